@@ -11,6 +11,8 @@ import sys
 
 # Entries of the package; any other name of a module is of 0.1 or 0.2.
 _ROOMS = "__main__ base boards build cli compat contract data graph measure operators plan prepare prove run sources".split()
+# Entries of rooms in 0.2 that are elsewhere now.
+_INSIDE = ("aidge_build.sources.importers", "aidge_build.sources.tflite_format")
 
 
 class _OldNames:
@@ -18,7 +20,7 @@ class _OldNames:
 
     @staticmethod
     def find_spec(name: str, path: object = None, target: object = None) -> object:
-        if not name.startswith("aidge_build.") or name.split(".")[1] in _ROOMS:
+        if not name.startswith("aidge_build.") or (name.split(".")[1] in _ROOMS and not name.startswith(_INSIDE)):
             return None
         return importlib.import_module("aidge_build.base.moved").spec_of(name)
 

@@ -10,7 +10,7 @@ from typing import Any
 import flatbuffers
 import numpy
 
-from aidge_build.sources.tflite_format.names import OPERATORS, TYPES
+from aidge_build.sources.formats.tflite.file.names import OPERATORS, TYPES
 
 CODES = {name: number for number, name in OPERATORS.items()}
 TYPE_NUMBERS = {name: number for number, name in TYPES.items()}

@@ -24,7 +24,7 @@ from aidge_build.prepare.adaptation.shipped import FOLDER, file_name
 from aidge_build.prepare.quantization import Scheme, quantize
 from aidge_build.prepare.quantization.layers import layers_of
 from aidge_build.prepare.quantization.prepare import prepared
-from aidge_build.sources.importers.onnx_importer import import_onnx
+from aidge_build.sources.formats.onnx.importer import import_onnx
 from tools.prediction.networks import network
 from tools.rivals import rivals
 

@@ -20,7 +20,7 @@ _ROOMS = {
     "boards": "board cores flash",
     "operators": "arithmetic",
     "contract": "kernel_kit reference",
-    "sources": "importers onnx_format tflite_format",
+    "sources": "onnx_format",
     "prepare": "adaptation frontend net onnx_backend quantization recipes training",
     "plan": "arena_regions banding budget cascade constant_copies constant_regions memory placement planning "
     "prediction program row_ports schedule stepping",
@@ -30,7 +30,16 @@ _ROOMS = {
     "measure": "accuracy bench conformance devices fit packages report sweep tune",
 }
 _MOVED = {name: f"aidge_build.{room}.{name}" for room, names in _ROOMS.items() for name in names.split()} | {
-    "board_registers": "aidge_build.boards.registers"
+    "board_registers": "aidge_build.boards.registers",
+    "tflite_format": "aidge_build.sources.formats.tflite.file",
+    "importers": "aidge_build.sources.formats.onnx",
+    "importers.dims": "aidge_build.sources.formats.onnx.binding",
+    "importers.folding": "aidge_build.sources.folding",
+    "importers.formats": "aidge_build.sources.importing",
+    "importers.onnx_importer": "aidge_build.sources.formats.onnx.importer",
+    "importers.onnx_node": "aidge_build.sources.formats.onnx.node",
+    "importers.state": "aidge_build.sources.state",
+    "importers.tflite": "aidge_build.sources.formats.tflite",
 }
 # Package of 0.1 -> the packages in which its modules are now, the first one with the name wins.
 _PACKAGES = {
@@ -46,9 +55,10 @@ _ALSO = {
 
 def spec_of(name: str) -> ModuleSpec | None:
     """Returns the spec of an old name, None for any other."""
-    entry, _, inside = name.removeprefix("aidge_build.").partition(".")
-    if entry in _MOVED:
-        new = _MOVED[entry] + (f".{inside}" if inside else "")
+    words = name.removeprefix("aidge_build.").removeprefix("sources.").split(".")
+    entry = next((entry for count in (2, 1) if (entry := ".".join(words[:count])) in _MOVED), "")
+    if entry:
+        new = ".".join([_MOVED[entry], *words[entry.count(".") + 1 :]])
         return spec_from_loader(name, _Same(new)) if find_spec(new) else None  # type: ignore[arg-type]
     if name not in _PACKAGES and not _candidates(name):
         return None

@@ -12,8 +12,8 @@ from aidge_build.prepare.recipes import simplify
 from aidge_build.prepare.recipes.check import check_rewrite, checked
 from aidge_build.prepare.recipes.remove_constant_channels import remove_constant_channels
 from aidge_build.prepare.recipes.separate_outputs import separate_outputs
-from aidge_build.sources.importers.formats import import_file
-from aidge_build.sources.importers.state import require_same_quantization
+from aidge_build.sources.importing import import_file
+from aidge_build.sources.state import require_same_quantization
 
 
 def import_model(request: CompileRequest) -> tuple[GraphView, tuple[str, ...]]:

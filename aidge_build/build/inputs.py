@@ -48,9 +48,9 @@ from aidge_build.prepare.adaptation.cost import CostTable
 from aidge_build.prepare.adaptation.match import Target, match
 from aidge_build.prepare.adaptation.shipped import shipped_path, table_at
 from aidge_build.prepare.quantization import Quantized, Scheme, quantized
-from aidge_build.sources.importers.formats import files_beside, refuse_other_models
+from aidge_build.sources.formats.tflite.file import is_tflite
+from aidge_build.sources.importing import files_beside, refuse_other_models
 from aidge_build.sources.onnx_format import read_external
-from aidge_build.sources.tflite_format import is_tflite
 
 LARGEST_MODEL_BYTES = 256 << 20  # of a model, and of its external data together: a float32 network of 64 million weights
 LARGEST_KERNEL_FILE_BYTES = 16 << 20

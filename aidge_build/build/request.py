@@ -13,7 +13,7 @@ from aidge_build.operators.base import Operator
 from aidge_build.plan.fast_memory import FastMemory
 from aidge_build.plan.program import Condition, Options
 from aidge_build.prepare.adaptation.match import Target
-from aidge_build.sources.importers.dims import Bound
+from aidge_build.sources.formats.onnx.binding import Bound
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from aidge_build.build.compile import compile
 from aidge_build.build.inputs import USER_NAMES, add_model_arguments, load
 from aidge_build.build.request import CompileRequest
 from aidge_build.cli.outcome import Outcome
-from aidge_build.sources.importers.left_out import left_out
+from aidge_build.sources.formats.onnx.left_out import left_out
 
 EXAMPLES = (
     ("compile kws.onnx --board stm32f7 --out generated", "kws.h, kws.c, kws_weights.c, kws.plan.json"),

@@ -14,7 +14,7 @@ from aidge_build.build.request import CompileRequest
 from aidge_build.cli.firmware_options import without_quantization
 from aidge_build.plan.program import Program
 from aidge_build.prove.elf.claim import Claim, ClaimedUpdate
-from aidge_build.sources.tflite_format import is_tflite
+from aidge_build.sources.formats.tflite.file import is_tflite
 
 
 def requested_for(merged: argparse.Namespace, name: str) -> CompileRequest:

@@ -16,7 +16,7 @@ from aidge_build.build.request import CompileRequest
 from aidge_build.plan.program import Program
 from aidge_build.prove.elf import Claim, read_claims, read_image
 from aidge_build.prove.elf.claim import ClaimedUpdate
-from aidge_build.sources.tflite_format import is_tflite
+from aidge_build.sources.formats.tflite.file import is_tflite
 
 
 def options_of(claim: Claim, elf: str) -> argparse.Namespace:

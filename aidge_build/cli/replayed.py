@@ -17,7 +17,7 @@ from aidge_build.plan.schedule.recording import Recording
 from aidge_build.prove.elf import read_claims, read_image
 from aidge_build.run.verify.dump import read_dump
 from aidge_build.run.verify.replay import Replay, replay_of
-from aidge_build.sources.importers.formats import refuse_other_models
+from aidge_build.sources.importing import refuse_other_models
 
 LARGEST_DUMP_BYTES = 256 << 20
 _OF_VECTORS = ("reference", "label_array", "perturb", "float")  # options that belong to --io-data

@@ -99,7 +99,7 @@ class Operator:
     def from_onnx(cls, source) -> Operator | tuple[Operator, Sequence[str]]:
         """The operator of an ONNX node; with a list of tensor names when it does not read all inputs of the node.
 
-        `source` is an `aidge_build.sources.importers.onnx_node.OnnxNode`. The default reads the fields that `attribute()`
+        `source` is an `aidge_build.sources.formats.onnx.node.OnnxNode`. The default reads the fields that `attribute()`
         declares.
         """
         return from_declared(cls, source)

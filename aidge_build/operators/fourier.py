@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Fourier transforms of real frames and of complex rows; ONNX's DFT and STFT become them (`importers/expansions/spectra.py`)."""
+"""Fourier transforms of real frames and of complex rows; ONNX's DFT and STFT become them (`expansions/spectra.py`)."""
 
 from __future__ import annotations
 

@@ -22,8 +22,8 @@ from aidge_build.contract.reference.execution import Execution
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.tensor import Tensor, constant
 from aidge_build.operators import builtin_operators
-from aidge_build.sources.importers.onnx_importer import import_onnx, refuse_unknown_operators
-from aidge_build.sources.importers.onnx_node import NotConstant, OnnxNode
+from aidge_build.sources.formats.onnx.importer import import_onnx, refuse_unknown_operators
+from aidge_build.sources.formats.onnx.node import NotConstant, OnnxNode
 from aidge_build.sources.onnx_format import OnnxModel, check_node, read_model, read_node, specialised
 from aidge_build.sources.onnx_format.tables import as_places
 from aidge_build.sources.onnx_format.tensors import text_array

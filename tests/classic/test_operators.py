@@ -14,7 +14,7 @@ from aidge_build.boards import load_board
 from aidge_build.contract.reference.cpu import run
 from aidge_build.operators import builtin_operators
 from aidge_build.prepare.recipes import simplify
-from aidge_build.sources.importers.onnx_importer import import_onnx
+from aidge_build.sources.formats.onnx.importer import import_onnx
 from aidge_build.sources.onnx_format.node_cases import NodeCase, node_cases
 from tests.compiled import program_of
 

@@ -18,7 +18,7 @@ from aidge_build.contract.reference import cpu
 from aidge_build.operators import builtin_operators
 from aidge_build.prepare.recipes import simplify
 from aidge_build.run.verify.firmware import execute
-from aidge_build.sources.importers.onnx_importer import import_onnx
+from aidge_build.sources.formats.onnx.importer import import_onnx
 from aidge_build.sources.onnx_format.tables import as_places
 from tests.classic.pipelines import stored
 from tests.compiled import program_of

@@ -15,7 +15,7 @@ from aidge_build import net
 from aidge_build.boards import load_board
 from aidge_build.contract.reference import cpu
 from aidge_build.operators import builtin_operators
-from aidge_build.sources.importers.onnx_importer import import_onnx
+from aidge_build.sources.formats.onnx.importer import import_onnx
 from tests.build.checkout import run_in
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -12,7 +12,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from aidge_build.base.errors import EXIT_BAD_INPUT, AidgeError
 from aidge_build.operators import builtin_operators
-from aidge_build.sources.importers.onnx_importer import import_onnx
+from aidge_build.sources.formats.onnx.importer import import_onnx
 from tests import bad_files
 from tests.models import model as written
 from tests.refusals import own_words

@@ -13,9 +13,9 @@ import pytest
 from aidge_build.base.errors import AidgeError
 from aidge_build.cli import main
 from aidge_build.operators import builtin_operators
-from aidge_build.sources.importers.formats import import_file
-from aidge_build.sources.importers.tflite.importer import import_tflite
-from aidge_build.sources.importers.tflite.registry import pieces
+from aidge_build.sources.formats.tflite.importer import import_tflite
+from aidge_build.sources.formats.tflite.registry import pieces
+from aidge_build.sources.importing import import_file
 from tests.models import model
 from tests.tflite_files import Graph, fully_connected, write
 
@@ -223,7 +223,7 @@ def test_the_command_refuses_in_one_line(tmp_path, capsys):
 
 
 def test_every_operator_that_is_registered_is_one_of_the_schema():
-    from aidge_build.sources.tflite_format.names import OPERATORS
+    from aidge_build.sources.formats.tflite.file.names import OPERATORS
 
     assert set(pieces()) <= set(OPERATORS.values()) and len(pieces()) >= 90
 

@@ -20,7 +20,7 @@ from aidge_build.contract.reference import cpu
 from aidge_build.graph.view import GraphView
 from aidge_build.measure.conformance.run import Verdict
 from aidge_build.operators import builtin_operators
-from aidge_build.sources.importers.onnx_importer import import_onnx
+from aidge_build.sources.formats.onnx.importer import import_onnx
 from tools.fuzz import (
     found,
     graphs,

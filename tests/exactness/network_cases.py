@@ -12,7 +12,7 @@ import numpy
 from aidge_build.contract.reference.execution import prepare
 from aidge_build.operators import builtin_operators
 from aidge_build.prepare.recipes import simplify
-from aidge_build.sources.importers.onnx_importer import import_onnx
+from aidge_build.sources.formats.onnx.importer import import_onnx
 from tests.shared import int8_model, vectors
 
 COUNT = 50  # of each kind

@@ -21,7 +21,7 @@ from aidge_build.graph.quantization import Quantization, per_tensor
 from aidge_build.graph.view import GraphView
 from aidge_build.operators import builtin_operators
 from aidge_build.prepare.recipes import simplify
-from aidge_build.sources.importers.onnx_importer import import_onnx
+from aidge_build.sources.formats.onnx.importer import import_onnx
 
 EVERY = (256,)  # each int8 value once
 ROUND = (0.05, 0.1, 0.025, 0.02, 0.2, 0.01, 1 / 3, 0.15, 0.3, 0.04, 0.004, 0.5, 0.25, 0.75, 1 / 255, 1 / 127, 0.0235294)

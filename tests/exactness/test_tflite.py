@@ -20,8 +20,8 @@ from aidge_build.operators.conv import Conv
 from aidge_build.operators.window import Window
 from aidge_build.prepare.recipes import simplify
 from aidge_build.prepare.recipes.check import check_graph
-from aidge_build.sources.importers.tflite.importer import import_tflite
-from aidge_build.sources.tflite_format import TfliteTensor, read_tflite
+from aidge_build.sources.formats.tflite.file import TfliteTensor, read_tflite
+from aidge_build.sources.formats.tflite.importer import import_tflite
 from tests.exactness.tflite_references import LAYERS_OF, STORED, model_inputs, stored_case, unpacked
 from tests.shared import MLPERF_TINY, shared
 from tests.tflite_cases import CASES, inputs_of

@@ -12,7 +12,7 @@ from aidge_build.base.errors import AidgeError
 from aidge_build.contract.reference.execution import prepare
 from aidge_build.graph.view import GraphView
 from aidge_build.prepare.recipes import simplify
-from aidge_build.sources.importers.tflite.importer import import_tflite
+from aidge_build.sources.formats.tflite.importer import import_tflite
 from tests.exactness.test_tflite import FLOAT_TOLERANCE
 from tests.exactness.tflite_references import STORED_RANDOM, stored_random, unpacked
 from tests.tflite_cases import one

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy
 
-from aidge_build.sources.tflite_format import read_tflite
+from aidge_build.sources.formats.tflite.file import read_tflite
 from tests import tflite_random
 from tests.shared import FLOAT_MODELS, MLPERF_TINY, MODELS
 from tests.tflite_cases import CASES, inputs_of

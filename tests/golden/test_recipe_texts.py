@@ -19,7 +19,7 @@ from aidge_build.operators import builtin_operators
 from aidge_build.prepare.recipes import simplify
 from aidge_build.prepare.recipes.channel_reach import channel_reach
 from aidge_build.prepare.recipes.remove_constant_channels import remove_constant_channels
-from aidge_build.sources.importers.onnx_importer import import_onnx
+from aidge_build.sources.formats.onnx.importer import import_onnx
 from tests.golden.recipe_cases import CASES
 from tests.golden.recipe_spellings import SPELLINGS
 from tests.models import same_meaning

@@ -13,7 +13,7 @@ from onnx import TensorProto
 
 from aidge_build.contract.spec import NodeView
 from aidge_build.operators import builtin_operators
-from aidge_build.sources.importers.onnx_importer import import_onnx
+from aidge_build.sources.formats.onnx.importer import import_onnx
 from tests.forests import MODES, TRANSFORMS, Model, random_model, random_rows
 
 STRESS = "AIDGE_STRESS" in os.environ

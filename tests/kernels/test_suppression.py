@@ -14,7 +14,7 @@ from aidge_build.graph.dtype import DType
 from aidge_build.graph.tensor import Tensor
 from aidge_build.operators import builtin_operators
 from aidge_build.operators.suppression import NonMaxSuppression
-from aidge_build.sources.importers.onnx_importer import import_onnx
+from aidge_build.sources.formats.onnx.importer import import_onnx
 from tests.models import model
 
 COUNT = 400 if "AIDGE_STRESS" in os.environ else 60

@@ -11,7 +11,7 @@ from aidge_build.contract.reference.execution import prepare
 from aidge_build.contract.spec import NodeView
 from aidge_build.graph.dtype import DType
 from aidge_build.prepare.recipes import simplify
-from aidge_build.sources.importers.tflite.importer import import_tflite
+from aidge_build.sources.formats.tflite.importer import import_tflite
 from tests.tflite_random import GRAPHS, REFUSED, family_of, file_of, inputs_of
 
 STORED = ("int8", "uint8", "int16", "tensor")  # how the names of types end that are no plain numbers

@@ -15,7 +15,7 @@ from aidge_build.base.errors import AidgeError
 from aidge_build.contract.reference.cpu import run
 from aidge_build.graph.view import GraphView
 from aidge_build.operators import builtin_operators
-from aidge_build.sources.importers.onnx_importer import import_onnx
+from aidge_build.sources.formats.onnx.importer import import_onnx
 from aidge_build.sources.onnx_format.tables import as_places
 
 _MUST_BE_CONSTANT = re.compile(r"input \d+ \('(.*)'\) must be constant")

@@ -15,7 +15,7 @@ from aidge_build.prepare.quantization import quantized
 from aidge_build.prepare.recipes import simplify
 from aidge_build.run.verify.compare import compare
 from aidge_build.run.verify.vectors import model_inputs
-from aidge_build.sources.importers.formats import import_file
+from aidge_build.sources.importing import import_file
 from tests.compiled import program_of
 from tests.models import model
 

@@ -12,7 +12,7 @@ from aidge_build.base.errors import AidgeError
 from aidge_build.contract.reference import cpu
 from aidge_build.operators import builtin_operators
 from aidge_build.prepare.recipes import simplify
-from aidge_build.sources.importers.onnx_importer import import_onnx
+from aidge_build.sources.formats.onnx.importer import import_onnx
 
 F, I32 = numpy.float32, numpy.int32
 RANDOM = numpy.random.default_rng(7)

@@ -13,7 +13,7 @@ from aidge_build.contract.reference import cpu
 from aidge_build.graph.dtype import DType
 from aidge_build.operators import builtin_operators
 from aidge_build.prepare.recipes import simplify
-from aidge_build.sources.importers.onnx_importer import import_onnx
+from aidge_build.sources.formats.onnx.importer import import_onnx
 
 INPUTS, HIDDEN, STEPS = 6, 8, 5
 

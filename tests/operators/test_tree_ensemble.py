@@ -16,7 +16,7 @@ from aidge_build.base.errors import AidgeError
 from aidge_build.contract.reference.cpu import run
 from aidge_build.operators import builtin_operators
 from aidge_build.operators.tree_ensemble import TreeEnsembleClassifier
-from aidge_build.sources.importers.onnx_importer import import_onnx
+from aidge_build.sources.formats.onnx.importer import import_onnx
 from tests.forests import MODES, Model, node_file, random_model, random_rows, sums
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "exactness"))

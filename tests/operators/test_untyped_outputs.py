@@ -11,7 +11,7 @@ from onnx import TensorProto, ValueInfoProto, helper
 from aidge_build.base.errors import AidgeError
 from aidge_build.operators import builtin_operators
 from aidge_build.prepare.quantization import quantized
-from aidge_build.sources.importers.onnx_importer import import_onnx
+from aidge_build.sources.formats.onnx.importer import import_onnx
 from tests.models import model
 
 RANDOM = numpy.random.default_rng(2)

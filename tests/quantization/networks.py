@@ -10,7 +10,7 @@ from aidge_build.contract.reference.cpu import run
 from aidge_build.graph.view import GraphView
 from aidge_build.operators import builtin_operators
 from aidge_build.prepare.recipes import simplify
-from aidge_build.sources.importers.onnx_importer import import_onnx
+from aidge_build.sources.formats.onnx.importer import import_onnx
 from tests.models import model
 
 BATCH_NORM = ("gamma", "beta", "mean", "variance")

@@ -12,7 +12,7 @@ from aidge_build.prepare.quantization import Scheme, quantize
 from aidge_build.prepare.quantization.equalize import equalized
 from aidge_build.prepare.quantization.prepare import prepared
 from aidge_build.prepare.quantization.rounding import rounded
-from aidge_build.sources.importers.onnx_importer import import_onnx
+from aidge_build.sources.formats.onnx.importer import import_onnx
 from tests.models import model, same_meaning
 from tests.quantization.networks import graph_of, ours, samples, small_cnn, theirs
 

@@ -26,7 +26,7 @@ from aidge_build.measure.packages.seeded import elements, numbers
 from aidge_build.operators import builtin_operators
 from aidge_build.prove.elf.image import read_image
 from aidge_build.run.emulate import Counted, Firmware, RunResult, Stops, run_program
-from aidge_build.sources.importers.formats import import_file
+from aidge_build.sources.importing import import_file
 from tests.command import aidge_build
 from tests.docs.test_schemas import undescribed
 from tests.preemption import Tasks

@@ -17,7 +17,7 @@ from aidge_build.contract.reference import cpu
 from aidge_build.operators import builtin_operators
 from aidge_build.run.emulate import run_program
 from aidge_build.run.toolchain import build_program, find_compiler
-from aidge_build.sources.importers.onnx_importer import import_onnx
+from aidge_build.sources.formats.onnx.importer import import_onnx
 from tests.command import aidge_build
 from tests.models import model
 from tests.shared import FLOAT_MODELS, MODELS, float_model, int8_model

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy
 import pytest
 
-from aidge_build.sources.importers.tflite.importer import import_tflite
+from aidge_build.sources.formats.tflite.importer import import_tflite
 from tests.command import aidge_build
 from tests.exactness.tflite_references import STORED, model_inputs
 from tests.programs import needs_cross_compiler

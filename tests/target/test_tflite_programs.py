@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy
 import pytest
 
-from aidge_build.sources.importers.tflite.importer import import_tflite
+from aidge_build.sources.formats.tflite.importer import import_tflite
 from tests import tflite_random
 from tests.command import Result, aidge_build
 from tests.exactness.test_tflite import WITHOUT_CONTRACT

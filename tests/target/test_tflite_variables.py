@@ -10,7 +10,7 @@ import pytest
 
 from aidge_build.base.errors import AidgeError
 from aidge_build.contract.reference.sequence import run_in_order
-from aidge_build.sources.importers.tflite.importer import import_tflite
+from aidge_build.sources.formats.tflite.importer import import_tflite
 from tests.command import aidge_build
 from tests.refusals import own_words
 from tests.tflite_files import Graph, write

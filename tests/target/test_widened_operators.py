@@ -11,7 +11,7 @@ from aidge_build.operators import builtin_operators
 from aidge_build.prepare.adaptation.adapt import adapt_to_backend
 from aidge_build.prepare.adaptation.match import Target
 from aidge_build.prepare.recipes import simplify
-from aidge_build.sources.importers.onnx_importer import import_onnx
+from aidge_build.sources.formats.onnx.importer import import_onnx
 from tests.command import aidge_build
 from tests.models import model
 

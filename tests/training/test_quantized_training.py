@@ -19,7 +19,7 @@ from aidge_build.operators.quantize import DequantizeLinear, QuantizeLinear
 from aidge_build.prepare.quantization import Scheme, quantize
 from aidge_build.prepare.recipes import simplify
 from aidge_build.prepare.training import Adam, QuantizedTraining, batches, coarser, fit, he
-from aidge_build.sources.importers.onnx_importer import import_onnx
+from aidge_build.sources.formats.onnx.importer import import_onnx
 
 BATCH, LEVELS = 32, 1
 INT8, REAL = "int8", "float32"  # at the border

@@ -119,7 +119,7 @@ def test_a_library_alone_that_cannot_copy_is_told_to_name_another_one_behind_it(
 
 def test_a_generic_operator_is_known_through_its_library_alone():
     from aidge_build.operators import builtin_operators
-    from aidge_build.sources.importers.onnx_importer import import_onnx
+    from aidge_build.sources.formats.onnx.importer import import_onnx
 
     toy = lib()
     toy.register_generic("toy.domain::Halve", FLOAT, forward=lambda data: data / 2)(ExportNode)

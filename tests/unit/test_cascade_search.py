@@ -22,7 +22,7 @@ from aidge_build.plan.cascade.row_layer import RowLayer
 from aidge_build.plan.cascade.search import _some
 from aidge_build.plan.cascade.widening import MOST_AHEAD, widened
 from aidge_build.plan.cascade.words import layers_of, saved
-from aidge_build.sources.importers.onnx_importer import import_onnx
+from aidge_build.sources.formats.onnx.importer import import_onnx
 from tests.models import model
 
 

@@ -20,7 +20,7 @@ from aidge_build.plan.cascade.moves import RowMoves
 from aidge_build.plan.cascade.row_layer import RowLayer, row_bytes
 from aidge_build.plan.cascade.unroll import cascade_of, walked
 from aidge_build.plan.memory.replay import Span, replay
-from aidge_build.sources.importers.onnx_importer import import_onnx
+from aidge_build.sources.formats.onnx.importer import import_onnx
 from tests.cascade_nets import RowNetwork
 from tests.models import model
 

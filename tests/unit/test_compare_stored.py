@@ -11,7 +11,7 @@ from onnx import TensorProto, helper
 from aidge_build.contract.reference.cpu import run
 from aidge_build.operators import builtin_operators
 from aidge_build.prepare.recipes import simplify
-from aidge_build.sources.importers.onnx_importer import import_onnx
+from aidge_build.sources.formats.onnx.importer import import_onnx
 from tests.forests import MODES, random_model
 
 ORDERED = MODES[:4]

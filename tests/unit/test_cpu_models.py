@@ -10,7 +10,7 @@ import pytest
 from aidge_build.contract.reference.cpu import run
 from aidge_build.operators import builtin_operators
 from aidge_build.prepare.recipes import simplify
-from aidge_build.sources.importers.onnx_importer import import_onnx
+from aidge_build.sources.formats.onnx.importer import import_onnx
 from tests.shared import FLOAT_MODELS, MODELS, SHARED, float_model, int8_model, shared, vectors
 
 WILD = (

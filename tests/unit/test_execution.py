@@ -14,7 +14,7 @@ from aidge_build.contract.reference import cpu
 from aidge_build.contract.reference.execution import prepare
 from aidge_build.contract.spec import NodeView
 from aidge_build.operators import builtin_operators
-from aidge_build.sources.importers.onnx_importer import import_onnx
+from aidge_build.sources.formats.onnx.importer import import_onnx
 from tests.effort import counted
 from tests.models import graph
 from tests.shared import float_model, int8_model

@@ -8,8 +8,8 @@ import pytest
 
 from aidge_build.base.errors import AidgeError
 from aidge_build.contract.reference import cpu
-from aidge_build.sources.importers import expansion
-from aidge_build.sources.importers.expansions import spectra
+from aidge_build.sources.formats.onnx import expansion
+from aidge_build.sources.formats.onnx.expansions import spectra
 from tests.models import graph, types
 
 INT64 = numpy.int64

@@ -12,7 +12,7 @@ from aidge_build.contract.reference.execution import prepare
 from aidge_build.graph.dtype import DType
 from aidge_build.operators import builtin_operators
 from aidge_build.prepare.quantization import quantize
-from aidge_build.sources.importers.onnx_importer import import_onnx
+from aidge_build.sources.formats.onnx.importer import import_onnx
 from aidge_build.sources.onnx_format import read_model
 from tests.exactness import librosa_references
 

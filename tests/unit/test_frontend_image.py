@@ -13,7 +13,7 @@ from aidge_build.graph.dtype import DType
 from aidge_build.operators import builtin_operators
 from aidge_build.prepare.quantization import Scheme, quantize
 from aidge_build.prepare.recipes import simplify
-from aidge_build.sources.importers.onnx_importer import import_onnx
+from aidge_build.sources.formats.onnx.importer import import_onnx
 from aidge_build.sources.onnx_format import read_model
 
 RANDOM = numpy.random.Generator(numpy.random.PCG64(9))

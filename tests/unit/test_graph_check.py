@@ -38,7 +38,7 @@ from aidge_build.prepare.recipes.fuse_pad import fuse_pad
 from aidge_build.prepare.recipes.meaning import require_same_meaning
 from aidge_build.prepare.recipes.recipe import Recipe
 from aidge_build.prepare.recipes.remove_constant_channels import remove_constant_channels
-from aidge_build.sources.importers.onnx_importer import import_onnx
+from aidge_build.sources.formats.onnx.importer import import_onnx
 from tests.compiled import request_of
 from tests.models import graph, model
 from tests.quantized_graphs import QuantizedGraph

@@ -11,7 +11,7 @@ import numpy
 import pytest
 
 from aidge_build.base.errors import AidgeError
-from aidge_build.sources.importers.expansion import expansions
+from aidge_build.sources.formats.onnx.expansion import expansions
 from tests.command import aidge_build
 from tests.models import graph, types
 

@@ -33,7 +33,7 @@ FLOORS = (
 )
 ONLY_IMPORTER = {
     "onnx": "sources.onnx_format",
-    "flatbuffers": "sources.tflite_format",
+    "flatbuffers": "sources.formats.tflite.file",
     "jinja2": "base.render",
     "unicorn": "run.emulate",
     "devicetree": "measure.devices",

@@ -16,7 +16,7 @@ from aidge_build.contract.length import UNKNOWN, Length, length_of, lengths_of, 
 from aidge_build.contract.library import load_library
 from aidge_build.contract.spec import NodeView
 from aidge_build.operators import builtin_operators
-from aidge_build.sources.importers.onnx_importer import import_onnx
+from aidge_build.sources.formats.onnx.importer import import_onnx
 from tests.models import model
 
 WEIGHTS = numpy.ones((4, 3, 2, 2), numpy.float32)

@@ -19,7 +19,7 @@ from aidge_build.operators import builtin_operators
 from aidge_build.operators.kinds import ElementWise
 from aidge_build.operators.register import attribute, operator
 from aidge_build.prepare.net.compositions import COMPOSITIONS
-from aidge_build.sources.importers.onnx_importer import import_onnx
+from aidge_build.sources.formats.onnx.importer import import_onnx
 from tests.models import same_meaning
 
 

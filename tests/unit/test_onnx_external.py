@@ -12,7 +12,7 @@ from onnx import TensorProto
 
 from aidge_build.base.errors import AidgeError
 from aidge_build.operators import builtin_operators
-from aidge_build.sources.importers.onnx_importer import import_onnx
+from aidge_build.sources.formats.onnx.importer import import_onnx
 from aidge_build.sources.onnx_format import external_locations, read_external
 from tests.models import model
 from tests.refusals import own_words

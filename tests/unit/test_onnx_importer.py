@@ -11,8 +11,8 @@ from aidge_build.base.errors import AidgeError
 from aidge_build.contract.reference.cpu import run
 from aidge_build.operators import builtin_operators, collect, merge
 from aidge_build.operators.base import Operator
-from aidge_build.sources.importers import folding
-from aidge_build.sources.importers.onnx_importer import import_onnx
+from aidge_build.sources import folding
+from aidge_build.sources.formats.onnx.importer import import_onnx
 from tests.models import graph, model, types
 from tests.refusals import own_words
 

@@ -18,7 +18,7 @@ from aidge_build.operators import builtin_operators
 from aidge_build.operators.conv import Conv
 from aidge_build.operators.pool import AvgPooling, MaxPooling
 from aidge_build.operators.window import Window
-from aidge_build.sources.importers.onnx_importer import import_onnx
+from aidge_build.sources.formats.onnx.importer import import_onnx
 from tests.refusals import own_words
 
 

@@ -14,7 +14,7 @@ from aidge_build.prepare.recipes import simplify
 from aidge_build.prepare.recipes.check import check_rewrite
 from aidge_build.prepare.recipes.split_outputs import group_of, split_outputs
 from aidge_build.run.verify.vectors import random_vectors
-from aidge_build.sources.importers.onnx_importer import import_onnx
+from aidge_build.sources.formats.onnx.importer import import_onnx
 from tests.models import model
 from tests.row_models import quantized
 

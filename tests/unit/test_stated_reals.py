@@ -8,7 +8,7 @@ import pytest
 
 from aidge_build.contract.reference.execution import prepare
 from aidge_build.prepare.recipes import simplify
-from aidge_build.sources.importers.tflite.importer import import_tflite
+from aidge_build.sources.formats.tflite.importer import import_tflite
 from tests.models import graph as onnx_graph
 from tests.tflite_files import Graph, write
 

@@ -17,7 +17,7 @@ from aidge_build.build.emit import emit
 from aidge_build.contract.reference.sequence import run_in_order
 from aidge_build.operators import builtin_operators
 from aidge_build.plan.program import Options, Program
-from aidge_build.sources.importers.onnx_importer import import_onnx
+from aidge_build.sources.formats.onnx.importer import import_onnx
 from tests.compiled import request_of
 from tests.refusals import own_words
 from tests.stateful import MODELS, Stateful, random_stateful, text_of, wide

@@ -10,10 +10,11 @@ import pytest
 from aidge_build.base.errors import AidgeError
 from aidge_build.contract.reference import cpu
 from aidge_build.operators import builtin_operators
-from aidge_build.sources.importers import frame, onnx_importer
-from aidge_build.sources.importers.expansions import control_flow
-from aidge_build.sources.importers.left_out import left_out
-from aidge_build.sources.importers.onnx_importer import import_onnx
+from aidge_build.sources.formats.onnx import frame
+from aidge_build.sources.formats.onnx import importer as onnx_importer
+from aidge_build.sources.formats.onnx.expansions import control_flow
+from aidge_build.sources.formats.onnx.importer import import_onnx
+from aidge_build.sources.formats.onnx.left_out import left_out
 from tests.models import model, types
 
 INT64 = numpy.int64

@@ -15,13 +15,13 @@ from aidge_build.contract.reference.execution import prepare
 from aidge_build.operators import builtin_operators
 from aidge_build.prepare.recipes import simplify
 from aidge_build.run.verify.vectors import model_inputs, read_npz, reference_outputs
-from aidge_build.sources.importers.formats import import_file
-from aidge_build.sources.importers.tflite.dilation import spread_convolutions
-from aidge_build.sources.importers.tflite.importer import import_tflite
-from aidge_build.sources.importers.tflite.order import file_order
-from aidge_build.sources.importers.tflite.registry import pieces
-from aidge_build.sources.importers.tflite.values import Value, value_of
-from aidge_build.sources.tflite_format import read_tflite
+from aidge_build.sources.formats.tflite.dilation import spread_convolutions
+from aidge_build.sources.formats.tflite.file import read_tflite
+from aidge_build.sources.formats.tflite.importer import import_tflite
+from aidge_build.sources.formats.tflite.order import file_order
+from aidge_build.sources.formats.tflite.registry import pieces
+from aidge_build.sources.formats.tflite.values import Value, value_of
+from aidge_build.sources.importing import import_file
 from tests.shared import MLPERF_TINY, shared, vectors
 from tests.tflite_cases import CASES, GRAPHS
 from tests.tflite_files import Graph, write

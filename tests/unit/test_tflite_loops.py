@@ -9,7 +9,7 @@ import pytest
 from aidge_build.base.errors import AidgeError
 from aidge_build.contract.reference import cpu
 from aidge_build.operators.recurrent import Recurrent
-from aidge_build.sources.importers.tflite.importer import import_tflite
+from aidge_build.sources.formats.tflite.importer import import_tflite
 from tests.loop_files import FEATURES, Loop
 
 

@@ -15,7 +15,7 @@ from aidge_build.operators import builtin_operators
 from aidge_build.prepare.recipes import simplify
 from aidge_build.run.verify.compare import Difference, compare, top1_equal
 from aidge_build.run.verify.vectors import model_inputs, perturbed, random_vectors, read_npz, reference_outputs, remarks_on
-from aidge_build.sources.importers.onnx_importer import import_onnx
+from aidge_build.sources.formats.onnx.importer import import_onnx
 from tests.models import graph
 
 ONE = graph("y = Relu(x)", inputs="float[1,3] x", outputs="float[1,3] y")

@@ -13,7 +13,7 @@ from onnx import TensorProto, helper, parser
 from aidge_build.base.errors import AidgeError
 from aidge_build.contract.reference.cpu import run
 from aidge_build.operators import builtin_operators
-from aidge_build.sources.importers.onnx_importer import import_onnx
+from aidge_build.sources.formats.onnx.importer import import_onnx
 from aidge_build.sources.onnx_format import read_model, write_model
 
 HEAD = '<ir_version: 8, opset_import: ["" : 17, "ai.onnx.ml" : 3]>'

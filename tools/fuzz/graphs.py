@@ -29,7 +29,7 @@ from aidge_build.operators import builtin_operators
 from aidge_build.plan.program import Options
 from aidge_build.prepare.adaptation.match import Target
 from aidge_build.prepare.quantization import Scheme, quantize
-from aidge_build.sources.importers.onnx_importer import import_onnx
+from aidge_build.sources.formats.onnx.importer import import_onnx
 from aidge_build.sources.onnx_format.node_cases import NodeCase, node_cases
 from tests.cascade_nets import RowNetwork
 from tests.loaded import built_in

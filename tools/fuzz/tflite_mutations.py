@@ -8,7 +8,7 @@ from random import Random
 
 import numpy
 
-from aidge_build.sources.tflite_format.names import TYPES
+from aidge_build.sources.formats.tflite.file.names import TYPES
 from tests import tflite_cases, tflite_random
 from tests.tflite_files import CODES, Graph, write
 from tools.fuzz.mutations import FLOATS, INTEGERS, TEXTS, damaged_bytes

@@ -23,7 +23,7 @@ from aidge_build.measure.accuracy.stages import input_quantizations
 from aidge_build.plan.program import Program
 from aidge_build.prepare.quantization.nearness import OK_DB, cut, json_decibels
 from aidge_build.run.verify.vectors import Vectors
-from aidge_build.sources.importers.formats import import_file
+from aidge_build.sources.importing import import_file
 
 
 @dataclass(frozen=True, eq=False)

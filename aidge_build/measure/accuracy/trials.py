@@ -24,7 +24,7 @@ from aidge_build.prepare.quantization.layers import layers_of
 from aidge_build.prepare.quantization.nearness import decibels, power_and_noise
 from aidge_build.prepare.quantization.prepare import prepared
 from aidge_build.run.verify.vectors import Vectors
-from aidge_build.sources.importers.onnx_importer import import_with_sources
+from aidge_build.sources.formats.onnx.importer import import_with_sources
 
 INT8, INT16, FLOAT = "int8", "int16", "float32"
 TYPES = (INT8, INT16, FLOAT)

@@ -15,7 +15,7 @@ from aidge_build.operators import builtin_operators
 from aidge_build.prepare.frontend.part import Host, Part, sizes_of
 from aidge_build.prepare.frontend.reals import Reals, quantization_of
 from aidge_build.prepare.recipes import simplify
-from aidge_build.sources.importers.onnx_importer import import_onnx
+from aidge_build.sources.formats.onnx.importer import import_onnx
 from aidge_build.sources.onnx_format import write_model
 
 GRAY = (38, 75, 15)  # of 128: the shares of red, green and blue in the brightness (ITU-R BT.601)

@@ -15,7 +15,7 @@ from aidge_build.prepare.quantization.layers import BIAS, WEIGHTS, Layer, Layers
 from aidge_build.prepare.quantization.onnx_words import words_of
 from aidge_build.prepare.quantization.scheme import Scheme
 from aidge_build.prepare.quantization.weights import Stored, stored_operand
-from aidge_build.sources.importers.onnx_importer import Imported
+from aidge_build.sources.formats.onnx.importer import Imported
 from aidge_build.sources.onnx_format import ModelNode, OnnxModel, ValueInfo
 
 Quantizations = Mapping[tuple[str, DType], Quantization]  # of a tensor in a type

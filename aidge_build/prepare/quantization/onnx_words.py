@@ -15,7 +15,7 @@ from aidge_build.operators.matmul import FC
 from aidge_build.operators.pool import AvgPooling, GlobalAveragePooling
 from aidge_build.operators.view import Reshape, Transpose
 from aidge_build.operators.window import Window
-from aidge_build.sources.importers.onnx_importer import Imported
+from aidge_build.sources.formats.onnx.importer import Imported
 from aidge_build.sources.onnx_format import ModelNode, OnnxModel, ValueInfo, means_the_same
 
 Words = tuple[str, dict[str, Any], dict[int, numpy.ndarray]]  # ONNX operator, attributes, further constant inputs by place

@@ -6,7 +6,6 @@ from aidge_build.sources.onnx_format.external import read_external
 from aidge_build.sources.onnx_format.functions import body_of, has_body
 from aidge_build.sources.onnx_format.halves import halves_of, in_single_precision
 from aidge_build.sources.onnx_format.join import joined, names_in
-from aidge_build.sources.onnx_format.kinds import TAIL_BYTES, refuse_other_files
 from aidge_build.sources.onnx_format.mapping import mapping_of
 from aidge_build.sources.onnx_format.model import AttributeReference, Function, ModelNode, OnnxModel, SubGraph, ValueInfo
 from aidge_build.sources.onnx_format.nodes import read_node
@@ -16,6 +15,7 @@ from aidge_build.sources.onnx_format.signature import AttributeRule, NodeSignatu
 from aidge_build.sources.onnx_format.tensors import unpacked
 from aidge_build.sources.onnx_format.types import Narrow, dtype_of, number_of
 from aidge_build.sources.onnx_format.writer import ir_version_of, specialised, write_model
+from aidge_build.sources.other_files import TAIL_BYTES, refuse_other_files
 
 __all__ = [
     "TAIL_BYTES",

@@ -10,7 +10,6 @@ from google.protobuf.message import DecodeError
 
 from aidge_build.base.errors import AidgeError
 from aidge_build.graph.dtype import DType
-from aidge_build.sources.onnx_format.kinds import TAIL_BYTES, refuse_other_files
 from aidge_build.sources.onnx_format.maps import without_maps
 from aidge_build.sources.onnx_format.model import Function, OnnxModel, ValueInfo
 from aidge_build.sources.onnx_format.names import KEY, STATES, with_names, with_states_of
@@ -21,6 +20,7 @@ from aidge_build.sources.onnx_format.text import text_of
 from aidge_build.sources.onnx_format.types import dtype_of
 from aidge_build.sources.onnx_format.wire import check_wire
 from aidge_build.sources.onnx_format.without_text import without_text
+from aidge_build.sources.other_files import TAIL_BYTES, refuse_other_files
 
 MOST_NODES = 50_000
 MOST_WIRES = 500_000

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: MIT
+"""The graph that grows while a .tflite file is read: nodes and tensors under names of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy
+
+from aidge_build.base.errors import AidgeError
+from aidge_build.graph.dtype import DType
+from aidge_build.graph.quantization import Quantization
+from aidge_build.graph.tensor import Tensor, constant
+from aidge_build.graph.view import Node
+from aidge_build.operators.base import Operator
+from aidge_build.sources.folding import Folding
+from aidge_build.sources.formats.onnx.binding import check_elements
+
+
+@dataclass(frozen=True)
+class Result:
+    """An output of a node: its name, and what its stored values mean; `dtype` counts where it is quantized."""
+
+    name: str
+    dtype: DType = DType.float32
+    quantization: Quantization | None = None
+
+
+class Draft:
+    """Tensors by name, and the nodes so far, in order."""
+
+    def __init__(self) -> None:
+        self.tensors: dict[str, Tensor] = {}
+        self.nodes: list[Node] = []
+        self._names: set[str] = set()
+        self._folding = Folding()
+
+    def free_name(self, wanted: str) -> str:
+        """A name for a tensor or node that nothing else has; it is taken from now on."""
+        name, count = wanted, 1
+        while name in self._names:
+            count += 1
+            name = f"{wanted}_{count}"
+        self._names.add(name)
+        return name
+
+    def add_tensor(self, tensor: Tensor) -> str:
+        """A tensor that no node computes."""
+        self.tensors[tensor.name] = tensor
+        return tensor.name
+
+    def constant(self, wanted: str, values: numpy.ndarray, quantization: Quantization | None = None) -> str:
+        """A constant under a free name like the wanted one."""
+        return self.add_tensor(constant(self.free_name(wanted), numpy.asarray(values, order="C"), quantization))
+
+    def add_node(self, name: str, operator: Operator, inputs: Sequence[str], results: Sequence[Result], origin: str) -> None:
+        """A node with its outputs; a constant one is evaluated."""
+        given = [self.tensors[one] if one else None for one in inputs]
+        is_stored = bool(given) and given[0] is not None and given[0].quantization is not None
+        quantized = is_stored and any(one.quantization is not None for one in results)
+        types = operator.infer([_real(tensor) if quantized else tensor for tensor in given])
+        if len(types) != len(results):
+            raise AidgeError(f"it has {len(results)} outputs, {operator.type} makes {len(types)}", code="MODEL")
+        outputs = [
+            Tensor(one.name, kind.dims, one.dtype if one.quantization is not None else kind.dtype, None, one.quantization)
+            for one, kind in zip(results, types)
+        ]
+        if operator.folds and all(tensor is None or tensor.is_constant for tensor in given):
+            outputs = self._folding.values(operator, given, outputs)
+        else:
+            for tensor in (*given, *outputs):
+                if tensor is not None and not tensor.is_constant:
+                    check_elements(f"tensor '{tensor.name}'", tensor.dims, operator.empties)
+            names = tuple(tensor.name for tensor in outputs)
+            self.nodes.append(Node(self.free_name(name), operator, tuple(inputs), names, (origin,)))
+        for tensor in outputs:
+            self.tensors[tensor.name] = tensor
+
+
+def _real(tensor: Tensor | None) -> Tensor | None:
+    """As an operator on quantized tensors means it."""
+    return tensor if tensor is None or tensor.quantization is None else tensor.with_(dtype=DType.float32)

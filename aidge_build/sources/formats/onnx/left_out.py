@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: MIT
+"""What a model's file holds and no layer computes, in words, for whoever asks where a node went."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+
+from aidge_build.sources.formats.onnx.order import unique_names
+from aidge_build.sources.formats.tflite.file import is_tflite, read_tflite
+from aidge_build.sources.onnx_format import ModelNode, OnnxModel, read_model
+
+
+def left_out(data: bytes, name: str, external: Mapping[str, bytes], origins: Collection[str]) -> Iterator[str]:
+    """A line for each node and initialiser that is not needed, and for each node that no layer stands for.
+
+    `origins` are the names of the nodes that layers stand for.
+    """
+    if is_tflite(data):
+        yield from _of_tflite(data, origins)
+        return
+    model = read_model(data, name, external)
+    needed = _needed(model)
+    names = unique_names(model.nodes)
+    for node in model.nodes:
+        if node.index not in needed:
+            yield f"left out: {node.where()}: no output needs it"
+        elif (node.name or names[node.index]) not in origins:
+            yield f"left out: {node.where()}: evaluated while generating, or only another name for its input"
+    read = {tensor for node in model.nodes if node.index in needed for tensor in node.reads}
+    read |= {value.name for value in model.outputs}
+    for tensor in sorted(set(model.initializers) - read):
+        yield f"left out: initialiser '{tensor}': nothing that is needed reads it"
+
+
+def _of_tflite(data: bytes, origins: Collection[str]) -> Iterator[str]:
+    for graph in read_tflite(data).subgraphs:
+        for operator in graph.operators:
+            if operator.name not in origins:
+                yield f"left out: {operator.where()}: not needed, evaluated while generating, or another name for its input"
+
+
+def _needed(model: OnnxModel) -> set[int]:
+    """The nodes from which data reaches an output, by index."""
+    producers: dict[str, ModelNode] = {output: node for node in model.nodes for output in node.outputs if output}
+    waiting = [value.name for value in model.outputs]
+    found: set[int] = set()
+    while waiting:
+        node = producers.get(waiting.pop())
+        if node is not None and node.index not in found:
+            found.add(node.index)
+            waiting += node.reads
+    return found

@@ -24,16 +24,7 @@ def import_model(request: CompileRequest) -> tuple[GraphView, tuple[str, ...]]:
 
 def simplified(request: CompileRequest) -> tuple[GraphView, tuple[str, ...]]:
     """The simplified graph with all channels, and one-line notices for the user."""
-    view, notices = import_file(
-        request.model,
-        request.file_name,
-        request.operators,
-        request.bind,
-        request.external,
-        request.signature,
-        request.target.contract,
-        request.state,
-    )
+    view, notices = import_file(request.file)
     notices = (*request.notices, *notices)
     view, renamed = separate_outputs(view)
     notices += tuple(f"graph output '{old}' is an input, too: its copy is the output '{new}'" for old, new in renamed.items())

@@ -48,7 +48,7 @@ from aidge_build.prepare.adaptation.cost import CostTable
 from aidge_build.prepare.adaptation.match import Target, match
 from aidge_build.prepare.adaptation.shipped import shipped_path, table_at
 from aidge_build.prepare.quantization import Quantized, Scheme, quantized
-from aidge_build.sources.formats.tflite.file import is_tflite
+from aidge_build.sources.formats import format_of
 from aidge_build.sources.importing import files_beside, refuse_other_models
 from aidge_build.sources.onnx_format import read_external
 
@@ -166,11 +166,10 @@ def _libraries(
 
 
 def _with_contract(arguments: argparse.Namespace, model: bytes) -> argparse.Namespace:
-    """The arguments with a contract: whoever hands over a .tflite file expects LiteRT's answers."""
+    """The arguments with a contract: the one of the file's format where they name none."""
     if arguments.rounding is not None:
         return arguments
-    rounding = "tflite" if is_tflite(model) else UNNAMED_CONTRACT
-    return argparse.Namespace(**{**vars(arguments), "rounding": rounding})
+    return argparse.Namespace(**{**vars(arguments), "rounding": format_of(model).rounding})
 
 
 def of_chip(board: Board | None, name: str | None) -> tuple[str, ...]:

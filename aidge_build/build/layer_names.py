@@ -17,7 +17,7 @@ from aidge_build.graph.view import GraphView, Node
 from aidge_build.prepare.quantization import Scheme, quantize
 from aidge_build.prepare.quantization.layers import Layer, layers_of
 from aidge_build.prepare.quantization.prepare import prepared
-from aidge_build.sources.importers.onnx_importer import import_with_sources
+from aidge_build.sources.formats.onnx.importer import import_with_sources
 
 
 def symbols_of(nodes: Iterable[Node]) -> dict[str, str]:

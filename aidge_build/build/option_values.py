@@ -15,7 +15,7 @@ from aidge_build.build.emit.blob import LARGEST_VERSION
 from aidge_build.plan.constant_regions import require_places, rooms_of
 from aidge_build.plan.fast_memory import AUTO, FastMemory, read_fast_memory
 from aidge_build.prepare.quantization import Scheme
-from aidge_build.sources.formats.onnx.binding import Bound
+from aidge_build.sources.dims import Bound
 
 
 def weights_version(arguments: argparse.Namespace) -> int:

@@ -13,7 +13,8 @@ from aidge_build.operators.base import Operator
 from aidge_build.plan.fast_memory import FastMemory
 from aidge_build.plan.program import Condition, Options
 from aidge_build.prepare.adaptation.match import Target
-from aidge_build.sources.formats.onnx.binding import Bound
+from aidge_build.sources.dims import Bound
+from aidge_build.sources.source_format import ModelFile
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,7 @@ class CompileRequest:
     core: Core | None = None  # None where code for any core was asked for
     external: Mapping[str, bytes] = field(default_factory=dict)
     bind: Mapping[str, Bound] = field(default_factory=dict)
-    signature: str = ""  # of a .tflite file: whose graph is compiled; "" for the first
+    signature: str = ""  # whose graph is compiled, of a file with several; "" for the first
     state: Mapping[str, str] = field(default_factory=dict)  # output -> the input whose next value it is
     options: Options = Options()
     dependencies: tuple[str, ...] = ()
@@ -44,6 +45,20 @@ class CompileRequest:
     notices: tuple[str, ...] = ()  # of what was done before
     words: tuple[str, ...] = ()  # the options of the command that are no paths: the request, with the same files
     fast: FastMemory | None = None  # the file of --place
+
+    @property
+    def file(self) -> ModelFile:
+        """The model's file, as importers see it."""
+        return ModelFile(
+            self.model,
+            self.file_name,
+            self.operators,
+            self.bind,
+            self.external,
+            self.signature,
+            self.target.contract,
+            self.state,
+        )
 
     @property
     def cpu(self) -> str:

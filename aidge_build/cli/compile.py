@@ -17,7 +17,7 @@ from aidge_build.build.compile import compile
 from aidge_build.build.inputs import USER_NAMES, add_model_arguments, load
 from aidge_build.build.request import CompileRequest
 from aidge_build.cli.outcome import Outcome
-from aidge_build.sources.formats.onnx.left_out import left_out
+from aidge_build.sources.importing import left_out
 
 EXAMPLES = (
     ("compile kws.onnx --board stm32f7 --out generated", "kws.h, kws.c, kws_weights.c, kws.plan.json"),
@@ -59,7 +59,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
         _refuse_a_replaced_model(request, Path(arguments.stamp))
     manifest, file = sources.manifest, Path(request.file_name).name
     origins = {origin for layer in manifest["layers"] for origin in layer["origin"]}
-    more = left_out(request.model, request.file_name, request.external, origins) if arguments.verbose else ()
+    more = left_out(request.file, origins) if arguments.verbose else ()
     notices = [f"{file}: {notice}" for notice in (*manifest.get("notices", ()), *more)]
     return Outcome([*notices, _summary(name, manifest), *changes], manifest)
 

@@ -9,12 +9,12 @@ from aidge_build.base.errors import AidgeError, CheckFailed
 from aidge_build.base.naming import counted
 from aidge_build.base.source_files import Sources
 from aidge_build.build.compile import build_program
-from aidge_build.build.inputs import load
+from aidge_build.build.inputs import UNNAMED_CONTRACT, USER_NAMES, load
 from aidge_build.build.request import CompileRequest
 from aidge_build.cli.firmware_options import without_quantization
 from aidge_build.plan.program import Program
 from aidge_build.prove.elf.claim import Claim, ClaimedUpdate
-from aidge_build.sources.formats.tflite.file import is_tflite
+from aidge_build.sources.formats import format_of, formats
 
 
 def requested_for(merged: argparse.Namespace, name: str) -> CompileRequest:
@@ -54,9 +54,10 @@ def planned_for(request: CompileRequest) -> Program:
 
 def _other_format(request: CompileRequest) -> str:
     """Returns what to do where the firmware computes as models of the other format do by default, else ""."""
-    if is_tflite(request.model) == (request.options.rounding == "double"):
+    contract = USER_NAMES.get(request.options.rounding, UNNAMED_CONTRACT)
+    if format_of(request.model).rounding == contract:
         return ""
-    contract, file = ("onnx", "an ONNX file") if is_tflite(request.model) else ("tflite", "a .tflite file")
+    file = next(one.a_file for one in reversed(formats()) if one.rounding == contract)
     return f"the firmware computes with --rounding {contract}, as it does from {file}: give {file} with the new weights"
 
 

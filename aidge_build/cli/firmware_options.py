@@ -16,7 +16,7 @@ from aidge_build.build.request import CompileRequest
 from aidge_build.plan.program import Program
 from aidge_build.prove.elf import Claim, read_claims, read_image
 from aidge_build.prove.elf.claim import ClaimedUpdate
-from aidge_build.sources.formats.tflite.file import is_tflite
+from aidge_build.sources.formats import format_of
 
 
 def options_of(claim: Claim, elf: str) -> argparse.Namespace:
@@ -81,7 +81,8 @@ def without_quantization(request: CompileRequest, firmware: Iterable[str], model
     pairs = zip(firmware, model, strict=False)
     if request.float_model or not any(quantization_in(one) and not quantization_in(other) for one, other in pairs):
         return ""
-    remedy = "give the .tflite file of its quantized model" if is_tflite(request.model) else "add --quantize SAMPLES.npz"
+    found = format_of(request.model)
+    remedy = "add --quantize SAMPLES.npz" if found.is_quantizable else f"give the {found.suffix} file of its quantized model"
     return f"the firmware is quantized, and this model is float: {remedy}"
 
 

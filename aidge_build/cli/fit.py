@@ -25,6 +25,7 @@ from aidge_build.measure.fit.words import UNVERIFIED, lines_of, unverified_line
 from aidge_build.measure.report.fit_page import fit_page
 from aidge_build.plan.arena_regions import NO_ROOM
 from aidge_build.prepare.quantization.prepare import is_float
+from aidge_build.sources.formats import format_of
 from aidge_build.sources.onnx_format import read_model
 
 EXAMPLES = (
@@ -118,11 +119,9 @@ def _lines(found: dict[str, list[Row]], arguments: argparse.Namespace) -> list[s
 
 
 def _is_float(path: Path) -> bool:
-    """Only of ONNX files, because --quantize takes no others."""
-    if path.suffix != ".onnx":
-        return False
+    """Only of files that --quantize takes."""
     model, external = read_model_file(path)
-    return is_float(read_model(model, str(path), external))
+    return format_of(model).is_quantizable and is_float(read_model(model, str(path), external))
 
 
 def _next(model: str, rows: Sequence[Row], arguments: argparse.Namespace) -> list[str]:

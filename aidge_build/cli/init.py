@@ -15,6 +15,7 @@ from aidge_build.base.reading import LARGEST_TEXT_BYTES, read_regular
 from aidge_build.cli.foreign_cmake import cmake_files_below
 from aidge_build.cli.foreign_projects import FILES, Advice, Step, advice_for, named
 from aidge_build.cli.outcome import Outcome
+from aidge_build.sources.formats import suffixes
 
 EXAMPLES = (
     ("new --existing models/kws.onnx", "in the folder of your SConstruct, CMakeLists.txt, Makefile, platformio.ini, ..."),
@@ -84,8 +85,8 @@ def _require_model(folder: Path, model: str) -> None:
 
 def _models_in(folder: Path) -> Iterator[str]:
     """The models in a folder and in the folders there, by their paths from it."""
-    for pattern in ("*.onnx", "*.tflite", "*/*.onnx", "*/*.tflite"):
-        yield from (path.relative_to(folder).as_posix() for path in folder.glob(pattern) if path.is_file())
+    found = (*folder.glob("*"), *folder.glob("*/*"))
+    yield from (path.relative_to(folder).as_posix() for path in found if path.suffix in suffixes() and path.is_file())
 
 
 def _lines(advice: Advice, files: dict[str, str], name: str) -> list[str]:

@@ -16,7 +16,6 @@ from aidge_build.cli.help import PROGRAM
 from aidge_build.cli.verbs import FIRST, FORMS, VERBS, module_of, summary_of, typed
 
 _OPTIONAL = ("?", "*")
-MODEL_ENDINGS = (".onnx", ".tflite")
 # What other verbs call the file with samples.
 _ELSEWHERE = {"--io-data": ("--labels", "--quantize"), "--calibration": ("--quantize",), "--quantize": ("--calibration",)}
 
@@ -72,7 +71,9 @@ def _one_of(message: str) -> str:
 
 def _is_gone(before: str, word: str) -> bool:
     """Whether the word is a model's file that is not there, and no value of an option."""
-    return word.endswith(MODEL_ENDINGS) and not before.startswith("-") and not Path(word).exists()
+    from aidge_build.sources.formats import suffixes  # loads numpy, which help does without
+
+    return word.endswith(suffixes()) and not before.startswith("-") and not Path(word).exists()
 
 
 def verb_parser(name: str) -> Parser:

@@ -18,7 +18,7 @@ from aidge_build.compat.libraries import libraries_of
 from aidge_build.contract.library import Library
 from aidge_build.graph.view import GraphView
 from aidge_build.prepare.adaptation.match import Target
-from aidge_build.sources.formats.onnx.binding import Bound
+from aidge_build.sources.dims import Bound
 
 
 def load_onnx(

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""The graph that grows while a .tflite file is read: nodes and tensors under names of their own."""
+"""The graph that grows while a file is read: nodes and tensors under names of their own."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy
@@ -12,10 +12,10 @@ from aidge_build.base.errors import AidgeError
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.quantization import Quantization
 from aidge_build.graph.tensor import Tensor, constant
-from aidge_build.graph.view import Node
+from aidge_build.graph.view import GraphView, Node, State, graph_view
 from aidge_build.operators.base import Operator
+from aidge_build.sources.dims import check_elements
 from aidge_build.sources.folding import Folding
-from aidge_build.sources.formats.onnx.binding import check_elements
 
 
 @dataclass(frozen=True)
@@ -55,27 +55,35 @@ class Draft:
         return self.add_tensor(constant(self.free_name(wanted), numpy.asarray(values, order="C"), quantization))
 
     def add_node(self, name: str, operator: Operator, inputs: Sequence[str], results: Sequence[Result], origin: str) -> None:
-        """A node with its outputs; a constant one is evaluated."""
+        """A node with its outputs; a constant one is evaluated. `origin` is what the file calls the node."""
         given = [self.tensors[one] if one else None for one in inputs]
-        is_stored = bool(given) and given[0] is not None and given[0].quantization is not None
-        quantized = is_stored and any(one.quantization is not None for one in results)
-        types = operator.infer([_real(tensor) if quantized else tensor for tensor in given])
-        if len(types) != len(results):
-            raise AidgeError(f"it has {len(results)} outputs, {operator.type} makes {len(types)}", code="MODEL")
-        outputs = [
-            Tensor(one.name, kind.dims, one.dtype if one.quantization is not None else kind.dtype, None, one.quantization)
-            for one, kind in zip(results, types)
-        ]
-        if operator.folds and all(tensor is None or tensor.is_constant for tensor in given):
+        outputs = _outputs(operator, given, results)
+        computed = [tensor for tensor in given if tensor is not None and not tensor.is_constant]
+        if operator.folds and not computed:
             outputs = self._folding.values(operator, given, outputs)
         else:
-            for tensor in (*given, *outputs):
-                if tensor is not None and not tensor.is_constant:
-                    check_elements(f"tensor '{tensor.name}'", tensor.dims, operator.empties)
+            for tensor in (*computed, *outputs):
+                check_elements(f"tensor '{tensor.name}'", tensor.dims, operator.empties)
             names = tuple(tensor.name for tensor in outputs)
             self.nodes.append(Node(self.free_name(name), operator, tuple(inputs), names, (origin,)))
-        for tensor in outputs:
-            self.tensors[tensor.name] = tensor
+        self.tensors |= {tensor.name: tensor for tensor in outputs}
+
+    def view(self, name: str, inputs: Iterable[str], outputs: Iterable[str], states: Iterable[State] = ()) -> GraphView:
+        """The graph of what the outputs need."""
+        return graph_view(name, self.nodes, self.tensors, inputs, outputs, states)
+
+
+def _outputs(operator: Operator, given: Sequence[Tensor | None], results: Sequence[Result]) -> list[Tensor]:
+    """The tensors of the results, with the dims that the operator infers."""
+    first = given[0] if given else None
+    is_stored = first is not None and first.quantization is not None and any(one.quantization is not None for one in results)
+    types = operator.infer([_real(tensor) if is_stored else tensor for tensor in given])
+    if len(types) != len(results):
+        raise AidgeError(f"it has {len(results)} outputs, {operator.type} makes {len(types)}", code="MODEL")
+    return [
+        Tensor(one.name, kind.dims, one.dtype if one.quantization is not None else kind.dtype, None, one.quantization)
+        for one, kind in zip(results, types)
+    ]
 
 
 def _real(tensor: Tensor | None) -> Tensor | None:

@@ -1,64 +1,66 @@
 # SPDX-License-Identifier: MIT
-"""Which importer reads a model's file: that follows from its content, never from its name."""
+"""From the bytes of a model's file to a graph, whatever its format."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable
 
 from aidge_build.base.errors import AidgeError
 from aidge_build.graph.view import GraphView
-from aidge_build.operators.base import Operator
-from aidge_build.sources.formats.onnx.binding import Bound
-from aidge_build.sources.formats.onnx.importer import import_onnx
-from aidge_build.sources.formats.tflite.file import is_tflite
-from aidge_build.sources.onnx_format import TAIL_BYTES, external_locations, refuse_other_files
+from aidge_build.sources.formats import format_of, formats
+from aidge_build.sources.other_files import TAIL_BYTES, refuse_other_files
+from aidge_build.sources.source_format import ModelFile, SourceFormat, a_model
 from aidge_build.sources.state import with_states
+
+# Option that some formats have no use for -> what is said of a model of these.
+_REFUSED = {"signature": "has one graph", "bind": "has no open dimension"}
 
 
 def refuse_other_models(head: bytes, tail: bytes) -> None:
     """Name what a large file is when it is known to be no model that can be read, given its first and last bytes."""
-    if not is_tflite(head):
-        refuse_other_files(head, tail)
+    found = format_of(head)
+    if found.is_last:
+        refuse_other_files(head, tail, found.title)
 
 
 def files_beside(data: bytes, name: str) -> tuple[str, ...]:
-    """The relative paths of the files that hold weights of this model, sorted; a .tflite file has none.
+    """The relative paths of the files that hold weights of this model, sorted.
 
-    AidgeError for a file that its name says to be a .tflite, and its content not.
+    AidgeError for a file that its name says to be of a format, and its content not.
     """
-    if is_tflite(data):
-        return ()
-    if name.lower().endswith(".tflite"):
-        refuse_other_files(data, data[-TAIL_BYTES:], "TensorFlow Lite")
+    found = format_of(data)
+    named = next((one for one in formats() if name.lower().endswith(one.suffix)), found)
+    if found.is_last and named is not found:
+        refuse_other_files(data, data[-TAIL_BYTES:], named.title)
         raise AidgeError(
-            f"not a TensorFlow Lite model: its bytes 4 to 7 are {data[4:8].hex(' ')}, not 'TFL3'",
+            f"not {a_model(named.title)}: {named.lacks(data)}",
             code="MODEL_FILE",
             hint="name the file that the converter wrote, not one that a vendor's tool has packed or encrypted",
         )
-    return external_locations(data)
+    return found.files_beside(data)
 
 
-def import_file(
-    data: bytes,
-    name: str,
-    operators: Mapping[str, type[Operator]],
-    bind: Mapping[str, Bound],
-    external: Mapping[str, bytes],
-    signature: str = "",
-    rounding: str = "onnx",
-    state: Mapping[str, str] | None = None,
-) -> tuple[GraphView, tuple[str, ...]]:
-    """The graph of a model's file, and one-line notices; see `import_onnx` and `import_tflite`."""
-    if is_tflite(data):
-        from aidge_build.sources.formats.tflite.importer import (
-            import_tflite,  # a thirtieth of a command's start, for few models
-        )
+def import_file(file: ModelFile) -> tuple[GraphView, tuple[str, ...]]:
+    """The graph of a model's file with the states that the user names, and one-line notices."""
+    found = format_of(file.data)
+    try:
+        _refuse_options(file, found)
+        view, notices = found.read(file)
+        kept = {(one.written, one.read) for one in view.states}
+        missing = {output: source for output, source in file.state.items() if (output, source) not in kept}
+        return with_states(view, missing, {}), tuple(notices)
+    except AidgeError as error:
+        raise error.within(file.name)
 
-        view, notices = import_tflite(data, name, signature, rounding, bind)
-        try:
-            return with_states(view, state or {}, {}), notices
-        except AidgeError as error:
-            raise error.within(name)
-    if signature:
-        raise AidgeError("--signature is for .tflite models: an ONNX model has one graph", where=name, code="USAGE")
-    return import_onnx(data, name, operators, bind, external, state, keeps_halves=False)
+
+def _refuse_options(file: ModelFile, found: SourceFormat) -> None:
+    for option, reason in _REFUSED.items():
+        if getattr(file, option) and option not in found.takes:
+            able = " and ".join(one.suffix for one in formats() if option in one.takes)
+            raise AidgeError(f"--{option} is for {able} models: {a_model(found.title)} {reason}", code="USAGE")
+
+
+def left_out(file: ModelFile, origins: Collection[str]) -> Iterable[str]:
+    """A line for each node and constant of the file that no layer stands for; `origins` are the names of the nodes for which one
+    does."""
+    return format_of(file.data).left_out(file, origins)

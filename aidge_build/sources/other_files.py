@@ -4,11 +4,10 @@
 from __future__ import annotations
 
 from aidge_build.base.errors import AidgeError
+from aidge_build.sources.formats import format_of
+from aidge_build.sources.source_format import a_model
 
 # The converter's command, by what the file is.
-_FROM_TFLITE = (
-    "compile, explain and verify read it as it is; to quantize it: python -m tf2onnx.convert --tflite FILE --output FILE.onnx"
-)
 _FROM_KERAS = "python -m tf2onnx.convert --opset 17 --keras model.h5 --output model.onnx"
 _FROM_TORCH = (
     "export it in the program that defines the network, here called net.Net: "
@@ -24,8 +23,8 @@ _FROM_PROGRAM = (
 TAIL_BYTES = 1 << 16  # in which a zip archive lists its files
 
 
-def refuse_other_files(data: bytes, tail: bytes, wanted: str = "ONNX") -> None:
-    """Name the real type of a file that is known not to be of the `wanted` format; do nothing otherwise.
+def refuse_other_files(data: bytes, tail: bytes, wanted: str) -> None:
+    """Name the real type of a file that is known not to be of the format with the title `wanted`; do nothing otherwise.
 
     `data` are at least its first `TAIL_BYTES`, `tail` as many of its last, or all of a smaller one.
     """
@@ -36,7 +35,7 @@ def refuse_other_files(data: bytes, tail: bytes, wanted: str = "ONNX") -> None:
 
 
 def _other_kind(data: bytes, tail: bytes, wanted: str) -> tuple[str, str] | None:
-    start, model = data[:512], f"{'an' if wanted[0] in 'AEIO' else 'a'} {wanted} model"
+    start, model = data[:512], a_model(wanted)
     if not data:
         return f"the file is empty, not {model}", ""
     if start.startswith(b"version https://git-lfs.github.com/spec/"):
@@ -46,8 +45,11 @@ def _other_kind(data: bytes, tail: bytes, wanted: str) -> tuple[str, str] | None
         )
     if start.startswith(b"\x7fELF"):
         return f"this is a linked program or an object file (ELF), not {model}", _FROM_PROGRAM
-    if start[4:8] == b"TFL3":
-        return f"this is a TensorFlow Lite model (.tflite), not {wanted}", _FROM_TFLITE
+    found = format_of(data)
+    if not found.is_last and found.title != wanted:
+        convert = f"; to quantize it: {found.to_onnx}" if found.to_onnx else ""
+        hint = f"compile, explain and verify read it as it is{convert}"
+        return f"this is {a_model(found.title)} ({found.suffix}), not {wanted}", hint
     if start.startswith(b"\x89HDF\r\n\x1a\n"):
         return f"this is an HDF5 file (a Keras .h5 model?), not {wanted}", _FROM_KERAS
     if start.startswith(b"PK\x03\x04"):

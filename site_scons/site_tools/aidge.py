@@ -19,6 +19,7 @@ Construction variables:
   AIDGE_BUILD    the command, if it is not next to the running Python or on the PATH: a path, or a list of arguments
   AIDGE_BOARD    the board of every model that names none; otherwise the environment's -mcpu and -mfpu decide
   AIDGE_OPTIONS  defaults of AidgeModel's options, for models that are named as sources: {'libs': ['ref']}
+  AIDGE_SUFFIXES list of the suffixes of models that are sources by their names, written by the tool; AidgeModel takes any file
   AIDGECOMSTR, AIDGECHECKCOMSTR, AIDGEACCURACYCOMSTR    what is printed instead of the command lines
 """
 
@@ -136,7 +137,7 @@ LAUNCHER = re.compile(r"(ccache|sccache|distcc|icecc)(\.exe)?$")  # before the c
 EXTERNAL_DATA = re.compile(rb"\x0a\x08location\x12([\x01-\x7f])")
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*[<"]([^">]+)[">]', re.MULTILINE)
 UNOPTIMIZED = "which costs instructions and several times the stack: env.Append(CCFLAGS=['-O2']), or -Os"
-MODEL_SUFFIXES = (".onnx", ".tflite")  # of files that are sources by their names; AidgeModel takes any
+MODEL_SUFFIXES = (".onnx", ".tflite")  # where no package is found that says which formats it reads
 EMITTERS = ("PROGEMITTER", "LIBEMITTER", "SHLIBEMITTER", "LDMODULEEMITTER")
 
 
@@ -147,9 +148,10 @@ def generate(env):
     env.SetDefault(AIDGEACCURACYCOMSTR="" if verbose else "ACCURACY  $SOURCE -> $TARGET")
     action = SCons.Action.Action(_generation, generator=True)
     env["BUILDERS"]["AidgeGenerate"] = SCons.Builder.Builder(action=action, emitter=_emit, single_source=True)
-    env.Append(SCANNERS=[SCons.Scanner.ScannerBase(_external_data, name="AidgeScanner", skeys=list(MODEL_SUFFIXES))])
+    env["AIDGE_SUFFIXES"] = _model_suffixes(env)
+    env.Append(SCANNERS=[SCons.Scanner.ScannerBase(_external_data, name="AidgeScanner", skeys=env["AIDGE_SUFFIXES"])])
     c_files, _ = SCons.Tool.createCFileBuilders(env)
-    for suffix in MODEL_SUFFIXES:
+    for suffix in env["AIDGE_SUFFIXES"]:
         c_files.add_action(suffix, action)
         c_files.add_emitter(suffix, _emit)
     env.AddMethod(aidge_model, "AidgeModel")
@@ -189,7 +191,7 @@ def aidge_model(env, name, model, out=None, **options):
     `out` is the folder of the generated files (the SConscript's by default); the other options are those of
     `aidge-build compile`, by the names in OPTIONS; docs/options.md says what they mean.
     """
-    if str(name).endswith(MODEL_SUFFIXES):
+    if str(name).endswith(tuple(env["AIDGE_SUFFIXES"])):
         raise SCons.Errors.UserError(f"AidgeModel: the name comes first: env.AidgeModel('{_c_name(str(model))}', '{name}')")
     folder = env.Dir(out) if out else env.Dir(".")
     nodes = env.AidgeGenerate(folder.File(name + ".c"), model, AIDGE_NAME=name, AIDGE_OPTIONS=_merged_options(env, options))
@@ -865,6 +867,14 @@ def _package_folder(command):
                 if folder:
                     return folder
     return None
+
+
+def _model_suffixes(env):
+    """The suffixes of models: each format is a folder of the package, named like the suffix of its files."""
+    command = _find_command(env)
+    folder = os.path.join((_package_folder(command) if command else None) or "", "sources", "formats")
+    entries = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
+    return ["." + name for name in entries if os.path.isfile(os.path.join(folder, name, "__init__.py"))] or list(MODEL_SUFFIXES)
 
 
 def _package_in(packages):

@@ -10,6 +10,8 @@ import sys
 
 import pytest
 
+from tests.build.conftest import STUB
+
 MODEL = "env.AidgeModel('kws', 'kws.onnx'{options})"
 
 
@@ -235,3 +237,16 @@ def test_the_command_beside_python_comes_before_the_one_on_the_path(project, tmp
     beside = os.path.join(os.path.dirname(sys.executable), "aidge-build")
     expected = beside if os.path.exists(beside) else str(other)
     assert run.output.startswith((expected, f'"{expected}"')), run.output
+
+
+def test_a_folder_of_a_format_in_the_package_makes_its_files_sources(project):
+    project.write("aidge_build/__init__.py", "")
+    project.write("aidge_build/__main__.py", STUB.read_text())
+    project.write("aidge_build/sources/formats/dense/__init__.py", "")
+    project.write("net.dense", project.read("kws.onnx"))
+    settings = f"AIDGE_BUILD=[{sys.executable!r}, '-m', 'aidge_build'],"
+    project.sconstruct("env.Program('app.elf', ['main.c', 'net.dense'])", settings)
+    run = project.scons("-n")
+    assert run.exit_code == 0 and "AIDGE net.c" in run.steps, run.output
+    project.sconstruct("env.AidgeModel('models/net.dense', 'net')", settings)
+    assert "the name comes first: env.AidgeModel('net', 'models/net.dense')" in project.scons("-n").output

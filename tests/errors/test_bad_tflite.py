@@ -16,6 +16,7 @@ from aidge_build.operators import builtin_operators
 from aidge_build.sources.formats.tflite.importer import import_tflite
 from aidge_build.sources.formats.tflite.registry import pieces
 from aidge_build.sources.importing import import_file
+from aidge_build.sources.source_format import ModelFile
 from tests.models import model
 from tests.tflite_files import Graph, fully_connected, write
 
@@ -168,7 +169,7 @@ def test_scales_that_mean_nothing_are_refused(change, words):
 def test_a_signature_belongs_to_the_other_format():
     data = model("y = Relu(x)", inputs="float[2] x", outputs="float[2] y")
     with pytest.raises(AidgeError, match=r"--signature is for \.tflite models"):
-        import_file(data, "m.onnx", builtin_operators(), {}, {}, "serve")
+        import_file(ModelFile(data, "m.onnx", builtin_operators(), {}, {}, "serve"))
 
 
 def signal(signature: list[int], dims: list[int]) -> bytes:
@@ -196,7 +197,7 @@ def signal(signature: list[int], dims: list[int]) -> bytes:
 )
 def test_what_a_file_leaves_open_is_asked_for_by_name(signature, bind, reason, hint):
     with pytest.raises(AidgeError) as caught:
-        import_file(signal(signature, [1, 1]), "m.tflite", builtin_operators(), bind, {})
+        import_file(ModelFile(signal(signature, [1, 1]), "m.tflite", builtin_operators(), bind, {}))
     assert reason in str(caught.value) and hint in str(caught.value)
 
 
@@ -210,7 +211,7 @@ def test_what_a_file_leaves_open_is_asked_for_by_name(signature, bind, reason, h
     ],
 )
 def test_open_dims_have_the_size_that_the_user_or_else_the_file_says(signature, dims, bind, length):
-    view, _ = import_file(signal(signature, dims), "m.tflite", builtin_operators(), bind, {})
+    view, _ = import_file(ModelFile(signal(signature, dims), "m.tflite", builtin_operators(), bind, {}))
     assert view.tensor(view.outputs[0]).layout.stored_dims == (1, 1, length, 1)
 
 

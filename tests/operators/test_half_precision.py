@@ -16,6 +16,7 @@ from aidge_build.prepare.recipes import simplify
 from aidge_build.run.verify.compare import compare
 from aidge_build.run.verify.vectors import model_inputs
 from aidge_build.sources.importing import import_file
+from aidge_build.sources.source_format import ModelFile
 from tests.compiled import program_of
 from tests.models import model
 
@@ -49,7 +50,7 @@ def test_a_model_of_float16_is_compiled_and_has_the_values_of_onnxruntime_within
     nodes, constants = CASES[name]
     kind = "float" if name == "keeps its border" else "float16"
     file = model(nodes, inputs=f"{kind}[1,4] x", outputs=f"{kind}[1,4] y", constants=constants, opset=19)
-    view, notices = import_file(file, "half.onnx", builtin_operators(), {}, {})
+    view, notices = import_file(ModelFile(file, "half.onnx", builtin_operators()))
     assert "float16" not in {tensor.dtype.name for tensor in view.tensors.values()}
     assert (kind == "float16") == any(
         "float16 is computed in float32, the inputs and outputs 'x', 'y' are float32" in line for line in notices
@@ -76,7 +77,7 @@ def test_weights_of_float16_keep_their_values_and_the_model_may_be_quantized():
     weights = halves(4, 3)
     nodes, given = "y = MatMul(x, w)", halves(16, 1, 4)
     file = model(nodes, inputs="float16[1,4] x", outputs="float16[1,3] y", constants={"w": weights})
-    view, _ = import_file(file, "half.onnx", builtin_operators(), {}, {})
+    view, _ = import_file(ModelFile(file, "half.onnx", builtin_operators()))
     assert numpy.array_equal(view.tensor("w").data, weights.astype(numpy.float32))
     made = quantized(file, {"x": given})
     assert made.outputs["y"].sqnr > 25

@@ -27,6 +27,7 @@ from aidge_build.operators import builtin_operators
 from aidge_build.prove.elf.image import read_image
 from aidge_build.run.emulate import Counted, Firmware, RunResult, Stops, run_program
 from aidge_build.sources.importing import import_file
+from aidge_build.sources.source_format import ModelFile
 from tests.command import aidge_build
 from tests.docs.test_schemas import undescribed
 from tests.preemption import Tasks
@@ -92,7 +93,7 @@ def printed(result: RunResult) -> list[bytes]:
 
 def digest_by_numpy() -> str:
     """What numpy computes from the first numbers of the sequence."""
-    view = import_file(small_model(), "net.onnx", builtin_operators(), {}, {})[0]
+    view = import_file(ModelFile(small_model(), "net.onnx", builtin_operators()))[0]
     (given,) = [view.tensor(name) for name in view.given]
     x = given.from_stored(elements(given, numbers(given.elements))).reshape(1, *given.dims)
     outputs = run_in_order(view, {given.name: x})

@@ -15,6 +15,7 @@ from aidge_build.sources.formats.onnx import importer as onnx_importer
 from aidge_build.sources.formats.onnx.expansions import control_flow
 from aidge_build.sources.formats.onnx.importer import import_onnx
 from aidge_build.sources.formats.onnx.left_out import left_out
+from aidge_build.sources.source_format import ModelFile
 from tests.models import model, types
 
 INT64 = numpy.int64
@@ -307,7 +308,7 @@ def test_functions_of_the_model_are_inlined_with_their_attributes():
     view = checked(data)
     assert [kind for kind in types(view) if kind != "Identity"] == ["Mul", "Sub", "Mul", "Sub"]
     assert {node.origin for node in view.nodes} == {("twice_0",), ("twice_1",)}
-    assert list(left_out(data, "m", {}, {"twice_0", "twice_1"})) == []
+    assert list(left_out(ModelFile(data, "m", {}), {"twice_0", "twice_1"})) == []
 
 
 def test_a_function_that_calls_itself_is_refused(monkeypatch):

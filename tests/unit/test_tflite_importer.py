@@ -22,6 +22,7 @@ from aidge_build.sources.formats.tflite.order import file_order
 from aidge_build.sources.formats.tflite.registry import pieces
 from aidge_build.sources.formats.tflite.values import Value, value_of
 from aidge_build.sources.importing import import_file
+from aidge_build.sources.source_format import ModelFile
 from tests.shared import MLPERF_TINY, shared, vectors
 from tests.tflite_cases import CASES, GRAPHS
 from tests.tflite_files import Graph, write
@@ -127,7 +128,7 @@ def test_nothing_is_transposed_or_copied_between_layers(tmp_path):
 @pytest.mark.parametrize("name", ["ad_toycar", "kws_dscnn", "sww_dscnn1d"])
 def test_an_int8_model_gives_what_its_onnx_form_gives(name):
     path = shared(MLPERF_TINY / f"{name}_int8.tflite")
-    view, _ = import_file(path.read_bytes(), path.name, builtin_operators(), {}, {})
+    view, _ = import_file(ModelFile(path.read_bytes(), path.name, builtin_operators()))
     view = simplify(view)
     assert "Transpose" not in [node.type for node in view.nodes]
     arrays = read_npz(vectors(name))

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy
@@ -24,6 +24,7 @@ from aidge_build.plan.program import Program
 from aidge_build.prepare.quantization.nearness import OK_DB, cut, json_decibels
 from aidge_build.run.verify.vectors import Vectors
 from aidge_build.sources.importing import import_file
+from aidge_build.sources.source_format import ModelFile
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,10 +39,8 @@ class Beside:
 def beside_float(program: Program, request: CompileRequest, path: Path) -> Beside:
     """Reads the float model. AidgeError where both have no layer in common: to be asked before anything is built or run."""
     model, external = read_model_file(path)
-    floats, _ = import_file(model, str(path), request.operators, request.bind, external)
-    quantized, _ = import_file(
-        request.model, request.file_name, request.operators, request.bind, request.external, request.signature
-    )
+    floats, _ = import_file(ModelFile(model, str(path), request.operators, request.bind, external))
+    quantized, _ = import_file(replace(request.file, contract="onnx", state={}))
     layers = [(layer.node, layer.outputs) for layer in program.layers]
     pairs = counterparts(layers, quantized, floats)
     if not pairs:

@@ -26,10 +26,10 @@ from aidge_build.run.verify.compare import compare
 from aidge_build.run.verify.firmware import Execution, Run, execute_as
 from aidge_build.run.verify.float_levels import are_right_by_layer, makes_levels_of_floats
 from aidge_build.run.verify.vectors import Vectors, model_inputs, random_vectors, read_npz, reference_outputs
+from aidge_build.sources.formats import suffixes
 
 ENDINGS = {"int8": "_int8_qdq.onnx", "float": "_float.onnx"}
 DATA_ENDING = "_io.npz"
-_MODELS = (".onnx", ".tflite")
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ def cases_in(folder: Path) -> tuple[Case, ...]:
         for data, ending in ENDINGS.items()
         for path in sorted(folder.glob(f"*{ending}"))
     ]
-    found = named or [(path.stem, ANY, path) for path in sorted(folder.iterdir()) if path.suffix in _MODELS]
+    found = named or [(path.stem, ANY, path) for path in sorted(folder.iterdir()) if path.suffix in suffixes()]
     return tuple(Case(name, data, path, _vectors_of(folder / f"{name}{DATA_ENDING}")) for name, data, path in found)
 
 

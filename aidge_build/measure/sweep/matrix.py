@@ -12,8 +12,8 @@ from aidge_build.base.naming import counted
 from aidge_build.base.reading import LARGEST_TEXT_BYTES, read_regular, require_shape, toml_of
 from aidge_build.base.settings import guess
 from aidge_build.measure.sweep.option_sets import CODE, OptionSet, option_sets, words_of_table
+from aidge_build.sources.formats import suffixes
 
-_ENDINGS = (".onnx", ".tflite")
 _SHAPE = {"models?": [(str, dict)], "boards?": [str], "build?": bool, "measure?": bool, "options?": dict, "vary?": dict}
 _MODEL_SHAPE = {
     "file": str,
@@ -144,7 +144,7 @@ def _matching(text: str) -> list[Path]:
         return [path]
     root = Path(path.anchor)
     found = root.glob(str(path.relative_to(root)))
-    return sorted(one for one in found if one.is_file() and one.suffix in _ENDINGS)
+    return sorted(one for one in found if one.is_file() and one.suffix in suffixes())
 
 
 def _require(table: object, shape: Mapping, where: str) -> None:

@@ -19,7 +19,7 @@ from aidge_build.graph.tensor import Tensor, constant
 from aidge_build.graph.view import GraphView, Node, graph_view
 from aidge_build.operators import builtin_operators
 from aidge_build.operators.base import Operator
-from aidge_build.sources.formats.onnx.binding import check_elements
+from aidge_build.sources.dims import check_elements
 from aidge_build.sources.formats.onnx.node import OnnxNode
 from aidge_build.sources.onnx_format import ModelNode, OnnxModel, ValueInfo, check_node, ir_version_of, write_model
 

@@ -25,8 +25,8 @@ from aidge_build.prepare.quantization.samples import checked_samples, count_of
 from aidge_build.prepare.quantization.scheme import Scheme
 from aidge_build.prepare.quantization.undefined import refuse_undefined_constants
 from aidge_build.prepare.recipes.check import checked
+from aidge_build.sources.dims import Bound
 from aidge_build.sources.folding import strange_numbers
-from aidge_build.sources.formats.onnx.binding import Bound
 from aidge_build.sources.formats.onnx.importer import Imported, import_with_sources
 from aidge_build.sources.onnx_format import in_opset, write_model
 

@@ -9,7 +9,7 @@ from aidge_build.base.errors import AidgeError
 from aidge_build.graph.view import GraphView, Node
 from aidge_build.prepare.quantization.layers import Layers, values_of
 from aidge_build.prepare.quantization.observe import Observed
-from aidge_build.sources.importers.folding import strange_numbers
+from aidge_build.sources.folding import strange_numbers
 
 _DAMAGED = "the model is damaged: train or export it again"
 _REMEDY = f"a mask needs a finite number, near the smallest value that it masks; otherwise {_DAMAGED}"

@@ -15,10 +15,8 @@ from aidge_build.sources.onnx_format.signature import AttributeRule, NodeSignatu
 from aidge_build.sources.onnx_format.tensors import unpacked
 from aidge_build.sources.onnx_format.types import Narrow, dtype_of, number_of
 from aidge_build.sources.onnx_format.writer import ir_version_of, specialised, write_model
-from aidge_build.sources.other_files import TAIL_BYTES, refuse_other_files
 
 __all__ = [
-    "TAIL_BYTES",
     "AttributeReference",
     "AttributeRule",
     "Function",
@@ -47,7 +45,6 @@ __all__ = [
     "read_external",
     "read_model",
     "read_node",
-    "refuse_other_files",
     "signature_of",
     "specialised",
     "unpacked",

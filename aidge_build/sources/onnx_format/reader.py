@@ -56,7 +56,7 @@ def external_locations(data: bytes, where: str = "") -> tuple[str, ...]:
 
 
 def _parse(data: bytes) -> onnx.ModelProto:
-    refuse_other_files(data, data[-TAIL_BYTES:])
+    refuse_other_files(data, data[-TAIL_BYTES:], "ONNX")
     check_wire(data, onnx.ModelProto.DESCRIPTOR)
     model = onnx.ModelProto()
     try:

@@ -11,19 +11,8 @@ import numpy
 
 from aidge_build.base.errors import AidgeError
 from aidge_build.graph.tensor import Tensor, constant
+from aidge_build.sources.dims import Bound, check_elements, shown
 from aidge_build.sources.onnx_format import ValueInfo
-
-Bound = int | float | bool | tuple[int | float | bool, ...]  # what `--bind` may say: a size, or the value of an input
-MOST_ELEMENTS = 1 << 47  # sizes in bytes and their sums stay within 64 bits
-
-
-def check_elements(where: str, dims: tuple[int, ...], may_be_empty: bool = False) -> None:
-    """Refuse a run-time tensor without elements, or with more than any arithmetic on sizes allows."""
-    elements = math.prod(dims)
-    if elements == 0 and not may_be_empty:
-        raise AidgeError(f"{where} has the dims {list(dims)}, no element", code="DIMS")
-    if elements > MOST_ELEMENTS:
-        raise AidgeError(f"{where} has the dims {list(dims)}, {elements} elements; the limit is {MOST_ELEMENTS}", code="DIMS")
 
 
 class Binding:
@@ -152,11 +141,6 @@ class Binding:
         else:
             hint = "all dimensions of the model are fixed"
         raise AidgeError(f"--bind {name}={bound}: the model has no input or dimension '{name}'", code="BIND", hint=hint)
-
-
-def shown(bound: Bound) -> str:
-    """A bound value as the command line spells it."""
-    return ",".join(map(shown, bound)) if isinstance(bound, tuple) else str(bound).lower()
 
 
 def _by_axis(value: ValueInfo) -> list[tuple[int, tuple[str, str]]]:

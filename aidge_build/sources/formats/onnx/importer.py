@@ -14,9 +14,9 @@ from aidge_build.graph.tensor import Tensor, constant
 from aidge_build.graph.view import GraphView, Node, graph_view
 from aidge_build.operators.base import Operator, TensorType
 from aidge_build.operators.cast import Cast
+from aidge_build.sources.dims import Bound, check_elements
 from aidge_build.sources.folding import Folding, strange_numbers
-from aidge_build.sources.formats.onnx import old_opset
-from aidge_build.sources.formats.onnx.binding import Binding, Bound, check_elements
+from aidge_build.sources.formats.onnx.binding import Binding
 from aidge_build.sources.formats.onnx.expansion import Draft, Value, expansions
 from aidge_build.sources.formats.onnx.frame import Frame, Names
 from aidge_build.sources.formats.onnx.narrow import (
@@ -28,6 +28,7 @@ from aidge_build.sources.formats.onnx.narrow import (
     stays_narrow,
 )
 from aidge_build.sources.formats.onnx.node import NotConstant, OnnxNode
+from aidge_build.sources.formats.onnx.old_opset import NEW, OLD, modern
 from aidge_build.sources.formats.onnx.order import check_output, in_order, trimmed, unique_names
 from aidge_build.sources.formats.onnx.vocabulary import LISTED, Vocabulary
 from aidge_build.sources.onnx_format import (
@@ -368,9 +369,9 @@ class _Import:
                 raise AidgeError(f"its input '{read}' is a sequence or an optional value, wants a tensor", code="OPERATOR")
         opset = self._vocabulary.opset_of(node, frame)
         check_node(node, opset, self._types(node))
-        if opset <= old_opset.OLD and not node.domain:
-            node, made = old_opset.modern(node, self.tensors)
-            opset = old_opset.NEW
+        if opset <= OLD and not node.domain:
+            node, made = modern(node, self.tensors)
+            opset = NEW
             self.tensors |= {} if made is None else {made.name: made}
         node = self._with_features(node, name, origin)
         found = self._operators[node.full_type].from_onnx(OnnxNode(node, opset, self.tensors, self._read, self._declared))

@@ -3,22 +3,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 
 from aidge_build.sources.formats.onnx.order import unique_names
-from aidge_build.sources.formats.tflite.file import is_tflite, read_tflite
 from aidge_build.sources.onnx_format import ModelNode, OnnxModel, read_model
+from aidge_build.sources.source_format import ModelFile
 
 
-def left_out(data: bytes, name: str, external: Mapping[str, bytes], origins: Collection[str]) -> Iterator[str]:
+def left_out(file: ModelFile, origins: Collection[str]) -> Iterator[str]:
     """A line for each node and initialiser that is not needed, and for each node that no layer stands for.
 
     `origins` are the names of the nodes that layers stand for.
     """
-    if is_tflite(data):
-        yield from _of_tflite(data, origins)
-        return
-    model = read_model(data, name, external)
+    model = read_model(file.data, file.name, file.external)
     needed = _needed(model)
     names = unique_names(model.nodes)
     for node in model.nodes:
@@ -30,13 +27,6 @@ def left_out(data: bytes, name: str, external: Mapping[str, bytes], origins: Col
     read |= {value.name for value in model.outputs}
     for tensor in sorted(set(model.initializers) - read):
         yield f"left out: initialiser '{tensor}': nothing that is needed reads it"
-
-
-def _of_tflite(data: bytes, origins: Collection[str]) -> Iterator[str]:
-    for graph in read_tflite(data).subgraphs:
-        for operator in graph.operators:
-            if operator.name not in origins:
-                yield f"left out: {operator.where()}: not needed, evaluated while generating, or another name for its input"
 
 
 def _needed(model: OnnxModel) -> set[int]:

@@ -11,12 +11,12 @@ import numpy
 
 from aidge_build.base.errors import HINTS, AidgeError
 from aidge_build.graph.tensor import Tensor
-from aidge_build.graph.view import GraphView, State, graph_view
+from aidge_build.graph.view import GraphView, State
 from aidge_build.operators.base import Operator
 from aidge_build.operators.view import Identity, Transpose
+from aidge_build.sources.dims import Bound
 from aidge_build.sources.draft import Draft, Result
 from aidge_build.sources.folding import strange_numbers
-from aidge_build.sources.formats.onnx.binding import Bound
 from aidge_build.sources.formats.tflite.adding import Adding
 from aidge_build.sources.formats.tflite.dilation import Spread, spread_convolutions
 from aidge_build.sources.formats.tflite.file import (
@@ -162,7 +162,7 @@ class _Import:
         states = [self._assigned(one) for one in self._remembered]
         states += [self._renewed(self._values[index]) for index in variables]
         outputs += [state.written for state in states]
-        return graph_view(self._name, self._draft.nodes, self._draft.tensors, inputs, outputs, states)
+        return self._draft.view(self._name, inputs, outputs, states)
 
     def _assigned(self, one: Remembered) -> State:
         """A variable that operators read and assign; it begins with what the file says, or with zeros."""

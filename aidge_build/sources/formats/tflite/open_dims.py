@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from aidge_build.base.errors import AidgeError
-from aidge_build.sources.formats.onnx.binding import Bound, shown
+from aidge_build.sources.dims import Bound, shown
 from aidge_build.sources.formats.tflite.file import TfliteSubgraph
 
 LARGER = 64  # of an open first axis, tried where 1 is refused

@@ -10,7 +10,7 @@ from aidge_build.sources.formats.tflite.file.model import (
     TfliteSubgraph,
     TfliteTensor,
 )
-from aidge_build.sources.formats.tflite.file.reader import is_tflite, read_tflite
+from aidge_build.sources.formats.tflite.file.reader import read_tflite
 
 __all__ = [
     "Field",
@@ -21,6 +21,5 @@ __all__ = [
     "TfliteSignature",
     "TfliteSubgraph",
     "TfliteTensor",
-    "is_tflite",
     "read_tflite",
 ]

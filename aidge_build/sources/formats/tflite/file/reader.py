@@ -18,7 +18,6 @@ from aidge_build.sources.formats.tflite.file.model import (
 )
 from aidge_build.sources.formats.tflite.file.names import OPERATORS, TYPES
 
-IDENTIFIER = b"TFL3"
 VERSION = 3
 MOST_SUBGRAPHS = 1_000
 MOST_AXES = 16
@@ -46,11 +45,6 @@ _DETAILS_KIND, _AXIS = Field(4, "uint8"), Field(6, "int32")
 _BUFFER_DATA, _BUFFER_OFFSET, _BUFFER_SIZE = 0, Field(1, "uint64"), Field(2, "uint64")
 _SIGNATURE_INPUTS, _SIGNATURE_OUTPUTS, _SIGNATURE_KEY, _SIGNATURE_SUBGRAPH = 0, 1, 2, Field(4, "uint32")
 _MAP_NAME, _MAP_TENSOR = 0, Field(1, "uint32")
-
-
-def is_tflite(data: bytes) -> bool:
-    """Whether the file says that it is a TensorFlow Lite model; its first eight bytes are enough."""
-    return data[4:8] == IDENTIFIER
 
 
 def read_tflite(data: bytes) -> TfliteModel:

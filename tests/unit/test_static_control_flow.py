@@ -10,8 +10,7 @@ import pytest
 from aidge_build.base.errors import AidgeError
 from aidge_build.contract.reference import cpu
 from aidge_build.operators import builtin_operators
-from aidge_build.sources.formats.onnx import frame
-from aidge_build.sources.formats.onnx import importer as onnx_importer
+from aidge_build.sources.formats.onnx import construction, frame
 from aidge_build.sources.formats.onnx.expansions import control_flow
 from aidge_build.sources.formats.onnx.importer import import_onnx
 from aidge_build.sources.formats.onnx.left_out import left_out
@@ -155,7 +154,7 @@ def test_a_loop_is_unrolled_up_to_a_limit_that_is_told_before_the_work(monkeypat
     assert "3 steps of 8 nodes would be unrolled to 24; the limit is 21" in refusal(made(3))
     assert "1,000,000 steps of 8 nodes would be unrolled to 8,000,000; the limit is 21" in refusal(made(1_000_000))
     assert len(imported(made(2)).nodes) > 4
-    monkeypatch.setattr(onnx_importer, "MOST_WRITTEN", 12)
+    monkeypatch.setattr(construction, "MOST_WRITTEN", 12)
     assert "more than 12 nodes come from loops and functions" in refusal(made(2))
 
 

@@ -36,27 +36,31 @@ def joined(
     be one of the model's.
     """
     model, added = onnx.ModelProto.FromString(data), onnx.ModelProto.FromString(write_model(part))
-    graph = model.graph
-    new = {ours: theirs for ours, theirs in before.items()} | {ours: theirs for theirs, ours in behind.items()}
-    for node in added.graph.node:
+    graph, more = model.graph, added.graph
+    new = dict(before) | {ours: theirs for theirs, ours in behind.items()}
+    for node in more.node:
         _replace(node.input, [new.get(name, name) for name in node.input])
         _replace(node.output, [new.get(name, name) for name in node.output])
-    nodes = [*added.graph.node, *graph.node] if before else [*graph.node, *added.graph.node]
-    fed, read = set(before.values()), set(behind) - set(kept)
-    inputs = [value for value in added.graph.input if value.name not in new]
-    outputs = [value for value in added.graph.output if value.name not in new]
-    _replace(graph.input, [*inputs, *(value for value in graph.input if value.name not in fed)])
-    _replace(graph.output, [*outputs, *(value for value in graph.output if value.name not in read)])
-    _replace(graph.node, nodes)
-    graph.initializer.extend(added.graph.initializer)
-    known = {entry.domain for entry in model.opset_import}
-    model.opset_import.extend(entry for entry in added.opset_import if entry.domain not in known and entry.domain)
-    states = {**read_model(data, "", {}).states, **part.states} if model.metadata_props else part.states
-    kept_metadata = [entry for entry in model.metadata_props if entry.key != STATES]
-    _replace(model.metadata_props, kept_metadata)
+    _replace(graph.input, [*_without(more.input, new), *_without(graph.input, before.values())])
+    _replace(graph.output, [*_without(more.output, new), *_without(graph.output, set(behind) - set(kept))])
+    _replace(graph.node, [*more.node, *graph.node] if before else [*graph.node, *more.node])
+    graph.initializer.extend(more.initializer)
+    known = {"", *(entry.domain for entry in model.opset_import)}
+    model.opset_import.extend(entry for entry in added.opset_import if entry.domain not in known)
+    _add_states(model, data, part.states)
+    return model.SerializeToString(deterministic=True)
+
+
+def _without(values: Iterable[onnx.ValueInfoProto], names: Collection[str]) -> list[onnx.ValueInfoProto]:
+    return [value for value in values if value.name not in names]
+
+
+def _add_states(model: onnx.ModelProto, data: bytes, more: Mapping[str, str]) -> None:
+    """Write the states of the model's file `data` and more of them."""
+    states = {**read_model(data, "", {}).states, **more} if model.metadata_props else more
+    _replace(model.metadata_props, [entry for entry in model.metadata_props if entry.key != STATES])
     if states:
         model.metadata_props.add(key=STATES, value=states_text(states))
-    return model.SerializeToString(deterministic=True)
 
 
 def _replace(field, values: Iterable) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 import numpy
 
 from aidge_build.base.errors import AidgeError
+from aidge_build.graph.dtype import DType
 from aidge_build.graph.tensor import Tensor, constant
 from aidge_build.sources.dims import Bound, check_elements, shown
 from aidge_build.sources.onnx_format import ValueInfo
@@ -76,27 +77,17 @@ class Binding:
         """One number stands for an input of one element; a list has its elements in order, spread over what dims are known."""
         where, items = f"--bind {value.name}={shown(bound)}", bound if isinstance(bound, tuple) else (bound,)
         self._used.add(value.name)
-        exact = numpy.array(items)
-        with numpy.errstate(all="ignore"):
-            stored = exact.astype(value.dtype.numpy)
-        same = (stored.astype(object) == exact.astype(object)).all()
-        fits = numpy.isfinite(stored).all() if value.dtype.is_float else same
-        if not fits:
-            raise AidgeError(f"{where}: the input is {value.dtype.name}, which does not hold that", code="BIND")
+        stored = _stored(items, value.dtype, where)
         declared = value.dims if value.dims is not None else ((None,) if isinstance(bound, tuple) else ())
-        dims = [self._size(dim) for dim in declared]
-        known = math.prod(size for size in dims if size is not None)
-        unknown = [axis for axis, size in enumerate(dims) if size is None]
-        for axis in unknown:
-            dims[axis] = len(items) // known if axis == unknown[-1] and known and len(items) % known == 0 else 1
-        if math.prod(size or 0 for size in dims) != len(items):
+        dims = _filled([self._size(dim) for dim in declared], len(items))
+        if math.prod(dims) != len(items):
             raise AidgeError(
                 f"{where}: {len(items)} values; the input has the dims [{', '.join(map(_dim_text, declared))}]",
                 code="BIND",
                 hint=f"give them in order: --bind {value.name}=1,2,3",
             )
         self._constants[value.name] = None
-        return constant(value.name, stored.reshape([size or 0 for size in dims]))
+        return constant(value.name, stored.reshape(dims))
 
     def _size(self, dim: int | str | None) -> int | None:
         """A dim of an input whose value is bound, where it is known."""
@@ -141,6 +132,26 @@ class Binding:
         else:
             hint = "all dimensions of the model are fixed"
         raise AidgeError(f"--bind {name}={bound}: the model has no input or dimension '{name}'", code="BIND", hint=hint)
+
+
+def _stored(items: Sequence[int | float | bool], dtype: DType, where: str) -> numpy.ndarray:
+    """The values in the type of the input; AidgeError where it does not hold one."""
+    exact = numpy.array(items)
+    with numpy.errstate(all="ignore"):
+        stored = exact.astype(dtype.numpy)
+    same = (stored.astype(object) == exact.astype(object)).all()
+    if not (numpy.isfinite(stored).all() if dtype.is_float else same):
+        raise AidgeError(f"{where}: the input is {dtype.name}, which does not hold that", code="BIND")
+    return stored
+
+
+def _filled(dims: Sequence[int | None], count: int) -> list[int]:
+    """The dims with numbers for those that are not known: the last one gets what `count` elements leave, the others 1."""
+    known = math.prod(size for size in dims if size is not None)
+    filled = [1 if size is None else size for size in dims]
+    if None in dims and known and count % known == 0:
+        filled[max(axis for axis, size in enumerate(dims) if size is None)] = count // known
+    return filled
 
 
 def _by_axis(value: ValueInfo) -> list[tuple[int, tuple[str, str]]]:

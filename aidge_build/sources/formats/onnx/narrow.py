@@ -46,23 +46,33 @@ def is_blocked(node: ModelNode, narrow: Collection[str]) -> bool:
 def packed_product(node: ModelNode, writer: ModelNode, draft: Draft, limits: Range) -> ModelNode | None:
     """The product with what `writer` dequantizes as MatMulNBits, which leaves it packed; None where it has no such form."""
     is_gemm, block = node.op_type == "Gemm", draft.source.integer("block_size")
-    plain = node.attributes.get("alpha", 1.0) == 1 == node.attributes.get("beta", 1.0) and not node.attributes.get("transA", 0)
     values = [draft.known(name, "a weight") for name in filter(None, writer.inputs)]
-    if values[0].ndim != 2 or not plain or draft.source.axis("axis", 1, 2) != int(is_gemm) or values[1].dtype != numpy.float32:
+    if (
+        values[0].ndim != 2
+        or not _is_plain(node)
+        or draft.source.axis("axis", 1, 2) != is_gemm
+        or values[1].dtype != numpy.float32
+    ):
         return None
     levels, scales, *zeros = values if is_gemm else [one.T for one in values]
     points = zeros[0].astype(int) if zeros else numpy.zeros(scales.shape, int)
     columns, depth = levels.shape
-    bias = node.inputs[2] if len(node.inputs) > 2 else ""
-    fits = block % 8 == 0 and depth % block == 0 and bool(node.attributes.get("transB", 0)) == is_gemm
-    if not fits or bias and draft.tensor(bias).dims != (columns,):
+    bias = node.inputs[2:3] if any(node.inputs[2:3]) else ()
+    if block % 8 or depth % block or any(draft.tensor(name).dims != (columns,) for name in bias):
         return None
     bits = (limits[1] - limits[0]).bit_length()
-    packed = (packed_columns(one.astype(int) - limits[0], bits) for one in (levels, points))
-    constants = [draft.constant(one) for one in (next(packed), numpy.ascontiguousarray(scales).reshape(-1), next(packed))]
+    packed, zero_points = (packed_columns(one.astype(int) - limits[0], bits) for one in (levels, points))
+    constants = map(draft.constant, (packed, numpy.ascontiguousarray(scales).reshape(-1), zero_points))
     words = {"K": depth, "N": columns, "bits": bits, "block_size": block}
-    inputs = (node.inputs[0], *constants, "", *([bias] if bias else ()))
+    inputs = (node.inputs[0], *constants, "", *bias)
     return replace(node, op_type="MatMulNBits", domain=MICROSOFT, inputs=inputs, attributes=words, opset=1)
+
+
+def _is_plain(node: ModelNode) -> bool:
+    """Whether the product is that of its inputs and no more, with the weights as MatMul has them, or transposed as Gemm may."""
+    attributes, is_gemm = node.attributes, node.op_type == "Gemm"
+    is_product = attributes.get("alpha", 1.0) == 1 == attributes.get("beta", 1.0) and not attributes.get("transA", 0)
+    return is_product and bool(attributes.get("transB", 0)) == is_gemm
 
 
 def stays_narrow(node: ModelNode, narrow: Collection[str]) -> bool:

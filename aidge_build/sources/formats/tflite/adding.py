@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from aidge_build.base.errors import AidgeError, located
@@ -14,7 +14,7 @@ from aidge_build.sources.formats.tflite.lists import LIST, LISTS, Rows, follow, 
 from aidge_build.sources.formats.tflite.node import TfliteNode
 from aidge_build.sources.formats.tflite.order import Order, Orders, file_order
 from aidge_build.sources.formats.tflite.registry import pieces
-from aidge_build.sources.formats.tflite.values import Value, refused_type, value_of
+from aidge_build.sources.formats.tflite.values import Value, in_file, refused_type
 
 DEEPEST = 8  # calls of graphs in each other
 MOST_CALLED = 12_000  # operators of all graphs that are called, each time that they are
@@ -76,23 +76,11 @@ class Adding:
         self._refuse(graph, arguments)
         computed = {index for operator in graph.operators for index in operator.outputs}
 
-        def in_file(index: int) -> Value:
-            known = graph.tensors[index].raw is None or index in computed
-            value = value_of(graph.tensors[index], graph.tensors[index].name, file_order(len(graph.tensors[index].dims)))
-            return replace(value, data=None) if known else value
+        def stated(index: int) -> Value:
+            return in_file(graph.tensors[index], graph.tensors[index].raw is None or index in computed)
 
-        operators, spreads = spread_convolutions(graph.operators, graph.outputs, in_file)
-        orders = Orders([len(tensor.dims) for tensor in graph.tensors])
-        for operator in operators:
-            touched = [index for index in {*operator.inputs, *operator.outputs} - {-1} if graph.tensors[index].type != LIST]
-            if operator.type not in LISTS:
-                orders.add(pieces()[operator.type].wants, [index for index in touched if in_file(index).data is None])
-        solved = orders.solved()
-        tensors = {}
-        for index in sorted({index for one in operators for index in (*one.inputs, *one.outputs) if index >= 0}):
-            if graph.tensors[index].type != LIST:
-                name = self.draft.free_name(f"{label}/{graph.tensors[index].name}")
-                tensors[index] = replace(in_file(index), name=name, order=solved[index])
+        operators, spreads = spread_convolutions(graph.operators, graph.outputs, stated)
+        tensors = self._tensors(graph, operators, stated, label)
         values = {index: value for index, value in tensors.items() if value.is_constant}
         inner = Adding(self.model, self.draft, self.rounding, {}, self)
         for index, argument in zip(graph.inputs, arguments, strict=True):
@@ -101,7 +89,19 @@ class Adding:
             else:
                 values[index] = replace(argument, index=index)
         inner.add(operators, tensors, values, spreads)
-        return [inner.rows.get(index) or values.get(index) or in_file(index) for index in graph.outputs]
+        return [inner.rows.get(index) or values.get(index) or stated(index) for index in graph.outputs]
+
+    def _tensors(
+        self, graph: TfliteSubgraph, operators: Iterable[TfliteOperator], stated: Callable[[int], Value], label: str
+    ) -> dict[int, Value]:
+        """What the file says about the tensors that operators touch, under names of the draft."""
+        orders = _orders(graph, operators, stated)
+        touched = {index for one in operators for index in (*one.inputs, *one.outputs) if index >= 0}
+        return {
+            index: replace(stated(index), name=self.draft.free_name(f"{label}/{graph.tensors[index].name}"), order=orders[index])
+            for index in sorted(touched)
+            if graph.tensors[index].type != LIST
+        }
 
     def graph(self, number: int) -> TfliteSubgraph:
         """The graph of this number."""
@@ -145,6 +145,16 @@ class Adding:
             None if tensor.data is None else tensor.data.transpose([value.order.index(axis) for axis in file_order(value.rank)])
         )
         return replace(value, dims=tuple(dims), data=data)
+
+
+def _orders(graph: TfliteSubgraph, operators: Iterable[TfliteOperator], stated: Callable[[int], Value]) -> list[Order]:
+    """The order of axes of each tensor of a graph that is called."""
+    orders = Orders([len(tensor.dims) for tensor in graph.tensors])
+    for operator in operators:
+        if operator.type not in LISTS:
+            touched = [index for index in {*operator.inputs, *operator.outputs} - {-1} if graph.tensors[index].type != LIST]
+            orders.add(pieces()[operator.type].wants, [index for index in touched if not stated(index).is_constant])
+    return orders.solved()
 
 
 def too_long(message: str) -> AidgeError:

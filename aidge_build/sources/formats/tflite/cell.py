@@ -75,6 +75,8 @@ def formulas(nodes: Iterable[Node], tensors: Mapping[str, Tensor], leaves: Mappi
 
 def recognised(made: Sequence[Formula], width: int) -> Cell | None:
     """The cell whose next states, "h" and maybe "c", have these formulas; `width` is the number of features of "x"."""
+    if None in made:  # a state without a formula
+        return None
     found = _rnn(made) or _gru(made) if len(made) == 1 else _lstm(made)
     if found is None:
         return None
@@ -134,17 +136,28 @@ def _fully_connected(given: Formula, constants: Sequence[numpy.ndarray | None]) 
 def _pair(operator: Add | Sub | Mul, given: Sequence[Formula], constants: Sequence[numpy.ndarray | None]) -> Formula:
     """Of sums and products of two formulas, of a constant that is added to an affine map, and of 1 - formula."""
     if isinstance(operator, Sub):
-        ones = constants[0] is not None and bool((constants[0] == 1).all())
-        return ("rest", given[1]) if ones and given[1] is not None and not isinstance(given[1], Affine) else None
-    if isinstance(operator, Add):
-        for one, constant in zip(given, reversed(constants)):
-            if isinstance(one, Affine) and constant is not None and constant.size in (1, len(one.bias)):
-                return Affine(one.terms, one.bias + constant.reshape(-1))
-    if None in given:
-        return None
-    if isinstance(operator, Add) and all(isinstance(one, Affine) for one in given):
+        return _rest(given[1], constants[0])
+    is_sum = isinstance(operator, Add)
+    shifted = _shifted(given, constants) if is_sum else None
+    if shifted is not None or None in given:
+        return shifted
+    if is_sum and all(isinstance(one, Affine) for one in given):
         return given[0].plus(given[1])
-    return ("sum" if isinstance(operator, Add) else "product", frozenset(given)) if given[0] != given[1] else None
+    return ("sum" if is_sum else "product", frozenset(given)) if given[0] != given[1] else None
+
+
+def _rest(formula: Formula, constant: numpy.ndarray | None) -> Formula:
+    """1 - formula, where the constant is 1."""
+    is_one = constant is not None and bool((constant == 1).all())
+    return ("rest", formula) if is_one and formula is not None and not isinstance(formula, Affine) else None
+
+
+def _shifted(given: Sequence[Formula], constants: Sequence[numpy.ndarray | None]) -> Affine | None:
+    """The sum of an affine map and a constant; None of anything else."""
+    for one, constant in zip(given, reversed(constants)):
+        if isinstance(one, Affine) and constant is not None and constant.size in (1, len(one.bias)):
+            return Affine(one.terms, one.bias + constant.reshape(-1))
+    return None
 
 
 def _parts(formula: Formula, kind: str) -> Iterable[tuple[Formula, Formula]]:
@@ -156,13 +169,19 @@ def _curve(formula: Formula) -> tuple[str, Formula] | None:
     return formula[1:] if isinstance(formula, tuple) and formula[0] == "curve" else None
 
 
+def _gate(formula: Formula) -> tuple[str, Affine] | None:
+    """The name of the curve, and the affine map of which it is one; None of another formula."""
+    found = _curve(formula)
+    return found if found is not None and isinstance(found[1], Affine) else None
+
+
 _Found = tuple[Recurrent, list[Affine], numpy.ndarray] | None
 _NOTHING = numpy.zeros(0, numpy.float32)
 
 
 def _rnn(made: Sequence[Formula]) -> _Found:
-    found = _curve(made[0])
-    if found is None or not isinstance(found[1], Affine):
+    found = _gate(made[0])
+    if found is None:
         return None
     return RNN(hidden=len(found[1].bias), functions=(found[0],)), [found[1]], _NOTHING
 
@@ -172,39 +191,48 @@ def _gru(made: Sequence[Formula]) -> _Found:
         for update, state in _parts(kept, "product"):
             for rest, inner in _parts(new, "product"):
                 if state == ("leaf", "h") and rest == ("rest", update):
-                    found = _gru_of(_curve(update), _curve(inner))
+                    found = _gru_of(_gate(update), _curve(inner))
                     if found is not None:
                         return found
     return None
 
 
-def _gru_of(update: tuple[str, Formula] | None, new: tuple[str, Formula] | None) -> _Found:
-    if update is None or new is None or not isinstance(update[1], Affine):
+def _gru_of(update: tuple[str, Affine] | None, new: tuple[str, Formula] | None) -> _Found:
+    if update is None or new is None:
         return None
     (function, gate), (curve, inside) = update, new
-    hidden, before = len(gate.bias), isinstance(inside, Affine)
-    if before:
-        resets = [(reset, {inside: 0}) for one in inside.terms for reset, state in _parts(one, "product") if state == _H]
-        products = [one for one in inside.terms if isinstance(one, tuple) and one[0] == "product"]
-        if len(products) != 1 or not resets:
-            return None
-        reset, terms = resets[0][0], {(_H if one in products else one): matrix for one, matrix in inside.terms.items()}
-        sums, added = Affine(terms, inside.bias), _NOTHING
-    else:
-        pairs = [
-            (own, reset, after)
-            for own, product in _parts(inside, "sum")
-            for reset, after in _parts(product, "product")
-            if isinstance(own, Affine) and isinstance(after, Affine) and _H not in own.terms and set(after.terms) <= {_H}
-        ]
-        if not pairs:
-            return None
-        own, reset, after = pairs[0]
-        sums, added = Affine({**own.terms, **after.terms}, own.bias), after.bias
-    third = _curve(reset)
-    if third is None or third[0] != function or not isinstance(third[1], Affine):
+    is_before = isinstance(inside, Affine)
+    found = _reset_before(inside) if is_before else _reset_after(inside)
+    third = _gate(found[0]) if found is not None else None
+    if third is None or third[0] != function:
         return None
-    return GRU(hidden=hidden, functions=(function, curve), reset_after=not before), [gate, third[1], sums], added
+    _, sums, added = found
+    return GRU(hidden=len(gate.bias), functions=(function, curve), reset_after=not is_before), [gate, third[1], sums], added
+
+
+_Reset = (
+    tuple[Formula, Affine, numpy.ndarray] | None
+)  # the reset gate, the sums with h in the place of its product, an inner bias
+
+
+def _reset_before(inside: Affine) -> _Reset:
+    """W x + R (r h) + b."""
+    resets = [reset for one in inside.terms for reset, state in _parts(one, "product") if state == _H]
+    products = [one for one in inside.terms if isinstance(one, tuple) and one[0] == "product"]
+    if len(products) != 1 or not resets:
+        return None
+    terms = {(_H if one in products else one): matrix for one, matrix in inside.terms.items()}
+    return resets[0], Affine(terms, inside.bias), _NOTHING
+
+
+def _reset_after(inside: Formula) -> _Reset:
+    """W x + b + r (R h + c)."""
+    for own, product in _parts(inside, "sum"):
+        for reset, after in _parts(product, "product"):
+            are_maps = isinstance(own, Affine) and isinstance(after, Affine)
+            if are_maps and _H not in own.terms and set(after.terms) <= {_H}:
+                return reset, Affine({**own.terms, **after.terms}, own.bias), after.bias
+    return None
 
 
 _H = ("leaf", "h")
@@ -219,11 +247,18 @@ def _lstm(made: Sequence[Formula]) -> _Found:
         for kept, new in _parts(cell, "sum"):
             for forget, old in _parts(kept, "product"):
                 for into, inner in _parts(new, "product"):
-                    gates = [_curve(one) for one in (into, out, forget, inner)]
-                    if old != ("leaf", "c") or None in gates or not all(isinstance(one[1], Affine) for one in gates):
-                        continue
-                    if len({name for name, _ in gates[:3]}) == 1 and gates[3][0] == outer[0]:
-                        functions = (gates[0][0], gates[3][0], outer[0])
-                        operator = LSTM(hidden=len(gates[0][1].bias), functions=functions)
-                        return operator, [one for _, one in gates], _NOTHING
+                    gates = [_gate(one) for one in (into, out, forget, inner)]
+                    found = _lstm_of(gates, outer[0]) if old == ("leaf", "c") else None
+                    if found is not None:
+                        return found
     return None
+
+
+def _lstm_of(gates: Sequence[tuple[str, Affine] | None], outer: str) -> _Found:
+    if None in gates:
+        return None
+    names = [name for name, _ in gates]
+    if len({*names[:3]}) > 1 or names[3] != outer:
+        return None
+    operator = LSTM(hidden=len(gates[0][1].bias), functions=(names[0], names[3], outer))
+    return operator, [one for _, one in gates], _NOTHING

@@ -6,6 +6,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+import numpy
+
 from aidge_build.sources.formats.tflite.file import TfliteOperator
 from aidge_build.sources.formats.tflite.registry import pieces
 from aidge_build.sources.formats.tflite.values import Value
@@ -97,27 +99,42 @@ def _inserted(numbers: tuple[int, ...], place: int, number: int) -> tuple[int, .
 
 
 def _spread(first: TfliteOperator, middle: TfliteOperator, last: TfliteOperator, value: Callable[[int], Value]) -> Spread | None:
-    if middle.type not in _CONVOLUTIONS or last.type != "BATCH_TO_SPACE_ND":
-        return None
-    if len(first.inputs) != 3 or len(last.inputs) != 3 or len(last.outputs) != 1 or min(*first.inputs, *last.inputs) < 0:
-        return None
-    piece = pieces()[middle.type]
-    options = middle.options(piece.options_kind, piece.options)
-    if any(options[name] != wanted for name, wanted in _PLAIN.items()):
+    if not (_are_around(first, last) and _is_plain(middle)):
         return None
     for one in (first, last):
-        given, made = value(one.inputs[0]), value(one.outputs[0])
-        if given.quantization != made.quantization:
+        if value(one.inputs[0]).quantization != value(one.outputs[0]).quantization:
             return None
-    blocks, pads, other, crops = (value(one.inputs[place]).data for one in (first, last) for place in (1, 2))
-    if any(array is None or array.dtype.kind not in "iu" for array in (blocks, pads, other, crops)):
+    arrays = [value(one.inputs[place]).data for one in (first, last) for place in (1, 2)]
+    if not all(_are_integers(array) for array in arrays):
         return None
+    blocks, pads, other, crops = arrays
     count = value(first.inputs[0]).rank - 2  # of axes between batch and channels
-    if count not in (1, 2) or blocks.shape != (count,) or blocks.tolist() != other.tolist():
-        return None
-    if pads.shape != (count, 2) or crops.shape != (count, 2):
+    if (
+        count not in (1, 2)
+        or [array.shape for array in arrays] != [(count,), (count, 2)] * 2
+        or blocks.tolist() != other.tolist()
+    ):
         return None
     sides = (pads.astype(int) - crops.astype(int)).T.tolist()
     if min(*sides[0], *sides[1]) < 0 or min(crops.min(), blocks.min() - 1) < 0:
         return None
     return Spread(tuple(blocks.tolist()), tuple(sides[0]), tuple(sides[1]))
+
+
+def _are_around(first: TfliteOperator, last: TfliteOperator) -> bool:
+    """Whether the last operator puts back what the first one spreads, as far as their inputs and outputs tell."""
+    has_inputs = len(first.inputs) == len(last.inputs) == 3 and min(*first.inputs, *last.inputs) >= 0
+    return last.type == "BATCH_TO_SPACE_ND" and has_inputs and len(last.outputs) == 1
+
+
+def _are_integers(array: numpy.ndarray | None) -> bool:
+    return array is not None and array.dtype.kind in "iu"
+
+
+def _is_plain(middle: TfliteOperator) -> bool:
+    """Whether it is a convolution without pads, strides and dilations."""
+    if middle.type not in _CONVOLUTIONS:
+        return False
+    piece = pieces()[middle.type]
+    options = middle.options(piece.options_kind, piece.options)
+    return all(options[name] == wanted for name, wanted in _PLAIN.items())

@@ -31,7 +31,7 @@ from aidge_build.sources.formats.tflite.lists import LIST, LISTS, is_list
 from aidge_build.sources.formats.tflite.open_dims import LARGER, assumed_batches, with_sizes
 from aidge_build.sources.formats.tflite.order import Order, Orders, Wants, file_order, stored_as_in_file
 from aidge_build.sources.formats.tflite.registry import pieces
-from aidge_build.sources.formats.tflite.values import Value, refused_type, value_of
+from aidge_build.sources.formats.tflite.values import Value, in_file, refused_type, value_of
 from aidge_build.sources.formats.tflite.variables import Remembered, without_variables
 
 MOST_REASONS = 20  # that one refusal lists
@@ -138,24 +138,14 @@ class _Import:
         self._refuse_unsupported()
         self._refuse_two_names()
         self._operators, self._spreads = spread_convolutions(self._operators, self._graph.outputs, self._in_file)
-        names, orders = self._names(), self._orders()
-        inputs = []
         touched = {*self._graph.inputs, *self._graph.outputs, *(index for one in self._operators for index in _touched(one))}
-        for index in sorted({index for one in self._operators for index in one.intermediates} - touched):
-            self._values[index] = value_of(self._graph.tensors[index], names[index], orders[index])
-        for index in sorted(index for index in touched if self._graph.tensors[index].type != LIST):
-            value = value_of(self._graph.tensors[index], names[index], orders[index])
-            self._tensors[index] = value
-            if value.is_constant and index not in self._graph.inputs and index not in self._produced:
-                self._values[index] = value
-        for index in self._graph.inputs:
-            value = replace(self._tensors[index], data=None)
-            self._values[index] = value
-            inputs.append(self._draft.add_tensor(self._port(value)))
+        self._read_tensors(touched)
         variables = [index for index in sorted(touched) if self._graph.tensors[index].is_variable]
-        for index in variables:
-            self._values[index] = self._tensors[index]
-            inputs.append(self._draft.add_tensor(self._port(self._tensors[index])))
+        for index in self._graph.inputs:
+            self._values[index] = replace(self._tensors[index], data=None)
+        self._values |= {index: self._tensors[index] for index in variables}
+        given = (*self._graph.inputs, *variables)
+        inputs = [self._draft.add_tensor(self._port(self._values[index])) for index in given]
         adding = Adding(self._model, self._draft, self._rounding, self._next)
         adding.add(self._operators, self._tensors, self._values, self._spreads)
         outputs = [self._output(index) for index in self._graph.outputs]
@@ -163,6 +153,17 @@ class _Import:
         states += [self._renewed(self._values[index]) for index in variables]
         outputs += [state.written for state in states]
         return self._draft.view(self._name, inputs, outputs, states)
+
+    def _read_tensors(self, touched: set[int]) -> None:
+        """What the file declares of the tensors that are touched; constants and tensors that operators keep have values."""
+        names, orders = self._names(), self._orders()
+        for index in sorted({index for one in self._operators for index in one.intermediates} - touched):
+            self._values[index] = value_of(self._graph.tensors[index], names[index], orders[index])
+        for index in sorted(index for index in touched if self._graph.tensors[index].type != LIST):
+            value = value_of(self._graph.tensors[index], names[index], orders[index])
+            self._tensors[index] = value
+            if value.is_constant and index not in self._graph.inputs and index not in self._produced:
+                self._values[index] = value
 
     def _assigned(self, one: Remembered) -> State:
         """A variable that operators read and assign; it begins with what the file says, or with zeros."""
@@ -267,10 +268,7 @@ class _Import:
         return orders.solved()
 
     def _in_file(self, index: int) -> Value:
-        """What the file says about a tensor; elements of one that is computed count for nothing."""
-        tensor = self._graph.tensors[index]
-        value = value_of(tensor, tensor.name, file_order(len(tensor.dims)))
-        return replace(value, data=None) if self._is_computed(index) else value
+        return in_file(self._graph.tensors[index], self._is_computed(index))
 
     def _is_computed(self, index: int) -> bool:
         return self._graph.tensors[index].raw is None or index in self._produced or index in self._graph.inputs

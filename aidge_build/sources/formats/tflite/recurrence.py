@@ -7,7 +7,7 @@ step must do nothing but count, choose the row that is read, and choose the row 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import permutations
 
@@ -22,7 +22,7 @@ from aidge_build.operators.view import Identity, Reshape
 from aidge_build.sources.draft import Draft
 from aidge_build.sources.formats.tflite.adding import Adding
 from aidge_build.sources.formats.tflite.cell import Cell, Formula, formulas, recognised
-from aidge_build.sources.formats.tflite.file import TfliteSubgraph
+from aidge_build.sources.formats.tflite.file import TfliteOperator, TfliteSubgraph
 from aidge_build.sources.formats.tflite.lists import SET, Rows, candidates
 from aidge_build.sources.formats.tflite.node import TfliteNode
 from aidge_build.sources.formats.tflite.order import file_order
@@ -77,24 +77,29 @@ def _counters(values: Sequence[Value | Rows]) -> list[int]:
 def steps_of(source: TfliteNode, condition: TfliteSubgraph, body: TfliteSubgraph) -> int:
     """How often the body runs where counters that begin at 0 and grow by 1 decide that alone, and do nothing but to choose rows
     in it; else 0."""
-    values = _given(source)
-    counters = _counters(values)
-    for place in counters:
-        maker = next((one for one in body.operators if body.outputs[place] in one.outputs), None)
-        grows = maker is not None and maker.type == "ADD" and {body.inputs[place]} < {*maker.inputs}
-        others = [_number(body, index) for index in maker.inputs if index != body.inputs[place]] if grows else []
-        if others != [1] or source.integers(place) != (0,) or _leaks(body, body.inputs[place]):
-            return 0
-    limits = []
-    for operator in condition.operators:
-        if operator.type == "LESS" and operator.inputs[0] in condition.inputs:
-            place, limit = condition.inputs.index(operator.inputs[0]), _number(condition, operator.inputs[1])
-            if place not in counters or limit is None:
-                return 0
-            limits.append(limit)
-        elif operator.type != "LOGICAL_AND":
-            return 0
-    return min(limits, default=0) if len(condition.operators) == 2 * len(limits) - 1 else 0
+    counters = _counters(_given(source))
+    if not all(_counts(source, body, place) for place in counters):
+        return 0
+    limits = [_limit(condition, one, counters) for one in condition.operators if one.type != "LOGICAL_AND"]
+    decides = bool(limits) and None not in limits and len(condition.operators) == 2 * len(limits) - 1
+    return min(limits) if decides else 0
+
+
+def _counts(source: TfliteNode, body: TfliteSubgraph, place: int) -> bool:
+    """Whether the counter at this place begins at 0, grows by 1, and does nothing else but to choose rows."""
+    counter = body.inputs[place]
+    maker = next((one for one in body.operators if body.outputs[place] in one.outputs), None)
+    grows = maker is not None and maker.type == "ADD" and {counter} < {*maker.inputs}
+    others = [_number(body, index) for index in maker.inputs if index != counter] if grows else []
+    return others == [1] and source.integers(place) == (0,) and not _leaks(body, counter)
+
+
+def _limit(condition: TfliteSubgraph, operator: TfliteOperator, counters: Sequence[int]) -> int | None:
+    """The constant with which an operator of the condition compares a counter; None where it does anything else."""
+    if operator.type != "LESS" or operator.inputs[0] not in condition.inputs:
+        return None
+    is_counter = condition.inputs.index(operator.inputs[0]) in counters
+    return _number(condition, operator.inputs[1]) if is_counter else None
 
 
 def _number(graph: TfliteSubgraph, index: int) -> int | None:
@@ -117,42 +122,86 @@ def _leaks(body: TfliteSubgraph, counter: int) -> bool:
     return False
 
 
+@dataclass(frozen=True)
+class _Step:
+    """The body's first step: what it is given and what it makes, by place. `lists` are the places of lists of which each step
+    writes a row, `changed` those of other tensors that it changes."""
+
+    body: TfliteSubgraph
+    lists: Collection[int]
+    changed: Sequence[int]
+    given: Sequence[Value | Rows]
+    made: Sequence[Value | Rows]
+    draft: Draft
+
+    @property
+    def rows(self) -> list[Node]:
+        """The nodes that take rows, in order."""
+        return [node for node in self.draft.nodes if isinstance(node.operator, Gather)]
+
+    @property
+    def data(self) -> int | None:
+        """The place of the tensor of which each of these nodes takes the first row; None where there is none."""
+        read = self.rows[0].inputs[0] if self.rows else None
+        places = [place for place, one in enumerate(self.given) if _name(one) == read]
+        return places[0] if places and all(_is_first(node, self.draft, read) for node in self.rows) else None
+
+    @property
+    def states(self) -> list[int]:
+        """The places of tensors that nodes read and the step changes."""
+        read = {name for node in self.draft.nodes for name in node.inputs}
+        return [place for place in self.changed if _name(self.given[place]) in read]
+
+
 def _first_step(adding: Adding, body: TfliteSubgraph, values: Sequence[Value | Rows], counters: Sequence[int]) -> _Layer | None:
-    """The body's first step on tensors of which nothing is known but the type."""
-    draft, lists = Draft(), candidates(body)
-    arguments: list[Value | Rows] = []
+    """The body's first step on tensors of which nothing is known but the type, as a layer."""
+    draft, lists, given = Draft(), candidates(body), list[Value | Rows]()
     for place, value in enumerate(values):
-        if isinstance(value, Rows):
-            arguments.append(value)
-            continue
-        stays = body.inputs[place] == body.outputs[place]
-        if place not in counters and not (stays and value.is_constant):
-            if value.dtype is not DType.float32 or not value.dims:
+        if isinstance(value, Value):
+            is_known = place in counters or value.is_constant and body.inputs[place] == body.outputs[place]
+            if not is_known and (value.dtype is not DType.float32 or not value.dims):
                 return None
-            value = replace(value, name=draft.free_name(f"value_{place}"), order=file_order(value.rank), data=None)
-            draft.add_tensor(Tensor(value.name, value.dims, value.dtype))
-        arguments.append(Rows.of(value) if place in lists else value)
-    results = Adding(adding.model, draft, adding.rounding).run(body, arguments, "step")
-    rows = [node for node in draft.nodes if isinstance(node.operator, Gather)]
-    data = [place for place in range(len(values)) if rows and _name(arguments[place]) == rows[0].inputs[0]]
-    first = values[data[0]] if data else None
-    if not isinstance(first, Value) or first.rank != 3 or not all(_is_first(node, draft, rows[0].inputs[0]) for node in rows):
+            value = value if is_known else _unknown(draft, value, place)
+            value = Rows.of(value) if place in lists else value
+        given.append(value)
+    places = [place for place in range(len(values)) if place not in counters and place not in lists]
+    changed = [place for place in places if body.inputs[place] != body.outputs[place]]
+    made = Adding(adding.model, draft, adding.rounding).run(body, given, "step")
+    return _layer_of(_Step(body, lists, changed, given, made, draft))
+
+
+def _unknown(draft: Draft, value: Value, place: int) -> Value:
+    """A tensor of the draft with the value's type."""
+    value = replace(value, name=draft.free_name(f"value_{place}"), order=file_order(value.rank), data=None)
+    draft.add_tensor(Tensor(value.name, value.dims, value.dtype))
+    return value
+
+
+def _layer_of(step: _Step) -> _Layer | None:
+    """The layer whose first step this is; None where it is no cell."""
+    first = None if step.data is None or step.data in step.changed else step.given[step.data]
+    if not isinstance(first, Value) or first.rank != 3:
         return None
-    changed = [p for p in range(len(values)) if p not in (*counters, *lists) and body.inputs[p] != body.outputs[p]]
-    read = {name for node in draft.nodes for name in node.inputs}
-    states = [place for place in changed if _name(arguments[place]) in read]
+    states = step.states
     for order in permutations(states) if 1 <= len(states) <= 2 else ():
-        leaves = {**{node.outputs[0]: "x" for node in rows}, **{_name(arguments[p]): leaf for p, leaf in zip(order, "hc")}}
-        known = formulas(draft.nodes, draft.tensors, leaves)
-        made = [known.get(_name(results[place])) for place in order]
-        cell = recognised(made, first.dims[-1]) if None not in made else None
+        leaves = {node.outputs[0]: "x" for node in step.rows} | {_name(step.given[p]): leaf for p, leaf in zip(order, "hc")}
+        known = formulas(step.draft.nodes, step.draft.tensors, leaves)
+        made = [known.get(_name(step.made[place])) for place in order]
+        cell = recognised(made, first.dims[-1])
         if cell is not None:
-            written = {place: _written(results[place], arguments[place], known, made) for place in lists}
-            last = {place: _number_of(known.get(_name(results[place])), made) for place in changed}
-            last |= {place: written.pop(place) for place in lists if _is_fixed(body, place)}
-            fits = all(number == 0 for number in written.values()) and -1 not in last.values() and data[0] not in changed
-            return _Layer(cell, data[0], order, written, last) if fits else None
+            return _with_results(step, cell, order, known, made)
     return None
+
+
+def _with_results(
+    step: _Step, cell: Cell, states: tuple[int, ...], known: Mapping[str, Formula], made: Sequence[Formula]
+) -> _Layer | None:
+    """The layer with what its lists and tensors get of the states; None where one gets anything else."""
+    written = {place: _written(step.made[place], step.given[place], known, made) for place in step.lists}
+    last = {place: _number_of(known.get(_name(step.made[place])), made) for place in step.changed}
+    last |= {place: written.pop(place) for place in step.lists if _is_fixed(step.body, place)}
+    fits = all(number == 0 for number in written.values()) and -1 not in last.values()
+    return _Layer(cell, step.data, states, written, last) if fits else None
 
 
 def _name(value: Value | Rows) -> str:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy
 
@@ -12,7 +12,7 @@ from aidge_build.base.errors import AidgeError
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.quantization import Quantization
 from aidge_build.sources.formats.tflite.file import TfliteQuantization, TfliteTensor
-from aidge_build.sources.formats.tflite.order import Order
+from aidge_build.sources.formats.tflite.order import Order, file_order
 
 # Element types that have none of their own here are widened: constants only.
 _WIDENED = {"FLOAT16": numpy.float16, "INT4": numpy.int8}
@@ -82,6 +82,12 @@ def value_of(tensor: TfliteTensor, name: str, order: Order) -> Value:
     if data is not None and quantization is not None and not quantization.per_tensor:
         data = _pruned(data, tensor.quantization.scales, quantization)
     return Value(tensor.index, name, tensor.dims, tensor.open_dims, dtype, quantization, order, data, stated)
+
+
+def in_file(tensor: TfliteTensor, is_computed: bool) -> Value:
+    """What the file says about a tensor, in its own order; elements of one that is computed count for nothing."""
+    value = value_of(tensor, tensor.name, file_order(len(tensor.dims)))
+    return replace(value, data=None) if is_computed else value
 
 
 def _quantization(tensor: TfliteTensor) -> Quantization | None:

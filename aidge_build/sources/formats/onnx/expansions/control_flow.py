@@ -77,22 +77,31 @@ def scan(draft: Draft) -> Sequence[str]:
         if rows is not None:
             return (*carried, *rows)
     _refuse_long(trips, body)
-    gathered: list[list[str]] = [[] for _ in range(made)]
-    for step in range(trips):
-        places = [trips - 1 - step if back else step for back in backwards]
-        slices = [
-            draft.one("Gather", name, draft.constant(place, numpy.int64), axis=axis)
-            for name, place, axis in zip(names[states:], places, axes)
-        ]
-        results = draft.run(body, (*carried, *slices), f"step_{step}")
-        carried = list(results[:states])
-        for found, name in zip(gathered, results[states:]):
-            found.append(name)
+    carried, gathered = _unrolled(draft, body, carried, [*zip(names[states:], axes, backwards)], trips)
     stacked = [
         _stacked(draft, found[::-1] if back else found, axis)
         for found, back, axis in zip(gathered, reversed_outputs, output_axes, strict=True)
     ]
     return (*carried, *stacked)
+
+
+def _unrolled(
+    draft: Draft, body: SubGraph, carried: list[str], scanned: Sequence[tuple[str, int, bool]], trips: int
+) -> tuple[list[str], list[list[str]]]:
+    """The states after all steps, and the other outputs of each step. `scanned` are tensors with the axis along which they are
+    read, and whether that begins at its end."""
+    states = len(carried)
+    gathered: list[list[str]] = [[] for _ in body.outputs[states:]]
+    for step in range(trips):
+        slices = [
+            draft.one("Gather", name, draft.constant(trips - 1 - step if back else step, numpy.int64), axis=axis)
+            for name, axis, back in scanned
+        ]
+        results = draft.run(body, (*carried, *slices), f"step_{step}")
+        carried = list(results[:states])
+        for found, name in zip(gathered, results[states:]):
+            found.append(name)
+    return carried, gathered
 
 
 def _always(body: SubGraph, conditional: bool) -> bool:

@@ -20,17 +20,10 @@ DOMAIN = {"domain": "aidge", "opset": 1}
 def dft(draft: Draft) -> Sequence[str]:
     """Along one axis; the last axis holds real and imaginary part, or the real part alone. Source: ONNX operator DFT."""
     source = draft.source
-    dims = source.input(0).dims
-    axis = source.integer("axis", 1) if source.opset < 20 else draft.integer(draft.input(2), "its axis", -2)
-    axis += len(dims) if axis < 0 else 0
-    require(len(dims) > 1 and dims[-1] in (1, 2) and 0 <= axis < len(dims) - 1, f"axis {axis} of the dims {list(dims)}")
+    dims, axis = source.input(0).dims, _axis(draft)
     inverse, half = bool(source.integer("inverse", 0)), bool(source.integer("onesided", 0))
     back = inverse and half  # to real values
-    require(not back or dims[-1] == 2, "an inverse transform of one side wants complex values")
-    length = draft.integer(draft.input(1), "its length", 2 * (dims[axis] - 1) if back else dims[axis])
-    require(length > 0, f"its length is {length}")
-    used = min(dims[axis], length // 2 + 1 if back else length)
-    require(not back or used == length // 2 + 1, f"{used} frequencies do not give {length} values")
+    length, used = _lengths(draft, dims, axis, back)
     order = (*(place for place in range(len(dims) - 1) if place != axis), axis, len(dims) - 1)
     name = draft.one("Transpose", draft.input(0), perm=order)
     if used < dims[axis]:
@@ -44,6 +37,24 @@ def dft(draft: Draft) -> Sequence[str]:
     count, parts = length // 2 + 1 if half and not back else length, 1 if back else 2
     name = draft.one("Reshape", name, draft.constant([*outer, count, parts], numpy.int64))
     return (draft.one("Transpose", name, perm=tuple(numpy.argsort(order).tolist())),)
+
+
+def _axis(draft: Draft) -> int:
+    source, dims = draft.source, draft.source.input(0).dims
+    axis = source.integer("axis", 1) if source.opset < 20 else draft.integer(draft.input(2), "its axis", -2)
+    axis += len(dims) if axis < 0 else 0
+    require(len(dims) > 1 and dims[-1] in (1, 2) and 0 <= axis < len(dims) - 1, f"axis {axis} of the dims {list(dims)}")
+    return axis
+
+
+def _lengths(draft: Draft, dims: tuple[int, ...], axis: int, back: bool) -> tuple[int, int]:
+    """How many values the transform has, and how many of those along the axis it reads; `back`: to real values."""
+    require(not back or dims[-1] == 2, "an inverse transform of one side wants complex values")
+    length = draft.integer(draft.input(1), "its length", 2 * (dims[axis] - 1) if back else dims[axis])
+    require(length > 0, f"its length is {length}")
+    used = min(dims[axis], length // 2 + 1 if back else length)
+    require(not back or used == length // 2 + 1, f"{used} frequencies do not give {length} values")
+    return length, used
 
 
 def _of_rows(draft: Draft, name: str, dims: tuple[int, int, int], length: int, inverse: bool, half: bool) -> str:

@@ -32,11 +32,12 @@ def folder(tmp_path, monkeypatch):
     (place / "dense").mkdir(parents=True)
     (place / "dense" / "__init__.py").write_text(FORMAT)
     (tmp_path / "net.dense").write_text(NETWORK)
-    monkeypatch.setattr(registry, "__path__", [*registry.__path__, str(place)])
+    monkeypatch.setattr(registry, "__path__", [str(place), *registry.__path__])
+    monkeypatch.delitem(sys.modules, f"{registry.__name__}.dense", raising=False)
     registry.formats.cache_clear()
     yield tmp_path
     registry.formats.cache_clear()
-    del sys.modules[f"{registry.__name__}.dense"]
+    sys.modules.pop(f"{registry.__name__}.dense", None)
 
 
 def compiled(folder: Path, *words: str):

@@ -93,6 +93,7 @@ class Construction:
         return self._binding.assumed
 
     def imported(self) -> Imported:
+        """The graph, and what of the file it was made from."""
         self._vocabulary.refuse_unknown(self._model.nodes, self._whole)
         self._refuse_two_producers()
         inputs = self._add_inputs()

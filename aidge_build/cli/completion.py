@@ -12,8 +12,9 @@ from aidge_build.base.terminal import Drawn
 from aidge_build.boards import list_boards
 from aidge_build.cli.help import PROGRAM
 from aidge_build.cli.outcome import Outcome
-from aidge_build.cli.parsing import MODEL_ENDINGS, verb_parser
+from aidge_build.cli.parsing import verb_parser
 from aidge_build.cli.verbs import VERBS, forms_of
+from aidge_build.sources.formats import suffixes
 
 EXAMPLES = (
     ("doctor --completion bash", 'in ~/.bashrc: eval "$(aidge-build doctor --completion bash)"'),
@@ -101,7 +102,7 @@ def _completed(action: argparse.Action) -> argparse.Action:
     if name == "BOARD" or action.dest in ("board", "boards"):
         action.choices = list_boards(())
     elif name == "MODEL" or ending:
-        files = shtab.glob(*(f"*{one}" for one in (ending.groups() if ending else MODEL_ENDINGS)))
+        files = shtab.glob(*(f"*{one}" for one in (ending.groups() if ending else suffixes())))
     elif name == "DIR":
         files = shtab.DIRECTORY
     elif name in _FILES or action.type is Path:

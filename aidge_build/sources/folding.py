@@ -48,5 +48,5 @@ def strange_numbers(view: GraphView, names: Iterable[str] | None = None) -> list
     return [
         f"constant '{name}' holds NaN or infinity"
         for name, tensor in tensors.items()
-        if tensor.is_constant and tensor.dtype.is_float and not numpy.isfinite(tensor.data).all()
+        if tensor.data is not None and tensor.dtype.is_float and not numpy.isfinite(tensor.data).all()
     ]

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+from types import SimpleNamespace
 
 import pytest
 
@@ -82,11 +83,14 @@ def test_the_help_of_a_verb_has_at_most_fourteen_options_and_examples_that_it_ac
         parse(meant, more)
 
 
-def test_the_memories_of_an_example_of_check_are_as_the_check_reads_them():
+def test_the_memories_of_an_example_of_check_are_as_the_check_reads_them(tmp_path):
     named = [parse("check", words.split()[1:]) for words, _ in module_of("check").EXAMPLES if "--region" in words]
     assert named
     for arguments in named:
-        assert [region.kind for region in memories(arguments, None).regions] == ["flash", "ram"]
+        assert [region.kind for region in memories(arguments, SimpleNamespace(path=str(tmp_path / "app.elf"))).regions] == [
+            "flash",
+            "ram",
+        ]
 
 
 @pytest.fixture

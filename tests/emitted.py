@@ -16,13 +16,17 @@ from aidge_build.contract.spec import ImplSpec
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.quantization import per_tensor
 from aidge_build.graph.tensor import Tensor, constant
-from aidge_build.graph.view import Node, graph_view
+from aidge_build.graph.view import GraphView, Node, graph_view
 from aidge_build.plan.memory.buffer import Buffer
 from aidge_build.plan.memory.plan import MemoryPlan
 from aidge_build.plan.memory.planner import plan
-from aidge_build.plan.program import CopiedTo, Layer, Options, Place, Program
+from aidge_build.plan.names import with_names
+from aidge_build.plan.options import Options
+from aidge_build.plan.place import Place, Placed
+from aidge_build.plan.program import CodeTarget, CopiedTo, Layer, Program
 from aidge_build.plan.schedule.copies import ConstantCopy, arrays_in_line
 from aidge_build.plan.schedule.order import Order
+from aidge_build.plan.schedule.schedule import Schedule
 
 SHAPE_H = b"""// SPDX-License-Identifier: 0BSD
 #ifndef SHAPE_H
@@ -160,22 +164,28 @@ def chain(
         ),
         Layer(f"{name}_second", nodes[1], toy_kernel("reverse_s8", "Reverse"), reverse, (hidden,), (y,), 0),
     )
-    program = Program(
-        name,
-        "ab" * 32,
-        view,
-        layers,
-        places,
-        arena,
-        peak,
-        2 * count,
-        alignment,
-        options,
-        "cortex-m4",
-        {"toy": TOY_FILES},
-        order=Order((0, 1), peak.lower_bound_bytes, peak.lower_bound_bytes, 3),
-    )
-    return dataclasses.replace(program, **changes)
+    order = Order((0, 1), peak.lower_bound_bytes, peak.lower_bound_bytes, 3)
+    placed = Placed(arena, (), peak, places, 2 * count, alignment, "")
+    program = _program(name, "ab" * 32, view, layers, placed, "cortex-m4", options, order)
+    return changed(program, **changes)
+
+
+def changed(program: Program, **changes) -> Program:
+    """The program with other values of these fields: its own, or those of its memory or target."""
+    for part in ("memory", "target"):
+        names = {field.name for field in dataclasses.fields(getattr(program, part))} & changes.keys()
+        changes[part] = dataclasses.replace(getattr(program, part), **{name: changes.pop(name) for name in names})
+    return with_names(dataclasses.replace(program, **changes))
+
+
+def _program(
+    name: str, digest: str, view: GraphView, layers: tuple[Layer, ...], memory: Placed, target: str, options: Options, order=None
+) -> Program:
+    steps = tuple(layer.node for layer in layers)
+    order = order or Order(tuple(range(len(steps))), 0, 0, 0)
+    schedule = Schedule(steps, (), {}, {}, order)
+    files = {"toy": TOY_FILES}
+    return with_names(Program(name, digest, view, layers, schedule, memory, CodeTarget(target), options, library_files=files))
 
 
 def copying(mode: str) -> Program:
@@ -183,15 +193,15 @@ def copying(mode: str) -> Program:
     found = chain(options=Options(copy_constants=mode))
     layer = found.layers[0]
     copy = ConstantCopy(layer.node.name, 0, 0, arrays_in_line([(2, 6), (3, 24)], 8), 8)
-    arena = plan([*(placement.buffer for placement in found.arena.placements), copy.buffer])
+    arena = plan([*(placement.buffer for placement in found.memory.arena.placements), copy.buffer])
     places = {
         name: dataclasses.replace(place, offset_bytes=arena.offset_of(name)) if place.kind == "arena" else place
-        for name, place in found.places.items()
+        for name, place in found.memory.places.items()
     }
     moved = dataclasses.replace(
         layer, scratch_offset_bytes=arena.offset_of("scratch"), copied=CopiedTo(copy, arena.offset_of(copy.name))
     )
-    return dataclasses.replace(found, arena=arena, places=places, layers=(moved, *found.layers[1:]), arena_alignment=8)
+    return changed(found, arena=arena, places=places, layers=(moved, *found.layers[1:]), alignment=8)
 
 
 def chain_result(x: numpy.ndarray, weights: numpy.ndarray | None = None) -> numpy.ndarray:
@@ -214,9 +224,8 @@ def float_sum(name: str = "sum", options: Options | None = None, values=(1.5, -0
     empty = MemoryPlan((), 0, 0, 0, True)
     size = x.size_bytes
     peak = plan([Buffer("x", size, 4, 0, 1, "io"), Buffer("unread", size, 4, 0, 1, "io"), Buffer("y", size, 4, 0, 1, "io")])
-    return Program(
-        name, "cd" * 32, view, (layer,), places, empty, peak, 3 * size, 4, options or Options(), "host", {"toy": TOY_FILES}
-    )
+    placed = Placed(empty, (), peak, places, 3 * size, 4, "")
+    return _program(name, "cd" * 32, view, (layer,), placed, "host", options or Options())
 
 
 def reversal(options: Options | None = None) -> Program:
@@ -226,17 +235,6 @@ def reversal(options: Options | None = None) -> Program:
     call = Call("aidge_toy_reverse_s8", ("reverse_s8.h",), (Input(), Output(), Literal(6)))
     layer = Layer("toy_reverse", node, toy_kernel("reverse_s8", "Reverse"), call, (x,), (y,), 0)
     peak = plan([Buffer("x", 6, 4, 0, 1, "io"), Buffer("y", 6, 4, 0, 1, "io")])
-    return Program(
-        "toy",
-        "ab" * 32,
-        graph_view("graph", [node], {"x": x, "y": y}, ["x"], ["y"]),
-        (layer,),
-        {"x": Place("input"), "y": Place("output")},
-        MemoryPlan((), 0, 0, 0, True),
-        peak,
-        12,
-        4,
-        options or Options(),
-        "host",
-        {"toy": TOY_FILES},
-    )
+    view = graph_view("graph", [node], {"x": x, "y": y}, ["x"], ["y"])
+    placed = Placed(MemoryPlan((), 0, 0, 0, True), (), peak, {"x": Place("input"), "y": Place("output")}, 12, 4, "")
+    return _program("toy", "ab" * 32, view, (layer,), placed, "host", options or Options())

@@ -137,7 +137,7 @@ def exported(library: type[compat.ExportLib], arguments: argparse.Namespace) -> 
         wanted = cpu.run(program.view, {"x": values})["y"][None]
         return {
             "differing": compare("y", run.outputs["y"], wanted).differing_values,
-            "arena_bytes": program.arena.peak_bytes,
+            "arena_bytes": program.memory.arena.peak_bytes,
             "instructions": run.result.run_instructions,
             "layers": dict(Counter(layer.kernel.library for layer in program.layers)),
         }

@@ -82,7 +82,7 @@ def leave_whole_what_cannot_be_cut() -> None:
 def of_layer(program: Program, layer: Layer) -> list[float]:
     """The measures of the layer's largest step."""
     seen = NodeView.of(program.view, layer.node)
-    cascade = next((one for one in program.cascades if layer.node.name in one.nodes), None)
+    cascade = next((one for one in program.schedule.cascades if layer.node.name in one.nodes), None)
     rows = None if cascade is None else RowLayer.of(seen)
     if cascade is None or rows is None:
         return list(measures(seen))

@@ -11,8 +11,8 @@ from aidge_build.build.request import CompileRequest
 from aidge_build.contract.spec import Demands
 from aidge_build.graph.view import GraphView, Node
 from aidge_build.plan.cascade.kernels import BandKernels
+from aidge_build.plan.options import Options
 from aidge_build.plan.planning import Planning, bytes_of_whole
-from aidge_build.plan.program import Options
 from aidge_build.plan.stepping import MOST_CUTS, Limit, groups_wanted, wanted_of_layers
 from aidge_build.prepare.adaptation.adapt import adapt_to_backend
 from aidge_build.prepare.adaptation.assignment import Assignment

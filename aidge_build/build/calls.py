@@ -19,8 +19,9 @@ from aidge_build.contract.mem_info import MemInfo, mem_info_of
 from aidge_build.contract.spec import NodeView
 from aidge_build.graph.tensor import Tensor
 from aidge_build.plan.cascade.calls import calls_of
-from aidge_build.plan.placement import Placed
-from aidge_build.plan.program import BandCalls, CopiedTo, Layer, Program
+from aidge_build.plan.names import with_names
+from aidge_build.plan.place import Placed
+from aidge_build.plan.program import BandCalls, CodeTarget, CopiedTo, Layer, Program
 from aidge_build.plan.schedule.schedule import Schedule
 from aidge_build.prepare.adaptation.assignment import Assignment
 
@@ -35,45 +36,33 @@ def make_program(
 ) -> Program:
     """The calls of all layers, and everything else that `emit` prints."""
     layers = _layers(request, assignment, schedule, placed)
-    board, core = request.board, request.core
-    regions = board.regions if board else ()
-    return Program(
+    program = Program(
         name=request.name,
         model_sha256=model_sha256(request.model, request.external),
         view=assignment.view,
         layers=tuple(layers),
-        places=placed.places,
-        arena=placed.arena,
-        peak=placed.peak,
-        io_bytes=placed.io_bytes,
-        arena_alignment=placed.alignment,
+        schedule=schedule,
+        memory=placed,
+        target=_target(request),
         options=request.options,
-        target=request.target_name,
         library_files={library.name: _files_of(library, layers) for library in request.libraries},
+        language=_language(request.libraries, layers),
         notices=notices,
         model_macs=sum(layer.macs for layer in layers) if model_macs is None else model_macs,
-        region=placed.region,
-        memories=board.arena_regions if board else (),
-        regions=regions,
-        flash=tuple(region for region in regions if region.kind == "flash"),
         made_with=request.words,
-        cpu=request.cpu,
-        unaligned=core.unaligned if core else None,
-        features=request.features,
-        conditions=request.conditions,
-        pointer_bytes=core.pointer_bytes if core else 4,
-        language=_language(request.libraries, layers),
-        order=schedule.order,
-        split=placed.split,
-        split_proved=placed.split_proved,
         format_copies_bytes=assignment.bytes_copied,
         formats_proved=assignment.formats_proved,
-        buffer_of=schedule.buffer_of,
-        states=placed.states,
-        cascades=schedule.cascades,
-        whole_peak_bytes=placed.whole_peak_bytes,
         fast=request.fast,
     )
+    return with_names(program)
+
+
+def _target(request: CompileRequest) -> CodeTarget:
+    board, core = request.board, request.core
+    found = CodeTarget(request.target_name, request.cpu, request.features, conditions=request.conditions)
+    if core:
+        found = replace(found, unaligned=core.unaligned, pointer_bytes=core.pointer_bytes)
+    return replace(found, regions=board.regions, memories=board.arena_regions) if board else found
 
 
 def _layers(request: CompileRequest, assignment: Assignment, schedule: Schedule, placed: Placed) -> list[Layer]:

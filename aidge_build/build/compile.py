@@ -22,7 +22,8 @@ from aidge_build.plan.budget import within_budget
 from aidge_build.plan.cascade.question import Found
 from aidge_build.plan.constant_copies import with_copies
 from aidge_build.plan.fast_memory import require_made_for
-from aidge_build.plan.placement import Placed, check_memory, placed_anew
+from aidge_build.plan.place import Placed
+from aidge_build.plan.placement import check_memory, placed_anew
 from aidge_build.plan.planning import memory_curve
 from aidge_build.plan.program import Program
 from aidge_build.plan.schedule.schedule import Schedule

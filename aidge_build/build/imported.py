@@ -6,7 +6,7 @@ from __future__ import annotations
 from aidge_build.base.debug import show
 from aidge_build.build.request import CompileRequest
 from aidge_build.graph.view import GraphView
-from aidge_build.plan.program import Options
+from aidge_build.plan.options import Options
 from aidge_build.prepare.adaptation.fuse_meta import fuse_meta
 from aidge_build.prepare.recipes import simplify
 from aidge_build.prepare.recipes.check import check_rewrite, checked

@@ -41,7 +41,7 @@ from aidge_build.operators import builtin_operators
 from aidge_build.operators.base import Operator
 from aidge_build.plan.constant_copies import require_alone
 from aidge_build.plan.constant_regions import rooms_of
-from aidge_build.plan.program import Options
+from aidge_build.plan.options import Options
 from aidge_build.plan.schedule.recording import slots_of
 from aidge_build.prepare.adaptation.adapt import NoKernel
 from aidge_build.prepare.adaptation.cost import CostTable

@@ -11,7 +11,8 @@ from aidge_build.boards.cores import FPU, Core, Feature
 from aidge_build.contract.library import Library
 from aidge_build.operators.base import Operator
 from aidge_build.plan.fast_memory import FastMemory
-from aidge_build.plan.program import Condition, Options
+from aidge_build.plan.options import Options
+from aidge_build.plan.program import Condition
 from aidge_build.prepare.adaptation.match import Target
 from aidge_build.sources.dims import Bound
 from aidge_build.sources.source_format import ModelFile

@@ -95,7 +95,9 @@ def run(arguments: argparse.Namespace) -> Outcome:
     if arguments.node is None:
         lines += [f"library {library.name}: {notice}" for library in request.libraries for notice in library.notices]
         lines += [assignment.format_line(), *_constants(described)]
-        lines += saved(program.cascades, program.peak.peak_bytes, program.whole_peak_bytes) if program else []
+        lines += (
+            saved(program.schedule.cascades, program.memory.peak.peak_bytes, program.memory.whole_peak_bytes) if program else []
+        )
     choice, place = placed(request, measurement, rooms, arguments.out, arguments.io_data)
     copies = {"format_copies_bytes": assignment.bytes_copied, "formats_proved_optimal": assignment.formats_proved}
     cycles = inference_data(measurement.result, request.board) if measurement and request.board else {}
@@ -112,7 +114,7 @@ def _described(
 ) -> list[dict]:
     """The layers for programs, in order; `chosen` are their symbols by the nodes' names."""
     counts = _counts(measurement) if measurement else {}
-    cascades = program.cascades if program else ()
+    cascades = program.schedule.cascades if program else ()
     kernels = {layer.node.name: layer.kernel.name for layer in program.layers} if program else {}
     return [
         {

@@ -77,10 +77,11 @@ def run(arguments: argparse.Namespace) -> Outcome:
     names = [Path(path).relative_to(arguments.out).as_posix() for path in files]
     text = [f"{Path(request.file_name).name}: {notice}" for notice in notices]
     text.append(
-        f"{arguments.out}: {len(names)} files, arena {scheduler.program.arena.peak_bytes:,} B; README.md says how to compile it"
+        f"{arguments.out}: {len(names)} files, arena {scheduler.program.memory.arena.peak_bytes:,} B; "
+        "README.md says how to compile it"
     )
     text += map(str, compared)
-    document = {"folder": arguments.out, "files": names, "arena_bytes": scheduler.program.arena.peak_bytes}
+    document = {"folder": arguments.out, "files": names, "arena_bytes": scheduler.program.memory.arena.peak_bytes}
     if compared:
         document |= {"compared": [asdict(each) for each in compared]}
     return Outcome(text, document, int(any(each.differing for each in compared)))

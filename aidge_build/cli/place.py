@@ -139,7 +139,7 @@ def _require_as_planned(before: Measurement, after: Measurement, board: Board, r
             *check_code_places(after.image, claim, claims),
         )
         found += [finding.text for finding in findings if finding.severity == ERROR]
-    arenas = [" and ".join(part.region for part in one.program.parts) for one in (before, after)]
+    arenas = [" and ".join(part.region for part in one.program.memory.parts) for one in (before, after)]
     if arenas[0] != arenas[1]:
         found.append(f"the arena moves from {arenas[0]} to {arenas[1]}: --within leaves it too few bytes")
     for name, size in rooms:

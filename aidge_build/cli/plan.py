@@ -108,24 +108,24 @@ def run(arguments: argparse.Namespace) -> Outcome:
     if arguments.tradeoff:
         return tradeoff(arguments, request)
     program = build_program(request)
-    if arguments.capacity is not None and program.peak.peak_bytes > arguments.capacity:
-        raise _exceeds(arguments, program.peak)
+    if arguments.capacity is not None and program.memory.peak.peak_bytes > arguments.capacity:
+        raise _exceeds(arguments, program.memory.peak)
     manifest = emit(program).manifest
     data = {key: manifest[key] for key in KEYS}
     if program.recording:
         data["record"] = manifest["record"]
-    peak, named = program.peak, _named(program)
+    peak, named = program.memory.peak, _named(program)
     file = Path(arguments.model).name
     lines = [
         *(f"{file}: {notice}" for notice in program.notices),
-        f"{file}: {peak.report_line(_bound_step(program, data['bound_node'] or '', arguments), program.order.report())}",
+        f"{file}: {peak.report_line(_bound_step(program, data['bound_node'] or '', arguments), program.schedule.order.report())}",
         f"arena {data['arena_bytes']:,} B, inputs and outputs {data['io_bytes']:,} B ({arguments.io}), "
         f"scratch {data['scratch_bytes']:,} B",
         *map(_constants_line, manifest.get("constants_in", ())),
         *_parts_lines(program),
-        *saved(program.cascades, peak.peak_bytes, program.whole_peak_bytes),
+        *saved(program.schedule.cascades, peak.peak_bytes, program.memory.whole_peak_bytes),
     ]
-    drawn = [part.plan for part in program.split] or [peak]
+    drawn = [part.plan for part in program.memory.split] or [peak]
     _draw(arguments, drawn, f"peak {peak.peak_bytes:,} B", named, lines)
     data["live_at_peak"] = _live(peak, _tensors_of(program))
     short = {} if arguments.verbosity else {**_of_tensors(program), **named.buffers}
@@ -155,9 +155,9 @@ def _parts_lines(program: Program) -> Iterator[str]:
     """The record of inferences, and an arena in several memories."""
     if program.recording:
         yield f"record of the last {counted(program.recording.slots, 'inference')} {program.recording.size_bytes:,} B"
-    if program.split:
-        parts = ", ".join(f"{part.region} {part.size_bytes:,} B" for part in program.split)
-        yield f"the arena in {parts}: least access cost{', proved' if program.split_proved else ' not proven'}"
+    if program.memory.split:
+        parts = ", ".join(f"{part.region} {part.size_bytes:,} B" for part in program.memory.split)
+        yield f"the arena in {parts}: least access cost{', proved' if program.memory.split_proved else ' not proven'}"
 
 
 def _picture(drawn: MemoryPlan, steps: int, read: Mapping[str, str]) -> list[str]:
@@ -170,7 +170,7 @@ def _tensors_of(program: Program) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for layer in program.layers:
         for tensor in layer.outputs:
-            found.setdefault(program.buffer_of.get(tensor.name, tensor.name), []).append(tensor.name)
+            found.setdefault(program.schedule.buffer_of.get(tensor.name, tensor.name), []).append(tensor.name)
     return found
 
 
@@ -185,7 +185,7 @@ def _named(program: Program) -> Named:
     buffers = {f"scratch of {node}": f"scratch of {name}" for node, name in short.items()}
     for layer in program.layers:
         for tensor in layer.outputs:
-            buffers.setdefault(program.buffer_of.get(tensor.name, tensor.name), short[layer.node.name])
+            buffers.setdefault(program.schedule.buffer_of.get(tensor.name, tensor.name), short[layer.node.name])
     in_full = [name if name == node else f"{name}: {node}" for node, name in short.items()]
     return Named(list(short.values()), in_full, buffers)
 

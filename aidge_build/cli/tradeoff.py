@@ -70,10 +70,10 @@ def _with_present(points: Sequence[Point], request: CompileRequest) -> list[Poin
         program = build_program(request)
     except AidgeError:
         return list(points)
-    peak, more = program.peak.peak_bytes, instructions_of(program.cascades)
+    peak, more = program.memory.peak.peak_bytes, instructions_of(program.schedule.cascades)
     if any((point.peak_bytes, point.more) == (peak, more) for point in points):
         return [replace(point, is_present=(point.peak_bytes, point.more) == (peak, more)) for point in points]
-    present = Point(peak, more, all_layers_of(program.cascades), True)
+    present = Point(peak, more, all_layers_of(program.schedule.cascades), True)
     return sorted([*points, present], key=lambda point: (-point.peak_bytes, point.more))
 
 

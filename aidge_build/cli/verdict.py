@@ -107,8 +107,8 @@ def _data(program: Program, board: str, compared: Compared) -> dict:
         "macs": program.model_macs,
         "macs_executed": sum(layer.macs for layer in program.layers),
         "layers": _layers_data(program, result, count),
-        "peak_bytes": program.peak.peak_bytes,
-        "arena_bytes": program.arena.peak_bytes,
+        "peak_bytes": program.memory.peak.peak_bytes,
+        "arena_bytes": program.memory.arena.peak_bytes,
         "stack_bytes": result.stack_high_water_bytes,
         "flash_bytes": {"code": execution.code_bytes, "weights": execution.weights_bytes},
     }

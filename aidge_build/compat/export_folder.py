@@ -32,7 +32,8 @@ from aidge_build.compat.scheduler import Plans, SequentialScheduler
 from aidge_build.compat.trial import after_trial
 from aidge_build.contract.library import Library
 from aidge_build.graph.view import GraphView
-from aidge_build.plan.program import Options, Program
+from aidge_build.plan.options import Options
+from aidge_build.plan.program import Program
 from aidge_build.prepare.adaptation.adapt import adapt_to_backend
 from aidge_build.prepare.adaptation.match import Target
 

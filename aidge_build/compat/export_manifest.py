@@ -26,7 +26,7 @@ def manifest(program: Program, layout: str, generated: Mapping[str, str], static
         "tool": VERSION,
         "model": program.name,
         "model_sha256": program.model_sha256,
-        "target": program.target,
+        "target": program.target.name,
         "language": program.language,
         "layout": layout,
         "libraries": sorted({layer.kernel.library for layer in program.layers}),
@@ -34,7 +34,7 @@ def manifest(program: Program, layout: str, generated: Mapping[str, str], static
         "header": generated[header],
         "inputs": [_port(port) for port in ports if port.is_input],
         "outputs": [_port(port) for port in ports if not port.is_input],
-        "arena_bytes": program.arena.peak_bytes,
+        "arena_bytes": program.memory.arena.peak_bytes,
         "memories": [
             {
                 "mem_component_id": part.component,
@@ -42,10 +42,10 @@ def manifest(program: Program, layout: str, generated: Mapping[str, str], static
                 "symbol": f"{program.name}_arena{part.ending}",
                 "size_bytes": part.size_bytes,
             }
-            for part in program.parts
+            for part in program.memory.parts
         ],
         "constants_bytes": program.constants_bytes,
-        "state_bytes": program.states.size_bytes,
+        "state_bytes": program.memory.states.size_bytes,
         "plan": generated[f"{program.name}.plan.json"],
         "main": main,
         "sources": [path for path in paths if is_source(path)],

@@ -27,8 +27,8 @@ def readme(program: Program, manifest: dict) -> str:
         parameters=functions_of(program, ports)[0].signature,
         inputs=[_described(port) for port in ports if port.is_input],
         outputs=[_described(port) for port in ports if not port.is_input],
-        arena_bytes=program.arena.peak_bytes,
-        alignment=program.arena_alignment,
+        arena_bytes=program.memory.arena.peak_bytes,
+        alignment=program.memory.alignment,
         libraries=manifest["libraries"],
         traced=program.options.trace,
     )

@@ -18,8 +18,8 @@ from aidge_build.graph.tensor import Tensor
 from aidge_build.graph.view import Node
 from aidge_build.plan.memory.buffer import Buffer, Overlap
 from aidge_build.plan.memory.plan import MemoryPlan, Placement
-from aidge_build.plan.placement import ARENA_ALIGNMENT, Placed, check_memory, places_of
-from aidge_build.plan.program import ArenaPart
+from aidge_build.plan.place import ArenaPart, Placed
+from aidge_build.plan.placement import ARENA_ALIGNMENT, check_memory, places_of
 from aidge_build.plan.schedule.schedule import Schedule
 from aidge_build.plan.schedule.stores import StateMemory
 from aidge_build.prepare.adaptation.assignment import Assignment

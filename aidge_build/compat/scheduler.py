@@ -17,9 +17,10 @@ from aidge_build.plan.arena_regions import accesses_of
 from aidge_build.plan.cascade.question import Found
 from aidge_build.plan.memory.plan import MemoryPlan
 from aidge_build.plan.memory.regions import NoSpread, Room, spread
+from aidge_build.plan.options import Options
 from aidge_build.plan.placement import Arena, arena_of
 from aidge_build.plan.planning import whole_tensors
-from aidge_build.plan.program import Options, Program
+from aidge_build.plan.program import Program
 from aidge_build.plan.schedule.schedule import Schedule
 from aidge_build.prepare.adaptation.assignment import Assignment
 

@@ -22,8 +22,9 @@ from aidge_build.build.request import CompileRequest
 from aidge_build.compat.libraries import libraries_of
 from aidge_build.contract.library import Library
 from aidge_build.graph.view import GraphView
+from aidge_build.plan.options import Options
 from aidge_build.plan.planning import Planning
-from aidge_build.plan.program import Options, Program
+from aidge_build.plan.program import Program
 from aidge_build.prepare.adaptation.adapt import adapt_to_backend
 from aidge_build.prepare.adaptation.assignment import Assignment
 from aidge_build.prepare.adaptation.match import Target, title

@@ -11,7 +11,7 @@ from aidge_build.graph.view import GraphView
 from aidge_build.plan.memory import cp_sat
 from aidge_build.plan.memory.plan import MemoryPlan, Placement
 from aidge_build.plan.memory.regions import NoSpread, Room, spread
-from aidge_build.plan.program import ArenaPart
+from aidge_build.plan.place import ArenaPart
 from aidge_build.plan.schedule.schedule import Schedule
 
 ARENA_ALIGNMENT = 16  # bytes: enough for every core's widest access

@@ -16,7 +16,7 @@ from aidge_build.plan.cascade.row_layer import RowLayer
 from aidge_build.plan.cascade.rowed_graph import Graph
 from aidge_build.plan.cascade.search import ALL, Effort, cascaded, front
 from aidge_build.plan.cascade.widening import widened
-from aidge_build.plan.program import Options
+from aidge_build.plan.options import Options
 from aidge_build.plan.row_ports import input_by_rows, no_rows, output_by_rows
 from aidge_build.plan.schedule.schedule import Reuse, Schedule, make_schedule
 from aidge_build.prepare.adaptation.assignment import Assignment

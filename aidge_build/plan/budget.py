@@ -7,8 +7,8 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from aidge_build.base.errors import AidgeError
+from aidge_build.plan.options import Options
 from aidge_build.plan.planning import Planning
-from aidge_build.plan.program import Options
 from aidge_build.prepare.adaptation.assignment import Assignment
 
 Planned = Callable[[Assignment, Options], Planning]

@@ -11,10 +11,10 @@ from functools import cached_property
 import numpy
 
 from aidge_build.base.errors import AidgeError
-from aidge_build.base.naming import Namer, public_symbols
-from aidge_build.contract.call import Constant, Input
+from aidge_build.contract.call import Constant
 from aidge_build.graph.dtype import DType, element_type
 from aidge_build.plan.constant_regions import places_of_constants
+from aidge_build.plan.names import constant_tensor
 from aidge_build.plan.program import Layer, Program
 
 _COLUMNS = 116
@@ -97,27 +97,27 @@ class Arrays:
 
 def arrays_of(program: Program) -> Arrays:
     """The arrays of every layer, and of the constant tensors that layers read directly (each once)."""
-    namer = Namer(program.name, (*public_symbols(program.name), *(layer.symbol for layer in program.layers)))
+    names = program.names
     found: list[Array] = []
     tensors: dict[str, Array] = {}
     of_layer = []
-    for layer in program.layers:
+    for number, layer in enumerate(program.layers):
         read: dict[int, Array] = {}
         for position, argument in enumerate(layer.call.arguments):
+            tensor = constant_tensor(program, layer, argument)
             if isinstance(argument, Constant):
-                stem = f"{layer.symbol.removeprefix(program.name + '_')}_{argument.name}"
-                read[position] = Array(namer.take(stem), _flat(argument.values, layer), f"{layer.node.name}: {argument.name}")
+                symbol, origin = names.of_constant[number, position], f"{layer.node.name}: {argument.name}"
+                read[position] = Array(symbol, _flat(argument.values, layer), origin)
                 found.append(read[position])
-            elif isinstance(argument, Input) and _is_constant(program, layer, argument):
-                tensor = layer.inputs[argument.index]
+            elif tensor is not None:
                 if tensor.name not in tensors:
-                    tensors[tensor.name] = Array(namer.take(tensor.name), _stored(tensor, layer), tensor.name)
+                    tensors[tensor.name] = Array(names.of_tensor[tensor.name], _stored(tensor, layer), tensor.name)
                     found.append(tensors[tensor.name])
                 read[position] = tensors[tensor.name]
         of_layer.append(read)
     start = None
-    if program.states.needs_start:
-        start = Array(namer.take("initial_state"), program.initial_state_bytes(), "the state before the first inference")
+    if program.memory.states.needs_start:
+        start = Array(names.initial_state, program.initial_state_bytes(), "the state before the first inference")
         found.append(start)
     return Arrays(_placed(program, found, of_layer), tuple(of_layer), tensors, start)
 
@@ -132,11 +132,6 @@ def _placed(program: Program, found: Sequence[Array], of_layer: Sequence[Mapping
             owner_of.setdefault(array.symbol, number)
     places = places_of_constants(program, {array.symbol: len(array.data) for array in found}, owner_of)
     return tuple(replace(array, region=places.get(array.symbol, "")) for array in found)
-
-
-def _is_constant(program: Program, layer: Layer, argument: Input) -> bool:
-    tensor = layer.inputs[argument.index] if argument.index < len(layer.inputs) else None
-    return tensor is not None and tensor.name in program.places and program.places[tensor.name].kind == "constant"
 
 
 def _stored(tensor, layer: Layer) -> numpy.ndarray:

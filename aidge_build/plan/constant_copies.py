@@ -18,7 +18,7 @@ from dataclasses import replace
 from aidge_build.base.errors import AidgeError
 from aidge_build.boards import Board, Region
 from aidge_build.plan.constant_arrays import Array, arrays_of
-from aidge_build.plan.placement import Placed
+from aidge_build.plan.place import Placed
 from aidge_build.plan.program import Layer, Program
 from aidge_build.plan.schedule.copies import ConstantCopy, arrays_in_line
 from aidge_build.plan.schedule.schedule import Schedule
@@ -136,8 +136,8 @@ def with_copies(
 
 def _reason_against(program: Program, slow: Region, fast: Region | None) -> str:
     if fast is None:
-        return "the arena is in several memories" if program.split else "the arena needs no memory"
-    if program.cascades:
+        return "the arena is in several memories" if program.memory.split else "the arena needs no memory"
+    if program.schedule.cascades:
         return "layers are computed row by row"
     if program.options.copy_constants == "hook" and not fast.dma:
         return f"no DMA reaches {fast.name} with the arena"

@@ -140,7 +140,7 @@ def reads_of(layer: Layer) -> int:
 
 def memory_of(program: Program, name: str) -> Region | None:
     """The board's memory of this name."""
-    return next((region for region in program.regions if region.name == name), None)
+    return next((region for region in program.target.regions if region.name == name), None)
 
 
 def _error(what: str, hint: str, where: str) -> AidgeError:

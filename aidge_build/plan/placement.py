@@ -23,7 +23,8 @@ from aidge_build.plan.memory.checker import check
 from aidge_build.plan.memory.plan import MemoryPlan
 from aidge_build.plan.memory.planner import plan
 from aidge_build.plan.memory.replay import Joint, Move, Piece, Span, replay
-from aidge_build.plan.program import ArenaPart, Options, Place
+from aidge_build.plan.options import Options
+from aidge_build.plan.place import ArenaPart, Place, Placed
 from aidge_build.plan.schedule.joint import Joining, Part
 from aidge_build.plan.schedule.recording import Recording
 from aidge_build.plan.schedule.schedule import Schedule
@@ -32,25 +33,6 @@ from aidge_build.prepare.adaptation.assignment import Assignment
 
 _POINTER_BYTES = 4  # of boards whose memories are known
 _FROM_THE_START = Part("", 0, 0)  # where a tensor lies in a buffer of its own
-
-
-@dataclass(frozen=True)
-class Placed:
-    """`arena` is planned as it is linked; `peak` counts the graph's inputs and outputs inside."""
-
-    arena: MemoryPlan
-    arena_buffers: tuple[Buffer, ...]
-    peak: MemoryPlan
-    places: Mapping[str, Place]
-    io_bytes: int
-    alignment: int
-    region: str
-    split: tuple[ArenaPart, ...] = ()
-    split_proved: bool = False
-    states: StateMemory = NO_STATE
-    notices: tuple[str, ...] = ()
-    whole_peak_bytes: int = 0  # of tensors as a whole, where cascades keep fewer bytes
-    room_bytes: int = 0  # that `region` has for an arena
 
 
 def check_memory(schedule: Schedule, placed: Placed, assignment: Assignment, demands: Callable[[Node], Demands]) -> None:

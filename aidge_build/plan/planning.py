@@ -19,8 +19,9 @@ from aidge_build.plan.cascade.search import ALL, QUICK, Effort
 from aidge_build.plan.cascade.words import fitted, smallest
 from aidge_build.plan.memory.plan import MemoryPlan
 from aidge_build.plan.memory.planner import plan
-from aidge_build.plan.placement import Arena, Placed, arena_of, place
-from aidge_build.plan.program import Options
+from aidge_build.plan.options import Options
+from aidge_build.plan.place import Placed
+from aidge_build.plan.placement import Arena, arena_of, place
 from aidge_build.plan.schedule.joint import Joining, candidates, compatible
 from aidge_build.plan.schedule.schedule import Reuse, Schedule, buffers_of, make_schedule
 from aidge_build.plan.schedule.stores import without_stores

@@ -11,7 +11,7 @@ import pytest
 
 from aidge_build.base.output import write_sources
 from aidge_build.build.emit import emit
-from aidge_build.plan.program import Options
+from aidge_build.plan.options import Options
 from tests.command import aidge_build
 from tests.emitted import chain
 from tests.programs import needs_cross_compiler

@@ -21,7 +21,7 @@ from aidge_build.base.output import write_sources
 from aidge_build.boards import Region, load_board
 from aidge_build.build.emit import emit, template
 from aidge_build.measure.report.attribution import attribute
-from aidge_build.plan.program import Options
+from aidge_build.plan.options import Options
 from aidge_build.prove.elf import read_claims, read_image
 from aidge_build.prove.elf.undefined import Undefined, read_cross_references, read_undefined
 from aidge_build.run.toolchain import build_program

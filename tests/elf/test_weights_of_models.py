@@ -12,7 +12,8 @@ import pytest
 
 from aidge_build.base.output import write_sources
 from aidge_build.build.emit import emit
-from aidge_build.plan.program import Options, Program
+from aidge_build.plan.options import Options
+from aidge_build.plan.program import Program
 from tests.command import aidge_build
 from tests.emitted import chain
 from tests.programs import needs_cross_compiler
@@ -101,7 +102,7 @@ def test_a_file_of_numbers_from_before_the_training_is_found(tmp_path):
 
 @pytest.mark.parametrize(
     "other, what",
-    [(chain(region="SRAM1", weights=RETRAINED), "code"), (chain(arena_alignment=16, weights=RETRAINED), "interface")],
+    [(chain(region="SRAM1", weights=RETRAINED), "code"), (chain(alignment=16, weights=RETRAINED), "interface")],
     ids=["code", "interface"],
 )
 @pytest.mark.parametrize("flags", [(), ("-flto",)], ids=["plain", "lto"])

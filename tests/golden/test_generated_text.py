@@ -8,14 +8,12 @@ import pytest
 from aidge_build.base.source_files import Sources
 from aidge_build.base.version import VERSION
 from aidge_build.build.emit import emit
-from aidge_build.plan.program import Options
+from aidge_build.plan.options import Options
 from tests.emitted import chain, float_sum
 
 PROGRAMS = {
     "int8_chain": lambda: chain(),
-    "int8_chain_in_arena": lambda: chain(
-        "packed", options=Options(io="arena", weights="incbin"), region="DTCM", arena_alignment=16
-    ),
+    "int8_chain_in_arena": lambda: chain("packed", options=Options(io="arena", weights="incbin"), region="DTCM", alignment=16),
     "float_sum": lambda: float_sum(options=Options(arena="caller")),
 }
 

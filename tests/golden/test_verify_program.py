@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import itertools
 
-from aidge_build.plan.program import Options
+from aidge_build.plan.options import Options
 from aidge_build.run.verify.firmware import _harness
 from tests.emitted import chain, float_sum, reversal
 

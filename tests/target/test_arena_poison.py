@@ -20,6 +20,7 @@ from aidge_build.build.inputs import add_model_arguments, load
 from aidge_build.contract.reference import cpu
 from aidge_build.graph.tensor import Tensor
 from aidge_build.plan.program import Program
+from tests.emitted import changed
 from tests.random_models import RandomNetwork
 from tests.shared import MODELS, int8_model
 
@@ -95,7 +96,7 @@ def spans(program: Program, names: Iterable[str]) -> list[tuple[int, int]]:
     """Offset and bytes of those tensors that lie in the arena."""
     found = []
     for name in names:
-        place = program.places[name]
+        place = program.memory.places[name]
         if place.kind == "arena":
             row_bytes = program.view.tensor(name).size_bytes // place.rows
             found += [(place.offset_bytes + row * place.stride_bytes, row_bytes) for row in range(place.rows)]
@@ -124,11 +125,11 @@ def needed_later(program: Program, number: int) -> set[str]:
 
 def touched(program: Program, number: int) -> list[tuple[int, int]]:
     """Offset and bytes of what a layer may read or write in the arena: its own tensors, but for what others need later."""
-    layer, allowed = program.layers[number], numpy.zeros(program.arena.peak_bytes + 1, bool)
+    layer, allowed = program.layers[number], numpy.zeros(program.memory.arena.peak_bytes + 1, bool)
     reads = spans(program, names_of(layer.inputs))
     own = [*reads, *spans(program, names_of(layer.outputs))]
     if layer.scratch_offset_bytes is not None:
-        (scratch,) = [p for p in program.arena.placements if p.buffer.name == f"scratch of {layer.node.name}"]
+        (scratch,) = [p for p in program.memory.arena.placements if p.buffer.name == f"scratch of {layer.node.name}"]
         own.append((layer.scratch_offset_bytes, scratch.buffer.size_bytes))
     for entries, value in ((own, True), (spans(program, needed_later(program, number)), False), (reads, True)):
         for offset, size in entries:
@@ -192,25 +193,23 @@ def test_a_byte_that_belongs_to_nobody_in_a_layer_is_seen(tmp_path):
     """The code as planned, but the bytes of one output allowed 16 too far on: as if the plan had given them to somebody else."""
     program = program_of(int8_model("kws_dscnn"))
     name = program.layers[2].outputs[0].name
-    places = dict(program.places)
+    places = dict(program.memory.places)
     places[name] = dataclasses.replace(places[name], offset_bytes=places[name].offset_bytes + 16)
     tensor = program.view.tensor(program.view.inputs[0])
-    finished = run(
-        program, tmp_path, numpy.zeros((1, *tensor.dims), numpy.int8), allowed=dataclasses.replace(program, places=places)
-    )
+    finished = run(program, tmp_path, numpy.zeros((1, *tensor.dims), numpy.int8), allowed=changed(program, places=places))
     assert finished.returncode != 0 and b"use-after-poison" in finished.stderr
 
 
 def with_early_reuse(program: Program) -> Program:
     """The plan with an output moved onto a tensor that a later layer still reads."""
-    places = program.places
+    places = program.memory.places
     for number, layer in enumerate(program.layers):
         needed = [name for name in sorted(needed_later(program, number)) if places[name].kind == "arena"]
         name, size_bytes = layer.outputs[0].name, layer.outputs[0].size_bytes
         if needed and places[name].kind == "arena" and places[name].rows == 1:
-            offset = min(places[needed[0]].offset_bytes, program.arena.peak_bytes - size_bytes)
+            offset = min(places[needed[0]].offset_bytes, program.memory.arena.peak_bytes - size_bytes)
             moved = dataclasses.replace(places[name], offset_bytes=offset)
-            return dataclasses.replace(program, places={**places, name: moved})
+            return changed(program, places={**places, name: moved})
     raise AssertionError("no tensor of this network lives while others are written")
 
 

@@ -20,9 +20,10 @@ from aidge_build.build.compile import assigned, bands_of, build_program, demands
 from aidge_build.build.emit import emit
 from aidge_build.plan.constant_arrays import arrays_of
 from aidge_build.plan.constant_copies import SET_UP, copies_that_pay, costs_of, reads_at_least, require_alone, with_copies
+from aidge_build.plan.options import Options
 from aidge_build.plan.placement import check_memory, placed_anew
 from aidge_build.plan.planning import plan_memory
-from aidge_build.plan.program import Options, Program
+from aidge_build.plan.program import Program
 from aidge_build.plan.schedule.copies import ConstantCopy, CopiedArray, arrays_in_line
 from aidge_build.run.toolchain import build_program as build_linked
 from tests.access_model import Inference, timed
@@ -110,7 +111,7 @@ def test_behind_a_data_cache_copies_by_dma_have_lines_of_their_own(boards):
     for mode, alignment in (("hook", 32), ("memcpy", 8)):
         made = program(boards, "lines", copy_constants=mode)
         copies = [layer.copied for layer in made.layers if layer.copied]
-        assert len(copies) > 2 and made.arena_alignment % alignment == 0
+        assert len(copies) > 2 and made.memory.alignment % alignment == 0
         for copied in copies:
             assert copied.offset_bytes % alignment == copied.copy.size_bytes % alignment == 0
             assert all(array.offset_bytes % alignment == 0 for array in copied.copy.arrays)
@@ -136,8 +137,8 @@ def test_a_word_of_weights_is_read_once_and_again_for_each_four_pixels(boards):
 
 def test_layers_that_read_each_weight_once_stay_for_the_core_and_go_by_dma_where_a_layer_hides_the_transfer(boards):
     without = program(boards)
-    slow = next(region for region in without.regions if region.name == "XIP")
-    fast = next(region for region in without.regions if region.name == without.region)
+    slow = next(region for region in without.target.regions if region.name == "XIP")
+    fast = next(region for region in without.target.regions if region.name == without.memory.region)
 
     def copied(mode: str, slow=slow, before: int = 0) -> dict[str, ConstantCopy]:
         layers = [*without.layers]

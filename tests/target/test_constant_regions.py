@@ -17,7 +17,7 @@ from aidge_build.boards import load_board
 from aidge_build.build.compile import build_program
 from aidge_build.plan.constant_arrays import arrays_of
 from aidge_build.plan.constant_regions import places_of_constants, reads_of, rooms_of
-from aidge_build.plan.program import Options
+from aidge_build.plan.options import Options
 from aidge_build.prove.elf.image import read_image
 from tests.command import Result, aidge_build
 from tests.compiled import request_of
@@ -111,8 +111,8 @@ PLAIN = argparse.Namespace(weights="c", update="none", assembly="on")
 def test_memories_are_taken_in_the_order_of_their_costs_and_arenas_leave_room():
     assert rooms_of(["SRAM2=1K", "DTCM=4096"], F7, PLAIN) == (("DTCM", 4096), ("SRAM2", 1024))
     assert rooms_of([], None, PLAIN) == ()
-    assert digits(()).region == "DTCM" and digits((("DTCM", 62 << 10),)).region == "DTCM"
-    assert digits((("DTCM", 63 << 10),)).region == "SRAM1"
+    assert digits(()).memory.region == "DTCM" and digits((("DTCM", 62 << 10),)).memory.region == "DTCM"
+    assert digits((("DTCM", 63 << 10),)).memory.region == "SRAM1"
 
 
 @pytest.mark.parametrize(

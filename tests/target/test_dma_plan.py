@@ -15,8 +15,8 @@ import pytest
 from aidge_build.boards import load_board
 from aidge_build.build.compile import build_program
 from aidge_build.plan.memory.buffer import Buffer, Window
+from aidge_build.plan.options import Options
 from aidge_build.plan.placement import in_lines
-from aidge_build.plan.program import Options
 from tests.command import aidge_build
 from tests.compiled import request_of
 from tests.models import model
@@ -47,10 +47,10 @@ def test_nothing_that_lives_with_an_input_or_output_lies_in_its_lines(number):
     request = request_of(model_file, "net.onnx", BOARD)
     program = build_program(replace(request, options=Options(io="arena", dma="on", dma_line=32)))
     plain = build_program(replace(request, options=Options(io="arena")))
-    placed = program.arena.placements
-    ports = {program.buffer_of[name] for name in (*program.view.given, *program.view.handed_out)}
+    placed = program.memory.arena.placements
+    ports = {program.schedule.buffer_of[name] for name in (*program.view.given, *program.view.handed_out)}
     assert {one.buffer.name for one in placed if one.buffer.kind == "io"} == ports
-    overlapping = {frozenset((each.lower, each.upper)) for each in program.arena.overlaps}
+    overlapping = {frozenset((each.lower, each.upper)) for each in program.memory.arena.overlaps}
     for one in placed:
         if one.buffer.name not in ports:
             continue
@@ -62,8 +62,8 @@ def test_nothing_that_lives_with_an_input_or_output_lies_in_its_lines(number):
                 assert low % 32 == 0 and high % 32 == 0
                 begin, end = one.offset_bytes + low, one.offset_bytes + high
                 assert below == above or other.offset_bytes + above <= begin or end <= other.offset_bytes + below
-    assert program.arena_alignment == 32 and program.peak is program.arena
-    assert plain.arena.peak_bytes <= program.arena.peak_bytes <= plain.arena.peak_bytes + 2 * 31 * len(ports)
+    assert program.memory.alignment == 32 and program.memory.peak is program.memory.arena
+    assert plain.memory.arena.peak_bytes <= program.memory.arena.peak_bytes <= plain.memory.arena.peak_bytes + 2 * 31 * len(ports)
 
 
 def test_a_port_takes_whole_lines_as_long_as_it_lives_and_other_buffers_are_left_alone():

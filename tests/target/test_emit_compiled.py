@@ -23,7 +23,7 @@ from aidge_build.build.emit.claim import claim_of
 from aidge_build.build.emit.weights import weights_files
 from aidge_build.graph.dtype import DType
 from aidge_build.plan.constant_arrays import Array
-from aidge_build.plan.program import Options
+from aidge_build.plan.options import Options
 from tests.command import aidge_build
 from tests.emitted import chain, chain_result, copying, float_sum, reversal
 from tests.programs import ROOT
@@ -66,7 +66,7 @@ PROGRAMS = {
     "trace": lambda: chain(options=Options(trace=True)),
     "hooks-record": lambda: chain(options=Options(dma="hooks", record=3)),
     "copies": lambda: copying("hook"),
-    "region": lambda: chain(region="DTCM", arena_alignment=16),
+    "region": lambda: chain(region="DTCM", alignment=16),
     "hostile": lambda: chain(names=HOSTILE),
     "float": lambda: float_sum(),
     "not-finite": lambda: float_sum(values=(numpy.nan, numpy.inf, -numpy.inf)),
@@ -176,7 +176,7 @@ def test_constants_that_are_copied_into_the_arena_are_read_there(tmp_path, mode)
     y = numpy.zeros(6, numpy.int8)
     assert library.toy_run(pointer(X), pointer(y)) == 0
     assert y.tolist() == chain_result(X).tolist()
-    arena = (ctypes.c_int8 * program.arena.peak_bytes).in_dll(library, "toy_arena")
+    arena = (ctypes.c_int8 * program.memory.arena.peak_bytes).in_dll(library, "toy_arena")
     start = program.layers[0].copied.offset_bytes
     assert arena[start : start + 6] == [1, 2, 3, 4, 5, 6]
 
@@ -184,15 +184,15 @@ def test_constants_that_are_copied_into_the_arena_are_read_there(tmp_path, mode)
 def test_the_same_ports_lie_in_the_arena(tmp_path):
     program = chain(options=Options(io="arena"))
     library = shared_library(tmp_path, generate(program, tmp_path))
-    arena = (ctypes.c_int8 * program.arena.peak_bytes).in_dll(library, "toy_arena")
-    start, end = (program.places[name].offset_bytes for name in "xy")
+    arena = (ctypes.c_int8 * program.memory.arena.peak_bytes).in_dll(library, "toy_arena")
+    start, end = (program.memory.places[name].offset_bytes for name in "xy")
     arena[start : start + 6] = X.tolist()
     assert library.toy_run() == 0
     assert arena[end : end + 6] == chain_result(X).tolist()
 
 
 def test_bad_pointers_are_refused_before_anything_is_computed(tmp_path):
-    library = shared_library(tmp_path, generate(chain(options=Options(arena="caller"), arena_alignment=16), tmp_path))
+    library = shared_library(tmp_path, generate(chain(options=Options(arena="caller"), alignment=16), tmp_path))
     memory = numpy.zeros(64, numpy.uint8)
     arena = -memory.ctypes.data % 16
     y = numpy.full(6, 99, numpy.int8)
@@ -366,7 +366,7 @@ def test_a_model_without_constants_brings_its_claim_out_of_an_archive(tmp_path):
 
 
 def test_the_arena_lies_in_the_section_of_its_region(tmp_path):
-    generate(chain(region="SRAM1", arena_alignment=16), tmp_path)
+    generate(chain(region="SRAM1", alignment=16), tmp_path)
     succeed(["arm-none-eabi-gcc", *ARM, "-c", "toy.c"], tmp_path)
     with open(tmp_path / "toy.o", "rb") as file:
         section = ELFFile(file).get_section_by_name(".bss.aidge_SRAM1.toy")

@@ -53,7 +53,7 @@ def firmware_for(question: Question, board: Board, folder) -> Firmware:
     start_up = StartUps(board, folder / "start_up")
     plain = Firmware(program, board, folder / "plain", start_up)
     home = next(index for index, region in enumerate(board.regions) if "data" in region.roles)
-    inside = sum(part.size_bytes for part in program.parts if part.region == board.regions[home].name)
+    inside = sum(part.size_bytes for part in program.memory.parts if part.region == board.regions[home].name)
     taken_bytes = plain.used_with_room(board)[home] - inside
     filled = Firmware(program, board, folder / "filled", start_up)
     kept_bytes = max(1, board.reserved_bytes - taken_bytes - ALIGNMENT)

@@ -273,4 +273,4 @@ def test_another_module_of_the_name_is_not_replaced(monkeypatch):
 
 def test_a_library_whose_kernels_declare_no_ring_exports_without_one(foreign, tmp_path):
     made = exported(foreign.ForeignLib, tmp_path, memory_manager_args={"wrapping": True})
-    assert not any(place.plane for place in made.program.places.values())
+    assert not any(place.plane for place in made.program.memory.places.values())

@@ -77,8 +77,9 @@ def test_what_only_moves_bytes_is_left_out_and_its_parts_lie_in_the_joint_tensor
     assert not left_out & {layer.node.type for layer in program.layers} and left_out <= {
         layer.node.type for layer in plain.layers
     }
-    assert program.peak.peak_bytes <= plain.peak.peak_bytes and program.arena.peak_bytes <= plain.arena.peak_bytes
-    assert sum(place.rows > 1 for place in program.places.values()) == with_rows
+    assert program.memory.peak.peak_bytes <= plain.memory.peak.peak_bytes
+    assert program.memory.arena.peak_bytes <= plain.memory.arena.peak_bytes
+    assert sum(place.rows > 1 for place in program.memory.places.values()) == with_rows
 
 
 @needs_cross_compiler
@@ -111,7 +112,7 @@ def test_a_joint_tensor_that_would_cost_memory_is_copied(tmp_path):
     path.write_bytes(model(text, inputs="float[1,4,8,8] x", outputs="float[1,12,1,1] y", constants=constants))
     program = built(path)
     assert "Concat" in {layer.node.type for layer in program.layers}
-    assert program.peak.peak_bytes < (64 + 12) * 64 * 4  # the wide tensor beside the joint one
+    assert program.memory.peak.peak_bytes < (64 + 12) * 64 * 4  # the wide tensor beside the joint one
 
 
 def test_members_of_an_int8_concatenation_with_one_scale_are_written_in_place(tmp_path):

@@ -56,8 +56,8 @@ def run(folder: Path) -> str:
 def test_an_export_needs_no_more_bytes_than_a_compilation(tmp_path):
     made = exported(tmp_path, generate_optimized_memory_info, test_mode=True)
     compiled = command("compile", tmp_path / "net.onnx", "--lib", "ref", "--out", tmp_path / "c", "--json")
-    assert made.program.arena.peak_bytes == compiled.json["arena_bytes"]
-    assert made.schedule.joined and made.program.peak.peak_bytes == compiled.json["peak_bytes"]
+    assert made.program.memory.arena.peak_bytes == compiled.json["arena_bytes"]
+    assert made.schedule.joined and made.program.memory.peak.peak_bytes == compiled.json["peak_bytes"]
     aidge_build.generate_main_compare(str(tmp_path), made, X)
     assert run(tmp_path) == "0 values differ\n"
 
@@ -76,7 +76,7 @@ def in_elements(made):
 def test_a_manager_may_count_elements_and_say_size_and_offset_alone(tmp_path):
     made = exported(tmp_path, in_elements)
     total = sum(tensor.size_bytes for node in made.schedule.steps for tensor in made.graph_view.output_tensors(node))
-    assert made.program.arena.peak_bytes == total - made.graph_view.tensor("y").size_bytes
+    assert made.program.memory.arena.peak_bytes == total - made.graph_view.tensor("y").size_bytes
     aidge_build.generate_main_compare(str(tmp_path), made, X)
     assert run(tmp_path) == "0 values differ\n"
 
@@ -94,7 +94,7 @@ def test_a_manager_may_place_an_output_over_its_input_where_the_kernel_allows_it
     view = graph(model_text, inputs="float[1,8] x", outputs="float[1,8] y")
     made = aidge_build.SequentialScheduler(view)
     aidge_build.scheduler_export(made, str(tmp_path), "ref", in_place)
-    assert made.program.places["a"].offset_bytes == made.program.places["b"].offset_bytes
+    assert made.program.memory.places["a"].offset_bytes == made.program.memory.places["b"].offset_bytes
     aidge_build.generate_main_compare(str(tmp_path), made, {"x": weights(1, 8)})
     assert run(tmp_path) == "0 values differ\n"
 
@@ -124,8 +124,8 @@ def test_outputs_wrap_around_their_inputs_where_kernels_allow_it_and_bytes_are_s
     made = aidge_build.SequentialScheduler(CHAIN)
     used = library(Sliding, Sliding)
     aidge_build.scheduler_export(made, str(tmp_path), used, generate_optimized_memory_info, {"wrapping": wrapping})
-    assert made.program.arena.peak_bytes == arena
-    assert any(place.plane is not None for place in made.program.places.values()) == wrapping
+    assert made.program.memory.arena.peak_bytes == arena
+    assert any(place.plane is not None for place in made.program.memory.places.values()) == wrapping
     aidge_build.generate_main_compare(str(tmp_path), made, {"x": weights(1, 12)})
     assert run(tmp_path) == "0 values differ\n"
 
@@ -154,8 +154,8 @@ def test_a_ring_in_which_a_kernel_would_overwrite_what_it_still_reads_is_refused
 def test_tensors_lie_in_several_memories_in_the_order_of_their_priority(tmp_path):
     memories = {"slow": Memory(4096, priority=3), "fast": Memory(1216, priority=1, used=16)}
     made = exported(tmp_path, generate_optimized_memory_info, {"memory_components": memories})
-    assert [part.component for part in made.program.split] == [0, 1]
-    assert made.program.split[0].size_bytes <= 1200
+    assert [part.component for part in made.program.memory.split] == [0, 1]
+    assert made.program.memory.split[0].size_bytes <= 1200
     text = (tmp_path / "model.c").read_text()
     assert "model_arena_fast[" in text and 'section(".bss.aidge_slow.model")' in text
     aidge_build.generate_main_compare(str(tmp_path), made, X)

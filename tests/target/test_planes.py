@@ -115,7 +115,7 @@ def test_kernels_read_and_write_planes_that_wrap_around_or_have_gaps(tmp_path, n
     command = ["cc", "-O1", "-Wall", "-Wextra", "-Werror", "-fsanitize=address,undefined", *sources, "-lm", "-o", "net"]
     subprocess.run(command, cwd=tmp_path, check=True)
     assert subprocess.run([tmp_path / "net"], capture_output=True, text=True).stdout == "0 values differ\n"
-    assert any(place.plane is not None for place in made.program.places.values())
+    assert any(place.plane is not None for place in made.program.memory.places.values())
 
 
 PLAN = PLANS["a ring"]
@@ -159,7 +159,7 @@ def test_what_a_manager_says_of_an_output_of_the_graph_is_the_firmware_s_busines
         return 160, {first: [whole(0)], second: [ring(64, 32, 48)]}
 
     aidge_build.scheduler_export(made, str(tmp_path), library(), manager)
-    assert made.program.arena.peak_bytes == 48 and made.program.places["y"].plane is None
+    assert made.program.memory.arena.peak_bytes == 48 and made.program.memory.places["y"].plane is None
 
 
 def test_a_kernel_may_ask_for_its_planes_where_nothing_is_placed_yet():

@@ -72,7 +72,7 @@ def test_layers_with_their_functions_are_computed_row_by_row_where_ram_is_short(
     board = load_board("mps2-an386")
     request = request_of(qat_model(*FLOAT_ACTIVATION), "qat.onnx", board)
     made = build_program(replace(request, options=replace(request.options, ram_budget=5600)))
-    assert len(made.cascades) == 1 and [layer.node.type for layer in made.layers].count("CurvedConv") == 3
+    assert len(made.schedule.cascades) == 1 and [layer.node.type for layer in made.layers].count("CurvedConv") == 3
     vectors = numpy.random.default_rng(5).normal(0, 1, (2, *made.view.tensor(made.view.inputs[0]).dims)).astype(numpy.float32)
     run = execute(made, board, {made.view.inputs[0]: vectors}, tmp_path)
     for given, found in zip(vectors, run.outputs[made.view.outputs[0]]):

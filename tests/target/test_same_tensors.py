@@ -13,7 +13,7 @@ from aidge_build.boards import load_board
 from aidge_build.build.compile import build_program
 from aidge_build.contract.reference import cpu
 from aidge_build.operators import builtin_operators
-from aidge_build.plan.program import Options
+from aidge_build.plan.options import Options
 from aidge_build.run.verify.firmware import execute
 from aidge_build.sources.formats.onnx.importer import import_onnx
 from tests.compiled import request_of

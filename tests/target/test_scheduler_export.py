@@ -16,7 +16,7 @@ import aidge_build
 from aidge_build.base.errors import AidgeError, CheckFailed
 from aidge_build.contract.library import library_of
 from aidge_build.contract.reference import cpu
-from aidge_build.plan.program import Options
+from aidge_build.plan.options import Options
 from aidge_build.prepare.recipes import simplify
 from tests.command import aidge_build as command
 from tests.models import graph, model
@@ -121,7 +121,7 @@ def test_arguments_reach_the_memory_manager(tmp_path):
     made = scheduler()
     aidge_build.scheduler_export(made, str(tmp_path), "ref", memory_manager=manager, memory_manager_args={"shift": 64})
     aidge_build.generate_main_compare(str(tmp_path), made, INPUTS)
-    assert made.program.arena.peak_bytes > 64 and built_and_run(tmp_path).stdout == "0 values differ\n"
+    assert made.program.memory.arena.peak_bytes > 64 and built_and_run(tmp_path).stdout == "0 values differ\n"
 
 
 def overlapping(made):

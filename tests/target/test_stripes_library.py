@@ -73,8 +73,8 @@ def built_and_run(folder: Path, line: str) -> str:
 def test_it_exports_through_its_own_memory_manager_and_computes_right(stripes, tmp_path):
     made = exported(stripes, tmp_path, test_mode=True)
     assert set(made.backends.values()) == {"stripes"}
-    wrapped = [name for name, place in made.program.places.items() if place.plane is not None and place.plane.wrap_size]
-    assert wrapped and made.program.arena.peak_bytes == 4 * (3 * 9 * 11 * 2)
+    wrapped = [name for name, place in made.program.memory.places.items() if place.plane is not None and place.plane.wrap_size]
+    assert wrapped and made.program.memory.arena.peak_bytes == 4 * (3 * 9 * 11 * 2)
     line = re.search(r"^    (g\+\+ .*)$", (tmp_path / "README.md").read_text(), re.MULTILINE)[1]
     assert built_and_run(tmp_path, line) == "0 values differ\n"
 

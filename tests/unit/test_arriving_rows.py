@@ -11,7 +11,7 @@ from aidge_build.boards import load_board
 from aidge_build.build.compile import build_program
 from aidge_build.plan.cascade.cascade import BandStep, Cascade, Line, Rows
 from aidge_build.plan.cascade.progress import Progress
-from aidge_build.plan.program import Options
+from aidge_build.plan.options import Options
 from tests.command import aidge_build
 from tests.compiled import request_of
 from tests.row_models import image_classifier, image_filter, sparse_rows
@@ -74,7 +74,7 @@ def test_an_input_by_rows_counts_with_the_rows_that_are_kept_alone(tmp_path):
 
 def test_every_row_arrives_once_and_in_order():
     request = request_of(image_classifier(), "net.onnx", load_board("host"))
-    cascade, *_ = build_program(replace(request, options=Options(input="rows"))).cascades
+    cascade, *_ = build_program(replace(request, options=Options(input="rows"))).schedule.cascades
     arrived = [(step.first, step.last) for step in cascade.steps if step.arrives]
     assert arrived[0][0] == 0 and all(one[1] == other[0] for one, other in zip(arrived, arrived[1:]))
     line = cascade.lines[cascade.arriving]
@@ -86,7 +86,7 @@ def test_every_row_arrives_once_and_in_order():
 def test_rows_that_nobody_reads_are_written_nowhere():
     """When they come, the output may have the place of the rows before them."""
     request = request_of(sparse_rows(), "net.onnx", load_board("host"))
-    (cascade,) = build_program(replace(request, options=Options(input="rows"))).cascades
+    (cascade,) = build_program(replace(request, options=Options(input="rows"))).schedule.cascades
     last = max(step.last for step in cascade.steps if step.arrives)
     assert last == 23 < cascade.lines[cascade.arriving].height and not cascade.steps[-1].arrives
 

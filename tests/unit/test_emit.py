@@ -18,9 +18,10 @@ from aidge_build.build.emit.digest import declarations_of
 from aidge_build.build.emit.kernels import kernel_text
 from aidge_build.contract.call import Call, Input, Literal, Output
 from aidge_build.plan.constant_arrays import Array
-from aidge_build.plan.program import ArenaPart, Options, Place
+from aidge_build.plan.options import Options
+from aidge_build.plan.place import ArenaPart, Place
 from tests.effort import counted
-from tests.emitted import chain, float_sum
+from tests.emitted import chain, changed, float_sum
 
 HOSTILE = ("w*/ int injected = 42; /*", "first\\\n??/#include <stdlib.h>", "{{7*7}} $(id) %s", "int", "\U0001f600\udc80\u202e")
 
@@ -130,7 +131,7 @@ def test_a_promise_that_comments_alone_say_changes_the_digest_of_the_header():
     assert declarations_of(text_of(one, ".h").replace(digest_of(one), "")) == declarations_of(
         text_of(other, ".h").replace(digest_of(other), "")
     )
-    aligned = dataclasses.replace(one, options=Options(unaligned="off"), unaligned=UnalignedAccess("-off", "-on", "0", "0", ()))
+    aligned = changed(one, options=Options(unaligned="off"), unaligned=UnalignedAccess("-off", "-on", "0", "0", ()))
     assert "at a multiple of 4 bytes" in text_of(aligned, ".h")
     assert len({digest_of(one), digest_of(other), digest_of(aligned)}) == 3
 
@@ -157,14 +158,14 @@ def test_any_difference_of_the_interface_is_one_of_the_digest():
     programs = [
         chain(),
         chain(count=7),
-        chain(arena_alignment=16),
+        chain(alignment=16),
         *(chain(options=Options(**{option: value})) for option, value in (("io", "arena"), ("arena", "caller"))),
     ]
     assert len({digest_of(program) for program in programs}) == len(programs)
 
 
 def test_every_array_and_function_of_the_header_has_a_second_name_in_the_code():
-    parts = (ArenaPart("DTCM", 0, chain().arena, "dtcm"), ArenaPart("SRAM", 32, chain().arena, "sram"))
+    parts = (ArenaPart("DTCM", 0, chain().memory.arena, "dtcm"), ArenaPart("SRAM", 32, chain().memory.arena, "sram"))
     program = chain(options=Options(io="arena"), split=parts)
     header, code, digest = text_of(program, ".h"), text_of(program, ".c"), digest_of(program)
     declared = re.findall(r"^(?:extern uint8_t|int) (\w+)[(\[]", header, re.M)

@@ -12,7 +12,7 @@ from aidge_build.boards import Region
 from aidge_build.build.emit.flash import require_flash
 from aidge_build.graph.dtype import DType
 from tests.command import aidge_build
-from tests.emitted import chain, float_sum
+from tests.emitted import chain, changed, float_sum
 from tests.programs import ROOT
 
 DIGITS = ROOT / "examples" / "digits" / "digits.onnx"
@@ -33,11 +33,11 @@ def refusal(program) -> AidgeError:
 @pytest.mark.parametrize("sizes", [(), (30,), (24, 6), (6, 24)], ids=str)
 def test_weights_that_fit_to_the_byte_are_taken(sizes):
     """The chain has one array of 6 bytes and one of 24."""
-    require_flash(chain(flash=flash(*sizes)))
+    require_flash(chain(regions=flash(*sizes)))
 
 
 def test_a_byte_less_is_refused_with_the_largest_arrays_first():
-    error = refusal(chain(flash=flash(29)))
+    error = refusal(chain(regions=flash(29)))
     assert error.what == (
         "the weights need 30 B, board cortex-m4 has 29 B (F0) of flash for them and all code; "
         "largest: 'first: bias' 24 B, 'first: weights' 6 B"
@@ -46,24 +46,24 @@ def test_a_byte_less_is_refused_with_the_largest_arrays_first():
 
 
 def test_who_asked_for_the_least_flash_is_not_told_to():
-    program = chain(flash=flash(29))
+    program = chain(regions=flash(29))
     program = dataclasses.replace(program, options=dataclasses.replace(program.options, optimize="size"))
     assert refusal(program).hint == "a board with more flash, or a smaller model"
 
 
 def test_an_array_is_not_cut_in_two():
-    error = refusal(chain(flash=flash(23, 23)))
+    error = refusal(chain(regions=flash(23, 23)))
     assert error.what.startswith("an array of the weights needs 24 B in one piece, board cortex-m4 has 23 B (F0) and 23 B (F1)")
 
 
 def test_of_a_float_model_the_hint_is_int8():
-    assert refusal(dataclasses.replace(float_sum(), flash=flash(8))).hint.startswith(
+    assert refusal(changed(float_sum(), regions=flash(8))).hint.startswith(
         "int8 instead of float32 needs a quarter; else `--optimize size`"
     )
 
 
 def test_floats_that_are_no_constants_need_no_flash_and_are_no_reason_to_quantize():
-    program = chain(flash=flash(29))
+    program = chain(regions=flash(29))
     tensor = next(tensor for tensor in program.view.tensors.values() if not tensor.is_constant)
     tensors = {**program.view.tensors, "port": tensor.with_(name="port", dtype=DType.float32, quantization=None)}
     program = dataclasses.replace(program, view=dataclasses.replace(program.view, tensors=tensors))

@@ -48,7 +48,7 @@ def program(data: bytes, board: str, objective: str, libs: tuple[str, ...] = (),
 
 
 def bytes_of(found: Program) -> tuple[int, int]:
-    return found.peak.peak_bytes, found.arena.peak_bytes
+    return found.memory.peak.peak_bytes, found.memory.arena.peak_bytes
 
 
 def libraries_of(found: Program) -> list[str]:

@@ -35,7 +35,7 @@ def test_a_kernel_that_looks_at_the_core_gets_the_scratch_of_the_variant_that_is
     ]
     wanted = [layer.kernel.demands(view).scratch_bytes for layer, view in zip(layers, called, strict=True)]
     planned = [
-        one.buffer.size_bytes for one in program.arena.placements if one.buffer.name == f"scratch of {layers[0].node.name}"
+        one.buffer.size_bytes for one in program.memory.arena.placements if one.buffer.name == f"scratch of {layers[0].node.name}"
     ]
     assert planned == list(filter(None, wanted)) and len(wanted) == 1
 

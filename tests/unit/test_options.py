@@ -20,7 +20,7 @@ from aidge_build.build.inputs import UNNAMED_CONTRACT, add_model_arguments
 from aidge_build.build.option_values import scheme_of
 from aidge_build.cli.options import written_texts
 from aidge_build.cli.verbs import MODULES
-from aidge_build.plan.program import Options
+from aidge_build.plan.options import Options
 from aidge_build.prepare.quantization import Scheme
 from tests.command import aidge_build
 

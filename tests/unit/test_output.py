@@ -184,7 +184,7 @@ def test_new_layers_and_unchanged_code_need_no_explanation():
 
 
 def test_changed_kernel_text_is_said():
-    new = emit(chain(arena_alignment=16)).manifest
+    new = emit(chain(alignment=16)).manifest
     assert describe_change(emit(chain()).manifest, new) == ("toy.c changed: the text of kernels, arena or options",)
 
 

@@ -109,17 +109,17 @@ def test_layers_in_pieces_keep_the_memory_of_whole_ones_where_they_may_overlap(t
     data = chain("conv", "sigmoid", "stride", "pool")
     whole = program_of(tmp_path, data, "--board", "stm32f4")
     cut_up = program_of(tmp_path, data, "--board", "stm32f4", "--max-step", "6000")
-    pieces = [cascade for cascade in cut_up.cascades if cascade.is_cut]
+    pieces = [cascade for cascade in cut_up.schedule.cascades if cascade.is_cut]
     assert pieces and cut_up.step_count == len(cut_up.layers) + sum(len(one.steps) - 1 for one in pieces)
-    assert whole.peak.peak_bytes <= cut_up.peak.peak_bytes <= whole.peak.peak_bytes + 200
+    assert whole.memory.peak.peak_bytes <= cut_up.memory.peak.peak_bytes <= whole.memory.peak.peak_bytes + 200
     assert cut_up.waiting.cursors == 2 and cut_up.waiting.size_bytes(4) == 2 * 4 + 2 * 4 + 4 and whole.waiting is None
 
 
 def test_cascades_for_memory_have_steps_that_are_short_enough(tmp_path):
     data, words = image_classifier(height=64, width=16), ("--board", "stm32f4", "--ram-budget", "3300")
     free, bound = (program_of(tmp_path, data, *words, *more) for more in ((), ("--max-step", "8000")))
-    rows = [max(max(one.rows_of.values()) for one in program.cascades if not one.is_cut) for program in (free, bound)]
-    assert rows[0] > rows[1] and bound.peak.peak_bytes <= 3300
+    rows = [max(max(one.rows_of.values()) for one in program.schedule.cascades if not one.is_cut) for program in (free, bound)]
+    assert rows[0] > rows[1] and bound.memory.peak.peak_bytes <= 3300
 
 
 def test_a_layer_that_cannot_be_cut_finely_enough_is_refused_with_the_smallest_step_that_can_be(tmp_path):

@@ -12,8 +12,8 @@ from aidge_build.build.compile import demands_of
 from aidge_build.build.inputs import find_libraries, load_libraries
 from aidge_build.contract.library import load_library
 from aidge_build.contract.spec import NodeView
+from aidge_build.plan.options import Options
 from aidge_build.plan.planning import bytes_of_whole
-from aidge_build.plan.program import Options
 from aidge_build.prepare.adaptation.adapt import adapt_to_backend
 from aidge_build.prepare.adaptation.by_cost import with_quicker
 from aidge_build.prepare.adaptation.cost import read_cost_table

@@ -20,9 +20,10 @@ from aidge_build.build.inputs import add_model_arguments, load
 from aidge_build.cli.firmware_code import requested_for
 from aidge_build.measure.bench.other_weights import with_other_weights
 from aidge_build.plan.constant_arrays import Array
-from aidge_build.plan.program import Options, Program
+from aidge_build.plan.options import Options
+from aidge_build.plan.program import Program
 from tests.command import aidge_build
-from tests.emitted import chain
+from tests.emitted import chain, changed
 from tests.programs import EXAMPLE_MODELS
 from tests.quantized_graphs import QuantizedGraph
 from tests.retrained import retrained
@@ -111,15 +112,17 @@ def test_another_kernel_and_another_number_that_it_gets_are_another_layout():
 
 def placed_at(program: Program, offset: int) -> Program:
     """The same calls, with all buffers of the arena so many bytes further on."""
-    placements = tuple(dataclasses.replace(one, offset_bytes=one.offset_bytes + offset) for one in program.arena.placements)
-    arena = dataclasses.replace(program.arena, placements=placements, peak_bytes=program.arena.peak_bytes + offset)
+    placements = tuple(
+        dataclasses.replace(one, offset_bytes=one.offset_bytes + offset) for one in program.memory.arena.placements
+    )
+    arena = dataclasses.replace(program.memory.arena, placements=placements, peak_bytes=program.memory.arena.peak_bytes + offset)
     places = {
         name: dataclasses.replace(place, offset_bytes=place.offset_bytes + offset) if place.kind == "arena" else place
-        for name, place in program.places.items()
+        for name, place in program.memory.places.items()
     }
     scratch = [None if one.scratch_offset_bytes is None else one.scratch_offset_bytes + offset for one in program.layers]
     layers = [dataclasses.replace(one, scratch_offset_bytes=at) for one, at in zip(program.layers, scratch)]
-    return dataclasses.replace(program, arena=arena, places=places, layers=tuple(layers))
+    return changed(program, arena=arena, places=places, layers=tuple(layers))
 
 
 def test_another_plan_is_the_same_layout_and_another_way_of_the_data_is_not():

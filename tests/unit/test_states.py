@@ -16,7 +16,8 @@ from aidge_build.build.compile import build_program
 from aidge_build.build.emit import emit
 from aidge_build.contract.reference.sequence import run_in_order
 from aidge_build.operators import builtin_operators
-from aidge_build.plan.program import Options, Program
+from aidge_build.plan.options import Options
+from aidge_build.plan.program import Program
 from aidge_build.sources.formats.onnx.importer import import_onnx
 from tests.compiled import request_of
 from tests.refusals import own_words
@@ -60,13 +61,13 @@ def test_a_next_value_is_computed_where_it_stays_if_every_reader_of_the_old_one_
 
 def test_states_count_neither_in_the_arena_nor_in_the_peak():
     program = program_of(MODELS["a running sum in place"])
-    assert program.states.size_bytes == 16 and program.io_bytes == 32
-    assert (program.arena.peak_bytes, program.peak.peak_bytes) == (0, 16)
+    assert program.memory.states.size_bytes == 16 and program.memory.io_bytes == 32
+    assert (program.memory.arena.peak_bytes, program.memory.peak.peak_bytes) == (0, 16)
     assert emit(program).manifest["states"] == [{"input": "s", "output": "n", "offset_bytes": 0, "size_bytes": 16}]
 
 
 def test_constants_hold_the_initial_values_only_where_they_are_not_zeros():
-    assert program_of(MODELS["a running sum in place"]).states.needs_start is False
+    assert program_of(MODELS["a running sum in place"]).memory.states.needs_start is False
     program = program_of(MODELS["a delay line of three"])
     assert program.initial_state_bytes().view(numpy.float32).tolist() == [0] * 4 + [1, -2, 3.5, 0] + [0] * 4
 

@@ -86,5 +86,5 @@ def test_the_plan_of_a_uint8_output_needs_no_more_bytes_than_that_of_an_int8_out
     arenas = []
     for kind, point in (("int8", 5), ("uint8", 133)):
         made = with_ends("int8", -3, 0.05, kind, point, 0.1137, "24,24", model)
-        arenas.append(program_of(made, "net.onnx", load_board(board)).arena.peak_bytes)
+        arenas.append(program_of(made, "net.onnx", load_board(board)).memory.arena.peak_bytes)
     assert arenas[1] <= arenas[0]

@@ -26,7 +26,7 @@ from aidge_build.graph.view import GraphView
 from aidge_build.measure.conformance.cases import Prepared
 from aidge_build.measure.conformance.run import SANITIZERS, verdicts
 from aidge_build.operators import builtin_operators
-from aidge_build.plan.program import Options
+from aidge_build.plan.options import Options
 from aidge_build.prepare.adaptation.match import Target
 from aidge_build.prepare.quantization import Scheme, quantize
 from aidge_build.sources.formats.onnx.importer import import_onnx

@@ -18,8 +18,9 @@ from aidge_build.contract.library import Kernel
 from aidge_build.contract.mem_info import MemInfo
 from aidge_build.contract.spec import Demands, NodeView
 from aidge_build.graph.view import GraphView
+from aidge_build.plan.options import Options
 from aidge_build.plan.planning import plan_memory
-from aidge_build.plan.program import Options, Program
+from aidge_build.plan.program import Program
 from aidge_build.prepare.adaptation.assignment import Assignment, Choice
 from aidge_build.prepare.adaptation.match import Target
 

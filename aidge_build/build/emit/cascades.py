@@ -45,7 +45,9 @@ class CascadeText:
 def cascades_of(program: Program, ports: tuple[Port, ...], layers: tuple[LayerText, ...]) -> tuple[CascadeText, ...]:
     """The functions of all cascades, in the order in which they run."""
     texts = {layer.node.name: text for layer, text in zip(program.layers, layers, strict=True)}
-    return tuple(_Printer(program, ports, texts, cascade, number).text() for number, cascade in enumerate(program.cascades, 1))
+    return tuple(
+        _Printer(program, ports, texts, cascade, number).text() for number, cascade in enumerate(program.schedule.cascades, 1)
+    )
 
 
 Called = tuple[LayerText | CascadeText, ...]
@@ -53,9 +55,9 @@ Called = tuple[LayerText | CascadeText, ...]
 
 def run_steps(program: Program, layers: tuple[LayerText, ...], cascades: tuple[CascadeText, ...]) -> tuple[Called, Called]:
     """What runs before rows of an output leave, and what N_run, or by rows N_end, calls then; in order."""
-    first = {cascade.nodes[0]: text for cascade, text in zip(program.cascades, cascades, strict=True)}
-    inside = {name for cascade in program.cascades for name in cascade.nodes}
-    leaving = {cascade.nodes[0] for cascade in program.cascades if cascade.departing}
+    first = {cascade.nodes[0]: text for cascade, text in zip(program.schedule.cascades, cascades, strict=True)}
+    inside = {name for cascade in program.schedule.cascades for name in cascade.nodes}
+    leaving = {cascade.nodes[0] for cascade in program.schedule.cascades if cascade.departing}
     before, found = list[LayerText | CascadeText](), list[LayerText | CascadeText]()
     for layer, text in zip(program.layers, layers, strict=True):
         if layer.node.name in leaving:
@@ -94,7 +96,7 @@ class _Printer:
         table = []
         for step, walk in zip(self.cascade.steps, self._walks()):
             table.append(cases.setdefault(self._case(step, walk), len(cases)))
-        endings = [part.ending for part in self.program.parts if part.ending in self.endings]
+        endings = [part.ending for part in self.program.memory.parts if part.ending in self.endings]
         return CascadeText(
             self.symbol,
             tuple(self._comment()),
@@ -173,14 +175,14 @@ class _Printer:
     def _waiting(self, step: BandStep, rows: Rows, function: str, firmware: str) -> tuple[str, ...]:
         """Takes the rows of this band, or gives them; the function ends where the firmware has to do more for that."""
         line = self.cascade.lines[rows.tensor]
-        start = self.program.places[line.tensor].offset_bytes + rows.slot * line.row_bytes
+        start = self.program.memory.places[line.tensor].offset_bytes + rows.slot * line.row_bytes
         done = f"{self.program.name}_{function}(at, {self._address(start)}, {step.last - step.first}u, &{firmware})"
         return (f"if (!{done}) {{", "    return;", "}", *map(self._shift, step.shifts))
 
     def _pointer(self, step: BandStep, position: int, rows: Rows | None, walk: dict[int, int], advances: list[str]) -> str:
         assert rows is not None
         tensor = self.program.view.tensor(rows.tensor)
-        place, const = self.program.places[rows.tensor], "const " if position >= 0 else ""
+        place, const = self.program.memory.places[rows.tensor], "const " if position >= 0 else ""
         target = f"{const}{tensor.dtype.c_type} *"
         through = f"({const}void *)" if tensor.dtype.size_bytes > 1 else ""  # as layers do
         if rows.tensor in self.cascade.lines:
@@ -218,14 +220,14 @@ class _Printer:
     def _shift(self, shift: Shift) -> str:
         rows = shift.rows
         width = self.cascade.lines[rows.tensor].row_bytes
-        start = self.program.places[rows.tensor].offset_bytes
+        start = self.program.memory.places[rows.tensor].offset_bytes
         to, source = start + shift.target * width, start + rows.slot * width
         size = (rows.last - rows.first) * width
         return f"{self.program.name}_shift({self._address(to)}, {self._address(source)}, {size}u);"
 
     def _address(self, offset_bytes: int, cursor: str = "") -> str:
         """Of a byte of the arena, and as many behind it as the cursor says."""
-        part = self.program.part_at(offset_bytes)
+        part = self.program.memory.part_at(offset_bytes)
         self.endings.add(part.ending)
         inside = offset_bytes - part.start_bytes
         index = " + ".join(filter(None, [str(inside) if inside or not cursor else "", cursor]))

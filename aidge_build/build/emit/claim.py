@@ -16,7 +16,8 @@ from aidge_build.build.emit.kept import Kept, kept_arrays
 from aidge_build.build.emit.ports import Port, ports_of, scale_words
 from aidge_build.plan.constant_arrays import Array
 from aidge_build.plan.constant_regions import memory_of
-from aidge_build.plan.program import ArenaPart, Program
+from aidge_build.plan.place import ArenaPart
+from aidge_build.plan.program import Program
 
 NOTE_SECTION = ".note.aidge"
 NOTE_OWNER = "aidge"
@@ -33,14 +34,14 @@ def claim_of(program: Program, functions: Sequence[str], arrays: Sequence[Array]
     return {
         "model": program.name,
         "model_sha256": program.model_sha256,
-        "cpu": program.cpu,
+        "cpu": program.target.cpu,
         "unaligned": not program.is_aligned_only,
-        **({"features": list(program.features)} if program.features else {}),
+        **({"features": list(program.target.features)} if program.target.features else {}),
         "interface": header_digest,
         "code": code_digest,
-        "arenas": [_arena(program, part) for part in program.parts] if owns_arena(program) else [],
-        "arena_bytes": program.arena.peak_bytes,
-        "peak_bytes": program.peak.peak_bytes,
+        "arenas": [_arena(program, part) for part in program.memory.parts] if owns_arena(program) else [],
+        "arena_bytes": program.memory.arena.peak_bytes,
+        "peak_bytes": program.memory.peak.peak_bytes,
         "state": _state(program) if owns_state(program) else None,
         "weights": [_constant(program, array) for array in arrays],
         "weights_bytes": sum(len(array.data) for array in arrays),
@@ -78,8 +79,8 @@ def _port(program: Program, port: Port) -> dict:
     """`symbol` and `offset_bytes` say where it lies in the arena; "" for a pointer that N_run is given."""
     tensor, symbol, offset = port.tensor, "", 0
     if program.options.io == "arena":
-        offset = program.places[tensor.name].offset_bytes
-        part = program.part_at(offset)
+        offset = program.memory.places[tensor.name].offset_bytes
+        part = program.memory.part_at(offset)
         symbol, offset = f"{program.name}_arena{part.ending}", offset - part.start_bytes
     return {
         "name": port.parameter,
@@ -122,11 +123,11 @@ def _memory(program: Program, name: str) -> dict:
 
 
 def _arena(program: Program, part: ArenaPart) -> dict:
-    memory = next((memory for memory in program.memories if memory.name == part.region), None)
+    memory = next((memory for memory in program.target.memories if memory.name == part.region), None)
     return {
         "symbol": f"{program.name}_arena{part.ending}",
         "size_bytes": part.size_bytes,
-        "alignment": program.arena_alignment,
+        "alignment": program.memory.alignment,
         "region": part.region or None,
         "memory": {"origin": memory.origin, "length_bytes": memory.length_bytes} if memory else None,
     }
@@ -134,7 +135,7 @@ def _arena(program: Program, part: ArenaPart) -> dict:
 
 def _state(program: Program) -> dict:
     """The state lies with the program's data, wherever its linker script puts that."""
-    size_bytes = program.states.bytes_of(program.options.arena)
+    size_bytes = program.memory.states.bytes_of(program.options.arena)
     return {
         "symbol": f"{program.name}_state",
         "size_bytes": size_bytes,
@@ -183,9 +184,9 @@ def _dma(program: Program) -> dict:
     ports = []
     sides = (("input", program.view.given), ("output", program.view.handed_out))
     for word, number, name in ((word, number, name) for word, names in sides for number, name in enumerate(names)):
-        place, size_bytes = program.places[name], program.view.tensor(name).size_bytes
+        place, size_bytes = program.memory.places[name], program.view.tensor(name).size_bytes
         if program.options.dma_line and place.kind == "arena" and owns_arena(program) and not place.line_bytes:
-            part = program.part_at(place.offset_bytes)
+            part = program.memory.part_at(place.offset_bytes)
             ports.append(
                 {
                     "label": f"{word} {number}",

@@ -139,11 +139,11 @@ def _text(
         sections=layer_sections(program),
         moves_code=bool(memories_of_functions(program)),
         cascades=cascades,
-        shifts=any(cascade.shifted_bytes for cascade in program.cascades),
+        shifts=any(cascade.shifted_bytes for cascade in program.schedule.cascades),
         before=before,
         steps=steps,
         passes_arena=RUN_ARENA in handed_on,
-        passes_state=RUN_STATE in handed_on or bool(record and program.states.size_bytes),
+        passes_state=RUN_STATE in handed_on or bool(record and program.memory.states.size_bytes),
         passes_weights=RUN_WEIGHTS in handed_on,
         state=state_text(program, arrays),
         rows=rows_text(program, ports, prepared, _waiting(program, cascades)),
@@ -158,7 +158,7 @@ def _text(
 
 def _includes(program: Program, kernels: UsedKernels, record: RecordText | None) -> list[str]:
     copies = any(layer.copied for layer in program.layers)
-    uses_memory_functions = program.states.size_bytes or program.cascades or record or copies
+    uses_memory_functions = program.memory.states.size_bytes or program.schedule.cascades or record or copies
     return sorted({"<stdint.h>", *kernels.system_includes, *(("<string.h>",) if uses_memory_functions else ())})
 
 
@@ -166,13 +166,13 @@ def _machine(program: Program) -> dict[str, Any]:
     """The parts of the template about the core and the compiler."""
     takes_assembly = program.options.assembly == "on"
     return {
-        "conditions": program.conditions,
+        "conditions": program.target.conditions,
         "has_floats": _has_floats(program),
         "has_trace": program.options.trace,
         "takes_assembly": takes_assembly,
-        "unaligned": program.unaligned,
+        "unaligned": program.target.unaligned,
         "aligned_only": program.is_aligned_only,
-        "unaligned_layers": program.unaligned_layers if program.unaligned and takes_assembly else (),
+        "unaligned_layers": program.unaligned_layers if program.target.unaligned and takes_assembly else (),
     }
 
 
@@ -181,8 +181,8 @@ def _arenas(program: Program, record: RecordText | None) -> dict[str, Any]:
     return {
         "owns_arena": owns_arena(program),
         "caller_arena": program.options.arena == "caller",
-        "arena_alignment": program.arena_alignment,
-        "arena_size": program.arena.peak_bytes,
+        "arena_alignment": program.memory.alignment,
+        "arena_size": program.memory.arena.peak_bytes,
         "arenas": arenas_of(program),
         "public_arenas": public_arenas(program),
         "public_arrays": (*public_arenas(program), *((record,) if record else ())),
@@ -235,11 +235,11 @@ def _pointer_checks(program: Program, ports: tuple[Port, ...]) -> list[str]:
     checked = ports if program.options.io == "caller" else tuple(port for port in ports if port in by_rows)
     pointers = [(port.parameter, port.alignment) for port in checked]
     if has_instances(program):
-        kept = ["!self->arena"] if program.progress or program.waiting and program.arena.peak_bytes else []
-        kept += ["!self->state"] if program.states.size_bytes else []
+        kept = ["!self->arena"] if program.progress or program.waiting and program.memory.arena.peak_bytes else []
+        kept += ["!self->state"] if program.memory.states.size_bytes else []
         return ["!self", *kept, *(_bad_pointer(name, alignment) for name, alignment in pointers)]
-    if program.options.arena == "caller" and program.arena.peak_bytes > 0:
-        pointers.insert(0, ("arena", program.arena_alignment))
+    if program.options.arena == "caller" and program.memory.arena.peak_bytes > 0:
+        pointers.insert(0, ("arena", program.memory.alignment))
     return [_bad_pointer(name, alignment) for name, alignment in pointers]
 
 

@@ -16,7 +16,7 @@ def require_flash(program: Program) -> None:
     Code and what else the firmware brings come on top: a program that passes may still be too large, as the linker then says.
     Without a board, or for one that states no flash, nothing is known.
     """
-    sizes = [memory.length_bytes for memory in program.flash]
+    sizes = [memory.length_bytes for memory in program.target.flash]
     if not sizes:
         return
     arrays = arrays_of(program)
@@ -27,10 +27,10 @@ def require_flash(program: Program) -> None:
         needed = f"an array of the weights needs {len(largest[0].data):,} B in one piece"
     else:
         return
-    memories = " and ".join(f"{memory.length_bytes:,} B ({memory.name})" for memory in program.flash)
+    memories = " and ".join(f"{memory.length_bytes:,} B ({memory.name})" for memory in program.target.flash)
     shown = ", ".join(f"'{array.origin}' {len(array.data):,} B" for array in largest[:_SHOWN])
     raise AidgeError(
-        f"{needed}, board {program.target} has {memories} of flash for them and all code; largest: {shown}",
+        f"{needed}, board {program.target.name} has {memories} of flash for them and all code; largest: {shown}",
         code="PLAN04",
         hint=_remedy(program),
     )

@@ -20,7 +20,7 @@ _BAD_POINTER = "when a pointer is null or misaligned"
 def has_instances(program: Program) -> bool:
     """Whether functions get `N_instance *self`: with what is remembered between calls and is the firmware's, as the arena is."""
     waits = program.progress is not None or program.waiting is not None
-    remembers = program.states.size_bytes > 0 or waits or program.options.replaces_weights
+    remembers = program.memory.states.size_bytes > 0 or waits or program.options.replaces_weights
     return program.options.arena == "caller" and remembers
 
 
@@ -32,7 +32,7 @@ def functions_of(program: Program, ports: tuple[Port, ...]) -> tuple[Function, .
     arguments = ("self",) if self else ()
     reset = Function(f"{name}_reset", "void", self, arguments, ("Sets the state to its initial value for the next call.",))
     others = (
-        *((reset,) if program.states.size_bytes else ()),
+        *((reset,) if program.memory.states.size_bytes else ()),
         *_by_rows(program, ports, self, arguments),
         *step_functions(program, ports, self, arguments),
         *bind_functions(program, self, arguments),
@@ -111,13 +111,13 @@ def _pull(
 
 
 def _init(program: Program, self: tuple[str, ...], arguments: tuple[str, ...]) -> Function:
-    prefix, has_state = program.name.upper(), program.states.size_bytes > 0
+    prefix, has_state = program.name.upper(), program.memory.states.size_bytes > 0
     between = "inferences" if program.progress or program.waiting else "calls"
     arena = f"{prefix}_ARENA_BYTES at a multiple of {prefix}_ARENA_ALIGNMENT, free for other use between {between}"
     comment = (
         f"Makes an instance, in any memory{', with its own state' if has_state else ''}. Call it before all other functions. "
         "Instances share code and constants.",
-        f"`arena`: {arena if program.arena.peak_bytes else 'not used by this model, may be null'};",
+        f"`arena`: {arena if program.memory.arena.peak_bytes else 'not used by this model, may be null'};",
         *((f"`state`: {prefix}_STATE_BYTES at a multiple of {prefix}_STATE_ALIGNMENT, only for this instance.",) * has_state),
         "Returns 0; 1 when a pointer is null or misaligned; then nothing is done.",
     )
@@ -140,13 +140,13 @@ def _run(program: Program, ports: tuple[Port, ...]) -> Function:
 def _run_comment(program: Program, ports: tuple[Port, ...], can_fail: bool) -> tuple[str, ...]:
     prefix = program.name.upper()
     lines = ["Evaluates the network once."]
-    if program.states.size_bytes:
+    if program.memory.states.size_bytes:
         lines[0] = "Evaluates the network once, and sets the state to its next value."
     if has_instances(program):
         lines.append(f"`self`: an instance of {program.name}_init.")
     elif program.options.arena == "caller":
         room = f"{prefix}_ARENA_BYTES bytes at a multiple of {prefix}_ARENA_ALIGNMENT; their content may change between calls"
-        lines.append(f"`arena`: {room if program.arena.peak_bytes else 'not used by this model, may be null'}.")
+        lines.append(f"`arena`: {room if program.memory.arena.peak_bytes else 'not used by this model, may be null'}.")
     lines += _of_caller(program, ports) if program.options.io == "caller" else _of_arena(program, ports)
     if program.waiting:
         lines.append(f"{prefix}_ORDER when an inference in steps has begun: {program.name}_end or {program.name}_cancel first.")

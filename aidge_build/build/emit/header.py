@@ -16,7 +16,7 @@ from aidge_build.build.emit.functions import STATE_ALIGNMENT, functions_of, has_
 from aidge_build.build.emit.hooks import hooks_of
 from aidge_build.build.emit.names import list_of_names
 from aidge_build.build.emit.overlaps import MOST_PAIRS, apart, pairs_of
-from aidge_build.build.emit.ports import Port, labels_of
+from aidge_build.build.emit.ports import Port
 from aidge_build.build.emit.record import record_symbol, record_text
 from aidge_build.build.emit.replaced import blob_symbol
 from aidge_build.build.emit.rows import arriving_port, departing_port, ports_by_rows, progress_fields
@@ -36,12 +36,12 @@ class MacroGroup:
 
 def owns_arena(program: Program) -> bool:
     """Whether the generated code defines N_arena."""
-    return program.options.arena == "static" and program.arena.peak_bytes > 0
+    return program.options.arena == "static" and program.memory.arena.peak_bytes > 0
 
 
 def owns_state(program: Program) -> bool:
     """Whether the generated code defines N_state."""
-    return program.options.arena == "static" and program.states.size_bytes > 0
+    return program.options.arena == "static" and program.memory.states.size_bytes > 0
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class ArenaArray:
 def arenas_of(program: Program) -> tuple[ArenaArray, ...]:
     """The arrays, and the linker sections that bring them into their regions."""
     found = []
-    for part in program.parts:
+    for part in program.memory.parts:
         size = str(part.size_bytes) if part.name else f"{program.name.upper()}_ARENA_BYTES"
         section = f', section(".bss.aidge_{part.region}.{program.name}")' if part.region else ""
         found.append(ArenaArray(f"{program.name}_arena{part.ending}", part.ending, size, section))
@@ -106,7 +106,7 @@ def _promises(program: Program, ports: tuple[Port, ...]) -> dict:
         "apart": [[one.parameter, other.parameter] for one, other in apart(program, ports)],
         "all_apart": pairs_of(program, ports) > MOST_PAIRS,
         "memory": [program.options.io, program.options.arena],
-        "arena": [[part.name, part.size_bytes, program.arena_alignment] for part in program.parts],
+        "arena": [[part.name, part.size_bytes, program.memory.alignment] for part in program.memory.parts],
         "takes_turns": progress is not None and progress.takes_turns,
     }
 
@@ -141,7 +141,7 @@ def _text(program: Program, ports: tuple[Port, ...], needs: tuple[str, ...], dig
         arenas=public_arenas(program),
         functions=functions,
         has_instances=has_instances(program),
-        has_state=program.states.size_bytes > 0,
+        has_state=program.memory.states.size_bytes > 0,
         hooks=hooks_of(program, ports),
         copy_hooks=copy_hooks_of(program),
         progress=_kept_in_instance(program, ports) if has_instances(program) else (),
@@ -237,7 +237,7 @@ def _port_macros(program: Program, port: Port, by_rows: bool) -> MacroGroup:
         scale = Array("", numpy.array([tensor.quantization.scale], numpy.float32), "").lines()[0].rstrip(",")
         values += [("_SCALE", scale), ("_ZERO_POINT", _negative_in_parentheses(tensor.quantization.zero_point))]
     if tensor.names:
-        known = not port.is_input and tensor.names == labels_of(program)
+        known = not port.is_input and tensor.names == program.labels
         table = f"{program.name.upper()}_LABELS" if known else list_of_names(tensor.names)
         values += [("_NAMES", table), ("_NAMES_SIZE", str(len(tensor.names)))]
     if port.line:
@@ -259,7 +259,7 @@ def _names_comment(port: Port) -> tuple[str, ...]:
 
 def _label_macros(program: Program) -> list[MacroGroup]:
     """The names of the classes, which cost flash only where somebody makes an array of them."""
-    labels, prefix = labels_of(program), program.name.upper()
+    labels, prefix = program.labels, program.name.upper()
     if not labels:
         return []
     return [
@@ -276,11 +276,11 @@ def _negative_in_parentheses(value: int) -> str:
 
 
 def _pointer_macro(program: Program, port: Port) -> tuple[str, str]:
-    offset = program.places[port.tensor.name].offset_bytes
+    offset = program.memory.places[port.tensor.name].offset_bytes
     target = f"({port.tensor.dtype.c_type} *)(void *)"
     if program.options.arena == "caller":
         return f"{port.macro}(arena)", f"({target}((uint8_t *)(arena) + {offset}))"
-    part = program.part_at(offset)
+    part = program.memory.part_at(offset)
     return port.macro, f"({target}&{program.name}_arena{part.ending}[{offset - part.start_bytes}])"
 
 
@@ -289,21 +289,21 @@ def _arena_macros(program: Program) -> MacroGroup:
     return MacroGroup(
         ("Working memory in bytes: ARENA as linked, PEAK with inputs and outputs.",),
         (
-            (f"{prefix}_ARENA_BYTES", str(program.arena.peak_bytes)),
-            (f"{prefix}_ARENA_ALIGNMENT", str(program.arena_alignment)),
-            (f"{prefix}_PEAK_BYTES", str(program.peak.peak_bytes)),
+            (f"{prefix}_ARENA_BYTES", str(program.memory.arena.peak_bytes)),
+            (f"{prefix}_ARENA_ALIGNMENT", str(program.memory.alignment)),
+            (f"{prefix}_PEAK_BYTES", str(program.memory.peak.peak_bytes)),
         ),
     )
 
 
 def _state_macros(program: Program) -> tuple[MacroGroup, ...]:
-    if not program.states.size_bytes:
+    if not program.memory.states.size_bytes:
         return ()
     prefix = program.name.upper()
     where = "" if has_instances(program) else f": {program.name}_state"
     what = f"The state that the model keeps from one call to the next, in bytes{where}."
     values = (
-        (f"{prefix}_STATE_BYTES", str(program.states.bytes_of(program.options.arena))),
+        (f"{prefix}_STATE_BYTES", str(program.memory.states.bytes_of(program.options.arena))),
         (f"{prefix}_STATE_ALIGNMENT", str(STATE_ALIGNMENT)),
     )
     return (MacroGroup((what,), values),)

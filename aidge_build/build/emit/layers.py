@@ -109,7 +109,7 @@ class _LayerPrinter:
         used_ports = self._used_ports()
         by_rows = self._by_rows()
         written = "\n".join((*arguments, *self.before))
-        endings = [part.ending for part in self.program.parts if f"&{LAYER_ARENA}{part.ending}[" in written]
+        endings = [part.ending for part in self.program.memory.parts if f"&{LAYER_ARENA}{part.ending}[" in written]
         own = [(f"{LAYER_ARENA}{ending}", f"{RUN_ARENA}{ending}") for ending in endings]
         own += [(LAYER_STATE, RUN_STATE)] if f"&{LAYER_STATE}[" in written else []
         own += [(LAYER_WEIGHTS, RUN_WEIGHTS)] if f"_constant({LAYER_WEIGHTS}, " in written else []
@@ -231,21 +231,21 @@ class _LayerPrinter:
         note = f": {comment_text(note, 400)}" if note else ""
         yield f"  kernel  {comment_text(layer.kernel.library)} {comment_text(layer.kernel.name)}{note}"
         for tensor in layer.inputs:
-            if tensor is not None and tensor.name in self.program.places:
+            if tensor is not None and tensor.name in self.program.memory.places:
                 yield f"  input   {self._tensor(tensor)}"
         for tensor in layer.outputs:
             yield f"  output  {self._tensor(tensor)}"
         if layer.copied is not None:
-            part = self.program.part_at(layer.copied.offset_bytes)
+            part = self.program.memory.part_at(layer.copied.offset_bytes)
             first = layer.copied.offset_bytes - part.start_bytes
             yield f"  copies  constants in arena{part.ending} bytes {first}..{first + layer.copied.copy.size_bytes - 1}"
         if layer.scratch_offset_bytes is not None:
-            part = self.program.part_at(layer.scratch_offset_bytes)
+            part = self.program.memory.part_at(layer.scratch_offset_bytes)
             yield f"  scratch arena{part.ending} from byte {layer.scratch_offset_bytes - part.start_bytes}"
 
     def _tensor(self, tensor: Tensor) -> str:
         """Type, shape and place, but no scale: new weights must leave the code as it is."""
-        place = self.program.places[tensor.name] if tensor.name in self.program.places else None
+        place = self.program.memory.places[tensor.name] if tensor.name in self.program.memory.places else None
         where = "in flash" if place is not None and place.kind == "constant" else self.places.described(tensor, self.layer)
         return (
             f"'{comment_text(tensor.name)}' {tensor.dtype.name} {list(tensor.dims)} {tensor.storage}: {where}{_removed(tensor)}"
@@ -257,7 +257,7 @@ class _LayerPrinter:
 
     def _traces_of(self, index: int, tensor: Tensor) -> tuple[Trace, ...]:
         """The report of an output; in two parts where its plane wraps around."""
-        place = self.program.places[tensor.name]
+        place = self.program.memory.places[tensor.name]
         pointer = self.places.pointer(tensor, self.layer, written=True, arena=RUN_ARENA)
         plane = place.plane
         if plane is None:

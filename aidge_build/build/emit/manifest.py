@@ -88,7 +88,7 @@ def manifest_of(
         "tool": VERSION,
         "model": program.name,
         "model_sha256": program.model_sha256,
-        "target": program.target,
+        "target": program.target.name,
         "options": dataclasses.asdict(program.options),
         "notices": list(program.notices),
         "inputs": [_port(program, port) for port in ports if port.is_input],
@@ -106,9 +106,9 @@ def manifest_of(
         **({"constants_in": _constants_in(program, arrays)} if program.options.constants_in else {}),
         **({"copied_constants": _copied(program)} if program.options.copy_constants != "off" else {}),
         **_memory(program),
-        "cascades": [_cascade(cascade) for cascade in program.cascades if not cascade.is_cut],
+        "cascades": [_cascade(cascade) for cascade in program.schedule.cascades if not cascade.is_cut],
         **({"steps": _steps(program, program.waiting)} if program.waiting else {}),
-        "peak_bytes_of_whole_tensors": program.whole_peak_bytes or program.peak.peak_bytes,
+        "peak_bytes_of_whole_tensors": program.memory.whole_peak_bytes or program.memory.peak.peak_bytes,
     }
 
 
@@ -127,10 +127,10 @@ def _steps(program: Program, waiting: Waiting) -> dict:
     return {
         "max_step": program.options.max_step,
         "count": program.step_count,
-        "progress_bytes": waiting.size_bytes(program.pointer_bytes),
+        "progress_bytes": waiting.size_bytes(program.target.pointer_bytes),
         "cut_layers": [
             {"name": cascade.nodes[0], "bands": len(cascade.steps), "rows_of_a_band": cascade.rows_of[cascade.nodes[0]]}
-            for cascade in program.cascades
+            for cascade in program.schedule.cascades
             if cascade.is_cut
         ],
     }
@@ -181,7 +181,7 @@ def _cascade(cascade: Cascade) -> dict:
 
 
 def _memory(program: Program) -> dict:
-    peak = program.peak
+    memory, peak = program.memory, program.memory.peak
     return {
         "peak_bytes": peak.peak_bytes,
         "lower_bound_bytes": peak.lower_bound_bytes,
@@ -190,30 +190,31 @@ def _memory(program: Program) -> dict:
         "offsets_proved_optimal": peak.offsets_proved_optimal,
         "format_copies_bytes": program.format_copies_bytes,
         "formats_proved_optimal": program.formats_proved,
-        "scratch_bytes": max((p.buffer.size_bytes for p in program.arena.placements if p.buffer.kind == "scratch"), default=0),
-        "state_bytes": program.states.bytes_of(program.options.arena),
+        "scratch_bytes": max((p.buffer.size_bytes for p in memory.arena.placements if p.buffer.kind == "scratch"), default=0),
+        "state_bytes": memory.states.bytes_of(program.options.arena),
         **({"rows": _rows(program, program.progress)} if program.progress else {}),
         **({"record": _record(program.recording)} if program.recording else {}),
         "states": [
             {
                 "input": state.read,
                 "output": state.written,
-                "offset_bytes": program.states.offsets[state.read],
+                "offset_bytes": memory.states.offsets[state.read],
                 "size_bytes": program.view.tensor(state.read).size_bytes,
             }
             for state in program.view.states
         ],
-        "io_bytes": program.io_bytes,
-        "arena_bytes": program.arena.peak_bytes,
-        "arena_alignment": program.arena_alignment,
+        "io_bytes": memory.io_bytes,
+        "arena_bytes": memory.arena.peak_bytes,
+        "arena_alignment": memory.alignment,
         "regions": [
             {"name": part.region or ARENA, "used_bytes": part.size_bytes, "lower_bound_bytes": part.plan.lower_bound_bytes}
-            for part in program.parts
+            for part in memory.parts
         ],
-        "regions_proved_optimal": program.split_proved if program.split else None,  # in access cost, the parts taken together
+        # in access cost, the parts taken together
+        "regions_proved_optimal": memory.split_proved if memory.split else None,
         "order": [layer.node.name for layer in program.layers],
-        "buffers": _buffers(program, program.arena),
-        "peak_buffers": _buffers(program, peak) if peak is program.arena else _buffers(program, peak, together=True),
+        "buffers": _buffers(program, memory.arena),
+        "peak_buffers": _buffers(program, peak) if peak is memory.arena else _buffers(program, peak, together=True),
     }
 
 
@@ -225,7 +226,7 @@ def _rows(program: Program, progress: Progress) -> dict:
     if progress.departing is not None:
         found |= {"output": program.view.handed_out[0]}
         found |= {f"output_{key}": value for key, value in _side(progress.departing).items()}
-    return {**found, "progress_bytes": progress.size_bytes(program.pointer_bytes)}
+    return {**found, "progress_bytes": progress.size_bytes(program.target.pointer_bytes)}
 
 
 def _side(line: Line) -> dict[str, int]:
@@ -239,7 +240,7 @@ def _record(recording: Recording) -> dict:
 
 def _order(program: Program) -> dict:
     """The peak of live bytes in this order, and how small it could be in any; unknown for a program without a search."""
-    order = program.order
+    order = program.schedule.order
     if order is None:
         return {"order_peak_bytes": None, "order_lower_bound_bytes": None, "order_proved_optimal": False, "order_states": 0}
     return {
@@ -258,7 +259,7 @@ def _buffers(program: Program, plan: MemoryPlan, *, together: bool = False) -> l
     """Offsets count from the start of the part in the region; `together` of a plan that is not linked: one region."""
     found = []
     for placement in plan.placements:
-        part = program.parts[0] if together else program.part_at(placement.offset_bytes)
+        part = program.memory.parts[0] if together else program.memory.part_at(placement.offset_bytes)
         found.append(
             {
                 "name": placement.buffer.name,
@@ -324,7 +325,7 @@ def _layer(layer: Layer, text: LayerText, places: Places, constants_sha256: str)
         "inputs": [
             _tensor(tensor, layer, places)
             for tensor in layer.inputs
-            if tensor is not None and tensor.name in places.program.places
+            if tensor is not None and tensor.name in places.program.memory.places
         ],
         "outputs": [_tensor(tensor, layer, places) for tensor in layer.outputs],
     }
@@ -339,7 +340,7 @@ def channels_removed(inputs: Sequence[Tensor | None], outputs: Sequence[Tensor])
 
 
 def _tensor(tensor: Tensor, layer: Layer, places: Places) -> dict:
-    constant = places.program.places[tensor.name].kind == "constant"
+    constant = places.program.memory.places[tensor.name].kind == "constant"
     return {
         "name": tensor.name,
         "dtype": tensor.dtype.name,

@@ -43,8 +43,8 @@ def overlap_checks(program: Program, ports: tuple[Port, ...], arena: str) -> lis
     sizes = [
         (one.parameter, one.tensor.size_bytes, other.parameter, other.tensor.size_bytes) for one, other in apart(program, ports)
     ]
-    if arena and program.arena.peak_bytes and program.options.io == "caller" and len(ports) <= MOST_PAIRS:
-        sizes += [(arena, program.arena.peak_bytes, port.parameter, port.tensor.size_bytes) for port in ports]
+    if arena and program.memory.arena.peak_bytes and program.options.io == "caller" and len(ports) <= MOST_PAIRS:
+        sizes += [(arena, program.memory.arena.peak_bytes, port.parameter, port.tensor.size_bytes) for port in ports]
     return [
         f"(uintptr_t){other} - (uintptr_t){one} < {one_bytes}u || (uintptr_t){one} - (uintptr_t){other} < {other_bytes}u"
         for one, one_bytes, other, other_bytes in sizes

@@ -11,7 +11,8 @@ from aidge_build.contract.mem_info import MemInfo
 from aidge_build.graph.tensor import Tensor
 from aidge_build.plan.cascade.row_layer import ROW_AXIS
 from aidge_build.plan.constant_arrays import Array, Arrays
-from aidge_build.plan.program import Layer, Place, Program
+from aidge_build.plan.place import Place
+from aidge_build.plan.program import Layer, Program
 
 # What layers call the arena, and what N_run calls it. Layers get it as a parameter, never as a symbol: GCC 12 takes a
 # function that writes through the address of a known array for one without effect, and drops the call, when its loops
@@ -57,7 +58,7 @@ class Places:
         return self._spots[tensor]
 
     def _spot(self, tensor: Tensor, layer: Layer) -> Spot:
-        place = self.program.places.get(tensor.name)
+        place = self.program.memory.places.get(tensor.name)
         if place is None:
             raise self._fault(f"tensor '{tensor.name}' has no place", layer)
         if place.kind == "constant":
@@ -65,13 +66,13 @@ class Places:
                 raise self._fault(f"the constant tensor '{tensor.name}' is written", layer)
             return Spot(0, symbol=self._arrays.of_tensor[tensor.name].symbol)
         if place.kind == "state":
-            self._require(place.offset_bytes, tensor, self.program.states.size_bytes, "the state", layer)
+            self._require(place.offset_bytes, tensor, self.program.memory.states.size_bytes, "the state", layer)
             return Spot(place.offset_bytes, in_state=True)
         if place.kind in ("input", "output") and self.program.options.io == "caller":
             port = self._port(place, tensor, layer)
             self._require(place.offset_bytes, tensor, port.tensor.size_bytes, port.parameter, layer)
             return Spot(place.offset_bytes, port)
-        part = self.program.part_at(place.offset_bytes)
+        part = self.program.memory.part_at(place.offset_bytes)
         gaps = place.extent_bytes(tensor.size_bytes) - tensor.size_bytes
         self._require(place.offset_bytes, tensor, part.start_bytes + part.size_bytes - gaps, "the arena", layer)
         return Spot(place.offset_bytes)
@@ -94,7 +95,7 @@ class Places:
 
     def arena_pointer(self, offset_bytes: int, arena: str = LAYER_ARENA) -> str:
         """The address of a byte of the arena, whose parts the function knows as `arena` with the part's ending."""
-        part = self.program.part_at(offset_bytes)
+        part = self.program.memory.part_at(offset_bytes)
         return f"&{arena}{part.ending}[{offset_bytes - part.start_bytes}]"
 
     def pointer(self, tensor: Tensor, layer: Layer, *, written: bool, arena: str = LAYER_ARENA) -> str:
@@ -136,9 +137,9 @@ class Places:
         if spot.in_state:
             return f"state bytes {spot.offset_bytes}..{spot.offset_bytes + max(1, tensor.size_bytes) - 1}"
         if spot.in_arena:
-            part = self.program.part_at(spot.offset_bytes)
+            part = self.program.memory.part_at(spot.offset_bytes)
             first = spot.offset_bytes - part.start_bytes
-            place = self.program.places[tensor.name]
+            place = self.program.memory.places[tensor.name]
             if place.plane is not None and place.plane.wrap_size:
                 return f"arena{part.ending} {_wrapped(place.plane, part.start_bytes)}"
             if place.plane is not None:
@@ -155,8 +156,8 @@ def port_pointer(program: Program, port: Port) -> str:
     """The address of an input or output as N_run has it."""
     if program.options.io == "caller":
         return port.parameter
-    offset = program.places[port.tensor.name].offset_bytes
-    part = program.part_at(offset)
+    offset = program.memory.places[port.tensor.name].offset_bytes
+    part = program.memory.part_at(offset)
     return f"&{RUN_ARENA}{part.ending}[{offset - part.start_bytes}]"
 
 

@@ -7,21 +7,11 @@ import re
 from dataclasses import dataclass
 from math import gcd
 
-from aidge_build.base.naming import Namer
 from aidge_build.build.emit.digest import digest_of, facts_of
 from aidge_build.contract.node import WORD_BYTES
 from aidge_build.graph.quantization import Quantization, per_tensor
 from aidge_build.graph.tensor import Tensor
 from aidge_build.plan.program import Program
-
-MACRO_ENDINGS = ("", "_SIZE", "_BYTES", "_RANK", "_DIMS", "_SCALE", "_ZERO_POINT", "_NAMES", "_NAMES_SIZE")
-_OTHER_MACROS = ("H", "ARENA_BYTES", "ARENA_ALIGNMENT", "PEAK_BYTES", "DEFINITIONS", "STATE_BYTES", "STATE_ALIGNMENT")
-_ROW_MACROS = ("OK", "POINTER", "MORE", "ORDER", "INPUT_ROWS", "INPUT_ROW_BYTES", "OUTPUT_ROWS", "OUTPUT_ROW_BYTES")  # by rows
-_STEP_MACROS = ("OK", "POINTER", "MORE", "ORDER", "MAX_STEP_INSTRUCTIONS", "STEPS")  # of models that run in steps
-_RECORD_MACROS = ("RECORD_BYTES",)  # of models that keep the last inferences
-_CODES = ("OK", "POINTER", "MORE", "ORDER", "WEIGHTS")  # of models whose functions return more than 0 and 1
-_WEIGHTS_MACROS = (*_CODES, "WEIGHTS_ALIGNMENT")  # of models whose weights can be replaced
-_LABEL_MACROS = ("LABELS", "LABELS_SIZE")  # of models that have them
 
 
 @dataclass(frozen=True)
@@ -54,50 +44,26 @@ class Port:
         return -(-self.tensor.size_bytes // self.line) * self.line if self.line else 0
 
 
-def labels_of(program: Program) -> tuple[str, ...]:
-    """The names of the classes: of the elements or columns of all outputs that have any; () where outputs have different ones."""
-    tables = {program.view.tensor(name).names for name in program.view.handed_out} - {()}
-    return tables.pop() if len(tables) == 1 else ()
-
-
 def ports_of(program: Program) -> tuple[Port, ...]:
     """The inputs, then the outputs, in model order."""
-    prefix, view = program.name.upper(), program.view
-    words, reserved = _reserved(program)
-    parameters, macros = Namer(taken=words), Namer(prefix, (f"{prefix}_{word}" for word in reserved))
-    endings = (*MACRO_ENDINGS, *(("_DMA_BYTES",) if program.options.dma_line else ()))
-    sides = (("input", view.given), ("output", view.handed_out))
-    for side, names in sides:
-        if len(names) == 1:  # the usual words first, so that no tensor of that name takes them
-            parameters.take(side)
-            macros.take(side, endings)
-    progress, found = program.progress, []
-    lines = {"input": progress.arriving, "output": progress.departing} if progress else {}
-    for side, names in sides:
-        line = 0 if lines.get(side) else program.options.dma_line  # rows come from anywhere and go there
-        for name in names:
-            alone = len(names) == 1
-            parameter = side if alone else parameters.take(name)
-            macro = f"{prefix}_{side}" if alone else macros.take(name, endings)
-            found.append(Port(view.tensor(name), side == "input", parameter, macro.upper(), line, _word(program, name)))
-    return tuple(found)
-
-
-def _reserved(program: Program) -> tuple[list[str], list[str]]:
-    """The parameters and the macros of a model that no input or output may be called."""
-    cases: tuple[tuple[object, tuple[str, ...], tuple[str, ...]], ...] = (
-        (True, (), _OTHER_MACROS),
-        (labels_of(program), (), _LABEL_MACROS),
-        (program.states.size_bytes, ("self", "state", "state_bytes"), ()),
-        (program.progress, ("self", "at", "rows", "count", "steps", "to", "wanted", "gone", "came", "left"), _ROW_MACROS),
-        (program.waiting, ("self", "at", "code", "steps"), _STEP_MACROS),
-        (program.recording, (), _RECORD_MACROS),
-        (program.options.dma_line, (), ("DMA_LINE",)),
-        (program.options.replaces_weights, ("self", "weights", "weights_bytes"), _WEIGHTS_MACROS),
+    view, names, progress = program.view, program.names, program.progress
+    sides = (
+        (True, view.given, names.inputs, progress and progress.arriving),
+        (False, view.handed_out, names.outputs, progress and progress.departing),
     )
-    arenas = [f"{name}{part.ending}" for part in program.parts for name in ("arena", "arena_bytes")]
-    words = [word for holds, parameters, _ in cases if holds for word in parameters]
-    return [*arenas, *words], [macro for holds, _, macros in cases if holds for macro in macros]
+    return tuple(
+        # rows come from anywhere and go there
+        Port(
+            view.tensor(tensor),
+            is_input,
+            name.parameter,
+            name.macro,
+            0 if by_rows else program.options.dma_line,
+            _word(program, tensor),
+        )
+        for is_input, tensors, called, by_rows in sides
+        for tensor, name in zip(tensors, called, strict=True)
+    )
 
 
 def scale_words(tensor: Tensor) -> str:
@@ -131,7 +97,7 @@ def data_digest(program: Program) -> str:
         return [*shape(name), scale_words(tensor), list(tensor.names)]
 
     view = program.view
-    states = [[*shape(state.read), program.states.offsets[state.read]] for state in view.states]
+    states = [[*shape(state.read), program.memory.states.offsets[state.read]] for state in view.states]
     sides = [[meaning(name) for name in names] for names in (view.given, view.handed_out)]
     return digest_of(facts_of([program.name, program.options.record, sides, states]))
 

@@ -179,7 +179,7 @@ def rows_text(
 
 def _locals(program: Program, given: Sequence[Port], prepared: Sequence[str]) -> tuple[tuple[str, str], ...]:
     """The pointers that these C texts name, as (declaration, value)."""
-    known = [(f"uint8_t *const {RUN_ARENA}{part.ending}", _arena(program, part.ending)) for part in program.parts]
+    known = [(f"uint8_t *const {RUN_ARENA}{part.ending}", _arena(program, part.ending)) for part in program.memory.parts]
     known.append((f"uint8_t *const {RUN_STATE}", f"{program.name}_state" if owns_progress(program) else "self->state"))
     known.append((f"const uint8_t *const {RUN_WEIGHTS}", bound_of(program)))
     known += [(pointer_to(port), f"at->{port.parameter}") for port in given]

@@ -31,19 +31,19 @@ def require_sound(program: Program) -> None:
             raise AidgeError(f"{option}={value!r} is not known", code="USAGE", hint=f"one of {', '.join(allowed)}")
     if (program.options.weights, program.options.assembly) == ("incbin", "off"):
         raise AidgeError("weights=incbin is text for the assembler", where="assembly=off", code="USAGE", hint="weights=c")
-    for part in program.parts:
+    for part in program.memory.parts:
         _require(
             re.fullmatch(r"[A-Za-z0-9_]*", part.region + part.name) is not None,
             f"the region's name {part.region!r} is no identifier",
         )
         _require(
-            part.start_bytes % program.arena_alignment == 0,
+            part.start_bytes % program.memory.alignment == 0,
             f"the arena's part in {part.region} begins at byte {part.start_bytes}",
         )
-    alignment = program.arena_alignment
+    alignment = program.memory.alignment
     _require(
-        alignment > 0 and alignment & (alignment - 1) == 0 and alignment % program.arena.alignment == 0,
-        f"the arena's alignment is {alignment}, the plan needs {program.arena.alignment}",
+        alignment > 0 and alignment & (alignment - 1) == 0 and alignment % program.memory.arena.alignment == 0,
+        f"the arena's alignment is {alignment}, the plan needs {program.memory.arena.alignment}",
     )
     _require_symbols(program)
     _require_outputs(program)
@@ -62,10 +62,10 @@ def _require_symbols(program: Program) -> None:
 
 
 def _require_outputs(program: Program) -> None:
-    written = {program.places.get(tensor.name) for layer in program.layers for tensor in layer.outputs}
+    written = {program.memory.places.get(tensor.name) for layer in program.layers for tensor in layer.outputs}
     for name in program.view.outputs:
-        _require(name in program.places, f"the graph output '{name}' has no place")
-        _require(program.places[name] in written, f"no layer writes the graph output '{name}'")
+        _require(name in program.memory.places, f"the graph output '{name}' has no place")
+        _require(program.memory.places[name] in written, f"no layer writes the graph output '{name}'")
 
 
 def _require(condition: bool, what: str) -> None:

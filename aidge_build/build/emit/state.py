@@ -27,7 +27,7 @@ class StateText:
 
 def state_text(program: Program, arrays: Arrays) -> StateText | None:
     """None for a model without state."""
-    states = program.states
+    states = program.memory.states
     if not states.size_bytes:
         return None
     is_owned = owns_state(program)

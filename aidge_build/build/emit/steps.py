@@ -97,7 +97,7 @@ def _memories(program: Program, arenas: Sequence[tuple[str, str]]) -> list[tuple
     """The local names of memories, and what they are in C."""
     owned = owns_steps(program)
     known = [(f"{RUN_ARENA}{ending}", symbol if owned else "self->arena") for ending, symbol in arenas]
-    known += [(RUN_STATE, f"{program.name}_state" if owned else "self->state")] if program.states.size_bytes else []
+    known += [(RUN_STATE, f"{program.name}_state" if owned else "self->state")] if program.memory.states.size_bytes else []
     return [*known, *([(RUN_WEIGHTS, bound_of(program))] if program.options.replaces_weights else [])]
 
 

@@ -60,7 +60,7 @@ def layout_digest(program: Program, kernels: Sequence[str], cascades: Sequence[C
     )
     read = [(array.dtype.c_type, array.alignment) for array in arrays.replaceable]
     start = arrays.initial_state.sha256 if arrays.initial_state else ""
-    core = [condition.macro for condition in program.conditions]
+    core = [condition.macro for condition in program.target.conditions]
     how = facts_of((layers, ends, read, start, core, program.options.assembly, program.options.unaligned))
     return digest_of(*map(code_of_text, kernels), steps, how)
 
@@ -71,18 +71,18 @@ class _Seen:
     def __init__(self, program: Program, arrays: Arrays):
         self._program = program
         self._buffers: dict[str, int] = {}
-        self._starts = {placement.buffer.name: placement.offset_bytes for placement in program.arena.placements}
+        self._starts = {placement.buffer.name: placement.offset_bytes for placement in program.memory.arena.placements}
         self._arrays = {array.symbol: number for number, array in enumerate(arrays.replaceable)}
 
     def tensor(self, tensor: Tensor | None) -> tuple:
         """Where a tensor is: which input or output, which bytes of the state, or which bytes of which buffer."""
         if tensor is None:
             return ()
-        place = self._program.places[tensor.name]
+        place = self._program.memory.places[tensor.name]
         kind = (tensor.dtype.name, tensor.dims, str(tensor.storage), place.kind)
         if place.kind != "arena":
             return (*kind, place.index, place.offset_bytes)
-        buffer = self._program.buffer_of.get(tensor.name, tensor.name)
+        buffer = self._program.schedule.buffer_of.get(tensor.name, tensor.name)
         number = self._buffers.setdefault(buffer, len(self._buffers))
         inside = place.offset_bytes - self._starts.get(buffer, place.offset_bytes)
         return (*kind, number, inside, place.rows, place.stride_bytes, place.line_bytes, repr(place.plane))

@@ -43,7 +43,7 @@ def weights_files(program: Program, arrays: Sequence[Array], claim: dict) -> dic
         "weights.c",
         name=program.name,
         prefix=program.name.upper(),
-        conditions=program.conditions,
+        conditions=program.target.conditions,
         model_sha256=program.model_sha256,
         arrays=texts,
         incbin=incbin,
@@ -64,7 +64,7 @@ def weights_files(program: Program, arrays: Sequence[Array], claim: dict) -> dic
 def _copied(program: Program, arrays: Sequence[Array]) -> list[str]:
     """What start-up code copies to RAM, as the linker script calls it."""
     held = {"constants": {array.region for array in arrays}, "code": set(memories_of_functions(program).values())}
-    memories = [region.name for region in program.regions if region.kind == "ram"]
+    memories = [region.name for region in program.target.regions if region.kind == "ram"]
     return [f"{what}_{name}" for what, of in held.items() for name in memories if name in of]
 
 

@@ -76,7 +76,7 @@ def on_board(program: Program, board: Board, samples: LabelledSet, folder: Path,
         made.outputs,
         made.inputs,
         None if counted is None else round(counted / samples.count),
-        program.peak.peak_bytes,
+        program.memory.peak.peak_bytes,
         execution.code_bytes + execution.weights_bytes,
     )
 

@@ -174,7 +174,7 @@ def _values(program: Program, board: Board, port: SerialPort, boot: bytes, compi
         "serial": port,
         "runs": RUNS,
         "call": call,
-        "has_state": program.states.size_bytes > 0,
+        "has_state": program.memory.states.size_bytes > 0,
         "boot": list(boot),
         "boot_region": _BOOT_REGION,
         "layer_of": [number for number, layer in enumerate(program.layers) for _ in layer.outputs],

@@ -11,7 +11,8 @@ from aidge_build.build.compile import build_program
 from aidge_build.build.request import CompileRequest
 from aidge_build.contract.library import Library
 from aidge_build.operators import builtin_operators
-from aidge_build.plan.program import Options, Program
+from aidge_build.plan.options import Options
+from aidge_build.plan.program import Program
 from aidge_build.prepare.adaptation.match import Target
 from aidge_build.sources.onnx_format.node_cases import NodeCase
 

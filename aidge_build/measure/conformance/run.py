@@ -56,7 +56,7 @@ def _batches(prepared: Sequence[Prepared]) -> Iterator[list[Prepared]]:
     batch: list[Prepared] = []
     size = 0
     for one in prepared:
-        needed = sum(tensor.size_bytes for tensor in _ports(one)) + one.program.arena.peak_bytes
+        needed = sum(tensor.size_bytes for tensor in _ports(one)) + one.program.memory.arena.peak_bytes
         if batch and (len(batch) == MOST_CASES or size + needed > MOST_BYTES):
             yield batch
             batch, size = [], 0

@@ -42,7 +42,7 @@ class Counter:
         how = {name: getattr(board, name) for name in ("flash", "flash_wait_states", "multiplier_cycles")}
         key = tuple(how.values())
         if key not in self._known:
-            machine = counting_board(self._board, has_regions=bool(self._program.regions))
+            machine = counting_board(self._board, has_regions=bool(self._program.target.regions))
             self._known[key] = (
                 self._counted(replace(machine, **how)) if machine else Count(None, f"no board with core {board.cpu} is emulated")
             )

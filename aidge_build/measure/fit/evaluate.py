@@ -134,7 +134,7 @@ def _of_core(question: Question, core: _Core, arguments: argparse.Namespace) -> 
     board, shared = _board(question), core.shared
     region = _region(shared.program, board)
     if region is not None and not question.build:
-        arena_in = ((region, shared.program.arena.peak_bytes),) if region else ()
+        arena_in = ((region, shared.program.memory.arena.peak_bytes),) if region else ()
         return _answer(question, board, shared, arena_in, is_own=False, counted=shared)
     try:
         own = core.for_board(board)
@@ -147,8 +147,8 @@ def _region(program: Program, board: Board) -> str | None:
     """The memory that holds a program's arena in one piece; "" where no memory is chosen for it, None where none holds it."""
     if program.options.arena != "static":
         return ""
-    kept_bytes = kept_beside(program.view, program.states, program.cascades, program.options)
-    return single_region(program.arena, board, kept_bytes)
+    kept_bytes = kept_beside(program.view, program.memory.states, program.schedule.cascades, program.options)
+    return single_region(program.memory.arena, board, kept_bytes)
 
 
 def _for_board_alone(question: Question) -> Evaluation:
@@ -165,7 +165,7 @@ def _for_board_alone(question: Question) -> Evaluation:
 
 
 def _from_own(question: Question, board: Board, own: _Compiled, counted: _Compiled) -> Evaluation:
-    arena_in = tuple((part.region, part.size_bytes) for part in own.program.parts if part.region)
+    arena_in = tuple((part.region, part.size_bytes) for part in own.program.memory.parts if part.region)
     return _answer(question, board, own, arena_in, is_own=True, counted=counted)
 
 
@@ -182,11 +182,11 @@ def _answer(
     found = replace(
         _empty(question, board),
         libraries=tuple(dict.fromkeys(layer.kernel.library for layer in program.layers)),
-        arena_bytes=program.arena.peak_bytes,
+        arena_bytes=program.memory.arena.peak_bytes,
         arena_in=arena_in,
-        io_bytes=program.io_bytes,
+        io_bytes=program.memory.io_bytes,
         constants_bytes=compiled.constants_bytes,
-        by_rows=bool(program.cascades),
+        by_rows=bool(program.schedule.cascades),
         notices=program.notices if is_own else (),
     )
     count = counted.count(board) if question.measure else Count(None, _NOT_COUNTED)
@@ -285,7 +285,7 @@ def _refused(question: Question, error: AidgeError, shared: _Compiled | None = N
     board = _board(question)
     found = replace(_empty(question, board), reason=_line_of(error), hint=error.hint, code=error.code)
     if shared is not None:
-        io_bytes = shared.program.io_bytes
+        io_bytes = shared.program.memory.io_bytes
         found = replace(found, constants_bytes=shared.constants_bytes, io_bytes=io_bytes)
     if error.code == _NO_FLASH:
         return _with_missing_flash(replace(found, verdict=TOO_SMALL), board)
@@ -314,7 +314,7 @@ def _refused(question: Question, error: AidgeError, shared: _Compiled | None = N
 def _beside_arena(shared: _Compiled, board: Board) -> dict[Region, int]:
     """What the firmware of the core takes of the board's memories, its arena aside: no program is linked for a board without a
     plan, and this is the nearest."""
-    arena_bytes = shared.program.arena.peak_bytes if shared.program.options.arena == "static" else 0
+    arena_bytes = shared.program.memory.arena.peak_bytes if shared.program.options.arena == "static" else 0
     return {
         region: used_bytes - (arena_bytes if "data" in region.roles else 0)
         for region, used_bytes in zip(board.regions, shared.firmware.used_with_room(board), strict=True)

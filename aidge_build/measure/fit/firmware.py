@@ -87,7 +87,7 @@ class Firmware:
         """The bytes in each memory of the board, in its order, where none is too small. An arena of the program's own, for which
         no memory was chosen, is counted where data lie."""
         placed = self._start_ups.placed(board)
-        shape = (placed.sources, placed.link_script, *structure(board, with_names=bool(self.program.regions)))
+        shape = (placed.sources, placed.link_script, *structure(board, with_names=bool(self.program.target.regions)))
         if shape not in self._with_room:
             large = roomy(board, f"room{len(self._with_room)}")
             self._with_room[shape] = tuple(use.used_bytes for use in _used(self.link(large), large.regions))

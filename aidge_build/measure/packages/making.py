@@ -144,10 +144,10 @@ def _values(
         "condition": condition,
         "features": sorted(request.target.features.intersection(known_features())),
         "call": calling_of(program),
-        "has_state": program.states.size_bytes > 0,
+        "has_state": program.memory.states.size_bytes > 0,
         "inputs": [_described(port, program.name.upper()) for port in ports if port.is_input],
         "outputs": [_described(port, program.name.upper()) for port in ports if not port.is_input],
-        "arena_bytes": program.arena.peak_bytes,
+        "arena_bytes": program.memory.arena.peak_bytes,
         "test": self_test_of(program, vectors),
         "seeded": vectors is None,
     }

@@ -93,7 +93,7 @@ def described_calls(program: Program, layer: Layer, target: Target) -> Iterator[
     if layer.bands is None:
         yield Described.of(seen, layer.kernel, layer.call)
         return
-    cascade = next(each for each in program.cascades if layer.node.name in each.nodes)
+    cascade = next(each for each in program.schedule.cascades if layer.node.name in each.nodes)
     rows, bands = RowLayer.of(seen), cascade.bands_of(layer.node.name)
     sizes = [last - first for first, last in bands]
     for first, last in bands:

@@ -44,7 +44,7 @@ class Calling:
 def calling_of(program: Program) -> Calling:
     """The call with arrays input_0, output_0, ... and, where the caller owns them, `arena.bytes`, `state.bytes`, `instance`."""
     options, name = program.options, program.name
-    arena = "arena.bytes" if program.arena.peak_bytes else "0"
+    arena = "arena.bytes" if program.memory.arena.peak_bytes else "0"
     instance = has_instances(program)
     inputs = _buffers("input", [program.view.tensor(given) for given in program.view.given])
     outputs = _buffers("output", [program.view.tensor(given) for given in program.view.handed_out])
@@ -57,9 +57,9 @@ def calling_of(program: Program) -> Calling:
         inputs=inputs,
         outputs=outputs,
         alignment=options.dma_line,
-        arena_bytes=program.arena.peak_bytes if options.arena == "caller" else 0,
-        arena_alignment=program.arena_alignment,
-        state_bytes=program.states.size_bytes if instance else 0,
+        arena_bytes=program.memory.arena.peak_bytes if options.arena == "caller" else 0,
+        arena_alignment=program.memory.alignment,
+        state_bytes=program.memory.states.size_bytes if instance else 0,
         has_instance=instance,
         setup=_setup(program, arena, instance),
         copies_in=copies.before,
@@ -99,7 +99,7 @@ def _setup(program: Program, arena: str, instance: bool) -> tuple[str, ...]:
     """An instance is made, and the program's own weights are taken."""
     name, found = program.name, []
     if instance:
-        found.append(f"{name}_init(&instance, {arena}{', state.bytes' if program.states.size_bytes else ''})")
+        found.append(f"{name}_init(&instance, {arena}{', state.bytes' if program.memory.states.size_bytes else ''})")
     if program.options.replaces_weights:
         found.append(f"{name}_bind({'&instance, ' if instance else ''}{name}_weights, {name}_weights_bytes)")
     return tuple(found)

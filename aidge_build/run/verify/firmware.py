@@ -225,7 +225,7 @@ def _harness(program: Program, trace: bool, given_states: bool = False, attached
         trace=trace,
         attached=attached,
         call=calling_of(program),
-        input_bytes=sum(tensor.size_bytes for tensor in inputs) + (program.states.size_bytes if given_states else 0),
-        given_state_bytes=program.states.size_bytes if given_states else 0,
-        ready=program.states.size_bytes if program.states.needs_start else None,
+        input_bytes=sum(tensor.size_bytes for tensor in inputs) + (program.memory.states.size_bytes if given_states else 0),
+        given_state_bytes=program.memory.states.size_bytes if given_states else 0,
+        ready=program.memory.states.size_bytes if program.memory.states.needs_start else None,
     )

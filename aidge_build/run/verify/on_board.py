@@ -148,7 +148,7 @@ def _argument(session: Session, number: int) -> int:
 
 
 def _in_arena(program: Program, session: Session, port: Port) -> int:
-    offset = program.places[port.tensor.name].offset_bytes
+    offset = program.memory.places[port.tensor.name].offset_bytes
     if program.options.arena == "caller":
         if has_instances(program):
             raise AidgeError(
@@ -158,7 +158,7 @@ def _in_arena(program: Program, session: Session, port: Port) -> int:
                 code="RUN",
             )
         return _argument(session, 0) + offset
-    part = program.part_at(offset)
+    part = program.memory.part_at(offset)
     name = f"{program.name}_arena{part.ending}"
     symbol = session.program.image.symbol(name)
     if symbol is None:

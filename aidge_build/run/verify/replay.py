@@ -67,7 +67,7 @@ def replay_of(program: Program, kept: tuple[Kept, ...], where: str) -> Replay:
             f"the record does not fit the model ({error})", where=where, hint="is it the model of the firmware?", code="DUMP"
         ) from error
     views = tuple(_began_with(program, one.state) for one in kept)
-    return Replay(kept, vectors, recorded, views, tuple(one.state for one in kept) if program.states.size_bytes else ())
+    return Replay(kept, vectors, recorded, views, tuple(one.state for one in kept) if program.memory.states.size_bytes else ())
 
 
 def _values(tensor: Tensor, stored: Sequence[bytes]) -> numpy.ndarray:
@@ -80,7 +80,7 @@ def _value(tensor: Tensor, data: bytes) -> numpy.ndarray:
 
 def _began_with(program: Program, data: bytes) -> GraphView:
     """The graph whose states begin with these bytes of N_state."""
-    view, offsets = program.view, program.states.offsets
+    view, offsets = program.view, program.memory.states.offsets
     states = []
     for state in view.states:
         tensor, start = view.tensor(state.read), offsets[state.read]

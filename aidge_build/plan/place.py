@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: MIT
+"""The places of a model's tensors, and of its arena."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from aidge_build.contract.mem_info import MemInfo
+from aidge_build.plan.memory.buffer import Buffer
+from aidge_build.plan.memory.plan import MemoryPlan
+from aidge_build.plan.schedule.stores import NO_STATE, StateMemory
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a tensor lies: kind "input" or "output" (index: position in the signature), "arena" or "state" (offset_bytes), or
+    "constant" (in flash). A member of a concatenation may lie there in `rows` that begin `stride_bytes` apart; `plane` is what a
+    memory manager chose instead: with gaps between positions, or around an end. `line_bytes` (not 0) are those of the rows that
+    a cascade keeps of the tensor: the others are never there."""
+
+    kind: str
+    index: int = 0
+    offset_bytes: int = 0
+    rows: int = 1
+    stride_bytes: int = 0
+    plane: MemInfo | None = None
+    line_bytes: int = 0
+
+    def extent_bytes(self, size_bytes: int) -> int:
+        """From the first to the last byte of a tensor of this size, with what lies between its rows (up to where it wraps
+        around)."""
+        if self.line_bytes:
+            return self.line_bytes
+        if self.plane is not None:
+            return self.plane.cont_size - self.plane.gap_bytes if self.plane.wrap_size else self.plane.extent_bytes
+        return self.stride_bytes * (self.rows - 1) + size_bytes // self.rows
+
+
+@dataclass(frozen=True)
+class ArenaPart:
+    """The bytes of the arena from `start_bytes` on that lie in `region` ("": not known); offsets in `plan` count from there.
+    Several parts are arrays of their own, named after their regions; an arena in one piece is one part without a name."""
+
+    region: str
+    start_bytes: int
+    plan: MemoryPlan
+    name: str = ""  # "" or "dtcm"
+    component: int = 0  # the number that memory info gives it
+
+    @property
+    def size_bytes(self) -> int:
+        """The bytes of the array."""
+        return self.plan.peak_bytes
+
+    @property
+    def ending(self) -> str:
+        """What the part's C names end in."""
+        return f"_{self.name}" if self.name else ""
+
+
+@dataclass(frozen=True)
+class Placed:
+    """Where everything lies in RAM. `arena` is planned as it is linked; `peak` counts the graph's inputs and outputs inside."""
+
+    arena: MemoryPlan
+    arena_buffers: tuple[Buffer, ...]
+    peak: MemoryPlan
+    places: Mapping[str, Place]
+    io_bytes: int
+    alignment: int
+    region: str
+    split: tuple[ArenaPart, ...] = ()
+    split_proved: bool = False
+    states: StateMemory = NO_STATE
+    notices: tuple[str, ...] = ()
+    whole_peak_bytes: int = 0  # of tensors as a whole, where cascades keep fewer bytes
+    room_bytes: int = 0  # that `region` has for an arena
+
+    @cached_property
+    def parts(self) -> tuple[ArenaPart, ...]:
+        """The parts of the arena, from the lowest byte up."""
+        return self.split or (ArenaPart(self.region, 0, self.arena),)
+
+    def part_at(self, offset_bytes: int) -> ArenaPart:
+        """The part that holds a byte of the arena."""
+        if not self.split:
+            return self.parts[0]
+        return next(part for part in reversed(self.parts) if part.start_bytes <= max(0, offset_bytes))

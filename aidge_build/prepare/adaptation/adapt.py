@@ -149,18 +149,28 @@ class NoKernel(AidgeError):
 
 def _remedy(found: Match, view: NodeView, libraries: Sequence[Library]) -> str:
     """What helps: another library behind those that have nothing for this operator, another type, or a kernel of one's own."""
-    kernels = [kernel for library in libraries for kernel in library.kernels_for(view.node.type, view.operator.kinds())]
-    given = [tensor.dtype for tensor in view.inputs if tensor is not None]
-    types = sorted({side.dtype.name for kernel in kernels for side in kernel.spec.inputs[:1] if not side.dtype.is_wildcard})
-    if found.rejected and all(reason.startswith("the CPU has no ") for _, reason in found.rejected):
+    reasons = [reason for _, reason in found.rejected]
+    if _all_begin(reasons, "the CPU has no "):
         return "name the core: --board, or --cpu with --fpu; or add a library for every core at the end of the list: --lib A,B"
-    if any(reason.startswith("rounds as 'onnx', the build wants 'double'") for _, reason in found.rejected):
+    if any(reason.startswith("rounds as 'onnx', the build wants 'double'") for reason in reasons):
         return "--rounding onnx computes it, at most one level from LiteRT in most layers (docs/tflite.md)"
-    if types and given and given[0].name not in types:
+    types = _types_of_data(view, libraries)
+    given = next((tensor.dtype.name for tensor in view.inputs if tensor is not None), "")
+    if types and given and given not in types:
         return f"its kernels take {' or '.join(types)}: insert a Cast, or export the model in such a type"
-    if found.rejected and all(reason.startswith("has no kernel for") for _, reason in found.rejected):
+    if _all_begin(reasons, "has no kernel for"):
         return "add a library that has one at the end of the list: --lib A,B; aidge-build list kernels lists them"
     return "aidge-build list kernels lists what each library accepts; a library of your own: --kernel-path"
+
+
+def _types_of_data(view: NodeView, libraries: Sequence[Library]) -> list[str]:
+    """The types of input 0 that kernels for such a node name, sorted."""
+    kernels = [kernel for library in libraries for kernel in library.kernels_for(view.node.type, view.operator.kinds())]
+    return sorted({side.dtype.name for kernel in kernels for side in kernel.spec.inputs[:1] if not side.dtype.is_wildcard})
+
+
+def _all_begin(reasons: Sequence[str], words: str) -> bool:
+    return bool(reasons) and all(reason.startswith(words) for reason in reasons)
 
 
 def _view_after_copy(view: GraphView, node: Node) -> Option:

@@ -142,22 +142,27 @@ class _Problem:
                 continue
             if entries > MOST_ENTRIES:
                 return None
-            scope, costs = self._joined(number)
-            others, axis = tuple(one for one in scope if one != number), scope.index(number)
-            for table in self.tables.pop(number):
-                for other in table[0]:
-                    if other != number:
-                        self.tables[other] = [one for one in self.tables[other] if one is not table]
-            eliminated.append((number, others, costs.argmin(axis=axis)))
-            if others:
-                self._add((others, costs.min(axis=axis)))
-                for other in others:
-                    heapq.heappush(waiting, (self._entries(other), other))
+            others, best = self._eliminate(number)
+            eliminated.append((number, others, best))
+            for other in others:
+                heapq.heappush(waiting, (self._entries(other), other))
         values: dict[int, int] = {}
         for number, others, best in reversed(eliminated):
             values[number] = int(best[tuple(values[other] for other in others)])
         picked = {name: values[number] for number, name in self.node_of.items()}
         return {name: one.options[picked.get(name, 0)] for name, one in self.choices.items()}
+
+    def _eliminate(self, number: int) -> tuple[tuple[int, ...], numpy.ndarray]:
+        """Replaces a variable's tables by one of its neighbours; they, and the variable's best value for each of their values."""
+        scope, costs = self._joined(number)
+        others, axis = tuple(one for one in scope if one != number), scope.index(number)
+        for table in self.tables.pop(number):
+            for other in table[0]:
+                if other != number:
+                    self.tables[other] = [one for one in self.tables[other] if one is not table]
+        if others:
+            self._add((others, costs.min(axis=axis)))
+        return others, costs.argmin(axis=axis)
 
     def _scope(self, number: int) -> tuple[int, ...]:
         return tuple(sorted({other for table in self.tables[number] for other in table[0]}))

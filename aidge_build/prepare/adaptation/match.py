@@ -71,20 +71,15 @@ def match(view: NodeView, libraries: Sequence[Library], target: Target) -> Match
     accepted: list[Kernel] = []
     for library in libraries:
         candidates, fitting = library.kernels_for(view.node.type, view.operator.kinds()), []
-        if not candidates and not accepted:
-            if library.kernels:
-                rejected.append((library.name, f"has no kernel for {view.node.type}"))
+        if library.kernels and not candidates and not accepted:
+            rejected.append((library.name, f"has no kernel for {view.node.type}"))
         for kernel in candidates:
-            reason, entry = kernel.rejection(view, target.features, target.rounding), (view.node.name, title(kernel))
-            if not reason and entry in target.gave_way:
-                reason = GAVE_WAY
-            if not reason and entry in target.failed:
-                reason = FAILED
+            reason = _rejection(kernel, view, target)
             if reason:
-                rejected.append((entry[1], reason))
+                rejected.append((title(kernel), reason))
             else:
                 fitting.append(kernel)
-        accepted += library.preferred(fitting) if len(fitting) > 1 else fitting
+        accepted += library.preferred(fitting)
     if target.cost_table is not None and view.node.name not in target.kept:
         decide = _cheapest if target.cost_table.quicker is None else _quickest
         found = decide(view, accepted, target, rejected)
@@ -93,6 +88,16 @@ def match(view: NodeView, libraries: Sequence[Library], target: Target) -> Match
     chosen = tuple(kernel for kernel in accepted if kernel.library == accepted[0].library)
     rejected += [(title(kernel), f"library {chosen[0].library} comes first") for kernel in accepted[len(chosen) :]]
     return Match(chosen, tuple(rejected))
+
+
+def _rejection(kernel: Kernel, view: NodeView, target: Target) -> str:
+    """Why the kernel does not take the node in this build; "" where it does."""
+    entry = (view.node.name, title(kernel))
+    return (
+        kernel.rejection(view, target.features, target.rounding)
+        or (GAVE_WAY if entry in target.gave_way else "")
+        or (FAILED if entry in target.failed else "")
+    )
 
 
 def _cheapest(view: NodeView, accepted: Sequence[Kernel], target: Target, rejected: list[tuple[str, str]]) -> Match | None:

@@ -97,14 +97,22 @@ def _named(libraries: Iterable[str]) -> str:
 
 def _cost(layers: Sequence[_Layer], libraries: Sequence[Library], target: Target) -> str:
     """By the build's cost table, or else by what the libraries say of themselves; "" where neither knows."""
+    return _cost_by_table(layers, target) or _cost_by_libraries(layers, libraries, target)
+
+
+def _cost_by_table(layers: Sequence[_Layer], target: Target) -> str:
+    """The table knows kernels with their assembly only."""
     table = target.cost_table
-    if table is not None and not any(
-        ASSEMBLY in _lacking(layer.taken, target, layer.view) for layer in layers
-    ):  # it knows them with assembly
-        known = [[table.cost(kernel, layer.view) for kernel in (layer.taken, layer.faster)] for layer in layers]
-        if not any(cost is None for pair in known for cost in pair):
-            taken, faster = (sum(pair[side] or 0 for pair in known) for side in (0, 1))
-            return f", {taken:,.0f} instead of {faster:,.0f} {table.unit} by the cost table"
+    if table is None or any(ASSEMBLY in _lacking(layer.taken, target, layer.view) for layer in layers):
+        return ""
+    known = [[table.cost(kernel, layer.view) for kernel in (layer.taken, layer.faster)] for layer in layers]
+    if any(cost is None for pair in known for cost in pair):
+        return ""
+    taken, faster = (sum(costs) for costs in zip(*known))
+    return f", {taken:,.0f} instead of {faster:,.0f} {table.unit} by the cost table"
+
+
+def _cost_by_libraries(layers: Sequence[_Layer], libraries: Sequence[Library], target: Target) -> str:
     per_mac = {library.name: library.per_mac for library in libraries}
     sums = [0.0, 0.0]
     for layer in layers:

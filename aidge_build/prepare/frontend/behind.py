@@ -10,6 +10,7 @@ from aidge_build.base.errors import AidgeError
 from aidge_build.graph.dtype import DType
 from aidge_build.prepare.frontend.part import Host, Part, sizes_of
 from aidge_build.prepare.frontend.reals import Reals, quantization_of
+from aidge_build.sources.onnx_format import ValueInfo
 
 
 def with_decision(
@@ -33,14 +34,7 @@ def with_decision(
     host = Host(model, name, external or {})
     own = [value for value in host.model.outputs if value.name not in host.model.states]
     value = host.the("output", output or (own[0].name if len(own) == 1 else ""))
-    dims = sizes_of(value)
-    classes = dims[-1] if dims else 0
-    if math.prod(dims) != classes or classes < 1 or average < 1:
-        raise AidgeError(
-            f"the output '{value.name}' {list(dims)} is no row of scores" if average > 0 else f"a mean of {average} inferences",
-            where=name,
-            code="FRONTEND",
-        )
+    dims, classes = sizes_of(value), _classes(value, average, name)
     stored = None if value.dtype.is_float else quantization_of(host, value, "output")
     if not value.dtype.is_float and stored is None and average > 1:
         raise AidgeError(f"nothing says what the stored scores '{value.name}' mean", where=name, code="FRONTEND")
@@ -61,6 +55,19 @@ def with_decision(
         best = part.one("ArgMax", on_reals.real(found), axis=1, keepdims=0)
         part.output(best, "label", (1,), DType.int64)
     return part.behind(host, {value.name: given})
+
+
+def _classes(value: ValueInfo, average: int, name: str) -> int:
+    """The length of a row of scores; AidgeError where the output is none, or there is nothing to take the mean of."""
+    dims = sizes_of(value)
+    classes = dims[-1] if dims else 0
+    if math.prod(dims) != classes or classes < 1 or average < 1:
+        raise AidgeError(
+            f"the output '{value.name}' {list(dims)} is no row of scores" if average > 0 else f"a mean of {average} inferences",
+            where=name,
+            code="FRONTEND",
+        )
+    return classes
 
 
 def _mean(part: Part, on_reals: Reals, rows: str, opset: int) -> str:

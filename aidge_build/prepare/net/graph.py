@@ -7,7 +7,7 @@ gives the sizes.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -134,13 +134,7 @@ class Graph:
         AidgeError if a name is not there, or if a node does not fit. Dims without a size stay open.
         """
         sizes = {name: int(size) if isinstance(size, numpy.integer) else size for name, size in sizes.items()}
-        known = {size for entry in self._open.values() if entry and entry.dims for size in entry.dims if isinstance(size, str)}
-        inputs = {name for name, entry in self._open.items() if entry is not None}
-        unknown = sorted(set(sizes) - known - inputs)
-        if unknown:
-            raise AidgeError(
-                f"no dim and no open input is called '{unknown[0]}'", where="bind", code="GRAPH", tried=sorted(known | inputs)
-            )
+        self._require_open(sizes)
         made = Graph(self.name, self.opset, self._operators)
         made._tensors = {name: tensor for name, tensor in self._tensors.items() if tensor.is_constant}
         made._parameters = self._parameters.copy()
@@ -155,6 +149,16 @@ class Graph:
                 made._append(source)
         made._outputs, made._renamed = self._outputs.copy(), self._renamed.copy()
         return made
+
+    def _require_open(self, names: Iterable[str]) -> None:
+        """AidgeError where one of the names is no dim and no input without sizes."""
+        entries = {name: entry for name, entry in self._open.items() if entry is not None}
+        known = {size for entry in entries.values() for size in entry.dims or () if isinstance(size, str)} | entries.keys()
+        unknown = sorted(set(names) - known)
+        if unknown:
+            raise AidgeError(
+                f"no dim and no open input is called '{unknown[0]}'", where="bind", code="GRAPH", tried=sorted(known)
+            )
 
     def parameter(self, name: str, values: numpy.ndarray) -> Value:
         """A constant that training changes; float64 becomes float32, which the model computes in."""

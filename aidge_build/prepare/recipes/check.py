@@ -8,7 +8,7 @@ point 128 lower, channels of which the tensor says so (`Tensor.kept`) are left o
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 
 import numpy
@@ -68,17 +68,9 @@ def check_graph(view: GraphView, step: str, before: GraphView | None = None) -> 
         if node.name in names:
             raise broken(step, "two nodes have its name", node)
         names.add(node.name)
-        same = before is not None and old.get(node.name) is node
-        for name in node.inputs:
-            if name and name not in known and not view.tensors[name].is_constant:
-                raise broken(step, f"it reads '{name}', which nothing computes before", node)
-            same = same and (not name or _is_alike(view.tensors[name], before.tensors[name]))
-        for name in node.outputs:
-            if name in known or view.tensors[name].is_constant:
-                raise broken(step, f"its output '{name}' is there already", node)
-            known.add(name)
-            same = same and _is_alike(view.tensors[name], before.tensors[name])
-        if not same:
+        _check_order(view, node, known, step)
+        known.update(node.outputs)
+        if before is None or old.get(node.name) is not node or not _has_alike_tensors(node, view, before):
             _check_types(view, node, step)
             _check_quantization(view, node, step)
     for name in view.outputs:
@@ -87,6 +79,20 @@ def check_graph(view: GraphView, step: str, before: GraphView | None = None) -> 
     for name, tensor in view.tensors.items():
         if before is None or before.tensors.get(name) is not tensor:
             _check_tensor(tensor, step)
+
+
+def _check_order(view: GraphView, node: Node, known: Collection[str], step: str) -> None:
+    """The node reads only what is known before it, and computes nothing that is."""
+    for name in node.inputs:
+        if name and name not in known and not view.tensors[name].is_constant:
+            raise broken(step, f"it reads '{name}', which nothing computes before", node)
+    for name in node.outputs:
+        if name in known or view.tensors[name].is_constant:
+            raise broken(step, f"its output '{name}' is there already", node)
+
+
+def _has_alike_tensors(node: Node, view: GraphView, before: GraphView) -> bool:
+    return all(_is_alike(view.tensors[name], before.tensors[name]) for name in (*node.inputs, *node.outputs) if name)
 
 
 def _is_alike(one: Tensor, other: Tensor) -> bool:
@@ -109,13 +115,10 @@ def _check_signature(before: GraphView, after: GraphView, step: str) -> None:
 
 
 def _check_types(view: GraphView, node: Node, step: str) -> None:
-    """The outputs' dims and types, inferred anew: a quantized tensor stands for a real one, or for its stored values."""
+    """The outputs' dims and types, inferred again."""
     inputs, outputs = view.input_tensors(node), view.output_tensors(node)
-    ways: list[Callable[[Tensor], Tensor]] = [lambda tensor: tensor]
-    if view.has_quantization and any(tensor is not None and tensor.quantization is not None for tensor in (*inputs, *outputs)):
-        ways.insert(0, _real if reads_reals(node.operator, inputs, outputs) else _real_constant)
     reason = ""
-    for way in ways:
+    for way in _meanings(view, node):
         try:
             found = list(node.operator.infer([tensor and way(tensor) for tensor in inputs]))
         except Exception as error:  # of an operator that is given what it never expects: a wrong number of inputs, say
@@ -134,6 +137,15 @@ def _check_types(view: GraphView, node: Node, step: str) -> None:
     raise broken(step, reason, node)
 
 
+def _meanings(view: GraphView, node: Node) -> list[Callable[[Tensor], Tensor]]:
+    """What the tensors of a node may mean: real values where they are quantized, or else the stored ones."""
+    inputs, outputs = view.input_tensors(node), view.output_tensors(node)
+    ways: list[Callable[[Tensor], Tensor]] = [lambda tensor: tensor]
+    if view.has_quantization and any(tensor is not None and tensor.quantization is not None for tensor in (*inputs, *outputs)):
+        ways.insert(0, _real if reads_reals(node.operator, inputs, outputs) else _real_constant)
+    return ways
+
+
 def _shown(kind: TensorType) -> str:
     return f"{kind.dtype.name}{list(kind.dims)}"
 
@@ -150,9 +162,7 @@ def _real_constant(tensor: Tensor) -> Tensor:
 def _check_quantization(view: GraphView, node: Node, step: str) -> None:
     inputs, outputs = view.input_tensors(node), view.output_tensors(node)
     if isinstance(node.operator, QuantizeLinear | DequantizeLinear):
-        tensor, stated = (outputs if isinstance(node.operator, QuantizeLinear) else inputs)[0], linear_quantization(view, node)
-        if tensor.quantization is not None and stated is not None and tensor.quantization != stated:
-            raise broken(step, f"'{tensor.name}' has {_numbers(tensor.quantization)}, the node states {_numbers(stated)}", node)
+        _check_stated(view, node, step)
         return
     if node.operator.hands_on and not isinstance(node.operator, Restated) and not inputs[0].is_constant:
         for tensor in outputs:
@@ -175,10 +185,22 @@ def _check_quantization(view: GraphView, node: Node, step: str) -> None:
                     node,
                 )
     if isinstance(node.operator, LinearQuantized):
-        given = [tensor for tensor in inputs if tensor is not None]
-        if any(tensor.quantization is None for tensor in given) or not accepts_linear(list(inputs)):
-            shown = "; ".join(f"'{tensor.name}' has {_numbers(tensor.quantization)}" for tensor in given)
-            raise broken(step, f"data, weights and bias (int32, scale of data * weights, zero point 0) do not fit: {shown}", node)
+        _check_products(inputs, node, step)
+
+
+def _check_stated(view: GraphView, node: Node, step: str) -> None:
+    """The stored tensor of a QuantizeLinear or DequantizeLinear says nothing else than the node."""
+    tensors = view.output_tensors(node) if isinstance(node.operator, QuantizeLinear) else view.input_tensors(node)
+    tensor, stated = tensors[0], linear_quantization(view, node)
+    if tensor.quantization is not None and stated is not None and tensor.quantization != stated:
+        raise broken(step, f"'{tensor.name}' has {_numbers(tensor.quantization)}, the node states {_numbers(stated)}", node)
+
+
+def _check_products(inputs: Sequence[Tensor | None], node: Node, step: str) -> None:
+    given = [tensor for tensor in inputs if tensor is not None]
+    if any(tensor.quantization is None for tensor in given) or not accepts_linear(list(inputs)):
+        shown = "; ".join(f"'{tensor.name}' has {_numbers(tensor.quantization)}" for tensor in given)
+        raise broken(step, f"data, weights and bias (int32, scale of data * weights, zero point 0) do not fit: {shown}", node)
 
 
 def _check_tensor(tensor: Tensor, step: str) -> None:
@@ -211,16 +233,19 @@ def _check_kept(before: GraphView, old: Tensor, new: Tensor, step: str) -> None:
         dims = (old.dims[0], len(new.kept.channels), *old.dims[2:])
     if new.dims != dims:
         raise broken(step, f"'{old.name}' has the dims {list(new.dims)}, it had {list(old.dims)}")
+    _check_kept_quantization(before, old, new, SHIFT if shifted else 0, step)
+    if old.data is not None and new.data is not None and old.data is not new.data:
+        if not numpy.array_equal(flipped(old.data) if shifted else old.data, new.data, equal_nan=not shifted):
+            raise broken(step, f"the constant '{old.name}' has other values than before")
+
+
+def _check_kept_quantization(before: GraphView, old: Tensor, new: Tensor, shift: int, step: str) -> None:
     if old.quantization is not None:
-        shift = SHIFT if shifted else 0
         points = tuple(point - shift for point in old.quantization.zero_points)
         if new.quantization != replace(old.quantization, zero_points=points):
             raise broken(step, f"'{old.name}' has {_numbers(new.quantization)}, it had {_numbers(old.quantization)}")
     elif new.quantization is not None and new.quantization not in _stated(before, old.name):
         raise broken(step, f"'{old.name}' got {_numbers(new.quantization)}, which no operator around it states")
-    if old.data is not None and new.data is not None and old.data is not new.data:
-        if not numpy.array_equal(flipped(old.data) if shifted else old.data, new.data, equal_nan=not shifted):
-            raise broken(step, f"the constant '{old.name}' has other values than before")
 
 
 def _stated(view: GraphView, name: str) -> list[Quantization]:

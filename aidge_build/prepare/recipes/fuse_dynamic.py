@@ -79,11 +79,8 @@ def _has_run_time_zero_point(view: GraphView, node: Node) -> bool:
 def _scales(view: GraphView, cast: Node, scaled: Node, weights: numpy.ndarray | None) -> tuple[str, numpy.ndarray]:
     """The name of the data's scale and the weights' scale of each output; ("", []) where the Mul is another one."""
     nothing = "", numpy.zeros(0, numpy.float32)
-    others = [name for name in scaled.inputs if name != cast.outputs[0]]
-    product = view.producer(others[0]) if len(others) == 1 else None
-    if weights is None or product is None or product.type != "Mul" or product.operator.clamps or scaled.operator.clamps:
-        return nothing
-    if cast.operator.to is not DType.float32:
+    product = _product_of_scales(view, cast, scaled)
+    if weights is None or product is None:
         return nothing
     constants = [view.tensor(name) for name in product.inputs if view.tensor(name).is_constant]
     computed = [view.tensor(name) for name in product.inputs if not view.tensor(name).is_constant]
@@ -91,6 +88,15 @@ def _scales(view: GraphView, cast: Node, scaled: Node, weights: numpy.ndarray | 
         return nothing
     factors = _by_channel(constants[0], view.tensor(scaled.outputs[0]).rank, _axis(view, scaled, weights), len(weights))
     return (computed[0].name, factors) if factors is not None else nothing
+
+
+def _product_of_scales(view: GraphView, cast: Node, scaled: Node) -> Node | None:
+    """The Mul that `scaled` multiplies the float32 sums by; None where it is another node, or one of both clamps."""
+    others = [name for name in scaled.inputs if name != cast.outputs[0]]
+    product = view.producer(others[0]) if len(others) == 1 else None
+    if product is None or product.type != "Mul" or product.operator.clamps or scaled.operator.clamps:
+        return None
+    return product if cast.operator.to is DType.float32 else None
 
 
 def _axis(view: GraphView, node: Node, weights: numpy.ndarray) -> int:

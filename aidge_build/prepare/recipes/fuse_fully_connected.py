@@ -12,7 +12,7 @@ from aidge_build.graph.rewrite import Rewrite
 from aidge_build.graph.tensor import Tensor
 from aidge_build.graph.view import GraphView, Node
 from aidge_build.operators.binary import Add
-from aidge_build.operators.matmul import FC
+from aidge_build.operators.matmul import FC, Gemm
 from aidge_build.prepare.recipes.recipe import recipe
 
 
@@ -34,20 +34,18 @@ def fuse_fully_connected(view: GraphView) -> GraphView:
 
 def _fuse_gemm(view: GraphView, rewrite: Rewrite, node: Node) -> None:
     operator = node.operator
-    data, weights, *rest = view.input_tensors(node)
-    bias = rest[0] if rest else None
-    plain = operator.alpha == 1 and (bias is None or operator.beta == 1)
-    if operator.transpose_a or not weights.is_constant or weights.rank != 2 or data.rank != 2 or data.is_constant:
+    data, weights, bias, *_ = *view.input_tensors(node), None
+    if operator.transpose_a or not _is_matrix_by_constant(data, weights):
         return
-    outputs = weights.dims[0] if operator.transpose_b else weights.dims[1]
+    new_weights = weights if operator.transpose_b else _transposed(weights)
+    outputs = new_weights.dims[0]
     added = None
-    if bias is not None and not (bias.is_constant and (bias.elements == 1 or _is_row(bias, outputs))):
+    if bias is not None and not _is_constant_bias(bias, outputs):
         if not bias.dtype.is_float or operator.beta != 1:
             return
         bias, added = None, bias
-    if not plain and (weights.quantization or (bias is not None and bias.quantization)):
+    if not _is_free_of_factors(operator, bias) and (weights.quantization or (bias is not None and bias.quantization)):
         return
-    new_weights = weights if operator.transpose_b else _transposed(weights)
     if operator.alpha != 1:
         new_weights = new_weights.with_(name=f"{weights.name}_scaled", data=(new_weights.data * numpy.float32(operator.alpha)))
     names = [node.inputs[0], _named(rewrite, weights, new_weights)]
@@ -63,6 +61,18 @@ def _fuse_gemm(view: GraphView, rewrite: Rewrite, node: Node) -> None:
         node.with_(name=f"{node.name}_product", operator=FC(), inputs=tuple(names), outputs=(product,)),
         node.with_(operator=Add(), inputs=(product, added.name)),
     )
+
+
+def _is_matrix_by_constant(data: Tensor, weights: Tensor) -> bool:
+    return weights.is_constant and weights.rank == data.rank == 2 and not data.is_constant
+
+
+def _is_free_of_factors(operator: Gemm, bias: Tensor | None) -> bool:
+    return operator.alpha == 1 and (bias is None or operator.beta == 1)
+
+
+def _is_constant_bias(tensor: Tensor, outputs: int) -> bool:
+    return tensor.is_constant and (tensor.elements == 1 or _is_row(tensor, outputs))
 
 
 def _is_row(tensor: Tensor, outputs: int) -> bool:
@@ -83,7 +93,7 @@ def _bias(bias: Tensor, outputs: int, beta: float) -> Tensor:
 
 def _fuse_matmul(view: GraphView, rewrite: Rewrite, node: Node) -> None:
     data, weights = view.input_tensors(node)
-    if not weights.is_constant or weights.rank != 2 or data.rank != 2 or data.is_constant:
+    if not _is_matrix_by_constant(data, weights):
         return
     names = [node.inputs[0], _named(rewrite, weights, _transposed(weights))]
     add = view.only_consumer(node.outputs[0])

@@ -15,6 +15,7 @@ from aidge_build.graph.tensor import Tensor
 from aidge_build.graph.view import GraphView, Node
 from aidge_build.operators.activation import Clip, PReLU
 from aidge_build.operators.arithmetic.requantize import dequantize_linear, quantize
+from aidge_build.operators.base import Operator
 from aidge_build.operators.binary import Max, Min, Where
 from aidge_build.operators.kinds import ElementWise
 from aidge_build.operators.linear import LinearQuantized
@@ -108,18 +109,29 @@ def _kept(view: GraphView, node: Node, grids: dict[str, Grid]) -> Grid | None:
 
 
 def _gives_levels(view: GraphView, node: Node, data: list[Tensor], grid: Grid) -> bool:
-    operator = node.operator
-    constants = [one for one in view.input_tensors(node) if one is not None and one.is_constant and one.dtype not in _PLAIN]
+    operator, constants = node.operator, _real_constants(view, node)
     if isinstance(operator, _OF_ONE_ELEMENT) and len(data) == 1 and len(node.outputs) == 1:
         if any(tensor.elements != 1 or tensor.quantization is not None for tensor in constants):
             return False
         return grid.holds(results_of(view, [node], data[0].name, node.outputs[0], grid.reals))
-    bounds = [bound for bound in (getattr(operator, "minimum", 0), getattr(operator, "maximum", 0)) if numpy.isfinite(bound)]
-    if constants or getattr(operator, "clamps", False) and not grid.holds(numpy.array(bounds)):
+    if constants or not grid.holds(_bounds(operator)):
         return False
     if isinstance(operator, Pad) and not isinstance(operator, PadByInput):
         return operator.mode != "constant" or grid.holds(numpy.array([operator.value]))
     return isinstance(operator, _CHOOSING) or hands_on_elements(node)
+
+
+def _real_constants(view: GraphView, node: Node) -> list[Tensor]:
+    """The constants of a node that are no indices or conditions."""
+    return [one for one in view.input_tensors(node) if one is not None and one.is_constant and one.dtype not in _PLAIN]
+
+
+def _bounds(operator: Operator) -> numpy.ndarray:
+    """The finite bounds of an operator that clamps; empty where it does not."""
+    if not getattr(operator, "clamps", False):
+        return numpy.zeros(0)
+    given = (getattr(operator, "minimum", 0), getattr(operator, "maximum", 0))
+    return numpy.array([bound for bound in given if numpy.isfinite(bound)])
 
 
 def _wanted(view: GraphView, grids: dict[str, Grid]) -> set[str]:

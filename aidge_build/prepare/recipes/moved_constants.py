@@ -23,11 +23,8 @@ def moved_constants(node: Node, inputs: Sequence[Tensor | None]) -> tuple[Tensor
 
     () for anything else, and where the outputs have more than `MOST_GROWTH` times the elements of the constants.
     """
-    operator = node.operator
-    if not isinstance(operator, Moved) or not all(tensor is None or tensor.is_constant for tensor in inputs):
-        return ()
-    sources = [tensor for tensor in (inputs if operator.joins else inputs[:1]) if tensor is not None]
-    if not sources or len({tensor.dtype for tensor in sources}) > 1 or any(tensor.quantization is None for tensor in sources):
+    operator, sources = node.operator, _sources(node, inputs)
+    if not sources:
         return ()
     rest = [None if tensor is None else tensor.data for tensor in inputs[len(sources) :]]
     reals = [dequantize_linear(tensor.data, tensor.quantization) for tensor in sources]
@@ -42,6 +39,15 @@ def moved_constants(node: Node, inputs: Sequence[Tensor | None]) -> tuple[Tensor
     places = (each.astype(numpy.intp) for each in operator.number_places(*numbers, *rest))
     made = (_stated(sources, each, real) for each, real in zip(places, results))
     return tuple(tensor.with_(name=f"{name}_stored") for name, tensor in zip(node.outputs, made))
+
+
+def _sources(node: Node, inputs: Sequence[Tensor | None]) -> list[Tensor]:
+    """The quantized constants whose elements the node moves; none where it does something else."""
+    if not isinstance(node.operator, Moved) or not all(tensor is None or tensor.is_constant for tensor in inputs):
+        return []
+    sources = [tensor for tensor in (inputs if node.operator.joins else inputs[:1]) if tensor is not None]
+    is_quantized = all(tensor.quantization is not None for tensor in sources)
+    return sources if is_quantized and len({tensor.dtype for tensor in sources}) == 1 else []
 
 
 def _stated(sources: Sequence[Tensor], places: numpy.ndarray, real: numpy.ndarray) -> Tensor:

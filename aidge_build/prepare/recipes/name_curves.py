@@ -45,8 +45,8 @@ def name_curves(view: GraphView) -> GraphView:
 
 
 def _swish(view: GraphView, sigmoid: Node) -> Found | None:
-    product, scaled = _reader(view, sigmoid), view.producer(sigmoid.inputs[0])
-    if product is None or product.type != "Mul":
+    product, scaled = _reader(view, sigmoid, "Mul"), view.producer(sigmoid.inputs[0])
+    if product is None:
         return None
     source = _other(product, sigmoid.outputs[0])
     if source == sigmoid.inputs[0]:
@@ -106,15 +106,15 @@ def _polynomial(view: GraphView, name: str, source: str, members: dict[str, Node
 
 def _half_of_one_more(view: GraphView, operator: Operator, source: str, members: list[Node]) -> Found | None:
     """What follows the last member, f: x / 2 * (1 + f), its products in any order."""
-    plus = _reader(view, members[-1])
-    if plus is None or plus.type != "Add" or _other_number(view, plus, members[-1].outputs[0]) != 1:
+    plus = _reader(view, members[-1], "Add")
+    if plus is None or _other_number(view, plus, members[-1].outputs[0]) != 1:
         return None
     members = [*members, plus]
     last = plus
     is_halved = has_source = False
     while not (is_halved and has_source):
-        product = _reader(view, last)
-        if product is None or product.type != "Mul":
+        product = _reader(view, last, "Mul")
+        if product is None:
             return None
         other = _other(product, last.outputs[0])
         before = view.producer(other)
@@ -149,11 +149,12 @@ def _times(view: GraphView, node: Node, factor: float) -> str | None:
     return None
 
 
-def _reader(view: GraphView, node: Node) -> Node | None:
-    """The only reader of the only output."""
+def _reader(view: GraphView, node: Node, kind: str = "") -> Node | None:
+    """The only reader of the only output, if its operator has this type or none is asked for."""
     (name,) = node.outputs
     readers = view.consumers(name)
-    return readers[0] if len(readers) == 1 and name not in view.outputs else None
+    is_only = len(readers) == 1 and name not in view.outputs
+    return readers[0] if is_only and kind in ("", readers[0].type) else None
 
 
 def _is_within(view: GraphView, node: Node, members: list[Node]) -> bool:

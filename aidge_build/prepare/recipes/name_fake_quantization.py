@@ -73,14 +73,19 @@ def _found(view: GraphView, last: Node) -> _Fake | None:
     rounded = view.producer(name)
     if rounded is None or rounded.type != "Round" or point != added or point != round(point):
         return None
-    first = view.producer(rounded.inputs[0])
-    dtype = next((one for one in _TYPES if one.range[0] <= levels[0] < levels[1] <= one.range[1]), None)
-    if first is None or dtype is None or any(level != round(level) for level in levels):
+    first, dtype = view.producer(rounded.inputs[0]), _type_of(levels)
+    if first is None or dtype is None:
         return None
     factor, source = _number(view, first)
     if factor is None or not _is_by(first, factor, scale) or not dtype.range[0] <= point <= dtype.range[1]:
         return None
     return _Fake(source, scale, int(point), int(levels[0]), int(levels[1]), dtype)
+
+
+def _type_of(levels: tuple[float, float]) -> DType | None:
+    """The first type that holds these bounds; None where there is none, or they are no whole numbers."""
+    held = (one for one in _TYPES if one.range[0] <= levels[0] < levels[1] <= one.range[1])
+    return next((one for one in held if all(level == round(level) for level in levels)), None)
 
 
 def _is_by(node: Node, factor: numpy.float32, scale: numpy.float32) -> bool:

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.quantization import Quantization
 from aidge_build.graph.rewrite import Rewrite
@@ -36,22 +38,36 @@ def quantize_islands(view: GraphView) -> GraphView:
         if node.type in ("QuantizeLinear", "DequantizeLinear"):
             continue
         inputs = [_quantized_source(view, node, place) for place in range(len(node.inputs))]
-        results = [view.only_consumer(name) for name in node.outputs]
-        if None in inputs or not all(reader is not None and reader.type == "QuantizeLinear" for reader in results):
+        readers = [view.only_consumer(name) for name in node.outputs]
+        if None in inputs or not all(map(_quantizes, readers)):
             continue
-        sources = [view.tensor(name) if name else None for name in inputs]
-        outputs = [view.tensor(reader.outputs[0]) for reader in results]
+        island = node.with_(inputs=tuple(inputs), outputs=tuple(reader.outputs[0] for reader in readers))
+        sources, outputs = list(view.input_tensors(island)), list(view.output_tensors(island))
         if not _accepts(node, sources, outputs):
             continue
         if isinstance(node.operator, LinearQuantized) and not accepts_linear(sources):
-            fit = fitted(node.operator, sources[0], sources[1], sources[BIAS], outputs[0]) if sources[1].is_constant else None
-            if fit is None:
+            names = _fitted_weights_and_bias(rewrite, node.operator, sources, outputs[0])
+            if not names:
                 continue
-            inputs[1:] = [tensor.name if tensor in sources else rewrite.add_tensor(tensor) for tensor in (fit.weights, fit.bias)]
-        rewrite.replace_node(node, node.with_(inputs=tuple(inputs), outputs=tuple(tensor.name for tensor in outputs)))
-        for reader in results:
+            island = island.with_(inputs=(inputs[0], *names))
+        rewrite.replace_node(node, island)
+        for reader in readers:
             rewrite.remove_node(reader)
     return rewrite.finish()
+
+
+def _fitted_weights_and_bias(
+    rewrite: Rewrite, operator: LinearQuantized, sources: list[Tensor | None], result: Tensor
+) -> list[str]:
+    """The names of weights and bias in units of sx * sw; none where they do not fit."""
+    fit = fitted(operator, sources[0], sources[1], sources[BIAS], result) if sources[1].is_constant else None
+    if fit is None:
+        return []
+    return [tensor.name if tensor in sources else rewrite.add_tensor(tensor) for tensor in (fit.weights, fit.bias)]
+
+
+def _quantizes(node: Node | None) -> bool:
+    return node is not None and node.type == "QuantizeLinear"
 
 
 def _annotate(view: GraphView) -> GraphView:
@@ -61,21 +77,26 @@ def _annotate(view: GraphView) -> GraphView:
         if node.type in ("QuantizeLinear", "DequantizeLinear"):
             name = node.outputs[0] if node.type == "QuantizeLinear" else node.inputs[0]
             _note(found, name, linear_quantization(view, node))
-    for nodes in (view.nodes, tuple(reversed(view.nodes))):
-        for node in nodes:
-            if selects(node):
-                for result in node.outputs:
-                    _pass_through(view, found, node.inputs[0], result)
-    plain = {name for name in found if _has_integer_user(view, name, found)}
-    for nodes in (view.nodes, tuple(reversed(view.nodes))):
-        for node in nodes:
-            if selects(node) and (not plain.isdisjoint((node.inputs[0], *node.outputs)) or _disagrees(view, node, found)):
-                plain |= {node.inputs[0], *node.outputs}  # the same elements: one statement about them
+    selecting = [node for node in (*view.nodes, *reversed(view.nodes)) if selects(node)]
+    for node in selecting:
+        for result in node.outputs:
+            _pass_through(view, found, node.inputs[0], result)
+    plain = _plain_numbers(view, selecting, found)
     rewrite = Rewrite(view)
     for name, quantization in found.items():
         if quantization is not None and view.tensor(name).quantization is None and name not in plain:
             rewrite.update_tensor(name, quantization=quantization)
     return rewrite.finish()
+
+
+def _plain_numbers(view: GraphView, selecting: list[Node], found: dict[str, Quantization | None]) -> set[str]:
+    """The tensors that something reads or writes as plain integers, and those with the same elements."""
+    plain = {name for name in found if _has_integer_user(view, name, found)}
+    for node in selecting:
+        names = {node.inputs[0], *node.outputs}
+        if plain & names or _disagrees(view, node, found):
+            plain |= names
+    return plain
 
 
 # Operators whose results hold elements of input 0 and nothing else: they mean the same on stored and on real values.
@@ -178,21 +199,30 @@ def _quantized_source(view: GraphView, node: Node, place: int) -> str | None:
 
 
 def _accepts(node: Node, inputs: list[Tensor | None], outputs: list[Tensor]) -> bool:
-    if any(tensor.quantization is None or not tensor.quantization.per_tensor for tensor in outputs):
-        return False
-    if not any(tensor is not None and not tensor.is_constant for tensor in inputs):
+    given = [tensor for tensor in inputs if tensor is not None]
+    if any(tensor.quantization is None for tensor in outputs) or all(tensor.is_constant for tensor in given):
         return False
     if isinstance(node.operator, LinearQuantized):
-        return _has_integer_products(inputs) and (len(inputs) < 3 or inputs[BIAS] is None or inputs[BIAS].is_constant)
-    if any(tensor is not None and tensor.quantization is not None and not tensor.quantization.per_tensor for tensor in inputs):
+        return _is_per_tensor(outputs) and _has_integer_constants(inputs)
+    if not _is_per_tensor((*given, *outputs)):
         return False
     if any(tensor.quantization.rounding != Quantization.rounding for tensor in outputs) and not _moves_stored(
         node, inputs, outputs
     ):
         return False
-    if node.operator.views or node.operator.moves:
-        return all(inputs[0].quantization == tensor.quantization and inputs[0].dtype is tensor.dtype for tensor in outputs)
-    return True
+    return not (node.operator.views or node.operator.moves) or _is_stored_alike(inputs[0], outputs)
+
+
+def _is_stored_alike(given: Tensor, outputs: list[Tensor]) -> bool:
+    return all(given.quantization == tensor.quantization and given.dtype is tensor.dtype for tensor in outputs)
+
+
+def _has_integer_constants(inputs: list[Tensor | None]) -> bool:
+    return _has_integer_products(inputs) and all(bias is None or bias.is_constant for bias in inputs[BIAS : BIAS + 1])
+
+
+def _is_per_tensor(tensors: Iterable[Tensor]) -> bool:
+    return all(tensor.quantization is None or tensor.quantization.per_tensor for tensor in tensors)
 
 
 def _moves_stored(node: Node, inputs: list[Tensor | None], outputs: list[Tensor]) -> bool:

@@ -70,13 +70,12 @@ def _cut(view: GraphView, rewrite: Rewrite, node: Node) -> list[Node] | None:
     step = int(places[1] - places[0]) if len(places) > 1 else 1
     if step == 0 or not numpy.array_equal(places, places[0] + step * numpy.arange(len(places))):
         return None
-    starts = tuple(int(places[0]) if place == axis else 0 for place in range(data.rank))
-    counts = tuple(len(places) if place == axis else size for place, size in enumerate(data.dims))
-    steps = tuple(step if place == axis else 1 for place in range(data.rank))
-    operator = Slice(starts, counts, steps)
+    starts, counts, steps = [0] * data.rank, list(data.dims), [1] * data.rank
+    starts[axis], counts[axis], steps[axis] = int(places[0]), len(places), step
+    operator = Slice(tuple(starts), tuple(counts), tuple(steps))
     if indices.rank == 1:
         return [Node(node.name, operator, (data.name,), node.outputs, node.origin)]
     result = view.tensor(node.outputs[0])
-    name = rewrite.add_tensor(result.with_(name=f"{result.name}_slice", dims=counts))
+    name = rewrite.add_tensor(result.with_(name=f"{result.name}_slice", dims=tuple(counts)))
     cut = Node(f"{node.name}_slice", operator, (data.name,), (name,), node.origin)
     return [cut, Node(node.name, Reshape(result.dims), (name,), node.outputs, node.origin)]

@@ -7,7 +7,7 @@ Both are exact: stored value minus zero point, which is all that an operator on 
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 import numpy
@@ -34,8 +34,9 @@ def signed_tensors(view: GraphView) -> GraphView:
     """
     rewrite = Rewrite(view)
     seen = [_seen_through(view, name) for name in view.inputs]
-    borders = {names[-1] for names in seen if not view.is_output(names[-1]) or names[-1] in view.inputs}
-    kept = {name for names in seen for name in names} - borders
+    inner = [names[-1] for names in seen]
+    borders = {name for name in inner if _is_border(view, name)}
+    kept = set().union(*seen) - borders
     unsigned = [name for name in view.tensors if name not in kept and _is_unsigned(view, name, borders)]
     inside = {name: _name_inside(view, rewrite, name, borders) for name in unsigned}
     for node in view.nodes:
@@ -43,13 +44,22 @@ def signed_tensors(view: GraphView) -> GraphView:
         writes = tuple(name if name in borders else inside.get(name, name) for name in node.outputs)
         if (reads, writes) != (node.inputs, node.outputs) or _touches(node, inside):
             rewrite.replace_node(node, _restated(rewrite, node.with_(inputs=reads, outputs=writes), node, inside))
-    for name in (names[-1] for names in seen):
+    _convert_borders(view, rewrite, inner, inside)
+    return _without_zero_points(rewrite.finish())
+
+
+def _is_border(view: GraphView, name: str) -> bool:
+    return not view.is_output(name) or name in view.inputs
+
+
+def _convert_borders(view: GraphView, rewrite: Rewrite, inputs: Sequence[str], inside: Mapping[str, str]) -> None:
+    """Adds the nodes between graph inputs and outputs, which keep their type, and the signed tensors."""
+    for name in inputs:
         if name in inside:
             rewrite.append_node(Node(f"{name}_signed", FlipSign(), (name,), (inside[name],)))
     for name in view.outputs:
         if name in inside and name not in view.inputs:  # an input that is handed out as it came is no result
             rewrite.append_node(Node(f"{name}_unsigned", FlipSign(), (inside[name],), (name,)))
-    return _without_zero_points(rewrite.finish())
 
 
 def _seen_through(view: GraphView, name: str) -> list[str]:

@@ -35,8 +35,9 @@ def _of_sample(sample: Sample) -> Iterator[str]:
         return
     if any(value is not None and not numpy.array_equal(value, copy) for value, copy in zip(sample.inputs, before)):
         yield "forward changes its inputs"
-    if [one.dims for one in inferred] != [result.shape for result in results]:
-        yield f"infer says {[list(one.dims) for one in inferred]}, forward gives {[list(result.shape) for result in results]}"
+    said, given = [list(one.dims) for one in inferred], [list(result.shape) for result in results]
+    if said != given:
+        yield f"infer says {said}, forward gives {given}"
     for one, result in zip(inferred, results):
         if not (one.dtype.is_float if result.dtype.kind == "f" else one.dtype.numpy == result.dtype):
             yield f"infer says {one.dtype.name}, forward gives {result.dtype}"

@@ -66,12 +66,17 @@ def estimate(table: CostTable, kernel: Kernel, seen: NodeView, flash_wait_states
         if entries:
             nearest = min(entries, key=lambda entry: (_distance(entry.shape, shape_class(seen)), entry.shape))
             return _alone(table, nearest, kernel, seen, flash_wait_states), True
+    return _usual(table, kernel, seen, flash_wait_states), False
+
+
+def _usual(table: CostTable, kernel: Kernel, seen: NodeView, flash_wait_states: int) -> float:
+    """The median of measured kernels: of the same library, and with products like this one, where there are such."""
     plain = [entry for entry in table.entries if not entry.shape]
     others = [entry for entry in plain if entry.library == kernel.library] or plain
     has_macs = seen.multiply_accumulates > 0
     alike = [entry for entry in others if bool(entry.per_mac) == has_macs] or others
     costs = sorted(_alone(table, entry, kernel, seen, flash_wait_states) for entry in alike)
-    return (costs[len(costs) // 2] if costs else 0.0), False
+    return costs[len(costs) // 2] if costs else 0.0
 
 
 def _alone(table: CostTable, entry: CostEntry, kernel: Kernel, seen: NodeView, flash_wait_states: int) -> float:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from aidge_build.base.errors import AidgeError
@@ -37,32 +37,33 @@ def verdicts(limits: Mapping[str, float], figures: Figures, float_figures: Figur
 
 
 def _reached(name: str, figures: Figures, float_figures: Figures | None) -> float:
-    worst = [errors for _, errors in figures.errors]
-    explained = [one.r2 for one in worst if one.r2 is not None]
-    found: float | None = None
-    if name == "min-top1":
-        found = figures.top1.share if figures.top1 else None
-    elif name == "min-auc":
-        found = figures.auc
-    elif name == "max-mae":
-        found = max((one.mae for one in worst), default=None)
-    elif name == "max-rmse":
-        found = max((one.rmse for one in worst), default=None)
-    elif name == "min-r2":
-        found = min(explained) if len(explained) == len(worst) and worst else None
-    elif name == "max-loss":
-        if float_figures is None:
-            raise AidgeError(
-                "there is no float model to compare with", where="--max-loss", hint="add --float F.onnx", code="USAGE"
-            )
-        if figures.top1 and float_figures.top1:
-            # Of the counts: 0.99 - 0.98 is not 0.01 in binary.
-            found = (float_figures.top1.correct - figures.top1.correct) / figures.top1.count
+    found = _loss(figures, float_figures) if name == "max-loss" else _FIGURES[name](figures)
     if found is None:
         raise AidgeError("these answers have no such figure", where=f"--{name}", hint=_MEANT[name], code="USAGE")
     return found
 
 
+def _loss(figures: Figures, float_figures: Figures | None) -> float | None:
+    if float_figures is None:
+        raise AidgeError("there is no float model to compare with", where="--max-loss", hint="add --float F.onnx", code="USAGE")
+    if not figures.top1 or not float_figures.top1:
+        return None
+    # Of the counts: 0.99 - 0.98 is not 0.01 in binary.
+    return (float_figures.top1.correct - figures.top1.correct) / figures.top1.count
+
+
+def _least_explained(figures: Figures) -> float | None:
+    explained = [errors.r2 for _, errors in figures.errors if errors.r2 is not None]
+    return min(explained, default=None) if len(explained) == len(figures.errors) else None
+
+
+_FIGURES: Mapping[str, Callable[[Figures], float | None]] = {
+    "min-top1": lambda figures: figures.top1.share if figures.top1 else None,
+    "min-auc": lambda figures: figures.auc,
+    "max-mae": lambda figures: max((errors.mae for _, errors in figures.errors), default=None),
+    "max-rmse": lambda figures: max((errors.rmse for _, errors in figures.errors), default=None),
+    "min-r2": _least_explained,
+}
 _MEANT = {
     "min-top1": "top-1 is a figure of classes, and of scores with labels",
     "min-auc": "an area under the curve needs labels 0 and 1, both of them",

@@ -47,9 +47,9 @@ def task_of(samples: LabelledSet, outputs: Vectors, inputs: Vectors, kind: str =
         raise AidgeError(f"labels of {found} are 0 and 1, there is {samples.labels.max()}", code="VECTORS")
     if found == "scores" and values.shape[1] != 1:
         raise AidgeError(f"a score is one value, output '{name}' has {values.shape[1]}", where="--task", code="USAGE")
-    if found == "anomaly" and (len(inputs) != 1 or next(iter(inputs.values())).shape != values.shape):
+    if found == "anomaly" and not _is_copy(values, inputs):
         raise AidgeError(f"output '{name}' is not as large as the only input", where="--task anomaly", code="USAGE")
-    is_probability = bool(values.min() >= 0 and values.max() <= 1)
+    is_probability = 0 <= values.min() <= values.max() <= 1
     return Task(found, name, 0.5 if is_probability else 0.0)  # type: ignore[arg-type]
 
 
@@ -76,8 +76,12 @@ def _kind(samples: LabelledSet, values: numpy.ndarray, inputs: Vectors) -> Kind:
     assert samples.labels is not None
     if values.shape[1] == 1:
         return "scores"
-    is_copy = len(inputs) == 1 and next(iter(inputs.values())).shape == values.shape
-    return "anomaly" if is_copy and samples.labels.max() <= 1 and values.shape[1] > 2 else "classes"
+    return "anomaly" if _is_copy(values, inputs) and samples.labels.max() <= 1 and values.shape[1] > 2 else "classes"
+
+
+def _is_copy(values: numpy.ndarray, inputs: Vectors) -> bool:
+    """Whether an output is as large as the only input, as an autoencoder's is."""
+    return len(inputs) == 1 and next(iter(inputs.values())).shape == values.shape
 
 
 def _require_classes(labels: numpy.ndarray | None, classes: int, output: str) -> None:

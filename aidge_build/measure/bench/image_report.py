@@ -113,13 +113,7 @@ def _report(taken: Sequence[bytes], crc: str, where: str) -> Report | None:
     if f"{zlib.crc32(b''.join(taken[:-1])):08x}" != crc or kinds != ["image", *["layer"] * (len(kinds) - 2), "model"]:
         return None
     image, *layers, model = found
-    runs = {len(each["cycles"]) for each in (*layers, model)} | {len(model["outputs_crc32"])}
-    if (
-        len(layers) != image["layers"]
-        or [each["index"] for each in layers] != [*range(len(layers))]
-        or len(runs) != 1
-        or 0 in runs
-    ):
+    if not _is_whole(image, layers, model):
         return None
     if image["schema"] != SCHEMA:
         raise AidgeError(f"schema {image['schema']}, this version reads {SCHEMA}", where=where, code="CALIBRATIONS")
@@ -132,3 +126,10 @@ def _report(taken: Sequence[bytes], crc: str, where: str) -> Report | None:
         outputs_crc32=tuple(model["outputs_crc32"]),
         layers=tuple(ReportedLayer(each["operator"], each["kernel"], each["macs"], tuple(each["cycles"])) for each in layers),
     )
+
+
+def _is_whole(image: dict, layers: Sequence[dict], model: dict) -> bool:
+    """Whether each layer of the image is there, in order, and each has the same number of runs, at least one."""
+    runs = {len(each["cycles"]) for each in (*layers, model)} | {len(model["outputs_crc32"])}
+    indices = [each["index"] for each in layers]
+    return len(layers) == image["layers"] and indices == [*range(len(layers))] and len(runs) == 1 and 0 not in runs

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from devicetree.dtlib import DT, Node
 
-_FLASHES = ("soc-nv-flash",)
-_RAMS = ("mmio-sram", "zephyr,memory-region", "st,stm32-ccm", "arm,dtcm", "nxp,imx-dtcm")
+_FLASHES = {"soc-nv-flash"}
+_RAMS = {"mmio-sram", "zephyr,memory-region", "st,stm32-ccm", "arm,dtcm", "nxp,imx-dtcm"}
 _CORE = "arm,cortex-m"
 _HINT = "give a file such as build/zephyr/zephyr.dts"
 
@@ -160,15 +160,15 @@ def _memories(tree: DT, where: str) -> Iterator[Memory]:
     chosen = tree.root.nodes["chosen"].props if "chosen" in tree.root.nodes else {}
     code, data = (_chosen(tree, chosen, key) for key in ("zephyr,flash", "zephyr,sram"))
     for node in tree.node_iter():
-        words = _compatible(node)
-        is_flash = any(word in _FLASHES for word in words) or node is code
-        is_ram = any(word in _RAMS for word in words) or node is data
+        words = set(_compatible(node))
+        is_flash = node is code or bool(words & _FLASHES)
+        is_ram = node is data or bool(words & _RAMS)
         # What lies beside the core for instructions is in neither list: no arena goes there unless somebody says so.
         if not (is_flash or is_ram) or not _is_there(node) or "reg" not in node.props:
             continue
         for origin, length in _ranges(node, where):
             yield Memory(
-                name=node.labels[0] if node.labels else node.name.partition("@")[0],
+                name=next(iter(node.labels), node.name.partition("@")[0]),
                 origin=origin,
                 length_bytes=length,
                 is_flash=is_flash,

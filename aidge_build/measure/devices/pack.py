@@ -72,17 +72,7 @@ def _name(element: Element) -> str:
 
 
 def _device(path: Levels, core: str, where: str) -> Device:
-    name = _name(path[-1])
-    processors = _merged(path, "processor", ("Pname",))
-    names = [found.get("Pname", "") for found in processors]
-    if not core and len(processors) > 1 or core and core not in names:
-        raise AidgeError(
-            f"{name} has no core '{core}'" if core else f"{name} has {len(processors)} cores",
-            where=where,
-            code=CODE,
-            hint=f"name one: {', '.join(f'{name}:{found}' for found in names if found) or name}",
-        )
-    processor = next((found for found in processors if found.get("Pname", "") == core), None) or (processors or [{}])[0]
+    name, processor = _name(path[-1]), _processor(path, core, where)
     if "Dcore" not in processor:
         raise AidgeError(
             f"the pack does not name the core of device '{name}'",
@@ -107,6 +97,20 @@ def _device(path: Levels, core: str, where: str) -> Device:
         memories=joined(tuple(memory for memory in memories if memory)),
         described_by=f"{where.rpartition('/')[2]}, device {name}",
     )
+
+
+def _processor(path: Levels, core: str, where: str) -> dict[str, str]:
+    """The attributes of the core with this name, or of the only one; AidgeError where there is none or a choice."""
+    name, processors = _name(path[-1]), _merged(path, "processor", ("Pname",))
+    names = [found.get("Pname", "") for found in processors]
+    if not core and len(processors) > 1 or core and core not in names:
+        raise AidgeError(
+            f"{name} has no core '{core}'" if core else f"{name} has {len(processors)} cores",
+            where=where,
+            code=CODE,
+            hint=f"name one: {', '.join(f'{name}:{found}' for found in names if found) or name}",
+        )
+    return processors[names.index(core)] if core in names else (processors or [{}])[0]
 
 
 def _merged(path: Levels, tag: str, keys: tuple[str, ...]) -> list[dict[str, str]]:

@@ -30,9 +30,8 @@ def lines_of(model: str, rows: Sequence[Row]) -> list[str]:
         found = next(iter(refused.values()))
         return [f"FAILED: {found.reason}", *([f"Hint: {found.hint}"] if found.hint else [])]
     shown = known_columns(rows)
-    cells = [cells_of(row) for row in rows]
     lines += table(
-        [[row[index] for index in shown] for row in cells],
+        [[cells[index] for index in shown] for cells in map(cells_of, rows)],
         [TITLES[index] for index in shown],
         numbers=[place for place, index in enumerate(shown) if index in NUMBERS],
         styles={(number, shown.index(VERDICT)): _style(row) for number, row in enumerate(rows)},

@@ -94,14 +94,18 @@ def _places(image: Image, region: Region) -> Iterator[tuple[int, Section, bool]]
             yield section.load_address, section, True
 
 
-def _pieces(image: Image, section: Section, owners: _Owners, skip: int) -> Iterator[tuple[str, Item]]:
-    """The section cut at its symbols: symbols that overlap share no byte, what lies between them is named, too."""
-    position = section.address + skip
-    symbols = [
+def _symbols_in(image: Image, section: Section) -> list[Symbol]:
+    return [
         symbol
         for symbol in image.symbols
         if symbol.section == section.name and symbol.kind != "absolute" and section.address <= symbol.address < section.end
     ]
+
+
+def _pieces(image: Image, section: Section, owners: _Owners, skip: int) -> Iterator[tuple[str, Item]]:
+    """The section cut at its symbols: symbols that overlap share no byte, what lies between them is named, too."""
+    position = section.address + skip
+    symbols = _symbols_in(image, section)
     sized = [symbol for symbol in symbols if symbol.size_bytes]
     unsized = {symbol.address: symbol for symbol in reversed(symbols) if not symbol.size_bytes and symbol.kind != "object"}
     aliases: dict[tuple[int, int], list[str]] = {}

@@ -16,38 +16,38 @@ def render_difference(old: dict, new: dict, where: str) -> str:
     """What grew and what shrank from `old` to `new`; AidgeError (REPORT) for a document of another schema."""
     if old["schema"] != SCHEMA:
         raise AidgeError("is not a report", where=where, hint="write one with: aidge-build report ELF --json", code="REPORT")
-    lines = ["| memory | before | after | change |", "|---|---:|---:|---:|"]
+    lines = [*_heading("memory")]
     for kind, title in _KINDS:
-        lines.append(_row(f"**{title}**", _used(old, kind), _used(new, kind)))
-        before, after = ({region["name"]: region for region in document["regions"]} for document in (old, new))
-        names = [
-            name
-            for name, region in {**before, **after}.items()
-            if region["kind"] == kind and any(document.get(name, {}).get("used_bytes") for document in (before, after))
-        ]
-        lines += [_row(name, *(document.get(name, {}).get("used_bytes", 0) for document in (before, after))) for name in names]
+        lines += [_row(f"**{title}**", _used(old, kind), _used(new, kind)), *_regions(old, new, kind)]
     if old.get("stack_bound_bytes") is not None and new.get("stack_bound_bytes") is not None:
         lines.append(_row("stack bound", old["stack_bound_bytes"], new["stack_bound_bytes"]))
     before, after = _counted(old), _counted(new)
-    lines += [
-        _row(f"instructions of `{_plain(name)}`", sum(before[name].values()), sum(after[name].values()))
-        for name in after
-        if name in before
-    ]
+    names = [name for name in after if name in before]
+    lines += [_row(f"instructions of `{_plain(name)}`", sum(before[name].values()), sum(after[name].values())) for name in names]
     for kind, title in _KINDS:
-        changes = list(_changes(_sizes(old, kind), _sizes(new, kind)))
-        if changes:
-            lines += ["", f"| {title} | before | after | change |", "|---|---:|---:|---:|", *_shown(changes)]
-    for name in (name for name in after if name in before):
-        changes = list(_changes(before[name], after[name]))
-        if changes:
-            lines += [
-                "",
-                f"| Instructions of `{_plain(name)}` | before | after | change |",
-                "|---|---:|---:|---:|",
-                *_shown(changes),
-            ]
+        lines += _table(title, _changes(_sizes(old, kind), _sizes(new, kind)))
+    for name in names:
+        lines += _table(f"Instructions of `{_plain(name)}`", _changes(before[name], after[name]))
     return "\n".join(lines)
+
+
+def _heading(title: str) -> tuple[str, str]:
+    return f"| {title} | before | after | change |", "|---|---:|---:|---:|"
+
+
+def _table(title: str, changes: Iterator[tuple[str, int, int]]) -> list[str]:
+    rows = _shown(list(changes))
+    return ["", *_heading(title), *rows] if rows else []
+
+
+def _regions(old: dict, new: dict, kind: str) -> list[str]:
+    """The memories of one kind that either of the reports uses."""
+    before, after = (
+        {region["name"]: region["used_bytes"] for region in document["regions"] if region["kind"] == kind}
+        for document in (old, new)
+    )
+    sizes = {name: (before.get(name, 0), after.get(name, 0)) for name in {**before, **after}}
+    return [_row(name, *both) for name, both in sizes.items() if any(both)]
 
 
 def _used(document: dict, kind: str) -> int:

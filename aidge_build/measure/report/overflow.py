@@ -158,7 +158,7 @@ def _named(option: str, claim: Claim) -> str:
     return next((word.removeprefix(start) for word in claim.made_with or () if word.startswith(start)), "")
 
 
-def _of_flash(purposes: dict[str, int], image: Image, claims: Sequence[Claim], command: Sequence[str]) -> Iterator[str]:
+def _of_weights(purposes: dict[str, int], image: Image, claims: Sequence[Claim]) -> Iterator[str]:
     weights = purposes.get("weights", 0)
     code = sum(size for name, size in purposes.items() if name not in ("weights", "arena", "stack"))
     if weights > code:
@@ -166,6 +166,10 @@ def _of_flash(purposes: dict[str, int], image: Image, claims: Sequence[Claim], c
         yield f"{fewer_bits}a smaller model: its weights are {weights:,} B"
     if weights and not all("--optimize=size" in (claim.made_with or ()) for claim in claims):
         yield "--optimize size (CMake OPTIMIZE size, SCons optimize='size') when the model is generated"
+
+
+def _of_flash(purposes: dict[str, int], image: Image, claims: Sequence[Claim], command: Sequence[str]) -> Iterator[str]:
+    yield from _of_weights(purposes, image, claims)
     if not {"-Os", "-Oz"} & set(command):
         yield "-Os"
     if not any("--gc-sections" in word for word in command):

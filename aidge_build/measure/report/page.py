@@ -150,9 +150,7 @@ def _model(model: dict) -> dict:
                 "symbol": escaped(layer["symbol"]),
                 "node": escaped(layer["node"]),
                 "kernel": escaped(_kernel(layer)),
-                "cells": [
-                    {"text": number(layer[key]), "percent": f"{100 * (layer[key] or 0) / largest[key]:.1f}"} for _, key in columns
-                ],
+                "cells": [_cell(layer[key], most) for key, most in largest.items()],
             }
             for layer in layers
         ],
@@ -163,6 +161,10 @@ def _model(model: dict) -> dict:
         ],
         "arena_height": PANEL_HEIGHT,
     }
+
+
+def _cell(value: int | None, most: int) -> dict:
+    return {"text": number(value), "percent": f"{100 * (value or 0) / most:.1f}"}
 
 
 def _kernel(layer: dict) -> str:

@@ -36,10 +36,7 @@ class Course:
         """Ask for everything that the file does not hold. MissingTool where workers lack something: what came before is kept."""
         made = list(self._with_models(variants))
         points = [point for variant, refused in made for point in points_of(variant, refused)]
-        concerned: dict[str, list[Point]] = defaultdict(list)
-        for point in points:
-            for key in point.keys:
-                concerned[key].append(point)
+        concerned = _by_key(points)
         known = self._known(concerned)
         self._store.begin(point.row(known) for point in points)
         judges = {task.key: task for task in (judging_of(variant) for variant, _ in made) if task}
@@ -48,6 +45,10 @@ class Course:
             known |= found
             rows = [point.row(known) for key in found for point in concerned[key]]
             self._store.add({key: one for key, one in found.items() if key in judges or is_lasting(one)}, rows)
+        self._note_unjudged(judges, known)
+
+    def _note_unjudged(self, judges: Mapping[str, Task], known: Mapping[str, bytes]) -> None:
+        """A model whose accuracy is a refusal is a task without an answer."""
         for key, task in judges.items():
             judged = accuracy_in(known[key]) if key in known else None
             if isinstance(judged, AidgeError):
@@ -109,3 +110,12 @@ class Course:
                         raise failed
                     self.failed.append(failed)
                 progress(titles[answer.key], number, len(tasks))
+
+
+def _by_key(points: Iterable[Point]) -> dict[str, list[Point]]:
+    """The points that the answer of each task is part of."""
+    found: dict[str, list[Point]] = defaultdict(list)
+    for point in points:
+        for key in point.keys:
+            found[key].append(point)
+    return found

@@ -113,17 +113,7 @@ def fits(value: object, shape: object) -> bool:
 def _misfit(value: object, shape: object, at: str) -> str:
     """What has another shape; "" where nothing has."""
     if isinstance(shape, Mapping):
-        if not isinstance(value, dict):
-            return f"{at or 'the whole'} is {_shown(value)}, wants a table"
-        for key, inner in shape.items():
-            name = key.removesuffix("?")
-            place = f"{at}.{name}" if at else name
-            if name not in value and not key.endswith("?"):
-                return f"has no '{place}'"
-            wrong = _misfit(value[name], inner, place) if name in value else ""
-            if wrong:
-                return wrong
-        return ""
+        return _misfit_of_table(value, shape, at)
     if isinstance(shape, list):
         if not isinstance(value, list):
             return f"{at or 'the whole'} is {_shown(value)}, wants a list"
@@ -132,6 +122,20 @@ def _misfit(value: object, shape: object, at: str) -> str:
     if type(value) in types:
         return ""
     return f"{at or 'the whole'} is {_shown(value)}, wants {' or '.join(_NAMES[kind] for kind in types)}"
+
+
+def _misfit_of_table(value: object, shape: Mapping[str, object], at: str) -> str:
+    if not isinstance(value, dict):
+        return f"{at or 'the whole'} is {_shown(value)}, wants a table"
+    for key, inner in shape.items():
+        name = key.removesuffix("?")
+        place = f"{at}.{name}" if at else name
+        if name not in value and not key.endswith("?"):
+            return f"has no '{place}'"
+        wrong = _misfit(value[name], inner, place) if name in value else ""
+        if wrong:
+            return wrong
+    return ""
 
 
 _NAMES = {int: "an integer", float: "a number", str: "text", bool: "true or false", dict: "a table", NoneType: "nothing"}

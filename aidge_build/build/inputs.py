@@ -195,11 +195,9 @@ def _quantized(request: CompileRequest, arguments: argparse.Namespace) -> Compil
     """The request for the quantized model, where the user asks for that."""
     scheme = scheme_of(arguments)
     if arguments.quantize is None:
-        other = next(
-            (option for option in QUANTIZATION if getattr(arguments, option.argument) not in (option.default, [], None)), None
-        )
-        if other is not None:
-            raise needs_option(other.name, "--quantize SAMPLES.npz")
+        for option in QUANTIZATION:
+            if getattr(arguments, option.argument) not in (option.default, [], None):
+                raise needs_option(option.name, "--quantize SAMPLES.npz")
         return request
     made = quantized_file(request, Path(arguments.quantize), replace(scheme, ports=getattr(arguments, "ports", ())))
     return replace(
@@ -313,16 +311,9 @@ def _chosen_library(name: str, folders: Mapping[str, Path]) -> str:
     for own, folder in folders.items():
         if folder.resolve().name == name:
             return own
-    near = difflib.get_close_matches(name, folders, 1)
-    raise AidgeError(
-        f"there is no library {name!r}",
-        where="--lib",
-        tried=sorted(folders),
-        code="LIBRARY",
-        hint=f"did you mean {near[0]}?"
-        if near
-        else "`aidge-build list kernels` lists them; --kernel-path DIR names a folder of your own",
-    )
+    near = [f"did you mean {one}?" for one in difflib.get_close_matches(name, folders, 1)]
+    hint = (*near, "`aidge-build list kernels` lists them; --kernel-path DIR names a folder of your own")[0]
+    raise AidgeError(f"there is no library {name!r}", where="--lib", tried=sorted(folders), code="LIBRARY", hint=hint)
 
 
 def default_libraries(folders: Mapping[str, Path], features: frozenset[str], core: Core | None = None) -> list[str]:

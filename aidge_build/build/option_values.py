@@ -9,8 +9,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from aidge_build.base.errors import AidgeError, needs_option
-from aidge_build.boards import Board, size_of
+from aidge_build.boards import Board
 from aidge_build.boards.cores import ALIGNED_ONLY, FPU, NO_ASSEMBLY, NO_FPU, WIDE_POINTERS, Core
+from aidge_build.boards.reader import size_of
 from aidge_build.build.emit.blob import LARGEST_VERSION
 from aidge_build.plan.constant_regions import require_places, rooms_of
 from aidge_build.plan.fast_memory import AUTO, FastMemory, read_fast_memory

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import argparse
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -14,7 +14,7 @@ import numpy
 from aidge_build.base.errors import AidgeError, CheckFailed, needs_option
 from aidge_build.base.naming import counted
 from aidge_build.base.output import write_files
-from aidge_build.boards import Board
+from aidge_build.boards import Board, Region
 from aidge_build.build.compile import build_program
 from aidge_build.build.option_values import require_place_alone
 from aidge_build.build.request import CompileRequest
@@ -28,7 +28,7 @@ from aidge_build.prove.elf.agreed import NOTHING_AGREED
 from aidge_build.prove.elf.claims import read_claims
 from aidge_build.prove.elf.code_memory import check_code_places
 from aidge_build.prove.elf.data_proof import check_constants
-from aidge_build.prove.elf.findings import ERROR
+from aidge_build.prove.elf.findings import ERROR, Finding
 from aidge_build.prove.timing.estimate import Timing
 from aidge_build.run.emulate import RunResult
 from aidge_build.run.emulate.estimate import program_timing
@@ -132,13 +132,7 @@ def _require_as_planned(before: Measurement, after: Measurement, board: Board, r
     program."""
     wrong = [name for name in before.outputs if not numpy.array_equal(before.outputs[name], after.outputs[name], equal_nan=True)]
     found = [f"output {name} has other values" for name in wrong]
-    claims = read_claims(after.image)
-    for claim in claims:
-        findings = (
-            *check_constants(after.image, claim, board.regions, NOTHING_AGREED),
-            *check_code_places(after.image, claim, claims),
-        )
-        found += [finding.text for finding in findings if finding.severity == ERROR]
+    found += [finding.text for finding in _findings(after.image, board.regions) if finding.severity == ERROR]
     arenas = [" and ".join(part.region for part in one.program.memory.parts) for one in (before, after)]
     if arenas[0] != arenas[1]:
         found.append(f"the arena moves from {arenas[0]} to {arenas[1]}: --within leaves it too few bytes")
@@ -150,6 +144,14 @@ def _require_as_planned(before: Measurement, after: Measurement, board: Board, r
         found.append(f"{cycles[1] - cycles[0]:,} cycles more than without it: calls between memories cost more than is saved")
     if found:
         raise CheckFailed(found[0], where=f"--place {AUTO}", code=CODE)
+
+
+def _findings(image: Image, regions: Sequence[Region]) -> Iterator[Finding]:
+    """The findings about the memories of constants and functions, of each model of the program."""
+    claims = read_claims(image)
+    for claim in claims:
+        yield from check_constants(image, claim, regions, NOTHING_AGREED)
+        yield from check_code_places(image, claim, claims)
 
 
 def linked_bytes(image: Image, memory: str) -> int:

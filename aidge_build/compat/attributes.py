@@ -89,28 +89,36 @@ def _input_name(view: NodeView, name: str, index: int, tensor: str) -> str:
 
 
 def _tensor_attributes(tensors: Sequence[Tensor | None], conversion_map: Mapping[DType, str]) -> dict[str, list]:
-    shapes = [image_of(tensor) for tensor in tensors]
+    """Each attribute with its value for each tensor."""
+    found = [_attributes_of(tensor, conversion_map) for tensor in tensors]
+    return {name: [each[name] for each in found] for name in _attributes_of(None, conversion_map)}
+
+
+def _attributes_of(tensor: Tensor | None, conversion_map: Mapping[DType, str]) -> dict[str, Any]:
+    channels, height, width = image_of(tensor)
+    image = {"chan": channels, "height": height, "width": width}
+    if tensor is None:
+        absent = {"dims": [], "stored_dims": [], "size": 0, "sizeof": 0, "batch": 1, **image, "dtype": None, "cdtype": ""}
+        return {**absent, "format": "", "dformat": "", "scale": None, "zero_point": None}
     return {
-        "dims": [list(tensor.dims) if tensor else [] for tensor in tensors],
-        "stored_dims": [list(tensor.layout.stored_dims) if tensor else [] for tensor in tensors],
-        "size": [tensor.elements if tensor else 0 for tensor in tensors],
-        "sizeof": [tensor.dtype.size_bytes if tensor else 0 for tensor in tensors],
-        "batch": [tensor.dims[0] if tensor and tensor.rank > 1 else 1 for tensor in tensors],
-        "chan": [shape[0] for shape in shapes],
-        "height": [shape[1] for shape in shapes],
-        "width": [shape[2] for shape in shapes],
-        "dtype": [tensor.dtype if tensor else None for tensor in tensors],
-        "cdtype": [conversion_map.get(tensor.dtype, tensor.dtype.c_type) if tensor else "" for tensor in tensors],
-        "format": [str(tensor.storage) if tensor else "" for tensor in tensors],
-        "dformat": [f"dformat.{tensor.storage}" if tensor else "" for tensor in tensors],
-        "scale": [_first(tensor, "scales") for tensor in tensors],
-        "zero_point": [_first(tensor, "zero_points") for tensor in tensors],
+        "dims": list(tensor.dims),
+        "stored_dims": list(tensor.layout.stored_dims),
+        "size": tensor.elements,
+        "sizeof": tensor.dtype.size_bytes,
+        "batch": tensor.dims[0] if tensor.rank > 1 else 1,
+        **image,
+        "dtype": tensor.dtype,
+        "cdtype": conversion_map.get(tensor.dtype, tensor.dtype.c_type),
+        "format": str(tensor.storage),
+        "dformat": f"dformat.{tensor.storage}",
+        "scale": _first(tensor, "scales"),
+        "zero_point": _first(tensor, "zero_points"),
     }
 
 
-def _first(tensor: Tensor | None, field: str):
+def _first(tensor: Tensor, field: str):
     """Scale or zero point of a tensor that has one for all its elements."""
-    if tensor is None or tensor.quantization is None or not tensor.quantization.per_tensor:
+    if tensor.quantization is None or not tensor.quantization.per_tensor:
         return None
     return getattr(tensor.quantization, field)[0]
 

@@ -114,17 +114,21 @@ class Composition:
         return (PADDED_HANDLES if self.is_padded else frozenset()) | ({"clamp"} if self.is_rectified else frozenset())
 
 
+def _known_chain(name: str) -> str:
+    padded = _PADDED_NAME.fullmatch(name)
+    return KNOWN.get(name) or (f"Pad->{padded[1]}" if padded else "")
+
+
 def composition_of(name: str, recipe: str = "") -> Composition | str | None:
     """The composition that a meta-operator's name, or its recipe (a pattern), stands for.
 
     A text: why no node here ever is one. None: the recipe is a pattern of another kind, or there is none.
     """
-    padded = _PADDED_NAME.fullmatch(name)
-    chain = recipe or KNOWN.get(name, "") or (f"Pad->{padded[1]}" if padded else "")
+    chain = recipe or _known_chain(name)
     steps = [_STEP.fullmatch(step.strip()) for step in chain.split("->")]
     if None in steps:
         return _NO_QUANTIZER if re.search(r"\bQuantizer\b(?!\?)", chain) else None
-    names = [step[1] for step in steps if step and not (step[1] == "Quantizer" and step[2])]
+    names = [step[1] for step in steps if step.groups() != ("Quantizer", "?")]
     if "Quantizer" in names:
         return _NO_QUANTIZER
     is_padded, is_rectified = names[0] in ("Pad", "Pad1D", "Pad2D"), names[-1] == "ReLU"

@@ -161,9 +161,8 @@ class ExportNodeCpp(ExportNode):
             includes += [written] if is_included else []
         config = self._own_configuration() if self._defined("config_template") else ""
         if config:
-            includes.append(
-                _write(root, f"{self.config_path}/{self.attributes['name']}.{self.config_extension}", config.encode())
-            )
+            name = f"{self.config_path}/{self.attributes['name']}.{self.config_extension}"
+            includes.append(_write(root, name, config.encode()))
         return includes
 
     def forward(self) -> str:
@@ -192,7 +191,7 @@ class ExportNodeCpp(ExportNode):
             local += [path] if is_included else []
         config = self._own_configuration()
         local += _LOCAL_INCLUDE.findall(config)
-        local = [next((path for path in brought if f"/{path}".endswith(f"/{name}")), "") or files.located(name) for name in local]
+        local = [files.located(name, brought) for name in local]
         brought |= files.brought([name for name in local if name not in brought])
         return self._function(headers, local, _LOCAL_INCLUDE.sub("", config), brought)
 
@@ -288,11 +287,9 @@ class ExportNodeCpp(ExportNode):
     def _parameters(self) -> tuple[list[str], list[str], list]:
         """Declarations, conversions to the types of `conversion_map`, and the arguments that fill the parameters."""
         declared, conversions, arguments, seen = [], [], [], set()
-        sides = [(True, index, tensor, name) for index, (tensor, name) in enumerate(zip(self.inputs, self.attributes["in_name"]))]
-        sides += [
-            (False, index, tensor, name) for index, (tensor, name) in enumerate(zip(self.outputs, self.attributes["out_name"]))
-        ]
-        for is_input, index, tensor, name in sides:
+        sides = [(True, *entry) for entry in enumerate(zip(self.inputs, self.attributes["in_name"]))]
+        sides += [(False, *entry) for entry in enumerate(zip(self.outputs, self.attributes["out_name"]))]
+        for is_input, index, (tensor, name) in sides:
             if tensor is None or name in seen:
                 continue
             seen.add(name)

@@ -59,9 +59,10 @@ def generate_optimized_memory_info(
     plans = scheduler.plans
     if plans is None:
         raise AidgeError("the memory manager runs inside of scheduler_export", code="USAGE", hint="pass it as memory_manager")
-    if inc_producers or not 1 <= memory_alignment <= ARENA_ALIGNMENT:
-        what = "constants lie in flash" if inc_producers else f"buffers are aligned to at most {ARENA_ALIGNMENT} bytes"
-        where = "inc_producers=True" if inc_producers else f"memory_alignment={memory_alignment}"
+    if inc_producers:
+        raise AidgeError("constants lie in flash", where="inc_producers=True", code="USAGE", hint="leave it out")
+    if not 1 <= memory_alignment <= ARENA_ALIGNMENT:
+        what, where = f"buffers are aligned to at most {ARENA_ALIGNMENT} bytes", f"memory_alignment={memory_alignment}"
         raise AidgeError(what, where=where, code="USAGE", hint="leave it out")
     if wrapping and memory_components is None:
         found = ring_plan(scheduler.graph_view, plans.apart, plans.demands)

@@ -14,6 +14,7 @@ from aidge_build.base.errors import AidgeError, CheckFailed
 from aidge_build.base.naming import identifier
 from aidge_build.compat.unshared import Asked
 from aidge_build.contract.mem_info import MemInfo, mem_info_of
+from aidge_build.contract.spec import Demands
 from aidge_build.graph.tensor import Tensor
 from aidge_build.graph.view import Node
 from aidge_build.plan.memory.buffer import Buffer, Overlap
@@ -184,14 +185,17 @@ def _is_whole(info: MemInfo) -> bool:
     return not info.wrap_size and (info.stride == info.size or info.length * info.count <= 1)
 
 
+def _can_write(asked: Demands, info: MemInfo) -> bool:
+    return (asked.output_wrap or not info.wrap_size) and (asked.output_stride or info.stride == info.size)
+
+
 def _rejection(
     node: Node, index: int, tensor: Tensor, info: MemInfo, schedule: Schedule, assignment: Assignment, demands: Asked
 ) -> str:
     """Why this tensor cannot lie like that; "" when its kernels say they can address it."""
     what = "wraps around" if info.wrap_size else "has gaps between its positions"
-    asked, buffer = demands(node), schedule.buffer_of[tensor.name]
-    able = (asked.output_wrap or not info.wrap_size) and (asked.output_stride or info.stride == info.size)
-    if index != 0 or not able:
+    buffer = schedule.buffer_of[tensor.name]
+    if index != 0 or not _can_write(demands(node), info):
         return f"{what}, which its kernel does not declare"
     others = sorted(name for name, held in schedule.buffer_of.items() if held == buffer and name != tensor.name)
     if others or buffer in assignment.view.outputs:

@@ -11,6 +11,7 @@ from aidge_build.base.errors import AidgeError
 from aidge_build.compat.handles import InheritedOperator
 from aidge_build.contract.spec import Demands, NodeView, in_place_demands, tensors_that_move
 from aidge_build.graph.tensor import Tensor
+from aidge_build.operators.window import Window
 
 Parts = tuple[tuple[int, ...], ...]  # per tensor, the elements of each evaluation; () for a tensor without parts
 
@@ -109,15 +110,10 @@ class ProdConso:
         output, window = view.outputs[0], getattr(view.operator, "window", None)
         rows = output.dims[2] if output.rank == 4 else 0
         moving = [tensor for tensor in view.inputs if tensor is not None and not tensor.is_constant]
-        if not rows or len(view.outputs) != 1 or window is None and any(tensor.dims != output.dims for tensor in moving):
-            raise _fault(view, "has no rows that follow each other")
-        if window is None and not {"ElementWise", "ElementWiseBinary"} & set(view.operator.kinds()):
+        if not rows or len(view.outputs) != 1 or window is None and not _is_by_element(view, moving):
             raise _fault(view, "has no rows that follow each other")
         height = moving[0].dims[2]
-        reached = [row + 1 for row in range(rows)]
-        if window is not None:
-            last = [row * window.strides[0] - window.pads_begin[0] + window.extents[0] for row in range(rows)]
-            reached = [min(height, max(0, end)) for end in last[:-1]] + [height]
+        reached = range(1, rows + 1) if window is None else _reached_rows(window, rows, height)
         new = [after - before for before, after in pairwise((0, *reached))]
         inputs = [
             [] if tensor is None or tensor.is_constant else [count * (tensor.elements // height) for count in new]
@@ -254,3 +250,14 @@ def _unit(tensor: Tensor | None) -> int:
 
 def _fault(view: NodeView, what: str) -> AidgeError:
     return AidgeError(f"the producer-consumer model {what}", where=view.node.where(), code="OPERATOR")
+
+
+def _is_by_element(view: NodeView, moving: Sequence[Tensor]) -> bool:
+    is_of_kind = not {"ElementWise", "ElementWiseBinary"}.isdisjoint(view.operator.kinds())
+    return is_of_kind and all(tensor.dims == view.outputs[0].dims for tensor in moving)
+
+
+def _reached_rows(window: Window, rows: int, height: int) -> list[int]:
+    """How many rows of the input have been read behind each row of the output; the last one ends the input."""
+    ends = [row * window.strides[0] - window.pads_begin[0] + window.extents[0] for row in range(rows - 1)]
+    return [*(min(height, max(0, end)) for end in ends), height]

@@ -7,7 +7,7 @@ there; how far one must keep from the other, the kernel says (`Demands.overlap`,
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from aidge_build.compat.unshared import Asked
@@ -79,13 +79,8 @@ def ring_plan(view: GraphView, schedule: Schedule, demands: Asked) -> tuple[int,
 def _rings(view: GraphView, schedule: Schedule, demands: Asked) -> list[Ring]:
     """Every buffer of the arena in a ring, alone where nothing is gained."""
     buffers = {buffer.name: buffer for buffer in schedule.buffers if buffer.kind == "activation"}
-    able = _that_may_wrap(view, schedule, demands)
-    ring_of: dict[str, Ring] = {}
+    ring_of = _of_one_member(view, schedule, buffers, _that_may_wrap(view, schedule, demands))
     for index, node in enumerate(schedule.steps):
-        for name in dict.fromkeys(schedule.buffer_of[output] for output in node.outputs):
-            if name in buffers and name not in ring_of:
-                alone = Member(buffers[name], _position_bytes(view.tensor(name)), name in able)
-                ring_of[name] = Ring((alone,), buffers[name].size_bytes, (0,))
         target = schedule.buffer_of[node.outputs[0]]
         if target not in buffers:
             continue
@@ -98,6 +93,16 @@ def _rings(view: GraphView, schedule: Schedule, demands: Asked) -> list[Ring]:
         best = min(filter(None, longer), key=lambda ring: ring.size_bytes, default=None)
         ring_of |= {member.buffer.name: best for member in best.members} if best else {}
     return list({id(ring): ring for ring in ring_of.values()}.values())
+
+
+def _of_one_member(view: GraphView, schedule: Schedule, buffers: Mapping[str, Buffer], able: Collection[str]) -> dict[str, Ring]:
+    """Each buffer in a ring of its own, in the order in which the steps write them."""
+    written = dict.fromkeys(schedule.buffer_of[output] for node in schedule.steps for output in node.outputs)
+    found = {}
+    for name in filter(buffers.__contains__, written):
+        member = Member(buffers[name], _position_bytes(view.tensor(name)), name in able)
+        found[name] = Ring((member,), buffers[name].size_bytes, (0,))
+    return found
 
 
 def _longer(ring: Ring, member: Member, entry: Permission) -> Ring | None:

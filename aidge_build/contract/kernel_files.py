@@ -6,7 +6,7 @@ from __future__ import annotations
 import importlib
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from aidge_build.base.errors import AidgeError
@@ -40,8 +40,12 @@ class KernelFiles:
             return found
         raise AidgeError(f"the library has no file '{name}'", where=self.folder, code="LIBRARY")
 
-    def located(self, name: str) -> str:
-        """The same, but a name that is no file on disk stays as it is: what else the library brings may end with it."""
+    def located(self, name: str, known: Iterable[str] = ()) -> str:
+        """The first of the known paths that ends with the name; else the same as `locate`, but a name that is no file on disk
+        stays as it is: what else the library brings may end with it."""
+        for path in known:
+            if f"/{path}".endswith(f"/{name}"):
+                return path
         path = self.locate(name)
         return path if self.files is not None or os.path.isfile(path) else name
 

@@ -6,9 +6,10 @@ An inference in steps is cut by these numbers before anything runs; what is link
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil, prod
+from typing import Any
 
 from aidge_build.base.errors import AidgeError
 from aidge_build.base.reading import require_shape, toml_of
@@ -122,15 +123,18 @@ def lengths_of(files: Mapping[str, bytes], where: str) -> tuple[Length, ...]:
     hint = f"entries [[length]] with {', '.join(key.removesuffix('?') for key in _SHAPE)}"
     require_shape(table, {"length": [_SHAPE]}, f"{where}/{LENGTHS}", "LIBRARY", hint)
     for entry in table["length"]:
-        unknown = sorted(set(entry) - {key.removesuffix("?") for key in _SHAPE})
-        strange = [f"without {word!r}" for word in sorted({*entry.get("without", ())} - {*_FEATURES})]
-        strange += [f"under {word!r}" for word in sorted({*entry.get("under", ())} - {*_OPTIONS})]
-        wrong = [name for name in NUMBERS if not 0 <= entry.get(name, 0) < float("inf")]
-        if unknown or wrong or strange:
-            what = f"unknown key {unknown[0]!r}" if unknown else strange[0] if strange else ""
-            what = what or f"{wrong[0]} is {entry[wrong[0]]}"
-            raise AidgeError(what, where=f"{where}/{LENGTHS}", code="LIBRARY", hint=hint)
+        fault = next(_faults(entry), "")
+        if fault:
+            raise AidgeError(fault, where=f"{where}/{LENGTHS}", code="LIBRARY", hint=hint)
     return tuple(_length_of(entry) for entry in table["length"])
+
+
+def _faults(entry: Mapping[str, Any]) -> Iterator[str]:
+    """Keys and words that mean nothing, and numbers that no length has."""
+    yield from (f"unknown key {key!r}" for key in sorted(set(entry) - {key.removesuffix("?") for key in _SHAPE}))
+    for key, known in (("without", _FEATURES), ("under", _OPTIONS)):
+        yield from (f"{key} {word!r}" for word in sorted({*entry.get(key, ())} - {*known}))
+    yield from (f"{name} is {entry[name]}" for name in NUMBERS if not 0 <= entry.get(name, 0) < float("inf"))
 
 
 def _length_of(entry: Mapping) -> Length:

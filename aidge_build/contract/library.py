@@ -7,24 +7,18 @@ A library is a value: everything that was read of it is in `files`. Its Python f
 
 from __future__ import annotations
 
-import hashlib
-import importlib.abc
-import importlib.util
-import os
-import sys
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from types import ModuleType
 
-from aidge_build.base.errors import AidgeError, located, plugged_in
-from aidge_build.base.kept_code import kept_code
+from aidge_build.base.errors import AidgeError, plugged_in
 from aidge_build.base.reading import require_shape, toml_of
 from aidge_build.boards.cores import ALIGNED_ONLY, NO_ASSEMBLY, known_features
 from aidge_build.contract.call import Call
 from aidge_build.contract.implication import most_specific_first
 from aidge_build.contract.length import Length, lengths_of
+from aidge_build.contract.library_modules import run_modules
 from aidge_build.contract.mem_info import MemInfo
 from aidge_build.contract.node import KernelClass, KernelNode
 from aidge_build.contract.spec import Demands, ImplSpec, NodeView
@@ -215,7 +209,7 @@ class KernelRegistry:
 def load_library(files: Mapping[str, bytes], where: str) -> Library:
     """The library whose folder holds these files; `where` names it in messages."""
     manifest = _manifest(files, where)
-    modules = _run_modules(manifest["name"], files, where)
+    modules = run_modules(manifest["name"], files, where)
     kernels: list[Kernel] = []
     operators: list[type[Operator]] = []
     static_files: dict[str, bytes] = {}
@@ -386,46 +380,3 @@ def _refuse_duplicates(kernels: Sequence[Kernel], where: str) -> None:
                 code="LIBRARY",
                 hint="a spec must say what tells the kernel apart",
             )
-
-
-class LibraryLoader(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Imports the modules of one library from memory. `__file__` of a module leads to `read`, not to the disk."""
-
-    def __init__(self, package: str, files: Mapping[str, bytes], where: str):
-        self.package, self.where, self.files = package, where, files
-        self.sources = {
-            f"{package}.{path[:-3].replace('/', '.')}": (path, data) for path, data in files.items() if path.endswith(".py")
-        }
-        self.packages = {package} | {name.rpartition(".")[0] for name in self.sources}
-
-    def find_spec(self, fullname, path=None, target=None):
-        """A module of the library, or nobody's (importlib)."""
-        if fullname in self.sources or fullname in self.packages:
-            return importlib.util.spec_from_loader(fullname, self, is_package=fullname in self.packages)
-        return None
-
-    def exec_module(self, module: ModuleType) -> None:
-        """Run the text of the module as it was read (importlib)."""
-        if module.__name__ in self.sources:
-            path, data = self.sources[module.__name__]
-            place = f"{self.where}/{path}"
-            module.__file__ = os.path.abspath(place)
-            exec(kept_code(place, f"{place}\0".encode() + data, lambda: compile(data, place, "exec")), vars(module))
-
-
-def _run_modules(name: str, files: Mapping[str, bytes], where: str) -> list[ModuleType]:
-    """Import every module of the library, in sorted order; errors name the file."""
-    digest = hashlib.sha256(b"".join(path.encode() + b"\0" + data for path, data in sorted(files.items()))).hexdigest()
-    package = f"aidge_kernels_{name}_{digest[:12]}"
-    finder = LibraryLoader(package, files, where)
-    sys.meta_path.insert(0, finder)
-    try:
-        return [_import(module, finder, where) for module in sorted(finder.sources)]
-    finally:
-        sys.meta_path.remove(finder)
-
-
-def _import(module: str, finder: LibraryLoader, where: str) -> ModuleType:
-    place = f"{where}/{finder.sources[module][0]}"
-    with located(place), plugged_in("the module", place):
-        return importlib.import_module(module)

@@ -184,7 +184,11 @@ def topological(nodes: tuple[Node, ...]) -> tuple[Node, ...]:
     """The nodes so that producers come before consumers; otherwise in the given order. A cycle is refused."""
     producer = {output: index for index, node in enumerate(nodes) for output in node.outputs}
     if all([producer.get(name, -1) < index for index, node in enumerate(nodes) for name in node.inputs]):
-        return nodes  # as almost always: the search below would give the same
+        return nodes  # as almost always: the search would give the same
+    return _sorted_by_producers(nodes, producer)
+
+
+def _sorted_by_producers(nodes: tuple[Node, ...], producer: Mapping[str, int]) -> tuple[Node, ...]:
     waits: list[set[int]] = [{producer[name] for name in node.inputs if name in producer} for node in nodes]
     readers: dict[int, list[int]] = {}
     for index, sources in enumerate(waits):
@@ -192,7 +196,6 @@ def topological(nodes: tuple[Node, ...]) -> tuple[Node, ...]:
             readers.setdefault(source, []).append(index)
     missing = [len(sources) for sources in waits]
     ready = [index for index, count in enumerate(missing) if count == 0]
-    heapq.heapify(ready)
     ordered = []
     while ready:
         index = heapq.heappop(ready)

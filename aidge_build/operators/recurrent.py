@@ -99,11 +99,11 @@ class Recurrent(Operator):
         return TensorType(whole, dtype), *(TensorType(states, dtype),) * self.states
 
     def forward(self, data, weights, recurrence, bias=None, lengths=None, *initial):
-        peepholes = initial[2] if len(initial) > 2 else None
+        *initial, peepholes = (*initial, None, None, None)[:3]
         if self.batch_first:
             data = numpy.swapaxes(data, 0, 1)
-            initial = tuple(None if state is None else numpy.swapaxes(state, 0, 1) for state in initial[:2])
         steps, batch, _ = data.shape
+        starts = self._starts(initial, batch)
         whole = numpy.zeros((steps, self.directions, batch, self.hidden))
         last = numpy.zeros((self.states, self.directions, batch, self.hidden))
         for d in range(self.directions):
@@ -116,13 +116,8 @@ class Recurrent(Operator):
                 peepholes if peepholes is None else peepholes[d],
             )
             for b in range(batch):
-                state = [
-                    numpy.zeros(self.hidden) if len(initial) <= k or initial[k] is None else initial[k][d, b]
-                    for k in range(self.states)
-                ]
-                count = steps if lengths is None else int(lengths[b])
-                times = range(count) if d == 0 and self.direction != "reverse" else range(count - 1, -1, -1)
-                for t in times:
+                state = [start[d, b] for start in starts]
+                for t in self._times(d, steps if lengths is None else int(lengths[b])):
                     state = self.step(data[t, b], state, own, functions)
                     whole[t, d, b] = state[0]
                 last[:, d, b] = state
@@ -139,20 +134,28 @@ class Recurrent(Operator):
         """One step of it, forward and backward."""
         raise NotImplementedError
 
+    def _starts(self, initial, batch):
+        """The states before the first step [direction, batch, hidden]: zeros where none are given."""
+        zeros = numpy.zeros((self.directions, batch, self.hidden))
+        axes = (1, 0, 2) if self.batch_first else (0, 1, 2)
+        return [zeros if state is None else numpy.transpose(state, axes) for state in initial[: self.states]]
+
+    def _times(self, d, count):
+        """The steps of a direction in order."""
+        return range(count)[::-1] if d == 1 or self.direction == "reverse" else range(count)
+
     def backward(self, gradients, inputs, outputs):
         given = list(inputs) + [None] * (8 - len(inputs))
         (data, weights, recurrence, bias, lengths), initial = given[:5], given[5:]
         by_whole, by_last = gradients[0], list(gradients[1:])
         if self.batch_first:
             data, by_whole = numpy.swapaxes(data, 0, 1), numpy.moveaxis(by_whole, 0, 2)
-            initial[:2] = [None if state is None else numpy.swapaxes(state, 0, 1) for state in initial[:2]]
             by_last = [numpy.swapaxes(gradient, 0, 1) for gradient in by_last]
         steps, batch, _ = data.shape
         counts = numpy.full(batch, steps) if lengths is None else lengths
-        states = [numpy.zeros(by_last[0].shape) if state is None else state for state in initial[: self.states]]
+        states = self._starts(initial, batch)
         by_data, cells, by_states = 0.0, [], []
         for d in range(self.directions):
-            backwards = d == 1 or self.direction == "reverse"
             cells.append(self._cell(d, weights, recurrence, bias, initial[2]))
             found, before = through_time(
                 cells[d],
@@ -161,16 +164,15 @@ class Recurrent(Operator):
                 [state[d] for state in states],
                 by_whole[:, d],
                 [gradient[d] for gradient in by_last],
-                range(steps)[::-1] if backwards else range(steps),
+                self._times(d, steps),
             )
             by_data = by_data + found
             by_states.append(before)
         states = [numpy.stack(parts) for parts in zip(*by_states, strict=True)]
         if self.batch_first:
             by_data, states = numpy.swapaxes(by_data, 0, 1), [numpy.swapaxes(state, 0, 1) for state in states]
-        found = [by_data, *(numpy.stack([getattr(cell, name) for cell in cells]) for name in ("by_weights", "by_recurrence"))]
-        found += [numpy.stack([cell.by_bias for cell in cells]), None, *states, *(None,) * (2 - self.states)]
-        found.append(numpy.stack([cell.by_peepholes.reshape(-1) for cell in cells]))
+        found = [by_data, *(_stacked(cells, name) for name in ("by_weights", "by_recurrence", "by_bias")), None, *states]
+        found += [*(None,) * (2 - self.states), _stacked(cells, "by_peepholes").reshape(len(cells), -1)]
         return tuple(None if value is None else gradient for value, gradient in zip(inputs, found))
 
     def _cell(self, d, weights, recurrence, bias, peepholes) -> Cell:
@@ -303,3 +305,8 @@ class LSTM(Recurrent):
         cell = forget * c + into * functions[1](self._clipped(gate[3]))
         cell = numpy.clip(cell, -self.cell_limit, self.cell_limit)
         return [functions[0](self._clipped(gate[1] + peep[1] * cell)) * functions[2](cell), cell]
+
+
+def _stacked(cells, name):
+    """A gradient of all directions."""
+    return numpy.stack([getattr(cell, name) for cell in cells])

@@ -7,7 +7,8 @@ import argparse
 from collections.abc import Mapping, Sequence
 
 from aidge_build.base.errors import AidgeError
-from aidge_build.boards import Board, Region, size_of
+from aidge_build.boards import Board, Region
+from aidge_build.boards.reader import size_of
 from aidge_build.plan.fast_memory import FastMemory, not_made_for
 from aidge_build.plan.program import Layer, Program
 

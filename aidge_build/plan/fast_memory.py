@@ -51,12 +51,8 @@ def read_fast_memory(data: bytes, where: str) -> FastMemory:
     rooms = tuple((memory["name"], memory["bytes"]) for memory in table["memory"])
     constants, code = table.get("constants", []), table.get("code", [])
     names = [("layer", one) for one in constants] + [("layer" if "layer" in one else "function", one) for one in code]
-    known = dict(rooms)
     for key, one in names:
-        if one.keys() != {key, "memory"} or (key == "function" and not _FUNCTION.fullmatch(one[key])):
-            raise _error(f"an entry names neither one layer nor one function: {one}", where)
-        if one["memory"] not in known:
-            raise _error(f"{one[key]} is in memory {one['memory']}, which has no [[memory]] entry", where)
+        _require_entry(one, key, dict(rooms).keys(), where)
     found = FastMemory(
         table["model_sha256"],
         tuple(table["options"]),
@@ -68,6 +64,13 @@ def read_fast_memory(data: bytes, where: str) -> FastMemory:
     if any(len(dict(places)) < len(places) for places in (found.constants, found.layers, found.functions, rooms)):
         raise _error("an entry is there twice", where)
     return found
+
+
+def _require_entry(entry: dict[str, str], key: str, memories: Collection[str], where: str) -> None:
+    if entry.keys() != {key, "memory"} or (key == "function" and not _FUNCTION.fullmatch(entry[key])):
+        raise _error(f"an entry names neither one layer nor one function: {entry}", where)
+    if entry["memory"] not in memories:
+        raise _error(f"{entry[key]} is in memory {entry['memory']}, which has no [[memory]] entry", where)
 
 
 def text_of(fast: FastMemory, comments: Sequence[str]) -> str:

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from aidge_build.base.errors import AidgeError
-from aidge_build.boards import Board, size_of
+from aidge_build.boards import Board
+from aidge_build.boards.reader import size_of
 from aidge_build.measure.fit.evaluation import FITS, REFUSED, TOO_SMALL, Evaluation
 from aidge_build.prove.timing.deviation import measured_deviation
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from math import prod
+from typing import NamedTuple
 
 from aidge_build.plan.prediction.described import Described
 
@@ -42,51 +43,66 @@ def quantities(described: Described) -> dict[str, float]:
     return found
 
 
-def _sizes(described: Described) -> dict[str, float]:
+class _Extents(NamedTuple):
+    """The axes of a layer's first output and first input; 1 where a layer without an image has none."""
+
+    channels: int
+    depth: int
+    width: int = 1
+    batches: int = 1
+    source_lines: int = 1
+    source_width: int = 1
+
+
+def _extents(described: Described) -> _Extents:
     output = described.outputs[0] if described.outputs else (1,)
     source = described.inputs[0] if described.inputs else (1,)
-    is_image = len(output) > 2 and described.operator not in ("FC", "MatMul")
-    channels = (output[1] if is_image else output[-1]) if output else 1
+    if len(output) > 2 and described.operator not in ("FC", "MatMul"):
+        depth = source[1] if len(source) > 1 else source[-1]
+        return _Extents(output[1], depth, output[-1], output[0], prod(source[:1] + source[2:-1]), source[-1])
+    return _Extents(output[-1] if output else 1, source[-1] if source else 1)
+
+
+def _sizes(described: Described) -> dict[str, float]:
+    of = _extents(described)
     elements = sum(map(prod, described.outputs))
-    positions = elements // max(1, channels)
-    width = output[-1] if is_image else 1
-    depth = source[1] if is_image and len(source) > 1 else source[-1] if source else 1
+    positions = elements // max(1, of.channels)
     kernel = [described.attributes.get(f"window.kernel{axis}", 0) for axis in range(3)]
     kernel = [size for size in kernel if size] or [1]
     terms = described.macs // max(1, elements)
-    depth = max(1, terms // prod(kernel)) if described.macs else depth
+    depth = max(1, terms // prod(kernel)) if described.macs else of.depth
     pixels, together, values = _block(described)
     found = {
         "elements": elements,
         "inputs": sum(map(prod, described.inputs)),
         "positions": positions,
-        "channels": channels,
-        "lines": positions // max(1, width),
-        "width": width,
+        "channels": of.channels,
+        "lines": positions // max(1, of.width),
+        "width": of.width,
         "depth": depth,
-        "source_lines": prod(source[:1] + source[2:-1]) if is_image else 1,
-        "source_width": source[-1] if is_image else 1,
+        "source_lines": of.source_lines,
+        "source_width": of.source_width,
         "taps": prod(kernel),
         "kernel_height": kernel[0],
         "kernel_width": kernel[-1],
         "stride_width": described.attributes.get(f"window.strides{len(kernel) - 1}", 1),
         "kernel_pairs": -(-kernel[-1] // 2),
         "kernel_halves": kernel[-1] // 2 + 1,
-        "batches": output[0] if is_image else 1,
+        "batches": of.batches,
         "terms": terms,
         "macs": described.macs,
         "constants": sum(described.constants.values()),
-        "groups": -(-channels // together),
+        "groups": -(-of.channels // together),
         "blocks": positions // pixels,
         "rest": positions % pixels,
         "runs": -(-positions // pixels),
-        "line_runs": positions // max(1, width) * -(-width // pixels),
-        "line_blocks": positions // max(1, width) * (width // pixels),
-        "line_rest": positions // max(1, width) * (width % pixels),
+        "line_runs": positions // max(1, of.width) * -(-of.width // pixels),
+        "line_blocks": positions // max(1, of.width) * (of.width // pixels),
+        "line_rest": positions // max(1, of.width) * (of.width % pixels),
         "value_blocks": elements // values,
         "value_rest": elements % values,
-        "row_blocks": positions * (channels // values),
-        "row_rest": positions * (channels % values),
+        "row_blocks": positions * (of.channels // values),
+        "row_rest": positions * (of.channels % values),
         "float_share": _float_share(described.facts),
     }
     for divisor in _DIVISORS:

@@ -120,6 +120,10 @@ def _difference(claim: Claim, content: bytes) -> str:
     return "their SHA-256 differs"
 
 
+def _kind(region: Region | None) -> str:
+    return region.kind if region is not None else ""
+
+
 def _check_place(
     image: Image, label: str, section: Section, symbol: Symbol, regions: Sequence[Region], agreed: Agreed, is_planned: bool
 ) -> Iterator[Finding]:
@@ -128,7 +132,7 @@ def _check_place(
     is_agreed = region is not None and region.name in agreed.weights_in
     yield from _check_where_read(label, section, region, is_agreed)
     stored = region_at(_load_address(section, symbol), regions)
-    if stored is not None and stored.kind == "ram" and is_agreed:
+    if _kind(stored) == "ram" and is_agreed:
         yield Finding(
             "MEM03",
             ERROR,
@@ -136,7 +140,7 @@ def _check_place(
             "a load address in flash: `> RAM AT > FLASH` in the linker script, and start-up code that copies; "
             "a memory that a boot loader fills, and no code writes, has kind flash",
         )
-    if stored is not None and stored is region and region.kind == "flash" and _is_moved(image, section):
+    if stored is region and _kind(region) == "flash" and _is_moved(image, section):
         yield Finding(
             "MEM03",
             ERROR,
@@ -144,9 +148,8 @@ def _check_place(
             f"0x{_load_address(section, symbol):08x} there: no code copies them from flash to flash",
             "no AT of its own for .rodata in the linker script, and no tool that moves the load address of a section",
         )
-    if is_planned and region and region.kind == "ram" and stored is not None and stored.kind == "flash":
-        if not is_copied(image, section):
-            yield not_copied(image, f"{label} are read in {region.name}", section, "constants", is_planned)
+    if is_planned and (_kind(region), _kind(stored)) == ("ram", "flash") and not is_copied(image, section):
+        yield not_copied(image, f"{label} are read in {region.name}", section, "constants", is_planned)
     if not section.is_loaded:
         yield Finding(
             "MEM03",

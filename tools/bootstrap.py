@@ -96,6 +96,11 @@ def needed_tools(arguments: list[str]) -> tuple[machine.Tool, ...]:
         return (*machine.TOOLS, *machine.FOR_READING)
     if "bench" in arguments:
         return machine.TOOLS
+    return _tools_of_board(arguments)
+
+
+def _tools_of_board(arguments: list[str]) -> tuple[machine.Tool, ...]:
+    """The compiler of the board that is named, and what `run` needs of its emulator."""
     named = [word.removeprefix("board=") for word in arguments if word.startswith("board=")]
     try:
         board = load_board(named[-1] if named else DEFAULT_BOARD)

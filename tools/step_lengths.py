@@ -21,7 +21,7 @@ import math
 import sys
 import tempfile
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -167,32 +167,47 @@ def raised(rows: list[Row], before: Length, *, is_same: bool) -> numpy.ndarray:
     return found.x[0] * numbers + found.x[1:]
 
 
-def tables(rows: list[Row], *, only_longer: bool = False) -> dict[str, str]:
-    """The text of lengths.toml of each library; `only_longer`: with new numbers only where the known ones are too small."""
+def _grouped(rows: list[Row]) -> dict[tuple, list[Row]]:
+    """The rows by library, kernel, operator, type, limit of channels, missing features and options."""
     groups: dict[tuple, list[Row]] = defaultdict(list)
     for row in rows:
         words = tuple(row["without"]), tuple(row.get("under", ()))
         groups[row["library"], row["kernel"], row["op"], row["type"], _fewer_than(row), *words].append(row)
+    return groups
+
+
+def _of_other_operators(groups: Mapping[tuple, list[Row]], key: tuple) -> list[Row]:
+    """The rows of a group and of those that differ from it in the operator alone."""
+    return [row for other, rows in groups.items() if (*other[:2], *other[3:]) == (*key[:2], *key[3:]) for row in rows]
+
+
+def _most_exact(lengths: Iterable[Length], key: tuple) -> Length | None:
+    return max((one for one in lengths if _holds(one, key)), key=exactness, default=None)
+
+
+def _is_long_enough(length: Length, rows: list[Row]) -> bool:
+    return all(row["instructions"] <= STEP_INSTRUCTIONS + _of(length, row) for row in rows)
+
+
+def _rounded_up(name: str, number: float) -> float:
+    return math.ceil(number) if name == "fixed" else math.ceil(100 * number) / 100
+
+
+def tables(rows: list[Row], *, only_longer: bool = False) -> dict[str, str]:
+    """The text of lengths.toml of each library; `only_longer`: with new numbers only where the known ones are too small."""
+    groups = _grouped(rows)
     found = {library: known(library) for library in sorted({key[0] for key in groups})}
     for (library, *said), own in sorted(groups.items(), key=lambda group: (len(group[0][-1]), group[0])):
         entries, key = found[library], tuple(said)
-        before = max((one for one in entries.values() if _holds(one, key)), key=exactness, default=None)
+        before = _most_exact(entries.values(), key)
         counts = before or Length(**dict(zip(NUMBERS, UNKNOWN.get(library, UNKNOWN_OTHERWISE))))
-        if only_longer and all(row["instructions"] <= STEP_INSTRUCTIONS + _of(counts, row) for row in own):
+        if only_longer and _is_long_enough(counts, own):
             continue
         if len({json.dumps(row["dims"]) for row in own}) < POOLED_BELOW:
-            own = [
-                row
-                for other, some in groups.items()
-                if (other[0], other[1], *other[3:]) == (library, key[0], *key[2:])
-                for row in some
-            ]
+            own = _of_other_operators(groups, (library, *key))
         raises = only_longer and before is not None
         numbers = raised(own, before, is_same=key in entries) if raises else fitted(own)
-        rounded = {
-            name: math.ceil(number) if name == "fixed" else math.ceil(100 * number) / 100
-            for name, number in zip(NUMBERS, numbers)
-        }
+        rounded = {name: _rounded_up(name, number) for name, number in zip(NUMBERS, numbers)}
         together = entries[key].together if key in entries else before.together if raises else 0
         entries[key] = Length(*key, **rounded, together=together)
     return {library: _text(library, entries) for library, entries in found.items()}

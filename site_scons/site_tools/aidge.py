@@ -276,23 +276,18 @@ def aidge_accuracy(env, model, labels, board=None, **options):
     options = {name: value for name, value in options.items() if value is not None}
     _refuse_unknown("AidgeAccuracy", options, ACCURACY_OPTIONS, "board")
     programs = [] if hasattr(model, "plan") else env.arg2nodes(model, env.fs.File)
-    plans = [plan for program in programs for plan in _plans_of(program)] if programs else [model.plan]
-    if len(plans) != 1:
-        found = f"{len(plans)} models among the sources of {programs[0]}" if programs else "no model"
-        raise SCons.Errors.UserError(f"AidgeAccuracy: there are {found}; give it what AidgeModel returned")
+    plan = _only_plan_of(programs) if programs else model.plan
     if programs and options.get("elf"):
         raise SCons.Errors.UserError(
             "AidgeAccuracy: a program waits for the figures, or they are its own: elf= goes with what AidgeModel returned"
         )
-    plan = plans[0]
-    attributes = plan.attributes
-    words = [word for word in attributes.aidge_arguments if not word.startswith("--name=")]
+    words = [word for word in plan.attributes.aidge_arguments if not word.startswith("--name=")]
     if board:
         words = [word for word in words if not word.startswith(("--board=", "--cpu=", "--fpu="))] + [f"--board={board}"]
     for name, (option, kind, _) in ACCURACY_OPTIONS.items():
         words += [option + "=" + word for word in _option_words(env, name, kind, options.get(name))]
     samples = _file(env, labels)
-    read = [_file(env, options[name]) for name, (_, kind, _) in ACCURACY_OPTIONS.items() if kind == "file" and options.get(name)]
+    read = _files_of(env, options, ACCURACY_OPTIONS)
     action = SCons.Action.Action(_measurement, generator=True)
     target = plan.dir.File(plan.name[: -len(".plan.json")] + ".accuracy.json")
     target.attributes.aidge_accuracy = [*words, "--labels=" + _path(samples)]  # before the step, which is asked for its command
@@ -301,6 +296,15 @@ def aidge_accuracy(env, model, labels, board=None, **options):
     for program in programs:
         env.Depends(program, target)
     return target
+
+
+def _only_plan_of(programs):
+    plans = [plan for program in programs for plan in _plans_of(program)]
+    if len(plans) != 1:
+        raise SCons.Errors.UserError(
+            f"AidgeAccuracy: there are {len(plans)} models among the sources of {programs[0]}; give it what AidgeModel returned"
+        )
+    return plans[0]
 
 
 def _measurement(source, target, env, for_signature):
@@ -403,7 +407,7 @@ def _emit(target, source, env):
         node.attributes.aidge_where = [argument for argument in arguments if argument.startswith("--board")]
     env.Alias("generated-sources", targets)  # for editors: headers without a build of everything
     env.Precious(targets)  # so that the generator can leave a file alone whose content stays the same
-    files = [_file(env, options[name]) for name, (_, kind, _) in OPTIONS.items() if kind == "file" and options.get(name)]
+    files = _files_of(env, options, OPTIONS)
     env.Depends(targets, files)
     env.Depends(targets, [env.Dir(folder) for _, folder in sorted((options.get("checkout") or {}).items())])
     for node in [model, *files, *(env.File(word) for word in command if os.path.isfile(word))]:
@@ -525,6 +529,11 @@ def _option_words(env, name, kind, value):
     if kind == "pairs":
         return [f"{name}={text}" for name, text in sorted(value.items())] if isinstance(value, dict) else _as_list(value)
     return [",".join(map(str, _as_list(value)))]
+
+
+def _files_of(env, options, table):
+    """The nodes of the files that options name."""
+    return [_file(env, options[name]) for name, (_, kind, _) in table.items() if kind == "file" and options.get(name)]
 
 
 def _file(env, value):
@@ -728,15 +737,16 @@ def _target_arguments(env):
     """`--cpu` and `--fpu` as the environment's flags say, or `--board=host` for the native compiler; `--cpu=generic` for one of
     another machine than Arm's, for which there are no kernels."""
     flags = {variable: _words(env, variable) for variable in FLAG_VARIABLES}
+    words = [word for several in flags.values() for word in several]
     compiler = os.path.basename(_compiler(env))
     machine = _machine(compiler, flags)
     if machine and not machine.startswith(("arm", "thumb")):
         return ["--board=host"] if machine == platform.machine() else ["--cpu=generic"]
     cpu, fpu, float_abi = (_machine_flag(flags, flag) for flag in ("-mcpu=", "-mfpu=", "-mfloat-abi="))
     if cpu:
-        has_fpu = float_abi in ("hard", "softfp") or any("-mhard-float" in words for words in flags.values())
+        has_fpu = float_abi in ("hard", "softfp") or "-mhard-float" in words
         return ["--cpu=" + cpu] + (["--fpu=" + (fpu or "auto")] if has_fpu else [])
-    elsewhere = any(word == "-mthumb" or CROSS_TARGET.match(word) for words in flags.values() for word in words)
+    elsewhere = "-mthumb" in words or any(map(CROSS_TARGET.match, words))
     if HOST_COMPILER.match(compiler) and not elsewhere:
         return ["--board=host"]
     raise SCons.Errors.UserError(

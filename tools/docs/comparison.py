@@ -196,11 +196,16 @@ def comparison_page() -> Iterator[str]:
     yield from ("", "## Sources of the times", "", *_sources(figures))
 
 
+def _with_a_clock(figures: Sequence[Figure]) -> list[Figure]:
+    """Without own figures of boards that have no clock, where the core has a figure of a board with one."""
+    timed = {figure.core for figure in figures if figure.is_own and megahertz(figure.board)}
+    return [each for each in figures if not each.is_own or megahertz(each.board) or each.core not in timed]
+
+
 def _times(figures: Sequence[Figure]) -> Iterator[str]:
     yield from ABOUT_TIME.format(cortex_m4=_error_of_estimates("cortex-m4")).splitlines()
     yield from ("", f"| model | core | {' | '.join(KINDS.values())} |", "|---|---|---|---|---|")
-    timed = {figure.core for figure in figures if figure.is_own and megahertz(figure.board)}
-    figures = [each for each in figures if not each.is_own or megahertz(each.board) or each.core not in timed]
+    figures = _with_a_clock(figures)
     places = list(dict.fromkeys((figure.model, figure.core) for figure in figures))
     models = [*MODELS, *(model for model, _ in places if model not in MODELS)]
     for model, core in sorted(places, key=lambda place: (models.index(place[0]), _rank(place[1]))):

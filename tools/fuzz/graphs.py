@@ -173,6 +173,11 @@ def _mutant(choice: Random) -> bytes:
     return message.SerializeToString()
 
 
+def _largest(values: Iterable[numpy.ndarray]) -> float:
+    """The largest absolute value of the floats."""
+    return max((float(numpy.abs(value).max(initial=0)) for value in values if value.dtype.kind == "f"), default=0.0)
+
+
 def _prepared(model: Model, symbol: str) -> Judged | tuple[Prepared, bool]:
     """A program with what numpy expects of it, and whether numbers are huge; or why there is none."""
     try:
@@ -194,13 +199,11 @@ def _prepared(model: Model, symbol: str) -> Judged | tuple[Prepared, bool]:
         return Judged(model.seed, "refused")
     except Exception as error:
         return Judged(model.seed, f"our fault {type(error).__name__}", traceback.format_exc())
-    largest = max((float(numpy.abs(value).max(initial=0)) for value in computed.values() if value.dtype.kind == "f"), default=0)
-    is_huge = not largest < HUGE
-    if not is_huge:
-        if model.whole and (reason := _differs_from_onnxruntime(model, inputs, expected)):
-            return Judged(model.seed, "numpy is wrong", reason)
-        if reason := meaning.difference(view, inputs, adapted):
-            return Judged(model.seed, "adapted wrongly", reason)
+    is_huge = not _largest(computed.values()) < HUGE
+    if not is_huge and model.whole and (reason := _differs_from_onnxruntime(model, inputs, expected)):
+        return Judged(model.seed, "numpy is wrong", reason)
+    if not is_huge and (reason := meaning.difference(view, inputs, adapted)):
+        return Judged(model.seed, "adapted wrongly", reason)
     expected = tuple(adapted[name] for name in view.outputs)
     case = NodeCase(symbol, model.file, inputs, expected, 1e-4, 1e-4 * largest_finite(expected) + 1e-6, ())
     return Prepared(case, (), program), is_huge

@@ -9,7 +9,7 @@ import numpy
 
 from aidge_build.contract.reference.evaluate import evaluate
 from aidge_build.contract.spec import NodeView
-from aidge_build.graph.view import GraphView
+from aidge_build.graph.view import GraphView, Node
 
 # Levels by which a number may differ before it is quantized: float32's noise, where a sum lies in the middle of two levels (rules
 # 1 and 2 of docs/arithmetic.md), and a level where integers compute by a formula of their own (rules 3 and 4).
@@ -32,12 +32,7 @@ def difference(view: GraphView, inputs: Mapping[str, numpy.ndarray], adapted: Ma
     makers = {name: node.type for node in view.nodes for name in node.outputs}
     for node in view.nodes:
         seen = NodeView.of(view, node)
-        given = [[values.get(name) for name in node.inputs]]
-        if any(name in spans for name in node.inputs):
-            given += [[spans[name][end] if name in spans else values.get(name) for name in node.inputs] for end in (0, 1)]
-        if node.type == "QuantizeLinear":
-            levels = BY_INTEGERS.get(makers.get(node.inputs[0], ""), NOISE)
-            given += [_moved(each, by) for each in given for by in (-levels, levels)]
+        given = _possible_inputs(node, makers, values, spans)
         results = [evaluate(seen.operator, each, seen.inputs, seen.outputs) for each in given]
         for name, ours, *others in zip(node.outputs, *results):
             span = ours, ours
@@ -53,6 +48,20 @@ def difference(view: GraphView, inputs: Mapping[str, numpy.ndarray], adapted: Ma
             else:
                 return f"'{name}' of {node.where()} is adapted to another meaning"
     return ""
+
+
+def _possible_inputs(
+    node: Node, makers: Mapping[str, str], values: Mapping[str, numpy.ndarray], spans: Mapping[str, Span]
+) -> list[list]:
+    """The inputs as they were computed, and with the lowest and the highest values of tensors that have a span; moved by as much
+    as they may differ where the node quantizes them."""
+    given = [[values.get(name) for name in node.inputs]]
+    if not spans.keys().isdisjoint(node.inputs):
+        given += [[spans[name][end] if name in spans else values.get(name) for name in node.inputs] for end in (0, 1)]
+    if node.type == "QuantizeLinear":
+        levels = BY_INTEGERS.get(makers.get(node.inputs[0], ""), NOISE)
+        given += [_moved(each, by) for each in given for by in (-levels, levels)]
+    return given
 
 
 def _moved(given: Sequence, levels: float) -> list:

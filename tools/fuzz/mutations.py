@@ -126,6 +126,13 @@ def _damage_value(message, field, value, chance: Random) -> None:
         value[at] = _other(field, value[at], chance)
 
 
+def _other_text(value: str | bytes, is_bytes: bool, chance: Random) -> str | bytes:
+    if value and is_bytes and chance.random() < 0.7:
+        return damaged_bytes(value, chance)
+    text = chance.choice((*TEXTS, *_words))
+    return text.encode() if is_bytes else text
+
+
 def _other(field, value, chance: Random):
     """Another value of the field's type; text is preferably some that the model holds already."""
     if field.enum_type is not None:
@@ -135,11 +142,7 @@ def _other(field, value, chance: Random):
     if field.cpp_type == field.CPPTYPE_BOOL:
         return not value
     if field.cpp_type == field.CPPTYPE_STRING:
-        is_bytes = field.type == field.TYPE_BYTES
-        if value and is_bytes and chance.random() < 0.7:
-            return damaged_bytes(value, chance)
-        text = chance.choice((*TEXTS, *_words))
-        return text.encode() if is_bytes else text
+        return _other_text(value, field.type == field.TYPE_BYTES, chance)
     number = chance.choice((*INTEGERS, *(-number for number in INTEGERS), (value or 0) + 1, (value or 0) - 1))
     bits = 64 if field.cpp_type in (field.CPPTYPE_INT64, field.CPPTYPE_UINT64) else 32
     low, high = (

@@ -63,21 +63,27 @@ class Fitted:
 
 def vocabularies(rows: Sequence[Row], found: Sequence[dict[str, float]]) -> list[list[str]]:
     """Sets of terms on which the instructions of such calls may depend; one of them is taken."""
-    names = sorted({name for one in found for name in one if name.startswith("of_")})
-    moving = [name for name in names if len({one.get(name) for one in found}) > 1 and min(one.get(name, 0) for one in found) >= 0]
-    words = sorted({name for one in found for name in one if name.startswith("is_")})
-    words = [word for word in words if any(word not in one for one in found)]
+    words = [word for word in _beginning_with("is_", found) if any(word not in one for one in found)]
     if any(row.described.macs for row in rows):
-        work = sorted({name for one in found for name in one if name.startswith("work_")})
-        if len(work) > MOST_GEOMETRIES:
-            return [[*work, "one", "elements", "positions", "inputs", *(f"{word}*one" for word in words)]]
-        done = [*work, *(f"{word}*{name}" for word in words for name in work)]
-        geometries = [*((name,) for name in work), *GEOMETRIES]
-        return [list(dict.fromkeys([*_linear(geometry, inner, words), *done])) for geometry in geometries for inner in SUMS]
+        return _of_products(_beginning_with("work_", found), words)
+    values = {name: {one.get(name) for one in found} for name in _beginning_with("of_", found)}
+    moving = [name for name, several in values.items() if len(several) > 1 and min(number or 0 for number in several) >= 0]
     some = moving[:MOST_ARGUMENTS]
     pairs, triples = map("*".join, combinations(some, 2)), map("*".join, combinations(some, 3))
     of_words = [f"{word}*{term}" for word in words for term in ("one", "elements", "inputs", "positions", "lines")]
     return [[*OTHER, *of_words], [*OTHER, *some, *of_words], [*OTHER, *some, *pairs, *of_words], [*some, *pairs, *triples, "one"]]
+
+
+def _beginning_with(prefix: str, found: Sequence[dict[str, float]]) -> list[str]:
+    return sorted({name for one in found for name in one if name.startswith(prefix)})
+
+
+def _of_products(work: Sequence[str], words: Sequence[str]) -> list[list[str]]:
+    if len(work) > MOST_GEOMETRIES:
+        return [[*work, "one", "elements", "positions", "inputs", *(f"{word}*one" for word in words)]]
+    done = [*work, *(f"{word}*{name}" for word in words for name in work)]
+    geometries = [*((name,) for name in work), *GEOMETRIES]
+    return [list(dict.fromkeys([*_linear(geometry, inner, words), *done])) for geometry in geometries for inner in SUMS]
 
 
 def _linear(geometry: Sequence[str], inner: str, words: Sequence[str]) -> list[str]:

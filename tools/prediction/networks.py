@@ -57,6 +57,12 @@ def _step(graph: Graph, value: Value, kind: str) -> Value:
         return graph.convolution(
             value, some, kernel, stride, activation=activation, same=min(kernel) == 3 or graph.pick(True, False)
         )
+    return _between(graph, value, kind, activation)
+
+
+def _between(graph: Graph, value: Value, kind: str, activation: str) -> Value:
+    """What comes between convolutions."""
+    _, channels, height, width = value.dims
     if kind == "sum":
         other = graph.convolution(value, channels, (1, 1), activation=NONE)
         return graph.both(graph.pick("Add", "Add", "Mul"), value, other)
@@ -75,11 +81,15 @@ def _step(graph: Graph, value: Value, kind: str) -> Value:
     return _other(graph, value, activation)
 
 
+def _divisors(channels: int) -> list[int]:
+    return [count for count in (2, 3, 4, channels // 2, channels // 4) if count > 1 and channels % count == 0]
+
+
 def _other(graph: Graph, value: Value, activation: str) -> Value:
     _, channels, height, width = value.dims
     kind = graph.pick("groups", "groups", "dilated", "concat", "double", "double", "transposed", "silu", "clamped", "shuffle")
     if kind == "groups" and channels % 2 == 0:
-        parts = graph.pick(*(count for count in (2, 3, 4, channels // 2, channels // 4) if count > 1 and channels % count == 0))
+        parts = graph.pick(*_divisors(channels))
         return graph.convolution(value, channels, graph.pick((3, 3), (1, 1)), groups=parts, activation=activation)
     if kind == "dilated" and min(height, width) >= 6:
         return graph.convolution(value, channels, (3, 3), dilation=2, activation=activation)

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -11,6 +11,7 @@ import numpy
 
 from aidge_build.base.naming import no_layer
 from aidge_build.graph.dtype import DType
+from aidge_build.graph.tensor import Tensor
 from aidge_build.graph.view import GraphView, Node
 from aidge_build.operators.base import Activated
 from aidge_build.operators.conv_transpose import ConvTranspose
@@ -132,17 +133,24 @@ def _with_clamps(view: GraphView, node: Node) -> tuple[Node, ...]:
 def _kind(view: GraphView, nodes: tuple[Node, ...]) -> str:
     node, operator = nodes[0], nodes[0].operator
     inputs = [tensor for tensor in view.input_tensors(node) if tensor is not None]
-    outputs = view.output_tensors(nodes[-1])
-    if any(tensor.dtype is not DType.float32 for tensor in (*outputs, *inputs[:1])) or not inputs or inputs[0].is_constant:
+    if not inputs or inputs[0].is_constant or not _are_real([*view.output_tensors(nodes[-1]), inputs[0]]):
         return "float"
     if isinstance(operator, LinearQuantized | ConvTranspose):
         return "linear" if all(tensor.is_constant for tensor in inputs[1:]) else "float"
     if isinstance(operator, Pad):
-        return "selecting" if operator.mode != "constant" or (operator.value == 0 and len(inputs) == 1) else "float"
+        return "selecting" if _pads_exactly(operator, len(inputs)) else "float"
     if selects(node) or operator.moves:
         return "selecting"
-    whole = all(tensor.dtype is DType.float32 for tensor in inputs)
-    return "computing" if isinstance(operator, _COMPUTING) and whole else "float"
+    return "computing" if isinstance(operator, _COMPUTING) and _are_real(inputs) else "float"
+
+
+def _pads_exactly(operator: Pad, inputs: int) -> bool:
+    """Whether a padded value is one of the data, or 0, which every quantization holds."""
+    return operator.mode != "constant" or (operator.value == 0 and inputs == 1)
+
+
+def _are_real(tensors: Sequence[Tensor]) -> bool:
+    return all(tensor.dtype is DType.float32 for tensor in tensors)
 
 
 def _dtype(view: GraphView, layer: Layer, named: Mapping[str, str], stored: Mapping[str, DType]) -> DType | None:

@@ -138,7 +138,6 @@ def _warnings(output: str, failed: FailedLink) -> Iterator[str]:
 
 def _undefined(command: list[str], output: str, undefined: Sequence[Undefined]) -> Iterator[str]:
     from aidge_build.measure.report.missing_library import first_few
-    from aidge_build.prove.elf.undefined import OPTIMIZED
 
     calls = [one.symbol for one in undefined if one.symbol in _SYSTEM_CALLS]
     others = [one for one in undefined if one.symbol not in _SYSTEM_CALLS]
@@ -149,13 +148,19 @@ def _undefined(command: list[str], output: str, undefined: Sequence[Undefined]) 
             "--specs=nosys.specs to the link: with it they do nothing"
         )
     if others:
-        files = ["".join(_known_path(source) for source in one.sources[:1] if source != OPTIMIZED) for one in others]
-        names = [f"{one.symbol} ({file})" if file else one.symbol for one, file in zip(others, files, strict=True)]
         bare = [word for word in command if word in _WITHOUT_LIBRARIES]
         bare += [word for word in command if word == _WITHOUT_START and any(one.symbol in _OF_START for one in others)]
         without = f", or leave {bare[0]} out" if bare else ""
-        yield f"{output}: error LINK_UNDEFINED: nothing that is linked defines {first_few(names)}"
+        yield f"{output}: error LINK_UNDEFINED: nothing that is linked defines {first_few(list(map(_named, others)))}"
         yield f"       what helps:  link the files or libraries that define these names{without}"
+
+
+def _named(undefined: Undefined) -> str:
+    """The symbol and the first file that asks for it, unless only the optimiser of whole programs does."""
+    from aidge_build.prove.elf.undefined import OPTIMIZED
+
+    file = "".join(_known_path(source) for source in undefined.sources[:1] if source != OPTIMIZED)
+    return f"{undefined.symbol} ({file})" if file else undefined.symbol
 
 
 def _known_path(source: str) -> str:

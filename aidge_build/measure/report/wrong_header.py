@@ -94,6 +94,10 @@ class Evidence:
     references: Mapping[str, Sequence[str]]
     compiled: Sequence[CompiledFile]
 
+    def code_of(self, model: str) -> list[CompiledFile]:
+        """The generated file of a model, as far as debug information names it."""
+        return [one for one in self.compiled if one.name in (f"{model}.c", f"{model}.cpp")]
+
 
 def wrong_headers(undefined: Sequence[Undefined], evidence: Evidence) -> tuple[WrongHeader, ...]:
     """Each header that does not belong to the program once."""
@@ -108,12 +112,7 @@ def _wrong_header(
 ) -> WrongHeader:
     asked = {second_name(first, digest) for first in firsts}
     sources = _source_names(source for one in undefined if one.symbol in asked for source in one.sources)
-    models = [one for one in evidence.compiled if one.name in (f"{model}.c", f"{model}.cpp")]
-    including = [one for one in evidence.compiled if one not in models and one.included_as(f"{model}.h")]
-    # The optimiser of whole programs calls its one source file so.
-    users = sorted(sources - {"<artificial>"}) or sorted({one.name for one in including})
-    headers = [one.included_as(f"{model}.h") for one in including if one.name in users]
-    wrong = WrongHeader(model, tuple(users), digest, headers[0] if headers else "")
+    wrong = _with_users(model, digest, sources, evidence)
     linked = [first for first in firsts if first in evidence.defined]
     if not linked:
         return wrong
@@ -122,11 +121,28 @@ def _wrong_header(
     wrong = replace(wrong, code=tuple(code) or ("the program",))
     if any(code.keys() & set(evidence.references.get(name, ())) for name in asked):
         return replace(wrong, code_digest=digest)
+    return _with_other_digest(wrong, linked, evidence)
+
+
+def _with_other_digest(wrong: WrongHeader, linked: Sequence[str], evidence: Evidence) -> WrongHeader:
+    """The header that the linked code belongs to, if the program names its digest."""
     splits = filter(None, map(split_second_name, sorted(evidence.references)))
-    others = [split[1] for split in splits if split[0] in linked and split[1] != digest]
-    # A model's code includes the header beside it.
-    beside = [posixpath.join(posixpath.dirname(one.path) or ".", f"{model}.h") for one in models]
-    return replace(wrong, code_digest=others[0], code_header=beside[0] if beside else "") if others else wrong
+    others = [split[1] for split in splits if split[0] in linked and split[1] != wrong.digest]
+    if not others:
+        return wrong
+    folders = [posixpath.dirname(one.path) or "." for one in evidence.code_of(wrong.model)]
+    headers = [posixpath.join(folder, f"{wrong.model}.h") for folder in folders]  # generated code includes the one in its folder
+    return replace(wrong, code_digest=others[0], code_header=headers[0] if headers else "")
+
+
+def _with_users(model: str, digest: str, sources: set[str], evidence: Evidence) -> WrongHeader:
+    """The sources that ask for the model's second names and the header that they include."""
+    code = evidence.code_of(model)
+    including = [one for one in evidence.compiled if one not in code and one.included_as(f"{model}.h")]
+    # The optimiser of whole programs calls its one source file so.
+    users = sorted(sources - {"<artificial>"}) or sorted({one.name for one in including})
+    headers = [one.included_as(f"{model}.h") for one in including if one.name in users]
+    return WrongHeader(model, tuple(users), digest, headers[0] if headers else "")
 
 
 def _source_names(paths: Iterable[str]) -> set[str]:

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: MIT
-"""Layers that are computed row by row: which of them, in bands of how many rows, and what of their tensors is kept."""
+"""Layers that are computed row by row: which layers, the rows of their bands, and the rows of their tensors that are kept."""

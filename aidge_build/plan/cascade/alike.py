@@ -9,7 +9,7 @@ from aidge_build.contract.call import Argument, Call, Constant, Literal, Struct
 
 
 def alike(first: Call, other: Call) -> bool:
-    """Whether they differ in numbers and in the fields of structs alone."""
+    """Whether two calls differ only in numbers and in the fields of structs."""
     if len(first.arguments) != len(other.arguments) or (first.function, first.texts) != (other.function, other.texts):
         return False
     return all(map(_are_alike, first.arguments, other.arguments))

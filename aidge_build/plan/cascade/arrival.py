@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Rows that the firmware brings, as a layer of a cascade that reads nothing: what waits for them runs when they are there."""
+"""Rows that the firmware brings, as a layer of a cascade that reads nothing: the layers that read the rows run when the rows are
+there."""
 
 from __future__ import annotations
 
@@ -15,7 +16,8 @@ from aidge_build.plan.cascade.row_table import Bands, RowTable, cut_at
 
 @dataclass(frozen=True)
 class Arrival:
-    """The tensor `output` as the layers read it. It has what a `Walk` asks of a `RowLayer`; no node has its name."""
+    """The tensor `output` as the layers read it. It has the attributes of a `RowLayer` that a `Walk` uses; no node has its
+    name."""
 
     output: Tensor
     name: ClassVar[str] = ""

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Which bands each layer of a cascade has. They begin where the first band of the next layer makes it, so that what a band reads
-was written by whole bands, and no row waits in vain.
+"""The bands of each layer of a cascade. A layer is cut where the first band of the next layer stops reading: each band then reads
+rows of complete bands, and no row is computed too early.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ Rowed = RowLayer | Arrival | Departure
 
 
 def tensors_kept_by_rows(layers: Sequence[Rowed], whole: frozenset[str]) -> dict[str, Rowed]:
-    """The layer that writes each tensor of which only rows are needed."""
+    """Returns tensor -> the layer that writes it, for the tensors that are kept as rows only."""
     read = {tensor.name for layer in layers for tensor in layer.inputs if tensor is not None}
     return {
         layer.output.name: layer
@@ -26,7 +26,7 @@ def tensors_kept_by_rows(layers: Sequence[Rowed], whole: frozenset[str]) -> dict
 
 
 def wants_whole(layers: Sequence[Rowed]) -> bool:
-    """Whether one of the layers needs all of what another one makes: that is complete only at the end."""
+    """Whether a layer needs all rows of a tensor that another one of the layers makes: the tensor is complete only at the end."""
     made = {layer.output.name for layer in layers}
     return any(
         tensor is not None and tensor.name in made and tensor.name not in (layer.reads(0, layer.height) or {})
@@ -36,7 +36,7 @@ def wants_whole(layers: Sequence[Rowed]) -> bool:
 
 
 def readers_of(layers: Sequence[Rowed]) -> dict[str, list[Rowed]]:
-    """The layers that read each tensor, each once."""
+    """Returns the layers that read each tensor, each once."""
     found: dict[str, list[Rowed]] = {}
     for layer in layers:
         for name in dict.fromkeys(tensor.name for tensor in layer.inputs if tensor is not None):
@@ -47,7 +47,7 @@ def readers_of(layers: Sequence[Rowed]) -> dict[str, list[Rowed]]:
 def bands_of(
     layers: Sequence[Rowed], readers: Mapping[str, Sequence[Rowed]], rows: Mapping[str, int], ahead: frozenset[str]
 ) -> dict[str, Bands] | None:
-    """The bands of each layer; None where a layer cannot be cut there."""
+    """Returns the bands of each layer; None if a layer cannot be cut there."""
     found: dict[str, Bands] = {}
     for layer in reversed(layers):
         if isinstance(layer, Arrival):
@@ -72,7 +72,7 @@ def bands_of(
 
 
 def _step(arrival: Arrival, readers: Sequence[Rowed], bands: Mapping[str, Bands]) -> int:
-    """By how many rows the reader goes on that takes the fewest at a time."""
+    """Returns the rows that arrive at a time: as many as the reader with the smallest step needs for its next band."""
     name, steps = arrival.output.name, [arrival.height]
     for reader in readers:
         ends = [(reader.reads(*band) or {}).get(name, (0, 0))[1] for band in bands[reader.name][:2]]

@@ -18,8 +18,8 @@ from aidge_build.plan.cascade.row_layer import RowLayer
 
 @dataclass(frozen=True)
 class LayerCalls:
-    """`calls` are those of the kinds of bands that a layer has; `number_of` says which computes the rows `[first, last)`, and
-    `largest` which has the most of them. `rows_read` are the positions of the inputs that it reads by rows."""
+    """`calls` are the calls for the kinds of bands of a layer; `number_of` says which call computes the rows `[first, last)`, and
+    `largest` which call has the most rows. `rows_read` are the positions of the inputs that it reads by rows."""
 
     kernel: Kernel
     calls: tuple[Call, ...]
@@ -29,9 +29,9 @@ class LayerCalls:
 
 
 def calls_of(kernels: BandKernels, node: Node, cascade: Cascade, seen: NodeView) -> LayerCalls:
-    """The calls of the bands that the cascade has of this layer; `seen` says its names and the build's wishes.
+    """Returns the calls of the bands that the cascade has of this layer; `seen` has its C names and the options of the build.
 
-    AidgeError (CASCADE) where the kernel has not one function with the same constants for all of them.
+    AidgeError (CASCADE) if the kernel does not use one function with the same constants for all bands.
     """
     layer = kernels.layer(node)
     assert layer is not None
@@ -68,7 +68,7 @@ def calls_of(kernels: BandKernels, node: Node, cascade: Cascade, seen: NodeView)
 
 
 def _place(call: Call, distinct: list[Call]) -> int:
-    """Where the one of the same numbers is among calls that are alike; it is added to them where there is none."""
+    """Returns the position in `distinct` of the call with the same numbers, after appending the call if there is none."""
     numbers = [[each for each in known.arguments if isinstance(each, Literal | Struct)] for known in (*distinct, call)]
     place = numbers.index(numbers[-1])
     if place == len(distinct):

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """A cascade: layers that are computed together, a band of rows of each at a time, as a list of steps.
 
-Of a tensor that only its layers see no more is kept than the rows that still are read: a `Line`. New rows are written to the end
-of its bytes; as soon as those that nobody reads any more make room enough, the rows that are kept move towards the front. So each
-band of a layer finds its rows at the same place, and the kernel works on them as on a small image. Nothing is computed twice.
+A tensor that only these layers use is kept as the rows that are still read: a `Line`. New rows are written to the end of its
+bytes. When the rows that no layer reads any more leave enough room, the other rows move towards the front. So each band of a
+layer finds its rows at the same place, and the kernel works on them as on a small image. No row is computed twice.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from aidge_build.contract.spec import Demands
 
 @dataclass(frozen=True)
 class Rows:
-    """The rows `[first, last)` of a tensor. The first of them lies `slot` rows behind the beginning of its bytes."""
+    """The rows `[first, last)` of a tensor. Row `first` is `slot` rows after the beginning of the tensor's bytes."""
 
     tensor: str
     first: int
@@ -37,9 +37,9 @@ class Shift:
 
 @dataclass(frozen=True)
 class BandStep:
-    """One call of a kernel: the rows `[first, last)` of the layer `node`. `reads` has an entry for each input (None: constant,
-    or all of a tensor that was there before); `shifts` are made after it. Without a node, the firmware brings the rows that it
-    writes, or takes those that it reads."""
+    """One call of a kernel: the rows `[first, last)` of the layer `node`. `reads` has an entry for each input (None: constant, or
+    all of a tensor that was there before); `shifts` are made after it. Without a node, the firmware brings the rows that the step
+    writes, or takes the rows that the step reads."""
 
     node: str
     first: int
@@ -61,8 +61,8 @@ class BandStep:
 
 @dataclass(frozen=True)
 class Line:
-    """A tensor of `height` rows of which the arena holds at most `rows` at a time. `reached` says, for each layer that runs while
-    rows of it are kept, how many rows from the front these reach."""
+    """A tensor of `height` rows; the arena holds at most `rows` of them at a time. `reached` says, for each layer that runs while
+    rows of the tensor are kept, how many rows from the front the kept rows reach."""
 
     tensor: str
     height: int
@@ -78,8 +78,8 @@ class Line:
 
 @dataclass(frozen=True)
 class Stock:
-    """The rows `[first, last)` of a tensor that lies in memory as a whole, of which a cascade reads or writes all: those that are
-    needed in any step of a layer. What was read for the last time is dead, what is not written yet, too."""
+    """The rows `[first, last)` of a tensor that are live in the steps of a layer. The tensor is in memory as a whole, and a
+    cascade reads or writes all its rows. A row is dead before it is written and after it is read for the last time."""
 
     first: int
     last: int
@@ -88,8 +88,9 @@ class Stock:
 
 @dataclass(frozen=True)
 class Work:
-    """What a cascade costs beside its layers: the `bands` of each, in order, and the bytes of rows in lines that each has read
-    before, over all bands; the bytes that are moved within lines; how often it waits for rows to come or go."""
+    """The work of a cascade in addition to its layers: the `bands` of each layer, in order; the bytes that are moved within
+    lines; the bytes of rows in lines that each layer reads again, over all bands; how often the cascade waits for rows to come or
+    go."""
 
     bands: Mapping[str, tuple[tuple[int, int], ...]] = field(default_factory=dict)
     shifted_bytes: int = 0
@@ -98,7 +99,7 @@ class Work:
 
 
 class LateSteps(Sequence[BandStep]):
-    """Steps that are made when the first one is wanted: of most cascades that a search looks at, nobody wants them."""
+    """Steps that are made on first use: a search uses the steps of few of the cascades that it looks at."""
 
     def __init__(self, make: Callable[[], tuple[BandStep, ...]]):
         self._make = make
@@ -127,11 +128,11 @@ class LateSteps(Sequence[BandStep]):
 
 @dataclass(frozen=True)
 class Cascade:
-    """`nodes` are the layers in order, `rows_of` the rows of their largest bands; the scratch of those in `carrying` keeps its
-    bytes. `stocks` are those of whole tensors, for each layer; `beyond` estimates instructions beyond those of
-    whole layers; layers `ahead` begin with a row more than is needed first. `arriving` and `departing` are the tensors whose
-    rows the firmware brings and takes ("": none). `permits` is what the kernel of a single layer whose
-    tensors are all whole allows for each band, which no other cascade has."""
+    """`nodes` are the layers in order, `rows_of` the rows of their largest bands; the scratch of layers in `carrying` keeps its
+    bytes from band to band. `stocks` are the live rows of whole tensors, for each layer; `beyond` estimates the instructions in
+    addition to whole layers; layers in `ahead` begin with one row more than is needed first. `arriving` and `departing` are the
+    tensors that the firmware brings and takes by rows ("": none). `permits` is only for a single layer with whole tensors: what
+    its kernel allows for each band."""
 
     nodes: tuple[str, ...]
     rows_of: Mapping[str, int]
@@ -162,19 +163,19 @@ class Cascade:
         return any(not step.node for step in self.steps)
 
     def touched(self, step: BandStep) -> list[tuple[int, Rows]]:
-        """What a step reads and writes by rows, by position (-1: output); a layer with one row writes it where the tensor
-        begins."""
+        """Returns (position, rows) for what a step reads and writes by rows; -1 is the output. A layer in `carrying` has no
+        output entry: it writes one row, where the tensor begins."""
         reads = [(position, rows) for position, rows in enumerate(step.reads) if rows is not None]
         return reads if step.departs or step.node in self.carrying else [*reads, (-1, step.writes)]
 
     @property
     def walked(self) -> tuple[tuple[str, int], ...]:
-        """The layers and positions at which rows of a whole tensor come one behind the other."""
+        """The pairs (layer, position) that go through a whole tensor row by row."""
         found = ((step.node, at, rows.tensor) for step in self.steps for at, rows in self.touched(step))
         return tuple(dict.fromkeys((node, at) for node, at, tensor in found if tensor not in self.lines))
 
     def bands_of(self, node: str) -> tuple[tuple[int, int], ...]:
-        """The rows of each band of a layer, in order."""
+        """Returns the rows of each band of a layer, in order."""
         return self.work.bands[node]
 
     def __str__(self) -> str:

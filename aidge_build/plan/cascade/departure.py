@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Rows that the firmware takes, as a layer of a cascade that writes nothing: what follows runs when they are gone."""
+"""Rows that the firmware takes, as a layer of a cascade that writes nothing: the next step runs when the rows are gone."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from aidge_build.plan.cascade.row_table import Bands, RowTable, cut_at
 
 @dataclass(frozen=True)
 class Departure:
-    """The rows of what `writer` computes, as they come. It has what a `Walk` asks of a `RowLayer`; no node has its name."""
+    """The rows that `writer` computes, as they come. It has the attributes of a `RowLayer` that a `Walk` uses; no node has its
+    name."""
 
     writer: RowLayer
     name: ClassVar[str] = "\0"

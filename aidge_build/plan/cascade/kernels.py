@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Which kernels compute the bands of a layer, and what they ask for."""
+"""The kernels that compute the bands of a layer, and their demands."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ SYMBOL = "layer"  # of calls that are only compared
 
 
 class BandKernels:
-    """The layers of a graph that can be computed by rows, with the kernels that do it: the layer's own for bands, another one
-    where it takes its input in by parts."""
+    """The layers of a graph that can be computed by rows, with their kernels: the layer's own kernel, or another one for a layer
+    that takes its input in by parts."""
 
     def __init__(self, assignment: Assignment, libraries: Sequence[Library], target: Target):
         self.assignment, self.libraries, self.target = assignment, libraries, target
@@ -31,21 +31,21 @@ class BandKernels:
         self._wholes: dict[str, int] = {}
 
     def layer(self, node: Node) -> RowLayer | None:
-        """The layer by rows; None where it, or its kernel, has none."""
+        """Returns the layer by rows; None if the layer or its kernel has none."""
         if node.name not in self._layers:
             found = RowLayer.of(self.assignment.node_view(node)) if self.assignment.choices[node.name].kernel else None
             self._layers[node.name] = None if found is None or self.kernel(found) is None else found
         return self._layers[node.name]
 
     def kernel(self, layer: RowLayer) -> Kernel | None:
-        """What computes its bands."""
+        """Returns the kernel that computes the bands of the layer."""
         if layer.name not in self._kernels:
             own = self.assignment.choices[layer.name].kernel
             self._kernels[layer.name] = self._for_parts(layer) if layer.in_parts else own
         return self._kernels[layer.name]
 
     def demands(self, layer: RowLayer, bands: Sequence[Band]) -> Demands | None:
-        """The most that any of these bands asks for; None where the kernel does not accept one of them."""
+        """Returns the largest demands of these bands; None if the kernel refuses one of them."""
         sizes, found = sizes_of(bands), None
         for band in layer.one_of_each(bands):
             wanted = self.of_band(layer, band, sizes)
@@ -56,7 +56,8 @@ class BandKernels:
         return found
 
     def instructions_beyond(self, layer: RowLayer, bands: Sequence[Band]) -> int | None:
-        """Those of all bands beyond those of the whole layer; None where its kernel does not say them."""
+        """Returns the instructions of all bands minus the instructions of the whole layer; None if its kernel does not state
+        them."""
         whole, sizes = self._of_whole(layer), sizes_of(bands)
         found = 0
         for band, times in layer.shapes(bands):
@@ -78,12 +79,13 @@ class BandKernels:
         return found
 
     def view(self, layer: RowLayer, band: Band, sizes: tuple[int, int]) -> NodeView:
-        """The band as its kernel sees it; `sizes` are the rows of the largest and of the smallest band."""
+        """Returns the band as its kernel sees it; `sizes` are the rows of the largest and of the smallest band."""
         asked = {name: getattr(self.target, name) for name in ("objective", "features", "any_weights")}
         return replace(layer.view(*band, sizes), **asked)
 
     def of_band(self, layer: RowLayer, band: Band, sizes: tuple[int, int]) -> Demands | None:
-        """What one of the bands asks for, of which the largest and the smallest have these `sizes`; None where it is refused."""
+        """Returns the demands of one band, None if the kernel refuses it; `sizes` are the rows of the largest and of the smallest
+        band of the layer."""
         key = layer.name, sizes, layer.shape(*band)
         if key not in self._demands:
             view, kernel = self.view(layer, band, sizes), self.kernel(layer)
@@ -94,7 +96,7 @@ class BandKernels:
         return self._demands[key]
 
     def _of_whole(self, layer: RowLayer) -> int:
-        """Instructions; 0 where nobody knows."""
+        """Returns the instructions of the whole layer; 0 if they are not known."""
         if layer.name not in self._wholes:
             own = None if layer.in_parts else self.kernel(layer)
             seen = replace(layer.seen, objective=self.target.objective, features=self.target.features)
@@ -107,7 +109,7 @@ class BandKernels:
 
 
 def sizes_of(bands: Sequence[Band]) -> tuple[int, int]:
-    """The rows of the largest and of the smallest band."""
+    """Returns the rows of the largest and of the smallest band."""
     sizes = [last - first for first, last in bands]
     return max(sizes), min(sizes)
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""What cascades make of a schedule: which bytes are live while their layers run, step by step of one round through them.
+"""The lifetimes of buffers in a schedule with cascades: the bytes that are live while the layers of a cascade run.
 
-The layers of a cascade are steps that follow each other, as before; each of them stands for all of its bands. What a cascade
-reads lives until its last step, what it leaves behind from its first step on, and of a tensor between its layers those rows are
-live in a step that are kept whenever a band of that layer runs.
+The layers of a cascade stay consecutive steps; one step covers all bands of its layer. A tensor that the cascade reads lives
+until the last step of the cascade, a tensor that the cascade writes for later layers lives from the first step on. A tensor
+between the layers has live rows only: in a step, all rows that are kept while any band of the layer runs.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from aidge_build.plan.schedule.schedule import Schedule
 
 @dataclass(frozen=True)
 class Run:
-    """A cascade, and the first of the steps in which it runs; `demands` are those of its layers' bands, by layer."""
+    """A cascade, and the first of the steps in which it runs; `demands` are the demands of its bands, by layer."""
 
     cascade: Cascade
     first: int
@@ -33,7 +33,8 @@ class Run:
 
 
 def with_cascades(schedule: Schedule, runs: Sequence[Run]) -> Schedule:
-    """The schedule in whose steps these cascades run. Nothing that their layers touch shares bytes in the given one."""
+    """Returns the schedule with these cascades in its steps. In the given schedule, the tensors of their layers share no
+    bytes."""
     buffers = {buffer.name: buffer for buffer in schedule.buffers}
     scratch_of = dict(schedule.scratch_of)
     for run in runs:
@@ -58,7 +59,7 @@ def with_cascades(schedule: Schedule, runs: Sequence[Run]) -> Schedule:
 
 
 def _scratch(run: Run) -> Iterator[tuple[str, Buffer]]:
-    """The scratch of the layers' bands, by layer."""
+    """Yields the scratch of the layers' bands, by layer."""
     for step, name in enumerate(run.cascade.nodes, run.first):
         wanted = run.demands[name]
         if wanted.scratch_bytes:
@@ -67,7 +68,7 @@ def _scratch(run: Run) -> Iterator[tuple[str, Buffer]]:
 
 
 def _reaching(buffer: Buffer, run: Run) -> Buffer:
-    """The buffer, live from the first to the last step of the cascade."""
+    """Returns the buffer, live from the first to the last step of the cascade."""
     first, last = min(buffer.first, run.first), max(buffer.last, run.last)
     if not buffer.windows:
         return replace(buffer, first=first, last=last)
@@ -77,7 +78,7 @@ def _reaching(buffer: Buffer, run: Run) -> Buffer:
 
 
 def _stocked(buffer: Buffer, run: Run, stock: Mapping[str, Stock]) -> Buffer:
-    """The buffer of a whole tensor, which the cascade fills or empties row by row."""
+    """Returns the buffer of a whole tensor, which the cascade fills or empties row by row."""
     if buffer.windows:
         return _reaching(buffer, run)
     dies = buffer.last <= run.last
@@ -96,7 +97,7 @@ def _stocked(buffer: Buffer, run: Run, stock: Mapping[str, Stock]) -> Buffer:
 
 
 def _line(buffer: Buffer, line: Line, run: Run) -> Buffer:
-    """The buffer with the rows of the line alone."""
+    """Returns the buffer reduced to the rows of the line."""
     rows = [line.reached.get(name, 0) for name in run.cascade.nodes]
     live = [place for place, count in enumerate(rows) if count]
     first, last = run.first + live[0], run.first + live[-1] + 1

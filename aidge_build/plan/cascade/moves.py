@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""A cascade as the replay of the memory sees it: each row of a tensor is a tensor of its own, once for each place where it lies.
+"""A cascade as the replay of the memory sees it: each row of a tensor is a tensor of its own, one for each place that the row
+has.
 
-Rows that move are written anew at their new place, one by one from the front on, as the generated code moves them.
+A row that moves is written again at its new place. Rows move one by one from the front on, as in the generated code.
 """
 
 from __future__ import annotations
@@ -13,12 +14,13 @@ from aidge_build.graph.view import Node
 from aidge_build.plan.cascade.cascade import BandStep, Cascade, Rows, Shift
 from aidge_build.plan.memory.replay import Joint, Move, Piece, Span
 
-LEFT = "rows that left"  # the firmware's memory in which the rows of the output lie at the end, and what lies there
+LEFT = "rows that left"  # the firmware's memory for the rows of the output, and the tensor that it holds at the end
 
 
 @dataclass
 class RowMoves:
-    """The moves of one cascade. `spans` are those of whole tensors and of lines; `scratch` are the layers' scratch by name."""
+    """The moves of one cascade. `spans` are the bytes of whole tensors and of lines; `scratch` is the scratch of each layer, by
+    name."""
 
     cascade: Cascade
     nodes: Mapping[str, Node]
@@ -54,12 +56,12 @@ class RowMoves:
 
     @property
     def left_bytes(self) -> int:
-        """Of all rows that the firmware takes, in its own memory."""
+        """The bytes of all rows that the firmware takes, in its own memory."""
         line = self.cascade.lines.get(self.cascade.departing)
         return 0 if line is None else line.height * line.row_bytes
 
     def _ends(self) -> dict[str, int]:
-        """One past the last row of each layer that carries sums from band to band."""
+        """Returns one past the last row of each layer that carries sums from band to band."""
         steps = self.cascade.steps
         return {name: max(step.last for step in steps if step.node == name) for name in self.cascade.carrying}
 
@@ -99,7 +101,7 @@ class RowMoves:
         self.moves.append(Move(step.node, tuple(reads), writes, None, () if before is None else (0,)))
 
     def _rows(self, rows: Rows) -> list[str]:
-        """The names of the rows where they lie now."""
+        """Returns the names of the rows at their present places."""
         whole = self.spans[rows.tensor]
         height = self.heights[rows.tensor]
         line = self.cascade.lines.get(rows.tensor)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""In which order the bands of a cascade run: each band of the last layer asks for the rows that it reads, the layers that write
-them for theirs, and so on (pull)."""
+"""The order in which the bands of a cascade run (pull): each band of the last layer asks for the rows that it reads, the layers
+that write these rows ask for their own, and so on."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from aidge_build.plan.cascade.row_table import Bands
 
 
 def order_of(layers: Sequence[Rowed], bands: Mapping[str, Bands], kept: Mapping[str, Rowed]) -> list[int]:
-    """The layer, by number, whose next band runs, step by step. `kept` are the tensors of which rows are kept."""
+    """Returns, for each step, the number of the layer that runs its next band. `kept` are the tensors that are kept as rows."""
     walk = _Pull(layers, bands)
     last = len(layers) - 1
     ends = [number for number in range(last) if layers[number].output.name not in kept]
@@ -23,7 +23,7 @@ def order_of(layers: Sequence[Rowed], bands: Mapping[str, Bands], kept: Mapping[
         for number in ends:
             while walk.is_ready(number):
                 walk.pull(number)
-    for number, layer in enumerate(layers):  # of some layers nobody reads the last rows; those that arrive are not even kept
+    for number, layer in enumerate(layers):  # the last rows of a layer may be unread; arriving rows are then not even kept
         while not isinstance(layer, Arrival) and walk.done[number] < len(bands[layer.name]):
             walk.pull(number)
     return walk.order
@@ -61,5 +61,5 @@ class _Pull:
 
 
 def _bands_until(ends: numpy.ndarray, wanted: numpy.ndarray) -> list[int]:
-    """How many bands with these ends have all rows below each of those that are wanted."""
+    """Returns how many bands give all rows below each entry of `wanted`; `ends` are the ends of the bands."""
     return (numpy.searchsorted(ends, wanted) + (wanted > 0)).tolist()

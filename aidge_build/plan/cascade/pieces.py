@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""A layer that is computed some rows at a time while its tensors lie in memory as a whole: a cascade of one layer without lines.
+"""A layer that is computed some rows at a time, with its tensors in memory as a whole: a cascade of one layer without lines.
 
-Its bands run one after the other, so that its output may overlap its input as a kernel's does that goes through the whole image:
-by what the kernel allows for each band, and by what later bands still read.
+Its bands run one after the other, so its output may overlap its input, as for a kernel that goes through the whole image: as far
+as the kernel allows for each band, and except what later bands still read.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from aidge_build.plan.memory.replay import Joint, Move, Piece, Span
 
 @dataclass(frozen=True)
 class Cut:
-    """A layer in pieces; `demands` are those of its bands together, `sharing` what they allow the planner between them."""
+    """A layer in pieces; `demands` are the demands of its bands together, `sharing` is what the planner may let the output share
+    with inputs."""
 
     cascade: Cascade
     demands: Demands
@@ -28,7 +29,7 @@ class Cut:
 
 
 def cut(kernels: BandKernels, layer: RowLayer, fits: Callable[[RowLayer, Band, tuple[int, int]], bool]) -> Cut | None:
-    """The layer in the fewest bands that all fit; None where there are none. `fits` is told the rows of the largest and the
+    """Returns the layer in the fewest bands that all fit; None if there are none. `fits` is told the rows of the largest and the
     smallest band, too."""
     for rows in _sizes(layer.height):
         first = layer.height // 2 // rows * rows
@@ -42,7 +43,7 @@ def cut(kernels: BandKernels, layer: RowLayer, fits: Callable[[RowLayer, Band, t
 
 
 def _sizes(height: int) -> Iterator[int]:
-    """Rows of bands that make one band more each time, the most rows first."""
+    """Yields the rows of a band that make 2, 3, ... bands, each number of rows once."""
     last = height
     for count in range(2, height + 1):
         rows = -(-height // count)
@@ -76,7 +77,8 @@ def _begins_at_the_front(cascade: Cascade) -> bool:
 
 
 def _sharing(layer: RowLayer, cascade: Cascade, permits: dict[Band, Demands]) -> Demands:
-    """The inputs that the output may take over in its order, and how far before an input it must begin else."""
+    """Returns the inputs that the output may overwrite from the first byte on, and how many bytes before each other input it must
+    begin."""
     if layer.in_parts:
         return Demands()
     in_place, overlap = [], []

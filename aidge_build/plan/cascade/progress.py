@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What a model remembers between two calls that bring or take rows: where the inference waits. It is RAM of its own, as a state
-is."""
+"""The struct that keeps the position of an inference between two calls that bring or take rows. It is RAM of its own, like a
+state."""
 
 from __future__ import annotations
 
@@ -14,28 +14,29 @@ _LARGEST_HALF = (1 << 16) - 1
 
 @dataclass(frozen=True)
 class Progress:
-    """The fields of the struct: `pointers` to inputs and outputs, `cursors` into whole tensors, the `counts` of rows, then the
-    number of the next step. `waiting` are the cascades whose steps wait for the firmware, in order; `arriving` is the line of the
-    input that comes by rows, `departing` that of the output that leaves so."""
+    """The fields of the struct are `pointers` to inputs and outputs, `cursors` into whole tensors, the `counts` of rows, then the
+    number of the next step. `waiting` are the cascades that wait for the firmware, in order; `arriving` is the line of the input
+    that comes by rows, `departing` is the line of the output that leaves by rows."""
 
     waiting: tuple[Cascade, ...]
     pointers: int
 
     @staticmethod
     def of(cascades: tuple[Cascade, ...], ports: int) -> Progress | None:
-        """None where nothing goes by rows. `ports`: the inputs and outputs that are the firmware's."""
+        """Returns the struct; None if nothing goes by rows. `ports` is the number of inputs and outputs that the firmware
+        owns."""
         waiting = tuple(cascade for cascade in cascades if cascade.waits)
         by_rows = sum(bool(name) for cascade in waiting for name in (cascade.arriving, cascade.departing))
         return Progress(waiting, max(0, ports - by_rows)) if waiting else None
 
     @cached_property
     def arriving(self) -> Line | None:
-        """None where the input is whole."""
+        """The line of the input; None if the input is whole."""
         return next((cascade.lines[cascade.arriving] for cascade in self.waiting if cascade.arriving), None)
 
     @cached_property
     def departing(self) -> Line | None:
-        """None where the output is whole."""
+        """The line of the output; None if the output is whole."""
         return next((cascade.lines[cascade.departing] for cascade in self.waiting if cascade.departing), None)
 
     @property
@@ -45,28 +46,29 @@ class Progress:
 
     @property
     def cursors(self) -> int:
-        """How many there are."""
+        """The number of cursors."""
         return sum(len(cascade.walked) for cascade in self.waiting)
 
     @property
     def counts(self) -> tuple[str, ...]:
-        """The rows that came, those that went, those of the step that waits; where both sides take turns those of the push and of
-        the pull that are to be repeated."""
+        """The names of the counters: the rows that came, the rows that went, the rows of the step that waits; if both sides take
+        turns, also the rows of the push and of the pull that are to be repeated."""
         came, went = ("rows",) if self.arriving else (), ("gone",) if self.departing else ()
         return (*came, *went, "part", *(("pushed", "pulled") if self.takes_turns else ()))
 
     @property
     def count_bytes(self) -> int:
-        """Of a number of rows."""
+        """The bytes of a counter of rows."""
         most = max(line.height for line in (self.arriving, self.departing) if line is not None)
         return 2 if most <= _LARGEST_HALF else 4
 
     def alignment(self, pointer_bytes: int) -> int:
-        """Of the struct, on a target with pointers of so many bytes."""
+        """Returns the alignment of the struct in bytes, on a target with pointers of `pointer_bytes`."""
         return max(pointer_bytes if self.pointers else 2, 4 if self.cursors else 2, self.count_bytes)
 
     def size_bytes(self, pointer_bytes: int) -> int:
-        """Of the struct, by the rules that all of C's compilers for these targets follow: fields in order, the widest first."""
+        """Returns the bytes of the struct, by the rules that all C compilers for these targets follow: fields in order, the
+        widest first."""
         used = self.pointers * pointer_bytes + 4 * self.cursors + len(self.counts) * self.count_bytes + 2
         step = self.alignment(pointer_bytes)
         return -(-used // step) * step

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a search for cascades asks: whether there is one of certain layers in bands of so many rows, and what it needs."""
+"""The question of a search for cascades: whether given layers form a cascade with bands of so many rows, and what it needs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from aidge_build.plan.schedule.schedule import Schedule
 
 @dataclass(frozen=True)
 class Found:
-    """A schedule with its plan, and what it costs: estimated instructions beyond those of whole layers."""
+    """A schedule with its plan and its cost: estimated instructions in addition to whole layers."""
 
     schedule: Schedule
     peak: MemoryPlan
@@ -28,13 +28,13 @@ class Found:
 
     @property
     def cost(self) -> float:
-        """Estimated instructions beyond those of whole layers."""
+        """The estimated instructions in addition to whole layers."""
         return sum(run.cascade.beyond for run in self.runs)
 
 
 @dataclass(frozen=True)
 class _Known:
-    """What is known already: a search comes by the same cascades again and again."""
+    """The results so far: a search meets the same cascades again and again."""
 
     runs: dict[tuple, Run | None] = field(default_factory=dict)
     live: dict[int, list[int]] = field(default_factory=dict)  # by the identity of runs, which `runs` keeps
@@ -45,8 +45,8 @@ class _Known:
 
 @dataclass(frozen=True)
 class Question:
-    """`alone` is the schedule in which nothing shares bytes, `rescheduled` that in which these nodes do not. `keeps` says which
-    cascades are short enough in each of their steps."""
+    """`alone` is the schedule in which nothing shares bytes, `rescheduled` makes the schedule in which the given nodes share
+    nothing. `keeps` says whether each step of a cascade is short enough."""
 
     graph: Graph
     alone: Schedule
@@ -55,8 +55,8 @@ class Question:
     _known: _Known = field(default_factory=_Known, init=False, compare=False)
 
     def planned(self, runs: Sequence[Run], enough_bytes: int = 0) -> Found:
-        """The plan in which these cascades run. The search for its offsets ends at a peak of `enough_bytes`: a plan that only
-        has to fit into them costs less to find."""
+        """Returns the plan in which these cascades run. The search for its offsets ends at a peak of `enough_bytes`: a plan that
+        only has to fit into them costs less to find."""
         runs = tuple(sorted(runs, key=lambda run: run.first))
         key = tuple(map(id, runs))
         known = self._known.plans.get(key) or self._known.drafts.get((key, enough_bytes))
@@ -72,7 +72,7 @@ class Question:
         return found
 
     def agree(self, found: Found) -> bool:
-        """Whether the kernels of all bands agree with each other; what does not is refused from now on."""
+        """Whether the kernels of all bands agree with each other; bands that do not agree are refused from now on."""
         kernels = self.graph.kernels
         layers = [
             (layer, run.cascade.bands_of(layer.name))
@@ -89,17 +89,17 @@ class Question:
 
     @property
     def has_refused(self) -> bool:
-        """Whether a plan was found whose kernels do not agree."""
+        """Whether a plan was found with kernels that do not agree."""
         return bool(self._known.refusals)
 
     def live_inside(self, run: Run) -> list[int]:
-        """Bytes that are live in each step of the cascade."""
+        """Returns the bytes that are live in each step of the cascade."""
         if id(run) not in self._known.live:
             self._known.live[id(run)] = live_bytes(with_cascades(self.alone, (run,)))[run.first : run.last]
         return self._known.live[id(run)]
 
     def run(self, first: int, rows: Mapping[str, int], ahead: frozenset[str] = frozenset()) -> Run | None:
-        """The cascade of the layers in `rows`, which begin at the step `first`, if there is one that its kernels accept."""
+        """Returns the cascade of the layers in `rows`, which begin at the step `first`; None if its kernels accept none."""
         steps = self.alone.steps[first : first + len(rows)]
         layers = [layer for layer in map(self.graph.kernels.layer, steps) if layer is not None]
         key = first, tuple(layer.most_rows(rows[layer.name]) for layer in layers), ahead
@@ -139,7 +139,7 @@ class Question:
 
 
 def live_bytes(schedule: Schedule) -> list[int]:
-    """Bytes that are live in each step, those that buffers have in common counted once."""
+    """Returns the bytes that are live in each step; bytes that buffers share count once."""
     found = [0] * len(schedule.steps)
     buffers = {buffer.name: buffer for buffer in schedule.buffers}
     for overlap in schedule.overlaps:

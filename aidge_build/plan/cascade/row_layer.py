@@ -16,7 +16,8 @@ ROW_AXIS = 2
 
 
 def has_rows(tensor: Tensor) -> bool:
-    """Whether the rows of the tensor, positions on axis 2, lie one behind the other: nothing but axes of length 1 is slower."""
+    """Whether the rows of the tensor (positions on axis 2) are contiguous in memory, one after the other: axes that are stored
+    before axis 2 have length 1."""
     if tensor.rank <= ROW_AXIS or not tensor.elements:
         return False
     order = tensor.storage.order
@@ -24,14 +25,14 @@ def has_rows(tensor: Tensor) -> bool:
 
 
 def row_bytes(tensor: Tensor) -> int:
-    """Bytes of one row."""
+    """Returns the bytes of one row."""
     return tensor.size_bytes // tensor.dims[ROW_AXIS]
 
 
 @dataclass(frozen=True)
 class RowLayer:
-    """`seen` computed in bands. Where it takes its input in by parts (`in_parts`), what counts as its rows are those of the
-    input, and the output is written with the last of them."""
+    """`seen` computed in bands. A layer that takes its input in by parts (`in_parts`) counts the rows of its input, and writes
+    its output with the last of them."""
 
     seen: NodeView
     in_parts: bool
@@ -45,7 +46,7 @@ class RowLayer:
 
     @classmethod
     def of(cls, seen: NodeView) -> RowLayer | None:
-        """The layer by rows; None where it has none."""
+        """Returns the layer by rows; None if it has none."""
         moving = [tensor for tensor in seen.inputs if tensor is not None and not tensor.is_constant]
         if len(seen.outputs) != 1 or not moving:
             return None
@@ -57,34 +58,34 @@ class RowLayer:
         return layer if layer._reads_rows() else None
 
     def _reads_rows(self) -> bool:
-        """Whether there is a band of all rows, and each input of which it reads rows has them."""
+        """Whether a band of all rows exists, and each input that the band reads by rows has rows."""
         whole = self.band(0, self.height)
         read = [] if whole is None else [tensor for tensor, rows in zip(self.seen.inputs, whole.reads) if rows is not None]
         return bool(read) and all(tensor is not None and has_rows(tensor) for tensor in read)
 
     @property
     def name(self) -> str:
-        """The node's."""
+        """The name of the node."""
         return self.seen.node.name
 
     @property
     def inputs(self) -> tuple[Tensor | None, ...]:
-        """What it reads."""
+        """The tensors that it reads."""
         return self.seen.inputs
 
     @property
     def output(self) -> Tensor:
-        """What it writes."""
+        """The tensor that it writes."""
         return self.seen.outputs[0]
 
     @property
     def height(self) -> int:
-        """How many rows it computes, or takes in."""
+        """The number of rows that it computes, or takes in."""
         taken = self.seen.inputs[0] if self.in_parts else None
         return (self.output if taken is None else taken).dims[ROW_AXIS]
 
     def band(self, first: int, last: int) -> Band | None:
-        """The operator of the rows `[first, last)`; None where these cannot be computed apart from the others."""
+        """Returns the operator of the rows `[first, last)`; None if these rows cannot be computed without the others."""
         key = first, last
         if key not in self._bands:
             make = self.seen.operator.part if self.in_parts else self.seen.operator.band
@@ -92,7 +93,7 @@ class RowLayer:
         return self._bands[key]
 
     def reads(self, first: int, last: int) -> Mapping[str, tuple[int, int]] | None:
-        """Which rows of which tensors a band reads."""
+        """Returns the rows that a band reads of each tensor."""
         key = first, last
         if key not in self._reads:
             self._reads[key] = self._read(first, last)
@@ -111,18 +112,19 @@ class RowLayer:
 
     @property
     def multiple(self) -> int:
-        """Rows of the output that stand for one of the input, where these are fewer: no band has a part of them."""
+        """The rows of the output for each row of the input, at least 1: a band has a multiple of them."""
         given = self.seen.inputs[0]
         if self.in_parts or given is None or not has_rows(given):
             return 1
         return max(1, round(self.height / given.dims[ROW_AXIS]))
 
     def most_rows(self, wanted: int) -> int:
-        """The rows of bands that shall have so many."""
+        """Returns the rows of a band that shall have `wanted` rows."""
         return min(-(-wanted // self.multiple) * self.multiple, self.height)
 
     def shape(self, first: int, last: int) -> int:
-        """A number that bands have in common whose kernels see the same: the operator, and how many rows it reads and writes."""
+        """Returns a number that is equal for bands that look the same to a kernel: the same operator, and as many rows read and
+        written."""
         key = first, last
         if key not in self._shapes:
             band = self.band(first, last)
@@ -132,7 +134,7 @@ class RowLayer:
         return self._shapes[key]
 
     def cut(self, start: int, size: int) -> Bands | None:
-        """The rows below `start`, then bands of `size` rows; None where the layer cannot be cut there."""
+        """Returns the rows below `start` as a band, then bands of `size` rows; None if the layer cannot be cut there."""
         key = start, size
         if key not in self._cuts:
             bands = cut_at(self.height, start, size)
@@ -140,7 +142,7 @@ class RowLayer:
         return self._cuts[key]
 
     def table(self, bands: Bands) -> RowTable:
-        """Which rows these bands read."""
+        """Returns the rows that these bands read."""
         if bands not in self._tables:
             self._tables[bands] = RowTable.of(self, bands)
         return self._tables[bands]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The bands of a layer as columns of numbers: what searches ask of all bands at once."""
+"""The bands of a layer as columns of numbers, for searches that ask about all bands at once."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Bands = tuple[tuple[int, int], ...]
 
 
 def cut_at(height: int, start: int, size: int) -> Bands:
-    """The rows below `start`, then bands of `size` rows."""
+    """Returns the rows below `start` as a band, then bands of `size` rows."""
     edges = [0, *range(start, height, size), height]
     return tuple(zip(edges, edges[1:], strict=False))
 
@@ -28,14 +28,15 @@ class _Layer(Protocol):
 
 @dataclass(frozen=True)
 class RowTable:
-    """Rows, [band, first or last], that each band reads: of each tensor, whichever input it is, and of each input (None: all)."""
+    """The rows that each band reads, arrays [band, first or last]: of each tensor, whichever input it is, and of each input
+    (None: all rows)."""
 
     of_tensors: Mapping[str, numpy.ndarray]
     of_inputs: tuple[numpy.ndarray | None, ...]
 
     @staticmethod
     def of(layer: _Layer, bands: Sequence[tuple[int, int]]) -> RowTable:
-        """That of a layer that has all of these bands."""
+        """Returns the table of a layer with these bands."""
         reads = [layer.reads(*band) or {} for band in bands]
         cut = [band.reads for band in (layer.band(*band) for band in bands) if band is not None]
         inputs = (None if any(rows is None for rows in each) else numpy.array(each) for each in zip(*cut, strict=True))

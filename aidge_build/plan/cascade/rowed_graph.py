@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What of a graph can be computed by rows."""
+"""The part of a graph that can be computed by rows."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ from aidge_build.plan.cascade.row_layer import RowLayer, has_rows
 
 @dataclass(frozen=True)
 class Graph:
-    """What can be computed by rows. `whole` are tensors of which all rows are kept, `states` those that no cascade touches;
-    `arriving` is the buffer of the input that comes row by row ("": none does), `departing` that of the output that leaves so."""
+    """The layers that can be computed by rows. `whole` are tensors that are kept with all their rows, `states` are tensors that
+    no cascade touches; `arriving` is the buffer of the input that comes row by row, `departing` is the buffer of the output that
+    leaves row by row ("": none)."""
 
     kernels: BandKernels
     whole: frozenset[str]
@@ -27,7 +28,7 @@ class Graph:
 
     @staticmethod
     def of(view: GraphView, buffer_of: Mapping[str, str], kernels: BandKernels, arriving: str = "", departing: str = "") -> Graph:
-        """That of an adapted graph."""
+        """Returns the value for an adapted graph."""
         names: dict[str, list[str]] = {}
         for tensor, buffer in buffer_of.items():
             names.setdefault(buffer, []).append(tensor)
@@ -43,7 +44,8 @@ class Graph:
         return bool(self.arriving or self.departing)
 
     def arrival(self, nodes: Sequence[Node], first: int, readers: Mapping[str, set[str]]) -> Arrival | None:
-        """The input that these layers read as it comes: the first ones, none besides them, and by one name."""
+        """Returns the input as a layer; None unless these are the first layers, the only ones that read the input, and read it
+        under one name."""
         read = sorted({name for name in readers if self.arriving and self.buffer_of.get(name) == self.arriving})
         inside = {node.name for node in nodes}
         if first or len(read) != 1 or not readers[read[0]] <= inside:
@@ -52,7 +54,7 @@ class Graph:
         return Arrival(tensors[0]) if has_rows(tensors[0]) else None
 
     def departure(self, steps: Sequence[Node], first: int, last: int, readers: Mapping[str, set[str]]) -> Departure | None:
-        """The output that the steps `[first, last)` write as it leaves: they are the only ones that touch it."""
+        """Returns the output as a layer; None unless the steps `[first, last)` write it and are the only ones that touch it."""
         inside = steps[first:last]
         written = [node for node in inside if self.buffer_of.get(node.outputs[0]) == self.departing]
         if not self.departing or len(written) != 1:
@@ -65,7 +67,7 @@ class Graph:
         return None if around or named - {layer.output.name} else Departure(layer)
 
     def allows(self, layers: Sequence[RowLayer]) -> bool:
-        """Whether no state is touched, and nothing that is read is written under another name."""
+        """Whether the layers touch no state, and read no tensor that they write under another name."""
         read = [tensor.name for layer in layers for tensor in layer.seen.inputs if tensor is not None and not tensor.is_constant]
         made = [layer.output.name for layer in layers]
         homes = {self.buffer_of[name]: name for name in made}

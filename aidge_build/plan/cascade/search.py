@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Which layers become cascades, in bands of how many rows: plans with fewer and fewer bytes for more and more instructions.
 
-Where the most bytes are live, a cascade must run. So every chain of layers around that step is tried, in an estimate that counts
-live bytes; the best few are planned, and the search goes on from the best one at the step where the most bytes are live then.
+A cascade must run at the step with the most live bytes. So every chain of layers around that step is tried, in an estimate that
+counts live bytes. The best few are planned, and the search continues from the best plan, at the step that has the most live bytes
+then.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ Runs = tuple[Run, ...]
 
 @dataclass(frozen=True)
 class Effort:
-    """`rows` of the last layer's bands that are tried; how many `chains` of layers a round tries at most, and how many of those
-    are `planned` (2 or more)."""
+    """The numbers of `rows` that are tried for the bands of the last layer, how many `chains` of layers a round tries at most,
+    and how many of the chains are `planned` (2 or more)."""
 
     rows: tuple[int, ...]
     chains: int
@@ -34,8 +35,8 @@ QUICK = Effort((8, 3, 1), 24, 2)  # for builds that nobody asked to compute rows
 
 
 def cascaded(base: Found, question: Question, effort: Effort) -> tuple[Found, ...]:
-    """Plans with cascades, the given one first: none of them has both more bytes and more instructions than another one. Where
-    an input comes or an output leaves row by row, all of them have the cascades that take and give it."""
+    """Returns plans with cascades, the given plan first: no plan has both more bytes and more instructions than another one. If
+    an input comes or an output leaves row by row, all plans have the cascades that take and give it."""
     found: list[Found] = []
     for rows in effort.rows:
         starts = _starts(base, question, effort, rows) if question.graph.by_rows else [base]
@@ -46,7 +47,7 @@ def cascaded(base: Found, question: Question, effort: Effort) -> tuple[Found, ..
 
 
 def _better(present: Found, question: Question, effort: Effort, rows: int) -> list[Found]:
-    """Plans with more and more cascades than the given one."""
+    """Returns plans with more and more cascades than the given one."""
     found: list[Found] = []
     for _ in range(ROUNDS):
         better = _round(present, question, effort, rows)
@@ -59,8 +60,8 @@ def _better(present: Found, question: Question, effort: Effort, rows: int) -> li
 
 
 def _starts(base: Found, question: Question, effort: Effort, rows: int) -> list[Found]:
-    """Plans with the cascades that take the input and give the output row by row: those with the fewest bytes for what they
-    cost."""
+    """Returns plans with the cascades that take the input and give the output row by row, without plans that another one betters
+    in bytes and cost."""
     live, asked = live_bytes(base.schedule), question.graph
     found: list[Runs] = [(run,) for run in _first_runs(question, rows)] if asked.arriving else [()]
     if asked.departing:
@@ -79,12 +80,12 @@ def _follow(one: Runs, other: Runs) -> bool:
 
 
 def _cheapest(found: Sequence[Runs], question: Question, effort: Effort, live: Sequence[int]) -> list[Runs]:
-    """As many as are planned, those with the fewest bytes for what they cost."""
+    """Returns at most `effort.planned` of them, without any that another one betters in bytes and cost."""
     return _cheaper_and_cheaper([_estimated(runs, question, live) for runs in found], effort.planned)
 
 
 def _estimated(runs: Runs, question: Question, live: Sequence[int]) -> tuple[int, float, Runs]:
-    """The bytes, where other steps need as much as they do now, and the cost."""
+    """Returns (bytes, cost, runs); steps outside the cascades count with their present bytes."""
     now = list(live)
     for run in runs:
         now[run.first : run.last] = question.live_inside(run)
@@ -92,7 +93,7 @@ def _estimated(runs: Runs, question: Question, live: Sequence[int]) -> tuple[int
 
 
 def _first_runs(question: Question, rows: int) -> Iterator[Run]:
-    """Every cascade that takes the input row by row."""
+    """Yields every cascade that takes the input row by row."""
     names = [node.name for node in question.alone.steps[: MOST_LAYERS + 1]]
     for end in range(1, len(names) + 1):
         if question.graph.kernels.layer(question.alone.steps[end - 1]) is None:
@@ -103,7 +104,7 @@ def _first_runs(question: Question, rows: int) -> Iterator[Run]:
 
 
 def _last_runs(question: Question, rows: int) -> Iterator[Run]:
-    """Every cascade that gives the output row by row: it ends with the last layer that touches the output."""
+    """Yields every cascade that gives the output row by row: it ends with the last layer that touches the output."""
     graph, steps = question.graph, question.alone.steps
     touching = [
         step
@@ -120,7 +121,7 @@ def _last_runs(question: Question, rows: int) -> Iterator[Run]:
 
 
 def _cheaper_and_cheaper(estimated: Sequence[tuple[int, float, Runs]], most: int) -> list[Runs]:
-    """Of cascades with their bytes and costs at most so many that are cheaper than all that need less."""
+    """Returns at most `most` of the cascades that are cheaper than every cascade with fewer bytes."""
     cheap, kept = None, list[Runs]()
     for _, cost, runs in sorted(estimated, key=lambda each: each[:2]):
         if cheap is None or cost < cheap:
@@ -132,7 +133,7 @@ def _cheaper_and_cheaper(estimated: Sequence[tuple[int, float, Runs]], most: int
 
 
 def front(found: Sequence[Found]) -> tuple[Found, ...]:
-    """Those that no other one betters in both, from the largest peak to the smallest."""
+    """Returns the plans that no other plan betters in both bytes and cost, from the largest peak to the smallest."""
     kept: list[Found] = []
     for each in sorted(found, key=lambda one: (one.cost, one.peak.peak_bytes)):
         if not kept or each.peak.peak_bytes < kept[-1].peak.peak_bytes:
@@ -141,7 +142,7 @@ def front(found: Sequence[Found]) -> tuple[Found, ...]:
 
 
 def _round(present: Found, question: Question, effort: Effort, rows: int) -> list[Found]:
-    """Plans with one cascade more, at the fullest step."""
+    """Returns plans with one more cascade, at the step with the most live bytes."""
     live = live_bytes(present.schedule)
     fullest = live.index(max(live))
     estimated = []
@@ -155,7 +156,7 @@ def _round(present: Found, question: Question, effort: Effort, rows: int) -> lis
 
 
 def _runs(present: Found, fullest: int, question: Question, effort: Effort, rows: int) -> Iterator[Run]:
-    """Every cascade of steps that follow each other, one of them the fullest."""
+    """Yields every cascade of consecutive steps that include the step `fullest`."""
     steps = present.schedule.steps
     busy = {step for run in present.runs for step in range(run.first, run.last)}
     able = [step not in busy and question.graph.kernels.layer(node) is not None for step, node in enumerate(steps)]
@@ -172,7 +173,7 @@ def _runs(present: Found, fullest: int, question: Question, effort: Effort, rows
 
 
 def _some(chains: list[tuple[int, int]], count: int) -> list[tuple[int, int]]:
-    """So many of the chains: the shortest half of them, and others of all lengths."""
+    """Returns `count` of the chains: one half are the shortest chains, the other half have all lengths."""
     if len(chains) <= count:
         return chains
     shortest = sorted(chains, key=lambda chain: (chain[1] - chain[0], chain))

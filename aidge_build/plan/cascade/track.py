@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Where the rows of a tensor are while the bands of a cascade run, for all steps at once."""
+"""The places of the rows of a tensor while the bands of a cascade run, for all steps at once."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ Counts = numpy.ndarray  # of steps: [n] is what holds before step n
 
 @dataclass(frozen=True)
 class Steps:
-    """`order` says which layer, by number, runs in each step; `bands` are those of each layer, `counts[number]` how many of them
-    have run before each step, and `at[number]` in which steps they run."""
+    """`order` is the number of the layer that runs in each step; `bands` are the bands of each layer, `counts[number]` says how
+    many bands of a layer have run before each step, and `at[number]` in which steps the layer runs."""
 
     order: numpy.ndarray
     bands: tuple[Bands, ...]
@@ -37,7 +37,7 @@ class Steps:
         return len(self.order)
 
     def low(self, tensor: str, height: int, readers: Mapping[int, Rowed]) -> Counts:
-        """The first row of the tensor that is still read."""
+        """Returns the first row of the tensor that is still read."""
         found = numpy.full(len(self) + 1, height)
         for number, reader in readers.items():
             firsts = reader.table(self.bands[number]).of_tensors[tensor][:, 0]
@@ -45,14 +45,14 @@ class Steps:
         return found
 
     def done(self, number: int) -> Counts:
-        """How many rows the layer has written."""
+        """Returns how many rows the layer has written."""
         return numpy.array([0, *(last for _, last in self.bands[number])])[self.counts[number]]
 
 
 @dataclass(frozen=True)
 class Track:
-    """A tensor of which at most `rows` are kept. Before each step rows below `done` are written, those from `low` on are still
-    read, and row 0 would lie at the slot `-base`. `live` says how far rows reach while a step runs, 0 where none are there."""
+    """A tensor that is kept as at most `rows` rows. Before each step, rows below `done` are written, rows from `low` on are still
+    read, and row 0 would be at the slot `-base`. `live` says how far rows reach while a step runs, 0 if there are none."""
 
     rows: int
     low: Counts
@@ -62,7 +62,7 @@ class Track:
 
     @staticmethod
     def of(steps: Steps, number: int, layer: Rowed, readers: Mapping[int, Rowed]) -> Track:
-        """The rows that this layer writes."""
+        """Returns the track of the rows that this layer writes."""
         low = steps.low(layer.output.name, layer.height, readers)
         done, at = steps.done(number), steps.at[number]
         firsts, ends = numpy.array(steps.bands[number][: len(at)]).reshape(-1, 2).T
@@ -90,14 +90,15 @@ class Track:
 
 
 def _base(ran: Counts, rows: int, low: Counts, ends: numpy.ndarray) -> Counts:
-    """The row at the front: new rows are written to the end of the line, and what is kept moves as soon as there is room."""
-    next_base = numpy.append(ends - rows, ends[0] - rows)[ran]  # behind the last band nothing moves any more
+    """Returns the row at the front: new rows are written to the end of the line, and kept rows move as soon as there is room."""
+    next_base = numpy.append(ends - rows, ends[0] - rows)[ran]  # after the last band nothing moves
     moved = numpy.where((low >= next_base) & (ran < len(ends)), next_base, ends[0] - rows)
     return numpy.maximum.accumulate(moved)
 
 
 def _base_of_arriving(steps: Steps, rows: int, low: Counts, done: Counts, number: int, readers: Mapping[int, Rowed]) -> Counts:
-    """Rows that arrive begin where the line does, and move to the front, and so to an aligned place: kernels read from there."""
+    """Returns the row at the front, for rows that arrive: they begin at the front of the line and move back to it, because
+    kernels read from there and the front is aligned."""
     base = numpy.zeros(len(steps) + 1, int)
     ran, bands, present, before = steps.counts[number], steps.bands[number], 0, 0
     for step in sorted({int(step) for each in (number, *readers) for step in steps.at[each]}):

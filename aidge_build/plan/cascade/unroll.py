@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""From layers to the steps of a cascade: which band of which layer comes when, and where its rows lie."""
+"""From layers to the steps of a cascade: the order of the bands, and the places of their rows."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ MOST_STEPS = 20_000
 def walked(
     layers: Sequence[Rowed], whole: frozenset[str], rows: Mapping[str, int], ahead: frozenset[str] = frozenset()
 ) -> Walk | None:
-    """The way through these layers in bands of so many `rows` each, or as few more as a layer needs; None where there is none.
-    Those `ahead` begin with a row more than the layers that read them need first.
-    Tensors in `whole` are kept as they are: others read them. An `Arrival` is the first of the layers: its bands are what the
-    layers that read it ask for next. A `Departure` is the last one: its bands are those of the layer that writes the rows."""
+    """Returns the walk through these layers in bands of so many `rows` each, or as few more as a layer needs; None if there is
+    none. Layers in `ahead` begin with one row more than the layers that read them need first. Tensors in `whole` are kept as a
+    whole: other layers read them. An `Arrival` is the first of the layers: its bands are the rows that the layers that read it
+    ask for next. A `Departure` is the last of the layers: it has the bands of the layer that writes the rows."""
     if wants_whole(layers):
         return None
     kept = tensors_kept_by_rows(layers, whole)
@@ -34,7 +34,7 @@ def walked(
 
 
 def cascade_of(walk: Walk, ahead: frozenset[str] = frozenset()) -> Cascade:
-    """The cascade that goes this way."""
+    """Returns the cascade of this walk."""
     called = [layer for layer in walk.layers if isinstance(layer, RowLayer)]
     arriving = [layer.output.name for layer in walk.layers if isinstance(layer, Arrival) and walk.times(layer)]
     departing = [layer.writer.output.name for layer in walk.layers if isinstance(layer, Departure)]

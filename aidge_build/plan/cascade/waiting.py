@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a model remembers between two steps of an inference: where it waits. It is RAM of its own, as a state is."""
+"""The struct that keeps the position of an inference between two steps. It is RAM of its own, like a state."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ COUNTER_BYTES = 2  # of the number of the next layer, and of the next step of it
 
 @dataclass(frozen=True)
 class Waiting:
-    """The fields of the struct: `pointers` to inputs and outputs, `cursors` into whole tensors, which cascades share because one
-    runs at a time, then the number of the next layer from 1 (0: no inference has begun) and that of its next step."""
+    """The fields of the struct are `pointers` to inputs and outputs, `cursors` into whole tensors, which cascades share because
+    one runs at a time, then the number of the next layer from 1 (0: no inference has begun) and the number of its next step."""
 
     pointers: int
     cursors: int
 
     @staticmethod
     def of(cascades: tuple[Cascade, ...], pointers: int) -> Waiting:
-        """`pointers`: the inputs and outputs that the firmware names when it begins."""
+        """Returns the struct; `pointers` is the number of inputs and outputs that the firmware names when it begins."""
         return Waiting(pointers, max((len(cascade.walked) for cascade in cascades), default=0))
 
     def alignment(self, pointer_bytes: int) -> int:
-        """Of the struct, on a target with pointers of so many bytes."""
+        """Returns the alignment of the struct in bytes, on a target with pointers of `pointer_bytes`."""
         return max(pointer_bytes if self.pointers else 0, 4 if self.cursors else 0, COUNTER_BYTES)
 
     def size_bytes(self, pointer_bytes: int) -> int:
-        """Of the struct: fields in order, the widest first."""
+        """Returns the bytes of the struct: fields in order, the widest first."""
         used = self.pointers * pointer_bytes + 4 * self.cursors + 2 * COUNTER_BYTES
         step = self.alignment(pointer_bytes)
         return -(-used // step) * step

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""A way through the bands of a cascade: what is kept in each step, what moves, what is read again. Numbers alone, for searches
-try thousands of cascades; the steps themselves are made where somebody wants them."""
+"""A walk through the bands of a cascade: the rows that are kept in each step, that move, and that are read again. It has numbers
+only, because searches try thousands of cascades; the steps are made when they are used."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from aidge_build.plan.schedule.schedule import ALIGNMENT
 
 
 class Walk:
-    """The layers in these bands; `kept` are the tensors of which rows are kept, with the layers that write them."""
+    """The layers in these bands; `kept` are the tensors that are kept as rows, with the layers that write them."""
 
     def __init__(self, layers: Sequence[Rowed], kept: Mapping[str, Rowed], bands: Mapping[str, Bands]):
         self.layers, self.kept, self.bands = layers, kept, bands
@@ -35,12 +35,12 @@ class Walk:
         return {self.numbers[layer.name]: layer for layer in self.readers[tensor]}
 
     def times(self, layer: Rowed) -> int:
-        """In how many steps it runs: of rows that arrive the last ones may be wanted by nobody."""
+        """Returns in how many steps the layer runs: the last rows that arrive may be unread."""
         return len(self.run.at[self.numbers[layer.name]])
 
     @cached_property
     def lines(self) -> dict[str, Line]:
-        """What is kept of the tensors between the layers."""
+        """The rows that are kept of the tensors between the layers."""
         reached = self._reached()
         return {
             name: Line(name, layer.height, self.tracks[name].rows, row_bytes(layer.output), reached[name])
@@ -48,8 +48,8 @@ class Walk:
         }
 
     def _reached(self) -> dict[str, dict[str, int]]:
-        """How far the rows of each line reach while each layer runs. What lies there while rows arrive counts for the layer that
-        runs next; what is there while rows leave was there when they were written."""
+        """Returns how far the rows of each line reach while each layer runs. A step in which rows arrive counts for the layer
+        that runs next; a step in which rows leave does not count, because its rows were there when they were written."""
         if not self.tracks:
             return {}
         called, live = self._runs(RowLayer), numpy.stack([track.live for track in self.tracks.values()])
@@ -67,12 +67,12 @@ class Walk:
         }
 
     def _runs(self, kind: type) -> numpy.ndarray:
-        """In which steps such a layer runs."""
+        """Returns in which steps such a layer runs, bool [steps]."""
         return numpy.array([isinstance(layer, kind) for layer in self.layers])[self.run.order]
 
     @cached_property
     def given(self) -> dict[str, int]:
-        """The rows of the tensors that were there before, and of which no layer needs all rows at once."""
+        """The number of rows of each tensor that existed before the cascade, if no layer needs all its rows at once."""
         heights, whole = dict[str, int](), {layer.output.name for layer in self.layers}
         for layer in self.layers:
             rows = layer.reads(0, layer.height) or {}
@@ -85,7 +85,7 @@ class Walk:
 
     @cached_property
     def stocks(self) -> dict[str, dict[str, Stock]]:
-        """Which rows of whole tensors are needed while each layer runs."""
+        """The rows of whole tensors that are live while each layer runs."""
         called = [(number, layer.name) for number, layer in enumerate(self.layers) if isinstance(layer, RowLayer)]
         found: dict[str, dict[str, Stock]] = {}
         for tensor, height in self.given.items():
@@ -103,14 +103,14 @@ class Walk:
 
     @cached_property
     def work(self) -> Work:
-        """What it costs beside the layers."""
+        """The work in addition to the layers."""
         moved = sum(self.tracks[name].moved_rows * line.row_bytes for name, line in self.lines.items())
         called = {layer.name: self.bands[layer.name] for layer in self.layers if isinstance(layer, RowLayer)}
         waits = sum(self.times(layer) for layer in self.layers if not isinstance(layer, RowLayer))
         return Work(called, moved, {name: self._read_again(name) for name in called}, waits)
 
     def _read_again(self, name: str) -> int:
-        """Bytes of rows in lines that the layer has read before, over all bands."""
+        """Returns the bytes of rows in lines that the layer reads again, over all bands."""
         layer, again = self.layers[self.numbers[name]], 0
         for position, tensor in enumerate(layer.inputs):
             if tensor is not None and tensor.name in self.lines and (rows := self._read(layer, position)) is not None:
@@ -118,7 +118,7 @@ class Walk:
         return again
 
     def _read(self, layer: Rowed, position: int) -> numpy.ndarray | None:
-        """The rows of an input that each band reads; None where that is all of it."""
+        """Returns the rows of an input that each band reads; None if each band reads all rows."""
         return layer.table(self.bands[layer.name]).of_inputs[position]
 
     @property
@@ -129,7 +129,7 @@ class Walk:
         return all(slots * wide[name] % ALIGNMENT == 0 for name, slots in self.slots().items() if name in wide)
 
     def slots(self) -> dict[str, int]:
-        """A number of rows by which the rows of each tensor begin that a kernel gets, or a multiple of it."""
+        """Returns, for each tensor, a number of rows that divides every slot at which the rows for a kernel begin."""
         found: dict[str, int] = {}
 
         def add(tensor: str, rows: numpy.ndarray, number: int) -> None:
@@ -148,7 +148,7 @@ class Walk:
         return found
 
     def steps(self) -> tuple[BandStep, ...]:
-        """The steps with the places of their rows."""
+        """Returns the steps with the places of their rows."""
         moves = self._shifts()
         found, done = [], [0] * len(self.layers)
         for step, number in enumerate(self.run.order.tolist()):
@@ -171,7 +171,8 @@ class Walk:
         return Rows(tensor, first, last, first if track is None else first - int(track.base[step]))
 
     def _shifts(self) -> dict[int, list[Shift]]:
-        """What moves after each step, so that the next bands have room: lines that it reads, then the one it writes."""
+        """Returns the rows that move after each step to make room for the next bands: in lines that the step reads, then in the
+        line that it writes."""
         found: dict[int, dict[str, Shift]] = {}
         for name, track in self.tracks.items():
             for step in track.moving.tolist():
@@ -187,5 +188,5 @@ class Walk:
 
 
 def steps_of(layers: Sequence[Rowed], kept: Mapping[str, Rowed], bands: Mapping[str, Bands]) -> tuple[BandStep, ...]:
-    """The steps of such a walk, whose numbers nobody needs to keep until then."""
+    """Returns the steps of such a walk, which is computed again: so its numbers need not be kept until the steps are used."""
     return Walk(layers, kept, bands).steps()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Bands with more rows where a limit leaves bytes for them: fewer calls, and fewer rows that are gathered anew."""
+"""Bands with more rows if a limit leaves bytes for them: fewer calls, and fewer rows that are gathered again."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ MARGIN = 1.25  # times the cost of a known plan: what costs more does not become
 
 
 def widened(found: Found, question: Question, limit_bytes: int, known_cost: float = inf) -> Found:
-    """The plan with larger bands, and so fewer calls, wherever it stays within `limit_bytes`. Bands that cannot become cheaper
-    than a plan of `known_cost` are not planned."""
+    """Returns the plan with larger bands, and so fewer calls, as far as it stays within `limit_bytes`. Bands that cannot become
+    cheaper than a plan of `known_cost` are not planned."""
     best, worth = found, MARGIN * known_cost
     fits, exceeds = max((max(question.live_inside(run)) for run in found.runs), default=0), 2 * limit_bytes
     for _ in range(WIDENINGS):  # live bytes that still pack into the limit are found by bisection
@@ -37,7 +37,8 @@ def widened(found: Found, question: Question, limit_bytes: int, known_cost: floa
 
 
 def _widened(run: Run, question: Question, limit_bytes: int) -> Run:
-    """Twice the rows for the layer, or for all layers of one height, where that saves most; again and again."""
+    """Returns the cascade with twice the rows for the layer, or for all layers of one height, for which that saves most, repeated
+    as long as it saves."""
     rows = {name: run.cascade.rows_of[name] for name in run.cascade.nodes}
     heights: dict[int, list[str]] = {}
     for name in rows:
@@ -55,8 +56,8 @@ def _widened(run: Run, question: Question, limit_bytes: int) -> Run:
 
 
 def _with_layers_ahead(best: Found, question: Question, limit_bytes: int) -> Found:
-    """The plan with layers that begin with a row more than is needed first, where their kernels say that it saves instructions:
-    many compute rows in pairs, and a window needs an odd number of rows first."""
+    """Returns the plan with layers that begin with one row more than is needed first, if their kernels say that it saves
+    instructions: many compute rows in pairs, and a window needs an odd number of rows first."""
     for _ in range(MOST_AHEAD):
         trials = [
             (trial.cascade.beyond - run.cascade.beyond, place, trial)

@@ -14,23 +14,23 @@ _LONGEST_NAME = 40
 
 
 def layers_of(cascade: Cascade) -> str:
-    """Its layers."""
+    """Returns the layers of a cascade, in words."""
     first, last = (shortened(name, _LONGEST_NAME) for name in (cascade.nodes[0], cascade.nodes[-1]))
     return f"'{first}' to '{last}' ({counted(len(cascade.nodes), 'layer')})"
 
 
 def all_layers_of(cascades: Sequence[Cascade]) -> str:
-    """The layers of all of them."""
+    """Returns the layers of all cascades, in words."""
     return ", ".join(map(layers_of, cascades))
 
 
 def instructions_of(cascades: Sequence[Cascade]) -> int:
-    """How many instructions they take beyond those of whole layers, estimated."""
+    """Returns the estimated instructions in addition to whole layers."""
     return round(sum(cascade.beyond for cascade in cascades))
 
 
 def fitted(cascades: Sequence[Cascade], whole_bytes: int, found_bytes: int, board: str) -> str:
-    """The notice of a build that computes layers by rows because tensors as a whole have no room."""
+    """Returns the notice of a build that computes layers by rows because tensors as a whole have no room."""
     return (
         f"board {board} has no room for an arena of {whole_bytes:,} B: {all_layers_of(cascades)} are computed some rows at a "
         f"time, in {found_bytes:,} B, for about {instructions_of(cascades):,} instructions more (estimated)"
@@ -38,7 +38,7 @@ def fitted(cascades: Sequence[Cascade], whole_bytes: int, found_bytes: int, boar
 
 
 def smallest(found: Found, arena_bytes: int) -> str:
-    """What was tried where nothing fits: the smallest plan, and the layer that stands in its way."""
+    """Returns what was tried when nothing fits: the smallest plan, and the layer that needs the most."""
     in_the_way = found.schedule.steps[found.peak.bound_step].where()
     if not found.runs:
         return f"layers some rows at a time, which saves nothing at {in_the_way}"
@@ -47,8 +47,8 @@ def smallest(found: Found, arena_bytes: int) -> str:
 
 
 def saved(cascades: Sequence[Cascade], peak_bytes: int, whole_peak_bytes: int) -> list[str]:
-    """A line for each cascade, and one that says what they save and that nobody has proved that others save no more. Layers that
-    are merely cut into steps save nothing."""
+    """Returns a line for each cascade, and a line that says what they save, without a proof that no other cascades save more.
+    Layers that are only cut into steps save nothing."""
     cascades = [cascade for cascade in cascades if not cascade.is_cut]
     if not cascades:
         return []
@@ -67,7 +67,8 @@ def _summary(number: int, cascade: Cascade) -> str:
 
 
 def role_of(node: str, tensor: str, kernel: str, cascades: Sequence[Cascade]) -> str:
-    """What a layer does in a cascade: rows of a band, kernel, and how many rows of its output are kept; "" in none."""
+    """Returns the part of a layer in a cascade, in words: rows of a band, kernel, rows of its output that are kept; "" outside
+    cascades."""
     for number, cascade in enumerate(cascades, 1):
         if node in cascade.nodes:
             bands, line = cascade.bands_of(node), cascade.lines.get(tensor)

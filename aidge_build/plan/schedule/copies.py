@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Constants that are copied into the arena before a layer reads them: buffers as others, live from the start of the copying."""
+"""Constants that are copied into the arena before a layer reads them. A copy is a buffer like any other, live from the start of
+the copying."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ from aidge_build.plan.memory.buffer import Buffer
 
 @dataclass(frozen=True)
 class CopiedArray:
-    """The constant behind an argument of the call (`position`): `size_bytes` from byte `offset_bytes` of the buffer on."""
+    """The constant of an argument of the call (`position`): `size_bytes` from byte `offset_bytes` of the buffer on."""
 
     position: int
     offset_bytes: int
@@ -20,8 +21,8 @@ class CopiedArray:
 
 @dataclass(frozen=True)
 class ConstantCopy:
-    """The constants of layer `node`, which runs in `step`: their copying begins before step `first` does, and they are read in
-    `step` alone. `saved` is what that is estimated to save, in costs of access."""
+    """The constants of layer `node`, which runs in `step`. Their copying begins before step `first`, and only `step` reads them.
+    `saved` is the estimated saving, in access costs."""
 
     node: str
     first: int
@@ -32,23 +33,23 @@ class ConstantCopy:
 
     @property
     def name(self) -> str:
-        """Of the buffer."""
+        """The name of the buffer."""
         return f"constants of {self.node}"
 
     @property
     def size_bytes(self) -> int:
-        """Of all arrays, to the end of the last one's line of the cache."""
+        """The bytes of all arrays, rounded up to `alignment`."""
         last = self.arrays[-1]
         return -(-(last.offset_bytes + last.size_bytes) // self.alignment) * self.alignment
 
     @property
     def buffer(self) -> Buffer:
-        """What the planner places."""
+        """The buffer for the planner."""
         return Buffer(self.name, self.size_bytes, self.alignment, self.first, self.step + 1, "copy")
 
 
 def arrays_in_line(sizes: Sequence[tuple[int, int]], alignment: int) -> tuple[CopiedArray, ...]:
-    """(position, bytes) of each argument one behind the other, each at a multiple of `alignment`."""
+    """Returns the constants of (position, bytes) one after the other, each at a multiple of `alignment`."""
     found, reached = list[CopiedArray](), 0
     for position, size_bytes in sizes:
         found.append(CopiedArray(position, reached, size_bytes))

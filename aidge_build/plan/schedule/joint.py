@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Concatenations and splits that cost no copy: members are written, and pieces are read, where they lie in the joint tensor.
+"""Concatenations and splits that cost no copy: members are written, and pieces are read, inside the joint tensor.
 
-A member lies in one piece where no axis of more than one element is stored before the joined one. Where the joined axis is stored
-last, each position of the joint tensor holds one of every member, and whoever writes a member must be able to leave gaps between
-positions (`Demands.output_stride`). Whoever reads a part finds it in one piece.
-Which of the candidates is taken is decided by the planned peak (`placement`): a joint tensor needs its place from its first
-member on.
+A member is in one piece if no axis of more than one element is stored before the joined axis. If the joined axis is stored last,
+each position of the joint tensor holds a position of every member, and the kernel that writes a member must be able to leave gaps
+between positions (`Demands.output_stride`). A layer that reads a part finds it in one piece. The planned peak decides which
+candidates are taken (`planning`): a joint tensor needs its bytes from its first member on.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ PIECE_ALIGNMENT = 4  # bytes: kernels may read whole words
 
 @dataclass(frozen=True)
 class Part:
-    """A tensor's bytes within those of `whole`: from `offset_bytes` on in `rows` rows that begin `stride_bytes` apart."""
+    """The bytes of a tensor inside the buffer `whole`: from `offset_bytes` on, in `rows` rows that begin `stride_bytes` apart."""
 
     whole: str
     offset_bytes: int
@@ -53,12 +52,12 @@ class Joining:
 
     @property
     def whole(self) -> str:
-        """The buffer of which the others become parts."""
+        """The buffer that holds the parts."""
         return next(iter(self.parts.values())).whole
 
 
 def candidates(assignment: Assignment, demands: Callable[[Node], Demands], buffer_of: Mapping[str, str]) -> tuple[Joining, ...]:
-    """Every node that may be left out, those that copy most first."""
+    """Returns every node that may be left out, the nodes that copy most first."""
     view = assignment.view
     kept = {buffer_of[name] for name in (*view.inputs, *view.outputs)}
     found = []
@@ -74,7 +73,8 @@ def candidates(assignment: Assignment, demands: Callable[[Node], Demands], buffe
 def _joining(
     assignment: Assignment, node: Node, demands: Callable[[Node], Demands], buffer_of: Mapping[str, str]
 ) -> Joining | None:
-    """The node as one that does not run; None where a part would have other bytes, or an address that its kernels cannot use."""
+    """Returns the node as one that does not run; None if a part would have other bytes, or an address that its kernels cannot
+    use."""
     view, merges = assignment.view, isinstance(node.operator, Concat)
     names, whole = (node.inputs, node.outputs[0]) if merges else (node.outputs, node.inputs[0])
     tensors, joint = list(map(view.tensor, names)), view.tensor(whole)
@@ -108,7 +108,7 @@ def _are_aligned(firsts: Sequence[int], joint: Tensor, in_words: bool) -> bool:
 
 
 def _rows(joint: Tensor, axis: int) -> int | None:
-    """How many rows hold a piece of each part: 1, or all positions where the axis is stored last; None in between."""
+    """Returns how many rows hold a piece of each part: 1, or all positions if the axis is stored last; None in between."""
     position = joint.storage.position(axis % joint.rank)
     rows = math.prod(joint.layout.stored_dims[:position])
     return rows if rows == 1 or position == joint.rank - 1 else None
@@ -133,7 +133,8 @@ class Joined:
 
     @staticmethod
     def of(taken: Sequence[Joining]) -> Joined:
-        """Follow parts of parts; a whole that is a part itself must lie in one piece, which `compatible` sees to."""
+        """Returns the buffers after joining, parts of parts included. A whole that is a part itself must be in one piece;
+        `compatible` ensures this."""
         parts = {name: part for joining in taken for name, part in joining.parts.items()}
         members = {joining.whole: tuple(joining.parts) for joining in taken if joining.merges}
         sources = {name: part.whole for joining in taken if not joining.merges for name, part in joining.parts.items()}
@@ -153,11 +154,11 @@ class Joined:
         return Joined({name: outermost(part) for name, part in parts.items()}, {name: written(name) for name in names})
 
     def atoms_of(self, buffer: str) -> tuple[str, ...]:
-        """The buffers that operations write, of which this one consists."""
+        """Returns the buffers that operations write and that make up this one."""
         return self.atoms.get(buffer, (buffer,))
 
     def home(self, buffer: str) -> str:
-        """The buffer of its own that holds these bytes."""
+        """Returns the outermost buffer that holds these bytes."""
         return self.places[buffer].whole if buffer in self.places else buffer
 
     @property
@@ -166,7 +167,8 @@ class Joined:
         return {part.whole for part in self.places.values()}
 
     def spans(self, spans: Mapping[str, tuple[int, int]]) -> dict[str, tuple[int, int]]:
-        """Lifetimes of buffers of their own, from the lifetimes of atoms: a whole lives from its first atom to its last."""
+        """Returns the lifetimes of outermost buffers, from the lifetimes of atoms: a whole lives from its first atom to its
+        last."""
         found = {name: span for name, span in spans.items() if name not in self.places}
         for whole in sorted(self.wholes):
             firsts, lasts = zip(*(spans[atom] for atom in self.atoms_of(whole)))
@@ -174,7 +176,7 @@ class Joined:
         return found
 
     def windows(self, whole: str, spans: Mapping[str, tuple[int, int]]) -> tuple[Window, ...]:
-        """Which bytes of a whole are live when: from the lowest to the highest of the atoms that live."""
+        """Returns which bytes of a whole are live when: from the lowest to the highest byte of the live atoms."""
         reach = {atom: self.places[atom].reach for atom in self.atoms_of(whole) if atom in self.places}
         if not reach:
             return ()
@@ -190,7 +192,8 @@ class Joined:
 
 
 def compatible(taken: Sequence[Joining], more: Joining) -> bool:
-    """Whether another joining fits those that are taken: each buffer is part of one whole, and rows lie in no other rows."""
+    """Whether another joining fits the joinings that are taken: each buffer is part of one whole, and rows are not inside other
+    rows."""
     parts = {name: part for joining in taken for name, part in joining.parts.items()}
     if more.parts.keys() & parts.keys():
         return False

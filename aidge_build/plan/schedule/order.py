@@ -55,7 +55,7 @@ class Order:
 
 
 def best_order(question: OrderQuestion, states: int = STATES, given: Sequence[int] | None = None, enough_bytes: int = 0) -> Order:
-    """The given order (of the question, where there is none) where none is better, else the best one found within `states`
+    """Returns the given order (without one, the order of the question), or a better one if the search finds it within `states`
     executed sets: a count and not a time. A given order of at most `enough_bytes` is not improved."""
     walker = _Walker(question)
     best = tuple(range(len(question.operations))) if given is None else tuple(given)
@@ -82,10 +82,10 @@ def best_order(question: OrderQuestion, states: int = STATES, given: Sequence[in
 
 
 def _cut_bound(question: OrderQuestion, walker: _Walker, order: Sequence[int], enough_bytes: int, known_bytes: int) -> int:
-    """The cut bound of the operations with the largest working sets; stops at a bound that proves `enough_bytes`.
+    """Returns the cut bound of the operations with the largest working sets; stops at a bound that proves `enough_bytes`.
 
-    What an order has live before an operation is a cut, too: an operation whose bound cannot exceed `known_bytes` for that
-    reason is passed over.
+    The live bytes of `order` before an operation are a cut, too, so they limit the bound of the operation: it is skipped if its
+    bound cannot exceed `known_bytes`.
     """
     live = walker.live_before(order)
     heaviest = sorted(range(len(question.operations)), key=lambda index: (-walker.least_bytes(index), index))
@@ -138,13 +138,14 @@ class _Walker:
 
     @cached_property
     def _dying(self) -> list[list[tuple[int, int]]]:
-        """Per operation the bytes of what may die with it, and who reads that, as bits."""
+        """For each operation the bytes of each tensor that may die with it, and the readers of the tensor, as bits."""
         sizes, readers = self.question.sizes, self.question.readers
         return [[(sizes[t], readers[t]) for t in mortal] for mortal in self.mortal]
 
     @cached_property
     def _overwritten(self) -> list[list[tuple[int, int]]]:
-        """Per operation the bytes that its output may share with what dies with it, and who reads that, as bits."""
+        """For each operation the bytes that its output may share with a tensor that dies with it, and the readers of the tensor,
+        as bits."""
         return [[(size, self.question.readers[t]) for t, size in taken] for taken in self.taken_over]
 
     def step(self, index: int, done: int, live: int) -> tuple[int, int]:
@@ -162,17 +163,18 @@ class _Walker:
         return during - saved + self.question.operations[index].scratch_bytes, after
 
     def added_bytes(self, index: int) -> int:
-        """What at least comes to the live bytes while the operation runs."""
+        """Returns the fewest bytes that the operation adds to the live bytes while it runs."""
         saved = max([size for _, size in self.taken_over[index]], default=0)
         return self.written[index] - saved + self.question.operations[index].scratch_bytes
 
     def least_bytes(self, index: int) -> int:
-        """The working set: no order runs the operation with less."""
+        """Returns the working set: no order runs the operation with fewer bytes."""
         operation = self.question.operations[index]
         return sum(self.question.sizes[tensor] for tensor in set(operation.inputs)) + self.added_bytes(index)
 
     def last_step_bytes(self, end: int) -> int:
-        """No order ends with less: what lives at the `end`, whatever the order, and what only the last operation still needs."""
+        """Returns the bytes below which no order ends: the bytes that live at the `end` of every order, and the bytes that only
+        the last operation still needs."""
         own = [
             end
             + sum(self.question.sizes[t] for t in self.mortal[index])
@@ -188,8 +190,8 @@ class _Walker:
         return self.peak_and_end(order)[0]
 
     def peak_and_end(self, order: Sequence[int]) -> tuple[int, int]:
-        """The peak of an order of all operations, and the live bytes when they have run. Sets as bits, as in `step`, would take
-        time that grows with the square of the operations."""
+        """Returns the peak of an order of all operations, and the live bytes when they have run. Sets as bits, as in `step`,
+        would take time that grows with the square of the operations."""
         sizes, last, live = self.question.sizes, dict[int, int](), self.question.start_bytes
         for index in order:
             last |= dict.fromkeys(self.mortal[index], index)
@@ -211,11 +213,11 @@ class _Walker:
         return found
 
     def first_ready(self) -> int:
-        """The operations that need none, as bits."""
+        """Returns the operations that need no other one, as bits."""
         return sum(1 << index for index, before in enumerate(self.question.before) if not before)
 
     def ready_after(self, index: int, done: int, ready: int) -> int:
-        """The operations that can run next when `index` has, as bits."""
+        """Returns the operations that can run next when `index` has run, as bits."""
         ready &= ~(1 << index)
         for other in self.after[index]:
             if not self.question.before[other] & ~done:
@@ -223,7 +225,7 @@ class _Walker:
         return ready
 
     def _eager(self, done: int, live: int, ready: int, peak: int, link: Link, last: int) -> _Reached:
-        """Run what costs nothing, until nothing does; no further after the step number `last`."""
+        """Runs operations that cost nothing, until there are none, or until the step number `last`."""
         moves: list[tuple[int, int, int]] = []
         again = True
         while again and self.steps < last:
@@ -269,9 +271,10 @@ class _Walker:
         return _Found(None, best_bytes, states)
 
     def beam(self, width: int, best_bytes: int) -> tuple[int, ...] | None:
-        """A good order below `best_bytes`: of all that have run equally many operations, the `width` most frugal go on.
+        """Returns a good order below `best_bytes`: of all states with equally many operations, the `width` states with the lowest
+        peaks continue.
 
-        None where there is none among them, or where it takes more than `MOST_BEAM_STEPS`.
+        None if they lead to no order, or if the search takes more than `MOST_BEAM_STEPS`.
         """
         last = self.steps + MOST_BEAM_STEPS
         level = [(self.question.start_bytes, self.question.start_bytes, 0, self.first_ready(), None)]

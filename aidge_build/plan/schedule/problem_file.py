@@ -6,7 +6,7 @@ order.
 2. JSON list of objects with `buffers`: [[first, last, bytes], ...] with half-open lifetimes.
 3. CSV with the columns `id, lower, upper, size` (minimalloc).
 
-Other keys are never looked at: known answers beside a question do not reach the planner.
+Other keys are ignored: known answers in a file do not reach the planner.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ IDENTITIES = ("CONCATENATION", "EXPAND_DIMS", "FLATTEN", "IDENTITY", "RESHAPE", 
 
 @dataclass(frozen=True)
 class GraphProblem:
-    """A question of order and places; `types` are those of the operations, `numbers` their positions in the file."""
+    """A question of order and places; `types` are the types of the operations, `numbers` their positions in the file."""
 
     question: OrderQuestion
     types: tuple[str, ...]
     numbers: tuple[int, ...]
 
     def buffers(self, order: Order) -> tuple[Buffer, ...]:
-        """The tensors with the lifetimes that an order gives them; alignment 1."""
+        """Returns the tensors with the lifetimes that an order gives them; alignment 1."""
         question, end = self.question, max(1, len(order.order))
         step_of = {operation: step for step, operation in enumerate(order.order)}
         ports = {*question.inputs, *question.outputs}
@@ -52,7 +52,7 @@ class GraphProblem:
         return tuple(found)
 
     def step_name(self, order: Order, step: int) -> str:
-        """What runs in a step, in the file's numbering."""
+        """Returns the operation that runs in a step, with its number in the file."""
         index = order.order[step] if step < len(order.order) else -1
         return f"op {self.numbers[index]} {self.types[index]}".strip() if index >= 0 else "the start"
 
@@ -71,7 +71,7 @@ def is_problem_file(name: str) -> bool:
 
 
 def read_problem(data: bytes, name: str, *, drop_identities: bool = False) -> GraphProblem | tuple[BufferProblem, ...]:
-    """The question in a file; AidgeError (PLAN_FILE) says what is wrong with it."""
+    """Returns the question in a file; AidgeError (PLAN_FILE) says what is wrong with the file."""
     try:
         text = data.decode("utf-8-sig")
         if name.lower().endswith(".csv"):
@@ -136,7 +136,7 @@ def _graph(content: dict, drop_identities: bool) -> GraphProblem:
 
 
 def _is_identity(operation: Operation, kind: str, sizes: Sequence[int], outputs: Sequence[int]) -> bool:
-    """A copy whose result is no graph output: that one needs bytes of its own."""
+    """Whether the operation is a copy and its result is no graph output: a graph output needs bytes of its own."""
     return (
         kind in IDENTITIES
         and len(operation.inputs) == len(operation.outputs) == 1

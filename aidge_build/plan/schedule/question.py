@@ -9,8 +9,8 @@ from functools import cached_property
 
 @dataclass(frozen=True)
 class Operation:
-    """What an operation reads and writes, as tensor numbers. `shared` are pairs (input, bytes) that output 0 may have in
-    common with an input of which the operation is the last reader."""
+    """The tensors that an operation reads and writes, by number. `shared` are pairs (input, bytes): output 0 may share so many
+    bytes with the input, if the operation is the last reader of the input."""
 
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
@@ -20,8 +20,8 @@ class Operation:
 
 @dataclass(frozen=True)
 class OrderQuestion:
-    """Operations in a legal order. `inputs` are live from the start, `outputs` and what nobody
-    reads of the inputs to the end; `sizes` are bytes per tensor."""
+    """Operations in a legal order. `inputs` are live from the start, `outputs` and unread inputs to the end; `sizes` are bytes
+    per tensor."""
 
     sizes: tuple[int, ...]
     operations: tuple[Operation, ...]
@@ -30,7 +30,7 @@ class OrderQuestion:
 
     @cached_property
     def readers(self) -> tuple[int, ...]:
-        """Per tensor the set of operations that read it, as bits."""
+        """For each tensor the set of operations that read it, as bits."""
         found = [0] * len(self.sizes)
         for index, operation in enumerate(self.operations):
             for tensor in operation.inputs:
@@ -44,7 +44,7 @@ class OrderQuestion:
 
     @cached_property
     def before(self) -> tuple[int, ...]:
-        """Per operation the set of those that must have run, as bits."""
+        """For each operation the set of operations that must have run, as bits."""
         return tuple(
             sum({1 << self.producers[tensor] for tensor in operation.inputs if tensor in self.producers})
             for operation in self.operations
@@ -52,5 +52,5 @@ class OrderQuestion:
 
     @cached_property
     def start_bytes(self) -> int:
-        """What is live before anything has run."""
+        """The bytes that are live before anything has run."""
         return sum(self.sizes[tensor] for tensor in set(self.inputs))

@@ -1,11 +1,21 @@
 # SPDX-License-Identifier: MIT
-"""N_record: where the last inferences are kept, in words of 32 bits, for whoever reads a dump of RAM.
+"""N_record: the array that keeps the last inferences for the reader of a RAM dump, in words of 32 bits.
 
-Head: MAGIC (8 characters), format, digest of what inputs, outputs and states mean (12 characters), bytes of all, slots, bytes of
-a slot; then the slot of the next inference, and how many began. Each slot: the number of its inference (from 1), how far it came
-(EMPTY, BEGUN, ENDED), two sums of the state and the inputs, two sums of the outputs; then the bytes of the state before the
-inference, of each input and of each output, each filled up to whole words. Sums: a = 1, b = 0; for each word w: a += w, b += a
-(modulo 2^32).
+| part | words | content |
+|---|---|---|
+| head | 2 | MAGIC (8 characters) |
+| | 1 | FORMAT |
+| | 3 | digest of the meaning of inputs, outputs and states (12 characters) |
+| | 3 | bytes of N_record, number of slots, bytes of a slot |
+| | 2 | slot of the next inference, number of inferences that began |
+| each slot | 1 | number of its inference, from 1 |
+| | 1 | how far the inference came: EMPTY, BEGUN, ENDED |
+| | 2 | two sums of the state and the inputs |
+| | 2 | two sums of the outputs |
+| | rest | the state before the inference, each input, each output; each is filled up to whole words |
+
+Sums: a = 1, b = 0; for each word w: a += w, b += a (modulo 2^32).
+
 """
 
 from __future__ import annotations
@@ -21,7 +31,7 @@ from aidge_build.plan.schedule.stores import StateMemory
 WORD = 4
 MAGIC = b"AIDGEREC"
 FORMAT = 1
-HEAD_WORDS, NEXT, BEGAN = 9, 9, 10  # of what never changes; the places of the two numbers behind it
+HEAD_WORDS, NEXT, BEGAN = 9, 9, 10  # words that never change; the positions of the two words after them
 FIRST_SLOT = 11
 SLOT_HEAD = 6  # number, how far it came, two sums of what was read, two of what was written
 EMPTY, BEGUN, ENDED = (int.from_bytes(word, "little") for word in (b"\0\0\0\0", b"BEGN", b"ENDD"))
@@ -39,7 +49,7 @@ class Recording:
 
     @staticmethod
     def of(view: GraphView, states: StateMemory, slots: int) -> Recording | None:
-        """None where nothing is kept."""
+        """Returns the record; None if nothing is kept."""
         if not slots:
             return None
         inputs, outputs = (tuple(view.tensor(name).size_bytes for name in side) for side in (view.given, view.handed_out))
@@ -47,44 +57,44 @@ class Recording:
 
     @property
     def read_words(self) -> int:
-        """Of the state and the inputs."""
+        """The words of the state and the inputs."""
         return sum(map(words_of, (self.state, *self.inputs)))
 
     @property
     def written_words(self) -> int:
-        """Of the outputs."""
+        """The words of the outputs."""
         return sum(map(words_of, self.outputs))
 
     @property
     def slot_words(self) -> int:
-        """Of one inference."""
+        """The words of one inference."""
         return SLOT_HEAD + self.read_words + self.written_words
 
     @property
     def size_bytes(self) -> int:
-        """Of N_record."""
+        """The bytes of N_record."""
         return WORD * (FIRST_SLOT + self.slots * self.slot_words)
 
     def head(self, digest: str) -> tuple[int, ...]:
-        """The words that never change, on a little-endian core."""
+        """Returns the words that never change, on a little-endian core."""
         numbers = (self.size_bytes, self.slots, WORD * self.slot_words)
         return (*_words(MAGIC), FORMAT, *_words(digest.encode("ascii")), *numbers)
 
 
 def words_of(size_bytes: int) -> int:
-    """How many words hold so many bytes."""
+    """Returns how many words hold so many bytes."""
     return -(-size_bytes // WORD)
 
 
 def sums_of(data: bytes) -> tuple[int, int]:
-    """The two sums of whole words."""
+    """Returns the two sums of whole words."""
     words = numpy.frombuffer(data, "<u4").astype(numpy.uint64)
     first = (numpy.concatenate([[numpy.uint64(1)], words]).cumsum(dtype=numpy.uint64)) & numpy.uint64(0xFFFFFFFF)
     return int(first[-1]), int(first[1:].sum(dtype=numpy.uint64)) & 0xFFFFFFFF
 
 
 def slots_of(text: str | None, arena: str, arriving: str, max_step: int | None = None, departing: str = "whole") -> int:
-    """The inferences that --record asks for, 0 for none; AidgeError (USAGE) where the other options leave no place for them."""
+    """Returns the inferences that --record asks for, 0 for none; AidgeError (USAGE) if the other options exclude it."""
     if not text or text == "0":
         return 0
     if not text.isdecimal() or not 0 < int(text) <= MOST_SLOTS:

@@ -26,13 +26,13 @@ Reuse = Literal["plain", "shared"]  # plain: buffers share nothing while they li
 
 @dataclass(frozen=True)
 class Schedule:
-    """`steps` are the nodes that run, in order. Views do not run: `buffer_of` maps each tensor to the buffer (named after
-    the tensor that is written) that holds its bytes, from its first byte on; graph inputs and outputs have buffers of kind io.
-    States have none: they lie elsewhere (`stores.StateMemory`), and what copies their next values there comes last.
+    """`steps` are the nodes that run, in order. Views do not run: `buffer_of` maps each tensor to the buffer (named after the
+    tensor that is written) that holds its bytes, from its first byte on; graph inputs and outputs have buffers of kind io. States
+    have no buffers: they are in `stores.StateMemory`, and the copies of their next values run last.
 
-    `in_place` names, per node that overwrites an input, that input. `overlaps` are what kernels allow beyond. `order` says
-    how good the order is. `joined` are concatenations and splits that do not run: what is in `parts` lies elsewhere in its
-    buffer.
+    `in_place` has, for each node that overwrites an input, the name of the input. `overlaps` are further overlaps that kernels
+    allow. `order` says how good the order is. `joined` are concatenations and splits that do not run; `parts` says which bytes of
+    its buffer such a tensor has.
     """
 
     steps: tuple[Node, ...]
@@ -59,7 +59,7 @@ class Schedule:
 
     @property
     def by_rows(self) -> frozenset[str]:
-        """The buffers of what the firmware brings and takes row by row."""
+        """The buffers of the input and the output that the firmware brings and takes row by row."""
         return frozenset({self.arriving, self.departing} - {""})
 
     def __str__(self) -> str:
@@ -82,12 +82,13 @@ def make_schedule(
     known: Order | None = None,
     like: Schedule | None = None,
 ) -> Schedule:
-    """The best order that is found, with half-open lifetimes: inputs live from step 0, outputs to the end.
+    """Returns the schedule with the best order that is found, with half-open lifetimes: inputs live from step 0, outputs to the
+    end.
 
-    With `reuse` "shared" an output takes over the bytes of an input wherever the kernel allows it and is its last reader;
-    with `io_outside` the firmware owns the graph's inputs and outputs, which then share nothing. Nodes in `joined` do not run.
-    With `known` the order is this one. With `like`, a schedule of these nodes and others, the order is that schedule's where it
-    is as good, and little effort is spent on another.
+    With `reuse` "shared" an output reuses the bytes of an input if the kernel allows it and is the last reader of the input; with
+    `io_outside` the firmware owns the graph's inputs and outputs, which then share nothing. Nodes in `joined` do not run. `known`
+    gives the order. With `like`, a schedule of these nodes and others, its order is used if it is as good, and little effort is
+    spent on another one.
     """
     view, parts, stores = assignment.view, Joined.of(joined), stores_of(assignment)
     given = _running(assignment, joined, stores)
@@ -117,19 +118,19 @@ def make_schedule(
 
 
 def _running(assignment: Assignment, joined: Sequence[Joining], stores: Sequence[Node]) -> list[Node]:
-    """The nodes to be ordered: those that run, but for the stores, which run last in any order."""
+    """Returns the nodes to be ordered: all nodes that run, except the stores, which run last in any order."""
     left_out = {*(joining.node for joining in joined), *(store.name for store in stores)}
     running = (node for node in assignment.view.nodes if assignment.choices[node.name].kernel is not None)
     return [node for node in running if node.name not in left_out]
 
 
 def _apart(demands: Demands) -> Demands:
-    """The demands without what the kernel allows to share."""
+    """Returns the demands without the sharing that the kernel allows."""
     return Demands(demands.scratch_bytes, demands.scratch_alignment)
 
 
 def _kept(view: GraphView, stores: Sequence[Node]) -> tuple[str, ...]:
-    """The tensors that are needed after the last step: of a state that is copied, the source of the copy."""
+    """Returns the tensors that are needed after the last step; for a state that is copied, the source of the copy."""
     copied = {store.outputs[0]: store.inputs[0] for store in stores}
     return tuple(copied.get(name, name) for name in view.outputs)
 
@@ -137,7 +138,7 @@ def _kept(view: GraphView, stores: Sequence[Node]) -> tuple[str, ...]:
 def _activations(
     view: GraphView, taken: Taken, buffer_of: Mapping[str, str], parts: Joined, spans: Mapping[str, tuple[int, int]]
 ) -> Iterator[Buffer]:
-    """A buffer for each chain outside of the states; of a whole, only the bytes of live parts are occupied."""
+    """Yields a buffer for each chain outside of the states; a whole occupies only the bytes of its live parts."""
     io, states = {buffer_of[name] for name in (*view.inputs, *view.outputs)}, StateMemory.of(view).offsets.keys()
     for chain in taken.chains:
         if states.isdisjoint(chain.members):
@@ -147,7 +148,7 @@ def _activations(
 
 
 def _scratch(steps: Sequence[Node], wanted: Mapping[str, Demands]) -> dict[str, Buffer]:
-    """The scratch of each layer that asks for some, live in its step alone."""
+    """Returns the scratch of each layer that asks for some, live only in the step of the layer."""
     return {
         node.name: Buffer(f"scratch of {node.name}", each.scratch_bytes, each.scratch_alignment, step, step + 1, "scratch")
         for step, node in enumerate(steps)
@@ -156,14 +157,15 @@ def _scratch(steps: Sequence[Node], wanted: Mapping[str, Demands]) -> dict[str, 
 
 
 def _as_good(question: OrderQuestion, nodes: Sequence[Node], like: Schedule) -> Order:
-    """The order in which another schedule runs the nodes, or one that a short search finds where that takes more bytes there."""
+    """Returns the order in which `like` runs the nodes, or the result of a short search if the order takes more bytes than in
+    `like`."""
     place = {node.name: index for index, node in enumerate(nodes)}
     given = [place[node.name] for node in like.steps if node.name in place]
     return best_order(question, PROBE_STATES, given, like.order.peak_bytes)
 
 
 def buffers_of(assignment: Assignment) -> dict[str, str]:
-    """Tensor to the tensor whose bytes it names: itself, or the source of a view."""
+    """Returns tensor -> the tensor that owns its bytes: itself, or the source of a view."""
     view = assignment.view
     buffer_of = {name: name for name, tensor in view.tensors.items() if not tensor.is_constant}
     for node in view.nodes:
@@ -185,7 +187,7 @@ def _alignment(view: GraphView, members: tuple[str, ...]) -> int:
 
 
 def _spans(view: GraphView, steps: Sequence[Node], alone: Mapping[str, str], parts: Joined) -> dict[str, tuple[int, int]]:
-    """Lifetimes of what the steps write, by atom: outputs, and inputs that nobody reads, live to the end."""
+    """Returns the lifetime of each atom that the steps write: outputs, and inputs that nobody reads, live to the end."""
     atoms_of = {name: parts.atoms_of(buffer) for name, buffer in alone.items()}
     first = {atom: 0 for name in view.inputs for atom in atoms_of[name]}
     last: dict[str, int] = {}

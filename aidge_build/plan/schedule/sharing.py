@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What kernels allow outputs to share with inputs, and the question of the best order of a graph under it."""
+"""The bytes that kernels allow outputs to share with inputs, and the question of the best order of a graph with this sharing."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ def question_of(
     kept: Sequence[str],
     elsewhere: Collection[str] = (),
 ) -> OrderQuestion:
-    """The question in terms of buffers; those in `fixed` share no bytes, and `atoms_of` names what each consists of. The tensors
-    `kept` are needed after the last step; buffers in `elsewhere` take no bytes of what is counted."""
+    """Returns the question in terms of buffers; buffers in `fixed` share no bytes, and `atoms_of` names the parts of each buffer.
+    The tensors `kept` are needed after the last step; buffers in `elsewhere` count as 0 bytes."""
     atoms = {buffer: atoms_of(buffer) for buffer in dict.fromkeys(buffer_of.values())}
     numbers = {atom: number for number, atom in enumerate(dict.fromkeys(atom for found in atoms.values() for atom in found))}
     sizes = tuple(0 if buffer in elsewhere else view.tensor(buffer).size_bytes for buffer in numbers)
@@ -45,7 +45,7 @@ def question_of(
 
 
 def _numbered(names: Sequence[str], buffer_of: Mapping[str, str], numbers: Mapping[str, int]) -> tuple[int, ...]:
-    """The numbers of the tensors' buffers, each once."""
+    """Returns the numbers of the tensors' buffers, each once."""
     return tuple(dict.fromkeys([numbers[buffer_of[name]] for name in names]))
 
 
@@ -56,14 +56,15 @@ class Permission:
         self.buffer, self.lead_bytes = buffer, lead_bytes
 
     def shared_bytes(self, input_bytes: int, output_bytes: int) -> int:
-        """How many bytes both have in common when they lie as closely together as allowed."""
+        """Returns how many bytes input and output share at the smallest distance that is allowed."""
         if self.lead_bytes is None:
             return min(input_bytes, output_bytes)
         return input_bytes + output_bytes - max(min(self.lead_bytes, output_bytes) + input_bytes, output_bytes)
 
 
 def permissions(node: Node, buffer_of: Mapping[str, str], demands: Demands) -> tuple[Permission, ...]:
-    """What the kernel allows, in its order, in-place first. A buffer that is read through two inputs needs both allowed."""
+    """Returns the permissions of the kernel, in its order, in-place first. A buffer that is read through two inputs needs both
+    allowed."""
     positions: dict[str, list[int]] = {}
     for index, name in enumerate(node.inputs):
         if name in buffer_of:

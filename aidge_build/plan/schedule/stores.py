@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Where the bytes of states lie, and which of their next values are computed there at once instead of being copied."""
+"""The memory of states, and the next values that are computed there at once instead of being copied."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ from aidge_build.plan.schedule.sharing import permissions
 from aidge_build.prepare.adaptation.assignment import Assignment
 
 ALIGNMENT = 4  # bytes, of each state in N_state, as of any tensor: kernels may read whole words
-READY_BYTES = 4  # of the word behind the states that says that the initial values are there
+READY_BYTES = 4  # of the word after the states that says that the initial values are there
 
 
 @dataclass(frozen=True)
 class StateMemory:
-    """`offsets` are those of each state's input and output, by name; both lie at one place. `size_bytes` are those of all states,
-    `needs_start` says that some begin with other bytes than zeros."""
+    """`offsets` are the offsets of the input and the output of each state, by name; both have the same offset. `size_bytes` is
+    the size of all states, `needs_start` says that some begin with other bytes than zeros."""
 
     offsets: Mapping[str, int]
     size_bytes: int
     needs_start: bool
 
     def bytes_of(self, arena: str) -> int:
-        """The bytes of N_state: with the word that says whether the initial values are there, where some are not zero and no
-        instance is made by a call (`arena` caller)."""
+        """Returns the bytes of N_state. They include the word that says whether the initial values are there, if some are not
+        zero and no call makes an instance (`arena` caller)."""
         return self.size_bytes + (READY_BYTES if self.needs_start and arena == "static" else 0)
 
     @staticmethod
     def of(view: GraphView) -> StateMemory:
-        """The states one behind the other, in the graph's order."""
+        """Returns the states one after the other, in the graph's order."""
         offsets, reached = dict[str, int](), 0
         for state in view.states:
             tensor = view.tensor(state.read)
@@ -49,15 +49,16 @@ NO_STATE = StateMemory({}, 0, False)
 
 
 def stores_of(assignment: Assignment) -> tuple[Node, ...]:
-    """The nodes that copy next values into the states, in the states' order."""
+    """Returns the nodes that copy next values into the states, in the states' order."""
     view = assignment.view
     found = (view.producer(state.written) for state in view.states)
     return tuple(node for node in found if node is not None and assignment.choices[node.name].kernel is not None)
 
 
 def without_stores(assignment: Assignment, demands: Callable[[Node], Demands], buffer_of: Mapping[str, str]) -> Assignment:
-    """The assignment with such a copy as a mere name wherever the next value may be computed in the state's bytes: everything
-    that reads the old value must have run before, in any order, or be the node itself where its kernel works in place."""
+    """Returns the assignment without the copies of next values that may be computed in the state's bytes: such a copy becomes a
+    name. Every node that reads the old value must have run before, in any order, or be the node itself if its kernel works in
+    place."""
     names = []
     for state in assignment.view.states:
         store = assignment.view.producer(state.written)
@@ -94,7 +95,7 @@ def _overwrites(node: Node, old: str, home: str, demands: Callable[[Node], Deman
 
 
 def _ancestors(view: GraphView, node: Node) -> Collection[str]:
-    """The names of all nodes that must have run before this one."""
+    """Returns the names of all nodes that must have run before this one."""
     found: set[str] = set()
     waiting = [node]
     while waiting:

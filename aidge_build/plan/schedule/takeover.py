@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Buffers that go on in the bytes of another one: outputs that are computed in place, chain by chain."""
+"""Outputs that are computed in place: chains of buffers that reuse the bytes of the one before."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from aidge_build.plan.schedule.sharing import permissions
 
 @dataclass(frozen=True)
 class Lives:
-    """Bytes and half-open lifetime per buffer; `kept` are those that must survive the last step."""
+    """The bytes and the half-open lifetime of each buffer; the buffers in `kept` must survive the last step."""
 
     sizes: Mapping[str, int]
     spans: Mapping[str, tuple[int, int]]
@@ -27,14 +27,14 @@ class Lives:
 
 @dataclass(frozen=True)
 class Chain:
-    """Buffers at one place, one after the other; where one goes over into the next, both are live for one step."""
+    """Buffers at one place, one after the other; a buffer and the next one are both live in one step."""
 
     members: tuple[str, ...]
     sizes: tuple[int, ...]
     spans: tuple[tuple[int, int], ...]
 
     def buffer(self, alignment: int, kind: BufferKind) -> Buffer:
-        """The chain as one buffer, named after its first member; windows where the sizes differ."""
+        """Returns the chain as one buffer, named after its first member; with windows if the sizes differ."""
         size, first, last = max(self.sizes), self.spans[0][0], self.spans[-1][1]
         windows = self._windows() if len(set(self.sizes)) > 1 else ()
         return Buffer(self.members[0], size, alignment, first, last, kind, windows)
@@ -63,7 +63,7 @@ class Taken:
 def take_over(
     steps: Sequence[Node], buffer_of: Mapping[str, str], demands: Mapping[str, Demands], lives: Lives, fixed: Collection[str]
 ) -> Taken:
-    """Let each output go on in the largest input that its kernel may overwrite and nobody reads later."""
+    """Lets each output reuse the buffer of the largest input that its kernel may overwrite and no later step reads."""
     members: dict[str, list[str]] = {buffer: [buffer] for buffer in lives.spans}
     chain_of = {buffer: buffer for buffer in lives.spans}
     in_place, alone = dict[str, str](), frozenset(fixed)

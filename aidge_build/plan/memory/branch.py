@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Exhaustive search for offsets within a capacity: depth first, from the lowest offset up, within a node limit.
 
-The method is that of minimalloc (Moffitt, "MiniMalloc: A Lightweight Memory Allocator for Hardware-Accelerated Machine Learning",
-ASPLOS 2023). Every feasible question has an arrangement in which no buffer can be lowered; such an arrangement is met when the
-buffers are placed in the order of (offset, rank), each at the lowest offset above its placed neighbours. Therefore
+The method is minimalloc (Moffitt, "MiniMalloc: A Lightweight Memory Allocator for Hardware-Accelerated Machine Learning", ASPLOS
+2023). Every feasible question has an arrangement in which no buffer can be lowered; such an arrangement is met when the buffers
+are placed in the order of (offset, rank), each at the lowest offset above its placed neighbours. Therefore
 
 1. a candidate comes not before its predecessor in (offset, rank), and of equal buffers the first comes first;
 2. a candidate that leaves room below it for another waiting buffer is dominated by placing that one;
@@ -23,7 +23,7 @@ from aidge_build.plan.memory.stack import least_padding
 
 
 class Outcome(Enum):
-    """What a search has shown."""
+    """The result of a search."""
 
     FOUND = "found"
     IMPOSSIBLE = "impossible"
@@ -33,7 +33,7 @@ class Outcome(Enum):
 class NodeBudget:
     """The nodes that are left; a count and not a time, so that every machine gives up at the same node.
 
-    A node whose look-ahead visits more than `VISITS_PER_NODE` buffers counts for several: this limits the time of a search, too.
+    A node counts for several if its look-ahead visits more than `VISITS_PER_NODE` buffers: this limits the time of a search, too.
     """
 
     def __init__(self, nodes: int):
@@ -52,13 +52,14 @@ RANKINGS = (
 )
 FIRST_ATTEMPT_NODES_PER_BUFFER = 4
 VISITS_PER_NODE = 300
-LONGEST_STACK = 12  # buffers whose least padding is looked for
+LONGEST_STACK = 12  # buffers: the least padding of more buffers is not searched
 STACK_LINKS = 1_000
 STACK_VISITS = 600
 
 
 def search(problem: Problem, capacity_bytes: int, budget: NodeBudget) -> tuple[Outcome, tuple[int, ...]]:
-    """Offsets within `capacity_bytes`, or the proof that none exist, unless `budget` ends before (offsets are empty then).
+    """Returns offsets within `capacity_bytes`, or the proof that none exist, unless `budget` ends before (offsets are empty
+    then).
 
     The rankings take turns with doubled node limits, because which of them is quick differs widely between questions.
     """
@@ -79,8 +80,8 @@ def search(problem: Problem, capacity_bytes: int, budget: NodeBudget) -> tuple[O
 class _Attempt:
     """One depth-first search with one ranking. All changes go through a trail, so that they can be taken back.
 
-    Where all buffers are aligned to at least `common` bytes, sizes and capacity are rounded up to it, so that unavoidable
-    padding is seen by the look-ahead; the exact end of each buffer is compared with the exact capacity.
+    All buffers are aligned to at least `common` bytes. Sizes and capacity are rounded up to it, so that the look-ahead sees
+    unavoidable padding; the exact end of each buffer is compared with the exact capacity.
     """
 
     def __init__(self, problem: Problem, capacity_bytes: int, ranking: tuple[str, ...], nodes: int):

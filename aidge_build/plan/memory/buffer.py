@@ -28,7 +28,7 @@ class Buffer:
     """`size_bytes` at a multiple of `alignment`, live in the steps `[first, last)`.
 
     `windows` follow each other in time and cover the whole life; without any, all bytes are live all the time. They express
-    rings, and tensors of different sizes that take over each other's bytes.
+    rings, and tensors of different sizes that reuse each other's bytes.
     """
 
     name: str
@@ -62,8 +62,8 @@ class Buffer:
 
 @dataclass(frozen=True)
 class Overlap:
-    """The buffer `lower` may overlap `upper` in their only common step, as long as it begins at least `lead_bytes` before it:
-    the kernel that reads `upper` and writes `lower` stays that far behind."""
+    """The buffer `lower` may overlap `upper` in their only common step if it begins at least `lead_bytes` before `upper`: at this
+    distance the kernel that reads `upper` and writes `lower` overwrites no byte that it still reads."""
 
     lower: str
     upper: str

@@ -23,8 +23,8 @@ def moves_for(problem: Problem, visits: int = PAIR_VISITS) -> int:
 
 
 def climb(problem: Problem, start: Arrangement, moves: int, enough_bytes: int = 0) -> Arrangement:
-    """The best arrangement met on a walk from `start` that accepts a worse one with falling probability; the first one whose peak
-    is no more than `enough_bytes` ends it."""
+    """Returns the best arrangement of a walk from `start`. The walk accepts a worse arrangement with falling probability, and
+    ends at the first arrangement with a peak of at most `enough_bytes`."""
     bound_bytes, _ = problem.lower_bound
     random = Random(SEED)
     temperature = START_TEMPERATURE * bound_bytes
@@ -33,7 +33,7 @@ def climb(problem: Problem, start: Arrangement, moves: int, enough_bytes: int = 
         if best.peak_bytes <= max(bound_bytes, enough_bytes):
             break
         order, kept = _moved(problem, current, random)
-        # What the walk began with may have been placed in another way.
+        # The first arrangement of the walk may come from another method.
         known = [current.offsets[index] for index in order[:kept]] if current is not start else ()
         found = attempt(problem, order, known=known, refuses=_Refusal(current.peak_bytes, temperature, random))
         temperature *= COOLING
@@ -62,8 +62,8 @@ class _Refusal:
 
 
 def _moved(problem: Problem, current: Arrangement, random: Random) -> tuple[list[int], int]:
-    """The order with a topmost buffer moved before one below it, or one of those two exchanged with any other; and how many of
-    its first buffers stay where they are."""
+    """Returns the order with a topmost buffer moved before a buffer below it, or with one of these two exchanged with any other;
+    and how many of the first buffers keep their position."""
     offsets = current.offsets
     topmost = random.choice([i for i, offset in enumerate(offsets) if offset + problem.sizes[i] == current.peak_bytes])
     below = [other for other in problem.conflicts[topmost] if offsets[other] < offsets[topmost]]

@@ -72,7 +72,7 @@ def _solve(
 def _choices(
     model, buffers: Sequence[Buffer], rooms: Sequence[Room], hint: Mapping[str, tuple[int, int]]
 ) -> tuple[list[list], list]:
-    """Per buffer whether it lies in each room, and its offset; every room that takes it ends behind it."""
+    """Returns, for each buffer, whether it is in each room, and its offset; a buffer ends inside the room that takes it."""
     largest = max(room.size_bytes for room in rooms)
     inside, starts = [], []
     for index, buffer in enumerate(buffers):
@@ -103,7 +103,8 @@ def _rectangles(buffer: Buffer, omitted: Collection[int]) -> Iterator[Window]:
 
 
 def _keep_apart(model, problem: Problem, inside: Sequence[Sequence], starts: Sequence, lowers: Collection[str]) -> None:
-    """In one room, a buffer that may lie upon another one is beside every other, and far enough before this one."""
+    """Adds, for each buffer that may overlap another one, its distances to all buffers that are live with it in the same room
+    (`Problem.separations`)."""
     for one, upward, other, downward in problem.separations:
         if problem.buffers[one].name in lowers or problem.buffers[other].name in lowers:
             below, above = model.new_bool_var(""), model.new_bool_var("")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Offsets by one pass over an order of the buffers: each takes the lowest, or the tightest, gap among those already placed."""
+"""Offsets by one pass over an order of the buffers: each buffer takes the lowest, or the tightest, gap between the placed
+buffers."""
 
 from __future__ import annotations
 
@@ -42,8 +43,8 @@ def attempt(
     known: Sequence[int] = (),
     refuses: Callable[[int], bool] | None = None,
 ) -> Arrangement | None:
-    """The same, but None as soon as `refuses` says that the peak, as far as it is known, is too high. It is asked when the peak
-    rises; of a problem that `is_wide` at the end."""
+    """Returns the same, or None as soon as `refuses` says that the peak so far is too high. `refuses` is asked when the peak
+    rises; for a problem that `is_wide`, at the end."""
     if problem.is_wide and not problem.distances:
         found = _placed_wide(problem, order, tightest=tightest)
         return None if refuses is not None and refuses(found.peak_bytes) else found
@@ -87,7 +88,8 @@ def _gap(taken: list[tuple[int, int]], mask: int, tightest: bool) -> int:
 
 
 def _placed_wide(problem: Problem, order: Sequence[int], *, tightest: bool) -> Arrangement:
-    """The same arrangement, without a list of who meets whom: what is placed lies sorted, and is looked through as a whole."""
+    """Returns the same arrangement without a list of conflicts: the placed buffers are sorted by offset, and each search looks
+    through all of them."""
     offsets, ends = [-1] * len(problem), [0] * len(problem)
     starts, stops, firsts, lasts = (numpy.zeros(len(problem), numpy.int64) for _ in range(4))  # of what is placed, by offset
     for count, index in enumerate(order):
@@ -115,8 +117,8 @@ def _placed_wide(problem: Problem, order: Sequence[int], *, tightest: bool) -> A
 
 
 def orders(problem: Problem) -> Iterator[tuple[int, ...]]:
-    """The greedy orders, the most promising first; ties fall to the canonical index. Of a problem that `is_wide` only those that
-    need no list of what lives beside what."""
+    """Yields the greedy orders, the most promising first; ties fall to the canonical index. A problem that `is_wide` gets only
+    the orders that need no list of conflicts."""
     sizes = problem.sizes
     lifetimes = [last - first for first, last in zip(problem.firsts, problem.lasts, strict=True)]
     indices = range(len(problem))
@@ -134,7 +136,7 @@ def orders(problem: Problem) -> Iterator[tuple[int, ...]]:
 
 
 def by_breadth(problem: Problem) -> tuple[int, ...]:
-    """The buffers of the fullest step first, the largest of a step first (Pisarchyk and Lee 2020, greedy by breadth)."""
+    """Returns the buffers of the fullest step first, the largest of a step first (Pisarchyk and Lee 2020, greedy by breadth)."""
     fullest = sorted(problem.live_sets, key=lambda entry: (-sum(problem.sizes[i] for i in entry[1]), entry[0]))
     order: dict[int, None] = {}
     for _, live in fullest:
@@ -143,7 +145,8 @@ def by_breadth(problem: Problem) -> tuple[int, ...]:
 
 
 def by_padding(problem: Problem) -> tuple[int, ...]:
-    """The fullest moment as a stack with little padding, the longest-lived first; then the others by breadth."""
+    """Returns the buffers of the fullest step as a stack with little padding, the longest-lived first; then the other buffers by
+    breadth."""
     step = problem.lower_bound[1]
     waiting = [index for moment, live in problem.live_sets if moment == step for index in live]
     waiting.sort(key=lambda i: (problem.firsts[i] - problem.lasts[i], -problem.sizes[i], i))
@@ -158,7 +161,7 @@ def by_padding(problem: Problem) -> tuple[int, ...]:
 
 
 def best_greedy(problem: Problem) -> Arrangement:
-    """The best of all orders with both fits; stops as soon as the lower bound is reached."""
+    """Returns the best arrangement of all orders with both fits; stops as soon as the lower bound is reached."""
     bound_bytes, _ = problem.lower_bound
     best = None
     for order, tightest in ((order, tightest) for order in orders(problem) for tightest in (False, True)):

@@ -3,7 +3,7 @@
 
 An item goes as a whole into one of its rooms, or into none. The bound is Dantzig's (1957), on all rooms of a part of the problem
 as one: items in the order of value for each byte, the last one in part. Rooms that no item can choose between are parts of their
-own. Of choices with the same value the first one in the order of the search stays.
+own. If choices have the same value, the first one in the order of the search stays.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ class Chosen(NamedTuple):
 
 
 def most_valuable(items: Sequence[Item], rooms: Sequence[int], most_nodes: int = MOST_NODES) -> Chosen:
-    """The choice of items for rooms of these sizes in bytes; `most_nodes` bounds the search in each part of the problem."""
+    """Returns the choice of items for rooms of these sizes in bytes; `most_nodes` bounds the search in each part of the
+    problem."""
     chosen: list[int | None] = [None] * len(items)
     is_optimal = True
     for part in _parts(items, len(rooms)):
@@ -45,7 +46,8 @@ def most_valuable(items: Sequence[Item], rooms: Sequence[int], most_nodes: int =
 
 
 def by_density(items: Sequence[Item], rooms: Sequence[int]) -> Chosen:
-    """The greedy choice, for comparison: the item with the most value for each byte first, into its first room with space."""
+    """Returns the greedy choice, for comparison: the item with the most value for each byte first, into its first room with
+    space."""
     left, chosen = list(rooms), list[int | None]([None] * len(items))
     for number in _in_order(items, range(len(items))):
         item = items[number]
@@ -57,7 +59,7 @@ def by_density(items: Sequence[Item], rooms: Sequence[int]) -> Chosen:
 
 
 def _parts(items: Sequence[Item], count: int) -> list[frozenset[int]]:
-    """The rooms, together with those that an item may choose instead."""
+    """Returns the parts of the problem: rooms are in one part if an item may choose between them."""
     parts = [frozenset({number}) for number in range(count)]
     for wanted in sorted({item.rooms for item in items}):
         joined = frozenset().union(*(part for part in parts if part & set(wanted)))
@@ -74,7 +76,7 @@ class _Node(NamedTuple):
 
     depth: int
     value: int
-    left: tuple[int, ...]  # bytes of each room; 0 for those of other parts
+    left: tuple[int, ...]  # bytes of each room; 0 for rooms of other parts
     taken: tuple | None
 
 

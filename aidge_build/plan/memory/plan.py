@@ -26,11 +26,11 @@ class Placement:
 
 @dataclass(frozen=True)
 class MemoryPlan:
-    """Where every buffer lies in one arena.
+    """The offset of every buffer in one arena.
 
-    No arena below `lower_bound_bytes` can exist; `bound_step` is the step of the max-live moment. `offsets_proved_optimal` says
-    that none below `peak_bytes` can: the bound is reached, or an exhaustive search ended. The arena must start at a multiple of
-    `alignment`. `placements` are in the order of lifetime, size and name, whatever the order of the question was.
+    No arena below `lower_bound_bytes` can exist; `bound_step` is the step with the most live bytes. `offsets_proved_optimal` says
+    that no arena below `peak_bytes` can exist: the bound is reached, or an exhaustive search ended. The arena must start at a
+    multiple of `alignment`. `placements` are in the order of lifetime, size and name, whatever the order of the question was.
     """
 
     placements: tuple[Placement, ...]
@@ -48,7 +48,7 @@ class MemoryPlan:
 
     @property
     def gap_bytes(self) -> int:
-        """How far the peak lies above the lower bound."""
+        """The bytes by which the peak exceeds the lower bound."""
         return self.peak_bytes - self.lower_bound_bytes
 
     @cached_property

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Chooses the offsets in one arena: greedy orders, the fullest moments first, a walk, an exhaustive search within a node
-limit."""
+"""Chooses the offsets in one arena: greedy orders, the fullest steps first, a walk, an exhaustive search within a node limit."""
 
 from __future__ import annotations
 
@@ -35,12 +34,12 @@ def plan(
     like: MemoryPlan | None = None,
     enough_bytes: int = 0,
 ) -> MemoryPlan:
-    """Offsets with the smallest peak that was found, and whether it is proved that none is smaller.
+    """Returns the offsets with the smallest peak that was found, and whether it is proved that no peak is smaller.
 
     The result depends on the buffers, the capacity, the node limit `nodes` of the exhaustive search, `like` (a plan of nearly the
-    same buffers: its order is tried, too), and `enough_bytes` (a peak that is as good as any below it: the search ends there)
-    alone: not on the order of the buffers, the machine, or the time. Raises
-    `CapacityExceeded` (code PLAN01) when the peak is above `capacity_bytes`.
+    same buffers: its order is tried, too), and `enough_bytes` (the search ends at a peak of at most so many bytes). It does not
+    depend on the order of the buffers, the machine, or the time. Raises `CapacityExceeded` (code PLAN01) when the peak is above
+    `capacity_bytes`.
     """
     if capacity_bytes is not None and capacity_bytes < 0:
         raise AidgeError(f"the capacity is {capacity_bytes} B", code="PLAN03", hint="this is a fault of the caller")
@@ -60,7 +59,7 @@ def plan(
 def _search(
     problem: Problem, capacity_bytes: int | None, nodes: int, like: MemoryPlan | None, enough_bytes: int
 ) -> tuple[Arrangement, int]:
-    """The best arrangement and the bytes below which none exists; cheap methods first, each only while these two differ."""
+    """Returns the best arrangement and the bytes below which none exists; cheap methods first, each only while the two differ."""
     found, proved_bytes = best_greedy(problem), problem.lower_bound[0]
     known = None if like is None else place(problem, _order_of(problem, like))
     if min(found.peak_bytes, known.peak_bytes if known else found.peak_bytes) <= enough_bytes:
@@ -84,7 +83,7 @@ def _search(
 
 
 def _order_of(problem: Problem, like: MemoryPlan) -> list[int]:
-    """The buffers from the lowest offset in another plan to the highest, then those that it does not have."""
+    """Returns the buffers from the lowest offset in another plan to the highest, then the buffers that the plan does not have."""
     offsets = {placement.buffer.name: placement.offset_bytes for placement in like.placements}
     return sorted(range(len(problem)), key=lambda i: (offsets.get(problem.buffers[i].name, like.peak_bytes), i))
 
@@ -104,7 +103,8 @@ def _settled(
 
 
 def _reach(problem: Problem, found: Arrangement, proved_bytes: int, capacity_bytes: int, nodes: int) -> tuple[Arrangement, int]:
-    """What is needed first: any arrangement within the capacity. A tighter question may be easier, so the bound has a share."""
+    """Looks first for any arrangement within the capacity. A tighter question may be easier, so the bound gets a share of the
+    nodes."""
     found, proved_bytes = _raise_bound(problem, found, proved_bytes, nodes // CAPACITY_SHARE)
     if proved_bytes <= capacity_bytes < found.peak_bytes:
         outcome, offsets = search(problem, capacity_bytes, NodeBudget(nodes))
@@ -128,7 +128,7 @@ def _raise_bound(problem: Problem, found: Arrangement, proved_bytes: int, nodes:
 
 
 def _lower_peak(problem: Problem, found: Arrangement, proved_bytes: int, nodes: int) -> tuple[Arrangement, int]:
-    """Ask for capacities between what is proved and what is found: a better peak, mostly without a proof."""
+    """Asks for capacities between the proved bound and the found peak: a better peak, mostly without a proof."""
     unknown_bytes = proved_bytes
     for _ in range(BISECTIONS):
         wanted = (unknown_bytes + found.peak_bytes) // 2

@@ -59,7 +59,7 @@ class Problem:
 
     @cached_property
     def distances(self) -> dict[tuple[int, int], int]:
-        """(lower, upper) -> bytes by which `upper` must begin above `lower`, where that is not the size of `lower`."""
+        """(lower, upper) -> bytes by which `upper` must begin above `lower`, if they are not the size of `lower`."""
         found = {}
         for index, others in enumerate(self.conflicts if not self.is_rectangular else ()):
             for other in others:
@@ -73,8 +73,8 @@ class Problem:
 
     @cached_property
     def forbidden(self) -> tuple[tuple[tuple[int, int, int], ...], ...]:
-        """Per buffer (other, below, above): what is placed at `other` forbids the offsets from so many bytes below that place to
-        so many above it, both excluded. Empty where no two buffers share bytes."""
+        """For each buffer (other, below, above): the buffer must not begin between `below` bytes below the offset of `other` and
+        `above` bytes above it, both ends excluded. Empty if no two buffers share bytes."""
         if not self.distances:
             return ()
         return tuple(
@@ -103,8 +103,8 @@ class Problem:
 
     @cached_property
     def separations(self) -> tuple[tuple[int, int, int, int], ...]:
-        """(one, bytes, other, bytes): `other` begins at least the first bytes above the beginning of `one`, or `one` the second
-        bytes above that of `other`. All of them together are what makes an arrangement legal."""
+        """(one, upward, other, downward): `other` begins at least `upward` bytes above the beginning of `one`, or `one` begins at
+        least `downward` bytes above the beginning of `other`. An arrangement that keeps all of them is legal."""
         found = []
         leads = {(overlap.lower, overlap.upper): overlap.lead_bytes for overlap in self.overlaps}
         for index, others in enumerate(self.conflicts):
@@ -126,7 +126,7 @@ class Problem:
 
     @cached_property
     def steps_apart(self) -> Mapping[str, frozenset[int]]:
-        """The steps in which a buffer may lie upon another one, by its name."""
+        """The steps in which a buffer may overlap another one, by its name."""
         buffers = {buffer.name: buffer for buffer in self.buffers}
         found: dict[str, frozenset[int]] = {}
         for overlap in self.overlaps:
@@ -136,7 +136,7 @@ class Problem:
 
     @cached_property
     def conflicts(self) -> tuple[tuple[int, ...], ...]:
-        """Per buffer the indices of those that are live at the same time, ascending."""
+        """For each buffer the indices of the buffers that are live at the same time, ascending."""
         found: list[list[int]] = [[] for _ in self.buffers]
         live: list[int] = []
         for index, first in enumerate(self.firsts):
@@ -174,7 +174,8 @@ class Problem:
 
     @cached_property
     def lower_bound(self) -> tuple[int, int]:
-        """(bytes, step) of the largest moment, the earliest of several; (0, 0) without buffers."""
+        """(bytes, step) of the step with the most live bytes, padding included, the earliest of several; (0, 0) without
+        buffers."""
         best = (0, 0)
         if self.overlaps:
             return self.fullest
@@ -210,7 +211,7 @@ class Problem:
 
     @cached_property
     def fullest(self) -> tuple[int, int]:
-        """(bytes, step) of the largest moment, however many memories share the bytes: padding is not counted."""
+        """(bytes, step) of the step with the most live bytes, however many memories share the bytes: padding is not counted."""
         saved: Counter[int] = Counter()
         named = {buffer.name: buffer for buffer in self.buffers}
         for overlap in self.overlaps:
@@ -234,7 +235,7 @@ class Problem:
 
     @cached_property
     def _reachable_sums(self) -> int | None:
-        """Bit n says that some subset of buffers has n granules; none where padding makes other peaks possible."""
+        """Bit n says that some subset of buffers has n granules; None if padding makes other peaks possible."""
         total = sum(self.sizes) // self.granule
         if total > 1 << 17 or any(size % max(self.alignments) for size in self.sizes):
             return None
@@ -244,7 +245,7 @@ class Problem:
         return sums
 
     def next_peak(self, peak_bytes: int) -> int:
-        """The smallest peak above `peak_bytes` that a left-justified arrangement can have."""
+        """Returns the smallest peak above `peak_bytes` that a left-justified arrangement can have."""
         granules = peak_bytes // self.granule + 1
         if self._reachable_sums is None:
             return granules * self.granule
@@ -253,7 +254,7 @@ class Problem:
 
 
 def saved_bytes(overlap: Overlap, lower: Buffer, upper: Buffer, step: int) -> int:
-    """By how much the bytes of the two together may be fewer in `step` than those of both apart."""
+    """Returns how many bytes the overlap of the two buffers saves in `step`, compared with both apart."""
     (low, high), (upper_low, upper_high) = lower.live_bytes(step), upper.live_bytes(step)
     together = max(high, overlap.lead_bytes + upper_high) - min(low, overlap.lead_bytes + upper_low)
     return max(0, high - low + upper_high - upper_low - together)

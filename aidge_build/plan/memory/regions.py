@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Spreads buffers over several memories that hold them only together: what is accessed most lies where access is cheapest.
+"""Spreads buffers over several memories that hold them only together: the buffers with the most accesses go where access is
+cheapest.
 
 Each buffer goes as a whole into one region. A region is filled up to its room by the live bytes of every step; then its buffers
 are packed by the planner, and the first one that does not fit packed has to go elsewhere. That no arrangement exists is known
@@ -39,7 +40,7 @@ class Room:
     dma: bool = True
 
     def takes(self, buffer: Buffer) -> bool:
-        """Whether the buffer may lie here, its size aside."""
+        """Whether the buffer may be in this room, its size aside."""
         return self.dma or buffer.kind != "io"
 
 
@@ -85,13 +86,14 @@ def spread(
     overlaps: Sequence[Overlap] = (),
     solve: Solver | None = None,
 ) -> Spread | NoSpread:
-    """The cheapest arrangement that is found; `accesses` counts how often each byte of a buffer is touched, once by default."""
+    """Returns the cheapest arrangement that is found; `accesses` counts how often each byte of a buffer is touched, once by
+    default."""
     question = _Question(Problem.of(buffers, overlaps), rooms, accesses)
     return question.impossible() or question.answer(solve)
 
 
 class _Question:
-    """What is asked, and what was tried: many orders lead to the same packings."""
+    """The question, and the packings that were tried: many orders lead to the same packings."""
 
     def __init__(self, problem: Problem, rooms: Sequence[Room], accesses: Mapping[str, int]):
         self.problem, self.rooms, self.accesses = problem, tuple(rooms), accesses
@@ -99,7 +101,8 @@ class _Question:
         self._packings: dict[tuple[frozenset[str], Room], MemoryPlan | None] = {}
 
     def impossible(self) -> NoSpread | None:
-        """What no arrangement avoids: a buffer larger than every region, or a step whose live buffers cannot be shared out."""
+        """Returns why no arrangement exists: a buffer is larger than every region, or the live buffers of a step cannot be shared
+        out; None if one may exist."""
         for buffer in sorted(self.problem.buffers, key=lambda b: (-b.size_bytes, b.first)):
             if buffer.size_bytes > max((room.size_bytes for room in self.rooms if room.takes(buffer)), default=0):
                 return NoSpread(buffer.first, buffer.size_bytes, proved=True)
@@ -115,7 +118,7 @@ class _Question:
         return None
 
     def answer(self, solve: Solver | None) -> Spread | NoSpread:
-        """The cheapest greedy one; the solver is asked while something cheaper may exist."""
+        """Returns the cheapest greedy arrangement; the solver is asked if something cheaper may exist."""
         known = None
         for found in filter(None, map(self._greedy, self._orders())):
             known = found if known is None or found.cost < known.cost else known
@@ -131,7 +134,7 @@ class _Question:
         return found if known is None or found.cost < known.cost else replace(known, proved=answer.proved)
 
     def _places(self, known: Spread) -> dict[str, tuple[int, int]]:
-        """The number of the room and the offset of each buffer."""
+        """Returns the number of the room and the offset of each buffer."""
         return {
             placement.buffer.name: (self._number(each.region), placement.offset_bytes)
             for each in known.plans
@@ -162,7 +165,7 @@ class _Question:
         return Spread(tuple(each for each in plans if each.placements), cost, proved or cost == least)
 
     def _solved(self, number: int, answer: Answer) -> MemoryPlan:
-        """What the solver put into a room, packed more tightly where the planner knows how."""
+        """Returns the plan of the buffers that the solver put into a room, packed more tightly if the planner finds a way."""
         inside = [
             Placement(buffer, offset)
             for buffer, (place, offset) in zip(self.problem.buffers, answer.places, strict=True)
@@ -176,7 +179,8 @@ class _Question:
         return self._packed(buffers, self.rooms[number]) or given
 
     def _orders(self) -> list[list[Buffer]]:
-        """The dense ones first, per byte and step of their lives; the large ones, which are hard to place; seeded mixtures."""
+        """Returns the orders to try: dense buffers first (accesses for each step of their lives), large buffers first, which are
+        hard to place, and seeded mixtures."""
         large = sorted(self.problem.buffers, key=lambda b: (-b.size_bytes, b.first, b.name))
 
         def density(buffer: Buffer) -> float:
@@ -189,7 +193,8 @@ class _Question:
         return found
 
     def _greedy(self, order: Sequence[Buffer]) -> Spread | None:
-        """Assigns, then packs. What does not fit packed goes elsewhere; what finds no place comes first in the next round."""
+        """Assigns, then packs. A buffer that does not fit packed goes elsewhere; a buffer that finds no place comes first in the
+        next round."""
         refused: set[tuple[str, str]] = set()
         for _ in range(ROUNDS):
             names = tuple(buffer.name for buffer in order)
@@ -216,7 +221,8 @@ class _Question:
     def _assigned(
         self, order: Sequence[Buffer], refused: Collection[tuple[str, str]]
     ) -> tuple[dict[str, list[Buffer]], Buffer | None]:
-        """Each buffer in the cheapest room that is not too full while it lives; and the first that finds none."""
+        """Returns each buffer in the cheapest room that is not too full while it lives; and the first buffer that finds no
+        room."""
         cheapest = sorted(self.rooms, key=lambda room: room.access_cost)
         fillings = {room.region: _Filling(self.problem, room) for room in cheapest}
         for buffer in order:
@@ -225,7 +231,7 @@ class _Question:
         return {region: filling.buffers for region, filling in fillings.items()}, None
 
     def _one_too_many(self, buffers: Sequence[Buffer], room: Room) -> Buffer:
-        """The first that does not fit with those before it."""
+        """Returns the first buffer that does not fit with the buffers before it."""
         count = bisect(range(1, len(buffers)), False, key=lambda length: self._packed(buffers[:length], room) is None)
         return buffers[count]
 
@@ -253,7 +259,7 @@ class _Filling:
         self._live = numpy.zeros(max(problem.lasts, default=1), numpy.int64)
 
     def add(self, buffer: Buffer) -> bool:
-        """Takes the buffer if it may lie here and no step exceeds the room then."""
+        """Adds the buffer if it may be in this room and no step then exceeds the room; returns whether it was added."""
         live = self._live.copy()
         for window in buffer.extents:
             live[window.first : window.last] += window.high_bytes - window.low_bytes

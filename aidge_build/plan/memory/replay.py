@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Replays a schedule byte by byte: every byte remembers which byte of which tensor was written last.
+"""Replays a schedule byte by byte: every byte remembers the tensor, and the byte of the tensor, that was written last.
 
 It shares no code with the planner. Bytes that all tensors treat alike are one cell: the work grows with the number of tensors
 and rows, not with their sizes.
@@ -23,8 +23,8 @@ from aidge_build.base.errors import CheckFailed
 @dataclass(frozen=True)
 class Span:
     """`size_bytes` from `offset_bytes` on in one memory (an arena, or an array of the firmware): in one piece, or in equal rows
-    whose beginnings are `stride_bytes` apart. With `cont_bytes`, what lies that far behind the first byte or further continues
-    at `wrap_offset_bytes` instead."""
+    that begin `stride_bytes` apart. With `cont_bytes`, the bytes from `cont_bytes` after the first byte on continue at
+    `wrap_offset_bytes` instead."""
 
     memory: str
     offset_bytes: int
@@ -41,7 +41,7 @@ class Span:
 
     @property
     def first_byte(self) -> int:
-        """The lowest one."""
+        """The lowest byte."""
         return min(self.offset_bytes, self.wrap_offset_bytes) if self.cont_bytes else self.offset_bytes
 
     @cached_property
@@ -54,12 +54,12 @@ class Span:
 
     @property
     def is_whole(self) -> bool:
-        """Whether it lies in one piece."""
+        """Whether it is in one piece."""
         return self.rows == 1 and not self.cont_bytes
 
     @property
     def runs(self) -> tuple[numpy.ndarray, numpy.ndarray]:
-        """Its pieces in the order of its bytes: where each begins in the memory, and how long it is."""
+        """The pieces in the order of their bytes: the beginning of each in the memory, and its length."""
         behind = self.stride_bytes * numpy.arange(self.rows, dtype=numpy.int64)
         ends = behind + self.row_bytes
         if not self.cont_bytes:
@@ -70,7 +70,7 @@ class Span:
         return behind + shift, ends - behind
 
     def address(self, positions: numpy.ndarray) -> numpy.ndarray:
-        """Where the bytes at these positions of the tensor lie in the memory."""
+        """Returns the places in the memory of the bytes at these positions of the tensor."""
         if self.is_whole:
             return self.offset_bytes + positions
         firsts, lengths = self.runs
@@ -130,7 +130,7 @@ def replay(
 ) -> None:
     """Raise `CheckFailed` (PLAN02) unless every tensor keeps its bytes from its writing to its last reading.
 
-    `memories` are bytes by name; `unwritten` says of what tensors that no step writes consist.
+    `memories` are bytes by name; `unwritten` has the sources of the tensors that no step writes.
     """
     state = _Replay(spans, memories, unwritten, [move.scratch for move in moves if move.scratch is not None])
     for name in inputs:
@@ -152,7 +152,7 @@ _PLACE = 40  # bits: more than any memory has bytes, and 23 are left for the num
 
 
 class _Whole(NamedTuple):
-    """What the cells of a tensor hold while it is whole, `cells` of `held`."""
+    """The content of a tensor's cells (`cells` of `held`) while the tensor is whole."""
 
     held: numpy.ndarray
     cells: numpy.ndarray | slice
@@ -201,7 +201,7 @@ class _Replay:
         self._wholes: dict[str, _Whole] = {}
 
     def _written(self, name: str, first: int = 0) -> tuple[str, int]:
-        """The tensor of which this one is a piece, and the piece's first byte in it."""
+        """Returns the tensor that this one is a piece of, and the first byte of the piece in it."""
         while isinstance(piece := self.unwritten.get(name), Piece):
             name, first = piece.source, first + piece.first_byte
         return name, first
@@ -210,7 +210,7 @@ class _Replay:
         return [self.spans[member].size_bytes // joint.rows for member in joint.members]
 
     def _breaks(self, name: str) -> numpy.ndarray:
-        """The positions inside the tensor at which its bytes come from somewhere else."""
+        """Returns the positions inside the tensor at which its bytes come from another tensor."""
         whole, first = self._written(name)
         joint = self.unwritten.get(whole)
         if not isinstance(joint, Joint):
@@ -225,7 +225,8 @@ class _Replay:
         return breaks[(breaks > 0) & (breaks < self.spans[name].size_bytes)]
 
     def _content(self, name: str, positions: numpy.ndarray) -> numpy.ndarray:
-        """The number of the tensor that is written at these positions, `_PLACE` bits to the left, plus the position in it."""
+        """Returns the number of the tensor that is written at these positions, `_PLACE` bits to the left, plus the position in
+        it."""
         whole, first = self._written(name)
         joint = self.unwritten.get(whole)
         if not isinstance(joint, Joint):
@@ -240,7 +241,7 @@ class _Replay:
         return content
 
     def _whole(self, name: str, step: str) -> _Whole:
-        """Looked up when the tensor is written, and for each of its readers."""
+        """Returns the content of the whole tensor; asked when it is written, and for each reader."""
         if name not in self._wholes:
             memory = self.spans[name].memory
             cells, distance = self._cells(name, self.spans[name], step)
@@ -255,17 +256,17 @@ class _Replay:
         return self._wholes[name]
 
     def write(self, name: str, step: str) -> None:
-        """The tensor is whole from now on."""
+        """Makes the tensor whole from now on."""
         whole = self._whole(name, step)
         whole.held[whole.cells] = whole.content
 
     def spoil(self, span: Span, step: str) -> None:
-        """Nobody knows what the bytes are from now on."""
+        """Makes the bytes unknown from now on."""
         cells, _ = self._cells("scratch", span, step)
         self.held[span.memory][cells] = 0
 
     def require_whole(self, name: str, step: str) -> None:
-        """Every byte of the tensor is what was written."""
+        """Raises CheckFailed unless every byte of the tensor is as it was written."""
         whole = self._whole(name, step)
         held = whole.held[whole.cells]
         if held.tobytes() != whole.content_bytes:
@@ -277,7 +278,7 @@ class _Replay:
             raise CheckFailed(f"byte {position:,} of '{name}' holds '{other}'", where=f"memory plan, {step}", code="PLAN02")
 
     def _cells(self, name: str, span: Span, step: str) -> tuple[numpy.ndarray | slice, numpy.ndarray | int]:
-        """The cells of which the span consists, in its order, and for each the distance from a byte of the memory to the byte of
+        """Returns the cells of the span, in its order, and for each cell the distance from a byte of the memory to the byte of
         the span in it."""
         if span.memory not in self.sizes or span.first_byte < 0 or span.end_bytes > self.sizes[span.memory]:
             raise CheckFailed(f"'{name}' is outside of {span.memory}", where=f"memory plan, {step}", code="PLAN02")
@@ -313,8 +314,8 @@ def _require_apart(move: Move, spans: Mapping[str, Span], step: str) -> None:
 
 
 def _behind(written: Span, read: Span) -> tuple[int, int]:
-    """By how many bytes what is written to an address comes later in its tensor than what is read there in its own: the least and
-    the most of all addresses that both have."""
+    """Returns the least and the most, over all addresses that both spans have, of (position in the written tensor - position in
+    the read tensor), in bytes."""
     if written.is_whole and read.is_whole:
         return (read.offset_bytes - written.offset_bytes,) * 2
     (firsts, lengths), (others, widths) = written.runs, read.runs

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Exhaustive search for buffers that may overlap: which of two lies above the other is decided pair by pair, within limits.
+"""Exhaustive search for buffers that may overlap: which of two buffers is above the other is decided pair by pair, within limits.
 
-Where two buffers are live together, one begins far enough above the other (`Problem.separations`): that is a question of
-disjunctive scheduling. Heads are the lowest offsets under what is decided, tails the bytes from a buffer's first one to the
-highest of all; a decision that leaves no room between them is impossible and decides the pair (Carlier and Pinson 1989).
-Branching takes the pair whose decision costs most.
+If two buffers are live together, one begins far enough above the other (`Problem.separations`): a question of disjunctive
+scheduling. Heads are the lowest offsets under what is decided, tails the bytes from a buffer's first one to the highest of all; a
+decision that leaves no room between them is impossible and decides the pair (Carlier and Pinson 1989). Branching takes the pair
+with the costliest decision.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ MOST_PAIRS = 600
 
 
 def settle(problem: Problem, found: Arrangement, proved_bytes: int, visits: int = VISITS) -> tuple[Arrangement, int]:
-    """The best arrangement from `found` on, and the bytes below which none exists: its peak, where the search has ended."""
+    """Returns the best arrangement from `found` on, and the bytes below which none exists: its peak, if the search has ended."""
     if found.peak_bytes == proved_bytes or len(problem.separations) > MOST_PAIRS:
         return found, proved_bytes
     search = _Settling(problem, found, proved_bytes, visits)
@@ -105,7 +105,7 @@ class _Settling:
         return pairs
 
     def _costliest(self, pairs: Sequence[tuple[int, int, int, int]]) -> tuple[int, int, int, int] | None:
-        """Of the pairs that collide at the heads the one whose cheaper decision raises most; None when none collides."""
+        """Returns the pair that collides at the heads and has the costliest cheaper decision; None if no pair collides."""
         worst, chosen, heads = 0, None, self.heads
         for pair in pairs:
             one, one_bytes, other, other_bytes = pair
@@ -118,8 +118,8 @@ class _Settling:
         return self.heads[lower] + distance - self.heads[upper]
 
     def _decide(self, lower: int, distance: int, upper: int) -> None:
-        """`upper` begins at least `distance` above the beginning of `lower`; raises what follows from it. What was decided before
-        holds already: of the first buffers' entries the new one alone can raise anything, and all count as visited."""
+        """`upper` begins at least `distance` above the beginning of `lower`; raises what follows from it. Earlier decisions hold
+        already: of the entries of the first two buffers only the new one can raise a head or tail, and all count as visited."""
         above, below = self.above[lower], self.below[upper]
         above.append((upper, distance))
         below.append((lower, distance))

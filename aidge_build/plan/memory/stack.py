@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""The least height of buffers that lie on top of each other at once, each at a multiple of its alignment: a bound of every arena.
+"""The least height of a stack of live buffers, each at a multiple of its alignment: a lower bound of every arena.
 
-Only sizes modulo the largest alignment matter for the padding. The search is best-first over (which buffers lie already, where
-the stack ends modulo that alignment), the least padding first; where it is cut off, the padding reached so far is still a bound.
+Only sizes modulo the largest alignment matter for the padding. The search is best-first over (buffers in the stack, end of the
+stack modulo that alignment), the least padding first; if it is cut off, the padding reached so far is still a bound.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ LINKS = 60_000  # between states, that the search may follow
 
 
 def stack_bytes(sizes: Sequence[int], alignments: Sequence[int]) -> int:
-    """No arena that starts at a multiple of the largest alignment holds the buffers at once in less."""
+    """Returns the bytes below which no arena holds the buffers at once, if it starts at a multiple of the largest alignment."""
     total, cycle = sum(sizes), max(alignments, default=1)
     if cycle == 1:
         return total
@@ -27,7 +27,8 @@ def stack_bytes(sizes: Sequence[int], alignments: Sequence[int]) -> int:
 
 
 def _padding(sizes: Sequence[int], alignments: Sequence[int]) -> int:
-    """Padding below all but the topmost of those that are aligned, where the others together fill less.
+    """Returns a lower bound of the padding: the holes after all buffers of an alignment or more, except the largest hole, less
+    the bytes of the other buffers, which may fill holes.
 
     It is exact for equal alignments."""
     most = 0
@@ -44,7 +45,8 @@ def _least_padding(kinds: Counter[tuple[int, int]], cycle: int) -> int:
 
 
 def least_padding(kinds: tuple[tuple[int, int], ...], counts: tuple[int, ...], end: int, cycle: int, links: int) -> int:
-    """The padding below a stack of `counts` buffers of each kind (minus alignment, size modulo `cycle`) that begins at `end`."""
+    """Returns the padding in a stack of `counts` buffers of each kind (minus alignment, size modulo `cycle`) that begins at
+    `end`."""
     heap = [(0, sum(counts), counts, end % cycle)]
     seen: set[tuple[tuple[int, ...], int]] = set()
     while True:

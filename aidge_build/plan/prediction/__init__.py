@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: MIT
-"""Instructions of an inference before anything is compiled, from measured layers, with the error beside them."""
+"""Instructions of an inference before anything is compiled, from measured layers, with their error."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a prediction may know of a call before anything is compiled: C function, integers, tensors, facts, as plain data."""
+"""The data of a call that a prediction may use before anything is compiled: C function, integers, tensors, facts."""
 
 from __future__ import annotations
 
@@ -20,8 +20,9 @@ MOST_OF_A_SEQUENCE = 8  # integers: a longer one is a table and no shape
 @dataclass(frozen=True)
 class Described:
     """A kernel's call at a node. `inputs` and `outputs` are dims in logical order, `types` the element types of the first input,
-    of the first constant input ("" without) and of the first output; `attributes` the integers of the operator, and `arguments`
-    those that the C function is called with, by the struct's fields and as `literal0`; `constants` the elements of its arrays."""
+    of the first constant input ("" without) and of the first output; `attributes` are the integers of the operator, and
+    `arguments` the integers that the C function is called with, by the struct's fields and as `literal0`; `constants` are the
+    elements of its arrays."""
 
     library: str
     kernel: str
@@ -39,7 +40,7 @@ class Described:
 
     @classmethod
     def of(cls, view: NodeView, kernel: Kernel, call: Call) -> Described:
-        """What the kernel's call at the node says."""
+        """Returns the description of the kernel's call at the node."""
         data = [tensor for tensor in view.inputs if tensor is not None and not tensor.is_constant]
         fixed = [tensor for tensor in view.inputs if tensor is not None and tensor.is_constant]
         return cls(
@@ -60,12 +61,12 @@ class Described:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Described:
-        """The value that `as_json` wrote."""
+        """Returns the value that `as_json` wrote."""
         lists = {name: tuple(tuple(dims) for dims in data[name]) for name in ("inputs", "outputs")}
         return cls(**{**data, **lists, "types": tuple(data["types"])})
 
     def as_json(self) -> dict[str, Any]:
-        """Numbers, words, lists and tables."""
+        """Returns numbers, words, lists and tables."""
         return dataclasses.asdict(self)
 
 
@@ -85,7 +86,7 @@ def _arguments(call: Call):
 
 
 def _integers(name: str, value: Any):
-    """(name, number) of every integer inside of a value; of a sequence by position."""
+    """Yields (name, number) of every integer inside of a value; the elements of a sequence are named by position."""
     if isinstance(value, bool):
         yield name, int(value)
     elif isinstance(value, int):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Cycles of predicted instructions, without an emulator: what functions took in networks on each core and behind each flash.
+"""Cycles of predicted instructions, without an emulator: from the cycles of functions in networks on each core and with each
+flash.
 
 `boards/networks/CORE.toml`, written by `python -m tools.prediction networks`, holds for each function (as the tables of
 predictions name it) and for all others ("other") the core's cycles per instruction and the stalls of each kind of flash, and how
@@ -36,9 +37,9 @@ class Work:
 
 @dataclass(frozen=True)
 class Stalls:
-    """Cycles that a function waits for the flash: per cycle of the core, per call and per element of its constants. In layers
-    whose unrolled loops no longer fit the cache of code, `long` more per cycle: from `beyond` products of an output on, in full
-    from twice as many on."""
+    """Cycles that a function waits for the flash: per cycle of the core, per call and per element of its constants. A layer with
+    unrolled loops that no longer fit the cache of code waits `long` more per cycle: from `beyond` products of an output on, in
+    full from twice as many on."""
 
     cycle: float = 0.0
     call: float = 0.0
@@ -47,21 +48,21 @@ class Stalls:
     beyond: float = 0.0
 
     def cycles(self, work: Work, core: float) -> float:
-        """The stalls of calls that take `core` cycles."""
+        """Returns the stalls of calls that take `core` cycles."""
         return sum(
             factor * value for factor, value in zip((self.cycle, self.call, self.constant, self.long), self.units(work, core))
         )
 
     def units(self, work: Work, core: float) -> tuple[float, float, float, float]:
-        """The four numbers of the calls that the factors belong to."""
+        """Returns the four numbers of the calls that the factors belong to."""
         share = min(max(work.terms / self.beyond - 1, 0.0), 1.0) if self.beyond else 0.0
         return core, work.calls, work.constants, core * share
 
 
 @dataclass(frozen=True)
 class Learned:
-    """What is known of a board: cycles per instruction, the stalls, those `uncached` without the cache of an external flash, and
-    the `error` of their sums. Stalls are None if no network ran behind such a flash."""
+    """The measurements of a board: cycles per instruction, the stalls, the stalls without the cache of an external flash
+    (`uncached`), and the `error` of their sums. Stalls are None if no network ran with such a flash."""
 
     core: Mapping[str, float]
     error: float
@@ -69,11 +70,11 @@ class Learned:
     uncached: Mapping[str, Stalls] | None = None
 
     def core_cycles(self, works: Sequence[Work]) -> float:
-        """The cycles of the core alone."""
+        """Returns the cycles of the core alone."""
         return sum(map(self._of_one, works))
 
     def stall_cycles(self, stalls: Mapping[str, Stalls], works: Sequence[Work]) -> float:
-        """The cycles that the core waits; `stalls`: with or without a cache."""
+        """Returns the cycles that the core waits; `stalls`: with or without a cache."""
         return sum(stalls.get(work.function, stalls[OTHER]).cycles(work, self._of_one(work)) for work in works)
 
     def _of_one(self, work: Work) -> float:
@@ -81,14 +82,15 @@ class Learned:
 
 
 def learned_for(board: Board) -> Learned | None:
-    """What networks on the core of the board, and behind its flash, took; None if none ran on the core."""
+    """Returns the measurements of networks on the core of the board, and with its flash; None if none ran on the core."""
     folder = next((Path(path).parent.parent for path in board.core.files if Path(path).stem == board.core.name), board_folder())
     core, flashes = _read(folder / FOLDER / f"{board.core.name}.toml")
     return flashes.get(described(board), core)
 
 
 def described(board: Board) -> str:
-    """The flash of a board in words: boards with equal words have equal stalls. "" if nobody described it, or it never waits."""
+    """Returns the flash of a board in words: boards with equal words have equal stalls. "" if nobody described it, or it never
+    waits."""
     flash = board.flash
     if flash is None or not board.stall_cycles:
         return ""

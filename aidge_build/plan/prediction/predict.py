@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The prediction for a whole model: the sum over its layers, and an error that follows from theirs."""
+"""The prediction for a whole model: the sum over its layers, and an error that follows from the errors of the layers."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Prediction:
 
     @property
     def unknown(self) -> tuple[LayerPrediction, ...]:
-        """The layers of which nothing is known."""
+        """The layers without a prediction."""
         return tuple(layer for layer in self.layers if layer.instructions is None)
 
     @property
@@ -64,10 +64,10 @@ class Prediction:
 
 
 def predict(program: Program, libraries: Sequence[Library], target: Target) -> Prediction:
-    """Instructions of one inference of the program on a core with the target's features, without compiler and emulator.
+    """Returns the instructions of one inference on a core with the target's features, without compiler and emulator.
 
-    The error of the whole adds up inside of a kernel's layers, which err together, and by squares between kernels. Where only
-    a small part belongs to layers that nobody measured, half of what they take at most counts, and the same as error.
+    The error of the whole adds up inside of a kernel's layers, which err together, and by squares between kernels. If layers that
+    nobody measured are only a small part, half of their most instructions is added to the sum, and the same to the error.
     """
     costs = {library.name: costs_for(library, target.features, target.objective) for library in libraries}
     lengths = {library.name: library.lengths for library in libraries}
@@ -88,7 +88,7 @@ def predict(program: Program, libraries: Sequence[Library], target: Target) -> P
 
 
 def described_calls(program: Program, layer: Layer, target: Target) -> Iterator[Described]:
-    """Each call of the layer in an inference: one, or one for each band."""
+    """Yields each call of the layer in an inference: one, or one for each band."""
     seen = replace(NodeView.of(program.view, layer.node), features=target.features)
     if layer.bands is None:
         yield Described.of(seen, layer.kernel, layer.call)
@@ -102,7 +102,7 @@ def described_calls(program: Program, layer: Layer, target: Target) -> Iterator[
 
 
 def work_of(calls: Sequence[Described], instructions: float) -> Work:
-    """The work of a layer's calls, of one function."""
+    """Returns the work of a layer's calls, all of one function."""
     first = calls[0]
     terms = first.macs // max(1, sum(map(prod, first.outputs)))
     return Work(family_of(first), instructions, len(calls), sum(sum(each.constants.values()) for each in calls), terms)

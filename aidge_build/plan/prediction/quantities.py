@@ -18,24 +18,25 @@ _DIVISORS = (2, 4, 8, 16)
 
 
 def family_of(described: Described) -> str:
-    """The kernel, and what the name of the C function says up to its type or its first number: calls that cost alike."""
+    """Returns the kernel, and the name of the C function up to its type or its first number: calls with equal results cost
+    alike."""
     return f"{described.kernel}/{_start(described.function)}"
 
 
 def words_of(described: Described) -> frozenset[str]:
-    """The words behind that: variants of the function."""
+    """Returns the words in the rest of the function's name: variants of the function."""
     return frozenset(_WORD.findall(described.function[len(_start(described.function)) :]))
 
 
 def _start(function: str) -> str:
-    """Up to the type, or to the first number where that comes before."""
+    """Returns the name up to the type, or up to the first number if it comes before the type."""
     number, kind = _NUMBER.search(function), _TYPE.search(function)
     ends = [match.start() for match in (number,) if match] + [match.end() for match in (kind,) if match]
     return function[: min(ends, default=len(function))]
 
 
 def quantities(described: Described) -> dict[str, float]:
-    """All numbers by name; `one` is 1, `is_WORD` 1 for each word, arguments have the names of the C struct's fields."""
+    """Returns all numbers by name; `one` is 1, `is_WORD` 1 for each word, arguments have the names of the C struct's fields."""
     found = {"one": 1.0, **_sizes(described)}
     found |= {f"of_{name.replace('.', '_')}": float(number) for name, number in described.arguments.items()}
     found |= {f"work_{name}": float(number) for name, number in described.work.items()}
@@ -113,7 +114,7 @@ def _sizes(described: Described) -> dict[str, float]:
 
 
 def _block(described: Described) -> tuple[int, int, int]:
-    """Pixels and channels that are computed together, or values, as far as the kernel says them."""
+    """Returns the pixels, channels and values that are computed together, as far as the kernel states them; otherwise 1."""
     match = _BLOCK.match(described.facts.get("block", ""))
     if match is None:
         return 1, 1, 1
@@ -124,12 +125,12 @@ def _block(described: Described) -> tuple[int, int, int]:
 
 
 def _float_share(facts: Mapping[str, str]) -> float:
-    """In which share of its groups of channels sums become outputs in float."""
+    """Returns the share of groups of channels with an epilogue in float, 0 to 1."""
     text = facts.get("epilogue", "")
     match = _SHARE.match(text)
     return 1 - int(match[1]) / int(match[2]) if match else float(text == "float")
 
 
 def value_of(term: str, found: Mapping[str, float]) -> float:
-    """The product of the quantities that the term names; what a call does not have is 0."""
+    """Returns the product of the quantities that the term names; a quantity that a call does not have is 0."""
     return prod(found.get(name, 0.0) for name in term.split("*"))

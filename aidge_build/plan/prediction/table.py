@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What a library says its calls take: measured layers, fitted, in predicted/*.toml of the library's folder."""
+"""The instructions that a library states for its calls: fitted to measured layers, in predicted/*.toml of the library's
+folder."""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ from aidge_build.plan.prediction.quantities import family_of, quantities, value_
 
 SCHEMA = 1
 FOLDER, ENDING = "predicted/", ".toml"
-RANGED = ("elements", "macs", "terms", "channels", "taps")  # quantities beyond whose measured range an error grows
+RANGED = ("elements", "macs", "terms", "channels", "taps")  # quantities: an error grows outside their measured range
 OF_AN_UNKNOWN_WORD = 0.5  # relative error of a variant of a function that nobody measured
 _NUMBER = (int, float)
 _ENTRY = {
@@ -44,9 +45,9 @@ class Estimate:
 
 @dataclass(frozen=True)
 class CallCost:
-    """Calls of a function take the sum of `terms` (instructions per unit of each product of quantities), measured on so
-    many `layers` whose sizes were `least` to `most`; `words` are those of the function's name that were among them. With a
-    `variant` only calls with exactly these words. `error`: the 95th percentile of the relative error on networks left out
+    """Calls of a function take the sum of `terms` (instructions per unit of each product of quantities), measured on so many
+    `layers` with sizes from `least` to `most`; `words` are the words of the function's names that were measured. A cost with a
+    `variant` is only for calls with exactly these words. `error`: the 95th percentile of the relative error on networks left out
     of the fit."""
 
     function: str
@@ -59,7 +60,7 @@ class CallCost:
     most: Mapping[str, float]
 
     def estimate(self, described: Described) -> Estimate:
-        """Of this call; the error grows with what the shape lies outside of what was measured."""
+        """Returns the estimate of this call; the error grows with the distance of the shape from the measured shapes."""
         found = quantities(described)
         count = sum(factor * value_of(term, found) for term, factor in self.terms.items())
         unknown = sorted(words_of(described) - self.words)
@@ -72,14 +73,14 @@ class CallCost:
         return Estimate(count, self.error * outside[furthest], f"{furthest} {found[furthest]:,.0f} outside of what was measured")
 
     def _outside(self, name: str, value: float) -> float:
-        """How many times as large, or as small, as anything that was measured; 1 inside."""
+        """Returns how many times as large, or as small, the value is as anything that was measured; 1 inside the range."""
         least, most = self.least.get(name, value), self.most.get(name, value)
         return max(value / most if most else 1 + value, least / value if value else 1 + least, 1.0)
 
 
 def costs_for(library: Library, features: Collection[str], optimize: str) -> dict[str, tuple[CallCost, ...]]:
-    """What the library says for a core with exactly these features and for an objective: by the family of the call, that of a
-    variant before that of all."""
+    """Returns the costs that the library states for a core with exactly these features and for an objective: by the family of the
+    call, the cost of a variant before the cost of all calls."""
     found: dict[str, list[CallCost]] = {}
     for path in sorted(library.files):
         if path.startswith(FOLDER) and path.endswith(ENDING):
@@ -91,7 +92,7 @@ def costs_for(library: Library, features: Collection[str], optimize: str) -> dic
 
 
 def estimate(costs: Mapping[str, Sequence[CallCost]], described: Described) -> Estimate | None:
-    """What the tables of its library say of the call; None where nobody measured the function."""
+    """Returns the estimate of the call by the tables of its library; None if nobody measured the function."""
     variant = " ".join(sorted(words_of(described)))
     for cost in costs.get(family_of(described), ()):
         if cost.variant in (None, variant):

@@ -38,8 +38,9 @@ def regions_of(
     state_bytes: int,
     constants_in: Sequence[tuple[str, int]] = (),
 ) -> tuple[MemoryPlan, str, tuple[ArenaPart, ...], bool]:
-    """The first region in the board's order of preference that holds the arena in one piece, else several that hold its parts;
-    and whether no arrangement over several has a lower access cost."""
+    """Returns (plan, region, parts, proof). The region is the first in the board's order of preference that holds the arena in
+    one piece. Otherwise the arena is in parts in several regions, and the proof says whether no other arrangement over them has a
+    lower access cost."""
     if board is None or not board.arena_regions or not arena.peak_bytes:
         return arena, "", (), False
     rooms = _rooms(board, state_bytes, constants_in)
@@ -54,8 +55,8 @@ def regions_of(
 
 
 def single_region(arena: MemoryPlan, board: Board, state_bytes: int, constants_in: Sequence[tuple[str, int]] = ()) -> str | None:
-    """The memory of the board that holds the arena in one piece, as `regions_of` chooses it; None where none does, "" for an
-    arena without bytes or a board without memories for it."""
+    """Returns the memory of the board that holds the arena in one piece, as `regions_of` chooses it; None if no memory does, ""
+    for an arena without bytes or a board without memories for it."""
     if not board.arena_regions or not arena.peak_bytes:
         return ""
     room = _that_holds(arena, _rooms(board, state_bytes, constants_in))
@@ -76,26 +77,26 @@ def _that_holds(arena: MemoryPlan, rooms: Sequence[Room]) -> Room | None:
 
 
 def room_in(name: str, board: Board | None, state_bytes: int, constants_in: Sequence[tuple[str, int]] = ()) -> int:
-    """The bytes that an arena may take of this memory of the board; 0 where there is none of the name."""
+    """Returns the bytes that an arena may take of this memory of the board; 0 if the board has no memory of this name."""
     region = next((region for region in board.arena_regions if region.name == name), None) if board else None
     return _room(region, board, state_bytes, dict(constants_in).get(name, 0)).size_bytes if board and region else 0
 
 
 def _room(region: Region, board: Board, state_bytes: int, constant_bytes: int) -> Room:
-    """What of the region an arena may take."""
+    """Returns the part of the region that an arena may take."""
     kept_free = kept_in(region, board, state_bytes) + constant_bytes
     return Room(region.name, max(0, region.length_bytes - kept_free), region.access_cost, region.dma)
 
 
 def kept_in(region: Region, board: Board, state_bytes: int) -> int:
-    """The bytes of the region that no arena may take: what the board keeps free, and the state, which lies with the program's
-    data."""
+    """Returns the bytes of the region that no arena may take: the bytes that the board keeps free, and the state if the region
+    holds the program's data."""
     kept_free = board.reserved_bytes if {"data", "stack"} & set(region.roles) else 0
     return kept_free + (state_bytes if "data" in region.roles else 0)
 
 
 def accesses_of(schedule: Schedule) -> dict[str, int]:
-    """How often each byte of a buffer is written or read, at least."""
+    """Returns how often each byte of a buffer is written or read, at least."""
     count: dict[str, int] = {}
     for node in schedule.steps:
         touched = [schedule.buffer_of[name] for name in (*node.inputs, *node.outputs) if name in schedule.buffer_of]
@@ -105,7 +106,7 @@ def accesses_of(schedule: Schedule) -> dict[str, int]:
 
 
 def _starts(plans: Sequence[MemoryPlan]) -> list[int]:
-    """Where each region's part begins, counted through all parts."""
+    """Returns the byte of the whole arena at which the part in each region begins."""
     starts, reached, step = [], 0, max(ARENA_ALIGNMENT, *(each.alignment for each in plans))
     for each in plans:
         starts.append(reached)
@@ -114,7 +115,7 @@ def _starts(plans: Sequence[MemoryPlan]) -> list[int]:
 
 
 def _joined(plans: Sequence[MemoryPlan], whole: MemoryPlan) -> MemoryPlan:
-    """The parts as one arena, whose addresses run through them; it is proved optimal in no sense."""
+    """Returns the parts as one arena with offsets that run through all parts. Nothing proves that it is optimal."""
     placements = [
         Placement(placement.buffer, placement.offset_bytes + start)
         for each, start in zip(plans, _starts(plans), strict=True)
@@ -141,7 +142,7 @@ def _parts(plans: Sequence[MemoryPlan]) -> tuple[ArenaPart, ...]:
 def _no_room(
     reason: NoSpread, arena: MemoryPlan, schedule: Schedule, view: GraphView, board: Board, rooms: Sequence[Room]
 ) -> NoRoom:
-    """Which layer breaks it, what it needs, and what each region has."""
+    """Returns the error that names the layer that breaks the plan, its needs, and the size of each region."""
     io = any(placement.buffer.kind == "io" for placement in arena.placements)
     sizes = [
         f"{room.region} {room.size_bytes:,} B{' (no DMA: not for inputs and outputs)' if io and not room.dma else ''}"
@@ -161,7 +162,7 @@ def _no_room(
 
 
 def _needed(reason: NoSpread, arena: MemoryPlan, rooms: Sequence[Room]) -> str:
-    """What the layer needs: a buffer that no room takes, or several at once."""
+    """Returns the buffers that the layer needs, in words: one that no room takes, or several at once."""
     live = sorted((placement.buffer for placement in arena.live_at(reason.step)), key=lambda buffer: -buffer.size_bytes)
     alone = next((buffer.name for buffer in live if reason.proved and buffer.size_bytes == reason.needed_bytes), "")
     if alone:
@@ -173,7 +174,7 @@ def _needed(reason: NoSpread, arena: MemoryPlan, rooms: Sequence[Room]) -> str:
 
 
 def _remedy(reason: NoSpread, arena: MemoryPlan, schedule: Schedule, view: GraphView, board: Board, rooms: Sequence[Room]) -> str:
-    """What helps: fewer bytes, or regions that are one, because their addresses follow each other."""
+    """Returns the hint of the error: fewer bytes, or one region made of regions that follow each other in the address space."""
     usable = {room.region: room.size_bytes for room in rooms}
     chain: list[Region] = []
     for region in sorted(board.arena_regions, key=lambda region: region.origin):

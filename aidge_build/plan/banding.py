@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Whether layers are computed row by row, and which: what the options ask for, from the plans that `cascade/` finds."""
+"""Decides which layers are computed row by row: chooses what the options ask for from the plans that `cascade/` finds."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from aidge_build.plan.schedule.schedule import Reuse, Schedule, make_schedule
 from aidge_build.prepare.adaptation.assignment import Assignment
 
 CONVERSIONS = ("Clip", "FlipSign", "Table")  # that an input of uint8 or int16 needs in front of an int8 core
-WIDENED = 2  # of the plans that fit, those with the fewest instructions, whose bands are made wider
+WIDENED = 2  # plans that fit get wider bands, the plans with the fewest instructions
 
 
 class OverBudget(AidgeError):
@@ -48,7 +48,7 @@ class Plans:
 
     @property
     def by_rows(self) -> bool:
-        """Whether the input comes or the output leaves row by row: then no plan but these is one."""
+        """Whether the input comes or the output leaves row by row: then plans of whole tensors are not allowed."""
         return self.question.graph.by_rows
 
     @property
@@ -57,14 +57,15 @@ class Plans:
         return self.question.has_refused
 
     def found(self) -> tuple[Found, ...]:
-        """All of them. Bands that a kernel was found to compute in different ways are in none."""
+        """Returns all plans. No plan has bands that a kernel was found to compute in different ways."""
         return cascaded(self.base, self.question, self.effort)
 
     def _all(self, others: Sequence[Found]) -> tuple[Found, ...]:
         return self.found() if self.by_rows else (*others, *self.found())
 
     def smallest(self, *others: Found) -> Found:
-        """The fewest bytes, and among those plans the fewest instructions; `others` are plans without cascades."""
+        """Returns the plan with the fewest bytes, and with the fewest instructions if bytes are equal; `others` are plans without
+        cascades."""
         while True:
             least = min(self._all(others), key=lambda plan: (plan.peak.peak_bytes, plan.cost), default=None)
             if least is None:
@@ -74,8 +75,8 @@ class Plans:
                 return best
 
     def fitting(self, limit_of: Callable[[Found], int | None], *others: Found) -> Found | None:
-        """The fewest instructions among the plans that fit, if any does. `limit_of` says up to which peak the bands of a plan may
-        grow; None of a plan that does not fit."""
+        """Returns the plan with the fewest instructions of all that fit, None if none fits. `limit_of` returns the peak up to
+        which the bands of a plan may grow, None for a plan that does not fit."""
         while True:
             limits = [(plan, limit) for plan in self._all(others) if (limit := limit_of(plan)) is not None]
             if not limits:
@@ -90,7 +91,7 @@ class Plans:
                 return best
 
     def curve(self, *others: Found) -> tuple[Found, ...]:
-        """The fewest instructions that were found for each peak, from the largest peak to the smallest."""
+        """Returns the plan with the fewest instructions for each peak that was found, from the largest peak to the smallest."""
         while True:
             plans = front([widened(plan, self.question, plan.peak.peak_bytes) for plan in self._all(others)])
             if not plans:
@@ -99,8 +100,9 @@ class Plans:
                 return plans
 
     def with_input_by_rows(self, whole: Found) -> Found:
-        """The plan of whole tensors but for a copy of the graph's input in another type, which is made some rows at a time for
-        the layer that reads it, where that takes fewer bytes: the fewest, and of those plans the fewest instructions."""
+        """Returns the plan of whole tensors, with one change if it takes fewer bytes: the copy of the graph's input in another
+        type is made some rows at a time for the layer that reads it. The plan with the fewest bytes is chosen, then the fewest
+        instructions."""
         first, second = steps = self.question.alone.steps[:2]
         if any(self.question.graph.kernels.layer(node) is None for node in steps):
             return whole
@@ -115,7 +117,7 @@ class Plans:
                 return best
 
     def within(self, budget_bytes: int, *others: Found) -> Found:
-        """The fewest instructions in so many bytes; OverBudget where none fits."""
+        """Returns the plan with the fewest instructions in so many bytes; OverBudget if none fits."""
         found = self.fitting(lambda plan: budget_bytes if plan.peak.peak_bytes <= budget_bytes else None, *others)
         if found is not None:
             return found
@@ -123,7 +125,8 @@ class Plans:
 
 
 def converts_input(view: GraphView, schedule: Schedule) -> bool:
-    """Whether the first step makes other stored values of each element of the graph's input, for the second one alone."""
+    """Whether the first step converts each element of the graph's input to other stored values, which only the second step
+    reads."""
     if len(schedule.steps) < 2 or not schedule.steps[0].inputs:
         return False
     first, reader = schedule.steps[:2]
@@ -143,7 +146,7 @@ def banded(
     effort: Effort = ALL,
     keeps: Callable[[Cascade, Sequence[RowLayer]], bool] | None = None,
 ) -> Plans:
-    """The given plan, and others with fewer and fewer bytes for more and more instructions."""
+    """Returns the given plan, and others with fewer and fewer bytes for more and more instructions."""
     reuse: Reuse = "plain" if options.memory_model == "plain" else "shared"
 
     def rescheduled(alone: frozenset[str]) -> Schedule:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What keeps a model within --ram-budget: layers by rows, then kernels that need less memory, then both; or what else would."""
+"""Keeps a model within --ram-budget: tries layers by rows, then kernels that need less memory, then both."""
 
 from __future__ import annotations
 
@@ -18,11 +18,12 @@ Smaller = Callable[[Assignment], tuple[Assignment, tuple[str, ...]]]
 def within_budget(
     assignment: Assignment, options: Options, planned: Planned, smaller: Smaller
 ) -> tuple[Assignment, Planning, tuple[str, ...]]:
-    """The assignment whose plan keeps the budget, its plans, and the line that says which kernels gave way.
+    """Returns an assignment with a plan that keeps the budget, its plans, and the notice that names the kernels that were
+    replaced by smaller ones.
 
-    The chosen kernels stay where layers by rows are enough: rows cost a few per cent, smaller kernels often several times the
-    instructions. Else as many of them stay as the budget allows for whole tensors (`smaller`). AidgeError PLAN01 with the fewest
-    bytes that were found, and with an option that would keep the budget, if one does.
+    The chosen kernels stay if layers by rows are enough: rows cost a few per cent, smaller kernels often several times the
+    instructions. Otherwise as many chosen kernels stay as the budget allows for whole tensors (`smaller`). AidgeError PLAN01
+    names the fewest bytes that were found, and an option that would keep the budget, if there is one.
     """
     planning = planned(assignment, options)
     least = planning.over_budget
@@ -41,13 +42,13 @@ def within_budget(
 
 
 def _instead(assignment: Assignment, options: Options, planned: Planned) -> str:
-    """The option that keeps the budget, in words; empty where none does."""
+    """Returns the option that keeps the budget, in words; empty if none does."""
     for words, other in (("input=rows", replace(options, input="rows")), ("io=arena", replace(options, io="arena"))):
         if other == options:
             continue
         try:
             found = planned(assignment, other).in_budget
-        except AidgeError:  # also where the option does not suit the model
+        except AidgeError:  # also if the option does not suit the model
             continue
         return f"{words} (--{words.replace('=', ' ')}) keeps this budget, with {found.peak.peak_bytes:,} B; "
     return ""

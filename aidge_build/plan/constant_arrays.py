@@ -22,8 +22,8 @@ _COLUMNS = 116
 
 @dataclass(frozen=True, eq=False)
 class Array:
-    """A constant array in flash. `values` is flat; `origin` says where it comes from, unescaped; `region` is
-    the memory that it was given instead of lying with the others."""
+    """A constant array in flash. `values` is flat; `origin` names its source, unescaped; `region` is the memory that
+    --constants-in or --place gives it, "" for the memory of the other constants."""
 
     symbol: str
     values: numpy.ndarray
@@ -48,7 +48,7 @@ class Array:
 
     @cached_property
     def data(self) -> bytes:
-        """The bytes as the target has them: little-endian, and exactly those that the C text means."""
+        """The bytes as the target stores them: little-endian, exactly the values of the C text."""
         values = _as_in_c(self.values) if self.values.size else numpy.zeros(1, self.values.dtype)
         return values.astype(values.dtype.newbyteorder("<")).tobytes()
 
@@ -59,11 +59,11 @@ class Array:
 
     @property
     def alignment(self) -> int:
-        """In bytes; elements of 8 bytes need 8."""
+        """The alignment in bytes; elements of 8 bytes need 8."""
         return max(self.least_alignment, self.dtype.size_bytes)
 
     def lines(self) -> list[str]:
-        """The numbers as C text, exactly."""
+        """Returns the exact numbers as lines of C text."""
         values = self.values if self.values.size else numpy.zeros(1, self.values.dtype)
         texts, width = _numbers(values)
         count = max(1, _COLUMNS // (width + 2))
@@ -77,11 +77,11 @@ class Arrays:
     all: tuple[Array, ...]
     of_layer: tuple[Mapping[int, Array], ...]
     of_tensor: Mapping[str, Array]
-    initial_state: Array | None = None  # where it is not all zeros
+    initial_state: Array | None = None  # None if it is all zeros
 
     @property
     def replaceable(self) -> tuple[Array, ...]:
-        """Those that new weights change, as layers count them: all but what a state begins with."""
+        """The arrays that new weights replace, in the order in which layers read them: all except the initial state."""
         return tuple(array for array in self.all if array is not self.initial_state)
 
     @property
@@ -204,7 +204,7 @@ _SUFFIXES = {DType.uint32: "u", DType.int64: "LL", DType.uint64: "ULL"}
 
 
 def integer(value: int) -> str:
-    """A C literal for a number whose type is not known: an argument, or a field of a struct."""
+    """Returns a C literal for a number without a known type: an argument, or a field of a struct."""
     for kind in (DType.int32, DType.uint32, DType.int64, DType.uint64):
         if kind.range[0] <= value <= kind.range[1]:
             return integers([value], kind)[0]

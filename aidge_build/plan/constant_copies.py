@@ -1,12 +1,19 @@
 # SPDX-License-Identifier: MIT
-"""Which layers' constants are copied into the arena before they run, because they lie in a memory that is slow to read.
+"""Chooses the constants that are copied into the arena before their layer runs, because their own memory is slow to read.
 
-All is counted in the boards' costs of access, of words. A layer whose constants are W words reads at least R of them: each word
-once, and again for other pixels, of which a kernel computes at most MOST_PIXELS with one read. Constants in a memory of cost s
-cost R * s. Copied to one of cost f by the core they cost W * (s + f) for the copy, and R * f. Copied by a DMA while the layer
-before computes they cost R * f, and what the transfer of W * (s + f) takes longer than that layer, whose multiply-accumulates no
-core here does faster than PRODUCTS in the time of a word of cost 1. Each array costs a call (SET_UP) besides, for which those
-below SMALLEST bytes stay where they are: a few words, such as ends of the levels, that kernels keep in registers.
+Costs are the boards' access costs of words. A layer with W words of constants reads at least R words: each word once, and again
+for other pixels; a kernel computes at most MOST_PIXELS pixels with one read. s is the cost of a word in the slow memory, f in the
+memory of the arena:
+
+| constants | cost |
+|---|---|
+| not copied | R * s |
+| copied by the core | W * (s + f) + R * f |
+| copied by a DMA while the previous layer computes | R * f, and the part of W * (s + f) that takes longer than that layer |
+
+The previous layer takes at least its multiply-accumulates / PRODUCTS: no core here computes more in the time of a word of cost 1.
+Each copied array also costs a call (SET_UP). Arrays below SMALLEST bytes stay where they are: a few words that kernels keep in
+registers, such as the limits of a clamp.
 """
 
 from __future__ import annotations
@@ -42,7 +49,7 @@ _REFUSED = (  # option, values that go together with copies, what prevents them
 
 
 def require_alone(arguments: argparse.Namespace, board: Board | None) -> None:
-    """AidgeError (USAGE) where --copy-constants stands beside what it cannot be combined with."""
+    """Raises AidgeError (USAGE) if --copy-constants is combined with an option that it excludes."""
     if arguments.copy_constants == "off":
         return
     if board is None or not board.arena_regions:
@@ -58,8 +65,8 @@ def _refusal(what: str, hint: str) -> AidgeError:
 
 
 def reads_at_least(layer: Layer, words: int) -> int:
-    """The words of its constants that a layer reads: each once, and again for every MOST_PIXELS pixels; or where it computes no
-    products, a table's entry for each element that it writes."""
+    """Returns the fewest words of its constants that a layer reads: each word once, and again for every MOST_PIXELS pixels;
+    without products, a table entry for each element that it writes."""
     if not layer.macs:
         return sum(tensor.elements for tensor in layer.outputs)
     weights = [tensor for tensor in layer.inputs[1:] if tensor is not None and tensor.is_constant]
@@ -68,16 +75,16 @@ def reads_at_least(layer: Layer, words: int) -> int:
 
 
 def costs_of(reads: int, words: int, arrays: int, slow: int, fast: int, hidden: int | None) -> tuple[int, int]:
-    """What reading the constants costs where they are, and with a copy; of a copy beside the layer before, which takes `hidden`
-    (None: by the core)."""
+    """Returns the cost of reading the constants in place, and the cost with a copy. A DMA copies during the previous layer, which
+    takes `hidden`; with None the core copies."""
     transfer = words * (slow + fast)
     waiting = transfer if hidden is None else max(0, transfer - hidden)
     return reads * slow, reads * fast + waiting + arrays * SET_UP
 
 
 def copies_that_pay(program: Program, slow: Region, fast: Region, line: int) -> tuple[ConstantCopy, ...]:
-    """Of the layers whose constants lie in `slow`: those that are cheaper with a copy in `fast`. With hooks each array has lines
-    of the data cache of its own (`line` bytes, 0 without a cache)."""
+    """Returns the copies of constants from `slow` to `fast` that cost less than reading them in place. With hooks each array has
+    its own lines of the data cache (`line` bytes, 0 without a cache)."""
     hooks = program.options.copy_constants == "hook"
     alignment, arrays = max(ALIGNMENT, line if hooks else 0), arrays_of(program)
     found, elsewhere = [], {array.symbol for array in arrays.all if array.region}
@@ -100,7 +107,7 @@ def copies_that_pay(program: Program, slow: Region, fast: Region, line: int) -> 
 
 
 def _once(read) -> dict[int, Array]:
-    """Without arguments that name an array again."""
+    """Returns the arguments by position, each array with the first argument that names it."""
     seen: dict[str, int] = {}
     return {position: array for position, array in read.items() if seen.setdefault(array.symbol, position) == position}
 
@@ -112,8 +119,8 @@ def with_copies(
     board: Board,
     placing: Callable[[Schedule], Placed],
 ) -> tuple[Schedule, Placed, str]:
-    """The schedule and its places with those copies that pay and for which the arena's memory has room, and what is said of them.
-    `program` is the one without."""
+    """Returns the schedule and its places with the copies that pay and that the arena's memory has room for, and a notice about
+    them. `program` is the program without copies."""
     slow = board.region("constants")
     fast = next((region for region in board.arena_regions if region.name == placed.region), None)
     reason = _reason_against(program, slow, fast)
@@ -151,12 +158,12 @@ def _in_order(copy: ConstantCopy) -> int:
 
 
 def _worth(copy: ConstantCopy) -> tuple[float, int]:
-    """What a byte saves; of equals the earlier layer."""
+    """Returns a key that sorts by the saved cost for each byte; equals are in the order of layers."""
     return copy.saved / copy.size_bytes, -copy.step
 
 
 def _live_within(copies: Sequence[ConstantCopy], placed: Placed, steps: int) -> list[ConstantCopy]:
-    """Those that save most for each byte, as far as all that is live at any time fits the arena's memory."""
+    """Returns the copies that save most for each byte, as long as the live bytes of every step fit the arena's memory."""
     live, chosen = [_live_bytes(placed, step) for step in range(steps)], []
     for copy in sorted(copies, key=_worth, reverse=True):
         span = range(copy.first, copy.step + 1)
@@ -168,7 +175,7 @@ def _live_within(copies: Sequence[ConstantCopy], placed: Placed, steps: int) -> 
 
 
 def _live_bytes(placed: Placed, step: int) -> int:
-    """The bytes of the arena that are live, each once where tensors share them."""
+    """Returns the live bytes of the arena in a step; bytes that tensors share count once."""
     total, reached = 0, 0
     for placement in placed.arena.live_at(step):
         low, high = (placement.offset_bytes + end for end in placement.buffer.live_bytes(step))
@@ -178,7 +185,8 @@ def _live_bytes(placed: Placed, step: int) -> int:
 
 
 def _fewer(chosen: list[ConstantCopy], placed: Placed) -> list[ConstantCopy]:
-    """Without the one that saves least for each byte, of those at the fullest moment where there are any."""
+    """Returns the copies without the one that saves least for each byte; a copy that is live at the step of the peak goes
+    first."""
     there = [copy for copy in chosen if copy.first <= placed.arena.bound_step <= copy.step]
     least = min(there or chosen, key=_worth)
     return [copy for copy in chosen if copy is not least]

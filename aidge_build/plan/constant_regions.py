@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Which layers' constants lie in a faster memory than the others: those that are read most often for each of their bytes."""
+"""Chooses the layers that get their constants in a faster memory: the layers that read each byte most often."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ ALIGNMENT = 8  # bytes: what an array may leave unused before it
 def rooms_of(
     texts: Sequence[str], board: Board | None, arguments: argparse.Namespace, where: str = OPTION
 ) -> tuple[tuple[str, int], ...]:
-    """The memories that the texts of an option or file name, and the bytes that constants, and with --place code, may take of
-    each, the fastest first; AidgeError (USAGE) for words that mean none."""
+    """Returns the memories that the texts of an option or file name, and the bytes that constants (with --place also code) may
+    take of each, the fastest first; AidgeError (USAGE) for a text that names no memory."""
     rooms = _sizes(texts, where)
     if not rooms:
         return ()
@@ -60,7 +60,7 @@ def _sizes(texts: Sequence[str], where: str) -> dict[str, int]:
 
 
 def _fault(region: Region | None, size_bytes: int) -> str:
-    """Why no constants go there; "" where they may."""
+    """Returns why no constants go there; "" if they may."""
     if region is None:
         return "is no memory"
     if region.origin == 0 and "vectors" not in region.roles:
@@ -99,8 +99,8 @@ def require_places(fast: FastMemory, regions: Sequence[Region], where: str) -> N
 
 
 def places_of_constants(program: Program, bytes_of: Mapping[str, int], owner_of: Mapping[str, int]) -> dict[str, str]:
-    """Array -> memory, for those that leave the others. `bytes_of` are the sizes of the arrays, `owner_of` the layer that reads
-    an array first.
+    """Returns array -> memory for the arrays that leave the memory of constants. `bytes_of` are the sizes of the arrays,
+    `owner_of` is the layer that reads an array first.
 
     A layer's constants stay together. `--place` names the layers. Otherwise the layer with the most reads for each byte comes
     first, into the fastest memory that has room for all of it; a layer without room is passed over.
@@ -135,7 +135,8 @@ def _placed(program: Program, fast: FastMemory, sizes: Mapping[int, int]) -> dic
 
 
 def reads_of(layer: Layer) -> int:
-    """About how often the layer reads a constant: one for each product, or where it has none for each element that it writes."""
+    """Returns about how often the layer reads a constant: once for each product; without products, once for each element that it
+    writes."""
     return layer.macs or sum(tensor.elements for tensor in layer.outputs)
 
 

@@ -29,9 +29,9 @@ Places = tuple[tuple[str, str], ...]  # (what is moved, memory)
 
 @dataclass(frozen=True)
 class FastMemory:
-    """`rooms` are the memories and the bytes that may be taken of each. `constants` are nodes whose constants are moved together,
-    `layers` nodes whose own function is moved, `functions` are functions of kernels, each with its memory. `words` are the
-    options of the command that are no paths, the board among them."""
+    """`rooms` are the memories and the bytes that may be taken of each. Pairs (name, memory) say what moves: `constants` all
+    constants of a node, `layers` the own function of a node, `functions` a function of kernels. `words` are the options of the
+    command that are no paths, the board among them."""
 
     model_sha256: str
     words: tuple[str, ...]
@@ -42,7 +42,7 @@ class FastMemory:
 
 
 def read_fast_memory(data: bytes, where: str) -> FastMemory:
-    """The value of a file's bytes; AidgeError (PLACE) for what is none."""
+    """Returns the value of a file's bytes; AidgeError (PLACE) for any other file."""
     table = toml_of(data, where, CODE)
     require_shape(table, _SHAPE, where, CODE, REMEDY)
     unknown = sorted(table.keys() - _KEYS)
@@ -74,7 +74,7 @@ def _require_entry(entry: dict[str, str], key: str, memories: Collection[str], w
 
 
 def text_of(fast: FastMemory, comments: Sequence[str]) -> str:
-    """The file, with comments at its begin."""
+    """Returns the text of the file, comments first."""
     head = [f"model_sha256 = {_quoted(fast.model_sha256)}", f"options = [{', '.join(map(_quoted, fast.words))}]"]
     memories = [f"\n[[memory]]\nname = {_quoted(name)}\nbytes = {size}" for name, size in fast.rooms]
     entries = [

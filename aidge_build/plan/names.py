@@ -15,8 +15,8 @@ _OTHER_MACROS = ("H", "ARENA_BYTES", "ARENA_ALIGNMENT", "PEAK_BYTES", "DEFINITIO
 _ROW_MACROS = ("OK", "POINTER", "MORE", "ORDER", "INPUT_ROWS", "INPUT_ROW_BYTES", "OUTPUT_ROWS", "OUTPUT_ROW_BYTES")  # by rows
 _STEP_MACROS = ("OK", "POINTER", "MORE", "ORDER", "MAX_STEP_INSTRUCTIONS", "STEPS")  # of models that run in steps
 _RECORD_MACROS = ("RECORD_BYTES",)  # of models that keep the last inferences
-_CODES = ("OK", "POINTER", "MORE", "ORDER", "WEIGHTS")  # of models whose functions return more than 0 and 1
-_WEIGHTS_MACROS = (*_CODES, "WEIGHTS_ALIGNMENT")  # of models whose weights can be replaced
+_CODES = ("OK", "POINTER", "MORE", "ORDER", "WEIGHTS")  # of models with functions that return more than 0 and 1
+_WEIGHTS_MACROS = (*_CODES, "WEIGHTS_ALIGNMENT")  # of models with weights that can be replaced
 _LABEL_MACROS = ("LABELS", "LABELS_SIZE")  # of models that have them
 
 
@@ -37,7 +37,7 @@ def with_names(program: Program) -> Program:
 
 
 def constant_tensor(program: Program, layer: Layer, argument: Argument) -> Tensor | None:
-    """Returns the constant of the graph that a layer reads with this argument; None where it reads none."""
+    """Returns the constant of the graph that a layer reads with this argument; None if it reads none."""
     tensor = layer.inputs[argument.index] if isinstance(argument, Input) and argument.index < len(layer.inputs) else None
     place = program.memory.places.get(tensor.name) if tensor is not None else None
     return tensor if place is not None and place.kind == "constant" else None

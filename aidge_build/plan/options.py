@@ -10,7 +10,7 @@ from dataclasses import dataclass
 class InterfaceOptions:
     """How the firmware and the model meet."""
 
-    io: str = "caller"  # caller: pointers per tensor; arena: inputs and outputs lie in the arena
+    io: str = "caller"  # caller: pointers per tensor; arena: inputs and outputs are in the arena
     input: str = "whole"  # rows: it comes row by row, and is never there as a whole
     output: str = "whole"  # rows: it leaves row by row, and is never there as a whole
     arena: str = "static"  # static: an array of our own; caller: the firmware hands the arena over
@@ -18,8 +18,8 @@ class InterfaceOptions:
     update: str = "none"  # weights: they can be replaced in the field, and no code depends on their values
     weights_version: int = 0  # of the weights that the code is generated with
     dma: str = "off"  # hooks: the firmware is called before inputs are read and after outputs are written; on: with lines, too
-    dma_line: int = 0  # bytes of a line of the data cache, of which inputs and outputs have their own
-    record: int = 0  # of so many inferences what they read and wrote is kept for dumps of RAM
+    dma_line: int = 0  # bytes of a line of the data cache; inputs and outputs get lines of their own
+    record: int = 0  # inferences: what they read and wrote is kept for dumps of RAM
     trace: bool = False  # verify only: report every layer's output through aidge_trace
 
     @property
@@ -35,9 +35,9 @@ class KernelOptions:
     optimize: str = "balanced"
     rounding: str = "onnx"
     constant_channels: str = "on"  # off: channels that always have the same value are kept
-    assembly: str = "on"  # off: C and intrinsics stand in for the assembly of kernels
+    assembly: str = "on"  # off: C and intrinsics replace the assembly of kernels
     unaligned: str = "on"  # off: no kernel reads or writes words at addresses that are no multiples of 4
-    kernels: str = "own"  # shared: what is assembly may be another model's, whose text is the same
+    kernels: str = "own"  # shared: an assembly function may be another model's with the same text
     select: str = "library"  # cost: by a cost table instead of the order of libraries
     cost_table: str = ""  # name, version and digest of the table
 
@@ -46,7 +46,7 @@ class KernelOptions:
 class MemoryOptions:
     """How many bytes and instructions an inference may take at a time, and the memories of its constants."""
 
-    memory_model: str = "default"  # plain: no buffer takes over another one's bytes while it lives; cascade: layers by rows
+    memory_model: str = "default"  # plain: live buffers share no bytes; cascade: layers by rows
     ram_budget: int = 0  # bytes that the arena, inputs and outputs may take; 0: as they come
     max_step: int = 0  # instructions that a step of an inference may take; 0: it runs in one piece
     # memcpy, hook: the constants of layers that pay are copied into the arena, by the core or by the firmware
@@ -56,9 +56,9 @@ class MemoryOptions:
 
 @dataclass(frozen=True)
 class Options(MemoryOptions, KernelOptions, InterfaceOptions):
-    """All of them."""
+    """All options."""
 
     @property
     def by_rows(self) -> bool:
-        """Whether they ask for layers that are computed row by row, or an inference in steps."""
+        """Whether the options ask for layers that are computed row by row, or for an inference in steps."""
         return bool(self.memory_model == "cascade" or self.ram_budget or "rows" in (self.input, self.output) or self.max_step)

@@ -15,10 +15,10 @@ from aidge_build.plan.schedule.stores import NO_STATE, StateMemory
 
 @dataclass(frozen=True)
 class Place:
-    """Where a tensor lies: kind "input" or "output" (index: position in the signature), "arena" or "state" (offset_bytes), or
-    "constant" (in flash). A member of a concatenation may lie there in `rows` that begin `stride_bytes` apart; `plane` is what a
-    memory manager chose instead: with gaps between positions, or around an end. `line_bytes` (not 0) are those of the rows that
-    a cascade keeps of the tensor: the others are never there."""
+    """The place of a tensor. `kind` is "input" or "output" (`index`: position in the signature), "arena" or "state"
+    (`offset_bytes`), or "constant" (in flash). A member of a concatenation may be in `rows` that begin `stride_bytes` apart;
+    `plane` is the choice of a memory manager instead: with gaps between positions, or wrapped around an end. `line_bytes` (not 0)
+    are the bytes of the rows that a cascade keeps of the tensor: its other rows are not in memory."""
 
     kind: str
     index: int = 0
@@ -29,8 +29,8 @@ class Place:
     line_bytes: int = 0
 
     def extent_bytes(self, size_bytes: int) -> int:
-        """From the first to the last byte of a tensor of this size, with what lies between its rows (up to where it wraps
-        around)."""
+        """Returns the bytes from the first to the last byte of a tensor of this size, gaps between its rows included (up to the
+        end at which it wraps)."""
         if self.line_bytes:
             return self.line_bytes
         if self.plane is not None:
@@ -40,7 +40,7 @@ class Place:
 
 @dataclass(frozen=True)
 class ArenaPart:
-    """The bytes of the arena from `start_bytes` on that lie in `region` ("": not known); offsets in `plan` count from there.
+    """The bytes of the arena from `start_bytes` on, which are in `region` ("": not known); offsets in `plan` count from there.
     Several parts are arrays of their own, named after their regions; an arena in one piece is one part without a name."""
 
     region: str
@@ -56,13 +56,14 @@ class ArenaPart:
 
     @property
     def ending(self) -> str:
-        """What the part's C names end in."""
+        """The ending of the part's C names."""
         return f"_{self.name}" if self.name else ""
 
 
 @dataclass(frozen=True)
 class Placed:
-    """Where everything lies in RAM. `arena` is planned as it is linked; `peak` counts the graph's inputs and outputs inside."""
+    """The places of all tensors and of the arena in RAM. `arena` is the plan as it is linked; `peak` is the plan with the graph's
+    inputs and outputs inside."""
 
     arena: MemoryPlan
     arena_buffers: tuple[Buffer, ...]
@@ -75,8 +76,8 @@ class Placed:
     split_proved: bool = False
     states: StateMemory = NO_STATE
     notices: tuple[str, ...] = ()
-    whole_peak_bytes: int = 0  # of tensors as a whole, where cascades keep fewer bytes
-    room_bytes: int = 0  # that `region` has for an arena
+    whole_peak_bytes: int = 0  # the peak of tensors as a whole, if cascades keep fewer bytes
+    room_bytes: int = 0  # bytes that `region` has for an arena
 
     @cached_property
     def parts(self) -> tuple[ArenaPart, ...]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""From a schedule to places: the arena's plan, the region that holds it, and where each tensor lies."""
+"""From a schedule to places: the arena's plan, the region that holds it, and the place of each tensor."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ from aidge_build.plan.schedule.schedule import Schedule
 from aidge_build.plan.schedule.stores import NO_STATE, StateMemory
 from aidge_build.prepare.adaptation.assignment import Assignment
 
-_POINTER_BYTES = 4  # of boards whose memories are known
-_FROM_THE_START = Part("", 0, 0)  # where a tensor lies in a buffer of its own
+_POINTER_BYTES = 4  # on boards with known memories
+_FROM_THE_START = Part("", 0, 0)  # the place of a tensor in a buffer of its own
 
 
 def check_memory(schedule: Schedule, placed: Placed, assignment: Assignment, demands: Callable[[Node], Demands]) -> None:
@@ -57,7 +57,7 @@ def check_memory(schedule: Schedule, placed: Placed, assignment: Assignment, dem
 
 
 def _move(view: GraphView, demands: Callable[[Node], Demands], node: Node) -> Move:
-    """What a layer reads and writes, wherever that lies."""
+    """Returns the tensors that a layer reads and writes, wherever they are."""
     wanted = demands(node)
     read = [index for index, name in enumerate(node.inputs) if name and not view.tensor(name).is_constant]
     positions = {index: position for position, index in enumerate(read)}  # a tensor that is read twice has two
@@ -72,7 +72,7 @@ def _move(view: GraphView, demands: Callable[[Node], Demands], node: Node) -> Mo
 
 
 def _parts_of(node: Node, joining: Joining, view: GraphView) -> dict[str, Piece | Joint]:
-    """What a concatenation or split that does not run means for the bytes of its tensors."""
+    """Returns the source of the bytes of each tensor that a concatenation or split would write, if it does not run."""
     if joining.merges:
         return {node.outputs[0]: Joint(node.inputs, next(iter(joining.parts.values())).rows)}
     pieces, first = dict[str, Piece | Joint](), 0
@@ -84,8 +84,8 @@ def _parts_of(node: Node, joining: Joining, view: GraphView) -> dict[str, Piece 
 
 @dataclass(frozen=True)
 class _Bytes:
-    """The bytes that a plan gives to a schedule's tensors. Each buffer in `io` is a memory of the firmware's, others are in the
-    arena; tensors in `planes` wrap there."""
+    """The bytes that a plan gives to a schedule's tensors. Each buffer in `io` is a memory of the firmware; the others are in the
+    arena, and tensors in `planes` wrap there."""
 
     schedule: Schedule
     view: GraphView
@@ -101,7 +101,7 @@ class _Bytes:
         return {"the arena": self.plan.peak_bytes, **io, "the state": self.states.size_bytes}
 
     def spans(self) -> dict[str, Span]:
-        """The bytes of each tensor and copy, but for other names of a tensor that is never there as a whole."""
+        """Returns the bytes of each tensor and copy, without other names of a tensor that is never in memory as a whole."""
         schedule, lines, span_at = self.schedule, lines_of(self.schedule), cache(Span)  # most tensors of a deep graph share one
         spans, by_rows = {}, schedule.by_rows
         for name, tensor in self.view.tensors.items():
@@ -134,7 +134,7 @@ class _Steps:
     unwritten: Mapping[str, Piece | Joint]
 
     def replay(self, plan: _Bytes) -> None:
-        """CheckFailed where a step reads bytes of another tensor than its own, or an output is not whole at the end."""
+        """Raises CheckFailed if a step reads bytes of another tensor than its own, or an output is not whole at the end."""
         schedule, spans, unwritten = self.schedule, plan.spans(), {**self.unwritten}
         heads = {cascade.nodes[0]: cascade for cascade in schedule.cascades}
         inside = {name for cascade in schedule.cascades for name in cascade.nodes}
@@ -160,7 +160,8 @@ class _Steps:
         return {name: each.dims[ROW_AXIS] for name, each in tensors if not each.is_constant and each.rank > ROW_AXIS}
 
     def _of_step(self, step: int, node: Node, plan: _Bytes) -> list[Move]:
-        """The copies of constants that begin in this step, then the layer, which reads those that are made for it."""
+        """Returns the copies of constants that begin in this step, then the layer, which reads the copies that are made for
+        it."""
         copies, scratch = self.schedule.copies, self.schedule.scratch_of.get(node.name)
         move = self.move_of(node)
         copied = [copy.name for copy in copies if copy.step == step]
@@ -187,7 +188,8 @@ def _span(plane: MemInfo, size_bytes: int) -> Span:
 
 @dataclass(frozen=True)
 class Arena:
-    """What the firmware does not own of a schedule's `peak`, planned for itself: the same for every board."""
+    """The buffers of a schedule that the firmware does not own, and their `plan`; `peak` is the plan with the firmware's buffers.
+    The arena is the same for every board."""
 
     buffers: tuple[Buffer, ...]
     peak: MemoryPlan
@@ -205,7 +207,7 @@ def arena_of(schedule: Schedule, peak: MemoryPlan, options: Options) -> Arena:
 
 
 def place(schedule: Schedule, whole: Arena, view: GraphView, options: Options, board: Board | None) -> Placed:
-    """Where the arena lies; AidgeError PLAN01 with the largest moment when the board's regions cannot hold it."""
+    """Returns the places on the board; AidgeError PLAN01 names the peak if the board's regions cannot hold the arena."""
     arena, outside = whole.plan, options.io == "caller"
     region, split, proved, room_bytes = "", tuple[ArenaPart, ...](), False, 0
     states = StateMemory.of(view)
@@ -233,7 +235,8 @@ def place(schedule: Schedule, whole: Arena, view: GraphView, options: Options, b
 
 
 def kept_beside(view: GraphView, states: StateMemory, cascades: tuple[Cascade, ...], options: Options) -> int:
-    """The bytes of RAM that the model has beside an arena of its own: the states, where an inference waits, and its record."""
+    """Returns the bytes of RAM that the model needs in addition to an arena of its own: the states, the struct of a waiting
+    inference, and the record."""
     ports = len(view.given) + len(view.handed_out) if options.io == "caller" else 0
     progress = Progress.of(cascades, ports) or (Waiting.of(cascades, ports) if options.max_step else None)
     recording = Recording.of(view, states, options.record)
@@ -245,7 +248,8 @@ def kept_beside(view: GraphView, states: StateMemory, cascades: tuple[Cascade, .
 
 
 def placed_anew(placed: Placed, view: GraphView, options: Options, board: Board | None, schedule: Schedule) -> Placed:
-    """The places of a schedule that has more buffers than the one that was `placed`; in no region where no memory holds them."""
+    """Returns the places of `schedule`, which has more buffers than the schedule that was `placed`; the region is "" if no memory
+    holds them."""
     peak = plan(schedule.buffers, overlaps=schedule.overlaps, like=placed.peak)
     try:
         return replace(place(schedule, arena_of(schedule, peak, options), view, options, board), notices=placed.notices)
@@ -254,7 +258,8 @@ def placed_anew(placed: Placed, view: GraphView, options: Options, board: Board 
 
 
 def in_lines(buffer: Buffer, line: int) -> Buffer:
-    """An input or output with whole lines of the data cache: those of its live bytes are its own."""
+    """Returns an input or output that begins and ends at a line of the data cache: no other buffer uses the lines of its live
+    bytes."""
     if buffer.kind != "io":
         return buffer
     windows = tuple(
@@ -266,15 +271,15 @@ def in_lines(buffer: Buffer, line: int) -> Buffer:
 
 
 def lines_of(schedule: Schedule) -> dict[str, Line]:
-    """The tensors of which only some rows are kept."""
+    """Returns tensor -> line for the tensors that are never in memory as a whole."""
     return {name: line for cascade in schedule.cascades for name, line in cascade.lines.items()}
 
 
 def places_of(
     schedule: Schedule, view: GraphView, arena: MemoryPlan, outside: bool, states: StateMemory = NO_STATE
 ) -> dict[str, Place]:
-    """Where each tensor lies: with the caller (`outside`) or in the arena, in the state, among the constants, or inside another
-    tensor."""
+    """Returns the place of each tensor: with the caller (`outside`) or in the arena, in the state, among the constants, or inside
+    another tensor."""
     io = {name: Place("input", index) for index, name in enumerate(view.given)}
     io |= {name: Place("output", index) for index, name in enumerate(view.handed_out)}
     io = {name: place for name, place in io.items() if schedule.buffer_of[name] not in schedule.by_rows}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Which schedule a model gets: with tensors as a whole or row by row, for one board or for many with the same core."""
+"""Chooses the schedule of a model: with tensors as a whole or row by row, for one board or for many with the same core."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ def plan_memory(
     board: Board | None,
     bands: Callable[[Assignment], BandKernels],
 ) -> tuple[Assignment, Schedule, Placed]:
-    """The schedule and its places with the smaller peak: with what kernels allow to share, unless that makes it worse. In the
-    assignment next values of states that are computed in the states' bytes are not copied there."""
+    """Returns the assignment, the schedule and its places. Buffers share the bytes that kernels allow, unless that raises the
+    peak. In the assignment, next values of states that are computed in the states' bytes are not copied there."""
     return Planning(assignment, demands, options, bands).on(board)
 
 
 class Planning:
-    """The plans of a model, whichever board it is for: what several boards with the same core ask is found out once."""
+    """The plans of a model for any board; boards with the same core share the searches."""
 
     def __init__(
         self,
@@ -59,7 +59,7 @@ class Planning:
         self._arenas: dict[int, tuple[Found, Arena]] = {}  # by the identity of what was found
 
     def on(self, board: Board | None) -> tuple[Assignment, Schedule, Placed]:
-        """What `plan_memory` says of this board; NoRoom where its memories do not hold any plan."""
+        """Returns what `plan_memory` returns for this board; NoRoom if no plan fits the memories of the board."""
         options = self._options
         _refuse_giants(self._given.view, board)
         assignment, _, joined = self._whole
@@ -79,12 +79,12 @@ class Planning:
 
     @cached_property
     def in_budget(self) -> Found:
-        """The plan with the fewest instructions within --ram-budget, for whichever board; OverBudget where there is none."""
+        """The plan with the fewest instructions within --ram-budget, for any board; OverBudget if there is none."""
         return self._rows(ALL).within(self._options.ram_budget, self._whole[2])
 
     @property
     def over_budget(self) -> OverBudget | None:
-        """Why no plan keeps --ram-budget; None where one does."""
+        """Why no plan keeps --ram-budget; None if one does."""
         try:
             _ = self.in_budget
         except OverBudget as error:
@@ -92,7 +92,7 @@ class Planning:
         return None
 
     def _place(self, found: Found, board: Board | None) -> Placed:
-        """Where the arena of a plan lies on the board; AidgeError PLAN01 where its memories do not hold it."""
+        """Returns the places of a plan on the board; AidgeError PLAN01 if the board's memories do not hold the arena."""
         if id(found) not in self._arenas:
             self._arenas[id(found)] = found, arena_of(found.schedule, found.peak, self._options)
         return place(found.schedule, self._arenas[id(found)][1], self._whole[0].view, self._options, board)
@@ -103,8 +103,8 @@ class Planning:
 
     @cached_property
     def _short_joined(self) -> Found:
-        """Of whole tensors. An input that the firmware owns is not copied as a whole to have another type; in the arena it is
-        converted in place."""
+        """The plan of whole tensors. An input that the firmware owns is converted to another type by rows, not by a copy of the
+        whole input; an input in the arena is converted in place."""
         whole, options = self._whole[2], self._options
         is_plain = options.memory_model != "default" or options.io != "caller" or options.max_step
         if not is_plain and converts_input(self._whole[0].view, self._whole[1].schedule):
@@ -122,7 +122,7 @@ class Planning:
         return Limit(self._options.max_step, self._kernels.libraries, "fpu" in self._kernels.target.features)
 
     def _short(self, found: Found) -> Found:
-        """The plan with layers cut where an inference runs in steps."""
+        """Returns the plan, with layers cut if an inference runs in steps."""
         if self._limit is None:
             return found
         reuse: Reuse = "plain" if self._options.memory_model == "plain" else "shared"
@@ -130,8 +130,8 @@ class Planning:
         return in_pieces(self._whole[0], self.demands, reuse, outside, found, self._kernels, self._limit)
 
     def _rows(self, effort: Effort) -> Plans:
-        """The plans of layers row by row. What a search learned serves the next board, but for bands that were refused: without
-        these the next search might go another way than it would alone."""
+        """Returns the plans of layers row by row. The next board reuses them, unless the search refused bands: with refused bands
+        the next search might end elsewhere than a search for that board alone."""
         if self._plans is None or self._plans.has_refused:
             assignment, whole, _ = self._whole
             kernels = self._bands(assignment) if self._plans else self._kernels
@@ -143,7 +143,7 @@ class Planning:
 def bytes_of_whole(
     assignment: Assignment, demands: Callable[[Node], Demands], options: Options, board: Board | None
 ) -> tuple[int, int]:
-    """The peak of the plan of tensors as a whole, and the bytes of its arena as it is linked."""
+    """Returns the peak of the plan of tensors as a whole, and the bytes of its arena as it is linked."""
     _refuse_giants(assignment.view, board)
     _, _, joined = whole_tensors(assignment, demands, options)
     return joined.peak.peak_bytes, _linked(joined.schedule, joined.peak, options.io == "caller")
@@ -156,7 +156,8 @@ def memory_curve(
     board: Board | None,
     bands: Callable[[Assignment], BandKernels],
 ) -> tuple[Found, ...]:
-    """The fewest instructions that were found for each peak, from the largest peak, that of whole tensors, to the smallest."""
+    """Returns the plan with the fewest instructions for each peak that was found, from the largest peak (whole tensors) to the
+    smallest."""
     _refuse_giants(assignment.view, board)
     assignment, whole, joined = whole_tensors(assignment, demands, options)
     return banded(assignment, demands, options, whole, bands(assignment)).curve(joined)
@@ -165,8 +166,8 @@ def memory_curve(
 def whole_tensors(
     assignment: Assignment, demands: Callable[[Node], Demands], options: Options
 ) -> tuple[Assignment, Found, Found]:
-    """Returns the assignment and the best plans of tensors as a whole: with all concatenations and splits, from which cascades
-    are made, and without those that need not run."""
+    """Returns the assignment and the best plans of tensors as a whole: one with all concatenations and splits, the base of
+    cascades, and one without the concatenations and splits that need not run."""
     if not options.max_step and options.output != "rows":  # an inference that is left half-way has changed no state
         assignment = without_stores(assignment, demands, buffers_of(assignment))
     outside = options.io == "caller"
@@ -186,8 +187,8 @@ def whole_tensors(
 def _chosen(
     plans: Plans, whole: Found, options: Options, board: Board | None, placing: Callable[[Found, Board | None], Placed]
 ) -> Found:
-    """What the options ask for. Where they ask for an input by rows alone: the fewest instructions that fit a memory of the
-    board, with bands as they were found; without a board the fewest bytes."""
+    """Returns the plan that the options ask for. With only input or output by rows: the plan with the fewest instructions that
+    fits a memory of the board, without a larger peak for wider bands; without a board the plan with the fewest bytes."""
     if options.memory_model == "cascade" or board is None or not board.arena_regions:
         return plans.smallest(whole)
 
@@ -209,8 +210,9 @@ def _by_rows(
     placing: Callable[[Found, Board | None], Placed],
     short: Callable[[Found], Found],
 ) -> tuple[Schedule, Placed]:
-    """The fewest instructions that fit the board's memories; `whole`, without cascades, does not, and that is the `error`. Bands
-    do not grow beyond what whole tensors need, inputs and outputs of the firmware counted, though the arena may leave room."""
+    """Returns the plan with the fewest instructions that fits the board's memories; `error` says that `whole`, without cascades,
+    does not fit. Bands do not grow beyond what whole tensors need, inputs and outputs of the firmware counted, though the arena
+    may leave room."""
     known: dict[int, tuple[Found, Placed]] = {}  # by identity: the plan that is chosen is asked for once more
 
     def placed_on_board(found: Found) -> Placed:
@@ -239,7 +241,7 @@ def _by_rows(
 
 
 def _refuse_giants(view: GraphView, board: Board | None) -> None:
-    """Kernels count elements and bytes in int32_t: what is larger fits no core that this is for."""
+    """Raises AidgeError PLAN01 for a tensor that no supported core can hold: kernels count elements and bytes in int32_t."""
     for name, tensor in view.tensors.items():
         if not tensor.is_constant and tensor.size_bytes > LARGEST_TENSOR_BYTES:
             ram = sum(region.length_bytes for region in board.regions if region.kind == "ram") if board else 0
@@ -256,7 +258,7 @@ def _join(
     assignment: Assignment, demands: Callable[[Node], Demands], outside: bool, schedule: Schedule, peak: MemoryPlan
 ) -> tuple[Schedule, MemoryPlan]:
     """Leave out concatenations and splits, one after the other, as long as neither the peak nor the linked arena grows. A plan as
-    good as the last one is enough to know that; what is left at the end is planned with all effort."""
+    good as the last one is enough for that decision; the result is then planned with full effort."""
     taken: list[Joining] = []
     linked_bytes = -1  # not known yet
     for joining in candidates(assignment, demands, buffers_of(assignment))[:MOST_JOININGS]:
@@ -281,7 +283,7 @@ def _join(
 
 
 def _linked(schedule: Schedule, peak: MemoryPlan, outside: bool, enough_bytes: int = 0) -> int:
-    """The bytes of the arena, without the inputs and outputs that the firmware owns."""
+    """Returns the bytes of the arena, without the inputs and outputs that the firmware owns."""
     buffers = [buffer for buffer in schedule.buffers if not (outside and buffer.kind == "io")]
     if not outside:
         return peak.peak_bytes

@@ -48,7 +48,7 @@ class CopiedTo:
 @dataclass(frozen=True)
 class Layer:
     """One step: the node, the kernel that it got, and the call. `symbol` is its C function, e.g. kws_conv_3. A layer in a cascade
-    has a call for each kind of its bands (`bands`); `call` is then that of the largest."""
+    has a call for each kind of its bands (`bands`); `call` is then the call of the largest band."""
 
     symbol: str
     node: Node
@@ -72,7 +72,7 @@ class Layer:
 
 @dataclass(frozen=True)
 class Condition:
-    """What must hold in the preprocessor of whoever compiles the code, and what is said where it does not."""
+    """A preprocessor condition that the compiler of the code must meet, and the error text if it does not."""
 
     macro: str
     text: str
@@ -80,20 +80,20 @@ class Condition:
 
 @dataclass(frozen=True)
 class CodeTarget:
-    """What the code is generated for: a board, a core, or any core. Without a board no memory is known."""
+    """The target of the generated code: a board, a core, or any core. Without a board no memory is known."""
 
     name: str  # "stm32f7" or "cortex-m7"
     cpu: str = ""  # the core's name, "" for any core
     features: tuple[str, ...] = ()  # of the core, which kernels were chosen for
-    unaligned: UnalignedAccess | None = None  # how the compiler says that words may lie anywhere; None: they never do, or unknown
+    unaligned: UnalignedAccess | None = None  # how the compiler says that words may be at any address; None: never or unknown
     conditions: tuple[Condition, ...] = ()  # on the compiler
     pointer_bytes: int = 4
     regions: tuple[Region, ...] = ()  # all memories of the board
-    memories: tuple[Region, ...] = ()  # in which arenas may lie
+    memories: tuple[Region, ...] = ()  # memories that may hold an arena
 
     @property
     def flash(self) -> tuple[Region, ...]:
-        """The memories in which constants and code may lie."""
+        """The memories that may hold constants and code."""
         return tuple(region for region in self.regions if region.kind == "flash")
 
 
@@ -120,8 +120,8 @@ class Names:
 
 @dataclass(frozen=True)
 class Program:
-    """Everything that `emit` prints, in parts: what runs (`layers` in the order of `schedule`), where it lies (`memory`), what it
-    is for (`target`), and what is said about it (`notices`)."""
+    """Everything that `emit` prints: the layers that run (`layers`, in the order of `schedule`), their memory (`memory`), the
+    board or core (`target`), and the notices of the build (`notices`)."""
 
     name: str
     model_sha256: str
@@ -148,18 +148,18 @@ class Program:
 
     @property
     def compiler_flags(self) -> tuple[str, ...]:
-        """What the code must be compiled with beside the flags of its board."""
+        """The compiler flags that the code needs in addition to the flags of its board."""
         return (self.target.unaligned.off,) if self.target.unaligned and self.is_aligned_only else ()
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The names of the classes: of the elements or columns of all outputs that have any; () where outputs differ in them."""
+        """The names of the classes: of the elements or columns of all outputs that have any; () if outputs differ in them."""
         tables = {self.view.tensor(name).names for name in self.view.handed_out} - {()}
         return tables.pop() if len(tables) == 1 else ()
 
     @cached_property
     def unaligned_layers(self) -> tuple[str, ...]:
-        """The symbols of the layers whose kernels read or write words at any address."""
+        """The symbols of the layers with kernels that read or write words at any address."""
         return tuple(layer.symbol for layer in self.layers if layer.reads_unaligned)
 
     def initial_state_bytes(self) -> numpy.ndarray:
@@ -174,13 +174,13 @@ class Program:
 
     @cached_property
     def progress(self) -> Progress | None:
-        """What is remembered while an inference waits for the firmware; None where input and output are whole."""
+        """The struct that an inference keeps while it waits for the firmware; None if input and output are whole."""
         ports = len(self.view.given) + len(self.view.handed_out)
         return Progress.of(self.schedule.cascades, ports if self.options.io == "caller" else 0)
 
     @cached_property
     def waiting(self) -> Waiting | None:
-        """What is remembered between two steps of an inference; None where it runs in one piece."""
+        """The struct that an inference keeps between two steps; None if it runs in one piece."""
         if not self.options.max_step:
             return None
         named = len(self.view.given) + len(self.view.handed_out) if self.options.io == "caller" else 0
@@ -188,21 +188,22 @@ class Program:
 
     @cached_property
     def stores(self) -> tuple[Layer, ...]:
-        """The last layers: those that copy the next values of states to their places."""
+        """The last layers, which copy the next values of states to their places."""
         written = {state.written for state in self.view.states}
         return tuple(layer for layer in self.layers if layer.node.outputs[0] in written)
 
     @cached_property
     def step_count(self) -> int:
-        """How many steps an inference has: one for each layer, those of each cascade, one for all stores."""
+        """The number of steps of an inference: one for each layer outside cascades, the steps of each cascade, one for all
+        stores."""
         inside = {name for cascade in self.schedule.cascades for name in cascade.nodes}
         alone = sum(layer.node.name not in inside for layer in self.layers) - len(self.stores)
         return alone + sum(len(cascade.steps) for cascade in self.schedule.cascades) + bool(self.stores)
 
     @cached_property
     def moments(self) -> tuple[dict[int, int], dict[int, int]]:
-        """In which layer each input is read last, and each output is written first. The layers of a cascade take turns: each of
-        its inputs is read until its last one, each output is written from its first one on."""
+        """The number of the layer that reads each input last, and of the layer that writes each output first. The layers of a
+        cascade take turns: each of its inputs is read until its last layer, each output is written from its first layer on."""
         numbers = {layer.node.name: number for number, layer in enumerate(self.layers)}
         together: dict[str, tuple[int, int]] = {}
         for cascade in self.schedule.cascades:
@@ -225,12 +226,12 @@ class Program:
 
     @cached_property
     def recording(self) -> Recording | None:
-        """What is kept of the last inferences; None where nothing is."""
+        """The record of the last inferences; None if nothing is recorded."""
         return Recording.of(self.view, self.memory.states, self.options.record)
 
     @property
     def constants_bytes(self) -> int:
-        """Of the constants that layers read, as the graph holds them: before kernels put them in their order."""
+        """The bytes of the constants that layers read, as the graph holds them, before kernels pack them."""
         read = {tensor.name: tensor for layer in self.layers for tensor in layer.inputs if tensor is not None}
         return sum(tensor.data.nbytes for tensor in read.values() if tensor.data is not None)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The input that comes row by row and the output that leaves so, and why one cannot."""
+"""The input that comes row by row and the output that leaves row by row, and why a model does not allow them."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ _INSTEAD = {INPUT: "--input whole hands it over", OUTPUT: "--output whole gets i
 
 
 def input_by_rows(view: GraphView) -> str:
-    """The input that comes row by row; AidgeError ROWS where it is not one."""
+    """Returns the input that comes row by row; AidgeError ROWS if the model does not have exactly one input."""
     if len(view.given) != 1:
         raise _refused(f"the model has {len(view.given)} inputs, and rows come of one alone", INPUT)
     return view.given[0]
 
 
 def output_by_rows(view: GraphView) -> str:
-    """The output that leaves row by row; AidgeError ROWS where it is not one."""
+    """Returns the output that leaves row by row; AidgeError ROWS if the model does not have exactly one output."""
     if len(view.handed_out) != 1:
         raise _refused(f"the model has {len(view.handed_out)} outputs, and rows leave of one alone", OUTPUT)
     return view.handed_out[0]
 
 
 def no_rows(question: Question) -> AidgeError:
-    """Why no plan takes the input and gives the output row by row."""
+    """Returns the error that says why no plan takes the input and gives the output row by row."""
     graph, steps = question.graph, question.alone.steps
     if graph.arriving:
         why = _input_fault(graph, steps, question.readers)

@@ -42,8 +42,9 @@ class TooLong(AidgeError):
 
 @dataclass(frozen=True)
 class Limit:
-    """How long a step may be, and how long the libraries say that their kernels take: at most, or where `is_least`, as little as
-    they may take where nobody measured a kernel, or measured it on cores with an FPU. What is linked says how long it is."""
+    """The most instructions of a step, and the lengths of kernels as the libraries state them. Lengths are maxima; with
+    `is_least` they are minima for a kernel that nobody measured, or that was measured on cores with an FPU. Only the linked ELF
+    tells the real length."""
 
     max_step: int
     libraries: Sequence[Library]
@@ -51,7 +52,7 @@ class Limit:
     is_least: bool = False
 
     def length(self, kernel: Kernel, seen: NodeView) -> int:
-        """Instructions of a step that calls this kernel once."""
+        """Returns the instructions of a step that calls this kernel once."""
         lengths = next((library.lengths for library in self.libraries if library.name == kernel.library), ())
         entry = entry_of(lengths, kernel.name, seen)
         if self.is_least and not entry.kernel:
@@ -62,13 +63,14 @@ class Limit:
         return STEP_INSTRUCTIONS + times * entry.of(seen)
 
     def of_band(self, kernels: BandKernels, layer: RowLayer, band: Band, sizes: tuple[int, int]) -> int:
-        """The same of a band; `sizes` are the rows of the largest and of the smallest one."""
+        """Returns the instructions of a step that computes this band; `sizes` are the rows of the largest and of the smallest
+        band."""
         kernel = kernels.kernel(layer)
         assert kernel is not None
         return self.length(kernel, kernels.view(layer, band, sizes))
 
     def of_step(self, kernels: BandKernels, layer: RowLayer, cascade: Cascade, step: BandStep) -> int:
-        """The same of a step of a cascade, with the rows that it moves."""
+        """Returns the instructions of a step of a cascade, with the rows that it moves."""
         sizes = sizes_of(cascade.bands_of(step.node))
         moved = sum((one.rows.last - one.rows.first) * cascade.lines[one.rows.tensor].row_bytes for one in step.shifts)
         return self.of_band(kernels, layer, (step.first, step.last), sizes) + round(PER_MOVED_BYTE * moved)
@@ -81,8 +83,8 @@ class Limit:
 
 
 def groups_wanted(assignment: Assignment, kernels: BandKernels, limit: Limit) -> dict[str, int]:
-    """The layers that no rows make short enough, and how many channels of their outputs may be computed at a time: a multiple of
-    what kernels compute together."""
+    """Returns the layers that stay too long when cut by rows, and how many channels of their outputs may be computed at a time: a
+    multiple of the channels that kernels compute together."""
     found, layers = {}, _Layers(assignment, kernels, limit)
     for node in assignment.view.nodes:
         group = group_of(assignment.view, node, TOGETHER)
@@ -99,7 +101,8 @@ def groups_wanted(assignment: Assignment, kernels: BandKernels, limit: Limit) ->
 
 
 def wanted_of_layers(view: GraphView, wanted: Mapping[str, int], before: Mapping[str, int]) -> dict[str, int]:
-    """What the groups that are too long, as adaptation names them, mean for the layers of the graph that they come from."""
+    """Returns, for layers of the graph, the most channels at a time that their parts in `wanted` ask for, if `before` allowed
+    more. Adaptation names the parts after the layer."""
     found: dict[str, int] = {}
     for node in view.nodes:
         own = [most for name, most in wanted.items() if name == node.name or name.startswith(f"{node.name}{GROUP}")]
@@ -118,8 +121,8 @@ def in_pieces(
     kernels: BandKernels,
     limit: Limit,
 ) -> Found:
-    """The plan in which layers that are too long are cut by rows; TooLong names the longest of those that cannot be, where they
-    are too long even at the least that they may take. Others are cut as finely as they can be."""
+    """Returns the plan with the layers that are too long cut by rows. A layer without short enough pieces is cut as finely as
+    possible, unless it is too long even at the fewest instructions that it may take: TooLong names the longest such layer."""
     layers = _Layers(assignment, kernels, limit)
     others = {name for run in best.runs for name in run.cascade.nodes} | {node.name for node in stores_of(assignment)}
     cuts: dict[str, Cut] = {}
@@ -146,7 +149,7 @@ def _with_cuts(
     best: Found,
     cuts: Mapping[str, Cut],
 ) -> Found:
-    """The plan with these layers in pieces: their outputs share with inputs what bands allow."""
+    """Returns the plan with these layers in pieces: their outputs share with inputs what bands allow."""
     joined = _without_gaps(best.schedule, cuts)
     sharing = {name: Demands() for run in best.runs for name in run.cascade.nodes}
     sharing |= {name: one.sharing for name, one in cuts.items()}
@@ -166,7 +169,7 @@ def _with_cuts(
 
 
 def _without_gaps(schedule: Schedule, cuts: Mapping[str, Cut]) -> list[Joining]:
-    """The joinings without those that make a layer in pieces leave gaps between positions, which bands cannot."""
+    """Returns the joinings, except joinings that make a layer in pieces leave gaps between positions: bands cannot leave gaps."""
     touched = {name for node in schedule.steps if node.name in cuts for name in (*node.inputs, *node.outputs)}
     apart = {part.whole for name, part in schedule.parts.items() if name in touched and part.rows > 1}
     return [joining for joining in schedule.joined if joining.whole not in apart]
@@ -230,7 +233,7 @@ class _Layers:
         return replace(self, limit=replace(self.limit, is_least=True))
 
     def refusal(self, node: Node) -> TooLong:
-        """Why, and the smallest step in which the layer can be computed."""
+        """Returns the error with the reason and the smallest step in which the layer can be computed."""
         whole, least = self.length(node), self.finest(node)
         how = "its smallest piece is one row" if least < whole else "it cannot be cut"
         what = f"it takes about {whole:,} instructions, {how}: no step of {self.limit.max_step:,} computes it"
@@ -241,7 +244,8 @@ class _Layers:
 
 
 def _too_long_stores(layers: _Layers) -> list[TooLong]:
-    """The next values of states are copied in one step, so that an inference that is left has changed none of them."""
+    """Returns an error if the copies of the next values of states exceed a step: they are made in one step, so that an abandoned
+    inference changes no state."""
     stores = stores_of(layers.assignment)
     if sum(map(layers.at_least.length, stores)) <= layers.limit.max_step:
         return []

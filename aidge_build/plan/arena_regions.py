@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Which of a board's memories hold the arena, in one piece or in parts, and what helps where they do not."""
+"""The memories of a board that hold the arena, in one piece or in parts, and the error if they do not."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def _rooms(board: Board, state_bytes: int, constants_in: Sequence[tuple[str, int
 
 
 def _that_holds(arena: MemoryPlan, rooms: Sequence[Room]) -> Room | None:
-    """The first room that takes the whole arena."""
+    """Returns the first room that takes the whole arena."""
     for room in rooms:
         if arena.peak_bytes <= room.size_bytes and all(room.takes(placement.buffer) for placement in arena.placements):
             return room

@@ -90,13 +90,13 @@ class Arrays:
         return sum(len(array.data) for array in self.all)
 
     def digest(self, layer: int) -> str:
-        """The sha256 of the bytes that a layer reads."""
+        """Returns the sha256 of the bytes that a layer reads."""
         read = self.of_layer[layer]
         return hashlib.sha256(b"".join([read[position].data for position in sorted(read)])).hexdigest()
 
 
 def arrays_of(program: Program) -> Arrays:
-    """The arrays of every layer, and of the constant tensors that layers read directly (each once)."""
+    """Returns the arrays of every layer, and of the constant tensors that layers read directly (each once)."""
     names = program.names
     found: list[Array] = []
     tensors: dict[str, Array] = {}
@@ -123,7 +123,7 @@ def arrays_of(program: Program) -> Arrays:
 
 
 def _placed(program: Program, found: Sequence[Array], of_layer: Sequence[Mapping[int, Array]]) -> tuple[Array, ...]:
-    """The arrays with the memories that --constants-in gives them."""
+    """Returns the arrays with the memories that --constants-in gives them."""
     if not program.options.constants_in:
         return tuple(found)
     owner_of: dict[str, int] = {}
@@ -159,14 +159,15 @@ def _flat(values: numpy.ndarray, layer: Layer) -> numpy.ndarray:
 
 
 def _as_in_c(values: numpy.ndarray) -> numpy.ndarray:
-    """C has one NAN, whatever bits a model's NaN has, and one true."""
+    """Returns the values as C has them: one NAN, whatever bits a NaN of the model has, and one true."""
     if values.dtype.kind == "f" and values.dtype.itemsize > 2:
         return numpy.where(numpy.isnan(values), values.dtype.type(numpy.nan), values)
     return values.view(numpy.uint8) != 0 if values.dtype == numpy.bool_ else values
 
 
 def _numbers(values: numpy.ndarray) -> tuple[list[str], int]:
-    """One C literal per value, and the width of the widest possible one (so that lines break at the same places)."""
+    """Returns a C literal for each value, and the width of the widest possible literal (so that lines break at the same
+    places)."""
     kind = element_type(values.dtype)
     if kind is DType.float16:
         return [f"0x{bits:04x}" for bits in values.view(numpy.uint16).tolist()], 6
@@ -187,7 +188,7 @@ def _real(text: str, suffix: str, cast: str) -> str:
 
 
 def integers(values: Sequence[int], kind: DType) -> list[str]:
-    """C literals that have the type's range on every compiler (the smallest signed numbers need an expression)."""
+    """Returns C literals that have the type's range on every compiler (the smallest signed numbers need an expression)."""
     suffix = _SUFFIXES.get(kind, "")
     smallest = kind.range[0]
     if kind.size_bytes >= 4 and smallest < 0:

@@ -48,7 +48,7 @@ def rooms_of(
 
 
 def _sizes(texts: Sequence[str], where: str) -> dict[str, int]:
-    """The bytes of each memory that the texts name."""
+    """Returns the bytes of each memory that the texts name."""
     sizes: dict[str, int] = {}
     for text in texts:
         name, _, size = text.partition("=")
@@ -71,7 +71,7 @@ def _fault(region: Region | None, size_bytes: int) -> str:
 
 
 def fault_of_fast(region: Region | None, size_bytes: int) -> str:
-    """Why --place moves nothing there; "" if it may."""
+    """Returns why --place moves nothing there; "" if it may."""
     if region is not None and region.kind == "flash":
         return "is flash"
     if region is not None and region.access_cost > 1:
@@ -87,7 +87,7 @@ def takes_constants(region: Region) -> bool:
 
 
 def require_places(fast: FastMemory, regions: Sequence[Region], where: str) -> None:
-    """AidgeError (USAGE) if the file of --place puts constants or code into a memory that cannot have them."""
+    """Raises AidgeError (USAGE) if the file of --place puts constants or code into a memory that cannot have them."""
     memories = {region.name: region for region in regions}
     for name, memory in fast.constants:
         if fault := _fault(memories[memory], 1):
@@ -122,7 +122,8 @@ def places_of_constants(program: Program, bytes_of: Mapping[str, int], owner_of:
 
 
 def _placed(program: Program, fast: FastMemory, sizes: Mapping[int, int]) -> dict[int, str]:
-    """Layer -> memory, as --place says; AidgeError (PLACE) for a layer without constants, and for too many bytes in a memory."""
+    """Returns layer -> memory, as --place says; AidgeError (PLACE) for a layer without constants, and for too many bytes in a
+    memory."""
     numbers = {program.layers[number].node.name: number for number in sizes}
     left = dict(fast.rooms)
     for name, memory in fast.constants:
@@ -141,7 +142,7 @@ def reads_of(layer: Layer) -> int:
 
 
 def memory_of(program: Program, name: str) -> Region | None:
-    """The board's memory of this name."""
+    """Returns the board's memory of this name; None if there is none."""
     return next((region for region in program.target.regions if region.name == name), None)
 
 

@@ -90,7 +90,8 @@ def text_of(fast: FastMemory, comments: Sequence[str]) -> str:
 
 
 def require_made_for(fast: FastMemory, model_sha256: str, words: Sequence[str], nodes: Collection[str]) -> None:
-    """AidgeError (PLACE) if the file is of another model or of other options, or names a layer that the model does not have."""
+    """Raises AidgeError (PLACE) if the file is of another model or of other options, or names a layer that the model does not
+    have."""
     if fast.model_sha256 != model_sha256:
         raise _error(f"made for the model with SHA-256 {fast.model_sha256[:12]}, this one has {model_sha256[:12]}", "--place")
     if sorted(fast.words) != sorted(words):
@@ -103,7 +104,7 @@ def require_made_for(fast: FastMemory, model_sha256: str, words: Sequence[str], 
 
 
 def not_made_for(what: str) -> AidgeError:
-    """The refusal of a file that does not fit the model: `what` begins with a verb."""
+    """Returns the error for a file that does not fit the model; `what` begins with a verb."""
     return _error(what, "--place")
 
 
@@ -112,7 +113,7 @@ def _joined(words: Iterable[str]) -> str:
 
 
 def _quoted(text: str) -> str:
-    """A string of TOML: characters beyond the first plane have no pairs there."""
+    """Returns a TOML string: TOML has no surrogate pairs for characters beyond the first plane."""
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 

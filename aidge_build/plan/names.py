@@ -63,7 +63,7 @@ def _ports(program: Program) -> tuple[tuple[PortName, ...], tuple[PortName, ...]
 
 
 def _reserved(program: Program) -> tuple[list[str], list[str]]:
-    """The parameters and the macros of a model that no input or output may be called."""
+    """Returns the parameters and the macros of a model, names that no input or output may have."""
     cases: tuple[tuple[object, tuple[str, ...], tuple[str, ...]], ...] = (
         (True, (), _OTHER_MACROS),
         (program.labels, (), _LABEL_MACROS),

@@ -85,7 +85,7 @@ class Placed:
         return self.split or (ArenaPart(self.region, 0, self.arena),)
 
     def part_at(self, offset_bytes: int) -> ArenaPart:
-        """The part that holds a byte of the arena."""
+        """Returns the part that holds a byte of the arena."""
         if not self.split:
             return self.parts[0]
         return next(part for part in reversed(self.parts) if part.start_bytes <= max(0, offset_bytes))

@@ -36,7 +36,8 @@ _FROM_THE_START = Part("", 0, 0)  # the place of a tensor in a buffer of its own
 
 
 def check_memory(schedule: Schedule, placed: Placed, assignment: Assignment, demands: Callable[[Node], Demands]) -> None:
-    """Prove both plans legal: as arrangements of buffers, and byte by byte along the steps."""
+    """Proves that both plans are legal, as arrangements of buffers and byte by byte along the steps; otherwise raises
+    CheckFailed."""
     check(placed.arena, placed.arena_buffers)
     if placed.peak is not placed.arena:
         check(placed.peak, schedule.buffers)
@@ -114,7 +115,7 @@ class _Bytes:
         return spans | {copy.name: self.in_arena(copy.name, copy.size_bytes) for copy in schedule.copies}
 
     def in_arena(self, buffer: str, size_bytes: int) -> Span:
-        """The first bytes of a buffer of the arena."""
+        """Returns the first bytes of a buffer of the arena."""
         return Span("the arena", self.plan.offset_of(buffer), size_bytes)
 
     def _start(self, buffer: str) -> tuple[str, int]:
@@ -171,7 +172,7 @@ class _Steps:
         return [*(Move(f"copying the {copy.name}", (), (copy.name,)) for copy in copies if copy.first == step), move]
 
     def _by_rows(self, cascade: Cascade, head: Node, plan: _Bytes, spans: dict[str, Span]) -> PieceMoves | RowMoves:
-        """The steps of a cascade, which begins with the layer `head`."""
+        """Returns the steps of a cascade, which begins with the layer `head`."""
         sizes = {buffer.name: buffer.size_bytes for buffer in self.schedule.buffers}
         scratch = {node: plan.in_arena(name, sizes[name]) for node, name in self.schedule.scratch_of.items()}
         if cascade.is_cut and not cascade.carrying:
@@ -180,7 +181,7 @@ class _Steps:
 
 
 def _span(plane: MemInfo, size_bytes: int) -> Span:
-    """A plane of the arena as its bytes."""
+    """Returns the bytes of a plane of the arena."""
     rows = plane.length * plane.count
     cont_bytes = plane.cont_size if plane.wrap_size else 0
     return Span("the arena", plane.offset, size_bytes, rows, plane.stride, cont_bytes, plane.wrap_offset)
@@ -197,7 +198,7 @@ class Arena:
 
 
 def arena_of(schedule: Schedule, peak: MemoryPlan, options: Options) -> Arena:
-    """The arena of a schedule."""
+    """Returns the arena of a schedule."""
     outside = options.io == "caller"
     buffers = tuple(buffer for buffer in schedule.buffers if not (outside and buffer.kind == "io"))
     if options.dma_line and not outside:

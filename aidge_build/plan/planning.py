@@ -257,8 +257,8 @@ def _refuse_giants(view: GraphView, board: Board | None) -> None:
 def _join(
     assignment: Assignment, demands: Callable[[Node], Demands], outside: bool, schedule: Schedule, peak: MemoryPlan
 ) -> tuple[Schedule, MemoryPlan]:
-    """Leave out concatenations and splits, one after the other, as long as neither the peak nor the linked arena grows. A plan as
-    good as the last one is enough for that decision; the result is then planned with full effort."""
+    """Leaves out concatenations and splits, one after the other, as long as neither the peak nor the linked arena grows. A plan
+    as good as the last one is enough for that decision; the result is then planned with full effort."""
     taken: list[Joining] = []
     linked_bytes = -1  # not known yet
     for joining in candidates(assignment, demands, buffers_of(assignment))[:MOST_JOININGS]:

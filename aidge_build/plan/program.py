@@ -61,7 +61,7 @@ class Layer:
     rejected: tuple[tuple[str, str], ...] = ()  # (kernel, reason)
     rule: str = ""
     bands: BandCalls | None = None
-    copied: CopiedTo | None = None  # where its constants are copied to
+    copied: CopiedTo | None = None  # the copy of its constants
     reads_unaligned: bool = False  # whether the kernel reads or writes words at addresses that are no multiples of 4
 
     @property
@@ -163,7 +163,7 @@ class Program:
         return tuple(layer.symbol for layer in self.layers if layer.reads_unaligned)
 
     def initial_state_bytes(self) -> numpy.ndarray:
-        """The bytes of all states before the first inference as the target has them: uint8 [bytes], little-endian."""
+        """Returns the bytes of all states before the first inference, as the target stores them: uint8 [bytes], little-endian."""
         found = bytearray(self.memory.states.size_bytes)
         for state in self.view.states:
             start = self.memory.states.offsets[state.read]

@@ -29,11 +29,11 @@ MOST_CUTS = 4  # of the graph, each finer than the one before
 TOGETHER = 4  # channels that kernels compute at a time; groups of as many begin at whole words, too
 SOFTWARE_FLOATS = 25  # times as many instructions as an FPU needs, for layers of floats; measured: 20 to 24
 LEAST_SOFTWARE_FLOATS = 4  # of layers that do less with their floats than compute
-STEP_INSTRUCTIONS = 120  # of N_step itself: the choice of the layer, of the band, and what goes on by one
+STEP_INSTRUCTIONS = 120  # of N_step itself: the choice of the layer and of the band, and its counters
 
 
 class TooLong(AidgeError):
-    """Layers cannot be computed in steps this short; `least` is a step that is long enough for all that were looked at."""
+    """Layers cannot be computed in steps this short; `least` is a step that is long enough for every layer that was examined."""
 
     def __init__(self, what: str, where: str, least: int):
         super().__init__(what, where=where, code="STEP", hint=f"--max-step {least} or more")
@@ -184,7 +184,7 @@ class _Layers:
     limit: Limit
 
     def length(self, node: Node) -> int:
-        """Instructions of the whole layer."""
+        """Returns the instructions of the whole layer."""
         kernel = self.assignment.choices[node.name].kernel
         assert kernel is not None
         return self.limit.length(kernel, self.assignment.node_view(node))
@@ -198,7 +198,7 @@ class _Layers:
         return self.is_too_long(node) and self.cut(node) is None
 
     def shortest(self, node: Node) -> int:
-        """The instructions of one row of a layer, or of all of it where it has no rows."""
+        """Returns the instructions of one row of a layer, or of the whole layer if it has no rows."""
         layer = self.kernels.layer(node)
         if layer is None:
             return self.length(node)
@@ -207,7 +207,7 @@ class _Layers:
         return self.length(node) if band is None else self.limit.of_band(self.kernels, layer, band, (band[1] - band[0],) * 2)
 
     def cut(self, node: Node) -> Cut | None:
-        """The layer in pieces that are short enough; None where there are none."""
+        """Returns the layer in pieces that are short enough; None if there are none."""
         layer, view = self.kernels.layer(node), self.assignment.view
         states = {name for state in view.states for name in (state.read, state.written)}
         if layer is None or states & {*node.inputs, *node.outputs}:
@@ -216,7 +216,7 @@ class _Layers:
         return cut(self.kernels, layer, lambda one, band, sizes: limit.of_band(self.kernels, one, band, sizes) <= limit.max_step)
 
     def finest(self, node: Node) -> int:
-        """The instructions of the smallest step in which a layer can be computed."""
+        """Returns the instructions of the smallest step in which a layer can be computed."""
         low, high = self.limit.max_step, self.length(node)
         while self.kernels.layer(node) is not None and high - low > max(1, low // 50):
             middle = (low + high) // 2
@@ -224,12 +224,12 @@ class _Layers:
         return high
 
     def finest_cut(self, node: Node) -> Cut | None:
-        """The layer in its smallest pieces, which may be too long."""
+        """Returns the layer in its smallest pieces, which may be too long."""
         return self._within(self.finest(node)).cut(node)
 
     @property
     def at_least(self) -> _Layers:
-        """The same with the fewest instructions that kernels may take."""
+        """The layers with the fewest instructions that kernels may take."""
         return replace(self, limit=replace(self.limit, is_least=True))
 
     def refusal(self, node: Node) -> TooLong:

@@ -30,20 +30,20 @@ class Arrival:
         return self.output.dims[ROW_AXIS]
 
     def band(self, first: int, last: int) -> Band:
-        """Any rows can come."""
+        """Returns the band: any rows can come."""
         del first, last
         return Band(Operator(), ())
 
     def reads(self, first: int, last: int) -> Mapping[str, tuple[int, int]]:
-        """Nothing."""
+        """Returns no rows."""
         del first, last
         return {}
 
     def cut(self, start: int, size: int) -> Bands:
-        """Rows can be cut anywhere."""
+        """Returns the bands: rows can be cut anywhere."""
         return cut_at(self.height, start, size)
 
     def table(self, bands: Bands) -> RowTable:
-        """Nothing."""
+        """Returns an empty table."""
         del bands
         return RowTable({}, ())

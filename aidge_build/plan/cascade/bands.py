@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The bands of each layer of a cascade. A layer is cut where the first band of the next layer stops reading: each band then reads
-rows of complete bands, and no row is computed too early.
+"""The bands of each layer of a cascade. A band of each layer ends with the last row that the first band of the next layer reads:
+bands then read rows of complete bands, and no row is computed too early.
 """
 
 from __future__ import annotations

@@ -38,17 +38,17 @@ class Departure:
         return self.writer.height
 
     def band(self, first: int, last: int) -> Band:
-        """Any rows can leave."""
+        """Returns the band: any rows can leave."""
         return Band(Operator(), ((first, last),))
 
     def reads(self, first: int, last: int) -> Mapping[str, tuple[int, int]]:
-        """They themselves."""
+        """Returns the rows themselves."""
         return {self.writer.output.name: (first, last)}
 
     def cut(self, start: int, size: int) -> Bands:
-        """Rows can be cut anywhere."""
+        """Returns the bands: rows can be cut anywhere."""
         return cut_at(self.height, start, size)
 
     def table(self, bands: Bands) -> RowTable:
-        """They themselves."""
+        """Returns the table of the rows themselves."""
         return RowTable.of(self, bands)

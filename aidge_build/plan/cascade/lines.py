@@ -89,7 +89,7 @@ def _stocked(buffer: Buffer, run: Run, stock: Mapping[str, Stock]) -> Buffer:
         low, high = (0, 0) if needed is None else (needed.first * row if dies else 0, needed.last * row)
         step = run.first + place
         low = min(low, buffer.size_bytes - 1)
-        found.append(Window(step, step + 1, low, max(low + 1, high)))  # a byte where none is needed: windows leave no gap
+        found.append(Window(step, step + 1, low, max(low + 1, high)))  # a byte if none is needed: windows leave no gap
     before = [Window(buffer.first, run.first, 0, buffer.size_bytes)] if buffer.first < run.first else []
     after = [Window(run.last, buffer.last, 0, buffer.size_bytes)] if buffer.last > run.last else []
     windows = (*before, *found, *after)
@@ -101,7 +101,7 @@ def _line(buffer: Buffer, line: Line, run: Run) -> Buffer:
     rows = [line.reached.get(name, 0) for name in run.cascade.nodes]
     live = [place for place, count in enumerate(rows) if count]
     first, last = run.first + live[0], run.first + live[-1] + 1
-    highs = [max(1, count * line.row_bytes) for count in rows[live[0] : live[-1] + 1]]  # a byte where none is needed: no gap
+    highs = [max(1, count * line.row_bytes) for count in rows[live[0] : live[-1] + 1]]  # a byte if none is needed: no gap
     windows: list[Window] = []
     step = first
     for high, steps in groupby(highs):

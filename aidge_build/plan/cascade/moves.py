@@ -66,7 +66,7 @@ class RowMoves:
         return {name: max(step.last for step in steps if step.node == name) for name in self.cascade.carrying}
 
     def _leave(self, step: BandStep) -> None:
-        """The firmware gets each row: at the end it has all of them, each whole."""
+        """Adds a move of each row to the firmware, which has all rows at the end, each whole."""
         for rows in filter(None, step.reads):
             width = self.cascade.lines[rows.tensor].row_bytes
             for row, name in enumerate(self._rows(rows), rows.first):

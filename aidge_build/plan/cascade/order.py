@@ -46,7 +46,7 @@ class _Pull:
             )
 
     def pull(self, number: int) -> None:
-        """Run the next band of the layer, and before it all that it needs."""
+        """Runs the next band of the layer, and before it every band that it needs."""
         place, done = self.done[number], self.done
         for writer, needed in self.wanted[number]:
             while done[writer] < needed[place]:
@@ -55,7 +55,7 @@ class _Pull:
         self.order.append(number)
 
     def is_ready(self, number: int) -> bool:
-        """Whether all is there that the next band of the layer needs."""
+        """Whether every band has run that the next band of the layer needs."""
         place = self.done[number]
         return place < self.counts[number] and all(self.done[writer] >= needed[place] for writer, needed in self.wanted[number])
 

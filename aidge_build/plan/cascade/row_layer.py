@@ -148,7 +148,7 @@ class RowLayer:
         return self._tables[bands]
 
     def shapes(self, bands: Sequence[tuple[int, int]]) -> tuple[tuple[tuple[int, int], int], ...]:
-        """The first band of each shape, and how many have it."""
+        """Returns the first band of each shape, and how many bands have the shape."""
         key = tuple(bands)
         if key not in self._counts:
             firsts: dict[int, tuple[int, int]] = {}
@@ -159,11 +159,12 @@ class RowLayer:
         return self._counts[key]
 
     def one_of_each(self, bands: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-        """The first band of each shape."""
+        """Returns the first band of each shape."""
         return [band for band, _ in self.shapes(bands)]
 
     def view(self, first: int, last: int, sizes: tuple[int, int]) -> NodeView:
-        """The rows `[first, last)` as their kernel sees them; `sizes` are the rows of the largest and of the smallest band."""
+        """Returns the rows `[first, last)` as their kernel sees them; `sizes` are the rows of the largest and of the smallest
+        band."""
         band = self.band(first, last)
         assert band is not None
         return self.seen.of_band(band, None if self.in_parts else (first, last), *sizes)

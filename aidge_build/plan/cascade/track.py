@@ -27,7 +27,7 @@ class Steps:
 
     @staticmethod
     def of(order: Sequence[int], bands: Sequence[Bands]) -> Steps:
-        """The steps in this order."""
+        """Returns the steps in this order."""
         numbers = numpy.array(order)
         mine = [numbers == number for number in range(len(bands))]
         counts = tuple(numpy.concatenate(([0], numpy.cumsum(each))) for each in mine)

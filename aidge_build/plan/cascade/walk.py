@@ -123,7 +123,7 @@ class Walk:
 
     @property
     def is_aligned(self) -> bool:
-        """Whether all rows that a kernel gets begin where kernels expect tensors to begin."""
+        """Whether all rows that a kernel gets begin at an address that is aligned like a tensor."""
         tensors = (tensor for layer in self.layers for tensor in (*layer.inputs, layer.output) if tensor is not None)
         wide = {tensor.name: row_bytes(tensor) for tensor in tensors if tensor.rank > ROW_AXIS}
         return all(slots * wide[name] % ALIGNMENT == 0 for name, slots in self.slots().items() if name in wide)

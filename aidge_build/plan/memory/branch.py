@@ -8,8 +8,8 @@ are placed in the order of (offset, rank), each at the lowest offset above its p
 1. a candidate comes not before its predecessor in (offset, rank), and of equal buffers the first comes first;
 2. a candidate that leaves room below it for another waiting buffer is dominated by placing that one;
 3. a candidate without waiting neighbours can never be raised: if it fails, so does everything without it;
-4. a section (a moment with a maximal live set) must hold its waiting buffers above the offsets where each can begin;
-5. where no waiting buffer spans a boundary between sections, both sides are independent questions.
+4. a section (a step with a maximal live set) must hold its waiting buffers above the lowest offset of each;
+5. if no waiting buffer spans a boundary between sections, both sides are independent questions.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ class _Attempt:
         self.twin = self._previous_equal()
 
     def run(self) -> Outcome:
-        """Search everything, or until the nodes are used up."""
+        """Searches everything, or until the nodes are used up."""
         if any(total > self.capacity for total in self.total):
             return Outcome.IMPOSSIBLE
         recursion_limit = sys.getrecursionlimit()
@@ -130,7 +130,8 @@ class _Attempt:
             sys.setrecursionlimit(recursion_limit)
 
     def _ranks(self, ranking: tuple[str, ...]) -> list[int]:
-        """Positions in the order of `ranking`: total of the fullest section, width in sections or steps, area of either."""
+        """Returns the position of each buffer in the order of `ranking`: total of the fullest section, width in sections or
+        steps, area of either."""
         sizes, problem = self.sizes, self.problem
         sections = [end - begin for begin, end in zip(self.begin, self.end, strict=True)]
         steps = [last - first for first, last in zip(problem.firsts, problem.lasts, strict=True)]
@@ -149,7 +150,7 @@ class _Attempt:
         return ranks
 
     def _previous_equal(self) -> list[int]:
-        """Per buffer the equal one of the rank before it, or -1; equality in sections is equality of conflicts."""
+        """Returns, for each buffer, the equal buffer with the next lower rank, or -1; equal sections mean equal conflicts."""
         previous = [-1] * len(self.rank)
         latest: dict[tuple[int, int, int, int], int] = {}
         for index in sorted(range(len(self.rank)), key=self.rank.__getitem__):
@@ -159,14 +160,14 @@ class _Attempt:
         return previous
 
     def _solve_parts(self, waiting: list[int], offset: int, rank: int) -> bool:
-        """Solve the independent parts of `waiting` one by one; the one with the fullest section first."""
+        """Solves the independent parts of `waiting` one by one, the part with the fullest section first."""
         parts = self._parts(waiting)
         if len(parts) > 1:
             parts.sort(key=lambda part: -max(self.floor[k] + self.total[k] for k in self._span(part)))
         return all(self._solve(part, self._span(part), offset, rank) for part in parts)
 
     def _span(self, part: list[int]) -> range:
-        """The sections of a part; no other waiting buffer is in them."""
+        """Returns the sections of a part; no other waiting buffer is in them."""
         return range(min(self.begin[index] for index in part), max(self.end[index] for index in part))
 
     def _parts(self, waiting: list[int]) -> list[list[int]]:
@@ -180,7 +181,7 @@ class _Attempt:
         return parts
 
     def _solve(self, waiting: list[int], span: range, offset: int, rank: int) -> bool:
-        """Place all of `waiting` not before (offset, rank); leaves the offsets in place on success."""
+        """Places all of `waiting` not before (offset, rank); the offsets stay on success."""
         self._visit(VISITS_PER_NODE)
         lowest, sizes = self.lowest, self.sizes
         ceiling = min([lowest[index] + sizes[index] for index in waiting])
@@ -211,7 +212,8 @@ class _Attempt:
         return self._solve(rest, span, offset, rank)
 
     def _put(self, index: int, offset: int) -> bool:
-        """Place a buffer and raise its waiting neighbours; False as soon as some section cannot hold what waits for it."""
+        """Places a buffer and raises the waiting buffers in conflict with it; returns False as soon as a section cannot hold its
+        waiting buffers."""
         if offset + self.problem.sizes[index] > self.exact_capacity:
             return False
         top = offset + self.sizes[index]

@@ -50,11 +50,11 @@ class Buffer:
 
     @property
     def extents(self) -> tuple[Window, ...]:
-        """The windows; one of all bytes where none are given."""
+        """The windows; without any, one window of all bytes."""
         return self.windows or (Window(self.first, self.last, 0, self.size_bytes),)
 
     def live_bytes(self, step: int) -> tuple[int, int]:
-        """(low, high) of the bytes that are live in `step`; (0, 0) when none are."""
+        """Returns (low, high) of the bytes that are live in `step`; (0, 0) if none are."""
         return next(
             ((window.low_bytes, window.high_bytes) for window in self.extents if window.first <= step < window.last), (0, 0)
         )
@@ -71,7 +71,7 @@ class Overlap:
 
 
 def require_distinct_names(buffers: Sequence[Buffer]) -> None:
-    """Refuse two buffers of one name, because an offset is asked for by name."""
+    """Raises AidgeError for two buffers of one name, because an offset is asked for by name."""
     seen: set[str] = set()
     for buffer in buffers:
         if buffer.name in seen:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Proves that a memory plan is legal. Independent of the planner: shares with it only the values `Buffer` and `MemoryPlan`.
 
-It replays the schedule: at every step where a lifetime or window begins or ends, byte ranges are released and claimed.
-Refused are a claim that meets a live range (unless a kernel allows that overlap), an unaligned or outside range, a missing or
-foreign buffer, a wrong peak, and a bound that is none.
+It replays the schedule: at every step where a lifetime or window begins or ends, byte ranges are released and claimed. It refuses
+a claim that meets a live range (unless a kernel allows that overlap), an unaligned or outside range, a missing or foreign buffer,
+a wrong peak, and a false bound.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from aidge_build.plan.memory.plan import MemoryPlan, Placement
 
 
 def check(plan: MemoryPlan, buffers: Sequence[Buffer], capacity_bytes: int | None = None) -> None:
-    """Raise `CheckFailed` (code PLAN02) unless `plan` is a legal arrangement of exactly `buffers`."""
+    """Raises `CheckFailed` (code PLAN02) unless `plan` is a legal arrangement of exactly `buffers`."""
     _check_completeness(plan, buffers)
     for placement in plan.placements:
         _check_range(placement, plan.peak_bytes)
@@ -62,7 +62,8 @@ def _check_range(placement: Placement, peak_bytes: int) -> None:
 
 
 def _check_bound(plan: MemoryPlan) -> None:
-    """The bound may not be above the peak, nor below the bytes that are live at its own step (where none are shared)."""
+    """Raises `CheckFailed` if the bound is above the peak, or below the live bytes of its own step (unless buffers share
+    bytes)."""
     extents = [p.buffer.live_bytes(plan.bound_step) for p in plan.placements]
     live = 0 if plan.overlaps else sum(high - low for low, high in extents)
     if not live <= plan.lower_bound_bytes <= plan.peak_bytes:
@@ -74,7 +75,7 @@ def _check_bound(plan: MemoryPlan) -> None:
 
 
 def _replay(plan: MemoryPlan) -> None:
-    """Walk through the steps; releases come before claims, because lifetimes are half-open."""
+    """Walks through the steps; releases come before claims, because lifetimes are half-open."""
     leads = {(overlap.lower, overlap.upper): overlap.lead_bytes for overlap in plan.overlaps}
     events = []
     for index, p in enumerate(plan.placements):

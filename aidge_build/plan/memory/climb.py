@@ -17,7 +17,7 @@ START_TEMPERATURE = 0.02
 
 
 def moves_for(problem: Problem, visits: int = PAIR_VISITS) -> int:
-    """The number of moves: limited by work (visited pairs), never by time, so that every machine finds the same plan."""
+    """Returns the number of moves: limited by work (visited pairs), never by time, so that every machine finds the same plan."""
     pairs = sum(len(others) for others in problem.conflicts)
     return min(MOST_MOVES, visits // (pairs + len(problem) + 1))
 

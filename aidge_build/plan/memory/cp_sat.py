@@ -19,7 +19,7 @@ MOST_BUFFERS = 400
 
 
 def installed() -> Solver | None:
-    """The solver, if the package that it needs can be imported; releases before 9.9 have other names."""
+    """Returns the solver, None if its package cannot be imported; releases before 9.9 have other names."""
     try:
         from ortools.sat.python import cp_model
     except ImportError:

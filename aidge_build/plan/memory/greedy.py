@@ -22,14 +22,14 @@ class Arrangement:
 
     @staticmethod
     def of(problem: Problem, offsets: Sequence[int]) -> Arrangement:
-        """The arrangement with these offsets."""
+        """Returns the arrangement with these offsets."""
         order = sorted(range(len(offsets)), key=lambda index: (offsets[index], index))
         return Arrangement(max(map(int.__add__, offsets, problem.sizes), default=0), tuple(offsets), tuple(order))
 
 
 def place(problem: Problem, order: Sequence[int], *, tightest: bool = False, known: Sequence[int] = ()) -> Arrangement:
-    """Place in `order`, each buffer into the lowest gap that takes it, or with `tightest` into the smallest one. `known` are the
-    offsets of the first buffers in the order, which an order that began alike has led to."""
+    """Places the buffers in `order`, each into the lowest gap that takes it, or with `tightest` into the smallest gap. `known`
+    are the offsets of the first buffers in the order, from an order with the same beginning."""
     found = attempt(problem, order, tightest=tightest, known=known)
     assert found is not None  # nothing is refused
     return found
@@ -70,7 +70,7 @@ def attempt(
 
 
 def _gap(taken: list[tuple[int, int]], mask: int, tightest: bool) -> int:
-    """The lowest offset outside of all half-open ranges that are `taken`, or with `tightest` the one at the start of the smallest
+    """Returns the lowest offset outside of all half-open ranges that are `taken`, or with `tightest` the start of the smallest
     gap; `mask` are the bits of an offset that must be zero."""
     taken.sort()
     floor, chosen, chosen_gap = 0, -1, 0

@@ -96,7 +96,7 @@ def _search(
     best, nodes, waiting = start, 0, [start]
 
     def bound(node: _Node) -> int:
-        """No choice for the items that are left is worth more."""
+        """Returns an upper bound of the value of every choice for the other items."""
         room = sizes[node.depth] + sum(node.left)
         end = bisect_right(sizes, room) - 1
         rest = (room - sizes[end]) * items[order[end]].value // items[order[end]].size_bytes if end < len(order) else 0

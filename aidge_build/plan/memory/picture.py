@@ -17,7 +17,7 @@ LONGEST_NAME = 40
 
 
 def render_text(plan: MemoryPlan, steps: int, width: int = 80, read: Mapping[str, str] = MappingProxyType({})) -> str:
-    """Draw `plan` over the steps `[0, steps)` in at most `width` columns, then list the buffers of the peak.
+    """Returns a drawing of `plan` over the steps `[0, steps)` in at most `width` columns, then a list of the buffers of the peak.
 
     A cell shows the buffer that fills most of it; `·` is free. The column of the peak is marked below the picture.
     `read` has shorter names of buffers.
@@ -41,7 +41,7 @@ def render_text(plan: MemoryPlan, steps: int, width: int = 80, read: Mapping[str
 
 
 def _cells(plan: MemoryPlan, edges: list[int], low: int, high: int) -> str:
-    """One row of the picture: the symbol with the most byte-steps in each cell."""
+    """Returns one row of the picture: the symbol with the most byte-steps in each cell."""
     columns = len(edges) - 1
     filled: list[dict[str, int]] = [{} for _ in range(columns)]
     for index, placement in enumerate(plan.placements):

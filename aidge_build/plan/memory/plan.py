@@ -56,7 +56,7 @@ class MemoryPlan:
         return {placement.buffer.name: placement.offset_bytes for placement in self.placements}
 
     def offset_of(self, name: str) -> int:
-        """The offset in bytes of the buffer `name`."""
+        """Returns the offset in bytes of the buffer `name`."""
         if name not in self._offsets:
             raise AidgeError(
                 "the memory plan has no such buffer",
@@ -67,12 +67,12 @@ class MemoryPlan:
         return self._offsets[name]
 
     def live_at(self, step: int) -> tuple[Placement, ...]:
-        """The placements that are live in `step`, from the lowest offset up."""
+        """Returns the placements that are live in `step`, from the lowest offset up."""
         live = [placement for placement in self.placements if placement.buffer.first <= step < placement.buffer.last]
         return tuple(sorted(live, key=lambda placement: placement.offset_bytes))
 
     def report_line(self, node: str = "", order: str = "") -> str:
-        """Peak, lower bound and proof in one line; `node` runs in `bound_step`, `order` says how good the order is."""
+        """Returns peak, lower bound and proof in one line; `node` runs in `bound_step`, `order` says how good the order is."""
         place = node or f"step {self.bound_step}"
         parts = [f"peak {self.peak_bytes:,} B", f"lower bound {self.lower_bound_bytes:,} B (max-live at {place})"]
         parts += [order] if order else []

@@ -20,7 +20,7 @@ PROBE_NODES = 500
 FULLEST_NODES = 12_000
 CAPACITY_SHARE = 8  # the part of the nodes that the bound gets while a capacity is not reached
 BISECTIONS = 6
-SHORT_WALK, SHORT_SEARCH = PAIR_VISITS // 20, VISITS // 8  # visits; the walk is none shorter where buffers are few
+SHORT_WALK, SHORT_SEARCH = PAIR_VISITS // 20, VISITS // 8  # visits; with few buffers the walk is as long as the long one
 BISECTION_NODES = NODES // 8
 
 
@@ -91,7 +91,8 @@ def _order_of(problem: Problem, like: MemoryPlan) -> list[int]:
 def _settled(
     problem: Problem, start: Arrangement, proved_bytes: int, known: Arrangement | None, enough_bytes: int
 ) -> tuple[Arrangement, int]:
-    """A short walk and search mostly end with a proof, from `start` or from what is `known`; else the long ones follow."""
+    """Returns the best arrangement and the proved bound. Short searches from `start` and from `known` mostly end with a proof;
+    otherwise long searches follow."""
     short = moves_for(problem, SHORT_WALK), SHORT_SEARCH
     best = start
     for begin, (moves, visits) in ((start, short), (known, short), (start, (moves_for(problem), VISITS))):
@@ -116,7 +117,7 @@ def _reach(problem: Problem, found: Arrangement, proved_bytes: int, capacity_byt
 
 
 def _raise_bound(problem: Problem, found: Arrangement, proved_bytes: int, nodes: int) -> tuple[Arrangement, int]:
-    """Search exhaustively at the bound, then at the next peak that can exist, and so on: impossibility proves a gap."""
+    """Searches exhaustively at the bound, then at the next peak that can exist, and so on: impossibility proves a gap."""
     budget = NodeBudget(nodes)
     while proved_bytes < found.peak_bytes and budget.left > 0:
         outcome, offsets = search(problem, proved_bytes, budget)

@@ -28,7 +28,7 @@ class Problem:
 
     @staticmethod
     def of(buffers: Sequence[Buffer], overlaps: Sequence[Overlap] = ()) -> Problem:
-        """Sort into canonical order. Refuses two buffers of one name."""
+        """Returns the buffers in canonical order; AidgeError for two buffers of one name."""
         require_distinct_names(buffers)
         ordered = tuple(sorted(buffers, key=lambda b: (b.first, -b.size_bytes, b.last, b.alignment, b.name)))
         return Problem(
@@ -45,7 +45,7 @@ class Problem:
 
     @cached_property
     def is_wide(self) -> bool:
-        """Whether so many buffers live side by side that the exhaustive methods would look at nothing else."""
+        """Whether so many buffers live at the same time that the exhaustive methods would do nothing but look at pairs."""
         live = pairs = 0
         for _, change in sorted([*((first, 1) for first in self.firsts), *((last, -1) for last in self.lasts)]):
             pairs += live if change > 0 else 0
@@ -149,7 +149,7 @@ class Problem:
 
     @cached_property
     def live_sets(self) -> tuple[tuple[int, tuple[int, ...]], ...]:
-        """(step, live buffers) at every step where some buffer or window begins: between these nothing is added."""
+        """(step, live buffers) for every step in which a buffer or window begins: no other step adds a buffer."""
         sets: list[tuple[int, tuple[int, ...]]] = []
         live: list[int] = []
         position = 0
@@ -191,7 +191,8 @@ class Problem:
         return best
 
     def _moments(self, cycle: int) -> Iterator[tuple[int, int, int]]:
-        """(live bytes, how many parts may need padding above them, step) at every step where a buffer or window begins."""
+        """Yields (live bytes, how many parts may need padding above them, step) for every step in which a buffer or window
+        begins."""
         changes: dict[int, list[int]] = {}
         for buffer in self.buffers:
             for window in buffer.extents:
@@ -222,7 +223,7 @@ class Problem:
         return needed, -step
 
     def _live_part(self, index: int, step: int) -> tuple[int, int]:
-        """(live bytes, alignment of their beginning) of a buffer."""
+        """Returns (live bytes, alignment of their beginning) of a buffer."""
         if not self.buffers[index].windows:
             return self.sizes[index], self.alignments[index]
         low, high = self.buffers[index].live_bytes(step)

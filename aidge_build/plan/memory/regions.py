@@ -3,9 +3,9 @@
 cheapest.
 
 Each buffer goes as a whole into one region. A region is filled up to its room by the live bytes of every step; then its buffers
-are packed by the planner, and the first one that does not fit packed has to go elsewhere. That no arrangement exists is known
-only where the live buffers of some step cannot be shared out among the rooms. A constraint solver (`cp_sat`) that is at hand
-looks for a cheaper arrangement, or for any, and may prove that there is none.
+are packed by the planner, and the first one that does not fit packed has to go elsewhere. Only one case proves that no
+arrangement exists: the live buffers of a step cannot be shared out among the rooms. If a constraint solver (`cp_sat`) is
+installed, it looks for a cheaper arrangement, or for any, and may prove that there is none.
 """
 
 from __future__ import annotations
@@ -152,7 +152,8 @@ class _Question:
         return self.accesses.get(buffer.name, 1) * buffer.size_bytes
 
     def _spread(self, plans: Sequence[MemoryPlan], proved: bool = False) -> Spread:
-        """`plans` belong to the rooms; nothing is cheaper than every buffer in the cheapest room that takes it."""
+        """Returns the spread of `plans`, one for each room. It is proved if every buffer is in the cheapest room that takes
+        it."""
         cost = sum(
             self._weight(placement.buffer) * room.access_cost
             for room, each in zip(self.rooms, plans, strict=True)
@@ -282,7 +283,7 @@ def _live_bytes(buffer: Buffer, step: int) -> int:
 
 
 def _can_be_shared_out(pieces: Sequence[tuple[int, Buffer]], rooms: Sequence[Room]) -> bool:
-    """Whether pieces (bytes, buffer) go into the rooms, addresses aside; also True where that takes too long to know."""
+    """Whether pieces (bytes, buffer) go into the rooms, addresses aside; also True if that takes too long to find out."""
     largest_first = sorted(pieces, key=lambda piece: (-piece[0], piece[1].name))
     visits = 0
 

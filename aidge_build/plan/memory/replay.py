@@ -4,8 +4,8 @@
 It shares no code with the planner. Bytes that all tensors treat alike are one cell: the work grows with the number of tensors
 and rows, not with their sizes.
 
-Refused are a read of bytes that something else has overwritten, an output or scratch that meets the bytes that the same step
-still reads (unless its kernel allows that), bytes outside of their memory, and a graph output that is not whole at the end.
+It refuses a read of bytes that something else has overwritten, an output or scratch that meets bytes that the same step still
+reads (unless its kernel allows that), bytes outside of their memory, and a graph output that is not whole at the end.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ class Piece:
 
 @dataclass(frozen=True)
 class Move:
-    """One step: what it reads and writes, by tensor. `in_place` are positions in `reads` that output 0 may overwrite from the
+    """One step: the tensors that it reads and writes. `in_place` are positions in `reads` that output 0 may overwrite from the
     first byte on; `leads` are (position, bytes) by which output 0 must begin earlier than that input."""
 
     name: str
@@ -128,7 +128,7 @@ def replay(
     inputs: Sequence[str],
     outputs: Sequence[str],
 ) -> None:
-    """Raise `CheckFailed` (PLAN02) unless every tensor keeps its bytes from its writing to its last reading.
+    """Raises `CheckFailed` (PLAN02) unless every tensor keeps its bytes from its writing to its last reading.
 
     `memories` are bytes by name; `unwritten` has the sources of the tensors that no step writes.
     """

@@ -56,7 +56,8 @@ class _Settling:
         return True
 
     def _branch(self, open_pairs: Sequence[tuple[int, int, int, int]]) -> None:
-        """Search all that is below the best; raises `_Impossible` where decisions contradict, returns when all is searched."""
+        """Searches every arrangement below the best one; raises `_Impossible` if decisions contradict, returns when all are
+        searched."""
         open_pairs = self._propagated(open_pairs)
         chosen = self._costliest(open_pairs)
         if chosen is None:
@@ -82,7 +83,7 @@ class _Settling:
                 self._take_back(mark)
 
     def _propagated(self, pairs: Sequence[tuple[int, int, int, int]]) -> Sequence[tuple[int, int, int, int]]:
-        """Decide what has one way left, until nothing follows; the pairs that stay open."""
+        """Decides each pair with one way left, until nothing follows; returns the pairs that stay open."""
         heads, tails, peak_bytes = self.heads, self.tails, self.best.peak_bytes  # one visit after the other: no calls
         changed = True
         while changed:
@@ -118,8 +119,9 @@ class _Settling:
         return self.heads[lower] + distance - self.heads[upper]
 
     def _decide(self, lower: int, distance: int, upper: int) -> None:
-        """`upper` begins at least `distance` above the beginning of `lower`; raises what follows from it. Earlier decisions hold
-        already: of the entries of the first two buffers only the new one can raise a head or tail, and all count as visited."""
+        """Decides that `upper` begins at least `distance` above the beginning of `lower`, and raises the heads and tails that
+        follow. Earlier decisions hold already: of the entries of the first two buffers only the new one can raise a head or tail,
+        and all count as visited."""
         above, below = self.above[lower], self.below[upper]
         above.append((upper, distance))
         below.append((lower, distance))

@@ -67,7 +67,8 @@ def predict(program: Program, libraries: Sequence[Library], target: Target) -> P
     """Returns the instructions of one inference on a core with the target's features, without compiler and emulator.
 
     The error of the whole adds up inside of a kernel's layers, which err together, and by squares between kernels. If layers that
-    nobody measured are only a small part, half of their most instructions is added to the sum, and the same to the error.
+    nobody measured are only a small part, half of the most instructions that they take is added to the sum, and the same to the
+    error.
     """
     costs = {library.name: costs_for(library, target.features, target.objective) for library in libraries}
     lengths = {library.name: library.lengths for library in libraries}

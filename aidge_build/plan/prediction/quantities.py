@@ -45,7 +45,7 @@ def quantities(described: Described) -> dict[str, float]:
 
 
 class _Extents(NamedTuple):
-    """The axes of a layer's first output and first input; 1 where a layer without an image has none."""
+    """The axes of a layer's first output and first input; 1 for an axis that a layer without an image does not have."""
 
     channels: int
     depth: int

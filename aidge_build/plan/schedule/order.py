@@ -25,9 +25,9 @@ PROBE_STATES = 2_000
 BEAM_WIDTH = 32
 CUTS = 48
 MOST_CUT_NODES = 200_000  # of all the flows together
-STUCK_STATES = 4_000  # after so many a search that
+STUCK_STATES = 4_000  # after so many states, a search that
 STUCK_PART = 16  # has run no more than this part of the operations in any state will not end: a long chain of equal steps
-MOST_STEPS = 400_000  # of one search: from a state where a thousand operations are ready there are a thousand
+MOST_STEPS = 400_000  # of one search; a state with a thousand ready operations takes a thousand
 MOST_BITS = 1 << 28  # of the states that a search remembers
 MOST_BEAM_STEPS = 300_000
 Link = tuple[int, "Link"] | None  # the operations that have run, the last one first
@@ -48,7 +48,7 @@ class Order:
         return self.peak_bytes == self.lower_bound_bytes
 
     def report(self) -> str:
-        """How good the order is, in a few words."""
+        """Returns how good the order is, in a few words."""
         if self.proved_optimal:
             return f"order optimal ({self.states:,} states)"
         return f"order not proven (node limit, {self.states:,} states; no order is below {self.lower_bound_bytes:,} B)"
@@ -109,7 +109,8 @@ class _Found:
 
 @dataclass(frozen=True)
 class _Reached:
-    """A state from which nothing runs for free. `moves` are what can run next: (operation, bytes during it, bytes after it)."""
+    """A state in which no operation runs for free. `moves` are the operations that can run next: (operation, bytes during it,
+    bytes after it)."""
 
     done: int
     live: int
@@ -149,7 +150,7 @@ class _Walker:
         return [[(size, self.question.readers[t]) for t, size in taken] for taken in self.taken_over]
 
     def step(self, index: int, done: int, live: int) -> tuple[int, int]:
-        """(bytes while the operation runs, bytes afterwards); `done` includes the operation."""
+        """Returns (bytes while the operation runs, bytes afterwards); `done` includes the operation."""
         self.steps += 1
         during = live + self.written[index]
         after = during
@@ -186,7 +187,7 @@ class _Walker:
         return min(own, default=end)
 
     def peak(self, order: Sequence[int]) -> int:
-        """The peak of an order."""
+        """Returns the peak of an order."""
         return self.peak_and_end(order)[0]
 
     def peak_and_end(self, order: Sequence[int]) -> tuple[int, int]:
@@ -204,7 +205,7 @@ class _Walker:
         return peak, live
 
     def live_before(self, order: Iterable[int]) -> dict[int, int]:
-        """The live bytes before each operation of an order."""
+        """Returns the live bytes before each operation of an order."""
         done, live, found = 0, self.question.start_bytes, {}
         for index in order:
             found[index] = live
@@ -239,7 +240,7 @@ class _Walker:
         return _Reached(done, live, ready, link, moves)
 
     def search(self, bound: int, best_bytes: int, limit: int) -> _Found:
-        """The best order below `best_bytes`, best-first; `bound` is known to be a lower bound."""
+        """Returns the best order below `best_bytes`, by a best-first search; `bound` is a proved lower bound."""
         count = len(self.question.operations)
         heap: list[tuple] = [(bound, 0, 0, self.question.start_bytes, self.first_ready(), None)]
         seen: set[int] = set()

@@ -15,7 +15,7 @@ ENDLESS = 1 << 60
 
 
 def cut_bound(question: OrderQuestion, operation: int) -> int:
-    """No order has fewer live bytes when `operation` begins, its outputs and scratch not counted."""
+    """Returns a lower bound, over all orders, of the live bytes when `operation` begins, its outputs and scratch not counted."""
     count = len(question.operations)
     source, sink = count + len(question.sizes), count + len(question.sizes) + 1
     network = _Network(sink + 1)
@@ -71,7 +71,7 @@ class _Network:
         return levels
 
     def _push(self, source: int, sink: int, levels: list[int], position: list[int]) -> int:
-        """Send as much as one path takes; 0 when no path is left. `position` remembers exhausted edges."""
+        """Sends as much as one path takes and returns it; 0 if no path is left. `position` remembers exhausted edges."""
         path: list[list[int]] = []
         node = source
         while node != sink:

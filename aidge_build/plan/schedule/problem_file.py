@@ -23,7 +23,7 @@ from aidge_build.plan.schedule.order import Order
 from aidge_build.plan.schedule.question import Operation, OrderQuestion
 
 LARGEST_NUMBER = 1 << 40  # of bytes, and of steps
-# Types of operations that only copy where they have one input and one output of its size.
+# Types of operations that only copy, if they have one input and one output of its size.
 IDENTITIES = ("CONCATENATION", "EXPAND_DIMS", "FLATTEN", "IDENTITY", "RESHAPE", "SPLIT", "SPLIT_V", "SQUEEZE")
 
 
@@ -110,7 +110,7 @@ def _rows(rows: Sequence[Sequence]) -> tuple[Buffer, ...]:
 
 
 def _number(value: object) -> int:
-    """Sums of such numbers are exact in 64 bits, in which plans are checked."""
+    """Returns the number; ValueError if it is so large that sums are not exact in 64 bits, in which plans are checked."""
     number = int(value)  # type: ignore[call-overload]
     if abs(number) > LARGEST_NUMBER:
         raise ValueError(f"{number} is above {LARGEST_NUMBER:,}")
@@ -152,7 +152,7 @@ def _root(tensor: int, renamed: dict[int, int]) -> int:
 
 
 def _require_legal(sizes: Sequence[int], operations: Sequence[Operation], inputs: Sequence[int], outputs: Sequence[int]) -> None:
-    """Every tensor exists, is written once, and before it is read."""
+    """Raises AidgeError unless every tensor exists, is written once, and is written before it is read."""
     known = set(inputs)
     for number, operation in enumerate(operations):
         for tensor in (*operation.inputs, *operation.outputs):

@@ -49,12 +49,12 @@ class Schedule:
 
     @property
     def arriving(self) -> str:
-        """The buffer of the input that comes row by row; "" where none does."""
+        """The buffer of the input that comes row by row; "" if none does."""
         return next((self.buffer_of[cascade.arriving] for cascade in self.cascades if cascade.arriving), "")
 
     @property
     def departing(self) -> str:
-        """The buffer of the output that leaves row by row; "" where none does."""
+        """The buffer of the output that leaves row by row; "" if none does."""
         return next((self.buffer_of[cascade.departing] for cascade in self.cascades if cascade.departing), "")
 
     @property

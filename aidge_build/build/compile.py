@@ -23,7 +23,7 @@ from aidge_build.plan.cascade.question import Found
 from aidge_build.plan.constant_copies import with_copies
 from aidge_build.plan.fast_memory import require_made_for
 from aidge_build.plan.place import Placed
-from aidge_build.plan.placement import check_memory, placed_anew
+from aidge_build.plan.placement import check_memory, place_with_added_buffers
 from aidge_build.plan.planning import memory_curve
 from aidge_build.plan.program import Program
 from aidge_build.plan.schedule.schedule import Schedule
@@ -98,7 +98,7 @@ def _with_copies(
     calls read."""
     if request.options.copy_constants == "off" or request.board is None:
         return program
-    placing = partial(placed_anew, placed, assignment.view, request.options, request.board)
+    placing = partial(place_with_added_buffers, placed, assignment.view, request.options, request.board)
     schedule, placed, notice = with_copies(program, schedule, placed, request.board, placing)
     check_memory(schedule, placed, assignment, demands)
     return make_program(request, assignment, schedule, placed, (*program.notices, notice), program.model_macs)

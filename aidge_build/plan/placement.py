@@ -248,7 +248,9 @@ def kept_beside(view: GraphView, states: StateMemory, cascades: tuple[Cascade, .
     )
 
 
-def placed_anew(placed: Placed, view: GraphView, options: Options, board: Board | None, schedule: Schedule) -> Placed:
+def place_with_added_buffers(
+    placed: Placed, view: GraphView, options: Options, board: Board | None, schedule: Schedule
+) -> Placed:
     """Returns the places of `schedule`, which has more buffers than the schedule that was `placed`; the region is "" if no memory
     holds them."""
     peak = plan(schedule.buffers, overlaps=schedule.overlaps, like=placed.peak)

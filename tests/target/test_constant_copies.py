@@ -21,7 +21,7 @@ from aidge_build.build.emit import emit
 from aidge_build.plan.constant_arrays import arrays_of
 from aidge_build.plan.constant_copies import SET_UP, copies_that_pay, costs_of, reads_at_least, require_alone, with_copies
 from aidge_build.plan.options import Options
-from aidge_build.plan.placement import check_memory, placed_anew
+from aidge_build.plan.placement import check_memory, place_with_added_buffers
 from aidge_build.plan.planning import plan_memory
 from aidge_build.plan.program import Program
 from aidge_build.plan.schedule.copies import ConstantCopy, CopiedArray, arrays_in_line
@@ -175,7 +175,7 @@ def copied_within(boards: Path, room: int):
     small = replace(home, length_bytes=room + board.reserved_bytes)
     regions = tuple(small if region is home else region for region in board.regions)
     board = replace(board, regions=regions, arena_regions=(small,))
-    placing = partial(placed_anew, placed, assignment.view, without.options, board)
+    placing = partial(place_with_added_buffers, placed, assignment.view, without.options, board)
     return with_copies(without, schedule, placing(schedule), board, placing)
 
 

@@ -18,8 +18,8 @@ from aidge_build.measure.report.plan_page import Named, plan_drawing, plan_page
 from aidge_build.plan.memory.branch import NodeBudget, search
 from aidge_build.plan.memory.buffer import Buffer, Overlap, Window
 from aidge_build.plan.memory.climb import climb, moves_for
-from aidge_build.plan.memory.fullest import fullest_first
 from aidge_build.plan.memory.greedy import Arrangement, best_greedy, orders, place
+from aidge_build.plan.memory.peak_first import peak_first
 from aidge_build.plan.memory.picture import render_text
 from aidge_build.plan.memory.plan import MemoryPlan
 from aidge_build.plan.memory.planner import plan
@@ -122,7 +122,7 @@ def limits() -> Iterator[str]:
             budget = NodeBudget(450)
             outcome, offsets = search(problem, capacity, budget)
             yield f"search {capacity}: {outcome.name} {offsets} {budget.left} left"
-        yield f"fullest {arranged(*fullest_first(problem, best_greedy(problem), bound, 400))}"
+        yield f"fullest {arranged(*peak_first(problem, best_greedy(problem), bound, 400))}"
 
 
 def arranged(found: Arrangement, *more: object) -> str:
@@ -139,7 +139,7 @@ def efforts() -> Iterator[str]:
                 budget = NodeBudget(nodes)
                 outcome, found = search(problem, capacity, budget)
                 yield f"search {capacity} {nodes}: {outcome.name} {found} {budget.left} left"
-        yield f"fullest {arranged(*fullest_first(problem, start, bound, 900))}"
+        yield f"fullest {arranged(*peak_first(problem, start, bound, 900))}"
         yield f"climb of {moves_for(problem)}: {arranged(climb(problem, start, 40))}"
     for seed in range(24):
         buffers, overlaps = random_question(seed)

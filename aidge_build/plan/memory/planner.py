@@ -9,8 +9,8 @@ from aidge_build.base.errors import AidgeError
 from aidge_build.plan.memory.branch import NodeBudget, Outcome, search
 from aidge_build.plan.memory.buffer import Buffer, Overlap
 from aidge_build.plan.memory.climb import PAIR_VISITS, climb, moves_for
-from aidge_build.plan.memory.fullest import fullest_first
 from aidge_build.plan.memory.greedy import Arrangement, best_greedy, place
+from aidge_build.plan.memory.peak_first import peak_first
 from aidge_build.plan.memory.plan import CapacityExceeded, MemoryPlan, Placement
 from aidge_build.plan.memory.problem import Problem
 from aidge_build.plan.memory.settle import VISITS, settle
@@ -69,7 +69,7 @@ def _search(
     if proved_bytes < found.peak_bytes:
         found, proved_bytes = _raise_bound(problem, found, proved_bytes, min(nodes, PROBE_NODES))
     if proved_bytes < found.peak_bytes:
-        found, proved_bytes = fullest_first(problem, found, proved_bytes, min(nodes, FULLEST_NODES))
+        found, proved_bytes = peak_first(problem, found, proved_bytes, min(nodes, FULLEST_NODES))
     if proved_bytes < found.peak_bytes:
         found = climb(problem, found, moves_for(problem))
     if capacity_bytes is not None and proved_bytes < capacity_bytes < found.peak_bytes:

@@ -18,7 +18,7 @@ NODES_OF_A_SEARCH = 4_000
 MOST_RAISES = 40
 
 
-def fullest_first(problem: Problem, found: Arrangement, proved_bytes: int, nodes: int) -> tuple[Arrangement, int]:
+def peak_first(problem: Problem, found: Arrangement, proved_bytes: int, nodes: int) -> tuple[Arrangement, int]:
     """Returns the best arrangement from `found` on, and the bytes below which none exists, within a node limit."""
     bound_bytes, waiting, raises = proved_bytes, list(PERCENTS), 0
     while waiting and nodes > 0 and raises <= MOST_RAISES and proved_bytes < found.peak_bytes:

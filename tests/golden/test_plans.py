@@ -19,16 +19,16 @@ from aidge_build.plan.memory.branch import NodeBudget, search
 from aidge_build.plan.memory.buffer import Buffer, Overlap, Window
 from aidge_build.plan.memory.climb import climb, moves_for
 from aidge_build.plan.memory.greedy import Arrangement, best_greedy, orders, place
+from aidge_build.plan.memory.overlap_search import overlap_search
 from aidge_build.plan.memory.peak_first import peak_first
 from aidge_build.plan.memory.picture import render_text
 from aidge_build.plan.memory.plan import MemoryPlan
 from aidge_build.plan.memory.planner import plan
 from aidge_build.plan.memory.problem import Problem
 from aidge_build.plan.memory.regions import Room, Spread, spread
-from aidge_build.plan.memory.settle import settle
 from aidge_build.plan.memory.stack import least_padding, stack_bytes
+from tests.unit.test_memory_overlap_search import random_question
 from tests.unit.test_memory_random import buffers_of
-from tests.unit.test_memory_settle import random_question
 
 ROOMS = (Room("SLOW", 9, access_cost=5), Room("FAST", 6, dma=False), Room("TINY", 3, access_cost=2))
 
@@ -146,7 +146,7 @@ def efforts() -> Iterator[str]:
         problem = Problem.of(buffers, overlaps)
         start = place(problem, [*orders(problem)][-1])
         for visits in (3, 12, 1_000):
-            yield f"settle {visits}: {arranged(*settle(problem, start, problem.lower_bound[0], visits))}"
+            yield f"settle {visits}: {arranged(*overlap_search(problem, start, problem.lower_bound[0], visits))}"
 
 
 def bounds() -> Iterator[str]:

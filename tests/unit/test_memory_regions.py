@@ -17,7 +17,7 @@ from aidge_build.plan.memory.checker import check
 from aidge_build.plan.memory.plan import CapacityExceeded
 from aidge_build.plan.memory.planner import plan
 from aidge_build.plan.memory.regions import Answer, NoSpread, Room, Spread, spread
-from tests.unit.test_memory_settle import least_peak, random_question
+from tests.unit.test_memory_overlap_search import least_peak, random_question
 
 ROOMS = (Room("SLOW", 6, access_cost=5), Room("FAST", 5, dma=False), Room("TINY", 2, access_cost=2))
 

@@ -10,10 +10,10 @@ from aidge_build.plan.memory.branch import NodeBudget, Outcome, search
 from aidge_build.plan.memory.buffer import Buffer, Overlap
 from aidge_build.plan.memory.climb import PAIR_VISITS, climb, moves_for
 from aidge_build.plan.memory.greedy import Arrangement, best_greedy, place
+from aidge_build.plan.memory.overlap_search import VISITS, overlap_search
 from aidge_build.plan.memory.peak_first import peak_first
 from aidge_build.plan.memory.plan import CapacityExceeded, MemoryPlan, Placement
 from aidge_build.plan.memory.problem import Problem
-from aidge_build.plan.memory.settle import VISITS, settle
 
 NODES = 30_000
 PROBE_NODES = 500
@@ -65,7 +65,7 @@ def _search(
     if min(found.peak_bytes, known.peak_bytes if known else found.peak_bytes) <= enough_bytes:
         return min(found, known or found, key=lambda each: each.peak_bytes), proved_bytes
     if not problem.is_rectangular:
-        return _settled(problem, found, proved_bytes, known, enough_bytes)
+        return _searched_with_overlaps(problem, found, proved_bytes, known, enough_bytes)
     if proved_bytes < found.peak_bytes:
         found, proved_bytes = _raise_bound(problem, found, proved_bytes, min(nodes, PROBE_NODES))
     if proved_bytes < found.peak_bytes:
@@ -88,7 +88,7 @@ def _order_of(problem: Problem, like: MemoryPlan) -> list[int]:
     return sorted(range(len(problem)), key=lambda i: (offsets.get(problem.buffers[i].name, like.peak_bytes), i))
 
 
-def _settled(
+def _searched_with_overlaps(
     problem: Problem, start: Arrangement, proved_bytes: int, known: Arrangement | None, enough_bytes: int
 ) -> tuple[Arrangement, int]:
     """Returns the best arrangement and the proved bound. Short searches from `start` and from `known` mostly end with a proof;
@@ -98,7 +98,7 @@ def _settled(
     for begin, (moves, visits) in ((start, short), (known, short), (start, (moves_for(problem), VISITS))):
         if begin is None or best.peak_bytes <= max(proved_bytes, enough_bytes):
             continue
-        found, proved_bytes = settle(problem, climb(problem, begin, moves, enough_bytes), proved_bytes, visits)
+        found, proved_bytes = overlap_search(problem, climb(problem, begin, moves, enough_bytes), proved_bytes, visits)
         best = min(best, found, key=lambda each: each.peak_bytes)
     return best, proved_bytes
 

@@ -18,11 +18,11 @@ VISITS = 600_000
 MOST_PAIRS = 600
 
 
-def settle(problem: Problem, found: Arrangement, proved_bytes: int, visits: int = VISITS) -> tuple[Arrangement, int]:
+def overlap_search(problem: Problem, found: Arrangement, proved_bytes: int, visits: int = VISITS) -> tuple[Arrangement, int]:
     """Returns the best arrangement from `found` on, and the bytes below which none exists: its peak, if the search has ended."""
     if found.peak_bytes == proved_bytes or len(problem.separations) > MOST_PAIRS:
         return found, proved_bytes
-    search = _Settling(problem, found, proved_bytes, visits)
+    search = _OverlapSearch(problem, found, proved_bytes, visits)
     ended = search.run()
     return search.best, search.best.peak_bytes if ended else proved_bytes
 
@@ -35,7 +35,7 @@ class _LimitReached(Exception):
     """The visits are used up."""
 
 
-class _Settling:
+class _OverlapSearch:
     def __init__(self, problem: Problem, found: Arrangement, enough_bytes: int, visits: int):
         count = len(problem)
         self.problem, self.best, self.enough_bytes, self.visits_left = problem, found, enough_bytes, visits

@@ -10,9 +10,9 @@ import pytest
 from aidge_build.plan.memory.buffer import Buffer, Overlap, Window
 from aidge_build.plan.memory.checker import check
 from aidge_build.plan.memory.greedy import Arrangement, best_greedy
+from aidge_build.plan.memory.overlap_search import overlap_search
 from aidge_build.plan.memory.planner import plan
 from aidge_build.plan.memory.problem import Problem
-from aidge_build.plan.memory.settle import settle
 
 
 def random_question(seed: int) -> tuple[list[Buffer], list[Overlap]]:
@@ -80,7 +80,7 @@ def test_the_search_improves_what_it_is_given():
         buffers, overlaps = random_question(seed)
         problem = Problem.of(buffers, overlaps)
         start = best_greedy(problem)
-        found, proved = settle(problem, start, problem.lower_bound[0])
+        found, proved = overlap_search(problem, start, problem.lower_bound[0])
         assert found.peak_bytes <= start.peak_bytes and proved == found.peak_bytes
         better += found.peak_bytes < start.peak_bytes
     assert better > 3
@@ -91,7 +91,7 @@ def test_without_visits_nothing_is_proved():
         buffers, overlaps = random_question(seed)
         problem = Problem.of(buffers, overlaps)
         start = best_greedy(problem)
-        found, proved = settle(problem, start, problem.lower_bound[0], visits=0)
+        found, proved = overlap_search(problem, start, problem.lower_bound[0], visits=0)
         assert (found, proved) == (start, problem.lower_bound[0])
 
 
@@ -110,5 +110,5 @@ def test_it_agrees_with_the_other_exhaustive_search_where_both_can_answer():
         problem, expected = Problem.of(buffers), plan(buffers)
         assert expected.offsets_proved_optimal
         heights = [8 * index for index in range(len(buffers))]  # a poor start
-        found, proved = settle(problem, Arrangement.of(problem, heights), expected.lower_bound_bytes)
+        found, proved = overlap_search(problem, Arrangement.of(problem, heights), expected.lower_bound_bytes)
         assert found.peak_bytes == proved == expected.peak_bytes

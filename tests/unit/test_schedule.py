@@ -11,8 +11,8 @@ from aidge_build.contract.spec import Demands
 from aidge_build.plan.memory.buffer import Overlap, Window
 from aidge_build.plan.memory.checker import check
 from aidge_build.plan.memory.planner import plan
+from aidge_build.plan.schedule.in_place import Chain
 from aidge_build.plan.schedule.schedule import make_schedule
-from aidge_build.plan.schedule.takeover import Chain
 from aidge_build.prepare.adaptation.adapt import adapt_to_backend
 from aidge_build.prepare.adaptation.match import Target
 from tests.models import graph

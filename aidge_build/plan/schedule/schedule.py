@@ -12,12 +12,12 @@ from aidge_build.graph.view import GraphView, Node
 from aidge_build.plan.cascade.cascade import Cascade
 from aidge_build.plan.memory.buffer import Buffer, BufferKind, Overlap
 from aidge_build.plan.schedule.copies import ConstantCopy
+from aidge_build.plan.schedule.in_place import Lives, Taken, in_place_chains
 from aidge_build.plan.schedule.joint import Joined, Joining, Part
 from aidge_build.plan.schedule.order import PROBE_STATES, Order, best_order
 from aidge_build.plan.schedule.question import OrderQuestion
 from aidge_build.plan.schedule.sharing import question_of
 from aidge_build.plan.schedule.stores import StateMemory, stores_of
-from aidge_build.plan.schedule.takeover import Lives, Taken, take_over
 from aidge_build.prepare.adaptation.assignment import Assignment
 
 ALIGNMENT = 4  # bytes, of 8- and 16-bit tensors: kernels may read whole words
@@ -102,7 +102,7 @@ def make_schedule(
     spans = _spans(view, steps, alone, parts)
     buffer_of = {name: parts.home(buffer) for name, buffer in alone.items()}
     lives = Lives(_sizes(view, buffer_of), parts.spans(spans), {buffer_of[name] for name in view.outputs})
-    taken = take_over(steps, buffer_of, sharing, lives, fixed)
+    taken = in_place_chains(steps, buffer_of, sharing, lives, fixed)
     scratch = _scratch(steps, wanted)
     return Schedule(
         steps,

@@ -60,7 +60,7 @@ class Taken:
     overlaps: tuple[Overlap, ...]
 
 
-def take_over(
+def in_place_chains(
     steps: Sequence[Node], buffer_of: Mapping[str, str], demands: Mapping[str, Demands], lives: Lives, fixed: Collection[str]
 ) -> Taken:
     """Lets each output reuse the buffer of the largest input that its kernel may overwrite and no later step reads."""

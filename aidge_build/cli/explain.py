@@ -26,7 +26,7 @@ from aidge_build.contract.call import Input
 from aidge_build.contract.library import Kernel
 from aidge_build.contract.node_view import NodeView
 from aidge_build.graph.view import Node
-from aidge_build.plan.cascade.words import role_of, saved
+from aidge_build.plan.cascade.messages import role_of, saved
 from aidge_build.plan.fast_memory import AUTO
 from aidge_build.plan.program import Program
 from aidge_build.prepare.adaptation.assignment import Assignment

@@ -19,7 +19,7 @@ from aidge_build.build.inputs import LARGEST_MODEL_BYTES, NAME_TO_LOOK_AT, add_m
 from aidge_build.cli.outcome import Outcome
 from aidge_build.cli.tradeoff import tradeoff
 from aidge_build.measure.report.plan_page import Named, plan_drawing, plan_page
-from aidge_build.plan.cascade.words import saved
+from aidge_build.plan.cascade.messages import saved
 from aidge_build.plan.memory.checker import check
 from aidge_build.plan.memory.picture import render_text
 from aidge_build.plan.memory.plan import CapacityExceeded, MemoryPlan

@@ -14,7 +14,7 @@ from aidge_build.build.compile import build_program, curve_of
 from aidge_build.build.request import CompileRequest
 from aidge_build.cli.outcome import Outcome
 from aidge_build.measure.report.plan_page import curve_drawing, curve_page
-from aidge_build.plan.cascade.words import all_layers_of, instructions_of
+from aidge_build.plan.cascade.messages import all_layers_of, instructions_of
 
 _BAR = 40  # columns of the largest peak
 

@@ -14,9 +14,9 @@ from aidge_build.graph.view import GraphView, Node
 from aidge_build.plan.arena_regions import NoRoom
 from aidge_build.plan.banding import OverBudget, Plans, banded, converts_input
 from aidge_build.plan.cascade.kernels import BandKernels
+from aidge_build.plan.cascade.messages import fitted, smallest
 from aidge_build.plan.cascade.question import Found
 from aidge_build.plan.cascade.search import ALL, QUICK, Effort
-from aidge_build.plan.cascade.words import fitted, smallest
 from aidge_build.plan.memory.plan import MemoryPlan
 from aidge_build.plan.memory.planner import plan
 from aidge_build.plan.options import Options

@@ -17,11 +17,11 @@ from aidge_build.operators import builtin_operators
 from aidge_build.plan.cascade.cascade import Cascade
 from aidge_build.plan.cascade.kernels import BandKernels, sizes_of
 from aidge_build.plan.cascade.lines import Run
+from aidge_build.plan.cascade.messages import layers_of, saved
 from aidge_build.plan.cascade.question import Question
 from aidge_build.plan.cascade.row_layer import RowLayer
 from aidge_build.plan.cascade.search import _some
 from aidge_build.plan.cascade.widening import MOST_AHEAD, widened
-from aidge_build.plan.cascade.words import layers_of, saved
 from aidge_build.sources.formats.onnx.importer import import_onnx
 from tests.models import model
 

@@ -18,9 +18,9 @@ from aidge_build.build.emit.places import Places
 from aidge_build.build.emit.ports import Port
 from aidge_build.graph.tensor import Tensor
 from aidge_build.plan.cascade.cascade import Cascade, Line
+from aidge_build.plan.cascade.messages import instructions_of
 from aidge_build.plan.cascade.progress import Progress
 from aidge_build.plan.cascade.waiting import Waiting
-from aidge_build.plan.cascade.words import instructions_of
 from aidge_build.plan.constant_arrays import Arrays
 from aidge_build.plan.memory.buffer import Buffer
 from aidge_build.plan.memory.plan import MemoryPlan

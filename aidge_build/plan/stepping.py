@@ -14,7 +14,7 @@ from aidge_build.graph.view import GraphView, Node
 from aidge_build.plan.cascade.cascade import BandStep, Cascade
 from aidge_build.plan.cascade.cost import PER_MOVED_BYTE
 from aidge_build.plan.cascade.kernels import Band, BandKernels, sizes_of
-from aidge_build.plan.cascade.lines import Run, with_cascades
+from aidge_build.plan.cascade.lifetimes import Run, with_cascades
 from aidge_build.plan.cascade.pieces import Cut, cut
 from aidge_build.plan.cascade.question import Found
 from aidge_build.plan.cascade.row_layer import RowLayer

@@ -16,7 +16,7 @@ from aidge_build.contract.spec import Demands, NodeView
 from aidge_build.operators import builtin_operators
 from aidge_build.plan.cascade.cascade import Cascade
 from aidge_build.plan.cascade.kernels import BandKernels, sizes_of
-from aidge_build.plan.cascade.lines import Run
+from aidge_build.plan.cascade.lifetimes import Run
 from aidge_build.plan.cascade.messages import layers_of, saved
 from aidge_build.plan.cascade.question import Question
 from aidge_build.plan.cascade.row_layer import RowLayer

@@ -9,7 +9,7 @@ from functools import cached_property
 
 from aidge_build.plan.cascade.cascade import Cascade
 from aidge_build.plan.cascade.cost import beyond
-from aidge_build.plan.cascade.lines import Run, with_cascades
+from aidge_build.plan.cascade.lifetimes import Run, with_cascades
 from aidge_build.plan.cascade.row_layer import RowLayer
 from aidge_build.plan.cascade.rowed_graph import Graph
 from aidge_build.plan.cascade.unroll import cascade_of, walked

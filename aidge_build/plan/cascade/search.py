@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product, takewhile
 
-from aidge_build.plan.cascade.lines import Run
+from aidge_build.plan.cascade.lifetimes import Run
 from aidge_build.plan.cascade.question import Found, Question, live_bytes
 
 MOST_LAYERS = 96  # of a cascade

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from math import inf
 
-from aidge_build.plan.cascade.lines import Run
+from aidge_build.plan.cascade.lifetimes import Run
 from aidge_build.plan.cascade.question import Found, Question
 
 WIDENINGS = 5

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The search of the fullest moments: what it claims is true, and it packs networks that orders and walks do not."""
+"""The search of the steps of the peak: what it claims is true, and it packs networks that orders and walks do not."""
 
 from __future__ import annotations
 

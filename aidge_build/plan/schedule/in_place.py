@@ -63,7 +63,8 @@ class Taken:
 def in_place_chains(
     steps: Sequence[Node], buffer_of: Mapping[str, str], demands: Mapping[str, Demands], lives: Lives, fixed: Collection[str]
 ) -> Taken:
-    """Lets each output reuse the buffer of the largest input that its kernel may overwrite and no later step reads."""
+    """Returns the chains in which each output reuses the buffer of the largest input that its kernel may overwrite and that no
+    later step reads."""
     members: dict[str, list[str]] = {buffer: [buffer] for buffer in lives.spans}
     chain_of = {buffer: buffer for buffer in lives.spans}
     in_place, alone = dict[str, str](), frozenset(fixed)

@@ -26,8 +26,8 @@ class StateMemory:
     needs_start: bool
 
     def bytes_of(self, arena: str) -> int:
-        """Returns the bytes of N_state. They include the word that says whether the initial values are there, if some are not
-        zero and no call makes an instance (`arena` caller)."""
+        """Returns the bytes of N_state. If some initial values are not zero and `arena` is static, they include the word that
+        says whether the initial values are there; with `arena` caller a call makes the instance."""
         return self.size_bytes + (READY_BYTES if self.needs_start and arena == "static" else 0)
 
     @staticmethod

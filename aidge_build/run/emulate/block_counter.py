@@ -51,7 +51,7 @@ def make_counter(machine: unicorn.Uc, code: Sequence[tuple[int, mmap.mmap]], pro
     return _NativeCounter(machine, code, program, layer_addresses, ctypes.CDLL(str(library)))
 
 
-_MOST_EDGES, _EDGE_SLOTS = 1 << 18, 1 << 19  # those of executed.h
+_MOST_EDGES, _EDGE_SLOTS = 1 << 18, 1 << 19  # the same values as in executed.h
 _NO_LINE = 0xFFFFFFFF
 _COUNTS = frozenset(str(field[0]) for field in CountingState._fields_ if field[1] in (ctypes.c_uint32, ctypes.c_uint64))
 
@@ -134,7 +134,8 @@ class _NativeCounter:
         return found
 
     def executed(self, finished: bool) -> Executed | None:
-        """What runs executed, or those runs that returned; None without the program's timing, or if the table is full."""
+        """Returns the edges and flash lines of all runs, or of the runs that returned. None without timing or if the table is
+        full."""
         hook = self._hook
         if not hook.counts_edges or hook.executed.is_full:
             return None
@@ -146,7 +147,7 @@ class _NativeCounter:
         return Executed(edges, lines, {} if finished else self._piece_counts())
 
     def watch(self, machine: unicorn.Uc, origin: int, length: int) -> mmap.mmap:
-        """A map of the bytes from `origin` on, in which those that a run writes become 1."""
+        """Returns a map of `length` bytes from address `origin` on; a byte that a run writes becomes 1."""
         written = mmap.mmap(-1, max(length, 1))
         self._watches.append(Watch(ctypes.addressof(self._hook.counting), origin, length, _address_of(written)))
         _add_hook(

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""What a program says other than by semihosting: the stimulus ports of the ITM (SWO), and the buffers of SEGGER's RTT.
+"""The output channels of a program besides semihosting: the stimulus ports of the ITM (SWO), and the buffers of SEGGER's RTT.
 
-A debug probe would switch the ITM on and empty the buffers; here the emulator does both, at once, so that nothing is lost.
+A debug probe would switch the ITM on and empty the buffers. The emulator does both at once, so that no output is lost.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _MOST_BUFFERS, _LARGEST_BUFFER = 64, 1 << 24
 
 
 class Channels:
-    """What was said, by channel (`itm0`, `rtt0`), in the order in which the channels said something first."""
+    """The output of a program by channel (`itm0`, `rtt0`), the channels in the order of their first output."""
 
     def __init__(self) -> None:
         self._said: dict[str, bytearray] = {}
@@ -69,7 +69,7 @@ class Rtt:
             self._take(block, buffer, value)
 
     def drain(self, block: int) -> None:
-        """Takes what lies in the buffers of the control block."""
+        """Empties all buffers of the control block."""
         for buffer in range(self._number(block)):
             self._take(block, buffer, self._word(self._place(block, buffer) + _WRITE_OFFSET))
 

@@ -12,7 +12,7 @@ from aidge_build.run.emulate.program import NO_ADDRESS
 
 
 class Flow:
-    """What cycles depend on: edges between blocks, and lines of flash (executed.h and lines.h in Python)."""
+    """Counts the events that cycles depend on: edges between blocks, and lines of flash (executed.h and lines.h in Python)."""
 
     def __init__(self, caches: Sequence[Caches], begins: Sequence[int] = ()):
         """`begins` are the first addresses of the pieces that are told apart."""
@@ -45,7 +45,7 @@ class Flow:
         self._finished = self.executed(finished=False)
 
     def executed(self, finished: bool) -> Executed:
-        """What runs executed, or those runs that returned."""
+        """Returns the edges and flash lines of all runs, or of the runs that returned."""
         if finished:
             return self._finished
         edges = tuple(Edge(*edge, count) for edge, count in self._edges.items())

@@ -41,7 +41,7 @@ def count_instructions(machine: Machine, executed: Callable[[], int]) -> None:
 
 
 def caches_left_off(machine: Machine) -> tuple[str, ...]:
-    """ "code" and "data", of the core's own caches those that its control register leaves off."""
+    """Returns the core's own caches ("code", "data") that its control register leaves off."""
     if not machine.program.board.core.cache_line:
         return ()
     switches = int.from_bytes(machine.read(_CCR, 4), "little")

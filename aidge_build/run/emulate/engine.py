@@ -10,7 +10,7 @@ from aidge_build.base.errors import MissingTool
 INSTALL = "pip install --only-binary unicorn 'unicorn!=2.1.4'"  # 2.1.3, or 2.1.1 for Python 3.14
 
 _CODE, _DATA, _BYTES = 0x08000000, 0x20000000, 0x1000
-# Twice: an access in an IT block, flags that no longer hold, and a new block whose first instruction adds 1 to r2.
+# A test of Unicorn, run twice: an access in an IT block, a compare that changes the flags, and a new block that adds 1 to r2.
 _PROGRAM = b"".join(
     halfword.to_bytes(2, "little")
     for halfword in (

@@ -21,7 +21,7 @@ from aidge_build.run.emulate.program import INSTRUCTION_LIMIT, Program
 if TYPE_CHECKING:
     from aidge_build.run.emulate.unicorn_machine import Machine
 
-# Where inputs and outputs lie: in a memory beside those of the board, so that nothing of the program is in its place.
+# The buffers for inputs and outputs are in a memory of their own, which the board does not have, so that they overwrite nothing.
 _PLACES = (0x60000000, 0x70000000, 0x90000000, 0xA0000000)
 _NO_WEIGHTS = "the firmware binds weights from elsewhere: --block FILE binds your block"
 _PAGE, _ALIGNMENT = 4096, 256  # of the longest line of a cache, too
@@ -38,8 +38,8 @@ class Called:
 def call_claimed(
     elf: Path, board: Board, claim: Claim, samples: Sequence[Sequence[bytes]], block: bytes | None = None
 ) -> list[Called]:
-    """Calls the model as its firmware does, with nothing known but its claim, for the stored bytes of each sample's inputs.
-    Weights that can be replaced are the `block`, or those in the program.
+    """Calls the model as its firmware does, knowing only its claim, with the stored bytes of the inputs of each sample. If the
+    weights can be replaced, the call uses `block`, by default the block in the program.
 
     AidgeError (RUN) for a board that Unicorn does not emulate and for a program without such a function, (USAGE) for a model that
     cannot be called; CheckFailed when it leaves the board's memories, faults, or returns another number than 0.
@@ -111,7 +111,7 @@ def _bind(machine: Machine, program: Program, claim: Claim, weights: tuple[int, 
 
 @contextlib.contextmanager
 def _at_main(elf: Path, board: Board, run_symbol: str) -> Iterator[tuple[Machine, Program]]:
-    """The program behind its start-up code: the first instruction of main is next."""
+    """The program after its start-up code: the next instruction is the first one of main."""
     require_calls(board)
     from aidge_build.run.emulate.unicorn_machine import Machine
 
@@ -129,7 +129,7 @@ def _at_main(elf: Path, board: Board, run_symbol: str) -> Iterator[tuple[Machine
 
 
 def _own_memory(machine: Machine, board: Board, sizes: Sequence[int]) -> list[int]:
-    """The addresses of so many bytes each, in a memory beside those of the board."""
+    """Maps a memory that the board does not have, and returns an address in it for each size in bytes."""
     base, addresses = _places(board, sizes)
     machine.map(Region("SAMPLES", base, max(addresses[-1] - base, _PAGE), "ram", ()))
     return addresses[:-1]

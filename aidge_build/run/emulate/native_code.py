@@ -16,9 +16,9 @@ _SOURCES = Path(__file__).parent
 
 
 def shared_library(name: str, fallback_folder: Path) -> Path | None:
-    """The shared library made of `name`.c; None when this machine has no usable C compiler.
+    """Returns the shared library made of `name`.c; None if this machine has no usable C compiler.
 
-    It lies in the user's cache folder under the hash of its source, or in `fallback_folder` where that cannot be written.
+    The library is kept in the user's cache folder under the hash of its source, or in `fallback_folder` if that is not writable.
     """
     compiler = find_host_compiler()
     if compiler is None:

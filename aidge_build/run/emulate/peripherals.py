@@ -14,7 +14,8 @@ FIRST, LAST = 0x40000000, 0x5FFFFFFF  # the peripherals of every Cortex-M: Armv7
 
 
 class Peripherals:
-    """All registers of the memory map's part for peripherals; those of the board's serial port send."""
+    """All registers in the part of the memory map for peripherals. The board's serial port outputs each byte that is written to
+    its data register."""
 
     def __init__(self, port: EmulatedPort | None = None) -> None:
         self._port = port
@@ -29,7 +30,7 @@ class Peripherals:
         return len(self.used), len(self.waited_for)
 
     def read(self, address: int, size: int) -> int:
-        """What was written, but for a register that is read again and again: then the opposite, and from there on anything."""
+        """Returns the value that was written. A register that is polled changes: first all bits invert, then they are random."""
         word = address & ~3
         if self._port and self._port.holds(word):
             return self._port.read(word) >> 8 * (address & 3) & (1 << 8 * size) - 1

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What an emulator is given and what it hands back."""
+"""The input and the result of an emulator."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ class LayerCount:
 
 @dataclass(frozen=True)
 class MeasuredCycles:
-    """What the board's own counter said: `counter` is its name, or "" where `why_not` says why nothing was counted.
+    """The cycles that the board's own counter measured. `counter` is its name; if it is "", `why_not` gives the reason.
 
-    `per_run` are the cycles of each inference (None: more than the counter counts), `overhead` what each halt added, which is
-    subtracted everywhere, or None where it is not known; `unseen` are layers without a function of their own.
+    `per_run` are the cycles of each inference (None: more than the counter can hold). `overhead` is the number of cycles that
+    each halt added; it is subtracted everywhere, and None if it is unknown. `unseen` are layers without a function of their own.
     """
 
     counter: str
@@ -67,7 +67,7 @@ class Steps:
 
 @dataclass(frozen=True)
 class Stops:
-    """What ends the run of firmware that does not end by itself: whichever comes first. 0 and "" are no end.
+    """The first of these events ends the run of firmware that does not end by itself. 0 and "" mean no event.
 
     `inferences` returned, the symbol `until` was reached, `instructions` were executed, `seconds` of this machine's time passed.
     """
@@ -99,20 +99,18 @@ class End(Enum):
 
 @dataclass(frozen=True)
 class RunResult:
-    """What a program did. Counts are None where they are not available (host, no compiler for the counter, `count=False`).
+    """The result of a program. Counts are None if they are not available (host, no compiler for the counter, `count=False`).
 
     `instructions` is the whole program; `run_instructions` all `runs` calls of the run symbol together; `written_bytes` how many
-    bytes of the watched symbols these calls wrote; `start_up_instructions` what ran from reset to main; `run_cycles` is
-    the estimate for all runs. `pieces` are the functions whose calls together are a run, if it is not one call of the run
-    symbol.
-    `measured` is what a board said over a debug probe, `inference_stack_bytes` what one inference used of the stack there, or
-    in an emulator the shortest one, in programs that do not say where their stack is.
-    A program that was stopped has no exit code; `ended_at` is then where it was, and what is counted of runs are those that
-    returned: the shortest took `fewest` instructions, the longest `most`. `channels` are (name, text) of what it said otherwise
-    than to `stdout`: by the ITM, RTT, or the first UART of a machine of QEMU. `peripherals`: how many of their registers it
-    used that nobody emulates, and for how many it waited. `waits_in` is the function of a loop that only an interrupt or a timer
-    ends, in which it was stopped; an endless loop, where nothing else stopped it before. `dumps` are the dumped symbols,
-    with the bytes that the program left in them.
+    bytes of the watched symbols these calls wrote; `start_up_instructions` what ran from reset to main; `run_cycles` is the
+    estimate for all runs. `pieces` are the functions that make up a run, if a run is not one call of the run symbol. `measured`
+    is what a board said over a debug probe, `inference_stack_bytes` what one inference used of the stack there, or in an emulator
+    the shortest one, in programs that do not say where their stack is. A program that was stopped has no exit code: `ended_at` is
+    the place where it was stopped, and the counts cover only the runs that returned; the shortest took `fewest` instructions, the
+    longest `most`. `channels` are (name, text) of the output by other channels than `stdout`: the ITM, RTT, or the first UART of
+    a machine of QEMU. `peripherals`: how many of their registers it used that nobody emulates, and for how many it waited.
+    `waits_in` is the function of a loop that only an interrupt or a timer ends, in which it was stopped; an endless loop, where
+    nothing else stopped it before. `dumps` are the dumped symbols, with the bytes that the program left in them.
     """
 
     exit_code: int | None
@@ -149,10 +147,10 @@ class RunResult:
 
 @dataclass(frozen=True)
 class Counted:
-    """What is counted besides the whole program, by exact instructions: all calls of `run_symbol` together, each of
+    """The counters that a run has besides the whole program, in exact instructions: all calls of `run_symbol` together, each of
     `layer_symbols` within them, and the longest call of `step_symbol`. `watched_symbols` are variables (arenas): how many of
-    their bytes the runs wrote. `timing` asks for an estimate of cycles. After `limit` instructions a program that does not end is
-    an error."""
+    their bytes the runs wrote. `timing` asks for an estimate of cycles. A program that does not end within `limit` instructions
+    is an error."""
 
     run_symbol: str = ""
     layer_symbols: Sequence[str] = ()
@@ -164,10 +162,10 @@ class Counted:
 
 @dataclass(frozen=True)
 class Firmware:
-    """How a program runs that was made for a board and not for an emulator: `stops` says what ends it, and one that goes on for
-    ever is a result (`RunResult.ended`) and no error. `answers_peripherals`: registers of peripherals, which Unicorn has none of,
-    hold what is written (emulate/peripherals.py). `dumped` are variables in memories of the board, whose bytes after the run are
-    in the result (Unicorn)."""
+    """The way to run a program that was made for a board and not for an emulator. `stops` says what ends the run; a program that
+    runs for ever is a result (`RunResult.ended`) and no error. `answers_peripherals`: registers of peripherals, which Unicorn
+    does not have, hold the values written to them (emulate/peripherals.py). `dumped` are variables in memories of the board; the
+    result has their bytes after the run (Unicorn)."""
 
     stops: Stops = NO_STOPS
     answers_peripherals: bool = False
@@ -239,7 +237,7 @@ class Program:
         return tuple(LayerCount(name, of(instructions, name), of(cycles, name), of(longest, name)) for name in self.layer_symbols)
 
     def reads(self, executed: Executed | None, slots: tuple[tuple[int, str], ...]) -> tuple[Reads, ...]:
-        """What the layers of `slots` read from each function and constant."""
+        """Returns the reads of each function and constant by the layers of `slots`."""
         names = {number: name for number, (_, name) in enumerate(slots)}
         return self.timing.reads(executed, names) if executed is not None and self.timing is not None else ()
 
@@ -265,7 +263,7 @@ class Program:
         return self.may_be_stopped and self.stack() == (0, 0) and self.run_address != NO_ADDRESS
 
     def how_far(self, instructions: int, inferences: int) -> str:
-        """What is said of a program that has been running for some seconds; where nothing but its exit ends it, what does."""
+        """Returns the progress of a program after some seconds; if only its exit ends it, also how to end it."""
         said = f"{instructions:,} instructions, {counted(inferences, 'inference')}"
         return f"{said}; Ctrl-C, --inferences N or --seconds S ends it" if self.may_be_stopped and not self.stops else said
 

@@ -41,7 +41,7 @@ class PythonCounter:
             machine.hook_add(unicorn.UC_HOOK_MEM_READ, self._on_load)
 
     def watch(self, machine: unicorn.Uc, origin: int, length: int) -> bytearray:
-        """A map of the bytes from `origin` on, in which those that a run writes become 1."""
+        """Returns a map of `length` bytes from address `origin` on; a byte that a run writes becomes 1."""
         written = bytearray(length)
 
         def on_write(machine: unicorn.Uc, access: int, address: int, size: int, value: int, _) -> None:
@@ -55,7 +55,7 @@ class PythonCounter:
     stack_used = 0
 
     def executed(self, finished: bool) -> Executed | None:
-        """What runs executed, or those runs that returned; None without the program's timing."""
+        """Returns the edges and flash lines of all runs, or of the runs that returned. None without timing."""
         return self.counting.flow.executed(finished) if self.counting.flow else None
 
     def watch_stack(self, machine: unicorn.Uc, regions: Sequence[tuple[int, int]]) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Runs a program in QEMU, with a plug-in of ours that counts."""
+"""Runs a program in QEMU, with the plug-in qemu_plugin.c that counts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from aidge_build.run.emulate.native_code import shared_library
 from aidge_build.run.emulate.program import End, Program, RunResult, Steps
 from aidge_build.run.emulate.supervision import supervise
 
-# What the start-up code prints when the core takes a fault.
+# The start-up code prints this line when the core takes a fault.
 _FAULT = re.compile(
     r"^aidge-fault pc ([0-9a-f]{8})(?: status ([0-9a-f]{8})(?: (address|accessing) ([0-9a-f]{8}))?)?$", re.MULTILINE
 )
@@ -134,7 +134,7 @@ def _result(
     end: End,
     exit_code: int,
 ) -> RunResult:
-    """What was counted; of the run in which a program was stopped, nothing is."""
+    """Returns the counts, without the counts of a run in which the program was stopped."""
     steps = Steps(measured["steps"][0], measured["longest_step"][0]) if _one(measured, "steps") else None
     longest = measured.get("layer_step", []) if steps else None
     inside = "finished_" if end is not End.EXIT and _one(measured, "running") else ""
@@ -166,7 +166,7 @@ def _result(
 
 
 def _executed(measured: dict[str, list[int]], finished: bool) -> Executed | None:
-    """What runs executed, or those runs that returned; None where no edge was counted."""
+    """Returns the edges of all runs, or of the runs that returned; None if no edge was counted."""
     numbers = measured.get("edge", [])
     edges = [(*numbers[at : at + 5], numbers[at + 5 + finished]) for at in range(0, len(numbers), 7)]
     return Executed(tuple(Edge(*edge) for edge in edges if edge[-1]), ()) if edges else None

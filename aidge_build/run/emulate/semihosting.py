@@ -44,7 +44,7 @@ class Semihosting:
 
     @property
     def stdout(self) -> str:
-        """What the program has printed."""
+        """Returns the text that the program has printed."""
         return self._console.decode(errors="replace")
 
     def call(self, operation: int, argument: int) -> int:

@@ -43,7 +43,7 @@ def _pl011_baud(words: _Words, clock: int) -> float:
     return 4 * clock / max(1, (words.get(0x24, 0) << 6) + words.get(0x28, 0))
 
 
-# The sources are those of the drivers, boards/serial/*.c.
+# The register offsets and bits are the same as in the drivers, boards/serial/*.c.
 UARTS = {
     "usart_v1": Uart(0x04, 0x00, 1 << 7, {0x0C: 1 << 13 | 1 << 3}, _by_divider(0x08)),
     "usart_v2": Uart(0x28, 0x1C, 1 << 7, {0x00: 1 << 0 | 1 << 3}, _by_divider(0x0C)),

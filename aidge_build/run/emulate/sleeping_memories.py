@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Memories whose clock is off after reset: nothing may use them before the program sets the bits of their register."""
+"""Memories without a clock after reset: an access is a fault before the program sets the bits of their clock register."""
 
 from __future__ import annotations
 

@@ -11,12 +11,12 @@ from aidge_build.run.emulate.program import End
 
 
 def supervise(work: Callable[[], None], ask_to_stop: Callable[[], None], seconds: float, how_far: Callable[[], str]) -> End:
-    """Does `work` in a thread of its own: INTERRUPT where the user stops it, SECONDS when so many have passed, else EXIT.
+    """Calls `work` in a thread of its own. Returns INTERRUPT if the user stops it, SECONDS if the time is over, else EXIT.
 
-    No `seconds` are no limit. `work` returns soon after `ask_to_stop` is called. What it raises is raised here.
+    `seconds` 0 is no limit. `work` returns soon after `ask_to_stop` is called. An exception of `work` is raised here again.
     """
     raised: list[BaseException] = []
-    over = threading.Event()  # a thread whose join() was interrupted counts as ended in Python 3.11
+    over = threading.Event()  # Python 3.11 counts a thread as ended after an interrupt in join()
 
     def guarded() -> None:
         try:

@@ -61,7 +61,7 @@ def run_in_unicorn(program: Program) -> RunResult:
 
 
 class Machine:
-    """A core with the board's memories, each of which is host memory that this object owns."""
+    """A core with the board's memories. Each memory is host memory that this object owns."""
 
     def __init__(self, program: Program):
         require_right_engine()
@@ -239,7 +239,7 @@ class Machine:
             raise self._failure(self.fault or f"stops with '{error}'") from None
 
     def _sleeps(self, address: int) -> bool:
-        """Whether nothing but a wait before `address` stopped the machine: behind WFI Unicorn stops, WFE it calls invalid."""
+        """Whether only a wait before `address` stopped the machine: Unicorn stops after WFI, and calls WFE invalid."""
         if self.fault or self.semihosting.exit_code is not None or self._is_to_stop():
             return False
         return is_behind_wait(self, address)
@@ -286,7 +286,7 @@ class Machine:
         )
 
     def _drain_rtt(self) -> None:
-        """Where no symbol says where RTT's control block is, it is looked for when the program stopped."""
+        """Looks for the control block of RTT in RAM after the program stopped, if no symbol gives its address."""
         if control_block(self.program.image) is None:
             memories = [(region.origin, bytes(memory)) for region, memory in self.memories.items() if region.kind == "ram"]
             for block in control_blocks_in(memories):
@@ -352,7 +352,7 @@ class Machine:
         return False
 
     def _map_peripherals(self, page: int) -> None:
-        """Only pages that a program uses: those of clocks (`sleeping_memories`) are there already, as plain memory."""
+        """Maps a page of peripherals at its first use. Pages of clocks are plain memory already (`sleeping_memories`)."""
         own = self.peripherals
         self._map_registers(
             page,

@@ -46,8 +46,8 @@ class NoCounter:
 
 
 def counter_of(target: Target, architecture: str) -> Counter | NoCounter:
-    """The counter of the core, switched on: CYCCNT wraps after 2^32 cycles, SysTick counts 2^24. `architecture` is that of the
-    program ("v7E-M"): the small ones have no CYCCNT."""
+    """Switches the core's cycle counter on and returns it: CYCCNT wraps after 2^32 cycles, SysTick counts 2^24. `architecture` is
+    the architecture of the program ("v7E-M"): the small architectures have no CYCCNT."""
     if target.is_emulated:
         return NoCounter("not measured: QEMU has no cycles")
     if architecture in _SMALL:

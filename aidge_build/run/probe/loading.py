@@ -29,7 +29,7 @@ class FlashMemory:
 
     @property
     def end(self) -> int:
-        """The first address behind it."""
+        """The first address after the memory."""
         return self.origin + self.length_bytes
 
     def blocks(self, start: int, end: int) -> Iterator[tuple[int, int]]:
@@ -48,12 +48,12 @@ class Piece:
 
     @property
     def end(self) -> int:
-        """The first address behind them."""
+        """The first address after the bytes."""
         return self.address + len(self.content)
 
 
 def pieces_of(image: Image) -> tuple[Piece, ...]:
-    """What a loader stores, by address."""
+    """Returns the bytes that a loader stores, by address."""
     found = [
         Piece(section.load_address, section.content)
         for section in image.sections

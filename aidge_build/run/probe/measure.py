@@ -19,7 +19,7 @@ _LONG_INSTRUCTION = 0x1D  # the first five bits of a Thumb instruction of 32 bit
 
 @dataclass(frozen=True)
 class Measured:
-    """The cycles of a model (None: not asked for), and those of its layers in one inference."""
+    """The cycles of a model (None: not asked for) and of its layers in one inference."""
 
     cycles: MeasuredCycles | None
     layers: tuple[LayerCount, ...]
@@ -34,7 +34,7 @@ class Measuring:
         self._raw: list[int | None] = []
 
     def finish(self) -> int:
-        """Runs the inference whose entry the core has reached; what N_run returns."""
+        """Runs the inference that the core has just entered, and returns the result of N_run."""
         if isinstance(self._counter, NoCounter):
             return self.session.finish()
         self._counter.begin()
@@ -54,7 +54,7 @@ class Measuring:
             self._counter.restore()
 
     def result(self) -> Measured:
-        """What all inferences took, and each layer of the last one, which is repeated for each."""
+        """Returns the cycles of all inferences, and of each layer in the last inference, which is run again for each layer."""
         program = self.session.program
         nothing = tuple(LayerCount(name, None) for name in program.layer_symbols)
         counter = self._counter
@@ -69,7 +69,7 @@ class Measuring:
         return Measured(MeasuredCycles(counter.name, "", per_run, overhead, unseen), layers)
 
     def _overhead(self, counter: Counter) -> int | None:
-        """What one halt adds: an inference that is halted once more, behind its first instruction, takes that much longer."""
+        """Returns the cycles that one halt adds: an inference with a halt after its first instruction takes so many more."""
         session = self.session
         entry = session.program.run_address & ~1
         second = entry + (4 if session.target.read(entry, 2)[1] >> 3 >= _LONG_INSTRUCTION else 2)
@@ -104,7 +104,7 @@ class Measuring:
         return found
 
     def _calls(self, counter: Counter, address: int) -> list[int | None]:
-        """What each call of a function takes in one inference. No more than two breakpoints are set at a time."""
+        """Returns the cycles of each call of a function in one inference. At most two breakpoints are set at a time."""
         session, found = self.session, []
         session.again()
         end = session.returns_to
@@ -144,8 +144,8 @@ def observe(session: Session, count: int, stack_bound: int | None = None) -> Run
 
 
 def _written_bytes(session: Session) -> int | None:
-    """How many bytes of the watched variables an inference writes: those that are not what they were painted with, in either of
-    two colours. A model writes before it reads, so that nothing of the colours comes back."""
+    """Returns how many bytes of the watched variables an inference writes. The variables are filled with two values in turn; a
+    byte that differs from the value afterwards was written. A model writes before it reads, so that no such value is copied."""
     symbols = session.program.watched()
     if not symbols:
         return None
@@ -162,7 +162,7 @@ def _written_bytes(session: Session) -> int | None:
 
 
 def _own_stack(session: Session, bound: int) -> int:
-    """What an inference uses of the `bound` bytes below the stack pointer: N_run's own, whatever task calls it."""
+    """Returns how many of the `bound` bytes below the stack pointer an inference uses: N_run's stack, whatever task calls it."""
     session.again()
     low = session.stack_pointer - bound
     session.target.write(low, bytes([PAINT]) * bound)
@@ -176,8 +176,8 @@ def _painted(stack: bytes) -> int:
 
 
 def run_result(session: Session, measured: Measured, runs: int, exit_code: int | None = None) -> RunResult:
-    """What is known of a program on a board, in the words of emulators: instructions are not counted there. Without an exit code
-    the program goes on."""
+    """Returns the result of a program on a board, in the form that emulators give. Instructions are not counted there. Without an
+    exit code the program goes on."""
     return RunResult(
         exit_code,
         session.stdout,
@@ -193,7 +193,7 @@ def run_result(session: Session, measured: Measured, runs: int, exit_code: int |
 
 
 def beside(on_board: RunResult, emulated: RunResult | None) -> RunResult:
-    """What a board said, with the instructions and the estimate of an emulator in which the same inferences ran."""
+    """Returns the board's result, with instructions and estimated cycles from an emulator that ran the same inferences."""
     if emulated is None or emulated.runs != on_board.runs:
         return on_board
     measured = {layer.symbol: layer.cycles_measured for layer in on_board.layers}

@@ -19,7 +19,7 @@ LARGEST_PACKET_BYTES = 1 << 20  # what no server sends: the stream is none of th
 
 
 class Garbled(Exception):
-    """What arrived is no packet."""
+    """The bytes that arrived are no packet."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ def checksum(body: bytes) -> int:
 
 
 def escaped(data: bytes) -> bytes:
-    """What would be read as a part of the frame gets a `}` in front, and its bit 5 flipped."""
+    """Returns the data with each byte that has a meaning in the frame replaced by `}` and the byte with bit 5 inverted."""
     found = bytearray()
     for byte in data:
         if byte in (START, END, ESCAPE, REPEAT):
@@ -82,7 +82,7 @@ class Reader:
         self._waiting = bytearray()
 
     def add(self, data: bytes) -> None:
-        """What a socket delivered."""
+        """Adds the bytes that a socket delivered."""
         self._waiting += data
 
     def take(self) -> Arrived | None:

@@ -70,7 +70,7 @@ class Remote:
         raise self.failure(f"the server could not read a packet, sent {_TURNS} times", hint="is the cable or the network sound?")
 
     def answer(self, seconds: float) -> bytes:
-        """The next packet but those that print."""
+        """Returns the next packet that is no console output; console output goes to `printed`."""
         end = time.monotonic() + seconds
         while True:
             data = self._sound_packet(seconds, end)
@@ -80,7 +80,7 @@ class Remote:
                 self.printed(bytes.fromhex(data[1:].decode("ascii", "replace")))
 
     def interrupt(self) -> None:
-        """Asks the server to stop the core; the answer is that of what made it run."""
+        """Asks the server to stop the core. The server then answers the packet that made the core run."""
         self._write(INTERRUPT)
 
     def close(self) -> None:
@@ -105,7 +105,7 @@ class Remote:
         raise self.failure("an answer arrived damaged", hint="is the cable or the network sound?")
 
     def _next(self, seconds: float, end: float, wanted: Callable[[Arrived], bool]) -> Arrived:
-        """What is wanted, the next that arrives; everything before it is of no use any more."""
+        """Returns the next arrival that is `wanted`, and drops all arrivals before it."""
         while True:
             try:
                 found = self._reader.take()

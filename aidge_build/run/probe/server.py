@@ -28,8 +28,8 @@ _LARGEST_PORT = 65535
 
 @dataclass(frozen=True)
 class Probe:
-    """Where the server is: `host` and `port`, or the `runner` of the board that is started. `seconds` is how long an answer may
-    take, or the program on its way to a breakpoint."""
+    """A server, by `host` and `port`, or by the `runner` of the board that starts it. `seconds` limits the time for an answer,
+    and for the program on its way to a breakpoint."""
 
     host: str
     port: int
@@ -43,7 +43,7 @@ class Probe:
 
 
 def probe_of(text: str, seconds: float) -> Probe:
-    """What `--probe` names: `host:port`, `:port`, or a runner. AidgeError (USAGE) for anything else."""
+    """Returns the server that `--probe` names: `host:port`, `:port`, or a runner. AidgeError (USAGE) for anything else."""
     address = _ADDRESS.fullmatch(text)
     if address and 0 < int(address["port"]) <= _LARGEST_PORT:
         return Probe(address["host"].strip("[]") or "localhost", int(address["port"]), "", seconds)

@@ -27,7 +27,7 @@ _MACHINE = "ARM"
 
 @dataclass(frozen=True)
 class Entered:
-    """What the core and the model's memory held when N_run was entered: enough to enter it once more."""
+    """The registers and the model's memory at the entry of N_run: enough to enter it once more."""
 
     registers: tuple[int, ...]
     arguments: bytes
@@ -35,12 +35,12 @@ class Entered:
 
     @property
     def returns_to(self) -> int:
-        """The address behind the call."""
+        """The address after the call."""
         return self.registers[LINK] & ~1
 
 
 class Session:
-    """A halted core whose program calls the model."""
+    """A halted core with a program that calls the model."""
 
     def __init__(self, target: Target, program: Program, kept: Sequence[str]):
         self.target, self.program = target, program
@@ -51,7 +51,7 @@ class Session:
 
     @property
     def stdout(self) -> str:
-        """What the program and the server have printed."""
+        """The output of the program and of the server."""
         return self.printed.decode(errors="replace") + self._semihosting.stdout
 
     def start(self, table: VectorTable) -> int:
@@ -81,16 +81,16 @@ class Session:
 
     @property
     def stack_pointer(self) -> int:
-        """That of the inference at hand, when it is entered."""
+        """The stack pointer at the entry of the current inference."""
         return self._entered().registers[STACK_POINTER]
 
     @property
     def returns_to(self) -> int:
-        """Where the inference at hand returns."""
+        """The address to which the current inference returns."""
         return self._entered().returns_to
 
     def note(self) -> None:
-        """What the model's memory holds now is what `again` puts back."""
+        """Notes the present content of the model's memory, which `again` restores."""
         memory = tuple((symbol.address, self.target.read(symbol.address, symbol.size_bytes)) for symbol in self._kept)
         self.entered = replace(self._entered(), memory=memory)
 
@@ -170,8 +170,8 @@ class Session:
 
 @contextmanager
 def on_board(program: Program, probe: Probe, kept: Sequence[str]) -> Iterator[Session]:
-    """The program on the board behind `probe`, halted before its first instruction. `kept` are variables that hold something
-    between calls of the model. Afterwards the core runs, or is halted, as it was found.
+    """Loads the program onto the board of `probe` and halts it before its first instruction. `kept` are variables that keep
+    values between calls of the model. Afterwards the core runs, or is halted, as it was found.
 
     AidgeError (PROBE) for a server that is not there or does not do what it should; CheckFailed for a program that does not.
     """
@@ -198,8 +198,8 @@ def on_board(program: Program, probe: Probe, kept: Sequence[str]) -> Iterator[Se
 
 
 def _vectors(program: Program) -> VectorTable:
-    """What the core starts with: a constant table, or one where the board's core looks for it, which some linker scripts make of
-    data."""
+    """Returns the vector table that the core starts with: a constant, or the table at the address where the board's core looks
+    for it, which some linker scripts place among the data."""
     image = program.image
     at_reset = [table_at(image, region.origin) for region in program.board.regions if "vectors" in region.roles]
     found = next((table for table in (*find_tables(image), *at_reset) if table is not None), None)
@@ -227,7 +227,7 @@ def require_program(program: Program) -> None:
 
 
 def _first_instructions(target: Target, table: VectorTable) -> tuple[int, ...]:
-    """Where a core is that was halted at its reset: that of the program, and of what the board holds."""
+    """Returns the addresses of a core halted at reset: the first instructions of this program and of the program on the board."""
     found = [table.reset & ~1]
     try:
         found.append(target.word(table.address + 4) & ~1)

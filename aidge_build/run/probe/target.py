@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The core behind a debug probe: its registers, memory and breakpoints, and how it is started and stopped."""
+"""The core that a debug probe connects to: its registers, memory and breakpoints, and how it is started and stopped."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _HARDWARE, _ANY = b"1", b"0"
 _NO_FILE = b"F-1,9"  # EBADF of the protocol's own list
 _PRINTED = (1, 2)  # stdout and stderr
 _LARGEST_TEXT_BYTES = 1 << 16
-_OVERHEAD_BYTES = 32  # of a packet, beside the data
+_OVERHEAD_BYTES = 32  # of a packet, in addition to the data
 _UNREACHABLE = "is this the board that the program was linked for, and are its memories on?"
 
 
@@ -42,7 +42,7 @@ class Target:
         self._writes_binary = True
         self._reads_one = self._writes_one = True
         self._continues = b"vCont;c" if self._offers_continue() else b"c"
-        if remote.features.get("qXfer:features:read") == "+":  # QEMU knows single registers for those alone who read of them
+        if remote.features.get("qXfer:features:read") == "+":  # QEMU gives single registers only after a read of target.xml
             self._ask(b"qXfer:features:read:target.xml:0,%x" % (remote.packet_bytes - _OVERHEAD_BYTES))
         self.stop_reply = self._ask(b"?")
         if self.stop_reply[:1] not in (b"S", b"T"):
@@ -92,7 +92,7 @@ class Target:
             self.set_register(number, value)
 
     def _all_registers(self) -> bytes:
-        answer = self._ask(b"g").replace(b"x", b"0")  # x: not known, as those of an FPU that is off
+        answer = self._ask(b"g").replace(b"x", b"0")  # x: not known, as registers of an FPU that is off
         try:
             data = bytes.fromhex(answer.decode("ascii"))
         except ValueError:
@@ -171,8 +171,8 @@ class Target:
     # Running
 
     def resume(self, seconds: float) -> int:
-        """Lets the core run to a breakpoint, and returns where it halts. Where it reaches none in time, it is
-        halted, and NoAnswer is raised; Ended where the program ends."""
+        """Lets the core run to a breakpoint, and returns the address where it halts. After `seconds` without a breakpoint it
+        halts the core and raises NoAnswer. Raises Ended if the program ends."""
         end, request = time.monotonic() + seconds, self._continues
         while True:
             self._send(request)

@@ -27,9 +27,9 @@ def build_program(
     """Compiles `sources` with the board's flags, links them with its start-up code and linker script, returns `output`.
 
     `extra_flags` come after the board's and go to the compiler and to the linker (`-O3`, `-flto`, `-Wl,...`); `defines` are
-    `NAME` or `NAME=VALUE`. Objects and the linker script go to `work_folder`; `.incbin` looks beside the source.
-    Raises MissingTool, or AidgeError with gcc's first error line; a memory that overflows is named with the
-    missing bytes, a header that is not that of the linked model with both.
+    `NAME` or `NAME=VALUE`. Objects and the linker script go to `work_folder`; `.incbin` searches the folder of the source. Raises
+    MissingTool, or AidgeError with gcc's first error line. For a memory that overflows the error gives the missing bytes, for a
+    header that does not belong to the linked model it names both.
     """
     objects = compile_sources(
         board, sources, work_folder=work_folder, include_folders=include_folders, extra_flags=extra_flags, defines=defines
@@ -82,7 +82,7 @@ def build_shared_library(compiler: Compiler, source: Path, output: Path, include
 
 
 def _compile(compiler: Compiler, source: Path, output: Path, flags: Sequence[str]) -> None:
-    # Relative includes and .incbin of generated sources are looked up beside the source.
+    # The folder of a generated source is searched for relative includes and .incbin.
     where = [f"-Wa,-I{source.parent}"] if source.parent != Path() else []
     compiler.run([*compiler.compiling(source, flags), *where, "-c", str(source), "-o", str(output)], where=str(source))
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Another compiler than that of the cross toolchain: it compiles; the toolchain has the C library, and links."""
+"""A compiler in place of the gcc of the cross toolchain: it compiles; the toolchain has the C library, and links."""
 
 from __future__ import annotations
 
@@ -18,16 +18,17 @@ from aidge_build.run.toolchain.environment import of_tools
 
 COMPILER_VARIABLE = "AIDGE_CC"
 _CPLUSPLUS_NAMES = (("clang", "clang++"), ("gcc", "g++"))
-# What only gcc has a word for, and what it stands for is what others do without it.
+# Flags that only gcc knows. Other compilers do the same without them.
 _ONLY_GCC = frozenset({"-mfpu=auto"})
 _SPECS = "--specs="  # which C library gcc takes
-# The C library's objects say nothing of the stack: a linker that is told to take warnings seriously refuses them beside others.
+# The C library's objects do not mark the stack: a linker with --fatal-warnings refuses to mix them with objects that do.
 LINK_FLAGS = ("-Wl,-z,noexecstack",)
 
 
 @dataclass(frozen=True)
 class Chosen:
-    """`program` with `words` behind it compiles C for boards; `cplusplus`, with the same words, C++ (None: it is not there)."""
+    """The command `program` with `words` compiles C for boards; `cplusplus` with the same words compiles C++ (None: it is
+    missing)."""
 
     program: str
     cplusplus: str | None
@@ -35,17 +36,17 @@ class Chosen:
     is_gcc: bool
 
     def flags(self, flags: Sequence[str]) -> list[str]:
-        """A board's flags as this compiler takes them; those of link-time optimisation are refused: another compiler links."""
+        """Returns a board's flags for this compiler. Refuses -flto, because another compiler links."""
         if any(flag.startswith("-flto") for flag in flags):
             raise AidgeError("-flto needs the compiler that links", where=COMPILER_VARIABLE, hint="leave one of the two out")
         return [flag for flag in flags if self.is_gcc or flag not in _ONLY_GCC and not flag.startswith(_SPECS)]
 
 
 def chosen_compiler(linker: str, core: Core) -> Chosen | None:
-    """What AIDGE_CC names, a command with its first words; None where it is not set.
+    """Returns the compiler that AIDGE_CC names, a command with its first words; None if it is not set.
 
-    `linker`: the gcc whose C library programs are linked with: its headers are found, too. A clang compiles for bare metal unless
-    its words name a target. Raises MissingTool for a program that is not there, AidgeError for one that compiles for other cores.
+    `linker` is the gcc that provides the C library; its header folders are added. A clang without a target gets the core's, for
+    bare metal. Raises MissingTool for a program that is not there, AidgeError for a compiler for other cores.
     """
     setting = os.environ.get(COMPILER_VARIABLE, "")
     first, *words = _words(setting) or [""]
@@ -78,7 +79,7 @@ def _words(setting: str) -> list[str]:
 
 
 def _target(program: str, words: Sequence[str], core: Core) -> list[str]:
-    """The target of a clang whose words name none: by itself it compiles for the machine that it runs on."""
+    """Returns the target for a clang that is given without one: by default it would compile for this machine."""
     named = any(re.match(r"--?target\b", word) for word in words)
     if named or not core.clang_target or "__clang__" not in _macros(program, words):
         return []
@@ -91,7 +92,7 @@ def _macros(program: str, words: Sequence[str]) -> set[str]:
 
 
 def _library_headers(linker: str, core: Core) -> list[Path]:
-    """The folders of the C library's headers, among those where the linking compiler looks."""
+    """Returns the folders with the C library's headers, out of all folders that the linking compiler searches."""
     library = [flag for flag in core.flags if flag.startswith(_SPECS)]
     listed = _output([linker, *library, "-E", "-v", "-x", "c", os.devnull], messages=True)
     folders = [Path(line[1:]) for line in listed.splitlines() if line.startswith(" /")]

@@ -85,9 +85,9 @@ def installing(packages: Sequence[str]) -> str:
 
 
 def find_compiler(board: Board) -> Compiler:
-    """The compiler for `board`: the native one for the host, else gcc with the prefix of its core on the PATH.
+    """Returns the compiler for `board`: the native one for the host, else gcc with the prefix of its core on the PATH.
 
-    Where AIDGE_CC names another compiler for boards, that one compiles. Raises MissingTool with the package to install.
+    If AIDGE_CC names another compiler for boards, that compiler compiles. Raises MissingTool with the package to install.
     """
     if board.is_host:
         compiler = find_host_compiler()

@@ -13,15 +13,15 @@ from aidge_build.prove.elf.image import architecture_of, machine_of
 from aidge_build.run.toolchain.compiler import installing
 from aidge_build.run.toolchain.environment import of_tools
 
-# What objdump is told where a program's own attributes do not make it read all that the core executes.
+# The argument of objdump -m where a program's attributes alone do not make objdump decode every instruction.
 _MACHINES = {"v8.1-M.mainline": "armv8.1-m.main"}
 
 
 def disassemble(elf: Path, core: Core | None = None) -> str:
-    """The text of `objdump -d`; by default by the toolchain of the built-in cores for whose machine the program is.
+    """Returns the text of `objdump -d`, by default of the toolchain of the built-in cores for the program's machine.
 
-    Vectors are read as what they are, not as operations of a coprocessor. MissingTool when the toolchain has no objdump on this
-    machine.
+    Vector instructions are decoded as such, not as operations of a coprocessor. MissingTool when the toolchain has no objdump on
+    this machine.
     """
     core = core or core_of_machine(machine_of(elf))
     if core is None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What compilers, linkers and their tools see of the environment."""
+"""The environment variables that compilers, linkers and their tools get."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Finds out why a link failed for want of memory, for a header that is not that of the linked model, for a library that its
-code needs, or for files compiled with other flags: links once more, asks for the program all the same, and looks into it."""
+"""Finds out why a link failed: too little memory, a header that does not belong to the linked model, a missing library of a
+model's code, or files compiled with other flags. Links once more, forces the linker to write the program, and reads that program.
+"""
 
 from __future__ import annotations
 
@@ -36,16 +37,16 @@ _LINKER = re.compile(r"(.*-)?ld(\.\w+)?(\.exe)?")
 
 
 class TooLarge(AidgeError):
-    """A program that does not fit; `missing` are (memory, bytes) of those that are too small."""
+    """A program that does not fit; `missing` are (memory, bytes) of the memories that are too small."""
 
     missing: tuple[tuple[str, int], ...] = ()
 
 
 @dataclass(frozen=True)
 class FailedLink:
-    """`memories` are those that are too small, `headers` those that do not belong to the program, `libraries` those that a
-    model's code asks for, `undefined` the names that neither headers nor libraries explain, `abis` the files with other
-    flags, `copies` the models that the link has several times, `undeclared` the memories that the linker script uses and does not
+    """The causes of a failed link: `memories` are too small, `headers` do not belong to the program, `libraries` are missing for
+    a model's code, `undefined` are names that neither headers nor libraries explain, `abis` are the files with other flags,
+    `copies` the models that the link has several times, `undeclared` the memories that the linker script uses and does not
     declare."""
 
     memories: tuple[TooSmall, ...]
@@ -69,7 +70,7 @@ class FailedLink:
 
 @dataclass(frozen=True)
 class _Attempt:
-    """What another run of the link left: messages, and where it got that far a map and a program."""
+    """The results of another run of the link: messages, and a map and a program if the linker got that far."""
 
     messages: str
     link_map: str
@@ -80,8 +81,8 @@ class _Attempt:
 def diagnose(command: Sequence[str]) -> FailedLink:
     """Runs the command of a link again, so that nothing of its output is touched.
 
-    `--noinhibit-exec` makes the linker write the program although it is wrong: then every object in it is known, those of
-    archives and of link-time optimisation, too, whoever's linker script it is.
+    `--noinhibit-exec` makes the linker write the program although it is wrong. The program then shows every object, also objects
+    from archives and of link-time optimisation, with any linker script.
     """
     command = expanded(command)
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name:
@@ -184,7 +185,8 @@ def _with_paths(wrong: WrongHeader) -> WrongHeader:
 
 
 def _header_files(model: str, digests: Collection[str]) -> dict[str, str]:
-    """Digest -> path of a header of `model` below this folder, or below the one around it, whose builds are in a folder."""
+    """Returns digest -> path of a header of `model` below this folder, or below its parent, because a build may run in a
+    subfolder."""
     found: dict[str, str] = {}
     entries = 0
     for root in (".", ".."):

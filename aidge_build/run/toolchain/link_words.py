@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The words of a command that links: those that it reads from files, and its linker script in another version."""
+"""The words of a command that links: adds the words from response files, and replaces the linker script by a changed copy."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ def is_installed(runner: Runner) -> bool:
 
 
 def how_to_install(runners: Sequence[Runner]) -> str:
-    """What brings the programs of these runners."""
+    """Returns the commands that install the programs of these runners."""
     return ", or ".join(_INSTALL[runner.name] for runner in runners if not runner.copies)
 
 
@@ -135,7 +135,8 @@ def choose_runner(board: Board, wanted: str = "") -> Runner:
 
 
 def uf2_drive(otherwise: str = "", folders: tuple[Path, ...] = (Path("/media"), Path("/run/media"), Path("/Volumes"))) -> Path:
-    """The drive of a board whose boot loader waits for a UF2 file; MissingTool without one, whose hint ends with `otherwise`."""
+    """Returns the drive of a board with a boot loader that waits for a UF2 file. MissingTool, with a hint that ends with
+    `otherwise`, if there is not exactly one."""
     found = sorted(
         note.parent
         for folder in folders

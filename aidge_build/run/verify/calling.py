@@ -24,9 +24,9 @@ class Buffer:
 
 @dataclass(frozen=True)
 class Calling:
-    """What a program writes down. `inputs` and `outputs` are arrays at a multiple of `alignment` bytes (0: that of their
-    elements); `arena_bytes`, `state_bytes` and `has_instance` say what else is the caller's; `setup` are calls that give 0, made
-    once; `copies_in` and `copies_out` are statements around `run`."""
+    """The C declarations and statements of a call of N_run. `inputs` and `outputs` are arrays at a multiple of `alignment` bytes
+    (0: the alignment of their elements); `arena_bytes`, `state_bytes` and `has_instance` say what else the caller owns; `setup`
+    are calls that return 0, made once; `copies_in` and `copies_out` are statements around `run`."""
 
     inputs: tuple[Buffer, ...]
     outputs: tuple[Buffer, ...]

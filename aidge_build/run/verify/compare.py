@@ -10,7 +10,7 @@ import numpy
 from aidge_build.run.verify.vectors import Vectors
 
 FLOAT_TOLERANCE = 1e-4  # max|y - reference| / max|reference| per vector (design page ARITHMETIC, section 8)
-HALF_TOLERANCE = 2.0**-8  # the same of references in float16, whose runtime rounded every tensor to 11 bits
+HALF_TOLERANCE = 2.0**-8  # for references of a float16 runtime, which rounds every tensor to 11 bits
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ def first_difference(order: list[str], got: Vectors, wanted: Vectors) -> dict | 
 
 
 def top1_equal(got: Vectors, wanted: Vectors) -> int:
-    """In how many vectors the largest value of every output stands at the same index."""
+    """Returns in how many vectors the largest value of every output has the same index."""
     hits = [
         got[name].reshape(len(got[name]), -1).argmax(1) == wanted[name].reshape(len(wanted[name]), -1).argmax(1)
         for name in wanted

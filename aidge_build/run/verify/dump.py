@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Reads the record of a model's last inferences out of a dump of RAM: somebody's bytes, of which nothing is believed."""
+"""Reads the record of a model's last inferences out of a dump of RAM. The bytes are foreign, so that every field is checked."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ _FAULTS_SHOWN = 2
 
 @dataclass(frozen=True)
 class Kept:
-    """One inference: its number, whether it ended, and the stored bytes of the state before it, its inputs, and its outputs
-    (those of an inference that did not end are what lay there)."""
+    """One inference: its number, whether it ended, and the stored bytes of the state before it, its inputs, and its outputs (if
+    it did not end, whatever was in the output buffers)."""
 
     number: int
     ended: bool
@@ -49,8 +49,9 @@ class _Damaged(Exception):
 def read_dump(
     data: bytes, recording: Recording, digest: str, where: str, at: int | None = None, elf: str = ""
 ) -> tuple[Kept, ...]:
-    """The inferences, the oldest first. `digest` says what inputs, outputs and states mean; `at` is the place of the record in
-    the file where that is known, and else it is looked for; `elf` the program whose options were taken.
+    """Returns the inferences, the oldest first. `digest` is the format of inputs, outputs and states. `at` is the offset of the
+    record in the file if it is known; otherwise the record is searched for. `elf` is the program that the options were taken
+    from.
 
     AidgeError (DUMP) for a file without a record of this model, with several, or with one that is damaged.
     """
@@ -140,7 +141,7 @@ def _parts(data: bytes, sizes: Sequence[int]) -> Iterator[bytes]:
 
 
 def _in_order(kept: Sequence[Kept], began: int) -> tuple[Kept, ...]:
-    """The oldest first: the last one has the number of all that began, the others those before it."""
+    """Returns the inferences, the oldest first. Their numbers are consecutive and end with `began`."""
     by_age = sorted(kept, key=lambda one: (began - one.number) % _WRAP, reverse=True)
     numbers = [one.number for one in by_age]
     if not numbers:

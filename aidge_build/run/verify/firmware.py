@@ -46,12 +46,13 @@ class Execution:
 
 @dataclass(frozen=True)
 class Run:
-    """How a program is run: whether it is traced, with which further compiler flags, whether cycles are estimated, and whether
-    reads of each function and constant are counted apart (`tells_apart`, only with estimates). `states`: the bytes of the state
-    before each vector, where they are not what the last one left.
+    """The way to run a program: whether it is traced, with which further compiler flags, whether cycles are estimated, and
+    whether reads of each function and constant are counted apart (`tells_apart`, only with estimates). `states`: the bytes of the
+    state before each vector, if they differ from the state after the last one.
 
-    `probe`: outputs, trace and stack are those of a board, of the program `elf` there or of one that is made for it; counts are
-    those of the emulator, where the board has one, beside the cycles that the board measures."""
+    `probe`: a board gives outputs, trace and stack. The program there is `elf`, or one that is made for the board. The emulator
+    gives the counts, if the board has one, in addition to the cycles that the board measures.
+    """
 
     trace: bool = False
     flags: tuple[str, ...] = ()
@@ -163,7 +164,7 @@ def _build(program: Program, board: Board, folder: Path, how: Run, harness: str)
 def _execution(
     program: Program, folder: Path, count: int, result: RunResult, elf: Path, weights_bytes: int, trace: bool
 ) -> Execution:
-    """What the files in `folder` hold."""
+    """Returns the execution that the files in `folder` describe."""
     outputs = [program.view.tensor(name) for name in program.view.handed_out]
     layers = [tensor for layer in program.layers for tensor in layer.outputs]
     return Execution(
@@ -184,8 +185,8 @@ def code_bytes(elf: Path, name: str) -> int:
 
 
 def _traced(path: Path, tensors: list[Tensor], count: int) -> Vectors:
-    """The file's records (number of the tensor, bytes, some of its bytes) as logical arrays: those of one tensor follow each
-    other, also where layers take turns."""
+    """Returns the file's records (number of the tensor, bytes, some of its bytes) as logical arrays. The records of a tensor are
+    in order, also if layers take turns."""
     data, position = path.read_bytes(), 0
     found = [bytearray() for _ in tensors]
     while position < len(data):

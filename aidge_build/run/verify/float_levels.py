@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Levels that differ from numpy's because floats before them differ in the last places: allowed where every layer is right.
+"""Quantized values that differ from numpy's because floats before them differ in the last place: allowed if every layer is right.
 
 A kernel adds up float32 products in its own order, and is within 1e-4 of the largest value (`aidge_build/run/verify/compare.py`).
-Where a sum lies in the middle of two levels, what quantizes it may then give either, and what follows from that level follows.
-So such outputs are judged layer by layer, each by the inputs that it had: integers to the last bit, floats within the tolerance.
+If a sum is halfway between two quantized values, the next layer may give either, and the layers after it use that value. So such
+outputs are judged layer by layer, each by the inputs that it had: integers to the last bit, floats within the tolerance.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ BY_FLOATS = "by levels that follow from floats: no layer differs by itself, each
 
 
 def first_wrong_layer(program: Program, meant: Vectors, trace: Vectors) -> dict | None:
-    """The first layer whose outputs in `trace` are not those `meant` (`meanings`), with its kernel and first such value."""
+    """Returns the first layer with outputs in `trace` that differ from the outputs `meant` (`meanings`), with kernel and first
+    value."""
     layer_of = {tensor.name: layer for layer in program.layers for tensor in layer.outputs}
     found = first_difference(list(layer_of), trace, meant)
     return found and {"node": layer_of[found["tensor"]].node.name, "kernel": layer_of[found["tensor"]].kernel.name, **found}
@@ -35,7 +36,8 @@ def makes_levels_of_floats(view: GraphView) -> bool:
 
 
 def come_from_floats(program: Program, outputs: Vectors, traced: Execution, wrong: dict | None) -> bool:
-    """Whether `outputs` may differ from numpy's: they are those of the `traced` program, where no layer is `wrong`."""
+    """Whether `outputs` may differ from numpy's: the `traced` program has the same outputs, none of its layers is `wrong`, and a
+    layer makes integers of floats."""
     same = all(values.tobytes() == traced.outputs[name].tobytes() for name, values in outputs.items())
     return wrong is None and same and makes_levels_of_floats(program.view)
 

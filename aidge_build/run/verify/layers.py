@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""What every layer should have computed from the inputs that it had.
+"""The outputs that every layer should have computed from the inputs that it had.
 
-A float layer may differ from numpy in the last place, and what quantizes its output then in a level, where a value lies between
-two. Each layer is therefore judged on the firmware's own inputs: integers are compared to the last bit behind floats, too.
+A float layer may differ from numpy in the last place. A layer that quantizes a value halfway between two integers may then give
+the other one. Each layer is therefore judged on the firmware's own inputs; integers are compared to the last bit, also after
+floats.
 """
 
 from __future__ import annotations

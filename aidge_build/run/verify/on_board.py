@@ -32,7 +32,7 @@ _REGISTER_ARGUMENTS = 4  # of the procedure call standard; the others are words 
 
 @dataclass(frozen=True)
 class OnBoard:
-    """What a board made of the vectors: the outputs one after the other, the records of a trace, and what was measured."""
+    """The results of a board for the vectors: the outputs one after the other, the records of a trace, and the measurements."""
 
     outputs: bytes
     trace: bytes
@@ -65,7 +65,7 @@ def run_on_board(
 
 
 def require_same_model(program: Program, elf: Path) -> None:
-    """AidgeError (RUN) for a firmware whose model is another one, or was generated with other options."""
+    """Raises AidgeError (RUN) if the firmware holds another model, or the model was generated with other options."""
     claims = {claim.model: claim for claim in read_claims(read_image(elf))}
     claim = claims.get(program.name)
     if claim is None:
@@ -120,14 +120,14 @@ def _fed(session: Session, places: Places, row: Sequence[bytes], is_last: bool, 
 
 @dataclass(frozen=True)
 class Places:
-    """Where the inputs of a call lie, and (address, bytes) of its outputs."""
+    """The addresses of the inputs of a call, and (address, bytes) of its outputs."""
 
     inputs: tuple[int, ...]
     outputs: tuple[tuple[int, int], ...]
 
 
 def places_of(program: Program, session: Session) -> Places:
-    """Where the call that is about to begin has its inputs and outputs: what it is given, or places in the arena."""
+    """Returns the addresses of inputs and outputs of the call that is about to begin: its arguments, or places in the arena."""
     ports = ports_of(program)
     passed = ports if program.options.io == "caller" else tuple(ports_by_rows(program, ports))
     leading = 1 if has_instances(program) or program.options.arena == "caller" else 0

@@ -31,16 +31,16 @@ class Replay:
     states: tuple[bytes, ...]
 
     def outputs(self) -> Vectors:
-        """What the numpy backend computes."""
+        """Returns the outputs that the numpy backend computes."""
         return _stacked([run_in_order(view, self._one(self.vectors, index)) for index, view in enumerate(self.views)])
 
     def meanings(self, trace: Vectors) -> Vectors:
-        """What every layer should have computed from the inputs that it had in `trace`."""
+        """Returns the outputs that every layer should have computed from the inputs that it had in `trace`."""
         found = [meanings(view, self._one(self.vectors, index), self._one(trace, index)) for index, view in enumerate(self.views)]
         return _stacked(found)
 
     def departures(self, outputs: Vectors) -> list[dict]:
-        """The inferences whose recorded outputs are not those of the replay, which has the same inputs and the same state."""
+        """Returns the inferences with recorded outputs that differ from the replay, which has the same inputs and state."""
         found = []
         for index, one in enumerate(self.kept):
             for name in outputs if one.ended else ():
@@ -79,7 +79,7 @@ def _value(tensor: Tensor, data: bytes) -> numpy.ndarray:
 
 
 def _began_with(program: Program, data: bytes) -> GraphView:
-    """The graph whose states begin with these bytes of N_state."""
+    """Returns the graph with initial states from these bytes of N_state."""
     view, offsets = program.view, program.memory.states.offsets
     states = []
     for state in view.states:

@@ -86,9 +86,9 @@ def _as_model_counts(values: numpy.ndarray, tensor: Tensor) -> numpy.ndarray:
 
 
 def remarks_on(arrays: Mapping[str, numpy.ndarray], view: GraphView, count: int, used: Collection[str]) -> list[str]:
-    """What a caller of `model_inputs` should know: floats that were quantized, and references that nobody compared with.
+    """Returns remarks for a caller of `model_inputs`: floats that were quantized, and references that were not compared.
 
-    `used` are the keys of arrays that were read beside the inputs, without the ending of `KEY_<output>`.
+    `used` are the keys of arrays that were read in addition to the inputs, without the ending of `KEY_<output>`.
     """
     inputs = {_key_of("x", name, arrays): view.tensor(name) for name in view.given}
     outputs = [(_key_of(key, name, arrays), view.tensor(name)) for key in sorted(used) for name in view.handed_out]
@@ -115,7 +115,7 @@ def _real_remark(key: str, side: str, tensor: Tensor) -> str:
 
 
 def _left_remark(unread: Mapping[str, numpy.ndarray], count: int) -> str:
-    """The arrays that nobody compared with: those that have numbers for each vector."""
+    """Returns a remark on the arrays that were not compared but have numbers for each vector; "" if there are none."""
     left = [key for key, values in unread.items() if values.ndim > 1 and len(values) == count and values.dtype.kind in "iuf"]
     if not left:
         return ""
@@ -161,7 +161,7 @@ def _of_type(values: numpy.ndarray, tensor: Tensor, key: str) -> numpy.ndarray:
 
 
 def _is_real(values: numpy.ndarray, tensor: Tensor) -> bool:
-    """Whether references of a quantized output are real numbers: floats of which some are not whole."""
+    """Whether the references of a quantized output are real numbers: floats that are not all whole."""
     is_quantized = tensor.quantization is not None and not tensor.dtype.is_float
     return is_quantized and values.dtype.kind == "f" and not (values == numpy.rint(values)).all()
 

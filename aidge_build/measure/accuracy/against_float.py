@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The firmware's layers beside the float model that it was quantized from: data, lines and drawing."""
+"""Compares the firmware's layers with the float model that it was quantized from: data, lines and drawing."""
 
 from __future__ import annotations
 
@@ -73,7 +73,8 @@ def real_values(tensor: Tensor, values: numpy.ndarray) -> numpy.ndarray:
 
 
 def _float_inputs(view: GraphView, floats: GraphView, samples: LabelledSet, stored: Vectors) -> tuple[Vectors, Vectors]:
-    """What the float model gets: the samples, and what the firmware made of them. Quantizers keep the order of inputs."""
+    """Returns the inputs of the float model: the samples, and the samples as quantized by the firmware. Quantizers keep the order
+    of inputs."""
     if len(floats.inputs) != len(view.given):
         raise AidgeError(
             f"has {counted(len(floats.inputs), 'input')}, the firmware {len(view.given)}", where=floats.name, code="USAGE"
@@ -129,7 +130,7 @@ def lines(comparison: Comparison, data: dict, read: Mapping[str, str]) -> list[s
 
 
 def _cause(departs: Noise) -> str:
-    """What the values and ranges say."""
+    """Returns the cause of the departure, as far as values and ranges tell it."""
     if departs.is_undefined:
         return "the float model has NaN or infinity there: repair it, or leave out the samples that give such values"
     (low, high), (least, most) = departs.firmware_range, departs.float_range

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a network costs on a core before it is built: instructions by a table of measured kernels, or bytes of constants."""
+"""The cost of a network on a core before it is built: instructions by a table of measured kernels, or bytes of constants."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def cost_table_for(request: CompileRequest, path: Path | None) -> CostTable:
 
 
 def cost_in_instructions(request: CompileRequest, table: CostTable) -> Cost:
-    """What the table says of all kernels that the model of the request would get."""
+    """Returns the sum of the table's costs of all kernels that the model of the request would get."""
     view, _ = import_model(request)
     assignment = adapt_to_backend(view, request.libraries, request.target)
     whole, unknown = 0.0, []
@@ -55,11 +55,11 @@ def cost_in_instructions(request: CompileRequest, table: CostTable) -> Cost:
 
 
 def estimate(table: CostTable, kernel: Kernel, seen: NodeView, flash_wait_states: int = 0) -> tuple[float, bool]:
-    """The kernel's cost at this node, and whether the table knows the kernel.
+    """Returns the kernel's cost at this node, and whether the table knows the kernel.
 
-    Of the classes of shapes that were measured the nearest counts, in powers of two of products per output and of outputs. A
-    kernel that nobody measured for this operator costs what it does for another one; one that nobody measured at all, the median
-    of those of the table, of its library where that is in it.
+    The nearest of the measured classes of shapes counts, in powers of two of products per output and of outputs. A kernel that
+    was not measured for this operator costs the same as for another operator. A kernel that was not measured at all costs the
+    median of the table's kernels, of the same library if it has any there.
     """
     named = [entry for entry in table.entries if (entry.library, entry.kernel) == (kernel.library, kernel.name)]
     for entries in ([entry for entry in named if entry.op == kernel.type], named):
@@ -80,13 +80,13 @@ def _usual(table: CostTable, kernel: Kernel, seen: NodeView, flash_wait_states: 
 
 
 def _alone(table: CostTable, entry: CostEntry, kernel: Kernel, seen: NodeView, flash_wait_states: int) -> float:
-    """What this entry says of the node, whatever it was measured for."""
+    """Returns the cost of the node by this entry, whatever the entry was measured for."""
     alike = replace(entry, library=kernel.library, kernel=kernel.name, op="", shape="")
     return replace(table, entries=(alike,)).cost(kernel, seen, flash_wait_states) or 0.0
 
 
 def _distance(shape: str, wanted: str) -> float:
-    """How many doublings lie between two classes; one for all shapes stands behind any other of the same kind."""
+    """Returns by how many doublings two classes differ; FURTHEST if one is for all shapes or of another kind."""
     one, other = (dict(re.findall(r"(terms|outputs) (\d+)", text)) for text in (shape, wanted))
     if set(one) != set(other):
         return FURTHEST
@@ -94,5 +94,5 @@ def _distance(shape: str, wanted: str) -> float:
 
 
 def cost_in_bytes(request: CompileRequest) -> Cost:
-    """The bytes of all constants, as they will lie in flash."""
+    """Returns the bytes of all constants, as stored in flash."""
     return Cost(emit(build_program(request)).manifest["weights_bytes"], "bytes of constants")

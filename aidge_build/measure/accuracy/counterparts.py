@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Which tensor of the float model each layer of the firmware computes.
+"""Finds the tensor of the float model that each layer of the firmware computes.
 
 Quantizers put QuantizeLinear and DequantizeLinear around the tensors of the float model and rename some of them; recipes then
-remove, fuse and move nodes. What stays are names: a tensor of the firmware was a tensor of the quantized file, and that one is,
-through quantizers alone, one whose name the float model has, too. Where no name is left, the nodes of the file that a layer
-stands for are looked up by their names.
+remove, fuse and move nodes. The names connect them: a tensor of the firmware has its name from the quantized file, and the group
+of tensors there that differ only by quantization contains a name of the float model. If no name is left, the nodes of the file
+that make up a layer are looked up by their names.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def _float_names(quantized: GraphView, floats: GraphView) -> dict[str, str]:
 
 
 def _by_origin(node: Node, places: dict[str, int], floats: GraphView) -> list[str]:
-    """The output of the last node of the float model that the layer stands for."""
+    """Returns the output of the last node of the float model that the layer was made from."""
     there = sorted((places[name] for name in node.origin if name in places), reverse=True)
     return [floats.nodes[index].outputs[0] for index in there[:1]]
 

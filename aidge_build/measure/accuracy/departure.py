@@ -83,8 +83,8 @@ def compared(
     firmware: Vectors,
     least_db: float = OK_DB,
 ) -> Comparison:
-    """`inputs` are those of the float model, `stored_inputs` the same as the firmware got them, as real values; `firmware` are
-    the real values of each layer's outputs. All [vector, dims...]."""
+    """Returns the comparison of all layers. `inputs` are the inputs of the float model, `stored_inputs` the same as the firmware
+    got them, as real values; `firmware` are the real values of each layer's outputs. All [vector, dims...]."""
     clean, given = _both_runs(pairs, floats, inputs, stored_inputs, firmware)
     noises, values, missing = [], {}, []
     for name, wanted in inputs.items():
@@ -110,7 +110,7 @@ def compared(
 
 
 def histograms(firmware: numpy.ndarray, floats: numpy.ndarray) -> dict:
-    """How many finite values of both lie in each of `BINS` equal parts of the range of both together."""
+    """Returns how many finite values of both are in each of `BINS` equal parts of the range of both together."""
     (low, high), (least, most) = _range(firmware), _range(floats)
     low, high = min(low, least), max(high, most)
     if low == high:

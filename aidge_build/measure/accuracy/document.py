@@ -37,8 +37,8 @@ def document(
     shared: int | None,
     differing: int | None,
 ) -> dict:
-    """All figures. `shared`: samples that calibration saw, None where that is not known; `differing`: values of the firmware that
-    are not those of the host, None where only one of them ran."""
+    """Returns all figures. `shared`: samples that calibration saw, None if that is not known; `differing`: how many values of the
+    firmware differ from the host's, None if only one of the two ran."""
     reference = judged[0]
     return {
         "schema": SCHEMA,
@@ -68,7 +68,7 @@ def _stage(one: Judged, reference: Judged | None) -> dict:
 
 
 def same_answers(stage: Stage, reference: Stage) -> int | None:
-    """In how many samples the largest value of every output stands at the same index as in the reference."""
+    """Returns in how many samples the largest value of every output has the same index as in the reference."""
     both = [(values, reference.outputs[name]) for name, values in stage.outputs.items() if name in reference.outputs]
     if not both or any(values.shape != others.shape or values.shape[1] < 2 for values, others in both):
         return None
@@ -76,7 +76,7 @@ def same_answers(stage: Stage, reference: Stage) -> int | None:
 
 
 def agreement(model: str, stages: Sequence[Stage], samples: int, differing: int | None) -> dict:
-    """How often each stage gives the answer of the first one: what can be said of samples whose answers nobody knows."""
+    """Returns how often each stage gives the answer of the first one; for samples without known answers."""
     first, *others = stages
     return {
         "schema": SCHEMA,

@@ -15,9 +15,10 @@ _MOST_DB = 80.0  # a bar as long as the drawing
 
 
 def layers_drawing(data: dict) -> str:
-    """A bar for the noise that arrived at each layer, and one for its own; below, the values of the layer `shown` in both models.
+    """Draws a bar for the noise that arrived at each layer, and one for its own; below, the values of the layer `shown` in both
+    models.
 
-    `data` is that of `against_float.as_json`.
+    `data` comes from `against_float.as_json`.
     """
     layers, histogram, shown = data["layers"], data["histogram"], data["shown"] or ""
     title = f"the firmware's layers compared with {data['float_model']}"

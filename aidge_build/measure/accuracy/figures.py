@@ -42,7 +42,7 @@ class Errors:
 
 @dataclass(frozen=True, eq=False)
 class Figures:
-    """What is known of a model's answers; None and () where a figure has no meaning for them."""
+    """The figures of a model's answers; None and () if a figure has no meaning for them."""
 
     top1: Top1 | None = None
     confusion: tuple[tuple[int, ...], ...] = ()  # [true class][answer]
@@ -61,7 +61,7 @@ class Figures:
 
 
 def wilson(correct: int, count: int) -> tuple[float, float]:
-    """The 95 % interval of a share of which `correct` of `count` were seen.
+    """Returns the 95 % interval of a share, of a sample with `correct` hits in `count`.
 
     E. B. Wilson, "Probable inference, the law of succession, and statistical inference", JASA 22 (1927): it holds for small
     counts and near 0 and 1, too, and never leaves [0, 1].

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Limits for the figures: a build whose model is worse than it may be fails, with the figure."""
+"""Limits for the figures: a build with a model below a limit fails, and names the figure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from aidge_build.measure.accuracy.figures import Figures
 
 @dataclass(frozen=True)
 class Verdict:
-    """A limit and what was reached; `name` is that of the option."""
+    """A limit and the figure that was reached; `name` is the name of the option."""
 
     name: str
     limit: float
@@ -48,7 +48,7 @@ def _loss(figures: Figures, float_figures: Figures | None) -> float | None:
         raise AidgeError("there is no float model to compare with", where="--max-loss", hint="add --float F.onnx", code="USAGE")
     if not figures.top1 or not float_figures.top1:
         return None
-    # Of the counts: 0.99 - 0.98 is not 0.01 in binary.
+    # The difference of counts, because 0.99 - 0.98 is not 0.01 in binary.
     return (float_figures.top1.correct - figures.top1.correct) / figures.top1.count
 
 

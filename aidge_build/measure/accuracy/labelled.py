@@ -94,7 +94,7 @@ def fed(samples: LabelledSet, name: str, tensor: Tensor, known: Quantization | N
 
 
 def is_channels_last(dims: Sequence[int], original: Sequence[int]) -> bool:
-    """Whether an image of these dims is one of the `original` dims with its channels behind rows and columns."""
+    """Whether these dims are the `original` dims of an image with its channels moved after rows and columns."""
     return tuple(dims) != tuple(original) and len(dims) == 4 and (dims[0], dims[3], dims[1], dims[2]) == tuple(original)
 
 
@@ -121,7 +121,7 @@ def real(values: numpy.ndarray, quantization: Quantization) -> numpy.ndarray:
 
 
 def stored(values: numpy.ndarray, quantization: Quantization, dtype: numpy.dtype) -> numpy.ndarray:
-    """What QuantizeLinear of ONNX makes of real values: divided in float32, rounded to even, saturated."""
+    """Returns the integers that QuantizeLinear of ONNX makes of real values: divided in float32, rounded to even, saturated."""
     limits = numpy.iinfo(dtype)
     with numpy.errstate(over="ignore"):
         levels = numpy.rint(values.astype(numpy.float32) / quantization.scale).astype(numpy.float64) + quantization.zero_point

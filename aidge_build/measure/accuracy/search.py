@@ -21,8 +21,8 @@ Types = tuple[str, ...]
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """What is taken, None where nothing that was measured keeps the limit; all that was measured; and what of that no other is
-    both cheaper and better than, the cheapest first."""
+    """The result of a search: the trial `taken`, None if no measured trial keeps the limit; all measured trials; and the trials
+    that no other one beats in both cost and loss, the cheapest first."""
 
     taken: Trial | None
     measured: tuple[Trial, ...]
@@ -30,7 +30,7 @@ class Found:
 
 
 def search(trials: Trials, most_loss: float, kinds: Sequence[str] = (INT8, INT16, FLOAT)) -> Found:
-    """The cheapest choice of types whose measured loss is at most `most_loss`."""
+    """Returns the cheapest choice of types with a measured loss of at most `most_loss`."""
     noises, costs = _noises(trials, kinds), _costs(trials, kinds)
     wanted = dict.fromkeys([trials.all(kind) for kind in kinds] + hull(noises, costs, kinds))
     for types in with_progress("TRY", list(wanted), lambda types: f"{trials.cost(types).number:,.0f} {trials.cost(types).unit}"):
@@ -69,7 +69,7 @@ def hull(noises: Sequence[dict[str, float]], costs: Sequence[dict[str, float]], 
 
 
 def front(trials: Sequence[Trial], cost: Callable[[Trial], float], loss: Callable[[Trial], float]) -> tuple[Trial, ...]:
-    """Those of which no other costs at most as much and loses at most as much; of equals the first."""
+    """Returns the trials such that no other trial costs at most as much and loses at most as much; of equal trials the first."""
     found: list[Trial] = []
     for trial in sorted(trials, key=lambda one: (cost(one), loss(one))):
         if not found or loss(trial) < loss(found[-1]):
@@ -80,7 +80,7 @@ def front(trials: Sequence[Trial], cost: Callable[[Trial], float], loss: Callabl
 def _noises(trials: Trials, kinds: Sequence[str]) -> list[dict[str, float]]:
     """Per layer: the noise at the outputs where this layer alone has the kind and all others are float."""
     floats = trials.all(FLOAT)
-    base = trials.measured(floats).noise  # that of the border
+    base = trials.measured(floats).noise  # the noise of quantized inputs and outputs
     tasks = [(index, kind) for index in range(len(trials.layers)) for kind in kinds if kind != FLOAT]
     found: list[dict[str, float]] = [{FLOAT: 0.0} for _ in trials.layers]
     for index, kind in with_progress(

@@ -108,7 +108,7 @@ def on_elf(elf: Path, program: Program, board: Board, samples: LabelledSet, othe
 
 
 def claim_of(elf: Path, model_sha256: str) -> Claim:
-    """What the linked program says of the model with this digest; AidgeError where it holds none, or two."""
+    """Returns the linked program's claim of the model with this digest; AidgeError if it holds none, or two."""
     linked = read_claims(read_image(elf))
     claims = [claim for claim in linked if claim.model_sha256 == model_sha256]
     if len(claims) != 1:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a model's outputs are for: classes, a score of two classes, an anomaly score, or real values."""
+"""The meaning of a model's outputs: classes, a score of two classes, an anomaly score, or real values."""
 
 from __future__ import annotations
 

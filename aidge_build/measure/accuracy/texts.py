@@ -7,7 +7,7 @@ from aidge_build.base.naming import counted
 
 
 def figure_text(stage: dict) -> str:
-    """What is known of a stage: `top-1 98.9 % (445 of 450; 95 % interval 97.4 to 99.5 %); ROC-AUC 0.9990`."""
+    """Returns the figures of a stage: `top-1 98.9 % (445 of 450; 95 % interval 97.4 to 99.5 %); ROC-AUC 0.9990`."""
     found = [top1_text(stage["top1"])] if stage["top1"] else []
     if stage["auc"] is not None:
         found.append(f"ROC-AUC {stage['auc']:.4f}")
@@ -27,14 +27,14 @@ def limit_line(limit: dict) -> str:
 
 
 def about(data: dict) -> str:
-    """What was measured."""
+    """Returns a line about the samples and the output that were measured."""
     shared = data["calibration_samples"]
     seen = f"; calibration saw {shared:,} of them" if shared else "; none of them was in calibration" if shared == 0 else ""
     return f"{counted(data['samples'], 'sample')}, {data['task']} of output '{data['output']}'{seen}"
 
 
 def deviation_text(stage: dict) -> str:
-    """How far real outputs are from those of the first stage."""
+    """Returns how far real outputs are from the outputs of the first stage."""
     return "; ".join(f"mean difference of {name} {value:.4g}" for name, value in stage["mean_deviation"].items())
 
 

@@ -33,9 +33,9 @@ _CHOOSABLE = ("linear", "computing")  # what only selects elements keeps the typ
 
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """The model with these types of its layers, in the layers' order. `merit` is its main figure (1 is best), `noise` the power
-    of the difference of its outputs from the float model's as a part of theirs, `sqnr_db` the same in dB. `steps` are the
-    nodes that a build makes of the model: the type of each, and of its result."""
+    """The model with these types of its layers, in the layers' order. `merit` is its main figure (1 is best). `noise` is the
+    power of the difference between its outputs and the float model's, relative to the power of the float outputs; `sqnr_db` the
+    same in dB. `steps` are the nodes that a build makes of the model: the type of each, and of its result."""
 
     types: tuple[str, ...]
     model: bytes
@@ -48,8 +48,8 @@ class Trial:
 
 @dataclass(eq=False)
 class Trials:
-    """All trials of one model. `request` is that of the float model; `scheme` says everything but the layers' types; `price` says
-    what a request costs; `read` are short names of layers, for people."""
+    """All trials of one model. `request` is the request of the float model; `scheme` says everything but the layers' types;
+    `price` gives the cost of a request; `read` are short names of layers, for people."""
 
     request: CompileRequest
     calibration: Vectors
@@ -95,14 +95,14 @@ class Trials:
         return self._known[types]
 
     def loss(self, trial: Trial) -> float:
-        """What it is worse than the float model, in parts of 1."""
+        """Returns how much worse the trial is than the float model, as a part of 1."""
         top1, floats = trial.figures.top1, self.float_figures.top1
         if top1 and floats:
             return (floats.correct - top1.correct) / top1.count  # of the counts: 0.99 - 0.98 is not 0.01 in binary
         return self.float_merit - trial.merit
 
     def cost(self, types: tuple[str, ...]) -> Cost:
-        """What these types cost; nothing is executed for it."""
+        """Returns the cost of these types, without executing anything."""
         if types not in self._costs:
             self._costs[types] = self.price(self.request_of(types))
         return self._costs[types]
@@ -130,7 +130,7 @@ class Trials:
 
 
 def choosable_layers(request: CompileRequest, scheme: Scheme) -> tuple[str, ...]:
-    """The layers of the float model whose type is a choice and that the scheme does not settle, by name and in order."""
+    """Returns the layers of the float model with a choice of types that the scheme leaves open, by name and in order."""
     view = import_with_sources(request.model, request.file_name, request.operators, request.bind, request.external).view
     found = [layer for layer in layers_of(prepared(view), scheme).layers if layer.kind in _CHOOSABLE]
     return tuple(layer.names[0] for layer in found if not set(layer.names) & set(scheme.layers))

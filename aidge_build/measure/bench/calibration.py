@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a board counted beside the estimate, as a file that can be sent in: it holds no name, weight or shape of a model."""
+"""A file of measured and estimated cycles of a board, made to be sent in: it holds no name, weight or shape of a model."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from aidge_build.prove.calibrations import SCHEMA
 
 
 def calibration_text(figures: Sequence[Figures], board: Board, compiler: str) -> str:
-    """The file. `figures` are those of models that ran on the board."""
+    """Returns the text of the file. `figures` are the figures of models that ran on the board."""
     measured = [entry.measured for entry in figures if entry.measured and entry.measured.counter]
     return _text(
         {
@@ -41,10 +41,11 @@ def calibration_text(figures: Sequence[Figures], board: Board, compiler: str) ->
 
 
 def calibration_of_report(report: Report, figures: Figures | None) -> str:
-    """The file of a bench image: clock and wait states are those of the image, `cycles_measured` those of its last run, for which
-    the first one has filled caches. `figures` are those of the same model in the emulator; None leaves out what only it knows.
+    """Returns the file of a bench image. Clock and wait states come from the image; `cycles_measured` are the cycles of its last
+    run, when the caches are warm. `figures` belong to the same model in the emulator; None leaves out the figures that only the
+    emulator has.
 
-    AidgeError (CALIBRATIONS) where the image was made with other kernels.
+    AidgeError (CALIBRATIONS) if the image was made with other kernels.
     """
     beside = _same_layers(report, figures) if figures else [None] * len(report.layers)
     layers = [

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What is measured of a model on a board, and how it is kept as JSON."""
+"""The figures of a model on a board, and their form in JSON."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from dataclasses import dataclass, field
 from aidge_build.prove.timing.deviation import Deviation
 from aidge_build.run.emulate.program import MeasuredCycles
 
-ANY = "any"  # the type of data of models whose names do not say it
+ANY = "any"  # the type of data of models that are named without one
 
 
 @dataclass(frozen=True)
 class LayerFigures:
-    """One layer per inference. `cycles` are estimated, or None; `flash_lines`: how often its constants come from another line
-    of flash; `shape` is its class of shapes (adaptation/cost.py), `facts` are what its kernel says of itself; `cycles_measured`
-    are those of a board, where there was one."""
+    """One layer per inference. `cycles` are estimated, or None; `flash_lines`: how often its constants come from another line of
+    flash; `shape` is its class of shapes (adaptation/cost.py), `facts` are what its kernel says of itself; `cycles_measured` are
+    the cycles that a board measured, or None."""
 
     name: str
     operator: str
@@ -42,13 +42,13 @@ class LayerFigures:
 class Figures:
     """A model on a board; instructions and cycles per inference, the mean over `vectors` inputs; sizes in bytes.
 
-    `data` is the element type of the files' names (int8, float). `stack_bytes` is the proved bound of one inference, None where
-    there is none; `flash_bytes` the whole image, the program that feeds the vectors included; `peak_bytes` are those of
-    the fullest moment, graph inputs and outputs counted inside; `arena_bytes` is what is linked, beside the `io_bytes` of inputs
-    and outputs, which the caller owns. `macs` are those of the model's file, of which some need not be executed.
-    `by_floats`: values differ from numpy's as `aidge_build/run/verify/float_levels.py` allows. `cycles` are estimated, with the
-    `stall_cycles` of the flash (None: nobody described it); `cycles_uncached` are without the cache of an external flash;
-    `cycles_error` is how far estimates for the core were off the cycles of chips.
+    `data` is the element type of the files' names (int8, float). `stack_bytes` is the proved bound of one inference, None if
+    there is none; `flash_bytes` the whole image, the program that feeds the vectors included; `peak_bytes` is the peak RAM,
+    inputs and outputs included; `arena_bytes` is the linked arena, without the `io_bytes` of inputs and outputs, which the caller
+    owns. `macs` is the count of the model's file; some of them need not be executed. `by_floats`: values differ from numpy's as
+    `aidge_build/run/verify/float_levels.py` allows. `cycles` are estimated, with the `stall_cycles` of the flash (None: nobody
+    described it); `cycles_uncached` are without the cache of an external flash; `cycles_error` is how far estimates for the core
+    were off the cycles of chips.
     """
 
     model: str
@@ -82,12 +82,12 @@ class Figures:
 
     @property
     def milliseconds(self) -> float | None:
-        """Of the estimated cycles, at the clock of the board."""
+        """The time of the estimated cycles, at the clock of the board."""
         return self._milliseconds(self.cycles)
 
     @property
     def milliseconds_uncached(self) -> float | None:
-        """Of the estimated cycles without the cache of an external flash."""
+        """The time of the estimated cycles without the cache of an external flash."""
         return self._milliseconds(self.cycles_uncached)
 
     def _milliseconds(self, cycles: int | None) -> float | None:
@@ -105,7 +105,7 @@ class Figures:
 
     @property
     def cycles_measured(self) -> int | None:
-        """What a board's counter said."""
+        """The cycles that a board's counter measured."""
         return self.measured.per_inference if self.measured else None
 
     @property
@@ -120,12 +120,12 @@ class Figures:
 
     @property
     def key(self) -> tuple[str, str, str]:
-        """What a record is found by."""
+        """The key of a record."""
         return self.model, self.data, self.board
 
     @property
     def linked_bytes(self) -> int:
-        """RAM of the arena and of the caller's inputs and outputs, which lie beside it all the time."""
+        """The RAM of the arena and of the caller's inputs and outputs, which exist at the same time."""
         return self.arena_bytes + self.io_bytes
 
     @property
@@ -134,5 +134,5 @@ class Figures:
         return self.instructions / max(1, self.macs_executed)
 
     def as_json(self) -> dict:
-        """The figures with those of each layer, and the time and energy of the estimated cycles."""
+        """The figures including each layer, and the time and energy of the estimated cycles."""
         return dataclasses.asdict(self) | {"milliseconds": self.milliseconds, "nanojoules": self.nanojoules}

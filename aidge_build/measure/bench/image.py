@@ -45,8 +45,8 @@ _BOOT_REGION, _BOOT_BYTES = "BOOT", 256
 
 @dataclass(frozen=True)
 class BenchImage:
-    """`files` are the contents by ending (`.bin`, `.hex`, `.uf2`, `.elf`), `board` is that of the linker script, `port` the wire
-    on which it prints."""
+    """`files` are the contents by ending (`.bin`, `.hex`, `.uf2`, `.elf`), `board` is the board of the linker script, `port` the
+    wire on which it prints."""
 
     files: Mapping[str, bytes]
     board: Board

@@ -47,8 +47,8 @@ class ReportedLayer:
 
 @dataclass(frozen=True)
 class Report:
-    """A whole report with the right digest. `cycles` and `outputs_crc32` are those of each run; `flash_wait_states` None where
-    nobody said; `report_cycles` is what each stretch between two layers took by itself, which is subtracted already."""
+    """A whole report with the right digest. `cycles` and `outputs_crc32` have a value for each run; `flash_wait_states` is None
+    if nobody said; `report_cycles` is the overhead of each stretch between two layers, which is subtracted already."""
 
     tool: str
     compiler: str
@@ -66,10 +66,10 @@ class Report:
 
 
 def read_report(lines: Iterable[bytes], where: str) -> Report:
-    """Returns the first whole report among the lines of a serial port. Other text, damaged reports, and the end of a report whose
-    beginning is missing are left out: an image repeats its report.
+    """Returns the first whole report among the lines of a serial port. Other text, damaged reports, and the end of a report that
+    began before the first line are left out: an image repeats its report.
 
-    AidgeError (CALIBRATIONS) where the lines end without a whole report, its format is of another version, or N_run returned an
+    AidgeError (CALIBRATIONS) if the lines end without a whole report, its format is of another version, or N_run returned an
     error.
     """
     damaged = 0

@@ -65,8 +65,8 @@ def measure(
     most_vectors: int | None = None,
     probe: Probe | None = None,
 ) -> Figures:
-    """All figures of a case; AidgeError where it cannot be built, run or counted. With a probe the values, and
-    the measured cycles, are those of the board behind it."""
+    """Returns all figures of a case; AidgeError if it cannot be built, run or counted. With a probe the values and the measured
+    cycles come from the board that the probe is connected to."""
     program = build_program(request)
     arrays = read_npz(case.vectors) if case.vectors else {}
     found = model_inputs(arrays, program.view) if case.vectors else random_vectors(program.view, 1, seed=0)

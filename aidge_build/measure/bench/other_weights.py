@@ -34,12 +34,12 @@ class Spread:
 
     @property
     def differing_values(self) -> int:
-        """Of all sets together."""
+        """The differing values of all sets of weights together."""
         return sum(entry.differing_values for entry in (self.stored, self.all_channels, *self.others))
 
     @property
     def wrong_values(self) -> int:
-        """Those of them that the contract does not allow."""
+        """The differing values that the contract does not allow."""
         return sum(entry.wrong_values for entry in (self.stored, self.all_channels, *self.others))
 
     def as_json(self) -> dict:

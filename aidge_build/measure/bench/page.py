@@ -81,7 +81,7 @@ def _model(entry: Figures, peers: Peers, colours: dict[str, int]) -> dict:
 
 
 def _facts(entry: Figures, peers: Peers) -> list[dict]:
-    """What stands above the layers: name, number, the other system's number."""
+    """Returns the facts above the layers: name, number, the other system's number."""
     found = [
         ("estimated ms", entry.milliseconds, None),
         ("estimated cycles", entry.cycles, peers.published_cycles(entry)),

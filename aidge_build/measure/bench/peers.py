@@ -11,7 +11,7 @@ from aidge_build.base.reading import read_json
 from aidge_build.boards.cores import all_cores, find_core, list_cores
 from aidge_build.measure.bench.figures import Figures
 
-_PUBLISHED, _FLOAT = "published_cycles_", "onnx2c_float32_instructions_per_mac_"  # of a core, whose name follows
+_PUBLISHED, _FLOAT = "published_cycles_", "onnx2c_float32_instructions_per_mac_"  # each is followed by the name of a core
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,8 @@ class Peers:
         return self._plain_c(entry.model, entry.cpu) if found is None and figure == "instructions" else found
 
     def _plain_c(self, model: str, cpu: str) -> int | None:
-        """Instructions of CMSIS-NN's kernels without an interpreter, where those were counted: `cmsis_nn_plain_c_<model>_...`."""
+        """Returns the instructions of CMSIS-NN's kernels without an interpreter if they were counted:
+        `cmsis_nn_plain_c_<model>_...`."""
         for name, cores in sorted(self.data.items()):
             group = name.removeprefix("cmsis_nn_plain_c_").removesuffix("_instructions")
             if group != name and model.startswith(group):
@@ -69,8 +70,8 @@ def _word(cpu: str) -> str:
 
 
 def _with_the_same_code(cpu: str, counted: Container[str]) -> str:
-    """The core, or one of those on which the others were counted that runs the same code: with the same instructions but for an
-    FPU, which is said apart."""
+    """Returns the core, or a core that runs the same code and was counted for the others: with the same instructions except for
+    an FPU, which has its own entry."""
     core = find_core(cpu)
     if cpu in counted or core is None:
         return cpu

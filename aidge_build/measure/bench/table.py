@@ -69,8 +69,8 @@ _SHARED = (
 
 
 def tables(figures: Sequence[Figures], peers: Peers) -> str:
-    """Returns the tables of the int8 models, the float models, and the models whose names do not say: time on each board; then
-    instructions, RAM, and flash with start-up, where the first of several boards with equal counts has the row."""
+    """Returns the tables of the int8 models, the float models, and the models that are named without a type: time on each board;
+    then instructions, RAM, and flash with start-up. If several boards have equal counts, the first has the row."""
     parts = []
     for data, title, columns in (("int8", "int8", _SPEED), ("float", "float32", _FLOAT), (ANY, "models", _SPEED)):
         chosen = [entry for entry in figures if entry.data == data]

@@ -27,10 +27,10 @@ MOST_BYTES = 1 << 20  # of the tensors and arenas of one program
 
 @dataclass(frozen=True)
 class Verdict:
-    """What became of a case: "pass", "folded", "refused" or "wrong".
+    """The result of a case: "pass", "folded", "refused" or "wrong".
 
-    `distance` is the largest one to the expected values: in units in the last place ("ULP") of float32 outputs; integers and
-    truth values must be equal, so theirs is 0 ("LSB").
+    `distance` is the largest one to the expected values: in units in the last place ("ULP") of float32 outputs. Integers and
+    truth values must be equal, so their distance is 0 ("LSB").
     """
 
     name: str

@@ -22,7 +22,7 @@ def file_stem(device: Device) -> str:
 
 
 def board_text(device: Device, where: str) -> str:
-    """The file. What the description does not say is left out, and a comment says so.
+    """Returns the board file. Facts that the description does not give are left out, and a comment says so.
 
     Raises AidgeError (BOARD, USAGE): a core that no file describes, no flash, no RAM.
     """
@@ -65,7 +65,7 @@ def _core_lines(device: Device) -> list[str]:
 
 
 def _core(device: Device) -> Core:
-    """With what the chip leaves out behind its name, where the core has it otherwise."""
+    """Returns the core, named with the extensions that the chip leaves out, if the core has them by default."""
     whole = load_core(device.core)
     absent = [word for word, is_there in (("nodsp", device.has_dsp), ("nomve", device.has_mve)) if is_there is False]
     words = [word for word in absent if whole.features & whole.extensions.get(word, frozenset())][:1]

@@ -24,7 +24,7 @@ class Memory:
 
     @property
     def end(self) -> int:
-        """The first address behind it."""
+        """The first address after the memory."""
         return self.origin + self.length_bytes
 
 

@@ -57,7 +57,7 @@ def read(content: bytes, name: str, where: str) -> Device:
 
 
 def _reason(error: Exception) -> str:
-    """What is wrong, where Python and not the package says it, in the words of devicetrees."""
+    """Returns the fault in the words of devicetrees, if Python reports it and not the package."""
     if isinstance(error, RecursionError):
         return "nodes or expressions are nested too deep"
     if isinstance(error, UnicodeError):
@@ -163,7 +163,7 @@ def _memories(tree: DT, where: str) -> Iterator[Memory]:
         words = set(_compatible(node))
         is_flash = node is code or bool(words & _FLASHES)
         is_ram = node is data or bool(words & _RAMS)
-        # What lies beside the core for instructions is in neither list: no arena goes there unless somebody says so.
+        # Neither list has the memory for instructions (ITCM): no arena goes there unless somebody says so.
         if not (is_flash or is_ram) or not _is_there(node) or "reg" not in node.props:
             continue
         for origin, length in _ranges(node, where):
@@ -222,7 +222,7 @@ def _joined_cells(cells: list[int]) -> int:
 
 
 def _translated(bus: Node, address: int) -> int:
-    """What `address` on this bus is at the root; a bus without ranges, as Zephyr's flash controllers, counts as the same."""
+    """Returns the root address of `address` on this bus; a bus without ranges, as Zephyr's flash controllers, maps one to one."""
     while bus.parent is not None:
         if "ranges" in bus.props and bus.props["ranges"].value:
             own, above = _cells(bus, "#address-cells", 2), _cells(bus.parent, "#address-cells", 2)

@@ -114,7 +114,7 @@ def _processor(path: Levels, core: str, where: str) -> dict[str, str]:
 
 
 def _merged(path: Levels, tag: str, keys: tuple[str, ...]) -> list[dict[str, str]]:
-    """The elements `tag` of all levels: attributes of those with the same `keys` are laid over each other."""
+    """Returns the elements `tag` of all levels. Elements with the same `keys` become one; the attributes of a later level win."""
     found: dict[tuple[str, ...], dict[str, str]] = {}
     for level in path:
         for element in level.findall(tag):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What people ask beyond the board's own memories: a budget, and which board is the best answer."""
+"""Limits and preferences that people add to a board's own memories: a budget, and which board is the best answer."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _SIZES = (RAM, FLASH)
 
 @dataclass(frozen=True)
 class Budget:
-    """What the firmware may take at most, in bytes and milliseconds; None: any."""
+    """The limits of the firmware, in bytes and milliseconds; None: no limit."""
 
     ram_bytes: int | None = None
     flash_bytes: int | None = None
     milliseconds: float | None = None
 
     def excess(self, found: Evaluation, board: Board) -> tuple[str, ...]:
-        """What is above the budget, or not known, in words; nothing for an answer that keeps it."""
+        """Returns the figures above the budget, or not known, in words; () for an answer that keeps the budget."""
         return tuple(
             words
             for words in (
@@ -86,7 +86,7 @@ def _over_time(found: Evaluation, board: Board, most: float | None) -> str:
 
 @dataclass(frozen=True)
 class Row:
-    """An answer beside its board, and what is above the budget."""
+    """An answer with its board, and the figures above the budget."""
 
     found: Evaluation
     board: Board
@@ -110,7 +110,7 @@ class Row:
 
 
 def sorted_rows(rows: Sequence[Row]) -> list[Row]:
-    """The boards that do, the smallest first; then the others, those first that miss least."""
+    """Returns the boards that the model fits, the smallest first; then the others, sorted by how little they miss."""
     return sorted(rows, key=_rank)
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Answers that were given before, kept by their content. What lies in the folder is read as JSON and believed only where it is
-whole: damage, and whatever else lies there, costs the time of a new answer and nothing more."""
+"""Answers that were given before, kept by their content. A file in the folder is read as JSON and believed only if it is whole:
+damage, and other files there, cost the time of a new answer and nothing more."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ _PACKAGES = ("numpy", "onnx", "ortools", "unicorn")
 
 
 def cache_folder() -> Path | None:
-    """Where answers are kept: AIDGE_CACHE, or a folder of the user's cache. None where AIDGE_CACHE is empty, and with a compiler
-    of the user's choice, of which nothing says when it is another one."""
+    """Returns the folder of kept answers: AIDGE_CACHE, or a folder of the user's cache. None if AIDGE_CACHE is empty, and with a
+    compiler of the user's choice, because nothing says when that compiler changes."""
     if os.environ.get(COMPILER_VARIABLE):
         return None
     named = os.environ.get(FOLDER_VARIABLE)
@@ -45,7 +45,7 @@ def cache_folder() -> Path | None:
 
 
 class Cache:
-    """The answers below a folder, or none at all. `key` is that of a question; each answer is a file of its own."""
+    """The answers below a folder, or none at all. `key` is the key of a question; each answer is a file of its own."""
 
     def __init__(self, folder: Path | None):
         self._folder = folder / "fit" if folder else None
@@ -75,7 +75,7 @@ class Cache:
             write_files({path: text.encode()})
 
     def tidy(self) -> None:
-        """Of very many answers the older half is removed."""
+        """Removes the older half of very many answers."""
         if self._folder is None:
             return
         with contextlib.suppress(OSError):
@@ -93,7 +93,7 @@ def _sealed(key: str, evaluation: object) -> str:
 
 
 def is_lasting(question: Question, evaluation: Evaluation) -> bool:
-    """Whether nothing is unknown, or only predicted, for want of a tool that may be installed tomorrow."""
+    """Whether nothing is unknown or only predicted because a tool is missing that may be installed tomorrow."""
     uncounted = question.measure and evaluation.instructions_error != 0.0
     return not uncounted and IMAGE not in {figure for figure, _ in evaluation.unknown}
 

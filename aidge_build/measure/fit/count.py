@@ -29,8 +29,8 @@ class Count:
 
 
 class Counter:
-    """Runs a program on the core of a board, once for all boards that read their flash alike. What a core executes depends on no
-    memory: where the emulator takes any, they are as large as need be."""
+    """Runs a program on the core of a board, once for all boards that read their flash alike. The executed instructions depend on
+    no memory: if the emulator takes any memories, they are as large as needed."""
 
     def __init__(self, program: Program, board: Board, folder: Path):
         self._program, self._board, self._folder = program, board, folder
@@ -38,7 +38,7 @@ class Counter:
         self._known: dict[tuple, Count] = {}
 
     def count(self, board: Board) -> Count:
-        """The inference behind the flash of `board`, a board with the same core."""
+        """Returns the count of an inference with the flash of `board`, a board with the same core."""
         how = {name: getattr(board, name) for name in ("flash", "flash_wait_states", "multiplier_cycles")}
         key = tuple(how.values())
         if key not in self._known:

@@ -2,9 +2,9 @@
 """The answer to questions about models and boards. Pure: bytes and words come in, and the same value comes out on every machine
 that has the same compilers.
 
-Questions that share a compilation are best asked together: the model is compiled once for their core, and only a board none of
-whose memories holds that arena gets a compilation of its own, in which the arena is spread over several memories, or layers are
-computed row by row.
+Questions that share a compilation are best asked together: the model is compiled once for their core. A board gets a compilation
+of its own only if none of its memories holds that arena; then the arena is spread over several memories, or layers are computed
+row by row.
 """
 
 from __future__ import annotations
@@ -72,12 +72,12 @@ class _Compiled:
 
     @cached_property
     def prediction(self) -> Prediction:
-        """What the layers are expected to execute, from measured ones."""
+        """Returns the expected instructions of the layers, from measured layers."""
         return predict(self.program, self._libraries, self._target)
 
 
 class _Core:
-    """The model compiled for a core, and the programs of those of its boards that need one of their own."""
+    """The model compiled for a core, and the programs for boards that need their own."""
 
     def __init__(self, request: CompileRequest, folder: Path):
         if request.board is None:
@@ -102,7 +102,8 @@ class _Core:
 
 
 def _with_flash(board: Board) -> Board:
-    """The board with flash for all constants: what they lack beside code is said by the linker, and not of constants alone."""
+    """Returns the board with flash for all constants. The linker reports flash that is too small, and counts code as well as
+    constants."""
     regions = tuple(replace(region, length_bytes=_ENOUGH_FLASH) if region.kind == "flash" else region for region in board.regions)
     return replace(board, regions=regions)
 
@@ -140,7 +141,7 @@ def _of_core(question: Question, core: _Core, arguments: argparse.Namespace) -> 
         own = core.for_board(board)
     except AidgeError as error:
         return _refused(question, without_folder(arguments, error), shared)
-    return _from_own(question, board, own, own if region is None else shared)  # the same layers run, wherever the arena lies
+    return _from_own(question, board, own, own if region is None else shared)  # the same layers run, wherever the arena is
 
 
 def _region(program: Program, board: Board) -> str | None:
@@ -202,7 +203,7 @@ def _answer(
 
 
 def _estimated(found: Evaluation, compiled: _Compiled, board: Board) -> Evaluation:
-    """What the firmware of the core takes of this board's memories, the arena where this board has it."""
+    """Returns the bytes that the core's firmware uses of this board's memories, with the arena in the board's memory for it."""
     inside = dict(found.arena_in)
     used = (
         _beside_arena(compiled, board)
@@ -217,7 +218,8 @@ def _estimated(found: Evaluation, compiled: _Compiled, board: Board) -> Evaluati
 
 
 def _built(found: Evaluation, compiled: _Compiled, board: Board, asks: bool) -> Evaluation:
-    """What the board's own program takes; with the proved bound of its stack where the question `asks` for what is built."""
+    """Returns the bytes that the board's own program uses; if the question `asks` for a build, also the proved bound of its
+    stack."""
     try:
         found = _with_memories(found, compiled.firmware.used(board))
     except TooLarge as error:
@@ -280,8 +282,8 @@ def _with_time(found: Evaluation, count: Count, compiled: _Compiled, board: Boar
 
 
 def _refused(question: Question, error: AidgeError, shared: _Compiled | None = None) -> Evaluation:
-    """An answer without figures of a program: memories that are too small, or what is not supported at all. Where the core has a
-    program, its constants are those of any other."""
+    """Returns an answer without figures of a program: memories that are too small, or an unsupported model. If the core has a
+    program, the constants of that program are the constants of this one."""
     board = _board(question)
     found = replace(_empty(question, board), reason=_line_of(error), hint=error.hint, code=error.code)
     if shared is not None:
@@ -312,8 +314,8 @@ def _refused(question: Question, error: AidgeError, shared: _Compiled | None = N
 
 
 def _beside_arena(shared: _Compiled, board: Board) -> dict[Region, int]:
-    """What the firmware of the core takes of the board's memories, its arena aside: no program is linked for a board without a
-    plan, and this is the nearest."""
+    """Returns the bytes that the core's firmware uses of the board's memories, without its arena. No program is linked for a
+    board without a plan, so that this is the best estimate."""
     arena_bytes = shared.program.memory.arena.peak_bytes if shared.program.options.arena == "static" else 0
     return {
         region: used_bytes - (arena_bytes if "data" in region.roles else 0)
@@ -322,7 +324,7 @@ def _beside_arena(shared: _Compiled, board: Board) -> dict[Region, int]:
 
 
 def _with_missing_flash(found: Evaluation, board: Board) -> Evaluation:
-    """What constants alone, which have to lie in flash, miss there."""
+    """Adds the bytes by which the constants alone exceed flash, the only memory for them."""
     flash = max((region for region in board.regions if region.kind == "flash"), key=lambda one: one.length_bytes, default=None)
     length = sum(region.length_bytes for region in board.regions if region.kind == "flash")
     missing = (found.constants_bytes or 0) - length
@@ -336,7 +338,7 @@ def _with_missing_flash(found: Evaluation, board: Board) -> Evaluation:
 
 
 def _line_of(error: AidgeError) -> str:
-    """Where and what, without what was tried and the hint."""
+    """Returns place and fault of an error, without the tried values and the hint."""
     return f"{error.where}: {error.what}" if error.where else error.what
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What is found out about a model and a board: numbers and words, without times, the same on every machine."""
+"""The facts about a model and a board: numbers and words, without times, the same on every machine."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ class MemoryUse:
 class Evaluation:
     """The answer to a question. Sizes in bytes, instructions per inference; None: not known, and `unknown` says why.
 
-    `libraries` are those whose kernels run. `missing` are (memory, bytes) that the program lacks there. `arena_in` are the
-    memories that hold the arena and the bytes in each. `constants_bytes` are known from the plan alone. `image_bytes` are all of
-    flash, with start-up code and the smallest `main`; `is_built`: of the program of this board, not of its core.
+    `libraries` are the libraries of the kernels that run. `missing` are (memory, bytes) that the program lacks there. `arena_in`
+    are the memories that hold the arena and the bytes in each. `constants_bytes` are known from the plan alone. `image_bytes` are
+    all of flash, with start-up code and the smallest `main`; `is_built`: of the program of this board, not of its core.
     `instructions_error` is the stated error of a prediction in percent, 0.0 for an exact count. `milliseconds_uncached`: without
-    the cache of an external flash. `reason` is one line: why it does
-    not fit, or is refused. `by_rows`: some layers are computed row by row, because the arena fits no other way.
+    the cache of an external flash. `reason` is one line: why it does not fit, or is refused. `by_rows`: some layers are computed
+    row by row, because the arena fits no other way.
     """
 
     model: str
@@ -72,7 +72,7 @@ class Evaluation:
 
     @property
     def ram_bytes(self) -> int | None:
-        """What the smallest firmware takes of all RAM, its reserved stack included."""
+        """The bytes of RAM that the smallest firmware uses, its reserved stack included."""
         return sum(memory.used_bytes for memory in self.memories if memory.kind == "ram") if self.memories else None
 
     @property
@@ -86,7 +86,7 @@ class Evaluation:
 
 
 def evaluation_of(data: Any) -> Evaluation:
-    """What `as_json` wrote; ValueError for anything else."""
+    """Returns the evaluation that `as_json` wrote; ValueError for anything else."""
     if not isinstance(data, dict) or set(data) != {field.name for field in dataclasses.fields(Evaluation)}:
         raise ValueError("these are not the fields of an evaluation")
     found = dict(data)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The smallest firmware with a model: compiled once for a core, linked for boards whose memories are as large as need be."""
+"""The smallest firmware with a model: compiled once for a core, linked for boards with memories that are large enough."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ _FIRST = 1 << 26  # not 0: some cores address their first bytes with shorter ins
 
 
 class StartUps:
-    """The objects of the start-up code of boards with the core of one, made in `folder`: they are the same beside every program.
-    The files of other boards are used where they differ from those of the one, which are there."""
+    """The objects of the start-up code, made in `folder`: one set for all boards with the core of `board`, and for every program.
+    Other boards use the files of `board`, or their own if these differ and are there."""
 
     def __init__(self, board: Board, folder: Path):
         self.board, self._folder = board, folder
@@ -80,12 +80,12 @@ class Firmware:
         return link_objects(self._start_ups.placed(board), self._sources, objects, output, work_folder=self._folder)
 
     def used(self, board: Board) -> tuple[MemoryUse, ...]:
-        """What the program takes of each memory of the board, as linked for it."""
+        """Returns the bytes that the program uses in each memory of the board, as linked for it."""
         return _used(self.link(board), board.regions)
 
     def used_with_room(self, board: Board) -> tuple[int, ...]:
-        """The bytes in each memory of the board, in its order, where none is too small. An arena of the program's own, for which
-        no memory was chosen, is counted where data lie."""
+        """Returns the bytes in each memory of the board, in its order, as if none were too small. The program's own arena, if no
+        memory was chosen for it, is counted in the memory for data."""
         placed = self._start_ups.placed(board)
         shape = (placed.sources, placed.link_script, *structure(board, with_names=bool(self.program.target.regions)))
         if shape not in self._with_room:
@@ -105,14 +105,14 @@ class Firmware:
 
 
 def _entries(image: Image, name: str) -> tuple[str, ...]:
-    """The functions of an inference that the loop calls: N_run, or those that go on row by row."""
+    """Returns the functions of an inference that the loop calls: N_run, or the functions for a row at a time."""
     wanted = (f"{name}_run", f"{name}_begin", f"{name}_end", f"{name}_push_", f"{name}_pull_")
     found = {symbol.name for symbol in image.symbols if symbol.kind == "function"}
     return tuple(sorted(each for each in found if each in wanted[:3] or each.startswith(wanted[3:])))
 
 
 def roomy(board: Board, name: str) -> Board:
-    """The board with the same memories, each so large that every program fits, one far behind the other."""
+    """Returns the board with the same memories, each so large that every program fits, at addresses far from each other."""
     large = {
         region.name: replace(region, origin=_FIRST + 2 * number * _SPACE_BYTES, length_bytes=_SPACE_BYTES)
         for number, region in enumerate(board.regions)
@@ -122,7 +122,8 @@ def roomy(board: Board, name: str) -> Board:
 
 
 def structure(board: Board, *, with_names: bool) -> tuple:
-    """What of a board's memories a link depends on where they are large enough; on their names where the program knows them."""
+    """Returns the properties of a board's memories that a link depends on if they are large enough; with names if the program
+    uses them."""
     regions = ((region.name if with_names else "", region.kind, region.roles, region.clock) for region in board.regions)
     return (*regions, board.stack_bytes)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the smallest firmware does with a model, again and again, and the memory of its own that this takes."""
+"""The loop in which the smallest firmware runs a model, and the buffers of the firmware for it."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from aidge_build.run.verify.calling import Buffer, calling_of
 
 
 def loop_of(program: Program) -> tuple[list[Buffer], list[str]]:
-    """The arrays for inputs and outputs, and the statements of the loop. Where inputs and outputs lie in the arena the firmware
-    has no copies of them, and where they go by rows it has one row."""
+    """Returns the arrays for inputs and outputs, and the statements of the loop. If inputs and outputs are in the arena, the
+    firmware has no copies of them; if they go by rows, it has one row."""
     calling = calling_of(program)
     if program.progress is None:
         whole = (*calling.inputs, *calling.outputs) if program.options.io == "caller" else ()

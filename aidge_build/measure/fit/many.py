@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Many questions at once: those that were answered before are looked up, the others go to a process on each core."""
+"""Answers many questions at once: known answers are looked up, a process on each core answers the other questions."""
 
 from __future__ import annotations
 
@@ -79,12 +79,12 @@ def cores() -> int:
 
 
 def _context() -> multiprocessing.context.BaseContext:
-    """Where processes may be copies of this one, they have its modules and need not load them."""
+    """Returns the way to start processes: on Linux as copies of this one, which have its modules and need not load them."""
     return multiprocessing.get_context("fork" if sys.platform == "linux" else None)
 
 
 def _begin(folder: str) -> None:
-    """In a new process: an interrupt is for the first one, whose folder holds all files, and for compilers, which would ignore it
-    if this process did."""
+    """Prepares a new process. It only ignores interrupts: the first process handles them, since its folder holds all files.
+    SIG_IGN would make the compilers ignore them, too."""
     signal.signal(signal.SIGINT, lambda number, frame: None)
     tempfile.tempdir = folder

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What is asked about a model and a board: bytes and words alone, so that it can be hashed, kept, and sent to another machine."""
+"""A question about a model and a board: bytes and words alone, so that it can be hashed, kept, and sent to another machine."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Files = tuple[tuple[str, bytes], ...]  # relative path and content, sorted
 
 @dataclass(frozen=True)
 class Attached:
-    """The files of an option whose value is a path: `places` are what it names below the folder of `files`."""
+    """The files of an option with a path as value: `places` are the paths that it names, below the folder of `files`."""
 
     option: str  # as argparse calls it
     places: tuple[str, ...]
@@ -144,7 +144,7 @@ def temporary_folder() -> Iterator[Path]:
 
 @contextmanager
 def opened(question: Question) -> Iterator[argparse.Namespace]:
-    """The arguments of the command, as long as its files lie in a folder of their own; `without_folder` goes over refusals
+    """The arguments of the command, while its files exist in a folder of their own. Pass refusals through `without_folder`
     meanwhile."""
     with temporary_folder() as folder:
         arguments = from_words(question.words, MODEL.options)
@@ -157,7 +157,7 @@ def opened(question: Question) -> Iterator[argparse.Namespace]:
 
 @contextmanager
 def board_folders(own: Attached | None) -> Iterator[list[Path]]:
-    """The folders to look for a board in, for as long as its files lie there."""
+    """The folders to look for a board in, while its files exist there."""
     if own is None:
         yield []
         return

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Which questions share a compilation: those about the same files and options, on boards with the same core and libraries."""
+"""Finds the questions that share a compilation: about the same files and options, on boards with the same core and libraries."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ _BY_COST = "--select=cost"
 
 @cache
 def board_of(name: str, own: Attached | None) -> Board:
-    """A question's board. Where it is no built-in one, its C files are gone when this returns."""
+    """Returns a question's board. The C files of a board that is not built-in are gone when this returns."""
     with board_folders(own) as folders:
         return load_board(name, folders)
 
 
 def is_bound_to_board(question: Question) -> bool:
-    """Whether what is generated depends on the memories of the board, wherever the arena lies."""
+    """Whether the generated code depends on the memories of the board, whichever of them holds the arena."""
     return any(one.option == "place" for one in question.attached) or any(
         word.startswith(_ALWAYS_OF_MEMORIES)
         or any(word == f"{option}{value}" for option, values in _OF_MEMORIES.items() for value in values)
@@ -45,7 +45,7 @@ def equivalence_key(question: Question) -> str:
     board = board_of(question.board, question.own_board)
     seen = _all_of(board) if is_bound_to_board(question) else core_of(board, _BY_COST in question.words)
     if question.own_board and any(Path(path).suffix != ".toml" for path, _ in question.own_board.files):
-        seen += start_up_of(board)  # its files are those of one question
+        seen += start_up_of(board)  # the board has start-up files of its own
     return _digest([question.build, question.measure, list(question.words), _files(question), seen])
 
 
@@ -79,7 +79,7 @@ def _contents(files: Mapping[str, bytes], *, tables: bool) -> list[tuple[str, st
 
 
 def core_of(board: Board, with_wait_states: bool = False) -> list:
-    """What of a board the generated code and its compiler see, the memories aside."""
+    """Returns the properties of a board that the generated code and its compiler see, without the memories."""
     return [
         board.cpu,
         _contents(board.core.files, tables=True),
@@ -93,7 +93,7 @@ def core_of(board: Board, with_wait_states: bool = False) -> list:
 
 
 def start_up_of(board: Board) -> list:
-    """What of a board its start-up code and the linker see beside the core, the memories aside."""
+    """Returns the properties of a board that its start-up code and the linker see in addition to the core, without memories."""
     return [
         list(board.link_flags),
         [Path(source).name for source in board.sources],

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Milliseconds of an inference at a board's clock, between two ends.
+"""The milliseconds of an inference at a board's clock, as an interval.
 
-The ends follow from published counts of programs on chips with the core, from the error of the prediction, and from how far
-predicted cycles of whole networks were from estimated ones on the core and behind the same flash (`prediction/networks.py`).
+The interval follows from published counts of programs on chips with the core, from the error of the prediction, and from how far
+predicted cycles of whole networks were from estimated ones on the core with the same flash (`prediction/networks.py`).
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ NO_WAIT_STATES = (
 
 @dataclass(frozen=True)
 class Time:
-    """Milliseconds in the middle of what is possible, and how far the ends are from it, relative to it; None: not known, for this
-    `reason`. `uncached` are those without the cache of an external flash."""
+    """The milliseconds in the middle of the interval, and how far its ends are from it, relative to it; None: not known, for this
+    `reason`. `uncached` are the milliseconds without the cache of an external flash."""
 
     milliseconds: float | None
     error: float = 0.0
@@ -36,9 +36,9 @@ class Time:
 
 
 def predicted_time(prediction: Prediction, board: Board, leaves_flash: bool = False) -> Time:
-    """The time of an inference whose instructions are predicted. The error is the larger one of the prediction's and of what was
-    observed for networks on the core and behind the flash. If constants or functions leave flash, between no stalls and all of
-    them remain."""
+    """Returns the time of an inference from predicted instructions. The error is the larger one of the prediction's error and of
+    the error observed for networks on the core with the flash. If constants or functions leave flash, between no stalls and all
+    of them remain."""
     learned, works = learned_for(board), prediction.works
     if learned is None:
         return Time(None, reason=NO_NETWORKS if deviation_of(board.core) else NO_COUNTS)

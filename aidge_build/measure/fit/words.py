@@ -16,7 +16,7 @@ UNVERIFIED = "*"
 TITLES = ("board", "core", "verdict", "RAM", "flash", "arena", "instructions", "time", "stack")
 NUMBERS = (3, 4, 5, 6, 7, 8)
 VERDICT = 2
-_MOST_DETAILED = 4  # boards whose memories a note lists
+_MOST_DETAILED = 4  # boards with a note that lists their memories
 _GOOD, _CLOSE, _BAD = "green", "yellow", "bold red"
 _NAMES = {IMAGE: "flash", STACK: "stack", INSTRUCTIONS: "instructions", MILLISECONDS: "time"}
 
@@ -68,7 +68,7 @@ def _style(row: Row) -> str:
 
 
 def _of(row: Row, kind: str) -> str:
-    """What is used of all memories of a kind."""
+    """Returns the bytes used of all memories of a kind."""
     length = sum(region.length_bytes for region in row.board.regions if region.kind == kind)
     if not row.found.memories:
         return f"? of {size(length)}" if length else NOT_KNOWN
@@ -95,8 +95,8 @@ def _instructions(count: int | None, error: float | None) -> str:
 
 
 def _time(milliseconds: float | None, error: float | None, uncached: float | None, clock_hz: int | None) -> str:
-    """The shortest and the longest time that the stated error allows, at the clock of the board; behind an external flash also
-    about how long it takes without its cache."""
+    """Returns the shortest and the longest time that the stated error allows, at the clock of the board; for an external flash
+    also the approximate time without its cache."""
     if milliseconds is None:
         return NOT_KNOWN
     share = (error or 0.0) / 100
@@ -116,12 +116,12 @@ def two_digits(value: float, towards: Callable[[float], int]) -> str:
 
 
 def unverified_line() -> str:
-    """What the mark behind a board's name means."""
+    """Returns the line that explains the mark after a board's name."""
     return f"{UNVERIFIED} the memories in this board's file are not checked against a source (verified = false)"
 
 
 def notes_of(rows: Sequence[Row]) -> list[str]:
-    """What the marks and words of a table mean."""
+    """Returns lines that explain the marks and words of a table."""
     lines = []
     if not all(row.board.is_verified for row in rows):
         lines.append(unverified_line())
@@ -146,7 +146,7 @@ def notes_of(rows: Sequence[Row]) -> list[str]:
 
 
 def _parts_of_short(rows: Sequence[Row]) -> list[str]:
-    """What the memories hold that are too small, where a board lacks room in several."""
+    """Returns the contents of the memories that are too small, for boards with several of them."""
     lacking = {row.board.name: [one for one in row.board.regions if one.name in dict(row.found.missing)] for row in rows}
     several = {name: regions for name, regions in lacking.items() if len(regions) > 1}
     if not several or len(several) > _MOST_DETAILED:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A ZIP archive whose bytes depend on names and contents alone."""
+"""Writes a ZIP archive that depends only on the names and contents of its files."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from aidge_build.plan.program import Program
 
 
 def condition_of(request: CompileRequest) -> str:
-    """What must hold where the package is compiled; "" where its C is for any core."""
+    """Returns the preprocessor condition under which the package compiles; "" if its C is for any core."""
     known = request.core.known_features if request.core else {}
     macros = [feature.macro for name, feature in known.items() if name in request.target.features]
     return " && ".join(f"({macro})" for macro in macros if macro)

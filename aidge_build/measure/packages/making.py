@@ -33,7 +33,8 @@ SCHEMA = 1
 
 @dataclass(frozen=True)
 class Package:
-    """`name` is that of the folder, or of the one file that `files` then holds; `manifest` is that of the model, N.plan.json."""
+    """`name` is the name of the folder, or of the one file that `files` then holds; `manifest` is the manifest of the model,
+    N.plan.json."""
 
     name: str
     files: Mapping[str, bytes]
@@ -127,7 +128,7 @@ def _values(
     publication: Publication,
     vectors: Mapping[str, numpy.ndarray] | None,
 ) -> dict:
-    """What templates know."""
+    """Returns the values that templates use."""
     ports = ports_of(program)
     core = core_of(program)
     condition = condition_of(request)
@@ -175,7 +176,7 @@ def _harmless(name: str) -> str:
 
 
 def _licences(files: Mapping[str, bytes]) -> list[str]:
-    """What generated files say of their licences, each once."""
+    """Returns the licences that generated files name, each once."""
     return sorted({match.decode() for data in files.values() for match in LICENCE.findall(data)})
 
 

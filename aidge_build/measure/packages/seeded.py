@@ -10,7 +10,8 @@ import numpy
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.tensor import Tensor
 
-# x' = MULTIPLIER x + INCREMENT modulo 2^32 (Numerical Recipes in C, 7.1, after Knuth and Lewis), of which the upper half is used.
+# x' = MULTIPLIER x + INCREMENT modulo 2^32 (Numerical Recipes in C, 7.1, after Knuth and Lewis). Only the upper half of x is
+# used.
 MULTIPLIER, INCREMENT, SEED = 1664525, 1013904223, 1
 _HALF = 1 << 15
 
@@ -25,7 +26,7 @@ def numbers(count: int) -> numpy.ndarray:
 
 
 def expression(tensor: Tensor) -> str:
-    """What C makes of a number `drawn(&seed)` for an element of this input."""
+    """Returns the C expression that turns a number `drawn(&seed)` into an element of this input."""
     kind = tensor.dtype
     if tensor.names:
         return f"({kind.c_type})((int32_t)(drawn(&seed) % {len(tensor.names) + 1}u) - 1)"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""N_self_test.c: a few inferences whose results numpy has computed, so that a board says whether it computes the same."""
+"""N_self_test.c: a few inferences with results computed by numpy, so that a board says whether it computes the same."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Side:
 
 @dataclass(frozen=True)
 class SelfTest:
-    """What the template prints: `count` vectors, `values` numbers that are compared. `needs_math`: NAN and INFINITY are among
+    """The values of the template: `count` vectors, `values` numbers that are compared. `needs_math`: NAN and INFINITY are among
     them."""
 
     count: int

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The targets of packages: each is a folder beside this file with `package.toml` and templates, found by its being there."""
+"""The targets of packages: each folder next to this file that has `package.toml` and templates is one."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ _SHAPE = {
 
 @dataclass(frozen=True)
 class Target:
-    """What a package consists of.
+    """The parts of a package.
 
     `title` says what it is, `use` what a user does with it, `tool` which tool of the ecosystem took one, with its version: ""
     makes it experimental. `archive` is the file name of a package that is one file ("": a folder), `top` the folder in it.
-    Generated C goes to `sources`, N.plan.json to `plan`. A model whose header would be called like one of `hidden` is refused, as
-    is one in another of the `languages` or with other options than `only`. `files` maps the path of a file to its template; paths
-    are templates, too, and both know `name`, `package` and what else `making` says.
+    Generated C goes to `sources`, N.plan.json to `plan`. A model is refused if its header would have the same name as one of
+    `hidden`, or if it is in a language other than `languages` or has options other than `only`. `files` maps the path of a file
+    to its template; paths are templates, too, and both know `name`, `package` and what else `making` says.
     """
 
     name: str

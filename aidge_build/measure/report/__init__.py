@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Where the bytes of a program are: one document, printed as a tree, drawn as a page, or compared with an older one."""
+"""The use of each byte of a program: one document, printed as a tree, drawn as a page, or compared with an older one."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ def accuracy_lines(data: dict) -> list[str]:
 
 
 def accuracy_section(data: dict) -> dict:
-    """What the page's template reads; every text is escaped."""
+    """Returns the values of the page's template, with every text escaped."""
     last = data["stages"][-1]["confusion"]
     return {
         "model": escaped(data["model"]),

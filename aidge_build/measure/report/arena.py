@@ -23,7 +23,7 @@ PANEL_HEIGHT = _TOP + _HEIGHT + _BOTTOM
 
 @dataclass(frozen=True)
 class Box:
-    """A buffer: `windows` are (first step, step behind the last, lowest byte, byte behind the highest) of what is in use."""
+    """A buffer: `windows` are (first step, last step + 1, lowest byte, highest byte + 1) of the bytes in use."""
 
     name: str
     label: str
@@ -36,7 +36,7 @@ class Box:
 
 
 def boxes_of(plan: MemoryPlan, labels: Mapping[str, str]) -> list[Box]:
-    """What the planner placed; `labels` are other words for the names of buffers."""
+    """Returns the boxes of the buffers that the planner placed; `labels` are other words for the names of buffers."""
     return [
         Box(
             placement.buffer.name,
@@ -63,10 +63,10 @@ def style_file(name: str) -> str:
 
 
 def draw_arena(boxes: Sequence[Box], names: Sequence[str], tips: Sequence[str] = (), largest: int | None = None) -> str:
-    """What is inside of an `svg` of WIDTH by PANEL_HEIGHT.
+    """Returns the elements inside an `svg` of WIDTH by PANEL_HEIGHT.
 
-    `names` are those of the steps, `tips` what is said of each where it is pointed at (default: the name), `largest` is the
-    fullest step.
+    `names` are the names of the steps, `tips` the text shown when a step is pointed at (default: the name), `largest` is the step
+    with the peak.
     """
     height = max((box.offset_bytes + box.size_bytes for box in boxes), default=0)
     steps = max(len(names), *(box.last for box in boxes)) if boxes else 0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What each byte of each memory is for. Everything adds up: padding and free bytes are rows of their own."""
+"""The use of each byte of each memory. Everything adds up: padding and free bytes are rows of their own."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from aidge_build.prove.elf.start_up import START_UP_NAMES
 
 GROUPS = ("arena", "weights", "layer code", "kernels", "stack", "libc/libgcc", "other", "padding", "free")
 
-# Of variables, and of functions of libraries; what fills it up is zero, nop, nop.w, or mov r8, r8.
+# Padding is smaller than the alignment of variables, or of library functions, and consists of zeros, nop, nop.w, or mov r8, r8.
 _ALIGNMENT, _CODE_ALIGNMENT = 16, 64
 _FILLER = re.compile(rb"(\x00|\x00\xbf|\xaf\xf3\x00\x80|\xc0\x46)*")
 _LIBRARY = re.compile(
@@ -85,7 +85,7 @@ def _group(name: str, items: Sequence[Item]) -> Group:
 
 
 def _places(image: Image, region: Region) -> Iterator[tuple[int, Section, bool]]:
-    """Where sections lie in the region; .data appears where it runs and, as a copy, where it is stored."""
+    """Yields the addresses of the sections in the region; .data appears where it runs and, as a copy, where it is stored."""
     for section in image.sections:
         if section.size_bytes and region.origin <= section.address < region.end:
             yield section.address, section, False
@@ -103,7 +103,7 @@ def _symbols_in(image: Image, section: Section) -> list[Symbol]:
 
 
 def _pieces(image: Image, section: Section, owners: _Owners, skip: int) -> Iterator[tuple[str, Item]]:
-    """The section cut at its symbols: symbols that overlap share no byte, what lies between them is named, too."""
+    """Yields the section cut at its symbols: symbols that overlap share no byte, and the bytes between symbols are named, too."""
     position = section.address + skip
     symbols = _symbols_in(image, section)
     sized = [symbol for symbol in symbols if symbol.size_bytes]
@@ -129,7 +129,7 @@ def _pieces(image: Image, section: Section, owners: _Owners, skip: int) -> Itera
 
 
 def _gaps(section: Section, owners: _Owners, begin: int, end: int, unsized: Mapping[int, Symbol]) -> Iterator[tuple[str, Item]]:
-    """What lies between two sized symbols, cut at the labels in it: assembler code often says no size."""
+    """Yields the bytes between two sized symbols, cut at the labels in them: assembler code often gives no size."""
     cuts = [begin, *(address for address in sorted(unsized) if begin < address < end), end]
     for first, last in zip(cuts, cuts[1:]):
         yield _gap(section, owners, first, last, unsized.get(first))

@@ -26,7 +26,7 @@ from cyclonedx.validation.json import JsonStrictValidator
 from aidge_build.base.errors import HINTS, AidgeError
 from aidge_build.base.version import VERSION
 
-# What a bill reads of a plan.
+# The keys of a plan that a bill reads.
 PLAN = {
     "tool": str,
     "model": str,
@@ -46,9 +46,10 @@ _SERIALS = uuid.UUID("3f0a1d52-9c7e-5b44-8d6b-0c1be1d7a2e4")  # the name space o
 
 @dataclass(frozen=True)
 class Product:
-    """What the bill is about: a program with its digest, or (`sha256` "") code that has not been linked.
+    """The subject of the bill: a program with its digest, or (`sha256` "") code that has not been linked.
 
-    `version` "": that of its content. `licences` are those of models, by their names; `timestamp` is ISO 8601, "" for none.
+    `version` "": the version is made from the content. `licences` are the licences of models, by their names; `timestamp` is
+    ISO 8601, "" for none.
     """
 
     name: str
@@ -82,7 +83,7 @@ def bill_text(bill: dict) -> bytes:
 
 
 def _reproducible(bill: dict, plans: Sequence[dict], timestamp: str) -> dict:
-    """The bill with serial number and time of ours, and with the model cards, which the library does not know."""
+    """Returns the bill with a reproducible serial number and time, and with the model cards, which the library lacks."""
     del bill["metadata"]["timestamp"], bill["serialNumber"]
     cards = {f"model:{plan['model']}": _card(plan) for plan in plans}
     for component in bill["components"]:

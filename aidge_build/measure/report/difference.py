@@ -13,7 +13,7 @@ _KINDS = (("flash", "Flash"), ("ram", "RAM"))
 
 
 def render_difference(old: dict, new: dict, where: str) -> str:
-    """What grew and what shrank from `old` to `new`; AidgeError (REPORT) for a document of another schema."""
+    """Returns what grew and what shrank from `old` to `new`; AidgeError (REPORT) for a document of another schema."""
     if old["schema"] != SCHEMA:
         raise AidgeError("is not a report", where=where, hint="write one with: aidge-build report ELF --json", code="REPORT")
     lines = [*_heading("memory")]
@@ -66,7 +66,7 @@ def _sizes(document: dict, kind: str) -> dict[tuple[str, str], int]:
 
 
 def _counted(document: dict) -> dict[str, dict[tuple[str, str], int]]:
-    """The instructions of an inference by model, of those that were counted: by layer, and what is around the layers."""
+    """Returns the instructions of an inference, for each model with counts: by layer, and around the layers."""
     found = {}
     for model in document.get("models", ()):
         layers = {(model["model"], layer["symbol"]): layer.get("instructions") for layer in model["layers"]}

@@ -21,7 +21,7 @@ def make_document(
 ) -> dict:
     """`plans` are plan files as parsed, `run` is what `run --json` printed; both may be missing, then their columns are None."""
     by_model = {plan["model"]: plan for plan in plans}
-    # Of several models nobody knows which kernels and tables are whose.
+    # With several models nobody knows which model a kernel or a table belongs to.
     sizes = _group_sizes(memories) if len(claims) == 1 else {}
     return {
         "schema": SCHEMA,
@@ -125,13 +125,13 @@ def _mean(number: int | None, runs: int | None) -> int | None:
 
 
 def _rest(whole: int | None, runs: int | None, layers: Sequence[dict], key: str) -> int | None:
-    """What an inference takes before its first layer, so that the column adds up to the whole inference."""
+    """Returns what an inference takes before its first layer, so that the column adds up to the whole inference."""
     mean, counted = _mean(whole, runs), [layer[key] for layer in layers if layer[key] is not None]
     return max(mean - sum(counted), 0) if mean is not None and counted else None
 
 
 def _code_bytes(image: Image, layers: Sequence[str]) -> int:
-    """The bytes of the layers' functions; those that the linker merged count once."""
+    """Returns the bytes of the layers' functions; functions that the linker merged count once."""
     return sum({symbol.address: symbol.size_bytes for symbol in filter(None, map(image.symbol, layers))}.values())
 
 
@@ -160,7 +160,7 @@ def _common_length(model: str, constant: str, layer: str) -> int:
 
 
 def _live_bytes(plan: dict) -> dict[int, int]:
-    """What is alive while each step runs; an output that overlaps its input shares bytes with it."""
+    """Returns the bytes in use while each step runs; an output that overlaps its input shares bytes with it."""
     buffers = plan.get("peak_buffers", ())
     return {
         step: _covered_bytes(
@@ -182,7 +182,7 @@ def _windows(buffer: dict) -> list[dict]:
 
 
 def _covered_bytes(spans: list[tuple[int, int]]) -> int:
-    """How many bytes lie in at least one of the spans."""
+    """Returns how many bytes are in at least one of the spans."""
     covered = position = 0
     for begin, end in sorted(spans):
         covered += max(end - max(begin, position), 0)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a report reads of files that were written before: plans, counts, an older report (shapes of `reading.require_shape`)."""
+"""The contents of files that a report reads: plans, counts, an older report (shapes of `reading.require_shape`)."""
 
 from __future__ import annotations
 

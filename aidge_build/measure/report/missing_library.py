@@ -38,7 +38,7 @@ class MissingLibrary:
 
     @property
     def hint(self) -> str:
-        """What to do."""
+        """The remedy."""
         if not self.library:
             return f"link the library of the kernels that {self.model} uses, after {self.source}"
         if self.library == _WEIGHTS:
@@ -60,7 +60,7 @@ def first_few(names: Sequence[str]) -> str:
 
 
 def missing_libraries(undefined: Sequence[Undefined], models: Iterable[str]) -> tuple[MissingLibrary, ...]:
-    """What the code of these models asks for, by model and library."""
+    """Returns the libraries that the code of these models needs, by model and library."""
     found: dict[tuple[str, str, str], list[str]] = {}
     for model in sorted(set(models)):
         for one, source in _asked_by(model, undefined):

@@ -76,7 +76,8 @@ def explain_overflow(
 
 
 def _without_alignment(group: Group) -> Group:
-    """Of the padding only what is more than alignment: memory that the linker script leaves out, as for a boot loader."""
+    """Returns the group without padding that is due to alignment. Larger padding is memory that the linker script leaves out, for
+    example for a boot loader."""
     items = tuple(item for item in group.items if group.name != "padding" or item.size_bytes > LARGEST_GAP)
     return Group(group.name, sum(item.size_bytes for item in items), items)
 
@@ -96,7 +97,7 @@ class _Arena(NamedTuple):
 
 
 def _arenas(image: Image, claims: Sequence[Claim]) -> list[_Arena]:
-    """Those in the sections of the image, the largest first."""
+    """Returns the arenas in the sections of the image, the largest first."""
     sizes = {section.name: section.size_bytes for section in image.sections}
     found = []
     for owner, part in ((claim, part) for claim in claims for part in claim.arenas):
@@ -132,7 +133,7 @@ def _elsewhere(
 
 
 def _moving(arena: _Arena, region: Region) -> str:
-    """What puts an arena into another memory of the linker script."""
+    """Returns the change that moves an arena into another memory of the linker script."""
     board = _named("board", arena.claim)
     if not arena.part.region or not board:
         if arena.section:
@@ -145,7 +146,7 @@ def _moving(arena: _Arena, region: Region) -> str:
 
 
 def _regions_of(name: str) -> Sequence[Region]:
-    """The memories of a built-in board; none for a board of the user's own, whose folder no program remembers."""
+    """Returns the memories of a built-in board; () for a board of the user's own, because no program remembers its folder."""
     try:
         return load_board(name).regions
     except AidgeError:

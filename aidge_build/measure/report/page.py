@@ -172,7 +172,7 @@ def _kernel(layer: dict) -> str:
 
 
 def _arena(model: dict, buffers: list[dict]) -> str:
-    """Each buffer by the name of the layer that writes it first; an output may lie over its input."""
+    """Draws each buffer with the name of the layer that writes it first; an output may overlap its input."""
     prefix = f"{model['model']}_"
     names = [layer["symbol"].removeprefix(prefix) for layer in model["layers"]]
     boxes = [

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What `plan` draws: the arena before anything is linked, and the curve of RAM against instructions."""
+"""The drawings of `plan`: the arena before anything is linked, and the curve of RAM against instructions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from aidge_build.plan.memory.plan import MemoryPlan
 
 @dataclass(frozen=True)
 class Named:
-    """What a drawing calls things: each step in a word or two, each step in full, and buffers by their names in the plan."""
+    """The names in a drawing: each step in a word or two, each step in full, and buffers by their names in the plan."""
 
     steps: Sequence[str] = ()
     steps_in_full: Sequence[str] = ()

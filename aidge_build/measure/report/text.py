@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The report for a terminal: a tree whose levels add up, and a table of the layers."""
+"""The report for a terminal: a tree with levels that add up, and a table of the layers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def render_text(document: dict, items_shown: int) -> list[str]:
 
 
 def _packing(model: dict) -> list[str]:
-    """What the order of the kernels and their tables take beside the constants of the model."""
+    """Returns the bytes that the order of the kernels and their tables add to the constants of the model."""
     own, all_of_them = model["model_constants_bytes"], model["weights_bytes"]
     if not own:
         return []

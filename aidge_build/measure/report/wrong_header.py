@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A program that does not link because a header is not that of the model's code in it: whose header, whose code, what to do."""
+"""Explains why a program does not link: a header does not belong to the linked code of its model. Header, code, remedy."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from aidge_build.prove.elf.undefined import Undefined
 class WrongHeader:
     """`users` are source files that were compiled with a header of `model`, which has this `digest` and path ("": not known).
 
-    `code` are the files or members of archives that were linked instead, none without any code of that model; `code_digest`
-    ("": compiled without a header) and the path `code_header` are those of the header that they belong to: with equal digests the
-    code is right, and in an archive that the link names before the users (`is_early`). `found` is a file with the first digest
-    near the link, where no debug information says which one was included.
+    `code` are the files or members of archives that were linked instead, () without any code of that model; `code_digest` ("":
+    compiled without a header) and the path `code_header` describe the header that the linked code belongs to. With equal digests
+    the code is right, but is in an archive that the link names before the users (`is_early`). `found` is a file with the first
+    digest near the link, if no debug information says which header was included.
     """
 
     model: str
@@ -55,7 +55,7 @@ class WrongHeader:
 
     @property
     def hint(self) -> str:
-        """What to do."""
+        """The remedy."""
         name = self.model
         if self.is_early:
             return "put the archive after the objects that use it: a linker takes of it only what was asked for before"
@@ -80,15 +80,15 @@ class WrongHeader:
 
 
 def second_names(undefined: Iterable[Undefined]) -> dict[str, tuple[str, str]]:
-    """Of undefined symbols those that a model's header asks for -> (first name, digest)."""
+    """Returns the undefined symbols that a model's header asks for -> (first name, digest)."""
     splits = {one.symbol: split_second_name(one.symbol) for one in undefined}
     return {symbol: split for symbol, split in splits.items() if split and model_of_symbol(split[0])}
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """What a program tells that was linked in spite of its undefined symbols, when the linker looked for their first names,
-    too: its symbols, the linker's cross references, and what its debug information says of its sources."""
+    """The facts from a program that was linked in spite of its undefined symbols, with the linker also asked for their first
+    names: its symbols, the linker's cross references, and the sources that its debug information names."""
 
     defined: Container[str]
     references: Mapping[str, Sequence[str]]

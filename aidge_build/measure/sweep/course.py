@@ -23,7 +23,7 @@ class Course:
     """`asked` tasks were given to the crew, `reused` answers were in the file before, `failed` are tasks without an answer;
     `used` are the keys of all answers that the matrix needs.
 
-    Of several machines that share the work each takes every n-th task; what is to be quantized all of them need.
+    If several machines share the work, each takes every n-th task; every machine needs all quantized models.
     """
 
     def __init__(self, store: Store, crew: Crew, share: Share = WHOLE):
@@ -48,14 +48,14 @@ class Course:
         self._note_unjudged(judges, known)
 
     def _note_unjudged(self, judges: Mapping[str, Task], known: Mapping[str, bytes]) -> None:
-        """A model whose accuracy is a refusal is a task without an answer."""
+        """Records each model with a refused accuracy as a task without an answer."""
         for key, task in judges.items():
             judged = accuracy_in(known[key]) if key in known else None
             if isinstance(judged, AidgeError):
                 self.failed.append(judged.within(task.title))
 
     def _tasks(self, judges: Mapping[str, Task], points: Sequence[Point], known: Collection[str]) -> list[Task]:
-        """What is not known of this machine's share; what a share is depends on the matrix alone."""
+        """Returns the unanswered tasks of this machine's share; the share depends on the matrix alone."""
         work: list[Task | list[Point]] = [*judges.values(), *groups_of(points)]
         found = []
         for one in work[self._share[0] - 1 :: self._share[1]]:

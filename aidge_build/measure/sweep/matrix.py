@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a sweep is asked: models, boards and option sets, from the tables of a TOML file."""
+"""The matrix of a sweep: models, boards and option sets, from the tables of a TOML file."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ _PAGE = "docs/sweep.md describes the file"
 
 @dataclass(frozen=True)
 class SweptModel:
-    """A model's file; `task` names what it is compared with, `labels` are samples with what is true of them, `samples` those that
-    quantization sees. `words` hold for all sets; of `sets` only those are taken, () stands for all."""
+    """A model's file; models with the same `task` are compared, `labels` are samples with the true answers, `samples` are the
+    samples for quantization. `words` hold for all sets. Only `sets` are used, () means all sets."""
 
     name: str
     file: Path
@@ -44,8 +44,8 @@ class SweptModel:
 
 @dataclass(frozen=True)
 class Matrix:
-    """Everything that is combined, each sorted by name; no `boards` stand for all that there are. `build`: programs are linked
-    for each board; `measure`: instructions are counted on emulated cores."""
+    """Everything that is combined, each sorted by name; no `boards` means all boards. `build`: programs are linked for each
+    board; `measure`: instructions are counted on emulated cores."""
 
     models: tuple[SweptModel, ...]
     boards: tuple[str, ...]
@@ -112,7 +112,7 @@ def _require_possible(matrix: Matrix, where: str) -> None:
 
 
 def _models(entry: Mapping, where: str) -> list[SweptModel]:
-    """The files of an entry: a pattern stands for all that it matches."""
+    """Returns the models of an entry, one for each file that its pattern matches."""
     text, files = entry["file"], _matching(entry["file"])
     if not files:
         raise AidgeError(f"no model matches '{text}'", where=where, code=CODE, hint="patterns begin at the folder of this file")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Sets of options, as a matrix names them: the words of the command line that each stands for."""
+"""Sets of options: the words of the command line for each set of a matrix."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from aidge_build.base.options import MODEL, QUANTIZATION, Option, from_words
 CODE = "SWEEP"
 DEFAULT = "default"  # the set without options, where nobody names one
 QUANTIZE = "quantize"
-# What a set may say: targets are boards here, and files lie on one machine alone.
+# Not allowed in a set: targets, because boards take their place in a matrix, and files, which exist on one machine alone.
 _ALLOWED = {option.name: option for option in MODEL.options if option.kind not in ("target", "file", "folders", "checkouts")}
 _OF_QUANTIZING = {option.name for option in QUANTIZATION}
 
@@ -46,7 +46,8 @@ def option_sets(tables: Mapping, axes: Mapping, where: str) -> tuple[OptionSet, 
 
 
 def words_of_table(table: Mapping, where: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Options as sorted words, those of quantizing apart; AidgeError for what is no option, or no value of one."""
+    """Returns options as sorted words, apart from the options of quantization, which come second; AidgeError for an unknown
+    option or value."""
     words: list[str] = []
     scheme: list[str] = []
     for key, value in table.items():

@@ -30,7 +30,7 @@ class Point:
 
     @property
     def keys(self) -> set[str]:
-        """Of the answers that belong to it."""
+        """The keys of the answers that belong to the point."""
         return {self.evaluation, self.accuracy} - {""}
 
     def row(self, answers: Mapping[str, bytes]) -> Row:
@@ -81,7 +81,8 @@ def judging_of(variant: Variant) -> Task | None:
 
 
 def groups_of(points: Iterable[Point]) -> list[list[Point]]:
-    """The points that share a compilation, in the order of the first of each: those of a model stay together."""
+    """Returns the points that share a compilation, in the order of the first of each, so that the points of a model stay
+    together."""
     groups: dict[str, list[Point]] = defaultdict(list)
     for point in points:
         if point.question is not None:

@@ -31,9 +31,9 @@ class Processes:
         self._busy: set[_Worker] = set()
 
     def answers(self, tasks: Iterable[Task]) -> Generator[Answer, None, None]:
-        """In the order in which they come. Whoever stops asking ends the processes that are at work.
+        """Returns the answers in the order in which they arrive. Ending the iteration ends the processes at work.
 
-        Processes begin at once, while this one has no threads, such as those that show how far the work is.
+        Processes begin at once, before this process has threads, such as the threads that show progress.
         """
         waiting = list(tasks)[::-1]
         while len(self._idle) < min(self._count, len(waiting)):
@@ -113,8 +113,9 @@ def _new_interpreter() -> subprocess.Popen:
 
 
 class _Worker:
-    """A process, which reads tasks and writes answers. Beside threads it is a new interpreter: a copy of this one would hold what
-    they hold now for ever, and one that begins as this one did would begin the whole sweep."""
+    """A process that reads tasks and writes answers. If this process has threads, the worker is a new interpreter, because a copy
+    would keep their locks for ever. The interpreter does not run the script of this process, which would begin the whole sweep
+    again."""
 
     def __init__(self) -> None:
         is_copy = sys.platform == "linux" and threading.active_count() == 1

@@ -15,10 +15,10 @@ State = Literal["fits", "too small", "refused", "waiting"]
 class Row:
     """None where something is not known. `task` names the models that are compared with each other; `words` are the options as
     the command line has them; `state` is the verdict about the board ("waiting": not answered yet), and `reason` says which
-    memory is too small, or why there is no firmware. `ram_bytes` and `flash_bytes` are those of the smallest firmware, with its
-    stack; errors of predictions are in percent, 0.0 for exact counts; `milliseconds_uncached`: without
-    the cache of an external flash. `accuracy` is a share or an area, 1 is best, and `measure`
-    says of what. `evaluation` is the key of the answer."""
+    memory is too small, or why there is no firmware. `ram_bytes` and `flash_bytes` are the bytes of the smallest firmware, with
+    its stack; errors of predictions are in percent, 0.0 for exact counts; `milliseconds_uncached`: without the cache of an
+    external flash. `accuracy` is a share or an area, 1 is best, and `measure` says of what. `evaluation` is the key of the
+    answer."""
 
     model: str
     board: str
@@ -48,7 +48,7 @@ class Row:
 
 
 def _kind(annotation: object) -> str:
-    """What SQLite calls it; a column that always has a value says so."""
+    """Returns the type in SQLite; NOT NULL for a column that always has a value."""
     optional = isinstance(annotation, types.UnionType)
     first = typing.get_args(annotation)[0] if optional else str
     return {int: "INTEGER", float: "REAL", str: "TEXT"}[first] + ("" if optional else " NOT NULL")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The file of a sweep: answers by their keys, and a row for each point of the matrix, as SQLite.
 
-What was answered is there from then on, whatever ends the sweep. Nothing in the file depends on times, workers or the order in
-which they answered but the order of the pages; `content` is the digest of the rows.
+An answer is in the file from the moment it arrives, whatever ends the sweep. The contents do not depend on times, workers or the
+order in which they answered, except for the order of the pages; `content` is the digest of the rows.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Store:
             self._write(rows)
 
     def add(self, answers: Mapping[str, bytes], rows: Iterable[Row] = ()) -> None:
-        """Answers by their keys, those that are there aside, and the rows of the points that they belong to."""
+        """Adds answers by their keys, except answers that are there already, and writes the rows of their points."""
         with self._damage_named(), self._connection:
             for key, value in sorted(answers.items()):
                 digest = hashlib.sha256(value).hexdigest()
@@ -72,7 +72,7 @@ class Store:
             self._write(rows)
 
     def keep_only(self, keys: Iterable[str]) -> int:
-        """Forget all other answers; how many those were."""
+        """Forgets all other answers, and returns how many it forgot."""
         with self._damage_named():
             there = {key for (key,) in self._connection.execute("SELECT key FROM answer")}
             others = sorted(there.difference(keys))
@@ -138,7 +138,7 @@ def _create(connection: sqlite3.Connection) -> None:
 
 
 def _is_fresh(path: Path) -> bool:
-    """Whether the file is empty: one that was being made. What does not begin as SQLite files do is refused."""
+    """Whether the file is empty: its making was interrupted. A file that does not begin like an SQLite file is refused."""
     with open_regular(path, "SWEEP") as stream:
         head = stream.read(len(_MAGIC))
     if head and head != _MAGIC:
@@ -176,7 +176,7 @@ def _damaged(where: str, what: str) -> AidgeError:
 
 @contextlib.contextmanager
 def _named(where: str) -> Iterator[None]:
-    """What SQLite raises, as a refusal of the file."""
+    """Turns an exception of SQLite into a refusal of the file."""
     try:
         yield
     except sqlite3.OperationalError as error:

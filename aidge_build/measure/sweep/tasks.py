@@ -17,7 +17,7 @@ MOST_DEATHS = 3  # of workers at one task: it is taken for what kills them then
 
 @dataclass(frozen=True)
 class Task:
-    """`work(request)` are the bytes of the answer, the same on every machine; `key` stands for what both are made of."""
+    """`work(request)` returns the bytes of the answer, the same on every machine; `key` is the digest of both."""
 
     key: str
     title: str
@@ -58,7 +58,7 @@ class Alone:
 
 
 def performed(task: Task) -> Answer:
-    """The answer of this process. What is missing on this machine ends the sweep; a fault of ours costs one answer."""
+    """Returns the answer of this process. A tool that this machine lacks ends the sweep; an internal error costs one answer."""
     try:
         with saying(True):  # how far one task is would be said by all workers at once
             return Answer(task.key, task.work(task.request))
@@ -69,7 +69,7 @@ def performed(task: Task) -> Answer:
 
 
 class WorkerDied(MissingTool):
-    """What is missing for one task: others may be answered."""
+    """A task that cannot be answered here; other tasks may be."""
 
 
 def killed(task: Task) -> Answer:
@@ -84,7 +84,7 @@ def killed(task: Task) -> Answer:
 
 
 def key_of(*parts: object) -> str:
-    """A digest of texts, bytes, numbers, None, and lists and tables of those: equal for equal parts, on every machine."""
+    """Returns a digest of texts, bytes, numbers, None, and lists and tables of them: equal for equal parts, on every machine."""
     return hashlib.sha256(b"".join(map(_piece, parts))).hexdigest()
 
 

@@ -19,14 +19,14 @@ from aidge_build.measure.sweep.option_sets import OptionSet
 _QUANTIZE = "quantize"
 _PATHS = ("file", "folders", "checkouts")
 _SIZES = "--bind="  # of a quantized model they are facts
-# What the values of a model depend on, whatever runs it.
+# The options that the values of a model depend on, whatever runs it.
 _OF_VALUES = (_SIZES, "--state=", "--signature=", "--rounding=")
 
 
 @dataclass(frozen=True)
 class Variant:
-    """A model with an option set. `questions` are those about each board; `samples` and `labels` the bytes of NPZ files, b""
-    without one; `awaits_model`: the model is still to be quantized."""
+    """A model with an option set. `questions` has a question about each board; `samples` and `labels` are the bytes of NPZ files,
+    b"" without one; `awaits_model`: the model is still to be quantized."""
 
     model: SweptModel
     options: OptionSet
@@ -47,7 +47,7 @@ class Variant:
         return " ".join((*self.model.words, *options.words, *(("--quantize",) if options.quantizes else ()), *options.scheme))
 
     def to_quantize(self) -> Question:
-        """The question whose answer is the quantized model."""
+        """The question that is answered with the quantized model."""
         assert self.model.samples is not None
         name = self.model.samples.name
         question = self.to_judge()

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The three kinds of work of a sweep: quantize a model, ask on which boards one fits, and count how often one is right.
 
-Each is a pure function of bytes and words. What is refused is an answer, too; what a machine lacks is none. A worker compares the
-key of the task with its own: with another version of the tool, or of its compilers, it would be another one.
+Each is a pure function of bytes and words. A refusal is an answer, too; a missing tool is none. A worker compares the key of the
+task with its own: with another version of the tool, or of its compilers, the key differs.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Accuracy:
 
 
 def fitting(title: str, questions: Sequence[Question]) -> Task:
-    """The task whose answer are those to questions that share a compilation."""
+    """Returns the task that answers questions which share a compilation."""
     keys = tuple(map(answer_key, questions))
     return Task(key_of("fit", sorted(keys)), title, _fitted, Fitting(tuple(questions), keys))
 
@@ -88,7 +88,7 @@ def is_lasting(value: bytes) -> bool:
 
 
 def quantizing(title: str, question: Question) -> Task:
-    """The task whose answer is the quantized model of a question with samples."""
+    """Returns the task that quantizes the model of a question with samples."""
     return Task(_key(question), title, _quantized, AboutModel(_key(question), question))
 
 
@@ -107,7 +107,7 @@ def model_in(value: bytes) -> bytes | AidgeError:
 
 
 def judging(title: str, question: Question, labels: bytes, labels_name: str) -> Task:
-    """The task whose answer says how often the model is right."""
+    """Returns the task that counts how often the model is right."""
     key = _key(question, labels)
     return Task(key, title, _judged, AboutModel(key, question, labels, labels_name))
 
@@ -135,7 +135,7 @@ def accuracy_in(value: bytes) -> Accuracy | AidgeError:
 
 
 def read_answer(value: bytes, made: Callable[[Any], Made]) -> Made:
-    """What an answer of a file says; whoever wrote another thing there is no sweep."""
+    """Returns the content of an answer in the file; AidgeError if the content is not a sweep's."""
     try:
         return made(json.loads(value))
     except (ValueError, LookupError, TypeError, RecursionError) as error:
@@ -148,7 +148,7 @@ def read_answer(value: bytes, made: Callable[[Any], Made]) -> Made:
 
 
 def _key(question: Question, labels: bytes = b"") -> str:
-    """Of what is done with a model: quantized by its attached samples, or judged by its labels."""
+    """Returns the key of a task about a model: quantized by its attached samples, or judged by its labels."""
     attached = [[one.option, _digests(one.files)] for one in question.attached]
     return key_of("model", tool_digest(), list(question.words), _digests(question.files), attached, labels)
 
@@ -169,7 +169,8 @@ def require_equal(wanted: object, own: object) -> None:
 
 
 def _refusal(error: AidgeError) -> bytes:
-    """A refusal as an answer. What is missing might be there tomorrow, and faults of ours are to be mended: neither is one."""
+    """Returns a refusal as an answer. Raises a missing tool, which may be there tomorrow, and an internal error: neither is an
+    answer."""
     if isinstance(error, (MissingTool, InternalError)):
         raise error
     return canonical({"refused": {"what": error.what, "where": error.where, "hint": error.hint, "code": error.code}})

@@ -16,8 +16,7 @@ from aidge_build.measure.tune.work import Refused, counting_turns, layers_in, me
 
 
 class Course:
-    """`asked` tasks were given to the crew, `reused` answers were in the file before; `refused` says which builds of which models
-    could not be measured."""
+    """`asked` tasks were given to the crew, `reused` answers were in the file before; `refused` names builds that failed."""
 
     def __init__(self, store: Store, crew: Crew):
         self._store, self._crew = store, crew
@@ -25,8 +24,8 @@ class Course:
         self.refused: list[str] = []
 
     def run(self, questions: Sequence[Question]) -> list[tuple[Measured, ...]]:
-        """What was measured of each model, the build with the preferred kernels first; nothing where that one is refused.
-        AidgeError where a task fails: what came before is kept."""
+        """Returns the measured layers of each model, the build with the preferred kernels first; () if that build is refused.
+        AidgeError if a task fails: earlier answers are kept."""
         counted = self._answers("KERNELS", [counting_turns(question) for question in questions])
         builds: list[list[Task]] = []
         for question, answer in zip(questions, counted, strict=True):

@@ -51,7 +51,7 @@ class Choice:
     greedy_stalls: int
 
     def as_value(self, program: Program, rooms: Sequence[tuple[str, int]], words: tuple[str, ...]) -> FastMemory:
-        """What the file says."""
+        """Returns the content of the file."""
         places = {
             kind: tuple((one.name, memory) for one, memory in self.moved if one.kind == kind)
             for kind in ("constants", "layer", "function")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What was measured of a layer with a kernel, as a value that goes to a file and comes back."""
+"""The measurement of a layer with a kernel, as a value that goes to a file and comes back."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from typing import Any
 @dataclass(frozen=True)
 class Measured:
     """A layer with one of its kernels; `cycles` are estimated, or None, `flash_lines` how often its constants come from another
-    line of flash. `shapes` are its classes of shapes from coarse to fine, `size` is that by which costs are known
-    (adaptation/layer_classes.py); `formats` are those in which its tensors lie."""
+    line of flash. `shapes` are its classes of shapes from coarse to fine, `size` is the class by which costs are known
+    (adaptation/layer_classes.py); `formats` are the formats of its tensors."""
 
     layer: str
     op: str
@@ -40,5 +40,5 @@ class Measured:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Measured:
-        """What `as_json` said."""
+        """Returns the measurement that `as_json` wrote."""
         return cls(**{**data, "shapes": tuple(data["shapes"])})

@@ -20,7 +20,7 @@ Layers = Sequence[Sequence[Measured]]  # of each model, the build with the prefe
 
 @dataclass(frozen=True)
 class Head:
-    """What the table says of itself."""
+    """The head of a table."""
 
     name: str
     compiler: str
@@ -43,8 +43,8 @@ class Pair:
 
 
 def table_text(layers: Layers, head: Head, fewest: int) -> str:
-    """The TOML file. A comparison needs `fewest` layers that were measured; one in cycles holds costs alone, for what is quicker
-    then depends on the wait states of a board."""
+    """Returns the TOML file. A comparison needs `fewest` measured layers. A table in cycles holds costs alone, because it depends
+    on the wait states of a board which kernel is faster."""
     costs = [_cost_text(key, total, head.unit) for key, total in sorted(_sums(layers, head.unit).items())]
     found = [] if head.unit == CYCLES else [_quicker_text(one) for one in comparisons(layers, fewest)]
     lines = [
@@ -62,7 +62,7 @@ def table_text(layers: Layers, head: Head, fewest: int) -> str:
 
 
 def comparisons(layers: Layers, fewest: int) -> list[Quicker]:
-    """What was quicker than the preferred kernel, for classes of shapes as wide as it was in all layers of."""
+    """Returns the kernels that were faster than the preferred one at every layer of a class of shapes, the widest such class."""
     groups: dict[tuple[str, str, str, str], list[Pair]] = defaultdict(list)
     for own in layers:
         for pair in _pairs(own):
@@ -71,7 +71,7 @@ def comparisons(layers: Layers, fewest: int) -> list[Quicker]:
 
 
 def _pairs(layers: Sequence[Measured]) -> Iterator[Pair]:
-    """Of each layer of a model the preferred kernel with each other one that left all tensors in the same formats."""
+    """Yields the preferred kernel of each layer of a model with each other kernel that left all tensors in the same formats."""
     first: dict[str, Measured] = {}
     seen: set[tuple[str, str]] = set()
     for one in layers:
@@ -87,7 +87,8 @@ def _pairs(layers: Sequence[Measured]) -> Iterator[Pair]:
 
 
 def _compared(pairs: Sequence[Pair], level: int, fewest: int) -> Iterator[Quicker]:
-    """One for each class of this level in which the other kernel was always quicker; else those of narrower classes."""
+    """Yields a comparison for each class of this level in which the other kernel was always faster; else comparisons of narrower
+    classes."""
     classes: dict[str, list[Pair]] = defaultdict(list)
     for pair in pairs:
         classes[pair.other.shapes[level]].append(pair)
@@ -124,7 +125,7 @@ def _quicker_text(one: Quicker) -> str:
 
 @dataclass
 class _Sum:
-    """What the layers of a class cost together."""
+    """The costs of all layers of a class together."""
 
     cost: int = 0
     lines: int = 0

@@ -33,7 +33,7 @@ def turns(request: CompileRequest, tried: Sequence[Library] | None = None) -> tu
     return target, *(replace(target, gave_way=_passed(orders, turn)) for turn in range(most))
 
 
-_Order = tuple[tuple[str, ...], tuple[str, ...]]  # titles of all kernels, and of those that are to be measured beside the chosen
+_Order = tuple[tuple[str, ...], tuple[str, ...]]  # titles of all kernels, and of the kernels to be measured
 
 
 def _kernels(assignment: Assignment, node: Node, libraries: Sequence[Library], target: Target, tried: frozenset[str]) -> _Order:

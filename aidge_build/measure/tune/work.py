@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The two kinds of work of tuning: ask how many turns a model has, and measure its layers in one of them.
 
-Both are pure functions of bytes and words, as those of a sweep are, and done by the same workers.
+Both are pure functions of bytes and words, as the work of a sweep is, and done by the same workers.
 """
 
 from __future__ import annotations
@@ -51,12 +51,12 @@ class Refused:
 
 
 def counting_turns(question: Question) -> Task:
-    """The task whose answer says how many turns the model has."""
+    """Returns the task that counts the turns of the model."""
     return _task(f"kernels of {question.model}", question, None)
 
 
 def measuring(question: Question, turn: int) -> Task:
-    """The task whose answer are the layers of the model in one of its turns."""
+    """Returns the task that measures the layers of the model in one of its turns."""
     return _task(f"{question.model}, build {turn + 1}", question, turn)
 
 

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: MIT
-"""How often a model is right: float on the host, quantized on the host, and as firmware, on the same labelled samples."""
+"""The accuracy of a model: float on the host, quantized on the host, and as firmware, on the same labelled samples."""

@@ -37,7 +37,7 @@ class Beside:
 
 
 def beside_float(program: Program, request: CompileRequest, path: Path) -> Beside:
-    """Reads the float model. AidgeError where both have no layer in common: to be asked before anything is built or run."""
+    """Reads the float model. AidgeError if both have no layer in common; call it before anything is built or run."""
     model, external = read_model_file(path)
     floats, _ = import_file(ModelFile(model, str(path), request.operators, request.bind, external))
     quantized, _ = import_file(replace(request.file, contract="onnx", state={}))

@@ -33,7 +33,7 @@ class Cost:
 
 
 def cost_table_for(request: CompileRequest, path: Path | None) -> CostTable:
-    """The table in the file, or the one that comes with the tool; AidgeError where there is none for such a core."""
+    """Returns the table in the file, or the table that comes with the tool; AidgeError if there is none for such a core."""
     features = of_instructions(request.target.features)
     named = "" if features else "name the core with --board B or --cpu CORE; "
     hint = f"{named}aidge-build tune MODEL --board B --out F.toml measures a table for --costs; --objective bytes needs none"
@@ -70,7 +70,8 @@ def estimate(table: CostTable, kernel: Kernel, seen: NodeView, flash_wait_states
 
 
 def _usual(table: CostTable, kernel: Kernel, seen: NodeView, flash_wait_states: int) -> float:
-    """The median of measured kernels: of the same library, and with products like this one, where there are such."""
+    """Returns the median cost of measured kernels: of the same library, and with products like this one, if there are such
+    kernels."""
     plain = [entry for entry in table.entries if not entry.shape]
     others = [entry for entry in plain if entry.library == kernel.library] or plain
     has_macs = seen.multiply_accumulates > 0
@@ -80,7 +81,7 @@ def _usual(table: CostTable, kernel: Kernel, seen: NodeView, flash_wait_states: 
 
 
 def _alone(table: CostTable, entry: CostEntry, kernel: Kernel, seen: NodeView, flash_wait_states: int) -> float:
-    """Returns the cost of the node by this entry, whatever the entry was measured for."""
+    """Returns the cost of the node by this entry, even if the entry was measured for another node."""
     alike = replace(entry, library=kernel.library, kernel=kernel.name, op="", shape="")
     return replace(table, entries=(alike,)).cost(kernel, seen, flash_wait_states) or 0.0
 

@@ -31,7 +31,8 @@ class Counterpart:
 def counterparts(
     layers: Iterable[tuple[Node, Sequence[Tensor]]], quantized: GraphView, floats: GraphView
 ) -> dict[str, Counterpart]:
-    """By tensor name, for the outputs of `layers` (a node of the firmware with its outputs) that have one.
+    """Returns the counterpart by tensor name, for the outputs of `layers` (a node of the firmware with its outputs) that have
+    one.
 
     `quantized` and `floats` are the graphs of both files as they were imported, before any recipe.
     """
@@ -75,7 +76,7 @@ def _by_origin(node: Node, places: dict[str, int], floats: GraphView) -> list[st
 
 
 def _fitting(tensor: Tensor, original: str, floats: GraphView) -> Counterpart | None:
-    """None where the dims say that it is another tensor, or the same one in another order."""
+    """Returns None if the dims show that it is another tensor, or the same one in another order."""
     wanted = floats.tensor(original)
     if not wanted.dtype.is_float:
         return None

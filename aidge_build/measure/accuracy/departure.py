@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""How far each layer of the firmware is from the float model: the noise that arrived, and the noise that is its own.
+"""Measures how far each layer of the firmware is from the float model: the noise that arrived, and the noise that the layer adds.
 
-The float model runs twice on the same samples: by itself, and on what the firmware's layers handed on. The firmware's output
-against the first is the noise of all layers so far; against the second, what this layer alone added: a range that was cut off,
-weights that are others, a kernel's fault. A layer is to blame by its own noise, never by what it was given.
+The float model runs twice on the same samples: by itself, and on the outputs of the firmware's layers. The difference between the
+firmware's output and the first run is the noise of all layers so far. The difference to the second run is the noise of this layer
+alone: a range that was cut off, other weights, a fault of the kernel. Only its own noise counts against a layer.
 """
 
 from __future__ import annotations

@@ -73,22 +73,22 @@ def wilson(correct: int, count: int) -> tuple[float, float]:
 
 
 def top1(answers: numpy.ndarray, labels: numpy.ndarray) -> Top1:
-    """How many of the answered class numbers are the labels."""
+    """Returns the share of answered class numbers that equal the labels."""
     correct = int(numpy.count_nonzero(answers == labels))
     return Top1(correct, len(labels), *wilson(correct, len(labels)))
 
 
 def confusion(answers: numpy.ndarray, labels: numpy.ndarray, classes: int) -> tuple[tuple[int, ...], ...]:
-    """How often each true class (row) was answered with each class (column)."""
+    """Returns how often each true class (row) was answered with each class (column)."""
     table = numpy.zeros((classes, classes), numpy.int64)
     numpy.add.at(table, (labels, answers), 1)
     return tuple(tuple(int(number) for number in row) for row in table)
 
 
 def roc_auc(scores: numpy.ndarray, labels: numpy.ndarray) -> float | None:
-    """The probability that a sample of class 1 has a larger score than one of class 0, equal scores counted half.
+    """Returns the probability that a sample of class 1 has a larger score than one of class 0, equal scores counted half.
 
-    That is the area under the receiver operating characteristic (the Mann-Whitney statistic). None where a class is missing.
+    This is the area under the receiver operating characteristic (the Mann-Whitney statistic). None if a class is missing.
     """
     positive = int(numpy.count_nonzero(labels == 1))
     negative = len(labels) - positive

@@ -35,7 +35,7 @@ class LabelledSet:
 
     @property
     def count(self) -> int:
-        """How many samples there are."""
+        """The number of samples."""
         return len(next(iter(self.inputs.values())))
 
 
@@ -129,7 +129,8 @@ def stored(values: numpy.ndarray, quantization: Quantization, dtype: numpy.dtype
 
 
 def shared_samples(first: Vectors, second: Vectors) -> int:
-    """How many samples of `second` are in `first`, too, by the bytes of all their inputs (as float32); 0 for other inputs."""
+    """Returns how many samples of `second` are in `first`, too, by the bytes of all their inputs (as float32); 0 for other
+    inputs."""
     if set(first) != set(second):
         return 0
     seen = set(_digests(first))

@@ -78,7 +78,7 @@ def front(trials: Sequence[Trial], cost: Callable[[Trial], float], loss: Callabl
 
 
 def _noises(trials: Trials, kinds: Sequence[str]) -> list[dict[str, float]]:
-    """Per layer: the noise at the outputs where this layer alone has the kind and all others are float."""
+    """Returns for each layer and kind the noise at the outputs, with all other layers in float."""
     floats = trials.all(FLOAT)
     base = trials.measured(floats).noise  # the noise of quantized inputs and outputs
     tasks = [(index, kind) for index in range(len(trials.layers)) for kind in kinds if kind != FLOAT]
@@ -91,7 +91,7 @@ def _noises(trials: Trials, kinds: Sequence[str]) -> list[dict[str, float]]:
 
 
 def _costs(trials: Trials, kinds: Sequence[str]) -> list[dict[str, float]]:
-    """Per layer: what it costs to have this kind among int8 layers, with the conversions around it."""
+    """Returns for each layer and kind the cost of the model, with all other layers in int8 and conversions around the layer."""
     integers = trials.all(INT8)
     return [{kind: trials.cost(with_type(integers, index, kind)).number for kind in kinds} for index in range(len(trials.layers))]
 

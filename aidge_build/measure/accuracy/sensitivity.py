@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Which layer costs what: each layer alone quantized, and each alone in float."""
+"""Measures what each layer costs: each layer alone quantized, and each alone in float."""
 
 from __future__ import annotations
 

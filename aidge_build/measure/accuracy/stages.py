@@ -31,8 +31,8 @@ PART = 1 << 28  # multiply-accumulates that are not worth a line: a second or so
 
 @dataclass(frozen=True, eq=False)
 class Stage:
-    """One way to run the model: `name` says which. `raw` are its outputs as stored, `outputs` and `inputs` real values
-    [sample, element]. Counts are per inference; None where nothing counts them."""
+    """One way to run the model: `name` says which. `raw` are its outputs as stored, `outputs` and `inputs` real values [sample,
+    element]. Counts are per inference, and None if nothing counts them."""
 
     name: str
     where: str
@@ -125,7 +125,7 @@ def claim_of(elf: Path, model_sha256: str) -> Claim:
 
 
 def first_samples(samples: LabelledSet, count: int | None) -> LabelledSet:
-    """The first samples alone; all where no number is given."""
+    """Returns the first `count` samples; all samples for None."""
     if count is None:
         return samples
     if count < 1:
@@ -188,7 +188,7 @@ def _work(view: GraphView) -> int:
 
 
 def _announced(count: int, work: int, title: str) -> Iterator[int]:
-    """The numbers of all samples; where there is much work, with a line now and then."""
+    """Yields the numbers of all samples; prints a line now and then if there is much work."""
     parts = min(MOST_PARTS, count, work // PART)
     if parts < 2:
         yield from range(count)

@@ -19,7 +19,7 @@ Kind = Literal["classes", "scores", "anomaly", "regression"]
 
 @dataclass(frozen=True)
 class Task:
-    """How answers are judged. `output` is the one that labels are about; for scores, class 1 begins above `threshold`."""
+    """The way to judge answers. `output` is the output that labels are about; for scores, class 1 begins above `threshold`."""
 
     kind: Kind
     output: str

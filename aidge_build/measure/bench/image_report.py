@@ -97,7 +97,7 @@ def read_report(lines: Iterable[bytes], where: str) -> Report:
 
 
 def _parsed(line: bytes) -> dict[str, Any] | None:
-    """The line as an object, or None where it is no line of a report."""
+    """Returns the line as an object, or None if it is no line of a report."""
     try:
         found = json.loads(line)
     except (ValueError, RecursionError):
@@ -107,7 +107,7 @@ def _parsed(line: bytes) -> dict[str, Any] | None:
 
 
 def _report(taken: Sequence[bytes], crc: str, where: str) -> Report | None:
-    """The report of these lines, the first of an image and the last of an end; None where something is missing or damaged."""
+    """Returns the report of these lines, the first of an image and the last of an end; None if a line is missing or damaged."""
     found = [json.loads(line) for line in taken[:-1]]
     kinds = [line[_KIND] for line in found]
     if f"{zlib.crc32(b''.join(taken[:-1])):08x}" != crc or kinds != ["image", *["layer"] * (len(kinds) - 2), "model"]:

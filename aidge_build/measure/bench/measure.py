@@ -43,7 +43,7 @@ class Case:
 
 
 def cases_in(folder: Path) -> tuple[Case, ...]:
-    """The models of a folder by element type and name; where no name says an element type, every model in it."""
+    """Returns the models of a folder by element type and name. If no name has an element type, every model in it."""
     named = [
         (path.name.removesuffix(ending), data, path)
         for data, ending in ENDINGS.items()
@@ -156,7 +156,7 @@ def _mean(number: int | None, count: int) -> int | None:
 
 
 def _stored(program: Program, arrays: Vectors, reference: str, count: int) -> Vectors:
-    """The stored references where they are of the outputs' type, else {}: the numpy backend's values are the reference."""
+    """Returns the stored references if they have the outputs' type, else {}: then numpy's values are the reference."""
     try:
         stored = reference_outputs(
             {key: values[:count] if values.ndim else values for key, values in arrays.items()}, reference, program.view, count

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""How much the counts depend on the weights: a model measured again with its weights in another order.
+"""Measures how much the counts depend on the weights: a model is measured again with its weights in another order.
 
-Whether a cheap form of a layer is proved depends on the weights, and so does which channels are constant. Weights of one output
-channel (of one row of a matrix) change places with each other: their scale and histogram stay, what meets each input does not.
+The weights decide whether a cheap form of a layer is proved, and which channels are constant. Weights of one output channel (of
+one row of a matrix) change places with each other: their scale and histogram stay, but each input meets other weights.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def _permuted(values: numpy.ndarray, random: numpy.random.Generator) -> numpy.nd
 
 
 def spread_table(spreads: Sequence[Spread]) -> str:
-    """For people, in Markdown."""
+    """Returns the table for people, in Markdown."""
     first = f"minimum of {len(spreads[0].others)} other orders"
     head = ["model", "core", "as stored", "with all channels", first, "median", "maximum", "values that differ"]
     lines = [head, ["---", "---", *["--:"] * (len(head) - 2)]]

@@ -56,7 +56,7 @@ class Peers:
         )
 
     def instruction_ratio(self, entry: Figures) -> float | None:
-        """How many times more instructions the other system needs."""
+        """Returns how many times more instructions the other system needs."""
         other = self.counted("instructions", entry)
         if other is not None:
             return other / entry.instructions
@@ -65,7 +65,7 @@ class Peers:
 
 
 def _word(cpu: str) -> str:
-    """As the keys of the file have the name of a core."""
+    """Returns the name of a core as the keys of the file have it."""
     return cpu.replace("-", "_")
 
 

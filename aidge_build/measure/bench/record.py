@@ -105,8 +105,8 @@ def require_same_compiler(record: dict, compiler: str, where: str) -> None:
 
 
 def compare_with(record: dict, figures: Sequence[Figures]) -> Comparison:
-    """Every count against the recorded one; one instruction more is a regression. AidgeError where a count is the mean of
-    another number of vectors than the recorded one: data decide some of the instructions."""
+    """Compares every count with the recorded one; one instruction more is a regression. AidgeError if the two counts are means of
+    different numbers of vectors: the data decide some of the instructions."""
     before = {entry["key"]: entry for entry in record["results"]}
     worse, better, unknown = [], [], []
     for entry in figures:
@@ -133,7 +133,7 @@ def compare_with(record: dict, figures: Sequence[Figures]) -> Comparison:
 
 
 def _changed_tables(record: dict) -> list[str]:
-    """A line that names the timing tables that are not the ones of the record; no line where all are."""
+    """Returns a line that names the timing tables that differ from the record; no line if all are equal."""
     recorded, today = record.get("timing_tables", {}), table_digests()
     names = [name for name in sorted(recorded.keys() | today.keys()) if recorded.get(name) != today.get(name)]
     return [f"cycles were recorded with other timing tables: {', '.join(names)}"] if names else []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Which boards a bench measures, with which data: rows of a TOML file."""
+"""The boards that a bench measures, with the data for each: rows of a TOML file."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Row:
 
 
 def read_rows(path: Path, kinds: Sequence[str]) -> tuple[Row, ...]:
-    """The rows of a file; AidgeError where it is no such file. `kinds` are the types of data that there are."""
+    """Returns the rows of a file; AidgeError if it is no such file. `kinds` are the known types of data."""
     try:
         content = tomllib.loads(path.read_text())
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""From a node case to a program in C, or to the reason why there is none."""
+"""Turns a node case into a program in C, or into the reason why there is none."""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ def _ports(one: Prepared) -> list[Tensor]:
 
 
 def _batch(batch: Sequence[Prepared], board: Board, folder: Path, flags: tuple[str, ...]) -> list[Verdict]:
-    """The verdicts of one program; where it fails as a whole, each case gets a program of its own."""
+    """Returns the verdicts of one program; if the program fails as a whole, each case gets a program of its own."""
     try:
         data = _outputs(batch, board, folder, flags)
     except AidgeError as error:
@@ -152,7 +152,7 @@ def _main(batch: Sequence[Prepared]) -> str:
 
 
 def _difference(case: NodeCase, values: Sequence[numpy.ndarray]) -> tuple[str, int]:
-    """Why the values are not the expected ones ("" when they are), and the distance."""
+    """Returns why the values are not the expected ones ("" if they are), and the distance."""
     if len(values) != len(case.expected):
         return f"{len(values)} outputs, expected {len(case.expected)}", 0
     most = 0

@@ -45,11 +45,11 @@ class Suite:
 
     @property
     def count(self) -> Counter:
-        """How many cases have each verdict."""
+        """The number of cases for each verdict."""
         return Counter(verdict.verdict for verdict in self.overall)
 
     def summary(self) -> str:
-        """One line."""
+        """Returns one line with the number of cases for each verdict."""
         bound = sum(verdict.verdict == "pass" and bool(verdict.bound) for verdict in self.overall)
         parts = [f"{self.count[kind]} {kind}" + (f" ({bound} with inputs bound)" if kind == "pass" else "") for kind in VERDICTS]
         return f"{len(self.overall)} cases: {', '.join(parts)}"

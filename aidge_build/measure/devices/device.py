@@ -31,8 +31,8 @@ class Memory:
 @dataclass(frozen=True)
 class Device:
     """One core of a chip. `core` is gcc's name; `has_fpu`, `has_dsp`, `has_mve` and `has_double` (whether the FPU has double
-    precision) are None where the description does not say; `clock_hz` is the highest clock, 0 where it is not known;
-    `described_by` names file and entry for a comment."""
+    precision) are None if the description does not say; `clock_hz` is the highest clock, 0 if unknown; `described_by` names file
+    and entry for a comment."""
 
     name: str
     core: str
@@ -59,7 +59,7 @@ def joined(memories: tuple[Memory, ...]) -> tuple[Memory, ...]:
 
 
 def flash_of(device: Device, where: str) -> Memory:
-    """The memory of the program: where it starts, else the largest that linkers use."""
+    """Returns the memory of the program: the memory where it starts, else the largest that linkers use."""
     flashes = [memory for memory in device.memories if memory.is_flash]
     if not flashes:
         raise AidgeError(

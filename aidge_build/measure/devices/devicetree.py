@@ -33,7 +33,7 @@ _MOST_COMPARISONS = 5_000_000  # nodes x references
 
 
 def read(content: bytes, name: str, where: str) -> Device:
-    """The one chip of the tree, whatever `name` the caller gives it; the first CPU that is not disabled counts."""
+    """Returns the one chip of the tree, for any `name`; the first CPU that is not disabled counts."""
     for word in (b"/include/", b"/incbin/", b"#include"):
         if word in content:
             raise AidgeError(
@@ -92,7 +92,7 @@ class _Number(int):
     """A number of an expression: 64 bits, as in dtc. A ValueError where a result has more, before it takes memory."""
 
     def __new__(cls, value: int) -> _Number:
-        """The number; a ValueError where it has more than 64 bits."""
+        """Returns the number; raises ValueError if it has more than 64 bits."""
         if not -1 << 63 <= value < 1 << 64:
             raise ValueError
         return super().__new__(cls, value)
@@ -178,7 +178,7 @@ def _memories(tree: DT, where: str) -> Iterator[Memory]:
 
 
 def _chosen(tree: DT, chosen: Any, key: str) -> Node | None:
-    """The node of a path or a reference; None where nothing is chosen."""
+    """Returns the node of a path or a reference; None if `key` is missing."""
     if key not in chosen:
         return None
     value = chosen[key]

@@ -15,7 +15,7 @@ _READERS = {".pdsc": read_pack, ".dts": read_devicetree}
 
 
 def read_device(path: Path, name: str) -> Device:
-    """The device `name` ("" where the file describes a single one) of a CMSIS pack's description or a devicetree.
+    """Returns the device `name` ("" if the file describes a single one) of a CMSIS pack's description or a devicetree.
 
     Raises AidgeError (BOARD): another kind of file, a file that cannot be read, a device that is not there (with near names).
     """

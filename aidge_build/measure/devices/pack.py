@@ -100,7 +100,8 @@ def _device(path: Levels, core: str, where: str) -> Device:
 
 
 def _processor(path: Levels, core: str, where: str) -> dict[str, str]:
-    """The attributes of the core with this name, or of the only one; AidgeError where there is none or a choice."""
+    """Returns the attributes of the core with this name, or of the only core; AidgeError if there is none, or several without a
+    name."""
     name, processors = _name(path[-1]), _merged(path, "processor", ("Pname",))
     names = [found.get("Pname", "") for found in processors]
     if not core and len(processors) > 1 or core and core not in names:
@@ -114,7 +115,7 @@ def _processor(path: Levels, core: str, where: str) -> dict[str, str]:
 
 
 def _merged(path: Levels, tag: str, keys: tuple[str, ...]) -> list[dict[str, str]]:
-    """Returns the elements `tag` of all levels. Elements with the same `keys` become one; the attributes of a later level win."""
+    """Returns the elements `tag` of all nested elements. Elements with equal `keys` become one; the innermost attributes win."""
     found: dict[tuple[str, ...], dict[str, str]] = {}
     for level in path:
         for element in level.findall(tag):
@@ -128,7 +129,7 @@ def _has(processor: dict[str, str], attribute: str) -> bool | None:
 
 
 def _memory(attributes: dict[str, str], where: str) -> Memory | None:
-    """None for what holds neither programs nor data: peripherals, and other addresses of memories that are listed, too."""
+    """Returns None for an element without programs or data: peripherals, and other addresses of memories that are listed, too."""
     identity, access = attributes.get("id", ""), attributes.get("access", "")
     if "alias" in attributes or "p" in access or (access and "r" not in access) or "start" not in attributes:
         return None

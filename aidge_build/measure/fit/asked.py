@@ -99,7 +99,7 @@ class Row:
 
     @property
     def verdict(self) -> str:
-        """In words: fits, over the budget, or how much is missing."""
+        """The verdict in words: fits, over the budget, or how much is missing."""
         if self.found.verdict == TOO_SMALL:
             return "too small: " + (", ".join(f"{name} +{size:,} B" for name, size in self.found.missing) or "memory")
         if self.found.verdict == REFUSED:

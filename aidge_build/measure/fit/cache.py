@@ -51,7 +51,7 @@ class Cache:
         self._folder = folder / "fit" if folder else None
 
     def find(self, key: str) -> Evaluation | None:
-        """The answer to the question, where it is there and whole."""
+        """Returns the answer to the question if it is there and whole."""
         path = self._path(key)
         if path is None:
             return None
@@ -65,7 +65,7 @@ class Cache:
             return None
 
     def keep(self, key: str, evaluation: Evaluation) -> None:
-        """Write the answer; nobody learns of it where it cannot be written."""
+        """Writes the answer; does nothing if it cannot be written."""
         path = self._path(key)
         if path is None:
             return
@@ -99,7 +99,8 @@ def is_lasting(question: Question, evaluation: Evaluation) -> bool:
 
 
 def key_of(question: Question) -> str:
-    """Everything that the answer depends on: the question by its content, this tool's own code, and its compiler."""
+    """Returns a digest of everything that the answer depends on: the question by its content, this tool's own code, and its
+    compiler."""
     core = board_of(question.board, question.own_board).core
     compilers = _compiler_versions(core.prefix, core.packages)
     return hashlib.sha256("\n".join([content_key(question), tool_digest(), compilers]).encode()).hexdigest()

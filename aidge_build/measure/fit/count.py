@@ -68,8 +68,8 @@ class Counter:
 
 
 def counting_board(board: Board, has_regions: bool = False) -> Board | None:
-    """A board with the same core that is emulated, and with memories as large as need be where the emulator takes any and the
-    program has no regions of its own; None where no such core is emulated."""
+    """Returns an emulated board with the same core, with memories as large as needed if the emulator takes any and the program
+    has no regions of its own; None if no such core is emulated."""
     machine = _emulated(board)
     if machine is None or machine.emulator is None:
         return None

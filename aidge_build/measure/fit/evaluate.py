@@ -91,7 +91,7 @@ class _Core:
         self.shared = _Compiled(program, request, folder / "core", self._start_ups)
 
     def for_board(self, board: Board) -> _Compiled:
-        """Compiled for the memories of the board; AidgeError where they hold no plan."""
+        """Returns the model compiled for the memories of the board; AidgeError if they hold no plan."""
         key = board.regions, board.arena_regions, board.reserved_bytes
         if key not in self._own:
             words = tuple(f"--board={board.name}" if word.startswith("--board=") else word for word in self._request.words)
@@ -131,7 +131,7 @@ def evaluate_together(questions: Sequence[Question]) -> tuple[Evaluation, ...]:
 
 
 def _of_core(question: Question, core: _Core, arguments: argparse.Namespace) -> Evaluation:
-    """From the core's program where one memory of the board holds its arena, else from one for the board."""
+    """Answers from the core's program if one memory of the board holds its arena, else from a program for the board."""
     board, shared = _board(question), core.shared
     region = _region(shared.program, board)
     if region is not None and not question.build:
@@ -145,7 +145,7 @@ def _of_core(question: Question, core: _Core, arguments: argparse.Namespace) -> 
 
 
 def _region(program: Program, board: Board) -> str | None:
-    """The memory that holds a program's arena in one piece; "" where no memory is chosen for it, None where none holds it."""
+    """Returns the memory that holds a program's arena in one piece; "" if no memory is chosen for it, None if none holds it."""
     if program.options.arena != "static":
         return ""
     kept_bytes = kept_beside(program.view, program.memory.states, program.schedule.cascades, program.options)
@@ -250,7 +250,7 @@ def _with_memories(found: Evaluation, memories: Sequence[MemoryUse]) -> Evaluati
 
 
 def _with_instructions(found: Evaluation, count: Count, compiled: _Compiled) -> Evaluation:
-    """Counted where that is asked for and can be done, else predicted."""
+    """Adds counted instructions if they were asked for and can be counted, else predicted ones."""
     if count.instructions is not None:
         return _without_unknown(replace(found, instructions=count.instructions, instructions_error=0.0), INSTRUCTIONS)
     prediction = compiled.prediction
@@ -261,7 +261,7 @@ def _with_instructions(found: Evaluation, count: Count, compiled: _Compiled) -> 
 
 
 def _with_time(found: Evaluation, count: Count, compiled: _Compiled, board: Board) -> Evaluation:
-    """From estimated cycles of the layers that were counted, or else predicted."""
+    """Adds the time from estimated cycles of the layers that were counted, or else the predicted time."""
     program = compiled.program
     leaves_flash = bool(program.options.constants_in) or any(layer.copied for layer in program.layers)
     if count.instructions is not None:

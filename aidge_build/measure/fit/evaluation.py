@@ -28,7 +28,7 @@ class MemoryUse:
 
     @property
     def missing_bytes(self) -> int:
-        """How much larger it would have to be."""
+        """The bytes by which the memory is too small."""
         return max(0, self.used_bytes - self.length_bytes)
 
 

@@ -64,7 +64,7 @@ class Firmware:
         self._with_room: dict[tuple, tuple[int, ...]] = {}
 
     def link(self, board: Board) -> Path:
-        """The program for a board with the same flags; TooLarge where the linker says so."""
+        """Links the program for a board with the same flags; TooLarge if the linker says so."""
         if not self._objects:
             alone = replace(self._board, sources=())
             folders = [self._folder, *map(Path, self._board.include_folders)]
@@ -94,7 +94,7 @@ class Firmware:
         return self._with_room[shape]
 
     def stack_bytes(self, board: Board) -> int | None:
-        """The proved bound of an inference in the program of the board; None where there is none."""
+        """Returns the proved bound of an inference in the program of the board; None if there is none."""
         if board.core.stack != THUMB:
             return None
         image = read_image(self._folder / f"{board.name}.elf")

@@ -74,7 +74,7 @@ def _as_they_come(futures: dict[Future, int]) -> Iterator[tuple[int, tuple[Evalu
 
 
 def cores() -> int:
-    """How many processes this one may have at work at a time."""
+    """Returns how many processes may run at a time."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 

@@ -122,7 +122,7 @@ def _folders(option: Option, values: Sequence[Path | str]) -> Attached:
 
 
 def own_files_of(name: str, folders: Sequence[Path]) -> Attached | None:
-    """The files of a board that are not built in, below the folder that holds all of them; None where there are none."""
+    """Returns the files of a board that are not built in, below the folder that holds all of them; None if there are none."""
     board = load_board(name, folders)
     built_in = board_folder().resolve()
     own = {Path(path).resolve(): data for path, data in board.files.items()}
@@ -176,7 +176,7 @@ def _placed(attached: Attached, folder: Path) -> list[Path]:
 
 
 def _paths(question: Question, folder: Path) -> Mapping[str, object]:
-    """The options that name files, at their default where nothing is attached."""
+    """Returns the options that name files, with their default if no file is attached."""
     found: dict[str, object] = {
         option.argument: [] if option.repeated else None
         for option in MODEL.options
@@ -200,7 +200,7 @@ def _write(folder: Path, files: Files) -> None:
 
 
 def without_folder(arguments: argparse.Namespace, error: AidgeError) -> AidgeError:
-    """A refusal that names the files of `opened` as the question does, without the folder that nobody else sees."""
+    """Returns a refusal that names the files of `opened` as the question does, without the temporary folder."""
     folder = Path(arguments.model).parent
     while folder.name != _MODEL_FOLDER:
         folder = folder.parent

@@ -40,8 +40,8 @@ def is_bound_to_board(question: Question) -> bool:
 
 
 def equivalence_key(question: Question) -> str:
-    """Equal for questions that one compilation answers: a digest of the model, the options, what to find out, and what of the
-    board the generated code and its compiler see. It says nothing of the tool's own version."""
+    """Returns a key that is equal for questions that one compilation answers: a digest of the model, the options, the kind of
+    answer, and what the generated code and its compiler see of the board. It does not depend on the tool's own version."""
     board = board_of(question.board, question.own_board)
     seen = _all_of(board) if is_bound_to_board(question) else core_of(board, _BY_COST in question.words)
     if question.own_board and any(Path(path).suffix != ".toml" for path, _ in question.own_board.files):
@@ -50,7 +50,7 @@ def equivalence_key(question: Question) -> str:
 
 
 def content_key(question: Question) -> str:
-    """Equal for the same question alone: everything that its answer depends on but the tool itself."""
+    """Returns a key that is equal for the same question alone: everything that its answer depends on except the tool itself."""
     board = board_of(question.board, question.own_board)
     return _digest([equivalence_key(question), question.model, board.name, _all_of(board)])
 

@@ -17,5 +17,5 @@ def condition_of(request: CompileRequest) -> str:
 
 
 def core_of(program: Program) -> str:
-    """The core by name, in characters that are harmless anywhere; "" where the C is for any."""
+    """Returns the name of the core, in characters that are harmless anywhere."""
     return re.sub(r"[^A-Za-z0-9+.-]", "_", program.target.cpu)

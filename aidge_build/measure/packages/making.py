@@ -58,9 +58,10 @@ def make_package(
     publication: Publication = Publication(),
     vectors: Mapping[str, numpy.ndarray] | None = None,
 ) -> Package:
-    """The package of a model for a target. `vectors` are arrays x, or x_<input>, for its self-test: seeded ones without them.
+    """Returns the package of a model for a target. `vectors` are arrays x, or x_<input>, for its self-test: seeded ones without
+    them.
 
-    Pure, as `compile` is. AidgeError where the target cannot take what the request asks for.
+    Pure, as `compile` is. AidgeError if the target does not support the request.
     """
     _require_suitable(request, target)
     program = build_program(request)

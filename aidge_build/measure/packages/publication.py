@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Who publishes a package, as which release: words for manifests of many formats, so each is held to what all of them can say."""
+"""The publisher and the release of a package, for manifests of many formats: each word is one that all formats can hold."""
 
 from __future__ import annotations
 

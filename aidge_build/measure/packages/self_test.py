@@ -52,8 +52,8 @@ class SelfTest:
 
 
 def self_test_of(program: Program, arrays: Mapping[str, numpy.ndarray] | None) -> SelfTest:
-    """The first vectors of `arrays` (x, or x_<input>), or seeded ones that C makes by itself; AidgeError (VECTORS) where the
-    numpy backend cannot compute the seeded ones."""
+    """Returns the self-test with the first vectors of `arrays` (x, or x_<input>), or with seeded ones that C makes by itself;
+    AidgeError (VECTORS) if the numpy backend cannot compute the seeded ones."""
     view = program.view
     given = [view.tensor(name) for name in view.given]
     handed_out = [view.tensor(name) for name in view.handed_out]

@@ -71,7 +71,7 @@ def targets() -> tuple[str, ...]:
 
 @cache
 def load_target(name: str) -> Target:
-    """The target of this name; AidgeError with the list where there is none."""
+    """Returns the target of this name; AidgeError with the list if there is none."""
     known = targets()
     if name not in known:
         near = difflib.get_close_matches(name, known, n=1)
@@ -99,7 +99,7 @@ def _folder_of(name: str) -> str:
 
 @cache
 def _reader(target: str) -> Callable[[str], str | None]:
-    """One function for each target, so that what it has read is parsed once."""
+    """Returns a reader of templates, one for each target, so that each template is parsed once."""
 
     def read(path: str) -> str | None:
         places = (files(__package__).joinpath(folder, f"{path}.j2") for folder in (_folder_of(target), _COMMON))

@@ -16,7 +16,7 @@ _MOST_CLASSES = 100  # of a matrix that is drawn
 
 
 def read_accuracy(path: Path) -> dict:
-    """The figures in a file; AidgeError (REPORT) where it holds something else."""
+    """Returns the figures in a file; AidgeError (REPORT) if it holds something else."""
     data = read_json(path, ACCURACY, "REPORT", _HINT)
     for stage in data["stages"]:
         numbers = all(fits(value, (int, float)) for value in stage["mean_deviation"].values())

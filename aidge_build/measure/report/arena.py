@@ -89,7 +89,7 @@ def _addresses(height: int, up: float, base: float) -> list[str]:
 
 
 def _steps(names: Sequence[str], tips: Sequence[str], steps: int, across: float, base: float) -> list[str]:
-    """A column for each step, which says what runs; below, the names where all have room, else numbers."""
+    """Draws a column for each step, with a tip that says what runs; below, the names if all have room, else numbers."""
     parts = [
         draw_box(Rectangle(_LEFT + index * across, _TOP, across, base - _TOP), "column", f"step {index}: {tip}")
         for index, tip in enumerate(tips)
@@ -119,13 +119,13 @@ def _buffer(box: Box, steps: int, across: float, up: float, base: float) -> str:
 
 
 def draw_box(box: Rectangle, style: str, tip: str) -> str:
-    """A rectangle that says `tip` where it is pointed at."""
+    """Draws a rectangle with the tooltip `tip`."""
     width, height = max(box.width - 0.6, 0.4), max(box.height - 0.6, 0.4)
     return svg.element("rect", svg.tip(tip), class_=style, x=box.left, y=box.top, width=width, height=height)
 
 
 def draw_label(text: str, left: float, base: float, width: float, style: str) -> str:
-    """The text, cut in the middle to the width; nothing where not even three characters fit."""
+    """Draws the text, cut in the middle to the width; nothing if not even three characters fit."""
     room = int(width / CHARACTER_WIDTH)
     return svg.text(shortened(text, room, "\u2026"), left, base, class_=style) if room >= 3 else ""
 

@@ -45,7 +45,7 @@ class Group:
 
 @dataclass(frozen=True)
 class Memory:
-    """One memory of the board; the groups, "free" included, add up to `length_bytes`, or to more where it overflows."""
+    """One memory of the board; the groups, "free" included, add up to `length_bytes`, or to more if it overflows."""
 
     region: Region
     used_bytes: int
@@ -53,7 +53,7 @@ class Memory:
 
     @property
     def total_bytes(self) -> int:
-        """Bytes of the memory, or what is used where that is more."""
+        """The bytes of the memory, or the used bytes if they are more."""
         return max(self.region.length_bytes, self.used_bytes)
 
 
@@ -85,7 +85,7 @@ def _group(name: str, items: Sequence[Item]) -> Group:
 
 
 def _places(image: Image, region: Region) -> Iterator[tuple[int, Section, bool]]:
-    """Yields the addresses of the sections in the region; .data appears where it runs and, as a copy, where it is stored."""
+    """Yields the addresses of the sections in the region; .data appears at its run address and again at its load address."""
     for section in image.sections:
         if section.size_bytes and region.origin <= section.address < region.end:
             yield section.address, section, False

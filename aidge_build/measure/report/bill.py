@@ -60,9 +60,9 @@ class Product:
 
 
 def bill_of(plans: Sequence[dict], product: Product) -> dict:
-    """The bill of the models of these plans (shape PLAN, no two of one name). Pure: the same bill of the same plans, whatever
-    their order. Its serial number is a digest of all the rest but the time. AidgeError (SBOM) if the schema of CycloneDX
-    refuses it, because of names in a plan."""
+    """Returns the bill of the models of these plans (shape PLAN, no two of one name). Pure: the same bill of the same plans in
+    any order. Its serial number is a digest of everything except the time. AidgeError (SBOM) if the schema of CycloneDX refuses
+    it, because of names in a plan."""
     plans = sorted(plans, key=lambda plan: plan["model"])
     models = [_model(plan, product.licences.get(plan["model"])) for plan in plans]
     codes = [_code(plan) for plan in plans]
@@ -175,7 +175,7 @@ def _component(
 
 
 def _licensed(licences: Iterable[str | None]) -> list[License]:
-    """One expression; where a part says nothing, or something else, each is named."""
+    """Returns one licence expression; if a part has no licence or no valid expression, returns each by name."""
     words = sorted({licence or NOT_STATED for licence in licences})
     if not all(map(_EXPRESSION.fullmatch, words)):
         return [DisjunctiveLicense(name=word) for word in words]

@@ -154,7 +154,7 @@ def _weights_by_layer(image: Image, claim: Claim, layers: Sequence[str]) -> dict
 
 
 def _common_length(model: str, constant: str, layer: str) -> int:
-    """How long an end of the layer's name the constant's name begins with."""
+    """Returns the length of the longest end of the layer's name that the constant's name begins with."""
     tail, stem = constant.removeprefix(f"{model}_"), layer.removeprefix(f"{model}_")
     return next((len(stem) - start for start in range(len(stem)) if tail.startswith(f"{stem[start:]}_")), 0)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""On which boards models fit, as a page: a bar for each memory of each board, and the table."""
+"""The page of the boards on which models fit: a bar for each memory of each board, and the table."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _model(name: str, rows: Sequence[Row]) -> dict:
 
 
 def _drawn(rows: Sequence[Row]) -> str:
-    """For each board what is used of its RAM and flash, as parts of these; the line is where a memory ends."""
+    """Draws for each board the used share of its RAM and flash; the line is where a memory ends."""
     parts = []
     for column, (_, title, _) in enumerate(_KINDS):
         left = _left(column)
@@ -75,7 +75,7 @@ def _left(column: int) -> float:
 
 
 def _bars(row: Row, kind: str, style: str, left: float, top: float) -> list[str]:
-    """A bar for all memories of the kind together, cut where each of them ends up; too long ones stop at the edge."""
+    """Draws a bar for all memories of the kind together, cut at the end of each memory; longer bars stop at the edge."""
     used = sum(memory.used_bytes for memory in row.found.memories if memory.kind == kind)
     length = sum(region.length_bytes for region in row.board.regions if region.kind == kind)
     if not length:

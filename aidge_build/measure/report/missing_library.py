@@ -31,7 +31,7 @@ class MissingLibrary:
 
     @property
     def fact(self) -> str:
-        """One sentence."""
+        """The fault in one sentence."""
         verb = "uses" if self.library == _WEIGHTS else "calls"
         pronoun = "it" if len(self.symbols) == 1 else "them"
         return f"{self.source} {verb} {first_few(self.symbols)}, and nothing that is linked defines {pronoun}"

@@ -115,9 +115,9 @@ def _elsewhere(
     overflow: Overflow,
     arenas: Sequence[_Arena],
 ) -> Iterator[str]:
-    """Memories of the same kind with room for what does not fit, or for an arena.
+    """Yields memories of the same kind with room for the overflow, or for an arena.
 
-    One that is only read and holds nothing of this program may be a ROM that its maker filled: nobody can put anything there.
+    A read-only memory that holds nothing of this program may be a ROM that its maker filled: nobody can put anything there.
     """
     uses, _ = region_use(image, [memory for memory in memories if memory.kind == region.kind and memory.name != region.name])
     for use in uses:

@@ -88,7 +88,7 @@ def table_rows(model: dict) -> list[dict]:
 
 
 def number(value: int | None) -> str:
-    """With thousands separated, `-` where it is not known."""
+    """Returns the value with thousands separated, `-` for None."""
     return "-" if value is None else f"{value:,}"
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Rectangle:
-    """In drawing units, from the top left."""
+    """A rectangle in drawing units, from the top left."""
 
     left: float
     top: float
@@ -23,7 +23,7 @@ class Rectangle:
 
 
 def squarify(sizes: Sequence[int], area: Rectangle) -> list[Rectangle]:
-    """One rectangle per size, in the order of `sizes`, which must be descending."""
+    """Returns one rectangle per size, in the order of `sizes`, which must be descending."""
     total = sum(sizes)
     if not total or area.width <= 0 or area.height <= 0:
         return [Rectangle(area.left, area.top, 0.0, 0.0) for _ in sizes]

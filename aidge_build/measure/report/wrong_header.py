@@ -38,7 +38,7 @@ class WrongHeader:
 
     @property
     def fact(self) -> str:
-        """One sentence: which header is stale or foreign, and which code is linked."""
+        """The fault in one sentence: which header is stale or foreign, and which code is linked."""
         name = self.model
         if self.is_early:
             return f"{_listed(self.users)} uses the model {name}, and its code ({_listed(self.code)}) comes earlier in the link"
@@ -146,7 +146,7 @@ def _with_users(model: str, digest: str, sources: set[str], evidence: Evidence) 
 
 
 def _source_names(paths: Iterable[str]) -> set[str]:
-    """File names; an object only where its source is not among them (a linker knows no source of a reference from data)."""
+    """Returns file names; an object only if its source is not among them (a linker knows no source of a reference from data)."""
     names = {path.replace("\\", "/").rpartition("/")[2] for path in paths}
     objects = {name for name in names if name.endswith((".o", ".obj"))}
     known = {name.rpartition(".")[0] for name in names - objects} | (names - objects)  # main.o, or main.c.o as CMake has it

@@ -33,7 +33,7 @@ class Course:
         self.used: set[str] = set()
 
     def run(self, variants: Sequence[Variant]) -> None:
-        """Ask for everything that the file does not hold. MissingTool where workers lack something: what came before is kept."""
+        """Asks for everything that the file does not hold. MissingTool if workers lack something: earlier answers are kept."""
         made = list(self._with_models(variants))
         points = [point for variant, refused in made for point in points_of(variant, refused)]
         concerned = _by_key(points)
@@ -67,7 +67,7 @@ class Course:
         return found
 
     def _with_models(self, variants: Sequence[Variant]) -> Iterator[tuple[Variant, AidgeError | None]]:
-        """Each variant about the model that it is made of, quantized where that is asked for; or why that cannot be."""
+        """Yields each variant with its model, quantized if the options ask for it; or with the error that prevents it."""
         tasks = {
             variant: quantizing(f"quantizing {variant.title}", variant.to_quantize())
             for variant in variants

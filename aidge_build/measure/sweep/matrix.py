@@ -59,7 +59,7 @@ class Matrix:
 
 
 def read_matrix(path: Path) -> dict:
-    """The tables of a description, each model a table, and paths as seen from where the command runs."""
+    """Returns the tables of a description, each model a table, and paths relative to the working folder."""
     where = str(path)
     settings = toml_of(read_regular(path, LARGEST_TEXT_BYTES, CODE), where, CODE)
     _require(settings, _SHAPE, where)
@@ -71,7 +71,7 @@ def read_matrix(path: Path) -> dict:
 
 
 def matrix_of(settings: Mapping, where: str) -> Matrix:
-    """The matrix of such tables: files found, options read, names made; AidgeError says what is wrong where."""
+    """Returns the matrix of such tables: files found, options read, names made. AidgeError names the fault and its place."""
     models = [model for entry in settings.get("models", ()) for model in _models(entry, where)]
     if not models:
         raise AidgeError("there is no model", where=where, code=CODE, hint="models = ['*.onnx'], or files on the command line")

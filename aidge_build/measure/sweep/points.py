@@ -34,7 +34,7 @@ class Point:
         return {self.evaluation, self.accuracy} - {""}
 
     def row(self, answers: Mapping[str, bytes]) -> Row:
-        """With what the answers say; "waiting" until there is one about the board."""
+        """Returns the row with the answers; "waiting" until there is one about the board."""
         variant = self.variant
         row = Row(variant.model.name, self.board, variant.options.name, variant.model.task, variant.words, "waiting", "")
         if self.refused is not None:
@@ -65,7 +65,7 @@ class Point:
 
 
 def points_of(variant: Variant, refused: AidgeError | None = None) -> list[Point]:
-    """The variant on each board; none of them is asked about where the variant has no model."""
+    """Returns the variant on each board; without a question if the variant has no model."""
     if variant.awaits_model:
         return [Point(variant, question.board, refused=refused) for question in variant.questions]
     judge = judging_of(variant)
@@ -74,7 +74,7 @@ def points_of(variant: Variant, refused: AidgeError | None = None) -> list[Point
 
 
 def judging_of(variant: Variant) -> Task | None:
-    """Asks how often the model is right, where there are labels."""
+    """Returns the task that counts how often the model is right; None without labels or model."""
     if variant.awaits_model or not variant.labels:
         return None
     return judging(f"accuracy of {variant.title}", variant.to_judge(), variant.labels, str(variant.model.labels))

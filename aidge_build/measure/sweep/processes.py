@@ -86,7 +86,7 @@ class _Copy:
         self.terminate, self.kill = self._process.terminate, self._process.kill
 
     def wait(self, seconds: float | None = None) -> None:
-        """TimeoutExpired where it is still there."""
+        """Waits for the process; TimeoutExpired if it does not end in time."""
         self._process.join(seconds)
         if self._process.is_alive():
             raise subprocess.TimeoutExpired("serve", seconds or 0)
@@ -122,7 +122,7 @@ class _Worker:
         self._process = _Copy() if is_copy else _new_interpreter()
 
     def work_on(self, task: Task, came: Queue) -> None:
-        """Has `came` get the answer, or None where the process dies."""
+        """Puts the answer into `came`, or None if the process dies."""
         threading.Thread(target=lambda: came.put((self, task, self._answer(task))), daemon=True).start()
 
     def _answer(self, task: Task) -> Answer | None:

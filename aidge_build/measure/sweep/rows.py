@@ -13,10 +13,10 @@ State = Literal["fits", "too small", "refused", "waiting"]
 
 @dataclass(frozen=True)
 class Row:
-    """None where something is not known. `task` names the models that are compared with each other; `words` are the options as
-    the command line has them; `state` is the verdict about the board ("waiting": not answered yet), and `reason` says which
-    memory is too small, or why there is no firmware. `ram_bytes` and `flash_bytes` are the bytes of the smallest firmware, with
-    its stack; errors of predictions are in percent, 0.0 for exact counts; `milliseconds_uncached`: without the cache of an
+    """A point of the matrix; None means not known. `task` names the models that are compared with each other; `words` are the
+    options as the command line has them; `state` is the verdict about the board ("waiting": not answered yet), and `reason` says
+    which memory is too small, or why there is no firmware. `ram_bytes` and `flash_bytes` are the bytes of the smallest firmware,
+    with its stack; errors of predictions are in percent, 0.0 for exact counts; `milliseconds_uncached`: without the cache of an
     external flash. `accuracy` is a share or an area, 1 is best, and `measure` says of what. `evaluation` is the key of the
     answer."""
 
@@ -43,7 +43,7 @@ class Row:
     evaluation: str | None = None
 
     def values(self) -> tuple:
-        """In the order of the columns."""
+        """Returns the values in the order of the columns."""
         return astuple(self)
 
 

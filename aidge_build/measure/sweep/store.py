@@ -39,7 +39,7 @@ class Store:
         self._where = where
 
     def answers(self, keys: Iterable[str]) -> dict[str, bytes]:
-        """The answers that are there; AidgeError where one is not what was written."""
+        """Returns the answers that are there; AidgeError if one was changed after it was written."""
         found = {}
         with self._damage_named():
             for key in keys:
@@ -52,7 +52,7 @@ class Store:
         return found
 
     def all_answers(self) -> dict[str, bytes]:
-        """Every answer; AidgeError where one is not what was written."""
+        """Returns every answer; AidgeError if one was changed after it was written."""
         with self._damage_named():
             keys = [key for (key,) in self._connection.execute("SELECT key FROM answer ORDER BY key")]
         return self.answers(keys)
@@ -107,7 +107,7 @@ class Store:
 
 @contextlib.contextmanager
 def opened(path: Path, is_new: bool = True) -> Iterator[Store]:
-    """The file at `path`, which is made where there is none and `is_new` allows it; what is no file of a sweep is refused."""
+    """The file at `path`; it is made if it is missing and `is_new` allows it. A file that is not a sweep's is refused."""
     if is_new and not os.path.lexists(path):
         _make_folder(path)
         fresh = True

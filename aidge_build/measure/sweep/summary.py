@@ -14,7 +14,7 @@ _STATES: dict[State, str] = {"fits": "fit", "too small": "too large for the boar
 
 
 def counted(rows: Sequence[Row]) -> str:
-    """How many points there are of each verdict."""
+    """Returns a line with the number of points for each verdict."""
     states = Counter(row.state for row in rows)
     parts = [f"{states[state]:,} {words}" for state, words in _STATES.items() if states[state]]
     return f"{len(rows):,} points: {', '.join(parts)}"

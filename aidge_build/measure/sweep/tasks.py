@@ -38,23 +38,23 @@ class Crew(Protocol):
     """Who does the work. Answers come in any order, one for each task; whoever stops asking for them ends the work."""
 
     def answers(self, tasks: Iterable[Task]) -> Generator[Answer, None, None]:
-        """All answers; AidgeError where no worker is left."""
+        """Yields all answers; AidgeError if no worker is left."""
         ...
 
     def close(self) -> None:
-        """Nothing more is asked."""
+        """Ends the crew."""
         ...
 
 
 class Alone:
-    """This process does the work."""
+    """A crew without workers: this process does the work."""
 
     def answers(self, tasks: Iterable[Task]) -> Generator[Answer, None, None]:
-        """One after another."""
+        """Yields the answers one after another."""
         yield from map(performed, tasks)
 
     def close(self) -> None:
-        """This process goes on."""
+        """Does nothing: this process goes on."""
 
 
 def performed(task: Task) -> Answer:
@@ -73,7 +73,7 @@ class WorkerDied(MissingTool):
 
 
 def killed(task: Task) -> Answer:
-    """For a task at which one worker after the other died."""
+    """Returns the answer for a task that killed one worker after another."""
     error = WorkerDied(
         "every worker that tried it died",
         where=task.title,

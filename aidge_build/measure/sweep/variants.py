@@ -37,7 +37,7 @@ class Variant:
 
     @property
     def title(self) -> str:
-        """For people."""
+        """The name for people."""
         return f"{self.model.name}, {self.options.name}"
 
     @property
@@ -57,7 +57,7 @@ class Variant:
         )
 
     def quantized(self, model: bytes) -> Variant:
-        """The same about the quantized model, whatever it was made of."""
+        """Returns the same variant for the quantized model."""
         questions = [
             replace(one, files=((one.model, model),), words=tuple(word for word in one.words if not word.startswith(_SIZES)))
             for one in self.questions
@@ -95,7 +95,7 @@ def read_variants(
 def _arguments(
     model: SweptModel, options: OptionSet, board_path: Sequence[Path], kernel_path: Sequence[Path]
 ) -> argparse.Namespace:
-    """As the command line gives them, the model as it is."""
+    """Returns the arguments as the command line gives them, with the model as it is."""
     arguments = from_words([*model.words, *options.words], MODEL.options)
     paths: dict[str, object] = {one.argument: [] if one.repeated else None for one in MODEL.options if one.kind in _PATHS}
     own = {"board_path": list(board_path), "kernel_path": list(kernel_path)}

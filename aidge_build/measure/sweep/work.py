@@ -54,7 +54,7 @@ class AboutModel:
 
 @dataclass(frozen=True)
 class Accuracy:
-    """How good answers are, 1 is best, and of what that is a share or an area."""
+    """The quality of answers, 1 is best; `measure` says of what `share` is a share or an area."""
 
     share: float
     measure: str
@@ -158,7 +158,7 @@ def _digests(files: Sequence[tuple[str, bytes]]) -> list:
 
 
 def require_equal(wanted: object, own: object) -> None:
-    """MissingTool where the worker would answer another question than the one that was asked."""
+    """Raises MissingTool if the worker would answer another question than the one that was asked."""
     if wanted != own:
         raise MissingTool(
             "a worker has another version of aidge_build, of its packages or of its compilers than the one that asks",

@@ -50,7 +50,7 @@ class Course:
         return layers
 
     def _answers(self, what: str, tasks: Sequence[Task]) -> list[bytes]:
-        """In the order of the tasks."""
+        """Returns the answers in the order of the tasks."""
         known = self._store.answers(sorted({task.key for task in tasks}))
         titles = {task.key: task.title for task in tasks if task.key not in known}
         missing = [task for task in {task.key: task for task in tasks}.values() if task.key not in known]

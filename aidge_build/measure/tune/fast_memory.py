@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Which constants and functions a faster memory holds, so that the estimate loses most stalls: chosen from counted reads.
+"""Chooses constants and functions for a faster memory, so that the estimate loses most stalls. The choice uses counted reads.
 
-An item is all constants of a layer, or one function with all layers that call it. Its value are the stalls that its own lines of
-flash cost in the measured run; its bytes include alignment, and for functions the veneers of calls out of the memory.
+An item is all constants of a layer, or one function with all layers that call it. Its value is the number of stalls that its own
+lines of flash cost in the measured run; its bytes include alignment, and for functions the veneers of calls out of the memory.
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ class Pair:
 
     @property
     def ratio(self) -> float:
-        """How many times as much the other one takes."""
+        """The other kernel's instructions relative to the preferred kernel's."""
         return self.other.instructions / self.preferred.instructions
 
 
@@ -87,7 +87,7 @@ def _pairs(layers: Sequence[Measured]) -> Iterator[Pair]:
 
 
 def _compared(pairs: Sequence[Pair], level: int, fewest: int) -> Iterator[Quicker]:
-    """Yields a comparison for each class of this level in which the other kernel was always faster; else comparisons of narrower
+    """Yields a comparison for each class of this level in which the other kernel was always faster; else descends to narrower
     classes."""
     classes: dict[str, list[Pair]] = defaultdict(list)
     for pair in pairs:
@@ -102,7 +102,7 @@ def _compared(pairs: Sequence[Pair], level: int, fewest: int) -> Iterator[Quicke
 
 
 def _different(pairs: Sequence[Pair]) -> int:
-    """How many layers that are, each of other dims."""
+    """Returns how many layers there are with different dims."""
     return len({pair.other.shapes[-1] for pair in pairs})
 
 
@@ -137,14 +137,14 @@ class _Sum:
         self.macs, self.elements = self.macs + layer.macs, self.elements + layer.elements
 
     def numbers(self, unit: str) -> str:
-        """Lines of the entry: per multiply-accumulate where there are any, else per output."""
+        """Returns the lines of the entry: per multiply-accumulate if there are any, else per output."""
         key, count = ("per_mac", self.macs) if self.macs else ("per_element", self.elements)
         text = f"\n{key} = {self.cost / max(1, count):.5g}"
         return text + (f"\nlines_{key} = {self.lines / max(1, count):.5g}" if unit == CYCLES else "")
 
 
 def _sums(layers: Layers, unit: str) -> dict[tuple[str, str, str, str], _Sum]:
-    """By library, kernel, operator and class of shapes ("": of all), each layer once with each kernel."""
+    """Returns the sums by library, kernel, operator and class of shapes ("": of all), each layer once with each kernel."""
     sums: dict[tuple[str, str, str, str], _Sum] = {}
     for own in layers:
         for layer in {(one.layer, one.title): one for one in reversed(own)}.values():

@@ -45,7 +45,7 @@ class Tuning:
 
 @dataclass(frozen=True)
 class Refused:
-    """Why a turn of a model could not be measured."""
+    """The reason why a turn of a model could not be measured."""
 
     reason: str
 
@@ -85,7 +85,7 @@ def _answered(request: Tuning) -> bytes:
 
 
 def turns_in(value: bytes) -> int | Refused:
-    """How many turns there are, or why there are none."""
+    """Returns how many turns there are, or why there are none."""
     return read_answer(value, lambda found: Refused(str(found["refused"])) if "refused" in found else int(found["turns"]))
 
 
@@ -98,7 +98,8 @@ def layers_in(value: bytes) -> tuple[Measured, ...] | Refused:
 
 
 def _measured(request: CompileRequest, target: Target) -> Iterator[Measured]:
-    """Each layer that is one call. CheckFailed where a value differs from numpy's: a wrong kernel is never a quick one."""
+    """Yields each layer that is one call. CheckFailed if a value differs from numpy's, because a wrong kernel must not be
+    measured."""
     board = counting_board(request.board) if request.board is not None else None
     if board is None:
         raise MissingTool("no board with this core is emulated", where=f"--board {request.target_name}", code="TUNE")

@@ -156,12 +156,12 @@ class _NativeCounter:
         return written
 
     def watch_stack(self, machine: unicorn.Uc, regions: Sequence[tuple[int, int]]) -> None:
-        """From now on `stack_used` says how far below its entry the shortest run stored something in these regions."""
+        """Starts `stack_used`: how far below its entry the shortest run stored something in these regions."""
         for first, last in regions:
             _add_hook(machine, unicorn.UC_HOOK_MEM_WRITE, self._library.aidge_stack_hook, self._hook, first, last)
 
     def watch_waits(self, waits: Callable[[int], bool]) -> None:
-        """Asks `waits` now and then between runs, with the address of the next block; stops the machine where it says so."""
+        """Calls `waits` now and then between runs, with the address of the next block, and stops the machine on True."""
 
         def look(address: int) -> None:
             self._hook.look_at = 2 * self.total
@@ -172,7 +172,7 @@ class _NativeCounter:
 
     @property
     def layers(self) -> list[int]:
-        """One count per layer address."""
+        """Returns the instructions for each layer address."""
         return [self._layers[index].instructions for index in range(self._hook.counting.layer_count)]
 
     @property
@@ -182,7 +182,7 @@ class _NativeCounter:
 
     @property
     def finished_layers(self) -> list[int]:
-        """One count per layer address, of the runs that returned."""
+        """Returns the instructions for each layer address, in the runs that returned."""
         return [self._layers[index].finished for index in range(self._hook.counting.layer_count)]
 
     @property
@@ -191,7 +191,7 @@ class _NativeCounter:
         return bool(self.endless_loop or self.over_limit or self.reached or self.asked)
 
     def ask_to_stop(self) -> None:
-        """From another thread."""
+        """Stops the run; callable from another thread."""
         self._hook.counting.asked = 1
 
     def __getattr__(self, name: str) -> int:
@@ -226,7 +226,7 @@ def _lines(reads: Reads, layers: range, finished: bool) -> Lines:
 
 
 def _add_hook(machine: unicorn.Uc, kind: int, function, data: ctypes.Structure, first: int, last: int) -> None:
-    """Registers a function of the library for addresses from `first` to `last` (all, where `last` is smaller)."""
+    """Registers a function of the library for addresses from `first` to `last` (all addresses if `last` is smaller)."""
     handle = ctypes.c_size_t()
     called, given = ctypes.cast(function, ctypes.c_void_p), ctypes.cast(ctypes.byref(data), ctypes.c_void_p)
     status = unicorn_library.uclib.uc_hook_add(

@@ -27,7 +27,7 @@ class Channels:
         self._said: dict[str, bytearray] = {}
 
     def say(self, channel: str, content: bytes) -> None:
-        """More of it; nothing is no channel."""
+        """Adds content to a channel; empty content creates none."""
         if content:
             self._said.setdefault(channel, bytearray()).extend(content)
 
@@ -63,7 +63,7 @@ class Rtt:
         self._channels, self._read, self._write = channels, read, write
 
     def written(self, block: int, address: int, value: int) -> None:
-        """The program stores `value` at `address`: if that is where it writes next, what is before it was said."""
+        """Takes the bytes up to `value` out of a buffer if `address` is the place of the buffer's write offset."""
         buffer, within = divmod(address - block - _HEAD_BYTES, _BUFFER_BYTES)
         if within == _WRITE_OFFSET and 0 <= buffer < self._number(block):
             self._take(block, buffer, value)
@@ -96,7 +96,7 @@ class Rtt:
 
 
 def control_block(image: Image) -> tuple[int, int] | None:
-    """Address and size of the program's control block; None where no symbol names it."""
+    """Returns address and size of the program's control block; None if no symbol names it."""
     symbol = image.symbol(_RTT_SYMBOL)
     return (symbol.address, symbol.size_bytes) if symbol and symbol.size_bytes > _HEAD_BYTES else None
 

@@ -37,7 +37,7 @@ class Flow:
             reads.data(address, layer)
 
     def load(self, address: int, size: int, layer: int | None) -> None:
-        """Data are read from any memory, where pieces are told apart."""
+        """Counts a read of data from any memory, if pieces are counted apart."""
         self._reads[0].load(address, size, layer)
 
     def finish(self) -> None:
@@ -116,7 +116,7 @@ class Counting:
             self.flow.read(address, self._layer)
 
     def load(self, address: int, size: int) -> None:
-        """Data are read from any memory, where pieces are told apart."""
+        """Counts a read of data from any memory, if pieces are counted apart."""
         if self.flow:
             self.flow.load(address, size, self._layer)
 

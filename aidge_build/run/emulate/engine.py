@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Which Unicorn to install, and whether the one of this machine executes conditional loads and stores rightly: 2.1.4 does not."""
+"""The version of Unicorn to install, and a test that it executes conditional loads and stores rightly: 2.1.4 does not."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _PROGRAM = b"".join(
 
 @functools.cache
 def require_right_engine() -> None:
-    """MissingTool (EMULATOR) where Unicorn takes what follows a watched conditional access for conditional as well."""
+    """Raises MissingTool (EMULATOR) if Unicorn executes the code after a watched conditional access as conditional, too."""
     import unicorn
     from unicorn import arm_const
 

@@ -87,7 +87,7 @@ def require_callable(claim: Claim, elf: Path) -> ClaimedCall:
 
 
 def not_callable(claim: Claim) -> str:
-    """Returns why N_run cannot be called with nothing but the claim; "" where it can."""
+    """Returns why N_run cannot be called with nothing but the claim; "" if it can."""
     if claim.calls is not None:
         return ""
     if any(name.startswith((f"{claim.model}_push_", f"{claim.model}_pull_")) for name in claim.functions):
@@ -98,7 +98,7 @@ def not_callable(claim: Claim) -> str:
 
 
 def _bind(machine: Machine, program: Program, claim: Claim, weights: tuple[int, int]) -> None:
-    """Has the program take the weights at (address, bytes)."""
+    """Calls N_bind with the weights at (address, bytes)."""
     name = f"{claim.model}_bind"
     if status := machine.call(_address(program, name), weights, program.main_address):
         raise CheckFailed(

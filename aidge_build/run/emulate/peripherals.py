@@ -26,7 +26,7 @@ class Peripherals:
 
     @property
     def counts(self) -> tuple[int, int]:
-        """How many registers that nobody emulates were used, and how many were waited for."""
+        """Returns how many registers without an emulation were used, and how many were waited for."""
         return len(self.used), len(self.waited_for)
 
     def read(self, address: int, size: int) -> int:

@@ -85,7 +85,7 @@ NO_STOPS = Stops()
 
 
 class End(Enum):
-    """Why a run ended."""
+    """The reason why a run ended."""
 
     EXIT = "exit"
     INFERENCES = "inferences"
@@ -259,7 +259,7 @@ class Program:
 
     @property
     def measures_run_stack(self) -> bool:
-        """Whether the stack of the runs is measured: where nothing says which memory the program's stack is."""
+        """Whether the stack of the runs is measured: if nothing says in which memory the program's stack is."""
         return self.may_be_stopped and self.stack() == (0, 0) and self.run_address != NO_ADDRESS
 
     def how_far(self, instructions: int, inferences: int) -> str:

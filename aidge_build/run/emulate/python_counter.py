@@ -59,10 +59,10 @@ class PythonCounter:
         return self.counting.flow.executed(finished) if self.counting.flow else None
 
     def watch_stack(self, machine: unicorn.Uc, regions: Sequence[tuple[int, int]]) -> None:
-        """Only the counter in C does."""
+        """Does nothing: only the counter in C can watch the stack."""
 
     def watch_waits(self, waits: Callable[[int], bool]) -> None:
-        """Asks `waits` now and then between runs, with the address of the next block; stops the machine where it says so."""
+        """Calls `waits` now and then between runs, with the address of the next block, and stops the machine on True."""
         self._look_at, self._waits = FIRST_LOOK, waits
 
     def __getattr__(self, name: str):
@@ -89,5 +89,5 @@ class PythonCounter:
         self.counting.load(address, size)
 
     def ask_to_stop(self) -> None:
-        """From another thread."""
+        """Stops the run; callable from another thread."""
         self.counting.asked = True

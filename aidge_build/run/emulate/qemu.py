@@ -114,7 +114,7 @@ def _supervised(command: list[str], program: Program, progress: Path) -> tuple[s
 
 
 def _ended(program: Program, measured: dict[str, list[int]]) -> End:
-    """Why the plug-in ended the program, where that is a result and no error."""
+    """Returns why the plug-in ended the program, if that is a result and no error."""
     if not program.may_be_stopped:
         return End.EXIT
     if _one(measured, "reached"):
@@ -179,7 +179,7 @@ def _place(program: Program, measured: dict[str, list[int]]) -> str:
 
 
 def _escape(value: str) -> str:
-    """In QEMU's option lists a comma ends a value unless it is doubled."""
+    """Returns the value with doubled commas, because a single comma ends a value in QEMU's option lists."""
     return value.replace(",", ",,")
 
 

@@ -48,7 +48,7 @@ class Semihosting:
         return self._console.decode(errors="replace")
 
     def call(self, operation: int, argument: int) -> int:
-        """One call; returns what the program finds in r0. An unknown operation is an AidgeError (SEMIHOSTING)."""
+        """Serves one call and returns the value for r0. An unknown operation is an AidgeError (SEMIHOSTING)."""
         if operation not in self._operations:
             raise AidgeError(
                 f"the program asks for semihosting operation 0x{operation:02x}, which is not served", code="SEMIHOSTING"

@@ -101,5 +101,5 @@ class EmulatedPort:
 
 
 def emulated_port(port: SerialPort | None, channels: Channels) -> EmulatedPort | None:
-    """The UART of a board; None without a port, and for a driver that nobody emulates."""
+    """Returns the UART of a board; None without a port, or for a driver without an emulation."""
     return EmulatedPort(port, channels) if port is not None and port.kind in UARTS else None

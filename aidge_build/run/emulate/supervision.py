@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A program that runs while somebody watches: it can be interrupted, may take so long, and says how far it is."""
+"""Runs a program that can be interrupted, has a time limit, and reports its progress."""
 
 from __future__ import annotations
 

@@ -193,9 +193,9 @@ class Machine:
         self._require(address)
 
     def call(self, function: int, words: Sequence[int], back: int) -> int:
-        """Calls a function with these words as arguments, as the procedure call standard has it; returns its r0.
+        """Calls a function with these words as arguments by the procedure call standard, and returns its r0.
 
-        `back` is where it returns to: code that it never reaches by itself.
+        `back` is its return address: code that the function never reaches by itself.
         """
         stack_pointer = self.machine.reg_read(arm_const.UC_ARM_REG_SP)
         for register, word in zip(_ARGUMENTS, words):
@@ -257,7 +257,7 @@ class Machine:
         self.memories.clear()
 
     def map(self, region: Region) -> None:
-        """One more memory."""
+        """Adds a memory."""
         size = (region.length_bytes + _PAGE - 1) // _PAGE * _PAGE
         memory = mmap.mmap(-1, size)
         map_memory(self.machine, region, memory)
@@ -298,7 +298,7 @@ class Machine:
         self.machine.emu_stop()
 
     def _load(self) -> None:
-        """Copies the program to where the flasher would put it."""
+        """Copies the program to the addresses that a flasher would write."""
         for section in self.program.image.sections:
             if section.content:
                 self.write(section.load_address, section.content)
@@ -362,7 +362,7 @@ class Machine:
         )
 
     def _explain_stop(self, counter) -> End:
-        """Why a program stopped that did not exit and was not asked to; raises where that is an error."""
+        """Returns why a program stopped that did not exit and was not asked to; raises if the reason is an error."""
         if self.fault:
             raise self._failure(self.fault)
         if counter and counter.reached:

@@ -32,7 +32,7 @@ class Counter(Protocol):
         """A stretch begins."""
 
     def elapsed(self) -> int | None:
-        """The cycles of the stretch, with what halting adds; None where there were more than it can count."""
+        """Returns the cycles of the stretch, including the overhead of halting; None if the counter overflowed."""
 
     def restore(self) -> None:
         """Leaves the counter as it was found."""
@@ -40,7 +40,7 @@ class Counter(Protocol):
 
 @dataclass(frozen=True)
 class NoCounter:
-    """Why a board's cycles cannot be counted."""
+    """The reason why a board's cycles cannot be counted."""
 
     reason: str
 

@@ -63,9 +63,10 @@ def pieces_of(image: Image) -> tuple[Piece, ...]:
 
 
 def load(target: Target, image: Image) -> int:
-    """Stores the program where it differs from what is there, and reads it back; returns the bytes that were written.
+    """Writes the parts of the program that differ from the board's memory, and reads them back; returns the bytes that were
+    written.
 
-    AidgeError (PROBE) where a memory cannot be written, or does not hold what was written.
+    AidgeError (PROBE) if a memory cannot be written, or does not hold the bytes afterwards.
     """
     differing = [piece for piece in pieces_of(image) if not _holds(target, piece)]
     if not differing:
@@ -96,7 +97,7 @@ def _holds(target: Target, piece: Piece) -> bool:
 
 
 def flash_map(target: Target) -> tuple[FlashMemory, ...]:
-    """The flash that the server says it can write; () where it says nothing of memories."""
+    """Returns the flash that the server can write; () if the server lists no memories."""
     if target.remote.features.get("qXfer:memory-map:read") != "+":
         return ()
     return tuple(_flash_of(_document(target)))

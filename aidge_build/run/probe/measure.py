@@ -117,8 +117,8 @@ class Measuring:
 
 
 def observe(session: Session, count: int, stack_bound: int | None = None) -> RunResult:
-    """Measures the next `count` inferences that the program makes by itself, fewer where it ends; and, by repeating the last one,
-    its layers, the bytes of the watched variables that it writes, and what it uses of the `stack_bound` bytes that N_run may."""
+    """Measures the next `count` inferences of the program, or fewer if the program ends. Repeats the last one to measure its
+    layers, the bytes of the watched variables that it writes, and how much of the `stack_bound` bytes N_run uses."""
     measuring, runs, exit_code = Measuring(session), 0, None
     try:
         try:
@@ -162,7 +162,7 @@ def _written_bytes(session: Session) -> int | None:
 
 
 def _own_stack(session: Session, bound: int) -> int:
-    """Returns how many of the `bound` bytes below the stack pointer an inference uses: N_run's stack, whatever task calls it."""
+    """Returns how many of the `bound` bytes below the stack pointer an inference uses: N_run's stack, in any task."""
     session.again()
     low = session.stack_pointer - bound
     session.target.write(low, bytes([PAINT]) * bound)
@@ -171,7 +171,7 @@ def _own_stack(session: Session, bound: int) -> int:
 
 
 def _painted(stack: bytes) -> int:
-    """The bytes from the lowest one on that nobody wrote."""
+    """Returns how many bytes, from the lowest on, were never written."""
     return len(stack) - len(stack.lstrip(bytes([PAINT])))
 
 

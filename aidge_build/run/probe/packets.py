@@ -24,7 +24,7 @@ class Garbled(Exception):
 
 @dataclass(frozen=True)
 class Arrived:
-    """One packet, or one of the single characters between packets: `data` is None for these. `is_sound`: its checksum fits."""
+    """A packet, or a single character between packets: then `data` is None. `is_sound`: its checksum fits."""
 
     data: bytes | None
     mark: bytes = b""
@@ -54,7 +54,7 @@ def escaped(data: bytes) -> bytes:
 
 
 def expanded(body: bytes) -> bytes:
-    """The data of a packet's body; Garbled where an escape or a run has no partner."""
+    """Returns the data of a packet's body. Raises Garbled if an escape or a run is cut off."""
     found, position = bytearray(), 0
     while position < len(body):
         byte = body[position]

@@ -53,12 +53,12 @@ class Remote:
         return min(max(size, _SMALLEST_PACKET_BYTES), _MOST_PACKET_BYTES)
 
     def ask(self, data: bytes, seconds: float | None = None) -> bytes:
-        """The answer to a packet; AidgeError where none comes in time."""
+        """Returns the answer to a packet; AidgeError if none comes in time."""
         self.send(data)
         return self.answer(self.seconds if seconds is None else seconds)
 
     def send(self, data: bytes) -> None:
-        """Sends a packet, again where it arrived damaged."""
+        """Sends a packet, and repeats it if it arrived damaged."""
         packet = framed(data)
         for _ in range(_TURNS):
             self._write(packet)
@@ -159,7 +159,7 @@ class Dropped(AidgeError):
 
 
 class NoAnswer(AidgeError):
-    """Nothing came in time."""
+    """No answer came in time."""
 
     def __init__(self, where: str, seconds: float):
         super().__init__(
@@ -171,7 +171,7 @@ class NoAnswer(AidgeError):
 
 
 def connect(host: str, port: int, seconds: float, printed: Callable[[bytes], None] | None = None) -> Remote:
-    """A connection to the server at this address, which has said what it can do; MissingTool where none listens."""
+    """Returns a connection to the server at this address, with its features known; MissingTool if no server listens."""
     where = f"{host}:{port}"
     try:
         stream = socket.create_connection((host, port), timeout=seconds)

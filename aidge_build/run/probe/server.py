@@ -38,7 +38,7 @@ class Probe:
 
     @property
     def title(self) -> str:
-        """For people."""
+        """The name for people."""
         return self.runner or f"{self.host}:{self.port}"
 
 
@@ -54,7 +54,7 @@ def probe_of(text: str, seconds: float) -> Probe:
 
 @contextmanager
 def opened(probe: Probe, board: Board, printed: Callable[[bytes], None]) -> Iterator[Remote]:
-    """A connection to the server, which is started before and ended after where a runner was named."""
+    """A connection to the server. If the probe names a runner, the server is started before and ended after."""
     if not probe.runner:
         remote = connect(probe.host, probe.port, probe.seconds, printed)
         try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""One program on a board, from one inference to the next: halted at the entry of N_run and where it returns, run again from
+"""One program on a board, from one inference to the next: it halts at the entry and the return of N_run, and runs again from
 there, without a byte added to the program."""
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class Session:
         return self.target.registers()
 
     def _readable(self, stack: int) -> int:
-        """How many bytes above the stack pointer there are: the stack may begin at the end of its memory."""
+        """Returns how many bytes can be read above the stack pointer: the stack may begin at the end of its memory."""
         ends = [region.end for region in self.program.board.regions if region.origin <= stack < region.end]
         return min(_ARGUMENT_BYTES, ends[0] - stack) if ends else 4 * 4
 
@@ -95,7 +95,7 @@ class Session:
         self.entered = replace(self._entered(), memory=memory)
 
     def again(self, *, remembering: bool = False) -> None:
-        """Puts the core back to where N_run was entered, and the model's memory, too, but where it goes on `remembering`."""
+        """Sets the core back to the entry of N_run, and the model's memory to its content then, unless `remembering`."""
         entered = self._entered()
         for address, content in () if remembering else entered.memory:
             self.target.write(address, content)
@@ -103,7 +103,7 @@ class Session:
         self.target.set_registers(entered.registers[: COUNTER + 1])
 
     def finish(self) -> int:
-        """Runs to where N_run returns; what it returns."""
+        """Runs to the return of N_run, and returns its result."""
         self.run_to((self.returns_to,))
         return self.target.register(0)
 
@@ -113,8 +113,8 @@ class Session:
         return self.entered
 
     def run_to(self, addresses: Sequence[int]) -> int:
-        """Runs to the first of these addresses that the core comes to, and says which one it was. CheckFailed where the program
-        ends, halts elsewhere, or comes to none in time."""
+        """Runs to the first of these addresses that the core reaches, and returns it. CheckFailed if the program ends, halts
+        elsewhere, or reaches none in time."""
         for address in addresses:
             self.target.add_breakpoint(address)
         end = time.monotonic() + self.target.remote.seconds
@@ -156,7 +156,7 @@ class Session:
         self.target.set_register(COUNTER, address + len(_SEMIHOSTING))
 
     def stack_used(self) -> int | None:
-        """The bytes of the painted stack that were written; None where the linker script names no stack."""
+        """Returns how many bytes of the painted stack were written; None if the linker script names no stack."""
         low, high = self.program.stack()
         if high <= low or self.target.is_lost:
             return None

@@ -171,8 +171,8 @@ class Target:
     # Running
 
     def resume(self, seconds: float) -> int:
-        """Lets the core run to a breakpoint, and returns the address where it halts. After `seconds` without a breakpoint it
-        halts the core and raises NoAnswer. Raises Ended if the program ends."""
+        """Lets the core run to a breakpoint, and returns the address of the halt. After `seconds` without a breakpoint it halts
+        the core and raises NoAnswer. Raises Ended if the program ends."""
         end, request = time.monotonic() + seconds, self._continues
         while True:
             self._send(request)
@@ -226,7 +226,7 @@ class Target:
         self.set_register(COUNTER, entry & ~1)
 
     def command(self, text: bytes) -> bool:
-        """One of the server's own commands (`monitor` in gdb); whether it knew it."""
+        """Sends one of the server's own commands (`monitor` in gdb); returns whether the server knew it."""
         answer = self._ask(b"qRcmd," + text.hex().encode(), seconds=max(self.remote.seconds, 5.0))
         return bool(answer) and not _is_error(answer)
 

@@ -87,7 +87,7 @@ def _target(program: str, words: Sequence[str], core: Core) -> list[str]:
 
 
 def _macros(program: str, words: Sequence[str]) -> set[str]:
-    """The names that a compiler defines by itself; none where it is no compiler."""
+    """Returns the macros that a compiler defines by itself; none if the program is no compiler."""
     return set(re.findall(r"^#define (\w+)", _output([program, *words, "-dM", "-E", "-x", "c", os.devnull]), re.MULTILINE))
 
 

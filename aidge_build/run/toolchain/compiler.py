@@ -40,7 +40,7 @@ class Compiler:
     chosen: Chosen | None = None
 
     def driver(self, sources: Sequence[Path]) -> str:
-        """The driver that links `sources`, and compiles them where no other is chosen."""
+        """Returns the driver that links `sources`, and compiles them if no other compiler is chosen."""
         return _driver(self.c, self.cplusplus, sources)
 
     def compiling(self, source: Path, flags: Sequence[str]) -> list[str]:
@@ -80,7 +80,7 @@ def _require_cplusplus_library(where: str) -> None:
 
 
 def installing(packages: Sequence[str]) -> str:
-    """`apt install A B, or `; "" where nobody says which packages help."""
+    """Returns `apt install A B, or `; "" if no package is known to help."""
     return f"apt install {' '.join(packages)}, or " if packages else ""
 
 

@@ -8,5 +8,5 @@ import tempfile
 
 
 def of_tools() -> dict[str, str]:
-    """The environment with messages in English, and a temporary folder that can be written even where TMPDIR names none."""
+    """Returns the environment with messages in English, and a temporary folder that can be written even if TMPDIR names none."""
     return {**os.environ, "LC_ALL": "C", "TMPDIR": tempfile.gettempdir()}

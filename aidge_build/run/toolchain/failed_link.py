@@ -107,7 +107,7 @@ def diagnose(command: Sequence[str]) -> FailedLink:
 
 
 def complaints(command: Sequence[str]) -> tuple[str, ...]:
-    """Returns the linker's messages that are no warnings, none where the link passes; runs its command with another output."""
+    """Returns the linker's errors without its warnings, () if the link passes. Runs the command with another output."""
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name:
         folder = Path(name)
         result = _run([*expanded(command), *_for_linker(command, [f"-Map={folder / 'map'}"]), "-o", str(folder / "program")])
@@ -205,7 +205,7 @@ def _header_files(model: str, digests: Collection[str]) -> dict[str, str]:
 
 
 def as_error(failed: FailedLink, where: str) -> AidgeError:
-    """One line: what is wrong and what would help; of memories the largest objects in each."""
+    """Returns an error of one line: the causes, for memories also the largest objects in each, and the remedies."""
     wrong: tuple[WrongHeader | MissingLibrary, ...] = (*failed.headers, *failed.libraries)
     facts = [one.fact for one in wrong]
     if failed.memories:

@@ -28,5 +28,5 @@ def render_link_script(board: Board) -> str:
 
 
 def write_link_script(board: Board, path: Path) -> None:
-    """Writes the linker script of `board`, only where its content differs."""
+    """Writes the linker script of `board` if the file does not have this content already."""
     write_sources(Sources({path.name: render_link_script(board).encode()}, {}), path.parent)

@@ -18,7 +18,8 @@ _ASSIGNMENT = re.compile(r"(?<![\w.$])\.\s*=(?!=)\s*[^;{}]+;")
 
 
 def expanded(command: Sequence[str], depth: int = 0) -> list[str]:
-    """The command with the words of `@file` in its place, as gcc and GNU ld read them; a file that nobody can read stays one."""
+    """Returns the command with the words of each `@file` in its place, as gcc and GNU ld read them; an unreadable file stays
+    `@file`."""
     words: list[str] = []
     for word in command:
         inner = _words_in(Path(word[1:])) if word.startswith("@") and depth < _DEEPEST else None
@@ -38,9 +39,9 @@ def _text(path: Path) -> str:
 
 
 def moved_on(command: Sequence[str], messages: str, folder: Path) -> list[str] | None:
-    """The command with a copy of its linker script in `folder`, in which the location counter never moves back where the linker
-    said so: a section that fills the rest of a memory is then the overflow of that memory. None for other messages, and where
-    the script is not a word of the command."""
+    """Returns the command with a copy of its linker script in `folder`, without the statement that moves the location counter
+    back and that the linker complained about: a section that fills the rest of a memory is then the overflow of that memory. None
+    for other messages, and if the script is not a word of the command."""
     found = _BACKWARDS.search(messages)
     word = next((word for word in command if found and word.endswith(found[1])), None)
     if found is None or word is None:

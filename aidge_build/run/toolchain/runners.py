@@ -39,7 +39,8 @@ _RUNNERS: dict[str, tuple[str, Callable[[str, str], list[str]], Callable[[str], 
 
 @dataclass(frozen=True)
 class Runner:
-    """One way to a board; `target` is what the board's file says for it: a configuration file, a chip, or a UF2 family."""
+    """A program that flashes or debugs a board; `target` is its setting in the board's file: a configuration file, a chip, or a
+    UF2 family."""
 
     name: str
     target: str
@@ -51,7 +52,8 @@ class Runner:
 
 
 def all_runners(board: Board, wanted: str = "") -> tuple[Runner, ...]:
-    """Every runner of the board, the preferred one first, or the one asked for; AidgeError where it has none (so called)."""
+    """Returns every runner of the board, the preferred one first, or only the wanted one; AidgeError if the board does not have
+    it."""
     runners = dict(board.runners)
     if not runners:
         raise AidgeError(
@@ -119,8 +121,8 @@ def debug_commands(runner: Runner, elf: Path, core: Core, must_exist: bool = Tru
 
 
 def choose_runner(board: Board, wanted: str = "") -> Runner:
-    """The first runner of the board that this machine has, or the one asked for; AidgeError where the board has none of that
-    name, MissingTool where none is installed."""
+    """Returns the first runner of the board that this machine has, or the wanted one. AidgeError if the board does not have it,
+    MissingTool if none is installed."""
     runners = all_runners(board, wanted)
     for runner in runners:
         if is_installed(runner):

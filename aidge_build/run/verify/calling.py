@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""How a C program calls N_run: the buffers that it owns, what it calls before, and the arguments, whatever the options are."""
+"""The C code of a call of N_run for any options: the buffers of the caller, the calls before, and the arguments."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Calling:
 
 
 def calling_of(program: Program) -> Calling:
-    """The call with arrays input_0, output_0, ... and, where the caller owns them, `arena.bytes`, `state.bytes`, `instance`."""
+    """Returns the call with input_0, output_0, ... and `arena.bytes`, `state.bytes`, `instance` if the caller owns them."""
     options, name = program.options, program.name
     arena = "arena.bytes" if program.memory.arena.peak_bytes else "0"
     instance = has_instances(program)

@@ -15,7 +15,7 @@ HALF_TOLERANCE = 2.0**-8  # for references of a float16 runtime, which rounds ev
 
 @dataclass(frozen=True)
 class Difference:
-    """How a tensor differs from its reference. `unit` is "level" for integers, "relative" for floats."""
+    """The difference of a tensor from its reference. `unit` is "level" for integers, "relative" for floats."""
 
     name: str
     unit: str
@@ -44,9 +44,9 @@ def compare(name: str, got: numpy.ndarray, wanted: numpy.ndarray) -> Difference:
 
 
 def _distances(got: numpy.ndarray, wanted: numpy.ndarray) -> tuple[numpy.ndarray, float]:
-    """How far each value is from its reference, and how far it may be.
+    """Returns the distance of each value from its reference, and the largest that is allowed.
 
-    Integers in levels; floats relative to the largest finite reference of their vector. NaN equals NaN and nothing else.
+    Integers in steps of 1; floats relative to the largest finite reference of their vector. NaN equals NaN and nothing else.
     """
     if got.dtype.kind != "f":
         return numpy.abs(got.astype(numpy.int64) - wanted.astype(numpy.int64)), 0.0

@@ -43,7 +43,7 @@ class Kept:
 
 
 class _Damaged(Exception):
-    """Why bytes are no record of the model."""
+    """The reason why bytes are no record of the model."""
 
 
 def read_dump(
@@ -117,7 +117,7 @@ def _record(data: bytes, place: int, recording: Recording, digest: str) -> tuple
 
 
 def _slot(data: bytes, recording: Recording, position: int) -> Kept | None:
-    """The inference of a slot; None where none was stored as a whole."""
+    """Returns the inference of a slot; None if the slot is empty."""
     head = [int.from_bytes(data[start : start + WORD], "little") for start in range(0, WORD * SLOT_HEAD, WORD)]
     number, state = head[:2]
     if state == EMPTY:

@@ -16,7 +16,7 @@ from aidge_build.run.verify.vectors import Vectors
 
 
 def meanings(view: GraphView, vectors: Vectors, trace: Vectors) -> Vectors:
-    """The numpy backend's output of every node by tensor name, [vector, dims...], where it reads what is in the trace."""
+    """Returns the numpy backend's output of every node by tensor name, [vector, dims...], computed from inputs in the trace."""
     count = len(next(iter(vectors.values())))
     found: dict[str, list[numpy.ndarray]] = {}
     states = {state.read: state.initial for state in view.states}

@@ -42,9 +42,9 @@ class OnBoard:
 def run_on_board(
     program: Program, board: Board, elf: Path, rows: Sequence[Sequence[bytes]], probe: Probe, trace: bool
 ) -> OnBoard:
-    """Feeds `rows`, the stored bytes of each input for each vector. Cycles are measured where nothing is traced.
+    """Runs `rows`, the stored bytes of each input for each vector. Cycles are measured if nothing is traced.
 
-    AidgeError (PROBE) for what the probe or the board refuses, CheckFailed where the program goes wrong or N_run refuses.
+    AidgeError (PROBE) if the probe or the board refuses, CheckFailed if the program goes wrong or N_run refuses.
     """
     image = read_image(elf)
     layers = [*(layer.symbol for layer in program.layers), *(record_functions(program.name) if program.recording else ())]

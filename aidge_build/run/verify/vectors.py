@@ -103,7 +103,7 @@ def remarks_on(arrays: Mapping[str, numpy.ndarray], view: GraphView, count: int,
 
 
 def _key_of(key: str, name: str, arrays: Mapping[str, numpy.ndarray]) -> str:
-    """`KEY_<name>` where there is such an array, or else `KEY`."""
+    """Returns `KEY_<name>` if there is such an array, or else `KEY`."""
     return f"{key}_{name}" if f"{key}_{name}" in arrays else key
 
 

@@ -16,7 +16,7 @@ from aidge_build.plan.planning import Planning, bytes_of_whole
 from aidge_build.plan.stepping import MOST_CUTS, Limit, groups_wanted, wanted_of_layers
 from aidge_build.prepare.adaptation.adapt import adapt_to_backend
 from aidge_build.prepare.adaptation.assignment import Assignment
-from aidge_build.prepare.adaptation.by_cost import with_quicker
+from aidge_build.prepare.adaptation.by_cost import with_faster
 from aidge_build.prepare.adaptation.float_layers import float_normalizations, missing_quantization
 from aidge_build.prepare.adaptation.giving_way import with_room
 from aidge_build.prepare.adaptation.slow_layers import layers_with_float_weights, slow_layers, wide_layers
@@ -35,7 +35,7 @@ def assigned(view: GraphView, request: CompileRequest) -> tuple[Assignment, tupl
     quicker: tuple[str, ...] = ()
     if options.select == "cost" and target.cost_table is not None and target.cost_table.quicker is not None:
         preferred = adapt_to_backend(view, request.libraries, replace(target, cost_table=None))
-        assignment, target, quicker = with_quicker(view, request.libraries, target, preferred, bytes_of)
+        assignment, target, quicker = with_faster(view, request.libraries, target, preferred, bytes_of)
     else:
         assignment = adapt_to_backend(view, request.libraries, target)
     if target.objective != "size" or "fpu" in target.features or options.by_rows:

@@ -22,7 +22,7 @@ from aidge_build.measure.sweep.store import opened
 from aidge_build.measure.tune.course import Course
 from aidge_build.measure.tune.table import Head, comparisons, table_text
 from aidge_build.prepare.adaptation.cost import CYCLES
-from aidge_build.prepare.adaptation.quicker import Quicker
+from aidge_build.prepare.adaptation.faster import Faster
 from aidge_build.prove.timing.table import timing_of
 
 EXAMPLES = (
@@ -92,7 +92,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
     return Outcome([*map(_line, found), *refused, f"{arguments.out}: {counted(len(found), 'comparison')}; {asked}"], data)
 
 
-def _line(one: Quicker) -> str:
+def _line(one: Faster) -> str:
     where = f"{one.op} {one.types}{f', {one.shape}' if one.shape else ''}"
     ratio = f"{one.ratio:.2f} of {one.than}, {one.most:.2f} at most"
     return f"{where}: {one.library} {one.kernel} takes {ratio}, on {counted(one.layers, 'layer')}"

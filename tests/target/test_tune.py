@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Tuning: every kernel measured at every layer, interrupted or not; what `--select cost` then chooses is quicker, and right."""
+"""Tuning: every kernel measured at every layer, interrupted or not; what `--select cost` then chooses is faster, and right."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def tune(folder: Path, out: str, *words) -> Result:
     return aidge_build("tune", folder / "gate.onnx", *LIBRARIES, "--out", folder / out, "--json", *words)
 
 
-def test_the_kernel_that_was_quicker_is_chosen_and_takes_so_many_times_as_much(folder, whole):
+def test_the_kernel_that_was_faster_is_chosen_and_takes_so_many_times_as_much(folder, whole):
     (one,) = whole.json["quicker"]
     assert (one["library"], one["than"], one["layers"], whole.json["tasks"]) == ("cortexm", "armv7m mul_int8", 1, TASKS)
     words = ("explain", folder / "gate.onnx", *LIBRARIES, "--measure", "--json")
@@ -116,7 +116,7 @@ def test_a_file_with_answers_that_are_none_is_refused(folder, whole, tmp_path):
 
 @in_stress
 @pytest.mark.parametrize("board", BOARDS)
-def test_the_shipped_table_makes_no_model_slower_or_larger_and_some_untuned_ones_quicker(tmp_path, board):
+def test_the_shipped_table_makes_no_model_slower_or_larger_and_some_untuned_ones_faster(tmp_path, board):
     for network in NETWORKS:
         (tmp_path / f"{network.__name__}.onnx").write_bytes(untuned(network).SerializeToString())
     gained = {name: before - after for name, (before, after) in compared(tmp_path, board).items()}
@@ -125,7 +125,7 @@ def test_the_shipped_table_makes_no_model_slower_or_larger_and_some_untuned_ones
 
 
 def compared(folder: Path, board: str, *words) -> dict[str, tuple[int, int]]:
-    """Instructions of each model with the preferred kernels and with the quicker ones, of which none takes more of anything."""
+    """Instructions of each model with the preferred kernels and with the faster ones; no model takes more of anything."""
     (table,) = [path for path in FOLDER.glob("*.toml") if set(path.stem.split("-")) == load_board(board, []).features]
     command = ("bench", folder, "--boards", board, "--vectors", 1, *words, "--json")
     usual, chosen = (aidge_build(*command, *more).json["results"] for more in ((), ("--cost-table", table)))

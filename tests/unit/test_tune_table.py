@@ -22,7 +22,7 @@ def said(*models, fewest: int = 1):
     return [(one.kernel, one.than, one.shape, one.layers, one.ratio, one.most) for one in comparisons(models, fewest)]
 
 
-def test_a_kernel_that_was_always_quicker_is_so_for_all_shapes():
+def test_a_kernel_that_was_always_faster_is_so_for_all_shapes():
     first = [layer("a", "usual", 100), layer("b", "usual", 300, ("small", "1", "1")), layer("a", "other", 90)]
     assert said([*first, layer("b", "other", 240, ("small", "1", "1"))]) == [("other", "lib usual", "", 2, 0.825, 0.9)]
 
@@ -48,7 +48,7 @@ def test_a_class_in_which_too_few_layers_were_measured_is_left_out():
     assert said(pair("33"), pair("34"), pair("35"), fewest=3) == [("other", "lib usual", "", 3, 0.9, 0.9)]
 
 
-def test_what_is_hardly_quicker_is_left():
+def test_what_is_hardly_faster_is_left():
     assert said([layer("a", "usual", 1000), layer("a", "other", 991)]) == []
     assert said([layer("a", "usual", 1000), layer("a", "other", 990)]) != []
 

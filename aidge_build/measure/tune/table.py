@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from aidge_build.base.naming import counted
 from aidge_build.measure.tune.measured import Measured
 from aidge_build.prepare.adaptation.cost import CYCLES, SCHEMA
-from aidge_build.prepare.adaptation.quicker import Quicker
+from aidge_build.prepare.adaptation.faster import Faster
 
 MOST = 0.99  # of the preferred kernel's instructions: what is hardly less on these layers may be more on others
 _DIGITS = 4
@@ -46,7 +46,7 @@ def table_text(layers: Layers, head: Head, fewest: int) -> str:
     """Returns the TOML file. A comparison needs `fewest` measured layers. A table in cycles holds costs alone, because it depends
     on the wait states of a board which kernel is faster."""
     costs = [_cost_text(key, total, head.unit) for key, total in sorted(_sums(layers, head.unit).items())]
-    found = [] if head.unit == CYCLES else [_quicker_text(one) for one in comparisons(layers, fewest)]
+    found = [] if head.unit == CYCLES else [_faster_text(one) for one in comparisons(layers, fewest)]
     lines = [
         "# SPDX-License-Identifier: MIT",
         f"# Written by `aidge-build tune` from the layers of {counted(len(layers), 'model')}.",
@@ -61,7 +61,7 @@ def table_text(layers: Layers, head: Head, fewest: int) -> str:
     return "\n".join(lines) + "\n" + "".join([*found, *costs])
 
 
-def comparisons(layers: Layers, fewest: int) -> list[Quicker]:
+def comparisons(layers: Layers, fewest: int) -> list[Faster]:
     """Returns the kernels that were faster than the preferred one at every layer of a class of shapes, the widest such class."""
     groups: dict[tuple[str, str, str, str], list[Pair]] = defaultdict(list)
     for own in layers:
@@ -86,7 +86,7 @@ def _pairs(layers: Sequence[Measured]) -> Iterator[Pair]:
             yield Pair(preferred, one)
 
 
-def _compared(pairs: Sequence[Pair], level: int, fewest: int) -> Iterator[Quicker]:
+def _compared(pairs: Sequence[Pair], level: int, fewest: int) -> Iterator[Faster]:
     """Yields a comparison for each class of this level in which the other kernel was always faster; else descends to narrower
     classes."""
     classes: dict[str, list[Pair]] = defaultdict(list)
@@ -96,7 +96,7 @@ def _compared(pairs: Sequence[Pair], level: int, fewest: int) -> Iterator[Quicke
         if _different(own) < fewest or min(pair.ratio for pair in own) > MOST:
             continue
         if max(pair.ratio for pair in own) <= MOST:
-            yield _quicker(own, shape)
+            yield _faster(own, shape)
         elif level + 1 < len(own[0].other.shapes):
             yield from _compared(own, level + 1, fewest)
 
@@ -106,18 +106,18 @@ def _different(pairs: Sequence[Pair]) -> int:
     return len({pair.other.shapes[-1] for pair in pairs})
 
 
-def _quicker(pairs: Sequence[Pair], shape: str) -> Quicker:
+def _faster(pairs: Sequence[Pair], shape: str) -> Faster:
     one = pairs[0].other
     taken, before = (sum(side.instructions for side in sides) for sides in zip(*((pair.other, pair.preferred) for pair in pairs)))
     most = max(pair.ratio for pair in pairs)
     ratio = round(taken / before, _DIGITS)
     than = pairs[0].preferred.title
-    return Quicker(
+    return Faster(
         one.library, one.kernel, than, one.op, one.types, shape, _different(pairs), ratio, max(ratio, round(most, _DIGITS))
     )
 
 
-def _quicker_text(one: Quicker) -> str:
+def _faster_text(one: Faster) -> str:
     texts = [f"{name} = {json.dumps(getattr(one, name))}" for name in ("library", "kernel", "than", "op", "types", "shape")]
     numbers = [f"layers = {one.layers}", f"ratio = {one.ratio:g}", f"most = {one.most:g}"]
     return "\n".join(["", "[[quicker]]", *texts, *numbers, ""])

@@ -18,7 +18,7 @@ MOST_TRIALS = 32  # plans in which some layers keep their kernels
 Bytes = tuple[int, int]  # the peak, and the arena as it is linked
 
 
-def with_quicker(
+def with_faster(
     view: GraphView,
     libraries: Sequence[Library],
     target: Target,

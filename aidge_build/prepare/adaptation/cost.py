@@ -11,8 +11,8 @@ from aidge_build.base.errors import AidgeError
 from aidge_build.base.reading import require_shape, toml_of
 from aidge_build.contract.library import Kernel
 from aidge_build.contract.spec import NodeView
+from aidge_build.prepare.adaptation.faster import Faster, faster_of
 from aidge_build.prepare.adaptation.layer_classes import shape_class, shapes_of, types_of
-from aidge_build.prepare.adaptation.quicker import Quicker, quicker_of
 
 SCHEMA = 1
 CYCLES = "cycles"  # the unit to which wait states can be added
@@ -54,7 +54,7 @@ class CostTable:
     unit: str
     entries: tuple[CostEntry, ...]
     digest: str
-    quicker: tuple[Quicker, ...] | None = None
+    quicker: tuple[Faster, ...] | None = None
     features: frozenset[str] | None = None
     optimize: str | None = None
 
@@ -79,7 +79,7 @@ class CostTable:
             + (entry.per_element + waits * entry.lines_per_element) * sum(tensor.elements for tensor in view.outputs)
         )
 
-    def quickest(self, view: NodeView, accepted: Sequence[Kernel]) -> tuple[Kernel, Quicker] | None:
+    def quickest(self, view: NodeView, accepted: Sequence[Kernel]) -> tuple[Kernel, Faster] | None:
         """The kernel that is quicker than the first of those that accept the node, by the most, and by which comparison; None
         where no kernel is known to be. A comparison of a narrower class of shapes goes before that of a wider one."""
         classes, types = shapes_of(view), types_of(view)
@@ -117,7 +117,7 @@ def read_cost_table(data: bytes, where: str) -> CostTable:
         str(table["unit"]),
         entries,
         hashlib.sha256(data).hexdigest(),
-        quicker_of(table["quicker"], where) if "quicker" in table else None,
+        faster_of(table["quicker"], where) if "quicker" in table else None,
         frozenset(table["features"]) if "features" in table else None,
         table.get("optimize"),
     )

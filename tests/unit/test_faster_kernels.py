@@ -15,7 +15,7 @@ from aidge_build.contract.spec import NodeView
 from aidge_build.plan.options import Options
 from aidge_build.plan.planning import bytes_of_whole
 from aidge_build.prepare.adaptation.adapt import adapt_to_backend
-from aidge_build.prepare.adaptation.by_cost import with_quicker
+from aidge_build.prepare.adaptation.by_cost import with_faster
 from aidge_build.prepare.adaptation.cost import read_cost_table
 from aidge_build.prepare.adaptation.layer_classes import shapes_of, types_of
 from aidge_build.prepare.adaptation.match import Target
@@ -35,7 +35,7 @@ class K(ExportNode):
 """
 
 
-def quicker(library: str, than: str, *, op: str = "Mul", types: str = MUL, shape: str = "", ratio: float = 0.8) -> str:
+def faster(library: str, than: str, *, op: str = "Mul", types: str = MUL, shape: str = "", ratio: float = 0.8) -> str:
     return (
         f'[[quicker]]\nlibrary = "{library}"\nkernel = "kernels"\nthan = "{than} kernels"\nop = "{op}"\ntypes = "{types}"\n'
         f'shape = "{shape}"\nlayers = 4\nratio = {ratio}\nmost = 0.95\n'
@@ -60,8 +60,8 @@ def choice(view, known, *names: str):
     return adapt_to_backend(view, libraries, Target(cost_table=known)).choices["Mul_0"]
 
 
-def test_a_kernel_that_was_always_quicker_takes_the_place_of_the_preferred_one():
-    found = choice(product(), table(quicker("fast", "slow")), "slow", "other", "fast")
+def test_a_kernel_that_was_always_faster_replaces_the_preferred_one():
+    found = choice(product(), table(faster("fast", "slow")), "slow", "other", "fast")
     assert found.kernel.library == "fast"
     assert found.rule.startswith("measured faster by cost table bench version 7 (")
     assert found.rule.endswith("): at most 0.95 times as much as slow kernels on 4 layers")
@@ -71,11 +71,11 @@ def test_a_kernel_that_was_always_quicker_takes_the_place_of_the_preferred_one()
 @pytest.mark.parametrize(
     "entry",
     [
-        quicker("fast", "other"),
-        quicker("fast", "slow", op="Add"),
-        quicker("fast", "slow", types="float32, float32 by 1 -> float32"),
-        quicker("fast", "slow", shape="2x7, 2x7 -> 2x7"),
-        quicker("absent", "slow"),
+        faster("fast", "other"),
+        faster("fast", "slow", op="Add"),
+        faster("fast", "slow", types="float32, float32 by 1 -> float32"),
+        faster("fast", "slow", shape="2x7, 2x7 -> 2x7"),
+        faster("absent", "slow"),
     ],
     ids=["than another kernel", "another operator", "other types", "other shapes", "of a library that is not there"],
 )
@@ -84,16 +84,14 @@ def test_what_was_compared_elsewhere_moves_nothing(entry):
     assert (found.kernel.library, found.rule) == ("slow", "first library that accepts it")
 
 
-def test_of_several_quicker_kernels_the_quickest_is_taken():
-    known = table(
-        quicker("fast", "slow", ratio=0.8), quicker("faster", "slow", ratio=0.7), quicker("fastest", "other", ratio=0.1)
-    )
+def test_the_fastest_of_several_kernels_is_taken():
+    known = table(faster("fast", "slow", ratio=0.8), faster("faster", "slow", ratio=0.7), faster("fastest", "other", ratio=0.1))
     assert choice(product(), known, "slow", "fast", "faster", "fastest").kernel.library == "faster"
 
 
 def test_a_narrow_class_of_shapes_goes_before_a_wide_one():
     known = table(
-        quicker("fast", "slow", ratio=0.7), quicker("fast", "slow", shape="2x6, 2x6 -> 2x6", ratio=0.9), quicker("other", "slow")
+        faster("fast", "slow", ratio=0.7), faster("fast", "slow", shape="2x6, 2x6 -> 2x6", ratio=0.9), faster("other", "slow")
     )
     assert choice(product(), known, "slow", "fast", "other").kernel.library == "other"
 
@@ -125,12 +123,12 @@ def test_classes_say_what_is_constant_and_what_is_repeated():
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (quicker("fast", "slow").replace("ratio = 0.8", "ratio = 0.96"), "4 layers, ratio 0.96, most 0.95"),
-        (quicker("fast", "slow").replace("most = 0.95", "most = 1.0"), "ratio 0.8, most 1.0"),
-        (quicker("fast", "slow").replace("layers = 4", "layers = 0"), "0 layers"),
-        (quicker("fast", "slow").replace("ratio = 0.8", "ratio = nan"), "ratio nan"),
-        (quicker("fast", "slow").replace("layers = 4\n", ""), "has no 'quicker.*layers'"),
-        (quicker("fast", "slow") + "worst = 1\n", "unknown key 'worst'"),
+        (faster("fast", "slow").replace("ratio = 0.8", "ratio = 0.96"), "4 layers, ratio 0.96, most 0.95"),
+        (faster("fast", "slow").replace("most = 0.95", "most = 1.0"), "ratio 0.8, most 1.0"),
+        (faster("fast", "slow").replace("layers = 4", "layers = 0"), "0 layers"),
+        (faster("fast", "slow").replace("ratio = 0.8", "ratio = nan"), "ratio nan"),
+        (faster("fast", "slow").replace("layers = 4\n", ""), "has no 'quicker.*layers'"),
+        (faster("fast", "slow") + "worst = 1\n", "unknown key 'worst'"),
         ("quicker = 3", "wants a list"),
     ],
 )
@@ -168,19 +166,19 @@ def moved(fast, *entries: str, net=TWO, bytes_of=planned_bytes):
     libraries = [library("slow"), fast, *load_libraries(["ref"], find_libraries([]))[0]]
     target = Target(cost_table=table(*entries))
     preferred = adapt_to_backend(view, libraries, Target())
-    found, decided, notices = with_quicker(view, libraries, target, preferred, bytes_of)
+    found, decided, notices = with_faster(view, libraries, target, preferred, bytes_of)
     assert all(after <= before for after, before in zip(bytes_of(found), bytes_of(preferred)))
     return fast_nodes(found), decided.kept, notices
 
 
-def test_layers_that_got_a_quicker_kernel_are_named():
-    names, kept, notices = moved(library("fast"), quicker("fast", "slow"))
+def test_layers_that_got_a_faster_kernel_are_named():
+    names, kept, notices = moved(library("fast"), faster("fast", "slow"))
     assert names == {"Mul_0", "Mul_1"} and not kept
     assert notices == ("--select cost: measured faster: Mul_0: fast kernels, Mul_1: fast kernels",)
 
 
 def test_no_kernel_is_taken_whose_scratch_makes_the_plan_larger():
-    assert moved(library("fast", scratch=4096), quicker("fast", "slow")) == (set(), {"Mul_0", "Mul_1"}, ())
+    assert moved(library("fast", scratch=4096), faster("fast", "slow")) == (set(), {"Mul_0", "Mul_1"}, ())
 
 
 @pytest.mark.parametrize("more", [(11, 10), (10, 11)], ids=["at the fullest moment", "in the arena as it is linked"])
@@ -188,23 +186,23 @@ def test_neither_of_both_counts_of_bytes_may_grow(more):
     def bytes_of(trial):
         return more if fast_nodes(trial) else (10, 10)
 
-    assert moved(library("fast"), quicker("fast", "slow"), bytes_of=bytes_of) == (set(), {"Mul_0", "Mul_1"}, ())
+    assert moved(library("fast"), faster("fast", "slow"), bytes_of=bytes_of) == (set(), {"Mul_0", "Mul_1"}, ())
 
 
 def test_no_kernel_is_taken_for_which_tensors_are_copied_into_another_format():
     """The copies would need no more bytes of the plan than there are."""
     image = ("y = Mul (a, b)", "float[1,2,3,4] a, float[1,2,3,4] b", "float[1,2,3,4] y")
     fast = library("fast", form="nhwc")
-    assert moved(fast, quicker("fast", "slow"), net=image, bytes_of=lambda trial: (10, 10)) == (set(), {"Mul_0"}, ())
+    assert moved(fast, faster("fast", "slow"), net=image, bytes_of=lambda trial: (10, 10)) == (set(), {"Mul_0"}, ())
 
 
 def test_a_kernel_by_rows_gives_way_to_no_other_one():
-    assert moved(library("fast", bands=False), quicker("fast", "slow")) == (set(), {"Mul_0", "Mul_1"}, ())
+    assert moved(library("fast", bands=False), faster("fast", "slow")) == (set(), {"Mul_0", "Mul_1"}, ())
 
 
 def test_only_layers_that_would_need_more_memory_keep_their_kernels():
     """The first product is a small one, beside which there is room for scratch."""
-    names, kept, notices = moved(library("fast", scratch=256), quicker("fast", "slow"), net=GROWING)
+    names, kept, notices = moved(library("fast", scratch=256), faster("fast", "slow"), net=GROWING)
     assert names == {"Mul_0"} and kept == {"Mul_2", "Mul_3"}
     assert notices == ("--select cost: measured faster: Mul_0: fast kernels; 2 more would need more memory",)
 

@@ -16,7 +16,7 @@ SHAPE = {**dict.fromkeys(_TEXTS, str), "layers": int, "ratio": _NUMBER, "most": 
 
 
 @dataclass(frozen=True)
-class Quicker:
+class Faster:
     """A kernel and the one that it was compared `than`, as "library kernel", on `layers` measured layers of an operator with
     such types and of a class of shapes ("": of all). Together it took `ratio` times as much there, in no layer more than `most`
     times."""
@@ -38,13 +38,13 @@ class Quicker:
         return known == asked and self.shape in shapes
 
 
-def quicker_of(tables: Sequence[Mapping], where: str) -> tuple[Quicker, ...]:
+def faster_of(tables: Sequence[Mapping], where: str) -> tuple[Faster, ...]:
     """The comparisons of a table of costs; AidgeError (COST) for what is none."""
     require_shape({"quicker": list(tables)}, {"quicker": [SHAPE]}, where, "COST", "aidge-build tune writes such a table")
     unknown = next((key for one in tables for key in sorted(one) if key not in SHAPE), None)
     if unknown:
         raise AidgeError(f"unknown key {unknown!r}", where=where, code="COST", tried=sorted(SHAPE))
-    found = tuple(Quicker(**one) for one in tables)
+    found = tuple(Faster(**one) for one in tables)
     for one in found:
         if one.layers < 1 or not 0 < one.ratio <= one.most < 1:
             raise AidgeError(

@@ -29,7 +29,7 @@ from aidge_build.measure.bench.record import Comparison, compare_with, read_reco
 from aidge_build.measure.bench.rows import Row, read_rows, rows_of
 from aidge_build.measure.bench.table import page_with, tables
 from aidge_build.run.probe.server import Probe
-from aidge_build.run.verify.float_levels import BY_FLOATS
+from aidge_build.run.verify.float_tolerance import BY_FLOATS
 
 EXAMPLES = (
     ("bench models", "time, instructions and bytes of each model of a folder"),

@@ -16,12 +16,12 @@ from aidge_build.boards import Board, list_boards, load_board
 from aidge_build.build.inputs import of_chip, read_model_file
 from aidge_build.cli.boards import board_row
 from aidge_build.cli.outcome import Outcome
-from aidge_build.measure.fit.asked import Budget, Row, budget_of, sorted_rows
+from aidge_build.measure.fit.answer_table import UNVERIFIED, lines_of, unverified_line
+from aidge_build.measure.fit.budget import Budget, Row, budget_of, sorted_rows
 from aidge_build.measure.fit.cache import Cache, cache_folder
 from aidge_build.measure.fit.evaluation import REFUSED, Evaluation
-from aidge_build.measure.fit.many import answers_of
+from aidge_build.measure.fit.parallel import answers_of
 from aidge_build.measure.fit.question import Question, read_questions
-from aidge_build.measure.fit.words import UNVERIFIED, lines_of, unverified_line
 from aidge_build.measure.report.fit_page import fit_page
 from aidge_build.plan.arena_regions import NO_ROOM
 from aidge_build.prepare.quantization.prepare import is_float

@@ -15,7 +15,7 @@ from aidge_build.cli.outcome import Outcome
 from aidge_build.measure.accuracy.drawing import layers_drawing
 from aidge_build.measure.report import attribute, make_document, render_difference, render_page, render_text
 from aidge_build.measure.report.accuracy import accuracy_lines, read_accuracy
-from aidge_build.measure.report.given import BESIDE_FLOAT, COUNTS, PLAN, REPORT
+from aidge_build.measure.report.inputs import BESIDE_FLOAT, COUNTS, PLAN, REPORT
 from aidge_build.prove.elf import read_claims, read_image
 
 EXAMPLES = (

@@ -16,7 +16,7 @@ from aidge_build.base.output import write_files
 from aidge_build.base.terminal import print_notes
 from aidge_build.boards import list_boards, load_board
 from aidge_build.cli.outcome import Outcome
-from aidge_build.measure.fit.many import cores
+from aidge_build.measure.fit.parallel import cores
 from aidge_build.measure.sweep.course import WHOLE, Course, Share
 from aidge_build.measure.sweep.matrix import Matrix, matrix_of, read_matrix
 from aidge_build.measure.sweep.on_dask import OnDask
@@ -26,7 +26,7 @@ from aidge_build.measure.sweep.store import Store, opened
 from aidge_build.measure.sweep.summary import counted, lines
 from aidge_build.measure.sweep.tasks import Alone, Crew
 from aidge_build.measure.sweep.variants import Variant, read_variants
-from aidge_build.run.toolchain.chosen import COMPILER_VARIABLE
+from aidge_build.run.toolchain.other_compiler import COMPILER_VARIABLE
 
 EXAMPLES = (
     ("fit --sweep matrix.toml --html sweep.html", "all points of a matrix; the same command goes on after an interruption"),

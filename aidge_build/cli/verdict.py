@@ -19,7 +19,7 @@ from aidge_build.plan.program import Program
 from aidge_build.run.emulate import LayerCount, RunResult
 from aidge_build.run.verify.compare import Difference, compare, first_difference, top1_equal
 from aidge_build.run.verify.firmware import Execution
-from aidge_build.run.verify.float_levels import BY_FLOATS, come_from_floats, first_wrong_layer
+from aidge_build.run.verify.float_tolerance import BY_FLOATS, come_from_floats, first_wrong_layer
 from aidge_build.run.verify.vectors import Vectors
 
 _TITLES = ("instructions", "share", "MACs", "operator", "kernel", "layer")

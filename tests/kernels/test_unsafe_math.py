@@ -23,7 +23,7 @@ from aidge_build.boards.cores import WIDE_POINTERS
 from aidge_build.contract.spec import tensors_that_move
 from aidge_build.graph.dtype import DType
 from aidge_build.operators.softmax import Softmax
-from aidge_build.run.toolchain.chosen import COMPILER_VARIABLE
+from aidge_build.run.toolchain.other_compiler import COMPILER_VARIABLE
 
 STRESS = "AIDGE_STRESS" in os.environ
 FEATURES = {

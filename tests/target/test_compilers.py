@@ -24,7 +24,7 @@ from aidge_build.base.errors import AidgeError, MissingTool
 from aidge_build.boards import load_board
 from aidge_build.contract.reference.sequence import run_in_order
 from aidge_build.run.toolchain import find_compiler
-from aidge_build.run.toolchain.chosen import COMPILER_VARIABLE, chosen_compiler
+from aidge_build.run.toolchain.other_compiler import COMPILER_VARIABLE, chosen_compiler
 from aidge_build.run.verify.firmware import execute
 from tests.compiled import program_of
 from tests.dialects import quantized

@@ -110,9 +110,9 @@ def test_the_instructions_of_a_board_that_nobody_emulates_are_those_of_its_core(
 
 def test_processes_side_by_side_give_the_answers_of_one_after_the_other(asked, monkeypatch):
     words = ("fit", asked.folder / "small.onnx", "--boards", "stm32f4,mps2-an385,nrf52832", "--json")
-    monkeypatch.setattr("aidge_build.measure.fit.many.cores", lambda: 1)
+    monkeypatch.setattr("aidge_build.measure.fit.parallel.cores", lambda: 1)
     alone = aidge_build(*words)
-    monkeypatch.setattr("aidge_build.measure.fit.many.cores", lambda: 2)
+    monkeypatch.setattr("aidge_build.measure.fit.parallel.cores", lambda: 2)
     together = aidge_build(*words)
     assert together.exit_code == 0 and together.json == alone.json
     assert [board["board"] for board in together.json["models"][0]["boards"]] == ["nrf52832", "stm32f4", "mps2-an385"]

@@ -18,7 +18,7 @@ from aidge_build.contract.reference.sequence import run_in_order
 from aidge_build.prove.elf import read_image
 from aidge_build.run.emulate import Counted, run_program
 from aidge_build.run.toolchain import build_program
-from aidge_build.run.toolchain.chosen import COMPILER_VARIABLE
+from aidge_build.run.toolchain.other_compiler import COMPILER_VARIABLE
 from aidge_build.run.verify.firmware import execute
 from tests.command import aidge_build
 from tests.compiled import program_of

@@ -15,7 +15,7 @@ import numpy
 import pytest
 
 from aidge_build.boards import load_board
-from aidge_build.run.toolchain.chosen import COMPILER_VARIABLE
+from aidge_build.run.toolchain.other_compiler import COMPILER_VARIABLE
 from tests.command import aidge_build
 from tests.dialects import quantized
 from tests.programs import EXAMPLE_MODELS, needs_cross_compiler, needs_qemu

@@ -16,9 +16,9 @@ import pytest
 from aidge_build.base.errors import AidgeError
 from aidge_build.boards import load_board
 from aidge_build.cli.fit import _data, _next, add_arguments
-from aidge_build.measure.fit.asked import Budget, Row, budget_of, sorted_rows
+from aidge_build.measure.fit.answer_table import _style, cells_of, lines_of, notes_of, size
+from aidge_build.measure.fit.budget import Budget, Row, budget_of, sorted_rows
 from aidge_build.measure.fit.evaluation import FITS, REFUSED, TOO_SMALL, Evaluation, MemoryUse
-from aidge_build.measure.fit.words import _style, cells_of, lines_of, notes_of, size
 from aidge_build.measure.report.fit_page import fit_page
 from tests.command import aidge_build
 from tests.models import model
@@ -207,11 +207,11 @@ def test_without_a_model_the_boards_are_listed_and_those_that_nobody_compared_ma
 
 def test_the_second_time_is_answered_from_what_the_first_one_kept(folder, monkeypatch):
     monkeypatch.setenv("AIDGE_CACHE", str(folder / "cache"))
-    monkeypatch.setattr("aidge_build.measure.fit.many.is_lasting", lambda question, evaluation: True)
+    monkeypatch.setattr("aidge_build.measure.fit.parallel.is_lasting", lambda question, evaluation: True)
     words = ("fit", "small.onnx", "--boards", "stm32f4,nrf52832", "--json")
     first = aidge_build(*words)
     assert len(list((folder / "cache").rglob("*.json"))) == 2
-    monkeypatch.setattr("aidge_build.measure.fit.many.evaluate_together", lambda questions: 1 / 0)
+    monkeypatch.setattr("aidge_build.measure.fit.parallel.evaluate_together", lambda questions: 1 / 0)
     assert aidge_build(*words).json == first.json
     (folder / "small.onnx").write_bytes(small_model(seed=2))
     assert aidge_build(*words).exit_code == 70

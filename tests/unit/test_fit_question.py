@@ -20,7 +20,7 @@ from aidge_build.build.inputs import read_folder
 from aidge_build.cli.parsing import verb_parser
 from aidge_build.measure.fit.evaluate import _Core, evaluate, evaluate_together
 from aidge_build.measure.fit.evaluation import FITS, REFUSED, TOO_SMALL, Evaluation, MemoryUse, evaluation_of
-from aidge_build.measure.fit.many import cores
+from aidge_build.measure.fit.parallel import cores
 from aidge_build.measure.fit.question import Question, opened, read_question
 from aidge_build.measure.fit.sharing import board_of, content_key, core_of, equivalence_key, start_up_of
 from tests.models import model

@@ -46,7 +46,7 @@ class Figures:
     there is none; `flash_bytes` the whole image, the program that feeds the vectors included; `peak_bytes` is the peak RAM,
     inputs and outputs included; `arena_bytes` is the linked arena, without the `io_bytes` of inputs and outputs, which the caller
     owns. `macs` is the count of the model's file; some of them need not be executed. `by_floats`: values differ from numpy's as
-    `aidge_build/run/verify/float_levels.py` allows. `cycles` are estimated, with the `stall_cycles` of the flash (None: nobody
+    `aidge_build/run/verify/float_tolerance.py` allows. `cycles` are estimated, with the `stall_cycles` of the flash (None: nobody
     described it); `cycles_uncached` are without the cache of an external flash; `cycles_error` is how far estimates for the core
     were off the cycles of chips.
     """

@@ -21,7 +21,7 @@ from aidge_build.base.reading import read_regular
 from aidge_build.measure.fit.evaluation import IMAGE, Evaluation, evaluation_of
 from aidge_build.measure.fit.question import Question
 from aidge_build.measure.fit.sharing import board_of, content_key
-from aidge_build.run.toolchain.chosen import COMPILER_VARIABLE
+from aidge_build.run.toolchain.other_compiler import COMPILER_VARIABLE
 
 FOLDER_VARIABLE = "AIDGE_CACHE"
 SCHEMA = 1

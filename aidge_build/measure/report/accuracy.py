@@ -9,7 +9,7 @@ from aidge_build.base.errors import AidgeError
 from aidge_build.base.reading import fits, read_json
 from aidge_build.base.render import escaped
 from aidge_build.measure.accuracy.texts import about, deviation_text, figure_text, limit_line
-from aidge_build.measure.report.given import ACCURACY, ERRORS, TOP1
+from aidge_build.measure.report.inputs import ACCURACY, ERRORS, TOP1
 
 _HINT = "what `accuracy --out` wrote"
 _MOST_CLASSES = 100  # of a matrix that is drawn

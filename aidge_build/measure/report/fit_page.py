@@ -8,8 +8,8 @@ from importlib.resources import files
 
 from aidge_build.base import svg
 from aidge_build.base.render import escaped, render
-from aidge_build.measure.fit.asked import Row
-from aidge_build.measure.fit.words import NUMBERS, TITLES, VERDICT, cells_of, known_columns, notes_of
+from aidge_build.measure.fit.answer_table import NUMBERS, TITLES, VERDICT, cells_of, known_columns, notes_of
+from aidge_build.measure.fit.budget import Row
 from aidge_build.measure.report.arena import WIDTH, draw_box, draw_label
 from aidge_build.measure.report.plan_page import page_style
 from aidge_build.measure.report.treemap import Rectangle

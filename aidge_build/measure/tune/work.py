@@ -30,7 +30,7 @@ from aidge_build.prepare.adaptation.match import Target
 from aidge_build.prove.timing.estimate import Cycles
 from aidge_build.run.verify.compare import compare
 from aidge_build.run.verify.firmware import Execution, execute
-from aidge_build.run.verify.float_levels import are_right_by_layer, makes_levels_of_floats
+from aidge_build.run.verify.float_tolerance import are_right_by_layer, makes_levels_of_floats
 from aidge_build.run.verify.vectors import Vectors, random_vectors
 
 

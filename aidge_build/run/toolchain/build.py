@@ -9,9 +9,9 @@ from pathlib import Path
 from aidge_build.base.errors import AidgeError
 from aidge_build.base.output import remove_file
 from aidge_build.boards import Board
-from aidge_build.run.toolchain.chosen import LINK_FLAGS
 from aidge_build.run.toolchain.compiler import Compiler, find_compiler
 from aidge_build.run.toolchain.link_script import write_link_script
+from aidge_build.run.toolchain.other_compiler import LINK_FLAGS
 
 
 def build_program(

@@ -17,8 +17,8 @@ from aidge_build.boards import Board
 from aidge_build.boards.cores import PREFIX_VARIABLE
 from aidge_build.prove.elf.overflow import read_overflows
 from aidge_build.prove.elf.undefined import read_undefined
-from aidge_build.run.toolchain.chosen import Chosen, chosen_compiler
 from aidge_build.run.toolchain.environment import of_tools
+from aidge_build.run.toolchain.other_compiler import Chosen, chosen_compiler
 
 _CPLUSPLUS_SUFFIXES = (".cpp", ".cc", ".cxx")
 _CPLUSPLUS_FLAGS = ("-fno-exceptions", "-fno-rtti", "-fno-threadsafe-statics", "-fno-use-cxa-atexit")

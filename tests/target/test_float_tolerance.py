@@ -10,7 +10,7 @@ import pytest
 
 from aidge_build.boards import load_board
 from aidge_build.run.verify.firmware import execute
-from aidge_build.run.verify.float_levels import are_right_by_layer, makes_levels_of_floats
+from aidge_build.run.verify.float_tolerance import are_right_by_layer, makes_levels_of_floats
 from aidge_build.run.verify.vectors import random_vectors
 from tests.command import aidge_build
 from tests.compiled import program_of

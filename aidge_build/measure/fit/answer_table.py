@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 from aidge_build.base.naming import counted
 from aidge_build.base.terminal import table
-from aidge_build.measure.fit.asked import Row
+from aidge_build.measure.fit.budget import Row
 from aidge_build.measure.fit.evaluation import FITS, IMAGE, INSTRUCTIONS, MILLISECONDS, REFUSED, STACK
 
 NOT_KNOWN = "not known"

@@ -56,7 +56,7 @@ def beside_float(program: Program, request: CompileRequest, path: Path) -> Besid
 def compare_with_float(
     program: Program, beside: Beside, samples: LabelledSet, stored: Vectors, trace: Vectors, least_db: float | None
 ) -> Comparison:
-    """`samples` are what both models are given, `stored` what the firmware makes of them, `trace` its layers' outputs."""
+    """`samples` are the inputs of both models, `stored` the inputs as quantized by the firmware, `trace` its layers' outputs."""
     clean, given = _float_inputs(program.view, beside.floats, samples, stored)
     real_trace = {name: real_values(program.view.tensor(name), values) for name, values in trace.items() if name in beside.pairs}
     least = OK_DB if least_db is None else least_db

@@ -20,7 +20,7 @@ from aidge_build.prepare.adaptation.layer_classes import shape_class
 from aidge_build.prepare.adaptation.shipped import shipped_path, table_at
 
 OBJECTIVES = ("instructions", "bytes")
-FURTHEST = 4.5  # doublings: what was measured further away says less than the mean of all shapes
+FURTHEST = 4.5  # doublings: a measurement further away is worth less than the mean of all shapes
 
 
 @dataclass(frozen=True)

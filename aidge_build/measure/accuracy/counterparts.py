@@ -21,7 +21,7 @@ _SAME_VALUES = ("QuantizeLinear", "DequantizeLinear", "Identity", "Cast")
 
 @dataclass(frozen=True)
 class Counterpart:
-    """`tensor` of the firmware holds what `original` of the float model holds; `channels` (of axis 1) are what is left of it."""
+    """`tensor` of the firmware holds the values of `original` of the float model, or only these `channels` (of axis 1)."""
 
     tensor: str
     original: str
@@ -53,7 +53,7 @@ def counterparts(
 def _float_names(quantized: GraphView, floats: GraphView) -> dict[str, str]:
     """Tensor of the quantized file -> tensor of the float model with the same values but for quantization."""
     group: dict[str, str] = {}
-    for node in quantized.nodes:  # in order: what a quantizer reads has its group already
+    for node in quantized.nodes:  # in order: a quantizer's input has its group already
         if node.type in _SAME_VALUES and not quantized.tensor(node.inputs[0]).is_constant:
             group[node.outputs[0]] = group.get(node.inputs[0], node.inputs[0])
     known = {name for name, tensor in floats.tensors.items() if not tensor.is_constant}
@@ -62,7 +62,7 @@ def _float_names(quantized: GraphView, floats: GraphView) -> dict[str, str]:
         members.setdefault(group.get(name, name), []).append(name)
     found: dict[str, str] = {}
     for first, others in members.items():
-        # The first of the group is what the operator wrote; exporters may have left the name to a later one (a graph output's).
+        # The first of the group is the operator's output; exporters may have left the name to a later one (a graph output's).
         original = next((name for name in (first, *others) if name in known), None)
         if original is not None:
             found |= dict.fromkeys(others, original)

@@ -25,9 +25,9 @@ BINS = 64
 
 @dataclass(frozen=True)
 class Noise:
-    """A layer's signal to noise, in dB; infinite where there is no noise. `node` and `tensor` are the firmware's, `original` is
-    the tensor of the float model; ranges are (smallest, largest) of real values that are finite. `is_undefined`: the float model
-    has NaN or infinity there."""
+    """A layer's signal to noise, in dB; infinite without noise. `node` and `tensor` are the firmware's, `original` is the tensor
+    of the float model; ranges are (smallest, largest) of real values that are finite. `is_undefined`: the float model has NaN or
+    infinity there."""
 
     node: str
     tensor: str
@@ -122,7 +122,7 @@ def histograms(firmware: numpy.ndarray, floats: numpy.ndarray) -> dict:
 def _both_runs(
     pairs: Mapping[str, Counterpart], floats: GraphView, inputs: Vectors, stored_inputs: Vectors, firmware: Vectors
 ) -> tuple[Vectors, Vectors]:
-    """The tensors that have a counterpart, computed from the float inputs, and from what the firmware's layers handed on."""
+    """The tensors that have a counterpart, computed from the float inputs, and from the outputs of the firmware's layers."""
     heard: dict[str, str] = {}
     for name, pair in pairs.items():
         heard.setdefault(pair.original, name)  # of several the first: before it is quantized again

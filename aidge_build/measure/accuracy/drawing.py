@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Drawings that need nothing else: noise per layer, histograms of a layer's values, and what accuracy costs."""
+"""Drawings that need nothing else: noise per layer, histograms of a layer's values, and cost against accuracy."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def _bars(layer: dict, index: int, is_departing: bool) -> str:
 
 
 def _histogram(name: str, histogram: dict) -> list[str]:
-    """Both counts over the same bins, by their logarithm: a few values at the ends are what is cut off."""
+    """Both counts over the same bins, by their logarithm: then the few values at the ends, which are cut off, can be seen."""
     most = math.log1p(max(max(histogram["firmware"]), max(histogram["float"]), 1))
     step = (WIDTH - LEFT - 40) / len(histogram["float"])
     bars = []

@@ -28,10 +28,10 @@ class Top1:
 
 @dataclass(frozen=True)
 class Errors:
-    """Errors of an output's values against targets, over all samples and elements: what is got minus what is true.
+    """Errors of an output's values against targets, over all samples and elements: output minus target.
 
     `mean_error` is the bias, `mae` the mean of absolute errors, `rmse` the root of the mean square. `r2` is the share of the
-    targets' variance that is explained, each element against its own mean; None where targets do not vary.
+    targets' variance that is explained, each element against its own mean; None if the targets do not vary.
     """
 
     mean_error: float

@@ -29,7 +29,7 @@ class Verdict:
 
 
 def verdicts(limits: Mapping[str, float], figures: Figures, float_figures: Figures | None) -> tuple[Verdict, ...]:
-    """Each limit against the figures of what runs in the end. `max-loss` compares with the float model, in parts of 1.
+    """Compares each limit with the figures of the last stage. `max-loss` compares with the float model, in parts of 1.
 
     AidgeError for a limit of a figure that these answers do not have.
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Samples with what is true of them, from the arrays of an NPZ file, and how a model is fed with them."""
+"""Samples with labels or targets, from the arrays of an NPZ file, and the inputs of a model made from them."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class LabelledSet:
 
 
 def labelled_set(arrays: Mapping[str, numpy.ndarray], view: GraphView) -> LabelledSet:
-    """The samples for a model with the inputs and outputs of `view`; AidgeError says what is missing or does not fit."""
+    """The samples for a model with the inputs and outputs of `view`; AidgeError names a missing or unsuitable array."""
     inputs = model_samples(arrays, view)
     labels = _labels(arrays["labels"]) if "labels" in arrays else None
     targets = {} if labels is not None else _targets(arrays, view)
@@ -67,7 +67,7 @@ def model_samples(arrays: Mapping[str, numpy.ndarray], view: GraphView) -> Vecto
 
 
 def samples_of(arrays: Mapping[str, numpy.ndarray], view: GraphView) -> LabelledSet:
-    """The samples alone: nothing is said of what is true of them."""
+    """Returns the samples without labels and targets."""
     return LabelledSet(model_samples(arrays, view), None, {}, _stated_quantization(arrays))
 
 

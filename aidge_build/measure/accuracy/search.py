@@ -3,8 +3,8 @@
 
 Noise of different layers adds up about independently, and so do their costs: with both per layer and type, the cheapest choice at
 each price of noise is found layer by layer, exactly (Lagrange; Everett 1963). These choices, from all cheapest to all quietest,
-are measured; what is taken is then made cheaper layer by layer while the measured loss allows it. Every decision about loss is
-one about a measurement; the sums only say what is worth one.
+are measured; the one that is taken is then made cheaper layer by layer while the measured loss allows it. Only measurements
+decide about loss; the sums decide what to measure.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ def search(trials: Trials, most_loss: float, kinds: Sequence[str] = (INT8, INT16
 def hull(noises: Sequence[dict[str, float]], costs: Sequence[dict[str, float]], kinds: Sequence[str]) -> list[Types]:
     """The choices of types with the least cost + price * noise, for all prices from 0 up; of equals the earlier kind.
 
-    `noises` and `costs` say for each layer what each kind adds. Between two prices at which some layer changes its mind the
-    choice is the same, so one price of each interval is all that is looked at.
+    `noises` and `costs` are the additions by each layer and kind. The choice is the same for all prices between two prices at
+    which a layer's best kind changes, so that one price of each interval is enough.
     """
     prices = sorted(
         {
@@ -101,7 +101,7 @@ def _cheapest(found: Sequence[Trial], trials: Trials) -> Trial | None:
 
 
 def _made_cheaper(trial: Trial, trials: Trials, most_loss: float, kinds: Sequence[str]) -> Trial:
-    """Changes one layer at a time to what costs less, the largest saving first, while the limit is kept."""
+    """Changes one layer at a time to a cheaper type, the largest saving first, while the limit is kept."""
     while True:
         now = trials.cost(trial.types).number
         steps = [

@@ -14,7 +14,7 @@ from aidge_build.measure.accuracy.trials import FLOAT, INT8, Trial, Trials
 class Sensitivity:
     """A layer alone in int8 (`alone`), and alone in float among int8 layers (`spared`): that costs `extra` more than all int8.
 
-    `is_spared`: the layer then computes in float. Between int8 layers, a sum or a mean is one int8 step whatever its type.
+    `is_spared`: the layer then computes in float. Between int8 layers, a sum or a mean is one int8 step for any type.
     """
 
     layer: str

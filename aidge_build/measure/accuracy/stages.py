@@ -82,9 +82,9 @@ def on_board(program: Program, board: Board, samples: LabelledSet, folder: Path,
 
 
 def on_elf(elf: Path, program: Program, board: Board, samples: LabelledSet, other: tuple[str, str] = ("", "")) -> Stage:
-    """The linked program's own code, called for each sample. `program` is what its model must have been generated from, by the
-    name in the ELF (`claim_of`): AidgeError for a model that was generated in another way. `other` are the options that differ:
-    the user's, and the options of the linked program."""
+    """The linked program's own code, called for each sample. Its model must have been generated from `program`, by the name in
+    the ELF (`claim_of`), else AidgeError. `other` are the options that differ: the user's, and the options of the linked program.
+    """
     require_calls(board)
     claim = claim_of(elf, program.model_sha256)
     require_callable(claim, elf)

@@ -27,7 +27,7 @@ class Task:
 
 
 def task_of(samples: LabelledSet, outputs: Vectors, inputs: Vectors, kind: str = "auto", output: str = "") -> Task:
-    """The task; `outputs` and `inputs` are real values of one model. "auto" decides by what is there:
+    """The task; `outputs` and `inputs` are real values of one model. "auto" decides by the arrays:
 
     targets mean regression; labels with an output of one value mean scores; labels 0 and 1 with an output as large as the input
     mean an autoencoder's anomaly score (its mean squared error); all else means classes, the index of the largest value. Scores

@@ -21,7 +21,7 @@ def top1_text(top1: dict) -> str:
 
 
 def limit_line(limit: dict) -> str:
-    """A limit and what was reached."""
+    """Returns a limit and the figure that was reached."""
     state = "kept" if limit["kept"] else "FAILED"
     return f"{state}: --{limit['name']} {limit['limit']:g}, reached {limit['reached']:.6g}"
 

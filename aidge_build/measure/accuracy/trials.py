@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A float model quantized in many ways, each measured on the same labelled samples: once, whoever asks."""
+"""A float model quantized in many ways, each measured once on the same labelled samples."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from aidge_build.sources.formats.onnx.importer import import_with_sources
 
 INT8, INT16, FLOAT = "int8", "int16", "float32"
 TYPES = (INT8, INT16, FLOAT)
-_CHOOSABLE = ("linear", "computing")  # what only selects elements keeps the type of its input
+_CHOOSABLE = ("linear", "computing")  # a layer that only selects elements keeps the type of its input
 
 
 @dataclass(frozen=True, eq=False)

@@ -46,9 +46,9 @@ class Figures:
     there is none; `flash_bytes` the whole image, the program that feeds the vectors included; `peak_bytes` is the peak RAM,
     inputs and outputs included; `arena_bytes` is the linked arena, without the `io_bytes` of inputs and outputs, which the caller
     owns. `macs` is the count of the model's file; some of them need not be executed. `by_floats`: values differ from numpy's as
-    `aidge_build/run/verify/float_tolerance.py` allows. `cycles` are estimated, with the `stall_cycles` of the flash (None: nobody
-    described it); `cycles_uncached` are without the cache of an external flash; `cycles_error` is how far estimates for the core
-    were off the cycles of chips.
+    `aidge_build/run/verify/float_tolerance.py` allows. `cycles` are estimated, with the `stall_cycles` of the flash (None: no
+    description of the flash); `cycles_uncached` are without the cache of an external flash; `cycles_error` is how far estimates
+    for the core were off the cycles of chips.
     """
 
     model: str
@@ -74,11 +74,11 @@ class Figures:
     has_fpu: bool = True  # or is a core that is never built with one
     measured: MeasuredCycles | None = None  # on a board
     by_floats: bool = False
-    clock_hz: int = 0  # of the board, where it is known
+    clock_hz: int = 0  # of the board, if it is known
     stall_cycles: int | None = None
     cycles_uncached: int | None = None
     cycles_error: Deviation | None = None
-    nanojoules_per_cycle: float = 0  # 0: nobody measured the board's
+    nanojoules_per_cycle: float = 0  # 0: not measured for the board
 
     @property
     def milliseconds(self) -> float | None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Bench images: programs that measure a model on a board and print what they counted on its serial port. No probe is needed."""
+"""Bench images: programs that measure a model on a board and print the counts on its serial port. No probe is needed."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class BenchImage:
 def make_image(request: CompileRequest, compiler: str) -> BenchImage:
     """Returns the image of a model for the board of `request`; `compiler` is the name and version that it prints.
 
-    AidgeError (BOARD) for a board without a serial port, and as `build_program` for what cannot be compiled or linked.
+    AidgeError (BOARD) for a board without a serial port, and as `build_program` if it does not compile or link.
     """
     board = request.board
     if board is None or board.serial is None:
@@ -76,7 +76,8 @@ def make_image(request: CompileRequest, compiler: str) -> BenchImage:
 
 
 def with_boot_block(board: Board) -> Board:
-    """The board with a memory BOOT for what its boot ROM wants: a second stage before the vectors, a definition after them."""
+    """Returns the board with a memory BOOT for the block that its boot ROM reads: a second stage before the vectors, a definition
+    after them."""
     code = board.region("code")
     if not board.boot_block:
         return board

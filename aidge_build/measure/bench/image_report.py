@@ -48,7 +48,7 @@ class ReportedLayer:
 @dataclass(frozen=True)
 class Report:
     """A whole report with the right digest. `cycles` and `outputs_crc32` have a value for each run; `flash_wait_states` is None
-    if nobody said; `report_cycles` is the overhead of each stretch between two layers, which is subtracted already."""
+    if unknown; `report_cycles` is the overhead of each stretch between two layers, which is subtracted already."""
 
     tool: str
     compiler: str

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Figures of other systems on the same models, from a file: what TensorFlow Lite Micro with CMSIS-NN needs, published cycles."""
+"""Figures of other systems on the same models, from a file: TensorFlow Lite Micro with CMSIS-NN, published cycles."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _PUBLISHED, _FLOAT = "published_cycles_", "onnx2c_float32_instructions_per_mac_"
 
 @dataclass(frozen=True)
 class Peers:
-    """The file's numbers; every question has the answer None where the file has no number."""
+    """The file's numbers; every answer is None if the file has no number."""
 
     data: Mapping = field(default_factory=dict)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The recorded figures: a file for each compiler version, and what became better or worse since."""
+"""The recorded figures: a file for each compiler version, and the figures that became better or worse since."""
 
 from __future__ import annotations
 

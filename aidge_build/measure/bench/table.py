@@ -95,7 +95,7 @@ def tables(figures: Sequence[Figures], peers: Peers) -> str:
 
 
 def page_with(text: str, tables_text: str, where: str) -> str:
-    """The page with new tables between its markers; what people wrote around them stays."""
+    """Returns the page with new tables between its markers; the text around them stays."""
     before, begin, rest = text.partition(BEGIN)
     _, end, after = rest.partition(END)
     if not begin or not end:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Chips as others describe them, in CMSIS packs and devicetrees: what a board file can be written from."""
+"""Chips as CMSIS packs and devicetrees describe them, to write board files from."""
 
 from __future__ import annotations
 

@@ -98,7 +98,7 @@ def _region_lines(name: str, memory: Memory) -> list[str]:
 
 
 def _quoted(text: str) -> str:
-    """A string of TOML: what a terminal would not print is escaped, and what TOML would read as more than itself."""
+    """Returns a string of TOML: unprintable characters and characters with a meaning in TOML are escaped."""
     return '"' + printable(text).replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 

@@ -89,7 +89,7 @@ def _checked(operation: Callable[[int, int], int]) -> Callable[[int, int], _Numb
 
 
 class _Number(int):
-    """A number of an expression: 64 bits, as in dtc. A ValueError where a result has more, before it takes memory."""
+    """A number of an expression: 64 bits, as in dtc. A larger result is a ValueError, before it takes memory."""
 
     def __new__(cls, value: int) -> _Number:
         """Returns the number; raises ValueError if it has more than 64 bits."""
@@ -107,7 +107,7 @@ class _Number(int):
 
 
 def _bounded(dtlib: ModuleType) -> Callable[[str], DT]:
-    """The package's parser, for files of strangers: numbers of 64 bits, and limits on what it does again and again."""
+    """The package's parser, for files of strangers: numbers of 64 bits, and limits on repeated work."""
     kinds = dtlib._T
 
     class BoundedTree(dtlib.DT):  # type: ignore[name-defined]
@@ -163,7 +163,7 @@ def _memories(tree: DT, where: str) -> Iterator[Memory]:
         words = set(_compatible(node))
         is_flash = node is code or bool(words & _FLASHES)
         is_ram = node is data or bool(words & _RAMS)
-        # Neither list has the memory for instructions (ITCM): no arena goes there unless somebody says so.
+        # Neither list has the memory for instructions (ITCM): no arena goes there unless the user says so.
         if not (is_flash or is_ram) or not _is_there(node) or "reg" not in node.props:
             continue
         for origin, length in _ranges(node, where):

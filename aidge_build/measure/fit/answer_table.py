@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Answers for people: a table with a row for each board, what is not known, and the next step."""
+"""Answers for people: a table with a row for each board, the unknown figures, and the next step."""
 
 from __future__ import annotations
 

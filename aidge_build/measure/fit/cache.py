@@ -28,7 +28,7 @@ SCHEMA = 1
 _NAME = "aidge-build"
 _LARGEST_BYTES = 1 << 20  # of an entry, which has some thousand
 _MOST_ENTRIES = 20_000
-# Packages that the answer depends on: what computes constants, what reads models, what looks for better plans, what counts.
+# Packages that the answer depends on: to compute constants, read models, search for plans, and count instructions.
 _PACKAGES = ("numpy", "onnx", "ortools", "unicorn")
 
 

@@ -20,8 +20,8 @@ from aidge_build.run.verify.vectors import random_vectors
 
 @dataclass(frozen=True)
 class Count:
-    """Instructions of one inference, for one seeded random input; None: not counted, and why. `cycles` are estimated; None where
-    they cannot be."""
+    """Instructions of one inference, for one seeded random input; None: not counted, and why. `cycles` are estimated; None if
+    that is impossible."""
 
     instructions: int | None
     reason: str = ""

@@ -53,7 +53,7 @@ _NO_TIME = "unknown for these kernels on this core; --measure estimates it from 
 
 
 class _Compiled:
-    """A program of the model, the firmware around it, and what both have said so far."""
+    """A program of the model, the firmware around it, and the facts about both that are known so far."""
 
     def __init__(self, program: Program, request: CompileRequest, folder: Path, start_ups: StartUps):
         self.program, self._folder, self._start_ups = program, folder, start_ups
@@ -235,7 +235,7 @@ def _built(found: Evaluation, compiled: _Compiled, board: Board, asks: bool) -> 
 
 
 def _with_memories(found: Evaluation, memories: Sequence[MemoryUse]) -> Evaluation:
-    """The image and what does not fit."""
+    """Adds the image's bytes and the memories that are too small."""
     missing = tuple((use.name, use.missing_bytes) for use in memories if use.missing_bytes)
     image_bytes = sum(use.used_bytes for use in memories if use.kind == "flash")
     found = replace(found, memories=tuple(memories), image_bytes=image_bytes)

@@ -14,12 +14,12 @@ FITS: Verdict = "fits"
 TOO_SMALL: Verdict = "too small"
 REFUSED: Verdict = "refused"
 VERDICTS = (FITS, TOO_SMALL, REFUSED)
-IMAGE, STACK, INSTRUCTIONS, MILLISECONDS = "image", "stack", "instructions", "milliseconds"  # what may not be known
+IMAGE, STACK, INSTRUCTIONS, MILLISECONDS = "image", "stack", "instructions", "milliseconds"  # figures that may be unknown
 
 
 @dataclass(frozen=True)
 class MemoryUse:
-    """A memory of the board and what the smallest firmware with the model takes of it, its stack included."""
+    """A memory of the board and the bytes that the smallest firmware with the model uses, its stack included."""
 
     name: str
     kind: str  # "flash" or "ram"

@@ -18,7 +18,7 @@ from aidge_build.measure.fit.evaluation import Evaluation
 from aidge_build.measure.fit.question import Question, temporary_folder
 from aidge_build.measure.fit.sharing import equivalence_key
 
-Show = Callable[[str, int, int], None]  # what, how many, of how many
+Show = Callable[[str, int, int], None]  # label, how many, of how many
 
 
 def answers_of(

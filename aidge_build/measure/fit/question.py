@@ -38,9 +38,9 @@ class Attached:
 
 @dataclass(frozen=True)
 class Question:
-    """A model (the first of `files`, with its external data), the words of its options that are no paths, what its other options
-    name, and the board by its name: a built-in one has no files here. The program is planned for the board; `build` asks for one
-    that is linked for it, `measure` for the instructions that the emulated core executes."""
+    """A model (the first of `files`, with its external data), the words of its options that are no paths, the files of its other
+    options, and the board by its name: a built-in one has no files here. The program is planned for the board; `build` asks for
+    one that is linked for it, `measure` for the instructions that the emulated core executes."""
 
     files: Files
     words: tuple[str, ...]
@@ -61,7 +61,8 @@ class Question:
 
 
 def read_question(arguments: argparse.Namespace, *, build: bool = False, measure: bool = False) -> Question:
-    """Reads what the options of a model's command name; `arguments.board` is the board. AidgeError for what cannot be read."""
+    """Reads the files that the options of a model's command name; `arguments.board` is the board. AidgeError for an unreadable
+    file."""
     return read_questions(arguments, [arguments.board], build=build, measure=measure)[0]
 
 
@@ -166,7 +167,8 @@ def board_folders(own: Attached | None) -> Iterator[list[Path]]:
 
 
 def _placed(attached: Attached, folder: Path) -> list[Path]:
-    """The attached files, written below the folder: what the option names. A folder may have no file that matters here."""
+    """Writes the attached files below the folder and returns the paths for the option. A folder may have no file that matters
+    here."""
     _write(folder, attached.files)
     places = [folder / place for place in attached.places]
     for place in places:

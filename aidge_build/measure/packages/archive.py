@@ -12,7 +12,7 @@ _UNIX, _READABLE = 3, 0o100644 << 16
 
 
 def zip_of(contents: Mapping[str, bytes]) -> bytes:
-    """The files by their paths, sorted. They are stored as they are: what compresses them is not the same on every machine."""
+    """Returns an archive of the files, sorted by path. They are not compressed, because zlib differs between machines."""
     made = io.BytesIO()
     with zipfile.ZipFile(made, "w", zipfile.ZIP_STORED) as archive:
         for path, data in sorted(contents.items()):
@@ -23,7 +23,7 @@ def zip_of(contents: Mapping[str, bytes]) -> bytes:
 
 
 def names_in(data: bytes) -> frozenset[str]:
-    """The paths in an archive; none in what is no archive."""
+    """Returns the paths in an archive; none if it is no archive."""
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             return frozenset(archive.namelist())

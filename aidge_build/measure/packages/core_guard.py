@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Whether a compiler's target has what the kernels of a package ask of it, as a condition of the preprocessor."""
+"""A condition of the preprocessor: whether the compiler's target has the features that the kernels of a package need."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The files of a package: generated C, its self-test, and what the target's templates make of the model."""
+"""The files of a package: generated C, its self-test, and the files from the target's templates."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def package_name(model: str) -> str:
 
 
 def list_path(target: Target, model: str) -> str:
-    """The file in a package that says what it consists of, so that a newer one may replace it."""
+    """Returns the path of the file in a package that lists its files, so that a newer package may replace them."""
     return _in(target.plan, f"{package_name(model)}.json")
 
 
@@ -172,7 +172,7 @@ def _described(port: Port, prefix: str) -> dict:
 
 
 def _harmless(name: str) -> str:
-    """The name of a tensor in a comment of C, a page of Markdown, or what rustdoc makes a page of."""
+    """Returns the name of a tensor, escaped for a comment of C or Rust, or a page of Markdown."""
     return re.sub(r"[<>&`\[\]|$]", lambda match: f"\\u{ord(match[0]):04x}", comment_text(name))
 
 

@@ -20,7 +20,7 @@ _URL = re.compile(r"https?://[A-Za-z0-9.-]+(:\d{1,5})?(/[A-Za-z0-9._~/-]*)?", re
 class Publication:
     """`release` is three numbers (semver.org), `author` a name, perhaps with <mail@address>, `url` the page of the package.
 
-    AidgeError (USAGE) where one has anything that a manifest would have to escape: quotes, line breaks, letters beyond ASCII.
+    AidgeError (USAGE) if one has characters that a manifest would have to escape: quotes, line breaks, letters beyond ASCII.
     """
 
     release: str = "1.0.0"

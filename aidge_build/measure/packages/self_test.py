@@ -24,7 +24,7 @@ MOST_BYTES = 8192  # of stored numbers, unless one vector alone has more
 
 @dataclass(frozen=True)
 class Side:
-    """An input or output of the self-test. `drawn` is the C expression of an element where inputs are made; else `lines` are the
+    """An input or output of the self-test. `drawn` is the C expression of an element if C makes the inputs; else `lines` are the
     stored numbers of all vectors. Floats may be `largest` (one per vector) times the tolerance away."""
 
     variable: str

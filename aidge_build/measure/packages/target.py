@@ -33,11 +33,11 @@ _SHAPE = {
 class Target:
     """The parts of a package.
 
-    `title` says what it is, `use` what a user does with it, `tool` which tool of the ecosystem took one, with its version: ""
-    makes it experimental. `archive` is the file name of a package that is one file ("": a folder), `top` the folder in it.
-    Generated C goes to `sources`, N.plan.json to `plan`. A model is refused if its header would have the same name as one of
-    `hidden`, or if it is in a language other than `languages` or has options other than `only`. `files` maps the path of a file
-    to its template; paths are templates, too, and both know `name`, `package` and what else `making` says.
+    `title` is its name for people, `use` what a user does with it, `tool` the tool of the ecosystem that it was tried with, and
+    its version: "" makes it experimental. `archive` is the file name of a package that is one file ("": a folder), `top` the
+    folder in it. Generated C goes to `sources`, N.plan.json to `plan`. A model is refused if its header would have the same name
+    as one of `hidden`, or if it is in a language other than `languages` or has options other than `only`. `files` maps the path
+    of a file to its template; paths are templates, too, and both know `name`, `package` and the other values of `making`.
     """
 
     name: str

@@ -16,7 +16,7 @@ WIDTH = 1200.0
 CHARACTER_WIDTH = 6.6
 _HEIGHT, _LEFT, _TOP, _BOTTOM, _RIGHT = 340.0, 70.0, 4.0, 28.0, 10.0
 _TITLE = 26.0  # of a panel in a file of its own
-_STEP_NUMBER = 24.0  # where steps are narrower, only some are numbered
+_STEP_NUMBER = 24.0  # if steps are narrower, only some are numbered
 _KINDS = {"io", "scratch", "state"}
 PANEL_HEIGHT = _TOP + _HEIGHT + _BOTTOM
 

@@ -26,7 +26,7 @@ _LIBRARY = re.compile(
 
 @dataclass(frozen=True)
 class Item:
-    """`size_bytes` of one symbol, or of what has none; `aliases` are further names of the same bytes."""
+    """`size_bytes` of one symbol, or of bytes without one; `aliases` are further names of the same bytes."""
 
     name: str
     size_bytes: int

@@ -38,7 +38,7 @@ PLAN = {
     "libraries": [{"name": str, "files": [{"path": str, "sha256": str, "licence": (str, NoneType)}]}],
     "claim": {"code": str},
 }
-CODE_LICENCE = "0BSD"  # of what is printed around the kernels
+CODE_LICENCE = "0BSD"  # of the code generated around the kernels
 NOT_STATED = "not stated"
 _EXPRESSION = re.compile(r"[A-Za-z0-9.+()-]+(?: (?:AND|OR|WITH) [A-Za-z0-9.+()-]+)*")
 _SERIALS = uuid.UUID("3f0a1d52-9c7e-5b44-8d6b-0c1be1d7a2e4")  # the name space of our serial numbers

@@ -19,7 +19,7 @@ def make_document(
     run: dict | None,
     stack: StackUse | None,
 ) -> dict:
-    """`plans` are plan files as parsed, `run` is what `run --json` printed; both may be missing, then their columns are None."""
+    """`plans` are plan files as parsed, `run` is the output of `run --json`; both may be missing, then their columns are None."""
     by_model = {plan["model"]: plan for plan in plans}
     # With several models nobody knows which model a kernel or a table belongs to.
     sizes = _group_sizes(memories) if len(claims) == 1 else {}
@@ -125,7 +125,7 @@ def _mean(number: int | None, runs: int | None) -> int | None:
 
 
 def _rest(whole: int | None, runs: int | None, layers: Sequence[dict], key: str) -> int | None:
-    """Returns what an inference takes before its first layer, so that the column adds up to the whole inference."""
+    """Returns the part of an inference before its first layer, so that the column adds up to the whole inference."""
     mean, counted = _mean(whole, runs), [layer[key] for layer in layers if layer[key] is not None]
     return max(mean - sum(counted), 0) if mean is not None and counted else None
 

@@ -17,7 +17,7 @@ from aidge_build.measure.report.treemap import Rectangle
 _NAME, _GAP, _LINE, _TOP = 210.0, 14.0, 18.0, 22.0
 _ACROSS = (WIDTH - _NAME - 2 * _GAP) / 2  # of a bar: RAM to the left, flash to the right
 _KINDS = (("ram", "RAM", "arena"), ("flash", "flash", "weights"))
-_FULL = 0.8  # of a bar's width is the whole memory: what is missing goes beyond
+_FULL = 0.8  # of a bar's width is the whole memory: missing bytes go beyond
 
 
 def fit_page(found: Mapping[str, Sequence[Row]]) -> str:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A program that does not link because the model's own C asks for a name that nobody defines: where, which, what to do."""
+"""A program that does not link because nothing defines a name that the model's own C uses: place, name, remedy."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from aidge_build.base.c_library import MATHEMATICS
 from aidge_build.base.naming import split_second_name
 from aidge_build.prove.elf.undefined import OPTIMIZED, Undefined
 
-# Functions that a compiler puts in for what a core cannot: AAPCS' and GNU's names.
+# Functions that a compiler calls for operations that the core lacks: AAPCS' and GNU's names.
 _OF_THE_COMPILER = re.compile(r"__(aeabi_(?!mem)\w+|gnu_\w+|\w+[sdt][ifc][0-9]?)")
 _OF_MEMORY = re.compile(r"(__aeabi_)?mem(cpy|set|move|clr)[48]?")
 _SHOWN = 4
@@ -21,8 +21,8 @@ _WEIGHTS = "weights"
 
 @dataclass(frozen=True)
 class MissingLibrary:
-    """`source` is a model's C file, `symbols` what it uses of one library; `library` is its name for the linker, "weights" for
-    the model's own file of weights, or "" for another one."""
+    """`source` is a model's C file, `symbols` the names that it uses of one library; `library` is its name for the linker,
+    "weights" for the model's own file of weights, or "" for another one."""
 
     model: str
     source: str

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A memory that is too small, explained: by how much, what the largest things in it are, and what would help."""
+"""Explains a memory that is too small: by how much, its largest contents, and the remedies."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _LARGE_LIBRARY = 8192
 
 @dataclass(frozen=True)
 class TooSmall:
-    """`largest` are (name, bytes), `purposes` the same by what they are for; both are empty where the linker left no program."""
+    """`largest` are (name, bytes), `purposes` the same by purpose; both are empty if the linker left no program."""
 
     memory: str
     missing_bytes: int

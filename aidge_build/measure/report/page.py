@@ -127,7 +127,7 @@ def _group(group: dict, rectangle: Rectangle, prefixes: tuple[str, ...]) -> str:
 
 
 def _short(name: str, prefixes: tuple[str, ...]) -> str:
-    """Without what all names of a model or of the kernels begin with; the tip has the whole name."""
+    """Returns the name without the prefix of the model or of the kernels; the tip has the whole name."""
     for prefix in (*prefixes, "aidge_"):
         name = name.removeprefix(prefix)
     return name

@@ -74,7 +74,7 @@ def known_columns(model: dict) -> list[tuple[str, str]]:
 
 
 def table_rows(model: dict) -> list[dict]:
-    """The layers, and rows for what several of them share, so that the columns add up."""
+    """Returns the layers, and rows for code and constants that several of them share, so that the columns add up."""
     nothing = {"node": "", "operator": "", "kernel": "", "library": "", **{key: None for _, key in COLUMNS}}
     rows = list(model["layers"])
     rest = {key: model[f"other_{key}"] for key in ("code_bytes", "instructions", "cycles_estimated", "cycles_measured")}

@@ -51,7 +51,7 @@ def _worst(row: Sequence[int], side: float, scale: float) -> float:
 
 
 def _lay_row(row: Sequence[int], rest: Rectangle, scale: float) -> tuple[list[Rectangle], Rectangle]:
-    """The row along the shorter side of `rest`, and what remains of it."""
+    """Returns the row along the shorter side of `rest`, and the rest after it."""
     along_height = rest.height <= rest.width
     side = rest.height if along_height else rest.width
     thickness = sum(row) * scale / side if side > 0 else 0.0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The course of a sweep: what is not known yet becomes tasks, and each answer goes to the file as it comes."""
+"""The course of a sweep: unanswered questions become tasks, and each answer goes to the file as it comes."""
 
 from __future__ import annotations
 
@@ -94,7 +94,8 @@ class Course:
         return found
 
     def _answers(self, what: str, tasks: Sequence[Task]) -> Iterator[tuple[str, bytes]]:
-        """Keys and answers as they come. A task that fails costs itself; what a machine lacks would be missing for all."""
+        """Yields keys and answers as they come. A task that fails costs only its own answer; a tool that a machine lacks ends the
+        sweep."""
         titles = {task.key: task.title for task in tasks}
         self.asked += len(tasks)
         if not tasks:

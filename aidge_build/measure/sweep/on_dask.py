@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Workers of a Dask cluster, where one machine is not enough. The only importer of the package `distributed`."""
+"""Workers of a Dask cluster, for when one machine is not enough. The only importer of the package `distributed`."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class OnDask:
     @contextlib.contextmanager
     def _connected(self, distributed) -> Iterator[Any]:
         for name in ("distributed", "distributed.client", "distributed.comm"):
-            logging.getLogger(name).setLevel(logging.CRITICAL)  # our own lines say what the user must know
+            logging.getLogger(name).setLevel(logging.CRITICAL)  # aidge-build prints what the user must know
         warnings.filterwarnings("ignore", module=r"distributed\..*")
         try:
             client = distributed.Client(self._address, timeout=_CONNECT_SECONDS, set_as_default=False)

@@ -12,7 +12,7 @@ from aidge_build.base.errors import AidgeError
 from aidge_build.base.options import MODEL, QUANTIZATION, Option, from_words
 
 CODE = "SWEEP"
-DEFAULT = "default"  # the set without options, where nobody names one
+DEFAULT = "default"  # the set without options, if the matrix names none
 QUANTIZE = "quantize"
 # Not allowed in a set: targets, because boards take their place in a matrix, and files, which exist on one machine alone.
 _ALLOWED = {option.name: option for option in MODEL.options if option.kind not in ("target", "file", "folders", "checkouts")}

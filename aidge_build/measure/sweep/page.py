@@ -18,7 +18,7 @@ _HIDDEN = ("evaluation",)
 
 
 def sweep_page(rows: Sequence[Row]) -> str:
-    """The page; what comes from files of strangers is data of the script, which shows it as text."""
+    """Returns the page. Texts from foreign files are data of the script, which shows them as text."""
     sizes = [(len({getattr(row, name) for row in rows}), word) for name, word in _AXES]
     title = "Sweep: " + ", ".join(f"{size:,} {word}{'' if size == 1 else 's'}" for size, word in sizes)
     names = [name for name, _ in COLUMNS if name not in _HIDDEN]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The points of a matrix: what is asked about each, and the row that the answers make of it."""
+"""The points of a matrix: the questions about each, and its row made from the answers."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from aidge_build.measure.sweep.work import Accuracy, accuracy_in, answer_key, ev
 
 @dataclass(frozen=True)
 class Point:
-    """A variant on a board. `question` is None where there is no model to ask about, which `refused` explains, or which is not
-    known yet. `evaluation` and `accuracy` are the keys of the answers, "" where nothing is asked."""
+    """A variant on a board. `question` is None without a model: `refused` gives the reason, or the model is not known yet.
+    `evaluation` and `accuracy` are the keys of the answers, "" without a question."""
 
     variant: Variant
     board: str

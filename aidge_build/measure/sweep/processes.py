@@ -72,7 +72,7 @@ class Processes:
 
 
 class _Copy:
-    """A copy of this process that serves, with what is used of `subprocess.Popen`: it has the modules, and need not load them."""
+    """A copy of this process that serves, with the needed methods of `subprocess.Popen`. A copy need not load the modules."""
 
     def __init__(self) -> None:
         asked, stdin = os.pipe()
@@ -93,7 +93,7 @@ class _Copy:
 
 
 def _serve_as_copy(asked: int, answers: int, others: Sequence[int]) -> None:
-    for end in others:  # or the end of the first process would not be the end of what is asked
+    for end in others:  # otherwise the pipe would stay open after the end of the first process
         os.close(end)
     os.dup2(asked, 0)
     os.dup2(answers, 1)
@@ -135,7 +135,7 @@ class _Worker:
             return None
 
     def end(self) -> None:
-        """The process gets the time to take away what it has on disk."""
+        """Ends the process, and gives it the time to remove its files."""
         self._process.terminate()
         with contextlib.suppress(OSError, ValueError):
             self._process.stdin.close()  # type: ignore[union-attr]
@@ -148,9 +148,9 @@ class _Worker:
 
 
 def serve() -> None:
-    """Answers tasks of stdin on what stdout was, until the other end is gone; what a task prints goes to stderr.
+    """Answers tasks of stdin on the former stdout, until the other end is gone; the output of a task goes to stderr.
 
-    Ctrl-C reaches all processes of a terminal: the first one decides what becomes of the others.
+    Ctrl-C reaches all processes of a terminal: the first one ends the others.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))

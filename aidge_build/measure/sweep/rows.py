@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A point of the matrix with what is known of it: a row of the file and of the page."""
+"""A point of the matrix with its answers: a row of the file and of the page."""
 
 from __future__ import annotations
 

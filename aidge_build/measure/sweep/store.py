@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The file of a sweep: answers by their keys, and a row for each point of the matrix, as SQLite.
 
-An answer is in the file from the moment it arrives, whatever ends the sweep. The contents do not depend on times, workers or the
-order in which they answered, except for the order of the pages; `content` is the digest of the rows.
+An answer is in the file from the moment it arrives, even if the sweep is interrupted. The contents do not depend on times,
+workers or the order in which they answered, except for the order of the pages; `content` is the digest of the rows.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from aidge_build.measure.sweep.rows import COLUMNS, Row
 from aidge_build.measure.sweep.tasks import canonical
 
 SCHEMA = 2
-_APPLICATION = 0x61696467  # "aidg": what `file` and others read as the kind of an SQLite file
+_APPLICATION = 0x61696467  # "aidg": `file` and others read it as the kind of an SQLite file
 _MAGIC = b"SQLite format 3\0"
 _WAIT_SECONDS = 30.0  # for another process that writes the same file
 
@@ -58,7 +58,7 @@ class Store:
         return self.answers(keys)
 
     def begin(self, rows: Iterable[Row]) -> None:
-        """The matrix: these points and no others, with what is known of them."""
+        """Stores the matrix: these points and no others, with the answers that are known."""
         with self._damage_named(), self._connection:
             self._connection.execute("DELETE FROM point")
             self._write(rows)

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from aidge_build.base.errors import AidgeError, MissingTool, internal_error
 from aidge_build.base.terminal import saying
 
-MOST_DEATHS = 3  # of workers at one task: it is taken for what kills them then
+MOST_DEATHS = 3  # of workers at one task: then the task is taken to be the cause
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Answer:
-    """The bytes for the task `key`, or None and what went wrong: that is no answer, and asked for again the next time."""
+    """The bytes for the task `key`, or None and the error: an error is no answer, and the task is asked again the next time."""
 
     key: str
     value: bytes | None
@@ -35,7 +35,7 @@ class Answer:
 
 
 class Crew(Protocol):
-    """Who does the work. Answers come in any order, one for each task; whoever stops asking for them ends the work."""
+    """The workers. Answers come in any order, one for each task; ending the iteration ends the work."""
 
     def answers(self, tasks: Iterable[Task]) -> Generator[Answer, None, None]:
         """Yields all answers; AidgeError if no worker is left."""
@@ -64,7 +64,7 @@ def performed(task: Task) -> Answer:
             return Answer(task.key, task.work(task.request))
     except Exception as error:
         found = error if isinstance(error, AidgeError) else internal_error(error)
-        found.__cause__ = found.__context__ = found.__traceback__ = None  # what other processes cannot read
+        found.__cause__ = found.__context__ = found.__traceback__ = None  # other processes cannot read these
         return Answer(task.key, None, found)
 
 

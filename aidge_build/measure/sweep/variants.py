@@ -19,7 +19,7 @@ from aidge_build.measure.sweep.option_sets import OptionSet
 _QUANTIZE = "quantize"
 _PATHS = ("file", "folders", "checkouts")
 _SIZES = "--bind="  # of a quantized model they are facts
-# The options that the values of a model depend on, whatever runs it.
+# The options that the values of a model depend on, on any board.
 _OF_VALUES = (_SIZES, "--state=", "--signature=", "--rounding=")
 
 
@@ -81,7 +81,7 @@ class Variant:
 def read_variants(
     matrix: Matrix, boards: Sequence[str], board_path: Sequence[Path], kernel_path: Sequence[Path]
 ) -> tuple[Variant, ...]:
-    """All that the matrix asks about these boards; AidgeError for what cannot be read."""
+    """All that the matrix asks about these boards; AidgeError for an unreadable file."""
     read = cache(lambda path: read_regular(path, LARGEST_VECTOR_BYTES, "VECTORS") if path else b"")
     found = []
     for model, options in matrix.pairs():

@@ -83,7 +83,7 @@ def evaluation_in(value: bytes) -> Evaluation:
 
 
 def is_lasting(value: bytes) -> bool:
-    """Whether such an answer is one for good: what could not be built here might be tomorrow."""
+    """Whether the answer is final: a program that could not be built here may be built tomorrow."""
     return IMAGE not in dict(evaluation_in(value).unknown)
 
 

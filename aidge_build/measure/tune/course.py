@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The course of tuning: what is not known yet becomes tasks, and each answer goes to the file as it comes."""
+"""The course of tuning: unanswered questions become tasks, and each answer goes to the file as it comes."""
 
 from __future__ import annotations
 

@@ -31,8 +31,8 @@ _CALLS = ("bl", "b", "b.w")
 
 @dataclass(frozen=True)
 class Moved:
-    """Something that may leave flash: what it is ("constants", "layer", "function"), its name in the file, its bytes, and the
-    stalls of an inference that it costs there, in cycles."""
+    """An item that may leave flash: its kind ("constants", "layer", "function"), its name in the file, its bytes, and the stalls
+    that it costs an inference there, in cycles."""
 
     kind: str
     name: str
@@ -114,7 +114,7 @@ def _code(program: Program, image: Image, instructions: Mapping[int, Instruction
 
 
 def _size(function: Symbol, instructions: Mapping[int, Instruction]) -> int:
-    """The bytes of a function and of the veneers to what it calls."""
+    """The bytes of a function and of the veneers to the functions that it calls."""
     begin, end = function.address & ~1, (function.address & ~1) + function.size_bytes
     own = (instructions[address] for address in range(begin, end, 2) if address in instructions)
     targets = {one.target for one in own if one.mnemonic in _CALLS and one.target is not None and not begin <= one.target < end}

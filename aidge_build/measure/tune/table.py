@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The table that measured layers make: what kernels cost, and which one was never slower than the preferred one."""
+"""The table made from measured layers: the cost of kernels, and the kernels that were never slower than the preferred one."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from aidge_build.measure.tune.measured import Measured
 from aidge_build.prepare.adaptation.cost import CYCLES, SCHEMA
 from aidge_build.prepare.adaptation.faster import Faster
 
-MOST = 0.99  # of the preferred kernel's instructions: what is hardly less on these layers may be more on others
+MOST = 0.99  # of the preferred kernel's instructions: a smaller gain here may be a loss on other layers
 _DIGITS = 4
 Layers = Sequence[Sequence[Measured]]  # of each model, the build with the preferred kernels first
 

@@ -37,11 +37,11 @@ def run_program(
     emulator: str = "",
     firmware: Firmware | None = None,
 ) -> RunResult:
-    """Runs `elf` until it exits and says what it did.
+    """Runs `elf` until it exits, and returns the result.
 
-    The program sees the command line "stem arguments..." and, by semihosting, the files of `work_folder` (Unicorn refuses
-    others; QEMU serves files itself and does not). `count` asks for exact counts of what is to be `counted`, `firmware` says
-    what ends a program that does not end by itself. `emulator` overrides the board's ("unicorn" or "qemu", for a second opinion).
+    The program sees the command line "stem arguments..." and, by semihosting, the files of `work_folder` (Unicorn refuses others;
+    QEMU serves files itself and does not). `count` asks for exact counts of `counted`; `firmware` gives the end of a program that
+    does not end by itself. `emulator` overrides the board's ("unicorn" or "qemu", for a second opinion).
 
     Raises CheckFailed (RUN) when the program leaves the board's memories, faults, or does not end within the limit; MissingTool
     when the emulator is not installed.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Counts instructions in Unicorn by a hook at each basic block: in C where this machine has a compiler, else in Python.
+"""Counts instructions in Unicorn by a hook at each basic block: in C if this machine has a compiler, else in Python.
 
 Never by a hook at each instruction: Unicorn leaves out the ones that an IT block skips.
 """
@@ -43,7 +43,7 @@ def make_counter(machine: unicorn.Uc, code: Sequence[tuple[int, mmap.mmap]], pro
     It has the attributes total, inside_run, before_main, runs, layers (a list), endless_loop (the address of a branch to itself),
     over_limit, reached, stops (any of these, or `asked`); of the runs that returned finished_runs, finished, fewest, most,
     finished_layers; `asked`, when it is set, stops the machine at its next block. With the timing of the program, `executed`
-    returns what cycles depend on.
+    returns the edges and flash lines that cycles depend on.
     """
     library = shared_library("unicorn_hook", program.work_folder)
     if library is None:

@@ -9,7 +9,7 @@ from aidge_build.run.emulate.program import End, Program, RunResult, Steps
 
 
 def with_counts(result: RunResult, program: Program, counter, slots: tuple[tuple[int, str], ...]) -> RunResult:
-    """The same with what was counted (`block_counter`); nothing of the inference in which a program was stopped."""
+    """Returns the result with counts (`block_counter`), without the inference in which a program was stopped."""
     inside = bool(counter.running) and result.ended is not End.EXIT
     if inside:
         instructions, runs, layers = counter.finished, counter.finished_runs, counter.finished_layers

@@ -15,7 +15,7 @@ _STIMULUS_PORTS = 32
 _TRACE_ENABLE, _TRACE_CONTROL = 0xE00, 0xE80  # Armv7-M Architecture Reference Manual, C1.7: TER and TCR
 _RTT_SYMBOL, _RTT_NAME = "_SEGGER_RTT", b"SEGGER RTT\0\0\0\0\0\0"
 # SEGGER_RTT_CB (RTT documentation, "Control block"): the name, two numbers of buffers, then 24 bytes for each of them:
-# name, address, size, where the program writes next, where the host reads next, flags.
+# name, address, size, write offset of the program, read offset of the host, flags.
 _HEAD_BYTES, _BUFFER_BYTES, _WRITE_OFFSET, _READ_OFFSET = 24, 24, 12, 16
 _MOST_BUFFERS, _LARGEST_BUFFER = 64, 1 << 24
 
@@ -49,7 +49,7 @@ class Itm:
         return 1 if offset < 4 * _STIMULUS_PORTS else self._written.get(offset, 0)
 
     def write(self, offset: int, size: int, value: int) -> None:
-        """A port sends what is written, in as many bytes."""
+        """Each write to a port is sent, in as many bytes."""
         if offset >= 4 * _STIMULUS_PORTS:
             self._written[offset] = value & 0xFFFFFFFF
         elif self._written[_TRACE_CONTROL] & 1 and self._written[_TRACE_ENABLE] >> (offset // 4) & 1:

@@ -21,8 +21,8 @@ _WORD, _TICK_BITS = (1 << 32) - 1, 24
 
 
 def count_instructions(machine: Machine, executed: Callable[[], int]) -> None:
-    """Before each read of a counter, stores what it would show: `executed` gives the instructions so far. Before that, SysTick's
-    interrupt comes once for each turn since the last read."""
+    """Stores the value of a counter before each read: `executed` gives the instructions so far. Before that, SysTick's interrupt
+    comes once for each turn since the last read."""
     turns = 0
 
     def on_cycles(core: unicorn.Uc, access: int, address: int, size: int, value: int, _) -> None:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Registers of peripherals that nobody emulates: they hold what was written, and change while a program waits for them.
+"""Registers of peripherals without an emulation: they hold the values written, and change while a program waits for them.
 
-So start-up code of a chip gets by, which switches clocks on and waits until they run; what a peripheral would do is not done.
+So the start-up code of a chip gets past the loops that wait for a clock. A peripheral does nothing else.
 """
 
 from __future__ import annotations

@@ -94,7 +94,7 @@ class End(Enum):
     SECONDS = "seconds"
     INTERRUPT = "interrupt"  # by the user
     LOOP = "endless loop"
-    LIMIT = "limit"  # that nobody asked for
+    LIMIT = "limit"  # the default limit
 
 
 @dataclass(frozen=True)
@@ -102,15 +102,15 @@ class RunResult:
     """The result of a program. Counts are None if they are not available (host, no compiler for the counter, `count=False`).
 
     `instructions` is the whole program; `run_instructions` all `runs` calls of the run symbol together; `written_bytes` how many
-    bytes of the watched symbols these calls wrote; `start_up_instructions` what ran from reset to main; `run_cycles` is the
-    estimate for all runs. `pieces` are the functions that make up a run, if a run is not one call of the run symbol. `measured`
-    is what a board said over a debug probe, `inference_stack_bytes` what one inference used of the stack there, or in an emulator
-    the shortest one, in programs that do not say where their stack is. A program that was stopped has no exit code: `ended_at` is
-    the place where it was stopped, and the counts cover only the runs that returned; the shortest took `fewest` instructions, the
-    longest `most`. `channels` are (name, text) of the output by other channels than `stdout`: the ITM, RTT, or the first UART of
-    a machine of QEMU. `peripherals`: how many of their registers it used that nobody emulates, and for how many it waited.
-    `waits_in` is the function of a loop that only an interrupt or a timer ends, in which it was stopped; an endless loop, where
-    nothing else stopped it before. `dumps` are the dumped symbols, with the bytes that the program left in them.
+    bytes of the watched symbols these calls wrote; `start_up_instructions` the instructions from reset to main; `run_cycles` is
+    the estimate for all runs. `pieces` are the functions that make up a run, if a run is not one call of the run symbol.
+    `measured` are the cycles of a board with a debug probe. `inference_stack_bytes` is the stack that one inference used there,
+    or the shortest one in an emulator, for programs that do not say where their stack is. A program that was stopped has no exit
+    code: `ended_at` is the place where it was stopped, and the counts cover only the runs that returned; the shortest took
+    `fewest` instructions, the longest `most`. `channels` are (name, text) of the output by other channels than `stdout`: the ITM,
+    RTT, or the first UART of a machine of QEMU. `peripherals`: how many registers without an emulation it used, and for how many
+    it waited. `waits_in` is the function with the loop in which it was stopped, if only an interrupt or a timer ends that loop.
+    `dumps` are the dumped symbols, with the bytes that the program left in them.
     """
 
     exit_code: int | None
@@ -137,7 +137,7 @@ class RunResult:
     waits_in: str = ""
     dumps: tuple[tuple[Symbol, bytes], ...] = ()
     caches_off: tuple[str, ...] = ()  # "code", "data": the core's own caches that the program never switched on
-    reads: tuple[Reads, ...] = ()  # of layers by function and constant, where the timing tells these apart
+    reads: tuple[Reads, ...] = ()  # of layers by function and constant, if the timing tells these apart
 
     @property
     def instructions_per_run(self) -> float | None:
@@ -162,10 +162,10 @@ class Counted:
 
 @dataclass(frozen=True)
 class Firmware:
-    """The way to run a program that was made for a board and not for an emulator. `stops` says what ends the run; a program that
-    runs for ever is a result (`RunResult.ended`) and no error. `answers_peripherals`: registers of peripherals, which Unicorn
-    does not have, hold the values written to them (emulate/peripherals.py). `dumped` are variables in memories of the board; the
-    result has their bytes after the run (Unicorn)."""
+    """The way to run a program that was made for a board and not for an emulator. `stops` are the events that end the run; a
+    program that runs for ever is a result (`RunResult.ended`) and no error. `answers_peripherals`: registers of peripherals,
+    which Unicorn does not have, hold the values written to them (emulate/peripherals.py). `dumped` are variables in memories of
+    the board; the result has their bytes after the run (Unicorn)."""
 
     stops: Stops = NO_STOPS
     answers_peripherals: bool = False
@@ -189,7 +189,7 @@ class Program:
     step_symbol: str = ""
     stops: Stops = NO_STOPS
     may_be_stopped: bool = False  # whether a program that does not end is a result, and no error
-    answers_peripherals: bool = False  # whether a program may use registers of peripherals that nobody emulates
+    answers_peripherals: bool = False  # whether a program may use registers of peripherals without an emulation
     dumped: tuple[Symbol, ...] = ()
 
     @property
@@ -242,7 +242,7 @@ class Program:
         return self.timing.reads(executed, names) if executed is not None and self.timing is not None else ()
 
     def estimated(self, executed: Executed | None, layers: int) -> tuple[Cycles | None, list[Cycles] | None]:
-        """The cycles of what runs executed: of all runs, and of each of so many layers; None if they are not estimated."""
+        """Returns the cycles of all runs, and of each of so many layers; None if they are not estimated."""
         if executed is None or self.timing is None:
             return None, None
         whole, found = self.timing.cycles(executed, range(layers))

@@ -56,7 +56,7 @@ class Semihosting:
         return self._operations[operation](argument) & 0xFFFFFFFF
 
     def close(self) -> None:
-        """Closes what the program left open."""
+        """Closes the files that the program left open."""
         for stream in self._files.values():
             if stream is not None:
                 stream.close()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The UART of a board's serial port (`[serial]`), as far as a program sends on it: what is sent becomes text of a channel.
+"""The UART of a board's serial port (`[serial]`), for sending only: the bytes become text of a channel.
 
 A byte arrives only if the port is switched on and its divider makes the baud rate of the board's file within 2 %. A byte that is
 written while the previous byte is on its way is lost, as on a board.

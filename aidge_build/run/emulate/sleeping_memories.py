@@ -13,7 +13,7 @@ _PAGE = 4096  # bytes, of Unicorn
 
 
 def guard_sleeping(core: unicorn.Uc, regions: Sequence[Region], refuse: Callable[[str], None]) -> None:
-    """Calls `refuse` with what a program does that accesses one of `regions` too early. The pages of the registers become plain
+    """Calls `refuse` with the fault if a program accesses one of `regions` too early. The pages of the registers become plain
     memory."""
     asleep = {region: 0 for region in regions if region.clock}  # with the hook that guards it
 

@@ -21,7 +21,7 @@ def supervise(work: Callable[[], None], ask_to_stop: Callable[[], None], seconds
     def guarded() -> None:
         try:
             work()
-        except BaseException as error:  # whatever it is, it belongs to who asked for the work
+        except BaseException as error:  # raised again for the caller, of any kind
             raised.append(error)
         finally:
             over.set()

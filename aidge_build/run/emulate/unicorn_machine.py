@@ -36,7 +36,7 @@ _NEVER = 0xFFFFFFFE
 _BREAKPOINT = 7
 _PAGE = 4096
 _ARGUMENTS = (arm_const.UC_ARM_REG_R0, arm_const.UC_ARM_REG_R1, arm_const.UC_ARM_REG_R2, arm_const.UC_ARM_REG_R3)
-# RAM holds no zeros at power-up: what reads it before it writes it is found, and the stack's deepest use is seen.
+# RAM holds no zeros at power-up: this finds reads before writes, and the deepest use of the stack.
 _PAINT = 0xA5
 _DATA = (unicorn.UC_MEM_READ_UNMAPPED, unicorn.UC_MEM_WRITE_UNMAPPED)
 _RETURN_INSTRUCTION = b"\x70\x47"
@@ -89,7 +89,7 @@ class Machine:
     def core(self) -> unicorn.Uc:
         """A core of the board without memories."""
         board = self.program.board
-        model = getattr(arm_const, f"UC_CPU_ARM_{board.core.unicorn}", None)  # what an extension leaves out is not asked for
+        model = getattr(arm_const, f"UC_CPU_ARM_{board.core.unicorn}", None)  # by the core's name without extensions
         if model is None:
             raise AidgeError(f"Unicorn has no {board.cpu}", where=f"board {board.name}", hint='emulator = "qemu"', code="RUN")
         core = unicorn.Uc(unicorn.UC_ARCH_ARM, unicorn.UC_MODE_THUMB | unicorn.UC_MODE_MCLASS)
@@ -121,7 +121,8 @@ class Machine:
         )
 
     def _watch(self, counter) -> list:
-        """Counts waits, the stack and what reads the time, too; which bytes of the watched variables are written."""
+        """Installs the hooks for waits, the stack and reads of the time; returns which bytes of the watched variables are
+        written."""
         written = [counter.watch(self.machine, symbol.address, symbol.size_bytes) for symbol in self.program.watched()]
         counter.watch_waits(self._goes_round)
         if self.program.measures_run_stack:
@@ -132,7 +133,7 @@ class Machine:
         return written
 
     def _supervised(self, entry: int, counter) -> End:
-        """Runs from `entry` on, and says what ended the program."""
+        """Runs from `entry` on, and returns the reason of the end."""
         program = self.program
         try:
             end = supervise(
@@ -231,7 +232,7 @@ class Machine:
             address = self.machine.reg_read(arm_const.UC_ARM_REG_PC) & ~1
             if not self._sleeps(address) or address == until & ~1:
                 break
-            if error and address == begin and address not in known:  # the wait, once more, or what follows it
+            if error and address == begin and address not in known:  # the wait again, or the instruction after it
                 if not runs_on(self, address):
                     break
                 known.add(address)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The core's own counter of cycles, read while the core is halted: DWT CYCCNT, or SysTick where a core has none.
+"""The core's own counter of cycles, read while the core is halted: DWT CYCCNT, or SysTick if the core has none.
 
 Sources: Armv7-M Architecture Reference Manual (DDI 0403), C1.6.5 DEMCR, C1.8.7 and C1.8.8 DWT_CTRL and DWT_CYCCNT, B3.3 SysTick;
 Armv6-M (DDI 0419), B3.3. Neither counts while the core is halted.
@@ -60,7 +60,7 @@ def counter_of(target: Target, architecture: str) -> Counter | NoCounter:
 
 
 class _CycleCounter:
-    """CYCCNT: `is_there` where the core says that it has one, `counts` where its bits can be set."""
+    """CYCCNT: `is_there` if the core says that it has one, `counts` if its bits can be set."""
 
     name = "CYCCNT"
 
@@ -105,7 +105,7 @@ class _SystemTimer:
 
     def begin(self) -> None:
         self._target.set_word(_SYST_RVR, _SYST_MOST)
-        self._target.set_word(_SYST_CVR, 0)  # any value clears it, and what says that it came round
+        self._target.set_word(_SYST_CVR, 0)  # any value clears the counter and its overflow flag
         self._target.set_word(_SYST_CSR, _SYST_ENABLED | _SYST_CORE_CLOCK)
 
     def elapsed(self) -> int | None:

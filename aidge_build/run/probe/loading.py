@@ -41,7 +41,7 @@ class FlashMemory:
 
 @dataclass(frozen=True)
 class Piece:
-    """Bytes of the program and where they are stored."""
+    """Bytes of the program and their load address."""
 
     address: int
     content: bytes
@@ -93,7 +93,7 @@ def _holds(target: Target, piece: Piece) -> bool:
     except AidgeError:
         if target.is_lost:
             raise
-        return False  # what cannot be read now, writing may say why
+        return False  # the write may report why it cannot be read
 
 
 def flash_map(target: Target) -> tuple[FlashMemory, ...]:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The cycles of an inference and of each layer on the board: the counter is read where the core halts, and what halting adds is
-measured there, too, and subtracted."""
+"""The cycles of an inference and of each layer on the board: the counter is read while the core is halted, and the cycles that
+halting adds are measured, too, and subtracted."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from aidge_build.run.probe.cycles import Counter, NoCounter, counter_of
 from aidge_build.run.probe.session import PAINT, Session
 from aidge_build.run.probe.target import LINK, Ended
 
-WHERE = "probe"  # what a result says instead of an emulator
+WHERE = "probe"  # in place of the name of an emulator
 _COLOURS = (PAINT, PAINT ^ 0xFF)
 _LONG_INSTRUCTION = 0x1D  # the first five bits of a Thumb instruction of 32 bits are this or more
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Packets of GDB's remote serial protocol as bytes: `$data#checksum`, what must be escaped, and runs of equal bytes.
+"""Packets of GDB's remote serial protocol as bytes: `$data#checksum`, escapes, and runs of equal bytes.
 
 Source: "Debugging with GDB", appendix "GDB Remote Serial Protocol", section "Overview".
 """
@@ -15,7 +15,7 @@ INTERRUPT = b"\x03"
 _FLIPPED = 0x20
 _LEAST_REPEAT = 29  # the character of a count is the count and this: the smallest is a space, three more
 _CHECKSUM_DIGITS = 2
-LARGEST_PACKET_BYTES = 1 << 20  # what no server sends: the stream is none of this protocol
+LARGEST_PACKET_BYTES = 1 << 20  # no server sends more: the stream is of another protocol
 
 
 class Garbled(Exception):
@@ -76,7 +76,7 @@ def expanded(body: bytes) -> bytes:
 
 
 class Reader:
-    """Takes bytes as they come in, and hands out what is complete."""
+    """Takes bytes as they come in, and hands out complete packets."""
 
     def __init__(self) -> None:
         self._waiting = bytearray()
@@ -96,7 +96,7 @@ class Reader:
                 found = self._packet()
                 if found is None or first[0] == START:
                     return found
-                continue  # a notification: nobody asked for any
+                continue  # a notification: none was asked for
             del self._waiting[:1]  # noise between packets
         return None
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A connection to a server of GDB's remote protocol: what is asked, and what comes back in time.
+"""A connection to a server of GDB's remote protocol: requests, and the answers that come in time.
 
 OpenOCD, pyOCD, J-Link, probe-rs, ST-LINK, Black Magic Probe and QEMU have such servers. Python packages that speak the protocol
 steer a gdb, which this then needs, or know the probes themselves, and not their servers.
@@ -25,7 +25,7 @@ _MOST_PACKET_BYTES = 1 << 14
 class Remote:
     """The client's end. `seconds` is how long any one answer may take; `where` names the server in errors.
 
-    `printed` gets what the server prints for the user (packets that begin with O).
+    `printed` gets the server's output for the user (packets that begin with O).
     """
 
     def __init__(self, stream: socket.socket, where: str, seconds: float, printed: Callable[[bytes], None] | None = None):
@@ -35,7 +35,7 @@ class Remote:
         self.features: dict[str, str] = {}
 
     def greet(self) -> None:
-        """Asks what the server can do."""
+        """Asks for the features of the server."""
         answer = self.ask(_FEATURES).decode("ascii", "replace")
         for word in filter(None, answer.split(";")):
             name, equals, value = word.partition("=")
@@ -89,7 +89,7 @@ class Remote:
             self._stream.close()
 
     def failure(self, what: str, hint: str = "") -> AidgeError:
-        """The error of a server that does not do what it should."""
+        """Returns the error of a server that does not work as it should."""
         return AidgeError(what, where=self.where, hint=hint, code="PROBE")
 
     def _sound_packet(self, seconds: float, end: float) -> bytes:

@@ -173,7 +173,7 @@ def on_board(program: Program, probe: Probe, kept: Sequence[str]) -> Iterator[Se
     """Loads the program onto the board of `probe` and halts it before its first instruction. `kept` are variables that keep
     values between calls of the model. Afterwards the core runs, or is halted, as it was found.
 
-    AidgeError (PROBE) for a server that is not there or does not do what it should; CheckFailed for a program that does not.
+    AidgeError (PROBE) for a server that is missing or faulty; CheckFailed for a program that goes wrong.
     """
     require_program(program)
     table = _vectors(program)

@@ -52,7 +52,7 @@ class Target:
         self.is_emulated = self._ask(b"qqemu.sstepbits").startswith(b"ENABLE")
 
     def failure(self, what: str, hint: str = "") -> AidgeError:
-        """The error of a board that does not do what it should."""
+        """Returns the error of a board that does not work as it should."""
         return self.remote.failure(what, hint)
 
     # Registers
@@ -144,7 +144,7 @@ class Target:
     # Breakpoints
 
     def add_breakpoint(self, address: int) -> None:
-        """Stops before the instruction at `address`, in flash, too: a hardware breakpoint, or what the server makes of it."""
+        """Stops before the instruction at `address`, in flash, too: asks the server for a hardware breakpoint, else for any."""
         if address in self._breakpoints:
             return
         for kind in (_HARDWARE, _ANY):
@@ -191,7 +191,7 @@ class Target:
         self._stopped(self._answer(self.remote.seconds))
 
     def _served(self, request: bytes) -> bytes:
-        """The reply to what the server's own semihosting asks of a debugger: text is printed, and files there are none."""
+        """Returns the reply to a request of the server's own semihosting: text is printed, files are refused."""
         name, *words = request[1:].split(b",")
         try:
             stream, address, size = (int(word, 16) for word in words)
@@ -211,8 +211,8 @@ class Target:
         return self.register(COUNTER)
 
     def reset(self, stack_pointer: int, entry: int, table: int) -> None:
-        """Resets the core and leaves it before its first instruction: by the server's own command, and for servers that have none
-        by setting what a reset sets."""
+        """Resets the core and leaves it before its first instruction: by the server's own command; if the server has none, by
+        setting the registers as a reset does."""
         for command in (b"system_reset",) if self.is_emulated else (b"reset halt", b"reset"):
             if self.command(command) and self.register(COUNTER) & ~1 == entry & ~1:
                 break
@@ -239,7 +239,7 @@ class Target:
                 if running:
                     self._ask(b"D")
         except (AidgeError, Ended):
-            pass  # what went wrong before is what the user must read
+            pass  # the user must read the first fault
         finally:
             self.remote.close()
 

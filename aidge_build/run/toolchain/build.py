@@ -46,7 +46,7 @@ def compile_sources(
     extra_flags: Sequence[str] = (),
     defines: Sequence[str] = (),
 ) -> list[Path]:
-    """The objects of `sources` and of the board's start-up code in `work_folder`; what `build_program` says holds here, too."""
+    """The objects of `sources` and of the board's start-up code in `work_folder`; parameters and errors as in `build_program`."""
     compiler = find_compiler(board)
     work_folder.mkdir(parents=True, exist_ok=True)
     folders = [*include_folders, *map(Path, board.include_folders)]

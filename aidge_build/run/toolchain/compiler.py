@@ -30,9 +30,9 @@ _DRIVER = "collect2: "
 
 @dataclass(frozen=True)
 class Compiler:
-    """The C and the C++ driver of one toolchain, as absolute paths (`cplusplus` is None where it is not installed).
+    """The C and the C++ driver of one toolchain, as absolute paths (`cplusplus` is None if it is not installed).
 
-    `chosen` compiles in their place, where a user names it; they link.
+    `chosen` compiles in their place, if a user names it; the toolchain links.
     """
 
     c: str
@@ -44,7 +44,7 @@ class Compiler:
         return _driver(self.c, self.cplusplus, sources)
 
     def compiling(self, source: Path, flags: Sequence[str]) -> list[str]:
-        """The command that compiles `source` with a board's flags, up to the names of files; what the flags say holds."""
+        """Returns the command that compiles `source` up to the names of files; a board's `flags` come last and win."""
         flags = [*(_CPLUSPLUS_FLAGS if _is_cplusplus(source) else ()), *flags]
         if self.chosen is None:
             return [self.driver([source]), *flags]
@@ -73,7 +73,7 @@ def _is_cplusplus(source: Path) -> bool:
 
 
 def _require_cplusplus_library(where: str) -> None:
-    """Debian's cross compiler comes without its C++ library: what that makes of a program says less than its name."""
+    """Raises MissingTool if the C++ library is missing, as from Debian's cross compiler: gcc's error would not name it."""
     if machine.CROSS_CPLUSPLUS.version() is None:
         packages = " ".join(machine.CROSS_CPLUSPLUS.packages)
         raise MissingTool("the C++ library of the cross compiler is missing", where=where, hint=f"apt install {packages}")
@@ -130,7 +130,7 @@ def _failure(messages: str, where: str) -> AidgeError:
         )
     lines = [line.strip() for line in messages.splitlines() if line.strip()]
     errors = [line for line in lines if _ERROR_LINE.search(line)]
-    if all(line.startswith(_DRIVER) for line in errors):  # --fatal-warnings: what is wrong is called a warning
+    if all(line.startswith(_DRIVER) for line in errors):  # --fatal-warnings: the fault is called a warning
         errors = [line for line in lines if "warning: " in line] + errors
     first = next(iter([*errors, *lines]), "failed without a message")
     return AidgeError(first, where=where, code="COMPILE")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The toolchain's disassembler: it decodes whatever the compiler of the same toolchain emits."""
+"""The toolchain's disassembler: it decodes every instruction that the compiler of the same toolchain emits."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ def moved_on(command: Sequence[str], messages: str, folder: Path) -> list[str] |
 
 
 def _without_moves_back(text: str, line: int) -> str:
-    """Without what `. = END;` of this line does."""
+    """Returns the script with `. = END;` of this line replaced by `. = .;`."""
 
     def change(match: re.Match[str]) -> str:
         first, last = (text.count("\n", 0, place) + 1 for place in match.span())

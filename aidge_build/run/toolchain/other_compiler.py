@@ -66,7 +66,7 @@ def chosen_compiler(linker: str, core: Core) -> Chosen | None:
             hint=f"a clang or a gcc, with the words that it needs: 'clang --target={core.clang_target}'",
             code="TOOLCHAIN",
         )
-    words += ["-fno-pie"] if "__pie__" in macros else []  # nobody on a board fills in a table of addresses
+    words += ["-fno-pie"] if "__pie__" in macros else []  # a board has no loader that fills in a table of addresses
     words += [*core.like_library, *(f"-isystem{folder}" for folder in _library_headers(linker, core))]
     return Chosen(program, _cplusplus(program), tuple(words), "__clang__" not in macros)
 

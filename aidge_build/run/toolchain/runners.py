@@ -17,7 +17,7 @@ UF2 = "uf2"
 _UF2_NOTE = "INFO_UF2.TXT"
 
 _INSTALL = {"openocd": "apt install openocd", "pyocd": "pip install pyocd", "probe-rs": "cargo install probe-rs-tools"}
-# Runner -> (executable, command that flashes, command that serves gdb); `target` is what the board's file says for the runner.
+# Runner -> (executable, command that flashes, command that serves gdb); `target` is the runner's setting in the board's file.
 _RUNNERS: dict[str, tuple[str, Callable[[str, str], list[str]], Callable[[str], list[str]]]] = {
     "openocd": (
         "openocd",

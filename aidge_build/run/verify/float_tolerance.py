@@ -43,6 +43,6 @@ def come_from_floats(program: Program, outputs: Vectors, traced: Execution, wron
 
 
 def are_right_by_layer(program: Program, vectors: Vectors, outputs: Vectors, traced: Execution) -> bool:
-    """`come_from_floats`, of what `traced` computed from the same `vectors`."""
+    """Whether `come_from_floats` holds for the layers that `traced` computed from the same `vectors`."""
     wrong = first_wrong_layer(program, meanings(program.view, vectors, traced.trace), traced.trace)
     return come_from_floats(program, outputs, traced, wrong)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The vectors of a model fed to a program on a board: inputs are written where N_run was told to read them, when it is entered,
-and outputs are read where it was told to write them, when it returns."""
+"""The vectors of a model fed to a program on a board: inputs are written to the addresses that N_run got, when it is entered, and
+outputs are read from theirs when it returns."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from aidge_build.run.probe.server import Probe
 from aidge_build.run.probe.session import Session, on_board
 from aidge_build.run.probe.target import LINK, STACK_POINTER, WORD
 
-TRACE = "aidge_trace"  # what a traced program calls after each layer: (number of the tensor, its bytes, how many)
+TRACE = "aidge_trace"  # a traced program calls it after each layer: (number of the tensor, its bytes, how many)
 _REGISTER_ARGUMENTS = 4  # of the procedure call standard; the others are words on the stack
 
 
@@ -102,7 +102,7 @@ def _entering(session: Session, rows: Sequence[Sequence[bytes]]) -> Iterator[tup
 
 
 def _fed(session: Session, places: Places, row: Sequence[bytes], is_last: bool, finish: Callable[[], int]) -> bytes:
-    """The outputs of one vector; what the model's memory holds before the last one is what its repetitions find."""
+    """Returns the outputs of one vector. Before the last one it notes the model's memory for the repetitions."""
     for address, data in zip(places.inputs, row, strict=True):
         session.target.write(address, data)
     if is_last:

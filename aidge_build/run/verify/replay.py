@@ -22,7 +22,7 @@ from aidge_build.run.verify.vectors import Vectors
 @dataclass(frozen=True)
 class Replay:
     """`vectors` are the inputs [inference, dims...], `recorded` the outputs of the firmware, `views` the graph with the state
-    that each inference began with, `states` the bytes of these states (empty where the model has none)."""
+    that each inference began with, `states` the bytes of these states (empty if the model has none)."""
 
     kept: tuple[Kept, ...]
     vectors: Vectors

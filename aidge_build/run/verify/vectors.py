@@ -27,7 +27,7 @@ __all__ = [
     "stored_rows",
 ]
 
-_MOST_NAMED = 4  # arrays that nobody read
+_MOST_NAMED = 4  # arrays that were not read
 Vectors = dict[str, numpy.ndarray]  # tensor name -> [vector, dims...]
 
 
@@ -205,7 +205,7 @@ def perturbed(vectors: Vectors, count: int, seed: int) -> Vectors:
 
 
 def stored_rows(view: GraphView, vectors: Vectors) -> list[list[bytes]]:
-    """The stored bytes of each input, for each vector: what a linked program is called with."""
+    """The stored bytes of each input, for each vector, to call a linked program with."""
     tensors = [view.tensor(name) for name in view.given]
     count = len(vectors[tensors[0].name])
     return [[tensor.to_stored(vectors[tensor.name][index]).tobytes() for tensor in tensors] for index in range(count)]

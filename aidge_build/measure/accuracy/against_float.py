@@ -56,7 +56,8 @@ def beside_float(program: Program, request: CompileRequest, path: Path) -> Besid
 def compare_with_float(
     program: Program, beside: Beside, samples: LabelledSet, stored: Vectors, trace: Vectors, least_db: float | None
 ) -> Comparison:
-    """`samples` are the inputs of both models, `stored` the inputs as quantized by the firmware, `trace` its layers' outputs."""
+    """Compares the layers: `samples` are the inputs of both models, `stored` the inputs as quantized by the firmware, `trace` its
+    layers' outputs."""
     clean, given = _float_inputs(program.view, beside.floats, samples, stored)
     real_trace = {name: real_values(program.view.tensor(name), values) for name, values in trace.items() if name in beside.pairs}
     least = OK_DB if least_db is None else least_db
@@ -64,7 +65,7 @@ def compare_with_float(
 
 
 def real_values(tensor: Tensor, values: numpy.ndarray) -> numpy.ndarray:
-    """[vector, dims...] as real values; integers without quantization mean themselves."""
+    """Returns [vector, dims...] as real values; integers without quantization mean themselves."""
     quantization = tensor.quantization
     if quantization is None or values.dtype.kind == "f":
         return values.astype(numpy.float64)

@@ -51,7 +51,7 @@ def counterparts(
 
 
 def _float_names(quantized: GraphView, floats: GraphView) -> dict[str, str]:
-    """Tensor of the quantized file -> tensor of the float model with the same values but for quantization."""
+    """Returns tensor of the quantized file -> tensor of the float model with the same values except for quantization."""
     group: dict[str, str] = {}
     for node in quantized.nodes:  # in order: a quantizer's input has its group already
         if node.type in _SAME_VALUES and not quantized.tensor(node.inputs[0]).is_constant:

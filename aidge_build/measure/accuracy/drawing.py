@@ -37,7 +37,8 @@ def layers_drawing(data: dict) -> str:
 
 
 def pareto_svg(title: str, points: Sequence[dict], unit: str) -> str:
-    """Each measured choice as a point, cost to the right, loss upwards; `points` have cost, loss, title, and chosen or best."""
+    """Draws each measured choice as a point, cost to the right, loss upwards; `points` have cost, loss, title, and chosen or
+    best."""
     if not points:
         return _drawing([_text(LEFT, 16, title, 14)], 40)
     costs, losses = [point["cost"] for point in points], [point["loss"] for point in points]
@@ -86,7 +87,7 @@ def _bars(layer: dict, index: int, is_departing: bool) -> str:
 
 
 def _histogram(name: str, histogram: dict) -> list[str]:
-    """Both counts over the same bins, by their logarithm: then the few values at the ends, which are cut off, can be seen."""
+    """Draws both counts over the same bins, by their logarithm: it shows the few values at the ends, which are cut off."""
     most = math.log1p(max(max(histogram["firmware"]), max(histogram["float"]), 1))
     step = (WIDTH - LEFT - 40) / len(histogram["float"])
     bars = []

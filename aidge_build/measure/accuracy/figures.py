@@ -22,7 +22,7 @@ class Top1:
 
     @property
     def share(self) -> float:
-        """Right answers as a part of 1."""
+        """The share of right answers."""
         return self.correct / self.count
 
 

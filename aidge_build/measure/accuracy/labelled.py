@@ -99,7 +99,7 @@ def is_channels_last(dims: Sequence[int], original: Sequence[int]) -> bool:
 
 
 def _arranged(values: numpy.ndarray, name: str, dims: tuple[int, ...]) -> numpy.ndarray:
-    """[sample, ...] in the order of `dims`: as they are, or, for a model with channels last, from channels first."""
+    """Returns [sample, ...] in the order of `dims`: as they are, or, for a model with channels last, from channels first."""
     inner = values.shape[1:] if len(values.shape[1:]) >= len(dims) or dims[:1] != (1,) else (1, *values.shape[1:])
     is_flat = values.ndim == 2 and values.shape[1] == math.prod(dims)
     if is_flat or _without_ones(inner) == _without_ones(dims):
@@ -116,7 +116,7 @@ def _without_ones(dims: Sequence[int]) -> list[int]:
 
 
 def real(values: numpy.ndarray, quantization: Quantization) -> numpy.ndarray:
-    """(stored - zero point) * scale in float64, of one scale."""
+    """Returns (stored - zero point) * scale in float64, for one scale."""
     return (values.astype(numpy.float64) - quantization.zero_point) * float(quantization.scale)
 
 

@@ -30,7 +30,7 @@ def with_type(types: Sequence[str], index: int, kind: str) -> tuple[str, ...]:
 
 
 def sensitivities(trials: Trials) -> tuple[Sensitivity, ...]:
-    """Every layer, in the model's order."""
+    """Measures every layer, in the model's order."""
     integers, floats = trials.all(INT8), trials.all(FLOAT)
     found = []
     for index, layer in with_progress("TRY", list(enumerate(trials.layers)), lambda item: f"layer {trials.shown(item[1])} alone"):

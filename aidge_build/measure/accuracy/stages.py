@@ -57,7 +57,7 @@ def on_host(name: str, view: GraphView, samples: LabelledSet, known: dict[str, Q
 
 
 def outputs_on_host(view: GraphView, vectors: Vectors, title: str) -> Vectors:
-    """Every output of the graph for every vector, with a progress line."""
+    """Returns every output of the graph for every vector; prints a progress line."""
     count = len(next(iter(vectors.values())))
     return run_in_order(view, vectors, _announced(count, _work(view) * count, title))
 
@@ -173,7 +173,7 @@ def renamed(outputs: Vectors, names: Sequence[str]) -> Vectors:
 
 
 def _real(view: GraphView, tensors: Vectors) -> Vectors:
-    """Real values [sample, element]; integers without a quantization mean themselves."""
+    """Returns real values [sample, element]; integers without a quantization mean themselves."""
     found = {}
     for name, values in tensors.items():
         quantization = view.tensor(name).quantization

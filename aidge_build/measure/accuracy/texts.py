@@ -15,7 +15,7 @@ def figure_text(stage: dict) -> str:
 
 
 def top1_text(top1: dict) -> str:
-    """Right answers, as a part of all, with their interval."""
+    """Returns the share of right answers with its interval."""
     interval = f"95 % interval {100 * top1['low']:.1f} to {100 * top1['high']:.1f} %"
     return f"top-1 {100 * top1['share']:.1f} % ({top1['correct']:,} of {top1['count']:,}; {interval})"
 

@@ -125,7 +125,7 @@ class Trials:
 
     @property
     def seen(self) -> tuple[Trial, ...]:
-        """All trials so far, in the order in which they were measured."""
+        """The trials so far, in the order in which they were measured."""
         return tuple(self._known.values())
 
 

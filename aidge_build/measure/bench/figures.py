@@ -115,7 +115,7 @@ class Figures:
 
     @property
     def title(self) -> str:
-        """Model, type of data and board, for people."""
+        """The model, type of data and board, for people."""
         return f"{self.model} {self.data} on {self.board}"
 
     @property

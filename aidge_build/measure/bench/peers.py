@@ -21,7 +21,7 @@ class Peers:
     data: Mapping = field(default_factory=dict)
 
     def counted(self, figure: str, entry: Figures) -> int | None:
-        """`figure` of the interpreter on this model ("instructions", "arena_bytes", ...); it was counted for int8 only."""
+        """Returns `figure` of the interpreter on this model ("instructions", "arena_bytes", ...); int8 only."""
         if entry.data != "int8":
             return None
         cores = self.data.get("tflm_cmsis_nn", {}).get(figure, {})
@@ -45,7 +45,7 @@ class Peers:
         return min((found[entry.model] for found in published if entry.model in found), default=None)
 
     def float_per_mac(self, entry: Figures) -> float | None:
-        """Another generator's float32 C, in instructions per multiply-accumulate on a model of this kind."""
+        """Returns the instructions per multiply-accumulate of another generator's float32 C on a model of this kind."""
         if entry.data != "float":
             return None
         cores = {name.removeprefix(_FLOAT) for name in self.data if name.startswith(_FLOAT)}

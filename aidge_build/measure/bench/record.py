@@ -94,7 +94,7 @@ def read_record(path: Path) -> dict:
 
 
 def require_same_compiler(record: dict, compiler: str, where: str) -> None:
-    """Instruction counts of another compiler say nothing: MissingTool (exit code 3)."""
+    """Raises MissingTool (exit code 3) for another compiler: its instruction counts do not compare."""
     if record["compiler"] != compiler:
         raise MissingTool(
             f"the figures were recorded with {record['compiler']}, this is {compiler}: they are not comparable",

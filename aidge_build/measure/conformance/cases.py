@@ -60,7 +60,7 @@ def listed_names() -> tuple[str, ...]:
 
 
 def prepare(case: NodeCase, symbol: str, libraries: tuple[Library, ...], features: frozenset[str] = frozenset()) -> Prepared:
-    """Import and compile one case; inputs that carry shapes are bound."""
+    """Imports and compiles one case; inputs that carry shapes are bound."""
     wanted = {name for operator, position, name in case.reads if position in SHAPE_INPUTS.get(operator, ())}
     bound = tuple(name for name in case.inputs if name in wanted)
     operators = dict(builtin_operators())

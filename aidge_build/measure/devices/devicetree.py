@@ -194,7 +194,7 @@ def _cells(node: Node, key: str, default: int) -> int:
 
 
 def _ranges(node: Node, where: str) -> list[tuple[int, int]]:
-    """(first address, bytes) of the node's registers, as the root sees them (`ranges` of all buses between)."""
+    """Returns (first address, bytes) of the node's registers, as the root sees them (`ranges` of all buses between)."""
     parent = node.parent
     of_address, of_size = _cells(parent, "#address-cells", 2), _cells(parent, "#size-cells", 1)
     if not of_size and "size" in node.props and "reg" in parent.props:

@@ -57,7 +57,7 @@ def _parsed(content: bytes, where: str) -> Element:
 
 
 def _devices(element: Element, above: Levels) -> Iterator[Levels]:
-    """All devices, and variants of devices; a device with variants is none itself."""
+    """Yields all devices, and variants of devices; a device with variants is none itself."""
     for child in element:
         if child.tag in _LEVELS:
             path = (*above, child)

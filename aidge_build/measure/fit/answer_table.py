@@ -22,7 +22,7 @@ _NAMES = {IMAGE: "flash", STACK: "stack", INSTRUCTIONS: "instructions", MILLISEC
 
 
 def lines_of(model: str, rows: Sequence[Row]) -> list[str]:
-    """All that is printed of a model; the rows in the order of `sorted_rows`."""
+    """Returns the lines about a model, with the rows in the order of `sorted_rows`."""
     refused = {row.found.reason: row.found for row in rows if row.found.verdict == REFUSED}
     kept = sum(row.is_kept for row in rows)
     lines = [f"{model}: fits {kept} of {counted(len(rows), 'board')}"]
@@ -77,7 +77,7 @@ def _of(row: Row, kind: str) -> str:
 
 
 def size(count: int) -> str:
-    """256K, 1M, or so many bytes."""
+    """Returns a size as 256K, 1M, or so many bytes."""
     for unit, letter in ((1 << 20, "M"), (1 << 10, "K")):
         if count >= unit and count % unit == 0:
             return f"{count // unit:,}{letter}"
@@ -162,7 +162,7 @@ def _joined(roles: Sequence[str]) -> str:
 
 
 def _what_counts(rows: Sequence[Row]) -> list[str]:
-    """Which memories the column RAM adds up, and how much of it is the stack."""
+    """Returns lines with the memories that the column RAM adds up, and how much of it is the stack."""
     boards = [row.board for row in rows]
     stacks = sorted({board.stack_bytes for board in boards})
     spread = f"{stacks[0]:,} B" if len(stacks) == 1 else f"{stacks[0]:,} to {stacks[-1]:,} B"

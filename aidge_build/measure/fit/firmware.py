@@ -39,7 +39,7 @@ class StartUps:
         return replace(board, sources=like.sources, link_script=like.link_script)
 
     def objects(self, board: Board) -> list[Path]:
-        """Compiled when they are first asked for; errors as of `build_program`."""
+        """Returns the objects; compiles them at the first call. Errors as of `build_program`."""
         like = replace(self._like(board), name=self.board.name)
         if like.sources not in self._objects:
             self._objects[like.sources] = compile_sources(like, [], work_folder=self._folder / str(len(self._objects)))

@@ -105,7 +105,7 @@ def _content(path: Path) -> bytes:
 
 
 def _folders(option: Option, values: Sequence[Path | str]) -> Attached:
-    """Several folders as they are, each below its number: two may have the same name."""
+    """Reads several folders, each below its number, because two may have the same name."""
     libraries, folders = [], []
     for value in values:
         library, _, folder = str(value).partition("=") if option.kind == "checkouts" else ("", "", str(value))

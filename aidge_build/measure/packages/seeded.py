@@ -63,7 +63,8 @@ def elements(tensor: Tensor, drawn: numpy.ndarray) -> numpy.ndarray:
 
 
 def seeded_vectors(inputs: Sequence[Tensor], count: int) -> dict[str, numpy.ndarray]:
-    """`count` vectors for these inputs, [vector, dims...] by name: drawn vector by vector, input by input, element by element."""
+    """Returns `count` vectors for these inputs, [vector, dims...] by name: drawn vector by vector, input by input, element by
+    element."""
     sizes = [max(1, tensor.elements) for tensor in inputs]
     drawn = numbers(count * sum(sizes)).reshape(count, -1)
     starts = numpy.cumsum([0, *sizes])

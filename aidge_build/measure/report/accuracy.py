@@ -58,7 +58,7 @@ def accuracy_section(data: dict) -> dict:
 
 
 def _cells(row: list[int], label: int) -> list[dict]:
-    """Right answers in one colour, wrong ones in another, the deeper the larger their part of the row."""
+    """Returns the cells of a row: right answers in one colour, wrong ones in another, deeper for a larger part of the row."""
     whole = sum(row) or 1
     return [
         {

@@ -141,7 +141,7 @@ def _code(plan: dict) -> Component:
 
 
 def _libraries(plans: Iterable[dict]) -> dict[str, Component]:
-    """Each library once, with all files that any model's code has of it; versions of a file are told apart by their digests."""
+    """Returns each library once, with all its files in any model's code; digests tell versions of a file apart."""
     found: dict[str, dict[tuple[str, str], str | None]] = {}
     for plan in plans:
         for library in plan["libraries"]:

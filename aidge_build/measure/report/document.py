@@ -19,7 +19,8 @@ def make_document(
     run: dict | None,
     stack: StackUse | None,
 ) -> dict:
-    """`plans` are plan files as parsed, `run` is the output of `run --json`; both may be missing, then their columns are None."""
+    """Returns the report. `plans` are plan files as parsed, `run` is the output of `run --json`; both may be missing: then their
+    columns are None."""
     by_model = {plan["model"]: plan for plan in plans}
     # With several models nobody knows which model a kernel or a table belongs to.
     sizes = _group_sizes(memories) if len(claims) == 1 else {}
@@ -176,7 +177,7 @@ def _live_bytes(plan: dict) -> dict[int, int]:
 
 
 def _windows(buffer: dict) -> list[dict]:
-    """Which of its bytes are live when."""
+    """Returns which bytes of the buffer are live at which steps."""
     whole = {"first": buffer["first"], "last": buffer["last"], "low_bytes": 0, "high_bytes": buffer["size_bytes"]}
     return buffer.get("windows") or [whole]
 

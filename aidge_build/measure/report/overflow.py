@@ -34,7 +34,7 @@ class TooSmall:
 
     @property
     def fact(self) -> str:
-        """`memory FLASH is too small by 1,234 B`, and of how many."""
+        """The fault: `memory FLASH is too small by 1,234 B`, and the size of the memory."""
         of = f": {self.length_bytes + self.missing_bytes:,} B of {self.length_bytes:,} B" if self.length_bytes is not None else ""
         return f"memory {self.memory} is too small by {self.missing_bytes:,} B{of}"
 
@@ -51,7 +51,7 @@ class TooSmall:
 
 
 def listed(parts: Sequence[tuple[str, int]]) -> str:
-    """`kws_weights 52,000 B, main 120 B`"""
+    """Returns `kws_weights 52,000 B, main 120 B`."""
     return ", ".join(f"{name} {size:,} B" for name, size in parts)
 
 

@@ -9,7 +9,7 @@ from aidge_build.base.terminal import table
 
 
 def render_text(document: dict, items_shown: int) -> list[str]:
-    """`items_shown` symbols per group; the others are one row with their sum."""
+    """Returns the report as text, with `items_shown` symbols per group; the others are one row with their sum."""
     rows = [row for region in document["regions"] for row in _region(region, items_shown)]
     lines = table(rows, numbers=(1,))
     for model in document["models"]:
@@ -69,7 +69,7 @@ def _layers(model: dict) -> list[str]:
 
 
 def known_columns(model: dict) -> list[tuple[str, str]]:
-    """Title and key of the columns that have a number above 0."""
+    """Returns title and key of the columns that have a number above 0."""
     return [column for column in COLUMNS if any(layer[column[1]] for layer in model["layers"])]
 
 

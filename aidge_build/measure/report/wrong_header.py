@@ -100,7 +100,7 @@ class Evidence:
 
 
 def wrong_headers(undefined: Sequence[Undefined], evidence: Evidence) -> tuple[WrongHeader, ...]:
-    """Each header that does not belong to the program once."""
+    """Returns each header that does not belong to the program, once."""
     groups: dict[tuple[str, str], list[str]] = {}
     for first, digest in second_names(undefined).values():
         groups.setdefault((model_of_symbol(first), digest), []).append(first)
@@ -154,6 +154,6 @@ def _source_names(paths: Iterable[str]) -> set[str]:
 
 
 def _listed(names: Sequence[str]) -> str:
-    """`main.c`, `main.c and 2 others`"""
+    """Returns `main.c`, or `main.c and 2 others`."""
     others = len(names) - 1
     return (names[0] if names else "the program") + (f" and {counted(others, 'other')}" if others > 0 else "")

@@ -54,7 +54,7 @@ class Matrix:
     measure: bool = False
 
     def pairs(self) -> tuple[tuple[SweptModel, OptionSet], ...]:
-        """Each model with each of its sets."""
+        """Returns each model with each of its sets."""
         return tuple((model, one) for model in self.models for one in self.sets if not model.sets or one.base in model.sets)
 
 

@@ -32,7 +32,7 @@ class OptionSet:
 
 
 def option_sets(tables: Mapping, axes: Mapping, where: str) -> tuple[OptionSet, ...]:
-    """Each table with each combination of the values of the axes, sorted by name; "" on an axis leaves the option out."""
+    """Returns each table with each combination of the values of the axes, sorted by name; "" on an axis leaves the option out."""
     bases = [_set_of(name, name, table, f"{where}: options.{name}") for name, table in tables.items()]
     for key, values in axes.items():
         if not isinstance(values, list) or not values:

@@ -42,5 +42,5 @@ def _shown(value: object) -> object:
 
 
 def _as_script(value: object) -> str:
-    """JSON in ASCII that no text in it can end: neither a tag nor a comment begins inside a script."""
+    """Returns JSON in ASCII that no text in it can end: neither a tag nor a comment begins inside a script."""
     return json.dumps(value, separators=(",", ":")).replace("<", "\\u003c").replace("\x7f", "\\u007f")

@@ -66,7 +66,7 @@ class Processes:
                 self._busy.pop().end()
 
     def close(self) -> None:
-        """End all of them."""
+        """Ends all workers."""
         while self._idle:
             self._idle.pop().end()
 

@@ -83,7 +83,7 @@ class Store:
         return len(others)
 
     def rows(self) -> list[Row]:
-        """All points, sorted by model, board and options."""
+        """Returns all points, sorted by model, board and options."""
         with self._damage_named():
             names = ", ".join(f'"{name}"' for name, _ in COLUMNS)
             return [Row(*values) for values in self._connection.execute(f"SELECT {names} FROM point ORDER BY 1, 2, 3")]
@@ -127,7 +127,7 @@ def opened(path: Path, is_new: bool = True) -> Iterator[Store]:
 
 
 def _create(connection: sqlite3.Connection) -> None:
-    """Both tables or none; another process may be making them, too."""
+    """Creates both tables or none; another process may be making them, too."""
     connection.execute("BEGIN IMMEDIATE")
     with connection:
         if not connection.execute("SELECT 1 FROM sqlite_schema").fetchone():

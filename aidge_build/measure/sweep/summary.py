@@ -21,7 +21,7 @@ def counted(rows: Sequence[Row]) -> str:
 
 
 def lines(rows: Sequence[Row]) -> list[str]:
-    """Each model with each option set: on how many boards it fits, and the figures there, smallest to largest."""
+    """Returns a line for each model with each option set: how many boards it fits, and the figures there, smallest to largest."""
     groups: dict[tuple[str, str], list[Row]] = defaultdict(list)
     for row in rows:
         groups[row.model, row.options].append(row)

@@ -89,7 +89,7 @@ def key_of(*parts: object) -> str:
 
 
 def _piece(part: object) -> bytes:
-    """Kind, length and content: no two lists of parts are the same bytes."""
+    """Returns kind, length and content, so that no two lists of parts are the same bytes."""
     if isinstance(part, bytes):
         return b"b%d:%b" % (len(part), part)
     text = canonical(part)

@@ -42,7 +42,7 @@ class Variant:
 
     @property
     def words(self) -> str:
-        """All its options, as the command line has them."""
+        """The options, as the command line has them."""
         options = self.options
         return " ".join((*self.model.words, *options.words, *(("--quantize",) if options.quantizes else ()), *options.scheme))
 
@@ -81,7 +81,7 @@ class Variant:
 def read_variants(
     matrix: Matrix, boards: Sequence[str], board_path: Sequence[Path], kernel_path: Sequence[Path]
 ) -> tuple[Variant, ...]:
-    """All that the matrix asks about these boards; AidgeError for an unreadable file."""
+    """Returns all variants of the matrix, with their questions about these boards; AidgeError for an unreadable file."""
     read = cache(lambda path: read_regular(path, LARGEST_VECTOR_BYTES, "VECTORS") if path else b"")
     found = []
     for model, options in matrix.pairs():

@@ -55,7 +55,7 @@ def _kernels(assignment: Assignment, node: Node, libraries: Sequence[Library], t
 
 
 def _passed(orders: dict[str, _Order], turn: int) -> frozenset[tuple[str, str]]:
-    """All kernels but one, at each node that has so many."""
+    """Returns at each node all kernels except the one of this turn, if the node has so many."""
     return frozenset(
         (name, kernel)
         for name, (known, asked) in orders.items()

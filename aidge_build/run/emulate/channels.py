@@ -33,7 +33,7 @@ class Channels:
 
     @property
     def texts(self) -> tuple[tuple[str, str], ...]:
-        """(channel, text)."""
+        """The pairs (channel, text)."""
         return tuple((channel, bytes(said).decode(errors="replace")) for channel, said in self._said.items())
 
 
@@ -49,7 +49,7 @@ class Itm:
         return 1 if offset < 4 * _STIMULUS_PORTS else self._written.get(offset, 0)
 
     def write(self, offset: int, size: int, value: int) -> None:
-        """Each write to a port is sent, in as many bytes."""
+        """Sends the value of a write to a port, in as many bytes."""
         if offset >= 4 * _STIMULUS_PORTS:
             self._written[offset] = value & 0xFFFFFFFF
         elif self._written[_TRACE_CONTROL] & 1 and self._written[_TRACE_ENABLE] >> (offset // 4) & 1:

@@ -148,7 +148,7 @@ def _require_done(status: int, elf: Path, function: str) -> None:
 
 
 def require_calls(board: Board) -> None:
-    """AidgeError (RUN) for a board on which functions cannot be called."""
+    """Raises AidgeError (RUN) for a board on which functions cannot be called."""
     if board.emulator is None or board.emulator.kind != "unicorn":
         raise AidgeError(
             "functions of a linked program can only be called in Unicorn",

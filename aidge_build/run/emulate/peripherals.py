@@ -55,7 +55,7 @@ class Peripherals:
         self._words[word] = (self._words.get(word, 0) & ~mask | value << shift & mask) & _ALL_ONES
 
     def _next(self) -> int:
-        """Marsaglia's xorshift: the same numbers in every run."""
+        """Returns a number by Marsaglia's xorshift: the same numbers in every run."""
         self._random ^= self._random << 13 & _ALL_ONES
         self._random ^= self._random >> 17
         self._random ^= self._random << 5 & _ALL_ONES

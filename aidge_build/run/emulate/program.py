@@ -217,7 +217,7 @@ class Program:
         return symbol.address if symbol else NO_ADDRESS
 
     def layer_slots(self) -> tuple[tuple[int, str], ...]:
-        """(address, layer) of the layers that are in the program, by address; layers merged into one keep their order."""
+        """Returns (address, layer) of the layers in the program, by address; layers merged into one keep their order."""
         found = [(self.image.symbol(name), name) for name in self.layer_symbols]
         return tuple(sorted(((symbol.address, name) for symbol, name in found if symbol), key=lambda slot: slot[0]))
 

@@ -86,7 +86,7 @@ def _run(program: Program, executable: str, machine: str, folder: Path) -> RunRe
 
 
 def _supervised(command: list[str], program: Program, progress: Path) -> tuple[subprocess.CompletedProcess, End]:
-    """QEMU in a session of its own: Ctrl-C on the terminal is for us, who then ask it to end and to write down its counts."""
+    """Runs QEMU in a session of its own: Ctrl-C reaches only this process, which asks QEMU to end and to write its counts."""
     process = subprocess.Popen(
         command,
         cwd=program.work_folder,

@@ -30,7 +30,7 @@ class Machine(Protocol):
         """The address of the vector table."""
 
     def core(self) -> unicorn.Uc:
-        """Another core, without memories and hooks."""
+        """Returns another core, without memories and hooks."""
 
     def read(self, address: int, size: int) -> bytes:
         """Bytes of a memory."""

@@ -33,7 +33,7 @@ class FlashMemory:
         return self.origin + self.length_bytes
 
     def blocks(self, start: int, end: int) -> Iterator[tuple[int, int]]:
-        """(address, bytes) of each block that holds some of these bytes."""
+        """Yields (address, bytes) of each block that holds some of these bytes."""
         first = self.origin + (start - self.origin) // self.block_bytes * self.block_bytes
         for address in range(first, end, self.block_bytes):
             yield address, min(self.block_bytes, self.end - address)

@@ -209,7 +209,7 @@ def _vectors(program: Program) -> VectorTable:
 
 
 def require_program(program: Program) -> None:
-    """AidgeError (RUN) for a program that cannot be followed over a probe."""
+    """Raises AidgeError (RUN) for a program that cannot be followed over a probe."""
     if program.image.machine != _MACHINE:
         raise AidgeError(
             f"a probe follows Cortex-M programs, this is one for {program.image.machine}",

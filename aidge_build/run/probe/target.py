@@ -69,7 +69,7 @@ class Target:
         return self.registers()[number]
 
     def registers(self) -> tuple[int, ...]:
-        """r0 to pc."""
+        """Returns r0 to pc."""
         data = self._all_registers()
         return tuple(int.from_bytes(data[at : at + WORD], "little") for at in range(0, WORD * REGISTERS, WORD))
 
@@ -134,7 +134,7 @@ class Target:
             raise self.failure(f"{len(data):,} B at 0x{address:08x} cannot be written ({_shown(answer)})", _UNREACHABLE)
 
     def word(self, address: int) -> int:
-        """32 bits of memory, or a register of the chip."""
+        """Returns 32 bits of memory, or a register of the chip."""
         return int.from_bytes(self.read(address, WORD), "little")
 
     def set_word(self, address: int, value: int) -> None:

@@ -36,7 +36,7 @@ class Difference:
 
 
 def compare(name: str, got: numpy.ndarray, wanted: numpy.ndarray) -> Difference:
-    """Both [vector, dims...]; for floats a value differs when it is beyond the tolerance."""
+    """Compares `got` with `wanted`, both [vector, dims...]. A float differs if it is beyond the tolerance."""
     distance, tolerance = _distances(got, wanted)
     count = int(numpy.count_nonzero(distance > tolerance))
     unit = "relative" if tolerance else "level"

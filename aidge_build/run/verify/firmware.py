@@ -74,12 +74,12 @@ def execute(
     estimates: bool = False,
     tells_apart: bool = False,
 ) -> Execution:
-    """`execute_as` in the emulator, with the state that each vector leaves to the next one."""
+    """Calls `execute_as` for the emulator; each vector leaves its state to the next one."""
     return execute_as(program, board, vectors, folder, Run(trace, flags, estimates, tells_apart))
 
 
 def execute_as(program: Program, board: Board, vectors: Vectors, folder: Path, how: Run) -> Execution:
-    """Generate, compile, link and run in `folder`, which keeps sources, ELF, input.bin and output.bin."""
+    """Generates, compiles, links and runs in `folder`, which keeps sources, ELF, input.bin and output.bin."""
     traced = replace(program, options=replace(program.options, trace=how.trace))
     if how.probe is None:
         return _emulated(traced, board, vectors, folder, how)

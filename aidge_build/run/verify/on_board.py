@@ -93,8 +93,8 @@ def require_same_model(program: Program, elf: Path) -> None:
 
 
 def _entering(session: Session, rows: Sequence[Sequence[bytes]]) -> Iterator[tuple[Sequence[bytes], bool]]:
-    """Each vector, and whether it is the last: the first goes into the call that the program makes, the others into a call made
-    again."""
+    """Yields each vector, and whether it is the last: the first goes into the call that the program makes, the others into a
+    repetition of this call."""
     for number, row in enumerate(rows):
         if number:
             session.again(remembering=True)

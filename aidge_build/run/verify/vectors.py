@@ -32,8 +32,8 @@ Vectors = dict[str, numpy.ndarray]  # tensor name -> [vector, dims...]
 
 
 def model_inputs(arrays: Mapping[str, numpy.ndarray], view: GraphView) -> Vectors:
-    """`x`, or `x_<input>` for each input. int8 vectors feed a float32 input through x_scale and x_zero_point, float vectors an
-    integer input through its quantization; float16 is widened; words are their places in the input's table.
+    """Returns `x`, or `x_<input>` for each input. int8 vectors feed a float32 input through x_scale and x_zero_point, float
+    vectors an integer input through its quantization; float16 is widened; words are their places in the input's table.
     """
     found = {}
     for name in view.given:
@@ -167,8 +167,8 @@ def _is_real(values: numpy.ndarray, tensor: Tensor) -> bool:
 
 
 def random_vectors(view: GraphView, count: int, seed: int) -> Vectors:
-    """Seeded inputs, the same ones everywhere: integers over their type's whole range, or of the words that the model knows and
-    one more; floats between -1 and 1."""
+    """Returns seeded inputs, the same ones everywhere: integers over their type's whole range, or of the words that the model
+    knows and one more; floats between -1 and 1."""
     random = numpy.random.Generator(numpy.random.PCG64(seed))
     made = {}
     for name in view.given:
@@ -185,7 +185,7 @@ def random_vectors(view: GraphView, count: int, seed: int) -> Vectors:
 
 
 def perturbed(vectors: Vectors, count: int, seed: int) -> Vectors:
-    """`count` vectors made from the given ones: a random tenth of the elements is moved, by up to the type's range.
+    """Returns `count` vectors made from the given ones: a random tenth of the elements is moved, by up to the type's range.
 
     Float elements move by up to the largest magnitude of their vector. The same seed gives the same vectors everywhere.
     """

@@ -4,8 +4,8 @@
  *
  * A layer's share reaches from the entry of its function to the entry of the next layer or to the return of the run: layers
  * run one after another and share kernels. Layers that the linker merged into one address take turns in the order of their slots.
- * A step is a call of a second function, mostly within runs: the longest counts, in all and of each layer that one begins with.
- * Firmware that never returns is stopped, often in the middle of a run: what is `finished` are the runs that returned.
+ * A step is a call of a second function, mostly within runs: the longest counts, in all and of the layer that a step begins with.
+ * Firmware that never returns is stopped, often in the middle of a run: `finished` counts only the runs that returned.
  */
 #ifndef AIDGE_COUNTING_H
 #define AIDGE_COUNTING_H
@@ -16,7 +16,7 @@ enum { NO_LAYER = -1 };
 
 struct layer {
     uint32_t address; /* sorted; equal addresses are merged layers */
-    uint32_t turn;    /* for the first of several merged layers: whose turn it is */
+    uint32_t turn;    /* calls so far; of several merged layers, the first one counts them */
     uint64_t instructions;
     uint64_t longest_step;
     uint64_t finished; /* instructions when the last run returned */
@@ -28,7 +28,7 @@ struct counting {
     uint32_t run_address, main_address, step_address, until_address; /* ~0: no such function */
     uint32_t runs, return_address, running, endless_loop, over_limit;
     uint32_t steps, step_return, stepping;
-    uint32_t finished_runs, wanted_runs, reached; /* so many returned, so many are enough (0: no number is), and one or `until` came */
+    uint32_t finished_runs, wanted_runs, reached; /* runs that returned, how many are enough (0: no limit), and whether this or `until` came */
     uint32_t asked; /* to stop, by another thread */
     uint32_t entry_stack, lowest_stack, stack_used; /* of a run: where it found its stack (0: not known), and how deep the shortest run went */
     int32_t current, step_layer;
@@ -82,7 +82,7 @@ static void counting_step(struct counting *counting, uint32_t address, uint32_t 
         counting->layers[counting->step_layer].longest_step = counting->step_instructions;
 }
 
-enum { DEEPEST_STACK = 1 << 16 }; /* what lies further below belongs to somebody else */
+enum { DEEPEST_STACK = 1 << 16 }; /* addresses further below belong to other code */
 
 /* A run stored something on its stack; interrupts and other tasks have stacks of their own. */
 static void counting_stack_write(struct counting *counting, uint32_t address)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Edges of the executed program: how often a basic block ran behind which other one, in each layer of the runs. From them cycles
- * are estimated (timing/estimate.py); both emulators count them, and counting.py once more in Python. */
+/* Edges of the executed program: how often a basic block ran after another one, in each layer of the runs. They give the
+ * estimated cycles (timing/estimate.py). Both emulators count them, and counting.py does so in Python. */
 #ifndef AIDGE_EXECUTED_H
 #define AIDGE_EXECUTED_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Lines of flash that code and data come from, through caches: the rules are those of timing/memory.py, in C. */
+/* Lines of flash that code and data come from, through caches: the rules of timing/memory.py, in C. */
 #ifndef AIDGE_LINES_H
 #define AIDGE_LINES_H
 
@@ -10,7 +10,7 @@
 #define NO_LINE UINT32_MAX
 enum { WAITED = 32 }; /* bins of instructions between the start of a prefetch and the use of its line; 0: nothing was fetched ahead */
 
-/* Of each set the lines, the one that was used last first: the last one is replaced. */
+/* The lines of each set, the most recently used first: the last one is replaced. */
 struct cache {
     uint32_t line_bytes, sets, ways;
     uint32_t *lines;

@@ -2,7 +2,7 @@
 /* A TCG plug-in for QEMU (plug-in API version 1): exact instruction counts, the lowest stack address that was written, and how
  * many bytes of stretches of memory (arenas) the runs wrote.
  * Arguments: out=FILE calls=thumb|riscv run=ADDRESS step=ADDRESS stack=LOW:HIGH main=ADDRESS limit=N, layer=ADDRESS, sorted by address, once per layer,
- * progress=FILE (of 16 bytes: instructions and runs so far), runs=N and until=ADDRESS (what ends a program that does not end), waits=1 (a branch to itself
+ * progress=FILE (of 16 bytes: instructions and runs so far), runs=N and until=ADDRESS (they end a program that does not end), waits=1 (a branch to itself
  * waits for an interrupt), run_stack=1 (how deep runs use the stack), edges=1 (edges between blocks, for cycles).
  * Do not combine with -icount: its restarts of a block would be counted twice. */
 #include <fcntl.h>
@@ -40,7 +40,7 @@ extern unsigned qemu_plugin_mem_size_shift(uint32_t);
 #define PUBLIC __attribute__((visibility("default")))
 PUBLIC int qemu_plugin_version = 1;
 
-/* What is kept per translated block: QEMU hands the pointer back at each execution. */
+/* The data of a translated block: QEMU hands the pointer back at each execution. */
 struct block {
     uint32_t address, end, instructions;
     int32_t layer;
@@ -48,7 +48,7 @@ struct block {
 };
 
 static struct counting counting = {.limit = UINT64_MAX, .run_address = ~0u, .main_address = ~0u, .step_address = ~0u, .until_address = ~0u, .current = NO_LAYER};
-/* What another process sees while this one runs. */
+/* The progress that another process reads while this one runs. */
 struct progress {
     uint64_t instructions, runs;
 };
@@ -56,10 +56,10 @@ static struct progress nobody_looks;
 static volatile struct progress *progress = &nobody_looks;
 static bool waits_for_interrupts, measures_run_stack;
 static const struct block *previous;
-static struct executed executed; /* `edges` is NULL where they are not counted */
+static struct executed executed; /* `edges` is NULL if they are not counted */
 static const char *result_path;
 static uint32_t stack_low, stack_high, lowest_write;
-/* What runs write: one byte per byte of a stretch of memory. */
+/* The bytes that runs write: one byte per byte of a stretch of memory. */
 struct watch {
     uint32_t origin, length;
     uint8_t *written;
@@ -115,7 +115,7 @@ static void on_execute(unsigned cpu, void *data)
     uint32_t link = 0, finished = counting.finished_runs;
     (void)cpu;
     if (block->address == counting.run_address || block->address == counting.step_address) {
-        /* The interface shows no registers: the return address is what follows the call that led here. */
+        /* The interface shows no registers: the return address follows the call that led here. */
         if (previous != NULL && previous->calls)
             link = previous->end;
         else
@@ -150,8 +150,8 @@ static void on_write(unsigned cpu, uint32_t info, uint64_t address, void *data)
                 watches[index].written[at] = 1;
 }
 
-/* A store by way of the stack pointer; `data` is not NULL for a push. Of the push with which a run begins, the words come from the
- * lowest up, and the last one lies just below the run's entry. */
+/* A store by way of the stack pointer; `data` is not NULL for a push. The push at the start of a run stores its words from the
+ * lowest up, and the last one is just below the run's entry. */
 static void on_stack_write(unsigned cpu, uint32_t info, uint64_t address, void *data)
 {
     static const struct block *first;

@@ -11,7 +11,7 @@ struct memory {
     struct block *blocks; /* one per halfword */
 };
 
-/* What is known of the block that starts at a halfword; size 0: nothing yet. */
+/* The block that starts at a halfword; size 0: not known yet. */
 struct block {
     uint16_t size, instructions;
     int32_t layer;
@@ -31,7 +31,7 @@ struct hook {
     void (*look)(uint32_t address);
 };
 
-/* A Thumb instruction whose first halfword starts with 0b11101, 0b11110 or 0b11111 has a second halfword. */
+/* A Thumb instruction that starts with 0b11101, 0b11110 or 0b11111 in its first halfword has a second one. */
 static uint16_t count_instructions(const uint8_t *bytes, uint32_t size)
 {
     uint16_t count = 0;
@@ -40,7 +40,7 @@ static uint16_t count_instructions(const uint8_t *bytes, uint32_t size)
     return count;
 }
 
-/* The block and the memory that it is in; NULL where no memory may hold code. */
+/* The block and the memory that it is in; NULL if no memory may hold code. */
 static struct block *look_up(struct hook *hook, uint32_t address, uint32_t size, const struct memory **found)
 {
     for (uint32_t index = 0; index < hook->memory_count; index++) {
@@ -74,7 +74,7 @@ static void finish(struct hook *hook)
     }
 }
 
-/* What inferences write: one byte per byte of a stretch of memory. */
+/* The bytes that inferences write: one byte per byte of a stretch of memory. */
 struct watch {
     const struct counting *counting;
     uint32_t origin, length;
@@ -91,7 +91,7 @@ void aidge_write_hook(void *machine, int access, uint64_t address, int size, int
             watch->written[offset + (uint32_t)index] = 1;
 }
 
-/* A store lies on the stack where the stack pointer is at or below it; a push moves it after its stores. */
+/* A store is on the stack if the stack pointer is at or below its address; a push moves the pointer after its stores. */
 enum { LARGEST_PUSH = 128 };
 void aidge_stack_hook(void *machine, int access, uint64_t address, int size, int64_t value, void *data)
 {
@@ -119,7 +119,7 @@ void aidge_read_hook(void *machine, int access, uint64_t address, int size, int6
     }
 }
 
-/* Of any memory, where pieces are told apart. */
+/* Counts reads from any memory, if pieces are told apart. */
 void aidge_load_hook(void *machine, int access, uint64_t address, int size, int64_t value, void *data)
 {
     struct hook *hook = data;
@@ -128,7 +128,7 @@ void aidge_load_hook(void *machine, int access, uint64_t address, int size, int6
         hook->pieces.data_bytes[piece_at(&hook->pieces, hook->counting.current, (uint32_t)address)] += (uint64_t)size;
 }
 
-/* The block was counted: what its cycles depend on. */
+/* Counts the edge and the lines of a block, on which its cycles depend. */
 static void follow(struct hook *hook, const struct memory *memory, uint32_t address, uint32_t size)
 {
     const struct counting *counting = &hook->counting;

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: MIT
-"""What a linked program does: memory, code, stack, instructions, cycles."""
+"""Proofs about a linked program: memory, code, stack, instructions, cycles."""

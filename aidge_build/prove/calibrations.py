@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The deviation of estimated cycles from those that boards counted, computed from the files in boards/calibrations, which
-`aidge-build bench --calibrate` writes."""
+"""The deviation of estimated cycles from the cycles that boards counted. `aidge-build bench --calibrate` writes the files in
+boards/calibrations that it is computed from."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _SHAPE = {
 
 @dataclass(frozen=True)
 class Calibration:
-    """What one board counted: (estimated, measured) cycles of each layer that has both."""
+    """The counts of one board: (estimated, measured) cycles of each layer that has both."""
 
     board: str
     cpu: str
@@ -37,7 +37,7 @@ class Calibration:
 
 
 def read_calibration(path: Path) -> Calibration:
-    """AidgeError (CALIBRATIONS) for a file that is none, or of another version."""
+    """Returns the calibration in a file; AidgeError (CALIBRATIONS) if the file is not a calibration or has another version."""
     read = read_json(path, _SHAPE, "CALIBRATIONS", "")
     if read["schema"] != SCHEMA:
         raise AidgeError(f"schema {read['schema']}, this version reads {SCHEMA}", where=str(path), code="CALIBRATIONS")
@@ -54,19 +54,20 @@ def read_calibration(path: Path) -> Calibration:
 
 @cache
 def known_calibrations(folder: Path | None = None) -> tuple[Calibration, ...]:
-    """Those that come with the tool, by file name."""
+    """Returns the calibrations that come with the tool, sorted by file name."""
     return tuple(map(read_calibration, sorted((folder or board_folder() / FOLDER).glob("*.json"))))
 
 
 def validation_of(core: Core | None, known: Sequence[Calibration] | None = None) -> str:
-    """How far an estimate for this core can be trusted: what its numbers were compared with, and what boards said; "" where
-    there is none."""
+    """Returns how far an estimate for this core can be trusted: the counts that it was compared with, and the error on boards; ""
+    without an estimate."""
     said = stated(core)
     return f"{said}; {stated_error(core.name, known_calibrations() if known is None else known)}" if core and said else ""
 
 
 def stated_error(cpu: str, known: Sequence[Calibration]) -> str:
-    """The range of measured over estimated cycles, layer by layer; what follows a + in a core's name changes no cycles."""
+    """Returns the range of measured relative to estimated cycles over all layers. Features after a + in the core's name do not
+    change cycles."""
     core = cpu.partition("+")[0]
     found = [each for each in known if each.cpu.partition("+")[0] == core and each.layers]
     if not found:

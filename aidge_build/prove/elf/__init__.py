@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a linked ELF file says: sections, symbols, memory and stack use, and the claims of the models in it."""
+"""The contents of a linked ELF file: sections, symbols, memory and stack use, and the claims of the models in it."""
 
 from __future__ import annotations
 

@@ -26,16 +26,16 @@ _REFUSED = {
     "svc": "a supervisor call, with a handler that uses the stack, too,",
 }
 
-# What sets the flags beside instructions that end in "s" (subs, vmrs).
+# Instructions that set the flags although their names do not end in "s" (subs, vmrs).
 _COMPARISONS = ("cmp", "cmn", "tst", "teq", "msr", *CUSTOM)
 
 
-# How a called function comes back: with these registers lost that it should have kept; None where it never returns.
+# How a called function returns: the registers that it should have kept and did not; None if it never returns.
 Answer = frozenset[str] | None
 
 
 class Call(NamedTuple):
-    """A call of `target` from `site` while `depth_bytes` are in use."""
+    """A call of `target` from `site` while `depth_bytes` of stack are in use."""
 
     site: int
     depth_bytes: int
@@ -44,7 +44,7 @@ class Call(NamedTuple):
 
 @dataclass(frozen=True)
 class Activation:
-    """One function call, tail calls included: its deepest point of its own, what it calls, how it returns."""
+    """One function call, tail calls included: its largest stack depth without callees, its calls, and how it returns."""
 
     depth_bytes: int
     deepest: int
@@ -53,9 +53,9 @@ class Activation:
 
 
 def walk(code: Code, entry: int, is_root: bool) -> Generator[int, Answer, Activation]:
-    """Follows every way from `entry`. Asks of each function that is called how it returns; raises Refusal.
+    """Follows every path from `entry`. Yields each called function and is sent how that function returns; raises Refusal.
 
-    A generator, so that calls within calls need none of Python's own stack.
+    It is a generator, so that nested calls need no Python stack.
     """
     walker = _Walker(code, is_root, has_numbers=is_root)
     try:
@@ -75,7 +75,7 @@ def walk(code: Code, entry: int, is_root: bool) -> Generator[int, Answer, Activa
 
 
 class _Asked(Exception):
-    """The way goes on behind a call of `target`, if that returns."""
+    """The path continues after a call of `target` if that function returns."""
 
     def __init__(self, target: int):
         super().__init__(target)
@@ -83,8 +83,8 @@ class _Asked(Exception):
 
 
 class _Walker:
-    """Without `has_numbers` it refuses, too, what a number may decide: an indirect jump or call, a place in the stack that a
-    pointer leads to. All else is the same then: the stack pointer, and where the values are that the function hands back.
+    """Without `has_numbers` the walk also refuses code that a number may decide: an indirect jump or call, or a pointer into the
+    stack. The stack pointer and the saved registers are then followed as with numbers.
     """
 
     def __init__(self, code: Code, is_root: bool, *, has_numbers: bool):
@@ -94,7 +94,7 @@ class _Walker:
         self.answers: dict[int, Answer | Refusal] = {}
         self.calls: set[Call] = set()
         self.deepest = (0, 0)
-        self.begin = 0  # from here on the instructions ran one after the other up to where it is
+        self.begin = 0  # the start of the straight-line code that ran up to the current instruction
         self.answer: Answer = None
 
     def run(self, entry: int) -> Generator[int, Answer, None]:
@@ -104,7 +104,7 @@ class _Walker:
         pending = [(entry, State(has_numbers=self.has_numbers))]
         while pending:
             address, state = pending.pop()
-            is_met = True  # ways may meet here
+            is_met = True  # paths may meet here
             while True:
                 if is_met:
                     known = states.get(address)
@@ -130,8 +130,8 @@ class _Walker:
                     break
 
     def _straight_to(self, address: int, state: State) -> int:
-        """Follows instructions that nothing else leads to, each to the next one; the first that is not of that kind, or that
-        something leads to."""
+        """Follows straight-line code from `address`. Returns the first instruction that is not plain or is the target of a
+        branch."""
         instructions, plain, led_to = self.code.instructions, self.code.plain, self.code.led_to
         while shape := plain.get(address):
             instruction = instructions[address]
@@ -143,7 +143,8 @@ class _Walker:
         return address
 
     def _onward(self, address: int, state: State) -> Generator[int, Answer, list[tuple[int, State]]]:
-        """Where the instruction leads to; once more from its begin with each answer that it waits for."""
+        """Returns the (address, state) pairs that follow the instruction; executes it again each time a called function has been
+        answered."""
         called = self.code.calls.get(address)
         if called is not None and called not in self.answers:
             yield from self._ask(called)
@@ -176,7 +177,8 @@ class _Walker:
         return self._execute(instruction, instruction.mnemonic, state)
 
     def _if_then(self, block: Instruction, state: State) -> Iterator[tuple[int, State]]:
-        """Both ways through an IT block; what sets the flags in it decides anew what the rest does."""
+        """Follows both ways through an IT block. After an instruction in the block that sets the flags, the condition is unknown
+        again."""
         pattern = "t" + block.mnemonic[2:]
         decided = decision(self.code, block, self.begin)
         ways = [(state.copy(), letter) for letter, is_met in (("t", True), ("e", False)) if decided in (None, is_met)]
@@ -227,7 +229,7 @@ class _Walker:
         return iter([(instruction.next, state)]) if jump is None else self._jump(instruction, jump, state)
 
     def _changed(self, instruction: Instruction, name: str, state: State) -> Value | None:
-        """Changes the state; what the instruction puts into pc."""
+        """Changes the state as the instruction does. Returns the value that it writes to pc, or None."""
         try:
             if self.is_root and self._starts_stack(instruction, name, state):
                 return None
@@ -246,7 +248,7 @@ class _Walker:
             raise Refusal("a number decides")
 
     def _starts_stack(self, instruction: Instruction, name: str, state: State) -> bool:
-        """Start-up code that sets the stack pointer to where reset has set it: the stack is as at entry."""
+        """Whether start-up code sets the stack pointer to the value that it has after reset: the stack is then as at entry."""
         given = given_to_stack(state, instruction, name, lambda address: self.code.read(address, 4)) if self.is_root else None
         if given is None or given != self.code.initial_stack:
             return False
@@ -276,7 +278,7 @@ class _Walker:
         return iter([(instruction.next, state)])
 
     def _inner_call(self, instruction: Instruction, target: int, state: State) -> Iterator[tuple[int, State]]:
-        """A call within hand-written code, which keeps to no convention about registers, and may return for its caller."""
+        """Follows a call within hand-written code, which may follow no calling convention and may return for its caller."""
         self._ask_for_numbers()
         try:
             answer = self._call(instruction, target, state)
@@ -290,7 +292,7 @@ class _Walker:
         return iter([] if answer is None else [(instruction.next, state)])
 
     def _called(self, instruction: Instruction, state: State) -> tuple[int, ...]:
-        """What a call through a register calls."""
+        """Returns the functions that a call through a register may reach."""
         self._ask_for_numbers()
         value = state.value(instruction.operands[0])
         if value and value[0] == "number" and value[1] & ~1 in self.code.functions:
@@ -312,7 +314,7 @@ class _Walker:
         return answer
 
     def _thumb1_switch(self, instruction: Instruction, target: int, state: State) -> Iterator[tuple[int, State]]:
-        """libgcc finds the table behind the call; the call accounts for what it uses of the stack itself."""
+        """Follows a switch of libgcc, which reads the table after the call. The stack that libgcc uses counts for this call."""
         width, signed, scale = THUMB1_SWITCHES[self.code.name(target)]
         self.deepest = max(self.deepest, (self._straight_on(target) - state.stack, instruction.address))
         table = instruction.next if width < 4 else (instruction.next + 2) & ~3
@@ -320,7 +322,7 @@ class _Walker:
         return self._all(offsets(table, width, signed, scale, self.code.instructions, self.code.read), state)
 
     def _straight_on(self, address: int) -> int:
-        """What a function without branches and constants in memory uses of the stack."""
+        """Returns the stack bytes of a function without branches and without constants in memory."""
         state, used = State(), 0
         while (instruction := self.code.instructions.get(address)) and instruction.mnemonic != "bx":
             if instruction.target is not None or instruction.mnemonic == "blx":
@@ -335,7 +337,7 @@ class _Walker:
         return self._all(self._ways(instruction), state)
 
     def _ways(self, branch: Instruction) -> tuple[int, ...]:
-        """Where a branch may lead: to its target, or to what is behind it."""
+        """Returns the addresses that a branch may lead to: its target, the next instruction, or both."""
         is_taken = decision(self.code, branch, self.begin)
         goes_on = is_taken is not True and not (branch.mnemonic == "le" and len(branch.operands) == 1)
         target = branch.target if is_taken is not False else None
@@ -349,7 +351,7 @@ class _Walker:
         return iter([(target, state.copy()) for target in targets])
 
     def _jump(self, instruction: Instruction, value: Value, state: State) -> Iterator[tuple[int, State]]:
-        """What is put into pc by a return, a tail call through a register, or a jump table."""
+        """Follows a write to pc: a return, a tail call through a register, or a jump through a table."""
         kind, place = value
         if value == RETURN:
             if state.stack != 0:
@@ -359,7 +361,7 @@ class _Walker:
         if kind == "number":
             return iter([(place & ~1, state)])
         if kind == "entry":
-            # By name, as the unlikely parts of a function may lie apart (`f.cold`).
+            # Compare by name: the compiler may place the unlikely part of a function elsewhere (`f.cold`).
             name = self.code.name(instruction.address)
             begin, end = self.code.table_at(place)
             if end is None:

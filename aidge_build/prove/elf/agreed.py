@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a user says of a program that would otherwise be a fault: the check believes it of what is named, and of nothing else."""
+"""Exceptions that a user grants to a check: they hold for the named models and memories, and for nothing else."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Agreed:
     weights_in: frozenset[str] = frozenset()
 
     def shares_with(self, model: str) -> frozenset[str]:
-        """The models whose arenas may have bytes of this one's."""
+        """Returns the models that may use the bytes of this model's arenas."""
         groups = [group for group in self.shares if model in group]
         return frozenset().union(*groups) - {model}
 
@@ -28,7 +28,8 @@ NOTHING_AGREED = Agreed()
 
 
 def agreed_upon(shares: str | None, weights_in: str | None, claims: Sequence[Claim], memories: Collection[str]) -> Agreed:
-    """`shares` are groups as "kws+vww,a+b", `weights_in` names as "DTCM,ITCM"; AidgeError (USAGE) for a name of nothing."""
+    """Returns the exceptions of the command line: `shares` are groups such as "kws+vww,a+b", `weights_in` memories such as
+    "DTCM,ITCM". AidgeError (USAGE) for an unknown name."""
     models = {claim.model for claim in claims}
     groups = [frozenset(group.split("+")) for group in shares.split(",")] if shares else []
     for group in groups:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What must be true of the memory that a model writes: its bytes, its place, its alignment, and that nothing else has it."""
+"""Checks the memory that a model writes: its size, its region, its alignment, and that nothing else uses it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SHOWN = 3
 
 @dataclass(frozen=True)
 class _Others:
-    """The arrays of all models by name, and those that may have bytes of the arena that is looked at."""
+    """The names of the arrays of all models, and of the arrays that may share bytes with the checked arena."""
 
     names: Collection[str]
     allowed: Collection[str] = ()
@@ -30,8 +30,8 @@ class _Others:
 def check_buffers(
     image: Image, claim: Claim, claims: Sequence[Claim], regions: Sequence[Region], agreed: Agreed
 ) -> Iterator[Finding]:
-    """MEM02 and MEM12 about the arrays of a model's arena, and its state and what else it keeps between calls, whose bytes are
-    its own in any case."""
+    """Yields MEM02 and MEM12 about the arrays of a model's arena, its state, and everything else that it keeps between calls. The
+    state and kept arrays may never share their bytes."""
     names = {name for other in claims for name in other.buffers}
     friends = agreed.shares_with(claim.model)
     arenas = {part.symbol for other in claims if other.model in friends for part in other.arenas}
@@ -44,8 +44,8 @@ def check_buffers(
 
 
 def check_reach(image: Image, claims: Sequence[Claim], stack_bytes: int) -> Iterator[Finding]:
-    """MEM12: the stack, which grows down from where the vector table lets it begin, comes by what a model keeps in RAM, or by
-    weights that were copied there, before it ends."""
+    """Yields MEM12 if an array of a model in RAM, or weights copied to RAM, overlap the `stack_bytes` below the initial stack
+    pointer of a vector table."""
     stacks = [table.stack for table in find_tables(image)]
     for label, symbol in _occupied(image, claims):
         end = symbol.address + symbol.size_bytes
@@ -61,7 +61,7 @@ def check_reach(image: Image, claims: Sequence[Claim], stack_bytes: int) -> Iter
 
 
 def _occupied(image: Image, claims: Sequence[Claim]) -> Iterator[tuple[str, Symbol]]:
-    """What models have in memory, and what it is."""
+    """Yields the symbols of all models that occupy memory, each with a label such as "arena"."""
     for claim in claims:
         named = [("arena", part.symbol) for part in claim.arenas] + [(part.word, part.symbol) for part in claim.kept]
         named += [("state", claim.state.symbol)] if claim.state else []
@@ -106,9 +106,11 @@ def _check(
 
 
 def _check_region(label: str, symbol: Symbol, part: ClaimedArena, regions: Sequence[Region]) -> Iterator[Finding]:
-    """In which memory it lies: by the memory of that name in the check, and by what the claim says of the one that was planned.
+    """Yields MEM02 if the array is not in its planned memory: the memory of that name in the check, and the address range in the
+    claim.
 
-    Both must hold it: a linker script may have only a part of the memory, and that of another chip one of the same name.
+    Both must contain the array: a linker script may declare only a part of the memory, and another chip may have a memory of the
+    same name.
     """
     last = symbol.address + part.size_bytes - 1
     place = region_at(symbol.address, regions)
@@ -131,7 +133,8 @@ def _check_region(label: str, symbol: Symbol, part: ClaimedArena, regions: Seque
 
 
 def script_line(part: ClaimedArena, regions: Sequence[Region]) -> str:
-    """What a linker script lacks that brings an arena into its memory, which the script may call by a name of its own."""
+    """Returns the line that a linker script needs to place an arena in its memory. The line uses the script's own name for the
+    memory."""
     region = part.region or "RAM"
     inputs = f".bss.aidge_{region} .bss.aidge_{region}.*" if region != "RAM" else ".bss.aidge_*"
     origin = part.memory[0] if part.memory else None
@@ -163,7 +166,7 @@ def _check_section(image: Image, label: str, symbol: Symbol, part: ClaimedArena,
 
 
 def _check_heap(image: Image, label: str, symbol: Symbol, part: ClaimedArena, regions: Sequence[Region]) -> Iterator[Finding]:
-    """A heap whose end no symbol says grows from its begin over all that lies above it in the same memory."""
+    """Yields MEM12 for a heap without a symbol for its end: it may grow over everything above its start in the same memory."""
     first = next(filter(None, map(image.symbol, HEAP_FIRSTS)), None)
     if first is None or first.address > symbol.address or not image.symbol("_sbrk"):
         return
@@ -180,7 +183,7 @@ def _check_heap(image: Image, label: str, symbol: Symbol, part: ClaimedArena, re
 
 
 def _sharers(image: Image, symbol: Symbol, part: ClaimedArena, others: _Others) -> Iterator[str]:
-    """Other sections, variables, heap and stack that have bytes of the arena. A second name of the arena is none of them."""
+    """Yields the other sections, variables, heap and stack that overlap the arena. An alias of the arena does not count."""
     span, own = Span(symbol.address, symbol.address + part.size_bytes), image.section_of(symbol)
     allowed = _spans(image, others.allowed)
     foreign = list(foreign_sections(image, span, own, allowed))

@@ -15,11 +15,10 @@ _SHOWN = 3  # callers
 
 
 def check_bind(image: Image, claims: Sequence[Claim], code: Callable[[], Code | None]) -> Iterator[Finding]:
-    """MEM07 for each model that nothing in the program binds weights of: N_run returns N_WEIGHTS and computes nothing. It is an
-    error where that is proved, and a note where the program may bind in a way that is not read, or calls no function of the
-    model.
+    """Yields MEM07 for each model without bound weights: N_run returns N_WEIGHTS and computes nothing. The severity is error if
+    this is proved, and note if the program may bind in a way that the check does not read, or calls no function of the model.
 
-    `code()` is the program's code, None where no tool of this machine reads it; it is asked for only where N_bind is linked.
+    `code()` returns the program's code, or None if no tool of this machine reads it; it is called only if N_bind is linked.
     """
     for claim in claims:
         if claim.update is None:
@@ -38,8 +37,8 @@ def check_bind(image: Image, claims: Sequence[Claim], code: Callable[[], Code | 
 
 
 def _never_bound(image: Image, claim: Claim, code: Callable[[], Code | None]) -> tuple[str, str]:
-    """The words for those that call N_bind, of which none runs, and what speaks against that; ("", "") where weights are bound
-    or nothing of the code is read."""
+    """Returns a text for the callers of N_bind, none of which runs, and the reason to doubt that; ("", "") if weights are bound
+    or the code is not read."""
     bind = image.symbol(f"{claim.model}_bind")
     if bind is None:
         linked = [symbol for symbol in map(image.symbol, claim.functions) if symbol]
@@ -58,7 +57,8 @@ def _never_bound(image: Image, claim: Claim, code: Callable[[], Code | None]) ->
 
 
 def _doubt(image: Image, claim: Claim, callers: Callers, bind: int, dead: frozenset[int]) -> str:
-    """Why N_bind may be called though no caller is seen, or need not be; "" where it is never called and should be."""
+    """Returns why N_bind may be called although no caller is seen, or why no call is needed; "" if it is never called and should
+    be."""
     computing = [symbol.address for symbol in map(image.symbol, (*claim.computing, *claim.layers)) if symbol]
     if all(callers.dead(address) is not None for address in computing):
         return "nothing in it calls a function that computes, either"
@@ -72,7 +72,7 @@ def _doubt(image: Image, claim: Claim, callers: Callers, bind: int, dead: frozen
 
 
 def _variable(claim: Claim) -> str:
-    """The variable for the bound weights, unless they are part of an instance."""
+    """Returns the name of the variable for the bound weights; an instance has no such variable."""
     return f"{claim.model}_bound"
 
 

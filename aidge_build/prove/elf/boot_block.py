@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""What the boot ROM of a chip wants to find in flash before it starts a program, beside the program.
+"""The block in flash that the boot ROM of a chip requires before it starts a program.
 
-`second-stage`: 256 bytes at the start of flash that set it up, of which the last four are a CRC of the others (RP2040 datasheet,
+`second-stage`: 256 bytes at the start of flash that set up the flash; the last four are a CRC of the first 252 (RP2040 datasheet,
 2.8.1.3.1). `image-definition`: a block between two marker words in the first 4 KB (RP2350 datasheet, 5.9.1 and 5.9.5).
 """
 
@@ -17,7 +17,7 @@ _POLYNOMIAL, _ALL_ONES = 0x04C11DB7, 0xFFFFFFFF
 _FIRST_MARKER, _LAST_MARKER = (0xFFFFDED3).to_bytes(4, "little"), (0xAB123579).to_bytes(4, "little")
 
 
-# The words of the smallest definition: an image for the Arm cores in secure state, then the end of a block, whose next block is
+# The words of the smallest definition: an image for the Arm cores in secure state, then the end of the block, which links to
 # itself (RP2350 datasheet, 5.9.5.1).
 _DEFINITION = (0xFFFFDED3, 0x10210142, 0x000001FF, 0x00000000, 0xAB123579)
 
@@ -41,7 +41,8 @@ def image_definition() -> bytes:
 
 
 def lacks_boot_block(image: Image, kind: str, origin: int) -> str:
-    """What the boot ROM does not find in flash, which begins at `origin`; "" where it finds it or wants nothing."""
+    """Returns which block the boot ROM misses in the flash that begins at `origin`; "" if the block is there or none is
+    required."""
     if kind == SECOND_STAGE and not _has_second_stage(_stored(image, origin, _SECOND_STAGE_BYTES)):
         return f"no second-stage boot code with its CRC in the first {_SECOND_STAGE_BYTES} bytes of flash"
     if kind == IMAGE_DEFINITION and not _has_definition(_stored(image, origin, _SEARCHED_BYTES)):
@@ -72,7 +73,8 @@ def _has_second_stage(content: bytes) -> bool:
 
 
 def crc32_of(content: bytes) -> int:
-    """The CRC of the boot ROM: bits from the highest down, all ones to begin with, nothing reflected or inverted."""
+    """Returns the CRC-32 of the boot ROM: most significant bit first, initial value all ones, no reflection, no final
+    inversion."""
     remainder = _ALL_ONES
     for byte in content:
         remainder ^= byte << 24

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Whether anything that runs may call a function: from its callers back to where the program begins."""
+"""Whether any code that runs may call a function: follows callers back to the start of the program."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _WORD = 0xFFFFFFFF
 
 
 class Callers:
-    """The ways that lead to the functions of a program.
+    """The paths that lead to the functions of a program.
 
     A function is called by a branch, by a pointer in the constants or instructions of its caller, and by code that runs on into
     it. Pointers in data, and code that no function's symbol covers, may be used at any time.
@@ -39,8 +39,8 @@ class Callers:
         return bool(self.code.tables) or bool(entry & 1 and entry & ~1 in self.code.instructions)
 
     def dead(self, function: int) -> frozenset[int] | None:
-        """The functions that lead to `function` if nothing that runs leads to it; None otherwise. In a program without a begin
-        each function may run."""
+        """Returns the functions that lead to `function` if no code that runs leads to it; None otherwise. In a program without a
+        known start each function may run."""
         known, pending = {function}, [function]
         while pending:
             callers = set(self._callers(pending.pop()))
@@ -51,8 +51,8 @@ class Callers:
         return frozenset(known - {function})
 
     def may_compute(self, function: int, dead: Collection[int], numbers: Collection[str]) -> str:
-        """How the program may make the address of a function, or of one of the `dead` that lead to it, in other code than
-        theirs: these addresses are stored nowhere. "" where nothing does. The arrays `numbers` hold no addresses."""
+        """Returns how other code of the program may compute the address of `function` or of a `dead` function that leads to it;
+        "" if no code does. These addresses are stored nowhere. The arrays `numbers` hold no addresses."""
         known = self.code.instructions
         if any(one.kind == "function" and one.size_bytes and one.address not in known for one in self.code.image.symbols):
             return "functions of the program are in a section that is not executable, so their calls are not read"
@@ -65,7 +65,7 @@ class Callers:
         return ""
 
     def _callers(self, function: int) -> Iterator[int | None]:
-        """Functions that lead to one; None for what may run at any time."""
+        """Yields the functions that lead to one function; None for code that may run at any time."""
         end, entry = self._end(function), self.code.image.entry
         if entry & 1 and function <= entry < end:
             yield None
@@ -78,7 +78,7 @@ class Callers:
         yield from self.users(function | 1)
 
     def users(self, address: int) -> Iterator[int | None]:
-        """The functions that may hold an address, in an instruction or a constant; None for data."""
+        """Yields the functions that may hold an address, in an instruction or a constant; None for data."""
         yield from (self._holder(at) for at, half in self._halves if half == address & 0xFFFF)
         for place in self._stored(address):
             yield from self._readers(place)
@@ -94,7 +94,7 @@ class Callers:
         return [(at, immediate(one.operands[-1])) for at, one in found if one.mnemonic.startswith("movw")]
 
     def _in_front(self, function: int) -> Instruction | None:
-        """The last instruction in front of a function, without what aligns it."""
+        """Returns the last instruction before a function, alignment NOPs skipped."""
         first = self.code.instructions.get(function)
         before = self.code.before(first) if first else None
         while before is not None and before.mnemonic == "nop":
@@ -102,11 +102,11 @@ class Callers:
         return before
 
     def _goes_on(self, last: Instruction) -> bool:
-        """Whether what is behind an instruction may run after it; a function that is called last does not return."""
+        """Whether the next instruction may run after this one. A call at the end of a function does not return."""
         return last.address in self.code.plain or last.mnemonic in BRANCHES or last.address in self.code.conditional
 
     def _stored(self, number: int) -> Iterator[int]:
-        """The places of a word, at any alignment."""
+        """Yields the addresses at which a word is stored, at any alignment."""
         pattern = number.to_bytes(4, "little")
         for section in self.code.image.sections:
             at = section.content.find(pattern)
@@ -115,7 +115,7 @@ class Callers:
                 at = section.content.find(pattern, at + 1)
 
     def _readers(self, place: int) -> Iterator[int | None]:
-        """The function that a word is in, and others that load it from where they are."""
+        """Yields the function that a word is in, and the functions that load it relative to pc."""
         yield self._holder(place)
         addresses = self.code.addresses
         for at in addresses[bisect_left(addresses, place - _REACH) : bisect_right(addresses, place)]:
@@ -125,12 +125,12 @@ class Callers:
                     yield self._holder(at)
 
     def _holder(self, place: int) -> int | None:
-        """The function whose symbol covers a place; None without one."""
+        """Returns the function that contains an address, by its symbol; None if no symbol covers it."""
         first, _ = self.code.extent(place)
         return first if first in self.code.functions and place < self._end(first) else None
 
     def _end(self, function: int) -> int:
-        """Where a function ends: by its size, or at the next symbol."""
+        """Returns the address at which a function ends: by its size, or at the next symbol."""
         size = max((symbol.size_bytes for symbol in self.code.image.symbols if symbol.address == function), default=0)
         following = bisect_right(self._places, function)
         return function + size if size or following == len(self._places) else self._places[following]
@@ -154,7 +154,7 @@ class Callers:
         return False
 
     def _words(self, numbers: Collection[str]) -> Iterator[tuple[int, int]]:
-        """The places of words that are neither instructions nor pointers to functions, and what they are."""
+        """Yields (address, word) for each word that is neither an instruction nor a pointer to a function."""
         arrays = sorted((one.address, one.address + one.size_bytes) for one in self.code.image.symbols if one.name in numbers)
         for section in self.code.image.sections:
             if section.name in _UNWINDING:
@@ -166,7 +166,7 @@ class Callers:
                     yield place, word
 
     def _computes_calls(self, dead: Collection[int]) -> bool:
-        """Whether code jumps to what it has just computed, in instructions that run one after the other."""
+        """Whether code jumps to an address that it has just computed, within straight-line code."""
         for start, instructions in self.code.of_functions():
             made = set[str]()
             for one in () if start in dead else instructions:
@@ -174,7 +174,7 @@ class Callers:
                 made = set() if one.address in self.code.led_to else made
                 if (name in ("blx", "bx") or name == "mov" and operands[0] == "pc") and operands[-1] in made:
                     return True
-                written = written_registers(name, operands) - {"lr"}  # what returns, though code may compute with it before
+                written = written_registers(name, operands) - {"lr"}  # lr returns, though code may compute with it before
                 is_made = name.startswith(_SUMS) or name.startswith("mov") and operands[-1] in made
                 made = made | written if is_made else made - written
         return False

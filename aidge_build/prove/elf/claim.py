@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What one model says of itself in the ELF, and how that is read: a note is somebody's bytes, and nothing in it is believed."""
+"""The claim of one model in the ELF, and how it is read. Any tool may have written the note, so each field is validated."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ class ClaimedArena:
     """An array that holds the arena, a part of it, the state, or something else that is kept between calls: its symbol, bytes,
     alignment, and the planned region.
 
-    `word` is what that is: "rows" where an inference by rows waits. `region` is "" where none was planned, or where the claim
-    does not say it; `memory` is (origin, bytes) of the region.
+    `word` names what the array keeps: "rows" for an inference by rows that waits for its next rows. `region` is "" if none was
+    planned, or if the claim does not say it; `memory` is (origin, bytes) of the region.
     """
 
     symbol: str
@@ -38,7 +38,7 @@ class ClaimedPort:
 
 @dataclass(frozen=True)
 class ClaimedArgument:
-    """An input or output of N_run: its name, its type and scale in words, its bytes, and where it lies.
+    """An input or output of N_run: its name, its type and scale in words, its bytes, and its place.
 
     `symbol` is the array of the arena that holds it, "" where N_run gets a pointer to it."""
 
@@ -52,7 +52,7 @@ class ClaimedArgument:
 
 @dataclass(frozen=True)
 class ClaimedCall:
-    """What N_run reads and writes, in the order of its arguments."""
+    """The inputs and outputs of N_run, in the order of its arguments."""
 
     inputs: tuple[ClaimedArgument, ...]
     outputs: tuple[ClaimedArgument, ...]
@@ -62,7 +62,8 @@ class ClaimedCall:
 class ClaimedConstant:
     """An array of weights or of other constants: its symbol, bytes and alignment, and the SHA-256 of its bytes.
 
-    `region` is the memory that it was given alone, "" where it lies with the others, `memory` (origin, bytes) of that."""
+    `region` is the memory that the plan gives this array, "" if the array is stored with the other constants; `memory` is
+    (origin, bytes) of the region."""
 
     symbol: str
     size_bytes: int
@@ -74,7 +75,8 @@ class ClaimedConstant:
 
 @dataclass(frozen=True)
 class ClaimedCode:
-    """Functions that were given a memory: its name, its (origin, bytes), the bytes of it that they may take, their symbols."""
+    """Functions that the plan gives a memory: the memory's name, its (origin, bytes), the bytes of it that the functions may
+    take, and their symbols."""
 
     region: str
     memory: tuple[int, int]
@@ -84,8 +86,8 @@ class ClaimedCode:
 
 @dataclass(frozen=True)
 class ClaimedUpdate:
-    """That weights can be replaced: the digest that N_bind compares, the version of those in the program, the inputs and outputs
-    in words, and of each layer the kernel and the digest of its code."""
+    """The claim that weights can be replaced: the digest that N_bind compares, the version of the weights in the program, the
+    inputs and outputs in words, and for each layer the kernel and the digest of its code."""
 
     layout: str
     version: int
@@ -96,19 +98,18 @@ class ClaimedUpdate:
 
 @dataclass(frozen=True)
 class Claim:
-    """What one model promises. `from_note` is False where only the absolute symbol survived: then just the arena's bytes are
-    known, unless `from_plan` names the file of a plan, which holds the claim, too.
+    """The claim of one model. `from_note` is False if only the absolute symbol survived: then only the arena's bytes are known,
+    unless `from_plan` names the file of a plan, which also holds the claim.
 
     `dma_line` are the bytes of a line of the data cache, 0 where inputs and outputs have no lines of their own; `hooks` are the
-    functions of the firmware that are called, `ports` the inputs and outputs that have lines in the arena.
-    `arenas` are empty where the caller owns the arena. `cpu` is gcc's -mcpu name of what the code was generated for, "host",
-    or "" for any core. `unaligned`: words may be read and written at any address. `interface` and `code` are the digests of the
-    header and of the code file that the constants were generated with. `functions` are those that the firmware calls.
-    `is_contradicted`: another claim of the model says otherwise.
-    `calls` is None where N_run cannot be called with nothing but the claim, or where the claim does not say how.
-    `features` are those of the core that kernels were chosen for, `made_with` the options of the command except for paths; None
-    where the claim does not say them.
-    `max_step` are the instructions that each of the `step_count` steps of an inference may take, 0 where it runs in one piece.
+    functions of the firmware that are called, `ports` the inputs and outputs that have lines in the arena. `arenas` are empty
+    where the caller owns the arena. `cpu` is gcc's -mcpu name of what the code was generated for, "host", or "" for any core.
+    `unaligned`: words may be read and written at any address. `interface` and `code` are the digests of the header and of the
+    code file that the constants were generated with. `functions` are the functions that the firmware calls. `is_contradicted`:
+    another claim of the model says otherwise. `calls` is None where N_run cannot be called with nothing but the claim, or where
+    the claim does not say how. `features` are the features of the core that kernels were chosen for, `made_with` the options of
+    the command except for paths; None if the claim does not say them. `max_step` are the instructions that each of the
+    `step_count` steps of an inference may take, 0 where it runs in one piece.
     """
 
     model: str
@@ -132,7 +133,7 @@ class Claim:
     from_plan: str = ""
     dma_line: int = 0
     hooks: tuple[str, ...] = ()
-    copy_hooks: tuple[str, ...] = ()  # that start to copy constants, and wait for them
+    copy_hooks: tuple[str, ...] = ()  # functions that start to copy constants, and wait for them
     ports: tuple[ClaimedPort, ...] = ()
     update: ClaimedUpdate | None = None
     max_step: int = 0
@@ -144,13 +145,13 @@ class Claim:
 
     @property
     def buffers(self) -> tuple[str, ...]:
-        """The symbols of what is written: the arena's arrays, the state, and what else is kept between calls."""
+        """The symbols of the arrays that the model writes: the arena, the state, and other arrays that it keeps between calls."""
         kept = [part.symbol for part in (self.state, *self.kept) if part is not None]
         return (*(part.symbol for part in self.arenas), *kept)
 
     @property
     def computing(self) -> tuple[str, ...]:
-        """The functions that compute, of which the firmware calls some: N_run, or N_push_<input>, N_pull_<output> or N_step, and
+        """The functions that compute; the firmware calls some of them: N_run, or N_push_<input>, N_pull_<output> or N_step, and
         N_end."""
         by_rows = (f"{self.model}_push_", f"{self.model}_pull_")
         pieces = [name for name in self.functions if name.startswith(by_rows) or self.max_step and name == self.step_symbol]
@@ -181,13 +182,14 @@ _DIGEST = re.compile(r"[0-9a-f]{12}|")
 
 
 def _gaps_bytes(arenas: tuple[ClaimedArena, ...]) -> int:
-    """The most bytes that lie between parts of an arena when their offsets count through: each begins at a multiple."""
+    """Returns the largest sum of alignment gaps between the parts of an arena, in bytes: each part begins at a multiple of its
+    alignment."""
     return sum(part.alignment - 1 for part in arenas[1:])
 
 
 def claim_from(fields: Any, is_64_bit: bool = False) -> Claim:
-    """The claim that a note's JSON means, in a program with pointers of 64 bits or 32; ValueError names the field that is none or
-    contradicts another one."""
+    """Returns the claim in a note's JSON, for a program with pointers of 64 bits or 32. ValueError names the field that is wrong
+    or contradicts another one."""
     read = _Fields(fields)
     claim = Claim(
         model=read.text("model", _SYMBOL),
@@ -227,7 +229,7 @@ def claim_from(fields: Any, is_64_bit: bool = False) -> Claim:
 
 
 def _of_dma(claim: _Fields) -> dict[str, Any]:
-    """Where nothing of this was asked for, the claim says nothing of it."""
+    """Returns the claim's fields about DMA; {} for a model that was generated without `--dma`."""
     if "dma" not in claim.fields:
         return {}
     read = _Fields(claim.get("dma"))
@@ -260,7 +262,7 @@ def _kept(fields: Any, is_64_bit: bool) -> ClaimedArena:
 
 
 def _of_steps(claim: _Fields, name: str) -> int:
-    """A number of the steps of an inference; 0 where it runs in one piece."""
+    """Returns a number about the steps of an inference; 0 if it runs in one piece."""
     return _Fields(claim.get("steps")).count(name) if "steps" in claim.fields else 0
 
 
@@ -272,7 +274,8 @@ def _update(fields: Any) -> ClaimedUpdate:
 
 
 def _made_with(claim: _Fields) -> tuple[str, ...] | None:
-    """Programs whose weights can be replaced say it with what else new weights need."""
+    """Returns the options that made the model. A program with replaceable weights has them among the fields that new weights
+    need."""
     read = claim if "made_with" in claim.fields else _Fields(claim.fields.get("update", {}))
     return read.several("made_with", _text) if "made_with" in read.fields else None
 
@@ -334,41 +337,41 @@ class _Fields:
         self.fields = fields
 
     def get(self, name: str) -> Any:
-        """The value as it stands there."""
+        """Returns the field as it is in the note."""
         if name not in self.fields:
             raise ValueError(f"{name} is missing")
         return self.fields[name]
 
     def text(self, name: str, pattern: re.Pattern) -> str:
-        """A text of this form, of which nothing can reach a terminal that is not printed as it is."""
+        """Returns a text that matches the pattern, so that it holds no control characters for a terminal."""
         value = self.get(name)
         if not isinstance(value, str) or not pattern.fullmatch(value):
             raise ValueError(f"{name} is {value!r:.40}")
         return value
 
     def count(self, name: str) -> int:
-        """A number of bytes, or an address."""
+        """Returns a number of bytes, or an address."""
         value = self.get(name)
         if type(value) is not int or not 0 <= value <= _MOST_BYTES:
             raise ValueError(f"{name} is {value!r:.40}")
         return value
 
     def truth(self, name: str) -> bool:
-        """True or false."""
+        """Returns a field that is true or false."""
         value = self.get(name)
         if type(value) is not bool:
             raise ValueError(f"{name} is {value!r:.40}")
         return value
 
     def alignment(self) -> int:
-        """A power of two."""
+        """Returns the alignment in bytes, a power of two."""
         value = self.count("alignment")
         if not value or value & (value - 1):
             raise ValueError(f"alignment is {value}")
         return value
 
     def several(self, name: str, read: Callable[[Any], _T]) -> tuple[_T, ...]:
-        """A list, each element read by `read`."""
+        """Returns a list whose elements `read` converts."""
         value = self.get(name)
         if not isinstance(value, list):
             raise ValueError(f"{name} is {value!r:.40}")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Code of a model that runs in RAM: something must bring it there after each reset. Code for which the plan names a memory."""
+"""Checks code of a model that runs in RAM, which start-up code must copy there after each reset, and code that the plan puts into
+a memory."""
 
 from __future__ import annotations
 
@@ -13,12 +14,12 @@ from aidge_build.prove.elf.image import Image, Section, Symbol
 from aidge_build.prove.elf.regions import region_at
 
 _MOVW, _MOVT = 0xF240, 0xF2C0
-_KERNELS = "aidge_"  # what the names of functions begin with that models have in common
+_KERNELS = "aidge_"  # the prefix of functions that models have in common
 
 
 def check_code_memory(image: Image, claim: Claim, regions: Sequence[Region]) -> Iterator[Finding]:
-    """MEM03: functions of the model, and kernels, that run in RAM and are not stored in flash; a note where they are stored
-    there, and nothing was recognised that copies them."""
+    """Yields MEM03 for functions of the model, and kernels, that run in RAM and are not stored in flash; a note if they are
+    stored in flash and the check found no code that copies them."""
     held: dict[Section, list[Symbol]] = {}
     for symbol in image.symbols:
         if symbol.kind == "function" and symbol.size_bytes and _is_of_model(symbol, claim):
@@ -33,9 +34,9 @@ def check_code_memory(image: Image, claim: Claim, regions: Sequence[Region]) -> 
 
 
 def check_code_places(image: Image, claim: Claim, claims: Sequence[Claim]) -> Iterator[Finding]:
-    """MEM02: functions that are not in the memory of the plan, and more bytes of them than it gives. A kernel may be in other
-    models of the program, too: there must be a function of its name for each of the `claims` that moves it. MEM07 names functions
-    that are not in the program."""
+    """Yields MEM02 for functions that are not in the memory of the plan, and for functions that take more bytes of it than
+    planned. Other models may use the same kernel: the program must have a function of its name for each of the `claims` that
+    moves it. MEM07 names functions that are not in the program."""
     for code in claim.code_in:
         outside, absent, taken = [], [], 0
         for name in code.functions:
@@ -75,7 +76,7 @@ def check_code_places(image: Image, claim: Claim, claims: Sequence[Claim]) -> It
 
 
 def _movers(claims: Sequence[Claim], memory: tuple[int, int], name: str) -> int:
-    """How many of the models move a function of this name to the memory."""
+    """Returns how many models move a function of this name to the memory."""
     return sum(any(code.memory == memory and name in code.functions for code in claim.code_in) for claim in claims)
 
 
@@ -109,8 +110,9 @@ def _check(image: Image, label: str, section: Section, regions: Sequence[Region]
 
 
 def not_copied(image: Image, what: str, section: Section, kind: str, planned: bool) -> Finding:
-    """MEM03: nothing in the program brings a section from flash to its place, an error if the plan says that place. Other cores
-    than Arm's may make the addresses by instructions that nothing here reads. `kind` is the linker script's word for it."""
+    """Returns MEM03 for a section that no code of the program copies from flash to its place. The severity is error if the plan
+    names that place and the core is an Arm core; this check does not read the instructions of other cores. `kind` is the word in
+    the section's name."""
     name = section.name.removeprefix(".")
     names = f"PROVIDE({name}_load = LOADADDR({section.name})), {name}_first and {name}_end in the linker script, or "
     is_ours = section.name.startswith(f".aidge_{kind}_")
@@ -123,8 +125,9 @@ def not_copied(image: Image, what: str, section: Section, kind: str, planned: bo
 
 
 def is_copied(image: Image, section: Section) -> bool:
-    """Whether the program holds the address where the section is stored, as the start of a copy needs it: alone, or with what is
-    stored and runs in front of it by the same distance. What brings the begin of the program to its place brings this, too."""
+    """Whether the program holds the address at which the section is stored, or the address of an earlier section with the same
+    distance between the two places: a copy starts at such an address. The code that copies the start of the program also copies
+    such a section."""
     begin = image.first_section
     if begin is not None and begin.shift == section.shift:
         return True
@@ -133,7 +136,7 @@ def is_copied(image: Image, section: Section) -> bool:
 
 
 def _holds(image: Image, address: int) -> bool:
-    """Whether the program holds an address: as a word, or in two instructions of Thumb, movw and movt into one register."""
+    """Whether the program holds an address: as a word, or as two Thumb instructions, movw and movt, that write one register."""
     word = address.to_bytes(4, "little")
     pairs = b"|".join(
         re.escape(_move(_MOVW, address & 0xFFFF, register)) + b".{0,32}?" + re.escape(_move(_MOVT, address >> 16, register))
@@ -146,7 +149,7 @@ def _holds(image: Image, address: int) -> bool:
 
 
 def _move(opcode: int, number: int, register: int) -> bytes:
-    """An instruction of Thumb that brings 16 bits to a register."""
+    """Returns the Thumb instruction (movw or movt) that writes 16 bits to a register."""
     first = opcode | (number >> 11 & 1) << 10 | number >> 12
     second = (number >> 8 & 7) << 12 | register << 8 | number & 0xFF
     return first.to_bytes(2, "little") + second.to_bytes(2, "little")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Where in a program the sections of an object file lie: by the symbols of both, and by what refers to what has none."""
+"""The addresses of an object file's sections in a program: by the symbols of both, and for sections without symbols by references
+to them."""
 
 from __future__ import annotations
 
@@ -14,18 +15,19 @@ from aidge_build.prove.elf.veneers import reached
 
 @dataclass(frozen=True)
 class Places:
-    """`bases` are the addresses of the parts of an object that are in the program; `others` the functions and constants that
-    another object defines instead, as it may where they are weak."""
+    """`bases` are the addresses of the parts of an object that are in the program; `others` are the weak functions and constants
+    that another object defines instead."""
 
     bases: dict[int, int] = field(default_factory=dict)
     others: list[str] = field(default_factory=list)
 
 
 def find_places(objects: ObjectFile, linked: Linked) -> Places:
-    """The parts of `objects` in the program; a linker leaves out what nobody refers to, and unites merged parts.
+    """Returns the places of the parts of `objects` in the program; a linker omits parts without references, and unites merged
+    parts.
 
-    A global symbol says where its part lies. A local name alone may be another file's: it counts where a part that was found
-    refers to its part, and else only where the bytes are equal.
+    A global symbol gives the address of its part. A local name may belong to another file: it counts if a part with a known
+    address refers to its part, and otherwise only if the bytes are equal.
     """
     placer = _Placer(objects, linked)
     placer.by_global_names()
@@ -89,7 +91,7 @@ class _Placer:
         self.pending.append(index)
 
     def _candidates(self, index: int, *bindings: str) -> list[int]:
-        """Where the part would lie by each of its symbols, the place that most of them agree on first."""
+        """Returns the base address of the part by each of its symbols, the address that most symbols agree on first."""
         counted = Counter(
             linked.address - symbol.value
             for symbol in self.objects.names_of(index)
@@ -99,7 +101,8 @@ class _Placer:
         return [base for base, _ in sorted(counted.items(), key=lambda item: (-item[1], item[0]))]
 
     def _led_to(self, target: Part, reference: Reference) -> list[int]:
-        """Where a part would lie by a reference to it, if the program has no symbol of it that says otherwise."""
+        """Returns the base addresses of a part by a reference to it, restricted to addresses that its local and weak symbols
+        confirm, if it has any."""
         if reference.leads_to is None:
             return []
         ends = [reference.leads_to]
@@ -113,7 +116,7 @@ class _Placer:
         return next((base for base in bases[1:] and bases if self._agrees(part, base)), bases[0])
 
     def _agrees(self, part: Part, base: int) -> bool:
-        """Whether the bytes there are the part's, but for what the linker fills in."""
+        """Whether the bytes at `base` equal the part's bytes, except for the fields that the linker fills in."""
         if not part.content:
             return True
         return without_fields(part, self.linked.read(base, part.size_bytes)) == without_fields(part, part.content)

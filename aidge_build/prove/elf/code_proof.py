@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Compares the code and constants of a program with the object files that they were linked from, byte by byte.
 
-What a linker fills in is computed again from the object's relocations and compared, too: a branch must reach the function that it
-is a branch to, through veneers where there are some.
+The fields that a linker fills in are computed again from the object's relocations and compared: a branch must reach its function,
+directly or through veneers.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ _MOST_FINDINGS = 8  # of one object: with a wrong object, all of it differs
 
 @dataclass(frozen=True)
 class CodeProof:
-    """What was compared: names of `objects`, numbers of functions and constants, and their bytes.
+    """The compared code: names of `objects`, numbers of functions and constants, and their bytes.
 
-    `not_compared` says, in plain words, what was not and why. `referred` are the symbols that the compared code refers to,
-    `unproved` the models of which a function was not compared.
+    `not_compared` says what was not compared and why. `referred` are the symbols that the compared code refers to. `unproved` are
+    the models with a function that was not compared, None for all models.
     """
 
     findings: tuple[Finding, ...] = ()
@@ -53,7 +53,7 @@ NOT_COMPARED = CodeProof()
 def check_code(
     image: Image, names: Mapping[str, Sequence[LinkedName]], objects: Sequence[ObjectFile], claims: Sequence[Claim]
 ) -> CodeProof:
-    """COD01: other bytes. COD02: an address leads elsewhere."""
+    """Returns the comparison: COD01 for different bytes, COD02 for an address that leads elsewhere."""
     reason = _general_reason(image, objects)
     if reason and not objects and not claims:
         return NOT_COMPARED
@@ -77,13 +77,14 @@ def check_code(
 
 
 def _model_of(one: ObjectFile, claims: Sequence[Claim]) -> str:
-    """The model that an object defines functions or weights of; "" of any other object."""
+    """Returns the model with functions or weights in this object; "" for any other object."""
     defined = {symbol.name for symbol in one.symbols if symbol.part is not None}
     return next((claim.model for claim in claims if not defined.isdisjoint((*claim.functions, *claim.weights))), "")
 
 
 def _not_compared(comparisons: Sequence[_Comparison], missing: Mapping[str, Sequence[str]]) -> Iterator[str]:
-    """What was left out and why: of the objects, and the `missing` functions of models unless an object could not be read."""
+    """Yields what was not compared and why, for each object; and the `missing` functions of models, unless an object could not be
+    read."""
     for comparison in comparisons:
         yield from comparison.not_compared
     if not any(comparison.objects.refusal for comparison in comparisons):
@@ -92,14 +93,14 @@ def _not_compared(comparisons: Sequence[_Comparison], missing: Mapping[str, Sequ
 
 
 def _missing_functions(image: Image, claims: Sequence[Claim], comparisons: Sequence[_Comparison]) -> dict[str, list[str]]:
-    """The functions that were not compared, by model."""
+    """Returns the functions that were not compared, by model."""
     found = set(chain.from_iterable(comparison.functions for comparison in comparisons))
     return {claim.model: functions for claim in claims if (functions := _missing(image, claim, found))}
 
 
 def _missing(image: Image, claim: Claim, found: Collection[str]) -> list[str]:
-    """The functions of a model that were not compared. Where others of them were, one that the program lacks has no code:
-    nothing calls it, and the linker left it out."""
+    """Returns the functions of a model that were not compared. If some were compared, a function that is not in the program does
+    not count: nothing calls it, and the linker omitted it."""
     is_partial = any(name in found for name in claim.functions)
     return [name for name in claim.functions if name not in found and not (is_partial and image.symbol(name) is None)]
 
@@ -115,13 +116,13 @@ def _general_reason(image: Image, objects: Sequence[ObjectFile]) -> str:
 
 
 def _unread(kind: int) -> str:
-    """The name of a relocation whose field is left out; "" where it is compared, or where nothing is filled in."""
+    """Returns the name of a relocation whose field is not compared; "" if it is compared, or if the linker fills in nothing."""
     known = FIELDS.get(kind)
     return str(kind) if known is None else known.name if known.mask and known.read is None else ""
 
 
 def _first_names(symbols: Sequence[ObjectSymbol]) -> list[ObjectSymbol]:
-    """One name of each place: a model's functions have a second one."""
+    """Returns one symbol for each address: a model's functions have a second name."""
     first: dict[int, ObjectSymbol] = {}
     for symbol in symbols:
         if symbol.kind in ("function", "object"):
@@ -173,7 +174,7 @@ class _Comparison:
             self._leave_out(f"addresses of {', '.join(sorted(self._unknown))}, which the program's symbols do not name")
 
     def findings(self) -> Iterator[Finding]:
-        """The first ones; with a wrong object all of it differs."""
+        """Yields the first `_MOST_FINDINGS` findings and the number of the others: everything differs from a wrong object."""
         found = self._found[:_MOST_FINDINGS]
         more = len(self._found) - _MOST_FINDINGS
         if more > 0:
@@ -199,7 +200,8 @@ class _Comparison:
         self.size_bytes += part.size_bytes
 
     def _compare_bytes(self, part: Part, base: int, content: bytes, spared: Sequence[Reference]) -> None:
-        """All bytes but the fields that the linker fills in, those of `spared` references, and instructions that it replaced."""
+        """Compares all bytes except for the fields that the linker fills in, the fields of `spared` references, and instructions
+        that the linker replaced."""
         replaced = self._replaced(part, base, content)
         if replaced:
             self._leave_out(f"{len(replaced)} instructions of {part.name} that the linker replaced for an erratum of the core")
@@ -208,7 +210,7 @@ class _Comparison:
         self._found += self._differences(part, base, mine, theirs) if mine != theirs else ()
 
     def _replaced(self, part: Part, base: int, content: bytes) -> list[tuple[int, int]]:
-        """Places and sizes of instructions for which `ld --fix-stm32l4xx-629360` has put a branch to a veneer of its own."""
+        """Returns (offset, bytes) of the instructions that `ld --fix-stm32l4xx-629360` replaced by a branch to a veneer."""
         found = []
         for place, veneer in self.linked.errata:
             offset = place - base
@@ -232,7 +234,7 @@ class _Comparison:
         return Finding("COD01", ERROR, f"{text}: it is not what {self.objects.name} holds")
 
     def _misplaced(self, part: Part, base: int) -> Iterator[Finding]:
-        """Global symbols that the program has elsewhere than where their part lies."""
+        """Yields COD02 for each global symbol whose address in the program does not fit the address of its part."""
         for symbol in self.objects.names_of(part.index):
             addresses = [linked.address for linked in self.linked.named(symbol.name)]
             if symbol.binding == "global" and addresses and base + symbol.value not in addresses:
@@ -248,7 +250,7 @@ class _Comparison:
         own = self.objects.part_of(symbol)
         if own is not None and own.is_merged:
             if not 0 <= reference.symbol.value + reference.addend < len(own.content):
-                self._unknown.add(own.name)  # the end of constants, say, each of which the linker may have put elsewhere
+                self._unknown.add(own.name)  # such as the end of an array of constants that the linker may have placed one by one
             elif not self._holds(own, reference):
                 yield self._wrong(part, reference, f"a constant of {own.name}")
             return
@@ -270,7 +272,7 @@ class _Comparison:
         return (address + reference.addend + 4) & _WORD in through
 
     def _targets(self, symbol: ObjectSymbol) -> list[tuple[int, int]]:
-        """The addresses that may be meant, each with what says "Thumb"."""
+        """Returns the (address, Thumb bit) pairs that a reference to the symbol may mean."""
         if symbol.kind == "absolute":
             return [(symbol.value, 0)]
         named = [] if symbol.binding == "local" else [*self.linked.named(symbol.name)]
@@ -285,7 +287,7 @@ class _Comparison:
         return [(linked.address, linked.thumb) for linked in named]
 
     def _holds(self, merged: Part, reference: Reference) -> bool:
-        """Whether the constant that is named has the bytes that it has in the object, wherever the linker put it."""
+        """Whether the constant has the same bytes in the program as in the object, wherever the linker put it."""
         begin = reference.symbol.value + reference.addend
         if reference.leads_to is None:
             return True

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Which source files a program was compiled from, what they included and what they define, as its debug information says."""
+"""The source files of a program, the files that they include and the symbols that they define, read from debug information."""
 
 from __future__ import annotations
 
@@ -17,33 +17,33 @@ Item = TypeVar("Item")
 
 @dataclass(frozen=True)
 class CompiledFile:
-    """A source file; paths are as the compiler saw them, relative ones from its folder."""
+    """A source file. Paths are as the compiler saw them; a relative path starts at the compiler's folder."""
 
     path: str
     included: tuple[str, ...]
 
     @property
     def name(self) -> str:
-        """Without the folder."""
+        """The file name without its folder."""
         return posixpath.basename(self.path)
 
     def included_as(self, name: str) -> str:
-        """The path of the included file called `name`, or ""."""
+        """Returns the path of the included file called `name`, or ""."""
         return next((path for path in self.included if posixpath.basename(path) == name), "")
 
 
 def compiled_files(path: Path) -> tuple[CompiledFile, ...]:
-    """The source files of an ELF file.
+    """Returns the source files of an ELF file.
 
-    Empty where the program has no debug information or none that can be read: it is a help, and never needed.
+    The result is empty without readable debug information, which no check depends on.
     """
     return tuple(_read(path, _compiled))
 
 
 def defined_at(path: Path, names: Collection[str]) -> dict[str, tuple[str, int]]:
-    """The source file and the line of functions and variables, by their names.
+    """Returns the source file and the line of functions and variables, by their names.
 
-    A path begins with the compiler's folder. A name is absent where the debug information does not have it.
+    A path begins with the compiler's folder. A name that the debug information does not have is absent.
     """
     found: dict[str, tuple[str, int]] = {}
     for name, place in _read(path, _definitions) if names else ():
@@ -74,7 +74,7 @@ def _definitions(dwarf) -> Iterator[tuple[str, tuple[str, int]]]:
             line, number = known.get("DW_AT_decl_line"), known.get("DW_AT_decl_file")
             if entry.tag not in ("DW_TAG_subprogram", "DW_TAG_variable") or "DW_AT_declaration" in known or line is None:
                 continue
-            # What a header declares is named there; its definition has the line of the source.
+            # The declaration in a header has the name, the definition in the source has the line.
             named = entry.get_DIE_from_attribute("DW_AT_specification") if "DW_AT_specification" in known else entry
             if number is None:
                 number = named.attributes.get("DW_AT_decl_file")
@@ -93,7 +93,7 @@ def _compiled(dwarf) -> Iterator[CompiledFile]:
 
 
 def _files(header) -> Iterator[str]:
-    """The table of files. Folder 0 is the compiler's own; DWARF 5 has it in the table of folders, earlier versions have not."""
+    """Yields the paths of the table of files. Folder 0 is the compiler's own; only DWARF 5 lists it in the table of folders."""
     folders = [folder.decode() for folder in header["include_directory"]]
     folders = ["", *(folders[1:] if header["version"] >= 5 else folders)]
     for entry in header["file_entry"]:

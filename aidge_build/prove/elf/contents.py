@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Findings about what is in a program beside the model's claims: duplicates, headroom, heap, emulated arithmetic."""
+"""Findings about the whole program, not about a model: duplicates, headroom, heap, emulated arithmetic."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from aidge_build.prove.elf.image import Image, Section, Symbol
 from aidge_build.prove.elf.occupants import Span
 from aidge_build.prove.elf.regions import RegionUse
 
-# Smaller ones are parameters and tables, where the linker could not save much.
+# Smaller duplicates are parameters and tables: removing them saves little.
 _DUPLICATE_BYTES = 256
 _SHOWN = 8
 HEADROOM_PERCENT = 95.0
@@ -22,8 +22,8 @@ SOFT_DOUBLE = re.compile(r"__aeabi_(d(add|sub|rsub|mul|div|cmp\w+)|c[dr]\w*cmp\w
 
 
 def check_contents(image: Image, uses: Sequence[RegionUse], flash_budget_bytes: int | None) -> Iterator[Finding]:
-    """MEM05 duplicates, MEM06 headroom, MEM08 heap, MEM09 double arithmetic in software, MEM10 flash's budget, MEM11 headers, and
-    MEM12 sections that are stored in the same bytes."""
+    """Yields MEM05 duplicates, MEM06 headroom, MEM08 heap, MEM09 double arithmetic in software, MEM10 the budget of flash, MEM11
+    headers, and MEM12 sections that are stored in the same bytes."""
     yield from _stored_twice(image)
     yield from _duplicates(image)
     yield from _headroom(image, uses)
@@ -42,7 +42,8 @@ def check_contents(image: Image, uses: Sequence[RegionUse], flash_budget_bytes: 
 
 
 def _stored_twice(image: Image) -> Iterator[Finding]:
-    """Sections may share the place where they run, in overlays, but not the one where they are stored."""
+    """Yields MEM12: sections may share the addresses at which they run, in overlays, but not the addresses at which they are
+    stored."""
     stored = [
         (section.load_address, section.load_address + section.size_bytes, section.name)
         for section in image.sections
@@ -60,7 +61,7 @@ def _stored_twice(image: Image) -> Iterator[Finding]:
 
 
 def _duplicates(image: Image) -> Iterator[Finding]:
-    """Equal contents at different addresses; symbols of one address are one object."""
+    """Yields MEM05 for equal contents at different addresses; symbols with one address are one object."""
     groups: dict[bytes, dict[int, Symbol]] = {}
     for symbol in image.symbols:
         content = image.content(symbol) if symbol.kind == "object" and symbol.size_bytes >= _DUPLICATE_BYTES else b""
@@ -74,7 +75,7 @@ def _duplicates(image: Image) -> Iterator[Finding]:
 
 
 def _headroom(image: Image, uses: Sequence[RegionUse]) -> Iterator[Finding]:
-    """A memory is not full by what takes the rest of it."""
+    """Yields MEM06 for an almost full memory; a section that takes the rest of a memory for a heap does not count."""
     for use in uses:
         if rest_of(image, use) is not None:
             continue
@@ -89,7 +90,7 @@ def _headroom(image: Image, uses: Sequence[RegionUse]) -> Iterator[Finding]:
 
 
 def rest_of(image: Image, use: RegionUse) -> Section | None:
-    """The section without contents and names that takes what is left of a memory, for a heap."""
+    """Returns the section without contents and symbols that takes the rest of a memory for a heap, or None."""
     named = {symbol.section for symbol in image.symbols if symbol.size_bytes}
     rests = (section for section in image.sections if not section.content and section.name not in named)
     return next((section for section in rests if section.size_bytes and section.end == use.region.end), None)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Several copies of a model's files in one link: the copy that is in the program, and the files that define the model, too."""
+"""Several copies of a model's files in one link: the copy that is in the program, and the other files that define the model."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ _WITHIN = re.compile(r"^(?:\S*ld(?:\.\w+)?(?:\.exe)?: )?(?P<file>\S.*?\.o(?:bj)?
 
 @dataclass(frozen=True)
 class Copies:
-    """`linked` are the files, members of archives or sources that the program's code and constants of `model` come from, `others`
-    the files that define the model, too. `is_linked`: the linker chose among them; else it refused to."""
+    """`linked` are the files, archive members or sources that the program's code and constants of `model` come from; `others` are
+    the other files that define the model. `is_linked`: the linker chose among them; otherwise it refused to link."""
 
     model: str
     linked: tuple[str, ...]
@@ -35,7 +35,7 @@ class Copies:
 
     @property
     def fact(self) -> str:
-        """One sentence: which copy is in the program."""
+        """One sentence that says which copy is in the program."""
         linked, others = " and ".join(self.linked), " and ".join(self.others)
         if self.is_linked:
             return f"the {self.model} of this program comes from {linked}, not from {others}"
@@ -46,23 +46,23 @@ class Copies:
 
     @property
     def hint(self) -> str:
-        """What to do."""
+        """The remedy."""
         files = f"{self.model}.c and {self.model}_weights.c"
         return f"remove one: the build generates and links {files} itself, and your sources need no copy of them"
 
     def as_json(self) -> dict:
-        """The same for programs."""
+        """Returns the fields for JSON output."""
         return {"model": self.model, "linked": list(self.linked), "others": list(self.others)}
 
 
 def copies_in_map(
     link_map: str, claims: Sequence[Claim], folder: Path, given: Sequence[Path] = (), sources: Mapping[str, str] | None = None
 ) -> tuple[Copies, ...]:
-    """The models whose code or constants the linker took from a file, though an archive in the link defines them, too, or though
-    they are in none of the object files `given`, by the map of GNU ld.
+    """Returns the models whose code or constants came from an unexpected file, by the map of GNU ld: an archive in the link also
+    defines them, or the file is none of the object files `given`.
 
-    Paths in the map are relative to the folder of the link: this one, `folder` or one around it. `sources` are the source files
-    of symbols, where debug information tells them.
+    Paths in the map are relative to the folder of the link: the current folder, `folder` or a parent of it. `sources` are the
+    source files of symbols, if debug information tells them.
     """
     models = {name: claim.model for claim in claims for name in _names(claim)}
     origins = _origins(link_map, models)
@@ -82,15 +82,16 @@ def copies_in_map(
 
 
 def _is_foreign(file: str, given: Sequence[Path], bases: Sequence[Path], others: Sequence[str]) -> bool:
-    """Whether a file of the program is none of the `given` objects; without objects, whether `others` define the same."""
+    """Whether a file of the program is none of the `given` objects; without objects, whether `others` define the same symbol."""
     if not given:
         return bool(others)
     return not any(_is_same(file, path, bases, bool(others)) for path in given)
 
 
 def copies_of_sources(claims: Sequence[Claim], sources: Mapping[str, str], generated: Mapping[str, Path]) -> tuple[Copies, ...]:
-    """The models whose code or constants were compiled from other files than the ones in the folders where they were `generated`,
-    by the `sources` that debug information tells of symbols: for programs without a map, and for objects of the same name."""
+    """Returns the models whose code or constants were not compiled from the files in the folders where they were `generated`.
+    `sources` are the source files of symbols by debug information. It serves programs without a map, and objects of the same
+    name."""
     found = []
     for claim in claims:
         paths = [Path(sources[name]) for name in _names(claim) if name in sources]
@@ -105,7 +106,7 @@ def copies_of_sources(claims: Sequence[Claim], sources: Mapping[str, str], gener
 
 
 def copies_in_messages(messages: str, link_map: str, claims: Iterable[Claim]) -> tuple[Copies, ...]:
-    """The models that a linker refused to link twice, by its messages; the map tells the files that it met first."""
+    """Returns the models that a linker refused to link twice, by its messages; the map names the files that it met first."""
     twice = [*_twice(messages)]
     found = []
     for claim in claims:
@@ -113,7 +114,7 @@ def copies_in_messages(messages: str, link_map: str, claims: Iterable[Claim]) ->
         of_model = {symbol: file for symbol, file in twice if symbol in own or symbol.startswith(start)}
         again = dict.fromkeys(of_model.values())
         first = dict.fromkeys(_origins(link_map, of_model).values())
-        # A model without symbols in common has claims in common, in files of one name.
+        # If two copies of a model define no common symbol, only their claims collide; files of one name are then the first copy.
         first = first or dict.fromkeys(file for file in loaded_files(link_map) if _name_of(file) in map(_name_of, again))
         if again:
             found.append(Copies(claim.model, tuple(first), tuple(again), is_linked=False))
@@ -125,7 +126,7 @@ def _name_of(file: str) -> str:
 
 
 def _twice(messages: str) -> Iterator[tuple[str, str]]:
-    """Each symbol that a file defines again, with the file."""
+    """Yields each symbol that a file defines again, with the file."""
     file = ""
     for line in messages.splitlines():
         place, _, name = line.partition("multiple definition of `")
@@ -140,7 +141,7 @@ def _names(claim: Claim) -> tuple[str, ...]:
 
 
 def _origins(link_map: str, names: Collection[str]) -> dict[str, str]:
-    """The file that each symbol of `names` was linked from; without the symbols that the map does not tell."""
+    """Returns the file that each symbol of `names` was linked from; symbols that the map does not list are absent."""
     return {name: file for name, (_, file) in places_of(link_map, names).items() if _OPTIMIZED not in file}
 
 
@@ -149,8 +150,8 @@ def _found(file: str, bases: Sequence[Path]) -> Path | None:
 
 
 def _is_same(file: str, given: Path, bases: Sequence[Path], is_exact: bool) -> bool:
-    """Whether a file of a map is this object; a member of an archive with its name is, but where `is_exact` only if the archive
-    holds its bytes."""
+    """Whether a file of a map is this object. An archive member with its name counts; with `is_exact` only if the archive holds
+    the object's bytes."""
     member = _MEMBER.fullmatch(file)
     if member:
         archive = _found(member[1], bases) if is_exact else None
@@ -160,12 +161,12 @@ def _is_same(file: str, given: Path, bases: Sequence[Path], is_exact: bool) -> b
 
 
 def _archives(link_map: str, bases: Sequence[Path]) -> dict[str, frozenset[str]]:
-    """The archives of a link with the symbols that they define."""
+    """Returns the archives of a link with the symbols that they define."""
     return {name: _index_of(_found(name, bases)) for name in loaded_files(link_map) if name.endswith(".a")}
 
 
 def _index_of(archive: Path | None) -> frozenset[str]:
-    """The symbols that an archive defines, by the index in its first member (System V and GNU `ar`)."""
+    """Returns the symbols that an archive defines, by the index in its first member (System V and GNU `ar`)."""
     if archive is None:
         return frozenset()
     try:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Branches that constants decide: start-up code asks so whether a function exists that need not.
+"""Branches that constants decide: start-up code tests in this way whether an optional function exists.
 
-Counts what runs from a place on one instruction after the other: a literal or a number that is put into a register, nothing else
-that names the register, and a comparison right in front of the branch. What registers, variables and constants in memory hold
-otherwise decides nothing: a debugger, an interrupt, a pointer or whoever programs the flash may change it.
+Only straight-line code counts: a literal or a number is moved to a register, no other instruction names the register, and a
+comparison comes directly before the branch. Other values in registers, variables and constants in memory decide nothing: a
+debugger, an interrupt, a pointer or a flash tool may change them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from aidge_build.prove.elf.disassembly import Instruction, immediate, memory_ope
 from aidge_build.prove.elf.program_code import Code
 from aidge_build.prove.elf.shapes import WORD, signed
 
-# What a condition says of the two numbers that were compared, without and with sign.
+# The meaning of each condition for the two compared numbers, unsigned and signed.
 _UNSIGNED: dict[str, Callable[[int, int], bool]] = {
     "eq": operator.eq,
     "ne": operator.ne,
@@ -33,8 +33,8 @@ _WORDS = re.compile(r"\w+")
 
 
 def decision(code: Code, conditional: Instruction, begin: int) -> bool | None:
-    """Whether a branch is taken, or the condition of an IT block is met; None where no constants decide that which each way from
-    `begin` to there meets."""
+    """Whether a branch is taken, or the condition of an IT block is met; None unless constants in the straight-line code from
+    `begin` to the branch decide it."""
     earlier = _earlier(code, conditional, begin)
     name, operands = conditional.mnemonic, conditional.operands
     if name in ("cbz", "cbnz"):
@@ -54,7 +54,7 @@ def decision(code: Code, conditional: Instruction, begin: int) -> bool | None:
 
 
 def _earlier(code: Code, instruction: Instruction, begin: int) -> Iterator[Instruction]:
-    """The instructions in front of another one, the last one first, down to `begin`."""
+    """Yields the instructions before another one, the last one first, down to `begin`."""
     before = code.before(instruction)
     while before is not None and before.address >= begin:
         yield before
@@ -62,7 +62,8 @@ def _earlier(code: Code, instruction: Instruction, begin: int) -> Iterator[Instr
 
 
 def _number(code: Code, register: str, earlier: Iterator[Instruction]) -> int | None:
-    """What the last instruction that names a register puts there, where that is a literal or a number."""
+    """Returns the number that the last instruction that names a register writes to it; None unless it is a literal or an
+    immediate number."""
     for one in earlier:
         name, operands = one.mnemonic, one.operands
         if _names(register, operands) or register in written_registers(name, operands):
@@ -85,7 +86,7 @@ def _names(register: str, operands: Sequence[str]) -> bool:
 
 
 def _literal(code: Code, load: Instruction) -> int | None:
-    """The word that `ldr r3, [pc, #8]` loads."""
+    """Returns the word that `ldr r3, [pc, #8]` loads."""
     base, words, writes_back = memory_operand(load.operands[1])
     offset = immediate(words[0]) if len(words) == 1 else None if words else 0
     return code.word((load.address + 4 & ~3) + offset) if base == "pc" and offset is not None and not writes_back else None

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Which instructions write how many core registers, by how their names begin; all others may write each that they name."""
+"""The number of core registers that instructions write, by the prefix of their names; other instructions may write each register
+that they name."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ from functools import cache, lru_cache
 
 from aidge_build.prove.elf.disassembly import register_list
 
-# These write no core register (stores: their address is handled apart).
+# These write no core register. The caller handles the base register of stores.
 NO_DESTINATION = (
     "cbz",
     "cbnz",
@@ -133,9 +134,9 @@ _LISTED, _ALL = -1, 1 << 8  # of operands
 _CORE = (*(f"r{number}" for number in range(13)), "sp", "lr", "pc")
 
 
-@lru_cache(1 << 16)  # what a large program has
+@lru_cache(1 << 16)  # entries of a large program
 def written_registers(name: str, operands: tuple[str, ...]) -> frozenset[str]:
-    """The registers that an instruction may write, but for base registers that are written back."""
+    """Returns the registers that an instruction may write, without base registers that are written back."""
     if name == "bkpt":
         return BREAKPOINT
     plain = [operand for operand in operands if not operand.startswith(("[", "{"))]
@@ -149,7 +150,7 @@ def written_registers(name: str, operands: tuple[str, ...]) -> frozenset[str]:
 
 @cache
 def _destinations(name: str) -> int:
-    """How many of the first operands are written; `_LISTED` where these are the ones of a list."""
+    """Returns how many of the first operands are written; `_LISTED` for the registers of a list."""
     if name.startswith(("strex", "stlex")):
         return 1
     if name.startswith(("ldm", "vldm", "pop", "vpop", "clrm")):
@@ -162,15 +163,16 @@ def _destinations(name: str) -> int:
 
 
 def _written_by_custom(name: str, operands: Sequence[str]) -> set[str]:
-    """`cdp 0, 8, cr1, cr0, cr5, {2}` may write r5 and r6; the stack pointer and pc are nobody's rd."""
+    """Returns the registers that a custom instruction may write: r5 and r6 for `cdp 0, 8, cr1, cr0, cr5, {2}`. The stack pointer
+    and pc are never a destination."""
     target = operands[4 if int(operands[1]) >= CUSTOM[name] else 2]
     number = int(target[2:]) if target.startswith("cr") else _CORE.index(target) if target in _CORE else len(_CORE)
     return {*_CORE[number : number + 2]} - {"sp", "pc"}
 
 
 def is_misread(name: str, operands: Sequence[str]) -> bool:
-    """Whether an operation of a coprocessor is none, but an instruction for vectors that objdump does not know: a custom one as
-    a load or store of memory, one of MVE by the number of the coprocessor."""
+    """Whether objdump prints an unknown vector instruction as a coprocessor operation: a custom instruction appears as a load or
+    store, an MVE instruction has a coprocessor number above 7."""
     if name.startswith(("ldc", "stc")):
         return True
     return name.startswith(("cdp", "mcr", "mrc", "mrrc")) and int(operands[0]) > _LAST_COPROCESSOR

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What must be true of memory in which a word at an address that is no multiple of 4 is a fault: no model may read it so."""
+"""Checks Device memory, in which an unaligned access of a word is a fault: no model may make unaligned accesses to it."""
 
 from __future__ import annotations
 
@@ -25,11 +25,12 @@ def check_device(
     passed: Callable[[], Collection[int]],
     folders: Sequence[Path] = (),
 ) -> Iterator[Finding]:
-    """MEM15: what a model reads or writes lies in a Device range of the architecture, though its code may access words at any
-    address, and nobody says that the MPU makes that memory Normal. A warning about other arrays, which may be inputs or outputs.
+    """Yields MEM15 if an array of a model is in a Device range of the architecture, the model's code may access words at any
+    address, and no region declares that the MPU makes the memory Normal. Other arrays, which may be inputs or outputs, get a
+    warning.
 
     `named` are arrays of the firmware that DMA reads or writes; `passed()` gives addresses that the firmware passes to models;
-    `folders` are those of boards, which may have cores.
+    `folders` are folders of boards, which may define cores.
     """
     for claim in claims:
         unaligned = _access_of(image, claim, folders) if claim.unaligned else None
@@ -54,7 +55,7 @@ def _holds_any(symbol: Symbol, addresses: Collection[int]) -> bool:
 
 
 def _access_of(image: Image, claim: Claim, folders: Sequence[Path]) -> UnalignedAccess | None:
-    """How the core reads words at any address: the one that the code is for, or one of the program's architecture."""
+    """Returns how the core reads words at any address: the core of the claim, or a core of the program's architecture."""
     core = find_core(claim.cpu.partition("+")[0], folders)
     if core is None or core.is_portable:
         core = next((one for one in all_cores(folders) if one.architecture and one.architecture == image.architecture), None)
@@ -62,7 +63,8 @@ def _access_of(image: Image, claim: Claim, folders: Sequence[Path]) -> Unaligned
 
 
 def _in_device(symbols: Sequence[Symbol], unaligned: UnalignedAccess, regions: Sequence[Region]) -> dict[str, list[Symbol]]:
-    """Those that lie in a Device range, by the memory ("" where nobody names it); not where that is said to be Normal."""
+    """Returns the symbols in a Device range, by the name of the memory ("" for an unnamed one); memories that are declared Normal
+    are skipped."""
     found: dict[str, list[Symbol]] = {}
     for symbol in symbols:
         span = Span(symbol.address, symbol.address + symbol.size_bytes)
@@ -82,7 +84,7 @@ def _listed(symbols: Sequence[Symbol], memory: str) -> str:
 
 
 def _remedy(memory: str, unaligned: UnalignedAccess) -> str:
-    """Both ways out."""
+    """Returns the two remedies."""
     name = memory or "NAME"
     return (
         f'if the MPU makes {name} Normal: memory = "normal" in regions.{name} of the board file, or --region {name}=...,normal; '

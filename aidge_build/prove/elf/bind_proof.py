@@ -37,7 +37,7 @@ def check_bind(image: Image, claims: Sequence[Claim], code: Callable[[], Code | 
 
 
 def _never_bound(image: Image, claim: Claim, code: Callable[[], Code | None]) -> tuple[str, str]:
-    """Returns a text for the callers of N_bind, none of which runs, and the reason to doubt that; ("", "") if weights are bound
+    """Returns a text for the callers of N_bind if none of them runs, and the reason to doubt that; ("", "") if weights are bound
     or the code is not read."""
     bind = image.symbol(f"{claim.model}_bind")
     if bind is None:

@@ -14,8 +14,8 @@ class ClaimedArena:
     """An array that holds the arena, a part of it, the state, or something else that is kept between calls: its symbol, bytes,
     alignment, and the planned region.
 
-    `word` names what the array keeps: "rows" for an inference by rows that waits for its next rows. `region` is "" if none was
-    planned, or if the claim does not say it; `memory` is (origin, bytes) of the region.
+    `word` names what the array keeps, such as "rows": the progress of an inference by rows. `region` is "" if none was planned,
+    or if the claim does not say it; `memory` is (origin, bytes) of the region.
     """
 
     symbol: str
@@ -229,7 +229,7 @@ def claim_from(fields: Any, is_64_bit: bool = False) -> Claim:
 
 
 def _of_dma(claim: _Fields) -> dict[str, Any]:
-    """Returns the claim's fields about DMA; {} for a model that was generated without `--dma`."""
+    """Returns the claim's fields about DMA; {} for a model without hooks for DMA."""
     if "dma" not in claim.fields:
         return {}
     read = _Fields(claim.get("dma"))
@@ -371,7 +371,7 @@ class _Fields:
         return value
 
     def several(self, name: str, read: Callable[[Any], _T]) -> tuple[_T, ...]:
-        """Returns a list whose elements `read` converts."""
+        """Returns a list; `read` converts each element."""
         value = self.get(name)
         if not isinstance(value, list):
             raise ValueError(f"{name} is {value!r:.40}")

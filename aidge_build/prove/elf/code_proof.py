@@ -116,7 +116,7 @@ def _general_reason(image: Image, objects: Sequence[ObjectFile]) -> str:
 
 
 def _unread(kind: int) -> str:
-    """Returns the name of a relocation whose field is not compared; "" if it is compared, or if the linker fills in nothing."""
+    """Returns the name of a relocation if its field is not compared; "" if it is compared, or if the linker fills in nothing."""
     known = FIELDS.get(kind)
     return str(kind) if known is None else known.name if known.mask and known.read is None else ""
 
@@ -234,7 +234,7 @@ class _Comparison:
         return Finding("COD01", ERROR, f"{text}: it is not what {self.objects.name} holds")
 
     def _misplaced(self, part: Part, base: int) -> Iterator[Finding]:
-        """Yields COD02 for each global symbol whose address in the program does not fit the address of its part."""
+        """Yields COD02 for each global symbol with an address in the program that does not fit the address of its part."""
         for symbol in self.objects.names_of(part.index):
             addresses = [linked.address for linked in self.linked.named(symbol.name)]
             if symbol.binding == "global" and addresses and base + symbol.value not in addresses:

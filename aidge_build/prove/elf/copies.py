@@ -58,7 +58,7 @@ class Copies:
 def copies_in_map(
     link_map: str, claims: Sequence[Claim], folder: Path, given: Sequence[Path] = (), sources: Mapping[str, str] | None = None
 ) -> tuple[Copies, ...]:
-    """Returns the models whose code or constants came from an unexpected file, by the map of GNU ld: an archive in the link also
+    """Returns the models with code or constants from an unexpected file, by the map of GNU ld: an archive in the link also
     defines them, or the file is none of the object files `given`.
 
     Paths in the map are relative to the folder of the link: the current folder, `folder` or a parent of it. `sources` are the
@@ -89,9 +89,8 @@ def _is_foreign(file: str, given: Sequence[Path], bases: Sequence[Path], others:
 
 
 def copies_of_sources(claims: Sequence[Claim], sources: Mapping[str, str], generated: Mapping[str, Path]) -> tuple[Copies, ...]:
-    """Returns the models whose code or constants were not compiled from the files in the folders where they were `generated`.
-    `sources` are the source files of symbols by debug information. It serves programs without a map, and objects of the same
-    name."""
+    """Returns the models with code or constants that were not compiled from the `generated` files. `sources` are the source files
+    of symbols by debug information. It serves programs without a map, and objects of the same name."""
     found = []
     for claim in claims:
         paths = [Path(sources[name]) for name in _names(claim) if name in sources]

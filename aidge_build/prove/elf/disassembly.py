@@ -15,15 +15,15 @@ _REGISTER_RANGE = re.compile(r"([rsdq])(\d+)-[rsdq]?(\d+)")
 _IMMEDIATE = re.compile(r"#(-?)(?:0x([0-9a-f]+)|(\d+))")
 _ENCODED_CONDITIONS = ("eq", "ne", "cs", "cc", "mi", "pl", "vs", "vc", "hi", "ls", "ge", "lt", "gt", "le")
 _SELECTIONS = ("csel", "csinc", "csinv", "csneg")
-_KEPT = 1 << 16  # operands that were read: those of a large program
+_KEPT = 1 << 16  # cached operands, enough for a large program
 _ALIASES = {"fp": "r11", "sl": "r10", "sb": "r9", "ip": "r12", "r13": "sp", "r14": "lr", "r15": "pc"}
 
 
 class Instruction(NamedTuple):
     """One instruction; `mnemonic` is without the width suffix (.n, .w), `operands` are split at the outer commas.
 
-    `data_type` is the type of its elements (`f32` of `vadd.f32`), "" where it names none. In an IT block `mnemonic` still ends in
-    the condition (`addgt`): only who walks the block can tell `bls` from `bl` + `s`.
+    `data_type` is the type of its elements (`f32` of `vadd.f32`), "" if it names none. In an IT block `mnemonic` still ends in
+    the condition (`addgt`): only code that follows the block can tell `bls` from `bl` + `s`.
     """
 
     address: int
@@ -34,7 +34,7 @@ class Instruction(NamedTuple):
 
     @property
     def next(self) -> int:
-        """The address behind it."""
+        """The address of the next instruction."""
         return self.address + self.size_bytes
 
     @property
@@ -44,9 +44,9 @@ class Instruction(NamedTuple):
 
 
 def read_disassembly(text: str) -> dict[int, Instruction]:
-    """The instructions by address; data between them (literal pools, jump tables) is left out."""
+    """Returns the instructions by address, without the data between them (literal pools, jump tables)."""
     found: dict[int, Instruction] = {}
-    read = cache(_said)  # most lines say what others say
+    read = cache(_said)  # most lines occur several times
     for address, code, line in _LINE.findall(text):
         said = read(line)
         if said is None:
@@ -60,7 +60,7 @@ def read_disassembly(text: str) -> dict[int, Instruction]:
 
 
 def _said(line: str) -> tuple[str, tuple[str, ...]] | None:
-    """The mnemonic and operands of a line; None for data."""
+    """Returns the mnemonic and operands of a line; None for data."""
     mnemonic, _, rest = line.partition("\t")
     if mnemonic.startswith("."):
         return None
@@ -73,11 +73,11 @@ def _said(line: str) -> tuple[str, tuple[str, ...]] | None:
 
 
 def _unknown_to_objdump(code: str) -> tuple[str, tuple[str, ...]] | None:
-    """Instructions of Armv8.1-M that GNU objdump 2.40 does not know, by the encodings of its manual (DDI 0553, C2.4).
+    """Returns an instruction of Armv8.1-M that GNU objdump 2.40 does not know, by the encodings of the manual (DDI 0553, C2.4).
 
-    `csinc r4, r4, r4, ne` and its sisters where both sources are one register: 111010100101 Rn, 10 op Rd condition Rm.
-    `lsll r4, r5, ip` and its sisters, shifts of 64 bits by a register: 111010100101 RdaLo, Rm RdaHi 1 .0.0 1101.
-    sp and pc are no operands of either; a high half 15 says that the shift is one of 32 bits.
+    `csinc r4, r4, r4, ne`, csel, csinv and csneg with one register as both sources: 111010100101 Rn, 10 op Rd condition Rm. `lsll
+    r4, r5, ip` and the other shifts of 64 bits by a register: 111010100101 RdaLo, Rm RdaHi 1 .0.0 1101. Neither has sp or pc as
+    an operand; RdaHi 15 means a shift of 32 bits.
     """
     words = [int(word, 16) for word in code.split()]
     if len(words) != 2 or words[0] & 0xFFF0 != 0xEA50:
@@ -91,7 +91,7 @@ def _unknown_to_objdump(code: str) -> tuple[str, tuple[str, ...]] | None:
 
 
 def _shift_by_register(first: int, top: int, upper: int, middle: int) -> tuple[str, tuple[str, ...]] | None:
-    """`lsll`, or `uqrshl` of one word; `first` is the low half with a bit of the operation."""
+    """Returns `lsll`, or `uqrshl` for one word; bit 0 of `first` belongs to the operation."""
     halves = [first & 14, upper] if upper != 15 else [first]
     is_shift = upper & 1 and not middle & 5
     if not is_shift or {13, 15} & {top, first, *halves}:
@@ -118,7 +118,7 @@ def _address(operand: str) -> int | None:
 
 @lru_cache(_KEPT)
 def register_list(operand: str) -> tuple[str, ...]:
-    """The registers of `{r4, r6-r8, lr}` in ascending order, which is their order in memory."""
+    """Returns the registers of `{r4, r6-r8, lr}` in ascending order, which is their order in memory."""
     names: list[str] = []
     for word in operand.strip("{}").split(","):
         span = _REGISTER_RANGE.fullmatch(word.strip())
@@ -127,20 +127,20 @@ def register_list(operand: str) -> tuple[str, ...]:
 
 
 def register_bytes(name: str) -> int:
-    """The size of a register in memory."""
+    """Returns the size of a register in memory, in bytes."""
     return {"d": 8, "q": 16}.get(name[0], 4)
 
 
 @lru_cache(_KEPT)
 def memory_operand(operand: str) -> tuple[str, tuple[str, ...], bool]:
-    """(`base`, further words, whether the address is written back) of `[base, #4]!`."""
+    """Returns (`base`, further words, whether the address is written back) of `[base, #4]!`."""
     words = [_canonical(word) for word in operand.rstrip("!").strip("[]").split(",")]
     return words[0], tuple(words[1:]), operand.endswith("!")
 
 
 @lru_cache(_KEPT)
 def immediate(operand: str) -> int | None:
-    """The number of `#-12`, or None."""
+    """Returns the number of `#-12`; None for another operand."""
     match = _IMMEDIATE.fullmatch(operand)
     if match is None:
         return None

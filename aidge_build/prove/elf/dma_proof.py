@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What must be true of bytes that DMA touches behind a data cache: their lines are nobody else's, and the hooks do something."""
+"""Checks the bytes that DMA accesses in memory with a data cache: nothing else shares their cache lines, and the hooks are
+defined."""
 
 from __future__ import annotations
 
@@ -19,11 +20,11 @@ _SHOWN = 3
 def check_dma(
     image: Image, claims: Sequence[Claim], named: Sequence[str], line: int, regions: Sequence[Region]
 ) -> Iterator[Finding]:
-    """DMA01 about the inputs and outputs that lie in arenas and the arrays that somebody `named`, DMA02 and DMA03 about the hooks
+    """Yields DMA01 about the inputs and outputs in arenas and the arrays `named` by the user, and DMA02 and DMA03 about the hooks
     of the models.
 
-    `line` are the bytes of a line of the board's data cache, 0 where that is not known: then the claims say it. Memories of which
-    the cache holds nothing are left out. AidgeError (USAGE) for a name of nothing, or where nobody knows the line.
+    `line` is the length in bytes of a line of the board's data cache; 0 if it is unknown: then the claims give it. Memories that
+    are not cached are skipped. AidgeError (USAGE) for an unknown name, or if the length of a line is unknown.
     """
     for claim in claims:
         for part in claim.ports:
@@ -68,7 +69,7 @@ def _check_lines(image: Image, label: str, span: Span, own: Symbol, line: int, r
 
 
 def _occupants(image: Image, span: Span, own: Symbol) -> Iterator[str]:
-    """Variables, sections, stack and heap that have bytes there, but for the array that is looked at and its second names."""
+    """Yields variables, sections, stack and heap that overlap the span, except for the checked array and its aliases."""
     home = image.section_of(own)
     foreign = list(foreign_sections(image, span, home))
     for section, place in foreign:
@@ -90,7 +91,7 @@ def _check_hooks(image: Image, claim: Claim) -> Iterator[Finding]:
 
 
 def _check_copy_hooks(image: Image, claim: Claim) -> Iterator[Finding]:
-    """The model's own hooks belong together, and so do the firmware's."""
+    """Yields DMA03 unless both hooks are the model's or both are the firmware's."""
     linked = [symbol for name in claim.copy_hooks if (symbol := image.symbol(name)) is not None]
     if len({symbol.is_weak for symbol in linked}) > 1:
         other, own = sorted(linked, key=lambda symbol: symbol.is_weak)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a check has to say about a program, and what its codes mean."""
+"""The findings of a check about a program, and the meaning of their codes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ ERROR, WARNING, NOTE = "error", "warning", "note"
 
 @dataclass(frozen=True)
 class Rule:
-    """What a code says, and what helps in most cases."""
+    """The meaning of a code, and the usual remedy."""
 
     meaning: str
     hint: str
@@ -121,7 +121,7 @@ RULES = {
 @dataclass(frozen=True)
 class Finding:
     """One fact about the program; `code` is one of RULES and stable, `severity` is "error", "warning" or "note". `of_firmware`:
-    the fact is about no model. `differing`: the fact is that this model's files are other ones than those that were given."""
+    the fact is about no model. `differing` names a model that was linked from other files than the given files."""
 
     code: str
     severity: str
@@ -132,16 +132,16 @@ class Finding:
 
     @property
     def hint(self) -> str:
-        """What to do about it."""
+        """The remedy."""
         return self.special_hint or RULES[self.code].hint
 
     def line(self, where: object) -> str:
-        """All of it in one line."""
+        """Returns the finding as one line."""
         return f"{where}: {self.severity} {self.code}: {self.text.rstrip('.')}. Hint: {self.hint}"
 
 
 def lines_of(findings: Sequence[Finding], where: object) -> list[str]:
-    """A line for each finding; warnings and notes about no model share the last line, with the first sentence of each."""
+    """Returns a line for each finding; warnings and notes about no model share the last line, with the first sentence of each."""
     shared = [finding for finding in findings if finding.of_firmware and finding.severity != ERROR]
     if len(shared) < 2:
         return [finding.line(where) for finding in findings]
@@ -156,6 +156,6 @@ def lines_of(findings: Sequence[Finding], where: object) -> list[str]:
 
 
 def in_order(findings: Iterable[Finding]) -> tuple[Finding, ...]:
-    """Errors first, in the order of their codes."""
+    """Returns the findings, errors first, in the order of their codes."""
     order = (ERROR, WARNING, NOTE)
     return tuple(sorted(findings, key=lambda finding: (order.index(finding.severity), finding.code)))

@@ -16,7 +16,7 @@ _RECORD, _SEGMENT = 16, 1 << 16
 
 
 def binary_of(image: Image) -> bytes:
-    """The stored bytes from the first to the last; gaps are as in erased flash."""
+    """Returns the stored bytes from the first to the last; gaps hold 0xff as in erased flash."""
     found = bytearray()
     stored = _stored(image)
     for address, content in stored:
@@ -25,7 +25,7 @@ def binary_of(image: Image) -> bytes:
 
 
 def hex_of(image: Image) -> bytes:
-    """The stored bytes in records of 16 bytes, with their addresses."""
+    """Returns the stored bytes as Intel HEX: records of 16 bytes with their addresses."""
     lines, upper = [], -1
     for address, content in _stored(image):
         for start, record in _records(address, content):
@@ -43,7 +43,7 @@ def _stored(image: Image) -> list[tuple[int, bytes]]:
 
 
 def _records(address: int, content: bytes) -> Iterator[tuple[int, bytes]]:
-    """Pieces between addresses that are multiples of 16."""
+    """Yields the content in pieces that end at multiples of 16."""
     end = address + len(content)
     while address < end:
         size = min(_RECORD - address % _RECORD, end - address)
@@ -52,6 +52,6 @@ def _records(address: int, content: bytes) -> Iterator[tuple[int, bytes]]:
 
 
 def _line(kind: int, address: int, content: bytes) -> str:
-    """A record ends with the byte that makes the sum of all its bytes 0."""
+    """Returns a record; its last byte makes the sum of all its bytes 0."""
     record = bytes([len(content), address >> 8, address & 0xFF, kind]) + content
     return f":{(record + bytes([-sum(record) & 0xFF])).hex().upper()}"

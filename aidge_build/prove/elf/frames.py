@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""What one instruction does to the stack pointer, as far as it can be known without running the program.
+"""The effect of one instruction on the stack pointer, as far as static analysis can know it.
 
-A state maps registers and stack slots to values. What is not understood is forgotten, except for the stack pointer itself:
-an instruction that might change it in an unknown way is refused.
+A state maps registers and stack slots to values. After an unknown instruction, the registers that it may write count as unknown.
+An instruction that may change the stack pointer in an unknown way is refused.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from aidge_build.prove.elf.shapes import CORE, FOLDED, POPS, PUSHES, STORES, WOR
 
 RETURN: Value = ("return", 0)
 
-# What a function hands back as it found it (Procedure Call Standard for the Arm Architecture, IHI 0042, 6.1.1).
+# Registers that a function must preserve (Procedure Call Standard for the Arm Architecture, IHI 0042, 6.1.1).
 _KEPT: dict[str, Value] = {f"r{number}": ("kept", number) for number in range(4, 12)}
 CALL_CLOBBERS = ("r0", "r1", "r2", "r3", "r12", "lr")
 
@@ -27,7 +27,7 @@ _OLD_FORMAT = {"fstmdbx": 4, "fldmiax": 4}  # a word more than the registers
 
 
 class Refusal(Exception):
-    """The stack use cannot be bounded; the text says why, at which address, and `chain` on which way of calls."""
+    """The stack use cannot be bounded; the text says why and at which address, `chain` through which calls."""
 
     chain: tuple[int, ...] = ()
 
@@ -36,12 +36,11 @@ class Refusal(Exception):
 class State:
     """`stack` is the stack pointer in bytes relative to the entry of the function (0 or negative).
 
-    `pushed` are the slots that hold saved registers.
-    `lowest` is the lowest address that was written so far by a store, as -fstack-clash-protection does below the stack pointer.
-    `is_taken` says whether the address of a place in the stack was put anywhere: pointers lead then to each place, as compilers
-    count from any of them, upwards or downwards. What is spilled where none was taken, the address of a function under
-    -mlong-calls say, is changed by no other function.
-    `has_numbers` says whether numbers are followed, too: most functions keep to their frames whatever numbers they compute with.
+    `pushed` are the slots that hold saved registers. `lowest` is the lowest address that a store has written so far;
+    -fstack-clash-protection writes below the stack pointer. `is_taken` says whether code has stored or copied an address in the
+    stack: a pointer may then lead to each stack slot, as compilers compute other addresses from it. Without one, no other
+    function changes spilled values, such as the address of a function under -mlong-calls. `has_numbers` says whether numbers are
+    followed: the frame of most functions does not depend on the numbers that they compute with.
     """
 
     stack: int = 0
@@ -53,16 +52,16 @@ class State:
     has_numbers: bool = True
 
     def copy(self) -> State:
-        """A state that changes by itself."""
+        """Returns an independent copy."""
         known = self.registers.copy(), self.slots.copy(), self.pushed.copy()
         return State(self.stack, self.lowest, *known, self.is_taken, self.has_numbers)
 
     def value(self, register: str) -> Value | None:
-        """What is known about a register."""
+        """Returns the known value of a register, or None."""
         return ("stack", self.stack) if register == "sp" else self.registers.get(register)
 
     def meet(self, other: State) -> bool:
-        """Forgets what `other` does not confirm; whether anything was forgotten."""
+        """Forgets values that `other` does not confirm. Returns whether anything was forgotten."""
         is_confirmed = self.registers.items() <= other.registers.items() and self.slots == other.slots
         if is_confirmed and self.pushed == other.pushed and self.is_taken >= other.is_taken:
             return False
@@ -75,19 +74,19 @@ class State:
 
     @property
     def lost(self) -> frozenset[str]:
-        """The registers that do not hold what they held at entry, though a function hands them back so."""
+        """The registers that do not hold their value at entry, although a function must preserve them."""
         return frozenset(name for name, _ in _KEPT.items() - self.registers.items())
 
     def after_call(self, lost: frozenset[str] = frozenset()) -> None:
-        """A called function may change some registers, those that it has `lost`, and variables whose address it got; never what
-        was saved."""
+        """Forgets what a called function may change: call-clobbered registers, the registers that it has `lost`, and variables
+        that it got an address of; never saved registers."""
         for register in (*CALL_CLOBBERS, *lost):
             self.registers.pop(register, None)
         self.forget_variables()
 
     def forget_variables(self) -> None:
-        """A store through an unknown pointer: compilers let none reach what they saved themselves. A number that was pushed
-        may be a variable, which has its place so."""
+        """Forgets the slots that a store through an unknown pointer may change: no such pointer reaches saved registers. A pushed
+        number may be a variable, as a push also allocates its slot."""
         self.slots = {
             at: value
             for at, value in self.slots.items()
@@ -98,8 +97,8 @@ class State:
 
 
 def settles(state: State, shape: Shape) -> bool:
-    """Whether the instruction writes registers alone, and its text says what is known of them then, a number or nothing: it is
-    done then."""
+    """Whether the instruction only writes registers, each with a number that its text gives or with an unknown value. If so, the
+    state is changed."""
     registers = state.registers
     if not state.has_numbers:
         if not shape.is_apart or shape.copied in registers:
@@ -119,9 +118,9 @@ def settles(state: State, shape: Shape) -> bool:
 
 
 def apply(state: State, instruction: Instruction, name: str, read_constant: Callable[[int], int | None]) -> Value | None:
-    """Changes `state` as the instruction `name` (without condition) does; what it puts into pc, where it does that.
+    """Changes `state` as the instruction `name` (without condition) does. Returns the value that it writes to pc, or None.
 
-    `read_constant` gives the word at an address that nobody can write, or None.
+    `read_constant` returns the word at a read-only address, or None.
     """
     operands = instruction.operands
     shape = shape_of(name, operands)
@@ -157,7 +156,8 @@ def apply(state: State, instruction: Instruction, name: str, read_constant: Call
 
 
 def given_to_stack(state: State, instruction: Instruction, name: str, read_constant: Callable[[int], int | None]) -> int | None:
-    """The number that start-up code puts into the stack pointer by this instruction; None where it does not, or not a number."""
+    """Returns the number that this instruction of start-up code writes to the stack pointer; None for other instructions and
+    unknown values."""
     operands = instruction.operands
     if not (operands[:1] == ("sp",) and name in ("mov", "ldr")) and not (name == "msr" and operands[0].upper() == "MSP"):
         return None
@@ -216,7 +216,7 @@ def _set_slot(state: State, at: int, value: Value | None) -> None:
 
 
 def address_of(state: State, instruction: Instruction, operand: str) -> Value | None:
-    """The address of a memory operand: a place in the stack, a number, or the inside of a table."""
+    """Returns the address of a memory operand: a stack slot, a number, or an address inside a table."""
     base, words, _ = memory_operand(operand)
     start = ("number", (instruction.address + 4) & ~3) if base == "pc" else state.value(base)
     if not words:
@@ -224,14 +224,14 @@ def address_of(state: State, instruction: Instruction, operand: str) -> Value | 
     number = immediate(words[0])
     if start is None:
         return None
-    if number is None and start[0] in ("number", "offset"):  # a table: on another way the index may be another one
+    if number is None and start[0] in ("number", "offset"):  # a table: on another path the index may differ
         return "offset", start[1]
     number = _index(state, words) if number is None else number
     return None if number is None else _plus(start, ("number", number))
 
 
 def _index(state: State, words: tuple[str, ...]) -> int | None:
-    """What is added to the base by a register that holds a known number, shifted to the left or not."""
+    """Returns the known number that an index register adds to the base, with its left shift; None if it is unknown."""
     value, shift = state.value(words[0]), words[1] if len(words) > 1 else "lsl #0"
     amount = immediate(shift.removeprefix("lsl ")) if shift.startswith("lsl ") else None
     if value is None or value[0] != "number" or amount is None:
@@ -270,7 +270,8 @@ def _store(state: State, name: str, operands: tuple[str, ...], address: Value | 
 
 
 def _block_address(state: State, name: str, operands: tuple[str, ...]) -> Value | None:
-    """Where `stmia sp, {r0, r1}` begins to store: at its base; `stmdb` below it, by all its registers."""
+    """Returns the lowest address that a store of several registers writes: `stmia sp, {r0, r1}` at its base, `stmdb` below it by
+    the size of its registers."""
     if not name.startswith(("stm", "vstm")):
         return None
     base = state.value(operands[0].removesuffix("!"))
@@ -280,7 +281,8 @@ def _block_address(state: State, name: str, operands: tuple[str, ...]) -> Value 
 
 
 def _stored_bytes(name: str, operands: tuple[str, ...]) -> int:
-    """At most how many bytes a store to one address writes; interleaving stores of vectors (vst4) write all their registers."""
+    """Returns the most bytes that a store to one address writes; interleaving stores of vectors (vst4) write all their
+    registers."""
     if name.startswith(("v", "stm")):
         lists = [operand for operand in operands if not operand.startswith(("[", "#"))]
         return sum(register_bytes(register) for operand in lists for register in register_list(operand))
@@ -309,7 +311,7 @@ def _assign(
 def _result(
     state: State, instruction: Instruction, name: str, address: Value | None, read_constant: Callable[[int], int | None]
 ) -> Value | None:
-    """The value of the destination where it can be known."""
+    """Returns the value of the destination, or None if it is unknown."""
     if name == "ldr" and address:
         return _loaded(state, address, read_constant)
     words = instruction.operands[1:] if len(instruction.operands) > 2 else instruction.operands
@@ -323,12 +325,12 @@ def _result(
 
 
 def _computed(name: str, words: tuple[str, ...], values: list[Value | None]) -> Value | None:
-    """What the operation `name` makes of the values of its operands `words`."""
+    """Returns the result of the operation `name` for the values of its operands `words`, or None."""
     match name, values:
         case "mov" | "movs" | "movw", _:
             return values[-1]
         case "orr", [("entry", _), *_] if words[-1] == "#1":
-            return values[0]  # Thumb, as computed gotos say before they jump
+            return values[0]  # the Thumb bit, which computed gotos set before they jump
         case "bic", [("stack", place), _]:
             return _rounded_down(place, words[1])
         case "add" | "adds" | "addw" | "sub" | "subs" | "subw", [one, two]:
@@ -339,20 +341,21 @@ def _computed(name: str, words: tuple[str, ...], values: list[Value | None]) -> 
 
 
 def _rounded_down(place: int, bits: str) -> Value | None:
-    """A place in the stack that is aligned, as at the begin of handlers: at most so many bytes lower."""
+    """Returns the lowest address that aligning a stack address can give, as handlers do at their start; None for another mask."""
     mask = immediate(bits)
     return None if mask is None or mask & (mask + 1) or mask > _MOST_ALIGNMENT else ("stack", place - mask)
 
 
 def _operand(state: State, instruction: Instruction, word: str) -> Value | None:
-    if word == "pc":  # aligned where a distance is added (adr), as it is in a move and in `add r3, pc`
+    if word == "pc":  # aligned if a distance is added (adr), not aligned in a move and in `add r3, pc`
         return "number", instruction.address + 4 & (~3 if len(instruction.operands) > 2 else WORD)
     number = immediate(word)
     return state.value(word) if number is None else ("number", number & WORD)
 
 
 def _number(name: str, values: list[Value | None]) -> Value | None:
-    """What an operation makes of numbers; those with one operand may have their destination in front of it."""
+    """Returns the result of an operation on known numbers, or None. An operation with one operand may list its destination before
+    it."""
     numbers = [value[1] for value in values if value and value[0] == "number"]
     if name in ("mvn", "neg") and values[-1] and values[-1][0] == "number":
         return "number", (~numbers[-1] if name == "mvn" else -numbers[-1]) & WORD
@@ -377,7 +380,7 @@ def _before_write_back(state: State, operands: tuple[str, ...]) -> dict[str, Val
 
 
 def _write_back(state: State, name: str, operands: tuple[str, ...], before: dict[str, Value | None]) -> None:
-    """`[sp, #-8]!`, `[sp], #4`, `ldm r3!, {...}`: the base register changes, too."""
+    """Changes the base register of `[sp, #-8]!`, `[sp], #4` and `ldm r3!, {...}`."""
     for position, operand in enumerate(operands):
         if operand.startswith("["):
             base, words, writes = memory_operand(operand)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Whether the parts of a model in a program are of one generation: its claim and constants, its code, and its interface."""
+"""Whether the parts of a model in a program come from one generation: its claim and constants, its code, and its interface."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from aidge_build.prove.elf.image import Image
 
 
 def check_identity(image: Image, claim: Claim) -> Iterator[Finding]:
-    """MEM04: constants that were not generated with the code that reads them, though the names of the arrays are equal."""
+    """Yields MEM04 for constants that were not generated with the code that reads them, although the names of the arrays are
+    equal."""
     if claim.is_contradicted:
         yield Finding(
             "MEM04",
@@ -36,7 +37,7 @@ def check_identity(image: Image, claim: Claim) -> Iterator[Finding]:
 
 
 def _codes(image: Image, model: str) -> tuple[str, ...]:
-    """What the model's code files say of themselves."""
+    """Returns the digests that the model's code files leave as symbols."""
     start = code_symbol(model, "")
     names = (symbol.name for symbol in image.symbols if symbol.kind == "absolute")
     return tuple(sorted({name.removeprefix(start) for name in names if name.startswith(start)}))

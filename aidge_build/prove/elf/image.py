@@ -20,18 +20,19 @@ from aidge_build.base.reading import open_regular
 from aidge_build.prove.elf.attributes import Units, read_attributes
 from aidge_build.prove.elf.tables import ABSOLUTE, UNDEFINED, sections_of, symbol_entries
 
-# What gcc appends to the name of a function or variable that it cloned or made local.
+# The suffix of a function or variable that gcc cloned or made local.
 _COMPILER_SUFFIX = re.compile(r"(\.(constprop|isra|part|cold|lto_priv|localalias)(\.\d+)*)+$")
-# What C++ makes of a function or variable outside of classes and namespaces: _Z, L where it is static, its length, its name
-# (Itanium C++ ABI, 5.1.3); generated code has no others.
+# The C++ name of a function or variable outside classes and namespaces: _Z, L if it is static, its length, its name (Itanium C++
+# ABI, 5.1.3). Generated code has no other C++ names.
 _CPLUSPLUS_NAME = re.compile(r"_ZL?([1-9]\d*)(\D.*)")
 
 
 @dataclass(frozen=True)
 class Section:
-    """A section that the target sees; `load_address` is where its content is stored (flash for .data), None without content.
+    """A section that the target sees; `load_address` is the address at which its content is stored (flash for .data), None
+    without content.
 
-    `is_loaded`: a loader that goes by segments gets the same bytes, which is not so where no segment holds the section.
+    `is_loaded`: a segment holds the section, so a loader that reads segments gets the same bytes.
     """
 
     name: str
@@ -45,12 +46,12 @@ class Section:
 
     @property
     def end(self) -> int:
-        """The first address behind it."""
+        """The first address after the section."""
         return self.address + self.size_bytes
 
     @property
     def shift(self) -> int:
-        """By how much further on than it runs it is stored."""
+        """The distance in bytes from the address at which it runs to the address at which it is stored."""
         return 0 if self.load_address is None else self.load_address - self.address
 
 
@@ -58,10 +59,10 @@ class Section:
 class Symbol:
     """A function, variable or absolute symbol; `name` is as in the source, `linked_name` as in the ELF.
 
-    They differ where the compiler appended a clone's suffix, or where C++ coded the types of parameters into the name.
+    They differ if the compiler appended a clone's suffix, or if C++ encoded the types of parameters into the name.
 
-    `file` is the name of the source file of a local symbol, "" where the ELF does not say it. `is_local`: other files may have
-    one of the same name. `is_weak`: any other definition would have been linked instead.
+    `file` is the name of the source file of a local symbol, "" if the ELF does not say it. `is_local`: other files may have a
+    symbol of the same name. `is_weak`: any other definition would have been linked instead.
     """
 
     name: str
@@ -79,9 +80,9 @@ class Symbol:
 class Image:
     """An ELF file; `machine` is e.g. "ARM", `notes` the descriptors of section .note.aidge, `symbols` in order of address.
 
-    `architecture` is that of a Cortex-M program, e.g. "v7E-M", or "" where its build attributes do not say it; `headers_at`
-    are the addresses where a loader of whole segments would put the ELF file's own headers. `digests` are those of the headers
-    that the second names of a function end in.
+    `architecture` is the architecture of a Cortex-M program, e.g. "v7E-M", or "" if its build attributes do not say it;
+    `headers_at` are the addresses where a loader of whole segments would put the ELF file's own headers. `digests` are the
+    digests of headers at the end of a function's second names.
     """
 
     path: str
@@ -95,39 +96,40 @@ class Image:
     by_name: Mapping[str, tuple[Symbol, ...]] = field(repr=False)
     digests: Mapping[str, tuple[str, ...]] = field(default_factory=dict, repr=False)
     is_big_endian: bool = False
-    has_64_bits: bool = field(default=False, repr=False)  # pointers
-    units: Units | None = field(default=None, repr=False)  # None where the program does not say which it uses
+    has_64_bits: bool = field(default=False, repr=False)  # pointers of 64 bits
+    units: Units | None = field(default=None, repr=False)  # None if the program does not say which units it uses
 
     def symbol(self, name: str) -> Symbol | None:
-        """The symbol called `name` in the source; a clone counts only where the plain one is gone, and another file's own where
-        there is no global one."""
+        """Returns the symbol called `name` in the source. A clone counts only if the original is gone, a local symbol only if
+        there is no global symbol."""
         candidates = self.by_name.get(name, ())
         return min(candidates, key=lambda symbol: (symbol.linked_name != name, symbol.is_local, symbol.linked_name), default=None)
 
     def section(self, name: str) -> Section | None:
-        """The allocated section `name`."""
+        """Returns the allocated section `name`, or None."""
         return next((section for section in self.sections if section.name == name), None)
 
     @property
     def first_section(self) -> Section | None:
-        """The section where the program begins. A whole image may be stored elsewhere than it runs, for a boot loader to put it
-        there."""
+        """The section that holds the entry point. A whole image may be stored at another address than it runs at: a boot loader
+        copies it."""
         return next((section for section in self.sections if section.address <= self.entry < section.end), None)
 
     def section_of(self, symbol: Symbol) -> Section | None:
-        """The allocated section that a symbol belongs to; of several with one name that in which it lies."""
+        """Returns the allocated section that a symbol belongs to; if several have its name, the section that holds its
+        address."""
         named = [section for section in self.sections if section.name == symbol.section]
         inside = (section for section in named if section.address <= symbol.address < section.end)
         return next(inside, named[0] if named else None)
 
     def content(self, symbol: Symbol) -> bytes:
-        """The bytes of an object as they are stored; b"" where nothing is stored."""
+        """Returns the bytes of an object as they are stored; b"" if nothing is stored."""
         section = self.section_of(symbol)
         offset = symbol.address - section.address if section else -1
         return section.content[offset : offset + symbol.size_bytes] if section and offset >= 0 else b""
 
     def describe(self, address: int) -> str:
-        """`symbol+offset` of an address, or the plain number."""
+        """Returns `symbol+offset` for an address, or the plain number."""
         for symbol in self.symbols:
             if symbol.kind != "absolute" and symbol.address <= address < symbol.address + max(symbol.size_bytes, 1):
                 offset = address - symbol.address
@@ -136,7 +138,7 @@ class Image:
 
 
 def read_image(path: Path) -> Image:
-    """The ELF file `path`; AidgeError (ELF) when it is missing or not a linked 32-bit program."""
+    """Returns the ELF file `path`; AidgeError (ELF) if it is missing or not a linked program."""
     try:
         with open_regular(path, "ELF") as stream:
             return _read(ELFFile(stream), str(path))
@@ -151,12 +153,12 @@ def read_image(path: Path) -> Image:
 
 
 def machine_of(path: Path) -> str:
-    """The machine that the ELF file `path` is for ("ARM"); "" where that cannot be read."""
+    """Returns the machine of the ELF file `path` ("ARM"); "" if the file cannot be read."""
     return _said_by(path, _machine)
 
 
 def architecture_of(path: Path) -> str:
-    """The `architecture` of the image of the ELF file `path`; "" where that cannot be read."""
+    """Returns the `architecture` of the ELF file `path`; "" if the file cannot be read."""
     return _said_by(path, lambda elf: read_attributes(elf)[0])
 
 
@@ -173,7 +175,7 @@ def _machine(elf: ELFFile) -> str:
 
 
 def _refuse_unread(elf: ELFFile, path: str) -> None:
-    """AidgeError (ELF) for what is no linked program, or whose bytes cannot be read as they will run."""
+    """Raises AidgeError (ELF) for a file that is not a linked program, and for a cut off file or a compressed section."""
     if elf["e_type"] not in ("ET_EXEC", "ET_DYN"):
         raise AidgeError("is not a linked program", where=path, hint="give the ELF file that the linker wrote", code="ELF")
     for section in elf.iter_sections():
@@ -216,14 +218,15 @@ def _read(elf: ELFFile, path: str) -> Image:
 
 
 def _loads_headers(elf: ELFFile, segment) -> bool:
-    """Whether the file's own headers are a part of the segment: not of one of zeroed variables, where they do no harm."""
+    """Whether the file's own headers are a part of the segment. They do no harm in a segment of zeroed variables, which does not
+    count."""
     headers = elf["e_phoff"] + elf["e_phnum"] * elf["e_phentsize"]
     is_zeroed = segment["p_flags"] & P_FLAGS.PF_W and segment["p_filesz"] <= headers
     return segment["p_offset"] == 0 and segment["p_filesz"] > 0 and not is_zeroed
 
 
 def _is_allocated(section) -> bool:
-    """Whether it has addresses of its own: .tbss has none, it is the pattern of what each thread gets."""
+    """Whether the section has addresses of its own: .tbss has none, it is the template for each thread."""
     flags = section["sh_flags"]
     is_pattern = flags & SH_FLAGS.SHF_TLS and section["sh_type"] == "SHT_NOBITS"
     return bool(flags & SH_FLAGS.SHF_ALLOC) and not is_pattern
@@ -246,8 +249,9 @@ def _section(section, segments) -> Section:
 
 
 def _load_address(section, segments) -> tuple[int, bool]:
-    """Through the segment that contains the section: a segment as a whole may begin with ELF headers that nobody loads. And
-    whether it holds the section's own bytes; of several segments at one address (overlays) that is the one that does."""
+    """Returns (load address, whether a segment holds the section's bytes). The address follows from the section's offset in its
+    segment, as a segment may begin with ELF headers that are not loaded. The segment with the section's bytes counts if several
+    segments have one address (overlays)."""
     found = []
     for segment in segments:
         offset = section["sh_addr"] - segment["p_vaddr"]
@@ -282,7 +286,7 @@ def _symbols(elf: ELFFile) -> Iterator[Symbol]:
 
 
 def _without_second_names(symbols: Sequence[Symbol]) -> Iterator[Symbol]:
-    """A model's functions and arrays once: users of its header are linked to a second name of the same bytes."""
+    """Yields a model's functions and arrays once: users of its header are linked to a second name of the same bytes."""
     places = {(symbol.name, symbol.kind, symbol.address, symbol.size_bytes) for symbol in symbols}
     for symbol in symbols:
         split = split_second_name(symbol.name)
@@ -291,7 +295,7 @@ def _without_second_names(symbols: Sequence[Symbol]) -> Iterator[Symbol]:
 
 
 def _digests(symbols: Sequence[Symbol]) -> dict[str, tuple[str, ...]]:
-    """What the second names of functions end in, by the first name."""
+    """Returns the digests at the end of functions' second names, by the first name."""
     splits = [split_second_name(symbol.name) for symbol in symbols if symbol.kind == "function"]
     found: dict[str, tuple[str, ...]] = {}
     for name, digest in sorted({split for split in splits if split}):
@@ -300,7 +304,8 @@ def _digests(symbols: Sequence[Symbol]) -> dict[str, tuple[str, ...]]:
 
 
 def source_name(linked_name: str) -> str:
-    """The name of a function or variable in the source: without a clone's suffix, without the parameters' types of C++."""
+    """Returns the name of a function or variable in the source: without a clone's suffix, without the parameters' types of
+    C++."""
     name = _COMPILER_SUFFIX.sub("", linked_name)
     match = _CPLUSPLUS_NAME.fullmatch(name)
     length = int(match[1]) if match and len(match[1]) < 6 else 0
@@ -308,7 +313,8 @@ def source_name(linked_name: str) -> str:
 
 
 def _notes(elf: ELFFile, order: Literal["little", "big"] = "little") -> Iterator[bytes]:
-    """The descriptors as bytes; a section may hold several notes, each padded to 4 bytes. One that is cut off is its rest."""
+    """Yields the descriptors as bytes; a section may hold several notes, each padded to 4 bytes. A note that is cut off yields
+    the rest of the section."""
     section = elf.get_section_by_name(".note.aidge")
     content = section.data() if section is not None and section["sh_type"] != "SHT_NOBITS" else b""
     position = 0

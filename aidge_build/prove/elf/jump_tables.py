@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Where a `switch` may go: the jump tables that gcc emits, read from the code."""
+"""The targets of a `switch`: the jump tables that gcc emits, read from the code."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from aidge_build.prove.elf.disassembly import Instruction
 from aidge_build.prove.elf.frames import Refusal
 
-# libgcc's switches of Cortex-M0: the table follows the call; (bytes of an entry, signed, bytes that an entry counts).
+# libgcc's switches for Cortex-M0: the table follows the call; (bytes of an entry, signed, bytes for each unit of an entry).
 THUMB1_SWITCHES = {
     "__gnu_thumb1_case_uqi": (1, False, 2),
     "__gnu_thumb1_case_sqi": (1, True, 2),
@@ -24,9 +24,10 @@ ReadConstant = Callable[[int, int], int | None]
 def offsets(
     table: int, width: int, signed: bool, scale: int, code: Mapping[int, Instruction], read: ReadConstant, count: int = 0
 ) -> tuple[int, ...]:
-    """The targets of a table of distances that lies in the code at `table`, and has at least `count` entries.
+    """Returns the targets of a table of distances in the code at `table` with at least `count` entries.
 
-    All its entries lead to instructions, so that it has ended where one does not: at the code behind it, or at constants.
+    All its entries lead to instructions, so the table ends at the first entry that does not: at the code after it, or at
+    constants.
     """
     targets: set[int] = set()
     for index in range(_LIMIT):
@@ -50,7 +51,7 @@ def offsets(
 
 
 def words(table: int, is_inside: Callable[[int], bool], code: Mapping[int, Instruction], read: ReadConstant) -> tuple[int, ...]:
-    """The targets of a table of addresses: all words from `table` on that lead to instructions inside of the function."""
+    """Returns the targets of a table of addresses: all words from `table` on that lead to instructions of the function."""
     targets = set()
     for place in range(table, table + 4 * _LIMIT, 4):
         entry = read(place, 4)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The map that GNU ld writes: the memories of the linker script, whoever's it is."""
+"""The map that GNU ld writes: the memories of any linker script, its files and sections."""
 
 from __future__ import annotations
 
@@ -27,22 +27,22 @@ _SCRIPT = re.compile(r"^(\.\S+)|^ \S.*?\((\.[^()]*)\)", re.MULTILINE)
 
 
 def read_memories(link_map: str) -> tuple[Region, ...]:
-    """The memories of a linker script, from the table that GNU ld prints into its map.
+    """Returns the memories of a linker script, from the table that GNU ld prints into its map.
 
-    Flash is what the script does not call writable, or, where it says nothing, what has a name like FLASH or ROM. A part of
-    another memory is left out: the linker has counted what it holds, and what the larger one holds may lie there, too.
+    A memory is flash if the script does not call it writable, or, without attributes, if its name is like FLASH or ROM. A part of
+    another memory is omitted: the linker has checked its size, and contents of the larger memory may also be there.
     """
     regions = [region for region in _table(link_map) if not _is_made_up(region)]
     return tuple(region for region in regions if not any(_is_part(region, other) for other in regions))
 
 
 def undeclared_memories(link_map: str) -> tuple[str, ...]:
-    """The memories that sections of the script name, and its MEMORY does not: the linker warns, and makes them up."""
+    """Returns the memories that sections of the script name and MEMORY does not declare: the linker warns and invents them."""
     return tuple(region.name for region in _table(link_map) if _is_made_up(region))
 
 
 def undeclared_fact(names: Sequence[str]) -> str:
-    """One sentence about undeclared memories; UNDECLARED_HINT says what to do."""
+    """Returns one sentence about undeclared memories; UNDECLARED_HINT is the remedy."""
     return f"the linker script puts sections into {' and '.join(names)}, which its MEMORY does not declare"
 
 
@@ -57,12 +57,12 @@ def _table(link_map: str) -> list[Region]:
 
 
 def _is_made_up(region: Region) -> bool:
-    """As ld's lang_memory_region_lookup makes it: every address there is."""
+    """Whether ld's lang_memory_region_lookup invented the memory: it spans every address."""
     return region.origin == 0 and region.length_bytes in _EVERY_ADDRESS
 
 
 def places_of(link_map: str, symbols: Collection[str]) -> dict[str, tuple[str, str]]:
-    """The input section and the file of each of these symbols that the map tells."""
+    """Returns the input section and the file of each of these symbols that the map lists."""
     found, section, file = dict[str, tuple[str, str]](), "", ""
     for match in _INPUT.finditer(link_map.partition(_BODY)[2]):
         section, file = (match[1], match[2]) if match[1] else (section, file)
@@ -72,7 +72,7 @@ def places_of(link_map: str, symbols: Collection[str]) -> dict[str, tuple[str, s
 
 
 def script_lines(link_map: str) -> Iterator[tuple[str, str]]:
-    """Each output section with the input sections that a line of its script names, as `*(.bss.kws_arena)`."""
+    """Yields each output section with the input sections that a line of its script names, such as `*(.bss.kws_arena)`."""
     section = ""
     for match in _SCRIPT.finditer(link_map.partition(_BODY)[2]):
         section = match[1] or section
@@ -81,7 +81,7 @@ def script_lines(link_map: str) -> Iterator[tuple[str, str]]:
 
 
 def loaded_files(link_map: str) -> tuple[str, ...]:
-    """The objects and archives that the linker was given, in the order of the link."""
+    """Returns the objects and archives of the link, in its order."""
     return tuple(dict.fromkeys(_LOADED.findall(link_map)))
 
 
@@ -95,17 +95,18 @@ def _kind(name: str, attributes: str | None) -> str:
 
 
 def describes(link_map: str, image: Image) -> bool:
-    """Whether it is the map of this program, and not of yesterday's: each section is where and as large as it says."""
+    """Whether the map belongs to this program and not to an older one: each section has the address and size in the map."""
     placed = {(match[1], int(match[2], 16), int(match[3], 16)) for match in _PLACED.finditer(link_map.partition(_BODY)[2])}
     sections = {(section.name, section.address, section.size_bytes) for section in image.sections if section.size_bytes}
     return bool(sections) and sections <= placed
 
 
 def memories_of(link_map: str, image: Image) -> tuple[Region, ...]:
-    """The memories of the script that linked `image`; () where it names none.
+    """Returns the memories of the script that linked `image`; () if it names none.
 
-    What a script calls writable may be flash all the same, and a program for a debugger lies in RAM alone. So flash is only what
-    holds no variables, RAM only what holds nothing that is stored where it runs; of other memories the kind is "".
+    A memory that a script calls writable may still be flash, and a program for a debugger is entirely in RAM. So a memory is
+    flash only if it holds no variables, and RAM only if it holds no section that is stored at the address where it runs;
+    otherwise its kind is "".
     """
     regions = read_memories(link_map)
     sections = [section for section in image.sections if section.size_bytes]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Compares what a program was built for with the core that a model's code was generated for, and both with the board."""
+"""Compares the core of a program with the core that a model's code was generated for, and both with the board."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ _OTHER = "name the board of this program; or build the program for this board"
 
 
 def check_machine(image: Image, claim: Claim, folders: Sequence[Path] = ()) -> Iterator[Finding]:
-    """MEM13. The program's architecture is the largest one of all its objects: what the linker writes into the attributes.
+    """Yields MEM13. The program's architecture is the largest architecture of all its objects, which the linker writes into the
+    attributes.
 
-    Generated constants and code are little-endian. `folders` are those of boards, which may have cores."""
+    Generated constants and code are little-endian. `folders` are folders of boards, which may define cores."""
     if image.is_big_endian:
         yield Finding(
             "MEM13",
@@ -52,7 +53,8 @@ def check_machine(image: Image, claim: Claim, folders: Sequence[Path] = ()) -> I
 
 
 def _check_fpu(image: Image, claim: Claim, core: Core) -> Iterator[Finding]:
-    """Kernels for an FPU compute with library functions where there is none: about eight times as many instructions."""
+    """Yields MEM13 if the program and the model differ in the FPU: without an FPU, library functions compute the kernels for it,
+    with about eight times as many instructions."""
     if claim.features is None or image.units is None:
         return
     if FPU in claim.features and not image.units.fpu_version:
@@ -74,7 +76,8 @@ def _check_fpu(image: Image, claim: Claim, core: Core) -> Iterator[Finding]:
 
 
 def check_board(image: Image, claims: Sequence[Claim], board: Board, folders: Sequence[Path] = ()) -> Iterator[Finding]:
-    """MEM13: the program, or a model in it, is for another core than that of the board, or uses units that the board lacks."""
+    """Yields MEM13 if the program, or a model in it, is for another core than the board has, or uses units that the board
+    lacks."""
     core = board.core
     is_run = image.architecture in core.runs and _version(image.architecture) == _version(core.architecture)
     if core.machines and image.machine not in core.machines:
@@ -90,7 +93,8 @@ def check_board(image: Image, claims: Sequence[Claim], board: Board, folders: Se
 
 
 def _version(architecture: str) -> str:
-    """The 7 of "v7E-M". Applications run on a core of a later version, firmware does not: its system registers are others."""
+    """Returns the 7 of "v7E-M". Firmware does not run on a core of a later version, unlike an application: the system registers
+    differ."""
     return re.split(r"\D", architecture[1:])[0]
 
 
@@ -99,7 +103,8 @@ def _other(text: str, hint: str = _OTHER) -> Finding:
 
 
 def _lacking(image: Image, board: Board) -> Iterator[tuple[str, str, str]]:
-    """What the program uses, what the board has instead, a hint; the compiler derives an FPU "auto" from the core's name."""
+    """Yields (unit that the program uses, unit that the board has, hint); the compiler derives an FPU "auto" from the core's
+    name."""
     units, fpu = image.units, board.chip_fpu or board.fpu
     if units is None:
         return
@@ -116,7 +121,7 @@ def _lacking(image: Image, board: Board) -> Iterator[tuple[str, str, str]]:
 
 
 def _if_there(board: Board, fpu: str, flag: str) -> str:
-    """For firmware that may use more of the chip than its board's file names."""
+    """Returns the hint for firmware that may use more units of the chip than its board file names."""
     return (
         f'if the chip has it, say chip_fpu = "{fpu}" in a board file with extends = "{board.name}" (docs/howto-board.md); '
         f"else compile with {flag}, or name the board of this program"
@@ -124,7 +129,8 @@ def _if_there(board: Board, fpu: str, flag: str) -> str:
 
 
 def _check_claimed(claim: Claim, board: Board, folders: Sequence[Path]) -> Iterator[Finding]:
-    """Cores of one architecture run each other's code, but for what a later one has beside it."""
+    """Yields MEM13 for a model that was generated for another core than the board has: an error for a later core, as the board's
+    core may lack its instructions; otherwise a note if both cores have one architecture."""
     core = find_core(claim.cpu.partition("+")[0], folders)
     if core is None or core.name == board.core.name or not core.architecture:
         return

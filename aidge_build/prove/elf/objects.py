@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Reads what a compiler wrote: the sections of an object file, what the linker was told to fill in, and the symbols."""
+"""Reads an object file: its sections, the relocations that the linker resolves, and the symbols."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from aidge_build.prove.elf.tables import (
 )
 
 _CONTENTS = (1, NOBITS, 14, 15, 16)  # program, zeroed variables, arrays of constructors and destructors
-# The linker writes these anew, and nothing runs or computes with them.
+# The linker writes these again, and the program does not use them.
 _UNWINDING = (".ARM.ex", ".eh_frame", ".note", ".gcc_except_table")
 _SMALLEST_FIELD = 1
 _LTO = (".gnu.lto_", ".llvm.lto")
@@ -40,9 +40,10 @@ _DAMAGED = (ELFError, ValueError, LookupError, TypeError, AttributeError, Arithm
 
 
 class Relocation(NamedTuple):
-    """What the linker fills in `offset` bytes behind a part's begin: `kind` is the number of the Arm ELF ABI (IHI 0044).
+    """A field that the linker fills in, `offset` bytes from the start of a part: `kind` is the number of the Arm ELF ABI (IHI
+    0044).
 
-    `addend` is None where it stands in the field itself.
+    `addend` is None if the field itself holds it.
     """
 
     offset: int
@@ -53,10 +54,10 @@ class Relocation(NamedTuple):
 
 @dataclass(frozen=True)
 class Part:
-    """A section of an object, which a linker places as a whole; `is_merged`: whose equal constants it may unite.
+    """A section of an object, which a linker places as a whole; `is_merged`: the linker may unite equal constants of it.
 
-    `entry_bytes` is the size of a constant of a merged part, `is_text` says that these are strings that end in a zero.
-    `is_shared`: of several objects that hold it only one is linked.
+    `entry_bytes` is the size of a constant of a merged part, `is_text` says that the constants are strings that end in a zero.
+    `is_shared`: several objects may hold it, and the linker keeps one copy.
     """
 
     index: int
@@ -72,14 +73,14 @@ class Part:
 
     @property
     def is_zero(self) -> bool:
-        """Whether it is a variable of zeros: a linker script may have it stored nowhere."""
+        """Whether it holds zeroed variables, which a linker script may store nowhere."""
         return self.is_writable and not self.relocations and not any(self.content)
 
 
 class ObjectSymbol(NamedTuple):
-    """A symbol of an object; `part` is the index of its section, None where the symbol is another file's or has no section.
+    """A symbol of an object; `part` is the index of its section, None if another file defines the symbol or it has no section.
 
-    `value` is the place in the part without the bit that says "Thumb", which is `is_thumb`.
+    `value` is the offset in the part without the Thumb bit, which is `is_thumb`.
     """
 
     name: str
@@ -93,7 +94,7 @@ class ObjectSymbol(NamedTuple):
 
 @dataclass(frozen=True)
 class ObjectFile:
-    """What was compiled; `refusal` says why its bytes cannot be those that are linked, "" where they can."""
+    """An object file; `refusal` says why its bytes cannot be the linked bytes, "" if they can."""
 
     name: str
     parts: Mapping[int, Part] = field(repr=False)
@@ -101,11 +102,11 @@ class ObjectFile:
     refusal: str = ""
 
     def part_of(self, symbol: ObjectSymbol) -> Part | None:
-        """The part that a symbol is in; None where it is another file's."""
+        """Returns the part that a symbol is in; None if another file defines it."""
         return None if symbol.part is None else self.parts.get(symbol.part)
 
     def names_of(self, part: int) -> list[ObjectSymbol]:
-        """The functions and objects of a part, in order of their places."""
+        """Returns the functions and objects of a part, in order of their offsets."""
         return self._names.get(part, [])
 
     @cached_property
@@ -126,17 +127,17 @@ class LinkedName(NamedTuple):
 
     @property
     def address(self) -> int:
-        """Where it begins."""
+        """The address without the Thumb bit."""
         return self.value & ~1 if self.is_function else self.value
 
     @property
     def thumb(self) -> int:
-        """What a reference to it adds to say "Thumb"."""
+        """The Thumb bit that a reference adds to the address."""
         return self.value & 1 if self.is_function else 0
 
 
 def read_object(path: Path) -> ObjectFile:
-    """The object file `path`; AidgeError (OBJECT) where it is missing or none for an Arm core."""
+    """Returns the object file `path`; AidgeError (OBJECT) if it is missing or not an object file."""
     try:
         with open_regular(path, "OBJECT") as stream:
             begin = stream.read(4)
@@ -156,7 +157,7 @@ def read_object(path: Path) -> ObjectFile:
 
 
 def read_names(path: Path) -> dict[str, tuple[LinkedName, ...]]:
-    """Every symbol of a linked program by its name as the linker has it, but for the marks where code and data begin."""
+    """Returns every symbol of a linked program by its name in the linker, without the mapping symbols ($t, $d)."""
     with open_regular(path, "ELF") as stream:
         try:
             found: dict[str, list[LinkedName]] = {}
@@ -171,7 +172,7 @@ def read_names(path: Path) -> dict[str, tuple[LinkedName, ...]]:
 
 def _linked_names(elf: ELFFile) -> Iterator[tuple[str, LinkedName]]:
     for entry in symbol_entries(elf, [*sections_of(elf)]):
-        is_mark = entry.binding == "local" and entry.name.startswith("$")  # of code and data: nothing refers to it by its name
+        is_mark = entry.binding == "local" and entry.name.startswith("$")  # a mapping symbol, which nothing refers to by name
         if entry.section != UNDEFINED and entry.name and entry.kind not in ("file", "section") and not is_mark:
             yield entry.name, LinkedName(entry.value, entry.kind == "function", entry.binding == "local")
 

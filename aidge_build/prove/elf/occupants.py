@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Who has bytes of the address space: what an arena or weights must not meet."""
+"""The sections, stacks and heaps that occupy addresses: an arena or weights must not overlap them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from aidge_build.prove.elf.regions import places
 from aidge_build.prove.elf.reservations import reservations
 from aidge_build.prove.elf.vectors import find_tables
 
-# Between arrays of one section that are allowed to lie there: an arena's alignment leaves fewer bytes than these.
+# An overlap of fewer bytes is alignment between allowed arrays of one section.
 _PADDING = 16
 
 
@@ -23,11 +23,11 @@ class Span:
     end: int
 
     def meets(self, begin: int, end: int) -> bool:
-        """Whether both have a byte."""
+        """Whether the spans overlap."""
         return begin < self.end and self.begin < end
 
     def without(self, others: Sequence[Span]) -> list[Span]:
-        """What is left of it."""
+        """Returns the parts of this span outside the others."""
         left = [self]
         for other in others:
             parts = [(Span(span.begin, min(span.end, other.begin)), Span(max(span.begin, other.end), span.end)) for span in left]
@@ -41,7 +41,8 @@ class Span:
 def foreign_sections(
     image: Image, span: Span, own: Section | None, allowed: Sequence[Span] = ()
 ) -> Iterator[tuple[Section, Span]]:
-    """Other sections that have bytes of `span`, where they run or where they are stored, unless only `allowed` ones."""
+    """Yields other sections that overlap `span`, at the address where they run or are stored, unless only `allowed` spans overlap
+    it."""
     for section, begin, end in places(image):
         if section is own or not span.meets(begin, end):
             continue
@@ -51,21 +52,21 @@ def foreign_sections(
 
 
 def described(image: Image, section: Section, span: Span) -> str:
-    """A section for a message, with the largest thing in it."""
+    """Returns the section for a message, with the largest symbol in it."""
     inside = [symbol for symbol in image.symbols if symbol.section == section.name and symbol.size_bytes]
     largest = min(inside, key=lambda symbol: (-symbol.size_bytes, symbol.linked_name), default=None)
     return f"section {section.name} ({span}{f': {largest.linked_name}' if largest else ''})"
 
 
 def stacks_in(image: Image, span: Span) -> Iterator[str]:
-    """The stack, where a vector table lets it begin there."""
+    """Yields the stack if the initial stack pointer of a vector table is in the span."""
     for table in find_tables(image) if image.machine == "ARM" else ():
         if span.begin < table.stack <= span.end:
             yield f"the stack, which grows down from 0x{table.stack:08x}"
 
 
 def reserved(image: Image, span: Span) -> Iterator[str]:
-    """Stack and heap that a linker script keeps by symbols."""
+    """Yields the stack and heap that a linker script reserves by symbols."""
     for reservation in reservations(image):
         if span.meets(reservation.begin, reservation.end):
             yield f"{reservation.what}, {Span(reservation.begin, reservation.end)}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Objects that a linker cannot join, since they were compiled for another core or pass floats in another way."""
+"""Objects that a linker cannot link together because they were compiled for another core or pass floats in another way."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SHOWN = 4
 
 @dataclass(frozen=True)
 class OtherAbi:
-    """Files that were compiled otherwise than the files `before` them in the link; `how` says in which way."""
+    """Files that were compiled for another ABI than the files `before` them in the link; `how` says the difference."""
 
     files: tuple[str, ...]
     how: str
@@ -28,19 +28,19 @@ class OtherAbi:
 
     @property
     def fact(self) -> str:
-        """One sentence."""
+        """One sentence about the files."""
         return f"{_listed(self.files)}: {self.how}{f' ({_listed(self.before)})' if self.before else ''}"
 
     @property
     def hint(self) -> str:
-        """What to do."""
+        """The remedy."""
         return (
             "compile and link everything with the same -mcpu, -mfpu and -mfloat-abi: in CMake in the toolchain file or before "
             "aidge_add_model, not for one target; in SCons in CCFLAGS and LINKFLAGS of one environment"
         )
 
     def as_json(self) -> dict:
-        """The same for programs."""
+        """Returns the fields for JSON output."""
         return {"files": list(self.files), "how": self.how, "before": list(self.before)}
 
 
@@ -49,8 +49,8 @@ def _listed(files: Sequence[str]) -> str:
 
 
 def read_other_abis(messages: str, output: str, linked: Sequence[str] = ()) -> tuple[OtherAbi, ...]:
-    """What a linker's messages say, by the way in which files differ; `output` is the program, which they compare with, `linked`
-    the objects and archives in the order of the link, if it is known."""
+    """Returns the files with another ABI in a linker's messages, by the difference; `output` is the program that the messages
+    compare with, `linked` the objects and archives in the order of the link, if it is known."""
     found: dict[str, dict[str, None]] = {}
     for file, how in _differing(messages, output):
         found.setdefault(how, {})[file] = None
@@ -58,7 +58,8 @@ def read_other_abis(messages: str, output: str, linked: Sequence[str] = ()) -> t
 
 
 def _before(files: Iterable[str], linked: Sequence[str]) -> tuple[str, ...]:
-    """The files of the link before the first one of `files`, without the start-up files that the compiler chose by its flags."""
+    """Returns the files of the link before the first one of `files`, without the start-up files that the compiler chose by its
+    flags."""
     named = {file.partition("(")[0] for file in files}
     before = takewhile(lambda file: file not in named, linked)
     return tuple(file for file in before if not posixpath.basename(file).startswith("crt"))

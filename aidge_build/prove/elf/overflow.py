@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A program that does not fit: which memories the linker complains about, and what it put there."""
+"""A program that does not fit: the memories that the linker reports as too small, and their contents."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from aidge_build.prove.elf.regions import places
 
 # GNU ld: "region `FLASH' overflowed by 12 bytes"; LLVM's: "section '.bss' will not fit in region 'RAM': overflowed by 12 bytes".
 _OVERFLOW = re.compile(r"region [`']([^`']+)':? overflowed by (\d+) bytes?")
-# Between two sections of one memory there is alignment, and no more.
+# The largest alignment gap in bytes between two sections of one memory.
 LARGEST_GAP = 64
 
 
@@ -25,7 +25,7 @@ class Overflow:
 
 
 def read_overflows(messages: str) -> tuple[Overflow, ...]:
-    """The memories that a linker's messages call too small, by name; of several complaints the largest."""
+    """Returns the memories that a linker's messages call too small, by name; the largest of several numbers counts."""
     found: dict[str, int] = {}
     for name, count in _OVERFLOW.findall(messages):
         found[name] = max(int(count), found.get(name, 0))
@@ -33,9 +33,9 @@ def read_overflows(messages: str) -> tuple[Overflow, ...]:
 
 
 def overfull(image: Image, region: Region, missing_bytes: int) -> tuple[Image, Region]:
-    """Only what the linker put into `region`, and the region as large as it would have to be.
+    """Returns an image with only the sections that the linker put into `region`, and the region with the size that it would need.
 
-    Behind its end another memory may begin: a section there belongs to this one if it goes on where the last one ended.
+    Another memory may begin at its end: a section there belongs to `region` if it follows the last section without a gap.
     """
     chosen, position, wanted = set(), region.origin, replace(region, length_bytes=region.length_bytes + missing_bytes)
     for section, begin, end in sorted(places(image), key=lambda place: (place[1], place[0].name)):

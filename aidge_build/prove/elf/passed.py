@@ -13,8 +13,8 @@ _ARGUMENTS = ("r0", "r1", "r2", "r3")  # Arm IHI 0042, section 6.4
 
 
 def passed_addresses(code: Code | None, claims: Sequence[Claim]) -> frozenset[int]:
-    """The numbers in argument registers at direct calls of the models' functions, as far as straight-line code tells them; none
-    without code."""
+    """Returns the numbers in argument registers at direct calls of the models' functions, as far as straight-line code tells
+    them; none without code."""
     if code is None:
         return frozenset()
     image = code.image

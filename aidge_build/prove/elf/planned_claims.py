@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a program without a note is compared with: the claim that the plan of its model holds, too."""
+"""Claims from plan files, for programs without a note."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from aidge_build.prove.elf.image import Image
 
 
 def with_planned(image: Image, claims: Sequence[Claim], planned: Mapping[str, Claim]) -> tuple[Claim, ...]:
-    """The claims, sorted by model; of a model in the program that left no note, the one of its plan, by the plan's file in
-    `planned`. A claim of symbols that says other bytes than the plan stays: that is for `check_image` to tell."""
+    """Returns the claims, sorted by model; a model in the program without a note gets the claim of its plan, by the plan's file
+    in `planned`. A claim from symbols with other arena bytes than the plan stays: `check_image` reports the difference."""
     found = {claim.model: claim for claim in claims}
     for file, claim in planned.items():
         known = found.get(claim.model)

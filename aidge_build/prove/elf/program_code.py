@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The code of a linked program: its instructions, its functions, and what its constant tables name."""
+"""The code of a linked program: its instructions, its functions, and the targets in its constant tables."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from aidge_build.prove.elf.image import Image, Section, Symbol
 from aidge_build.prove.elf.shapes import Shape, shape_of
 from aidge_build.prove.elf.vectors import find_tables
 
-# What goes to one of two places.
+# Instructions with two possible successors.
 BRANCHES = {f"b{condition}" for condition in CONDITIONS} | {"cbz", "cbnz", "le", "letp", "wls", "wlstp"}
 FORKS = BRANCHES - {"le", "letp", "wls", "wlstp"}  # these count in lr
 DIRECT = FORKS | {"b", "bl"}  # these write no register, but for the lr of a call
-# What else is no instruction behind which the next one runs, or none that is understood.
+# Other instructions after which the next one may not run, or that the analysis does not know.
 _LEADING = frozenset("b bl blx bx bxns tbb tbh udf <undefined> bf bfl bfx bflx blxns svc".split())
 _BLOCKS = frozenset("it" + "".join(others) for count in range(4) for others in product("te", repeat=count))
 _BRANCHING = ("b", "cb", "le", "wls")
@@ -47,15 +47,15 @@ class Code:
         self.initial_stack = self.tables[0].stack if self.tables else self.read(first, 4)
 
     def read(self, address: int, width: int) -> int | None:
-        """The little-endian number at an address that the program cannot write, or None."""
+        """Returns the little-endian number at an address that the program cannot write, or None."""
         return self._read(self._constants, address, width)
 
     def word(self, address: int) -> int | None:
-        """The word at an address that the program cannot write, or None."""
+        """Returns the word at an address that the program cannot write, or None."""
         return self._read(self._constants, address, 4)
 
     def stored(self, address: int, width: int) -> int | None:
-        """The little-endian number that an address holds at first, also where the program can write it, or None."""
+        """Returns the little-endian number that an address holds at the start, even if the program can write it, or None."""
         return self._read(self.image.sections, address, width)
 
     @staticmethod
@@ -67,26 +67,27 @@ class Code:
         return None
 
     def extent(self, address: int) -> tuple[int, int]:
-        """The first address of the function that holds `address`, and of the one after it."""
+        """Returns the first address of the function that holds `address`, and of the next function."""
         index = bisect_right(self.starts, address)
         first = self.starts[index - 1] if index else 0
         return first, self.starts[index] if index < len(self.starts) else 1 << 32
 
     def of_functions(self) -> Iterator[tuple[int, list[Instruction]]]:
-        """The first address and the instructions of each function, in order."""
+        """Yields the first address and the instructions of each function, in order."""
         bounds = [bisect_left(self.addresses, start) for start in self.starts]
         for start, first, end in zip(self.starts, bounds, [*bounds[1:], len(self.addresses)]):
             yield start, [self.instructions[place] for place in self.addresses[first:end]]
 
     def name(self, address: int) -> str:
-        """The name of the function that holds `address`."""
+        """Returns the name of the function that holds `address`."""
         symbol = self.functions.get(self.extent(address)[0])
         return symbol.name if symbol else f"0x{address:x}"
 
     def compared_with(self, switch: Instruction) -> int:
-        """How many entries the table of `tbb [pc, r0]` has by `cmp r0, #4` and `bhi` in front of it; 0 where these are not.
+        """Returns how many entries the table of `tbb [pc, r0]` has, by the `cmp r0, #4` and `bhi` before it; 0 without these.
 
-        Where a branch goes around these, it has as many as there is room for, a last one for alignment left out.
+        If a branch skips the comparison, the table fills the space up to the next instruction, except for a last entry that may
+        be alignment.
         """
         branch = self.before(switch)
         comparison = self.before(branch) if branch and branch.mnemonic in ("bhi", "bcs", "bhs") else None
@@ -99,7 +100,7 @@ class Code:
 
     @cached_property
     def targets(self) -> Mapping[str, Mapping[int, int | None]]:
-        """Where the branches of each name lead."""
+        """The target of each branch, by mnemonic and address."""
         found: dict[str, dict[int, int | None]] = {}
         for (name, _), places in self.texts.items():
             if name.startswith(_BRANCHING):
@@ -110,13 +111,13 @@ class Code:
 
     @cached_property
     def led_to(self) -> frozenset[int | None]:
-        """Where branches lead."""
+        """The targets of all branches."""
         return frozenset[int | None]().union(*(targets.values() for targets in self.targets.values()))
 
     @cached_property
     def plain(self) -> Mapping[int, Shape]:
-        """The instructions behind which the next one runs, whatever they find: no branches, returns, conditions. What their texts
-        say."""
+        """The instructions after which the next one always runs, with the effect that their text gives: no branches, returns,
+        conditions."""
         texts = ((shape_of(*text), text, places) for text, places in self.texts.items() if text[0] not in DIRECT)
         found = {place: shape for shape, text, places in texts if not _leads(text, shape) for place in places}
         for place in self.conditional:
@@ -130,12 +131,12 @@ class Code:
 
     @cached_property
     def jumps(self) -> Mapping[int, int]:
-        """Where branches lead that do nothing else."""
+        """The targets of unconditional branches, by address."""
         return self._leading("b")
 
     @cached_property
     def calls(self) -> Mapping[int, int]:
-        """The functions that calls name."""
+        """The called functions, by the address of the call."""
         return {at: target for at, target in self._leading("bl").items() if target in self.functions}
 
     def _leading(self, name: str) -> dict[int, int]:
@@ -143,12 +144,12 @@ class Code:
         return {at: target for at in self._of_one_section(found) if (target := found[at]) is not None}
 
     def _of_one_section(self, addresses: Iterable[int]) -> frozenset[int]:
-        """Without what an IT block makes conditional, and without overlays."""
+        """Returns the addresses that no IT block makes conditional and no overlay shares."""
         kept = (at for at in addresses if not self.is_overlaid(at)) if self._twice else addresses
         return frozenset(kept) - self.conditional
 
     def _in_blocks(self) -> Iterator[int]:
-        """The addresses of instructions that an IT block makes conditional."""
+        """Yields the addresses of instructions that an IT block makes conditional."""
         texts = [(name, places) for (name, operands), places in self.texts.items() if name in _BLOCKS and operands]
         blocks = [(name, place) for name, places in texts for place in places]
         for name, block in blocks:
@@ -158,7 +159,7 @@ class Code:
                 address = self.instructions[address].next if address in self.instructions else address
 
     def before(self, instruction: Instruction) -> Instruction | None:
-        """The instruction in front of another one."""
+        """Returns the instruction before another one, or None."""
         for size_bytes in (2, 4):
             before = self.instructions.get(instruction.address - size_bytes)
             if before is not None and before.size_bytes == size_bytes:
@@ -166,17 +167,18 @@ class Code:
         return None
 
     def table_at(self, place: int) -> tuple[int, int | None]:
-        """Where a table of addresses begins and ends that holds `place`; (place, None) where no symbol says it."""
+        """Returns the first address and the end of the table that holds `place`; (place, None) if no symbol covers it."""
         around = (symbol for symbol in self._tables if symbol.address <= place < symbol.address + symbol.size_bytes)
         symbol = next(around, None)
         return (symbol.address, symbol.address + symbol.size_bytes) if symbol else (place, None)
 
     @cached_property
     def labels(self) -> Mapping[str, frozenset[int]]:
-        """Where jumps through tables may lead to in each function: what all constant tables name that name a place within it.
+        """The possible targets of jumps through tables in each function: the targets of all constant tables with an address
+        inside the function.
 
-        A table is an array of addresses of code. Compilers take the address of one and count from somewhere below it, so that
-        an address in the code does not say which table is meant.
+        A table is an array of addresses of code. Compilers may take an address below the table and add an offset, so an address
+        in the code does not identify its table.
         """
         found: dict[str, set[int]] = {}
         for symbol in self._tables:
@@ -186,14 +188,14 @@ class Code:
         return {name: frozenset(targets) for name, targets in found.items()}
 
     def targets_in(self, begin: int, end: int, name: str) -> frozenset[int]:
-        """Where words of a table lead to that may hold numbers, too: places in function `name`, and other functions beside."""
+        """Returns the targets in a table that may also hold numbers: addresses in function `name`, and other functions."""
         words = [self.read(place, 4) or 0 for place in range(begin, end - 3, 4)]
         inside = {word & ~1 for word in words if word & ~1 in self.instructions and self.name(word & ~1) == name}
         others = {word & ~1 for word in words if word & 1 and word & ~1 in self.functions}
         return frozenset(inside | others if inside else ())
 
     def _addresses_in(self, symbol: Symbol) -> Iterator[int]:
-        """The addresses of code in a constant array of nothing but these and zeros."""
+        """Yields the addresses of code in a constant array that holds only addresses of code and zeros."""
         words = []
         for place in range(symbol.address, symbol.address + symbol.size_bytes - 3, 4):
             word = self.read(place, 4)
@@ -203,19 +205,19 @@ class Code:
         yield from words
 
     def is_overlaid(self, address: int) -> bool:
-        """Whether several sections have code at this address, of which one is there at a time."""
+        """Whether several sections have code at this address, one at a time (overlays)."""
         return any(begin <= address < end for begin, end in self._twice)
 
 
 def _shared(sections: Iterable[Section]) -> tuple[tuple[int, int], ...]:
-    """The addresses that two sections have."""
+    """Returns the address ranges that two sections share."""
     spans = sorted((section.address, section.end) for section in sections)
     common = [(max(one[0], two[0]), min(one[1], two[1])) for one, two in combinations(spans, 2)]
     return tuple((begin, end) for begin, end in common if begin < end)
 
 
 def _by_text(instructions: Mapping[int, Instruction]) -> Mapping[Text, Sequence[int]]:
-    """The places of each text: a large program has four instructions of one text."""
+    """Returns the addresses of each text: in a large program, about four instructions share a text."""
     found = defaultdict[Text, list[int]](list)
     for at, (_, _, name, operands, _) in instructions.items():
         found[name, operands].append(at)
@@ -223,7 +225,7 @@ def _by_text(instructions: Mapping[int, Instruction]) -> Mapping[Text, Sequence[
 
 
 def _leads(text: Text, shape: Shape) -> bool:
-    """Whether an instruction that is no direct branch may lead elsewhere than to the next one, or may be misread."""
+    """Whether an instruction that is no direct branch may not continue at the next one, or may be misread."""
     name = text[0]
     return "pc" in shape.written or name in _LEADING or name in BRANCHES or name in _BLOCKS or is_misread(*text)
 

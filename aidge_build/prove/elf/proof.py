@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Compares a linked program with what the models in it claim, and with the plans that they were generated from."""
+"""Compares a linked program with the claims of its models, and with the plans that they were generated from."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ def check_image(
     folders: Sequence[Path] = (),
     code: CodeProof = NOT_COMPARED,
 ) -> tuple[Finding, ...]:
-    """Every finding about memory. `folders`: those of boards, where the cores of models are looked for, too; `code`: what was
-    compared with object files."""
+    """Returns every finding about memory. `folders` are folders of boards, which may define the cores of models; `code` is the
+    comparison with object files."""
     regions = [use.region for use in uses]
     findings = [*_check_regions(uses, homeless)]
     for claim in claims:
@@ -84,13 +84,13 @@ def check_image(
 
 
 def is_linked(image: Image, claim: Claim) -> bool:
-    """Whether anything of a model but its claim is in the program; only a claim with names says that nothing is."""
+    """Whether anything of a model except its claim is in the program; a claim without names counts as linked."""
     names = (*claim.functions, *claim.layers, *claim.buffers, *claim.weights)
     return not claim.functions or any(image.symbol(name) for name in names)
 
 
 def measure(image: Image, claim: Claim) -> int | None:
-    """The bytes of a model's arena as linked; None when a symbol of it is gone or the caller owns the arena."""
+    """Returns the bytes of a model's arena as linked; None if a symbol of it is gone or the caller owns the arena."""
     symbols = [image.symbol(part.symbol) for part in claim.arenas]
     return sum(symbol.size_bytes for symbol in symbols if symbol) if symbols and all(symbols) else None
 
@@ -98,13 +98,13 @@ def measure(image: Image, claim: Claim) -> int | None:
 def keeps_plan(
     image: Image, claim: Claim, claims: Sequence[Claim], uses: Sequence[RegionUse], agreed: Agreed = NOTHING_AGREED
 ) -> bool:
-    """Whether the arena has the bytes that were planned, and has them where and as the plan says."""
+    """Whether the arena has the planned size, and check_buffers finds no error about its place."""
     found = check_buffers(image, claim, claims, [use.region for use in uses], agreed)
     return measure(image, claim) == claim.arena_bytes and not any(finding.severity == ERROR for finding in found)
 
 
 def _check_source(claim: Claim) -> Iterator[Finding]:
-    """What is not compared where the program has no note: the compiler knew none, or the linker script discarded it."""
+    """Yields MEM04 for a model without a note, which the compiler did not write or the linker script discarded."""
     if claim.from_plan:
         yield Finding(
             "MEM04",
@@ -147,7 +147,7 @@ def _check_regions(uses: Sequence[RegionUse], homeless: Sequence[Section]) -> It
 
 
 def _check_layers(image: Image, claim: Claim) -> Iterator[Finding]:
-    """The compiler may turn small constants into immediate operands; a layer it keeps."""
+    """Yields MEM07 for absent layers. The compiler may turn small constants into immediate operands, but it keeps layers."""
     absent = [name for name in claim.layers if image.symbol(name) is None]
     if absent:
         yield Finding(
@@ -187,7 +187,8 @@ def _check_plan(plan: Plan, claim: Claim | None) -> Iterator[Finding]:
 
 
 def _check_claim(plan: Plan, claim: Claim | None) -> Iterator[Finding]:
-    """The claim in the program is that of the plan, in all that is proved of it: else the program would speak for itself."""
+    """Yields MEM04 if the claim in the program differs from the claim of the plan in any field: the program's own claim alone
+    proves nothing."""
     if claim is None or not claim.from_note or plan.claim is None:
         return
     planned = replace(plan.claim, from_note=True, from_plan="", is_contradicted=claim.is_contradicted)
@@ -204,7 +205,7 @@ def _check_claim(plan: Plan, claim: Claim | None) -> Iterator[Finding]:
 
 
 def _words_only_in(claim: Claim, other: Claim) -> str:
-    """The options that made one and not the other."""
+    """Returns the options that made one and not the other."""
     return " ".join(word for word in claim.made_with or () if word not in (other.made_with or ())) or "no option"
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Where the addresses in linked code lead to, read with the relocations of the object that the code came from."""
+"""The targets of the addresses in linked code, read with the relocations of the object that the code came from."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from aidge_build.prove.elf.relocations import FIELDS, Field, addend_of, signed
 _WORD = 0xFFFFFFFF
 _ERRATUM = re.compile(r"__stm32l4xx_veneer_[0-9a-f]+_r")
 _UNKNOWN = Field("", 4, _WORD)
-# What GNU ld makes of a call of a function that need not exist and does not: nop.w, or for Thumb-1 a jump behind it and nop.
+# GNU ld replaces a call of an undefined weak function by nop.w, or for Thumb-1 by a jump over the second half, a nop.
 _CALLS_OF_NOBODY = (0x8000F3AF, 0xBF00E000)
 
 
@@ -28,25 +28,26 @@ class Linked:
     names: Mapping[str, Sequence[LinkedName]] = field(repr=False)
 
     def read(self, address: int, count: int) -> bytes:
-        """What is stored for an address; less, or nothing, where the program stores less."""
+        """Returns the bytes that are stored for an address; fewer bytes, or none, if the program stores less."""
         section = self.section(address)
         offset = address - section.address if section else 0
         return section.content[offset : offset + count] if section else b""
 
     def section(self, address: int) -> Section | None:
-        """The section that stores the content of an address."""
+        """Returns the section that stores the content of an address, or None."""
         return next((part for part in self.image.sections if part.content and part.address <= address < part.end), None)
 
     @cached_property
     def errata(self) -> Sequence[tuple[int, int]]:
-        """Places of instructions for which `ld --fix-stm32l4xx-629360` put a branch to a veneer, and the veneers."""
+        """(address, veneer) of each instruction that `ld --fix-stm32l4xx-629360` replaced by a branch to a veneer."""
         behind = [name for name in self.names if _ERRATUM.fullmatch(name)]
         return [(self.names[name][0].address - 4, self.names[name.removesuffix("_r")][0].address) for name in behind]
 
     def named(self, name: str, binding: str = "global") -> Sequence[LinkedName]:
-        """The symbols of a name: what every file sees, or else those of single files, among them what the linker made local.
+        """Returns the symbols of a name: the global symbols, or without any the local symbols, which include symbols that the
+        linker made local.
 
-        Of a `binding` "local" those of single files alone.
+        With `binding` "local" only the local symbols.
         """
         found = self.names.get(name, ())
         if binding == "local":
@@ -55,8 +56,8 @@ class Linked:
 
 
 class Reference(NamedTuple):
-    """A relocation of a part that lies at `base` in the program: `leads_to` is the number that the program has for symbol +
-    addend, None where a field holds a part of it only; `branch_to` the address that a branch reaches."""
+    """A relocation of a part of the program: `leads_to` is the number that the program has for symbol + addend, None if the field
+    holds only a part of it; `branch_to` is the address that a branch reaches."""
 
     relocation: Relocation
     field: Field
@@ -69,7 +70,7 @@ class Reference(NamedTuple):
 
     @property
     def branch_to(self) -> int | None:
-        """The address that a branch jumps to, 4 behind what its field counts from."""
+        """The address that a branch jumps to: its field counts from 4 bytes after the branch."""
         return (self.leads_to + 4) & _WORD if self.field.is_branch and self.leads_to is not None else None
 
     @property
@@ -79,7 +80,8 @@ class Reference(NamedTuple):
 
 
 def references(objects: ObjectFile, part: Part, base: int, content: bytes) -> Iterator[Reference]:
-    """Those of a part whose linked bytes are `content`; relocations of unknown kinds and beyond the content are left out."""
+    """Yields the references of a part at `base` with the linked bytes `content`; relocations of unknown kinds and beyond the
+    content are omitted."""
     pieces: dict[tuple[str, int, int], dict[int, int]] = {}
     for relocation in part.relocations:
         kind = FIELDS.get(relocation.kind)
@@ -111,7 +113,7 @@ def _number(content: bytes, offset: int, kind: Field) -> int:
 
 
 def _whole(kind: Field, found: int, pieces: dict[int, int]) -> int | None:
-    """The number that a field stands for, or that the last of several fields completes; None where a part of it is missing."""
+    """Returns the number in a field, or the number that the last of several fields completes; None if a part of it is missing."""
     if not kind.group:
         return signed(found, kind.bits) if kind.is_whole else None
     pieces[kind.shift] = found
@@ -120,7 +122,7 @@ def _whole(kind: Field, found: int, pieces: dict[int, int]) -> int | None:
 
 
 def without_fields(part: Part, content: bytes, spared: Sequence[tuple[int, int]] = ()) -> bytes:
-    """`content` with zeros for all bits that the linker fills in, and for what is `spared`: places and sizes."""
+    """Returns `content` with zeros for all bits that the linker fills in, and for the `spared` (offset, bytes)."""
     cleared = bytearray(content)
     fields = [(one.offset, FIELDS.get(one.kind, _UNKNOWN)) for one in part.relocations]
     spans = [(at, kind.width, kind.mask) for at, kind in fields]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""How much of each memory an ELF file uses, to the byte as the linker counts it."""
+"""The bytes of each memory that an ELF file uses, as the linker counts them."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ class RegionUse:
 
 
 def region_use(image: Image, regions: Sequence[Region]) -> tuple[tuple[RegionUse, ...], tuple[Section, ...]]:
-    """The use of each region, and the sections that lie, or are stored, in none of them.
+    """Returns the use of each region, and the sections that run, or are stored, in none of them.
 
-    A section occupies the memory where it runs, and, where its content is stored elsewhere (.data in flash), that one, too.
-    Segments are not asked: the first one may contain ELF headers, which nobody loads.
+    A section occupies the memory where it runs, and the memory where its content is stored (.data in flash). Segments do not
+    count: the first one may contain ELF headers, which are not loaded.
     """
     uses = []
     for region in regions:
@@ -33,7 +33,7 @@ def region_use(image: Image, regions: Sequence[Region]) -> tuple[tuple[RegionUse
 
 
 def places(image: Image) -> Iterator[tuple[Section, int, int]]:
-    """Each section with its first address and the one behind it: where it runs and, if that is elsewhere, where it is stored."""
+    """Yields each section with its first address and its end: where it runs and, if the address differs, where it is stored."""
     for section in image.sections:
         if section.size_bytes:
             yield section, section.address, section.end
@@ -42,12 +42,13 @@ def places(image: Image) -> Iterator[tuple[Section, int, int]]:
 
 
 def region_at(address: int, regions: Sequence[Region]) -> Region | None:
-    """The memory that holds an address."""
+    """Returns the memory that holds an address, or None."""
     return next((region for region in regions if region.origin <= address < region.end), None)
 
 
 def _largest(image: Image, region: Region) -> tuple[tuple[str, int], ...]:
-    """The three largest objects of a region, for the message of an overfull one; several names of the same bytes are one."""
+    """Returns (name, bytes) of the three largest objects of a region, for the message about an overflow; several names of the
+    same bytes are one object."""
     inside = {
         (symbol.address, symbol.size_bytes): symbol.linked_name
         for symbol in reversed(image.symbols)

@@ -11,11 +11,12 @@ _WORD = 0xFFFFFFFF
 
 @dataclass(frozen=True)
 class Field:
-    """`mask` are its bits in the little-endian number at the place, of `width` bytes; `read` gives the number in them.
+    """A field of `width` bytes: `mask` are its bits in the little-endian number at its place; `read` returns the number in these
+    bits.
 
     The number is (symbol + addend, with bit 0 of a Thumb function where `has_thumb`) - (place, where `is_relative`), shifted
-    right by `shift`, of which `bits` are kept. `is_branch`: the linker may let it reach its symbol through a veneer.
-    Fields of one `group` hold a number together.
+    right by `shift` and cut to its lowest `bits` bits. `is_branch`: the linker may let it reach its symbol through a veneer.
+    Fields of one `group` together hold a number.
     """
 
     name: str
@@ -31,15 +32,15 @@ class Field:
 
     @property
     def is_whole(self) -> bool:
-        """Whether the field alone says where it leads to: all but small data."""
+        """Whether the field alone gives its target: all fields except for small data."""
         return self.bits >= 31 or self.is_relative
 
     def found(self, word: int) -> int:
-        """The number in the field of a linked program."""
+        """Returns the number in the field of a linked program."""
         return self.read(word) & ((1 << self.bits) - 1) if self.read else 0
 
     def number(self, place: int, symbol: int, thumb: int, addend: int) -> int:
-        """What the linker writes for a symbol."""
+        """Returns the number that the linker writes for a symbol."""
         total = symbol + addend
         if self.has_thumb:
             total |= thumb
@@ -49,7 +50,7 @@ class Field:
 
 
 def signed(number: int, bits: int) -> int:
-    """A number of two's complement of so many bits."""
+    """Returns a two's complement number of `bits` bits as a signed number."""
     number &= (1 << bits) - 1
     return number - (1 << bits) if number >> (bits - 1) else number
 
@@ -122,7 +123,7 @@ FIELDS = {
     49: _half("THM_MOVW_PREL_NC", 0, True),
     50: _half("THM_MOVT_PREL", 16, True),
     **{132 + at: Field(f"THM_ALU_ABS_G{at}", 2, 0xFF, _byte, 8, 8 * at, has_thumb=not at, group="bytes") for at in range(4)},
-    # Their bits alone are known here: the address that they name is not compared.
+    # Only their bits are known here: their target is not compared.
     41: Field("TARGET2", 4, _WORD),
     52: Field("THM_JUMP6", 2, 0x2F8),
     11: Field("THM_PC8", 2, 0xFF),
@@ -137,5 +138,5 @@ FIELDS = {
 
 
 def addend_of(field: Field, word: int) -> int:
-    """The addend that stands in the field of an object."""
+    """Returns the addend in the field of an object."""
     return signed(field.found(word), field.bits)

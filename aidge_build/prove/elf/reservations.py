@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from aidge_build.prove.elf.image import Image
 
-# (is it the heap, symbols of the first byte, symbols of the byte behind the last): of CMSIS, GNU, ST, NXP, picolibc and our own
+# (is it the heap, symbols for its start, symbols for its end) in the scripts of CMSIS, GNU, ST, NXP, picolibc and our own
 # scripts.
 _SPANS = (
     (
@@ -23,7 +23,7 @@ _SPANS = (
     ),
 )
 HEAP_FIRSTS = ("end", "_end", "__end__")  # where newlib's malloc begins
-# ST's scripts: so many bytes below the top of the stack, and from the end of the variables on.
+# ST's scripts: the bytes below the top of the stack, and the bytes after the end of the variables.
 _STACK_TOP, _STACK_BYTES, _HEAP_BYTES = "_estack", "_Min_Stack_Size", "_Min_Heap_Size"
 # The number of bytes for the stack, in the scripts and start-up code of ST, NXP, GigaDevice, Microchip, picolibc and CMSIS.
 _STACK_SIZES = (
@@ -50,12 +50,12 @@ class Reservation:
 
     @property
     def what(self) -> str:
-        """The bytes, for a message."""
+        """The reservation, for a message."""
         return f"the {'heap' if self.is_heap else 'stack'} ({self.by})"
 
 
 def reservations(image: Image) -> Iterator[Reservation]:
-    """What the symbols of a program keep free, the narrowest reading of them."""
+    """Yields the bytes that symbols of a program reserve for stack and heap; of several start symbols the nearest one counts."""
     for is_heap, firsts, ends in _SPANS:
         begins = _addresses(image, firsts)
         for name, end in _addresses(image, ends).items():
@@ -72,7 +72,8 @@ def reservations(image: Image) -> Iterator[Reservation]:
 
 
 def stack_reservation(image: Image, begin: int) -> Reservation | None:
-    """The bytes that symbols or an array keep for the stack that begins at `begin`; None where nothing says how many."""
+    """Returns the bytes that symbols or an array reserve for the stack that begins at `begin`; None if nothing gives their
+    number."""
     known = list(reservations(image))
     found = [item for item in known if not item.is_heap and item.end == begin]
     sizes = _sizes(image, _STACK_SIZES)
@@ -95,6 +96,7 @@ def _addresses(image: Image, names: tuple[str, ...]) -> dict[str, int]:
 
 
 def _sizes(image: Image, names: tuple[str, ...]) -> dict[str, int]:
-    """The numbers of bytes that these symbols are; a variable of such a name is none."""
+    """Returns the values of the absolute symbols with these names, as numbers of bytes; a variable of such a name does not
+    count."""
     found = ((name, image.symbol(name)) for name in names)
     return {name: symbol.address for name, symbol in found if symbol and symbol.kind == "absolute"}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The findings of a check as a SARIF 2.1.0 log, which CI services and editors show beside the source."""
+"""The findings of a check as a SARIF 2.1.0 log, which CI services and editors show next to the source."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ _WORD = re.compile(r"\.?[A-Za-z_][\w.]*")
 
 
 def sarif_log(elf: Path, findings: Iterable[Mapping[str, str]], quiet: Collection[str] = ()) -> bytes:
-    """The log of one check of `elf`: each finding has `code`, `severity`, `text` and `hint`.
+    """Returns the log of one check of `elf`: each finding has `code`, `severity`, `text` and `hint`.
 
-    A result is at the source line of the first function or variable of its text, those of files in the current folder before
-    others, where the debug information has one, and else at the program. Warnings and notes of the codes in `quiet` are
-    suppressed. The bytes depend on nothing else but the current folder, to which paths are relative.
+    A result points to the source line of the first function or variable in its text, and prefers files in the current folder.
+    Without a line in the debug information it points to the program. Warnings and notes of the codes in `quiet` are suppressed.
+    The bytes also depend on the current folder, to which paths are relative, and on nothing else.
     """
     image, findings = read_image(elf), list(findings)
     places = defined_at(elf, {word for finding in findings for word in _named(image, finding["text"])})
@@ -71,7 +71,7 @@ def _result(image: Image, elf: Path, finding: Mapping[str, str], places: Places,
 
 
 def _named(image: Image, text: str) -> list[str]:
-    """The functions, variables and sections of the program that a text names, in its order."""
+    """Returns the functions, variables and sections of the program that a text names, in its order."""
     words = dict.fromkeys(word.rstrip(".") for word in _WORD.findall(text))
     return [
         word for word in words if image.section(word) or (found := image.symbol(word)) and found.kind in ("function", "object")
@@ -94,7 +94,7 @@ def _uri(path: str) -> str:
 
 
 def _inside(path: str) -> str | None:
-    """The path from the current folder, where it is in it."""
+    """Returns the path relative to the current folder; None for a path outside it."""
     whole = Path(path).resolve()
     return whole.relative_to(Path.cwd()).as_posix() if whole.is_relative_to(Path.cwd()) else None
 

@@ -12,7 +12,8 @@ from aidge_build.prove.elf.link_map import places_of, script_lines
 
 
 def check_script(link_map: str, image: Image, claims: Sequence[Claim]) -> Iterator[Finding]:
-    """MEM02: the linker's map has a line as `*(.bss.kws_arena)` in one section, and the array is in another one."""
+    """Yields MEM02 if a line of the linker script, such as `*(.bss.kws_arena)`, is in one section and the array is in another
+    one."""
     names = {name for claim in claims for name in (*claim.buffers, *claim.weights, *claim.functions)}
     asked: dict[str, dict[str, str]] = {}
     for section, line in script_lines(link_map) if names else ():

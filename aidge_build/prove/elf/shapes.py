@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What the text of an instruction says about the stack pointer, the registers and the memory, whatever the state before it."""
+"""The effect of an instruction on the stack pointer, the registers and the memory, as far as its text gives it for every
+state."""
 
 from __future__ import annotations
 
@@ -11,8 +12,8 @@ from typing import NamedTuple
 from aidge_build.prove.elf.destinations import written_registers
 from aidge_build.prove.elf.disassembly import immediate, memory_operand
 
-# A value: ("stack", bytes above the stack pointer at entry), ("number", n), ("return", 0), ("kept", n) = what register n held
-# at entry, or, for jump tables in memory, ("offset", table) = table + something, and ("entry", table) = a word of the table.
+# A value: ("stack", bytes above the stack pointer at entry), ("number", n), ("return", 0), ("kept", n) = the value of register n
+# at entry, or, for jump tables in memory, ("offset", table) = table + unknown index, and ("entry", table) = a word of the table.
 Value = tuple[str, int]
 WORD = 0xFFFFFFFF
 
@@ -20,7 +21,7 @@ CORE = {f"r{number}" for number in range(13)} | {"lr"}
 PUSHES = frozenset(("push", "stmdb", "stmfd", "vpush", "vstmdb", "fstmdbx"))
 POPS = frozenset(("pop", "ldmia", "ldmfd", "ldm", "vpop", "vldmia", "fldmiax"))
 STORES = ("str", "vst", "stm", "vstm", "stl")
-# What makes a number of two numbers, by the name without its "s"; of a register that says how far, the lowest byte counts.
+# Operations on two numbers, by the name without its "s"; the lowest byte of a register gives the distance of a shift.
 FOLDED: dict[str, Callable[[int, int], int]] = {
     "and": operator.and_,
     "orr": operator.or_,
@@ -42,15 +43,16 @@ _MOVES = frozenset(("mov", "movs", "movw", "movws", "mvn", "mvns"))
 
 
 class Shape(NamedTuple):
-    """The registers that an instruction writes; whether what it writes may be known; the `base` from which it loads, "" for none;
-    and the registers of which one must be known for that ("sp" and pc always are). `takes` says that it puts a place in the stack
-    into something else than the stack pointer, or stores to one by an index. `bracket` is the memory operand, "" for none, and
-    `writes_back` says whether a base register changes. `copied` is the register of which it writes the value, "" for none.
+    """The registers that an instruction writes; whether the written value may be known; the `base` register of its load, "" for
+    none; and `sources`: the value is known only if one of these registers is (sp and pc are always known). `takes` says that the
+    instruction copies an address in the stack to another place than the stack pointer, or stores to the stack with an index.
+    `bracket` is the memory operand, "" for none, and `writes_back` says whether a base register changes. `copied` is the register
+    that it copies, "" for none.
 
-    The other fields are set where it changes nothing but registers, memory and flags, and neither the stack pointer nor pc.
-    `is_quiet` says that it writes registers alone, and `is_apart` that it neither reads nor changes the frame: it writes a
-    number, something unknown, or the value of the register `copied`. `sets` are a register and the number that it writes there
-    whatever is known, and `literal` the distance from pc of the word that it loads."""
+    The other fields are set if it changes only registers, memory and flags, and neither the stack pointer nor pc. `is_quiet` says
+    that it only writes registers, and `is_apart` that it neither reads nor changes the frame: it writes a number, an unknown
+    value, or the value of the register `copied`. `sets` are a register and the number that it writes there in every state, and
+    `literal` is the distance in bytes from pc to the word that it loads."""
 
     written: frozenset[str]
     has_value: bool
@@ -68,7 +70,7 @@ class Shape(NamedTuple):
 
 @lru_cache(1 << 16)
 def shape_of(name: str, operands: tuple[str, ...]) -> Shape:
-    """What is known of an instruction by its name, without the condition of an IT block, and its operands."""
+    """Returns the effect of an instruction by its name, without the condition of an IT block, and its operands."""
     written = written_registers(name, operands) & _REGISTERS
     has_value = len(written) == 1 and not _VALUED.isdisjoint((name, name.removesuffix("s")))
     moved = operands[-1] if has_value and name in _MOVES else ""
@@ -77,7 +79,7 @@ def shape_of(name: str, operands: tuple[str, ...]) -> Shape:
     shape = Shape(
         written,
         has_value,
-        base=base if has_value else "",  # what is loaded otherwise is not known, wherever it comes from
+        base=base if has_value else "",  # other loaded values are unknown, from any address
         sources=_sources(operands, moved) if has_value else frozenset(),
         takes=_takes_place(name, operands, written, base, offsets),
         bracket=bracket,
@@ -99,19 +101,19 @@ def _is_bracket(operand: str) -> bool:
 
 
 def _writes_back(operands: tuple[str, ...], bracket: str) -> bool:
-    """`[r0, #4]!`, `[r0], #4`, `r0!`."""
+    """Whether a base register changes: `[r0, #4]!`, `[r0], #4`, `r0!`."""
     return bracket != "" and not _is_bracket(operands[-1]) or any("!" in word for word in operands)
 
 
 def _takes_place(name: str, operands: tuple[str, ...], written: frozenset[str], base: str, offsets: tuple[str, ...]) -> bool:
-    """Whether the stack pointer is among what is read or stored, or a register decides which place of the stack is meant."""
+    """Whether the instruction reads or stores the stack pointer as a value, or a register indexes the stack."""
     if base == "sp" and offsets and immediate(offsets[0]) is None:
         return True
     return "sp" not in written and not _STACK_POINTERS.isdisjoint(operands if name.startswith("str") else operands[1:])
 
 
 def _is_apart(name: str, base: str, has_value: bool) -> bool:
-    """Whether it touches no slot of the frame, but for a load of which nothing is known afterwards; `str` stores one word."""
+    """Whether it accesses no slot of the frame, except for a load with an unknown result; `str` stores one word."""
     stores = name.startswith(STORES)
     if base == "sp":
         return not stores and not has_value
@@ -119,7 +121,7 @@ def _is_apart(name: str, base: str, has_value: bool) -> bool:
 
 
 def _sources(operands: tuple[str, ...], moved: str) -> frozenset[str]:
-    """The registers of which one must be known for a value; none where a value is known anyway."""
+    """Returns the source registers: the value is known only if one of them is. None of them if the value is always known."""
     if moved.startswith("#"):
         return frozenset()
     read = operands[1:] if moved or len(operands) > 2 else operands
@@ -128,17 +130,17 @@ def _sources(operands: tuple[str, ...], moved: str) -> frozenset[str]:
 
 
 def _set_number(name: str, operands: tuple[str, ...], moved: str) -> tuple[str, Value] | None:
-    """The register that a number is moved to, and that number."""
+    """Returns the register that a number is moved to, and that number; None for other instructions."""
     number = immediate(moved) if len(operands) == 2 and name.startswith("mov") else None
     return None if number is None else (operands[0], ("number", number & WORD))
 
 
 def _distance(offsets: tuple[str, ...]) -> int | None:
-    """What is added to the base of a memory operand, where that is a number."""
+    """Returns the number that is added to the base of a memory operand; None for a register."""
     return immediate(offsets[0]) if len(offsets) == 1 else None if offsets else 0
 
 
 def signed(number: int) -> int:
-    """The number that 32 bits mean with a sign."""
+    """Returns 32 bits as a signed number."""
     number &= WORD
     return number - (1 << 32) if number & 0x80000000 else number

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""An upper bound of a program's stack use, from its machine code alone; no number where none can be defended."""
+"""An upper bound of a program's stack use, from its machine code alone; no number if none can be proved."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from aidge_build.prove.elf.stack_place import stack_begin
 from aidge_build.prove.elf.vector_moves import Move, vector_moves
 from aidge_build.prove.elf.vectors import VectorTable, table_at, tables_in_ram
 
-# What the core pushes for an interrupt, with up to 4 bytes of alignment: eight words; with the FPU's state 18 more.
+# The bytes that the core pushes for an interrupt, with up to 4 bytes of alignment: eight words; with the FPU's state 18 more.
 _FRAME_BYTES, _VECTOR_FRAME_BYTES = 36, 108
 SHOWN_CALLS = 10  # at each end of a long chain
 _Path = tuple[tuple[str, int], ...]  # functions, and what each holds
@@ -25,10 +25,10 @@ _Path = tuple[tuple[str, int], ...]  # functions, and what each holds
 
 @dataclass(frozen=True)
 class StackBound:
-    """`bytes` is the bound, along the calls of `path`; None with the `reason` why there is none.
+    """`bytes` is the bound, along the calls of `path`; None if there is none, with the `reason`.
 
-    `held_bytes` are what each function of the path holds while the next one runs; they add up to the bound. `lost` are the
-    registers that a function should hand back as it found them, and does not.
+    `held_bytes` are the bytes that each function of the path holds while the next one runs; they add up to the bound. `lost` are
+    the registers that a function should preserve and does not.
     """
 
     bytes: int | None
@@ -40,12 +40,12 @@ class StackBound:
 
 @dataclass(frozen=True)
 class StackUse:
-    """The program from reset, one inference per run function, and what one interrupt adds in the worst case.
+    """The bounds of the program from reset, of each run function, and of one interrupt on top in the worst case.
 
-    `tables` are the addresses of the vector tables whose handlers count, `unseen` says which handlers may be missing among them.
-    `begin` is the address where the stack begins, None where no vector table says it. `reserved_by` names what keeps the
-    `reserved_bytes` in a script that is not ours: there the stack may have more. `is_read` is False for a machine whose code is
-    not read: nothing about the program is wrong then.
+    `tables` are the addresses of the vector tables with handlers that count; `unseen` says which handlers may be missing. `begin`
+    is the address where the stack begins, None if no vector table gives it. `reserved_by` names the symbols that reserve the
+    `reserved_bytes` in a foreign script: the stack may have more there. `is_read` is False if the analysis does not read code of
+    the machine: this is no fault of the program.
     """
 
     program: StackBound
@@ -60,12 +60,12 @@ class StackUse:
 
     @property
     def most_bytes(self) -> int | None:
-        """The bound of the program with one interrupt on top; None where the program has no bound."""
+        """The bound of the program with one interrupt on top; None if the program has no bound."""
         return None if self.program.bytes is None else self.program.bytes + (self.interrupt.bytes or 0)
 
 
 def stack_use(image: Image, instructions: dict[int, Instruction], run_symbols: tuple[str, ...]) -> StackUse:
-    """Bounds for the program from reset on, and for each of `run_symbols`."""
+    """Returns bounds for the program from reset on, and for each of `run_symbols`."""
     code = Code(image, instructions)
     if not code.starts:
         unknown = StackBound(None, (), "the program has no symbols")
@@ -88,7 +88,7 @@ def stack_use(image: Image, instructions: dict[int, Instruction], run_symbols: t
 
 
 def _reserved(image: Image, begin: int | None) -> tuple[int | None, str]:
-    """How many bytes the linker script keeps, and what keeps them in a script that is not ours."""
+    """Returns how many bytes the linker script reserves, and in a foreign script the symbols that reserve them."""
     limit, top = (image.symbol(name) for name in ("__stack_limit", "__stack_top"))
     if limit and top:
         return top.address - limit.address, ""
@@ -97,7 +97,7 @@ def _reserved(image: Image, begin: int | None) -> tuple[int | None, str]:
 
 
 def runs_use(image: Image, instructions: dict[int, Instruction], run_symbols: tuple[str, ...]) -> dict[str, StackBound]:
-    """Bounds for each of `run_symbols` alone."""
+    """Returns bounds for each of `run_symbols` alone."""
     return _runs(Code(image, instructions), run_symbols)
 
 
@@ -106,7 +106,7 @@ def _runs(code: Code, names: tuple[str, ...]) -> dict[str, StackBound]:
 
 
 def _program(code: Code) -> StackBound:
-    """From where the core begins: the reset handler of the vector table; without a table, the ELF's entry."""
+    """Returns the bound from the reset handler of the vector table; without a table, from the ELF's entry."""
     starts = [*(table.reset for table in code.tables[:1]), code.image.entry & ~1]
     entry = next((start for start in starts if start in code.instructions), None)
     if entry is None:
@@ -130,7 +130,7 @@ def _bound(code: Code, entry: int, is_root: bool) -> StackBound:
 
 
 def _interrupt(code: Code, tables: Sequence[VectorTable]) -> StackBound:
-    """The deepest handler of the vector tables on top of the frame that the core pushes."""
+    """Returns the bound of the deepest handler of the vector tables, with the frame that the core pushes."""
     if not tables:
         return StackBound(None, (), "there is no vector table in the program's constant memory")
     deepest = StackBound(0, ())
@@ -148,7 +148,7 @@ def _interrupt(code: Code, tables: Sequence[VectorTable]) -> StackBound:
 
 
 def _handlers(code: Code, tables: Sequence[VectorTable], *, inside: bool) -> list[int]:
-    """What the vector tables name, `inside` the program or not; a reserved entry may hold a check sum."""
+    """Returns the handlers in the vector tables, `inside` the program or outside; a reserved entry may hold a checksum."""
     named = sorted({handler for table in tables for handler in table.handlers})
     return [handler for handler in named if inside == any(part.address <= handler < part.end for part in code.image.sections)]
 
@@ -161,7 +161,7 @@ def _place(code: Code, table: int | None) -> str:
 
 
 def _unseen(code: Code, tables: Sequence[VectorTable], moves: Sequence[Move]) -> Iterator[str]:
-    """Where handlers may come from that no table shows; one that can be written may name others later."""
+    """Yields the reasons why handlers may be missing in the tables; a writable table may name other handlers later."""
     sections = code.image.sections
     writable = {
         table.address for table in tables if any(part.writable and part.address <= table.address < part.end for part in sections)
@@ -181,7 +181,7 @@ def _unseen(code: Code, tables: Sequence[VectorTable], moves: Sequence[Move]) ->
 
 
 def chain_of(names: Sequence[str]) -> str:
-    """`main > run > layer`, of a long chain its ends."""
+    """Returns `main > run > layer`; the middle of a long chain is omitted."""
     if len(names) > 2 * SHOWN_CALLS + 1:
         names = [*names[:SHOWN_CALLS], f"... {counted(len(names) - 2 * SHOWN_CALLS, 'call')} ...", *names[-SHOWN_CALLS:]]
     return " > ".join(names)
@@ -189,7 +189,7 @@ def chain_of(names: Sequence[str]) -> str:
 
 @dataclass(frozen=True)
 class _Bounded:
-    """A function's bound: what it holds at its deepest point, itself or when it calls `below`, and how it returns."""
+    """A function's bound: the bytes that it holds at its deepest point, itself or when it calls `below`, and how it returns."""
 
     total: int
     held: _Path
@@ -199,16 +199,16 @@ class _Bounded:
 
 @dataclass
 class _Begun:
-    """A function that is being walked, and the called one that it has asked about."""
+    """A function with an unfinished walk, and the called function that it waits for."""
 
     walk: Generator[int, Answer, Activation]
     asked: int | None = None
 
 
 class _Search:
-    """The longest way through the calls; each function is walked once. `chain` is the way to where the search is.
+    """The deepest path through the calls; each function is walked once. `chain` is the path to the current function.
 
-    Without recursion: programs call deeper than Python does.
+    The search does not recurse: programs nest calls deeper than Python allows.
     """
 
     def __init__(self, code: Code, root: int | None):
@@ -219,7 +219,7 @@ class _Search:
         self._refused: dict[int, Refusal] = {}
 
     def bound(self, entry: int) -> tuple[int, _Path]:
-        """Bytes and path from `entry` on."""
+        """Returns the bytes and the path from `entry` on."""
         self._enter(entry)
         while self.chain:
             self._advance()
@@ -233,14 +233,14 @@ class _Search:
         return self._done[entry].total, tuple(path)
 
     def answer(self, entry: int) -> Answer:
-        """How a function that has a bound comes back."""
+        """Returns how a function with a bound returns."""
         return self._done[entry].answer
 
     def _enter(self, entry: int) -> None:
         self.chain[entry] = _Begun(walk(self.code, entry, entry == self.root))
 
     def _advance(self) -> None:
-        """Answers what the function at the end of the chain asks, or puts what it asks about behind it."""
+        """Answers the question of the last function in the chain, or appends the function that it asks about."""
         entry, begun = next(reversed(self.chain.items()))
         try:
             while begun.asked is None or any(begun.asked in known for known in (self._done, self._refused, self.chain)):
@@ -256,7 +256,7 @@ class _Search:
             self._enter(begun.asked)
 
     def _answer(self, begun: _Begun) -> int:
-        """What is asked next."""
+        """Returns the next function that the walk asks about."""
         if begun.asked is None:
             return next(begun.walk)
         if begun.asked in self._done:
@@ -279,6 +279,6 @@ class _Search:
         return _Bounded(total, self._held(entry, site, held_bytes), below, activation.answer)
 
     def _held(self, entry: int, site: int, held_bytes: int) -> _Path:
-        """The function, and the one that it went on in by a tail call, which then holds the bytes of both."""
+        """Returns the function, and the target of its tail call, which then holds the bytes of both."""
         name, last = self.code.name(entry), self.code.name(site)
         return ((name, held_bytes),) if name == last else ((name, 0), (last, held_bytes))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Where the stack begins, and whether the bytes that it may use are RAM that nothing else has."""
+"""Checks the start of the stack, and that the bytes that it may use are RAM that nothing else occupies."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from aidge_build.prove.elf.regions import region_at
 from aidge_build.prove.elf.straight import straight_on
 from aidge_build.prove.elf.vectors import VectorTable, find_tables
 
-# What the core pushes for an interrupt: the least that a program without a bound needs.
+# The bytes that the core pushes for an interrupt: the least stack of a program without a bound.
 LEAST_BYTES = 32
-# An array for the stack may end so many bytes above the place where the stack begins: for alignment, a seal or a canary.
+# An array for the stack may end fewer bytes than this above the start of the stack: for alignment, a seal or a canary.
 _SEAL_BYTES = 32
 _SHOWN = 3
 
 
 def stack_begin(image: Image, code: Code | None = None) -> int | None:
-    """The address where the stack begins: the constant that the reset handler puts into the stack pointer before it uses the
-    stack, or else the first word of the vector table. None for a program without a table that leads to its code."""
+    """Returns the address where the stack begins: the constant that the reset handler writes to the stack pointer before it uses
+    the stack, or otherwise the first word of the vector table. None without a vector table that leads to code of the program."""
     table = next(iter(find_tables(image)), None) if image.machine == "ARM" else None
     if table is None or not _is_of_program(image, table):
         return None
@@ -34,7 +34,7 @@ def stack_begin(image: Image, code: Code | None = None) -> int | None:
 
 
 def _is_of_program(image: Image, table: VectorTable) -> bool:
-    """Whether the words are addresses of code: a core of another profile has instructions in a section of this name."""
+    """Whether the reset handler is code of the program: a core of another profile has instructions in a section of this name."""
     return table.reset == image.entry & ~1 or any(
         symbol.address == table.reset for symbol in image.symbols if symbol.kind == "function"
     )
@@ -54,10 +54,10 @@ def _set_by_code(code: Code, reset: int) -> int | None:
 def check_stack_place(
     image: Image, begin: int, size_bytes: int, regions: Sequence[Region], of_models: Collection[str] = ()
 ) -> Iterator[Finding]:
-    """STK03: the `size_bytes` below `begin` are not in one RAM of `regions`, or belong to something else.
+    """Yields STK03 if the `size_bytes` below `begin` are not in one RAM of `regions`, or belong to something else.
 
-    Adjacent RAMs are one. The stack may lie in a section that has no names for these bytes, as linker scripts keep them, or in
-    an array of its own, which ends where the stack begins. The arrays `of_models` are left to MEM12."""
+    Adjacent RAMs count as one. Linker scripts reserve the stack in a section without symbols for its bytes, or firmware in an
+    array that ends where the stack begins. The arrays `of_models` are left to MEM12."""
     span = Span(begin - size_bytes, begin)
     outside = _outside(span, regions)
     if outside:
@@ -75,7 +75,7 @@ def check_stack_place(
 
 
 def _outside(span: Span, regions: Sequence[Region]) -> str:
-    """Why the bytes are not in one RAM; "" where they are, or where no RAM is known."""
+    """Returns why the bytes are not in one RAM; "" if they are, or if no RAM is known."""
     memories = sorted((region for region in regions if region.kind != "flash"), key=lambda region: region.origin)
     where = f"the stack begins at 0x{span.end:08x}"
     holding = region_at(span.end - 1, memories)
@@ -95,7 +95,7 @@ def _outside(span: Span, regions: Sequence[Region]) -> str:
 
 
 def _own_array(image: Image, span: Span) -> Symbol | None:
-    """The array that the firmware keeps for the stack."""
+    """Returns the array that the firmware reserves for the stack, or None."""
     around = (symbol for symbol in image.symbols if symbol.address < span.end <= symbol.address + symbol.size_bytes)
     return next((symbol for symbol in around if symbol.kind != "function" and _is_stack(symbol, span.end)), None)
 

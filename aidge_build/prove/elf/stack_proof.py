@@ -12,7 +12,7 @@ from aidge_build.prove.elf.stack import SHOWN_CALLS, StackBound, StackUse, chain
 _OTHER_STACK = (
     "code that changes stacks, such as an operating system's, has several: size each task's by the bounds of what it calls"
 )
-# What helps, by what the reason says; the hint of the code where none of these is in it.
+# Remedies by words in the reason; without any of these words the hint of the finding's code applies.
 _HINTS = (
     ("recursion", "a loop instead, or a stack of your own for what is still to do"),
     ("depends on data", "an array of the largest size instead of one of a variable size"),
@@ -37,17 +37,17 @@ _HINTS = (
     ("left on the stack", "assembler code must leave the stack as it found it"),
     ("the way that leads there", "assembler code must hold as much on each way to an instruction"),
 )
-# Generated code has none of these: where a model's own bound is lost by one, a function that it calls is the cause.
+# Generated code has none of these: if a model has no bound for such a reason, a function that it calls is the cause.
 _FOREIGN = ("an indirect", "which is not in the program", "where no instruction is")
 
 
 def check_stack(use: StackUse, budget_bytes: int | None) -> Iterator[Finding]:
-    """STK01: the stack is too small. STK02: no bound; an error where the user gave a budget, which then cannot be proved."""
+    """Yields STK01 for a stack that is too small, and STK02 without a bound: an error if the user gave a budget."""
     program, interrupt = use.program, use.interrupt
     if not use.is_read:
         yield Finding("STK02", NOTE, f"no stack bound for this machine: {explain(program)}", _hint(program))
         return
-    # Where the models keep theirs.
+    # A missing bound is the firmware's fault if all models have bounds.
     of_firmware = bool(use.runs) and all(bound.bytes is not None for bound in use.runs.values())
     if program.bytes is None:
         severity = WARNING if budget_bytes is None else ERROR
@@ -78,7 +78,8 @@ def check_stack(use: StackUse, budget_bytes: int | None) -> Iterator[Finding]:
 
 
 def _check_reserve(program: StackBound, interrupt: StackBound, reserved_bytes: int, by: str) -> Iterator[Finding]:
-    """An error where our own script keeps the bytes; a warning for a foreign script, which may leave more free below."""
+    """Yields STK01: an error if our own script reserves the bytes, a warning for a foreign script, which may leave more bytes
+    free below."""
     added = interrupt.bytes or 0
     excess = program.bytes + added - reserved_bytes
     if excess > 0:
@@ -92,7 +93,8 @@ def _check_reserve(program: StackBound, interrupt: StackBound, reserved_bytes: i
 
 
 def way(bound: StackBound) -> str:
-    """`main 24 > kws_run 40 > kws_conv_1 112`: who holds how many bytes; start-up code that holds none is left out."""
+    """Returns `main 24 > kws_run 40 > kws_conv_1 112`, the bytes that each function holds; start-up code that holds none is
+    omitted."""
     shown = list(zip(bound.path, bound.held_bytes, strict=True))
     while len(shown) > 1 and shown[0][1] == 0 and "main" in bound.path and shown[0][0] != "main":
         del shown[0]
@@ -117,5 +119,5 @@ def _hint(bound: StackBound) -> str:
 
 
 def explain(bound: StackBound) -> str:
-    """Why there is no bound, and on which way."""
+    """Returns why there is no bound, and along which calls."""
     return f"{bound.reason}. Path: {chain_of(bound.path)}" if bound.path else bound.reason

@@ -12,7 +12,7 @@ from aidge_build.prove.elf.disassembly import Instruction, memory_operand
 from aidge_build.prove.elf.frames import CALL_CLOBBERS, Refusal, State, address_of, apply
 from aidge_build.prove.elf.program_code import BRANCHES, Code
 
-# The names of our start-up code's symbols begin so; others with aidge_ are kernels.
+# Prefixes of our start-up code's symbols; other symbols with aidge_ are kernels.
 START_UP_NAMES = ("aidge_start", "aidge_vectors", "aidge_copied_", "aidge_cleared_", "aidge_constructors_")
 # Functions of start-up code that call each function of tables between two symbols.
 _TABLES = {
@@ -21,34 +21,34 @@ _TABLES = {
     "__libc_fini_array": (("__fini_array_start", "__fini_array_end"),),
 }
 _WORD_BYTES = 4
-# What a register or a place in the stack holds: an address in a table, or a word from there.
+# The kinds of values in registers and stack slots: an address in a table, or a word of a table.
 _PLACE, _ENTRY = "place", "entry"
 _KEEPING = ("mov", "movs", "add", "adds", "addw", "sub", "subs", "subw")
 _Limits = Sequence[tuple[int, int]]
 
 
 def tabled(code: Code, call: Instruction) -> tuple[int, ...] | None:
-    """The functions that an indirect call of start-up code calls, or None where it calls no entry of a table.
+    """Returns the functions that an indirect call of start-up code calls, or None if it calls no entry of a table.
 
-    Taken for granted is that the code goes from the begin of the table to its end, and not farther.
+    The analysis assumes that the code walks from the start of the table to its end, and no further.
     """
     limits = list(_limits(code, code.name(call.address)))
     if not limits or not _calls_entry(code, call, limits):
         return None
-    # Compilers call these tables writable, but nothing writes them.
+    # Compilers mark these tables writable, but no code writes them.
     entries = [code.stored(at, _WORD_BYTES) for first, end in limits for at in range(first, end, _WORD_BYTES)]
     return None if None in entries else tuple(entry & ~1 for entry in entries if entry is not None)
 
 
 def _limits(code: Code, name: str) -> Iterator[tuple[int, int]]:
-    """Where the tables of a function begin and end; none where a symbol is missing."""
+    """Yields the start and end of each table of a function; none if a symbol is missing."""
     symbols = [tuple(map(code.image.symbol, names)) for names in _TABLES.get(name, ())]
     if all(first and end for first, end in symbols):
         yield from ((first.address, end.address) for first, end in symbols)
 
 
 def _calls_entry(code: Code, call: Instruction, limits: _Limits) -> bool:
-    """Whether the register that is called holds a word of one of the tables, on each way that leads there."""
+    """Whether the called register holds a word of one of the tables on every path to the call."""
     first, end = code.extent(call.address)
     seen: dict[int, _Held] = {}
     pending = [(first, _Held())]
@@ -73,7 +73,7 @@ def _successors(instruction: Instruction) -> Iterator[int]:
 
 @dataclass
 class _Held:
-    """What is known on a way, and which registers and places in the stack hold a place in a table or a word from there."""
+    """The state on a path, and which registers and stack slots hold an address in a table or a word of a table."""
 
     state: State = field(default_factory=State)
     kinds: dict[str | int, str] = field(default_factory=dict)
@@ -82,18 +82,18 @@ class _Held:
         return _Held(self.state.copy(), dict(self.kinds))
 
     def meet(self, other: _Held) -> bool:
-        """Forgets what `other` does not confirm; whether anything was forgotten."""
+        """Forgets values that `other` does not confirm. Returns whether anything was forgotten."""
         before = len(self.kinds)
         self.kinds = {where: kind for where, kind in self.kinds.items() if other.kinds.get(where) == kind}
         return self.state.meet(other.state) or len(self.kinds) != before
 
     def follow(self, code: Code, instruction: Instruction, limits: _Limits) -> None:
-        """Changes it as the instruction does."""
+        """Changes the state as the instruction does."""
         name, operands, kind = instruction.mnemonic, instruction.operands, self._made(instruction)
         place = self._slot(instruction)
         if name == "str" and place is not None:
             self._set(place, self.kinds.get(operands[0]))
-        with suppress(Refusal):  # where the stack pointer is set
+        with suppress(Refusal):  # the instruction sets the stack pointer
             apply(self.state, instruction, name, lambda constant: code.read(constant, _WORD_BYTES))
         written = written_registers(name, operands)
         if name == "bl" or name.startswith("blx"):
@@ -105,7 +105,7 @@ class _Held:
             self._set(register, _PLACE if is_place else kind)
 
     def _made(self, instruction: Instruction) -> str | None:
-        """What the instruction puts into its destinations."""
+        """Returns the kind of value that the instruction writes to its destinations, or None."""
         name, operands = instruction.mnemonic, instruction.operands
         memory = next((operand for operand in operands if operand.startswith("[")), None)
         if name.startswith("ldm"):
@@ -117,7 +117,7 @@ class _Held:
         return self._kept_kind(name, operands) if name in _KEEPING else None
 
     def _kept_kind(self, name: str, operands: tuple[str, ...]) -> str | None:
-        """A move keeps what a register holds; the sum with a place in a table is a place."""
+        """Returns the kind of a result: a move copies the kind, a sum with an address in a table is an address in it."""
         is_move = name.startswith("mov")
         sources = operands[1:] if is_move or len(operands) > 2 else operands
         kinds = {self.kinds[source] for source in sources if source in self.kinds}
@@ -129,7 +129,7 @@ class _Held:
         return any(self.kinds.get(word) == _PLACE for word in words)
 
     def _slot(self, instruction: Instruction) -> int | None:
-        """The place in the stack that a memory operand names."""
+        """Returns the stack slot of the memory operand, or None."""
         operand = next((operand for operand in instruction.operands if operand.startswith("[")), None)
         place = address_of(self.state, instruction, operand) if operand else None
         return place[1] if place and place[0] == "stack" else None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A function read from its first to its last instruction as if it had no branches: a good guess of what registers hold."""
+"""Reads a function from its first to its last instruction as if it had no branches: a good guess of the values in registers."""
 
 from __future__ import annotations
 
@@ -18,10 +18,9 @@ _WORD = 0xFFFFFFFF
 
 @dataclass(frozen=True)
 class Guess:
-    """What registers hold in front of an instruction, `name` without the condition of a store.
+    """The guessed values of registers before an instruction; `name` is its mnemonic, for a store without the condition.
 
-    `parts` are the constants in sums of a constant and something that is not known, of registers and of places in the stack:
-    4 * i + 24 has 24.
+    `parts` are the constant terms of sums with an unknown term, by register and stack slot: 24 for 4 * i + 24.
     """
 
     instruction: Instruction
@@ -30,19 +29,21 @@ class Guess:
     parts: dict[str | int, int] = field(default_factory=dict)
 
     def part(self, word: str) -> int:
-        """The constant in what a register or a number is, all of it where that is known; 0 where nothing is."""
+        """Returns the constant term of a register or immediate operand, the whole number if it is known; 0 if nothing is
+        known."""
         number = self.number(word)
         return self.parts.get(word, 0) if number is None else number
 
     def number(self, word: str) -> int | None:
-        """What a register or a number is, or None."""
+        """Returns the number in a register or immediate operand, or None."""
         value, number = self.state.value(word), immediate(word)
         if number is None and value and value[0] == "number":
             number = value[1]
         return None if number is None else number & _WORD
 
     def address(self) -> tuple[int, bool] | None:
-        """The constant in the address of a memory operand, and whether it is all of the address; None without an operand."""
+        """Returns the constant term in the address of a memory operand, and whether it is the whole address; None without a
+        memory operand."""
         operand = next((operand for operand in self.instruction.operands if operand.startswith("[")), None)
         if operand is None:
             return None
@@ -51,13 +52,13 @@ class Guess:
         return (self.part(base) + self.shifted(words)) & _WORD, is_known
 
     def shifted(self, words: Sequence[str]) -> int:
-        """The constant in `r2, lsl #3`, in `r2` or `#4`, or in no words; 0 where it is shifted otherwise."""
+        """Returns the constant term of `r2, lsl #3`, `r2` or `#4`; 0 without words and for other shifts."""
         amount = immediate(words[1].removeprefix("lsl ")) if len(words) > 1 else 0
         return self.part(words[0]) << amount if words and amount is not None else 0
 
 
 def straight_on(code: Code, address: int) -> Iterator[Guess]:
-    """The instructions of the function that holds `address`, each with what is known in front of it."""
+    """Yields the instructions of the function that holds `address`, each with the values before it."""
     first, end = code.extent(address)
     state, parts = State(), dict[str | int, int]()
     for place in code.addresses[bisect_left(code.addresses, first) : bisect_left(code.addresses, end)]:
@@ -65,9 +66,9 @@ def straight_on(code: Code, address: int) -> Iterator[Guess]:
         guess = Guess(instruction, _unconditional(instruction), state, parts)
         yield guess
         if "pc" in written_registers(guess.name, instruction.operands) or guess.name == "bx":
-            continue  # a return: what stands behind it is reached from in front of it
+            continue  # a return: code before it branches to the code after it
         _follow(guess)
-        with suppress(Refusal):  # where the stack pointer is set, as start-up code does
+        with suppress(Refusal):  # start-up code sets the stack pointer
             apply(state, instruction, guess.name, lambda constant: code.read(constant, 4))
         if guess.name in ("bl", "blx"):
             state.after_call()
@@ -76,7 +77,7 @@ def straight_on(code: Code, address: int) -> Iterator[Guess]:
 
 
 def _follow(guess: Guess) -> None:
-    """Changes the constants in sums as the instruction does."""
+    """Changes the constant terms as the instruction does."""
     operands, found = guess.instruction.operands, _sum(guess)
     place = _slot(guess)
     if guess.name == "str" and place is not None:
@@ -90,7 +91,8 @@ def _follow(guess: Guess) -> None:
 
 
 def _sum(guess: Guess) -> int | None:
-    """The constant in what an addition, a subtraction, a shift to the left or a copy gives."""
+    """Returns the constant term of the result of an addition, a subtraction, a shift to the left or a copy; None for other
+    instructions."""
     name, operands = guess.name.removesuffix("s"), guess.instruction.operands
     if name in ("add", "addw", "sub", "subw") and len(operands) >= 2:
         first, *second = operands[1:] if len(operands) > 2 else operands
@@ -101,7 +103,7 @@ def _sum(guess: Guess) -> int | None:
 
 
 def _slot(guess: Guess) -> int | None:
-    """The place in the stack that a memory operand names."""
+    """Returns the stack slot of the memory operand, or None."""
     operand = next((operand for operand in guess.instruction.operands if operand.startswith("[")), None)
     place = address_of(guess.state, guess.instruction, operand) if operand else None
     return place[1] if place and place[0] == "stack" else None

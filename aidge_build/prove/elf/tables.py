@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The sections, symbols and relocations of an ELF file, read a table at a time: programs and objects have thousands of each
+"""The sections, symbols and relocations of an ELF file, read one table at a time: programs and objects have thousands of each
 (System V gABI, chapters 4 and 5)."""
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from elftools.elf.elffile import ELFFile
 
-UNDEFINED, ABSOLUTE = 0, 0xFFF1  # numbers of sections that are none
+UNDEFINED, ABSOLUTE = 0, 0xFFF1  # section numbers without a section
 _FIRST_RESERVED = 0xFF00
 _SYMBOL_TABLE, RELA, NOBITS, REL = 2, 4, 8, 9  # types of sections
 _KINDS = {1: "object", 2: "function", 3: "section", 4: "file"}
@@ -21,7 +21,7 @@ _RELOCATIONS = {(32, REL): "II", (32, RELA): "IIi", (64, REL): "QQ", (64, RELA):
 
 
 class Section(NamedTuple):
-    """A section with its bytes (b"" where the file stores none); `link` and `info` are the numbers of others."""
+    """A section with its bytes (b"" where the file stores none); `link` and `info` are numbers of other sections."""
 
     name: str
     type: int
@@ -34,8 +34,8 @@ class Section(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """A symbol: `kind` is "other" for what is none of object, function, section and file, `binding` "" for what is none of
-    local, global and weak; `section` the number of its section, or a reserved one."""
+    """A symbol: `kind` is object, function, section, file or other; `binding` is local, global, weak or ""; `section` is the
+    number of its section, or a reserved number."""
 
     name: str
     value: int
@@ -46,12 +46,12 @@ class Entry(NamedTuple):
 
     @property
     def has_section(self) -> bool:
-        """Whether the number is one of a section."""
+        """Whether the symbol has a section."""
         return UNDEFINED < self.section < _FIRST_RESERVED
 
 
 def sections_of(elf: ELFFile) -> Iterator[Section]:
-    """All sections in order; ValueError where one lies beyond the end of the file."""
+    """Yields all sections in order; ValueError if one ends beyond the end of the file."""
     elf.stream.seek(0)
     whole = elf.stream.read()
     row, count = _row(elf, _SECTIONS), elf.num_sections()
@@ -72,7 +72,7 @@ def sections_of(elf: ELFFile) -> Iterator[Section]:
 
 
 def symbol_entries(elf: ELFFile, sections: Sequence[Section]) -> Iterator[Entry]:
-    """All symbols, table by table, with the empty one that each begins with; ValueError where a table is damaged."""
+    """Yields all symbols, table by table, with the empty first symbol of each table; ValueError if a table is damaged."""
     for table in sections:
         if table.type == _SYMBOL_TABLE:
             names, known = sections[table.link].content, dict[int, str]()
@@ -84,7 +84,7 @@ def symbol_entries(elf: ELFFile, sections: Sequence[Section]) -> Iterator[Entry]
 
 
 def relocation_entries(elf: ELFFile, table: Section) -> Iterator[tuple[int, int, int, int | None]]:
-    """(place, kind, symbol, addend) of each; the addend is None where it is stored at the place."""
+    """Yields (offset, kind, symbol, addend) of each relocation; the addend is None if the field itself holds it."""
     bits = 8 if elf.elfclass == 32 else 32
     for place, information, *addend in _rows(elf, table, _RELOCATIONS[elf.elfclass, table.type]):
         yield place, information & (1 << bits) - 1, information >> bits, addend[0] if addend else None

@@ -13,7 +13,7 @@ _PAYLOAD = 256
 
 
 def uf2_of(image: Image, family: int) -> bytes:
-    """The stored sections of `image` for chips of `family`; whole pages, filled with zeros."""
+    """Returns the stored sections of `image` for chips of `family`, in whole pages that are filled with zeros."""
     pages: dict[int, bytearray] = {}
     for section in image.sections:
         for offset, byte in enumerate(section.content if section.load_address is not None else b""):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A program that refers to what nobody defines: what a linker's messages and its cross references say about it."""
+"""A program with undefined symbols: reads a linker's messages and its cross references about them."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ from dataclasses import dataclass
 
 # GNU ld: "main.c:7: undefined reference to `f'", or "main.c:(.text+0x4): ..." without debug information.
 _GNU = re.compile(r"^(?:\S*ld(?:\.\w+)?(?:\.exe)?: )?(.+?):(?:\d+|\([^)]*\)): undefined reference to [`'](.+)'$", re.MULTILINE)
-# LLVM's: "undefined symbol: f", and below it ">>> referenced by main.c:7 (/src/main.c:7)" or ">>> referenced by main.o".
+# LLVM: "undefined symbol: f", followed by lines ">>> referenced by main.c:7 (/src/main.c:7)" or ">>> referenced by main.o".
 _LLVM = re.compile(r"undefined symbol: (.+)((?:\n>>> .*)*)")
 _REFERENCE = re.compile(r">>> referenced by ([^\s:]+)")
 _CROSS_REFERENCE = re.compile(r"(\S+)?\s+(\S.*)")
-# The file of all code that link-time optimisation made.
+# The file name for all code that link-time optimisation made.
 OPTIMIZED = "<artificial>"
 _PLUGIN = " (symbol from plugin)"
 
 
 @dataclass(frozen=True)
 class Undefined:
-    """A symbol that is referred to and not defined, and the source files (objects, where a linker names these) that do so."""
+    """A symbol that is referenced and not defined, and the source files that reference it (objects, if a linker names these)."""
 
     symbol: str
     sources: tuple[str, ...]
 
 
 def read_undefined(messages: str) -> tuple[Undefined, ...]:
-    """The undefined symbols in a linker's messages, by name."""
+    """Returns the undefined symbols in a linker's messages, by name."""
     found: dict[str, dict[str, None]] = {}
     for source, symbol in _GNU.findall(messages):
         found.setdefault(symbol, {})[source] = None
@@ -36,9 +36,9 @@ def read_undefined(messages: str) -> tuple[Undefined, ...]:
 
 
 def read_cross_references(link_map: str) -> dict[str, tuple[str, ...]]:
-    """Symbol -> the files that define it and refer to it, from the table that `--cref` appends to a map of GNU ld.
+    """Returns the files that define or reference each symbol, from the table that `--cref` appends to a map of GNU ld.
 
-    With link-time optimisation these are the files that the linker was given, and an intermediate one.
+    With link-time optimisation these are the linker's input files and an intermediate file.
     """
     found: dict[str, tuple[str, ...]] = {}
     symbol = ""

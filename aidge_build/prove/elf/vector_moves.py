@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Where a program tells the core to use another vector table: stores to the register VTOR."""
+"""The stores to the register VTOR, by which a program gives the core another vector table."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from aidge_build.prove.elf.straight import Guess, straight_on
 _VTOR = (0xE000ED08, 0xE002ED08)
 _CONTROL_BLOCKS = (0xE000ED00, 0xE002ED00)
 _OTHER_STATE = 0x20000
-# What indices are added to and no array of registers begins at: the begin of the system control space, and between the priorities
-# of interrupts and VTOR. An index from elsewhere is taken to be one of an array.
+# Base addresses of indexed stores at which no register array begins: the start of the system control space, and the range from
+# the interrupt priorities to VTOR. An index to another base counts as an index into an array.
 _NO_ARRAYS = (range(0xE000E000, 0xE000E010), range(0xE000E5F0, 0xE000ED0C))
 _SPACE, _TOP, _WORD = 0xE0, 0xFF000000, 0xFFFFFFFF  # the first byte of the addresses of the system control space
-_SPACE_BEGIN, _SPACE_BYTES = 0xDFFF0000, 0x1010000  # and what small numbers may be added to
+_SPACE_BEGIN, _SPACE_BYTES = 0xDFFF0000, 0x1010000  # and the addresses to which adding a small number may lead there
 _SMALL = 0xFFFF
 _UNKNOWN = ("", 0)
 _SUMS = frozenset(("add", "adds", "addw", "sub", "subs", "subw"))
@@ -34,9 +34,9 @@ _STORES = ("str", "stl", "vst")
 
 @dataclass(frozen=True)
 class Move:
-    """A store to VTOR at `where` ("boot+0x1a"); `table` is the address that is stored, None where the code does not say it.
+    """A store to VTOR at `where` ("boot+0x1a"); `table` is the stored address, None if the code does not give it.
 
-    `instead` says what else the code does with the address of VTOR, "" for a store.
+    `instead` says how else the code uses the address of VTOR, "" for a store.
     """
 
     where: str
@@ -45,10 +45,10 @@ class Move:
 
 
 def vector_moves(code: Code) -> tuple[Move, ...]:
-    """The stores in the program, and what might lead to one, in order of address.
+    """Returns the stores to VTOR in the program, and code that may lead to one, in order of address.
 
-    Where a function shows no use of VTOR though its address is there, be it in a register or in data, this is said, too; and
-    where it stores at an index that is not known which VTOR may have.
+    The result also names each place where the address of VTOR is in a register or in data without a use, and each store with an
+    unknown index that may reach VTOR.
     """
     literals = set[int]()
     starts = sorted({code.extent(address)[0] for address in _numbers_near(code)})
@@ -57,10 +57,11 @@ def vector_moves(code: Code) -> tuple[Move, ...]:
 
 
 def _numbers_near(code: Code) -> Iterator[int]:
-    """Places in all functions that may know an address of the system control space: most know none, and are not read.
+    """Yields an address in each function that may know an address of the system control space; most functions know none and are
+    not read.
 
-    Such a number is in an instruction, as it is or inverted; in a word that the function loads, or that is where a number of it
-    leads; or is made of other numbers.
+    Such a number is an immediate of an instruction, plain or inverted; a word that the function loads, or that a pointer of the
+    function leads to; or the result of arithmetic on other numbers.
     """
     words = sorted(_constants(code, [range(_SPACE_BEGIN, _SPACE_BEGIN + _SPACE_BYTES)]))
     halves = {place - below >> 16 for place in words for below in (0, _REACH)}
@@ -76,13 +77,14 @@ def _numbers_near(code: Code) -> Iterator[int]:
     yield from (first for first, instructions in code.of_functions() if _computes_one(code, instructions))
     leading = _constants(code, _up_to(words))
     for place in (*words, *leading):
-        # The functions that reach it from where they are.
+        # The functions that can load it relative to pc.
         yield from code.addresses[bisect_left(code.addresses, place - _REACH) : bisect_right(code.addresses, place)]
 
 
 def _computes_one(code: Code, instructions: Iterable[Instruction]) -> bool:
-    """Whether numbers of a function make such an address, or are added to something unknown more than once: it is read then."""
-    state, sums = State(registers={}), set[str]()  # the registers that hold a sum with a large number
+    """Whether numbers of a function add up to such an address, or several large numbers are added to an unknown value: the
+    function must be read."""
+    state, sums = State(registers={}), set[str]()  # registers that hold a sum with a large number
     registers, plain = state.registers, code.plain
     for instruction in instructions:
         place, _, name, operands, _ = instruction
@@ -97,7 +99,7 @@ def _computes_one(code: Code, instructions: Iterable[Instruction]) -> bool:
             try:
                 apply(state, instruction, name, code.word)
             except Refusal:
-                pass  # where the stack pointer is set
+                pass  # the instruction sets the stack pointer
         elif name == "blx":
             state.after_call()
         value = registers.get(operands[0], _UNKNOWN)
@@ -111,12 +113,12 @@ def _computes_one(code: Code, instructions: Iterable[Instruction]) -> bool:
 
 
 def _is_near(value: Value) -> bool:
-    """Whether it is an address of the system control space, or a small number less."""
+    """Whether the value is an address of the system control space, or less by a small number."""
     return value[0] == "number" and value[1] - _SPACE_BEGIN & _WORD < _SPACE_BYTES
 
 
 def _large_ones(operands: Sequence[str], registers: Mapping[str, Value], sums: Collection[str]) -> Sequence[str]:
-    """The terms of a sum that are large numbers, or sums with one."""
+    """Returns the terms of a sum that are large numbers, or sums with a large number."""
     return [word for word in operands[len(operands) > 2 :] if _is_large(word, registers, sums)]
 
 
@@ -126,7 +128,7 @@ def _is_large(word: str, registers: Mapping[str, Value], sums: Collection[str]) 
 
 
 def _up_to(places: Sequence[int]) -> list[range]:
-    """The addresses from which it is at most `_REACH` to one of the sorted places."""
+    """Returns the addresses that are less than `_REACH` bytes before one of the sorted places."""
     found: list[range] = []
     for place in places:
         begin = place + 1 - _REACH
@@ -137,7 +139,7 @@ def _up_to(places: Sequence[int]) -> list[range]:
 
 
 def _constants(code: Code, wanted: Sequence[range]) -> list[int]:
-    """The places of words that are wanted in memory that cannot be written, but for instructions."""
+    """Returns the addresses of words in read-only memory with values in the `wanted` ranges, without instructions."""
     found = []
     for section in code.image.sections:
         if section.content and not section.writable:
@@ -151,7 +153,7 @@ def _constants(code: Code, wanted: Sequence[range]) -> list[int]:
 
 
 def _in_data(code: Code, literals: set[int]) -> Iterator[Move]:
-    """Words that are the address of VTOR, but for those that code loads by itself."""
+    """Yields the words with the address of VTOR, except for `literals`, which the code of functions loads."""
     patterns = [register.to_bytes(4, "little") for register in _VTOR]
     for section in code.image.sections:
         for pattern in patterns:
@@ -164,7 +166,7 @@ def _in_data(code: Code, literals: set[int]) -> Iterator[Move]:
 
 
 def _in_function(code: Code, guesses: Iterable[Guess], literals: set[int]) -> Iterator[Move]:
-    """Adds to `literals` what the function loads by itself."""
+    """Yields the uses of VTOR in a function. Adds the constants that the function loads to `literals`."""
     held, where, is_used = "", 0, False
     for guess in guesses:
         if not held and _knows_register(guess):
@@ -189,7 +191,7 @@ def _knows_register(guess: Guess) -> bool:
 
 
 def _literals(guess: Guess) -> Iterator[int]:
-    """Where a constant is that the instruction loads."""
+    """Yields the address of the constant that the instruction loads."""
     operands = guess.instruction.operands
     if guess.name.startswith("ldr") and len(operands) == 2 and operands[1].startswith("[pc"):
         place = address_of(guess.state, guess.instruction, operands[1])
@@ -197,7 +199,7 @@ def _literals(guess: Guess) -> Iterator[int]:
 
 
 def _stores(guess: Guess) -> Iterator[tuple[int, int | None]]:
-    """Each word that is stored at a known address, with its value."""
+    """Yields (address, value) of each word that is stored at a known address."""
     operands, name = guess.instruction.operands, guess.name
     if name in ("str", "strd"):
         place, registers = _place(guess), operands[: 1 if name == "str" else 2]
@@ -212,13 +214,14 @@ def _stores(guess: Guess) -> Iterator[tuple[int, int | None]]:
 
 
 def _place(guess: Guess) -> int | None:
-    """The address of a memory operand where it is known."""
+    """Returns the address of a memory operand if it is known, or None."""
     place, is_known = guess.address() or (0, False)
     return place if is_known else None
 
 
 def _indexed(guess: Guess) -> str:
-    """What is said of a store where no array of the core's begins, at an index that is not known."""
+    """Returns a text about a store with an unknown index to a base at which no register array of the core begins; "" for other
+    instructions."""
     place, is_known = guess.address() or (0, True)
     if is_known or not guess.name.startswith(_STORES) or not any(place & ~_OTHER_STATE in part for part in _NO_ARRAYS):
         return ""
@@ -226,7 +229,8 @@ def _indexed(guess: Guess) -> str:
 
 
 def _handed_on(code: Code, guess: Guess) -> str:
-    """What is said where the address goes to another function, or to memory that is not the function's own."""
+    """Returns a text if the address of VTOR is passed to another function, or stored outside the function's stack frame; ""
+    otherwise."""
     first, end = code.extent(guess.instruction.address)
     target = guess.instruction.target
     leaves = guess.name == "b" and target is not None and not first <= target < end

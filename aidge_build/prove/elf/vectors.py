@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The vector tables of a Cortex-M program: where the core finds its first stack pointer and what it runs on an interrupt."""
+"""The vector tables of a Cortex-M program: the initial stack pointer and the handlers of the core."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ _SECTIONS = (".vectors", ".isr_vector")
 _ALIGNMENT = 128
 _LEAST_BYTES = 64
 _MOST_WORDS = 16 + 496
-# What tables that are filled while the program runs are called: ram_vector_table, __vectors_ram, g_pfnRAMVectors.
+# Names of tables that the program fills while it runs: ram_vector_table, __vectors_ram, g_pfnRAMVectors.
 _RAM_TABLE = re.compile(r".*(ram_*(isr|vec)|(isr_*)?vec(tor)?s?(_*table)?_*(in_)?ram).*", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
 class VectorTable:
-    """The table at `address`: the initial stack pointer, the address of the reset handler, and those of all other handlers."""
+    """The table at `address`: the initial stack pointer, the address of the reset handler, and the addresses of all other
+    handlers."""
 
     address: int
     stack: int
@@ -29,10 +30,10 @@ class VectorTable:
 
 
 def find_tables(image: Image) -> tuple[VectorTable, ...]:
-    """The tables in memory that the program does not write, that of the ELF's entry first, then by address.
+    """Returns the tables in memory that the program does not write, the table of the ELF's entry first, then by address.
 
-    They are sections of their own, or lie within .text, where what they hold tells them: a place for the stack, then handlers.
-    Where there is none, those in a section that a linker script made of code, constants and variables.
+    A table is a section of its own, or a part of .text that holds an address for the stack and then handlers. Without such a
+    table, returns the tables in a section that a linker script made of code, constants and variables.
     """
     functions = _functions(image)
     constant = _constant(image)
@@ -44,7 +45,8 @@ def find_tables(image: Image) -> tuple[VectorTable, ...]:
 
 
 def table_at(image: Image, address: int) -> VectorTable | None:
-    """The table at an address that the program gives the core, as it is at first; None where nothing is stored there."""
+    """Returns the table at an address that the program gives the core, with its content at the start; None if nothing is stored
+    there."""
     stored = (part for part in image.sections if part.content)
     section = next((part for part in stored if part.address <= address and address + 8 <= part.end), None)
     return _found(image, section, address, _functions(image)) if section else None
@@ -59,12 +61,13 @@ def _constant(image: Image) -> list[Section]:
 
 
 def _merged(image: Image) -> list[Section]:
-    """What holds code and can be written."""
+    """Returns the writable sections that hold code."""
     return [section for section in image.sections if section.content and section.writable and section.executable]
 
 
 def tables_in_ram(image: Image) -> tuple[str, ...]:
-    """The names of variables and sections that look like a table of handlers which the program fills itself, or hold one."""
+    """Returns the names of variables and sections that, by name or content, are tables of handlers which the program fills
+    itself."""
     writable = [section for section in image.sections if section.writable]
     names = {section.name for section in writable}
     named = [symbol.linked_name for symbol in image.symbols if symbol.section in names and (_is_large(symbol))]
@@ -74,7 +77,8 @@ def tables_in_ram(image: Image) -> tuple[str, ...]:
 
 
 def _held_in_ram(image: Image, writable: Sequence[Section]) -> Iterator[VectorTable]:
-    """Tables in the first content of variables, as large as one or with the stack of one: other words may look like its begin."""
+    """Yields the tables in the initial content of variables with the size of a table or a known initial stack pointer: other
+    words may look like the start of a table."""
     functions, known = _functions(image), find_tables(image)
     stacks, addresses = {table.stack for table in known}, {table.address for table in known}
     sizes = {symbol.address: symbol.size_bytes for symbol in image.symbols if symbol.size_bytes >= _LEAST_BYTES}
@@ -85,7 +89,7 @@ def _held_in_ram(image: Image, writable: Sequence[Section]) -> Iterator[VectorTa
 
 
 def _is_large(symbol: Symbol) -> bool:
-    """Whether a table fits in; linker scripts give no sizes."""
+    """Whether a table fits into the symbol; symbols of linker scripts have no sizes."""
     return symbol.size_bytes >= _LEAST_BYTES or (symbol.kind == "other" and not symbol.size_bytes)
 
 
@@ -98,7 +102,8 @@ def _in_section(image: Image, section: Section, functions: Collection[int]) -> I
 
 
 def _is_table(image: Image, section: Section, position: int, functions: Collection[int]) -> bool:
-    """Whether the words there are a stack pointer and handlers: the core's own, or the ELF's entry where a table may begin."""
+    """Whether the words at `position` are a stack pointer and handlers: the first three handlers of the core, or the ELF's entry
+    if a section or symbol begins there."""
     words = _words(section, position, min(position + 16, section.end))
     handled = [bool(word & 1) and word & ~1 in functions for word in words[1:]]
     if not handled[0] or not words[0] or words[0] % 4:
@@ -112,8 +117,8 @@ def _is_table(image: Image, section: Section, position: int, functions: Collecti
 
 
 def _found(image: Image, section: Section, position: int, functions: Collection[int]) -> VectorTable:
-    """The table there: as long as its symbol says, or else to where the next thing begins, words that are no functions left
-    out."""
+    """Returns the table at `position`: as long as its symbol says, or otherwise up to the next symbol, without words that are no
+    functions."""
     sized = max((symbol.size_bytes for symbol in image.symbols if symbol.address == position), default=0)
     if sized >= 8:
         return _table(section, position, min(position + sized, section.end))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Where a veneer goes: the few instructions that linkers put between a branch and a function too far away for it."""
+"""The targets of veneers: the few instructions that linkers put between a branch and a function that it cannot reach."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _WORD = 0xFFFFFFFF
 
 
 def reached(address: int, read: ReadBytes) -> tuple[int, ...]:
-    """Where a branch to `address` goes on to through veneers, one after the other; () where there is none."""
+    """Returns the targets that a branch to `address` reaches through veneers, one after the other; () without a veneer."""
     places: list[int] = []
     here: int | None = address
     while here is not None and len(places) < _MOST_HOPS:
@@ -27,7 +27,7 @@ def reached(address: int, read: ReadBytes) -> tuple[int, ...]:
 
 
 def branch_target(address: int, code: bytes) -> int | None:
-    """Where `b.w` leads to; None for other instructions."""
+    """Returns the target of `b.w`; None for other instructions."""
     first, second = (int.from_bytes(code[at : at + 2], "little") for at in (0, 2))
     branch = FIELDS[_THM_JUMP24]
     if first & 0xF800 != 0xF000 or second & 0xD000 != 0x9000:
@@ -36,7 +36,7 @@ def branch_target(address: int, code: bytes) -> int | None:
 
 
 def _one_hop(address: int, read: ReadBytes) -> int | None:
-    """The address that the code at `address` goes to and does nothing else; None where that cannot be told."""
+    """Returns the target of the veneer at `address`; None for code that is no known veneer."""
     halves = [int.from_bytes(read(address + at, 2), "little") for at in range(0, 16, 2)]
     first, second = halves[0], halves[1]
     target = branch_target(address, read(address, 4))
@@ -60,7 +60,8 @@ def _short_thumb(halves: list[int], address: int, read: ReadBytes) -> int | None
 
 
 def _by_halves(halves: list[int], address: int) -> int | None:
-    """movw ip, ...; movt ip, ...; then bx ip, or add ip, pc; bx ip."""
+    """Returns the target of `movw ip, ...; movt ip, ...; bx ip`, or of the same with `add ip, pc` before `bx ip`; None for other
+    code."""
     lower, upper = (halves[at] | halves[at + 1] << 16 for at in (0, 2))
     opcodes = [(word & ~FIELDS[_THM_MOVW].mask) for word in (lower, upper)]
     if opcodes != [0x0C00F240, 0x0C00F2C0]:

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: MIT
-"""Cycles of code on a core: its timing table, its instructions, and a simulation of its pipeline, instruction by instruction."""
+"""Cycles of code on a core: a timing table, the work of instructions, and a simulation of the pipeline."""

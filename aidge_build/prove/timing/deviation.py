@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""How far estimates of cycles are from what chips were measured to take.
+"""The deviation of estimated cycles from cycles that were measured on chips.
 
-`boards/cores/counts/TABLE.*.toml` hold counts of public programs: what somebody published or measured, and what the timing table
-says for the same program. From these pairs, and nothing else, the stated error of an estimate follows. Where no chip was
-measured, the counts are the ones of another model of the core, and the text says so.
+`boards/cores/counts/TABLE.*.toml` hold counts of public programs: the published or measured cycles, and the cycles that the
+timing table gives for the same program. The stated error of an estimate follows from these pairs alone. If no chip was measured,
+the counts come from another model of the core, and the text says so.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ _OPTIONAL_KEYS = {"vectors": bool}
 
 @dataclass(frozen=True)
 class Count:
-    """The cycles of one program: measured on a chip, and estimated; `chip` is "" where another model says the first number, and
-    `has_vectors` says whether vector instructions take most of its time."""
+    """The cycles of one program: measured on a chip, and estimated; `chip` is "" if the first number comes from another model,
+    and `has_vectors` says whether vector instructions take most of its time."""
 
     program: str
     source: str
@@ -38,13 +38,14 @@ class Count:
 
     @property
     def error(self) -> float:
-        """Of the estimate, as a share of what was measured; below zero: it is too low."""
+        """The error of the estimate, as a share of the measured cycles; below zero the estimate is too low."""
         return self.estimated / self.measured - 1
 
 
 @dataclass(frozen=True)
 class Deviation:
-    """Errors of estimates of `counts` programs, as shares of what was measured: lowest, highest, and the mean of their sizes."""
+    """Errors of the estimates of `counts` programs, as shares of the measured cycles: lowest, highest, and mean absolute
+    error."""
 
     counts: int
     lowest: float
@@ -52,17 +53,18 @@ class Deviation:
     mean: float
 
     def range_of(self, cycles: float) -> tuple[float, float]:
-        """Between which numbers of cycles a program lies that is estimated at `cycles`, if it errs no further than those."""
+        """Returns the least and the most cycles of a program with an estimate of `cycles`, if its error is within the known
+        range."""
         return cycles / (1 + max(self.highest, 0.0)), cycles / (1 + min(self.lowest, 0.0))
 
     def bound_of(self, cycles: float) -> float:
-        """The cycles that a program takes at most that is estimated at `cycles`, if it errs no further than those, in either
-        direction: a few programs that were all estimated too high do not show that the next one is."""
+        """Returns the most cycles of a program with an estimate of `cycles`, if its error is within the known range in either
+        direction: a few programs with too high estimates do not show that the next estimate is too high."""
         return cycles * max(1 + self.highest, 1 / (1 + self.lowest))
 
 
 def deviation_of(core: Core | None) -> Deviation | None:
-    """The errors of what is estimated for `core`; None without an estimate, and where nothing was compared.
+    """Returns the errors of estimates for `core`; None without an estimate, and without a comparison.
 
     Raises AidgeError (BOARD) for a wrong file of counts.
     """
@@ -70,8 +72,8 @@ def deviation_of(core: Core | None) -> Deviation | None:
 
 
 def measured_deviation(core: Core, features: Collection[str]) -> Deviation | None:
-    """The errors against chips alone, for a core with these features; None if no chip was measured, or none with the vector
-    instructions of such a core."""
+    """Returns the errors against chips alone, for a core with these features; None if no chip was measured, or no chip with the
+    vector instructions of such a core."""
     counts = [count for count in counts_of(core) if count.chip]
     return _deviation(counts) if MVE not in features or any(count.has_vectors for count in counts) else None
 
@@ -82,7 +84,7 @@ def _deviation(counts: Sequence[Count]) -> Deviation | None:
 
 
 def stated(core: Core | None) -> str:
-    """The text that goes with an estimate for `core`; "" where there is none."""
+    """Returns the text that goes with an estimate for `core`; "" without an estimate."""
     if core is None or not core.timing:
         return ""
     found = deviation_of(core)
@@ -109,7 +111,7 @@ def _percent(share: float) -> str:
 
 
 def counts_of(core: Core) -> tuple[Count, ...]:
-    """All counts of the core's timing table, in the order of the files' names; () without a table."""
+    """Returns all counts of the core's timing table, in the order of the files' names; () without a table."""
     table = timing_of(core)
     if table is None:
         return ()

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Cycles of layers, from what an emulator counted: edges between basic blocks, and lines of flash.
+"""Cycles of layers, from the counts of an emulator: edges between basic blocks, and lines of flash.
 
-The cycles of a layer are the sum over its edges, times their exact counts, of what the core's timing table says of the second
-block behind the first one, plus the stalls of the flash.
+The cycles of a layer are the stalls of the flash plus a sum over its edges: the exact count of the edge times the cycles of its
+second block after its first block, by the core's timing table.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from aidge_build.prove.timing.pipeline import block_cycles
 from aidge_build.prove.timing.reads import Piece, PieceCounts, Reads, piece_at
 from aidge_build.prove.timing.table import TimingTable
 
-OUTSIDE = -1  # the layer of what a run executes between its layers
+OUTSIDE = -1  # the layer number of code between the layers
 
 
 class Edge(NamedTuple):
@@ -33,8 +33,8 @@ class Edge(NamedTuple):
 
 @dataclass(frozen=True)
 class Executed:
-    """What runs executed: edges between blocks, and lines of flash through each of the caches that the timing names; () if they
-    were not counted. `pieces`: what a layer read from each piece of the timing, by (layer, number of the piece)."""
+    """The counts of the runs: edges between blocks, and lines of flash through each of the caches of the timing; () if lines were
+    not counted. `pieces` are the reads of a layer from each piece of the timing, by (layer, number of the piece)."""
 
     edges: tuple[Edge, ...]
     lines: tuple[Lines, ...]
@@ -43,10 +43,10 @@ class Executed:
 
 @dataclass(frozen=True)
 class Cycles:
-    """Estimated cycles of a layer or of the runs, summed over all of them; None: not known.
+    """Estimated cycles of a layer or of whole runs, summed over all runs; None if unknown.
 
-    `core` is without stalls; the stalls are for code and for constants in flash, `uncached` all stalls without the cache of an
-    external flash. `data_lines`: how often no cache held a line of data.
+    `core` are the cycles without stalls; the stalls are for code and for constants in flash. `uncached` are all stalls without
+    the cache of an external flash, `data_lines` the number of reads of data lines that no cache held.
     """
 
     core: int
@@ -57,12 +57,12 @@ class Cycles:
 
     @property
     def total(self) -> int:
-        """With the stalls that are known."""
+        """The cycles with the known stalls."""
         return self.core + (self.code_stalls or 0) + (self.data_stalls or 0)
 
     @property
     def total_uncached(self) -> int | None:
-        """Without the cache of an external flash; None where there is no such cache."""
+        """The cycles without the cache of an external flash; None if there is no such cache."""
         return None if self.uncached is None else self.core + self.uncached
 
     @property
@@ -73,9 +73,9 @@ class Cycles:
 
 @dataclass(frozen=True)
 class Timing:
-    """All that cycles of a program depend on but its counts: the core's table, the program's instructions by address, the caches
-    of the flash, and the cycles of a line that no cache holds (None: nobody described them). `pieces` are told apart in the reads
-    of layers; () if nobody asks for these."""
+    """Everything except counts that the cycles of a program depend on: the core's table, the program's instructions by address,
+    the caches of the flash, and the cycles of a line that no cache holds (None: unknown). `pieces` divide the reads of layers; ()
+    without a report of reads."""
 
     table: TimingTable
     instructions: Mapping[int, Instruction] = field(repr=False)
@@ -84,14 +84,14 @@ class Timing:
     pieces: tuple[Piece, ...] = field(default=(), repr=False)
 
     def cycles(self, executed: Executed, layers: Sequence[int]) -> tuple[Cycles, dict[int, Cycles]]:
-        """The cycles of all runs, and of each of these layers."""
+        """Returns the cycles of all runs, and of each of these layers."""
         core, counts = _core_cycles(self, executed.edges)
         found = {layer: self._with_stalls(executed, layer, core.get(layer, 0), counts.get(layer, 0)) for layer in layers}
         outside = self._with_stalls(executed, OUTSIDE, core.get(OUTSIDE, 0), counts.get(OUTSIDE, 0))
         return sum_cycles([outside, *found.values()]), found
 
     def reads(self, executed: Executed, names: Mapping[int, str]) -> tuple[Reads, ...]:
-        """The reads of the layers that `names` gives, and of the code around them (""), from each piece; () without pieces."""
+        """Returns the reads of the layers in `names`, and of the code around them (""), from each piece; () without pieces."""
         if not self.pieces or not executed.pieces:
             return ()
         core, counts = _core_cycles(self, executed.edges)
@@ -109,7 +109,7 @@ class Timing:
         return tuple(found)
 
     def _stalls_of(self, count: PieceCounts, per_instruction: float) -> tuple[float | None, int | None]:
-        """For code and for data."""
+        """Returns the stall cycles for code and for data."""
         stall = self.stall_cycles
         if not stall:
             return stall, stall
@@ -135,13 +135,13 @@ class Timing:
 
 
 def sum_cycles(parts: Sequence[Cycles]) -> Cycles:
-    """The cycles of all parts; a number that one part does not know is not known."""
+    """Returns the cycles of all parts; a number is unknown if one part does not know it."""
     added = [None if None in column else sum(column) for column in zip(*map(astuple, parts), strict=True)]
     return Cycles(sum(part.core for part in parts), *added[1:])
 
 
 def _core_cycles(timing: Timing, edges: Sequence[Edge]) -> tuple[dict[int, int], dict[int, int]]:
-    """The cycles without stalls, and the instructions, by layer."""
+    """Returns the cycles without stalls, and the instructions, by layer."""
     blocks: dict[tuple[int, int], tuple[Instruction, ...]] = {}
     known: dict[tuple[int, int, int, int], int] = {}
     cycles: dict[int, int] = {}

@@ -12,11 +12,11 @@ from aidge_build.prove.elf.disassembly import Instruction, immediate, memory_ope
 from aidge_build.prove.timing.kinds import PARENTS, SHIFT, kind_of
 
 FLAGS, FLOAT_FLAGS, PREDICATE = "flags", "fpscr", "vpr"
-# Roles of what is read. `second` is the last register of arithmetic, `shifted` a register that the instruction shifts.
+# Roles of read registers. `second` is the last register of arithmetic, `shifted` a register that the instruction shifts.
 OPERAND, SECOND, SHIFTED, ACCUMULATE, ADDRESS, INDEX, DATA, CONDITION = ROLES = (
     *("operand", "second", "shifted", "accumulate", "address", "index", "data", "condition"),
 )
-RESULT, UPDATE, STATUS = RESULTS = ("result", "update", "status")  # roles of what is written: a value, an address, flags
+RESULT, UPDATE, STATUS = RESULTS = ("result", "update", "status")  # roles of written registers: a value, an address, flags
 
 _READS_DESTINATION = re.compile(
     r"movt|bf[ic]|[us]mlal|umaal|smlal[bt][bt]|sml[as]ldx?|(lsl|lsr|asr)l|[su]qr?sh[lr]l?|[su]rshrl?|vn?ml[as]s?|vfn?m[as]s?|"
@@ -36,8 +36,8 @@ _KEPT = 1 << 16
 
 
 class Work(NamedTuple):
-    """What one instruction asks of a pipeline: its `kind`, (register, role) of each register that it reads and writes, the words
-    that it moves to or from memory, its bytes, and whether the address is updated, whether it may run or not (`conditional`)."""
+    """The work of one instruction in a pipeline: its `kind`, (register, role) of each register that it reads and writes, the
+    words that it moves to or from memory, its bytes, whether it is `conditional`, and whether it may jump."""
 
     kind: str
     reads: tuple[tuple[str, str], ...]
@@ -46,7 +46,7 @@ class Work(NamedTuple):
     size_bytes: int = 4
     conditional: bool = False
     jumps: bool = False
-    place: tuple[str, int] | None = None  # (base register, offset in bytes) of an access to memory whose address says so
+    place: tuple[str, int] | None = None  # (base register, offset in bytes) of a memory access
 
     @property
     def has_index(self) -> bool:
@@ -66,7 +66,7 @@ class Work(NamedTuple):
 
 @lru_cache(_KEPT)
 def work_of(mnemonic: str, operands: tuple[str, ...], size_bytes: int, data_type: str = "") -> Work:
-    """The work of an instruction with this mnemonic and these operands; an unknown one is of the kind `default`."""
+    """Returns the work of an instruction with this mnemonic and these operands; an unknown instruction has the kind `default`."""
     kind, name, conditional = kind_of(mnemonic, operands, data_type)
     if size_bytes == 4 and f"{kind}_wide" in PARENTS:
         kind = f"{kind}_wide"
@@ -78,7 +78,7 @@ def work_of(mnemonic: str, operands: tuple[str, ...], size_bytes: int, data_type
 
 
 def _traffic(kind: str, name: str, operands: tuple[str, ...]) -> tuple[list, list, int]:
-    """(reads, writes, words of memory), without flags."""
+    """Returns (reads, writes, words of memory), without flags."""
     if kind.endswith(("load_multiple", "store_multiple")):
         return _multiple(kind, name, operands)
     if any(operand.startswith("[") for operand in operands):
@@ -87,18 +87,18 @@ def _traffic(kind: str, name: str, operands: tuple[str, ...]) -> tuple[list, lis
 
 
 def _conditions(kind: str, name: str, conditional: bool) -> list[tuple[str, str]]:
-    """The flags and predicates that it reads."""
+    """Returns the flags and predicates that it reads."""
     reads = [(FLAGS, CONDITION)] if _READS_FLAGS.fullmatch(name) or conditional and name[0] != "v" else []
     return reads + ([(PREDICATE, CONDITION)] if conditional and kind.startswith("vector") or name == "vpsel" else [])
 
 
 def works_of(instructions: Iterable[Instruction]) -> tuple[Work, ...]:
-    """The work of each instruction, in order."""
+    """Returns the work of each instruction, in order."""
     return tuple(work_of(each.mnemonic, each.operands, each.size_bytes, each.data_type) for each in instructions)
 
 
 def registers_of(word: str) -> tuple[str, ...]:
-    """The registers that `r3`, `d1`, `q2[3]` or `{r4-r6}` names, as those that are tracked: float and vector ones by words."""
+    """Returns the tracked registers of `r3`, `d1`, `q2[3]` or `{r4-r6}`: float and vector registers as their words, s0 to s31."""
     if word.startswith("{"):
         return tuple(part for register in register_list(word) for part in registers_of(register))
     match = _REGISTER.match(word)
@@ -181,7 +181,7 @@ def _arithmetic(kind: str, name: str, operands: tuple[str, ...]) -> tuple[list, 
 
 
 def _result_count(kind: str, name: str, operands: tuple[str, ...]) -> int:
-    """How many of the first operands are written."""
+    """Returns how many of the first operands are written."""
     if name.startswith(("vmlal", "vmlsl", "vrml", "vaddlv")):
         return 2
     if kind.endswith("_to_core"):
@@ -192,7 +192,7 @@ def _result_count(kind: str, name: str, operands: tuple[str, ...]) -> int:
 
 
 def _roles(kind: str, sources: tuple[str, ...]) -> list[tuple[str, str]]:
-    """The first register is an operand; the last one is shifted, or the second operand."""
+    """Returns the roles of source registers: the first one is an operand; the last one is shifted, or the second operand."""
     shifts = bool(sources) and bool(SHIFT.match(sources[-1]))
     registers = [word for word in sources if registers_of(word) and not SHIFT.match(word)]
     amount = _with([sources[-1].split(" ")[-1]], SHIFTED) if shifts else []

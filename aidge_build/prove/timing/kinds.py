@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The kind of work of an instruction, by its name and operands, and which kind stands in for which in a table of a core."""
+"""The kind of work of an instruction, by its name and operands, and the kind that replaces it in a core's table without it."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from functools import lru_cache
 
 from aidge_build.prove.elf.disassembly import CONDITIONS, immediate
 
-DEFAULT = "default"  # the kind that every other one builds on
-# Kind: the kind whose numbers it has where a table names none of its own.
+DEFAULT = "default"  # the kind that every other kind builds on
+# Each kind with its parent: a table without numbers for the kind uses the numbers of its parent.
 PARENTS = {
     "alu": DEFAULT,
     **dict.fromkeys(("move", "add", "logic", "compare", "shift", "shifted", "shifted_constant", "bitfield", "simd"), "alu"),
@@ -141,7 +141,7 @@ def _named(name: str, table: tuple[tuple[str, str], ...]) -> str:
 
 
 def kind_of(mnemonic: str, operands: tuple[str, ...], data_type: str) -> tuple[str, str, bool]:
-    """(kind, mnemonic without a condition, whether it has a condition)."""
+    """Returns (kind, mnemonic without a condition, whether it has a condition)."""
     for name, conditional in ((mnemonic, False), (mnemonic[:-2], True), (mnemonic[:-1], True)):
         suffix = mnemonic[len(name) :]
         if suffix and suffix not in CONDITIONS and not (name[:1] == "v" and suffix in ("t", "e")):
@@ -156,7 +156,7 @@ def kind_of(mnemonic: str, operands: tuple[str, ...], data_type: str) -> tuple[s
 
 
 def _operand_kind(kind: str, name: str, operands: tuple[str, ...]) -> str:
-    """Arithmetic that shifts its last register, or whose constant is shifted, is of another kind."""
+    """Returns the kind, or another kind if the arithmetic shifts its last register or its constant."""
     if kind not in ("move", "add", "add_carry", "logic", "compare", "test") or name in ("movw", "movt", "addw", "subw"):
         return kind
     if operands and SHIFT.match(operands[-1]):
@@ -172,7 +172,7 @@ def _operand_kind(kind: str, name: str, operands: tuple[str, ...]) -> str:
 
 
 def _is_shifted(number: int) -> bool:
-    """Whether a constant of arithmetic is eight bits that are shifted, and neither plain ones nor ones that repeat."""
+    """Whether a constant of arithmetic is encoded as eight shifted bits, not as plain or repeated bits."""
     number &= 0xFFFFFFFF
     low = number & 0xFF
     repeated = (low * 0x00010001, low * 0x01010101, (number >> 8 & 0xFF) * 0x01000100)
@@ -209,7 +209,7 @@ def _vector_kind(name: str, operands: tuple[str, ...], data_type: str) -> str:
 
 
 def _move_kind(prefix: str, operands: tuple[str, ...]) -> str:
-    """Moves between vector or float registers, and from and to registers of the core."""
+    """Returns the kind of a move between vector or float registers, or from or to registers of the core."""
     first, last = operands[0], operands[-1]
     if first[0] in "rl" or first in ("sp", "pc"):
         return f"{prefix}_to_core"

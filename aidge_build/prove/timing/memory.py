@@ -21,14 +21,14 @@ from aidge_build.boards.board import Board
 from aidge_build.boards.flash import Cache, Flash
 from aidge_build.prove.timing.reads import PieceCounts, piece_at
 
-WAITED = 32  # bins of instructions between the start of a prefetch and the use of its line; 0: nothing was fetched ahead
+WAITED = 32  # bins of instructions between the start of a prefetch and the use of its line; 0: no prefetch
 _NO_LINE = 0xFFFFFFFF
 _DEFAULT_LINE = Cache(16, 1, 16)  # a flash of 128 bits without a cache
 
 
 @dataclass(frozen=True)
 class Caches:
-    """The caches between a core and its flash, for code (None: no line of code is counted) and for data; `is_shared`: they are
+    """The caches between a core and its flash, for code (None: no line of code is counted) and for data; `is_shared`: both are
     one cache."""
 
     code: Cache | None
@@ -45,8 +45,8 @@ class Lines(NamedTuple):
 
 
 def caches_of(flash: Flash | None) -> tuple[Caches, ...]:
-    """The caches of a board's flash; of an external flash also what is left without them. If nobody described the flash, no line
-    of code is counted, and lines of data are of 16 bytes."""
+    """Returns the caches of a board's flash; for an external flash also the single line buffers without caches. Without a
+    description of the flash, no line of code is counted, and lines of data have 16 bytes."""
     if flash is None:
         return (Caches(None, _DEFAULT_LINE, is_shared=False, prefetches=False),)
     one_line = Cache(flash.line_bytes, 1, flash.line_bytes)
@@ -55,7 +55,8 @@ def caches_of(flash: Flash | None) -> tuple[Caches, ...]:
 
 
 def fetch_stalls(waited: Sequence[int], wait_states: int, cycles_per_instruction: float) -> float:
-    """Cycles that the core waits for lines of code: `waited` counts lines by the instructions since their prefetch began."""
+    """Returns the cycles that the core waits for lines of code: `waited` counts lines by the instructions since their prefetch
+    began."""
     covered = [min(max(wait_states + 1 - number * cycles_per_instruction, 0.0), wait_states) for number in range(len(waited))]
     return sum(lines * stall for lines, stall in zip(waited, covered, strict=True))
 
@@ -68,11 +69,11 @@ class LineCache:
         self._sets: list[list[int]] = [[_NO_LINE] * cache.ways for _ in range(cache.sets)]
 
     def has(self, line: int) -> bool:
-        """Whether the line is there."""
+        """Whether the cache holds the line."""
         return line in self._sets[line % len(self._sets)]
 
     def read(self, line: int) -> bool:
-        """Whether the line was there; it is there now."""
+        """Reads a line into the cache. Returns whether the cache held it before."""
         lines = self._sets[line % len(self._sets)]
         is_there = line in lines
         lines.remove(line if is_there else lines[-1])
@@ -84,7 +85,7 @@ class FlashReads:
     """The lines of flash that a program reads through caches."""
 
     def __init__(self, caches: Caches, begins: Sequence[int] = ()):
-        """`begins` are the first addresses of the pieces that are told apart."""
+        """`begins` are the first addresses of the pieces that divide the counts."""
         self._begins = begins
         self._block = 0  # the address of the last one
         self._waited_of: dict[tuple[int, int], list[int]] = {}
@@ -99,18 +100,18 @@ class FlashReads:
 
     @property
     def lines(self) -> Lines:
-        """The counts as they are now."""
+        """The current counts."""
         return Lines({layer: list(lines) for layer, lines in self._waited.items()}, dict(self._data_lines))
 
     @property
     def pieces(self) -> dict[tuple[int, int], PieceCounts]:
-        """The counts of each layer and piece as they are now."""
+        """The current counts of each layer and piece."""
         none = [0] * WAITED, [0, 0]
         keys = sorted(self._waited_of.keys() | self._data_of.keys())
         return {key: PieceCounts(self._waited_of.get(key, none[0]), *self._data_of.get(key, none[1])) for key in keys}
 
     def load(self, address: int, size: int, layer: int | None) -> None:
-        """The core loads bytes from any memory, where pieces are told apart."""
+        """Counts bytes that the core loads from any memory, by piece."""
         if layer is not None:
             self._data_piece(address, layer)[1] += size
 
@@ -118,14 +119,14 @@ class FlashReads:
         return self._data_of.setdefault((layer, piece_at(self._begins, address)), [0, 0])
 
     def data(self, address: int, layer: int | None) -> None:
-        """The core reads data; `layer` None: it is not counted."""
+        """Counts a read of data by the core; with `layer` None only the cache changes."""
         if not self._data.read(address // self._data.line_bytes) and layer is not None:
             self._data_lines[layer] = self._data_lines.get(layer, 0) + 1
             if self._begins:
                 self._data_piece(address, layer)[0] += 1
 
     def block(self, address: int, sizes: Sequence[int], layer: int | None) -> None:
-        """The core executes instructions of these sizes in bytes, from `address` on; `layer` None: it is not counted."""
+        """Counts instructions of these sizes in bytes, from `address` on; with `layer` None only the cache changes."""
         if self._code is None:
             return
         line_bytes, at = self._code.line_bytes, address
@@ -149,5 +150,5 @@ class FlashReads:
 
 
 def flash_regions(board: Board) -> list[tuple[int, int]]:
-    """(first address, last address) of each flash of the board."""
+    """Returns (first address, last address) of each flash of the board."""
     return [(region.origin, region.end - 1) for region in board.regions if region.kind == "flash"]

@@ -2,7 +2,7 @@
 """The pipeline of a core that issues in order: cycles of a block of instructions after the block that ran before it.
 
 Each instruction is issued in the first cycle in which the ones before it were issued, its units are free, and its operands arrive
-by the stage that reads them. Memory answers at once: stalls of flash, caches and buses are counted elsewhere.
+by the stage that reads them. Memory answers at once: stalls of flash and caches are counted in `memory.py`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _HISTORY = 32  # instructions of the predecessor that the pipeline is filled wit
 
 
 def block_cycles(table: TimingTable, predecessor: Sequence[Instruction], block: Sequence[Instruction], taken: bool) -> int:
-    """Cycles of `block` after `predecessor`: what both take, less what `predecessor` takes.
+    """Returns the cycles of `block` after `predecessor`: the cycles of both, less the cycles of `predecessor` alone.
 
     `taken` says that the last instruction of `predecessor` jumped to `block`; the cycles of the jump are part of the result, so
     that the cycles of a run are the sum over all pairs of blocks that ran one after the other. `predecessor` may be empty.
@@ -35,14 +35,14 @@ def block_cycles(table: TimingTable, predecessor: Sequence[Instruction], block: 
 
 
 def sequence_cycles(table: TimingTable, instructions: Iterable[Instruction]) -> int:
-    """Cycles of instructions that run once, in this order, in an empty pipeline."""
+    """Returns the cycles of instructions that run once, in this order, in an empty pipeline."""
     return block_cycles(table, (), tuple(instructions), False)
 
 
 class _Operation(NamedTuple):
-    """An instruction with the numbers of a table: units of which each time one is occupied, (register, stage, cycles more by the
-    kind that wrote it) of what it reads,
-    (register, cycles, whether it is late where the instruction executes late) of what it writes."""
+    """An instruction with the numbers of a table. `units` are groups of units; it occupies one unit of each group. `reads` are
+    (register, stage, extra cycles by the kind that wrote it), `writes` are (register, cycles, whether the result is late if the
+    instruction executes late)."""
 
     kind: str
     cycles: int
@@ -65,13 +65,13 @@ class _Operation(NamedTuple):
 
 
 class Pipeline:
-    """The state of a pipeline; `cycle` is the next one in which an instruction may be issued, pairs aside."""
+    """The state of a pipeline; `cycle` is the next cycle in which an instruction may be issued, apart from pairs."""
 
     def __init__(self, table: TimingTable):
         self.table = table
         self.cycle = 0
-        self._open = 0  # instructions that may join the ones of the last cycle
-        self._last: _Operation | None = None  # that took a cycle
+        self._open = 0  # instructions that may still be issued in the last cycle
+        self._last: _Operation | None = None  # the last one that took a cycle
         self._newest: _Operation | None = None
         self._goes_back = False  # whether the last instruction is a branch to a lower address
         self._ready: dict[str, tuple[int, str]] = {}
@@ -105,7 +105,7 @@ class Pipeline:
         return at
 
     def _joins(self, operation: _Operation) -> bool:
-        """Whether the core issues the operation in one cycle with the last one."""
+        """Whether the core issues the operation in the same cycle as the last one."""
         table, last = self.table, self._last
         if last is None or self._shadow or operation.slot in (FIRST, ALONE):
             return False
@@ -118,7 +118,7 @@ class Pipeline:
         return True
 
     def _waits(self, operation: _Operation, instruction: Instruction) -> int:
-        """Cycles that the instruction waits for the load before it, and for its own bytes."""
+        """Returns the cycles that the instruction waits for the load before it, and for its own bytes."""
         waits = 0
         if self._shadow and self._last is not None and self._is_shadowed(self._last, operation):
             waits, self._run, self._fetched_ahead = self._shadow, 0, True
@@ -151,7 +151,7 @@ class Pipeline:
         self._goes_back = target is not None and target <= instruction.address
 
     def jump(self, target: Instruction) -> None:
-        """The last instruction jumps: nothing joins it, and the fetch begins again."""
+        """Adds the cycles of a jump by the last instruction: no instruction is paired with it, and the fetch starts again."""
         last = self._newest
         lost = last.taken if last is not None else 0
         if last is not None and last.is_conditional_jump and self._ready.get(FLAGS, (0, ""))[0] > self.cycle - 1:
@@ -161,7 +161,7 @@ class Pipeline:
         self._begin_again(lost)
 
     def fall_through(self) -> None:
-        """The last instruction does not jump; where it is the end of a loop, the core expected that it does."""
+        """Adds the cycles of a last instruction that does not jump: at the end of a loop, the core expected a jump."""
         last, table = self._newest, self.table
         if not table.loop_exit or last is None or not last.is_conditional_jump or not self._goes_back:
             return

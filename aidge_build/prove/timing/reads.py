@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Reads of layers by memory and by symbol: bytes of executed code, bytes of data, and the stalls that they cost."""
+"""Reads of layers by memory and by symbol: bytes of executed code, bytes of data, and their stalls."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Piece(NamedTuple):
 
 
 class PieceCounts(NamedTuple):
-    """The flash reads that the board's caches did not answer, and all bytes that were loaded, in a layer from one piece.
+    """The reads of a layer from one piece: lines of flash that the board's caches did not hold, and all loaded bytes.
 
     `waited` counts lines of code by the instructions since their prefetch began, `data_lines` are lines of data."""
 
@@ -35,10 +35,10 @@ class PieceCounts(NamedTuple):
 
 @dataclass(frozen=True)
 class Reads:
-    """Reads of a layer from one symbol of one memory, summed over all runs; `layer` is "" around the layers.
+    """Reads of a layer from one symbol of one memory, summed over all runs; `layer` is "" for the code around the layers.
 
-    `code_bytes` are bytes of executed instructions, `data_bytes` bytes that instructions loaded. Stalls are cycles; None where
-    nobody described the flash."""
+    `code_bytes` are bytes of executed instructions, `data_bytes` bytes that instructions loaded. Stalls are cycles; None without
+    a description of the flash."""
 
     layer: str
     memory: str
@@ -50,12 +50,12 @@ class Reads:
 
     @property
     def stalls(self) -> float:
-        """All stalls that are known, in cycles."""
+        """All known stalls, in cycles."""
         return (self.code_stalls or 0) + (self.data_stalls or 0)
 
 
 def pieces_of(image: Image, board: Board) -> tuple[Piece, ...]:
-    """The pieces of a program in the memories of a board, by address; the first one begins at 0."""
+    """Returns the pieces of a program in the memories of a board, by address; the first one begins at 0."""
     begins = {0, *(address for region in board.regions for address in (region.origin, region.end))}
     named: dict[int, tuple[int, str]] = {}
     for symbol in image.symbols:
@@ -74,5 +74,5 @@ def pieces_of(image: Image, board: Board) -> tuple[Piece, ...]:
 
 
 def piece_at(begins: Sequence[int], address: int) -> int:
-    """The number of the piece that holds an address; `begins` are the first addresses of all pieces."""
+    """Returns the number of the piece that holds an address; `begins` are the first addresses of all pieces."""
     return bisect_right(begins, address) - 1

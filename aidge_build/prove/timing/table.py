@@ -23,7 +23,7 @@ from aidge_build.boards.cores import Core
 from aidge_build.prove.timing.instructions import ROLES
 from aidge_build.prove.timing.kinds import DEFAULT, KINDS, PARENTS
 
-FOLDER = "timing"  # beside the cores
+FOLDER = "timing"  # the folder next to the cores' files
 ANY, FIRST, LAST, ALONE = SLOTS = ("any", "first", "last", "alone")
 _SHOWN_DIGITS = 12
 
@@ -35,19 +35,19 @@ class KindTiming:
     | field | meaning |
     | --- | --- |
     | cycles | cycles until the next instruction may be issued, pairs aside |
-    | words_a_cycle | words of memory that each further cycle moves; 0: all of them in `cycles` |
-    | index_cycles | more cycles where the address is a sum of two registers |
-    | flag_cycles | more cycles where it sets flags |
+    | words_a_cycle | words of memory that each further cycle moves; 0: all words in `cycles` |
+    | index_cycles | extra cycles if the address is a sum of two registers |
+    | flag_cycles | extra cycles if it sets flags |
     | shadow, hidden_by | cycles that the next instruction waits, unless it is of these kinds (loads that overlap) |
     | shadows | the kinds that wait; none: all |
-    | update_overlaps | whether it is hidden behind another one although it updates its address |
-    | units, hold | what it occupies, and for how many cycles; `a|b` is the one of both that is free first |
+    | update_overlaps | whether a previous instruction hides it although it updates its address |
+    | units, hold | the units that it occupies, and for how many cycles; `a|b` is the unit that is free first |
     | latency, update, status | cycles after which its result, its updated address, its flags can be read |
     | operand .. condition | the stage in which it reads a register of this role |
     | slides | how many stages later it may execute if operands are late |
     | joined | how many stages later it executes as the second instruction of a cycle |
-    | slot | whether it is issued as any of a cycle, as its first only, as its last, or alone |
-    | taken | cycles that are lost where it jumps |
+    | slot | its place in a cycle: any, only the first, only the last, or alone |
+    | taken | cycles that are lost if it jumps |
     """
 
     cycles: int = 1
@@ -78,13 +78,13 @@ class KindTiming:
 
     @property
     def said(self) -> dict[str, Any]:
-        """The keys whose values are not the default ones."""
+        """The keys with values that differ from the defaults."""
         return {each.name: value for each in fields(self) if (value := getattr(self, each.name)) != each.default}
 
 
 @dataclass(frozen=True)
 class Forwarding:
-    """Results of kinds `of` are read by kinds `by`, in these roles, so many cycles later (below 0: earlier) than usual."""
+    """Kinds `by` read the results of kinds `of`, in these roles, `cycles` later (below 0: earlier) than usual."""
 
     of: frozenset[str]
     by: frozenset[str]
@@ -98,15 +98,15 @@ class TimingTable:
 
     | field | meaning |
     | --- | --- |
-    | issue | instructions in a cycle at most |
+    | issue | most instructions of a cycle |
     | pair_bytes | bytes that instructions of one cycle may have together; 0: any |
     | pair_kinds, pair_either | kinds of the second instruction of a cycle (or of either); none: all |
     | unaligned_target | cycles that a jump to a 32-bit instruction at an odd half-word loses |
-    | wide_run | 32-bit instructions at odd half-words, in a row behind a longer one, that lose a cycle; 0: they do not |
-    | late_flags | cycles that a taken branch loses whose flags come from the cycle before |
-    | loop_exit | cycles that a conditional backward branch loses that is not taken: a loop ends |
-    | loop_exit_early, early | the cycles that it loses where its flags are known `early` cycles before it |
-    | banks | memories, each a word wide, of which two loads of a cycle need different ones; 0: no limit |
+    | wide_run | which of consecutive 32-bit instructions at odd half-words loses a cycle, after a longer one; 0: none |
+    | late_flags | cycles that a taken branch loses if the cycle before it sets its flags |
+    | loop_exit | cycles that a conditional backward branch loses if it is not taken: a loop ends |
+    | loop_exit_early, early | cycles that it loses if its flags are known `early` cycles before it |
+    | banks | memory banks, each a word wide; two loads of a cycle must use different banks; 0: no limit |
     """
 
     name: str
@@ -124,12 +124,12 @@ class TimingTable:
     kinds: Mapping[str, KindTiming]
     forwarding: tuple[Forwarding, ...]
     files: Mapping[str, bytes] = field(repr=False, default_factory=dict)
-    known: dict = field(repr=False, default_factory=dict)  # what `pipeline` made of instructions
+    known: dict = field(repr=False, default_factory=dict)  # the operations that `pipeline` made of instructions
 
     @cached_property
     def digest(self) -> str:
-        """12 hexadecimal digits of all that estimates with this table depend on. Keys with their default values are left out, so
-        that a new key changes no digest."""
+        """The first 12 hexadecimal digits of the SHA-256 of all numbers that estimates with this table depend on. Keys with
+        default values are omitted, so that a new key changes no digest."""
         plain = {
             key: value for key in _TABLE_KEYS if key not in ("extends", "kinds", "forward") and (value := getattr(self, key))
         }
@@ -141,7 +141,7 @@ class TimingTable:
         return hashlib.sha256(text.encode()).hexdigest()[:_SHOWN_DIGITS]
 
     def with_multiplier(self, cycles: int) -> TimingTable:
-        """The table of the same core with a multiplier that takes so many cycles for a product of 32 bits."""
+        """Returns the table of the same core with a multiplier that takes `cycles` for a product of 32 bits."""
         if cycles == 1:
             return self
         slow = {"multiply": replace(self.kinds["multiply"], cycles=cycles, latency=cycles)}
@@ -163,9 +163,9 @@ _FORWARD_KEYS = {"of": list, "by": list, "roles": list, "cycles": int}
 
 
 def timing_of(core: Core | None, multiplier_cycles: int = 1) -> TimingTable | None:
-    """The table that the core's file names, with a multiplier of so many cycles; None where it names none.
+    """Returns the table that the core's file names, with a multiplier of `multiplier_cycles`; None if it names none.
 
-    Raises AidgeError (BOARD) where the table is missing or wrong.
+    Raises AidgeError (BOARD) if the table is missing or wrong.
     """
     if core is None or not core.timing:
         return None
@@ -175,7 +175,7 @@ def timing_of(core: Core | None, multiplier_cycles: int = 1) -> TimingTable | No
 
 @cache
 def load_timing(name: str, folders: Sequence[str] = ()) -> TimingTable:
-    """The table `name` of the first of `folders` that has it, or the built-in one. Raises AidgeError (BOARD)."""
+    """Returns the table `name` of the first of `folders` that has it, or the built-in table. Raises AidgeError (BOARD)."""
     places = [*map(Path, folders), board_folder() / "cores" / FOLDER]
     files: dict[str, bytes] = {}
 
@@ -199,7 +199,7 @@ def load_timing(name: str, folders: Sequence[str] = ()) -> TimingTable:
 
 
 def table_digests() -> dict[str, str]:
-    """The digests of the built-in tables, by name: results that were estimated with them name these."""
+    """Returns the digests of the built-in tables, by name: results that were estimated with a table name its digest."""
     return {name: load_timing(name).digest for name in names_in([board_folder() / "cores" / FOLDER])}
 
 
@@ -244,7 +244,7 @@ def _check_kinds(names: Sequence[str], where: str, key: str, valid: Sequence[str
 
 
 def _kind(kind: str, own: Mapping[str, Mapping[str, Any]]) -> KindTiming:
-    """The numbers of a kind, over the ones of the kinds that it builds on."""
+    """Returns the numbers of a kind: its own numbers replace the numbers of its parents."""
     chain = [kind]
     while chain[-1] != DEFAULT:
         chain.append(PARENTS[chain[-1]])

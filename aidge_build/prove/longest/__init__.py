@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The longest way through code: how many instructions a call takes at most, whatever the data are, from the linked text alone."""
+"""The longest path through code: the most instructions that a call takes for any data, from the linked code alone."""
 
 from aidge_build.prove.longest.steps import StepBound, StepsBound, bound_steps
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What instructions compute from numbers that are known, as the Armv7-M and Armv8-M manuals say (DDI 0403, DDI 0553)."""
+"""The results of instructions for known numbers, by the Armv7-M and Armv8-M manuals (DDI 0403, DDI 0553)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from aidge_build.prove.longest.values import SIGN, WORD
 
 
 def signed(number: int) -> int:
-    """A word as a number of two's complement."""
+    """Returns a word as a signed number."""
     return number - (WORD + 1) if number & SIGN else number
 
 
@@ -42,7 +42,7 @@ def _reversed(number: int) -> int:
     return int(f"{number:032b}"[::-1], 2)
 
 
-# Results are cut to 32 bits by whoever asks.
+# The caller cuts results to 32 bits.
 SHIFTS: dict[str, Callable[[int, int], int]] = {
     "lsl": lambda one, two: one << two if two < 32 else 0,
     "lsr": _shift_right,
@@ -83,7 +83,7 @@ OTHERS: dict[str, Callable[[int, int], int]] = {
     "smmul": lambda one, two: signed(one) * signed(two) >> 32,
     **{f"smul{'bt'[one]}{'bt'[two]}": _half_product(one, two) for one in (False, True) for two in (False, True)},
 }
-# Low word, high word: the product of two words, to which the two words are added where the name has an "a".
+# The product of two words, as low and high word. Instructions with an "a" in their name add it to these words.
 LONG_PRODUCTS: dict[str, Callable[[int, int], int]] = {
     "umull": lambda one, two: one * two,
     "smull": lambda one, two: signed(one) * signed(two),
@@ -105,14 +105,14 @@ ONE_OPERAND: dict[str, Callable[[int], int]] = {
     "revsh": lambda one: _extended(_half_reversed(one), 16),
     "rev": lambda one: int.from_bytes(one.to_bytes(4, "little"), "big"),
 }
-# The last operand, extended and then added to the one before.
+# The extension of the last operand, which is then added to the operand before it.
 EXTENDED_SUMS = {"uxtab": "uxtb", "uxtah": "uxth", "sxtab": "sxtb", "sxtah": "sxth"}
-# Destination, numbers: source, first bit, bits.
+# Bit fields of (source, first bit, number of bits).
 FIELDS: dict[str, Callable[[int, int, int], int]] = {
     "ubfx": lambda one, first, bits: one >> first & (1 << bits) - 1,
     "sbfx": lambda one, first, bits: _extended(one >> first, bits),
 }
-# Of csel and its sisters: what the second source becomes where the condition is not met.
+# The result of csel, csinc, csinv and csneg from the second source, if the condition is not met.
 SELECTIONS: dict[str, Callable[[int], int]] = {
     "csel": lambda two: two,
     "csinc": lambda two: two + 1,

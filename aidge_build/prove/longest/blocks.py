@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Code as blocks: instructions that run one after the other, how many they are, and where the last one leads."""
+"""Code as basic blocks: straight-line instructions, their number, and the targets of the last one."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ from aidge_build.prove.longest.operands import NUMBERS, Operation, address, read
 from aidge_build.prove.longest.operations import elements_of, operation, predicated
 from aidge_build.prove.longest.values import WORD, Objects, opposite
 
-NOWHERE = 0xFFFFFFFE  # what the first function returns to
+NOWHERE = 0xFFFFFFFE  # the return address of the first function
 _BRANCHES = {f"b{condition}": condition for condition in CONDITIONS}
 _POPS_OF_PC = ("pop", "ldmia", "ldm", "ldmfd", "ldr")
 
 
 class Blocks:
-    """The blocks of a program by their first addresses, each made when it is asked for. Functions that are `known` are blocks;
-    `parts` says that ways part at conditions of single instructions, too, and know then what they decided."""
+    """The blocks of a program by their first addresses, each made on demand. `known` functions are blocks. `parts` says that
+    paths also fork at conditional instructions, and then know whether the condition was met."""
 
     def __init__(self, code: Code, objects: Objects, known: Known | None = None, parts: bool = False):
         self.parts = parts
@@ -54,7 +54,7 @@ class Blocks:
         self._made_of_text: dict[int, Block] = {}
 
     def block(self, start: int) -> Block:
-        """The block that begins at an address."""
+        """Returns the block that begins at an address."""
         if start not in self._blocks:
             plain = self._plain(start)
             is_known = self.known is not None and start in self.known
@@ -62,7 +62,7 @@ class Blocks:
         return self._blocks[start]
 
     def instructions(self, start: int) -> Iterator[tuple[Instruction, str]]:
-        """Those of a block, with their names without conditions."""
+        """Yields the instructions of a block, with their names without conditions."""
         place = start
         for _ in range(self._plain(start).count):
             instruction = self.code.instructions[place]
@@ -70,7 +70,7 @@ class Blocks:
             place = instruction.next
 
     def rounds(self, entry: int) -> int | None:
-        """How often a loop of a function comes round at most, where that is known beforehand."""
+        """Returns the most iterations of a loop of a function, if they are known beforehand, or None."""
         return self.known.rounds(entry) if self.known is not None and self.parts else None
 
     def _plain(self, start: int) -> Block:
@@ -112,12 +112,12 @@ class Blocks:
 
     @staticmethod
     def _at_condition(instruction: Instruction) -> tuple[End, tuple[int, ...]]:
-        """An IT block, where ways part, is a block of its own."""
+        """Returns the end of a block that consists of an IT instruction, at which paths fork."""
         then = instruction.next
         return assuming(onward(then), instruction.operands[0], then), (then,)
 
     def _name(self, instruction: Instruction) -> tuple[str, str]:
-        """The mnemonic without the condition that its IT block gives it, and that condition."""
+        """Returns the mnemonic without the condition of its IT block, and that condition."""
         condition = self._conditions.get(instruction.address, "")
         name = instruction.mnemonic
         return (name[:-2] if condition and name.endswith(CONDITIONS) else name), condition
@@ -126,7 +126,8 @@ class Blocks:
         return self.code.read(instruction.address, instruction.size_bytes) or 0
 
     def _end(self, instruction: Instruction, name: str, start: int) -> tuple[End, tuple[int, ...]] | None:
-        """Where an instruction leads that does not go on to the next one, and what may follow in the same function."""
+        """Returns the end of a block for an instruction that may not continue at the next one, and its successors in the same
+        function; None for other instructions."""
         operands, target, then = instruction.operands, instruction.target, instruction.next
         if name == "b" and target is not None:
             return onward(target), (target,)
@@ -142,7 +143,7 @@ class Blocks:
         return self._written_counter(instruction, name)
 
     def _fork(self, instruction: Instruction, name: str, start: int, target: int) -> End | None:
-        """The end of a block that goes to a target or on; None for other instructions."""
+        """Returns the end of a block that continues at a target or at the next instruction; None for other instructions."""
         operands, then = instruction.operands, instruction.next
         if name in _BRANCHES:
             return self._under(_BRANCHES[name], onward(target), then, self._compared_with(instruction, start))
@@ -159,7 +160,8 @@ class Blocks:
         return assuming(end, condition, then, compared) if self.parts else conditional(end, condition, then)
 
     def _compared_with(self, branch: Instruction, start: int) -> tuple[int, int] | None:
-        """The register and the number that the instruction before a branch compares, in the same block."""
+        """Returns the register and the number that the instruction before a branch compares, in the same block; None without
+        one."""
         before = next((one for one in self._before(branch.address, start) if one.next == branch.address), None)
         if before is None or before.mnemonic != "cmp":
             return None
@@ -170,7 +172,7 @@ class Blocks:
         return (self.code.instructions[at] for at in (address - 2, address - 4) if at >= start and at in self.code.instructions)
 
     def _switch(self, instruction: Instruction, name: str) -> End:
-        """A jump by a table behind it; all of its entries where the index is not known."""
+        """Returns the end for a jump through a table that follows it. All entries are targets if the index is unknown."""
         table, width = instruction.next, 1 if name == "tbb" else 2
         (operand,) = instruction.operands
         base, words, _ = memory_operand(operand)
@@ -192,7 +194,8 @@ class Blocks:
         return end
 
     def _written_counter(self, instruction: Instruction, name: str) -> tuple[End, tuple[int, ...]] | None:
-        """What else writes pc: a return, a jump through a register or a table of addresses."""
+        """Returns the end for another instruction that writes pc: a return, a jump through a register or a table of addresses;
+        None for other instructions."""
         operands = instruction.operands
         if name in _POPS_OF_PC and operands[-1].startswith("{") and "pc" in register_list(operands[-1]):
             return returned(self._popped(instruction, name), instruction.address), ()
@@ -214,7 +217,7 @@ class Blocks:
         return refused(f"'{name}' writes pc at 0x{instruction.address:x}"), ()
 
     def _popped(self, instruction: Instruction, name: str) -> Operation:
-        """The same without pc, which is the last and is read apart."""
+        """Returns the load of the other registers: pc is the last one and is loaded separately."""
         rest = instruction.operands[-1].replace("pc", "").rstrip(", }").rstrip("{") + "}"
         first = instruction.operands[:-1] or ("sp!",)
         if not rest.startswith("{"):
@@ -224,7 +227,7 @@ class Blocks:
 
 
 def _conditions(instructions: Mapping[int, Instruction]) -> list[tuple[int, str]]:
-    """The condition of each instruction of an IT block."""
+    """Returns the condition of each instruction of an IT block."""
     found = []
     for block in instructions.values():
         if not (block.mnemonic.startswith("it") and block.mnemonic.strip("te") == "i" and block.operands):
@@ -237,7 +240,7 @@ def _conditions(instructions: Mapping[int, Instruction]) -> list[tuple[int, str]
 
 
 def _tables(code: Code) -> list[tuple[int, tuple[int, ...]]]:
-    """The targets of each jump by a table behind it."""
+    """Returns the targets of each jump through a table that follows it."""
     found = []
     for instruction in code.instructions.values():
         if instruction.mnemonic in ("tbb", "tbh") and instruction.operands[0].startswith("[pc"):
@@ -252,7 +255,7 @@ def _tables(code: Code) -> list[tuple[int, tuple[int, ...]]]:
 
 
 def _starts(instructions: Mapping[int, Instruction], tables: Mapping[int, Sequence[int]]) -> set[int]:
-    """Where ways may meet: at what branches lead to."""
+    """Returns the addresses at which paths may merge: the targets of branches."""
     found = {target for targets in tables.values() for target in targets}
     for one in instructions.values():
         if one.mnemonic.startswith(("b", "cb", "le", "wls")) and one.target is not None and one.target in instructions:

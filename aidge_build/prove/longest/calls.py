@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Calls of a program's functions by a caller of which nothing is known but where its memory is."""
+"""Calls of a program's functions by an unknown caller with memory at known addresses."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from aidge_build.prove.longest.operands import COUNT, SP, Registers
 from aidge_build.prove.longest.search import Search
 from aidge_build.prove.longest.values import Objects, Span, Value
 
-# Memory of the caller, far away from any program's: a stack, and what pointers lead to.
+# Memory of the caller, far away from the program's memory: a stack, and the arrays that it passes.
 _STACK_END, _STACK_BYTES = 0xA0000000, 1 << 24
 GIVEN_BYTES, MOST_GIVEN = 1 << 24, 16
 GIVEN = tuple(range(_STACK_END, _STACK_END + MOST_GIVEN * GIVEN_BYTES, GIVEN_BYTES))
-_STACK = _STACK_END - 4 * MOST_GIVEN  # behind it are the arguments that are not in registers
+_STACK = _STACK_END - 4 * MOST_GIVEN  # above it are the arguments that are not in registers
 _ERRNO = _STACK_END - 4
 _IN_REGISTERS = 4  # arguments (Procedure Call Standard for the Arm Architecture, IHI 0042, 6.4)
 
 
 class Calls:
-    """A program whose functions are called. `constants` are variables that nobody writes once the program runs."""
+    """Calls functions of a program. `constants` are variables that no code writes while the program runs."""
 
     def __init__(self, image: Image, instructions: Mapping[int, Instruction], constants: Iterable[str] = ()):
         self.image = image
@@ -36,12 +36,12 @@ class Calls:
         self._search = Search(Blocks(code, self.objects, Library(code, self.objects, self.memory, _STACK, _ERRNO)))
 
     def memory(self) -> Memory:
-        """Memory of which nothing is known but the constants."""
+        """Returns a memory in which only the constants are known."""
         return Memory(self._constants, self.objects, GIVEN[0])
 
     def call(self, entry: int, arguments: Sequence[int | None], memory: Memory, limit: int) -> State:
-        """The state behind a call, with the instructions of its longest way. An argument that is None may be anything. Refusal
-        where there is no bound below `limit`."""
+        """Returns the state after a call, with the instructions of its longest path. An argument that is None may have any value.
+        Refusal if there is no bound below `limit`."""
         values: list[Value] = [*arguments[:_IN_REGISTERS], *[None] * (COUNT - len(arguments[:_IN_REGISTERS]))]
         values[SP] = _STACK
         for index, argument in enumerate(arguments[_IN_REGISTERS:]):
@@ -50,7 +50,7 @@ class Calls:
 
 
 def _objects(image: Image) -> Iterator[Span]:
-    """Variables, what the caller hands over, and the stack."""
+    """Yields the variables, the arrays of the caller, and the stack."""
     writable = [section for section in image.sections if section.writable]
     for symbol in image.symbols:
         if symbol.kind == "object" and symbol.size_bytes:
@@ -61,7 +61,7 @@ def _objects(image: Image) -> Iterator[Span]:
 
 
 def _constants(image: Image, names: Iterable[str]) -> Iterator[tuple[int, bytes]]:
-    """What lies in memory that is not written, and constants that start-up code copies."""
+    """Yields (address, bytes) of read-only memory, and of constants that start-up code copies."""
     yield from ((section.address, section.content) for section in image.sections if section.content and not section.writable)
     for name in names:
         symbol = image.symbol(name)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Where a block leads: the state of a way through the code, and what its last instruction makes of it."""
+"""The ends of blocks: the state of a path through the code, and the effect of a block's last instruction on it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from aidge_build.prove.longest.values import WORD, Value, assumed, holds, opposi
 
 @dataclass(frozen=True)
 class Frame:
-    """A call that has not returned: to where it does, the function that it called, and the block that did."""
+    """A call that has not returned: its return address, the called function, and the calling block."""
 
     back: int
     entry: int
@@ -25,9 +25,9 @@ class Frame:
 
 @dataclass
 class State:
-    """A way through the code: what is known, the calls that it is in, where it goes on, and the instructions of it so far.
+    """A path through the code: the known values, its open calls, its next address, and its instructions so far.
 
-    `position` is where it is in the order of the function, where there are other ways."""
+    `position` is its position in the order of the function, while there are other paths."""
 
     registers: Registers
     memory: Memory
@@ -35,11 +35,11 @@ class State:
     at: int
     instructions: int = 0
     position: tuple[int, ...] = ()
-    left: int | None = None  # the block with the call that it just came back from
-    called: list[int] = field(default_factory=list)  # functions, in the order of their first calls
+    left: int | None = None  # the block with the call that just returned
+    called: list[int] = field(default_factory=list)  # called functions, in the order of their first calls
 
     def parted(self) -> State:
-        """A way that goes on by itself from here."""
+        """Returns an independent copy: a path that continues from here."""
         return State(
             self.registers.copy(),
             self.memory.parted(),
@@ -52,14 +52,15 @@ class State:
         )
 
     def call(self, target: int, back: int, site: int) -> int:
-        """Enters a function."""
+        """Enters a function and returns its address."""
         self.frames = (*self.frames, Frame(back, target, site, self.position))
         if target not in self.called:
             self.called.append(target)
         return target
 
     def leave(self, value: Value, where: int) -> int:
-        """Goes to where a register leads: back from the functions that return there, or on in the same one."""
+        """Jumps to the address in a register: a return from the functions with this return address, or a jump in the same
+        function. Returns the address."""
         if not isinstance(value, int):
             raise Refusal(f"a jump to an address that is not known, at 0x{where:x}")
         target = value & ~1
@@ -78,8 +79,8 @@ End = Callable[[State], Ways]
 
 @dataclass(frozen=True)
 class Block:
-    """`count` are its instructions, `end` says where it leads: an address, or what each of several ways does first.
-    `successors` are the blocks of the same function that follow it, as far as the text says."""
+    """`count` is the number of its instructions; `end` returns the next address, or the first step of each of several paths.
+    `successors` are the blocks of the same function that may follow it, by the text of the code."""
 
     start: int
     count: int
@@ -89,30 +90,30 @@ class Block:
 
 
 class Known(Protocol):
-    """Functions of which is known what a call makes of a state."""
+    """Functions for which the effect of a call on a state is known."""
 
     def __contains__(self, entry: int) -> bool: ...
 
     def call(self, entry: int, state: State) -> bool:
-        """Whether the state is now that behind a call."""
+        """Changes the state as a call does. Returns whether the effect is known."""
         ...
 
     def rounds(self, entry: int) -> int | None:
-        """How often a loop of a function comes round at most, where its code does not say it."""
+        """Returns the most iterations of a loop of a function, if its code does not show them, or None."""
 
 
 def onward(target: int) -> End:
-    """On to an address."""
+    """Returns an end that continues at an address."""
     return lambda state: target
 
 
 def onward_way(target: int) -> Way:
-    """On to an address, as one of several ways."""
+    """Returns a path, one of several, that continues at an address."""
     return lambda state: target
 
 
 def refused(text: str) -> End:
-    """Refuses the way."""
+    """Returns an end that refuses the path."""
 
     def end(state: State) -> Ways:
         raise Refusal(text)
@@ -131,7 +132,7 @@ def _as_way(end: End) -> Way:
 
 
 def conditional(end: End, condition: str, then: int) -> End:
-    """The same under a condition; both ways where it is not known whether it is met."""
+    """Returns an end under a condition; both paths are followed if the condition is unknown."""
     ways = (_as_way(end), onward_way(then))
 
     def chosen(state: State) -> Ways:
@@ -142,7 +143,8 @@ def conditional(end: End, condition: str, then: int) -> End:
 
 
 def assuming(end: End, condition: str, then: int, compared: tuple[int, int] | None = None) -> End:
-    """The same, with ways that know whether the condition was met: the flags, and what a `compared` register is."""
+    """Returns an end under a condition, with paths that know whether it was met: in the flags, and in the value of a `compared`
+    register."""
     met, unmet = _as_way(end), onward_way(then)
 
     def assume(state: State, known: str) -> None:
@@ -167,7 +169,8 @@ def assuming(end: End, condition: str, then: int, compared: tuple[int, int] | No
 
 
 def call_of_known(known: Known | None, plain: Block) -> End:
-    """A call of a function that is known, and back; or, where it is not known for these arguments, the block itself."""
+    """Returns an end for a known function: its call and return, or the block itself if the effect is unknown for these
+    arguments."""
 
     def end(state: State) -> Ways:
         back = state.registers.values[LR]
@@ -182,7 +185,7 @@ def call_of_known(known: Known | None, plain: Block) -> End:
 
 
 def direct_call(target: int, back: int, site: int) -> End:
-    """A call of a function, and back behind it."""
+    """Returns an end that calls a function; `back` is the return address."""
 
     def end(state: State) -> Ways:
         state.registers.values[LR] = back | 1
@@ -192,7 +195,7 @@ def direct_call(target: int, back: int, site: int) -> End:
 
 
 def register_call(at: int, back: int, site: int) -> End:
-    """A call of the function that a register names."""
+    """Returns an end that calls the function in a register."""
 
     def end(state: State) -> Ways:
         target = state.registers.values[at]
@@ -205,12 +208,12 @@ def register_call(at: int, back: int, site: int) -> End:
 
 
 def jump(at: int, where: int) -> End:
-    """To where a register leads: back, or on in the same function."""
+    """Returns an end that jumps to the address in a register: a return, or a jump in the same function."""
     return lambda state: state.leave(state.registers.values[at], where)
 
 
 def returned(rest: Operation, where: int) -> End:
-    """A return by a load of pc from the stack, behind the loads of the `rest`."""
+    """Returns an end that loads the `rest` of the registers and then pc from the stack."""
 
     def end(state: State) -> Ways:
         rest(state.registers, state.memory)
@@ -222,7 +225,7 @@ def returned(rest: Operation, where: int) -> End:
 
 
 def compared(at: int, if_zero: bool, target: int, then: int, parts: bool) -> End:
-    """`cbz` and `cbnz`; where ways part, the one where the register is zero knows it."""
+    """Returns the end of `cbz` and `cbnz`; with `parts`, the path of a zero register knows that it is zero."""
     zero, other = (target, then) if if_zero else (then, target)
 
     def when_zero(state: State) -> int:
@@ -242,7 +245,7 @@ def compared(at: int, if_zero: bool, target: int, then: int, parts: bool) -> End
 
 
 def repeated(target: int, then: int, counts: bool, ends_vectors: bool) -> End:
-    """`le lr, target`: once more while there are more elements left than it takes at a time."""
+    """Returns the end of `le lr, target`: repeats the loop while more elements are left than one iteration takes."""
 
     def more(state: State) -> int:
         left = state.registers.values[LR]
@@ -265,7 +268,7 @@ def repeated(target: int, then: int, counts: bool, ends_vectors: bool) -> End:
 
 
 def begun(at: int, elements: int, target: int, then: int) -> End:
-    """`wls lr, r0, target`: past the loop where there is nothing to do."""
+    """Returns the end of `wls lr, r0, target`: skips the loop if there are no elements."""
 
     def enter(state: State) -> int:
         state.registers.values[LR] = state.registers.values[at]

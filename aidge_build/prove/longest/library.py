@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: MIT
-"""Functions of the C library whose meaning an ABI or the C standard fixes: what a call of one takes at most is found once.
+"""The costs of C library functions that an ABI or the C standard defines: the most instructions of a call are found once.
 
-Each is a function of its arguments alone, and writes nothing but its own part of the stack (and `errno`). That is proved for
-the code that was linked, and so is the number of instructions. The code is followed as any other, with two differences:
+Each result depends only on the arguments, and the function writes only its own part of the stack (and `errno`). The analysis
+proves this and the number of instructions for the linked code. It follows the code like any other code, with two differences:
 
-- Ways that differ in known numbers go on side by side, and a condition parts them, so that a loop that counts the bits of a
-  result ends when it does.
-- A loop that shifts until a bit comes to a place is bounded by the bits that there are (`shifts.py`), and a few others by what
-  their functions compute (`ROUNDS`).
+- Paths with different known numbers are kept apart and fork at conditions, so that a loop that counts the bits of a result ends
+  as in the program.
+- The number of bits bounds a loop that shifts until a bit reaches a position (`shifts.py`). The meaning of a few functions bounds
+  their other loops (`ROUNDS`).
 
-A float that is certainly no denormal number (`Normal`: a constant, an integer, a sum with a constant that is not tiny) costs less
-in a product.
+A product costs less for a float that is certainly not denormal (`Normal`: a constant, an integer, a sum with a constant that is
+not tiny).
 
-Code that cannot be followed so, of another library, has no cost, and is followed like the rest of the program.
+Code of another library that the analysis cannot follow in this way has no cost; it is followed like the rest of the program.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from aidge_build.prove.longest.values import Normal, Objects, Partly, Value
 
 
 def _run_time_abi() -> dict[str, int]:
-    """The words of arguments by name (Run-time ABI for the Arm Architecture, IHI 0043, 4.1 to 4.3)."""
+    """Returns the words of arguments by name (Run-time ABI for the Arm Architecture, IHI 0043, 4.1 to 4.3)."""
     found = {"idiv": 2, "uidiv": 2, "idivmod": 2, "uidivmod": 2, "lmul": 4, "ldivmod": 4, "uldivmod": 4}
     found |= {"llsl": 3, "llsr": 3, "lasr": 3, "lcmp": 4, "ulcmp": 4, "f2d": 1, "d2f": 2}
     for letter, words in (("f", 1), ("d", 2)):
@@ -45,16 +45,16 @@ def _run_time_abi() -> dict[str, int]:
     return {f"__aeabi_{name}": words for name, words in found.items()}
 
 
-_ERRNO = "__errno"  # of newlib: the address of errno, which is apart from all other objects
-# The words in which arguments come; 0 where they may come in registers of the FPU.
+_ERRNO = "__errno"  # of newlib: returns the address of errno, which overlaps no other object
+# The words of arguments; 0 if they may be in registers of the FPU.
 ARGUMENT_WORDS = {
     **_run_time_abi(),
     **{name: 0 for single in MATHEMATICS for name in (single, single.removesuffix("f"))},
     **{"__clzsi2": 1, "__clzdi2": 2, _ERRNO: 0},
 }
-# How often each loop of a function comes round at most, where its code does not say it. Known from what the functions compute:
-# - a quotient of 64 bits has 64 of them, and both divisions find at least one in a round;
-# - the exponents of two floats differ by at most 127 + 149 places, and fmod finds a bit of the quotient for each, and one more.
+# The most iterations of each loop of a function, if its code does not show them, by the meaning of the function:
+# - a quotient has 64 bits, and both divisions find at least one bit in an iteration;
+# - the exponents of two floats differ by at most 127 + 149, and fmod finds one bit of the quotient for each step, and one more.
 ROUNDS = {
     **{f"__{name}": 64 for name in ("udivmoddi4", "udivdi3", "divdi3", "umoddi3", "moddi3")},
     **{name: 127 + 149 + 1 for name in ("__ieee754_fmodf", "fmodf")},
@@ -63,18 +63,18 @@ _LIMIT = 20_000  # instructions of one call
 _SUMS = tuple(f"__aeabi_{name}" for name in ("fadd", "fsub", "frsub"))
 _OF_FLOATS = (*_SUMS, "__aeabi_fmul", "__aeabi_fdiv")
 _OF_INTEGERS = tuple(f"__aeabi_{name}" for name in ("i2f", "ui2f", "l2f", "ul2f"))  # 0, or at least 1
-# The least exponent of a term that no sum with it is denormal: a term that may cancel it is at least half as large, and so both
-# and their sum are multiples of 2^-124; the least float that is normal is 2^-126.
+# The least exponent of a term such that no sum with it is denormal: a term that may cancel it is at least half as large, so both
+# terms and their sum are multiples of 2^-124; the least normal float is 2^-126.
 _LEAST_OF_SUM = 27
 _FRACTION, _EXPONENT, _SIGN = 23, 0xFF, 0x80000000
-# The floats that are no denormal numbers: zeros, and for each place of the first bit of the exponent those with 1 there.
+# The floats that are not denormal: zeros, and for each bit of the exponent the floats with a 1 in this bit.
 _NORMAL = (
     Partly(_SIGN - 1, 0),
     *(Partly((_EXPONENT << bit & _EXPONENT) << _FRACTION, 1 << bit + _FRACTION) for bit in range(8)),
 )
 _MORE_NUMBERS = 16  # for a switch over the kinds of two floats: number, zero, infinity or NaN
-_MOST_KNOWN = 32  # calls with known arguments of a function for which a cost of its own is found
-_KEPT = (*range(4, 12), *range(VECTORS + 16, COUNT))  # what a function leaves as it was (IHI 0042, 6.1.1, 6.1.2)
+_MOST_KNOWN = 32  # calls with known arguments for which a function gets separate costs
+_KEPT = (*range(4, 12), *range(VECTORS + 16, COUNT))  # registers that a function preserves (IHI 0042, 6.1.1, 6.1.2)
 _CHANGED = [at for at in range(COUNT) if at not in _KEPT and at != SP]
 
 
@@ -94,15 +94,15 @@ def _exponent(number: int) -> int:
 
 
 def _kind(value: _Argument) -> Normal | None:
-    """What is known of a float where its number is not asked for."""
+    """Returns the kind of a float if its value does not matter: Normal, or None if it may be denormal."""
     if isinstance(value, int):
         return Normal() if _exponent(value) or not value & ~_SIGN else None
     return value
 
 
 class Library:
-    """The functions of a program whose meaning is known. `memory` is one of which only constants are known, for a call with its
-    stack at `stack`; `errno` is the place where that of the C library counts as lying."""
+    """The functions of a program with a known meaning. `memory` returns a memory in which only constants are known, for a call
+    with its stack at `stack`; `errno` is the assumed address of the C library's errno."""
 
     def __init__(self, code: Code, objects: Objects, memory: Callable[[], Memory], stack: int, errno: int):
         functions = [symbol for symbol in code.image.symbols if symbol.kind == "function" and symbol.name in ARGUMENT_WORDS]
@@ -122,14 +122,14 @@ class Library:
         return entry in self._words
 
     def rounds(self, entry: int) -> int | None:
-        """The most of a loop of this function, by its name."""
+        """Returns the most iterations of a loop of this function, by its name, or None."""
         return self._rounds.get(entry)
 
     def call(self, entry: int, state: State) -> bool:
-        """Calls a function, and says whether that was done: not where all arguments are known or it has no cost."""
+        """Calls a function. Returns False without a call if all arguments are known or the function has no cost."""
         values = state.registers.values
         if self._found_now and self._found_now[-1] == entry and len(state.frames) == 1:
-            return False  # its own cost is being found
+            return False  # its cost is being found
         known = tuple(value if isinstance(value, int | Normal) else None for value in values[: self._words[entry]])
         if known and all(isinstance(value, int) for value in known):
             return False
@@ -146,24 +146,24 @@ class Library:
         return True
 
     def _result(self, entry: int, known: tuple[_Argument, ...]) -> Value:
-        """What is known of the result: a sum with a term that is not tiny is no denormal number."""
+        """Returns the known value of the result: a sum with a term that is not tiny is not denormal."""
         if entry in self._sums and any(isinstance(value, int) and _exponent(value) >= _LEAST_OF_SUM for value in known):
             return Normal()
         return self._results.get(entry)
 
     def _cost(self, entry: int, known: tuple[_Argument, ...]) -> Cost | None:
-        """That of a call with these arguments, or with others of their kind where many were asked for."""
+        """Returns the cost of a call with these arguments, or after many different calls the cost for arguments of their kind."""
         if (entry, known) not in self._costs:
             self._asked[entry] += 1
             if self._asked[entry] > _MOST_KNOWN:
                 known = tuple(_kind(value) if entry in self._of_floats else None for value in known)
         if (entry, known) not in self._costs:
-            self._costs[entry, known] = None  # where it calls itself, that is followed
+            self._costs[entry, known] = None  # a call of itself is followed like other code
             self._costs[entry, known] = self._most(entry, known)
         return self._costs[entry, known]
 
     def _most(self, entry: int, known: tuple[_Argument, ...]) -> Cost | None:
-        """That of the dearest arguments which these may be."""
+        """Returns the cost for the most expensive of the possible arguments."""
         choices = [_NORMAL if isinstance(value, Normal) and entry in self._of_floats else (value,) for value in known]
         found = [self._found(entry, given) for given in product(*choices)]
         costs = [cost for cost in found if cost is not None]
@@ -172,14 +172,14 @@ class Library:
         return Cost(max(cost.instructions for cost in costs), max(cost.stack_bytes for cost in costs))
 
     def _found(self, entry: int, known: tuple[Value, ...]) -> Cost | None:
-        """That of one way of arguments: with few numbers of a register side by side, or else with more."""
+        """Returns the cost for one choice of arguments: with few numbers of a register kept apart, or if that fails with more."""
         found = (self._followed(entry, known, most) for most in (MOST_NUMBERS, _MORE_NUMBERS))
         return next((cost for cost in found if cost is not None), None)
 
     def _followed(self, entry: int, known: tuple[Value, ...], most_numbers: int) -> Cost | None:
         values: list[Value] = [*known, *[None] * (COUNT - len(known))]
         for at in _KEPT:
-            values[at] = 0xC0DE0001 + 8 * at  # as nothing else
+            values[at] = 0xC0DE0001 + 8 * at  # unlike any other value
         values[SP] = self._stack
         before, memory = values[:], self._memory()
         memory.room = room = Room(self._stack, self._errno)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What is known of memory: constants, and what was stored since a call began. All else may hold anything."""
+"""The known content of memory: constants, and values that were stored since a call began. Other memory may hold any value."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from aidge_build.prove.elf.frames import Refusal
 from aidge_build.prove.longest.values import Near, Objects, Span, Value
 
 _Part = int | None
-# A word: all of it, four bytes of which some are known, or nothing.
+# A word: a known value, four bytes with some known, or nothing.
 _Word = Value | tuple[_Part, ...]
 
 _ALL = 1 << 32
 
 
 class Constants:
-    """Bytes that nobody writes, as (address, bytes)."""
+    """Bytes that no code writes, as (address, bytes)."""
 
     def __init__(self, parts: Iterable[tuple[int, bytes]]):
         self._parts = sorted(parts)
         self._known: dict[int, _Word] = {}
 
     def word(self, at: int) -> _Word:
-        """What is known of the word at a multiple of four: other things may begin in the same one."""
+        """Returns the known content of the word at a multiple of four: another object may begin within the word."""
         if at not in self._known:
             found = tuple(map(self._byte, range(at, at + 4)))
             self._known[at] = None if found == (None,) * 4 else found if None in found else _number(found)
@@ -37,8 +37,8 @@ class Constants:
 
 @dataclass
 class Room:
-    """What a function of the C library may write: the stack below `stack`, of which `lowest` is written, and the word at
-    `errno`."""
+    """The memory that a function of the C library may write: the stack below `stack`, and the word at `errno`. `lowest` is the
+    lowest written address of the stack."""
 
     stack: int
     errno: int
@@ -48,7 +48,7 @@ class Room:
         self.lowest = self.stack
 
     def take(self, address: int) -> None:
-        """Refusal where it may not."""
+        """Notes a store to an address; Refusal if the function may not write there."""
         if self.stack - _MOST_STACK <= address < self.stack:
             self.lowest = min(self.lowest, address)
         elif address & ~3 != self.errno:
@@ -59,9 +59,9 @@ _MOST_STACK = 1 << 12
 
 
 class Memory:
-    """The words that are known, where ways part in a table of each way's own. `saved` are the places of the stack where
-    registers were saved: no pointer leads there. `touched` are the first addresses of the objects from `given` on that were read
-    or written."""
+    """The known words. After a fork, each path has a table of its own for changes. `saved` are the stack addresses of saved
+    registers: no pointer leads there. `touched` are the first addresses of the objects from `given` on that were read or
+    written."""
 
     def __init__(self, constants: Constants, objects: Objects, given: int = _ALL):
         self.constants = constants
@@ -71,23 +71,23 @@ class Memory:
         self._base: dict[int, _Word] = {}
         self._own: dict[int, _Word] | None = None
         self.saved: set[int] = set()
-        self.room: Room | None = None  # None: anywhere
+        self.room: Room | None = None  # None: any address
 
     @property
     def is_alone(self) -> bool:
-        """Whether no other way has parted from this one."""
+        """Whether no other path has forked from this one."""
         return self._own is None
 
     def parted(self) -> Memory:
-        """A memory that changes by itself from here on, as this one does."""
+        """Returns a copy; from here on both memories change independently."""
         other = Memory(self.constants, self.objects, self.given)
-        other.touched, other.room = self.touched, self.room  # of all ways
+        other.touched, other.room = self.touched, self.room  # shared by all paths
         self._own = {} if self._own is None else self._own
         other._base, other._own, other.saved = self._base, dict(self._own), set(self.saved)
         return other
 
     def moved(self, first: int, end: int, by: int) -> Memory:
-        """The same, but pointers to where `first` to `end` is lead so many bytes further."""
+        """Returns a copy in which pointers to addresses from `first` to before `end` point `by` bytes further."""
         assert self._own is None
         other = Memory(self.constants, self.objects, self.given)
         other.saved = set(self.saved)
@@ -96,14 +96,14 @@ class Memory:
         return other
 
     def meet(self, other: Memory) -> None:
-        """Keeps what `other`, which parted from it, confirms."""
+        """Keeps the values that `other`, a fork of this memory, confirms."""
         assert self._own is not None and other._own is not None
         for at in {*self._own, *other._own}:
             self._own[at] = _joined(self.objects, self._word(at), other._word(at))
         self.saved &= other.saved
 
     def settle(self) -> None:
-        """No other way is left."""
+        """Merges the path's own table into the memory: no other path is left."""
         for at, word in (self._own or {}).items():
             if word is None:
                 self._base.pop(at, None)
@@ -125,7 +125,7 @@ class Memory:
             self._base[at] = word
 
     def load(self, address: Value, width: int) -> Value:
-        """The little-endian number at an address, or what is known of it."""
+        """Returns the known value of the little-endian number of `width` bytes at an address."""
         if not isinstance(address, int):
             if isinstance(address, Near):
                 self._touch(address.place)
@@ -143,7 +143,7 @@ class Memory:
         return _number([self._byte(address + index) for index in range(width)])
 
     def _reach(self, address: int) -> None:
-        """What is stored at an address."""
+        """Notes a store to an address."""
         if self.room is not None:
             self.room.take(address)
         if address >= self.given:
@@ -159,7 +159,8 @@ class Memory:
         return found if isinstance(found, int) else None
 
     def store(self, address: Value, width: int, value: Value) -> None:
-        """Stores a number of `width` bytes; through a pointer of which only the object is known, anywhere in that."""
+        """Stores a number of `width` bytes. A pointer with a known object but an unknown offset may write anywhere in the
+        object."""
         if not isinstance(address, int):
             self.forget(address)
             return
@@ -181,12 +182,12 @@ class Memory:
         self._put(at, None if parts == [None] * 4 else tuple(parts) if None in parts else _number(parts))
 
     def save(self, address: int, value: Value) -> None:
-        """What `push` does with a register."""
+        """Stores a register as `push` does."""
         self.store(address, 4, value)
         self.saved.add(address)
 
     def kill(self, address: Value, size_bytes: int) -> None:
-        """So many bytes were written, nobody knows what."""
+        """Forgets `size_bytes` at an address, which were written with unknown values."""
         if not isinstance(address, int):
             self.forget(address)
             return
@@ -198,7 +199,7 @@ class Memory:
             self.saved.discard(at)
 
     def forget(self, address: Value) -> None:
-        """Something was written somewhere in an object, or anywhere."""
+        """Forgets the object that a pointer leads to after an unknown store, or all objects for an unknown pointer."""
         if self.room is not None:
             raise Refusal("a store to an address that is not known")
         span = self.objects.span(address.place) if isinstance(address, Near) else None

@@ -20,8 +20,8 @@ _SHIFT = re.compile(r"(lsl|lsr|asr|ror) (#\d+|r\d+|lr)")
 
 
 class Registers:
-    """r0 to r12, sp, lr and, from number 16 on, s0 to s31; the flags; and how many elements an instruction of a loop of vectors
-    takes (1 outside)."""
+    """r0 to r12, sp, lr and, from number 16 on, s0 to s31; the flags; and the elements per iteration of a vector loop (1 outside
+    a loop)."""
 
     __slots__ = ("values", "flags", "elements")
 
@@ -31,12 +31,12 @@ class Registers:
         self.elements = elements
 
     def copy(self) -> Registers:
-        """Registers that change by themselves."""
+        """Returns an independent copy."""
         return Registers(self.values[:], self.flags, self.elements)
 
 
 def vector_parts(word: str) -> range:
-    """The numbers of the registers that `s3`, `d1` and `q0` are made of; of an element of one (`q0[1]`), all of it."""
+    """Returns the numbers of the registers s0 to s31 in `s3`, `d1` and `q0`; for an element (`q0[1]`), of the whole register."""
     match = _VECTOR.fullmatch(word)
     if match is None:
         return range(0)
@@ -50,17 +50,17 @@ Operation = Callable[[Registers, Memory], None]
 
 
 def register(word: str) -> int | None:
-    """The number of a core register but pc."""
+    """Returns the number of a core register except for pc, or None."""
     return NUMBERS.get(word)
 
 
 def program_counter(instruction: Instruction, aligned: bool) -> int:
-    """What pc reads as."""
+    """Returns the value of pc that the instruction reads."""
     return instruction.address + 4 & (~3 if aligned else WORD)
 
 
 def reader(instruction: Instruction, words: tuple[str, ...]) -> Reader | None:
-    """What `r1`, `#4`, `pc` or `r2, lsl #3` is; None for what is no such operand."""
+    """Returns a reader of `r1`, `#4`, `pc` or `r2, lsl #3`; None for other operands."""
     number = immediate(words[0])
     if number is not None and len(words) == 1:
         constant = number & WORD
@@ -101,7 +101,7 @@ def _shifted(at: int, shift: str) -> Reader | None:
 
 @dataclass(frozen=True)
 class Address:
-    """A memory operand: where it is, and what its base becomes (`base` None: nothing)."""
+    """A memory operand: its address, and the new value of its base register (`base` None: no write-back)."""
 
     place: Reader
     base: int | None = None
@@ -109,7 +109,8 @@ class Address:
 
 
 def address(instruction: Instruction, objects: Objects, written_bytes: int = 0) -> Address:
-    """The memory operand `[r1, #4]!`, `[r1], #4`, `[r1, r2, lsl #2]`; `written_bytes` are what `[r1]!` adds."""
+    """Returns the memory operand `[r1, #4]!`, `[r1], #4` or `[r1, r2, lsl #2]`; `written_bytes` is the number that `[r1]!`
+    adds."""
     position = next(index for index, operand in enumerate(instruction.operands) if operand.startswith("["))
     name, words, writes_back = memory_operand(instruction.operands[position])
     behind = instruction.operands[position + 1 :]
@@ -132,7 +133,7 @@ def address(instruction: Instruction, objects: Objects, written_bytes: int = 0) 
 
 
 def moved(base: int, words: tuple[str, ...], instruction: Instruction, objects: Objects) -> Reader:
-    """A register plus an operand."""
+    """Returns a reader of a register plus an operand."""
     number = immediate(words[0])
     if number is not None and len(words) == 1:
 
@@ -140,7 +141,7 @@ def moved(base: int, words: tuple[str, ...], instruction: Instruction, objects: 
             one = values[base]
             if type(one) is int:
                 return one + number & WORD
-            return one if type(one) is Near else None  # of a sum not even the bits are known
+            return one if type(one) is Near else None  # the bits of such a sum are unknown
 
         return plus
     offset = reader(instruction, words)
@@ -155,7 +156,7 @@ def moved(base: int, words: tuple[str, ...], instruction: Instruction, objects: 
 
 
 def require_known(value: Value, what: str) -> int:
-    """A number, or Refusal."""
+    """Returns a known number; Refusal for another value."""
     if not isinstance(value, int):
         raise Refusal(f"{what} depends on data")
     return value

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Instructions as functions that change registers and memory, as far as they are known.
+"""Instructions as functions that change the known registers and memory.
 
-What is not understood makes unknown whatever it may write. Nothing here counts: how long an instruction takes is 1.
+After an unknown instruction, everything that it may write counts as unknown. Nothing is counted here: each instruction counts as
+1.
 """
 
 from __future__ import annotations
@@ -17,12 +18,12 @@ from aidge_build.prove.longest.words import comparison, plain
 
 _NOTHING = ("nop", "pld", "dsb", "isb", "dmb", "sev", "yield", "wfe", "wfi", "cpsid", "cpsie", "csdb", "it")
 _REFUSED = ("<undefined>", "svc", "udf", "bkpt", "bf", "bfl", "bfx", "bflx", "blxns", "clrm", "vscclrm", "lctp")
-_SETTING_FLAGS = ("vmrs", "msr", "cmp", "cmn", "tst", "teq", *CUSTOM)  # besides names that end in s
-_COUNTING_VECTORS = ("vidup", "vddup", "viwdup", "vdwdup", "vshlc")  # vectors that write a core register, too
+_SETTING_FLAGS = ("vmrs", "msr", "cmp", "cmn", "tst", "teq", *CUSTOM)  # in addition to names that end in s
+_COUNTING_VECTORS = ("vidup", "vddup", "viwdup", "vdwdup", "vshlc")  # vector instructions that also write a core register
 
 
 def operation(instruction: Instruction, name: str, objects: Objects, raw: int) -> Operation:
-    """What the instruction `name` (without its condition) does; `raw` are its halfwords, the first one lowest."""
+    """Returns the effect of the instruction `name` (without its condition); `raw` are its halfwords, the first one lowest."""
     if name in _REFUSED or is_misread(name, instruction.operands):
         return _refusal(instruction, name)
     for make in (_counting, plain, comparison, load, store, block, several_words, vector, vector_sum, transfer):
@@ -40,7 +41,7 @@ def _refusal(instruction: Instruction, name: str) -> Operation:
 
 
 def predicated(inner: Operation, condition: str, name: str) -> Operation:
-    """The instruction `name` of an IT block."""
+    """Returns the effect of the instruction `name` under a condition."""
     writes = name.startswith(("st", "vst", "push", "vpush"))
 
     def apply(registers: Registers, memory: Memory) -> None:
@@ -65,7 +66,7 @@ def _maybe(inner: Operation, registers: Registers, memory: Memory, writes: bool)
 
 
 def meet(registers: Registers, other: Registers, objects: Objects) -> None:
-    """Keeps what `other` confirms."""
+    """Keeps the values that `other` confirms."""
     registers.values = [objects.joined(one, two) for one, two in zip(registers.values, other.values, strict=True)]
     registers.flags = joined_flags(registers.flags, other.flags)
     if registers.elements != other.elements:
@@ -73,7 +74,8 @@ def meet(registers: Registers, other: Registers, objects: Objects) -> None:
 
 
 def _counting(instruction: Instruction, name: str, objects: Objects, raw: int) -> Operation | None:
-    """The begin of a loop that the core counts; those that may jump are ends of blocks."""
+    """Returns the effect of the start of a hardware loop, or of an instruction without effect; None for other instructions. Loop
+    starts that may jump are ends of blocks."""
     if name in _NOTHING or name.startswith("it") and name.strip("te") == "i":
         return lambda registers, memory: None
     if name not in ("dls", "dlstp"):
@@ -90,12 +92,12 @@ def _counting(instruction: Instruction, name: str, objects: Objects, raw: int) -
 
 
 def elements_of(raw: int) -> int:
-    """How many elements of a vector `dlstp` and `wlstp` take at a time, by bits 4 and 5."""
+    """Returns how many elements of a vector `dlstp` and `wlstp` take at a time, by bits 4 and 5."""
     return 16 >> (raw >> 4 & 3)
 
 
 def _forgetting(instruction: Instruction, name: str) -> Operation:
-    """An instruction of which only is known what it may write."""
+    """Returns the effect of an unknown instruction: it forgets the registers that it may write."""
     written = sorted(NUMBERS[word] for word in destinations(instruction, name) if word in NUMBERS)
     written += [part for word in instruction.operands[:1] for part in vector_parts(word)]
     written += [NUMBERS[word] for operand in instruction.operands if operand.startswith("[") for word in _base(operand)]
@@ -113,7 +115,7 @@ def _forgetting(instruction: Instruction, name: str) -> Operation:
 
 
 def _may_move_memory(instruction: Instruction, name: str) -> bool:
-    """Whether it is no load, or changes a base register; of vectors neither is."""
+    """Whether a scalar instruction with a memory operand may store, or changes a base register."""
     moves = [operand for operand in instruction.operands if "[" in operand or "!" in operand]
     return not name.startswith("v") and any("!" in operand or not name.startswith("ld") for operand in moves)
 
@@ -124,7 +126,7 @@ def _base(operand: str) -> tuple[str, ...]:
 
 
 def destinations(instruction: Instruction, name: str) -> frozenset[str]:
-    """The core registers that an instruction may write."""
+    """Returns the core registers that an instruction may write."""
     operands = instruction.operands
     plain = [operand for operand in operands if not operand.startswith(("[", "{"))]
     if name.startswith("v") and plain and plain[0][0] in "sdqfp" and plain[0] != "sp" and name not in _COUNTING_VECTORS:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""The order in which the blocks of a function run, loop by loop, so that ways that part are followed to where they meet.
+"""The order in which the blocks of a function run, loop by loop, so that forked paths are followed to the block where they merge.
 
-A place has a rank among what is in its loop, and that loop one among what is in the loop around it. With the number of
-times that a way has come round each of them, positions of ways compare as the tuples that they are: the one that is behind
-goes on first. The order is no part of any proof: whatever it is, every way is followed to its end.
+A block has a rank within its loop, and the loop has a rank within the loop around it. A position is a tuple of these ranks and
+the iterations of a path in each loop; the path with the least tuple continues first. No proof depends on the order: every path is
+followed to its end.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ _Label = tuple[tuple[int, ...], tuple[int, ...]]
 
 
 class Order:
-    """The order of what can be reached from `entry`."""
+    """The order of the blocks that are reachable from `entry`."""
 
     def __init__(self, entry: int, successors: Successors):
         self._labels: dict[int, _Label] = {}
-        self.loops: dict[int, Sequence[int]] = {}  # what is in each, by its first node
+        self.loops: dict[int, Sequence[int]] = {}  # the nodes of each loop, by its first node
         graph = _reached(entry, successors)
         self._arrange(graph, [entry], (), (), 0)
 
@@ -31,7 +31,7 @@ class Order:
         loops: tuple[int, ...],
         first: int,
     ) -> None:
-        """Labels the nodes of a graph with ranks from `first` on; without Python's own stack but for loops in loops."""
+        """Labels the nodes of a graph with ranks from `first` on; recurses only for nested loops."""
         for rank, part in enumerate(_components(graph, entries), first):
             if len(part) == 1 and part[0] not in graph[part[0]]:
                 self._labels[part[0]] = ((*ranks, rank), loops)
@@ -45,12 +45,12 @@ class Order:
             self._arrange(rest, begins, (*ranks, rank), (*loops, head), 1)
 
     def begin(self, node: int) -> tuple[int, ...]:
-        """The position of a way that is at `node` and came round no loop yet."""
+        """Returns the position of a path at `node` before any iteration of a loop."""
         ranks, loops = self._label(node)
         return _position(ranks, (0,) * len(loops))
 
     def moved(self, position: tuple[int, ...], node: int, to: int) -> tuple[int, ...]:
-        """The position behind a step from `node` to another."""
+        """Returns the position after a step from `node` to another node."""
         _, before = self._label(node)
         ranks, loops = self._label(to)
         kept = 0
@@ -62,7 +62,7 @@ class Order:
         return _position(ranks, counts)
 
     def rounds(self, position: tuple[int, ...], node: int) -> int:
-        """How often a way at that position came round the loop that begins with `node`, where it is; 0: there is none."""
+        """Returns the iterations, at this position, of the loop that begins with `node`; 0 if no loop begins there."""
         ranks, loops = self._label(node)
         return position[2 * len(loops) - 1] if loops and loops[-1] == node else 0
 
@@ -71,7 +71,7 @@ class Order:
 
 
 def _position(ranks: Sequence[int], counts: Sequence[int]) -> tuple[int, ...]:
-    """rank, times, rank, times, ..., rank."""
+    """Returns (rank, iterations, rank, iterations, ..., rank)."""
     found = [number for pair in zip(ranks, counts) for number in pair]
     return (*found, *ranks[len(counts) :])
 
@@ -88,7 +88,7 @@ def _reached(entry: int, successors: Successors) -> dict[int, Sequence[int]]:
 
 
 def _components(graph: Mapping[int, Sequence[int]], entries: Iterable[int]) -> list[list[int]]:
-    """The strongly connected parts in the order in which they run, each with the node first by which it was entered (Tarjan)."""
+    """Returns the strongly connected components in the order in which they run, each with its entry node first (Tarjan)."""
     numbers: dict[int, int] = {}
     lowest: dict[int, int] = {}
     stack: list[int] = []

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Follows a call through code: where what is known decides a branch, one way, and else all of them, to where they meet.
+"""Follows a call through code: one path if known values decide a branch, otherwise all paths up to the block where they merge.
 
-Where ways meet, what differs between them is not known any more, and the longer one counts. So the instructions of what comes
-back are those of the longest way, for all data that nothing was assumed about.
+When paths merge, values that differ become unknown, and the longer path counts. So the resulting number of instructions belongs
+to the longest path, for all data that the analysis assumed nothing about.
 """
 
 from __future__ import annotations
@@ -18,28 +18,29 @@ from aidge_build.prove.longest.order import Order
 from aidge_build.prove.longest.shifts import most_rounds
 from aidge_build.prove.longest.values import flag_bits
 
-MOST_NUMBERS = 6  # of a register, where ways go side by side
-_INSTRUCTIONS_OF_BLOCK = 2  # where ways go side by side: so many blocks at most for the instructions that one may take
+MOST_NUMBERS = 6  # the most numbers of a register for which paths are kept apart
+_INSTRUCTIONS_OF_BLOCK = 2  # the limit of instructions divided by this is the limit of blocks on all forked paths
 
 
 class Search:
-    """The ways through a program. Those of a function of the library go on side by side for so many numbers of a register."""
+    """The paths through a program. In a function of the library, paths with different numbers in a register are kept apart, up to
+    `most_numbers`."""
 
     def __init__(self, blocks: Blocks, most_numbers: int = MOST_NUMBERS):
         self.blocks = blocks
         self._most_numbers = most_numbers
         self._orders: dict[int, Order] = {}
-        self.parted: Counter[int] = Counter()  # how often ways parted, by the place where they did
+        self.parted: Counter[int] = Counter()  # how often paths forked, by the address of the fork
         self._work = 0
-        self._seen: dict[int, list] = {}  # what was known there the last time
-        self._same: set[int] = set()  # where that is the same again
-        self._numbers: dict[tuple, list[set[int]]] = {}  # those of each register at a place
-        self._many: dict[int, set[int]] = {}  # registers that had many, by where
-        self._rounds: dict[tuple[int, int], int | None] = {}  # the most of a loop, by its function and its first block
+        self._seen: dict[int, list] = {}  # registers at the last fork, by address
+        self._same: set[int] = set()  # forks with the same registers as before
+        self._numbers: dict[tuple, list[set[int]]] = {}  # the numbers of each register at a position
+        self._many: dict[int, set[int]] = {}  # registers with many numbers, by address
+        self._rounds: dict[tuple[int, int], int | None] = {}  # the most iterations of a loop, by its function and its first block
 
     def call(self, state: State, entry: int, limit: int) -> State:
-        """The state behind a call of `entry`, whose instructions are those of the longest way; Refusal where there is none, or
-        where it takes more than `limit`."""
+        """Returns the state after a call of `entry`, with the instructions of the longest path; Refusal if there is no bound, or
+        if it exceeds `limit`."""
         self.parted.clear()
         self._seen.clear()
         self._same.clear()
@@ -55,7 +56,7 @@ class Search:
         return state
 
     def _alone(self, state: State, limit: int) -> list[State]:
-        """Follows the only way; the ways where it parts, none at the end."""
+        """Follows the only path. Returns the paths at its fork, none at the end."""
         registers, memory, block_at, at = state.registers, state.memory, self.blocks.block, state.at
         while at != NOWHERE:
             block = block_at(at)
@@ -74,7 +75,7 @@ class Search:
         return []
 
     def _locate(self, state: State) -> None:
-        """Finds the positions of a way that is alone: nothing that is left behind counts."""
+        """Sets the positions of the only path: past iterations do not count."""
         frames: list[Frame] = []
         for index, frame in enumerate(state.frames):
             inside = state.frames[index - 1].entry if index else None
@@ -91,11 +92,11 @@ class Search:
     def _successors(self, start: int) -> tuple[int, ...]:
         try:
             return self.blocks.block(start).successors
-        except Refusal:  # nobody goes there, or who does is refused then
+        except Refusal:  # a path that goes there is refused later
             return ()
 
     def _part(self, state: State, ways: tuple) -> list[State]:
-        """The states of several ways."""
+        """Returns the states of the paths after a fork."""
         self.parted[state.at] += 1
         if self._seen.get(state.at) == state.registers.values:
             self._same.add(state.at)
@@ -108,12 +109,12 @@ class Search:
         return found
 
     def _go(self, state: State, before: int, to: int) -> None:
-        """Moves a way to the block where it goes on."""
+        """Moves a path to its next block."""
         frames = state.frames
         state.at = to
         if to == NOWHERE:
             state.position = ()
-        elif frames[-1].entry == to and frames[-1].site == before:  # it was called
+        elif frames[-1].entry == to and frames[-1].site == before:  # a call
             state.position = self._order(to).begin(to)
         else:
             inside = self._order(frames[-1].entry)
@@ -121,7 +122,7 @@ class Search:
         state.left = None
 
     def _together(self, ways: list[State], limit: int) -> State:
-        """Follows the way that is behind until one is left."""
+        """Follows the path with the least position until one path is left."""
         waiting = dict[tuple, State]()
         for state in ways:
             self._meet(waiting, state)
@@ -146,7 +147,7 @@ class Search:
         return state
 
     def _meet(self, waiting: dict[tuple, State], other: State) -> None:
-        """Puts a way to those that wait, or makes one of it and of the one that waits there."""
+        """Adds a path to the waiting paths, or merges it with the path that waits at its position."""
         if self._is_over(other):
             return
         key = _key(other)
@@ -161,8 +162,8 @@ class Search:
         state.called += [one for one in other.called if one not in state.called]
 
     def _apart(self, state: State, place: tuple) -> tuple[int, ...]:
-        """What keeps ways apart that are at the same place: in a function of the library known numbers and flags, but not those
-        of a register that has many there."""
+        """Returns the key that keeps paths at one position apart: in a function of the library the known numbers and flags,
+        except for registers with many numbers there."""
         if not self.blocks.parts or state.at == NOWHERE:
             return ()
         values, flags = state.registers.values[:VECTORS], flag_bits(state.registers.flags)
@@ -175,7 +176,7 @@ class Search:
         return tuple(-1 if index in many else number for index, number in enumerate(found))
 
     def _is_over(self, state: State) -> bool:
-        """Whether a way came round a loop of shifts more often than it can."""
+        """Whether a path iterated a loop more often than its bound allows."""
         if state.at == NOWHERE:
             return False
         entry, head = state.frames[-1].entry, state.at
@@ -198,7 +199,7 @@ class Search:
 
 
 def _key(state: State) -> tuple:
-    """Where a way is, among others; behind all of them at the end."""
+    """Returns the position of a path in the order of all paths; a finished path is the last one."""
     if state.at == NOWHERE:
         return (1 << 40,)
     return (*(number for frame in state.frames for number in frame.position), *state.position)

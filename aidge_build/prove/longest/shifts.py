@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Loops that shift a number until a bit of it comes to a place, or until nothing of it is left, as in divisions."""
+"""Bounds loops that shift a number until one of its bits reaches a position, or until the number is zero, as in divisions."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from aidge_build.prove.longest.operations import destinations
 _SHIFTS = ("lsl", "lsr", "asr")
 _COMPARISONS = ("cmp", "cmn", "tst", "teq", "cbz", "cbnz")
 _BITS = 32
-_Named = tuple[Instruction, str]  # with its name without a condition
+_Named = tuple[Instruction, str]  # with its name without the condition
 
 
 def most_rounds(head: int, body: Mapping[int, Sequence[_Named]], successors: Mapping[int, Sequence[int]]) -> int | None:
-    """How often a loop leads back to its begin at most; None where its blocks (`body`, by their first addresses) do not say it.
+    """Returns how often a loop leads back to its start at most; None if its blocks (`body`, by address) do not show it.
 
-    1. A way out is taken where a shift leaves nothing of a number: once for each bit.
-    2. All ways out ask for numbers that change by shifts alone. Once for each bit, and nothing that they ask for changes any
-       more: the loop would never end. That it ends is taken for granted.
+    1. An exit is taken if the result of a shift is zero: at most one iteration for each bit.
+    2. All exits test numbers that only shifts change. After one iteration for each bit the tested values no longer change, and
+       the loop would never end. The analysis assumes that it ends.
     """
     always = _in_each_round(head, body, successors)
     total = 0
@@ -36,7 +36,8 @@ def most_rounds(head: int, body: Mapping[int, Sequence[_Named]], successors: Map
 
 
 def _in_each_round(head: int, body: Mapping[int, Sequence[_Named]], successors: Mapping[int, Sequence[int]]) -> set[int]:
-    """Blocks that each round comes by: the first one, those behind each other from there, and the one that leads back."""
+    """Returns the blocks that run in each iteration: the first block, the straight chain of blocks after it, and the block that
+    leads back."""
     found, block = {head}, head
     while len(successors[block]) == 1 and successors[block][0] in body and successors[block][0] not in found:
         block = successors[block][0]
@@ -46,7 +47,8 @@ def _in_each_round(head: int, body: Mapping[int, Sequence[_Named]], successors: 
 
 
 def _asking(block: int, body: Mapping[int, Sequence[_Named]], successors: Mapping[int, Sequence[int]]) -> _Named | None:
-    """The instruction whose flags decide at the end of a block, where it is certain which one that is."""
+    """Returns the instruction that sets the flags for the branch at the end of a block; None if it is not certain which one
+    does."""
     *before, last = body[block]
     own = [one for one in (*before, *([last] if last[1] in _COMPARISONS else ())) if _sets_flags(one[1])]
     if own:
@@ -58,8 +60,8 @@ def _asking(block: int, body: Mapping[int, Sequence[_Named]], successors: Mappin
 
 
 def _bits(asking: _Named, branch: str, body: Mapping[int, Sequence[_Named]], always: set[int]) -> int | None:
-    """How many shifts of all that an instruction asks for leave its flags as they are from then on; None where that is not
-    all that changes it. A shift under the condition on which the loop goes on (`branch`) is one of each round, too."""
+    """Returns after how many shifts of its source registers an instruction always sets the same flags; None if anything else
+    changes these registers. A shift under the condition that continues the loop (`branch`) also runs in each iteration."""
     changed: dict[str, int] = {}
     asked = set(_sources(*asking))
     carried = _carried(body)
@@ -76,7 +78,7 @@ def _bits(asking: _Named, branch: str, body: Mapping[int, Sequence[_Named]], alw
 
 
 def _carried(body: Mapping[int, Sequence[_Named]]) -> set[str]:
-    """The registers of which a bit comes into another one by the carry."""
+    """Returns the registers from which the carry moves a bit into another register."""
     named = [one for instructions in body.values() for one in instructions]
     if not any(name.removesuffix("s") == "adc" for _, name in named):
         return set()
@@ -84,7 +86,7 @@ def _carried(body: Mapping[int, Sequence[_Named]]) -> set[str]:
 
 
 def _changes(asked: set[str], body: Mapping[int, Sequence[_Named]]) -> Iterator[tuple[int, Instruction, str, str]]:
-    """The instructions that write the registers which are asked for: with the block, the name, and the register."""
+    """Yields the instructions that write the registers in `asked`, each with its block, its name, and the register."""
     for start, instructions in body.items():
         for one, name in instructions:
             for word in destinations(one, name) & asked:
@@ -92,14 +94,15 @@ def _changes(asked: set[str], body: Mapping[int, Sequence[_Named]]) -> Iterator[
 
 
 def _needed(word: str, asking: _Named, shift: str) -> int:
-    """Behind so many shifts to the left of a number of which some bits are tested, these are always the same."""
+    """Returns after how many shifts the bits that an instruction tests no longer change: fewer than 32 for a left shift and a
+    test of low bits."""
     instruction, name = asking
     mask = immediate(instruction.operands[-1]) if name == "tst" and instruction.operands[0] == word else None
     return mask.bit_length() if mask and shift.startswith(("lsl", "add", "adc")) else _BITS
 
 
 def _ends_at_zero(asking: _Named, last: _Named, body: Mapping[int, Sequence[_Named]]) -> bool:
-    """Whether the loop is left where the shift that is asked for leaves nothing."""
+    """Whether the loop ends when the result of the shift is zero."""
     instruction, name = asking
     if not name.startswith(("lsl", "lsr")) or not _is_shift(instruction, name):
         return False
@@ -122,7 +125,7 @@ def _sources(instruction: Instruction, name: str) -> list[str]:
 
 
 def _is_shift(instruction: Instruction, name: str) -> bool:
-    """Whether it shifts a register into itself, with or without the bit that another one lost."""
+    """Whether the instruction shifts a register in place, with or without a carry from another register."""
     bare, operands = name.removesuffix("s"), instruction.operands
     target, sources = operands[0], operands[1:]
     if bare in ("add", "adc"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A bound of the instructions of each step of an inference, over all inputs, from the linked program alone."""
+"""Bounds the instructions of each step of an inference, over all inputs, from the linked program alone."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from aidge_build.prove.longest.values import Value
 
 _BEGIN_LIMIT, _MOST_TIMES = 1_000_000, 2
 _DONE, _MORE = 0, 2
-_ALIGNMENT, _MOST_PLACES = 4, 64  # what code asks of the addresses of the caller's arrays: their last two bits
+_ALIGNMENT, _MOST_PLACES = 4, 64  # code depends on the last two bits of the caller's addresses
 
 
 @dataclass(frozen=True)
 class StepBound:
-    """The most instructions of a step, and the layer that it begins with ("": none)."""
+    """The most instructions of a step, and its first layer ("": none)."""
 
     layer: str
     instructions: int
@@ -33,8 +33,8 @@ class StepBound:
 
 @dataclass(frozen=True)
 class StepsBound:
-    """The steps of an inference in order, as far as they have a bound, and the `reason` why there are no more. `of_weights`: with
-    others than those of the program, which can be replaced, steps may be longer."""
+    """The steps of an inference in order, as far as they have a bound, and the `reason` why the next step has none. `of_weights`:
+    the weights can be replaced, and steps may be longer with other weights than the program's."""
 
     model: str
     max_step: int
@@ -44,12 +44,12 @@ class StepsBound:
 
     @property
     def longest(self) -> StepBound | None:
-        """The longest step; None where some have no bound."""
+        """The longest step; None if a step has no bound."""
         return None if self.reason else max(self.steps, key=lambda step: step.instructions, default=None)
 
 
 def bound_steps(image: Image, instructions: dict[int, Instruction], claim: Claim) -> StepsBound:
-    """The bound of each step of the model that `claim` is about."""
+    """Returns the bound of each step of the claim's model."""
     steps: list[StepBound] = []
     reason = ""
     try:
@@ -69,7 +69,7 @@ class _Model:
         self.layers = {symbol.address: name for name in claim.layers if (symbol := image.symbol(name))}
 
     def steps(self) -> Iterator[StepBound]:
-        """Begins an inference, and takes its steps until it is done."""
+        """Yields the bound of each step of an inference, from N_begin to its end."""
         memory = self._at_first()
         own: list[int] = []
         if f"{self.claim.model}_init" in self.claim.functions:
@@ -94,7 +94,7 @@ class _Model:
             raise Refusal(f"what {self.claim.step_symbol} returns depends on data")
 
     def _at_first(self) -> Memory:
-        """The memory where no inference has begun, and the program's own weights are bound."""
+        """Returns the memory before the first inference, with the program's own weights bound."""
         memory = self.calls.memory()
         for part in self.claim.kept:
             symbol = self.image.symbol(part.symbol)
@@ -107,7 +107,7 @@ class _Model:
         return memory
 
     def _shifts(self, memory: Memory, own: list[int], port: int, ports: Sequence[int]) -> tuple[int, ...]:
-        """How many bytes beside a multiple of four an input or output may lie: those that N_begin takes."""
+        """Returns the distances in bytes to a multiple of four that N_begin accepts for the address of an input or output."""
         found = []
         for shift in range(_ALIGNMENT):
             given = [one + shift if one == port else one for one in ports]
@@ -116,7 +116,7 @@ class _Model:
         return tuple(found)
 
     def _elsewhere(self, before: Memory, own: list[int], shifts: Mapping[int, tuple[int, ...]]) -> Iterator[int]:
-        """The same step with the inputs and outputs that it touches at other addresses."""
+        """Yields the instructions of the same step with its inputs and outputs at other addresses."""
         if math.prod(map(len, shifts.values())) > _MOST_PLACES:
             raise Refusal(f"a step touches {len(shifts)} inputs and outputs, too many places for all of them")
         for places in product(*shifts.values()):

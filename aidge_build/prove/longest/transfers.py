@@ -27,12 +27,12 @@ _POPS = ("pop", "ldmia", "ldmfd", "ldm", "vpop", "vldmia", "vldm")
 _BLOCK_STORES = ("stmia", "stm", "stmea", "vstmia", "vstm")
 _BLOCK_LOADS_BELOW = ("ldmdb", "vldmdb")
 _VECTOR_BYTES = 16
-_GIVEN_UP = ("r0", "r1", "r2", "r3", "r12")  # that no function hands back: what is pushed of these is a variable, or room for one
-_WHOLE = 0x1E00  # of the second halfword: a vector of elements that are as wide in memory (DDI 0553, VLDR, encodings T5 to T7)
+_GIVEN_UP = ("r0", "r1", "r2", "r3", "r12")  # no function preserves these: a push of them stores a variable or allocates one
+_WHOLE = 0x1E00  # second halfword: elements are as wide in memory as in the register (DDI 0553, VLDR, encodings T5 to T7)
 
 
 def load(instruction: Instruction, name: str, objects: Objects, raw: int) -> Operation | None:
-    """A load of a word or less; None for other instructions."""
+    """Returns a load of a word or less; None for other instructions."""
     if name not in _LOADS or (at := register(instruction.operands[0])) is None:
         return None
     (width, sign_bits), where = _LOADS[name], address(instruction, objects)
@@ -52,7 +52,7 @@ def load(instruction: Instruction, name: str, objects: Objects, raw: int) -> Ope
 
 
 def store(instruction: Instruction, name: str, objects: Objects, raw: int) -> Operation | None:
-    """A store of a word or less; None for other instructions."""
+    """Returns a store of a word or less; None for other instructions."""
     if name not in _STORES or (at := register(instruction.operands[0])) is None:
         return None
     width, where = _STORES[name], address(instruction, objects)
@@ -73,7 +73,7 @@ def store(instruction: Instruction, name: str, objects: Objects, raw: int) -> Op
 
 
 def several_words(instruction: Instruction, name: str, objects: Objects, raw: int) -> Operation | None:
-    """`ldrd` and `strd`; None for other instructions."""
+    """Returns the effect of `ldrd` and `strd`; None for other instructions."""
     if name not in ("ldrd", "strd"):
         return None
     registers_named = [register(operand) for operand in instruction.operands[:2]]
@@ -98,7 +98,7 @@ def several_words(instruction: Instruction, name: str, objects: Objects, raw: in
 
 
 def block(instruction: Instruction, name: str, objects: Objects, raw: int) -> Operation | None:
-    """Several registers at once."""
+    """Returns a load or store of several registers; None for other instructions."""
     if name not in (*_PUSHES, *_POPS, *_BLOCK_STORES, *_BLOCK_LOADS_BELOW) or not instruction.operands[-1].startswith("{"):
         return None
     names = register_list(instruction.operands[-1])
@@ -128,7 +128,7 @@ def block(instruction: Instruction, name: str, objects: Objects, raw: int) -> Op
 
 
 def move_words(names: tuple[str, ...], start: Value, values: list, stores: bool, is_push: bool, memory: Memory) -> None:
-    """Words of registers in the order of their numbers."""
+    """Loads or stores registers as words in the order of their numbers."""
     place = require_known(start, "the stack pointer") if stores and is_push else start
     for one in names:
         for at in vector_parts(one) or (NUMBERS[one],):
@@ -142,7 +142,7 @@ def move_words(names: tuple[str, ...], start: Value, values: list, stores: bool,
 
 
 def transfer(instruction: Instruction, name: str, objects: Objects, raw: int) -> Operation | None:
-    """`vmov` between registers of 32 bits: code keeps in those of the FPU what it has no other place for."""
+    """Returns `vmov` between registers of 32 bits, as code spills core registers to the FPU; None for other instructions."""
     operands = instruction.operands
     if name != "vmov" or any("[" in word or word.startswith(("q", "#")) for word in operands):
         return None
@@ -160,7 +160,7 @@ def transfer(instruction: Instruction, name: str, objects: Objects, raw: int) ->
 
 
 def vector(instruction: Instruction, name: str, objects: Objects, raw: int) -> Operation | None:
-    """Loads and stores of vectors and floats: which words they move, and what becomes of the base."""
+    """Returns a load or store of vectors or floats, with the new value of its base register; None for other instructions."""
     if not name.startswith(("vld", "vst")) or not any(operand.startswith("[") for operand in instruction.operands):
         return None
     targets = _targets(instruction)
@@ -192,8 +192,8 @@ def vector(instruction: Instruction, name: str, objects: Objects, raw: int) -> O
 
 
 def _inside(objects: Objects, place: int, size_bytes: int) -> int:
-    """How many bytes from a place on a store may write: of narrow elements, or where a condition lets only some be stored, fewer
-    than the vector has, and none behind the object that holds the place."""
+    """Returns the most bytes that a store at an address writes. Narrow elements or a predicate may store less than the whole
+    vector, and no store writes beyond the object."""
     span = objects.span(place)
     return min(size_bytes, span.end - place) if span is not None and place < span.end else size_bytes
 
@@ -202,7 +202,7 @@ _ADDRESS_SUMS = ("vdup", "vdupt", "vadd", "vaddt", "vsub", "vsubt")
 
 
 def vector_sum(instruction: Instruction, name: str, objects: Objects, raw: int) -> Operation | None:
-    """A vector of addresses in one object, as the sum of a pointer and a vector of numbers; None for other instructions."""
+    """Returns the sum of a pointer and a vector of numbers, a vector of addresses in one object; None for other instructions."""
     targets = vector_parts(instruction.operands[0]) if instruction.operands else ()
     if name not in _ADDRESS_SUMS or len(targets) != _VECTOR_BYTES // 4:
         return None
@@ -222,7 +222,7 @@ def vector_sum(instruction: Instruction, name: str, objects: Objects, raw: int) 
 
 
 def _object_of(values: list[Value], places: Sequence[int], objects: Objects) -> Value:
-    """Some address in the one object that all of these registers lead to; None where they do not."""
+    """Returns an address in the object that all of these registers point to; None if they do not point to one object."""
     first, *rest = (objects.near(values[place], None) for place in places)
     for other in rest:
         first = objects.near(objects.joined(first, other), None) if first and other else None
@@ -230,7 +230,7 @@ def _object_of(values: list[Value], places: Sequence[int], objects: Objects) -> 
 
 
 def _places_of_vector(instruction: Instruction) -> Sequence[int]:
-    """The registers of a vector of addresses."""
+    """Returns the registers of a vector of addresses."""
     operand = next(operand for operand in instruction.operands if operand.startswith("["))
     return vector_parts(memory_operand(operand)[0])
 
@@ -240,7 +240,7 @@ def _is_scatter(instruction: Instruction) -> bool:
 
 
 def _move_vector(parts: list[int], place: int, registers: Registers, stores: bool, memory: Memory) -> None:
-    """The words of a vector, or in the last turn of a loop of vectors those that are left."""
+    """Moves the words of a vector, or in the last iteration of a vector loop the remaining words."""
     values, left = registers.values, _VECTOR_BYTES
     if registers.elements > 1:
         count = values[LR]
@@ -261,6 +261,6 @@ def _move_vector(parts: list[int], place: int, registers: Registers, stores: boo
 
 
 def _targets(instruction: Instruction) -> tuple[str, ...]:
-    """What it loads or stores; interleaving ones go through the bytes of all of their registers."""
+    """Returns the registers that it loads or stores; interleaving instructions access the bytes of all their registers."""
     target = instruction.operands[0]
     return register_list(target) if target.startswith("{") else (target,)

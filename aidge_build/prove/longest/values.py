@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What is known of a register: its number, in which object the address lies that it holds, or nothing; and of the flags."""
+"""The known values of registers: a number, the object of an address, some of the bits, or nothing; and the known flags."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ SIGN = 0x80000000
 
 @dataclass(frozen=True)
 class Near:
-    """Some address inside of the object at `place`: C lets no pointer leave the object that it was made of."""
+    """Some address inside the object at `place`: in C no pointer leaves the object that it was derived from."""
 
     place: int
 
 
 @dataclass(frozen=True, eq=False)
 class Few:
-    """A number of which at most so many bits are 1, all of them in `mask`; another one is another object."""
+    """A number with at most `most` bits that are 1, all of them in `mask`; each instance means another number."""
 
     most: int
     mask: int = WORD
@@ -28,14 +28,14 @@ class Few:
 
 @dataclass(frozen=True)
 class OneLess:
-    """That number minus one: both together have one bit less."""
+    """The number `of` minus one: the bitwise and of both has one bit less."""
 
     of: Few
 
 
 @dataclass(frozen=True)
 class Partly:
-    """A number of which the bits in `mask` are known."""
+    """A number with known `bits` in `mask`."""
 
     mask: int
     bits: int
@@ -43,41 +43,41 @@ class Partly:
 
 @dataclass(frozen=True)
 class Normal:
-    """A float of 32 bits that is no denormal number: functions of the C library take many instructions for those."""
+    """A float of 32 bits that is not denormal: C library functions take many instructions for denormal numbers."""
 
 
-Value = int | Near | Few | OneLess | Partly | Normal | None  # None: it depends on data, or nobody followed it
+Value = int | Near | Few | OneLess | Partly | Normal | None  # None: it depends on data, or is not followed
 
 
 @dataclass(frozen=True)
 class Span:
-    """The addresses of an object; of the stack, all of it."""
+    """The addresses of an object; the stack is one object."""
 
     first: int
     end: int
 
 
 def bits_of(value: Value) -> int | None:
-    """How many bits of a number are 1 at most; None: all may be."""
+    """Returns how many bits of a number are 1 at most; None if all may be 1."""
     if isinstance(value, int):
         return value.bit_count()
     return value.most if isinstance(value, Few) else None
 
 
 def partly(mask: int, bits: int) -> Value:
-    """A number with these bits."""
+    """Returns a number with these known bits."""
     return bits & WORD if mask & WORD == WORD else Partly(mask & WORD, bits & mask & WORD) if mask & WORD else None
 
 
 def known_of(value: Value) -> Partly:
-    """The bits of a number that are known."""
+    """Returns the known bits of a number."""
     if isinstance(value, int):
         return Partly(WORD, value & WORD)
     return value if isinstance(value, Partly) else Partly(WORD ^ value.mask, 0) if isinstance(value, Few) else Partly(0, 0)
 
 
 def shifted(name: str, value: Value, amount: int) -> Value:
-    """What is known of a number that `lsl` or `lsr` shifted."""
+    """Returns the known bits of a number that `lsl` or `lsr` shifted."""
     known, out = known_of(value), min(amount, 32)
     if name == "lsl":
         return partly(known.mask << out | (1 << out) - 1, known.bits << out)
@@ -85,25 +85,25 @@ def shifted(name: str, value: Value, amount: int) -> Value:
 
 
 def doubled(value: Value, carry: bool | None) -> tuple[Value, bool | None]:
-    """Twice a number plus a carry, and the bit that goes out."""
+    """Returns twice a number plus a carry, and the carry out."""
     known = known_of(value)
     out = bool(known.bits & SIGN) if known.mask & SIGN else None
     return partly(known.mask << 1 | (carry is not None), known.bits << 1 | bool(carry)), out
 
 
 def _possible(value: Value) -> int:
-    """The bits that may be 1."""
+    """Returns the bits that may be 1."""
     known = known_of(value)
     return WORD ^ (known.mask & ~known.bits)
 
 
 def few(most: int, mask: int = WORD) -> Value:
-    """A number with at most so many bits, all of them in `mask`."""
+    """Returns a number with at most `most` bits that are 1, all of them in `mask`."""
     return None if most >= 32 else Few(most, mask) if most else 0
 
 
 def _bitwise(name: str, one: Partly, two: Partly) -> Value:
-    """The bits of `and`, `orr`, `eor` or `bic` that the known ones decide."""
+    """Returns the bits of `and`, `orr`, `eor`, `bic` or `orn` that the known bits decide."""
     if name in ("bic", "orn"):
         name, two = {"bic": "and", "orn": "orr"}[name], Partly(two.mask, two.mask & ~two.bits)
     both, bits = one.mask & two.mask, {"and": one.bits & two.bits, "orr": one.bits | two.bits}.get(name, one.bits ^ two.bits)
@@ -115,7 +115,7 @@ def _bitwise(name: str, one: Partly, two: Partly) -> Value:
 
 
 def combined(name: str, one: Value, two: Value) -> Value:
-    """What is known of `and`, `orr`, `eor` or `bic` where not both numbers are."""
+    """Returns the known value of `and`, `orr`, `eor` or `bic` for numbers that are not both known."""
     first, second = bits_of(one), bits_of(two)
     if Partly in (type(one), type(two)):
         return _bitwise(name, known_of(one), known_of(two))
@@ -133,8 +133,8 @@ def combined(name: str, one: Value, two: Value) -> Value:
 
 
 class Objects:
-    """What may be written: variables, and the memory that a caller hands over. `keeps_bits`: where numbers meet, the bits are
-    known in which they agree."""
+    """The objects that code may write: variables, and the memory that a caller passes. `keeps_bits`: if numbers are merged, the
+    bits in which they agree stay known."""
 
     def __init__(self, spans: Iterable[Span], keeps_bits: bool = False):
         self.keeps_bits = keeps_bits
@@ -142,14 +142,14 @@ class Objects:
         self._firsts = [span.first for span in self.spans]
 
     def span(self, address: int) -> Span | None:
-        """The object that holds an address, or begins or ends there."""
+        """Returns the object that holds an address, or begins or ends there, or None."""
         index = bisect_right(self._firsts, address) - 1
         if index < 0 or address > self.spans[index].end:
             return None
         return self.spans[index]
 
     def near(self, one: Value, two: Value) -> Near | None:
-        """What is known of a sum or difference with a part that is not: a pointer into the object of the other part."""
+        """Returns the value of a sum or difference with an unknown term: a pointer into the object of the other term, or None."""
         for value in (one, two):
             if isinstance(value, Near):
                 return value
@@ -158,7 +158,7 @@ class Objects:
         return None
 
     def joined(self, one: Value, two: Value) -> Value:
-        """What holds for both."""
+        """Returns what is known of a number that is one of two."""
         if one == two:
             return one
         if Partly in (type(one), type(two)):
@@ -174,25 +174,25 @@ class Objects:
         return partly(WORD ^ one ^ two, one) if self.keeps_bits and isinstance(one, int) and isinstance(two, int) else None
 
     def _around(self, value: Value) -> Span | None:
-        """The object that an address is in, or near."""
+        """Returns the object that an address is in or ends, or None."""
         place = value.place if isinstance(value, Near) else value
         return self.span(place) if isinstance(place, int) else None
 
 
-# The flags: None, or how they came about (name, numbers). What is not asked for is not computed.
+# The flags: None, or the operation that set them (name, numbers). The bits are computed on demand.
 Flags = tuple | None
 _Bits = tuple[bool | None, bool | None, bool | None, bool | None]  # N, Z, C, V
 _UNKNOWN: _Bits = (None, None, None, None)
 
 
 def flag_bits(flags: Flags) -> _Bits:
-    """N, Z, C and V, each None where it is not known."""
+    """Returns N, Z, C and V, each None if it is unknown."""
     if flags is None:
         return _UNKNOWN
     kind, *numbers = flags
     if kind == "bits":
         return tuple(numbers)  # type: ignore[return-value]
-    if kind == "logical":  # V stays what it was, and nobody asks for it
+    if kind == "logical":  # V does not change, and no code tests it
         result, carry = numbers
         return bool(result & SIGN), result == 0, carry, None
     one, two, carry = numbers
@@ -203,7 +203,7 @@ def flag_bits(flags: Flags) -> _Bits:
 
 
 def flags_of(value: Value, carry: bool | None) -> Flags:
-    """N and Z of a result of which not all is known, and C."""
+    """Returns N and Z of a result with some unknown bits, and C."""
     known = known_of(value)
     if not known.mask:
         return None
@@ -211,13 +211,13 @@ def flags_of(value: Value, carry: bool | None) -> Flags:
 
 
 def flags_of_comparison(one: Value, two: Value) -> Flags:
-    """Z of a difference of numbers that cannot be equal."""
+    """Returns Z of a difference of numbers that cannot be equal."""
     first, second = known_of(one), known_of(two)
     return ("bits", None, False, None, None) if first.mask & second.mask & (first.bits ^ second.bits) else None
 
 
 def joined_flags(one: Flags, two: Flags) -> Flags:
-    """What holds for both."""
+    """Returns the flags in which both agree."""
     if one == two:
         return one
     bits = [first if first == second else None for first, second in zip(flag_bits(one), flag_bits(two), strict=True)]
@@ -251,14 +251,14 @@ _OPPOSITES = {"ne": "eq", "cc": "cs", "lo": "cs", "pl": "mi", "vc": "vs", "ls": 
 
 
 def holds(condition: str, flags: Flags) -> bool | None:
-    """Whether a condition (`ge`) is met; None where that is not known."""
+    """Whether a condition (`ge`) is met; None if it is unknown."""
     if condition in _OPPOSITES:
         return _not(_CONDITIONS[_OPPOSITES[condition]](*flag_bits(flags)))
     return _CONDITIONS["cs" if condition == "hs" else condition](*flag_bits(flags))
 
 
 def opposite(condition: str) -> str:
-    """The condition that is met where this one is not."""
+    """Returns the condition that is met exactly if this one is not."""
     pairs = {**_OPPOSITES, "hs": "lo"}
     return pairs.get(condition) or next(two for two, one in _OPPOSITES.items() if one == condition)
 
@@ -267,7 +267,7 @@ _SINGLE_BITS = {"mi": 0, "eq": 1, "cs": 2, "hs": 2, "vs": 3}  # conditions that 
 
 
 def assumed(condition: str, flags: Flags) -> Flags:
-    """The flags where a condition is known to be met; what several flags decide leaves them as they were."""
+    """Returns the flags after a condition is known to be met; a condition on several flags may leave them unchanged."""
     if condition == "al":
         return flags
     bits = [*flag_bits(flags)]

@@ -45,7 +45,7 @@ _KNOWN = {*_WITH_CARRY, *SUMS, *BITWISE, *SHIFTS, "mov", "mvn", "neg"}
 
 
 def plain(instruction: Instruction, name: str, objects: Objects, raw: int) -> Operation | None:
-    """Arithmetic of words; None for other instructions."""
+    """Returns arithmetic of words; None for other instructions."""
     if not instruction.operands or (at := register(instruction.operands[0])) is None:
         return None
     if name in LONG_PRODUCTS:
@@ -74,14 +74,15 @@ def plain(instruction: Instruction, name: str, objects: Objects, raw: int) -> Op
 
 
 def _without_flags(name: str) -> tuple[str, bool]:
-    """The name of the operation, and whether its name ends in the s of instructions that set flags; `muls` counts as `mul`."""
+    """Returns the name of the operation, and whether the instruction's name ends in the s that sets flags; `muls` counts as
+    `mul`."""
     if name.endswith("s") and name not in ("mls", "muls") and name[:-1] in _KNOWN:
         return name[:-1], True
     return {"muls": "mul", "addw": "add", "subw": "sub"}.get(name, name), False
 
 
 def _computation(instruction: Instruction, name: str) -> Computation | None:
-    """The result as a function of the registers; None where the instruction is not one of these."""
+    """Returns the result as a function of the registers; None for other instructions."""
     operands = instruction.operands
     if name in SELECTIONS and len(operands) == 4 and operands[3] in CONDITIONS:
         return _selection(operands, name)
@@ -125,7 +126,7 @@ def _of_one(read: Reader, compute: Callable[[int], int]) -> Computation:
 
 
 def _sides(instruction: Instruction) -> tuple[Reader | None, Reader | None]:
-    """The two sources, where the first one may also be the destination."""
+    """Returns the readers of the two sources; the first one may also be the destination."""
     operands = instruction.operands
     if len(operands) == 2 or (len(operands) == 3 and " " in operands[2]):
         operands = (operands[0], *operands)
@@ -137,7 +138,8 @@ def _of_two(
     compute: Callable[[int, int], int],
     otherwise: Callable[[Value, Value], Value] = lambda one, two: None,
 ) -> Computation | None:
-    """`otherwise` is what is known of the result where not both sources are."""
+    """Returns the result of two sources as a function of the registers; `otherwise` computes it for sources that are not both
+    known."""
     first, second = _sides(instruction)
     if first is None or second is None:
         return None
@@ -211,7 +213,7 @@ def _of_several(operands: tuple[str, ...], name: str) -> Computation | None:
 
 
 def _shift(instruction: Instruction, name: str, at: int) -> Operation | None:
-    """`lsrs r2, r2, #1`: C is the bit that was pushed out last, and what it was where none was."""
+    """Returns the effect of `lsrs r2, r2, #1`: C is the last bit that is shifted out, or unchanged without a shift."""
     first, second = _sides(instruction)
     if first is None or second is None:
         return None
@@ -233,17 +235,17 @@ def _shift(instruction: Instruction, name: str, at: int) -> Operation | None:
 
 
 def _pushed_out(name: str, one: int, amount: int) -> bool:
-    """The last bit that a shift by at least 1 pushes out."""
+    """Returns the last bit that a shift by at least 1 shifts out."""
     return bool(SHIFTS[name](one, amount - 1) & (SIGN if name == "lsl" else 1))
 
 
 Carry = Callable[[Registers], bool | None]
 _CARRY = 2  # among the bits of the flags
-_ALWAYS_SAME = 256  # a constant below that is no rotated one
+_ALWAYS_SAME = 256  # a constant below that is not rotated
 
 
 def _shifted_carry(instruction: Instruction) -> Carry:
-    """What becomes of C in a logical instruction: the bit that a shifted operand pushes out, or what it was before."""
+    """Returns the C flag after a logical instruction: the bit that a shifted operand shifts out, or the previous flag."""
     *_, source, last = ("", "", *instruction.operands)
     name, _, by = last.partition(" ")
     number, place = immediate(by) if by else immediate(last), register(source)
@@ -260,7 +262,7 @@ def _shifted_carry(instruction: Instruction) -> Carry:
 
 
 def _with_logical_flags(compute: Computation, at: int, carried: Carry) -> Operation:
-    """N and Z by the result, C as it is `carried`."""
+    """Returns an operation that sets N and Z by the result and C by `carried`."""
 
     def assign(registers: Registers, memory: Memory) -> None:
         result, carry = compute(registers), carried(registers)
@@ -271,7 +273,7 @@ def _with_logical_flags(compute: Computation, at: int, carried: Carry) -> Operat
 
 
 def _long_product(instruction: Instruction, name: str) -> Operation | None:
-    """`umull r0, r1, r2, r3` and its kind: a number of two words."""
+    """Returns the effect of `umull r0, r1, r2, r3` and the like, with a result of two words."""
     places = [register(operand) for operand in instruction.operands]
     if None in places or len(places) != 4:
         return None
@@ -298,7 +300,7 @@ _INSERTIONS = ("bfi", "bfc")
 
 
 def _insertion(instruction: Instruction, name: str, at: int) -> Operation | None:
-    """`bfi r0, r1, #first, #bits`; `bfc` inserts zeros."""
+    """Returns the effect of `bfi r0, r1, #first, #bits`; `bfc` inserts zeros."""
     first, bits = (immediate(operand) for operand in instruction.operands[-2:])
     source = register(instruction.operands[1]) if name == "bfi" else None
     if first is None or bits is None or (name == "bfi" and source is None):
@@ -333,7 +335,7 @@ def _sum(instruction: Instruction, name: str, at: int, sets_flags: bool, objects
 
 
 def _carrying(instruction: Instruction, name: str, at: int, sets_flags: bool) -> Operation | None:
-    """`adc` and `sbc`: C takes part."""
+    """Returns the effect of `adc` and `sbc`, which add C."""
     first, second = _sides(instruction)
     if first is None or second is None:
         return None
@@ -369,7 +371,7 @@ def _flags(kind: str, one: int, two: int) -> tuple:
 
 
 def comparison(instruction: Instruction, name: str, objects: Objects, raw: int) -> Operation | None:
-    """`cmp` and its kind; None for other instructions."""
+    """Returns the effect of `cmp`, `cmn`, `tst` and `teq`; None for other instructions."""
     if name not in _COMPARISONS and name not in _TESTS:
         return None
     first, second = reader(instruction, instruction.operands[:1]), reader(instruction, instruction.operands[1:])

@@ -177,7 +177,7 @@ class _Walker:
         return self._execute(instruction, instruction.mnemonic, state)
 
     def _if_then(self, block: Instruction, state: State) -> Iterator[tuple[int, State]]:
-        """Follows both ways through an IT block. After an instruction in the block that sets the flags, the condition is unknown
+        """Follows both paths through an IT block. After an instruction in the block that sets the flags, the condition is unknown
         again."""
         pattern = "t" + block.mnemonic[2:]
         decided = decision(self.code, block, self.begin)

@@ -12,8 +12,9 @@ from aidge_build.prove.elf.claim import Claim
 
 @dataclass(frozen=True)
 class Agreed:
-    """`shares` are groups of models that never run at the same time: the arenas of a group may have the same bytes. `weights_in`
-    are the names of memories that are no flash and hold weights on purpose, because start-up code copies them there."""
+    """The exceptions that a user grants. `shares` are groups of models that never run at the same time: the arenas of a group may
+    share bytes. `weights_in` are the names of memories other than flash that hold weights on purpose, because start-up code
+    copies them there."""
 
     shares: tuple[frozenset[str], ...] = ()
     weights_in: frozenset[str] = frozenset()

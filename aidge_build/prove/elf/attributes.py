@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The build attributes of a program: the largest architecture and FPU that any of its objects asks for."""
+"""The build attributes of a program: the largest architecture and FPU that any of its objects requires."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ _ARCHITECTURES = {11: "v6-M", 12: "v6-M", 13: "v7E-M", 16: "v8-M.baseline", 17: 
 _V7, _PROFILE_M = 10, ord("M")
 _FPU_VERSIONS = {1: 1, 2: 2, 3: 3, 4: 3, 5: 4, 6: 4, 7: 5, 8: 5}  # Tag_FP_arch
 _SINGLE_PRECISION = 1  # Tag_ABI_HardFP_use
-_MOST_ATTRIBUTES = 200  # damaged ones may never end
+_MOST_ATTRIBUTES = 200  # damaged attributes may never end
 
 
 @dataclass(frozen=True)
 class Units:
-    """Which units the compiled code may use: the version of the FPU's instructions (0: none), whether in double precision, and
-    whether vectors (MVE)."""
+    """The units that compiled code may use: the version of the FPU's instructions (0: none), double precision, and vectors
+    (MVE)."""
 
     fpu_version: int = 0
     has_double: bool = False
@@ -29,7 +29,7 @@ class Units:
 
 
 def read_attributes(elf: ELFFile) -> tuple[str, Units | None]:
-    """The architecture of a Cortex-M program, e.g. "v7E-M", or "" where nothing says it; its units, None where nothing does."""
+    """Returns the architecture of a Cortex-M program, e.g. "v7E-M", or "", and its units, or None, if no attribute gives them."""
     section = next((section for section in elf.iter_sections() if isinstance(section, ARMAttributesSection)), None)
     if section is None:
         return "", None

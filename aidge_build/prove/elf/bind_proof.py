@@ -77,7 +77,7 @@ def _variable(claim: Claim) -> str:
 
 
 def _named(code: Code, dead: frozenset[int]) -> str:
-    """`nothing`, or `only code that nothing reaches (old_update, test)`."""
+    """Returns `nothing`, or `only code that nothing reaches (old_update, test)`."""
     names = sorted(map(code.name, dead))
     more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
     return f"only code that nothing reaches ({', '.join(names[:_SHOWN])}{more})" if names else "nothing"

@@ -23,7 +23,7 @@ _DEFINITION = (0xFFFFDED3, 0x10210142, 0x000001FF, 0x00000000, 0xAB123579)
 
 
 def second_stage(code: bytes) -> bytes:
-    """Returns the 256 bytes of a second stage with this code; AidgeError (BOARD) where it is longer than 252 bytes."""
+    """Returns the 256 bytes of a second stage with this code; AidgeError (BOARD) if it is longer than 252 bytes."""
     if len(code) > _SECOND_STAGE_BYTES - 4:
         raise AidgeError(
             f"a second stage has {_SECOND_STAGE_BYTES - 4} bytes, this one {len(code)}",
@@ -51,8 +51,8 @@ def lacks_boot_block(image: Image, kind: str, origin: int) -> str:
 
 
 def vectors_at(image: Image, kind: str, origin: int) -> int:
-    """Returns the address of the vector table that the chip starts from, where flash, or the board's memory of vectors, begins at
-    `origin`: a second stage starts the program that follows it."""
+    """Returns the address of the vector table that the chip starts from. Flash, or the board's memory of vectors, begins at
+    `origin`; a second stage starts the program that follows it."""
     has_stage = kind == SECOND_STAGE and not lacks_boot_block(image, kind, origin)
     return origin + _SECOND_STAGE_BYTES if has_stage else origin
 

@@ -136,13 +136,13 @@ class Callers:
         return function + size if size or following == len(self._places) else self._places[following]
 
     def _named(self, dead: Collection[int]) -> set[int]:
-        """The numbers that code loads or makes: addresses that it knows are among them."""
+        """Returns the numbers that code outside `dead` loads or computes, which include all addresses that it knows."""
         guesses = (guess for start in self.code.starts if start not in dead for guess in straight_on(self.code, start))
         return {number for guess in guesses for kind, number in guess.state.registers.values() if kind == "number"}
 
     def _is_offset(self, function: int, named: list[int], numbers: Collection[str]) -> bool:
-        """Whether a word may say how far a function is from the word, from the symbol in front of it, or from an address that
-        code names and that is not far in front of it."""
+        """Whether a word may be the distance of a function from the word, from the symbol before it, or from an address that code
+        names shortly before it."""
         for place, word in self._words(numbers):
             base = function - word & _WORD & ~1
             if base > place or place - base >= _REACH:

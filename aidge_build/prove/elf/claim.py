@@ -40,7 +40,7 @@ class ClaimedPort:
 class ClaimedArgument:
     """An input or output of N_run: its name, its type and scale in words, its bytes, and its place.
 
-    `symbol` is the array of the arena that holds it, "" where N_run gets a pointer to it."""
+    `symbol` is the array of the arena that holds it, "" if N_run gets a pointer to it."""
 
     name: str
     type: str
@@ -141,7 +141,7 @@ class Claim:
     features: tuple[str, ...] | None = None
     made_with: tuple[str, ...] | None = None
     calls: ClaimedCall | None = None
-    tool: str = ""  # the version of aidge-build that made it, where the claim says that
+    tool: str = ""  # the version of aidge-build that made it, if the claim says it
 
     @property
     def buffers(self) -> tuple[str, ...]:

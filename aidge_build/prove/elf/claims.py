@@ -22,7 +22,7 @@ _ABSOLUTE = re.compile(r"aidge_(?P<model>[A-Za-z]\w*)__arena_bytes", re.ASCII)
 
 
 def read_claims(image: Image) -> tuple[Claim, ...]:
-    """The claims of all models in `image`, sorted by model; AidgeError (NOTE) for a note that cannot be understood."""
+    """Returns the claims of all models in `image`, sorted by model; AidgeError (NOTE) for a note that cannot be understood."""
     noted = dict[str, Claim]()
     for claim in (_from_note(note, image) for note in dict.fromkeys(image.notes)):
         known = noted.get(claim.model)
@@ -37,7 +37,7 @@ def read_claims(image: Image) -> tuple[Claim, ...]:
 
 
 def _parts(image: Image, model: str) -> tuple[ClaimedArena, ...]:
-    """The parts of an arena in several regions, from absolute symbols aidge_<model>__arena_<region>_bytes."""
+    """Returns the parts of an arena in several regions, from absolute symbols aidge_<model>__arena_<region>_bytes."""
     start, end = f"aidge_{model}__arena_", "_bytes"
     numbers = [symbol for symbol in image.symbols if symbol.kind == "absolute"]
     return tuple(
@@ -48,7 +48,7 @@ def _parts(image: Image, model: str) -> tuple[ClaimedArena, ...]:
 
 
 def _from_note(note: bytes, image: Image) -> Claim:
-    """Descriptor: u16 version, u32 length, canonical JSON of that length (little endian)."""
+    """Returns the claim in a descriptor: u16 version, u32 length, canonical JSON of that length (little endian)."""
     version, path = int.from_bytes(note[:2], "little"), image.path
     if len(note) >= _HEADER_BYTES and version != CLAIM_VERSION and version not in _NEXT:
         raise _other_version(version, path)

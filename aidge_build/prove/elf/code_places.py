@@ -15,8 +15,8 @@ from aidge_build.prove.elf.veneers import reached
 
 @dataclass(frozen=True)
 class Places:
-    """`bases` are the addresses of the parts of an object that are in the program; `others` are the weak functions and constants
-    that another object defines instead."""
+    """The places of an object's parts: `bases` are the addresses of the parts that are in the program; `others` are the weak
+    functions and constants that another object defines instead."""
 
     bases: dict[int, int] = field(default_factory=dict)
     others: list[str] = field(default_factory=list)

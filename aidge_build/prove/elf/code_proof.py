@@ -309,7 +309,7 @@ class _Comparison:
         return symbols[index - 1].name if index else part.name
 
     def _place(self, part: Part, base: int, offset: int) -> str:
-        """`kws_run+0x12 (0x08000412)`."""
+        """Returns the place for a message, `kws_run+0x12 (0x08000412)`."""
         symbols = self._names[part.index]
         index = bisect_right([symbol.value for symbol in symbols], offset)
         begin = symbols[index - 1].value if index else 0

@@ -25,8 +25,9 @@ _WITHIN = re.compile(r"^(?:\S*ld(?:\.\w+)?(?:\.exe)?: )?(?P<file>\S.*?\.o(?:bj)?
 
 @dataclass(frozen=True)
 class Copies:
-    """`linked` are the files, archive members or sources that the program's code and constants of `model` come from; `others` are
-    the other files that define the model. `is_linked`: the linker chose among them; otherwise it refused to link."""
+    """The copies of one model: `linked` are the files, archive members or sources that the program's code and constants of
+    `model` come from; `others` are the other files that define the model. `is_linked`: the linker chose among them; otherwise it
+    refused to link."""
 
     model: str
     linked: tuple[str, ...]

@@ -34,7 +34,8 @@ class Refusal(Exception):
 
 @dataclass(slots=True)
 class State:
-    """`stack` is the stack pointer in bytes relative to the entry of the function (0 or negative).
+    """The known values at an instruction. `stack` is the stack pointer in bytes relative to the entry of the function (0 or
+    negative).
 
     `pushed` are the slots that hold saved registers. `lowest` is the lowest address that a store has written so far;
     -fstack-clash-protection writes below the stack pointer. `is_taken` says whether code has stored or copied an address in the

@@ -16,11 +16,11 @@ _MEMORY = re.compile(r"^(\S+) +0x([0-9a-f]{1,16}) +0x([0-9a-f]{1,16})(?: +([!a-z
 _LOADED = re.compile(r"^LOAD (?!linker stubs$)(.+)$", re.MULTILINE)
 _EVERY_ADDRESS = ((1 << 32) - 1, (1 << 64) - 1)
 _FLASH_NAME = re.compile("FLASH|ROM(?!.*RAM)")
-# `.text  0x08000000  0x1234`, where the name is long on two lines; input sections begin with a space.
+# `.text  0x08000000  0x1234`, on two lines if the name is long; input sections begin with a space.
 _PLACED = re.compile(r"^(\S+)\s+0x([0-9a-f]{1,16})\s+0x([0-9a-f]{1,16})\b", re.MULTILINE)
 
 UNDECLARED_HINT = "name a declared memory after `>` of the section, or declare this one with the chip's addresses"
-# ` .text.kws_run  0x08002624  0x3c kws.o`, where the name is long on two lines; below it the symbols in it, with addresses.
+# ` .text.kws_run  0x08002624  0x3c kws.o`, on two lines if the name is long; below it the symbols in it, with addresses.
 _INPUT = re.compile(r"^ (\S+)\s+0x[0-9a-f]+ +0x[0-9a-f]+ (\S.*)$|^ {9,}0x[0-9a-f]+ +(\S+)$", re.MULTILINE)
 # `.bss  0x20000000 ...`, or the name alone; below it ` *(.bss*)`, ` KEEP (*(.isr_vector))`.
 _SCRIPT = re.compile(r"^(\.\S+)|^ \S.*?\((\.[^()]*)\)", re.MULTILINE)

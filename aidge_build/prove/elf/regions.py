@@ -12,7 +12,8 @@ from aidge_build.prove.elf.image import Image, Section
 
 @dataclass(frozen=True)
 class RegionUse:
-    """`used_bytes` counts from the region's origin to the end of the last thing in it, alignment gaps included."""
+    """The use of a region. `used_bytes` counts from the region's origin to the end of its last section, alignment gaps
+    included."""
 
     region: Region
     used_bytes: int

@@ -14,9 +14,9 @@ class Field:
     """A field of `width` bytes: `mask` are its bits in the little-endian number at its place; `read` returns the number in these
     bits.
 
-    The number is (symbol + addend, with bit 0 of a Thumb function where `has_thumb`) - (place, where `is_relative`), shifted
-    right by `shift` and cut to its lowest `bits` bits. `is_branch`: the linker may let it reach its symbol through a veneer.
-    Fields of one `group` together hold a number.
+    The number is (symbol + addend, with bit 0 of a Thumb function if `has_thumb`) - (place, if `is_relative`), shifted right by
+    `shift` and cut to its lowest `bits` bits. `is_branch`: the linker may let it reach its symbol through a veneer. Fields of one
+    `group` together hold a number.
     """
 
     name: str

@@ -25,7 +25,7 @@ _Path = tuple[tuple[str, int], ...]  # functions, and what each holds
 
 @dataclass(frozen=True)
 class StackBound:
-    """`bytes` is the bound, along the calls of `path`; None if there is none, with the `reason`.
+    """A bound of the stack: `bytes` along the calls of `path`, or None with the `reason` why there is none.
 
     `held_bytes` are the bytes that each function of the path holds while the next one runs; they add up to the bound. `lost` are
     the registers that a function should preserve and does not.

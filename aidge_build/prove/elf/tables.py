@@ -21,7 +21,7 @@ _RELOCATIONS = {(32, REL): "II", (32, RELA): "IIi", (64, REL): "QQ", (64, RELA):
 
 
 class Section(NamedTuple):
-    """A section with its bytes (b"" where the file stores none); `link` and `info` are numbers of other sections."""
+    """A section with its bytes (b"" if the file stores none); `link` and `info` are numbers of other sections."""
 
     name: str
     type: int

@@ -45,7 +45,7 @@ class Move:
 
 
 def vector_moves(code: Code) -> tuple[Move, ...]:
-    """Returns the stores to VTOR in the program, and code that may lead to one, in order of address.
+    """Returns the stores to VTOR in the program, and code that may lead to such a store, in order of address.
 
     The result also names each place where the address of VTOR is in a register or in data without a use, and each store with an
     unknown index that may reach VTOR.

@@ -79,8 +79,8 @@ End = Callable[[State], Ways]
 
 @dataclass(frozen=True)
 class Block:
-    """`count` is the number of its instructions; `end` returns the next address, or the first step of each of several paths.
-    `successors` are the blocks of the same function that may follow it, by the text of the code."""
+    """A basic block: `count` is the number of its instructions; `end` returns the next address, or the first step of each of
+    several paths. `successors` are the blocks of the same function that may follow it, by the text of the code."""
 
     start: int
     count: int

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The pipeline of a core that issues in order: cycles of a block of instructions after the block that ran before it.
 
-Each instruction is issued in the first cycle in which the ones before it were issued, its units are free, and its operands arrive
-by the stage that reads them. Memory answers at once: stalls of flash and caches are counted in `memory.py`.
+Each instruction is issued in the first cycle in which all earlier instructions were issued, its units are free, and its operands
+arrive by the stage that reads them. Memory answers at once: stalls of flash and caches are counted in `memory.py`.
 """
 
 from __future__ import annotations

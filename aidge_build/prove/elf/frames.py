@@ -38,10 +38,10 @@ class State:
     negative).
 
     `pushed` are the slots that hold saved registers. `lowest` is the lowest address that a store has written so far;
-    -fstack-clash-protection writes below the stack pointer. `is_taken` says whether code has stored or copied an address in the
-    stack: a pointer may then lead to each stack slot, as compilers compute other addresses from it. Without one, no other
-    function changes spilled values, such as the address of a function under -mlong-calls. `has_numbers` says whether numbers are
-    followed: the frame of most functions does not depend on the numbers that they compute with.
+    -fstack-clash-protection writes below the stack pointer. `is_taken` says whether code has copied or stored the address of a
+    stack slot: a pointer may then lead to each slot, as compilers compute other addresses from it. Otherwise no other function
+    changes spilled values, such as the address of a function under -mlong-calls. `has_numbers` says whether numbers are followed:
+    the frame of most functions does not depend on the numbers that they compute with.
     """
 
     stack: int = 0
@@ -98,8 +98,7 @@ class State:
 
 
 def settles(state: State, shape: Shape) -> bool:
-    """Whether the instruction only writes registers, each with a number that its text gives or with an unknown value. If so, the
-    state is changed."""
+    """Whether the instruction only writes registers, with a number or with an unknown value. Changes the state if so."""
     registers = state.registers
     if not state.has_numbers:
         if not shape.is_apart or shape.copied in registers:
@@ -157,8 +156,7 @@ def apply(state: State, instruction: Instruction, name: str, read_constant: Call
 
 
 def given_to_stack(state: State, instruction: Instruction, name: str, read_constant: Callable[[int], int | None]) -> int | None:
-    """Returns the number that this instruction of start-up code writes to the stack pointer; None for other instructions and
-    unknown values."""
+    """Returns the number that start-up code writes to the stack pointer with this instruction; None for other instructions."""
     operands = instruction.operands
     if not (operands[:1] == ("sp",) and name in ("mov", "ldr")) and not (name == "msr" and operands[0].upper() == "MSP"):
         return None
@@ -271,8 +269,7 @@ def _store(state: State, name: str, operands: tuple[str, ...], address: Value | 
 
 
 def _block_address(state: State, name: str, operands: tuple[str, ...]) -> Value | None:
-    """Returns the lowest address that a store of several registers writes: `stmia sp, {r0, r1}` at its base, `stmdb` below it by
-    the size of its registers."""
+    """Returns the lowest address that `stmia sp, {r0, r1}` (its base) or `stmdb` (below its base) writes."""
     if not name.startswith(("stm", "vstm")):
         return None
     base = state.value(operands[0].removesuffix("!"))
@@ -342,7 +339,7 @@ def _computed(name: str, words: tuple[str, ...], values: list[Value | None]) -> 
 
 
 def _rounded_down(place: int, bits: str) -> Value | None:
-    """Returns the lowest address that aligning a stack address can give, as handlers do at their start; None for another mask."""
+    """Returns the lowest address that aligning a stack address can give, as handlers do; None for another mask."""
     mask = immediate(bits)
     return None if mask is None or mask & (mask + 1) or mask > _MOST_ALIGNMENT else ("stack", place - mask)
 

@@ -51,7 +51,7 @@ class Section:
 
     @property
     def shift(self) -> int:
-        """The distance in bytes from the address at which it runs to the address at which it is stored."""
+        """The distance in bytes from the address where it runs to the address where it is stored."""
         return 0 if self.load_address is None else self.load_address - self.address
 
 

@@ -17,8 +17,7 @@ _OTHER = "name the board of this program; or build the program for this board"
 
 
 def check_machine(image: Image, claim: Claim, folders: Sequence[Path] = ()) -> Iterator[Finding]:
-    """Yields MEM13. The program's architecture is the largest architecture of all its objects, which the linker writes into the
-    attributes.
+    """Yields MEM13. The program's architecture is the largest of all its objects: the linker writes it into the attributes.
 
     Generated constants and code are little-endian. `folders` are folders of boards, which may define cores."""
     if image.is_big_endian:
@@ -53,8 +52,7 @@ def check_machine(image: Image, claim: Claim, folders: Sequence[Path] = ()) -> I
 
 
 def _check_fpu(image: Image, claim: Claim, core: Core) -> Iterator[Finding]:
-    """Yields MEM13 if the program and the model differ in the FPU: without an FPU, library functions compute the kernels for it,
-    with about eight times as many instructions."""
+    """Yields MEM13 if program and model differ in the FPU: library functions take about eight times as many instructions."""
     if claim.features is None or image.units is None:
         return
     if FPU in claim.features and not image.units.fpu_version:
@@ -129,8 +127,8 @@ def _if_there(board: Board, fpu: str, flag: str) -> str:
 
 
 def _check_claimed(claim: Claim, board: Board, folders: Sequence[Path]) -> Iterator[Finding]:
-    """Yields MEM13 for a model that was generated for another core than the board has: an error for a later core, as the board's
-    core may lack its instructions; otherwise a note if both cores have one architecture."""
+    """Yields MEM13 for a model of another core: an error for a later core, with instructions that the board's core may lack;
+    otherwise a note if both cores have one architecture."""
     core = find_core(claim.cpu.partition("+")[0], folders)
     if core is None or core.name == board.core.name or not core.architecture:
         return

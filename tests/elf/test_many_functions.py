@@ -9,8 +9,8 @@ import pytest
 
 from aidge_build.cli import main
 from aidge_build.prove.elf import activation, read_disassembly, read_image, stack
+from aidge_build.prove.elf.linear_sweep import linear_sweep
 from aidge_build.prove.elf.program_code import Code
-from aidge_build.prove.elf.straight import straight_on
 from aidge_build.prove.elf.vector_moves import _in_data, _in_function, vector_moves
 from aidge_build.run.toolchain import disassemble
 from tests.effort import counted
@@ -40,7 +40,7 @@ def test_functions_that_are_not_read_for_vtor_say_nothing_of_it(firmware: Path) 
     code = Code(read_image(firmware), read_disassembly(disassemble(firmware)))
     literals = set[int]()
     starts = sorted({code.extent(address)[0] for address in code.addresses})
-    moves = [move for start in starts for move in _in_function(code, straight_on(code, start), literals)]
+    moves = [move for start in starts for move in _in_function(code, linear_sweep(code, start), literals)]
     assert vector_moves(code) == (*moves, *_in_data(code, literals)) and len(moves) == 1
 
 

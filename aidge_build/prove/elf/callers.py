@@ -12,8 +12,8 @@ from aidge_build.prove.elf.destinations import written_registers
 from aidge_build.prove.elf.disassembly import Instruction, immediate
 from aidge_build.prove.elf.frames import State, address_of
 from aidge_build.prove.elf.image import Section
+from aidge_build.prove.elf.linear_sweep import linear_sweep
 from aidge_build.prove.elf.program_code import BRANCHES, Code
-from aidge_build.prove.elf.straight import straight_on
 
 _REACH = 1 << 12  # bytes from an instruction to the word that it loads, and from the begin of a table to its entries
 _UNWINDING = (".ARM.exidx", ".ARM.extab", ".eh_frame")  # offsets of functions that nothing calls
@@ -137,7 +137,7 @@ class Callers:
 
     def _named(self, dead: Collection[int]) -> set[int]:
         """Returns the numbers that code outside `dead` loads or computes, which include all addresses that it knows."""
-        guesses = (guess for start in self.code.starts if start not in dead for guess in straight_on(self.code, start))
+        guesses = (guess for start in self.code.starts if start not in dead for guess in linear_sweep(self.code, start))
         return {number for guess in guesses for kind, number in guess.state.registers.values() if kind == "number"}
 
     def _is_offset(self, function: int, named: list[int], numbers: Collection[str]) -> bool:

@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from aidge_build.prove.elf.claim import Claim
+from aidge_build.prove.elf.linear_sweep import linear_sweep
 from aidge_build.prove.elf.program_code import Code
-from aidge_build.prove.elf.straight import straight_on
 
 _ARGUMENTS = ("r0", "r1", "r2", "r3")  # Arm IHI 0042, section 6.4
 
@@ -22,7 +22,7 @@ def passed_addresses(code: Code | None, claims: Sequence[Claim]) -> frozenset[in
     calls = {place for place, one in code.instructions.items() if one.mnemonic in ("bl", "b.w", "b") and one.target in functions}
     found = set[int]()
     for first in sorted({code.extent(place)[0] for place in calls}):
-        for guess in straight_on(code, first):  # each is true until the next one
+        for guess in linear_sweep(code, first):  # each is true until the next one
             if guess.instruction.address in calls:
                 found |= {number for word in _ARGUMENTS if (number := guess.number(word)) is not None}
     return frozenset(found)

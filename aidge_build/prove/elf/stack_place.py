@@ -10,10 +10,10 @@ from aidge_build.boards import Region
 from aidge_build.prove.elf.findings import ERROR, Finding
 from aidge_build.prove.elf.frames import Refusal, given_to_stack
 from aidge_build.prove.elf.image import Image, Symbol
+from aidge_build.prove.elf.linear_sweep import linear_sweep
 from aidge_build.prove.elf.occupants import Span
 from aidge_build.prove.elf.program_code import Code
 from aidge_build.prove.elf.regions import region_at
-from aidge_build.prove.elf.straight import straight_on
 from aidge_build.prove.elf.vectors import VectorTable, find_tables
 
 # The bytes that the core pushes for an interrupt: the least stack of a program without a bound.
@@ -41,7 +41,7 @@ def _is_of_program(image: Image, table: VectorTable) -> bool:
 
 
 def _set_by_code(code: Code, reset: int) -> int | None:
-    for guess in straight_on(code, reset):
+    for guess in linear_sweep(code, reset):
         if guess.name in ("push", "bl", "blx"):
             return None
         with suppress(Refusal):

@@ -10,9 +10,9 @@ from struct import iter_unpack
 
 from aidge_build.prove.elf.disassembly import Instruction, immediate, register_list
 from aidge_build.prove.elf.frames import Refusal, State, address_of, apply, settles
+from aidge_build.prove.elf.linear_sweep import Guess, linear_sweep
 from aidge_build.prove.elf.program_code import DIRECT, Code
 from aidge_build.prove.elf.shapes import Value, shape_of
-from aidge_build.prove.elf.straight import Guess, straight_on
 
 # The vector table offset register in the system control block, and its other name in the non-secure state (Armv8-M Architecture
 # Reference Manual, D1.2.270).
@@ -52,7 +52,7 @@ def vector_moves(code: Code) -> tuple[Move, ...]:
     """
     literals = set[int]()
     starts = sorted({code.extent(address)[0] for address in _numbers_near(code)})
-    moves = [move for start in starts for move in _in_function(code, straight_on(code, start), literals)]
+    moves = [move for start in starts for move in _in_function(code, linear_sweep(code, start), literals)]
     return (*moves, *_in_data(code, literals))
 
 

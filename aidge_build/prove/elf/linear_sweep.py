@@ -57,7 +57,7 @@ class Guess:
         return self.part(words[0]) << amount if words and amount is not None else 0
 
 
-def straight_on(code: Code, address: int) -> Iterator[Guess]:
+def linear_sweep(code: Code, address: int) -> Iterator[Guess]:
     """Yields the instructions of the function that holds `address`, each with the values before it."""
     first, end = code.extent(address)
     state, parts = State(), dict[str | int, int]()

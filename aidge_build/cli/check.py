@@ -35,6 +35,7 @@ from aidge_build.cli.outcome import Outcome
 from aidge_build.prove.elf import Claim, Image, RegionUse, StackBound, StackUse, read_claims, read_image, region_use
 from aidge_build.prove.elf.agreed import Agreed, agreed_upon
 from aidge_build.prove.elf.arena_proof import check_reach
+from aidge_build.prove.elf.argument_addresses import argument_addresses
 from aidge_build.prove.elf.bind_proof import check_bind
 from aidge_build.prove.elf.claim import claim_from
 from aidge_build.prove.elf.code_proof import CodeProof, check_code
@@ -48,7 +49,6 @@ from aidge_build.prove.elf.image import Section
 from aidge_build.prove.elf.link_map import UNDECLARED_HINT, undeclared_fact
 from aidge_build.prove.elf.machine_proof import check_board
 from aidge_build.prove.elf.objects import read_names, read_object
-from aidge_build.prove.elf.passed import passed_addresses
 from aidge_build.prove.elf.planned_claims import with_planned
 from aidge_build.prove.elf.proof import Plan, check_image, is_linked, keeps_plan, measure
 from aidge_build.prove.elf.sarif import sarif_log
@@ -157,7 +157,7 @@ def _findings(arguments: argparse.Namespace, read: _Program) -> Iterator[Finding
     yield from _check_reach(image, claims, read.stack, regions)
     yield from check_contents(image, read.uses, arguments.max_flash)
     yield from check_dma(image, linked, named, cache_line_of(arguments), regions)
-    yield from check_device(image, linked, named, regions, lambda: passed_addresses(text(), claims), folders)
+    yield from check_device(image, linked, named, regions, lambda: argument_addresses(text(), claims), folders)
     yield from check_bind(image, linked, text)
     yield from read.code.findings
     if read.stack:

@@ -12,7 +12,7 @@ from aidge_build.prove.elf.program_code import Code
 _ARGUMENTS = ("r0", "r1", "r2", "r3")  # Arm IHI 0042, section 6.4
 
 
-def passed_addresses(code: Code | None, claims: Sequence[Claim]) -> frozenset[int]:
+def argument_addresses(code: Code | None, claims: Sequence[Claim]) -> frozenset[int]:
     """Returns the numbers in argument registers at direct calls of the models' functions, as far as straight-line code tells
     them; none without code."""
     if code is None:

@@ -39,9 +39,9 @@ from aidge_build.prove.elf.argument_addresses import argument_addresses
 from aidge_build.prove.elf.bind_proof import check_bind
 from aidge_build.prove.elf.claim import claim_from
 from aidge_build.prove.elf.code_proof import CodeProof, check_code
-from aidge_build.prove.elf.compiled import defined_at
 from aidge_build.prove.elf.contents import check_contents, rest_of
 from aidge_build.prove.elf.copies import copies_in_map, copies_of_sources
+from aidge_build.prove.elf.debug_info import defined_at
 from aidge_build.prove.elf.device_proof import check_device
 from aidge_build.prove.elf.dma_proof import check_dma
 from aidge_build.prove.elf.findings import ERROR, RULES, Finding, in_order, lines_of

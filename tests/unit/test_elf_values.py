@@ -11,7 +11,7 @@ import pytest
 from aidge_build.prove.elf import stack
 from aidge_build.prove.elf.claim import ClaimedArena
 from aidge_build.prove.elf.claims import read_claims
-from aidge_build.prove.elf.compiled import compiled_files
+from aidge_build.prove.elf.debug_info import compiled_files
 from aidge_build.prove.elf.image import Image, Symbol, _notes, _section
 from aidge_build.prove.elf.vectors import _is_table
 

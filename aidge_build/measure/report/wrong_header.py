@@ -8,7 +8,7 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from aidge_build.base.naming import counted, model_of_symbol, second_name, split_second_name
-from aidge_build.prove.elf.compiled import CompiledFile
+from aidge_build.prove.elf.debug_info import CompiledFile
 from aidge_build.prove.elf.undefined import Undefined
 
 

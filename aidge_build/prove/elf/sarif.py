@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 from aidge_build.base.version import VERSION
 from aidge_build.prove.elf import Image, read_image
-from aidge_build.prove.elf.compiled import defined_at
+from aidge_build.prove.elf.debug_info import defined_at
 from aidge_build.prove.elf.findings import ERROR, RULES
 
 Places: TypeAlias = Mapping[str, tuple[str, int]]

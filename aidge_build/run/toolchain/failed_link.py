@@ -21,8 +21,8 @@ from aidge_build.measure.report.overflow import TooSmall, explain_overflow, list
 from aidge_build.measure.report.wrong_header import Evidence, WrongHeader, second_names, wrong_headers
 from aidge_build.prove.elf.claim import Claim
 from aidge_build.prove.elf.claims import read_claims
-from aidge_build.prove.elf.compiled import compiled_files
 from aidge_build.prove.elf.copies import Copies, copies_in_map, copies_in_messages
+from aidge_build.prove.elf.debug_info import compiled_files
 from aidge_build.prove.elf.image import Image, read_image
 from aidge_build.prove.elf.link_map import loaded_files, read_memories, undeclared_memories
 from aidge_build.prove.elf.other_abi import OtherAbi, read_other_abis

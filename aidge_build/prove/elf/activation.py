@@ -10,10 +10,10 @@ from typing import NamedTuple
 from aidge_build.prove.elf.decisions import decision
 from aidge_build.prove.elf.destinations import CUSTOM, is_misread
 from aidge_build.prove.elf.disassembly import CONDITIONS, Instruction
+from aidge_build.prove.elf.effects import Value, effect_of
 from aidge_build.prove.elf.frames import RETURN, Refusal, State, apply, given_to_stack, settles
 from aidge_build.prove.elf.jump_tables import THUMB1_SWITCHES, offsets, words
 from aidge_build.prove.elf.program_code import BRANCHES, Code, is_if_then
-from aidge_build.prove.elf.shapes import Value, shape_of
 from aidge_build.prove.elf.start_up import tabled
 
 _REFUSED = {
@@ -133,9 +133,9 @@ class _Walker:
         """Follows straight-line code from `address`. Returns the first instruction that is not plain or is the target of a
         branch."""
         instructions, plain, led_to = self.code.instructions, self.code.plain, self.code.led_to
-        while shape := plain.get(address):
+        while effect := plain.get(address):
             instruction = instructions[address]
-            if not settles(state, shape):
+            if not settles(state, effect):
                 self._changed(instruction, instruction.mnemonic, state)
             address += instruction.size_bytes
             if address in led_to:
@@ -225,7 +225,7 @@ class _Walker:
         return self._ordinary(instruction, name, state)
 
     def _ordinary(self, instruction: Instruction, name: str, state: State) -> Iterator[tuple[int, State]]:
-        jump = None if settles(state, shape_of(name, instruction.operands)) else self._changed(instruction, name, state)
+        jump = None if settles(state, effect_of(name, instruction.operands)) else self._changed(instruction, name, state)
         return iter([(instruction.next, state)]) if jump is None else self._jump(instruction, jump, state)
 
     def _changed(self, instruction: Instruction, name: str, state: State) -> Value | None:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from aidge_build.prove.elf.disassembly import Instruction, immediate, memory_operand, register_bytes, register_list
-from aidge_build.prove.elf.shapes import CORE, FOLDED, POPS, PUSHES, STORES, WORD, Shape, Value, shape_of, signed
+from aidge_build.prove.elf.effects import CORE, FOLDED, POPS, PUSHES, STORES, WORD, Effect, Value, effect_of, signed
 
 RETURN: Value = ("return", 0)
 
@@ -97,21 +97,21 @@ class State:
         }
 
 
-def settles(state: State, shape: Shape) -> bool:
+def settles(state: State, effect: Effect) -> bool:
     """Whether the instruction only writes registers, with a number or with an unknown value. Changes the state if so."""
     registers = state.registers
     if not state.has_numbers:
-        if not shape.is_apart or shape.copied in registers:
+        if not effect.is_apart or effect.copied in registers:
             return False
-    elif shape.sets is not None:
-        register, number = shape.sets
+    elif effect.sets is not None:
+        register, number = effect.sets
         registers[register] = number
         return True
-    elif not shape.is_quiet or shape.base in registers:
+    elif not effect.is_quiet or effect.base in registers:
         return False
-    elif shape.has_value and not shape.base and (not shape.sources or not shape.sources.isdisjoint(registers)):
+    elif effect.has_value and not effect.base and (not effect.sources or not effect.sources.isdisjoint(registers)):
         return False
-    for register in shape.written:
+    for register in effect.written:
         if register in registers:
             del registers[register]
     return True
@@ -123,13 +123,13 @@ def apply(state: State, instruction: Instruction, name: str, read_constant: Call
     `read_constant` returns the word at a read-only address, or None.
     """
     operands = instruction.operands
-    shape = shape_of(name, operands)
-    if shape.literal is not None:
-        word = read_constant((instruction.address + 4 & ~3) + shape.literal)
+    effect = effect_of(name, operands)
+    if effect.literal is not None:
+        word = read_constant((instruction.address + 4 & ~3) + effect.literal)
         _set(state, operands[0], None if word is None else ("number", word))
         return None
-    if shape.is_quiet and not shape.base:
-        _assign(state, instruction, name, shape, None, read_constant)
+    if effect.is_quiet and not effect.base:
+        _assign(state, instruction, name, effect, None, read_constant)
         return None
     if name in PUSHES and _is_on_stack(name, operands):
         state.stack -= _OLD_FORMAT.get(name, 0)
@@ -139,18 +139,18 @@ def apply(state: State, instruction: Instruction, name: str, read_constant: Call
         loaded = _pop(state, operands[-1])
         state.stack += _OLD_FORMAT.get(name, 0)
         return loaded
-    state.is_taken |= shape.takes
+    state.is_taken |= effect.takes
     if name in ("bkpt", "msr"):
         _reach_system(state, name, operands)
-    bracket = shape.bracket
+    bracket = effect.bracket
     address = address_of(state, instruction, bracket) if bracket else _block_address(state, name, operands)
-    before = _before_write_back(state, operands) if shape.writes_back else {}
+    before = _before_write_back(state, operands) if effect.writes_back else {}
     if name.startswith(STORES):
         _store(state, name, operands, address)
         result = None
     else:
-        result = _assign(state, instruction, name, shape, address, read_constant)
-    if shape.writes_back:
+        result = _assign(state, instruction, name, effect, address, read_constant)
+    if effect.writes_back:
         _write_back(state, name, operands, before)
     return result
 
@@ -291,12 +291,12 @@ def _assign(
     state: State,
     instruction: Instruction,
     name: str,
-    shape: Shape,
+    effect: Effect,
     address: Value | None,
     read_constant: Callable[[int], int | None],
 ) -> Value | None:
-    written = shape.written
-    value = _result(state, instruction, name, address, read_constant) if shape.has_value else None
+    written = effect.written
+    value = _result(state, instruction, name, address, read_constant) if effect.has_value else None
     for register in written & CORE:
         _set(state, register, value)
     if "sp" in written:

@@ -11,8 +11,8 @@ from itertools import combinations, product
 
 from aidge_build.prove.elf.destinations import is_misread
 from aidge_build.prove.elf.disassembly import CONDITIONS, Instruction, immediate
+from aidge_build.prove.elf.effects import Effect, effect_of
 from aidge_build.prove.elf.image import Image, Section, Symbol
-from aidge_build.prove.elf.shapes import Shape, shape_of
 from aidge_build.prove.elf.vectors import find_tables
 
 # Instructions with two possible successors.
@@ -115,14 +115,14 @@ class Code:
         return frozenset[int | None]().union(*(targets.values() for targets in self.targets.values()))
 
     @cached_property
-    def plain(self) -> Mapping[int, Shape]:
+    def plain(self) -> Mapping[int, Effect]:
         """The instructions after which the next one always runs, with the effect that their text gives: no branches, returns,
         conditions."""
-        texts = ((shape_of(*text), text, places) for text, places in self.texts.items() if text[0] not in DIRECT)
-        found = {place: shape for shape, text, places in texts if not _leads(text, shape) for place in places}
+        texts = ((effect_of(*text), text, places) for text, places in self.texts.items() if text[0] not in DIRECT)
+        found = {place: effect for effect, text, places in texts if not _leads(text, effect) for place in places}
         for place in self.conditional:
             found.pop(place, None)
-        return {place: shape for place, shape in found.items() if not self.is_overlaid(place)} if self._twice else found
+        return {place: effect for place, effect in found.items() if not self.is_overlaid(place)} if self._twice else found
 
     @cached_property
     def forks(self) -> frozenset[int]:
@@ -224,10 +224,10 @@ def _by_text(instructions: Mapping[int, Instruction]) -> Mapping[Text, Sequence[
     return found
 
 
-def _leads(text: Text, shape: Shape) -> bool:
+def _leads(text: Text, effect: Effect) -> bool:
     """Whether an instruction that is no direct branch may not continue at the next one, or may be misread."""
     name = text[0]
-    return "pc" in shape.written or name in _LEADING or name in BRANCHES or name in _BLOCKS or is_misread(*text)
+    return "pc" in effect.written or name in _LEADING or name in BRANCHES or name in _BLOCKS or is_misread(*text)
 
 
 def is_if_then(instruction: Instruction) -> bool:

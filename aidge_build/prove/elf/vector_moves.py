@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from struct import iter_unpack
 
 from aidge_build.prove.elf.disassembly import Instruction, immediate, register_list
+from aidge_build.prove.elf.effects import Value, effect_of
 from aidge_build.prove.elf.frames import Refusal, State, address_of, apply, settles
 from aidge_build.prove.elf.linear_sweep import Guess, linear_sweep
 from aidge_build.prove.elf.program_code import DIRECT, Code
-from aidge_build.prove.elf.shapes import Value, shape_of
 
 # The vector table offset register in the system control block, and its other name in the non-secure state (Armv8-M Architecture
 # Reference Manual, D1.2.270).
@@ -95,7 +95,7 @@ def _computes_one(code: Code, instructions: Iterable[Instruction]) -> bool:
         large = _large_ones(operands, registers, sums) if name in _SUMS else ()
         if len(large) > 1:
             return True
-        if not settles(state, plain.get(place) or shape_of(name, operands)):
+        if not settles(state, plain.get(place) or effect_of(name, operands)):
             try:
                 apply(state, instruction, name, code.word)
             except Refusal:

@@ -42,7 +42,7 @@ _BOUND = frozenset((*PUSHES, *POPS, "msr", "bkpt"))  # change more than the regi
 _MOVES = frozenset(("mov", "movs", "movw", "movws", "mvn", "mvns"))
 
 
-class Shape(NamedTuple):
+class Effect(NamedTuple):
     """The registers that an instruction writes; whether the written value may be known; the `base` register of its load, "" for
     none; and `sources`: the value is known only if one of these registers is (sp and pc are always known). `takes` says that the
     instruction copies an address in the stack to another place than the stack pointer, or stores to the stack with an index.
@@ -69,14 +69,14 @@ class Shape(NamedTuple):
 
 
 @lru_cache(1 << 16)
-def shape_of(name: str, operands: tuple[str, ...]) -> Shape:
+def effect_of(name: str, operands: tuple[str, ...]) -> Effect:
     """Returns the effect of an instruction by its name, without the condition of an IT block, and its operands."""
     written = written_registers(name, operands) & _REGISTERS
     has_value = len(written) == 1 and not _VALUED.isdisjoint((name, name.removesuffix("s")))
     moved = operands[-1] if has_value and name in _MOVES else ""
     bracket = next(filter(_is_bracket, operands), "")
     base, offsets, _ = memory_operand(bracket) if bracket else ("", (), False)
-    shape = Shape(
+    effect = Effect(
         written,
         has_value,
         base=base if has_value else "",  # other loaded values are unknown, from any address
@@ -86,10 +86,10 @@ def shape_of(name: str, operands: tuple[str, ...]) -> Shape:
         writes_back=_writes_back(operands, bracket),
         copied=moved if moved in CORE else "",
     )
-    if shape.takes or shape.writes_back or name in _BOUND or not written <= CORE:
-        return shape
-    return shape._replace(
-        is_quiet=not name.startswith(STORES) and (not shape.base or shape.base in CORE),
+    if effect.takes or effect.writes_back or name in _BOUND or not written <= CORE:
+        return effect
+    return effect._replace(
+        is_quiet=not name.startswith(STORES) and (not effect.base or effect.base in CORE),
         is_apart=_is_apart(name, base, has_value),
         sets=_set_number(name, operands, moved),
         literal=_distance(offsets) if (name, base) == ("ldr", "pc") else None,

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 import pytest
 
 from aidge_build.boards import Region
-from aidge_build.prove.elf.activation import Code
+from aidge_build.prove.elf.call_walk import Code
 from aidge_build.prove.elf.contents import SOFT_DOUBLE, check_contents
 from aidge_build.prove.elf.findings import Finding
 from aidge_build.prove.elf.image import Image, Section, Symbol

@@ -7,7 +7,7 @@ from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 
 from aidge_build.base.naming import counted
-from aidge_build.prove.elf.activation import Activation, Answer, walk
+from aidge_build.prove.elf.call_walk import Answer, WalkedCall, walk
 from aidge_build.prove.elf.disassembly import Instruction
 from aidge_build.prove.elf.frames import Refusal
 from aidge_build.prove.elf.image import Image
@@ -201,7 +201,7 @@ class _Bounded:
 class _Begun:
     """A function with an unfinished walk, and the called function that it waits for."""
 
-    walk: Generator[int, Answer, Activation]
+    walk: Generator[int, Answer, WalkedCall]
     asked: int | None = None
 
 
@@ -269,14 +269,14 @@ class _Search:
         refusal.chain = tuple(chain)
         return refusal
 
-    def _longest(self, entry: int, activation: Activation) -> _Bounded:
-        total, below = activation.depth_bytes, None
-        site, held_bytes = activation.deepest, activation.depth_bytes
-        for call in activation.calls:
+    def _longest(self, entry: int, walked: WalkedCall) -> _Bounded:
+        total, below = walked.depth_bytes, None
+        site, held_bytes = walked.deepest, walked.depth_bytes
+        for call in walked.calls:
             deeper = call.depth_bytes + self._done[call.target].total
             if deeper > total:
                 total, site, held_bytes, below = deeper, call.site, call.depth_bytes, call.target
-        return _Bounded(total, self._held(entry, site, held_bytes), below, activation.answer)
+        return _Bounded(total, self._held(entry, site, held_bytes), below, walked.answer)
 
     def _held(self, entry: int, site: int, held_bytes: int) -> _Path:
         """Returns the function, and the target of its tail call, which then holds the bytes of both."""

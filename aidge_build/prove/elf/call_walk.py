@@ -43,7 +43,7 @@ class Call(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Activation:
+class WalkedCall:
     """One function call, tail calls included: its largest stack depth without callees, its calls, and how it returns."""
 
     depth_bytes: int
@@ -52,7 +52,7 @@ class Activation:
     answer: Answer
 
 
-def walk(code: Code, entry: int, is_root: bool) -> Generator[int, Answer, Activation]:
+def walk(code: Code, entry: int, is_root: bool) -> Generator[int, Answer, WalkedCall]:
     """Follows every path from `entry`. Yields each called function and is sent how that function returns; raises Refusal.
 
     It is a generator, so that nested calls need no Python stack.
@@ -66,7 +66,7 @@ def walk(code: Code, entry: int, is_root: bool) -> Generator[int, Answer, Activa
         walker = _Walker(code, is_root, has_numbers=True)
         yield from walker.run(entry)
     depth, site = walker.deepest
-    return Activation(
+    return WalkedCall(
         depth,
         site,
         tuple(sorted(walker.calls, key=lambda call: (call.site, call.target))),

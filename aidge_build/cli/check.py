@@ -33,7 +33,6 @@ from aidge_build.cli.linked import (
 from aidge_build.cli.longest import bound_data, bound_findings, bound_lines, step_bounds
 from aidge_build.cli.outcome import Outcome
 from aidge_build.prove.elf import Claim, Image, RegionUse, StackBound, StackUse, read_claims, read_image, region_use
-from aidge_build.prove.elf.agreed import Agreed, agreed_upon
 from aidge_build.prove.elf.arena_proof import check_reach
 from aidge_build.prove.elf.argument_addresses import argument_addresses
 from aidge_build.prove.elf.bind_proof import check_bind
@@ -55,6 +54,7 @@ from aidge_build.prove.elf.sarif import sarif_log
 from aidge_build.prove.elf.script_proof import check_script
 from aidge_build.prove.elf.stack_place import LEAST_BYTES, check_stack_place
 from aidge_build.prove.elf.stack_proof import check_stack, way
+from aidge_build.prove.elf.waivers import Waivers, read_waivers
 from aidge_build.prove.longest import StepsBound
 
 # What the check reads of a plan.
@@ -119,7 +119,7 @@ class _Program:
     code: CodeProof
     board: Board | None
     known: Memories
-    agreed: Agreed
+    waivers: Waivers
     uses: tuple[RegionUse, ...]
     homeless: Sequence[Section]
     core: Core | None
@@ -136,12 +136,12 @@ def _read(arguments: argparse.Namespace, elf: Path, objects: list[Path]) -> _Pro
     code = check_code(image, read_names(elf) if compared else {}, compared, linked)
     board = load_board(arguments.board, arguments.board_path) if arguments.board else None
     known = memories(arguments, image)
-    agreed = agreed_upon(arguments.shares, arguments.weights_in, claims, [region.name for region in known.regions])
+    waivers = read_waivers(arguments.shares, arguments.weights_in, claims, [region.name for region in known.regions])
     uses, homeless = region_use(image, known.regions)
     core = core_of(arguments, image)
     stack = stack_of(elf, image, linked, core, required=arguments.max_stack is not None)
     bounds = step_bounds(elf, image, linked, core)
-    return _Program(image, plans, claims, linked, code, board, known, agreed, uses, homeless, core, stack, bounds)
+    return _Program(image, plans, claims, linked, code, board, known, waivers, uses, homeless, core, stack, bounds)
 
 
 def _findings(arguments: argparse.Namespace, read: _Program) -> Iterator[Finding]:
@@ -149,7 +149,7 @@ def _findings(arguments: argparse.Namespace, read: _Program) -> Iterator[Finding
     text = cache(lambda: code_of(Path(image.path), image, read.core))
     named = arguments.dma_arrays.split(",") if arguments.dma_arrays else []
     homeless = read.homeless if read.known.are_all else ()
-    yield from check_image(image, claims, read.plans, read.uses, homeless, read.agreed, folders, read.code)
+    yield from check_image(image, claims, read.plans, read.uses, homeless, read.waivers, folders, read.code)
     yield from _check_declared(read)
     yield from check_script(read.known.link_map, image, linked)
     if read.board:
@@ -334,7 +334,7 @@ def _deepest(bounds: Sequence[StackBound]) -> StackBound:
 
 def _lines(read: _Program, bounds: list[str], findings: tuple[Finding, ...]) -> list[str]:
     image, claims, uses = read.image, read.claims, read.uses
-    kept = [claim.model for claim in claims if keeps_plan(image, claim, claims, uses, read.agreed)]
+    kept = [claim.model for claim in claims if keeps_plan(image, claim, claims, uses, read.waivers)]
     lines, elf = [], image.path
     for claim in claims:
         if not claim.arenas:

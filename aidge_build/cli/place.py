@@ -24,11 +24,11 @@ from aidge_build.plan.constant_regions import rooms_of
 from aidge_build.plan.fast_memory import AUTO, CODE, text_of
 from aidge_build.plan.program import Program
 from aidge_build.prove.elf import Image, read_image
-from aidge_build.prove.elf.agreed import NOTHING_AGREED
 from aidge_build.prove.elf.claims import read_claims
 from aidge_build.prove.elf.code_memory import check_code_places
 from aidge_build.prove.elf.data_proof import check_constants
 from aidge_build.prove.elf.findings import ERROR, Finding
+from aidge_build.prove.elf.waivers import NO_WAIVERS
 from aidge_build.prove.timing.estimate import Timing
 from aidge_build.run.emulate import RunResult
 from aidge_build.run.emulate.estimate import program_timing
@@ -150,7 +150,7 @@ def _findings(image: Image, regions: Sequence[Region]) -> Iterator[Finding]:
     """The findings about the memories of constants and functions, of each model of the program."""
     claims = read_claims(image)
     for claim in claims:
-        yield from check_constants(image, claim, regions, NOTHING_AGREED)
+        yield from check_constants(image, claim, regions, NO_WAIVERS)
         yield from check_code_places(image, claim, claims)
 
 

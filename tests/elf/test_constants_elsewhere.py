@@ -8,10 +8,10 @@ import hashlib
 import pytest
 
 from aidge_build.boards import Region
-from aidge_build.prove.elf.agreed import NOTHING_AGREED
 from aidge_build.prove.elf.claim import Claim, ClaimedConstant
 from aidge_build.prove.elf.data_proof import check_constants
 from aidge_build.prove.elf.image import Image, Section, Symbol
+from aidge_build.prove.elf.waivers import NO_WAIVERS
 
 FLASH = Region("FLASH", 0x8000000, 0x10000, "flash", ())
 DTCM = Region("DTCM", 0x20000000, 0x1000, "ram", ())
@@ -28,7 +28,7 @@ def said(address: int, load_address: int, memory: tuple[int, int] | None = (0x20
     region = "DTCM" if memory else ""
     constant = ClaimedConstant("kws_weights", 64, 4, hashlib.sha256(DATA).hexdigest(), region, memory)
     claim = Claim("kws", 0, (), True, constants=(constant,), weights_bytes=64)
-    return [f"{one.code}: {one.text}" for one in check_constants(image, claim, (FLASH, DTCM, SRAM), NOTHING_AGREED)]
+    return [f"{one.code}: {one.text}" for one in check_constants(image, claim, (FLASH, DTCM, SRAM), NO_WAIVERS)]
 
 
 @pytest.mark.parametrize("address", [0x20000000, 0x20000800, 0x20000FC0])

@@ -15,9 +15,9 @@ from aidge_build.boards import load_board
 from aidge_build.plan.constant_regions import require_places
 from aidge_build.plan.fast_memory import FastMemory, read_fast_memory, text_of
 from aidge_build.prove.elf import read_claims, read_image
-from aidge_build.prove.elf.agreed import NOTHING_AGREED
 from aidge_build.prove.elf.code_memory import check_code_memory, check_code_places
 from aidge_build.prove.elf.data_proof import check_constants
+from aidge_build.prove.elf.waivers import NO_WAIVERS
 from tests.command import Result, aidge_build
 from tests.programs import ROOT, needs_cross_compiler
 
@@ -92,7 +92,7 @@ def test_what_no_start_up_code_copies_fails_the_check(folder, kind):
         word = section.load_address.to_bytes(4, "little")
         sections = tuple(replace(one, content=one.content.replace(word, content)) for one in image.sections)
         less = replace(image, sections=sections)
-        findings = [*check_code_memory(less, claim, G4.regions), *check_constants(less, claim, G4.regions, NOTHING_AGREED)]
+        findings = [*check_code_memory(less, claim, G4.regions), *check_constants(less, claim, G4.regions, NO_WAIVERS)]
         return [(one.code, one.severity) for one in findings if "no start-up code was found that copies" in one.text]
 
     assert found(section.load_address.to_bytes(4, "little")) == []

@@ -14,10 +14,10 @@ from aidge_build.base.errors import AidgeError
 from aidge_build.base.version import CLAIM_VERSION
 from aidge_build.build.emit.claim import claim_of
 from aidge_build.plan.constant_arrays import arrays_of
-from aidge_build.prove.elf.agreed import Agreed, agreed_upon
 from aidge_build.prove.elf.claim import Claim, ClaimedArgument, ClaimedConstant, claim_from
 from aidge_build.prove.elf.claims import read_claims
 from aidge_build.prove.elf.occupants import Span
+from aidge_build.prove.elf.waivers import Waivers, read_waivers
 from tests.emitted import chain
 from tests.programs import CLAIM, arena, constant
 
@@ -241,10 +241,10 @@ CLAIMS = [Claim(name, 0, (), True) for name in ("kws", "vww", "ad")]
 
 
 def test_models_share_with_those_of_their_groups_alone():
-    found = agreed_upon("kws+vww,vww+ad", "DTCM", CLAIMS, ["DTCM", "FLASH"])
-    assert found == Agreed((frozenset({"kws", "vww"}), frozenset({"vww", "ad"})), frozenset({"DTCM"}))
+    found = read_waivers("kws+vww,vww+ad", "DTCM", CLAIMS, ["DTCM", "FLASH"])
+    assert found == Waivers((frozenset({"kws", "vww"}), frozenset({"vww", "ad"})), frozenset({"DTCM"}))
     assert found.shares_with("kws") == {"vww"} and found.shares_with("vww") == {"kws", "ad"} and not found.shares_with("ic")
-    assert agreed_upon(None, None, CLAIMS, []) == Agreed()
+    assert read_waivers(None, None, CLAIMS, []) == Waivers()
 
 
 @pytest.mark.parametrize(
@@ -261,7 +261,7 @@ def test_models_share_with_those_of_their_groups_alone():
 )
 def test_what_is_agreed_upon_must_be_there(shares, weights_in, text):
     with pytest.raises(AidgeError) as caught:
-        agreed_upon(shares, weights_in, CLAIMS, ["DTCM"])
+        read_waivers(shares, weights_in, CLAIMS, ["DTCM"])
     assert caught.value.code == "USAGE" and str(caught.value).startswith(text) and str(caught.value).isprintable()
 
 

@@ -7,7 +7,6 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from aidge_build.boards import Region
-from aidge_build.prove.elf.agreed import Agreed
 from aidge_build.prove.elf.claim import Claim, ClaimedArena
 from aidge_build.prove.elf.findings import ERROR, WARNING, Finding
 from aidge_build.prove.elf.image import Image, Symbol
@@ -15,6 +14,7 @@ from aidge_build.prove.elf.occupants import Span, described, foreign_sections, r
 from aidge_build.prove.elf.regions import region_at
 from aidge_build.prove.elf.reservations import HEAP_FIRSTS, reservations
 from aidge_build.prove.elf.vectors import find_tables
+from aidge_build.prove.elf.waivers import Waivers
 
 _SHOWN = 3
 
@@ -28,12 +28,12 @@ class _Others:
 
 
 def check_buffers(
-    image: Image, claim: Claim, claims: Sequence[Claim], regions: Sequence[Region], agreed: Agreed
+    image: Image, claim: Claim, claims: Sequence[Claim], regions: Sequence[Region], waivers: Waivers
 ) -> Iterator[Finding]:
     """Yields MEM02 and MEM12 about the arrays of a model's arena, its state, and everything else that it keeps between calls. The
     state and kept arrays may never share their bytes."""
     names = {name for other in claims for name in other.buffers}
-    friends = agreed.shares_with(claim.model)
+    friends = waivers.shares_with(claim.model)
     arenas = {part.symbol for other in claims if other.model in friends for part in other.arenas}
     for part in claim.arenas:
         yield from _check(image, claim, f"arena {part.symbol}", part, _Others(names, arenas), regions)

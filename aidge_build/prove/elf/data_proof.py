@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from aidge_build.boards import Region
-from aidge_build.prove.elf.agreed import Agreed
 from aidge_build.prove.elf.claim import Claim, ClaimedConstant
 from aidge_build.prove.elf.code_memory import is_copied, not_copied
 from aidge_build.prove.elf.code_proof import NOT_COMPARED, CodeProof
@@ -16,10 +15,11 @@ from aidge_build.prove.elf.findings import ERROR, NOTE, WARNING, Finding
 from aidge_build.prove.elf.image import Image, Section, Symbol
 from aidge_build.prove.elf.occupants import Span, described, foreign_sections, reserved, stacks_in
 from aidge_build.prove.elf.regions import region_at
+from aidge_build.prove.elf.waivers import Waivers
 
 
 def check_constants(
-    image: Image, claim: Claim, regions: Sequence[Region], agreed: Agreed, code: CodeProof = NOT_COMPARED
+    image: Image, claim: Claim, regions: Sequence[Region], waivers: Waivers, code: CodeProof = NOT_COMPARED
 ) -> Iterator[Finding]:
     """Yields MEM02, MEM03, MEM12 and MEM14 about each array. MEM07 names the arrays that were not compared because they are
     absent, except for arrays that `code` proves to be unused."""
@@ -31,7 +31,7 @@ def check_constants(
         if not symbols and not is_unused and not _is_elsewhere(image, constant):
             absent.append(constant.symbol)
         for symbol in symbols:
-            for finding in _check(image, claim, constant, symbol, regions, agreed):
+            for finding in _check(image, claim, constant, symbol, regions, waivers):
                 arrays_of.setdefault(replace(finding, text=finding.text.removeprefix(_label([symbol]))), []).append(symbol)
     for finding, arrays in arrays_of.items():
         yield replace(finding, text=_label(arrays) + finding.text)
@@ -69,7 +69,7 @@ def _sha256(content: bytes) -> str:
 
 
 def _check(
-    image: Image, claim: Claim, constant: ClaimedConstant, symbol: Symbol, regions: Sequence[Region], agreed: Agreed
+    image: Image, claim: Claim, constant: ClaimedConstant, symbol: Symbol, regions: Sequence[Region], waivers: Waivers
 ) -> Iterator[Finding]:
     label = _label([symbol])
     excess = symbol.size_bytes - constant.size_bytes
@@ -89,8 +89,8 @@ def _check(
         return
     if constant.memory is not None:
         yield from _check_memory(label, constant.region, constant.memory, symbol)
-        agreed = replace(agreed, weights_in=agreed.weights_in | {constant.region})
-    yield from _check_place(image, label, section, symbol, regions, agreed, constant.memory is not None)
+        waivers = replace(waivers, weights_in=waivers.weights_in | {constant.region})
+    yield from _check_place(image, label, section, symbol, regions, waivers, constant.memory is not None)
     yield from _check_occupants(image, label, section, symbol)
     if not excess and _sha256(content) != constant.sha256:
         yield Finding("MEM14", ERROR, f"{label} of model {claim.model} are not what was generated: {_difference(claim, content)}")
@@ -125,14 +125,14 @@ def _kind(region: Region | None) -> str:
 
 
 def _check_place(
-    image: Image, label: str, section: Section, symbol: Symbol, regions: Sequence[Region], agreed: Agreed, is_planned: bool
+    image: Image, label: str, section: Section, symbol: Symbol, regions: Sequence[Region], waivers: Waivers, is_planned: bool
 ) -> Iterator[Finding]:
-    """Yields MEM03 unless constants are read in flash or in a memory of `agreed`, stored in flash, and loaded."""
+    """Yields MEM03 unless constants are read in flash or in a memory of `waivers`, stored in flash, and loaded."""
     region = region_at(symbol.address, regions)
-    is_agreed = region is not None and region.name in agreed.weights_in
-    yield from _check_where_read(label, section, region, is_agreed)
+    is_waived = region is not None and region.name in waivers.weights_in
+    yield from _check_where_read(label, section, region, is_waived)
     stored = region_at(_load_address(section, symbol), regions)
-    if _kind(stored) == "ram" and is_agreed:
+    if _kind(stored) == "ram" and is_waived:
         yield Finding(
             "MEM03",
             ERROR,
@@ -159,7 +159,7 @@ def _check_place(
         )
 
 
-def _check_where_read(label: str, section: Section, region: Region | None, is_agreed: bool) -> Iterator[Finding]:
+def _check_where_read(label: str, section: Section, region: Region | None, is_waived: bool) -> Iterator[Finding]:
     kind = region.kind if region else ""
     if section.writable and section.executable and region is None:
         yield Finding(
@@ -168,12 +168,12 @@ def _check_where_read(label: str, section: Section, region: Region | None, is_ag
             f"{label} are in {section.name}, which holds code and variables, too: whether that is flash is not known",
             "name --board, or --region for each memory",
         )
-    elif section.writable and not is_agreed and kind != "flash":
+    elif section.writable and not is_waived and kind != "flash":
         what = "code and constants" if section.executable else "constants"
         hint = f"--weights-in {region.name}, if {what} are copied there on purpose" if region else ""
         hint = hint if section.executable else f"declare them const, with .rodata in flash{'; ' if hint else ''}{hint}"
         yield Finding("MEM03", ERROR, f"{label} are in writable {section.name}: they cost flash and RAM", hint)
-    elif region and kind == "ram" and not is_agreed:
+    elif region and kind == "ram" and not is_waived:
         yield Finding("MEM03", ERROR, f"{label} are in {region.name}, which is RAM")
 
 

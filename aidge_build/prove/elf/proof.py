@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
-from aidge_build.prove.elf.agreed import NOTHING_AGREED, Agreed
 from aidge_build.prove.elf.arena_proof import check_buffers
 from aidge_build.prove.elf.claim import Claim
 from aidge_build.prove.elf.code_memory import check_code_memory, check_code_places
@@ -18,6 +17,7 @@ from aidge_build.prove.elf.identity_proof import check_identity
 from aidge_build.prove.elf.image import Image, Section
 from aidge_build.prove.elf.machine_proof import check_machine
 from aidge_build.prove.elf.regions import RegionUse, region_at
+from aidge_build.prove.elf.waivers import NO_WAIVERS, Waivers
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ def check_image(
     plans: Sequence[Plan],
     uses: Sequence[RegionUse],
     homeless: Sequence[Section],
-    agreed: Agreed = NOTHING_AGREED,
+    waivers: Waivers = NO_WAIVERS,
     folders: Sequence[Path] = (),
     code: CodeProof = NOT_COMPARED,
 ) -> tuple[Finding, ...]:
@@ -67,8 +67,8 @@ def check_image(
             continue
         findings += [
             *(replace(one, differing=claim.model) for one in check_identity(image, claim)),
-            *check_buffers(image, claim, claims, regions, agreed),
-            *check_constants(image, claim, regions, agreed, code),
+            *check_buffers(image, claim, claims, regions, waivers),
+            *check_constants(image, claim, regions, waivers, code),
             *check_code_memory(image, claim, regions),
             *check_code_places(image, claim, claims),
             *_check_layers(image, claim),
@@ -96,10 +96,10 @@ def measure(image: Image, claim: Claim) -> int | None:
 
 
 def keeps_plan(
-    image: Image, claim: Claim, claims: Sequence[Claim], uses: Sequence[RegionUse], agreed: Agreed = NOTHING_AGREED
+    image: Image, claim: Claim, claims: Sequence[Claim], uses: Sequence[RegionUse], waivers: Waivers = NO_WAIVERS
 ) -> bool:
     """Whether the arena has the planned size, and check_buffers finds no error about its place."""
-    found = check_buffers(image, claim, claims, [use.region for use in uses], agreed)
+    found = check_buffers(image, claim, claims, [use.region for use in uses], waivers)
     return measure(image, claim) == claim.arena_bytes and not any(finding.severity == ERROR for finding in found)
 
 

@@ -11,7 +11,7 @@ from aidge_build.prove.elf.claim import Claim
 
 
 @dataclass(frozen=True)
-class Agreed:
+class Waivers:
     """The exceptions that a user grants. `shares` are groups of models that never run at the same time: the arenas of a group may
     share bytes. `weights_in` are the names of memories other than flash that hold weights on purpose, because start-up code
     copies them there."""
@@ -25,10 +25,10 @@ class Agreed:
         return frozenset().union(*groups) - {model}
 
 
-NOTHING_AGREED = Agreed()
+NO_WAIVERS = Waivers()
 
 
-def agreed_upon(shares: str | None, weights_in: str | None, claims: Sequence[Claim], memories: Collection[str]) -> Agreed:
+def read_waivers(shares: str | None, weights_in: str | None, claims: Sequence[Claim], memories: Collection[str]) -> Waivers:
     """Returns the exceptions of the command line: `shares` are groups such as "kws+vww,a+b", `weights_in` memories such as
     "DTCM,ITCM". AidgeError (USAGE) for an unknown name."""
     models = {claim.model for claim in claims}
@@ -42,7 +42,7 @@ def agreed_upon(shares: str | None, weights_in: str | None, claims: Sequence[Cla
     names = frozenset(weights_in.split(",")) if weights_in else frozenset()
     if names - set(memories):
         raise _unknown("--weights-in", f"there is no memory {sorted(names - set(memories))[0]!r}", memories)
-    return Agreed(tuple(groups), names)
+    return Waivers(tuple(groups), names)
 
 
 def _unknown(where: str, what: str, known: Collection[str]) -> AidgeError:

@@ -98,7 +98,7 @@ def _options(view: GraphView, seen: NodeView, found: Match) -> list[Option]:
     options = view_options(seen) if node.operator.views else []
     options += [option for kernel in found.accepted for option in kernel_options(seen, kernel)]
     if isinstance(node.operator, FlipSign):
-        options.reverse()  # a copy between formats goes behind it, next to a graph output, and it works in place
+        options.reverse()  # a copy between formats goes after it, next to a graph output, and it works in place
     if node.operator.views and not options:
         return [_view_after_copy(view, node)]
     return [*options, fold_option(view, node)] if foldable(view, node) else options
@@ -148,7 +148,7 @@ class NoKernel(AidgeError):
 
 
 def _remedy(found: Match, view: NodeView, libraries: Sequence[Library]) -> str:
-    """What helps: another library behind those that have nothing for this operator, another type, or a kernel of one's own."""
+    """Returns what to type or change: name the core, change the rounding, cast the data, or add a library or a kernel."""
     reasons = [reason for _, reason in found.rejected]
     if _all_begin(reasons, "the CPU has no "):
         return "name the core: --board, or --cpu with --fpu; or add a library for every core at the end of the list: --lib A,B"

@@ -33,9 +33,9 @@ class Choice:
 class Assignment:
     """The graph with final formats (and the copies that they need), and the choice per node name.
 
-    `bytes_copied` are those of all copies between formats; `formats_proved` says that no choice of formats copies fewer.
-    `objective`, `features` and `any_weights` are the build's: kernels see them when they say what they ask of the planner, as
-    they do when they are called, or their scratch would be that of another variant.
+    `bytes_copied` counts all copies between formats; `formats_proved` says that no choice of formats copies fewer bytes.
+    `objective`, `features` and `any_weights` come from the build. A kernel sees the same values when it states its demands to the
+    planner and when it is called; otherwise its scratch could belong to another variant of the kernel.
     """
 
     view: GraphView
@@ -47,7 +47,7 @@ class Assignment:
     any_weights: bool = False
 
     def format_line(self) -> str:
-        """What copies between formats cost, for people."""
+        """Returns a line of text with the bytes that copies between formats move."""
         if not self.bytes_copied:
             return "formats: nothing is copied"
         proof = (
@@ -56,7 +56,7 @@ class Assignment:
         return f"formats: {self.bytes_copied:,} B are copied, {proof}"
 
     def node_view(self, node: Node) -> NodeView:
-        """The node as its kernel sees it: every tensor in the format that the kernel chose."""
+        """Returns the node as its kernel sees it: every tensor in the format that the kernel chose."""
         if node not in self._seen:
             self._seen[node] = self._as_seen(node)
         return self._seen[node]
@@ -68,7 +68,7 @@ class Assignment:
 
     @cached_property
     def _seen(self) -> dict[Node, NodeView]:
-        """What `node_view` has answered."""
+        """The views that `node_view` has returned."""
         return {}
 
     def _as_seen(self, node: Node) -> NodeView:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Kernels chosen by a table of comparisons: they take the place of preferred ones where no plan needs more bytes for it."""
+"""Chooses kernels by a table of comparisons: a faster kernel replaces the preferred one if the plan then needs no more bytes."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ def with_faster(
     preferred: Assignment,
     bytes_of: Callable[[Assignment], Bytes],
 ) -> tuple[Assignment, Target, tuple[str, ...]]:
-    """The assignment in which layers have the kernels that the target's table knows to be quicker than the `preferred` ones, the
-    target that gives it, and one line that names them.
+    """Returns the assignment in which layers have the kernels that the target's table knows to be faster than the `preferred`
+    ones, the target that gives this assignment, and one line that names the layers.
 
-    The peak, the arena and the bytes that are copied between formats are at most those of the preferred assignment, and layers
-    that could be computed by rows still can: where all quicker kernels together need more, layers keep the preferred one, half
-    of them after half of them.
+    The peak, the arena and the bytes copied between formats do not exceed the preferred assignment's, and layers that could be
+    computed by rows still can. If all faster kernels together need more, some layers keep the preferred kernel: the search tries
+    one half of the layers after the other.
     """
     trials = _Trials(view, libraries, target, preferred, bytes_of)
     wanted = trials.moved(trials.quickest)
@@ -61,12 +61,12 @@ class _Trials:
 
     @cached_property
     def quickest(self) -> Assignment:
-        """With every quicker kernel, whatever it needs."""
+        """The assignment with every faster kernel, without a limit on memory."""
         return self.adapted(frozenset())
 
     @cached_property
     def limit(self) -> Bytes:
-        """What the plan may need."""
+        """The bytes that the plan may need."""
         return self.bytes_of(self.preferred)
 
     def adapted(self, kept: frozenset[str]) -> Assignment:
@@ -84,7 +84,7 @@ class _Trials:
         }
 
     def take(self, names: Sequence[str]) -> None:
-        """Give these layers the quicker kernels, as many of them as the bytes allow."""
+        """Gives these layers the faster kernels, as many of them as the bytes allow."""
         if not names or not self.left:
             return
         self.left -= 1

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A node that runs as another name for the bytes of its input: every element must lie where the input has it."""
+"""Checks each node that runs as an alias of its input: every element must have the same place in memory as in the input."""
 
 from __future__ import annotations
 

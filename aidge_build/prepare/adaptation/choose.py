@@ -20,10 +20,10 @@ SWEEPS = 20  # of the local search; each sweep only lowers the bytes moved
 
 
 def choose(view: GraphView, options: Mapping[str, Sequence[Option]]) -> tuple[dict[str, Option], int, bool]:
-    """An option per node, the bytes that they copy, and whether no choice among the options copies fewer.
+    """Returns an option per node, the bytes that the options copy, and whether no choice among the options copies fewer.
 
     Most graphs need no copy, and a search node by node finds that; else the graph is solved as a whole, within a limit on the
-    size of the tables. Beyond it the search's result stands, unproved.
+    size of the tables. Beyond the limit the result of the search is used, unproved.
     """
     found = _one_by_one(view, options)
     if not bytes_copied(view, found):
@@ -44,7 +44,7 @@ def _is_cut(options: Sequence[Option]) -> bool:
 
 
 def _one_by_one(view: GraphView, options: Mapping[str, Sequence[Option]]) -> dict[str, Option]:
-    """For each node what copies the fewest bytes behind the nodes before it."""
+    """Returns for each node the option that copies the fewest bytes, given the options of the nodes before it."""
     state: dict[str, Option] = {}
     for node in view.nodes:
         first, *others = options[node.name]

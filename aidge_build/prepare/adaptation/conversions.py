@@ -43,7 +43,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Adaptation:
-    """`view` is the node as the implementation of `spec` sees it, between the `steps` (those of inputs, then of outputs)."""
+    """`view` is the node as the implementation of `spec` sees it; the `steps` convert its inputs, then its outputs."""
 
     spec: ImplSpec
     view: NodeView
@@ -111,7 +111,7 @@ def _other_numbers(view: NodeView, adapted: NodeView, rounding: str) -> str:
 
 
 def _as_required(tensor: Tensor, required: IOSpec | None) -> Tensor:
-    """The tensor with the type, order and dims that a query asks for (an open range stands for its smallest size)."""
+    """Returns the tensor with the type, order and dims that a query asks for; an open range counts as its smallest size."""
     if required is None or required == IOSpec.of(tensor):
         return tensor
     dtype = tensor.dtype if required.dtype.is_wildcard else required.dtype

@@ -45,8 +45,8 @@ class CostEntry:
 class CostTable:
     """A table with a name and a version of its own; `digest` tells two tables of the same version apart.
 
-    `quicker` are comparisons of kernels, None where the table has costs alone; `features` those of the core and `optimize` the
-    objective that were measured, None where the table does not say.
+    `quicker` holds comparisons of kernels, or None if the table has only costs. `features` and `optimize` are the core's features
+    and the objective of the measurement, or None if the table does not say.
     """
 
     name: str
@@ -62,7 +62,8 @@ class CostTable:
         return f"{self.name} version {self.version} ({self.digest[:12]})"
 
     def cost(self, kernel: Kernel, view: NodeView, flash_wait_states: int = 0) -> float | None:
-        """What the kernel costs at this node, by the entry for its class of shapes if there is one; None when it has no entry."""
+        """Returns the cost of the kernel at this node, in the table's unit, by the entry for its class of shapes if there is one;
+        None without an entry."""
         fits = [
             entry
             for entry in self.entries
@@ -80,8 +81,8 @@ class CostTable:
         )
 
     def quickest(self, view: NodeView, accepted: Sequence[Kernel]) -> tuple[Kernel, Faster] | None:
-        """The kernel that is quicker than the first of those that accept the node, by the most, and by which comparison; None
-        where no kernel is known to be. A comparison of a narrower class of shapes goes before that of a wider one."""
+        """Returns the kernel that is faster than the first accepted one by the most, and the comparison that says so; None if no
+        kernel is known to be faster. A comparison of a narrower class of shapes goes before a wider one."""
         classes, types = shapes_of(view), types_of(view)
         found = [
             (max(known, key=lambda one: classes.index(one.shape)), kernel)
@@ -96,7 +97,7 @@ class CostTable:
 
 
 def read_cost_table(data: bytes, where: str) -> CostTable:
-    """The table in a TOML file: schema = 1, name, version, unit, and [[cost]] and [[quicker]] entries."""
+    """Returns the table in a TOML file: `schema = 1`, `name`, `version`, `unit`, and the entries `[[cost]]` and `[[quicker]]`."""
     table = toml_of(data, where, "COST")
     missing = [key for key in ("schema", "name", "version", "unit") if key not in table]
     if missing or table["schema"] != SCHEMA:

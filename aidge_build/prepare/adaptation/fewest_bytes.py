@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
 """The formats that copy the fewest bytes in a whole graph, exactly: variables are eliminated one after the other.
 
-One variable per node is its option; one per tensor is the set of storage orders in which its elements lie somewhere, of which
-each but the first is a copy. A node's option wants its inputs, and gives its outputs, in one order each: that ties a node to its
-tensors, so that the tables of an elimination stay as small as the graph is narrow. Networks are: residual blocks, branches and
-joins need tables of some dozen entries. What needs more than `MOST_ENTRIES` in one table is not solved here.
+Each node has a variable, its option. Each tensor has one, the set of storage orders in which its elements exist; each order but
+the first costs a copy. A node's option reads each input, and writes each output, in one order, and so ties the node to its
+tensors only. The tables of an elimination therefore stay as small as the graph is narrow: residual blocks, branches and joins
+need tables of some dozen entries. A graph that needs more than `MOST_ENTRIES` in one table is not solved here.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def _orders(node: Node, option: Option) -> list[tuple[str, Format]]:
 
 @dataclass(frozen=True)
 class _Choices:
-    """What a node can want, each once: the orders of its tensors, and the first option that has them."""
+    """The different demands of a node: the orders of its tensors, and the first option with these orders."""
 
     options: tuple[Option, ...]
     ranks: tuple[int, ...]
@@ -81,7 +81,7 @@ class _Problem:
             self._fill({name: _supersets(always, wanted) for name, (always, wanted) in held.items()}, unit)
 
     def _fixed(self) -> dict[str, tuple[set, set]]:
-        """Per tensor the orders in which it lies whatever is chosen, and all that somebody may want."""
+        """Returns for each tensor the orders that exist whatever is chosen, and all orders that some node may want."""
         held: dict[str, tuple[set, set]] = {}
         for name in (*self.view.inputs, *self.view.outputs):
             tensor = self.view.tensor(name)
@@ -109,7 +109,7 @@ class _Problem:
                 readers.setdefault(tensor, []).append(name)
         for tensor, nodes in readers.items():
             if len(sets[tensor]) == 1:
-                continue  # it lies in one way, or in all that anybody wants, whatever is chosen
+                continue  # only one set of orders is possible
             size = self.view.tensor(tensor).size_bytes
             number = self._new(numpy.array([(len(each) - 1) * size * unit for each in sets[tensor]], numpy.int64))
             for name in nodes:
@@ -193,7 +193,7 @@ def _choices(view: GraphView, node: Node, options: Sequence[Option]) -> _Choices
 
 
 def _supersets(always: set, wanted: set) -> list[frozenset]:
-    """The sets of orders in which a tensor can lie: what it always needs, and any part of the rest."""
+    """Returns the sets of orders that a tensor can have: the orders that it always needs, with any part of the rest."""
     rest = sorted(wanted - always)
     parts = itertools.chain.from_iterable(itertools.combinations(rest, count) for count in range(len(rest) + 1))
     return [frozenset(always) | frozenset(part) for part in parts if always or part]

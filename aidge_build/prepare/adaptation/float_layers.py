@@ -30,10 +30,11 @@ _NARROW = "integers do not give all 256 values of each channel the same results:
 
 
 def missing_quantization(assignment: Assignment, libraries: Sequence[Library], target: Target) -> tuple[str, ...]:
-    """One line that names the layers, and the operators behind which QuantizeLinear and DequantizeLinear are missing; or nothing.
+    """Returns one line that names the layers, and the operators after which QuantizeLinear and DequantizeLinear are missing; or
+    nothing.
 
-    Data that come from stored values alone, through operators whose results are none (a sum, an average, a concatenation of
-    several scales), keep a layer in float32, whatever its weights are.
+    A layer computes in float32, whatever its weights are, if its data come from stored values only, but through an operator
+    without a stored result (a sum, an average, a concatenation of several scales).
     """
     view, behind, macs = assignment.view, dict[str, list[str]](), 0
     for node in view.nodes:

@@ -56,7 +56,7 @@ def foldable(view: GraphView, node: Node) -> bool:
 
 
 def fold_option(view: GraphView, node: Node) -> Option:
-    """Flattening the bytes of channels-last data as they lie: right once the readers' weights are permuted."""
+    """Returns the option that flattens channels-last data without moving a byte: right once the readers' weights are permuted."""
     return Option(None, ((0, channels_last(view.tensor(node.inputs[0]).rank)),), (row_major(2),))
 
 

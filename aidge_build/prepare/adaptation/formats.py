@@ -35,9 +35,9 @@ class Option:
 
 
 def kernel_options(view: NodeView, kernel: Kernel) -> list[Option]:
-    """The formats that the kernel's spec allows for this node; each open format is tried in the common orders.
+    """Returns the formats that the kernel's spec allows for this node; each open format is tried in the common orders.
 
-    Tensors of one any_n move together, those with `any` each on its own.
+    Tensors of one any_n change their order together; each tensor with `any` changes on its own.
     """
     spec, moving = kernel.spec, tensors_that_move(view.inputs)
     sides = [(view.inputs[index], spec.input_spec(index)) for index in moving]
@@ -59,7 +59,7 @@ def kernel_options(view: NodeView, kernel: Kernel) -> list[Option]:
 
 
 def _orders(ranks: Sequence[int]) -> tuple[Callable[[int], Format], ...]:
-    """The orders in which tensors that share a format can lie: a permuted one only when all have the same rank."""
+    """Returns the orders that tensors with a common format can have: a permuted order only if all have the same rank, above 2."""
     return (row_major, channels_last) if len(set(ranks)) == 1 and ranks[0] > 2 else (row_major,)
 
 

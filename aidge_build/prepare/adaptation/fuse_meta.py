@@ -16,12 +16,13 @@ from aidge_build.prepare.adaptation.meta_operator import MetaOperator, meta_node
 
 
 def fuse_meta(view: GraphView, libraries: Sequence[Library], target: Target, *, first_only: bool = False) -> GraphView:
-    """For each library in order of preference, its longest pattern first: every fit that the kernel's spec accepts.
+    """Fuses, for each library in order of preference and its longest pattern first, every fit that the kernel's spec accepts.
 
-    A library further behind takes nothing away from those before it: where they have a kernel for the covered node with the most
-    multiply-accumulates, and every other has one somewhere, nothing is fused. `first_only` asks the first library alone: for the
-    graph as the file holds it, before recipes have rewritten it. A pattern may name meta-operators: patterns are tried again
-    until none fits any more, once for each of them at most, so that neither their order nor that of names matters.
+    A later library takes no layer from an earlier one: nothing is fused if an earlier library has a kernel for the covered node
+    with the most multiply-accumulates, and every other covered node has a kernel in some library. `first_only` asks the first
+    library alone: for the graph as the file holds it, before recipes have rewritten it. A pattern may name meta-operators: all
+    patterns are tried again until none fits, at most once for each pattern, so that neither the order of patterns nor the order
+    of names matters.
     """
     for position, library in enumerate(libraries[:1] if first_only else libraries):
         patterns = sorted(

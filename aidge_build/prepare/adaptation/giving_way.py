@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Kernels that give way: where the least memory is asked for, no build needs more RAM than with the last library's kernels; and
-within a budget of RAM as few kernels as that takes."""
+"""Falls back to smaller kernels. If the least memory is asked for, no build needs more RAM than with the last library's kernels;
+with a RAM budget, only as many layers fall back as the budget requires."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from aidge_build.prepare.adaptation.assignment import Assignment
 from aidge_build.prepare.adaptation.match import Target, match, title
 
 MOST_TRIALS = 64  # plans in which chosen kernels are taken back
-MOST_ROUNDS = 4  # of kernels that give way: where nodes are no longer computed together, others appear
+MOST_ROUNDS = 4  # of falling back: if nodes are no longer computed together, other nodes appear
 Bytes = tuple[int, int]  # the peak, and the arena as it is linked
 
 
@@ -28,12 +28,12 @@ def with_room(
     bytes_of: Callable[[Assignment], Bytes],
     budget: Bytes | None = None,
 ) -> tuple[Assignment, tuple[str, ...]]:
-    """The assignment of the graph whose plan needs no more bytes, neither peak nor arena, than the `budget`, and one line that
-    says what that took. Without a budget: than a plan with the kernels of the last library that accepts each node, which is also
-    what there is where a budget is too small.
+    """Returns the assignment with a plan that needs no more bytes, neither peak nor arena, than the `budget`, and one line that
+    names the replaced kernels. Without a budget the limit is a plan with the kernels of the last library that accepts each node;
+    this plan is also the result if a budget is too small.
 
-    Where the given assignment needs more, all nodes begin with those last kernels. The chosen ones come back, half of the nodes
-    after half of them, wherever the plan stays within those bytes; nodes that are left try the kernels between.
+    If the given assignment needs more, all nodes begin with these last kernels. The chosen kernels then come back, for one half
+    of the nodes after the other, as long as the plan stays within the limit; the nodes that are left try the kernels between.
     """
     trials = _Trials(view, libraries, target, bytes_of)
     if not trials.begin(assignment):
@@ -63,7 +63,7 @@ class _Trials:
     found: Assignment = field(init=False)
 
     def begin(self, assignment: Assignment) -> bool:
-        """Pass over all kernels but the last library's; whether there were any."""
+        """Passes over all kernels but the last library's. Returns whether there were any."""
         self.found = assignment
         for _ in range(MOST_ROUNDS):
             known = len(self.passed)
@@ -76,7 +76,7 @@ class _Trials:
         return bool(self.passed)
 
     def restore(self, names: Sequence[str]) -> None:
-        """Take the chosen kernels of these nodes back, as many as the bytes allow."""
+        """Takes the chosen kernels of these nodes back, as many as the bytes allow."""
         if not names or self._keeps({name: count for name, count in self.passed.items() if name not in names}):
             return
         middle = len(names) // 2
@@ -84,7 +84,7 @@ class _Trials:
             self.restore(half)
 
     def improve(self) -> None:
-        """Where a chosen kernel had to give way, take the first behind it that the bytes allow."""
+        """Tries the next kernels at each node that lost its chosen kernel, and takes the first that the bytes allow."""
         for name in sorted(self.passed):
             for count in range(1, self.passed[name]):
                 if self._keeps({**self.passed, name: count}):

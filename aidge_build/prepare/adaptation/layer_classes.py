@@ -30,8 +30,8 @@ def _type_of(tensor: Tensor, output: Tensor | None) -> str:
 
 
 def shapes_of(view: NodeView) -> tuple[str, ...]:
-    """The classes of shapes to which a node belongs, from that of all ("") over those of its window and of its products per
-    output, where it has them, to the one with exactly its dims."""
+    """Returns the classes of shapes to which a node belongs: the class of all nodes (""), the classes of its window and of its
+    products per output if it has them, and last the class with exactly its dims."""
     window = getattr(view.operator, "window", None)
     seen = f"window {_joined(window.kernel)} by {_joined(window.strides)}" if window is not None else ""
     data = [tensor.dims for tensor in view.inputs if tensor is not None and not tensor.is_constant]

@@ -21,10 +21,10 @@ FAILED = "computed other values than the numpy backend, or left its arrays, when
 
 @dataclass(frozen=True)
 class Target:
-    """What a kernel may rely on: the CPU's features, the rounding and the objective of the build.
+    """The build as kernels see it: the CPU's features, the rounding and the objective.
 
-    With a cost table the quickest or cheapest kernel of all libraries is chosen, but at nodes that are `kept`; without one the
-    libraries' order comes first; `flash_wait_states` are those of the board, for tables in cycles.
+    With a cost table the fastest or cheapest kernel of all libraries is chosen, except at nodes that are `kept`; without a table
+    the libraries' order comes first. `flash_wait_states` is the board's number, for tables in cycles.
     """
 
     features: frozenset[str] = frozenset()
@@ -32,14 +32,14 @@ class Target:
     objective: str = "balanced"
     cost_table: CostTable | None = None
     flash_wait_states: int = 0
-    any_weights: bool = False  # what is generated must be the same for other weights, too
+    any_weights: bool = False  # the generated code must be the same for other weights, too
     gave_way: frozenset[tuple[str, str]] = frozenset()  # (node, title of a kernel) that would need more RAM than there may be
     failed: frozenset[tuple[str, str]] = frozenset()  # (node, title of a kernel) that was tried and is wrong
     kept: frozenset[str] = frozenset()  # nodes at which the cost table is not asked
 
     @property
     def asked(self) -> dict[str, Any]:
-        """What kernels see of the build, by the fields of `NodeView`."""
+        """The values of the build that kernels see, by the fields of `NodeView`."""
         return {"objective": self.objective, "features": self.features, "any_weights": self.any_weights}
 
     @property
@@ -62,7 +62,7 @@ def match(view: NodeView, libraries: Sequence[Library], target: Target) -> Match
 
     `accepted` are the kernels of the most preferred library that accepts the node. With a cost table it is the cheapest kernel
     of all libraries; the order of libraries only decides where no accepting kernel is in the table, or between equal costs. A
-    table with comparisons decides by them alone: one kernel takes the place of the first where it was never slower.
+    table with comparisons decides by them alone: a kernel replaces the first one if it was never slower.
     """
     asked = target.asked
     if asked != {"objective": view.objective, "features": view.features, "any_weights": view.any_weights}:
@@ -123,7 +123,8 @@ def _cheapest(view: NodeView, accepted: Sequence[Kernel], target: Target, reject
 
 
 def _quickest(view: NodeView, accepted: Sequence[Kernel], target: Target, rejected: list[tuple[str, str]]) -> Match | None:
-    """The kernel that was quicker than the preferred one on all such layers, and by the most; None where there is none."""
+    """Returns the kernel that was faster than the preferred one on all such layers, and by the most; None without such a
+    kernel."""
     table = target.cost_table
     found = table.quickest(view, accepted) if accepted else None
     if found is None:

@@ -14,7 +14,7 @@ from aidge_build.operators.base import Band, Operator, TensorType
 
 @dataclass(frozen=True, eq=False)
 class MetaOperator(Operator):
-    """`graph` holds the covered nodes; its inputs and outputs are those of the meta-operator, in this order.
+    """`graph` holds the covered nodes; its inputs and outputs are the meta-operator's inputs and outputs, in this order.
 
     `anchors` are the names that the pattern gives to covered nodes: (anchor, node's name).
     """
@@ -24,7 +24,7 @@ class MetaOperator(Operator):
     anchors: tuple[tuple[str, str], ...] = ()
 
     def __eq__(self, other: object) -> bool:
-        """By the covered nodes: what tensors hold, arrays among it, is not compared."""
+        """Compares the covered nodes, and not the contents of tensors, which may be arrays."""
         return isinstance(other, MetaOperator) and self._key == other._key
 
     def __hash__(self) -> int:
@@ -59,7 +59,8 @@ class MetaOperator(Operator):
         return tuple(found[name] for name in self.graph.outputs)
 
     def band(self, inputs, outputs, first, last):
-        """Of a chain of nodes that have bands, whose other inputs are constants read as a whole."""
+        """Returns the band of a chain of nodes; None if a node has no bands or reads anything but the chain and whole
+        constants."""
         rows, nodes, tensors = (first, last), list(self.graph.nodes), dict(self.graph.tensors)
         data = [self.graph.inputs[0], *(node.outputs[0] for node in nodes)]
         for place in reversed(range(len(nodes))):
@@ -90,7 +91,8 @@ class MetaOperator(Operator):
 
 
 def meta_node(view: GraphView, type_name: str, found: Found) -> Node:
-    """The node that stands for a fit of a pattern: data from outside first, in the order in which it is read, then constants."""
+    """Returns the node that replaces a fit of a pattern. Its inputs are data from outside, in the order of reading, then
+    constants."""
     inside = {output for node in found.nodes for output in node.outputs}
     read = dict.fromkeys(name for node in found.nodes for name in node.inputs if name and name not in inside)
     inputs = sorted(read, key=lambda name: view.tensor(name).is_constant)

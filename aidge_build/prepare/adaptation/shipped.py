@@ -14,7 +14,7 @@ FOLDER = Path(__file__).resolve().parent / "costs"  # written by `python -m tool
 
 
 def file_name(features: Collection[str]) -> str:
-    """That of the table for cores with these features."""
+    """Returns the name of the table for cores with these features."""
     return f"{'-'.join(sorted(features))}.toml"
 
 

@@ -20,11 +20,11 @@ _WIDE = ("input 1 is int16", "the weights are int16", "int16 weights")  # how sp
 
 
 def slow_layers(assignment: Assignment, features: Iterable[str], libraries: Sequence[str], *, lacks_fpu: bool) -> tuple[str, ...]:
-    """Lines that name every layer slower than MOST_PER_MAC, with its kernel and the reason: one line for the layers whose faster
-    kernels keep another contract, one for the others; or nothing.
+    """Returns lines that name every layer slower than MOST_PER_MAC, with its kernel and the reason: one line for the layers with
+    faster kernels under another contract, one for the others; or nothing.
 
-    What a kernel takes it says itself (`KernelNode.takes_per_mac`); any with floats is slow where the core has no FPU, but for
-    layers that only scale their sums to floats.
+    A kernel states its instructions itself (`KernelNode.takes_per_mac`). On a core without an FPU every kernel with floats is
+    slow, except for layers that only scale their sums to floats.
     """
     is_narrow, found = "narrow" in features, dict[str, list[str]]()
     by_contract: dict[str, list[str]] = {}
@@ -46,7 +46,7 @@ def slow_layers(assignment: Assignment, features: Iterable[str], libraries: Sequ
 
 
 def _contract_line(layers: Mapping[str, list[str]]) -> tuple[str, ...]:
-    """`layers` by the library whose faster kernels keep the contract `onnx` alone."""
+    """Returns the line for `layers`, by the library that has faster kernels for the contract `onnx` alone; or nothing."""
     names = [name for found in layers.values() for name in found]
     return _line(
         names,
@@ -66,7 +66,7 @@ def _slow_line(found: Mapping[str, list[str]]) -> tuple[str, ...]:
 
 
 def wide_layers(assignment: Assignment, libraries: Sequence[str]) -> tuple[str, ...]:
-    """One line that names the layers whose int16 weights a library that is preferred does not take, or nothing."""
+    """Returns one line that names the layers with int16 weights that a preferred library does not take, or nothing."""
     names = []
     for node in assignment.view.nodes:
         choice, seen = assignment.choices[node.name], assignment.node_view(node)
@@ -84,8 +84,8 @@ def wide_layers(assignment: Assignment, libraries: Sequence[str]) -> tuple[str, 
 
 
 def layers_with_float_weights(assignment: Assignment) -> tuple[str, ...]:
-    """A line that names the layers whose data come from bytes while their weights are float32, and one for those whose data come
-    from int16: the data are turned into floats and back, and a layer is slower than in a model that nobody quantized."""
+    """Returns a line that names the layers with float32 weights and data from bytes, and one for the layers with data from int16.
+    Such data become floats and then integers again, and the layer is slower than in a model that is not quantized."""
     stored = _dequantized(assignment.view)
     names: dict[DType, list[str]] = {}
     for node in assignment.view.nodes:
@@ -123,7 +123,7 @@ def _dequantized(view: GraphView) -> dict[str, DType]:
 
 
 def _line(names: list[str], what: str, remark: str) -> tuple[str, ...]:
-    """What these layers have, in one line; nothing where there are none."""
+    """Returns one line that says what these layers have; nothing without layers."""
     layers = counted(len(names), "layer", "has")
     return (f"{layers} {what}: {named(names)}; {remark}",) if names else ()
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the flags of a build cost: layers whose faster kernels need what the core may have, but the flags leave out."""
+"""The cost of a build's flags: layers with faster kernels, which need a feature of the core that the flags leave out."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SOFT_FLOAT = "float32_soft"  # of `per_mac` in library.toml: float32 without an 
 IN_C, NARROW = (
     "_c",
     "_narrow",
-)  # what ends the keys of kernels whose assembly C stands in for, and of cores with 16-bit instructions
+)  # suffixes of the keys of kernels with C in place of their assembly, and of cores with 16-bit instructions
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class _Layer:
 
 
 def slower_notices(assignment: Assignment, libraries: Sequence[Library], target: Target, core: Core | None) -> tuple[str, ...]:
-    """One line where flags of the build choose slower kernels than the core has: the flag, what it costs, what would help."""
+    """Returns one line if flags of the build choose slower kernels than the core has: the flag, its cost, and what would help."""
     missing = core.left_out(target.features) if core else {}
     layers = list(_layers(assignment, libraries, target, core, missing)) if core and missing else []
     if not layers:
@@ -82,7 +82,7 @@ def _first_faster(
 
 
 def _lacking(kernel: Kernel, target: Target, view: NodeView) -> frozenset[str]:
-    """What the kernel has use for at this node and the build has not."""
+    """Returns the features that the kernel uses at this node and the build lacks."""
     lacking = set(kernel.spec.features - target.features)
     if NO_ASSEMBLY in target.features and kernel.assembly != "none":
         lacking.add(ASSEMBLY)

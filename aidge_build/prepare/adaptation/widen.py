@@ -23,12 +23,12 @@ _Added = tuple[list[Node], Node, list[Node]]  # before, the node itself, after
 def widen(
     view: GraphView, libraries: Sequence[Library], target: Target, matches_in: Callable[[GraphView, Node], Match]
 ) -> tuple[GraphView, dict[str, str]]:
-    """The graph in which such nodes are wrapped, and the rule for each of them by name.
+    """Returns the graph in which nodes without a kernel are wrapped in conversions, and the rule for each such node by name.
 
-    Of the kernels in the most preferred library, the one whose conversions move the fewest bytes; then the most specific.
-    Between quantized tensors the node then computes in float32, as its QuantizeLinear and DequantizeLinear in the model say,
-    which is its meaning: a value becomes another only where the C kernel's float32 is another than the numpy backend's
-    (functions of libm, sums in another order) and lies beside the middle between two levels.
+    The most preferred library decides, and in it the kernel with the conversions that move the fewest bytes; then the most
+    specific. Between quantized tensors the node then computes in float32, as its QuantizeLinear and DequantizeLinear in the model
+    say. A stored value changes only if the C kernel's float32 differs from the numpy backend's (functions of libm, sums in
+    another order) and is next to the middle between two quantized values.
     """
     rewrite, rules = Rewrite(view), {}
     for node in view.nodes:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What stands in front of a network and behind it: audio features, images, decisions (docs/frontend.md).
+"""The nodes before and after a network: audio features, images, decisions (docs/frontend.md).
 
 from aidge_build import frontend
 

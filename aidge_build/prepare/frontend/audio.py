@@ -175,7 +175,7 @@ class FixedLogMel:
 
     @cached_property
     def unit(self) -> float:
-        """What 1.0 of a filter is as an integer: as much as lets the largest weight be 65535."""
+        """The number of integer units in 1.0 of a filter: the largest weight becomes 65535."""
         return 65535 / float(self.front.filters.max())
 
     @cached_property

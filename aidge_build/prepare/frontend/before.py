@@ -104,7 +104,7 @@ def fixed_for(
 
 
 def _streamed(part: Part, front: Front, frames: int, hops: int) -> str:
-    """The features of all frames, of which so many are new; states hold what is older."""
+    """Returns the features of all frames: `hops` new frames after the older ones, which a state keeps."""
     parameters, dtype = plain(front), dtype_of_features(front)
     on_reals = stored(part, front)
     kept = parameters.window - parameters.hop
@@ -130,7 +130,7 @@ def _streamed(part: Part, front: Front, frames: int, hops: int) -> str:
 
 
 def _with_tail(part: Part, pcm: str, name: str, samples: int, kept: int) -> str:
-    """New samples behind the last ones of before, which are a state of this name."""
+    """Returns the last old samples, which a state of this name keeps, and the new samples after them."""
     if not kept:
         return pcm
     tail = part.input(name, (1, kept), DType.int16)

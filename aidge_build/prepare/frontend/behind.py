@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What is made of scores, as nodes behind a model: their mean over the last inferences, and the best class."""
+"""A decision after a model: the mean of its scores over the last inferences, and the best class."""
 
 from __future__ import annotations
 

@@ -14,8 +14,8 @@ from aidge_build.prepare.frontend.behind import with_decision
 from aidge_build.prepare.frontend.image import Pixels, with_image
 
 Files = Mapping[str, bytes]
-_AUDIO = {"hops": int, "integers": bool}  # beside the parameters of LogMel
-_IMAGE = {"layout": str}  # beside those of Pixels
+_AUDIO = {"hops": int, "integers": bool}  # and the parameters of LogMel
+_IMAGE = {"layout": str}  # and the parameters of Pixels
 _DECISION = {"average": int, "label": bool, "scores": bool, "output": str}
 
 

@@ -135,7 +135,7 @@ def with_image(
 
 
 def _line(front: Pixels) -> tuple[numpy.ndarray, numpy.ndarray]:
-    """What a pixel is multiplied by, and what is added: one number, or [channels, 1, 1]."""
+    """Returns the factor and the summand of a pixel: one number each, or [channels, 1, 1]."""
     deviation, mean = numpy.array(front.deviation), numpy.array(front.mean)
     lines = numpy.broadcast_arrays(1 / (255 * deviation), -mean / deviation)
     factor, offset = (line.reshape(()) if line.size == 1 else line.reshape(-1, 1, 1) for line in lines)

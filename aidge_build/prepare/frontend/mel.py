@@ -20,10 +20,10 @@ def window(kind: str, taps: int) -> numpy.ndarray:
 
 
 def low_pass(factor: int) -> numpy.ndarray:
-    """The taps of a filter behind which every `factor`-th sample is enough, int16 in units of 2^-15.
+    """Returns the taps of a low-pass filter, int16 in units of 2^-15. After it every `factor`-th sample is enough.
 
-    16 for each of them: a sinc, half as strong at 0.4 of the new rate, by a Hamming window. At half of the new rate it is 43 dB
-    lower, from 0.52 of it on 53 dB.
+    The filter has 16 * `factor` taps: a sinc, half as strong at 0.4 of the new rate, by a Hamming window. At half of the new rate
+    it is 43 dB lower, from 0.52 of the new rate on 53 dB.
     """
     count = 16 * factor
     place = numpy.arange(count) - (count - 1) / 2

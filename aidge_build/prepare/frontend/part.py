@@ -25,7 +25,8 @@ class Host:
         self.opset = self.model.opsets[""]
 
     def the(self, side: str, wanted: str) -> ValueInfo:
-        """The only input or output, or that of this name; AidgeError where there are several, or none of that name."""
+        """Returns the only input or output, or the one with the name `wanted`; AidgeError if there are several, or none of this
+        name."""
         initial = set(self.model.initializers)
         values = [value for value in getattr(self.model, f"{side}s") if side == "output" or value.name not in initial]
         found = [value for value in values if value.name == wanted] if wanted else values
@@ -113,5 +114,5 @@ class Part:
         return joined(host.data, self.model(), links, {})
 
     def behind(self, host: Host, links: Mapping[str, str], kept: Collection[str] = ()) -> bytes:
-        """The model's file with this part behind it: `links` are outputs of the model and the inputs of the part."""
+        """Returns the model's file with this part after it: `links` maps outputs of the model to inputs of the part."""
         return joined(host.data, self.model(), {}, links, kept)

@@ -37,7 +37,7 @@ class Reals:
         self._part, self._stored = part, stored
 
     def __call__(self, op_type: str, *inputs: str, lists: tuple[str, ...] = (), **attributes: Any) -> str:
-        """A node whose inputs and output are such values; behind the inputs stand `lists` of integers."""
+        """Adds a node on such values and returns its output; `lists` of integers are its last inputs."""
         if self._stored is None:
             return self._part.one(op_type, *inputs, *lists, **attributes)
         found = self._part.one(op_type, *map(self.real, inputs), *lists, **attributes)

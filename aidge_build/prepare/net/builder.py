@@ -30,11 +30,11 @@ _TYPES = {
     "TENSOR": "numpy.ndarray",
 }
 _ABSENT = inspect.Parameter.empty
-_CALL = ("outputs", "name")  # what every function takes beside inputs and attributes
+_CALL = ("outputs", "name")  # every function takes these in addition to inputs and attributes
 
 
 def builder_names() -> list[str]:
-    """The functions there are: the ONNX names of the built-in operators, without their domains."""
+    """Returns the names of the functions: the ONNX names of the built-in operators, without their domains."""
     return sorted({name.rpartition("::")[2] for name in builtin_operators()} - {"Constant"})
 
 
@@ -68,7 +68,7 @@ def builder_of(full_type: str, operator: type[Operator]) -> Callable[..., Value 
 
 
 def _own_signature(operator: type[Operator]) -> NodeSignature:
-    """What the class itself says: the inputs of `forward`, and the declared attributes."""
+    """Returns the signature by the class itself: the inputs of `forward`, and the declared attributes."""
     inputs = []
     reads_itself = overrides_from_onnx(operator)
     for parameter in list(inspect.signature(operator.forward).parameters.values())[1:]:

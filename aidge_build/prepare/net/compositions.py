@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Functions that put several nodes into a graph under construction: operators of other opsets, and operators of deepx_core.
 
-The names are those of ONNX or of deepx_core (`BatchCos`, `SigmoidBCELoss`). All nodes are standard operators with gradients.
+The names come from ONNX or from deepx_core (`BatchCos`, `SigmoidBCELoss`). All nodes are standard operators with gradients.
 """
 
 from __future__ import annotations
@@ -104,13 +104,13 @@ def _focal(ones: tuple[Value, Value], zeros: tuple[Value, Value], y: Value, firs
 
 @_composition
 def BatchDot(x: Value, y: Value) -> Value:
-    """The scalar product of each row of x [batch, size] with that of y: [batch, 1]."""
+    """Returns the scalar product of each row of x [batch, size] and the same row of y: [batch, 1]."""
     return _sum(_mul(x, y), 1, keep=True)
 
 
 @_composition
 def BatchCos(x: Value, y: Value) -> Value:
-    """The cosine of the angle between each row of x [batch, size] and that of y: [batch, 1]."""
+    """Returns the cosine of the angle between each row of x [batch, size] and the same row of y: [batch, 1]."""
     lengths = [_node("ReduceL2", value, numpy.array([1])) for value in (x, y)]
     return _node("Div", BatchDot(x, y), _mul(*lengths))
 

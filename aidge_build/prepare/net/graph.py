@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""A graph under construction: it grows node by node, and every shape is known as soon as its node stands.
+"""A graph under construction: it grows node by node, and every shape is known as soon as its node is added.
 
-Where an input has dims that are not known yet (a name, or None), the nodes behind it wait: their shapes are inferred when `bind`
-gives the sizes.
+If an input has dims that are not known yet (a name, or None), the shapes of the nodes after it are inferred when `bind` gives the
+sizes.
 """
 
 from __future__ import annotations
@@ -60,13 +60,13 @@ class Value:
 
 @dataclass(frozen=True)
 class OpenInput:
-    """An input whose dims are not all known: sizes, names of sizes, and None; `dims` None: not even how many."""
+    """An input with unknown dims: sizes, names of sizes, and None; `dims` is None if not even their number is known."""
 
     dims: tuple[int | str | None, ...] | None
     dtype: DType
 
     def bound(self, name: str, sizes: Mapping[str, int | Sequence[int]]) -> tuple[int | str | None, ...] | None:
-        """The dims with those sizes that are given, for the whole input or for names of dims."""
+        """Returns the dims with the given sizes, for the whole input or for names of dims."""
         given = sizes.get(name)
         if given is not None and not isinstance(given, int):
             dims = _checked_dims(name, given)
@@ -319,7 +319,7 @@ class Graph:
             raise AidgeError(f"the graph has a tensor '{name}' already", code="GRAPH")
 
     def _free(self, stem: str) -> str:
-        """A name that no tensor and no node has: the stem, or with a number behind it."""
+        """Returns a name that no tensor and no node has: the stem, or the stem and a number."""
         nodes = {node.name for node in self._sources}
         count, name = 1, stem
         while self._is_taken(name) or name in nodes:
@@ -373,6 +373,6 @@ def _checked_size(name: str, size: object) -> int | str | None:
 
 
 def _without_end(names: tuple[str, ...]) -> tuple[str, ...]:
-    """The names without those at the end that are not given."""
+    """Returns the names without the empty ones at the end."""
     last = max((index for index, name in enumerate(names) if name), default=-1)
     return names[: last + 1]

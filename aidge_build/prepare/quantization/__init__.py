@@ -138,7 +138,7 @@ def _quantized(
 
 @dataclass(frozen=True, eq=False)
 class _Made:
-    """What a scheme makes of a model: the file, the layers in it, and how near its outputs are to the float model's."""
+    """A model as one scheme quantizes it: the file, its layers, and how near its outputs are to the float model's."""
 
     file: bytes
     notices: tuple[str, ...]
@@ -150,14 +150,14 @@ class _Made:
     outputs: Mapping[str, Nearness]
 
     def layer_by_layer(self) -> list[tuple[Layer, Nearness]]:
-        """How near each layer's first output is, in order."""
+        """Returns how near each layer's first output is, in order."""
         view = self.layers.view
         of_layer = {layer.outputs[0]: layer for layer in self.layers.layers if view.tensor(layer.outputs[0]).dtype.is_float}
         found = nearness(self.floats, self.run, {name: self.real[name] for name in of_layer})
         return [(layer, found[name]) for name, layer in of_layer.items()]
 
     def lost_against(self, plain: _Made) -> tuple[str, ...]:
-        """A line for each output of floats that has less signal to noise than what the plain scheme makes."""
+        """Returns a line for each float output with less signal to noise than under the plain scheme."""
         return tuple(
             f"output '{name}' has {found} and {plain.outputs[name]} without {', '.join(f'--{word}' for word in TRADING.values())}"
             for name, found in self.outputs.items()

@@ -20,7 +20,7 @@ from aidge_build.operators.view import Transpose
 
 
 def images_of(view: GraphView) -> tuple[str, ...]:
-    """The inputs whose axis 1 counts channels: a convolution or pool reads them, perhaps behind scalings and pads."""
+    """Returns the inputs with channels on axis 1: a convolution or pool reads them, directly or after scalings and pads."""
     return tuple(name for name in view.inputs if view.tensor(name).dtype is DType.float32 and _is_image(view, name))
 
 
@@ -38,7 +38,7 @@ def _is_image(view: GraphView, name: str) -> bool:
 def with_channels_last(
     view: GraphView, samples: Mapping[str, numpy.ndarray]
 ) -> tuple[GraphView, dict[str, numpy.ndarray], tuple[str, ...]]:
-    """The graph whose images come with their channels last, the samples in that order, and a line for each such input."""
+    """Returns the graph that reads images with their channels last, the samples in this order, and a line for each such input."""
     rewrite, ordered, notices = Rewrite(view), dict(samples), []
     for name in images_of(view):
         tensor = view.tensor(name)

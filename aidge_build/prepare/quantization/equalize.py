@@ -23,17 +23,18 @@ from aidge_build.prepare.recipes.check import check_rewrite
 LIMIT = 2.0**10  # of one channel's factor
 POWERS = ((0.0, 0.0), (0.25, 0.25), (0.5, 0.5), (0.25, 0.0), (0.5, 0.0))
 
-Pair = tuple[Node, Node]  # two linear layers: the second one alone reads the first, perhaps behind a ReLU or LeakyReLU
+Pair = tuple[Node, Node]  # two linear layers: the second alone reads the first, directly or through a ReLU or LeakyReLU
 
 
 def equalized(view: GraphView, samples: Mapping[str, numpy.ndarray], progress: Progress | None = None) -> GraphView:
-    """The same function: of each pair, channel i of the first layer is divided by s_i, and the weights of the second one that
-    read it are multiplied by s_i. All channels of a tensor share a scale, the outputs of the second layer have one each, so
-    channels of little range gain. s_i = r_i^p / w_i^q, with the largest value r_i of the channel in the samples and the largest
-    of its weights w_i relative to the largest of the same output; of POWERS that p and q is taken which promises the least noise.
+    """Returns a graph of the same function: in each pair, channel i of the first layer is divided by s_i, and the weights of the
+    second layer that read it are multiplied by s_i. All channels of a tensor share a scale, but each output of the second layer
+    has its own, so channels of small range gain precision. s_i = r_i^p / w_i^q, with the largest value r_i of the channel in the
+    samples and the largest of its weights w_i relative to the largest of the same output; p and q are the pair of POWERS that
+    promises the least noise.
 
-    After Nagel et al., Data-free quantization through weight equalization and bias correction (2019), with ranges of values in
-    the place of those of weights, which have a scale for each channel here.
+    After Nagel et al., Data-free quantization through weight equalization and bias correction (2019), with ranges of values
+    instead of ranges of weights, because weights have a scale for each channel here.
     """
     pairs = _pairs(view)
     seen = _seen(view, samples, [second.inputs[0] for _, second in pairs], progress)
@@ -85,7 +86,7 @@ def _constants(pair: Pair) -> list[str]:
 
 @dataclass(frozen=True, eq=False)
 class Seen:
-    """Of each channel (axis 1) of a tensor: the largest magnitude, and the mean square."""
+    """The channels (axis 1) of a tensor: the largest magnitude and the mean square of each."""
 
     largest: numpy.ndarray
     power: numpy.ndarray

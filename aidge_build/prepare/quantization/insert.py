@@ -24,8 +24,8 @@ Constants = Mapping[str, Stored]  # weights and biases as integers, by the name 
 
 @dataclass(frozen=True)
 class Written:
-    """A quantized model. `real` names the tensor that holds the real values of a float tensor behind its quantization; `stated`
-    is the quantization of inputs and outputs that are integers."""
+    """A quantized model. `real` names, for a float tensor, the tensor that holds its real values after quantization; `stated` is
+    the quantization of inputs and outputs that are integers."""
 
     model: OnnxModel
     real: Mapping[str, str]
@@ -33,7 +33,8 @@ class Written:
 
 
 def with_quantizers(layers: Layers, found: Quantizations, constants: Constants, imported: Imported, scheme: Scheme) -> Written:
-    """The model file: layers between DequantizeLinear and QuantizeLinear, constants in integers behind DequantizeLinear."""
+    """Returns the model file: layers between DequantizeLinear and QuantizeLinear, and integer constants that a DequantizeLinear
+    reads."""
     return _File(layers, found, constants, imported, scheme).written()
 
 
@@ -45,7 +46,7 @@ class _File:
         self._values: dict[str, numpy.ndarray] = {}
         self._taken = set(self._view.tensors) | set(imported.tensors) | {node.name for node in self._view.nodes}
         self._real: dict[str, str] = {}  # tensor -> the name of its real values, as they are read where none is asked for
-        self._made: dict[tuple[str, DType], str] = {}  # tensor in a type -> the name of its real values behind that type
+        self._made: dict[tuple[str, DType], str] = {}  # tensor in a type -> the name of its real values, quantized to the type
 
     def written(self) -> Written:
         model = self._model()
@@ -139,7 +140,8 @@ class _File:
         return self._constant(name, stored_operand(tensor.data, self._scheme, layer.dtype))
 
     def _in_type(self, name: str, dtype: DType) -> str:
-        """The real values of a computed tensor behind this type: quantized once more where it is stored in another one."""
+        """Returns the name of a computed tensor's real values, quantized to this type: once more if it is stored in another
+        type."""
         if (name, dtype) not in self._made:
             suffix = "" if self._layers.stored.get(name) in (None, dtype) else f"_{dtype.name}"
             quantization = self._found[name, dtype]
@@ -174,7 +176,7 @@ class _File:
         return result
 
     def _free(self, stem: str) -> str:
-        """A name that is not taken: the stem, or with a number behind it."""
+        """Returns a name that is not taken: the stem, or the stem and a number."""
         name, count = stem, 1
         while name in self._taken:
             count += 1

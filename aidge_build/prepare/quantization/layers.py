@@ -32,7 +32,7 @@ _COMPUTING = (ElementWise, RealQuantized, MatMul, AvgPooling, GlobalAveragePooli
 
 @dataclass(frozen=True, eq=False)
 class Layer:
-    """An operator and the clamps behind it, which take no step of their own. `dtype` is the type that it computes in.
+    """An operator and the clamps after it, without a quantization between them. `dtype` is the type that it computes in.
 
     `kind`: linear (constant weights), selecting (its results hold elements of its input), computing, or float (without integers).
     """
@@ -53,7 +53,7 @@ class Layer:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """All words by which a user may mean it: nodes, those of the file that they stand for, and what they write."""
+        """All names by which a user may mean the layer: its nodes, the nodes of the file that they come from, and its outputs."""
         return tuple(dict.fromkeys(name for node in self.nodes for name in (node.name, *node.origin, *node.outputs)))
 
     def read(self, view: GraphView) -> tuple[str, ...]:
@@ -120,7 +120,7 @@ def layers_of(view: GraphView, scheme: Scheme) -> Layers:
 
 
 def _with_clamps(view: GraphView, node: Node) -> tuple[Node, ...]:
-    """The node and each ReLU or Clip that alone reads what stands before it."""
+    """Returns the node and each ReLU or Clip that alone reads the output of the node before it."""
     nodes = [node]
     while isinstance(nodes[-1].operator, Activated) or len(nodes) > 1:
         reader = view.only_consumer(nodes[-1].outputs[0]) if len(nodes[-1].outputs) == 1 else None
@@ -164,6 +164,6 @@ def _dtype(view: GraphView, layer: Layer, named: Mapping[str, str], stored: Mapp
 
 
 def _needed(view: GraphView, layers: list[Layer], stored: dict[str, DType], scheme: Scheme) -> dict[str, DType]:
-    """What integer layers write or read, and graph inputs and outputs where they are of integers."""
+    """Returns the stored types of the tensors that integer layers write or read."""
     wanted = {name for layer in layers if layer.dtype is not None for name in (*layer.outputs, *layer.read(view))}
     return {name: dtype for name, dtype in stored.items() if name in wanted}

@@ -15,7 +15,7 @@ from aidge_build.operators.window import windows
 from aidge_build.prepare.quantization.observe import Progress
 from aidge_build.prepare.quantization.samples import count_of
 
-MOST_SAMPLES = 512  # evenly spaced among those that there are
+MOST_SAMPLES = 512  # evenly spaced among all samples
 MOST_TERMS = 1024  # of one sum: the products of all pairs of them are kept
 WINDOWS_PER_TERM = 32  # that are enough: layers of many windows look at fewer samples
 
@@ -29,9 +29,9 @@ def products_of(
     centred: bool,
     progress: Progress | None = None,
 ) -> dict[str, Products]:
-    """For each of the named linear nodes the second moments of the terms of its sums, `centred`: about their means.
+    """Returns for each of the named linear nodes the second moments of the terms of its sums; about their means if `centred`.
 
-    Nodes whose sums have more than MOST_TERMS terms are left out.
+    Nodes with sums of more than MOST_TERMS terms are left out.
     """
     nodes = [node for node in view.nodes if node.name in names and has_products(view, node)]
     count = count_of(samples)
@@ -54,7 +54,7 @@ def products_of(
 
 
 def _stride(view: GraphView, node: Node, count: int) -> int:
-    """Of how many samples the node looks at one."""
+    """Returns the distance between two samples that the node looks at."""
     weights, result = view.tensor(node.inputs[1]), view.tensor(node.outputs[0])
     terms = max(1, weights.elements // weights.dims[0])
     return max(1, result.elements // weights.dims[0] * count // (WINDOWS_PER_TERM * terms))

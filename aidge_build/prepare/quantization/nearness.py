@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""How near the outputs of a quantized network are to those of the float model, on the samples that it was quantized by."""
+"""How near the outputs of a quantized network are to the float model's outputs, on the samples that it was quantized by."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class Run:
 
 
 class Nearness:
-    """Sums over samples of two tensors: one of the float model, and the tensor of the quantized network that stands for it."""
+    """Sums over samples of two tensors: a tensor of the float model, and its counterpart in the quantized network."""
 
     def __init__(self):
         self.power = self.noise = 0.0
@@ -86,7 +86,7 @@ class Nearness:
         self.is_float = True
 
     def add(self, wanted: numpy.ndarray, found: numpy.ndarray) -> None:
-        """The values of both in one sample."""
+        """Adds the values of both tensors in one sample."""
         self.is_float = wanted.dtype.kind == "f"
         self.equal += int(numpy.count_nonzero(wanted == found))
         self.elements += wanted.size
@@ -125,7 +125,7 @@ class Nearness:
 
 
 def nearness(floats: Run, quantized: Run, pairs: Mapping[str, str], progress: Progress | None = None) -> dict[str, Nearness]:
-    """Of tensors of the float model: how near the tensors of the quantized network are that `pairs` names for them."""
+    """Returns for each tensor of the float model in `pairs` how near its counterpart in the quantized network is."""
     found = {name: Nearness() for name in pairs}
     runs = (floats, quantized)
     executions = [prepare(run.view) for run in runs]
@@ -154,7 +154,8 @@ def too_far(outputs: Mapping[str, Nearness], least_sqnr: float) -> str | None:
 def refusal(
     output: str, outputs: Mapping[str, Nearness], layers: Sequence[tuple[Layer, Nearness]], least_sqnr: float, count: int
 ) -> CheckFailed:
-    """What is said of an output that is too far from the float model's. `layers` are all layers with their results, in order."""
+    """Returns the error for an output that is too far from the float model's. `layers` are all layers with their results, in
+    order."""
     found = outputs[output]
     if found.undefined and found.sqnr == -math.inf:
         return _undefined(output, found, layers, count)
@@ -171,7 +172,7 @@ def refusal(
 
 
 def _undefined(output: str, found: Nearness, layers: Sequence[tuple[Layer, Nearness]], count: int) -> CheckFailed:
-    """The refusal of an output whose float values are NaN or infinity, where the quantized model has other values."""
+    """Returns the error for an output with float values that are NaN or infinity, which the quantized model cannot have."""
     first = next((layer for layer, near in layers if near.undefined and near.sqnr == -math.inf), None)
     blamed = f"the first layer with such values is {first.node.where()}" if first else "no layer before it has such values"
     return CheckFailed(

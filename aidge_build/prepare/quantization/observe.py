@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What values the tensors of a float graph take on samples."""
+"""The values that the tensors of a float graph take on samples."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ Words = tuple[str, dict[str, Any], dict[int, numpy.ndarray]]  # ONNX operator, a
 
 
 def words_of(node: Node, imported: Imported) -> tuple[ModelNode, dict[str, numpy.ndarray]]:
-    """The node for a file, and the constants that it reads beside the graph's own."""
+    """Returns the node for a file, and the constants that it reads in addition to the graph's own."""
     before = next((old for old in imported.view.nodes if old.name == node.name), None)
     if before is not None and before.operator is node.operator and len(before.inputs) == len(node.inputs):
         return _as_it_was(node, before, imported)

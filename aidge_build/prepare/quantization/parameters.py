@@ -26,7 +26,7 @@ Quantizations = Mapping[tuple[str, DType], Quantization]  # of a tensor in a typ
 def observed(
     layers: Layers, samples: Mapping[str, numpy.ndarray], scheme: Scheme, progress: Progress | None = None
 ) -> dict[str, Observed]:
-    """What is to be known of the tensors that have a quantization of their own, and of those that linear layers read."""
+    """Returns the observations of the tensors with a quantization of their own, and of the tensors that linear layers read."""
     source = _sources(layers)
     names = {source.get(name, name) for name, _ in _wanted(layers)} | {layer.node.inputs[0] for layer in _linear_layers(layers)}
     return observe(layers.view, samples, names, scheme.calibration in NEED_HISTOGRAM, progress)
@@ -61,7 +61,7 @@ def _kept(layers: Layers, scheme: Scheme) -> dict[str, Quantization]:
 
 
 def clamped(layers: Layers, seen: Mapping[str, Observed], scheme: Scheme) -> tuple[str, ...]:
-    """A line about each tensor whose values on the samples exceed the range of a quantization that it keeps."""
+    """Returns a line about each tensor that exceeds, on the samples, the range of a quantization that it keeps."""
     lines = []
     for name, port in _kept(layers, scheme).items():
         if name not in seen or name not in layers.stored:
@@ -77,7 +77,7 @@ def clamped(layers: Layers, seen: Mapping[str, Observed], scheme: Scheme) -> tup
 
 
 def _wanted(layers: Layers) -> list[tuple[str, DType]]:
-    """Tensors with the types in which they are stored, and those in which layers of another type read them."""
+    """Returns tensors with the types in which they are stored, and with the types in which layers read them."""
     wanted = dict.fromkeys(layers.stored.items())
     for layer in layers.layers:
         if layer.dtype is not None:
@@ -87,7 +87,7 @@ def _wanted(layers: Layers) -> list[tuple[str, DType]]:
 
 
 def _sources(layers: Layers) -> dict[str, str]:
-    """For what selections hand on: the tensor whose quantization it shares."""
+    """Returns for each output of a selecting layer the tensor that gives it its quantization."""
     found: dict[str, str] = {}
     for layer in layers.layers:
         if layer.kind == "selecting" and layer.dtype is not None:

@@ -48,7 +48,8 @@ def dequantized_weights(view: GraphView) -> GraphView:
 
 @recipe(exact=False)
 def mean_as_pooling(view: GraphView) -> GraphView:
-    """ReduceMean over all axes behind the channels is a GlobalAveragePool, which has integers; also with the channels last."""
+    """Replaces ReduceMean over all axes after the channels by GlobalAveragePool, which has integers; also with the channels
+    last."""
     rewrite = Rewrite(view)
     for node in view.nodes:
         if not isinstance(node.operator, ReduceMean):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""From what was observed to the range that integers stand for, and from the range to scale and zero point."""
+"""Computes the range of the integers from the observed values, and scale and zero point from the range."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _mse(seen: Observed, scheme: Scheme, dtype: DType) -> Range:
 
 
 def _entropy(seen: Observed, scheme: Scheme, dtype: DType) -> Range:
-    """The range whose quantized distribution tells least apart from the real one (Kullback-Leibler)."""
+    """Returns the range with the least Kullback-Leibler divergence between the real and the quantized distribution."""
     return _searched(seen, scheme, dtype, _divergence)
 
 

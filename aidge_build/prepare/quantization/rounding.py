@@ -10,11 +10,11 @@ DAMPING = 0.01  # of the mean diagonal: terms that the samples hardly excite kee
 
 
 def rounded(rows: numpy.ndarray, scales: numpy.ndarray, products: numpy.ndarray, largest: int) -> numpy.ndarray:
-    """Integers for rows [output, term] with a scale each, given the second moments [term, term] of the terms.
+    """Returns integers for rows [output, term] with a scale each, given the second moments [term, term] of the terms.
 
     Coordinate descent on (w - w')^T H (w - w'), the mean squared error of the sums, from the nearest integers: one term after
     the other takes the better of its two neighbours while all others stay, so that the error never grows. The choice between the
-    neighbours is that of Nagel et al., Up or down? Adaptive rounding for post-training quantization (2020); the search is not.
+    neighbours is from Nagel et al., Up or down? Adaptive rounding for post-training quantization (2020); the search is not.
     """
     steps = scales.reshape(-1, 1)
     real = rows / steps

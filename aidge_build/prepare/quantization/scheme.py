@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a user decides about quantizing: how ranges are found, which layers are spared, what the border looks like."""
+"""A user's decisions about quantization: how ranges are found, which layers are spared, what the border looks like."""
 
 from __future__ import annotations
 

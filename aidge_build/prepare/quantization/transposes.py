@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Transposes move behind what computes each element by itself, until two of them meet and become one or none."""
+"""Moves Transposes after operators that compute each element by itself, until two of them meet and become one or none."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from aidge_build.prepare.recipes.recipe import recipe
 
 @recipe(exact=True)
 def move_transposes(view: GraphView) -> GraphView:
-    """1. Of two Transposes in a row the second one reads the input of the first. 2. A Transpose whose only reader works element
-    by element, alone or with constants or with Transposes in the same order, goes behind it. Copies of exporters that think in
-    another order of axes so cancel each other, and layers meet what belongs to them.
+    """1. If two Transposes are in a row, the second one reads the input of the first. 2. A Transpose goes after its only reader
+    if the reader works element by element, alone or with constants or with Transposes in the same order. The copies of exporters
+    that use another order of axes then cancel each other, and layers are next to the nodes that belong to them.
     """
     while (after := _merged(view) or _moved(view)) is not None:
         view = after

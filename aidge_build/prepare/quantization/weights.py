@@ -19,7 +19,7 @@ from aidge_build.prepare.quantization.scheme import Scheme
 LARGEST_WEIGHT = 127
 LARGEST_LEVELS = range(LARGEST_WEIGHT, 63, -1)  # of the largest weight of a channel
 LARGEST_BIAS = 2.0**30  # of the int32 bias: sums of products have the rest
-UNSEEN = 1e-6  # variance that every term has at least: weights whose inputs the samples never excite are kept near, too
+UNSEEN = 1e-6  # the least variance of a term: weights for inputs that the samples never excite are kept near, too
 SPREAD = 1.25
 
 
@@ -105,11 +105,13 @@ def _scales(linear: Linear, data_scale: float, scheme: Scheme) -> numpy.ndarray:
 
 
 def _best_scales(rows: numpy.ndarray, means: numpy.ndarray, variances: numpy.ndarray) -> numpy.ndarray:
-    """For each row the scale with the least squared error of its sums, of those by which its largest weight is a whole number.
+    """Returns for each row the scale with the least squared error of its sums, among the scales that make its largest weight a
+    whole number.
 
-    The error of a sum: the square of its mean, and its variance, were the terms independent. Only scales count whose error were
-    the signs of the terms random, is at most SPREAD times the least one: a mean of 0 must not be bought with weights that are
-    far off. Weights that are whole numbers of some scale already, as a hybrid model stores them, so keep their values.
+    The error of a sum is the square of its mean plus its variance, as if the terms were independent. A scale counts only if its
+    error, as if the signs of the terms were random, is at most SPREAD times the least such error: a mean of 0 must not be bought
+    with weights that are far off. Weights that are whole numbers of some scale already, as a hybrid model stores them, therefore
+    keep their values.
     """
     largest = numpy.abs(rows).max(axis=1, initial=0.0)
     scales = numpy.maximum(largest / numpy.array(LARGEST_LEVELS)[:, None], SMALLEST).astype(numpy.float32).astype(numpy.float64)
@@ -138,7 +140,7 @@ def _stored_bias(bias: numpy.ndarray, data_scale: float, weights: Quantization) 
 
 
 def stored_operand(values: numpy.ndarray, scheme: Scheme, dtype: DType) -> Stored:
-    """A constant beside a computed tensor: one scale for all of it, over its own range and 0."""
+    """Returns the constant operand of an operator with a computed one: one scale for all of it, over its own range and 0."""
     ends = min(float(values.min(initial=0.0)), 0.0), max(float(values.max(initial=0.0)), 0.0)
     quantization = quantization_of(ends, scheme, dtype)
     return Stored(quantize(values.astype(numpy.float64), quantization, dtype), quantization)

@@ -65,7 +65,7 @@ def _pooled(rewrite: Rewrite, node: Node, data: Tensor, result: Tensor) -> list[
 
 
 def _map_dims(dims: tuple[int, ...], kept: int, has_batch: bool) -> tuple[int, ...]:
-    """[batch, channels, map...] of dims whose first `kept` stay."""
+    """Returns [batch, channels, map...] for dims with the first `kept` axes kept."""
     if kept == 2 and has_batch and len(dims) > 2:
         return dims
     batch = dims[0] if has_batch else 1

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""An operator on stored values as one on the real numbers that they stand for: DequantizeLinear, the operator, QuantizeLinear."""
+"""Rewrites an operator on stored values to compute on real values: DequantizeLinear, the operator, QuantizeLinear."""
 
 from __future__ import annotations
 

@@ -33,11 +33,12 @@ _ALIKE = (Concat, Max, Min, ReLU)  # their results are elements of their inputs,
 
 @recipe(exact=True)
 def byte_reals(view: GraphView) -> GraphView:
-    """1. QOperator files resize 8-bit tensors as plain integers: DequantizeLinear of scale 1 and zero point 0, Resize, and
-    QuantizeLinear. The layers around it state themselves what the values mean to them (`restate`). 2. Linear weights whose sums
-    round the same in float64, float32 and integers: fractions over a power of two, or over an odd number, which has no ties.
-    3. So do Concat, Max, Min and Relu beside a QuantizeLinear or a DequantizeLinear. 4. A Cast of bytes to float32 is a
-    DequantizeLinear of scale 1, where sums and products with constants lead to a QuantizeLinear: an image is normalised so.
+    """1. QOperator files resize 8-bit tensors as plain integers: they become DequantizeLinear of scale 1 and zero point 0,
+    Resize, and QuantizeLinear. The layers around it state what the values mean to them (`restate`). 2. Linear weights must give
+    sums that round the same in float64, float32 and integers: fractions over a power of two, or over an odd number, which has no
+    ties. 3. Concat, Max, Min and Relu next to a QuantizeLinear or a DequantizeLinear change likewise. 4. A Cast of bytes to
+    float32 becomes a DequantizeLinear of scale 1 if sums and products with constants lead to a QuantizeLinear: an image is
+    normalised so.
     """
     rewrite = Rewrite(view)
     for node in view.nodes:
@@ -82,7 +83,7 @@ def _is_beside_a_layer(view: GraphView, node: Node) -> bool:
 
 
 def _rounds_alike(operator: Resize, dims: tuple[int, ...]) -> bool:
-    """Whether no sum lies where rounding errors decide between two levels."""
+    """Whether no sum is so near to the middle between two quantized values that rounding errors decide."""
     two_taps = operator.mode == "linear" and not operator.antialias and not operator.begin
     shares = shares_of(operator, dims) if two_taps else None
     if shares is None:

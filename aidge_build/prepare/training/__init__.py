@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Training on the numpy backend: gradient descent on a graph whose last node is a loss. The generator imports nothing of this."""
+"""Training on the numpy backend: gradient descent on a graph that ends in a loss. The generator imports nothing of this."""
 
 from aidge_build.prepare.training.aware import QuantizedTraining, coarser
 from aidge_build.prepare.training.batches import batches

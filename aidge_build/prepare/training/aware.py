@@ -22,7 +22,7 @@ _BYTES = (DType.int8, DType.uint8)
 
 @dataclass(frozen=True, eq=False)
 class _Stored:
-    """A constant in integers, whose real values are trained."""
+    """A constant in integers; its real values are trained."""
 
     values: numpy.ndarray
     quantization: Quantization
@@ -149,7 +149,7 @@ def coarser(model: bytes, levels: int, name: str = "model.onnx") -> bytes:
 
 
 def _stored_constants(file: OnnxModel) -> dict[str, _Stored]:
-    """The integer constants behind a DequantizeLinear, by name."""
+    """Returns the integer constants that a DequantizeLinear reads, by name."""
     found = {}
     for node in file.nodes:
         if node.op_type != "DequantizeLinear" or node.inputs[0] not in file.initializers:

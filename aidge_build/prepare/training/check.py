@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What every operator is tested for without a test being written: its samples are tried for shape, type, purity and gradient."""
+"""Tests each operator without a test of its own: its samples are tried for shape, type, purity and gradient."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ RELATIVE, ABSOLUTE = 1e-6, 1e-7  # central differences in float64 are better tha
 
 
 def findings(operator: type[Operator]) -> tuple[str, ...]:
-    """What is wrong with the operator, one line each; none if its samples are as its class says."""
+    """Returns the faults of the operator, one line each; none if its samples are as its class says."""
     samples = operator.samples()
     if operator.has_backward() and not samples and not operator.straight_through:
         return (f"{operator.__name__} has a backward, but no samples to check it on",)

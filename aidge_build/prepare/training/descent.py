@@ -100,7 +100,7 @@ def _trained(context: Context) -> Iterator[tuple[str, numpy.ndarray, Rows, numpy
 
 
 def _state(states: dict[str, numpy.ndarray], name: str, table: numpy.ndarray) -> numpy.ndarray:
-    """What the optimizer remembers of a parameter: float64, zeros at first."""
+    """Returns the optimizer's state of a parameter: float64, zeros at first."""
     if name not in states:
         states[name] = numpy.zeros(table.shape)
     return states[name]

@@ -123,8 +123,7 @@ def _cheapest(view: NodeView, accepted: Sequence[Kernel], target: Target, reject
 
 
 def _quickest(view: NodeView, accepted: Sequence[Kernel], target: Target, rejected: list[tuple[str, str]]) -> Match | None:
-    """Returns the kernel that was faster than the preferred one on all such layers, and by the most; None without such a
-    kernel."""
+    """Returns the kernel that was faster than the preferred one on all such layers, by the most; None if there is none."""
     table = target.cost_table
     found = table.quickest(view, accepted) if accepted else None
     if found is None:

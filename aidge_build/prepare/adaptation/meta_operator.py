@@ -59,8 +59,7 @@ class MetaOperator(Operator):
         return tuple(found[name] for name in self.graph.outputs)
 
     def band(self, inputs, outputs, first, last):
-        """Returns the band of a chain of nodes; None if a node has no bands or reads anything but the chain and whole
-        constants."""
+        """Returns the band of a chain of nodes; None if a node has no bands or reads more than the chain and constants."""
         rows, nodes, tensors = (first, last), list(self.graph.nodes), dict(self.graph.tensors)
         data = [self.graph.inputs[0], *(node.outputs[0] for node in nodes)]
         for place in reversed(range(len(nodes))):
@@ -91,8 +90,7 @@ class MetaOperator(Operator):
 
 
 def meta_node(view: GraphView, type_name: str, found: Found) -> Node:
-    """Returns the node that replaces a fit of a pattern. Its inputs are data from outside, in the order of reading, then
-    constants."""
+    """Returns the node that replaces a fit of a pattern. It reads data in the order of the covered nodes, then constants."""
     inside = {output for node in found.nodes for output in node.outputs}
     read = dict.fromkeys(name for node in found.nodes for name in node.inputs if name and name not in inside)
     inputs = sorted(read, key=lambda name: view.tensor(name).is_constant)

@@ -25,8 +25,7 @@ class Host:
         self.opset = self.model.opsets[""]
 
     def the(self, side: str, wanted: str) -> ValueInfo:
-        """Returns the only input or output, or the one with the name `wanted`; AidgeError if there are several, or none of this
-        name."""
+        """Returns the input or output named `wanted`, or the only one; AidgeError if there are several or none."""
         initial = set(self.model.initializers)
         values = [value for value in getattr(self.model, f"{side}s") if side == "output" or value.name not in initial]
         found = [value for value in values if value.name == wanted] if wanted else values

@@ -33,8 +33,8 @@ class Written:
 
 
 def with_quantizers(layers: Layers, found: Quantizations, constants: Constants, imported: Imported, scheme: Scheme) -> Written:
-    """Returns the model file: layers between DequantizeLinear and QuantizeLinear, and integer constants that a DequantizeLinear
-    reads."""
+    """Returns the model file: layers between DequantizeLinear and QuantizeLinear, and integer constants before
+    DequantizeLinear."""
     return _File(layers, found, constants, imported, scheme).written()
 
 
@@ -140,8 +140,7 @@ class _File:
         return self._constant(name, stored_operand(tensor.data, self._scheme, layer.dtype))
 
     def _in_type(self, name: str, dtype: DType) -> str:
-        """Returns the name of a computed tensor's real values, quantized to this type: once more if it is stored in another
-        type."""
+        """Returns the name of a computed tensor's real values, quantized to this type, even if it is stored in another."""
         if (name, dtype) not in self._made:
             suffix = "" if self._layers.stored.get(name) in (None, dtype) else f"_{dtype.name}"
             quantization = self._found[name, dtype]

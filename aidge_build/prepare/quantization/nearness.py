@@ -154,8 +154,7 @@ def too_far(outputs: Mapping[str, Nearness], least_sqnr: float) -> str | None:
 def refusal(
     output: str, outputs: Mapping[str, Nearness], layers: Sequence[tuple[Layer, Nearness]], least_sqnr: float, count: int
 ) -> CheckFailed:
-    """Returns the error for an output that is too far from the float model's. `layers` are all layers with their results, in
-    order."""
+    """Returns the error for an output that is too far from the float model's. `layers` holds all layers in order."""
     found = outputs[output]
     if found.undefined and found.sqnr == -math.inf:
         return _undefined(output, found, layers, count)
@@ -172,7 +171,7 @@ def refusal(
 
 
 def _undefined(output: str, found: Nearness, layers: Sequence[tuple[Layer, Nearness]], count: int) -> CheckFailed:
-    """Returns the error for an output with float values that are NaN or infinity, which the quantized model cannot have."""
+    """Returns the error for an output with float values that are NaN or infinity, and other values in the quantized model."""
     first = next((layer for layer, near in layers if near.undefined and near.sqnr == -math.inf), None)
     blamed = f"the first layer with such values is {first.node.where()}" if first else "no layer before it has such values"
     return CheckFailed(

@@ -48,8 +48,7 @@ def dequantized_weights(view: GraphView) -> GraphView:
 
 @recipe(exact=False)
 def mean_as_pooling(view: GraphView) -> GraphView:
-    """Replaces ReduceMean over all axes after the channels by GlobalAveragePool, which has integers; also with the channels
-    last."""
+    """Replaces ReduceMean over all axes but batch and channels by GlobalAveragePool, which has integers."""
     rewrite = Rewrite(view)
     for node in view.nodes:
         if not isinstance(node.operator, ReduceMean):

@@ -20,9 +20,8 @@ _BYTES = (DType.int8, DType.uint8)
 
 @recipe(exact=False)
 def average_axes(view: GraphView) -> GraphView:
-    """ReduceMean over any axes becomes GlobalAveragePool of [batch, axes that stay, axes that go], between
-    views that are the same bytes wherever formats allow it. Under the contract `double` the two round in different ways: there
-    it stays.
+    """ReduceMean over any axes becomes GlobalAveragePool of [batch, axes that stay, axes that go], between views that are the
+    same bytes if formats allow it. Under the contract `double` the two round differently, so ReduceMean stays.
     """
     rewrite = Rewrite(view)
     for node in view.nodes:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Operators on plain bytes become ones on the real numbers that equal them, for which there are layers that compute on bytes."""
+"""Turns operators on plain bytes into operators on equal real numbers, which layers compute on bytes."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Which values each channel of each quantized tensor can have, whatever the model is given."""
+"""The values that each channel of each quantized tensor can have, for any input of the model."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ from aidge_build.operators.view import Transpose
 CHANNEL_AXIS = 1
 MOST_ELEMENTS = 1 << 22  # of a tensor on which an operator is evaluated; above, every value counts as possible
 
-# Of these, no output falls when an input rises.
+# No output of these operators falls when an input rises.
 _RISING = (Add, Max, Min, Clip, AvgPooling, MaxPooling, GlobalAveragePooling, GlobalMaxPooling, Concat)
-# Of these, an output moves in one direction when one input rises and the others stay.
+# An output of these operators moves in one direction when one input rises and the others stay.
 _STRAIGHT = (Sub, Mul)
 
 
 @dataclass(frozen=True, eq=False)
 class Reach:
-    """Per channel: every stored value lies in low..high (int64, both inside)."""
+    """Every stored value of a channel is in low..high, both included; int64 [channels]."""
 
     low: numpy.ndarray
     high: numpy.ndarray
@@ -49,7 +49,7 @@ class Reach:
 
 @dataclass(frozen=True, eq=False)
 class Sums:
-    """Per output channel of a linear layer: every accumulator lies in low..high. int64."""
+    """Every accumulator of an output channel of a linear layer is in low..high; int64 [channels]."""
 
     low: numpy.ndarray
     high: numpy.ndarray
@@ -78,7 +78,7 @@ def keeps_order(operator: Operator) -> bool:
 
 
 def channel_reach(view: GraphView) -> dict[str, Reach]:
-    """The reach of every computed, quantized tensor: of graph inputs and unknown operators all values of the type."""
+    """Returns the reach of every computed, quantized tensor: all values of the type for graph inputs and unknown operators."""
     found: dict[str, Reach] = {}
     for name in view.inputs:
         if has_channels(view.tensor(name)):
@@ -118,12 +118,12 @@ def _reach(view: GraphView, node: Node, output: Tensor, found: Mapping[str, Reac
 
 
 def is_quantized_linear(inputs: tuple[Tensor | None, ...]) -> bool:
-    """Whether weights and bias are constants of which the quantization is known."""
+    """Whether weights and bias are constants with a known quantization."""
     return all(tensor is None or tensor.is_constant and tensor.quantization is not None for tensor in inputs[1:])
 
 
 def linear_sums(operator: Conv | FC, inputs: tuple[Tensor | None, ...], output: Tensor, data: Reach) -> Sums | None:
-    """The accumulators of a linear layer; None when int32 or the multipliers' float32 might not hold them (kernels refuse it)."""
+    """Returns the accumulators of a linear layer; None if int32 or the multipliers' float32 might not hold them."""
     tensor, weights, *rest = inputs
     rows = centred(weights.data, weights.quantization)
     bias = bias_of(inputs, len(rows))
@@ -158,7 +158,7 @@ def _requantization(operator: Conv | FC, inputs: tuple[Tensor | None, ...], outp
 
 
 def _reach_of_table(node: Node, data: Tensor, output: Tensor, reach: Reach) -> Reach:
-    """The operator maps each element by itself: all results between both ends."""
+    """Returns the reach of an operator that maps each element by itself, from all stored values between both ends."""
     first, last = data.dtype.range
     if last - first > 255:
         return everything(output)
@@ -170,9 +170,10 @@ def _reach_of_table(node: Node, data: Tensor, output: Tensor, reach: Reach) -> R
 
 
 def _reach_of_corners(node: Node, inputs: tuple[Tensor | None, ...], output: Tensor, found: Mapping[str, Reach]) -> Reach:
-    """The results where every channel has its lowest or its highest value in all places: nothing lies outside them.
+    """Returns the reach from the results with every channel at its lowest or its highest value in all places: no result is
+    outside.
 
-    A tensor that is read twice counts as two: the square of x is bounded as the product of any two values.
+    A tensor that is read twice counts as two: the square of x has the bounds of a product of any two values.
     """
     if max(tensor.elements for tensor in (output, *inputs) if tensor is not None) > MOST_ELEMENTS:
         return everything(output)
@@ -200,7 +201,7 @@ def _image(tensor: Tensor, reach: Reach, end: int) -> numpy.ndarray:
 
 
 def _reach_of_view(data: Tensor, output: Tensor, reach: Reach) -> Reach:
-    """Channels that a view splits or joins; all values where it does anything else."""
+    """Returns the reach of channels that a view splits or joins; all values if it does anything else."""
     parts, joined = split_and_joined(data, output)
     if parts > 1 or joined == parts == 1:
         return Reach(numpy.repeat(reach.low, parts), numpy.repeat(reach.high, parts))
@@ -210,7 +211,7 @@ def _reach_of_view(data: Tensor, output: Tensor, reach: Reach) -> Reach:
 
 
 def split_and_joined(data: Tensor, output: Tensor) -> tuple[int, int]:
-    """Into how many channels a view splits each channel, and how many it joins; (0, 0) where it does neither.
+    """Returns into how many channels a view splits each channel, and how many it joins; (0, 0) if it does neither.
 
     The elements stay in row-major order and the first axis stays: then each channel of the side with fewer channels holds
     neighbouring channels of the other side.

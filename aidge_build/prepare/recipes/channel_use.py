@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Which channels of the computed tensors somebody needs: the others can be left out without changing any output."""
+"""The channels of the computed tensors that are needed: the others can be left out without changing any output."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Product:
 
 
 class ChannelUse:
-    """Channels that must stay or go together form a class: a depthwise layer, a pool, an Add keep their channels apart.
+    """Channels that must stay or go together form a class, because a depthwise layer, a pool or an Add keeps channels apart.
 
     `needed[class]` is the smallest solution of: graph inputs, graph outputs and everything around unknown operators is needed; an
     input channel of a product is needed when it does not fold and a needed output channel reads it.
@@ -89,7 +89,7 @@ class ChannelUse:
             self._parent[self._root(other)] = self._root(one)
 
     def _understands(self, node: Node) -> bool:
-        """Note what the node does with its channels; False when that is not known."""
+        """Notes what the node does with its channels. Returns False if that is not known."""
         inputs, outputs = self._view.input_tensors(node), self._view.output_tensors(node)
         computed = [tensor for tensor in inputs if tensor is not None and not tensor.is_constant]
         if len(outputs) != 1 or not computed or not all(tensor.name in self._of_tensor for tensor in (*computed, *outputs)):
@@ -143,7 +143,7 @@ class ChannelUse:
         return parts > 0
 
     def _spread(self) -> None:
-        """What the needed channels need, until nothing is added."""
+        """Marks the channels that the needed channels need, until no channel is added."""
         before = -1
         while (count := int(self.needed.sum())) != before:
             before = count
@@ -152,7 +152,7 @@ class ChannelUse:
                 self.needed[self._classes[product.data][read]] = True
 
     def _complete_words(self) -> bool:
-        """Keep some more channels where a tensor would have none or a part of a word: constant ones first, they cost least."""
+        """Keeps more channels if a tensor would have none or a part of a word: constant channels first, they cost least."""
         grew = False
         for name in sorted(self._classes):
             classes = self._classes[name]

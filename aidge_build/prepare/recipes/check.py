@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""What every rewrite must leave behind: types that follow from the operators, quantization that agrees, the same signature.
+"""Checks the result of every rewrite: types follow from the operators, quantization agrees, the signature is the same.
 
-A rewrite changes no tensor under its old name: that keeps its dims, its type, its values (a constant) and its quantization.
-What may change: a computed tensor gets the quantization that its neighbours state, a uint8 tensor becomes int8 with its zero
-point 128 lower, channels of which the tensor says so (`Tensor.kept`) are left out.
+A rewrite changes no tensor under its old name: dims, type, values of a constant and quantization stay. Three changes are allowed:
+a computed tensor gets the quantization that its neighbours state, a uint8 tensor becomes int8 with its zero point 128 lower, and
+channels are left out if the tensor says so (`Tensor.kept`).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ FORWARD = 5  # the level of AIDGE_DEBUG from which on both graphs are computed, 
 
 
 def checked(rewrite: Callable[[GraphView], GraphView], view: GraphView) -> GraphView:
-    """What the rewrite makes of the graph; AidgeError (code GRAPH) that names it and the node when it breaks a promise."""
+    """Returns the rewritten graph; AidgeError (code GRAPH) names the rewrite and the node if a promise is broken."""
     known = rewrite if isinstance(rewrite, Recipe) else Recipe(rewrite, exact=False)
     with numpy.errstate(all="ignore"):  # overflow to infinity and NaN are results, not accidents
         made = known(view)
@@ -138,7 +138,7 @@ def _check_types(view: GraphView, node: Node, step: str) -> None:
 
 
 def _meanings(view: GraphView, node: Node) -> list[Callable[[Tensor], Tensor]]:
-    """What the tensors of a node may mean: real values where they are quantized, or else the stored ones."""
+    """Returns the possible meanings of a node's tensors: real values if they are quantized, or else the stored values."""
     inputs, outputs = view.input_tensors(node), view.output_tensors(node)
     ways: list[Callable[[Tensor], Tensor]] = [lambda tensor: tensor]
     if view.has_quantization and any(tensor is not None and tensor.quantization is not None for tensor in (*inputs, *outputs)):
@@ -249,7 +249,7 @@ def _check_kept_quantization(before: GraphView, old: Tensor, new: Tensor, shift:
 
 
 def _stated(view: GraphView, name: str) -> list[Quantization]:
-    """What QuantizeLinear and DequantizeLinear say of a tensor, and of those that hold nothing but its elements."""
+    """Returns what QuantizeLinear and DequantizeLinear state for a tensor and for selections of its elements."""
     found, seen, waiting = [], {name}, [name]
     while waiting:
         tensor = waiting.pop()

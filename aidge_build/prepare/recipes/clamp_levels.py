@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A clamp ahead of DynamicQuantizeLinear becomes part of it: it then bounds the range, once, and levels are bounded anyway."""
+"""Makes a clamp before DynamicQuantizeLinear part of it: the clamp then bounds the range once, instead of every value."""
 
 from __future__ import annotations
 
@@ -18,10 +18,11 @@ from aidge_build.prepare.recipes.recipe import recipe
 
 @recipe(exact=True)
 def clamp_levels(view: GraphView) -> GraphView:
-    """1. The clamp of an operator whose result is only quantized. 2. A ReLU or Clip alone. 3. Either ahead of views and of
-    MaxPooling, which hands on the highest of its numbers clamped or not. Clamps from 0 on, as `DynamicQuantizeLinear` has them.
+    """1. The clamp is part of an operator with a result that is only quantized. 2. Or it is a ReLU or Clip alone. 3. Views and
+    MaxPooling may follow the clamp: the highest of clamped numbers is the highest number, clamped. The clamps are the ones that
+    `DynamicQuantizeLinear` can have, from 0 on.
 
-    What is no longer clamped gets a name of its own: that of the file is the name of clamped numbers.
+    A tensor that is no longer clamped gets a new name, because the file's name means clamped numbers.
     """
     rewrite = Rewrite(view)
     for node in view.nodes:
@@ -31,7 +32,7 @@ def clamp_levels(view: GraphView) -> GraphView:
 
 
 def _move(rewrite: Rewrite, view: GraphView, node: Node) -> None:
-    """The clamp ahead of this node and of what hands on, if there is one that it may take."""
+    """Moves the clamp before this node, also from before views and MaxPooling, into the node if it may take the clamp."""
     chain = [node]
     while _is_alone(view, chain[-1]) and _hands_on(view.producer(chain[-1].inputs[0])):
         chain.append(view.producer(chain[-1].inputs[0]))
@@ -63,18 +64,18 @@ def _move(rewrite: Rewrite, view: GraphView, node: Node) -> None:
 
 
 def _is_alone(view: GraphView, node: Node) -> bool:
-    """Whether nothing but the node reads what it reads first."""
+    """Whether only this node reads its first input."""
     return view.only_consumer(node.inputs[0]) is node
 
 
 def _hands_on(node: Node | None) -> bool:
-    """Whether clamping what it gives is the same as clamping what it reads."""
+    """Whether clamping the node's output is the same as clamping its input."""
     if node is None or len(node.outputs) != 1:
         return False
     return node.operator.views or (isinstance(node.operator, MaxPooling) and not node.operator.clamps)
 
 
 def _unclamped(rewrite: Rewrite, view: GraphView, name: str) -> str:
-    """A tensor like that of this name."""
+    """Adds a tensor like the named one and returns its name."""
     tensor = view.tensor(name)
     return rewrite.add_tensor(tensor.with_(name=f"{name}_unclamped"))

@@ -23,8 +23,9 @@ _TYPES = (DType.int8, DType.uint8, DType.int16, DType.uint16)
 
 @recipe(exact=True)
 def clip_stored(view: GraphView) -> GraphView:
-    """1. Clip of a constant is a constant. 2. Clip behind QuantizeLinear becomes DequantizeLinear, Clip of the real numbers, and
-    QuantizeLinear again, if that gives the same for every stored value: it is then a clamp as others are. A graph output stays.
+    """1. Clip of a constant is a constant. 2. Clip after QuantizeLinear becomes DequantizeLinear, Clip of the real numbers, and
+    QuantizeLinear, if the result is the same for every stored value: later recipes then see an ordinary clamp. A graph output
+    stays.
     """
     rewrite = Rewrite(view)
     for node in view.nodes:

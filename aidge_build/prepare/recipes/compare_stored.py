@@ -16,14 +16,14 @@ from aidge_build.operators.tree_ensemble import Ensemble
 from aidge_build.prepare.recipes.recipe import recipe
 
 _INTEGERS = (DType.int8, DType.uint8, DType.int16, DType.uint16, DType.int32, DType.int64)
-_STORED = (DType.int8, DType.uint8, DType.int16, DType.uint16)  # of which all values are tried
+_STORED = (DType.int8, DType.uint8, DType.int16, DType.uint16)  # types that are tried with all their values
 _IN_ORDER = (Mode.LEQ, Mode.LT, Mode.GTE, Mode.GT)
 
 
 @recipe(exact=True)
 def compare_stored(view: GraphView) -> GraphView:
-    """1. Cast of integers to float32: trees cast what they compare in the same way. 2. DequantizeLinear with one scale, where
-    nodes ask for an order: it keeps the order, so that each threshold has a last stored value below it."""
+    """1. A Cast of integers to float32: trees cast their data in the same way. 2. A DequantizeLinear with one scale, if the trees
+    only compare by order: it keeps the order, so that each threshold has a last stored value below it."""
     rewrite = Rewrite(view)
     for node in view.nodes:
         before = view.producer(node.inputs[0]) if isinstance(node.operator, Ensemble) else None
@@ -34,7 +34,7 @@ def compare_stored(view: GraphView) -> GraphView:
 
 
 def _forest(view: GraphView, node: Node, before: Node) -> Forest | None:
-    """The forest that compares what is stored; None where it is not known to be the same."""
+    """Returns the forest that compares the stored values; None if it is not known to give the same results."""
     forest: Forest = node.operator.forest
     data = view.tensor(before.inputs[0])
     if forest.thresholds.dtype != numpy.float32 or view.tensor(node.inputs[0]).dtype is not DType.float32:
@@ -50,7 +50,8 @@ def _forest(view: GraphView, node: Node, before: Node) -> Forest | None:
 
 
 def _in_stored_values(view: GraphView, forest: Forest, before: Node) -> Forest:
-    """Scales are positive, and rounding keeps the order: so do the real values of all that can be stored."""
+    """Returns the forest with stored values as thresholds. Scales are positive and rounding keeps the order, so the real values
+    of all stored values are in order."""
     data, *parameters = view.input_tensors(before)
     low, high = data.dtype.range
     stored = numpy.arange(low, high + 1).astype(data.dtype.numpy)
@@ -59,7 +60,7 @@ def _in_stored_values(view: GraphView, forest: Forest, before: Node) -> Forest:
     real = numpy.asarray(evaluate(before.operator, given, tensors, [view.tensor(before.outputs[0]).with_(dims=stored.shape)])[0])
     is_less = numpy.isin(forest.modes, (Mode.LT, Mode.GTE))
     ends = [numpy.searchsorted(real, forest.thresholds, side) for side in ("left", "right")]
-    last = (low - 1 + numpy.where(is_less, *ends)).astype(numpy.float32)  # the last one that lies below, or up to, the threshold
+    last = (low - 1 + numpy.where(is_less, *ends)).astype(numpy.float32)  # the last one below, or up to, the threshold
     is_down = numpy.isin(forest.modes, (Mode.LEQ, Mode.LT))
     unordered = numpy.isnan(forest.thresholds)  # nothing is below or above NaN
     last = numpy.where(unordered, numpy.where(is_down, low - 1, high), last).astype(numpy.float32)

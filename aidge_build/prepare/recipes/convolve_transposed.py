@@ -39,7 +39,7 @@ def _as_convolution(node: Node, window: Window, weights: str, depthwise: bool) -
 
 
 def _window(operator: ConvTranspose, sizes: tuple[int, ...]) -> Window | None:
-    """The window whose output is as large: each pad is what the taps reach less the pad of the transposed one."""
+    """Returns the window with an output of the same size: a pad is the reach of the taps less the transposed pad."""
     reach = [dilation * (taps - 1) for taps, dilation in zip(operator.kernel, operator.dilations)]
     begin = tuple(far - pad for far, pad in zip(reach, operator.pads_begin))
     end = tuple(made + far - size - first for made, far, size, first in zip(operator.spatial, reach, sizes, begin))

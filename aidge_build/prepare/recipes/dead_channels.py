@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""DequantizeLinear by a scale of 0, which pruning leaves: what it reads is 0, whatever is stored."""
+"""Replaces data with a scale of 0, which pruning leaves: the real values are 0, whatever is stored."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ TINY = numpy.finfo(numpy.float32).tiny  # a scale for values that are all 0; pro
 
 @recipe(exact=True)
 def dead_channels(view: GraphView) -> GraphView:
-    """1. Of a constant: the channels whose scale is 0 hold their zero point, in another scale. 2. Of a computed tensor with one
-    scale: it is a constant of zeros.
+    """1. In a constant, the channels with scale 0 get their zero point as values, and another scale. 2. A computed tensor with
+    one scale of 0 becomes a constant of zeros.
     """
     rewrite = Rewrite(view)
     for node in view.nodes:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A quantized constant that a float operator reads becomes the float32 constant that it stands for."""
+"""Turns each quantized constant that a float operator reads into the float32 constant that it means."""
 
 from __future__ import annotations
 

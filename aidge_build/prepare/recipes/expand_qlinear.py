@@ -24,8 +24,8 @@ Operand = tuple[str, str, str]  # values, scale, zero point ("": none)
 @recipe(exact=False)
 def expand_qlinear(view: GraphView) -> GraphView:
     """1. The com.microsoft operators QLinear... and QGemm. 2. QLinearConv and QLinearMatMul with constant weights.
-    3. QLinearMatMul of what MatMul multiplies in integers. Others of these two stay: they are computed in integers as they are.
-    All wants constant scales and zero points.
+    3. QLinearMatMul of operands that MatMul multiplies in integers. Other QLinearConv and QLinearMatMul stay, because they are
+       computed in integers as they are. Every scale and zero point must be constant.
     """
     rewrite = Rewrite(view)
     for node in view.nodes:

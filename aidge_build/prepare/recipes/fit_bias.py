@@ -38,12 +38,12 @@ def in_same_units(data: Quantization, weights: Quantization, bias: Quantization)
 
 
 def fitted(operator: LinearQuantized, data: Tensor, weights: Tensor, bias: Tensor, output: Tensor) -> Fitted | None:
-    """1. A bias that is a whole number of units but for the rounding of scales stays one, and one becomes it where no sum that
-       can be reached tells the difference: every step from one stored value to the next is compared.
-    2. Else the units become 2^7 times finer, or less where int32 or int16 holds less: the weights are multiplied by that, their
-       scale is divided by it, and each channel's bias becomes a number of such units that keeps all steps where they are, or
-       the nearest one.
-    None where the layer cannot be computed in integers: a bias beyond int32, or one that is no number.
+    """1. A bias that is a whole number of units, except for the rounding of scales, stays one. Another bias becomes a whole
+       number if no reachable sum shows the difference: every step from one stored value to the next is compared.
+    2. Else the units become 2^7 times smaller, or less if int32 or int16 holds less: the weights are multiplied by this factor,
+       their scale is divided by it, and each channel's bias becomes a number of such units that keeps all steps, or the nearest
+       number.
+    Returns None if the layer cannot be computed in integers: a bias is beyond int32, or is no finite number.
     """
     real = bias.data.astype(numpy.float64) if bias.quantization is None else dequantize(bias.data, bias.quantization)
     exact = real.reshape(-1) / _units(data.quantization, weights.quantization)
@@ -68,7 +68,7 @@ def _rows(weights: Tensor) -> numpy.ndarray:
 
 
 def _bits(data: Tensor, weights: Tensor, bias: numpy.ndarray) -> int:
-    """The finest fraction that int16 weights and int32 sums hold."""
+    """Returns the bits of the finest fraction that int16 weights and int32 sums hold."""
     rows, zero_point = _rows(weights), data.quantization.zero_point
     largest = int(largest_accumulators(rows, numpy.ceil(numpy.abs(bias)), zero_point, *data.dtype.range).max(initial=0)) + 1
     widest = max(int(rows.max(initial=0)), -int(rows.min(initial=0)) - 1)
@@ -77,7 +77,8 @@ def _bits(data: Tensor, weights: Tensor, bias: numpy.ndarray) -> int:
 
 @dataclass(frozen=True, eq=False)
 class _Layer:
-    """What decides about the steps of a layer: sums low..high of each channel (without bias), multipliers, levels."""
+    """The data that decide at which sums the output of a layer steps: the sums low..high of each channel (without bias), the
+    multipliers, the stored values."""
 
     low: numpy.ndarray
     high: numpy.ndarray
@@ -102,7 +103,7 @@ class _Layer:
         )
 
     def steps(self, bias: numpy.ndarray, bits: int, channels: numpy.ndarray) -> numpy.ndarray:
-        """The smallest sum that reaches each level, with a bias in units of 2^-bits."""
+        """Returns the smallest sum that reaches each stored value, with a bias in units of 2^-bits."""
         added, factors = bias[channels, None], (self.factors[channels] / numpy.float32(2**bits))[:, None]
         ends = int(self.levels[0]), int(self.levels[-1])
 
@@ -113,7 +114,7 @@ class _Layer:
 
 
 def _chosen(layer: _Layer, exact: numpy.ndarray, bits: int) -> numpy.ndarray:
-    """The bias in units of 2^-bits: whole units, or else a fraction, that keep all steps; the nearest fraction if none does."""
+    """Returns the bias in units of 2^-bits: whole units or a fraction that keep all steps, or else the nearest fraction."""
     whole, nearest = (numpy.rint(exact * 2.0**shift).astype(numpy.int64) << bits - shift for shift in (0, bits))
     odd = numpy.flatnonzero(exact != numpy.rint(exact))
     if not len(odd) or len(layer.levels) > MOST_LEVELS or not numpy.isfinite(layer.factors).all():
@@ -129,7 +130,7 @@ def _chosen(layer: _Layer, exact: numpy.ndarray, bits: int) -> numpy.ndarray:
 
 
 def _finer(weights: Tensor, factor: int) -> Tensor:
-    """The weights in units that are that many times smaller, without zero points."""
+    """Returns the weights in units that are `factor` times smaller, without zero points."""
     quantization = weights.quantization
     scales = tuple(scale / factor for scale in quantization.scales)
     values = centred(weights.data, quantization) * factor

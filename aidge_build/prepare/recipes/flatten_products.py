@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A product of a sequence with constant weights is one of a matrix, between two views."""
+"""Turns a product of a sequence with constant weights into a product of a matrix, between two views."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from aidge_build.prepare.recipes.recipe import recipe
 
 @recipe(exact=False)
 def flatten_products(view: GraphView) -> GraphView:
-    """MatMul(X, W) of X [..., K] of three or more axes with constant W [K, M], and an Add of a constant vector [M] behind it:
-    Reshape to [N, K], MatMul, Add, Reshape to [..., M]. Such products become fully connected layers.
+    """MatMul(X, W) of X [..., K] of three or more axes with constant W [K, M], and an Add of a constant vector [M] after it,
+    become Reshape to [N, K], MatMul, Add, Reshape to [..., M]. Such products become fully connected layers.
     """
     rewrite = Rewrite(view)
     for node in view.nodes:

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""QuantizeLinear of a constant is a constant: some exporters store quantized weights in float, or dequantize and quantize
-them again."""
+"""Folds QuantizeLinear of a constant: some exporters store quantized weights as floats, or quantize them twice."""
 
 from __future__ import annotations
 
@@ -30,7 +29,7 @@ def fold_quantize(view: GraphView) -> GraphView:
 
 
 def _folded(view: GraphView, node: Node, inputs: list[Tensor | None]) -> Tensor | None:
-    """The result as a constant; None when an input is computed."""
+    """Returns the result as a constant; None if an input is computed."""
     if inputs[0] is None or any(tensor is not None and not tensor.is_constant for tensor in inputs):
         return None
     (values,) = evaluate(

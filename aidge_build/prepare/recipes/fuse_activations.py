@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A ReLU or Clip behind an operator that can clamp becomes part of it."""
+"""Fuses a ReLU or Clip into the operator before it, if that operator can clamp."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from aidge_build.prepare.recipes.recipe import recipe
 def fuse_activations(view: GraphView) -> GraphView:
     """1. ReLU: clamp to [0, inf). 2. Clip: clamp to its bounds.
 
-    Between quantized tensors only where both sides have the same quantization: quantize and clamp then commute.
+    Quantized tensors need the same quantization on both sides: quantize and clamp then commute.
     """
     changed = True
     while changed:

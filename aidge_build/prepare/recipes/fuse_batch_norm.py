@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""BatchNormalization behind a convolution or FC with constant weights is folded into weights and bias."""
+"""Folds BatchNormalization after a convolution or FC with constant weights into the weights and the bias."""
 
 from __future__ import annotations
 

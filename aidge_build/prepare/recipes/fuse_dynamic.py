@@ -100,7 +100,7 @@ def _product_of_scales(view: GraphView, cast: Node, scaled: Node) -> Node | None
 
 
 def _axis(view: GraphView, node: Node, weights: numpy.ndarray) -> int:
-    """That of the channels in the output of the node."""
+    """Returns the axis of the channels in the output of the node."""
     return 1 if weights.ndim > 2 else view.tensor(node.outputs[0]).rank - 1
 
 

@@ -18,9 +18,9 @@ from aidge_build.prepare.recipes.recipe import recipe
 
 @recipe(exact=False)
 def fuse_fully_connected(view: GraphView) -> GraphView:
-    """1. Gemm(X, W, C) with constant W and C, A as it is, and alpha = beta = 1 or float constants. A computed C, as in the
-    steps of recurrent layers, is added behind.
-    2. MatMul(X, W) of a matrix with constant W; an Add of a constant vector behind it becomes the bias.
+    """1. Gemm(X, W, C) with constant W and C, A as it is, and alpha = beta = 1 or float constants. A computed C, as in the steps
+    of recurrent layers, is added after the FC.
+    2. MatMul(X, W) of a matrix with constant W; an Add of a constant vector after it becomes the bias.
     FC wants W as [outputs, inputs]: the constant is transposed here, with its quantization's axis.
     """
     rewrite = Rewrite(view)
@@ -110,9 +110,9 @@ def _fuse_matmul(view: GraphView, rewrite: Rewrite, node: Node) -> None:
 
 
 def _vector_beside(view: GraphView, add: Node, sums: str, outputs: int) -> Tensor | None:
-    """The constant vector that `add` adds to `sums`, if it can be a bias.
+    """Returns the constant vector that `add` adds to `sums`, if it can be a bias.
 
-    Between quantized constants only an int32 vector is one: an int8 vector beside quantized weights has a scale of its own.
+    Among quantized constants only an int32 vector can be one: an int8 vector next to quantized weights has its own scale.
     """
     other = add.inputs[1] if add.inputs[0] == sums else add.inputs[0]
     tensor = view.tensor(other)

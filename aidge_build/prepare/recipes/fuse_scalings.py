@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A factor or summand of each channel behind a convolution or FC with constant weights is folded into weights and bias."""
+"""Folds a factor or summand of each channel after a convolution or FC with constant weights into the weights and the bias."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ Scaling = tuple[numpy.ndarray, numpy.ndarray]  # y = x * factors + summands, one
 
 @recipe(exact=False)
 def fuse_scalings(view: GraphView) -> GraphView:
-    """Mul, Div, Add and Sub by a constant that differs along channels at most, as exporters write batch normalization, too:
-    w' = w * f, b' = b * f + s in float64, rounded once. A chain of them is folded from the front. Results that are quantized
-    stay: the levels between the layer and the node are part of what the model computes.
+    """Mul, Div, Add and Sub by a constant that differs along channels at most, as some exporters write batch normalization: w' =
+    w * f, b' = b * f + s in float64, rounded once. A chain is folded from its first node on. A quantized result stays, because
+    its rounding between the layer and the node is part of the model.
     """
     changed = True
     while changed:
@@ -42,7 +42,7 @@ def fuse_scalings(view: GraphView) -> GraphView:
 
 
 def _layer_before(view: GraphView, node: Node) -> Node | None:
-    """The convolution or FC whose result the node alone reads, once."""
+    """Returns the convolution or FC with a result that only this node reads, once."""
     if not isinstance(node.operator, Mul | Div | Add | Sub):
         return None
     for name in node.inputs:
@@ -57,7 +57,7 @@ def _layer_before(view: GraphView, node: Node) -> Node | None:
 
 
 def channel_scaling(view: GraphView, node: Node, result: Tensor, axis: int = 1) -> Scaling | None:
-    """What a sum or product does to each place of an axis of `result`, which it reads; None where that is something else."""
+    """Returns the factors and summands that the node applies along an axis of its operand `result`; None if it does more."""
     first = node.inputs[0] == result.name
     other = _along_channels(view.tensor(node.inputs[1 if first else 0]), result, axis)
     if other is None or view.tensor(node.outputs[0]).dims != result.dims:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Sums, means and extremes of many tensors take a few of them at a time: the others need not be there yet."""
+"""Splits sums, means and extremes of many tensors into groups: the later tensors need no memory yet."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ GROUP = 16
 
 @recipe(exact=True)
 def group_operands(view: GraphView) -> GraphView:
-    """1. Sum, Max or Min of more than MOST_OPERANDS: the first GROUP of them, that with the next ones, and so on, which is the
-    order of the operator itself. 2. Mean: the sum, times the rounded reciprocal of their number.
+    """1. Sum, Max or Min of more than MOST_OPERANDS: the first GROUP of them, then this result with the next ones, and so on,
+    which is the order of the operator itself. 2. Mean: the sum, times the rounded reciprocal of the number of tensors.
     """
     rewrite = Rewrite(view)
     for node in view.nodes:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Operators between a DequantizeLinear and a layer whose results are stored values again get QuantizeLinear and DequantizeLinear
-behind them: with these around it, the layer computes on bytes."""
+"""Adds QuantizeLinear and DequantizeLinear after operators that are between a DequantizeLinear and a layer and give only stored
+values: the layer then computes on bytes."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _CHOOSING = (Concat, Max, Min, Where)  # their results are elements of one input
 
 @dataclass(frozen=True)
 class Grid:
-    """Real numbers that are stored values of this type and quantization; `parameters` name its scale and zero point."""
+    """The real numbers that this type and quantization can store; `parameters` name the scale and the zero point."""
 
     dtype: DType
     quantization: Quantization
@@ -44,12 +44,12 @@ class Grid:
 
     @property
     def reals(self) -> numpy.ndarray:
-        """All of them, from the lowest stored value."""
+        """All these numbers, from the lowest stored value on."""
         low, high = self.dtype.range
         return dequantize_linear(numpy.arange(low, high + 1), self.quantization)
 
     def holds(self, values: numpy.ndarray) -> bool:
-        """Whether each value is one of them."""
+        """Whether each value is one of these numbers."""
         reals = values.astype(numpy.float32)
         if not numpy.isfinite(reals).all():
             return False
@@ -58,9 +58,10 @@ class Grid:
 
 @recipe(exact=True, of_quantized=True)
 def keep_levels(view: GraphView) -> GraphView:
-    """1. Operators that hand on elements, with pads and bounds that are stored values. 2. Functions of one element, Relu and Clip
-    mostly, that give a stored value for each of all stored values. 3. Several inputs have the same scale and zero point.
-    Only up to a layer that integers are for: one with quantized weights, or one behind which a QuantizeLinear is alone.
+    """1. The operator selects elements, with pads and bounds that are stored values. 2. Or it is a function of one element,
+    mostly Relu or Clip, that gives a stored value for every stored value. 3. Several inputs have the same scale and zero point.
+    Only operators before a layer that integer kernels compute: the layer has quantized weights, or only a QuantizeLinear reads
+    it.
     """
     grids = _grids(view)
     wanted = _wanted(view, grids)
@@ -82,7 +83,7 @@ def keep_levels(view: GraphView) -> GraphView:
 
 
 def _grids(view: GraphView) -> dict[str, Grid]:
-    """The floats that are stored values, by name."""
+    """Returns the float tensors that hold only stored values, by name, with their grids."""
     found: dict[str, Grid] = {}
     for node in view.nodes:
         if node.type == "DequantizeLinear":
@@ -97,7 +98,7 @@ def _grids(view: GraphView) -> dict[str, Grid]:
 
 
 def _kept(view: GraphView, node: Node, grids: dict[str, Grid]) -> Grid | None:
-    """The stored values of all its inputs, where its results are such ones, too."""
+    """Returns the grid that all inputs of the node share, if its results are on this grid, too."""
     data = [one for one in view.input_tensors(node) if one is not None and not one.is_constant and one.dtype not in _PLAIN]
     found = [grids.get(tensor.name) for tensor in data]
     first = found[0] if found else None
@@ -135,7 +136,7 @@ def _bounds(operator: Operator) -> numpy.ndarray:
 
 
 def _wanted(view: GraphView, grids: dict[str, Grid]) -> set[str]:
-    """Those that layers read, and those from which they come, up to a DequantizeLinear."""
+    """Returns the tensors that layers read, and the tensors before them up to a DequantizeLinear."""
     wanted: set[str] = set()
     for node in reversed(view.nodes):
         if node.type in _QUANTIZING:
@@ -146,7 +147,7 @@ def _wanted(view: GraphView, grids: dict[str, Grid]) -> set[str]:
 
 
 def _computes_in_integers(view: GraphView, node: Node, grids: dict[str, Grid]) -> bool:
-    """Whether the node will, once its data come from a DequantizeLinear."""
+    """Whether the node computes in integers once its data come from a DequantizeLinear."""
     if isinstance(node.operator, LinearQuantized) and len(node.inputs) > 1:
         weights = view.tensor(node.inputs[1])
         return weights.quantization is not None if weights.is_constant else weights.name in grids

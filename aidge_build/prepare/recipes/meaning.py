@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Two graphs computed on the same seeded inputs: what rewrites promise about values."""
+"""Computes two graphs on the same seeded inputs, to check what rewrites promise about values."""
 
 from __future__ import annotations
 

@@ -25,10 +25,10 @@ from aidge_build.prepare.recipes.recipe import recipe
 
 @recipe(exact=True)
 def move_views(view: GraphView) -> GraphView:
-    """1. A view of a constant is a constant, and so are elements of quantized constants that an operator moves.
-    2. DequantizeLinear goes behind views and operators that select elements: what is behind them is then seen between
-    DequantizeLinear and QuantizeLinear. 3. QuantizeLinear, ReLU and Clip go in front of views, and of what selects more elements
-    than it reads: each of those is then computed once. Scales along an axis stay where they are, but for those of constants.
+    """1. A view of a constant is a constant, and so are elements of quantized constants that an operator moves. 2.
+    DequantizeLinear goes after views and operators that select elements: the next operator is then between DequantizeLinear and
+    QuantizeLinear. 3. QuantizeLinear, ReLU and Clip go before views, and before operators that write more elements than they
+    read: each element is then computed once. Scales along an axis are not moved, except in constants.
     """
     view = _behind(_folded(view))
     while (moved := _in_front(view)) is not view:
@@ -63,7 +63,7 @@ def _folded(view: GraphView) -> GraphView:
 
 
 def _seen(node: Node, source: Tensor) -> Tensor:
-    """The constant as the view shows it: its real values where scales along an axis lie along none of the view's."""
+    """Returns the constant as the view shows it: its real values if its scales along an axis are along no axis of the view."""
     if source.quantization is not None and not source.quantization.per_tensor:
         quantization = _seen_quantization(node, source, source.quantization)
         source = _real(source) if quantization is None else source.with_(quantization=quantization)
@@ -72,7 +72,7 @@ def _seen(node: Node, source: Tensor) -> Tensor:
 
 
 def _seen_quantization(node: Node, source: Tensor, quantization: Quantization) -> Quantization | None:
-    """Scales along an axis behind the view. An axis that goes up in a longer one gives each of its scales to several places."""
+    """Returns the quantization along an axis after the view. An axis that becomes part of a longer one repeats its scales."""
     axis = quantization.axis
     if isinstance(node.operator, Transpose):
         return replace(quantization, axis=node.operator.permutation.index(axis))
@@ -117,12 +117,12 @@ def _behind(view: GraphView) -> GraphView:
 
 
 def _grows(view: GraphView, node: Node) -> bool:
-    """Whether the node copies elements: behind it there would be more to do."""
+    """Whether the node writes more elements than it reads: after it there would be more to compute."""
     return selects(node) and view.tensor(node.outputs[0]).elements > view.tensor(node.inputs[0]).elements
 
 
 def _is_island(view: GraphView, node: Node, quantization: Quantization) -> bool:
-    """Whether each reader only quantizes again as it was."""
+    """Whether each reader only restores the quantization."""
     return node.outputs[0] not in view.outputs and all(
         reader.type == "QuantizeLinear" and linear_quantization(view, reader) == quantization
         for reader in view.consumers(node.outputs[0])
@@ -130,7 +130,7 @@ def _is_island(view: GraphView, node: Node, quantization: Quantization) -> bool:
 
 
 def _is_of_each_element(view: GraphView, node: Node) -> bool:
-    """Whether the node does the same to every element, wherever that stands, and is best next to what computes it."""
+    """Whether the node does the same to every element, and is best next to the node that computes it."""
     if node.type != "QuantizeLinear":
         return node.type in ("ReLU", "Clip")
     quantization = linear_quantization(view, node)
@@ -155,7 +155,8 @@ def _in_front(view: GraphView) -> GraphView:
 
 
 def _may_stand_before(view: GraphView, node: Node, before: Node, behind: Node) -> bool:
-    """Between two quantizations a view is behind both; what copies stands behind the second one, unless both are the same."""
+    """Whether `behind` may go before `node`. Between two quantizations a view stays; a copy of elements goes last, unless both
+    quantizations are the same."""
     if before.type == "DequantizeLinear":
         if node.operator.views or behind.type != "QuantizeLinear":
             return False

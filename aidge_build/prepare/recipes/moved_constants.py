@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Quantized constants whose elements an operator moves: constants again, whose elements keep their scales."""
+"""Computes operators that move elements of quantized constants: the results are constants, and each element keeps its scale."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def moved_constants(node: Node, inputs: Sequence[Tensor | None]) -> tuple[Tensor
 
 
 def _sources(node: Node, inputs: Sequence[Tensor | None]) -> list[Tensor]:
-    """The quantized constants whose elements the node moves; none where it does something else."""
+    """Returns the quantized constants with elements that the node moves; none if it does anything else."""
     if not isinstance(node.operator, Moved) or not all(tensor is None or tensor.is_constant for tensor in inputs):
         return []
     sources = [tensor for tensor in (inputs if node.operator.joins else inputs[:1]) if tensor is not None]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Float functions that a file writes in several nodes get their name: one pass over the tensor instead of two to five."""
+"""Finds float functions that a file writes in several nodes: one pass over the tensor instead of two to five."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from aidge_build.operators.base import Operator
 from aidge_build.operators.smooth import Gelu, Swish
 from aidge_build.prepare.recipes.recipe import recipe
 
-CLOSE = 1e-6  # relative, of what stands for the root of 2
+CLOSE = 1e-6  # relative, of the constants in place of the root of 2
 ARGUMENT = math.sqrt(2 / math.pi) * numpy.array([0, 1, 0, 0.044715])  # of tanh in a Gelu, the constant coefficient first
-STEPS = 5  # nodes that write this argument, one behind the other
+STEPS = 5  # nodes that write this argument, one after the other
 
-Found = tuple[Operator, str, list[Node]]  # what it is, of which tensor, and its nodes, the last one last
+Found = tuple[Operator, str, list[Node]]  # the function, its input, and its nodes, the last one last
 
 
 @recipe(exact=False)
 def name_curves(view: GraphView) -> GraphView:
     """1. x / 2 * (1 + erf(x / sqrt(2))), its products in any order: Gelu. 2. The same with tanh of a polynomial: Gelu by
-    tanh. 3. x * Sigmoid(a * x): Swish. Only floats that nobody quantizes, and nothing in between has another reader: all
-    other chains are tables or steps already."""
+    tanh. 3. x * Sigmoid(a * x): Swish. The floats are not quantized, and no tensor in between has another reader: all other
+    chains are tables or steps already."""
     rewrite = Rewrite(view)
     for node in view.nodes:
         found = FINDERS[node.type](view, node) if node.type in FINDERS else None
@@ -105,7 +105,7 @@ def _polynomial(view: GraphView, name: str, source: str, members: dict[str, Node
 
 
 def _half_of_one_more(view: GraphView, operator: Operator, source: str, members: list[Node]) -> Found | None:
-    """What follows the last member, f: x / 2 * (1 + f), its products in any order."""
+    """Finds the nodes after the last member, f: x / 2 * (1 + f), with the products in any order."""
     plus = _reader(view, members[-1], "Add")
     if plus is None or _other_number(view, plus, members[-1].outputs[0]) != 1:
         return None
@@ -138,7 +138,7 @@ FINDERS = {"Erf": _gelu, "Tanh": _gelu_by_tanh, "Sigmoid": _swish}
 
 
 def _times(view: GraphView, node: Node, factor: float) -> str | None:
-    """What a product or quotient multiplies with this number."""
+    """Returns the tensor that a product or quotient multiplies by this number."""
     if node.type not in ("Mul", "Div"):
         return None
     for place, name in enumerate(node.inputs):

@@ -22,12 +22,13 @@ _TYPES = (DType.int8, DType.uint8, DType.int16, DType.uint16)
 
 @recipe(exact=False)
 def name_fake_quantization(view: GraphView) -> GraphView:
-    """Mul or Div by the scale, Round, Add of the zero point, Clip (or Max and Min) to the lowest and highest level, Sub of the
-    zero point, Mul by the scale: what torch.onnx.export(dynamo=True) makes of a fake quantization. A zero point of 0 may be left
-    out. The smallest type that holds the levels is taken; where it holds more, a Clip of the real numbers remains behind.
+    """The pattern is Mul or Div by the scale, Round, Add of the zero point, Clip (or Max and Min) to the lowest and the highest
+    quantized value, Sub of the zero point, Mul by the scale, as torch.onnx.export(dynamo=True) writes a fake quantization. A zero
+    point of 0 may be left out. The smallest type that holds the values is taken; if it holds more values, a Clip of the real
+    numbers follows.
 
-    Exact behind Div, and where the scale is a power of two; else a product with the reciprocal of the scale and the quotient
-    may differ in the last bit of float32, which decides only beside the middle between two levels.
+    The rewrite is exact with Div, and with a scale that is a power of two. Else the product with the reciprocal of the scale and
+    the quotient may differ in the last bit of float32, which matters only next to the middle between two quantized values.
     """
     rewrite = Rewrite(view)
     for node in view.nodes:
@@ -110,7 +111,7 @@ def _clamp(view: GraphView, name: str) -> tuple[tuple[float, float], str]:
 
 
 def _step(view: GraphView, name: str, kind: str) -> tuple[float, str]:
-    """What a node of this type adds or takes off, and from what; 0 where there is no such node."""
+    """Returns the number that a node of this type adds or subtracts, and the other operand; 0 without such a node."""
     node = view.producer(name)
     if node is None or node.type != kind:
         return 0.0, name
@@ -119,7 +120,7 @@ def _step(view: GraphView, name: str, kind: str) -> tuple[float, str]:
 
 
 def _number(view: GraphView, node: Node) -> tuple[numpy.float32 | None, str]:
-    """The single float32 number that an operator of two inputs has beside its data, and the name of the data."""
+    """Returns the single float32 number that an operator of two inputs combines with its data, and the name of the data."""
     first, second = (view.tensor(name) for name in node.inputs) if len(node.inputs) == 2 else (None, None)
     if first is None or second is None:
         return None, ""

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Weights in float that are levels of one scale for each output, as exporters leave them that fold batch normalization into
-quantized weights, become those levels."""
+"""Turns float weights into integers if each output's weights are integers times one scale: exporters that fold batch
+normalization into quantized weights leave such weights."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ _BYTES = (DType.int8, DType.uint8)
 
 @recipe(exact=False)
 def name_levels(view: GraphView) -> GraphView:
-    """1. A convolution or FC reads what a DequantizeLinear makes of bytes. 2. Its weights are a constant in float32. 3. Of each
-    output they are whole numbers from -127 to 127 times one scale, but for float32's rounding; the smallest such numbers are
-    taken. 4. The contract is `onnx`: under another one the file's own float32 layer is what it computes.
+    """1. A convolution or FC reads bytes through a DequantizeLinear. 2. Its weights are a constant in float32. 3. The
+    weights of each output are integers from -127 to 127 times one scale, except for float32's rounding; the smallest such
+    integers are taken. 4. The contract is `onnx`: another contract computes the file's own float32 layer.
     """
     rewrite = Rewrite(view)
     made: dict[str, str | None] = {}
@@ -54,7 +54,7 @@ def _reads_bytes(view: GraphView, node: Node) -> bool:
 
 
 def levels(weights: Tensor) -> Tensor | None:
-    """The weights [outputs, ...] as int8 with a scale for each output; None where those of one output are no such levels."""
+    """Returns the weights [outputs, ...] as int8 with a scale for each output; None if an output has other weights."""
     if not weights.is_constant or weights.quantization is not None or weights.dtype is not DType.float32:
         return None
     rows = weights.data.astype(numpy.float64).reshape(len(weights.data), -1)

@@ -27,12 +27,12 @@ _NORMALIZATION = BatchNormalization(epsilon=0.0)
 
 @recipe(exact=True, of_quantized=True)
 def normalize_channels(view: GraphView) -> GraphView:
-    """Images whose graph takes a mean from each channel and divides it by a deviation: two operators on floats, or more.
+    """Graphs often subtract a mean from each channel of an image and divide by a deviation, with two operators on floats or more.
 
-    1. Only one operator reads each float between. 2. The constants differ along axis 1, or along the last one, before which the
-    channels are moved then; with one number for all channels the operators are a table (`tabulate`). 3. All 256 values of every
-    channel keep their stored result, and integers compute these (`channel_lines`). 4. As in `normalize_stored`: bytes with one
-    scale each, under the contract `onnx`.
+    1. Only one operator reads each float between. 2. The constants differ along axis 1, or along the last axis, and then the
+       channels are moved to axis 1 first; with one number for all channels the operators are a table (`tabulate`). 3. All 256
+       values of every channel keep their stored result, and integers compute the results (`channel_lines`). 4. As in
+       `normalize_stored`: bytes with one scale each, under the contract `onnx`.
     """
     rewrite = Rewrite(view)
     for node in view.nodes:
@@ -96,7 +96,7 @@ def _normalization(view: GraphView, rewrite: Rewrite, chain: Sequence[Node], nam
 
 
 def _composed(view: GraphView, chain: Sequence[Node], axis: int) -> Scaling | None:
-    """What all operators between do to each channel, in float64."""
+    """Returns the factor and the summand of each channel over all operators between, in float64."""
     before, *scalings, _ = chain
     (data,) = view.output_tensors(before)
     factors, summands = numpy.ones(data.dims[axis]), numpy.zeros(data.dims[axis])
@@ -110,8 +110,8 @@ def _composed(view: GraphView, chain: Sequence[Node], axis: int) -> Scaling | No
 
 
 def _results(view: GraphView, nodes: Sequence[Node], channels: int, layer: Sequence[numpy.ndarray] = ()) -> numpy.ndarray:
-    """The stored results [channels, 256] of all bytes, uint8 less 128; `layer`: the constants of the normalization that stands in
-    for the second node."""
+    """Returns the stored results [channels, 256] of all bytes, uint8 less 128; `layer` holds the constants of the normalization
+    that replaces the second node."""
     low, high = view.tensor(nodes[0].inputs[0]).dtype.range
     levels = numpy.arange(low, high + 1).astype(view.tensor(nodes[0].inputs[0]).dtype.numpy)
     values = numpy.broadcast_to(levels, (1, channels, len(levels)))
@@ -126,7 +126,7 @@ def _results(view: GraphView, nodes: Sequence[Node], channels: int, layer: Seque
 
 
 def _beside(tensor: Tensor | None, values: numpy.ndarray) -> numpy.ndarray | None:
-    """A constant as it is placed beside [1, channels, 256], or else these values."""
+    """Returns a constant in the shape that broadcasts to [1, channels, 256], or else the `values`."""
     if tensor is None or not tensor.is_constant:
         return None if tensor is None else values
     known = tensor.data if tensor.quantization is None else real_values(tensor).astype(numpy.float32)

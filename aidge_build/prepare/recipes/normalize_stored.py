@@ -14,8 +14,8 @@ from aidge_build.prepare.recipes.recipe import recipe
 
 @recipe(exact=True, of_quantized=True)
 def normalize_stored(view: GraphView) -> GraphView:
-    """1. Its numbers for each channel are constants, which stay floats. 2. Data and result have one scale each. 3. The result
-    goes to one QuantizeLinear alone. 4. The contract is `onnx`: there an operator means what these three nodes do.
+    """1. The operator's parameters for each channel are constants, which stay floats. 2. Data and result have one scale each. 3.
+    The result goes to one QuantizeLinear alone. 4. The contract is `onnx`: there an operator means what these three nodes do.
     """
     rewrite = Rewrite(view)
     for node in view.nodes:
@@ -34,7 +34,7 @@ def normalize_stored(view: GraphView) -> GraphView:
 
 
 def is_stored_by(view: GraphView, node: Node, name: str) -> bool:
-    """Whether the tensor has one scale, that of this QuantizeLinear or DequantizeLinear beside it, under the contract `onnx`."""
+    """Whether the tensor has one scale, the same as this QuantizeLinear or DequantizeLinear, under the contract `onnx`."""
     known = view.tensor(name).quantization
     is_plain = known is not None and known.per_tensor and known.rounding == Quantization.rounding
     return is_plain and known == linear_quantization(view, node)

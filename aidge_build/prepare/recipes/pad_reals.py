@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A Pad of stored values becomes one of the real numbers that they stand for."""
+"""Turns a Pad of stored values into a Pad of the real numbers that they mean."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from aidge_build.prepare.recipes.recipe import recipe
 
 @recipe(exact=True)
 def pad_reals(view: GraphView) -> GraphView:
-    """1. QOperator files pad 8-bit tensors with the zero point: DequantizeLinear, Pad with the real number, QuantizeLinear, by
-    what a QuantizeLinear before the Pad or a DequantizeLinear behind it states. 2. One scale and constant parameters, by
-    which each stored value comes back.
+    """1. QOperator files pad 8-bit tensors with the zero point: this becomes DequantizeLinear, Pad with the real number,
+    QuantizeLinear, with the parameters of a QuantizeLinear before the Pad or a DequantizeLinear after it. 2. The parameters are
+    one scale and constant, and each stored value survives the round trip.
     """
     rewrite = Rewrite(view)
     for node in view.nodes:

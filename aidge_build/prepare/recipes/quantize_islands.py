@@ -27,10 +27,10 @@ def quantize_islands(view: GraphView) -> GraphView:
     2. An operator is an island when each computed input comes from a DequantizeLinear, each constant input is
        quantized, and each output goes to one QuantizeLinear alone: it then reads and writes the quantized tensors.
        Under another contract than `onnx` a file that states quantizations on its tensors (.tflite) computes these nodes in
-       float32: of them only linear operators, which the importer writes so, and moves within one quantization are islands.
-    3. Linear operators get their bias in units of sx * sw, whatever the file states it in (`fit_bias`); operators that only move
-       data need equal quantizations.
-    Everything else keeps its explicit QuantizeLinear and DequantizeLinear and runs in float.
+       float32: only linear operators, which the importer writes so, and moves within one quantization are then islands.
+    3. Linear operators get their bias in units of sx * sw, whatever its units in the file are (`fit_bias`); operators that only
+       move data need equal quantizations. Everything else keeps its explicit QuantizeLinear and DequantizeLinear and runs in
+       float.
     """
     view = _annotate(view)
     rewrite = Rewrite(view)
@@ -90,7 +90,7 @@ def _annotate(view: GraphView) -> GraphView:
 
 
 def _plain_numbers(view: GraphView, selecting: list[Node], found: dict[str, Quantization | None]) -> set[str]:
-    """The tensors that something reads or writes as plain integers, and those with the same elements."""
+    """Returns the tensors that some node reads or writes as plain integers, and the tensors with the same elements."""
     plain = {name for name in found if _has_integer_user(view, name, found)}
     for node in selecting:
         names = {node.inputs[0], *node.outputs}
@@ -99,7 +99,7 @@ def _plain_numbers(view: GraphView, selecting: list[Node], found: dict[str, Quan
     return plain
 
 
-# Operators whose results hold elements of input 0 and nothing else: they mean the same on stored and on real values.
+# Operators with results that hold only elements of input 0: they mean the same on stored and on real values.
 _SELECTING = (
     "DepthToSpace",
     "Expand",
@@ -120,7 +120,7 @@ _SELECTING = (
 
 
 _PLAIN = (DType.int32, DType.int64, DType.bool)
-_STATING = ("QuantizeLinear", "DequantizeLinear", "Restated")  # what their tensors mean they say, or those around them
+_STATING = ("QuantizeLinear", "DequantizeLinear", "Restated")  # they, or the nodes around them, state what their tensors mean
 
 
 def selects(node: Node) -> bool:
@@ -136,9 +136,9 @@ def hands_on_elements(node: Node) -> bool:
 
 
 def _has_integer_user(view: GraphView, name: str, found: dict[str, Quantization | None]) -> bool:
-    """Whether an operator other than these two and those that select elements works on the stored integers as plain numbers.
+    """Whether an operator works on the stored integers as plain numbers; the two operators of quantization and selections do not.
 
-    Between two different quantizations a selecting operator does, too: stored values pass, and mean something else behind it.
+    A selection between two different quantizations does: the stored values pass, and mean something else after it.
     """
     return any(
         node is not None and not (_keeps_meaning(node, found) or node.type in _STATING or _reads_stored(node))
@@ -181,8 +181,8 @@ def _pass_through(view: GraphView, found: dict[str, Quantization | None], source
 
 
 def _quantized_source(view: GraphView, node: Node, place: int) -> str | None:
-    """The quantized tensor behind an input; "" for an absent input; None when there is none. Any constant may be a bias, and
-    indices and conditions mean themselves."""
+    """Returns the quantized tensor that an input comes from; "" for an absent input; None if there is none. Any constant may be a
+    bias; indices and conditions count as they are."""
     name = node.inputs[place]
     if not name:
         return ""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What several layers of dynamic quantization read is quantized once: tools write a DynamicQuantizeLinear for each layer."""
+"""Quantizes data once for several layers of dynamic quantization: tools write a DynamicQuantizeLinear for each layer."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from aidge_build.prepare.recipes.recipe import recipe
 
 @recipe(exact=True)
 def quantize_once(view: GraphView) -> GraphView:
-    """1. Of the same tensor. 2. Of the same views of a tensor. Where the graph hands out what the second one makes, it stays."""
+    """Merges DynamicQuantizeLinear nodes 1. of the same tensor, 2. of the same views of a tensor. The second one stays if a
+    result of it is a graph output."""
     rewrite = Rewrite(view)
     first: dict[tuple, Node] = {}
     for node in view.nodes:

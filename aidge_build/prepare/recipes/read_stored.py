@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A DequantizeLinear before an operator that widens its data: it reads the stored values."""
+"""Lets an operator that widens its data itself read the stored values before a DequantizeLinear."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from aidge_build.prepare.recipes.recipe import recipe
 
 @recipe(exact=True)
 def read_stored(view: GraphView) -> GraphView:
-    """1. The operator `widens`. 2. Its data is what a DequantizeLinear makes of a tensor with one scale, which that has."""
+    """1. The operator `widens`. 2. Its data come from a DequantizeLinear with one scale, as the stored tensor has."""
     rewrite = Rewrite(view)
     for node in view.nodes:
         stored = _stored_data(view, node) if node.operator.widens else ""

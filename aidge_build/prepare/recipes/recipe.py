@@ -13,9 +13,9 @@ Rewriting = Callable[[GraphView], GraphView]
 
 @dataclass(frozen=True)
 class Recipe:
-    """A rewrite. `exact`: every output keeps its value bit for bit; else floats keep it within rounding, and quantized values
-    that lie that near to the middle between two levels may become either. `of_quantized`: only quantized tensors, and graphs
-    with nodes that quantize, have anything for it to do.
+    """A rewrite. If it is `exact`, every output keeps its value bit for bit; else floats keep it within rounding, and a value so
+    near to the middle between two quantized values may become either. An `of_quantized` rewrite changes only graphs with
+    quantized tensors or nodes that quantize.
     """
 
     rewrite: Rewriting

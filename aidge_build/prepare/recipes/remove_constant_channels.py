@@ -25,11 +25,11 @@ from aidge_build.prepare.recipes.recipe import recipe
 def remove_constant_channels(view: GraphView) -> GraphView:
     """Every output keeps its value, bit for bit: folded constants are added to the bias as exact integers.
 
-    1. A channel whose accumulators all requantize to one value (large biases, clamps, weights of 0) goes where each reader
-       folds it. A convolution with pads folds only a constant that equals the zero point: any other one differs at the border.
+    1. A channel with accumulators that all requantize to one value (large biases, clamps, weights of 0) goes if each reader folds
+       it. A convolution with pads folds only a constant that equals the zero point: any other one differs at the border.
     2. A channel that only removed channels read goes, too.
     3. Depthwise layers, pools, Add and other operators that keep channels apart drop the same channels on all sides.
-    Graph inputs, graph outputs and everything beside other operators keep all channels.
+    Graph inputs, graph outputs and all tensors of other operators keep all channels.
     """
     reach = channel_reach(view)
     use = ChannelUse(view, reach)
@@ -65,7 +65,7 @@ def _reduced(view: GraphView, rewrite: Rewrite, node: Node, use: ChannelUse, rea
 
 
 def _reduced_operand(rewrite: Rewrite, tensor: Tensor, rank: int, mask: numpy.ndarray) -> str:
-    """A constant that has a value for each channel keeps those of the channels that are left."""
+    """Returns the name of the operand; a constant with a value for each channel loses the values of removed channels."""
     axis = CHANNEL_AXIS - (rank - tensor.rank)
     if not tensor.is_constant or axis < 0 or tensor.dims[axis] == 1:
         return tensor.name

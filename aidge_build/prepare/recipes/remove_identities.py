@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Take out nodes that hand on their input: Identity, Dropout, a Cast to the same type, a Transpose in the same order."""
+"""Removes nodes that hand on their input: Identity, Dropout, a Cast to the same type, a Transpose in the same order."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from aidge_build.prepare.recipes.recipe import recipe
 
 @recipe(exact=True)
 def remove_identities(view: GraphView) -> GraphView:
-    """1. Readers of the output read the input. 2. Where the output is a graph output, the producer writes it directly;
-    when the input has no producer (a graph input or constant), or is an output itself, the node stays: it is a copy.
+    """1. Readers of the output read the input. 2. If the output is a graph output, the producer writes it directly. If the input
+    has no producer (a graph input or constant), or is an output itself, the node stays: it is a copy.
     """
     rewrite = Rewrite(view)
-    renamed: dict[str, str] = {}  # tensors that take over a graph output's name; one take-over per producer
+    renamed: dict[str, str] = {}  # tensors that get a graph output's name, at most one for each producer
     handed: dict[str, str] = {}  # what is taken out -> what it handed on, through others that are taken out
     for node in view.nodes:
         if not _hands_on(view, node):

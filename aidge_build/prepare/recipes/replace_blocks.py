@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Reading and writing at constant indices that follow each other: Slice, and Replace, which may work in place."""
+"""Turns reads and writes at constant consecutive indices into Slice, and into Replace, which may be in-place."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from aidge_build.prepare.recipes.recipe import recipe
 
 @recipe(exact=True)
 def replace_blocks(view: GraphView) -> GraphView:
-    """1. ScatterND without reduction, whose constant indices name a block in the order of its elements: Replace. Exporters write
-       `cache[:, 2:] = x` so.
+    """1. ScatterND without reduction, with constant indices that name a block in the order of its elements: Replace. Exporters
+       write `cache[:, 2:] = x` so.
     2. Gather by constant indices at equal distances, or by one: Slice (and Reshape).
     """
     rewrite = Rewrite(view)

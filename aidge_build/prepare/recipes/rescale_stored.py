@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""DequantizeLinear and QuantizeLinear in a row become one operator, where one side is a type of 16 bits: no float is stored."""
+"""Turns DequantizeLinear and QuantizeLinear in a row into one operator, if one side has 16 bits: no float is stored."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ _TYPES = (DType.int8, DType.uint8, *_HALFWORDS)
 
 @recipe(exact=True)
 def rescale_stored(view: GraphView) -> GraphView:
-    """int16 inputs and outputs of the graph around an int8 core, mostly: Clip without bounds, which gives the same real numbers
-    another scale. Between bytes there are tables (`tabulate`)."""
+    """The operator is a Clip without bounds, which gives the same real numbers another scale; mostly for int16 inputs and outputs
+    of the graph around int8 layers. Between bytes there are tables (`tabulate`)."""
     rewrite = Rewrite(view)
     for node in view.nodes:
         before = view.producer(node.inputs[0]) if node.type == "QuantizeLinear" else None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Tensors that a file writes by one scale and reads by another get a name for each: then every tensor has one quantization."""
+"""Gives a tensor that a file writes and reads with different scales a name for each scale."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _BYTES = (DType.int8, DType.uint8)
 
 @recipe(exact=True, of_quantized=True)
 def restate(view: GraphView) -> GraphView:
-    """1. A DequantizeLinear that states another quantization than what wrote the stored values reads them under another name.
-    2. A QuantizeLinear behind an operator that only selects elements states the quantization of its input, and another name
-       the one that it had, if both give every byte the same stored value: such as scales that differ by rounding.
+    """1. A DequantizeLinear with another quantization than the writer of the stored values reads them under another name. 2. A
+    QuantizeLinear after an operator that only selects elements gets the quantization of its input, and its old quantization goes
+    to another name, if both give every byte the same stored value, as scales do that differ by rounding.
     """
     return _by_readers(_behind_selections(view))
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A convolution or fully connected layer of stored bytes whose result nobody quantizes: sums of integers, scaled to float."""
+"""Computes a convolution or fully connected layer of stored bytes with a float result as sums of integers, scaled to float."""
 
 from __future__ import annotations
 
@@ -24,9 +24,8 @@ _BYTES = (DType.int8, DType.uint8)
 
 @recipe(exact=False)
 def scale_sums(view: GraphView) -> GraphView:
-    """1. The data is what a DequantizeLinear makes of bytes with one scale, the weights are constant bytes with one scale or one
-    for each output, the bias is any
-    constant number. 2. The result is float: the last layer of a file, or one in front of an
+    """1. The data come from bytes with one scale through a DequantizeLinear, the weights are constant bytes with one scale or one
+    for each output, the bias is any constant number. 2. The result is float: the last layer of a file, or one in front of an
     activation that is computed in float. 3. int32 holds every sum.
 
     Then float32(sum of (x - zero point) * w) * float32(sx * sw) + bias: the weights stay bytes.
@@ -53,7 +52,7 @@ def _layer(node: Node) -> DynamicLayer | None:
 
 
 def _stored_data(view: GraphView, node: Node) -> Tensor | None:
-    """The bytes behind the first input; None where there are none, or where the result is quantized."""
+    """Returns the bytes that the first input comes from; None if there are none, or if the result is quantized."""
     if any(tensor.quantization is not None or tensor.dtype is not DType.float32 for tensor in view.output_tensors(node)):
         return None
     producer = view.producer(node.inputs[0])

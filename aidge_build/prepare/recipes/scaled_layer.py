@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Weights and bias of a convolution or FC whose result is multiplied, and added to, channel by channel."""
+"""Folds a factor and a summand of each channel into the weights and the bias of a convolution or FC."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ _STORED = (DType.int8, DType.int16)
 
 
 def scaled_layer(view: GraphView, layer: Node, factors: numpy.ndarray, summands: numpy.ndarray) -> tuple[Tensor, Tensor] | None:
-    """Weights and bias of the layer whose result is y * factors + summands, in float64 and rounded once; quantized weights keep
-    their integers, up to the sign, and get other scales. None where weights or bias are not constant, or quantized otherwise.
+    """Returns weights and bias of a layer with the result y * factors + summands, in float64 and rounded once; quantized weights
+    keep their integers, up to the sign, and get other scales. None if weights or bias are not constant, or quantized otherwise.
     """
     weights = view.tensor(layer.inputs[1])
     bias = view.tensor(layer.inputs[2]) if len(layer.inputs) > 2 and layer.inputs[2] else None
@@ -32,7 +32,7 @@ def scaled_layer(view: GraphView, layer: Node, factors: numpy.ndarray, summands:
 
 
 def real_values(tensor: Tensor) -> numpy.ndarray:
-    """What a constant stands for, in float64."""
+    """Returns the real values of a constant, in float64."""
     if tensor.quantization is None:
         return tensor.data.astype(numpy.float64)
     return dequantize(tensor.data, tensor.quantization).astype(numpy.float64)

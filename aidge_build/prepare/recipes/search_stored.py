@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The index of an extreme element is searched among stored values: DequantizeLinear keeps their order."""
+"""Searches the index of an extreme element among stored values: DequantizeLinear keeps their order."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from aidge_build.prepare.recipes.recipe import recipe
 
 @recipe(exact=True)
 def search_stored(view: GraphView) -> GraphView:
-    """1. ArgMax or ArgMin of the result of a DequantizeLinear with one scale. 2. The real values of all 8-bit ones rise with
-    them: they do where none overflows and the scale is a normal number.
+    """1. The node is an ArgMax or ArgMin of the result of a DequantizeLinear with one scale. 2. The real values rise with the
+    8-bit values: they do if none overflows and the scale is a normal number.
     """
     rewrite = Rewrite(view)
     for node in view.nodes:

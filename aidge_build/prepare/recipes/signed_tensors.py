@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Quantized uint8 tensors become int8 ones whose zero point is 128 less; constant weights lose their zero point, and become int16
-where they need 9 bits without it.
+"""Turns quantized uint8 tensors into int8 with a zero point 128 lower. Constant weights lose their zero point, and become int16
+if they need 9 bits without it.
 
-Both are exact: stored value minus zero point, which is all that an operator on quantized tensors looks at, stays the same.
+Both changes are exact: operators on quantized tensors use only stored value minus zero point, which stays the same.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ _STATED = ("QuantizeLinear", "DequantizeLinear")  # they state scale and zero po
 
 @recipe(exact=True, of_quantized=True)
 def signed_tensors(view: GraphView) -> GraphView:
-    """1. Computed and constant tensors, so that int8 kernels take their nodes. 2. QuantizeLinear and DequantizeLinear beside
-    them state the new zero point. 3. Graph inputs and outputs keep their type: one node converts them, behind the views that an
-    input is seen through; those that only these two operators touch stay as they are. 4. Weights of linear operators are stored
-    less their zero point, in int8 if it holds them.
+    """1. Computed and constant tensors become int8, so that int8 kernels take their nodes. 2. QuantizeLinear and DequantizeLinear
+    around them state the new zero point. 3. Graph inputs and outputs keep their type: one node converts them, for an input after
+    its views; a tensor that only these two operators touch stays as it is. 4. Weights of linear operators are stored less their
+    zero point, in int8 if it holds them.
     """
     rewrite = Rewrite(view)
     seen = [_seen_through(view, name) for name in view.inputs]
@@ -81,7 +81,7 @@ def _is_unsigned(view: GraphView, name: str, borders: Collection[str]) -> bool:
 
 
 def _name_inside(view: GraphView, rewrite: Rewrite, name: str, borders: Collection[str]) -> str:
-    """The tensor in int8: itself, or a new one beside a graph output, an input or what is seen of that."""
+    """Returns the name of the tensor in int8: a new name for a graph output, a graph input or a view of an input."""
     tensor = view.tensor(name)
     made = tensor.with_(
         dtype=DType.int8, quantization=_lowered(tensor.quantization), data=None if tensor.data is None else flipped(tensor.data)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Layers that are computed some channels of the output at a time: as many layers of the same inputs, and a concatenation."""
+"""Splits layers into groups of output channels: one layer for each group, with the same inputs, and a concatenation."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ GROUP = "_group_"  # in names, before the number
 
 
 def split_outputs(view: GraphView, channels: Mapping[str, int]) -> GraphView:
-    """The graph in which the nodes named here compute at most so many channels at a time, bit by bit the same.
+    """Returns the graph in which each node named in `channels` computes at most so many channels at a time, with the same bits.
 
     Each channel is computed as before: a group reads the whole input, or a copy of the channels that it needs, and its own part
     of the constants.
@@ -30,7 +30,7 @@ def split_outputs(view: GraphView, channels: Mapping[str, int]) -> GraphView:
 
 
 def group_of(view: GraphView, node: Node, channels: int) -> Group | None:
-    """What computes so many of the node's channels; None where they are not computed apart from each other."""
+    """Returns the group that computes so many of the node's channels; None if its channels depend on each other."""
     inputs, outputs = view.input_tensors(node), view.output_tensors(node)
     group = node.operator.group(inputs, outputs, channels)
     if group is None or len(outputs) != 1:

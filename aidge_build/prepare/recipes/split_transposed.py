@@ -25,14 +25,14 @@ from aidge_build.prepare.recipes.recipe import recipe
 
 @recipe(exact=False)
 def split_transposed(view: GraphView) -> GraphView:
-    """DequantizeLinear, ConvTranspose of one or two axes, QuantizeLinear: Conv, QuantizeLinear, DepthToSpace, Slice.
+    """DequantizeLinear, ConvTranspose of one or two axes, QuantizeLinear become Conv, QuantizeLinear, DepthToSpace, Slice.
 
-    Of an axis with stride s, output place q * s + p (p < s: its phase) takes the taps p + s * t of the inputs q - t. So each
-    phase is a convolution without strides, of the taps of its own, and all phases are so many times the channels of one.
-    Kernels that are no multiple of s get taps of weight 0. The Slice, which cuts the pads off, is left out where it takes
-    everything; strides that differ, or that of one axis, take Reshape, Transpose, Reshape in the place of DepthToSpace, and
-    strides of 1 nothing. With groups the phases of a channel are neighbours, so that a group's are. One of float32
-    is split, too, without the QuantizeLinear, where weights of 0 do not make it twice as much work.
+    Along an axis with stride s, output place q * s + p (p < s: its phase) reads the taps p + s * t of the inputs q - t. So each
+    phase is a convolution without strides, with taps of its own, and the new convolution has the channels of all phases. A kernel
+    that is no multiple of s gets taps of weight 0. The Slice cuts the pads off; it is left out if there is nothing to cut. If
+    strides differ, or if there is one axis, Reshape, Transpose, Reshape replace DepthToSpace; strides of 1 need nothing. With
+    groups the phases of a channel are neighbours, so that the channels of a group are neighbours, too. A float32 ConvTranspose is
+    also split, without the QuantizeLinear, if weights of 0 do not double its work.
     """
     rewrite = Rewrite(view)
     for node in view.nodes:
@@ -68,12 +68,12 @@ def _is_island(view: GraphView, node: Node, reader: Node) -> bool:
 
 
 def _taps(operator: ConvTranspose) -> tuple[int, ...]:
-    """Of one phase, along each axis: the most that any has."""
+    """Returns the number of taps of the largest phase, along each axis."""
     return tuple(-(-size // stride) for size, stride in zip(operator.kernel, operator.strides))
 
 
 def _blocks(operator: ConvTranspose) -> tuple[int, ...]:
-    """Of the output and the pads before it, along each axis; the last one may reach over the end."""
+    """Returns the number of blocks in the output and the pads before it, along each axis; the last may be partial."""
     return tuple(-(-(pad + size) // stride) for pad, size, stride in zip(operator.pads_begin, operator.spatial, operator.strides))
 
 
@@ -116,7 +116,7 @@ def _split(view: GraphView, rewrite: Rewrite, node: Node, reader: Node | None) -
 
 
 def _moves(strides: tuple[int, ...], dims: tuple[int, ...], is_phase_first: bool) -> list[tuple[Operator, tuple[int, ...]]]:
-    """What brings the phases, channels of a tensor with these dims, to their places: operators, and the dims of their results."""
+    """Returns the operators that bring the phases, channels of a tensor with these dims, to their places, with their dims."""
     batch, channels, *blocks = dims
     outer, rank = channels // math.prod(strides), len(strides)
     whole = (batch, outer, *(stride * count for stride, count in zip(strides, blocks)))
@@ -162,7 +162,7 @@ def _repeated(bias: Tensor, phases: int, groups: int) -> Tensor:
 
 
 def _of_phases(quantization: Quantization, phases: int, groups: int) -> Quantization:
-    """Scales and zero points of the channels, for each phase: of all channels one phase after the other, or side by side."""
+    """Returns scales and zero points for each phase of each channel: phase after phase, or with groups channel after channel."""
     if groups == 1:
         return Quantization(quantization.scales * phases, quantization.zero_points * phases, 0)
     scales = tuple(scale for scale in quantization.scales for _ in range(phases))

@@ -12,8 +12,7 @@ from aidge_build.prepare.recipes.recipe import recipe
 
 @recipe(exact=True)
 def square_powers(view: GraphView) -> GraphView:
-    """Float tensors alone: between quantized ones a function of one input is a table already. The exact square, rounded once, is
-    what both give."""
+    """Only float tensors: a function of one quantized input is a table already. Both give the exact square, rounded once."""
     rewrite = Rewrite(view)
     for node in view.nodes:
         if isinstance(node.operator, Pow) and _squares(view, node):

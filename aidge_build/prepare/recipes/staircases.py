@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Operators in a row that compute an int8 value from one float of a layer alone become the floats at which that value changes."""
+"""Replaces operators that compute an int8 value from one float of a layer by the floats at which the int8 value changes."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from aidge_build.operators.staircase import Staircase
 from aidge_build.prepare.recipes.recipe import recipe
 from aidge_build.prepare.recipes.tabulate import between, is_read_elsewhere, results_of, sources_of
 
-FEWEST_VALUES = 64  # of fewer ones the functions are as well called: the keys take 1 KB and more
+FEWEST_VALUES = 64  # for fewer values the functions are called: the keys take 1 KB and more
 
 
 @recipe(exact=False, of_quantized=True)
 def staircases(view: GraphView) -> GraphView:
-    """1. HardSwish, SiLU, GELU, whatever else functions of one element make of the float result of a layer of stored bytes
-    (`scale_sums`), up to a QuantizeLinear to int8. 2. There are at least FEWEST_VALUES of them, and more than that QuantizeLinear
-    alone. 3. The function has steps, and not too many.
+    """1. The operators are HardSwish, SiLU, GELU or other functions of one element on the float result of a layer of stored bytes
+    (`scale_sums`), up to a QuantizeLinear to int8. 2. There are at least FEWEST_VALUES elements, and more operators than the
+    QuantizeLinear alone. 3. The function has steps, and not too many.
 
-    Between two steps the value is what the nodes give; where their rounding errors make it go to and fro beside a step, it
-    changes once.
+    Between two steps the value is the result of the nodes. If their rounding errors make the value change several times at a
+    step, it changes once here.
     """
     rewrite = Rewrite(view)
     layers = [output for node in view.nodes if isinstance(node.operator, DynamicLayer) for output in node.outputs]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The next value of a state is computed into a tensor of its own and then stored: whoever reads the old value comes before."""
+"""Computes the next value of a state into a tensor of its own and stores it after all readers of the old value."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from aidge_build.operators.reformat import Reformat
 
 
 def store_states(view: GraphView) -> GraphView:
-    """The graph with a copy as the last node before each state's output. The schedule lets the copies that run come last, and
-    leaves out those whose tensor may be computed in the state's own bytes (`schedule/stores.py`).
+    """Returns the graph with a copy as the last node before each state's output. The schedule runs the copies last, and leaves a
+    copy out if its tensor may be computed in the state's own bytes (`schedule/stores.py`).
 
-    A state whose next value is the old value of one (a delay line) is read into a tensor of its own first, so that no copy waits
-    for another one.
+    If the next value of a state is the old value of a state (a delay line), the old value is first read into a tensor of its own,
+    so that no copy depends on another copy.
     """
     rewrite = Rewrite(view)
     stores: dict[str, list[Node]] = {}
@@ -40,7 +40,7 @@ def store_states(view: GraphView) -> GraphView:
 
 
 def _root(view: GraphView, name: str) -> str:
-    """The tensor whose bytes this one may be another name for."""
+    """Returns the tensor that this one may be an alias of, through all views."""
     node = view.producer(name)
     while node is not None and node.operator.views:
         name = node.inputs[0]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Operators in a row that compute a value from one value of 8 bits alone become one table of 256 results."""
+"""Turns operators in a row that compute a value from one 8-bit value alone into a lookup table of 256 results."""
 
 from __future__ import annotations
 
@@ -25,20 +25,22 @@ from aidge_build.operators.table import LEVELS, Table
 from aidge_build.prepare.recipes.recipe import recipe
 
 _FUNCTIONS = (ElementWise, Clip)
-FEWEST_REALS = 256  # of fewer ones the functions are as well called: a table of floats takes 1 KB
+FEWEST_REALS = 256  # for fewer floats the functions are called: a table of floats takes 1 KB
 _POINTWISE = (*_FUNCTIONS, Broadcast, FlipSign, Pow, PReLU, Variadic, QuantizeLinear, DequantizeLinear)
 _BYTES = (DType.int8, DType.uint8)
 
 
 @recipe(exact=True, of_quantized=True)
 def tabulate(view: GraphView) -> GraphView:
-    """HardSwish and SiLU as products, GELU as five nodes, scale and shift, two quantizations in a row: whatever begins and ends
-    with 8 bits of one scale and does nothing but functions of one element, sums, products, powers, extremes with single numbers
-    or with each other. What each node means is evaluated on all 256 values. One function by itself stays: kernels have a table.
-    So does what ends with FEWEST_REALS floats or more, all finite, behind a DequantizeLinear: a network's output, mostly.
+    """Examples are HardSwish and SiLU as products, GELU as five nodes, scale and shift, two quantizations in a row. Such a chain
+    begins and ends with 8 bits of one scale and contains only functions of one element, sums, products, powers and extremes with
+    single numbers or with each other. Each node is evaluated on all 256 values. One function by itself stays, because kernels
+    have a table. A chain that ends with FEWEST_REALS floats or more, all finite, after a DequantizeLinear becomes a table, too:
+    mostly a network's output.
 
-    A table that changes nothing is a view, and one that only changes the highest bit a FlipSign: so uint8 inputs and outputs of
-    the graph meet int8 layers. Other tables of uint8 read or write its bits as int8, in the order of these.
+    A table that changes nothing becomes a view, and a table that only changes the highest bit a FlipSign: uint8 inputs and
+    outputs of the graph thus connect to int8 layers. Other tables of uint8 read or write its bits as int8, in the order of the
+    int8 values.
     """
     sources = sources_of(view)
     rewrite = Rewrite(view)
@@ -62,7 +64,7 @@ def tabulate(view: GraphView) -> GraphView:
 
 
 def _plain(given: Tensor, made: Tensor, results: numpy.ndarray) -> Operator | None:
-    """What does the same without a table, if anything does."""
+    """Returns the operator that does the same without a table, if there is one."""
     if not _is_stored(made):
         return None
     levels = LEVELS.view(given.dtype.numpy)
@@ -72,7 +74,7 @@ def _plain(given: Tensor, made: Tensor, results: numpy.ndarray) -> Operator | No
 
 
 def _table(rewrite: Rewrite, node: Node, given: Tensor, made: Tensor, results: numpy.ndarray) -> tuple[Node, ...]:
-    """The node as a table, between views of the bits where the graph's input or output is uint8."""
+    """Returns the node as a table, between views of the bits if the graph's input or output is uint8."""
     before: tuple[Node, ...] = ()
     after: tuple[Node, ...] = ()
     if given.dtype is DType.uint8:
@@ -89,7 +91,7 @@ def _table(rewrite: Rewrite, node: Node, given: Tensor, made: Tensor, results: n
 
 
 def _bits(tensor: Tensor, node: str) -> Tensor:
-    """The bits of a uint8 tensor as int8, which stand for no real number but themselves."""
+    """Returns the bits of a uint8 tensor as int8, with the meaning of plain integers."""
     plain = replace(tensor.quantization, scales=(1.0,), zero_points=(0,))
     return tensor.with_(name=f"{tensor.name}_bits_of_{node}", dtype=DType.int8, quantization=plain)
 
@@ -101,8 +103,8 @@ def _is_needed(view: GraphView, sources: dict[str, str], name: str) -> bool:
 
 
 def sources_of(view: GraphView, floats: Sequence[str] = ()) -> dict[str, str]:
-    """For each tensor of 8 bits that has a quantization, and for the floats between: the one of which its elements are a
-    function, itself if there is no other. So are these `floats`."""
+    """Returns a source for each quantized 8-bit tensor and for the floats between: the tensor that its elements are a function
+    of, or itself if there is no other. `floats` are their own sources, too."""
     found: dict[str, str] = {name: name for name in view.inputs if _is_stored(view.tensor(name))}
     found.update((name, name) for name in floats)
     for node in view.nodes:
@@ -137,7 +139,7 @@ def _source(view: GraphView, node: Node, found: dict[str, str]) -> str | None:
 
 
 def is_read_elsewhere(view: GraphView, sources: dict[str, str], name: str) -> bool:
-    """Whether the stored tensor is needed where the graph goes on with something else."""
+    """Whether the tensor is stored, and is a graph output or read by a node that is no function of the source alone."""
     return _is_stored(view.tensor(name)) and _has_other_readers(view, sources, name)
 
 
@@ -147,7 +149,7 @@ def _has_other_readers(view: GraphView, sources: dict[str, str], name: str) -> b
 
 
 def between(view: GraphView, sources: dict[str, str], name: str) -> list[Node]:
-    """The nodes from the source to the tensor, in order."""
+    """Returns the nodes from the source to the tensor, in order."""
     wanted, nodes = {name}, []
     for node in reversed(view.nodes):
         if node.outputs[0] in wanted and node.outputs[0] != sources[name]:
@@ -157,7 +159,7 @@ def between(view: GraphView, sources: dict[str, str], name: str) -> list[Node]:
 
 
 def results_of(view: GraphView, nodes: Sequence[Node], source: str, name: str, given: numpy.ndarray) -> numpy.ndarray:
-    """What the nodes make of these elements of the source."""
+    """Returns the results of the nodes for these elements of the source."""
     values: dict[str, numpy.ndarray] = {source: given}
 
     def shaped(tensor: Tensor | None) -> Tensor | None:

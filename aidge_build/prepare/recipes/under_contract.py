@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Every quantized tensor says by which numerical contract it is computed: that of the build."""
+"""Notes the build's numerical contract on every quantized tensor."""
 
 from __future__ import annotations
 

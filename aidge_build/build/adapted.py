@@ -18,9 +18,9 @@ from aidge_build.prepare.adaptation.adapt import adapt_to_backend
 from aidge_build.prepare.adaptation.assignment import Assignment
 from aidge_build.prepare.adaptation.by_cost import with_faster
 from aidge_build.prepare.adaptation.float_layers import float_normalizations, missing_quantization
-from aidge_build.prepare.adaptation.giving_way import with_room
 from aidge_build.prepare.adaptation.slow_layers import layers_with_float_weights, slow_layers, wide_layers
 from aidge_build.prepare.adaptation.slower import slower_notices
+from aidge_build.prepare.adaptation.smaller_kernels import with_smaller_kernels
 from aidge_build.prepare.adaptation.undefined import undefined_notices
 from aidge_build.prepare.recipes.check import check_rewrite
 from aidge_build.prepare.recipes.split_outputs import split_outputs
@@ -40,8 +40,8 @@ def assigned(view: GraphView, request: CompileRequest) -> tuple[Assignment, tupl
         assignment = adapt_to_backend(view, request.libraries, target)
     if target.objective != "size" or "fpu" in target.features or options.by_rows:
         return assignment, quicker
-    assignment, given_way = with_room(view, request.libraries, target, assignment, bytes_of)
-    return assignment, (*quicker, *given_way)
+    assignment, smaller = with_smaller_kernels(view, request.libraries, target, assignment, bytes_of)
+    return assignment, (*quicker, *smaller)
 
 
 def _bytes_of(request: CompileRequest, trial: Assignment) -> tuple[int, int]:
@@ -51,7 +51,9 @@ def _bytes_of(request: CompileRequest, trial: Assignment) -> tuple[int, int]:
 def with_budget(view: GraphView, request: CompileRequest, assignment: Assignment) -> tuple[Assignment, tuple[str, ...]]:
     """The assignment with smaller kernels where --ram-budget needs them, and what is said of these."""
     budget = request.options.ram_budget
-    return with_room(view, request.libraries, request.target, assignment, partial(_bytes_of, request), (budget, budget))
+    return with_smaller_kernels(
+        view, request.libraries, request.target, assignment, partial(_bytes_of, request), (budget, budget)
+    )
 
 
 def in_groups(view: GraphView, assignment: Assignment, request: CompileRequest) -> Assignment:

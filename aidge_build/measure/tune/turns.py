@@ -30,7 +30,7 @@ def turns(request: CompileRequest, tried: Sequence[Library] | None = None) -> tu
     names = frozenset(library.name for library in (request.libraries if tried is None else tried))
     orders = {node.name: _kernels(assignment, node, request.libraries, target, names) for node in assignment.view.nodes}
     most = max((len(asked) for _, asked in orders.values()), default=0)
-    return target, *(replace(target, gave_way=_passed(orders, turn)) for turn in range(most))
+    return target, *(replace(target, passed_over=_passed(orders, turn)) for turn in range(most))
 
 
 _Order = tuple[tuple[str, ...], tuple[str, ...]]  # titles of all kernels, and of the kernels to be measured

@@ -12,7 +12,7 @@ from aidge_build.contract.library import Kernel, Library
 from aidge_build.contract.spec import NodeView
 from aidge_build.prepare.adaptation.cost import CostTable
 
-GAVE_WAY = (
+PASSED_OVER = (
     "a smaller kernel took the layer: its scratch, or what may not overlap, would make the plan larger (--optimize size, "
     "--ram-budget)"
 )
@@ -33,7 +33,7 @@ class Target:
     cost_table: CostTable | None = None
     flash_wait_states: int = 0
     any_weights: bool = False  # the generated code must be the same for other weights, too
-    gave_way: frozenset[tuple[str, str]] = frozenset()  # (node, title of a kernel) that would need more RAM than there may be
+    passed_over: frozenset[tuple[str, str]] = frozenset()  # (node, title of a kernel) that would need too much RAM
     failed: frozenset[tuple[str, str]] = frozenset()  # (node, title of a kernel) that was tried and is wrong
     kept: frozenset[str] = frozenset()  # nodes at which the cost table is not asked
 
@@ -95,7 +95,7 @@ def _rejection(kernel: Kernel, view: NodeView, target: Target) -> str:
     entry = (view.node.name, title(kernel))
     return (
         kernel.rejection(view, target.features, target.rounding)
-        or (GAVE_WAY if entry in target.gave_way else "")
+        or (PASSED_OVER if entry in target.passed_over else "")
         or (FAILED if entry in target.failed else "")
     )
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""--optimize size: no build needs more RAM than with the portable library alone. --ram-budget: as few kernels give way as the
-budget takes. What that takes is said."""
+"""`--optimize size`: no build needs more RAM than with the portable library alone. `--ram-budget`: only as many layers fall back
+to smaller kernels as the budget requires. A line names the layers."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from aidge_build.build.compile import build_program, import_model
 from aidge_build.plan.program import Program
 from aidge_build.prepare.adaptation.adapt import adapt_to_backend
 from aidge_build.prepare.adaptation.assignment import Assignment
-from aidge_build.prepare.adaptation.giving_way import MOST_TRIALS, with_room
-from aidge_build.prepare.adaptation.match import GAVE_WAY
+from aidge_build.prepare.adaptation.match import PASSED_OVER
+from aidge_build.prepare.adaptation.smaller_kernels import MOST_TRIALS, with_smaller_kernels
 from tests.compiled import request_of
 from tests.models import model
 from tests.shared import MODELS, int8_model
@@ -70,7 +70,7 @@ def test_a_layer_whose_scratch_stands_in_the_peak_gives_way_and_the_others_stay(
     assert bytes_of(small) == bytes_of(alone) and libraries_of(small) == ["ref", "ref", "cortexm"]
     (line,) = notices(small)
     assert f"peak {bytes_of(alone)[0]:,} B instead of {bytes_of(fast)[0]:,} B" in line and "cortexm fc_int8 fell back" in line
-    assert all(GAVE_WAY in dict(layer.rejected).values() for layer in small.layers if layer.kernel.library == "ref")
+    assert all(PASSED_OVER in dict(layer.rejected).values() for layer in small.layers if layer.kernel.library == "ref")
 
 
 @pytest.mark.parametrize("options", [{"memory_model": "cascade"}, {"max_step": 100_000}], ids=str)
@@ -146,7 +146,7 @@ def with_rule(rule: Callable[[dict[str, str]], int], layer_count: int = 6, swapp
         return (arena, peak) if swapped else (peak, arena)
 
     first = adapt_to_backend(view, request.libraries, request.target)
-    found, _ = with_room(view, request.libraries, request.target, first, measured)
+    found, _ = with_smaller_kernels(view, request.libraries, request.target, first, measured)
     return [found.choices[node.name].kernel.library for node in found.view.nodes], counted
 
 

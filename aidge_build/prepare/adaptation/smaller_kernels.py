@@ -20,7 +20,7 @@ MOST_ROUNDS = 4  # of falling back: if nodes are no longer computed together, ot
 Bytes = tuple[int, int]  # the peak, and the arena as it is linked
 
 
-def with_room(
+def with_smaller_kernels(
     view: GraphView,
     libraries: Sequence[Library],
     target: Target,
@@ -99,8 +99,8 @@ class _Trials:
             self.passed[node.name] = sum(map(len, titles[:-1]))
 
     def _adapted(self, passed: Mapping[str, int]) -> Assignment:
-        gave_way = frozenset((name, kernel) for name, count in passed.items() for kernel in self.order[name][:count])
-        return adapt_to_backend(self.view, self.libraries, replace(self.target, gave_way=gave_way))
+        passed_over = frozenset((name, kernel) for name, count in passed.items() for kernel in self.order[name][:count])
+        return adapt_to_backend(self.view, self.libraries, replace(self.target, passed_over=passed_over))
 
     def _keeps(self, passed: dict[str, int]) -> bool:
         if not self.left:

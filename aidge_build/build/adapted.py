@@ -17,9 +17,9 @@ from aidge_build.plan.stepping import MOST_CUTS, Limit, groups_wanted, wanted_of
 from aidge_build.prepare.adaptation.adapt import adapt_to_backend
 from aidge_build.prepare.adaptation.assignment import Assignment
 from aidge_build.prepare.adaptation.by_cost import with_faster
+from aidge_build.prepare.adaptation.cost_of_flags import flag_notices
 from aidge_build.prepare.adaptation.float_layers import float_normalizations, missing_quantization
 from aidge_build.prepare.adaptation.slow_layers import layers_with_float_weights, slow_layers, wide_layers
-from aidge_build.prepare.adaptation.slower import slower_notices
 from aidge_build.prepare.adaptation.smaller_kernels import with_smaller_kernels
 from aidge_build.prepare.adaptation.undefined import undefined_notices
 from aidge_build.prepare.recipes.check import check_rewrite
@@ -91,7 +91,7 @@ def notices_of(assignment: Assignment, request: CompileRequest) -> tuple[str, ..
     """What the user is told of the chosen kernels."""
     names = [one.name for one in request.libraries]
     return (
-        *slower_notices(assignment, (*request.left_out, *request.libraries), request.target, request.core),
+        *flag_notices(assignment, (*request.left_out, *request.libraries), request.target, request.core),
         *missing_quantization(assignment, request.libraries, request.target),
         *float_normalizations(assignment, request.libraries),
         *slow_layers(assignment, request.target.features, names, lacks_fpu=_lacks_fpu(request)),

@@ -17,9 +17,9 @@ from aidge_build.operators.conv import Convolution
 from aidge_build.operators.dynamic import DynamicLayer
 from aidge_build.operators.matmul import FC
 from aidge_build.prepare.adaptation.assignment import Assignment
+from aidge_build.prepare.adaptation.cost_of_flags import SOFT_FLOAT
 from aidge_build.prepare.adaptation.match import Target
 from aidge_build.prepare.adaptation.slow_layers import named
-from aidge_build.prepare.adaptation.slower import SOFT_FLOAT
 from aidge_build.prepare.recipes.name_levels import levels
 
 _STAYING = ("Reformat", "Identity")

@@ -31,7 +31,7 @@ class _Layer:
     lacking: frozenset[str]
 
 
-def slower_notices(assignment: Assignment, libraries: Sequence[Library], target: Target, core: Core | None) -> tuple[str, ...]:
+def flag_notices(assignment: Assignment, libraries: Sequence[Library], target: Target, core: Core | None) -> tuple[str, ...]:
     """Returns one line if flags of the build choose slower kernels than the core has: the flag, its cost, and what would help."""
     missing = core.left_out(target.features) if core else {}
     layers = list(_layers(assignment, libraries, target, core, missing)) if core and missing else []

@@ -12,8 +12,8 @@ file = frontend.with_audio(model, fixed)  # the model, with int16 samples as its
 from __future__ import annotations
 
 from aidge_build.prepare.frontend.audio import FixedLogMel, LogMel
-from aidge_build.prepare.frontend.before import audio_model, fixed_for, with_audio
-from aidge_build.prepare.frontend.behind import with_decision
+from aidge_build.prepare.frontend.audio_nodes import audio_model, fixed_for, with_audio
+from aidge_build.prepare.frontend.decision import with_decision
 from aidge_build.prepare.frontend.image import Pixels, with_image
 from aidge_build.prepare.frontend.mel import cosines, mel_filters, window
 

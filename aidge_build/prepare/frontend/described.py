@@ -9,8 +9,8 @@ from typing import Any
 
 from aidge_build.base.errors import AidgeError
 from aidge_build.prepare.frontend.audio import LogMel
-from aidge_build.prepare.frontend.before import fixed_for, with_audio
-from aidge_build.prepare.frontend.behind import with_decision
+from aidge_build.prepare.frontend.audio_nodes import fixed_for, with_audio
+from aidge_build.prepare.frontend.decision import with_decision
 from aidge_build.prepare.frontend.image import Pixels, with_image
 
 Files = Mapping[str, bytes]

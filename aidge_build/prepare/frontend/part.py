@@ -112,6 +112,6 @@ class Part:
         """The model's file with this part in front: `links` are outputs of the part and the inputs that they become."""
         return joined(host.data, self.model(), links, {})
 
-    def behind(self, host: Host, links: Mapping[str, str], kept: Collection[str] = ()) -> bytes:
+    def after(self, host: Host, links: Mapping[str, str], kept: Collection[str] = ()) -> bytes:
         """Returns the model's file with this part after it: `links` maps outputs of the model to inputs of the part."""
         return joined(host.data, self.model(), {}, links, kept)

@@ -54,7 +54,7 @@ def with_decision(
     if label:
         best = part.one("ArgMax", on_reals.real(found), axis=1, keepdims=0)
         part.output(best, "label", (1,), DType.int64)
-    return part.behind(host, {value.name: given})
+    return part.after(host, {value.name: given})
 
 
 def _classes(value: ValueInfo, average: int, name: str) -> int:

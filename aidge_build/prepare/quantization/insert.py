@@ -12,7 +12,7 @@ from aidge_build.graph.dtype import DType
 from aidge_build.graph.quantization import Quantization
 from aidge_build.graph.view import Node
 from aidge_build.prepare.quantization.layers import BIAS, WEIGHTS, Layer, Layers
-from aidge_build.prepare.quantization.onnx_words import words_of
+from aidge_build.prepare.quantization.onnx_nodes import node_for_file
 from aidge_build.prepare.quantization.scheme import Scheme
 from aidge_build.prepare.quantization.weights import Stored, stored_operand
 from aidge_build.sources.formats.onnx.importer import Imported
@@ -102,7 +102,7 @@ class _File:
             self._real[name] = self._made[name, dtype] = real
 
     def _node(self, layer: Layer, node: Node) -> None:
-        written, constants = words_of(node, self._imported)
+        written, constants = node_for_file(node, self._imported)
         self._values |= constants
         renamed = {name: self._read(layer, node, place, name) for place, name in enumerate(node.inputs) if name}
         outputs = {}

@@ -144,7 +144,7 @@ def _in_front(view: GraphView) -> GraphView:
         if behind is None or not _is_of_each_element(view, behind):
             continue
         before = view.producer(node.inputs[0])
-        if before is None or not _may_stand_before(view, node, before, behind):
+        if before is None or not _may_move_before(view, node, before, behind):
             continue
         (result,) = view.output_tensors(behind)
         dims = view.tensor(node.inputs[0]).dims
@@ -154,7 +154,7 @@ def _in_front(view: GraphView) -> GraphView:
     return rewrite.finish()
 
 
-def _may_stand_before(view: GraphView, node: Node, before: Node, behind: Node) -> bool:
+def _may_move_before(view: GraphView, node: Node, before: Node, behind: Node) -> bool:
     """Whether `behind` may go before `node`. Between two quantizations a view stays; a copy of elements goes last, unless both
     quantizations are the same."""
     if before.type == "DequantizeLinear":

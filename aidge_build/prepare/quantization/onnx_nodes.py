@@ -21,7 +21,7 @@ from aidge_build.sources.onnx_format import ModelNode, OnnxModel, ValueInfo, mea
 Words = tuple[str, dict[str, Any], dict[int, numpy.ndarray]]  # ONNX operator, attributes, further constant inputs by place
 
 
-def words_of(node: Node, imported: Imported) -> tuple[ModelNode, dict[str, numpy.ndarray]]:
+def node_for_file(node: Node, imported: Imported) -> tuple[ModelNode, dict[str, numpy.ndarray]]:
     """Returns the node for a file, and the constants that it reads in addition to the graph's own."""
     before = next((old for old in imported.view.nodes if old.name == node.name), None)
     if before is not None and before.operator is node.operator and len(before.inputs) == len(node.inputs):
@@ -92,7 +92,7 @@ def file_of(view: GraphView, imported: Imported) -> OnnxModel:
     """The graph as a model file in the opsets of the one that it was imported from."""
     nodes, constants = [], {}
     for node in view.nodes:
-        written, more = words_of(node, imported)
+        written, more = node_for_file(node, imported)
         nodes.append(written)
         constants.update(more)
     read = {name for node in nodes for name in node.inputs} | set(view.outputs)

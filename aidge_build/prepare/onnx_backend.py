@@ -28,7 +28,7 @@ from aidge_build.sources.onnx_format import OnnxModel, check_node, read_model, r
 from aidge_build.sources.onnx_format.tables import as_places
 from aidge_build.sources.onnx_format.tensors import text_array
 
-MOST_SPECIALISED = 16  # forms of one model that are kept
+MOST_SPECIALISED = 16  # specialised graphs of one model that are kept
 
 
 class BackendRep:
@@ -42,7 +42,7 @@ class BackendRep:
         self._executions: dict[tuple, Execution] = {}
 
     def run(self, inputs: Sequence[numpy.ndarray] | Mapping[str, numpy.ndarray], **_) -> tuple[numpy.ndarray, ...]:
-        """The outputs in the model's order, for inputs in that order or by name."""
+        """Returns the outputs in the model's order, for inputs in the model's order or by name."""
         values = self._named(inputs)
         constants = frozenset(name for name, value in values.items() if value.size == 0)
         while True:
@@ -62,7 +62,7 @@ class BackendRep:
         )
 
     def _in_words(self, name: str, values: numpy.ndarray) -> numpy.ndarray:
-        """Places in a table as the words of the model."""
+        """Returns places in a table as the words of the model."""
         table = self._words.get(name)
         return text_array(table[place] for place in values.reshape(-1)).reshape(values.shape) if table else values
 
@@ -91,14 +91,14 @@ class BackendRep:
 
 
 def _to_bind(tensor: str, values: Mapping[str, numpy.ndarray], constants: frozenset[str]) -> frozenset[str]:
-    """The inputs that must become constants so that this tensor is one: itself, or all integers, which may lead to it."""
+    """Returns the inputs that must become constants so that this tensor is one: itself, or all integers that may lead to it."""
     if tensor in values:
         return frozenset({tensor}) - constants
     return frozenset(name for name, value in values.items() if value.dtype.kind in "iub") - constants
 
 
 def prepare(model, device: str = "CPU", **_) -> BackendRep:
-    """The model ready to run; AidgeError when it holds what is not supported."""
+    """Returns the model ready to run; AidgeError if a part of it is not supported."""
     _require(device)
     data = model.SerializeToString()
     read = read_model(data, "model", {})
@@ -107,14 +107,14 @@ def prepare(model, device: str = "CPU", **_) -> BackendRep:
 
 
 def run_model(model, inputs, device: str = "CPU", **_) -> tuple[numpy.ndarray, ...]:
-    """Prepare the model and run it once."""
+    """Prepares the model and runs it once."""
     return prepare(model, device).run(inputs)
 
 
 def run_node(
     node, inputs: Sequence[numpy.ndarray], device: str = "CPU", outputs_info=None, **options
 ) -> tuple[numpy.ndarray, ...]:
-    """One node by itself, in the opset of the option `opset_version` (default 17)."""
+    """Runs one node by itself, in the opset of the option `opset_version` (default 17)."""
     _require(device)
     read = read_node(node.SerializeToString())
     tensors = {name: constant(name, numpy.asarray(value)) for name, value in zip(filter(None, read.inputs), inputs, strict=True)}
@@ -130,7 +130,7 @@ def run_node(
 
 
 def supports_device(device: str) -> bool:
-    """Only the CPU of this machine."""
+    """Whether the device is the CPU of this machine."""
     return device.partition(":")[0] == "CPU"
 
 

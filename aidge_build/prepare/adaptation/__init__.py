@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: MIT
-"""Which kernel computes each node, in which storage orders, and what is put around it."""
+"""Chooses the kernel of each node, the storage orders of its tensors, and the conversions around it."""

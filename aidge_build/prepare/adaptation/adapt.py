@@ -29,11 +29,11 @@ from aidge_build.prepare.recipes.store_states import store_states
 
 
 def adapt_to_backend(view: GraphView, libraries: Sequence[Library], target: Target) -> Assignment:
-    """Choose per node the best kernel of the most preferred library, then the formats that move the fewest bytes.
+    """Chooses per node the best kernel of the most preferred library, then the formats that move the fewest bytes.
 
-    A node that no kernel accepts as it is gets conversions around it where a kernel then does (`widen`).
-    Copies (operator Reformat) are put where two neighbours need different formats, and fold into constants where they
-    can. All nodes that no kernel accepts are reported at once.
+    A node that no kernel accepts as it is gets conversions around it if a kernel accepts the result (`widen`). Copies (operator
+    Reformat) go between neighbours that need different formats, and fold into constants if they can. All nodes that no kernel
+    accepts are reported at once.
     """
     check_graph(view, "its construction")
     view, _ = separate_outputs(view)
@@ -69,7 +69,7 @@ def adapt_to_backend(view: GraphView, libraries: Sequence[Library], target: Targ
 
 
 def _with_own_outputs(view: GraphView) -> GraphView:
-    """Each graph output is computed: one that is only another name for an input, constant or other output is copied."""
+    """Returns the view with every graph output computed: an alias of an input, constant or other output becomes a copy."""
     rewrite = Rewrite(view)
     taken: set[str] = set()
     for name in view.outputs:
@@ -131,7 +131,7 @@ def _refuse_unsupported(
 
 
 class NoKernel(AidgeError):
-    """`nodes` have no kernel in the `libraries` that were named."""
+    """The error for `nodes` without a kernel in the `libraries`."""
 
     def __init__(
         self,
@@ -164,7 +164,7 @@ def _remedy(found: Match, view: NodeView, libraries: Sequence[Library]) -> str:
 
 
 def _types_of_data(view: NodeView, libraries: Sequence[Library]) -> list[str]:
-    """The types of input 0 that kernels for such a node name, sorted."""
+    """Returns the types of input 0 that kernels for such a node name, sorted."""
     kernels = [kernel for library in libraries for kernel in library.kernels_for(view.node.type, view.operator.kinds())]
     return sorted({side.dtype.name for kernel in kernels for side in kernel.spec.inputs[:1] if not side.dtype.is_wildcard})
 
@@ -174,12 +174,12 @@ def _all_begin(reasons: Sequence[str], words: str) -> bool:
 
 
 def _view_after_copy(view: GraphView, node: Node) -> Option:
-    """A Reshape of a permuted tensor: the copy to row-major goes before it."""
+    """Returns the option for a Reshape of a permuted tensor: a copy to row-major goes before it."""
     return Option(None, ((0, row_major(view.tensor(node.inputs[0]).rank)),), (row_major(view.tensor(node.outputs[0]).rank),))
 
 
 def _with_copies(view: GraphView, chosen: Mapping[str, Option]) -> GraphView:
-    """The view with final formats, and a Reformat node for each tensor and further format that somebody reads."""
+    """Returns the view with final formats, and a Reformat node for each tensor and further format that a node reads."""
     rewrite = Rewrite(view)
     copies: dict[tuple[str, tuple[int, ...]], str] = {}  # by tensor and order of the stored axes
     permuted: dict[str, str] = {}  # graph output -> the tensor in the kernel's format that it is copied from

@@ -62,7 +62,7 @@ class Assignment:
         return self._seen[node]
 
     def renaming(self, names: Collection[str], rule: str) -> Assignment:
-        """The same, but these nodes only rename the bytes of their inputs, for the reason `rule`."""
+        """Returns the assignment in which these nodes only rename the bytes of their inputs, for the reason `rule`."""
         changed = {name: replace(self.choices[name], kernel=None, rule=rule) for name in names}
         return replace(self, choices={**self.choices, **changed})
 

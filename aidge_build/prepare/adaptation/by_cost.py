@@ -44,7 +44,7 @@ def with_faster(
 
 @dataclass
 class _Trials:
-    """Assignments in which all of the `known` layers but some `taken` ones keep their kernels."""
+    """Tries assignments in which the `taken` ones of the `known` layers get faster kernels, and the others keep theirs."""
 
     view: GraphView
     libraries: Sequence[Library]
@@ -70,11 +70,11 @@ class _Trials:
         return self.bytes_of(self.preferred)
 
     def adapted(self, kept: frozenset[str]) -> Assignment:
-        """The graph in which these layers keep the kernels that libraries prefer."""
+        """Returns the assignment in which these layers keep the kernels that libraries prefer."""
         return adapt_to_backend(self.view, self.libraries, replace(self.target, kept=kept))
 
     def moved(self, trial: Assignment) -> dict[str, str]:
-        """The layers with another kernel than the preferred one, and its title."""
+        """Returns the layers with another kernel than the preferred one, and its title."""
         return {
             node.name: title(chosen)
             for node in trial.view.nodes

@@ -12,7 +12,7 @@ from aidge_build.prepare.recipes.check import broken
 
 
 def checked_views(assignment: Assignment) -> Assignment:
-    """The assignment; AidgeError where the formats on both sides of such a node do not store the same bytes."""
+    """Returns the assignment; AidgeError if the formats on both sides of such a node do not store the same bytes."""
     for node in assignment.view.nodes:
         if assignment.choices[node.name].kernel is None:
             seen = assignment.node_view(node)

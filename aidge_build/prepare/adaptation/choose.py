@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Which kernel each node gets and in which formats: the choice that copies the fewest bytes."""
+"""Chooses a kernel and formats for each node so that the fewest bytes are copied."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def _works_alike(one: Option, other: Option) -> bool:
 
 
 def _swept(view: GraphView, options: Mapping[str, Sequence[Option]], first: Mapping[str, Option]) -> dict[str, Option]:
-    """Sweeps over the nodes until no change lowers the bytes moved."""
+    """Returns the choice after sweeps over the nodes, until no change lowers the bytes moved."""
     state = dict(first)
     for _ in range(SWEEPS):
         before = dict(state)
@@ -75,7 +75,7 @@ def _swept(view: GraphView, options: Mapping[str, Sequence[Option]], first: Mapp
 
 
 def local_bytes(view: GraphView, state: Mapping[str, Option], node: Node, option: Option) -> int:
-    """Bytes that must be copied at the node's inputs and outputs, given the neighbours' choices so far."""
+    """Returns the bytes that must be copied at the node's inputs and outputs, given the neighbours' choices so far."""
     total = 0
     for index, form in option.inputs:
         tensor = view.tensor(node.inputs[index])
@@ -93,7 +93,7 @@ def local_bytes(view: GraphView, state: Mapping[str, Option], node: Node, option
 
 
 def given_format(view: GraphView, state: Mapping[str, Option], tensor: Tensor) -> Format | None:
-    """The format in which a tensor is computed; None while its producer has no option."""
+    """Returns the format in which a tensor is computed; None while its producer has no option."""
     producer = view.producer(tensor.name)
     if producer is None:
         return tensor.storage
@@ -111,7 +111,7 @@ def explained(
     rule: str,
     libraries: Sequence[Library],
 ) -> Choice:
-    """The choice with the rule that decided, and for each other kernel that accepts the node why it was not taken."""
+    """Returns the choice with the rule that decided, and the reason against each other kernel that accepts the node."""
     option = chosen[node.name]
     if option.kernel is None:
         return Choice(None, "the same bytes under another name", (), option.inputs, option.outputs)
@@ -132,7 +132,7 @@ RULES = ("most specific", "fewest bytes copied", "first in the library's order",
 def _behind(
     view: GraphView, chosen: Mapping[str, Option], node: Node, options: Sequence[Option], libraries: Sequence[Library]
 ) -> tuple[str, str]:
-    """Why another kernel is not taken, and the rule that says so."""
+    """Returns why another kernel is not taken, and the rule that decided."""
     taken, other = chosen[node.name].kernel, options[0].kernel
     if more_specific(taken.spec, other.spec):
         return "less specific", RULES[0]

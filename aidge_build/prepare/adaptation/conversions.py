@@ -63,7 +63,7 @@ def adaptation(
     features: Iterable[str] | None = None,
     rounding: str | None = None,
 ) -> Adaptation | str:
-    """The conversions with which `spec` accepts the node, or the reason why none help.
+    """Returns the conversions with which `spec` accepts the node, or the reason why none help.
 
     Types change only where no value is lost on the way in: quantized tensors become float32, narrow types wider ones. A spec
     that leaves a type open is first asked with the node's own; where it refuses that, with float32 for quantized tensors.
@@ -103,7 +103,7 @@ def _adaptation(
 
 
 def _other_numbers(view: NodeView, adapted: NodeView, rounding: str) -> str:
-    """Why float32 between Dequantize and Quantize is not what the operator means: contracts but `onnx` have their own rules."""
+    """Returns why float32 between Dequantize and Quantize differs from the operator: contracts but `onnx` have own rules."""
     real = any(one.quantization is not None and other.quantization is None for one, other in zip(view.outputs, adapted.outputs))
     if real and rounding not in ("onnx", "any") and view.operator.rounds(view.inputs, view.outputs):
         return f"in float32 it would not give what the contract '{rounding}' says"
@@ -123,7 +123,7 @@ def _as_required(tensor: Tensor, required: IOSpec | None) -> Tensor:
 
 
 def _converted(side: str, index: int, tensor: Tensor, spec: IOSpec, reals: bool) -> list[Step] | str:
-    """The steps between the node's tensor and what the spec takes or gives, in the order of the data; or why there are none.
+    """Returns the steps between the node's tensor and the spec's, in the order of the data; or the reason why there are none.
 
     With `reals` an open type means float32 for a quantized tensor.
     """
@@ -155,7 +155,7 @@ def _step(kind: str, side: str, index: int, outer: Tensor, inner: Tensor) -> Ste
 
 
 def _conversion(tensor: Tensor, wanted: DType) -> str | None:
-    """How the values of a tensor come into a wider type without loss."""
+    """Returns the conversion of a tensor into a wider type without loss."""
     if tensor.quantization is not None:
         return "Dequantize" if wanted is DType.float32 else None
     fits = wanted.is_of_tensors and numpy.can_cast(tensor.dtype.numpy, wanted.numpy, "safe")
@@ -171,7 +171,7 @@ def _constant_in(tensor: Tensor, wanted: DType) -> numpy.ndarray | None:
 
 
 def in_row_major(view: NodeView) -> NodeView:
-    """The node with every unnamed order as the model's own, so that orders can be compared."""
+    """Returns the node with every unnamed order as the model's own, so that orders can be compared."""
 
     def named(tensor: Tensor | None) -> Tensor | None:
         return tensor if tensor is None or tensor.format is not None else tensor.with_(format=row_major(tensor.rank))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Cost tables: what kernels cost on a core, and which of them was never slower than another."""
+"""Cost tables: the cost of kernels on a core, and comparisons of kernels on the same layers."""
 
 from __future__ import annotations
 

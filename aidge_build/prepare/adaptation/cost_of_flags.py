@@ -69,7 +69,7 @@ def _layers(
 def _first_faster(
     library: Library, view: NodeView, taken: Kernel, target: Target, core: Core, missing: Mapping[str, LeftOut]
 ) -> Kernel | None:
-    """The kernel that the library would have for the node if nothing were left out, and only then; itself, if its assembly is."""
+    """Returns the library's kernel that only a left-out feature prevents; `taken` itself if its assembly is left out."""
     if library.name == taken.library:
         return taken if _lacking(taken, target, view) else None
     for kernel in library.kernels_for(view.node.type, view.operator.kinds()):
@@ -96,12 +96,12 @@ def _named(libraries: Iterable[str]) -> str:
 
 
 def _cost(layers: Sequence[_Layer], libraries: Sequence[Library], target: Target) -> str:
-    """By the build's cost table, or else by what the libraries say of themselves; "" where neither knows."""
+    """Returns the cost by the build's table, or else by the figures that libraries state; "" if neither knows."""
     return _cost_by_table(layers, target) or _cost_by_libraries(layers, libraries, target)
 
 
 def _cost_by_table(layers: Sequence[_Layer], target: Target) -> str:
-    """The table knows kernels with their assembly only."""
+    """Returns the cost by the table, which knows kernels only with their assembly."""
     table = target.cost_table
     if table is None or any(ASSEMBLY in _lacking(layer.taken, target, layer.view) for layer in layers):
         return ""
@@ -128,7 +128,7 @@ def _cost_by_libraries(layers: Sequence[_Layer], libraries: Sequence[Library], t
 
 
 def _kind(view: NodeView, is_soft: bool) -> str:
-    """The key of `per_mac`."""
+    """Returns the key of `per_mac`."""
     if view.outputs[0].dtype is not DType.float32:
         return "int8"
     return SOFT_FLOAT if is_soft else "float32"

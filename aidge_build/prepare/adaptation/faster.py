@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Comparisons of kernels on measured layers: which one was never slower than another, for which operator, types and shapes."""
+"""Comparisons of two kernels on measured layers of the same operator, types and class of shapes."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ SHAPE = {**dict.fromkeys(_TEXTS, str), "layers": int, "ratio": _NUMBER, "most": 
 
 @dataclass(frozen=True)
 class Faster:
-    """A kernel and the one that it was compared `than`, as "library kernel", on `layers` measured layers of an operator with
-    such types and of a class of shapes ("": of all). Together it took `ratio` times as much there, in no layer more than `most`
-    times."""
+    """A kernel that was faster than another one (`than`, as "library kernel") on `layers` measured layers of an operator with
+    these types and of a class of shapes ("": all shapes). It took `ratio` times as much over all layers, and at most `most` times
+    in one layer."""
 
     library: str
     kernel: str
@@ -32,14 +32,14 @@ class Faster:
     most: float
 
     def compares(self, kernel: Kernel, preferred: Kernel, types: str, shapes: Sequence[str]) -> bool:
-        """Whether it is about these two kernels, and about layers of these types and classes of shapes."""
+        """Whether the comparison is about these two kernels, and about layers of these types and classes of shapes."""
         known = self.library, self.kernel, self.than, self.op, self.types
         asked = kernel.library, kernel.name, f"{preferred.library} {preferred.name}", kernel.type, types
         return known == asked and self.shape in shapes
 
 
 def faster_of(tables: Sequence[Mapping], where: str) -> tuple[Faster, ...]:
-    """The comparisons of a table of costs; AidgeError (COST) for what is none."""
+    """Returns the comparisons of a cost table; AidgeError (COST) for a wrong entry."""
     require_shape({"quicker": list(tables)}, {"quicker": [SHAPE]}, where, "COST", "aidge-build tune writes such a table")
     unknown = next((key for one in tables for key in sorted(one) if key not in SHAPE), None)
     if unknown:

@@ -32,7 +32,7 @@ def stored_axes(dims: tuple[int, ...], form: Format) -> tuple[int, ...]:
 
 
 def fewest_bytes(view: GraphView, options: Mapping[str, Sequence[Option]]) -> dict[str, Option] | None:
-    """An option per node so that no choice copies fewer bytes, among such choices early options; None beyond the limit."""
+    """Returns an option per node so that no choice copies fewer bytes; early options win a tie. None beyond the limit."""
     return _Problem(view, options).solved()
 
 
@@ -127,7 +127,7 @@ class _Problem:
             self.tables[number].append(table)
 
     def solved(self) -> dict[str, Option] | None:
-        """Eliminate the variable with the smallest table first; then read the best values backwards."""
+        """Eliminates the variable with the smallest table first, then reads the best values backwards."""
         if self.too_large:
             return None
         waiting = [(self._entries(number), number) for number in self.tables]
@@ -153,7 +153,7 @@ class _Problem:
         return {name: one.options[picked.get(name, 0)] for name, one in self.choices.items()}
 
     def _eliminate(self, number: int) -> tuple[tuple[int, ...], numpy.ndarray]:
-        """Replaces a variable's tables by one of its neighbours; they, and the variable's best value for each of their values."""
+        """Replaces a variable's tables by one over its neighbours. Returns them, and the best value for each of their values."""
         scope, costs = self._joined(number)
         others, axis = tuple(one for one in scope if one != number), scope.index(number)
         for table in self.tables.pop(number):
@@ -171,7 +171,7 @@ class _Problem:
         return math.prod(self.sizes[other] for other in self._scope(number)) if number in self.tables else 0
 
     def _joined(self, number: int) -> _Table:
-        """The sum of all tables of the variable."""
+        """Returns the sum of all tables of the variable."""
         scope = self._scope(number)
         total = numpy.zeros([self.sizes[other] for other in scope], numpy.int64)
         for variables, costs in self.tables[number]:

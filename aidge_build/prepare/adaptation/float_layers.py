@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Layers that compute in float32 next to stored values: which, why, and what it costs."""
+"""Notices about layers that compute in float32 next to stored values: which layers, why, and the cost."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def missing_quantization(assignment: Assignment, libraries: Sequence[Library], t
 
 
 def float_normalizations(assignment: Assignment, libraries: Sequence[Library]) -> tuple[str, ...]:
-    """One line for each chain of layers that normalises integers in float32: which layers, what they cost, and why."""
+    """Returns one line for each chain of layers that normalises integers in float32: the layers, their cost, and the reason."""
     view, lines = assignment.view, []
     for node in view.nodes:
         chain = _normalization(view, node) if node.type == "QuantizeLinear" else []
@@ -77,7 +77,7 @@ def float_normalizations(assignment: Assignment, libraries: Sequence[Library]) -
 
 
 def _normalization(view: GraphView, last: Node) -> list[Node]:
-    """From the Cast of integers, or the DequantizeLinear in its place, to the QuantizeLinear; nothing where there is no such."""
+    """Returns the nodes from a Cast of integers, or a DequantizeLinear, to the QuantizeLinear `last`; or nothing."""
     found, node = [last], view.producer(last.inputs[0])
     while node is not None:
         found.append(node)
@@ -98,7 +98,7 @@ def _without_copies(view: GraphView, name: str) -> Node | None:
 
 
 def _comes_from_stored(view: GraphView, last: Node) -> bool:
-    """Whether each float that it is computed from is what a DequantizeLinear, a table or a layer of bytes makes."""
+    """Whether all floats that the node is computed from come from a DequantizeLinear, a table or a layer of bytes."""
     waiting, seen, found = [last], {last.name}, False
     while waiting:
         node = waiting.pop()
@@ -106,7 +106,7 @@ def _comes_from_stored(view: GraphView, last: Node) -> bool:
             found = True
             continue
         if isinstance(node.operator, Convolution | FC):
-            return False  # it is named itself, if it is one of them
+            return False  # that layer is named instead, if it is such a layer
         for tensor in view.input_tensors(node):
             if tensor is None or tensor.is_constant or tensor.dtype is not DType.float32:
                 continue
@@ -126,7 +126,7 @@ def _reads_stored(view: GraphView, node: Node) -> bool:
 
 
 def _cost(macs: int, libraries: Sequence[Library], target: Target) -> str:
-    """By what the libraries say of themselves; "" where none does."""
+    """Returns the cost by the figures that libraries state about themselves; "" if none does."""
     kind = "float32" if "fpu" in target.features else SOFT_FLOAT
     real = next((library.per_mac[kind] for library in libraries if kind in library.per_mac), 0.0)
     stored = next((library.per_mac["int8"] for library in libraries if "int8" in library.per_mac), 0.0)

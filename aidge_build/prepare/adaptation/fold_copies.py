@@ -16,8 +16,8 @@ from aidge_build.prepare.adaptation.formats import Option
 
 
 def fold_into_weights(view: GraphView, chosen: Mapping[str, Option]) -> GraphView | None:
-    """[N, C, H, W] stored as NHWC -> Flatten -> FC becomes Transpose (no bytes) -> Reshape (no bytes) -> FC with permuted
-    weights. Returns None when there is no such place; otherwise formats must be chosen again for the new graph.
+    """Rewrites [N, C, H, W] stored as NHWC -> Flatten -> FC to Transpose (no bytes) -> Reshape (no bytes) -> FC with permuted
+    weights. Returns None if there is no such place; otherwise formats must be chosen again for the new graph.
     """
     rewrite = Rewrite(view)
     for node in view.nodes:
@@ -45,7 +45,7 @@ def fold_into_weights(view: GraphView, chosen: Mapping[str, Option]) -> GraphVie
 
 
 def foldable(view: GraphView, node: Node) -> bool:
-    """Whether the node flattens all but the batch of a computed tensor, for fully connected layers alone."""
+    """Whether the node flattens a computed tensor, except for the batch, and only fully connected layers read it."""
     if node.type not in ("Flatten", "Reshape") or view.is_output(node.outputs[0]):
         return False
     source, result = view.tensor(node.inputs[0]), view.tensor(node.outputs[0])
@@ -61,7 +61,7 @@ def fold_option(view: GraphView, node: Node) -> Option:
 
 
 def _stored_order(view: GraphView, chosen: Mapping[str, Option], node: Node) -> tuple[int, ...] | None:
-    """The storage order of the node's input, when a copy would be needed first."""
+    """Returns the storage order of the node's input if a copy is needed first, else None."""
     source = view.tensor(node.inputs[0])
     producer = view.producer(source.name)
     form = chosen[producer.name].outputs[producer.outputs.index(source.name)]

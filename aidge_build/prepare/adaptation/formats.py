@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The formats that a node may work in: what a kernel's spec allows, and what a view does to a storage order."""
+"""The formats that a node may work in: by a kernel's spec, or by the effect of a view on a storage order."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Option:
     outputs: tuple[Format, ...]
 
     def reads(self, inputs: tuple[str, ...], name: str) -> tuple[Format, ...]:
-        """The formats in which a node with these inputs reads the tensor `name`."""
+        """Returns the formats in which a node with these inputs reads the tensor `name`."""
         known = self.__dict__.get("_reads")
         if known is None or known[0] is not inputs:
             forms: dict[str, tuple[Format, ...]] = {}
@@ -64,7 +64,7 @@ def _orders(ranks: Sequence[int]) -> tuple[Callable[[int], Format], ...]:
 
 
 def view_options(view: NodeView) -> list[Option]:
-    """The ways in which a Transpose or Reshape is only another name for the same bytes."""
+    """Returns the ways in which a Transpose or Reshape is an alias of its input."""
     source, result = view.inputs[0], view.outputs[0]
     orders = dict.fromkeys((row_major(source.rank), channels_last(source.rank)))
     if view.node.type == "Transpose":
@@ -82,17 +82,17 @@ def view_options(view: NodeView) -> list[Option]:
 
 
 def long_axes(dims: tuple[int, ...]) -> list[int]:
-    """The sizes of the axes of more than one element: a view that only adds or removes axes of length 1 keeps them."""
+    """Returns the sizes of the axes longer than 1: a view that only adds or removes axes of length 1 keeps them."""
     return [size for size in dims if size != 1]
 
 
 def _transposed(perm: Sequence[int], form: Format) -> Format:
-    """The format of the output of a Transpose that moves no byte: output axis j is input axis perm[j]."""
+    """Returns the format of the output of a Transpose that moves no byte: output axis j is input axis perm[j]."""
     return Format(tuple(list(perm).index(axis) for axis in form.order))
 
 
 def _transposed_back(perm: Sequence[int], form: Format) -> Format:
-    """The input format for which the output of the Transpose has `form`."""
+    """Returns the input format for which the output of the Transpose has `form`."""
     return Format(tuple(perm[axis] for axis in form.order))
 
 

@@ -58,7 +58,7 @@ def _fused(
 
 
 def _may_cover(kernel: Kernel, node: Node) -> bool:
-    """A meta-operator only where the pattern says its name (not "any type"), and never one of the kernel's own type."""
+    """Whether the pattern may cover the node: a meta-operator only by name, and never the kernel's own type."""
     return not isinstance(node.operator, MetaOperator) or (
         node.type != kernel.type and re.search(rf"\b{re.escape(node.type)}\b", kernel.pattern) is not None
     )
@@ -67,7 +67,7 @@ def _may_cover(kernel: Kernel, node: Node) -> bool:
 def _better_apart(
     view: GraphView, found: Found, preferred: Sequence[Library], libraries: Sequence[Library], target: Target
 ) -> bool:
-    """Whether the nodes get kernels one by one, the heaviest of them (all, if none multiplies) a more preferred one."""
+    """Whether every node has its own kernel, and the heaviest (all, if none multiplies) has one in a preferred library."""
     if not preferred:
         return False
     seen = [NodeView.of(view, node).before_orders() for node in found.nodes]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Classes of layers that kernels compute alike: by types of what a layer reads and writes, and by sizes, from coarse to fine."""
+"""Classes of layers that kernels compute alike: by the types of inputs and outputs, and by sizes, from coarse to fine."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from aidge_build.graph.tensor import Tensor
 
 
 def types_of(view: NodeView) -> str:
-    """Types of a node's inputs and outputs, which inputs are constant, by which axes one has numbers of its own that is repeated
-    to be as large as the output, and what the operator says in words."""
+    """Returns the types of a node's inputs and outputs, which inputs are constant, the axes along which a repeated (broadcast)
+    input differs, and the operator's own words."""
     output = view.outputs[0]
     is_broadcast = "Broadcast" in view.operator.kinds()
     given = (_type_of(tensor, output if is_broadcast else None) for tensor in view.inputs if tensor is not None)
@@ -43,7 +43,7 @@ def shapes_of(view: NodeView) -> tuple[str, ...]:
 
 
 def shape_class(view: NodeView) -> str:
-    """The class of shapes of a node: powers of two at most its products per output ("terms") and its outputs.
+    """Returns the class of shapes of a node: powers of two at most its products per output ("terms") and its outputs.
 
     Layers of a class cost about the same per multiply-accumulate with the same kernel.
     """
@@ -61,5 +61,5 @@ def _powers(sizes: Sequence[int]) -> str:
 
 
 def _power(number: int) -> int:
-    """The largest power of two that is not above the number; 0 for 0."""
+    """Returns the largest power of two that is not above the number; 0 for 0."""
     return 1 << (number.bit_length() - 1) if number else 0

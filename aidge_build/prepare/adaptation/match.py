@@ -50,7 +50,7 @@ class Target:
 
 @dataclass(frozen=True)
 class Match:
-    """The kernels to choose from, best first; every rejection; and the rule, where it is not the usual one."""
+    """The kernels to choose from, best first; every rejection; and the rule, if it is not the usual one."""
 
     accepted: tuple[Kernel, ...]
     rejected: tuple[tuple[str, str], ...]
@@ -91,7 +91,7 @@ def match(view: NodeView, libraries: Sequence[Library], target: Target) -> Match
 
 
 def _rejection(kernel: Kernel, view: NodeView, target: Target) -> str:
-    """Why the kernel does not take the node in this build; "" where it does."""
+    """Returns why the kernel does not take the node in this build; "" if it does."""
     entry = (view.node.name, title(kernel))
     return (
         kernel.rejection(view, target.features, target.rounding)
@@ -101,7 +101,7 @@ def _rejection(kernel: Kernel, view: NodeView, target: Target) -> str:
 
 
 def _cheapest(view: NodeView, accepted: Sequence[Kernel], target: Target, rejected: list[tuple[str, str]]) -> Match | None:
-    """The cheapest kernel by the table; None when it knows none of them."""
+    """Returns the cheapest kernel by the table; None if the table knows none of them."""
     table = target.cost_table
     costs = [
         (cost, position, kernel)
@@ -140,5 +140,5 @@ def _quickest(view: NodeView, accepted: Sequence[Kernel], target: Target, reject
 
 
 def title(kernel: Kernel) -> str:
-    """How a kernel is named to people: its library and its name."""
+    """Returns a kernel's name for people: its library and its name."""
     return f"{kernel.library} {kernel.name}"

@@ -45,7 +45,7 @@ class MetaOperator(Operator):
         return self.forward_quantized(inputs, (), ())
 
     def forward_quantized(self, values, inputs, outputs):
-        """Each covered node on its own tensors, as the numpy backend does."""
+        """Computes each covered node on its own tensors, as the numpy backend does."""
         found = {name: tensor.data for name, tensor in self.graph.tensors.items() if tensor.is_constant}
         found |= {name: value for name, value in zip(self.graph.inputs, values) if value is not None}
         for node in self.graph.nodes:

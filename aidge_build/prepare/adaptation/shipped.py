@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The tables of costs that come with the tool: one for each set of features of a core, under one objective."""
+"""The cost tables that come with the tool: one for each set of features of a core, under one objective."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def file_name(features: Collection[str]) -> str:
 
 
 def shipped_path(features: Collection[str], where: str, remedy: str) -> Path:
-    """The table for cores with exactly these features; AidgeError (COST) where none comes with the tool."""
+    """Returns the path of the table for cores with exactly these features; AidgeError (COST) if none comes with the tool."""
     path = FOLDER / file_name(features)
     if not path.is_file():
         raise AidgeError(
@@ -33,8 +33,8 @@ def shipped_path(features: Collection[str], where: str, remedy: str) -> Path:
 
 
 def table_at(path: Path, features: Collection[str], optimize: str = "") -> CostTable:
-    """The table in the file; AidgeError (COST) where it was measured on a core with other features than these, or under another
-    objective where one is named."""
+    """Returns the table in the file; AidgeError (COST) if it was measured on a core with other features, or under another
+    objective, if one is named."""
     table = read_cost_table(read_regular(path, LARGEST_TEXT_BYTES), str(path))
     if table.features is not None and table.features != frozenset(features):
         measured, asked = (" ".join(sorted(one)) or "no features" for one in (table.features, features))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Which layers got a kernel that takes many instructions, and why no faster one took them: one line for all of a model."""
+"""Notices about layers with a kernel that takes many instructions, and why no faster kernel took them."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def layers_with_float_weights(assignment: Assignment) -> tuple[str, ...]:
 
 
 def _dequantized(view: GraphView) -> dict[str, DType]:
-    """The stored types of tensors that DequantizeLinear makes, in whatever format."""
+    """Returns the stored types of tensors that DequantizeLinear writes, in any format."""
     found: dict[str, DType] = {}
     for node in view.nodes:
         if node.type == "DequantizeLinear":
@@ -135,7 +135,7 @@ def _computes_in_float(seen: NodeView) -> bool:
 
 
 def _reason(choice: Choice, libraries: Sequence[str]) -> str:
-    """Why the first kernel that was asked did not take the layer: one of a library that is preferred."""
+    """Returns why the first kernel of a preferred library did not take the layer."""
     preferred = libraries[: libraries.index(choice.kernel.library)]
     refusals = (f"{name}: {reason}" for name, reason in choice.rejected if name.split()[0] in preferred)
     if choice.kernel.library == libraries[0] and len(libraries) > 1:
@@ -144,6 +144,6 @@ def _reason(choice: Choice, libraries: Sequence[str]) -> str:
 
 
 def named(names: list[str]) -> str:
-    """The first of these names in words, shortened, and how many more there are."""
+    """Returns the first of these names, shortened, and how many more there are."""
     shown = ", ".join(name if len(name) <= LONGEST_NAME else f"{name[:LONGEST_NAME]}..." for name in names[:MOST_NAMED])
     return shown + (f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else "")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Functions without a value for some numbers that their quantized input can hold, such as the root of a negative one."""
+"""Notices about functions without a value for some numbers of their quantized input, such as the root of a negative number."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LEVELS = numpy.arange(-128, 128, dtype=numpy.int8)
 
 
 def undefined_notices(assignment: Assignment) -> tuple[str, ...]:
-    """One line for each int8 function without a result for some stored values: these give 0.0, as NaN does in QuantizeLinear."""
+    """Returns one line for each int8 function without a result for some stored values; these give 0.0, as NaN does."""
     notices = []
     for node in assignment.view.nodes:
         count = _undefined(assignment.node_view(node))
@@ -28,7 +28,7 @@ def undefined_notices(assignment: Assignment) -> tuple[str, ...]:
 
 
 def _undefined(seen: NodeView) -> int:
-    """How many stored values of a function of one int8 value have no result."""
+    """Returns how many stored values of a function of one int8 value have no result."""
     source = seen.inputs[0] if seen.inputs else None
     if not isinstance(seen.operator, ElementWise) or source is None or source.dtype is not DType.int8:
         return 0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Nodes that no kernel accepts as they are get Quantize, Dequantize or Cast around them, where a kernel then accepts them."""
+"""Puts Quantize, Dequantize or Cast around nodes that no kernel accepts as they are, if a kernel then accepts them."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def _candidates(seen: NodeView, library: Library, target: Target) -> list[Adapta
 
 
 def _wrapped(rewrite: Rewrite, node: Node, found: Adaptation, libraries: Sequence[Library], target: Target) -> _Added | None:
-    """The node between its conversions; None when a conversion itself has no kernel."""
+    """Returns the node between its conversions; None if a conversion itself has no kernel."""
     draft = dict(rewrite.tensors)
     inputs, outputs, before, after = list(node.inputs), list(node.outputs), [], []
     for position, step in enumerate(step for step in found.steps if step.type != "Transpose"):

@@ -106,22 +106,22 @@ class LogMel:
 
     @cached_property
     def slowing(self) -> numpy.ndarray | None:
-        """The taps of the filter before samples are left out, int16; None where none are."""
+        """The taps of the filter that runs before samples are left out, int16; None if all samples are used."""
         return low_pass(self.decimate) if self.decimate > 1 else None
 
     def frames(self, samples: int) -> int:
-        """How many frames so many samples have."""
+        """Returns how many frames so many samples have."""
         if self.slowing is not None:
             samples = 1 + (samples - self.slowing.size) // self.decimate
         return max(0, 1 + (samples + sum(self.pads) - self.window) // self.hop)
 
     def samples(self, frames: int) -> int:
-        """The fewest samples that have so many frames."""
+        """Returns the fewest samples that have so many frames."""
         slow = max(1, self.window + (frames - 1) * self.hop - sum(self.pads))
         return slow if self.slowing is None else (slow - 1) * self.decimate + self.slowing.size
 
     def cut(self, pcm: numpy.ndarray) -> numpy.ndarray:
-        """The frames [..., frames, window] of samples [..., samples]; int16 only."""
+        """Returns the frames [..., frames, window] of samples [..., samples]; int16 only."""
         pcm = numpy.asarray(pcm)
         if pcm.dtype != numpy.int16:
             raise _refuse(f"the samples are {pcm.dtype}, want int16", "numpy.clip(numpy.rint(32768 * x), -32768, 32767)")
@@ -140,7 +140,7 @@ class LogMel:
         return (found @ cosines(self.bands, self.coefficients) if self.coefficients else found).astype(numpy.float32)
 
     def fixed(self, scale: float, zero_point: int = 0, dtype: str = "int8") -> FixedLogMel:
-        """The same in integers: a feature f is stored as round(f / scale) + zero_point. AidgeError where it cannot be."""
+        """Returns the front end in integers: a feature f is stored as round(f / scale) + zero_point, or AidgeError."""
         return FixedLogMel(self, float(scale), int(zero_point), DType(dtype))
 
 
@@ -185,7 +185,7 @@ class FixedLogMel:
 
     @cached_property
     def levels(self) -> Levels:
-        """How logarithms of the integers become stored values."""
+        """The conversion from logarithms of the integers to stored values."""
         # Samples have 15 bits after the point, spectra `spare_bits` more, their squares twice as many.
         one = 2.0 ** (2 * (15 + spare_bits(self.front.points))) * self.unit
         gain = LOGARITHMS[self.front.logarithm] / (self.scale * STEPS)

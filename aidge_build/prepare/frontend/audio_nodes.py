@@ -175,7 +175,7 @@ def _features(part: Part, front: Front, pcm: str) -> str:
             floor=levels.floor,
             to={DType.int8: 3, DType.int16: 5}[front.dtype],
         )
-    # The window has the samples' full scale in it, so that nothing else has to.
+    # The window includes the samples' full scale, so that no other step has to.
     real = part.one("Cast", pcm, to=1)
     taps = numpy.zeros(parameters.points)
     taps[: parameters.window] = parameters.taps / FULL_SCALE

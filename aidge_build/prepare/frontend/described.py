@@ -20,7 +20,7 @@ _DECISION = {"average": int, "label": bool, "scores": bool, "output": str}
 
 
 def described(model: bytes, recipe: Mapping[str, Any], name: str, where: str, external: Files) -> bytes:
-    """The model's file with what the recipe says around it; AidgeError names `where`, the recipe, for what it cannot say."""
+    """Returns the model's file with the nodes of the recipe around it; AidgeError names `where`, the recipe."""
     known: dict[str, Callable[[bytes, dict[str, Any]], bytes]] = {
         "audio": lambda data, words: _with_audio(data, words, name, external),
         "image": lambda data, words: _with_image(data, words, name, external),
@@ -73,7 +73,7 @@ def _require(condition: bool, what: str) -> None:
 
 
 def _checked(words: dict[str, Any], known: Mapping[str, type]) -> dict[str, Any]:
-    """The words, each known and of its type."""
+    """Returns the entries, after a check that each is known and of its type."""
     for key, value in words.items():
         if key not in known:
             raise AidgeError(f"nothing is called '{key}'", code="FRONTEND", tried=sorted(known))

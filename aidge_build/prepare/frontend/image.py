@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The way from a camera's pixels to a network's input: a part of the image, another size, gray, normalised numbers."""
+"""The steps from a camera's pixels to a network's input: a part of the image, another size, gray, normalised numbers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _refuse(what: str, hint: str = "") -> AidgeError:
 
 @dataclass(frozen=True)
 class Pixels:
-    """Images [height, width, channels] of uint8 to what a network reads.
+    """The conversion of images [height, width, channels], uint8, to a network's input.
 
     `crop` is a part of them (top, left, height, width), `size` the height and width after that, by `mode`; `gray` makes one
     channel of red, green and blue: (38 r + 75 g + 15 b) / 128. Each of these gives uint8 again, rounded. The network reads
@@ -62,12 +62,12 @@ class Pixels:
 
     @property
     def part(self) -> tuple[int, int, int, int]:
-        """Top, left, height and width of what is left of the image."""
+        """Top, left, height and width of the used part of the image."""
         return self.crop or (0, 0, self.height, self.width)
 
     @property
     def result(self) -> tuple[int, int, int]:
-        """Channels, height and width of what the network reads."""
+        """Channels, height and width of the network's input."""
         return (1 if self.gray else self.channels, *(self.size or self.part[2:]))
 
     def pixels(self, images: numpy.ndarray) -> numpy.ndarray:
@@ -103,7 +103,7 @@ def with_image(
     """The model's file with a camera's image as its input: `image_pixels`, uint8 [1, height, width, channels].
 
     The network's input is its only one, or `input`, float32 or stored, in this layout (`nchw` or `nhwc`). Before a quantized
-    model everything up to the normalisation is computed on bytes. AidgeError for what does not fit.
+    model everything up to the normalisation is computed on bytes. AidgeError if something does not fit.
     """
     host = Host(model, name, external or {})
     value = host.the("input", input)
@@ -143,7 +143,7 @@ def _line(front: Pixels) -> tuple[numpy.ndarray, numpy.ndarray]:
 
 
 def _pixels(part: Part, front: Pixels, pixels: str, count: int, is_stored: bool) -> str:
-    """The pixels [count, channels, height, width] that are left: uint8 where `is_stored`, else float32."""
+    """Returns the pixels [count, channels, height, width] that are left: uint8 if `is_stored`, else float32."""
     on_reals = Reals(part, (1.0, 0, DType.uint8) if is_stored else None)
     found = pixels if is_stored else part.one("Cast", pixels, to=1)
     top, left, height, width = front.part

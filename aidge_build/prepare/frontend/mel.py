@@ -14,7 +14,7 @@ SCALES, NORMS = ("htk", "slaney"), ("none", "slaney")
 
 
 def window(kind: str, taps: int) -> numpy.ndarray:
-    """A periodic window [taps]: a sum of cosines, as ONNX's HannWindow, HammingWindow and BlackmanWindow are."""
+    """Returns a periodic window [taps]: a sum of cosines, as in ONNX's HannWindow, HammingWindow and BlackmanWindow."""
     turns = 2 * numpy.pi / taps * numpy.arange(taps)
     return sum(share * numpy.cos(order * turns) for order, share in enumerate(WINDOWS[kind]))
 

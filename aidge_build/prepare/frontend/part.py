@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Nodes that are written for a model's file, with names that the file does not have."""
+"""Nodes to add to a model's file, with names that the file does not have."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Host:
 
 
 def sizes_of(value: ValueInfo) -> tuple[int, ...]:
-    """The dims of an input or output, its first one 1 where it is open; AidgeError where another one is open."""
+    """Returns the dims of an input or output; an open first dim is 1. AidgeError if another dim is open."""
     dims = [1 if place == 0 and not isinstance(size, int) else size for place, size in enumerate(value.dims or ())]
     if value.dims is None or not all(isinstance(size, int) for size in dims):
         raise AidgeError(
@@ -62,36 +62,36 @@ class Part:
         self._states: dict[str, str] = {}
 
     def input(self, name: str, dims: tuple[int, ...], dtype: DType) -> str:
-        """An input; its name has the prefix, too."""
+        """Adds an input and returns its name, which has the prefix."""
         self._inputs.append(ValueInfo(f"{self.prefix}_{name}", dtype, dims))
         return self._inputs[-1].name
 
     def output(self, value: str, name: str, dims: tuple[int, ...], dtype: DType) -> str:
-        """Make a value an output under a name with the prefix."""
+        """Makes a value an output and returns its name, which has the prefix."""
         self._outputs.append(ValueInfo(f"{self.prefix}_{name}", dtype, dims))
         self._nodes.append(self._node("Identity", (value,), (self._outputs[-1].name,), "", {}))
         return self._outputs[-1].name
 
     def state(self, value: str, source: str, dims: tuple[int, ...], dtype: DType) -> None:
-        """The value is what the input `source` has in the next inference."""
+        """Makes the value the input `source` of the next inference."""
         self._states[self.output(value, f"{source.removeprefix(self.prefix + '_')}_next", dims, dtype)] = source
 
     def constant(self, values: Any, dtype: Any = None) -> str:
-        """A constant."""
+        """Adds a constant and returns its name."""
         name = f"{self.prefix}_constant_{len(self._constants)}"
         self._constants[name] = numpy.asarray(values, dtype)
         return name
 
     def integers(self, *values: int) -> str:
-        """A list of int64: axes, ends, dims."""
+        """Adds a list of int64, such as axes, ends or dims, and returns its name."""
         return self.constant(values, numpy.int64)
 
     def one(self, op_type: str, *inputs: str, domain: str = "", **attributes: Any) -> str:
-        """A node of one output; its name."""
+        """Adds a node with one output and returns the output's name."""
         return self.several(1, op_type, *inputs, domain=domain, **attributes)[0]
 
     def several(self, count: int, op_type: str, *inputs: str, domain: str = "", **attributes: Any) -> tuple[str, ...]:
-        """A node of several outputs; their names."""
+        """Adds a node with several outputs and returns their names."""
         number = len(self._nodes)
         names = tuple(f"{self.prefix}_{number}_{op_type}_{index}" for index in range(count))
         self._nodes.append(self._node(op_type, inputs, names, domain, attributes))
@@ -102,14 +102,14 @@ class Part:
         return ModelNode(number, op_type, domain, f"{self.prefix}_{op_type}_{number}", inputs, outputs, attributes)
 
     def model(self) -> OnnxModel:
-        """All of it as a model."""
+        """Returns the part as a model."""
         opsets = {"": self._opset} | {node.domain: 1 for node in self._nodes if node.domain}
         inputs, outputs = tuple(self._inputs), tuple(self._outputs)
         nodes, version = tuple(self._nodes), ir_version_of(self._opset)
         return OnnxModel(version, opsets, self._label, nodes, self._constants, inputs, outputs, states=self._states)
 
     def before(self, host: Host, links: Mapping[str, str]) -> bytes:
-        """The model's file with this part in front: `links` are outputs of the part and the inputs that they become."""
+        """Returns the model's file with this part before it: `links` maps outputs of the part to inputs of the model."""
         return joined(host.data, self.model(), links, {})
 
     def after(self, host: Host, links: Mapping[str, str], kept: Collection[str] = ()) -> bytes:

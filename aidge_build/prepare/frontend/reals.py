@@ -15,7 +15,8 @@ Stored = tuple[float, int, DType]  # scale, zero point and type
 
 
 def quantization_of(host: Host, value: ValueInfo, side: str) -> Stored | None:
-    """How an input is stored, or read as stored, and how an output is written; None where nothing says so, with one scale."""
+    """Returns the scale, zero point and type in which an input is stored or first quantized, or an output is stored; None if no
+    node states one scale."""
     is_read = side == "input"
     wanted = "QuantizeLinear" if value.dtype.is_float is is_read else "DequantizeLinear"
     place = "inputs" if is_read else "outputs"
@@ -31,7 +32,7 @@ def quantization_of(host: Host, value: ValueInfo, side: str) -> Stored | None:
 
 
 class Reals:
-    """Writes nodes on values that are float32, or stored: then between what says which reals they are, as quantized models do."""
+    """Writes nodes on float32 values, or on stored values between DequantizeLinear and QuantizeLinear, as quantized models do."""
 
     def __init__(self, part: Part, stored: Stored | None):
         self._part, self._stored = part, stored
@@ -44,7 +45,7 @@ class Reals:
         return self._part.one("QuantizeLinear", found, *self._parameters(self._stored))
 
     def real(self, value: str) -> str:
-        """The reals that a value is."""
+        """Returns the real values of a value."""
         return value if self._stored is None else self._part.one("DequantizeLinear", value, *self._parameters(self._stored))
 
     def _parameters(self, stored: Stored) -> tuple[str, str]:

@@ -34,8 +34,8 @@ __all__ = ["Progress", "Quantized", "Scheme", "quantize", "quantized"]
 
 # Fields of a scheme that help one model and harm another, by the words of their options.
 TRADING = {"calibration": "ranges", "equalize": "equalize", "correct_bias": "correct-bias", "round_weights": "round-weights"}
-NOTABLE_DB = 0.5  # less is chance
-FEW_SAMPLES = 30  # fewer set ranges by chance
+NOTABLE_DB = 0.5  # a smaller difference is chance
+FEW_SAMPLES = 30  # with fewer samples, ranges are chance
 LEAST_OPSET, LEAST_OPSET_INT16 = 13, 21  # that have QuantizeLinear with an axis, and for int16
 
 
@@ -50,7 +50,7 @@ def quantize(
     bind: Mapping[str, Bound] | None = None,
     external: Mapping[str, bytes] | None = None,
 ) -> bytes:
-    """The file of `quantized`, which says what the arguments mean."""
+    """Returns the file of `quantized`, which explains the arguments."""
     return quantized(model, samples, scheme, progress, name=name, operators=operators, bind=bind, external=external).file
 
 
@@ -145,7 +145,7 @@ class _Made:
     clamped: tuple[str, ...]  # values beyond the range that an input or output keeps, one line for each tensor
     layers: Layers
     real: Mapping[str, str]
-    floats: Run  # the graph that the layers are made of
+    floats: Run  # the graph from which the layers are made
     run: Run
     outputs: Mapping[str, Nearness]
 
@@ -205,7 +205,7 @@ def _by_scheme(
 
 
 def _in_float(layers: Layers) -> list[str]:
-    """A line for each type of layer that computes in float without the user's asking for it."""
+    """Returns a line for each type of layer that computes in float although the user did not ask for it."""
     found: dict[str, list[str]] = {}
     for layer in layers.layers:
         if layer.kind == "float" and layers.view.output_tensors(layer.node)[0].dtype.is_float:

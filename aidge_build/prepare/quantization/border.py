@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Inputs as the firmware has them: images with their channels last, without a copy in front of the network."""
+"""Inputs as the firmware has them: images with their channels last, without a copy before the network."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ def _pairs(view: GraphView) -> list[Pair]:
 
 
 def _is_linear(view: GraphView, node: Node) -> bool:
-    """Whether it has float constants of its own and no clamp, which a factor would move."""
+    """Whether the node is linear with float constants of its own, and without a clamp, which a factor would move."""
     if not isinstance(node.operator, Conv | FC) or node.operator.clamps:
         return False
     constants = [view.tensor(name) for name in node.inputs[1:] if name]
@@ -72,7 +72,7 @@ def _is_linear(view: GraphView, node: Node) -> bool:
 
 
 def _tells_channels_apart(view: GraphView, node: Node) -> bool:
-    """Whether each weight belongs to one channel of the input: not so in groups of several."""
+    """Whether each weight belongs to one channel of the input, which is false for groups of several channels."""
     return _groups(node) == 1 or node.operator.depthwise
 
 
@@ -122,7 +122,7 @@ def _equalize(first: Node, second: Node, seen: Seen, weights: dict[str, numpy.nd
 
 
 def _factors(ranges: numpy.ndarray, magnitudes: numpy.ndarray, p: float, q: float) -> numpy.ndarray:
-    """One for a channel that is never anything; the mean of their logarithms is 0."""
+    """Returns the factors of channels: 1 if values or weights are all 0; the mean of the other logarithms is 0."""
     largest = numpy.maximum(magnitudes.max(axis=1, keepdims=True), numpy.finfo(float).tiny)
     relative = (magnitudes / largest).max(axis=0)
     used = (ranges > 0) & (relative > 0)
@@ -134,8 +134,8 @@ def _factors(ranges: numpy.ndarray, magnitudes: numpy.ndarray, p: float, q: floa
 
 
 def _noise(seen: Seen, magnitudes: numpy.ndarray, factors: numpy.ndarray) -> float:
-    """Squared error of the second layer's results: values are wrong in units of the largest one, weights of the largest of their
-    output."""
+    """Returns the squared error of the second layer's results: the error of a value is relative to the largest value, the error
+    of a weight to the largest weight of its output."""
     scaled = magnitudes * factors
     values = ((seen.largest / factors).max(initial=0.0) * scaled) ** 2
     of_weights = scaled.max(axis=1, keepdims=True) ** 2 * (magnitudes > 0) * seen.power / factors**2

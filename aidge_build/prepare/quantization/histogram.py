@@ -16,7 +16,7 @@ class Histogram:
         self.counts = numpy.zeros(BINS, numpy.int64)
 
     def add(self, values: numpy.ndarray) -> None:
-        """Count values; finite ones."""
+        """Counts values, which must be finite."""
         values = values.reshape(-1).astype(numpy.float64)
         largest = float(numpy.abs(values).max(initial=0.0))
         wanted = 2.0 ** (numpy.frexp(largest)[1]) if largest else 0.0  # strictly above

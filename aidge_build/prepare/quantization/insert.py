@@ -33,8 +33,7 @@ class Written:
 
 
 def with_quantizers(layers: Layers, found: Quantizations, constants: Constants, imported: Imported, scheme: Scheme) -> Written:
-    """Returns the model file: layers between DequantizeLinear and QuantizeLinear, and integer constants before
-    DequantizeLinear."""
+    """Returns the model file: layers between DequantizeLinear and QuantizeLinear, integer constants before DequantizeLinear."""
     return _File(layers, found, constants, imported, scheme).written()
 
 
@@ -45,7 +44,7 @@ class _File:
         self._nodes: list[ModelNode] = []
         self._values: dict[str, numpy.ndarray] = {}
         self._taken = set(self._view.tensors) | set(imported.tensors) | {node.name for node in self._view.nodes}
-        self._real: dict[str, str] = {}  # tensor -> the name of its real values, as they are read where none is asked for
+        self._real: dict[str, str] = {}  # tensor -> the name of its real values, in the type in which it is stored
         self._made: dict[tuple[str, DType], str] = {}  # tensor in a type -> the name of its real values, quantized to the type
 
     def written(self) -> Written:
@@ -124,7 +123,7 @@ class _File:
         )
 
     def _read(self, layer: Layer, node: Node, place: int, name: str) -> str:
-        """The name under which the node reads its input."""
+        """Returns the name under which the node reads its input."""
         tensor = self._view.tensor(name)
         if tensor.data is None:
             inner = node is not layer.node

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Which layers of a float graph compute in integers, and which tensors are stored in them."""
+"""Decides which layers of a float graph compute in integers, and which tensors are stored as integers."""
 
 from __future__ import annotations
 
@@ -57,14 +57,14 @@ class Layer:
         return tuple(dict.fromkeys(name for node in self.nodes for name in (node.name, *node.origin, *node.outputs)))
 
     def read(self, view: GraphView) -> tuple[str, ...]:
-        """The tensors that it reads and that may be quantized: weights and biases are another matter, and so are indices."""
+        """Returns the tensors that the layer reads and that may be quantized, without weights, biases and indices."""
         if self.dtype is None:
             return ()
         inputs = self.node.inputs[:1] if self.kind in ("linear", "selecting") else self.node.inputs
         return tuple(name for name in dict.fromkeys(inputs) if name and view.tensor(name).dtype is DType.float32)
 
     def constants(self, view: GraphView) -> tuple[str, ...]:
-        """The constants that it stores as integers: weights, biases and operands."""
+        """Returns the constants that the layer stores as integers: weights, biases and operands."""
         if self.dtype is None or self.kind == "selecting":
             return ()
         tensors = [view.tensor(name) for name in dict.fromkeys(self.node.inputs) if name]
@@ -73,7 +73,7 @@ class Layer:
 
 @dataclass(frozen=True, eq=False)
 class Layers:
-    """The layers of a graph in order. `stored` says in which type each tensor between them is handed on."""
+    """The layers of a graph in order. `stored` holds the type in which each tensor between them is stored."""
 
     view: GraphView
     layers: tuple[Layer, ...]
@@ -91,7 +91,7 @@ def values_of(view: GraphView, name: str) -> numpy.ndarray:
 
 
 def layers_of(view: GraphView, scheme: Scheme) -> Layers:
-    """The layers, and which tensors are stored in integers; AidgeError where the scheme names a layer that is not there."""
+    """Returns the layers, and the tensors that are stored as integers; AidgeError if the scheme names no existing layer."""
     named = dict(scheme.layers)
     inside: set[str] = set()
     found: list[Layer] = []
@@ -145,7 +145,7 @@ def _kind(view: GraphView, nodes: tuple[Node, ...]) -> str:
 
 
 def _pads_exactly(operator: Pad, inputs: int) -> bool:
-    """Whether a padded value is one of the data, or 0, which every quantization holds."""
+    """Whether a padded value is a value of the data, or 0, which every quantization holds."""
     return operator.mode != "constant" or (operator.value == 0 and inputs == 1)
 
 
@@ -154,7 +154,7 @@ def _are_real(tensors: Sequence[Tensor]) -> bool:
 
 
 def _dtype(view: GraphView, layer: Layer, named: Mapping[str, str], stored: Mapping[str, DType]) -> DType | None:
-    """A selection hands on what it gets; every other layer is as the user says, int8 without a word."""
+    """Returns the type of a layer: a selection keeps its input's type, and another layer has the user's type, or else int8."""
     if layer.kind == "float":
         return None
     wanted = next((named[name] for name in layer.names if name in named), "int8")

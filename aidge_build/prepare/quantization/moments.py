@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""First and second moments of what the weights of linear layers are multiplied with."""
+"""Moments of the data that the weights of linear layers are multiplied by."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from aidge_build.prepare.quantization.samples import count_of
 
 MOST_SAMPLES = 512  # evenly spaced among all samples
 MOST_TERMS = 1024  # of one sum: the products of all pairs of them are kept
-WINDOWS_PER_TERM = 32  # that are enough: layers of many windows look at fewer samples
+WINDOWS_PER_TERM = 32  # this number is enough: layers with many windows look at fewer samples
 
 Products = numpy.ndarray  # [group, term, term]: the mean of x_i x_j over windows of samples
 
@@ -65,7 +65,7 @@ def _moments(products: numpy.ndarray, means: numpy.ndarray, centred: bool) -> Pr
 
 
 def has_products(view: GraphView, node: Node) -> bool:
-    """Whether the terms of its sums are known, and not too many."""
+    """Whether the terms of the node's sums are known, and not too many."""
     if not isinstance(node.operator, Conv | FC):
         return False
     weights = view.tensor(node.inputs[1])
@@ -73,7 +73,7 @@ def has_products(view: GraphView, node: Node) -> bool:
 
 
 def _terms(node: Node, data: numpy.ndarray) -> numpy.ndarray:
-    """[group, window, term]: what the rows of the weights are multiplied with, in their order."""
+    """Returns the data that the rows of the weights are multiplied by, [group, window, term], in the rows' order."""
     values = data.astype(numpy.float64)
     if not isinstance(node.operator, Conv):
         return values[None]

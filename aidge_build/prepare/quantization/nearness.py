@@ -30,8 +30,8 @@ Samples = Mapping[str, numpy.ndarray]
 
 
 def power_and_noise(wanted: numpy.ndarray, found: numpy.ndarray) -> tuple[float, float]:
-    """The sums of the squares of a signal and of what is added to it. NaN and infinity in the signal have no power: the same
-    infinity has no noise, and any other value in its place, as any value in the place of NaN, infinite noise."""
+    """Returns the sums of the squares of a signal and of the noise. NaN and infinity in the signal have no power. The same
+    infinity has no noise; any other value instead of infinity or NaN has infinite noise."""
     finite = numpy.isfinite(wanted)
     signal = wanted[finite].astype(numpy.float64)
     difference = found[finite].astype(numpy.float64) - signal
@@ -40,20 +40,20 @@ def power_and_noise(wanted: numpy.ndarray, found: numpy.ndarray) -> tuple[float,
 
 
 def decibels(power: float, noise: float) -> float:
-    """10 log10 of the signal's power by the power of the noise: infinite without noise or with the noise of float32 alone, minus
-    infinite for a signal that is zero, and for noise that is infinite or NaN."""
+    """Returns 10 log10 of the signal's power by the noise's power: infinite without noise or with the noise of float32 alone,
+    minus infinite for a signal of zeros, and for noise that is infinite or NaN."""
     if noise == 0 or power >= noise * 10 ** (EXACT_DB / 10):
         return math.inf
     return 10 * math.log10(power / noise) if power and math.isfinite(noise) else -math.inf
 
 
 def json_decibels(ratio: float) -> float | None:
-    """The ratio as a document holds it: None where it is infinite (exact), and never below -EXACT_DB."""
+    """Returns the ratio for a document: None if it is infinite (exact), and never below -EXACT_DB."""
     return None if ratio == math.inf else max(ratio, -EXACT_DB)
 
 
 def cut(figure: float) -> str:
-    """The figure with one decimal, cut off and not rounded: it never looks as if it reached a bound that it is below."""
+    """Returns the figure with one decimal, cut off and not rounded, so that it never seems to reach a bound that it is below."""
     return f"{numpy.floor(10 * figure) / 10:.1f}"
 
 
@@ -107,8 +107,8 @@ class Nearness:
 
     @property
     def verdict(self) -> str:
-        """A word and its bounds: `good (25 dB or more)`, `ok (15 to 25 dB)` or `poor (less than 15 dB)`; integers in %. Values of
-        the float model that are NaN or infinity leave it `undecided`."""
+        """Returns a word and its bounds: `good (25 dB or more)`, `ok (15 to 25 dB)` or `poor (less than 15 dB)`; integers in %.
+        Values of the float model that are NaN or infinity leave it `undecided`."""
         if self.undefined:
             return f"undecided ({self.undefined:,} of {counted(self.elements, 'value')} of the float model are NaN or infinity)"
         found, unit = (self.sqnr, "dB") if self.is_float else (100 * self.equal / max(self.elements, 1), "%")
@@ -147,7 +147,7 @@ def _value(run: Run, context, name: str) -> numpy.ndarray:
 
 
 def too_far(outputs: Mapping[str, Nearness], least_sqnr: float) -> str | None:
-    """The first output that is not near enough."""
+    """Returns the first output that is not near enough."""
     return next((name for name, found in outputs.items() if not found.is_enough(least_sqnr)), None)
 
 

@@ -13,7 +13,7 @@ from aidge_build.graph.view import GraphView
 from aidge_build.prepare.quantization.histogram import Histogram
 from aidge_build.prepare.quantization.samples import count_of, each_sample
 
-Progress = Callable[[str, int, int], None]  # what is done, how many of how many
+Progress = Callable[[str, int, int], None]  # the work, how many are done, of how many
 
 
 class Observed:
@@ -34,7 +34,7 @@ class Observed:
         self._sums = self._squares = numpy.zeros(1)
 
     def add(self, values: numpy.ndarray, index: int) -> None:
-        """The tensor's values in the sample with this index."""
+        """Adds the tensor's values in the sample with this index."""
         low, high = float(values.min()), float(values.max())
         if not (math.isfinite(low) and math.isfinite(high)):
             self.undefined_sample = index if self.undefined_sample is None else self.undefined_sample
@@ -69,7 +69,7 @@ def observe(
     with_histogram: bool,
     progress: Progress | None = None,
 ) -> dict[str, Observed]:
-    """Run every sample through the graph in the numpy backend, and keep what is asked of the named tensors."""
+    """Runs every sample through the graph in the numpy backend, and returns the observations of the named tensors."""
     found = {name: Observed(with_histogram) for name in sorted(names)}
     execution = prepare(view)
     context = execution.context({})

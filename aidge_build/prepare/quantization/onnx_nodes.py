@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Nodes of a graph as an ONNX file writes them: what recipes left alone in the file's own words, the rest from its operator."""
+"""Writes nodes of a graph for an ONNX file: a node that recipes did not change as in the file, another one from its operator."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def _conv(operator: Conv) -> Words:
 def _average(operator: AvgPooling) -> Words:
     words = _window(operator.window)
     if set(words["dilations"]) == {1}:
-        del words["dilations"]  # of opset 19
+        del words["dilations"]  # since opset 19
     include = int(operator.count_include_pad)
     return "AveragePool", {**words, "ceil_mode": int(operator.window.ceil_mode), "count_include_pad": include}, {}
 

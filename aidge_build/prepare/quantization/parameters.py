@@ -35,8 +35,8 @@ def observed(
 def activations_of(
     layers: Layers, seen: Mapping[str, Observed], scheme: Scheme, imported: GraphView
 ) -> dict[tuple[str, DType], Quantization]:
-    """The quantization of every tensor in every type in which it is stored or read; AidgeError for a tensor without a range, with
-    the name of a constant of `imported`, the graph of the file."""
+    """Returns the quantization of every tensor in every type in which it is stored or read; AidgeError for a tensor without a
+    range, with the name of a constant of `imported`, the graph of the file."""
     source, found, kept = _sources(layers), {}, _kept(layers, scheme)
     for name, dtype in _wanted(layers):
         origin = source.get(name, name)
@@ -53,7 +53,7 @@ def activations_of(
 
 
 def _kept(layers: Layers, scheme: Scheme) -> dict[str, Quantization]:
-    """The quantizations of `Scheme.ports`, by the tensor that the port shares its quantization with."""
+    """Returns the quantizations of `Scheme.ports`, by the tensor that has the port's quantization."""
     source, names = _sources(layers), (*layers.view.inputs, *layers.view.outputs)
     if len(names) != len(scheme.ports):
         return {}
@@ -107,7 +107,7 @@ def constants_of(
     scheme: Scheme,
     progress: Progress | None = None,
 ) -> dict[str, Stored]:
-    """Weights and biases of linear layers, by the node's name and ":weights" or ":bias"."""
+    """Returns weights and biases of linear layers, by the node's name and ":weights" or ":bias"."""
     linear = _linear_layers(layers)
     names = {layer.node.name for layer in linear} if scheme.round_weights else set()
     products = products_of(layers.view, samples, names, scheme.correct_bias, progress) if names else {}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The float graph as it is best quantized: nothing is computed for nothing, biases and scalings are inside their layers."""
+"""Prepares the float graph for quantization: without useless nodes, and with biases and scalings inside their layers."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from aidge_build.sources.onnx_format import OnnxModel
 
 @recipe(exact=True)
 def dequantized_weights(view: GraphView) -> GraphView:
-    """DequantizeLinear of a constant is a float constant: such a model stores its weights small and computes in float."""
+    """Turns DequantizeLinear of a constant into a float constant: such a model stores small weights and computes in float."""
     rewrite = Rewrite(view)
     for node in view.nodes:
         if node.type != "DequantizeLinear" or view.is_output(node.outputs[0]):
@@ -73,7 +73,7 @@ def mean_as_pooling(view: GraphView) -> GraphView:
 
 @recipe(exact=False)
 def batch_norm_as_convolution(view: GraphView) -> GraphView:
-    """BatchNormalization that no layer takes up is a depthwise convolution of one tap: one step in integers."""
+    """Turns a BatchNormalization that is part of no layer into a depthwise convolution of one tap, which integers compute."""
     rewrite = Rewrite(view)
     for node in view.nodes:
         data, *parameters = view.input_tensors(node)
@@ -96,7 +96,7 @@ def batch_norm_as_convolution(view: GraphView) -> GraphView:
 
 @recipe(exact=True)
 def with_biases(view: GraphView) -> GraphView:
-    """Convolutions and FC without a bias get one of zeros, which bias correction changes."""
+    """Adds a bias of zeros to convolutions and FC without a bias, which bias correction then changes."""
     rewrite = Rewrite(view)
     for node in view.nodes:
         if isinstance(node.operator, Conv | FC) and len(node.inputs) == 2 and view.tensor(node.inputs[1]).is_constant:
@@ -138,7 +138,7 @@ def is_float(model: OnnxModel) -> bool:
 
 
 def prepared(view: GraphView) -> GraphView:
-    """The graph after these recipes; AidgeError where it is quantized already."""
+    """Returns the graph after these recipes; AidgeError if it is quantized already."""
     for one in PREPARATIONS:
         view = checked(one, view)
     found = next((node for node in view.nodes if is_quantizer(node.type)), None)

@@ -18,13 +18,13 @@ Range = tuple[float, float]
 
 
 def range_of(seen: Observed, scheme: Scheme, dtype: DType) -> Range:
-    """The ends, with 0 between them."""
+    """Returns both ends of the range, which includes 0."""
     low, high = _METHODS[scheme.calibration](seen, scheme, dtype)
     return min(low, 0.0), max(high, 0.0)
 
 
 def quantization_of(ends: Range, scheme: Scheme, dtype: DType) -> Quantization:
-    """Scale and zero point for a range; 16 bits are symmetric, whatever the scheme says of 8."""
+    """Returns scale and zero point for a range; 16 bits are always symmetric, 8 bits as the scheme says."""
     low, high = ends
     least, most = dtype.range
     if scheme.activations == "symmetric" or dtype is DType.int16:
@@ -42,7 +42,7 @@ def _moving_average(seen: Observed, scheme: Scheme, dtype: DType) -> Range:
 
 
 def _percentile(seen: Observed, scheme: Scheme, dtype: DType) -> Range:
-    """As much is left out below as above."""
+    """Returns the range that leaves out as many values below as above."""
     histogram = seen.histogram
     reached = numpy.cumsum(histogram.counts)
     outside = reached[-1] * (1 - scheme.percentile / 100) / 2
@@ -52,7 +52,7 @@ def _percentile(seen: Observed, scheme: Scheme, dtype: DType) -> Range:
 
 
 def _mse(seen: Observed, scheme: Scheme, dtype: DType) -> Range:
-    """The range with the least mean squared error: each end by itself, the other one as it is best then, twice."""
+    """Returns the range with the least mean squared error: first one end, then the other, twice."""
     return _searched(seen, scheme, dtype, _squared_error)
 
 
@@ -85,7 +85,7 @@ def _squared_error(counts: numpy.ndarray, centres: numpy.ndarray, quantization: 
 
 
 def _divergence(counts: numpy.ndarray, centres: numpy.ndarray, quantization: Quantization, dtype: DType) -> float:
-    """sum of p log(p / q): p what was counted, clipped values at the ends; q the same counts spread evenly over each level."""
+    """Returns sum of p log(p / q): p are the counts, with clipped values at the ends; q spreads them evenly over each level."""
     levels = _levels(centres, quantization, dtype).astype(numpy.int64) - dtype.range[0]
     inside = numpy.abs((levels + dtype.range[0] - quantization.zero_point) * float(quantization.scale) - centres) <= float(
         quantization.scale

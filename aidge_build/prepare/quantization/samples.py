@@ -14,10 +14,9 @@ from aidge_build.graph.view import GraphView
 
 
 def checked_samples(arrays: Mapping[str, numpy.ndarray], view: GraphView) -> dict[str, numpy.ndarray]:
-    """[sample, dims...] for each input: the array of its name, `x_<name>`, or `x` where there is one input.
-
-    uint8 and int8 feed a float input through `x_scale` and `x_zero_point` where the data has them. AidgeError (code CALIBRATION)
-    for what cannot be a set of samples.
+    """Returns [sample, dims...] for each input: the array of its name, `x_<name>`, or `x` if there is one input. uint8 and int8
+    feed a float input through `x_scale` and `x_zero_point` if the data has them. AidgeError (code CALIBRATION) if the data is no
+    set of samples.
     """
     found = {name: _array_of(name, arrays, view) for name in view.inputs}
     counts = {name: len(values) for name, values in found.items()}
@@ -28,13 +27,13 @@ def checked_samples(arrays: Mapping[str, numpy.ndarray], view: GraphView) -> dic
 
 
 def each_sample(samples: Mapping[str, numpy.ndarray]) -> Iterator[dict[str, numpy.ndarray]]:
-    """The inputs of one execution after the other."""
+    """Yields the inputs of one execution after the other."""
     for index in range(count_of(samples)):
         yield {name: values[index] for name, values in samples.items()}
 
 
 def count_of(samples: Mapping[str, numpy.ndarray]) -> int:
-    """How many samples there are; 0 for a model without inputs."""
+    """Returns the number of samples; 0 for a model without inputs."""
     return len(next(iter(samples.values()), ()))
 
 
@@ -67,14 +66,14 @@ def _checked(values: numpy.ndarray, key: str, arrays: Mapping[str, numpy.ndarray
         )
     if not len(values):
         raise _refusal(f"array {key} holds no sample", "a hundred samples of what the device will see are a good number")
-    with numpy.errstate(over="ignore"):  # what float32 cannot hold is infinity, and refused as that
+    with numpy.errstate(over="ignore"):  # a value beyond float32 becomes infinity, and is refused
         values = values.astype(tensor.dtype.numpy).reshape(len(values), *tensor.dims)
     require_finite(values, key, "CALIBRATION")
     return values
 
 
 def require_finite(values: numpy.ndarray, key: str, code: str) -> None:
-    """AidgeError with this code for samples [sample, dims...] of the array `key` that hold NaN or infinity."""
+    """Raises AidgeError with this code if samples [sample, dims...] of the array `key` hold NaN or infinity."""
     bad = ~numpy.isfinite(values).all(axis=tuple(range(1, values.ndim)))
     if bad.any():
         raise AidgeError(

@@ -55,7 +55,7 @@ def _transpose(view: GraphView, name: str) -> Node | None:
 
 
 def _goes_along(view: GraphView, node: Node, name: str, order: Transpose) -> bool:
-    """Whether this input can be had in the order before the Transpose: as its input, or as another constant."""
+    """Whether this input exists in the order before the Transpose: as a Transpose's input, or as another constant."""
     if not name:
         return False
     tensor, producer = view.tensor(name), _transpose(view, name)

@@ -16,9 +16,8 @@ _REMEDY = f"a mask needs a finite number, near the smallest value that it masks;
 
 
 def refuse_undefined_constants(layers: Layers, imported: GraphView) -> None:
-    """AidgeError for the first layer that would store NaN or infinity as integers.
-
-    `imported` is the graph of the file: the refusal names its constants, from which the layer's constant is made.
+    """Raises AidgeError for the first layer that would store NaN or infinity as integers. `imported` is the graph of the file:
+    the error names its constants, from which the layer's constant is made.
     """
     for layer in layers.layers:
         for name in layer.constants(layers.view):
@@ -35,7 +34,7 @@ def refuse_undefined_constants(layers: Layers, imported: GraphView) -> None:
 
 
 def require_range(name: str, seen: Observed, view: GraphView, imported: GraphView) -> None:
-    """AidgeError for a tensor of `view` that the float model makes NaN or infinite in a sample: no range holds it."""
+    """Raises AidgeError for a tensor of `view` that is NaN or infinite in a sample of the float model: no range holds it."""
     if seen.undefined_sample is None:
         return
     producer = view.producer(name)
@@ -49,6 +48,6 @@ def require_range(name: str, seen: Observed, view: GraphView, imported: GraphVie
 
 
 def _named(node: Node, imported: GraphView) -> str:
-    """The constants with NaN or infinity that the nodes of the file read from which the node is made; "" where there are none."""
+    """Returns the constants with NaN or infinity that the node's origins in the file read; "" if there are none."""
     origins = (before for before in imported.nodes if set(before.origin) & set(node.origin))
     return "; ".join(strange_numbers(imported, dict.fromkeys(name for before in origins for name in before.inputs)))

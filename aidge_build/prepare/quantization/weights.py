@@ -18,7 +18,7 @@ from aidge_build.prepare.quantization.scheme import Scheme
 
 LARGEST_WEIGHT = 127
 LARGEST_LEVELS = range(LARGEST_WEIGHT, 63, -1)  # of the largest weight of a channel
-LARGEST_BIAS = 2.0**30  # of the int32 bias: sums of products have the rest
+LARGEST_BIAS = 2.0**30  # of the int32 bias: the rest of int32 is for sums of products
 UNSEEN = 1e-6  # the least variance of a term: weights for inputs that the samples never excite are kept near, too
 SPREAD = 1.25
 
@@ -33,7 +33,7 @@ class Stored:
 
 @dataclass(frozen=True, eq=False)
 class Linear:
-    """A linear layer: its float constants, and what is known of its input's channels (`products`: of the terms of its sums)."""
+    """A linear layer: its float constants, and the moments of its input's channels (`products`: of the terms of its sums)."""
 
     node: Node
     weights: numpy.ndarray
@@ -44,7 +44,7 @@ class Linear:
 
     @property
     def axis(self) -> int | None:
-        """The axis of the weights that counts output channels; None where one scale must serve all."""
+        """The axis of the weights that counts output channels; None if one scale must serve all."""
         if isinstance(self.node.operator, ConvTranspose):
             return 1 if self.node.operator.groups == 1 else None
         return 0
@@ -60,7 +60,7 @@ class Linear:
         return numpy.moveaxis(values, self.axis, 0).reshape(values.shape[self.axis], -1)
 
     def along_rows(self, channels: numpy.ndarray) -> numpy.ndarray:
-        """A number of each input channel as one for each of `rows`."""
+        """Returns a number of each input channel as a number for each weight of `rows`."""
         groups = getattr(self.node.operator, "groups", 1)
         if isinstance(self.node.operator, ConvTranspose):  # [C, M / groups, kernel...]
             each = channels.reshape(-1, *(1,) * (self.weights.ndim - 1))
@@ -78,7 +78,7 @@ class Linear:
 
 
 def stored_linear(linear: Linear, data: Quantization, scheme: Scheme) -> tuple[Stored, Stored | None]:
-    """The weights as int8 and the bias as int32, for an input with this quantization."""
+    """Returns the weights as int8 and the bias as int32, for an input with this quantization."""
     scales = _scales(linear, float(data.scale), scheme)
     rows = linear.rows
     levels = numpy.clip(numpy.rint(rows / scales[:, None]), -LARGEST_WEIGHT, LARGEST_WEIGHT)
@@ -94,7 +94,7 @@ def stored_linear(linear: Linear, data: Quantization, scheme: Scheme) -> tuple[S
 
 
 def _scales(linear: Linear, data_scale: float, scheme: Scheme) -> numpy.ndarray:
-    """Symmetric, each that with the least error of the sums; larger where the bias would leave int32."""
+    """Returns symmetric scales, each with the least error of the sums, or larger if the bias would leave int32."""
     means, variances = linear.along_rows(linear.means), linear.along_rows(linear.variances)
     found = _best_scales(linear.rows, means * (not scheme.correct_bias), variances + UNSEEN)
     bias = numpy.zeros(1) if linear.bias is None else linear.bias.astype(numpy.float64)
@@ -131,7 +131,7 @@ def _rounded(linear: Linear, scales: numpy.ndarray) -> numpy.ndarray:
 
 
 def _stored_bias(bias: numpy.ndarray, data_scale: float, weights: Quantization) -> Stored:
-    """int32 in units of float32(data scale * weight scale)."""
+    """Returns the bias as int32 in units of float32(data scale * weight scale)."""
     units = numpy.float32(data_scale) * numpy.array(weights.scales, numpy.float32)
     scales = numpy.broadcast_to(units, bias.shape) if len(units) > 1 else units
     quantization = Quantization(tuple(map(float, scales)), (0,) * len(scales), 0 if len(scales) > 1 else None)

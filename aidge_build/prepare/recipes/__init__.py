@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Rewrites that keep the meaning: one file per recipe, applied in this order by `simplify`."""
+"""Recipes: rewrites that keep the outputs of a graph, one file per recipe. `simplify` applies them in this order."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ RECIPES: tuple[Recipe, ...] = (
 
 
 def simplify(view: GraphView, rounding: str = "onnx") -> GraphView:
-    """The graph after all recipes; each of them is checked (`check.checked`), and sees tensors of this numerical contract."""
+    """Returns the graph after all recipes; each is checked (`check.checked`), and sees tensors of this numerical contract."""
     view = under_contract(view, rounding)
     for recipe in RECIPES:
         rewritten = checked(recipe, view)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""ReduceMean of 8-bit tensors is an average pool over a map, for which there are kernels of integers."""
+"""Turns ReduceMean of 8-bit tensors into an average pool over a map, which integer kernels compute."""
 
 from __future__ import annotations
 

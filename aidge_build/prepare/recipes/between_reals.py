@@ -11,7 +11,7 @@ from aidge_build.operators.quantize import DequantizeLinear, QuantizeLinear
 
 
 def on_plain_integers(view: GraphView, node: Node) -> bool:
-    """Whether no tensor of the node states what its stored values mean, so that the operator's numbers are stored values, too.
+    """Whether no tensor of the node has a quantization, so that the operator's numbers are stored values, too.
 
     ONNX files write such nodes between QuantizeLinear and DequantizeLinear. Tensors of .tflite files have a quantization from
     the importer on: the pad value, the bounds of a Clip, ... are then real numbers already.
@@ -21,7 +21,7 @@ def on_plain_integers(view: GraphView, node: Node) -> bool:
 
 
 def between_reals(view: GraphView, rewrite: Rewrite, node: Node, parameters: tuple[str, ...]) -> list[Node]:
-    """The nodes in place of `node`; `parameters`: the names of the scale and perhaps the zero point of all its tensors."""
+    """Returns the nodes that replace `node`; `parameters` names the scale, and perhaps the zero point, of all its tensors."""
     (result,) = view.output_tensors(node)
     reals = [rewrite.add_tensor(Tensor(f"{name}_real", view.tensor(name).dims, DType.float32)) for name in node.inputs]
     real = rewrite.add_tensor(Tensor(f"{result.name}_real", result.dims, DType.float32))

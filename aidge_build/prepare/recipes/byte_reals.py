@@ -57,7 +57,7 @@ def byte_reals(view: GraphView) -> GraphView:
 
 
 def _is_normalized(view: GraphView, cast: Node) -> bool:
-    """Whether operators with constants, or views, are all that is between this Cast of bytes to float32 and a QuantizeLinear."""
+    """Whether only operators with constants, or views, are between this Cast of bytes to float32 and a QuantizeLinear."""
     (data,), (result,) = view.input_tensors(cast), view.output_tensors(cast)
     if data.dtype not in _BYTES or data.is_constant or data.quantization is not None or result.dtype is not DType.float32:
         return False

@@ -26,7 +26,7 @@ from aidge_build.operators.rearrange import Concat
 from aidge_build.operators.view import Transpose
 
 CHANNEL_AXIS = 1
-MOST_ELEMENTS = 1 << 22  # of a tensor on which an operator is evaluated; above, every value counts as possible
+MOST_ELEMENTS = 1 << 22  # of a tensor on which an operator is evaluated; for a larger tensor every value counts as possible
 
 # No output of these operators falls when an input rises.
 _RISING = (Add, Max, Min, Clip, AvgPooling, MaxPooling, GlobalAveragePooling, GlobalMaxPooling, Concat)
@@ -68,12 +68,12 @@ def has_channels(tensor: Tensor | None) -> bool:
 
 
 def is_by_channel(operator: Operator) -> bool:
-    """Whether channel c of the output depends on channel c of the inputs alone (Concat aside: on one channel of one input)."""
+    """Whether channel c of the output depends only on channel c of the inputs (Concat: on one channel of one input)."""
     return isinstance(operator, (*_RISING, *_STRAIGHT, ElementWise)) and not isinstance(operator, MaxPoolingIndices)
 
 
 def keeps_order(operator: Operator) -> bool:
-    """Whether the operator only gives the elements other dims: in row-major order they stay where they are."""
+    """Whether the operator only changes the dims: the elements keep their row-major order."""
     return operator.views and not isinstance(operator, Transpose)
 
 
@@ -91,7 +91,7 @@ def channel_reach(view: GraphView) -> dict[str, Reach]:
 
 
 def everything(tensor: Tensor) -> Reach:
-    """All values of the tensor's type in every channel."""
+    """Returns all values of the tensor's type for every channel."""
     low, high = tensor.dtype.range
     count = tensor.dims[CHANNEL_AXIS]
     return Reach(numpy.full(count, low, numpy.int64), numpy.full(count, high, numpy.int64))
@@ -141,13 +141,13 @@ def linear_sums(operator: Conv | FC, inputs: tuple[Tensor | None, ...], output: 
 
 
 def bias_of(inputs: tuple[Tensor | None, ...], count: int) -> numpy.ndarray:
-    """The bias of a linear layer in int64, zeros where it has none."""
+    """Returns the bias of a linear layer in int64, or zeros."""
     given = inputs[2] if len(inputs) > 2 else None
     return numpy.zeros(count, numpy.int64) if given is None else given.data.astype(numpy.int64)
 
 
 def stored(operator: Conv | FC, inputs: tuple[Tensor | None, ...], output: Tensor, sums: numpy.ndarray) -> numpy.ndarray:
-    """The stored value of one accumulator per output channel."""
+    """Returns the stored value of one accumulator per output channel."""
     clamp = clamp_levels(operator.minimum, operator.maximum, output.quantization, output.dtype)
     return _requantization(operator, inputs, output).levels(sums, 0, output.quantization.zero_point, *clamp)
 

@@ -29,7 +29,7 @@ WORD = 4  # channels: a tensor keeps a multiple of it, so that its pixels stay w
 
 @dataclass(frozen=True, eq=False)
 class Product:
-    """A linear layer in which every output channel reads every input channel, at most: channels of both sides may go.
+    """A linear layer in which an output channel may read every input channel: channels of both sides may go.
 
     `reads[o, i]`: output o is not constant and has a weight for input i that is not 0. `folds[i]`: input i always has the same
     value and adds the same number to every output pixel, so that the bias can hold it.

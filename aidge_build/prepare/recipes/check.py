@@ -42,7 +42,7 @@ def checked(rewrite: Callable[[GraphView], GraphView], view: GraphView) -> Graph
 
 
 def check_rewrite(before: GraphView, after: GraphView, step: str, *, exact: bool = False) -> GraphView:
-    """Compare a graph with the one that `step` made of it; only nodes and tensors that are new are looked at. Returns `after`."""
+    """Compares a graph with the graph that `step` made of it, new nodes and tensors only. Returns `after`."""
     if after is before:
         return after
     _check_signature(before, after, step)
@@ -57,9 +57,9 @@ def check_rewrite(before: GraphView, after: GraphView, step: str, *, exact: bool
 
 
 def check_graph(view: GraphView, step: str, before: GraphView | None = None) -> None:
-    """Every node has a name of its own, and its outputs are what its operator makes of its inputs; so is their quantization.
+    """Checks that every node has a unique name, and that its outputs and their quantization follow from operator and inputs.
 
-    Nodes that `before` holds, too, with the same tensors or such in another format, are not looked at again.
+    Nodes of `before` with the same tensors, perhaps in another format, are not checked again.
     """
     names: set[str] = set()
     known = set(view.inputs)
@@ -82,7 +82,7 @@ def check_graph(view: GraphView, step: str, before: GraphView | None = None) -> 
 
 
 def _check_order(view: GraphView, node: Node, known: Collection[str], step: str) -> None:
-    """The node reads only what is known before it, and computes nothing that is."""
+    """Checks that the node reads only tensors that are known before it, and writes only new tensors."""
     for name in node.inputs:
         if name and name not in known and not view.tensors[name].is_constant:
             raise broken(step, f"it reads '{name}', which nothing computes before", node)
@@ -96,7 +96,7 @@ def _has_alike_tensors(node: Node, view: GraphView, before: GraphView) -> bool:
 
 
 def _is_alike(one: Tensor, other: Tensor) -> bool:
-    """Whether operators make the same of both: only their storage orders may differ."""
+    """Whether both tensors are the same for operators: only their storage orders may differ."""
     return one is other or (
         one.dims == other.dims and one.dtype is other.dtype and one.data is other.data and one.quantization is other.quantization
     )
@@ -115,13 +115,13 @@ def _check_signature(before: GraphView, after: GraphView, step: str) -> None:
 
 
 def _check_types(view: GraphView, node: Node, step: str) -> None:
-    """The outputs' dims and types, inferred again."""
+    """Infers the outputs' dims and types and compares them."""
     inputs, outputs = view.input_tensors(node), view.output_tensors(node)
     reason = ""
     for way in _meanings(view, node):
         try:
             found = list(node.operator.infer([tensor and way(tensor) for tensor in inputs]))
-        except Exception as error:  # of an operator that is given what it never expects: a wrong number of inputs, say
+        except Exception as error:  # of an operator with unexpected inputs: a wrong number of them, for example
             reason = reason or f"{node.operator} refuses its inputs: {error or type(error).__name__}"
             continue
         expected = [TensorType(made.dims, made.dtype) for made in map(way, outputs)]
@@ -155,7 +155,7 @@ def _real(tensor: Tensor) -> Tensor:
 
 
 def _real_constant(tensor: Tensor) -> Tensor:
-    """As the readers that compute in float mean it (`dequantize_constants`)."""
+    """Returns a constant as readers that compute in float see it (`dequantize_constants`)."""
     return _real(tensor) if tensor.is_constant else tensor
 
 
@@ -189,7 +189,7 @@ def _check_quantization(view: GraphView, node: Node, step: str) -> None:
 
 
 def _check_stated(view: GraphView, node: Node, step: str) -> None:
-    """The stored tensor of a QuantizeLinear or DequantizeLinear says nothing else than the node."""
+    """Checks that the stored tensor of a QuantizeLinear or DequantizeLinear has the node's quantization."""
     tensors = view.output_tensors(node) if isinstance(node.operator, QuantizeLinear) else view.input_tensors(node)
     tensor, stated = tensors[0], linear_quantization(view, node)
     if tensor.quantization is not None and stated is not None and tensor.quantization != stated:
@@ -224,7 +224,7 @@ def _check_tensor(tensor: Tensor, step: str) -> None:
 
 
 def _check_kept(before: GraphView, old: Tensor, new: Tensor, step: str) -> None:
-    """A tensor that keeps its name: see the head of this file."""
+    """Checks a tensor that keeps its name: see the head of this file."""
     shifted = old.quantization is not None and (old.dtype, new.dtype) == (DType.uint8, DType.int8)
     if old.dtype is not new.dtype and not shifted:
         raise broken(step, f"'{old.name}' became {new.dtype.name}, it was {old.dtype.name}")
@@ -276,7 +276,7 @@ def _numbers(quantization: Quantization | None) -> str:
 
 
 def broken(step: str, what: str, node: Node | None = None) -> AidgeError:
-    """The refusal of what `step` made: never C from a graph that is wrong."""
+    """Returns the error about a wrong graph of `step`, so that it never becomes C."""
     return AidgeError(
         what,
         where=f"graph after {step}" + (f", {node.where()}" if node is not None else ""),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Clip of stored integers: how some exporters write a quantization of fewer bits, or one that leaves the lowest value out."""
+"""Rewrites Clip of stored integers, by which some exporters write fewer bits, or leave the lowest value out."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def clip_stored(view: GraphView) -> GraphView:
 
 
 def _replace(rewrite: Rewrite, node: Node, before: Node, stored: Tensor, quantization: Quantization) -> None:
-    """The Clip in real numbers, or nothing where it changes no stored value; unchanged where both differ."""
+    """Replaces the Clip by one of real numbers, or removes it if it changes no stored value; it stays if the results differ."""
     levels = numpy.arange(stored.dtype.range[0], stored.dtype.range[1] + 1, dtype=numpy.int64).astype(stored.dtype.numpy)
     wanted = node.operator.forward(levels)
     if (wanted == levels).all():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Trees compare integers as they are stored: the Cast or DequantizeLinear before them goes into their thresholds."""
+"""Lets trees compare stored integers: the Cast or DequantizeLinear before them goes into their thresholds."""
 
 from __future__ import annotations
 

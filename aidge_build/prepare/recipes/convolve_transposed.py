@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A transposed convolution that skips nothing is a convolution with its taps in the other order, for which there are kernels."""
+"""Turns a transposed convolution with strides 1 into a convolution with its taps in the other order."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from aidge_build.prepare.recipes.recipe import recipe
 
 @recipe(exact=False)
 def convolve_transposed(view: GraphView) -> GraphView:
-    """ConvTranspose of float32 with strides 1 and constant weights: Conv with the same dilations and groups."""
+    """ConvTranspose of float32 with strides 1 and constant weights becomes Conv with the same dilations and groups."""
     rewrite = Rewrite(view)
     for node in view.nodes:
         if not isinstance(node.operator, ConvTranspose) or set(node.operator.strides) != {1}:
@@ -49,7 +49,7 @@ def _window(operator: ConvTranspose, sizes: tuple[int, ...]) -> Window | None:
 
 
 def _turned(weights: numpy.ndarray, groups: int) -> numpy.ndarray:
-    """[C, M / groups, kernel...] as [M, C / groups, kernel...] with the taps from the last to the first."""
+    """Returns weights [C, M / groups, kernel...] as [M, C / groups, kernel...] with the taps from the last to the first."""
     channels, made, *kernel = weights.shape
     grouped = weights.reshape(groups, channels // groups, made, *kernel).swapaxes(1, 2)
     turned = numpy.flip(grouped, tuple(range(3, grouped.ndim)))

@@ -14,9 +14,8 @@ WIDENED = 3  # inputs: data, weights, weights of the state
 
 @recipe(exact=False, of_quantized=True)
 def dequantize_constants(view: GraphView) -> GraphView:
-    """float32(q - zero point) * scale, as DequantizeLinear says, for readers that compute in float.
-
-    The data and the two matrices of weights of an operator that widens them stay bytes.
+    """The value is float32(q - zero point) * scale, as in DequantizeLinear, for readers that compute in float. The data and the
+    two weight matrices of an operator that widens them itself stay bytes.
     """
     rewrite = Rewrite(view)
     made: dict[str, str] = {}
@@ -41,7 +40,7 @@ def _widened(node: Node, place: int) -> bool:
 
 
 def _computes_in_float(view: GraphView, node: Node) -> bool:
-    """Not where it compares stored values, or searches among them: its constants are stored values, too."""
+    """Whether the node computes in float; a node that compares or searches stored values does not."""
     results_are_plain = all(tensor.quantization is None for tensor in view.output_tensors(node))
     computed = (tensor for tensor in view.input_tensors(node) if tensor is not None and not tensor.is_constant)
     reads_stored = any(tensor.quantization is not None for tensor in computed) and not node.operator.widens

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Operators that name their own quantization become DequantizeLinear, the plain operator, and QuantizeLinear."""
+"""Turns operators with quantization inputs into DequantizeLinear, the plain operator, and QuantizeLinear."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _operand(inputs: Sequence[str], values: int, scale: int, zero_point: int) ->
 
 
 def _has_constant_weights(view: GraphView, node: Node, axis: int) -> bool:
-    """Everything but the data is constant; scales per channel only along `axis` of a matrix or of convolution weights."""
+    """Whether all but the data is constant, with scales per channel only along `axis` of a matrix or of convolution weights."""
     tensors = [view.tensor(name) for name in node.inputs[:8]]
     return all(tensor.is_constant for tensor in tensors[1:]) and (tensors[4].elements == 1 or tensors[3].rank == 2 or axis == 0)
 
@@ -80,7 +80,7 @@ def _expand(
     result: tuple[str, str],
     axes: Sequence[int] = (),
 ) -> None:
-    """Replace the node; nothing happens when a scale or zero point is not constant."""
+    """Replaces the node, unless a scale or zero point is not constant."""
     parameters = [name for _, *names in operands for name in names if name] + [name for name in result if name]
     if not all(rewrite.tensors[name].is_constant for name in parameters):
         return
@@ -102,7 +102,7 @@ def _expand(
 
 
 def _number(rewrite: Rewrite, name: str) -> str:
-    """The same parameter; a list of one number becomes a number."""
+    """Returns the parameter; a list of one number becomes a number."""
     tensor = rewrite.tensors[name]
     if tensor.dims != (1,):
         return name
@@ -112,7 +112,7 @@ def _number(rewrite: Rewrite, name: str) -> str:
 def _expand_linear(
     view: GraphView, rewrite: Rewrite, node: Node, inner: Operator, inputs: Sequence[str], bias: str, axis: int
 ) -> None:
-    """Data, weights and an int32 bias in units of both scales; `axis` is the output channels' in the weights."""
+    """Expands data, weights and an int32 bias in units of both scales; `axis` counts the output channels of the weights."""
     scales = [rewrite.tensors[name] for name in (inputs[1], inputs[4])]
     if not all(tensor.is_constant for tensor in scales) or bias and not rewrite.tensors[bias].is_constant:
         return

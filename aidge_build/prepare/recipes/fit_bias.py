@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The bias of a quantized linear layer in units of its integer sums, whatever the file states it in."""
+"""Converts the bias of a quantized linear layer to units of its integer sums, from any units of the file."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from aidge_build.operators.arithmetic.requantize import centred, clamp_levels, d
 from aidge_build.operators.arithmetic.thresholds import first_reaching
 from aidge_build.operators.linear import LinearQuantized
 
-FINEST = 7  # bits of a fraction of the unit; 128 times as large as they are, weights without zero point fit int16
+FINEST = 7  # bits of a fraction of the unit: weights without zero point, times 128, fit int16
 SAME_UNIT = 2.0**-21  # relative: exporters round sx * sw in float32 or in float64, and the scale that they state once more
 SUBNORMAL_STEP = float(numpy.finfo(numpy.float32).smallest_subnormal)  # by which exporters round products below the normal ones
 MEANT = 20  # bits of the fraction that float32 could tell from another one
 NUDGES = (0, 1, -1, 2, -2)  # in the finest units
-MOST_LEVELS = 256  # of an output for which fractions are weighed; more levels than these show every fraction
+MOST_LEVELS = 256  # stored values of an output for which fractions are compared; an output with more values shows every fraction
 
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """Weights and bias that mean what was given, in int8 or int16 and int32; the bias in units of both scales."""
+    """Weights in int8 or int16, and a bias in int32 in units of both scales, with the meaning of the file's weights and bias."""
 
     weights: Tensor
     bias: Tensor

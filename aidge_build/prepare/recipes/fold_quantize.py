@@ -12,7 +12,7 @@ from aidge_build.prepare.recipes.recipe import recipe
 
 @recipe(exact=True)
 def fold_quantize(view: GraphView) -> GraphView:
-    """1. QuantizeLinear of a constant. 2. QuantizeLinear of a DequantizeLinear of a constant. A graph output stays computed."""
+    """Folds 1. QuantizeLinear of a constant, 2. QuantizeLinear of a DequantizeLinear of a constant. A graph output stays."""
     rewrite = Rewrite(view)
     for node in view.nodes:
         if node.type != "QuantizeLinear" or view.is_output(node.outputs[0]):

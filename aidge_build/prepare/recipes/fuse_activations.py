@@ -43,8 +43,7 @@ def fuse_activations(view: GraphView) -> GraphView:
 
 
 def bounds_of(node: Node) -> tuple[float, float] | None:
-    """The least and the largest real value that a clamp leaves; None for other operators, and for bounds in disorder."""
-    """Between which numbers a ReLU or a Clip clamps; None for other nodes."""
+    """Returns the least and the largest real value that a ReLU or Clip leaves; None for other nodes and bad bounds."""
     if node.type == "ReLU":
         return 0.0, numpy.inf
     if node.type == "Clip" and node.operator.minimum <= node.operator.maximum:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Dynamic quantization: ConvInteger or MatMulInteger, Cast, Mul and Add become one layer with a float result."""
+"""Fuses dynamic quantization: ConvInteger or MatMulInteger, Cast, Mul and Add become one layer with a float result."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def fuse_dynamic(view: GraphView) -> GraphView:
 
 
 def _weights(view: GraphView, node: Node) -> numpy.ndarray | None:
-    """Less their zero points, [outputs, ...] in int8 or int16; None where they are not constant or int32 might not hold a sum."""
+    """Returns the weights less their zero points, [outputs, ...], int8 or int16; None if computed, or if sums exceed int32."""
     given = [*view.input_tensors(node), None, None][:4]
     weights, points = given[1], given[3]
     if weights is None or not weights.is_constant or (points is not None and not points.is_constant):
@@ -77,7 +77,7 @@ def _has_run_time_zero_point(view: GraphView, node: Node) -> bool:
 
 
 def _scales(view: GraphView, cast: Node, scaled: Node, weights: numpy.ndarray | None) -> tuple[str, numpy.ndarray]:
-    """The name of the data's scale and the weights' scale of each output; ("", []) where the Mul is another one."""
+    """Returns the name of the data's scale and the weights' scale of each output; ("", []) if the Mul does anything else."""
     nothing = "", numpy.zeros(0, numpy.float32)
     product = _product_of_scales(view, cast, scaled)
     if weights is None or product is None:
@@ -91,7 +91,7 @@ def _scales(view: GraphView, cast: Node, scaled: Node, weights: numpy.ndarray | 
 
 
 def _product_of_scales(view: GraphView, cast: Node, scaled: Node) -> Node | None:
-    """The Mul that `scaled` multiplies the float32 sums by; None where it is another node, or one of both clamps."""
+    """Returns the Mul that `scaled` multiplies the float32 sums by; None if it is another node, or if one of both clamps."""
     others = [name for name in scaled.inputs if name != cast.outputs[0]]
     product = view.producer(others[0]) if len(others) == 1 else None
     if product is None or product.type != "Mul" or product.operator.clamps or scaled.operator.clamps:
@@ -113,7 +113,7 @@ def _per_channel(view: GraphView, add: Node, sums: str, node: Node, count: int) 
 
 
 def _by_channel(tensor: Tensor, rank: int, axis: int, count: int) -> numpy.ndarray | None:
-    """The constant as one number for each channel, if it broadcasts so."""
+    """Returns the constant as one number for each channel, if it broadcasts so."""
     dims = (1,) * (rank - tensor.rank) + tensor.dims
     if tensor.dtype is not DType.float32 or tensor.rank > rank or tensor.elements not in (1, count):
         return None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Gemm, or MatMul and Add, with constant weights and bias become FC."""
+"""Turns Gemm, or MatMul and Add, with constant weights and bias into FC."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def _is_constant_bias(tensor: Tensor, outputs: int) -> bool:
 
 
 def _is_row(tensor: Tensor, outputs: int) -> bool:
-    """Whether it has one value for each output, along its last axis."""
+    """Whether the tensor has one value for each output, along its last axis."""
     return tensor.elements == outputs and tensor.dims[-1:] == (outputs,)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A Pad with zeros in front of a convolution or average pool becomes part of its window."""
+"""Fuses a Pad with zeros into the window of the convolution or average pool after it."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from aidge_build.prepare.recipes.recipe import recipe
 
 @recipe(exact=False)
 def fuse_pad(view: GraphView) -> GraphView:
-    """1. Pad of spatial axes only, mode constant, value 0, read by one Conv: the pads are added to the window's.
-    2. The same in front of an AvgPooling without pads of its own: it then counts the pads (count_include_pad).
+    """1. Pad of spatial axes only, mode constant, value 0, read by one Conv: its pads are added to the window's pads. 2. The same
+    before an AvgPooling without pads of its own, which then counts the pads (count_include_pad).
     """
     rewrite = Rewrite(view)
     for found in find(view, "Pad-0>(Conv|AvgPooling)"):

@@ -73,7 +73,7 @@ def channel_scaling(view: GraphView, node: Node, result: Tensor, axis: int = 1) 
 
 
 def _along_channels(tensor: Tensor, result: Tensor, channels: int) -> numpy.ndarray | None:
-    """A constant as one real number for each place of the axis `channels`; None where it differs along another axis."""
+    """Returns a constant as one real number for each place of the axis `channels`; None if it differs along another axis."""
     if tensor.data is None or tensor.rank > result.rank or not tensor.dtype.is_float and tensor.quantization is None:
         return None
     dims = (1,) * (result.rank - tensor.rank) + tensor.dims

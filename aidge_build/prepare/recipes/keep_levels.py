@@ -123,12 +123,12 @@ def _gives_levels(view: GraphView, node: Node, data: list[Tensor], grid: Grid) -
 
 
 def _real_constants(view: GraphView, node: Node) -> list[Tensor]:
-    """The constants of a node that are no indices or conditions."""
+    """Returns the constants of a node that are no indices or conditions."""
     return [one for one in view.input_tensors(node) if one is not None and one.is_constant and one.dtype not in _PLAIN]
 
 
 def _bounds(operator: Operator) -> numpy.ndarray:
-    """The finite bounds of an operator that clamps; empty where it does not."""
+    """Returns the finite bounds of an operator that clamps, or an empty array."""
     if not getattr(operator, "clamps", False):
         return numpy.zeros(0)
     given = (getattr(operator, "minimum", 0), getattr(operator, "maximum", 0))

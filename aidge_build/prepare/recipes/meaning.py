@@ -13,16 +13,17 @@ from aidge_build.graph.view import GraphView
 from aidge_build.prepare.recipes.dequantize_constants import dequantize_constants
 
 SEED = 12
-RELATIVE = 1e-4  # of the largest value of a float output, where nothing is quantized on the way
-LEVELS = 16  # by which roundings to the other side may add up in a network; one layer gives 1
+RELATIVE = 1e-4  # of the largest value of a float output, in graphs without quantization
+LEVELS = 16  # the allowed difference of quantized values: each layer may round 1 to the other side
 
 
 def require_same_meaning(
     before: GraphView, after: GraphView, step: str, *, exact: bool, levels: int = LEVELS, seed: int = SEED
 ) -> None:
-    """Raise AidgeError (code MEANING) where an output differs: at all if `exact`, else by more than rounding explains.
+    """Raises AidgeError (code MEANING) if an output differs: at all if `exact`, else by more than rounding explains.
 
-    `levels` is what is allowed between quantized values; of a float that comes from them the same part of 128.
+    `levels` is the allowed difference of quantized values; a float that comes from them may differ by levels / 128 of its
+    largest.
     """
     relative = levels / 128 if any(node.type == "QuantizeLinear" for node in before.nodes) else RELATIVE
     inputs = seeded_inputs(before, seed)
@@ -40,7 +41,7 @@ def require_same_meaning(
 
 
 def seeded_inputs(view: GraphView, seed: int) -> dict[str, numpy.ndarray]:
-    """Random values for every graph input: normal floats, integers of a byte."""
+    """Returns random values for every graph input: normal floats, integers of a byte."""
     random = numpy.random.default_rng(seed)
     return {name: _values(view.tensor(name), random) for name in view.inputs}
 
@@ -53,7 +54,7 @@ def _values(tensor: Tensor, random: numpy.random.Generator) -> numpy.ndarray:
 
 
 def _distance(old: numpy.ndarray, new: numpy.ndarray) -> float:
-    """The largest difference; infinite where shapes, types or the places of NaN and infinity differ."""
+    """Returns the largest difference; infinite if shapes, types or the places of NaN and infinity differ."""
     if old.shape != new.shape or old.dtype != new.dtype:
         return numpy.inf
     if old.size == 0 or numpy.array_equal(old, new, equal_nan=old.dtype.kind == "f"):

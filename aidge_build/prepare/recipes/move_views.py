@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Views between a quantization and the operator that it belongs to become views of the stored values."""
+"""Turns views between a quantization and its operator into views of the stored values."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def _seen_quantization(node: Node, source: Tensor, quantization: Quantization) -
 
 
 def _real(source: Tensor) -> Tensor:
-    """The constant without quantization."""
+    """Returns the constant without quantization."""
     if source.quantization is None:
         return source
     return source.with_(dtype=DType.float32, data=dequantize_linear(source.data, source.quantization), quantization=None)

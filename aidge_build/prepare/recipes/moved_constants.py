@@ -15,13 +15,12 @@ from aidge_build.operators.arithmetic.requantize import dequantize_linear
 from aidge_build.operators.base import as_tuple
 from aidge_build.operators.kinds import Moved
 
-MOST_GROWTH = 4  # times the elements of the constants: beyond, the elements are copied where the model runs
+MOST_GROWTH = 4  # times the elements of the constants: beyond this, the elements are copied at run time
 
 
 def moved_constants(node: Node, inputs: Sequence[Tensor | None]) -> tuple[Tensor, ...]:
-    """The outputs of a Slice, Concat, Split, Gather, Tile or Pad of quantized constants, as constants.
-
-    () for anything else, and where the outputs have more than `MOST_GROWTH` times the elements of the constants.
+    """Returns the outputs of a Slice, Concat, Split, Gather, Tile or Pad of quantized constants, as constants. () for other
+    nodes, and if the outputs have more than `MOST_GROWTH` times the elements of the constants.
     """
     operator, sources = node.operator, _sources(node, inputs)
     if not sources:
@@ -51,9 +50,9 @@ def _sources(node: Node, inputs: Sequence[Tensor | None]) -> list[Tensor]:
 
 
 def _stated(sources: Sequence[Tensor], places: numpy.ndarray, real: numpy.ndarray) -> Tensor:
-    """The elements at these places, counted through all sources from 1, as one constant; place 0 is no element.
+    """Returns the elements at these places, counted through all sources from 1, as one constant; place 0 is no element.
 
-    Stored values, if these have exactly the `real` ones by one scale or by scales along an axis, else the real values.
+    The constant is stored if one scale, or scales along an axis, give exactly the `real` values; else it is `real`.
     """
     levels = numpy.concatenate([tensor.data.reshape(-1) for tensor in sources])
     each = [_of_elements(tensor) for tensor in sources]
@@ -73,7 +72,7 @@ def _stated(sources: Sequence[Tensor], places: numpy.ndarray, real: numpy.ndarra
 
 
 def _of_elements(tensor: Tensor) -> tuple[numpy.ndarray, numpy.ndarray]:
-    """The scale and the zero point of each element, in order."""
+    """Returns the scale and the zero point of each element, in order."""
     quantization, dims = tensor.quantization, [1] * tensor.rank
     if quantization.axis is not None:
         dims[quantization.axis] = -1
@@ -83,7 +82,7 @@ def _of_elements(tensor: Tensor) -> tuple[numpy.ndarray, numpy.ndarray]:
 
 
 def _along(axis: int | None, known: numpy.ndarray, scales: numpy.ndarray, points: numpy.ndarray) -> Quantization | None:
-    """The quantization of elements that differ along this axis alone; None where they differ otherwise."""
+    """Returns the quantization of elements that differs along this axis alone; None if it differs otherwise."""
     rows = 1 if axis is None else known.shape[axis]
     shape = (rows, -1)
     valid, scales, points = (

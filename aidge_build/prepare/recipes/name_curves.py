@@ -64,7 +64,7 @@ def _gelu(view: GraphView, erf: Node) -> Found | None:
 
 
 def _gelu_by_tanh(view: GraphView, tanh: Node) -> Found | None:
-    """Its argument is sqrt(2 / pi) * (x + 0.044715 x^3), in whatever way that is written."""
+    """Finds the Gelu of a tanh with the argument sqrt(2 / pi) * (x + 0.044715 x^3), written in any way."""
     for source in _before(view, tanh.inputs[0], STEPS):
         members: dict[str, Node] = {}
         found = _polynomial(view, tanh.inputs[0], source, members)
@@ -75,7 +75,7 @@ def _gelu_by_tanh(view: GraphView, tanh: Node) -> Found | None:
 
 
 def _before(view: GraphView, name: str, steps: int) -> tuple[str, ...]:
-    """The tensors from which this one comes by so many nodes at most, the farthest first."""
+    """Returns the tensors from which this one comes through at most `steps` nodes, the farthest first."""
     node = view.producer(name)
     if steps == 0 or node is None or node.type not in ("Mul", "Add", "Pow"):
         return ()
@@ -84,7 +84,7 @@ def _before(view: GraphView, name: str, steps: int) -> tuple[str, ...]:
 
 
 def _polynomial(view: GraphView, name: str, source: str, members: dict[str, Node]) -> numpy.ndarray | None:
-    """A tensor as sums and products of `source` and numbers: its coefficients, the constant first; their nodes join `members`."""
+    """Returns a tensor as a polynomial of `source`: its coefficients, the constant first. The nodes join `members`."""
     if name == source:
         return numpy.array([0.0, 1.0])
     number = _number(view, name)
@@ -150,7 +150,7 @@ def _times(view: GraphView, node: Node, factor: float) -> str | None:
 
 
 def _reader(view: GraphView, node: Node, kind: str = "") -> Node | None:
-    """The only reader of the only output, if its operator has this type or none is asked for."""
+    """Returns the only reader of the only output, if its operator has this type or no type is asked for."""
     (name,) = node.outputs
     readers = view.consumers(name)
     is_only = len(readers) == 1 and name not in view.outputs
@@ -158,7 +158,7 @@ def _reader(view: GraphView, node: Node, kind: str = "") -> Node | None:
 
 
 def _is_within(view: GraphView, node: Node, members: list[Node]) -> bool:
-    """Nobody else reads what it computes."""
+    """Whether only `members` read the outputs of the node."""
     names = {member.name for member in members}
     return all(name not in view.outputs and all(reader.name in names for reader in view.consumers(name)) for name in node.outputs)
 
@@ -173,7 +173,7 @@ def _other_number(view: GraphView, node: Node, name: str) -> float | None:
 
 
 def _number(view: GraphView, name: str) -> float | None:
-    """A constant of one element."""
+    """Returns the value of a constant of one element."""
     data = view.tensor(name).data
     return None if data is None or numpy.size(data) != 1 else float(numpy.reshape(data, ()))
 
@@ -184,6 +184,6 @@ def _is_real(view: GraphView, name: str) -> bool:
 
 
 def _clamps(members: list[Node]) -> bool:
-    """Whether an activation is fused into one of them."""
+    """Whether an activation is fused into one of the nodes."""
     bounds = [(getattr(node.operator, "minimum", -math.inf), getattr(node.operator, "maximum", math.inf)) for node in members]
     return any(bound != (-math.inf, math.inf) for bound in bounds)

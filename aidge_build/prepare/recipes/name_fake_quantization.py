@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Fake quantization that an exporter wrote as arithmetic becomes QuantizeLinear and DequantizeLinear."""
+"""Turns fake quantization that an exporter wrote as arithmetic into QuantizeLinear and DequantizeLinear."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class _Fake:
 
 
 def _found(view: GraphView, last: Node) -> _Fake | None:
-    """The fake quantization that ends with this product."""
+    """Returns the fake quantization that ends with this product."""
     scale, name = _number(view, last)
     if scale is None or not scale > 0:
         return None
@@ -84,7 +84,7 @@ def _found(view: GraphView, last: Node) -> _Fake | None:
 
 
 def _type_of(levels: tuple[float, float]) -> DType | None:
-    """The first type that holds these bounds; None where there is none, or they are no whole numbers."""
+    """Returns the first type that holds these bounds; None if there is none, or if the bounds are no whole numbers."""
     held = (one for one in _TYPES if one.range[0] <= levels[0] < levels[1] <= one.range[1])
     return next((one for one in held if all(level == round(level) for level in levels)), None)
 
@@ -96,7 +96,7 @@ def _is_by(node: Node, factor: numpy.float32, scale: numpy.float32) -> bool:
 
 
 def _clamp(view: GraphView, name: str) -> tuple[tuple[float, float], str]:
-    """The lowest and highest number that a Clip lets through, or a Max and a Min in any order, and of what."""
+    """Returns the lowest and the highest result of a Clip, or of a Max and a Min in any order, and the name of the data."""
     node = view.producer(name)
     if node is not None and node.type == "Clip":
         return (node.operator.minimum, node.operator.maximum), node.inputs[0]

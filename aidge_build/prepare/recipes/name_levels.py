@@ -18,7 +18,7 @@ from aidge_build.prepare.recipes.recipe import recipe
 
 ROUNDED = 2.0**-22  # relative: a level times a scale times a factor is rounded to float32 three times at most
 LARGEST = 127
-SOME = 16  # weights of an output that tell quickly that there are no levels
+SOME = 16  # weights of an output that are tried first, because they quickly show that there are no such integers
 _BYTES = (DType.int8, DType.uint8)
 
 
@@ -73,7 +73,7 @@ def levels(weights: Tensor) -> Tensor | None:
 
 
 def _levels_of(row: numpy.ndarray) -> tuple[numpy.ndarray, float] | None:
-    """Levels and scale of one output's weights; a scale is a float32 as files state it."""
+    """Returns integers and scale of one output's weights; a scale is a float32, as in files."""
     largest = numpy.abs(row).max()
     if largest == 0:
         return row, 1.0
@@ -87,7 +87,7 @@ def _levels_of(row: numpy.ndarray) -> tuple[numpy.ndarray, float] | None:
 
 
 def _likely(some: numpy.ndarray) -> numpy.ndarray:
-    """The levels of the largest weight that make nearly whole numbers of these weights, which are in units of it."""
+    """Returns the integers for the largest weight with which these weights, in units of the largest, are nearly whole numbers."""
     wanted = numpy.arange(1, LARGEST + 1)
     products = wanted[:, None] * some
     near = numpy.abs(products - numpy.rint(products)) <= 4 * ROUNDED * numpy.abs(products)

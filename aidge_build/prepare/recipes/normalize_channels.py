@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Sums and products with constants of each channel, between DequantizeLinear and QuantizeLinear, become a BatchNormalization."""
+"""Turns sums and products by channel, between DequantizeLinear and QuantizeLinear, into a BatchNormalization."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def normalize_channels(view: GraphView) -> GraphView:
 
 
 def _chain(view: GraphView, last: Node) -> list[Node]:
-    """The DequantizeLinear, the sums and products that lead from there to the QuantizeLinear `last`, and that one; or nothing."""
+    """Returns the nodes from a DequantizeLinear through sums and products to the QuantizeLinear `last`; or nothing."""
     found, name = [last], last.inputs[0]
     while view.only_consumer(name) is not None and (node := view.producer(name)) is not None:
         found.append(node)
@@ -63,7 +63,7 @@ def _chain(view: GraphView, last: Node) -> list[Node]:
 
 
 def _layer(view: GraphView, chain: Sequence[Node], axis: int) -> Sequence[numpy.ndarray] | None:
-    """Scale, bias, mean and variance of each channel that give every byte the same result; None where there are none."""
+    """Returns scale, bias, mean and variance of each channel that give every byte the same result; None if there are none."""
     whole = _composed(view, chain, axis)
     if whole is None or all((values == values[0]).all() for values in whole) or not whole[0].all():
         return None
@@ -77,7 +77,7 @@ def _layer(view: GraphView, chain: Sequence[Node], axis: int) -> Sequence[numpy.
 
 
 def _normalization(view: GraphView, rewrite: Rewrite, chain: Sequence[Node], names: Sequence[str], axis: int) -> tuple[Node, ...]:
-    """The layer with these constants, between views that move the channels to axis 1 where they are elsewhere."""
+    """Returns the layer with these constants, between Transposes that move the channels to axis 1 if they are elsewhere."""
     source, (result,) = view.tensor(chain[0].inputs[0]), view.output_tensors(chain[-1])
     origin = tuple(dict.fromkeys(part for node in chain for part in node.origin))
     node = chain[-1].with_(operator=_NORMALIZATION, inputs=(source.name, *names), origin=origin)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""BatchNormalization and PReLU between DequantizeLinear and QuantizeLinear read and write the stored values."""
+"""Lets BatchNormalization and PReLU between DequantizeLinear and QuantizeLinear read and write the stored values."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ def pad_reals(view: GraphView) -> GraphView:
 
 
 def _stating(view: GraphView, node: Node) -> Node | None:
-    """The QuantizeLinear or DequantizeLinear that says what the stored values mean."""
+    """Returns the QuantizeLinear or DequantizeLinear that states the quantization of the stored values."""
     dtype = view.tensor(node.inputs[0]).dtype
     if dtype not in (DType.int8, DType.uint8) or len(node.inputs) != 1 or not on_plain_integers(view, node):
         return None
@@ -46,7 +46,7 @@ def _stating(view: GraphView, node: Node) -> Node | None:
 
 
 def _come_back(stated: Quantization | None, dtype: DType) -> bool:
-    """Whether all values do: not where the scale is so large that they overflow."""
+    """Whether all stored values survive the round trip; a scale so large that they overflow fails."""
     if stated is None or not stated.per_tensor:
         return False
     levels = numpy.arange(dtype.range[0], dtype.range[1] + 1)

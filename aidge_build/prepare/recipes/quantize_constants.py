@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""DequantizeLinear of a constant becomes a constant tensor that carries its quantization."""
+"""Turns DequantizeLinear of a constant into a constant tensor with its quantization."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def quantize_constants(view: GraphView) -> GraphView:
 
 
 def linear_quantization(view: GraphView, node: Node) -> Quantization | None:
-    """The quantization that a QuantizeLinear or DequantizeLinear node states; None when it is not constant or has a 0."""
+    """Returns the quantization of a QuantizeLinear or DequantizeLinear node; None if it is not constant or a scale is 0."""
     _, scale, *zero_point = view.input_tensors(node)
     if not scale.is_constant or not scale.data.all() or not all(tensor is None or tensor.is_constant for tensor in zero_point):
         return None

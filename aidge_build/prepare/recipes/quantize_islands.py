@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""DequantizeLinear, operator, QuantizeLinear becomes the operator on quantized tensors."""
+"""Turns DequantizeLinear, operator, QuantizeLinear into the operator on quantized tensors."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def quantize_islands(view: GraphView) -> GraphView:
 def _fitted_weights_and_bias(
     rewrite: Rewrite, operator: LinearQuantized, sources: list[Tensor | None], result: Tensor
 ) -> list[str]:
-    """The names of weights and bias in units of sx * sw; none where they do not fit."""
+    """Returns the names of weights and bias in units of sx * sw; none if they do not fit."""
     fit = fitted(operator, sources[0], sources[1], sources[BIAS], result) if sources[1].is_constant else None
     if fit is None:
         return []
@@ -71,7 +71,7 @@ def _quantizes(node: Node | None) -> bool:
 
 
 def _annotate(view: GraphView) -> GraphView:
-    """Quantization of every integer tensor that a QuantizeLinear writes or a DequantizeLinear reads, and through views."""
+    """Adds the quantization of integer tensors that a QuantizeLinear writes or a DequantizeLinear reads, and of their views."""
     found: dict[str, Quantization | None] = {}
     for node in view.nodes:
         if node.type in ("QuantizeLinear", "DequantizeLinear"):
@@ -124,7 +124,7 @@ _STATING = ("QuantizeLinear", "DequantizeLinear", "Restated")  # they, or the no
 
 
 def selects(node: Node) -> bool:
-    """Whether the results hold elements of input 0 and nothing else: stored values then mean the same on both sides."""
+    """Whether the results hold only elements of input 0: stored values then mean the same on both sides."""
     return hands_on_elements(node) and not getattr(node.operator, "clamps", False)
 
 
@@ -147,7 +147,7 @@ def _has_integer_user(view: GraphView, name: str, found: dict[str, Quantization 
 
 
 def _reads_stored(node: Node) -> bool:
-    """Whether it takes whatever the tensor stores: what keeps a state, and searches, for which the order of values is enough."""
+    """Whether the node reads stored values as they are: stores of a state, and searches, which only need the order of values."""
     return node.operator.stores or isinstance(node.operator, ArgMax)
 
 
@@ -167,7 +167,7 @@ def _disagrees(view: GraphView, node: Node, found: dict[str, Quantization | None
 
 
 def _note(found: dict[str, Quantization | None], name: str, quantization: Quantization | None) -> None:
-    """Two different statements about one tensor cancel each other: its nodes stay explicit."""
+    """Notes the quantization of a tensor. Two different ones cancel each other: the tensor's nodes stay explicit."""
     found[name] = quantization if found.get(name, quantization) == quantization else None
 
 
@@ -226,19 +226,19 @@ def _is_per_tensor(tensors: Iterable[Tensor]) -> bool:
 
 
 def _moves_stored(node: Node, inputs: list[Tensor | None], outputs: list[Tensor]) -> bool:
-    """Whether stored values are handed on within one quantization: every contract then gives the same."""
+    """Whether the node selects stored values within one quantization: every contract then gives the same."""
     return selects(node) and all(tensor.quantization == inputs[0].quantization for tensor in outputs)
 
 
 def _has_integer_products(inputs: list[Tensor | None]) -> bool:
-    """Data by one scale, weights by one or by one for each output."""
+    """Whether the data have one scale, and the weights one scale or one for each output."""
     data, weights = inputs[:2]
     return data.quantization.per_tensor and weights.quantization.axis in (None, 0)
 
 
 def accepts_linear(inputs: list[Tensor | None]) -> bool:
-    """Whether a linear operator computes in integers on these: data and weights by one scale each (weights: per output), the bias
-    in units of both."""
+    """Whether a linear operator computes these inputs in integers: data and weights have one scale each (weights: or per output),
+    and the bias is in units of both."""
     data, weights, *rest = inputs
     bias = rest[0] if rest else None
     if not _has_integer_products(inputs) or bias is None:

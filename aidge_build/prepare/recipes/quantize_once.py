@@ -28,7 +28,7 @@ def quantize_once(view: GraphView) -> GraphView:
 
 
 def _seen(view: GraphView, name: str) -> tuple:
-    """The tensor that views show under this name, and these views."""
+    """Returns the tensor that views show under this name, and the views."""
     views = []
     while (producer := view.producer(name)) is not None and producer.operator.views:
         views.append(producer.operator)

@@ -24,7 +24,7 @@ class Recipe:
 
     @property
     def name(self) -> str:
-        """The name that messages give."""
+        """The name in messages."""
         return self.rewrite.__name__
 
     def __call__(self, view: GraphView) -> GraphView:
@@ -36,5 +36,5 @@ def _is_quantized(view: GraphView) -> bool:
 
 
 def recipe(*, exact: bool, of_quantized: bool = False) -> Callable[[Rewriting], Recipe]:
-    """The decorator: a recipe says whether it is exact, and whether graphs without quantization have nothing for it."""
+    """The decorator of a recipe, with whether it is exact, and whether it changes only quantized graphs."""
     return lambda rewrite: Recipe(rewrite, exact, of_quantized)

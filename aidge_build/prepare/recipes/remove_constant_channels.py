@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Channels that have the same value for every input of the model, and channels that nobody reads, are not computed."""
+"""Removes channels that have the same value for every input of the model, and channels that no node reads."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _shortened(dims: tuple[int, ...], axis: int, mask: numpy.ndarray) -> tuple[i
 
 
 def _reduced(view: GraphView, rewrite: Rewrite, node: Node, use: ChannelUse, reach: dict[str, Reach]) -> Node:
-    """The node on the channels that are left."""
+    """Returns the node on the channels that are left."""
     if isinstance(node.operator, Conv | FC):
         return _reduced_linear(view, rewrite, node, use, reach)
     mask = use.kept(node.outputs[0])
@@ -73,7 +73,7 @@ def _reduced_operand(rewrite: Rewrite, tensor: Tensor, rank: int, mask: numpy.nd
 
 
 def _reduced_linear(view: GraphView, rewrite: Rewrite, node: Node, use: ChannelUse, reach: dict[str, Reach]) -> Node:
-    """Fewer rows and columns of weights; what the missing columns always add is in the bias.
+    """Returns the layer with fewer rows and columns of weights; the bias includes the constant sums of the missing columns.
 
     Rows of channels that are constant but stay (a reader cannot fold them) become 0, with a bias that gives the constant.
     """
@@ -110,7 +110,7 @@ def _bias(node: Node, inputs: tuple[Tensor | None, ...], bias: numpy.ndarray, ro
 
 
 def _of_rows(quantization: Quantization | None, rows: numpy.ndarray) -> Quantization | None:
-    """Scales and zero points of the output channels that are left."""
+    """Returns scales and zero points of the output channels that are left."""
     if quantization is None or quantization.per_tensor:
         return quantization
     chosen = numpy.flatnonzero(rows).tolist()

@@ -15,7 +15,7 @@ def remove_identities(view: GraphView) -> GraphView:
     """
     rewrite = Rewrite(view)
     renamed: dict[str, str] = {}  # tensors that get a graph output's name, at most one for each producer
-    handed: dict[str, str] = {}  # what is taken out -> what it handed on, through others that are taken out
+    handed: dict[str, str] = {}  # output of a removed node -> the tensor that it handed on, through other removed nodes
     for node in view.nodes:
         if not _hands_on(view, node):
             continue
@@ -46,7 +46,7 @@ def _hands_on(view: GraphView, node: Node) -> bool:
 
 
 def _take_over(view: GraphView, source: str, result: str) -> GraphView:
-    """Let the producer of `source` write `result` (a graph output), and drop the node between them."""
+    """Lets the producer of `source` write `result` (a graph output), and drops the node between them."""
     producer, between = view.producer(source), view.producer(result)
     if producer is None or between is None or between.inputs[0] != source:
         return view

@@ -81,7 +81,7 @@ def _behind_selections(view: GraphView) -> GraphView:
 
 
 def _are_alike(first: Quantization | None, second: Quantization | None, source: DType, result: DType) -> bool:
-    """Whether dequantizing by the one and quantizing by the other gives every byte back."""
+    """Whether dequantizing by the first and quantizing by the second gives every byte back."""
     if first is None or second is None or source is not result or source not in _BYTES:
         return False
     if not (first.per_tensor and second.per_tensor):

@@ -65,7 +65,7 @@ def _stored_data(view: GraphView, node: Node) -> Tensor | None:
 
 
 def _parameters(node: Node, data: Tensor, weights: Tensor, bias: Tensor | None = None) -> tuple[Tensor, ...] | None:
-    """Weights, zero point, scale, factors and bias; None where they are computed, or where int32 might not hold a sum."""
+    """Returns weights, zero point, scale, factors and bias; None if they are computed, or if int32 might not hold a sum."""
     known = weights.quantization
     if not weights.is_constant or weights.dtype not in _BYTES or known is None or known.axis not in (None, 0):
         return None

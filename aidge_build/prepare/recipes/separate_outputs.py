@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A graph output that is a graph input becomes a copy of it, under a name of its own: the firmware passes both."""
+"""Turns a graph output that is a graph input into a copy with a name of its own: the firmware passes both."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from aidge_build.operators.view import Identity
 
 
 def separate_outputs(view: GraphView) -> tuple[GraphView, dict[str, str]]:
-    """The graph, and the new names of such outputs by their old ones; unlike a recipe it changes the graph's signature."""
+    """Returns the graph, and the new names of such outputs by their old names; the graph's signature changes."""
     rewrite, renamed = Rewrite(view), {}
     for name in view.outputs:
         if name in view.inputs:

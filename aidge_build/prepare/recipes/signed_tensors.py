@@ -58,12 +58,12 @@ def _convert_borders(view: GraphView, rewrite: Rewrite, inputs: Sequence[str], i
         if name in inside:
             rewrite.append_node(Node(f"{name}_signed", FlipSign(), (name,), (inside[name],)))
     for name in view.outputs:
-        if name in inside and name not in view.inputs:  # an input that is handed out as it came is no result
+        if name in inside and name not in view.inputs:  # an input that is an output, too, is no result
             rewrite.append_node(Node(f"{name}_unsigned", FlipSign(), (inside[name],), (name,)))
 
 
 def _seen_through(view: GraphView, name: str) -> list[str]:
-    """A graph input and the views of all of it, one after another, which nobody else reads."""
+    """Returns a graph input and the views of it in a row, as long as each has only one reader."""
     names = [name]
     while (reader := view.only_consumer(names[-1])) is not None and reader.operator.views:
         names += reader.outputs
@@ -101,7 +101,7 @@ def _touches(node: Node, inside: dict[str, str]) -> bool:
 
 
 def _restated(rewrite: Rewrite, node: Node, old: Node, inside: dict[str, str]) -> Node:
-    """QuantizeLinear and DequantizeLinear with the zero point of the int8 tensor; any other node as it is."""
+    """Returns QuantizeLinear and DequantizeLinear with the zero point of the int8 tensor; any other node as it is."""
     if not _touches(old, inside):
         return node
     scale = rewrite.tensors[node.inputs[1]]
@@ -132,7 +132,7 @@ def _without_zero_points(view: GraphView) -> GraphView:
 
 
 def _centred(weights: Tensor) -> Tensor | None:
-    """The weights with zero point 0; None where they have it, or are no constant bytes."""
+    """Returns the weights with zero point 0; None if they have it already, or are no constant bytes."""
     quantization = weights.quantization
     if not weights.is_constant or weights.dtype is not DType.int8 or quantization is None or not any(quantization.zero_points):
         return None

@@ -68,7 +68,7 @@ def _split(view: GraphView, rewrite: Rewrite, node: Node, most: int) -> None:
 
 
 def _some(tensor: Tensor, axis: int, first: int, last: int, number: int) -> Tensor:
-    """The elements `[first, last)` along an axis, with their scales."""
+    """Returns the elements `[first, last)` along an axis, with their scales."""
     place = (slice(None),) * axis + (slice(first, last),)
     quantization = tensor.quantization
     return tensor.with_(

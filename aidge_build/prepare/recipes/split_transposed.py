@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A transposed convolution becomes a convolution that computes blocks of the output, and DepthToSpace."""
+"""Turns a transposed convolution into a convolution that computes blocks of the output, and DepthToSpace."""
 
 from __future__ import annotations
 
@@ -135,8 +135,8 @@ def _moves(strides: tuple[int, ...], dims: tuple[int, ...], is_phase_first: bool
 
 
 def _phases(weights: Tensor, strides: tuple[int, ...], taps: tuple[int, ...], groups: int) -> Tensor:
-    """Weights [C, M / groups, kernel...] as [phases * M, C / groups, taps...], with groups as [M * phases, ...]: the last tap of
-    a window is the first of its phase."""
+    """Returns weights [C, M / groups, kernel...] as [phases * M, C / groups, taps...], with groups as [M * phases, ...]: the last
+    tap of a window is the first of its phase."""
     (channels, outer, *kernel), rank = weights.dims, len(taps)
     quantization = weights.quantization
     zero_points = quantization.along(quantization.zero_points, weights.rank, weights.data.dtype) if quantization else 0

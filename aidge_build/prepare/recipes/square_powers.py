@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Pow with the exponent 2 becomes a product of the tensor with itself: no powf, and its tables, in the firmware."""
+"""Turns Pow with the exponent 2 into a product of the tensor with itself, so that the firmware needs no powf."""
 
 from __future__ import annotations
 

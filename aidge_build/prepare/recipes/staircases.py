@@ -36,7 +36,7 @@ def staircases(view: GraphView) -> GraphView:
         if source not in layers or not is_read_elsewhere(view, sources, name) or view.tensor(name).elements < FEWEST_VALUES:
             continue
         stored = view.tensor(name).quantization
-        if view.tensor(name).dtype is not DType.int8:  # uint8 of the graph's outputs: signed_tensors made int8 of all others
+        if view.tensor(name).dtype is not DType.int8:  # uint8 outputs of the graph: signed_tensors made all other tensors int8
             continue
         if stored is not None and stored.rounding != Quantization.rounding:  # other contracts state what each operator means
             continue

@@ -9,7 +9,7 @@ from aidge_build.graph.view import GraphView
 
 
 def under_contract(view: GraphView, rounding: str) -> GraphView:
-    """The graph with computed tensors of this contract; itself where all of them are."""
+    """Returns the graph with computed tensors of this contract; the same graph if all have it."""
     changed = {
         name: tensor.with_(quantization=replace(tensor.quantization, rounding=rounding))
         for name, tensor in view.tensors.items()

@@ -17,9 +17,8 @@ SHAPE = {**dict.fromkeys(_TEXTS, str), "layers": int, "ratio": _NUMBER, "most": 
 
 @dataclass(frozen=True)
 class Faster:
-    """A kernel that was faster than another one (`than`, as "library kernel") on `layers` measured layers of an operator with
-    these types and of a class of shapes ("": all shapes). It took `ratio` times as much over all layers, and at most `most` times
-    in one layer."""
+    """A kernel that was faster than another one (`than`, as "library kernel") on `layers` measured layers of an operator, its
+    types and a class of shapes ("": all). It took `ratio` times as much over all layers, at most `most` times in one."""
 
     library: str
     kernel: str

@@ -31,8 +31,8 @@ class LogMel:
     Frames of `window` samples begin every `hop`; each is multiplied by a periodic window and transformed with zeros up to
     `length` (0: the next power of two). The power |X|^2 of samples from -1 to 1 is summed up in `bands` triangles from `lowest`
     to `highest` Hz (0: half the rate) with `mel_filters`, and the feature is the logarithm of this sum plus `floor`. With
-    `center` frames are as librosa centres them: with zeros before and after the samples. With `decimate` the samples come so
-    many times as fast as `rate` says, and go through a filter of integers first (`low_pass`, `operators.decimate`).
+    `center` frames are centred as in librosa, with zeros before and after the samples. With `decimate` the samples arrive
+    `decimate` times as fast as `rate`, and go through an integer filter first (`low_pass`, `operators.decimate`).
     """
 
     rate: int = 16000
@@ -84,7 +84,7 @@ class LogMel:
 
     @property
     def width(self) -> int:
-        """How many features a frame has."""
+        """The number of features of a frame."""
         return self.coefficients or self.bands
 
     @cached_property
@@ -133,7 +133,7 @@ class LogMel:
         return numpy.lib.stride_tricks.sliding_window_view(padded, self.window, axis=-1)[..., :: self.hop, :]
 
     def features(self, pcm: numpy.ndarray) -> numpy.ndarray:
-        """float32 features [..., frames, width] of int16 samples [..., samples], computed in float64 and rounded once."""
+        """Returns float32 features [..., frames, width] of int16 samples [..., samples], computed in float64 and rounded once."""
         spectra = numpy.fft.rfft(self.cut(pcm) / FULL_SCALE * self.taps, self.points)
         power = (spectra.real**2 + spectra.imag**2) @ self.filters.T
         found = LOGARITHMS[self.logarithm] * numpy.log2(power + self.floor)
@@ -146,7 +146,7 @@ class LogMel:
 
 @dataclass(frozen=True)
 class FixedLogMel:
-    """Log-mel features as integers, computed by integers: the bits of the firmware (docs/frontend.md)."""
+    """Log-mel features, computed in integers: the bits of the firmware (docs/frontend.md)."""
 
     front: LogMel
     scale: float
@@ -198,11 +198,11 @@ class FixedLogMel:
         raise _refuse(f"features in steps of {self.scale} do not fit the integers of the front end", "a larger scale")
 
     def features(self, pcm: numpy.ndarray) -> numpy.ndarray:
-        """Stored features [..., frames, bands] of int16 samples [..., samples]: the bits of the firmware."""
+        """Returns stored features [..., frames, bands] of int16 samples [..., samples]: the bits of the firmware."""
         cut = self.front.cut(pcm)
         found = log_mel(cut.reshape(-1, self.front.window), self.taps, self.weights, self.front.points, self.levels)
         return found.reshape(*cut.shape[:-1], self.front.bands).astype(self.dtype.numpy)
 
     def real(self, stored: numpy.ndarray) -> numpy.ndarray:
-        """The real values of stored features, float32: the values to train a float model on."""
+        """Returns the real values of stored features, float32: the values to train a float model on."""
         return (stored.astype(numpy.int64) - self.zero_point).astype(numpy.float32) * numpy.float32(self.scale)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Front end and decision of a model as a file describes them: the tables audio or image, and decision."""
+"""Adds the front end and the decision that a file describes to a model: the tables `audio` or `image`, and `decision`."""
 
 from __future__ import annotations
 

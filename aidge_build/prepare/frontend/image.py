@@ -71,7 +71,7 @@ class Pixels:
         return (1 if self.gray else self.channels, *(self.size or self.part[2:]))
 
     def pixels(self, images: numpy.ndarray) -> numpy.ndarray:
-        """uint8 [count, channels, height, width] of images [count, height, width, channels]: the bits of the firmware."""
+        """Returns uint8 [count, channels, height, width] of images [count, height, width, channels]: the bits of the firmware."""
         images = numpy.asarray(images)
         if images.dtype != numpy.uint8 or images.shape[1:] != (self.height, self.width, self.channels):
             wanted = [self.height, self.width, self.channels]
@@ -86,7 +86,7 @@ class Pixels:
         return context.hidden[name] if name in context.hidden else context.instances[name]
 
     def features(self, images: numpy.ndarray) -> numpy.ndarray:
-        """float32 [count, channels, height, width] of images [count, height, width, channels], normalised."""
+        """Returns float32 [count, channels, height, width] of images [count, height, width, channels], normalised."""
         factor, offset = _line(self)
         return self.pixels(images) * factor.astype(numpy.float32) + offset.astype(numpy.float32)
 

@@ -32,7 +32,7 @@ def low_pass(factor: int) -> numpy.ndarray:
 
 
 def mel_of(frequencies: numpy.ndarray, scale: str) -> numpy.ndarray:
-    """Frequencies in Hz on the mel scale: `htk` is 2595 log10(1 + f / 700), `slaney` linear up to 1 kHz (Auditory Toolbox)."""
+    """Returns mel of frequencies in Hz: `htk` is 2595 log10(1 + f / 700), `slaney` linear up to 1 kHz (Auditory Toolbox)."""
     hertz = numpy.asarray(frequencies, float)
     if scale == "htk":
         return 2595 * numpy.log10(1 + hertz / 700)
@@ -40,7 +40,7 @@ def mel_of(frequencies: numpy.ndarray, scale: str) -> numpy.ndarray:
 
 
 def hertz_of(mels: numpy.ndarray, scale: str) -> numpy.ndarray:
-    """The inverse of `mel_of`."""
+    """Returns the inverse of `mel_of`."""
     if scale == "htk":
         return 700 * (10 ** (mels / 2595) - 1)
     return numpy.where(mels < 15, mels * 200 / 3, 1000 * 6.4 ** ((numpy.maximum(mels, 15) - 15) / 27))
@@ -55,7 +55,8 @@ def mel_filters(
     scale: str = "htk",
     norm: str = "none",
 ) -> numpy.ndarray:
-    """Triangles [bands, length // 2 + 1] over the frequencies of a transform, their corners evenly spread on the mel scale.
+    """Returns triangles [bands, length // 2 + 1] over the frequencies of a transform, with their corners evenly spread on the mel
+    scale.
 
     They equal librosa.filters.mel(sr=rate, n_fft=length, n_mels=bands, fmin=lowest, fmax=highest, htk=scale == "htk",
     norm=None or "slaney"): with the norm `slaney` each has the area 2 over its width. AidgeError for a band without a frequency.
@@ -77,7 +78,7 @@ def mel_filters(
 
 
 def cosines(bands: int, count: int) -> numpy.ndarray:
-    """The first `count` coefficients of the orthonormal DCT-II as a matrix [bands, count]."""
+    """Returns the first `count` coefficients of the orthonormal DCT-II as a matrix [bands, count]."""
     matrix = numpy.cos(numpy.pi / bands * (numpy.arange(bands)[:, None] + 0.5) * numpy.arange(count)) * math.sqrt(2 / bands)
     matrix[:, 0] /= math.sqrt(2)
     return matrix

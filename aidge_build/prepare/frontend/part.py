@@ -16,7 +16,7 @@ OPSET, OPSET_INT16 = 17, 21  # the oldest that have STFT, and QuantizeLinear for
 
 
 class Host:
-    """A model's file that nodes are added to."""
+    """A model's file to which nodes are added."""
 
     def __init__(self, data: bytes, name: str, external: Mapping[str, bytes], dtype: DType = DType.int8):
         self.data = in_opset(data, OPSET_INT16 if dtype is DType.int16 else OPSET, name, external)

@@ -9,7 +9,8 @@
     graph.output(net.Gemm(hidden, graph.parameter("w2", w2), graph.parameter("b2", b2)), "scores")
 
 The functions are made from the registry of operators: `help(net.Conv)` shows the inputs and attributes that the ONNX standard (or
-the operator's class) gives them, under their ONNX names. `dir(net)` lists them. Shapes are known, and mistakes refused, at once.
+the operator's class) gives them, under their ONNX names. `dir(net)` lists them. Shapes are known, and mistakes are refused, at
+once.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ __all__ = ["OPSET", "Graph", "Value", "builder", "builder_names", "builder_of"]
 
 
 def __getattr__(name: str) -> Callable[..., Value | tuple[Value, ...]]:
-    """The builder of the operator with this ONNX name (without its domain)."""
+    """Returns the builder of the operator with this ONNX name (without its domain)."""
     if name in COMPOSITIONS:
         return COMPOSITIONS[name]
     if name not in builder_names():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""One function per operator that puts a node into a graph under construction: made from the registry, none is written by hand."""
+"""Makes one function per operator from the registry; the function adds a node to a graph under construction."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def builder_names() -> list[str]:
 
 @cache
 def builder(name: str) -> Callable[..., Value | tuple[Value, ...]]:
-    """The function of a built-in operator; the standard's own where another domain has one of that name, too."""
+    """Returns the function of a built-in operator; the ONNX standard's operator if another domain has the same name."""
     found = [name] if name in builtin_operators() else [full for full in builtin_operators() if full.rpartition("::")[2] == name]
     if len(found) != 1:
         raise AidgeError(
@@ -53,7 +53,7 @@ def builder(name: str) -> Callable[..., Value | tuple[Value, ...]]:
 
 
 def builder_of(full_type: str, operator: type[Operator]) -> Callable[..., Value | tuple[Value, ...]]:
-    """The function of any operator, for instance one of a library (the graph must know it, too)."""
+    """Returns the function of any operator, for example one of a library, which the graph must know, too."""
     rules = signature_of(full_type, OPSET) or _own_signature(operator)
 
     def build(*values, **keywords):
@@ -159,7 +159,7 @@ def _build(full_type: str, rules: NodeSignature, values: tuple, keywords: dict) 
 
 @contextmanager
 def fitting(full_type: str) -> Iterator[None]:
-    """Arguments that the function cannot take (a text as a number, a list without an element) are an AidgeError."""
+    """Turns errors about arguments that the function cannot take (a text as a number, an empty list) into AidgeError."""
     try:
         yield
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
@@ -171,7 +171,7 @@ def fitting(full_type: str) -> Iterator[None]:
 
 
 def _input(graph, value, inputs: list) -> Value | None:
-    """A value as it is; numbers as a constant, real ones in the type of the first real input."""
+    """Returns a value as it is, and numbers as a constant; real numbers get the type of the first real input."""
     if value is None or isinstance(value, Value):
         return value
     if not isinstance(value, numpy.ndarray | numpy.generic):
@@ -185,7 +185,7 @@ def _input(graph, value, inputs: list) -> Value | None:
 
 
 def _attribute(rule: AttributeRule, value):
-    """The value as a file holds it: truth values and types as integers, lists as tuples, whole numbers as reals where wanted."""
+    """Returns the value as in a file: truth values and types as integers, lists as tuples, whole numbers as reals if wanted."""
     if rule.kind in ("INTS", "FLOATS", "STRINGS"):
         item = {"INTS": int, "FLOATS": float, "STRINGS": str}[rule.kind]
         return tuple(item(one) for one in value)

@@ -19,7 +19,7 @@ _Composition = Callable[..., Value]
 
 
 def _composition(function: _Composition) -> _Composition:
-    """Register the function under its name; wrong arguments are an AidgeError, as with the builder of an operator."""
+    """Registers the function under its name; wrong arguments raise AidgeError, as in the builder of an operator."""
     name = function.__name__
 
     @wraps(function)
@@ -53,13 +53,13 @@ def Swish(x: Value, *, alpha: float = 1.0) -> Value:
 
 @_composition
 def Upsample(x: Value, scales: Value, *, mode: str = "nearest") -> Value:
-    """The data with each axis longer by its scale. Source: ONNX operator Upsample, which became Resize in opset 10."""
+    """Returns the data with each axis longer by its scale. Source: ONNX operator Upsample, which became Resize in opset 10."""
     return _node("Resize", x, None, scales, mode=mode, coordinate_transformation_mode="asymmetric", nearest_mode="floor")
 
 
 @_composition
 def Scatter(data: Value, indices: Value, updates: Value, *, axis: int = 0) -> Value:
-    """The data with the updates at the indices along an axis. Source: ONNX operator Scatter, ScatterElements since opset 11."""
+    """Returns data with updates at indices along an axis. Source: ONNX operator Scatter, ScatterElements since opset 11."""
     return _node("ScatterElements", data, indices, updates, axis=axis)
 
 
@@ -117,14 +117,14 @@ def BatchCos(x: Value, y: Value) -> Value:
 
 @_composition
 def BatchFMInteraction(x: Value) -> Value:
-    """The products of each two of the vectors x [batch, fields, size], field i with fields j > i: [batch, pairs, size]."""
+    """Returns the products of each two vectors of x [batch, fields, size], field i with fields j > i: [batch, pairs, size]."""
     pairs = numpy.triu_indices(x.dims[1], 1)
     return _mul(*(_node("Gather", x, places.astype(numpy.int64), axis=1) for places in pairs))
 
 
 @_composition
 def BatchFMInteraction2(x: Value, y: Value) -> Value:
-    """The products of each vector of x [batch, m, size] with each of y [batch, n, size]: [batch, m * n, size]."""
+    """Returns the products of all vectors of x [batch, m, size] with all of y [batch, n, size]: [batch, m * n, size]."""
     batch, _, size = x.dims
     products = _mul(_node("Unsqueeze", x, numpy.array([2])), _node("Unsqueeze", y, numpy.array([1])))
     return _node("Reshape", products, numpy.array([batch, -1, size]))
@@ -132,9 +132,8 @@ def BatchFMInteraction2(x: Value, y: Value) -> Value:
 
 @_composition
 def BatchGroupFMQuadratic2(x: Value) -> Value:
-    """Half of the square of the sum of the vectors x [batch, fields, size] less the sum of their squares: [batch, size].
-
-    That is the sum of the products of each two of them. Source: Rendle, "Factorization machines", 2010, lemma 3.1.
+    """Returns half of (the square of the sum of the vectors x [batch, fields, size], less the sum of their squares): [batch,
+    size]. This is the sum of the products of each two vectors. Source: Rendle, "Factorization machines", 2010, lemma 3.1.
     """
     total = _sum(x, 1)
     return _mul(_node("Sub", _mul(total, total), _sum(_mul(x, x), 1)), 0.5)
@@ -142,12 +141,12 @@ def BatchGroupFMQuadratic2(x: Value) -> Value:
 
 @_composition
 def BatchGroupFMQuadratic(x: Value) -> Value:
-    """The sum of `BatchGroupFMQuadratic2` over each vector, the quadratic term of a factorization machine: [batch, 1]."""
+    """Returns the sum of `BatchGroupFMQuadratic2` over each vector, the quadratic term of a factorization machine: [batch, 1]."""
     return _sum(BatchGroupFMQuadratic2(x), 1, keep=True)
 
 
 @_composition
 def BatchFMQuadratic(ids: Value, values: Value, table: Value) -> Value:
-    """`BatchGroupFMQuadratic` of the rows of the table [rows, size] that ids [batch, fields] name, each times its value."""
+    """Returns `BatchGroupFMQuadratic` of the rows of a table [rows, size] at ids [batch, fields], each times its value."""
     rows = _node("Gather", table, ids, axis=0)
     return BatchGroupFMQuadratic(_mul(rows, _node("Unsqueeze", values, numpy.array([2]))))

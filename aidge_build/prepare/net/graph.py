@@ -107,7 +107,7 @@ class Graph:
         self._open: dict[str, OpenInput | None] = {}  # tensors without dims: inputs, and (None) what is computed from them
 
     def tensor(self, name: str) -> Tensor:
-        """The tensor; AidgeError where its dims are not known yet."""
+        """The tensor; AidgeError if its dims are not known yet."""
         name = self._renamed.get(name, name)
         if name in self._open:
             raise self._unbound(f"the dims of '{name}' are not known yet")
@@ -118,7 +118,7 @@ class Graph:
         return self._renamed.get(name, name) in self._open
 
     def input(self, name: str, dims: Sequence[int | str | None] | None, dtype: DType = DType.float32) -> Value:
-        """An input of the model. A size that is not known yet is a name or None; None instead of dims leaves all of them open."""
+        """Adds an input of the model. An unknown size is a name or None; None instead of dims leaves all open."""
         wanted = None if dims is None else tuple(_checked_size(name, size) for size in _checked_dims(name, dims))
         known = tuple(size for size in wanted or () if isinstance(size, int))
         if wanted is not None and len(known) == len(wanted):
@@ -129,9 +129,8 @@ class Graph:
         return value
 
     def bind(self, sizes: Mapping[str, int | Sequence[int]]) -> Graph:
-        """The graph with sizes for names of dims ({"N": 4}) or for whole inputs ({"x": (1, 3, 8, 8)}), shapes inferred.
-
-        AidgeError if a name is not there, or if a node does not fit. Dims without a size stay open.
+        """Returns the graph with sizes for names of dims ({"N": 4}) or for whole inputs ({"x": (1, 3, 8, 8)}), and infers shapes.
+        Dims without a size stay open. AidgeError if a name does not exist, or if a node does not fit.
         """
         sizes = {name: int(size) if isinstance(size, numpy.integer) else size for name, size in sizes.items()}
         self._require_open(sizes)
@@ -151,7 +150,7 @@ class Graph:
         return made
 
     def _require_open(self, names: Iterable[str]) -> None:
-        """AidgeError where one of the names is no dim and no input without sizes."""
+        """Raises AidgeError if one of the names is no dim and no input without sizes."""
         entries = {name: entry for name, entry in self._open.items() if entry is not None}
         known = {size for entry in entries.values() for size in entry.dims or () if isinstance(size, str)} | entries.keys()
         unknown = sorted(set(names) - known)
@@ -161,20 +160,20 @@ class Graph:
             )
 
     def parameter(self, name: str, values: numpy.ndarray) -> Value:
-        """A constant that training changes; float64 becomes float32, which the model computes in."""
+        """Adds a constant that training changes; float64 becomes float32, which the model computes in."""
         values = numpy.asarray(values)
         self._parameters.append(name)
         return self._add(constant(name, values.astype(numpy.float32) if values.dtype == numpy.float64 else values))
 
     def constant(self, values, name: str = "") -> Value:
-        """A constant that stays as it is: an array, or numbers (integers become int64, others float32)."""
+        """Adds a constant that training does not change: an array, or numbers (integers become int64, others float32)."""
         if not isinstance(values, numpy.ndarray | numpy.generic):
             values = numpy.asarray(values)
             values = values.astype({"f": numpy.float32, "i": numpy.int64}.get(values.dtype.kind, values.dtype))
         return self._add(constant(name or self._free("constant"), numpy.asarray(values)))
 
     def output(self, value: Value, name: str = "") -> Value:
-        """Make the value an output of the model, under another name if one is given; the value may still be read."""
+        """Makes the value an output of the model, under another name if one is given; the value may still be read."""
         value = self._require_own(value)
         if name and name != value.name and value.name in self._outputs:
             (value,) = self.node("Identity", [value], {}, name=name)
@@ -185,11 +184,11 @@ class Graph:
         return value
 
     def parameters(self) -> dict[str, numpy.ndarray]:
-        """A copy of the parameters' values, by name."""
+        """Returns a copy of the parameters' values, by name."""
         return {name: numpy.array(self._tensors[name].data) for name in self._parameters}
 
     def set_parameters(self, values: Mapping[str, numpy.ndarray]) -> None:
-        """Give parameters new values, as training found them; names that the graph does not have are passed over."""
+        """Gives parameters new values, for example from training; names that the graph does not have are ignored."""
         for name in self._parameters:
             if name in values:
                 known, new = self._tensors[name], numpy.asarray(values[name])
@@ -200,7 +199,7 @@ class Graph:
     def node(
         self, full_type: str, inputs: Sequence[Value | None], attributes: Mapping[str, Any], outputs: int = 1, name: str = ""
     ) -> tuple[Value, ...]:
-        """Append a node ("Conv", "my.domain::Twice"); AidgeError when its inputs or attributes do not fit."""
+        """Appends a node ("Conv", "my.domain::Twice"); AidgeError if its inputs or attributes do not fit."""
         if isinstance(outputs, bool) or not isinstance(outputs, int | numpy.integer) or not 1 <= outputs <= MAX_OUTPUTS:
             raise AidgeError(f"{full_type}: outputs is a number from 1 to {MAX_OUTPUTS:,}, not {outputs!r}", code="OPERATOR")
         domain, _, op_type = full_type.rpartition("::")
@@ -250,25 +249,25 @@ class Graph:
             )
 
     def copy(self, name: str = "") -> Graph:
-        """The same graph again, to be continued in another way; nodes and tensors are values that both may hold."""
+        """Returns a copy of the graph, which can grow on its own; nodes and tensors are immutable and shared."""
         made = Graph(name or self.name, self.opset, self._operators)
         for part in ("_tensors", "_sources", "_nodes", "_inputs", "_outputs", "_parameters", "_renamed", "_open"):
             setattr(made, part, getattr(self, part).copy())
         return made
 
     def value(self, name: str) -> Value:
-        """A tensor that the graph has, for instance in a copy."""
+        """Returns a tensor of the graph, for example of a copy, by its name."""
         if name not in self._tensors and name not in self._open:
             raise AidgeError(f"the graph has no tensor '{name}'", code="GRAPH")
         return Value(self, name)
 
     def view(self) -> GraphView:
-        """The finished graph; what no output needs is left out. AidgeError where dims are not known yet."""
+        """Returns the finished graph without nodes that no output needs. AidgeError if dims are not known yet."""
         self._require_bound()
         return graph_view(self.name, self._nodes, self._tensors, self._inputs, self._required_outputs())
 
     def onnx(self) -> bytes:
-        """The finished graph as an ONNX file. AidgeError where dims are not known yet."""
+        """Returns the finished graph as an ONNX file. AidgeError if dims are not known yet."""
         self._require_bound()
         read = {name for node in self._sources for name in node.inputs}
         domains = {node.domain: 1 for node in self._sources if node.domain}
@@ -360,7 +359,7 @@ def _checked_dims(name: str, dims: object) -> Sequence:
 
 
 def _checked_size(name: str, size: object) -> int | str | None:
-    """A size, the name of one, or None."""
+    """Returns a size, the name of a size, or None."""
     if size is None or isinstance(size, str) and size:
         return size
     if isinstance(size, bool) or not isinstance(size, int | numpy.integer) or size < 0:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""From a float model and samples of its inputs to a quantized ONNX file (docs/quantization.md)."""
+"""Quantizes a float model with samples of its inputs to an ONNX file (docs/quantization.md)."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def quantize(
 
 @dataclass(frozen=True)
 class Quantized:
-    """A quantized model's file, and decisions that the user should read, one line each."""
+    """A quantized model's file, and notices that the user should read, one line each."""
 
     file: bytes
     notices: tuple[str, ...]
@@ -64,8 +64,8 @@ class Quantized:
     sample_count: int
 
     def verdicts(self, samples: str) -> tuple[str, ...]:
-        """A line about each output: how near it is to the float model's on the samples of this name, and whether it is enough;
-        and a line if the samples are few."""
+        """Returns a line about each output: how near it is to the float model's on the samples, and whether that is enough; and a
+        line if the samples are few."""
         given = counted(self.sample_count, "sample")
         lines = [
             f"output '{name}' has {found} of the float model's on the {given} of {samples}, which also set the ranges: "
@@ -88,13 +88,13 @@ def quantized(
     bind: Mapping[str, Bound] | None = None,
     external: Mapping[str, bytes] | None = None,
 ) -> Quantized:
-    """The quantized model as an ONNX file in QDQ form; equal arguments give equal bytes.
+    """Returns the quantized model as an ONNX file in QDQ form; equal arguments give equal bytes.
 
     `model` is the float model's file, `name` names it in messages; `samples` holds the calibration data [sample, dims...] by
     input name (or `x`, `x_<input>`). `operators`, `bind` and `external` are arguments of the importer. AidgeError for a model
-    that is quantized already, for data that are no samples of its inputs, for layers of the scheme that are not there, and for
-    NaN and infinity in what would be integers;
-    CheckFailed for a result that is too far from the float model on the samples (`Scheme.least_sqnr`).
+    that is quantized already, for data that are no samples of its inputs, for layers of the scheme that do not exist, and for NaN
+    and infinity in a tensor that would be integers; CheckFailed for a result that is too far from the float model on the samples
+    (`Scheme.least_sqnr`).
     """
     try:
         with numpy.errstate(all="ignore"):  # NaN and infinity are refused by name

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Cross-layer equalization: channels between two linear layers are scaled so that one range suits all of them."""
+"""Cross-layer equalization: scales the channels between two linear layers so that one range suits all of them."""
 
 from __future__ import annotations
 

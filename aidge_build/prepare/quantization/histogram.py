@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A histogram that widens by doubling: the same counts in whatever order values come, without a pass for their range."""
+"""A histogram that doubles its range when needed: the counts do not depend on the order of the values."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""QuantizeLinear and DequantizeLinear between the layers of a float graph: the standard form of a quantized ONNX model."""
+"""Inserts QuantizeLinear and DequantizeLinear between the layers of a float graph: the standard form of a quantized model."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Weights rounded up or down so that the results of their layer change least, instead of each to the nearest integer."""
+"""Rounds weights up or down so that the results of their layer change least, instead of each to the nearest integer."""
 
 from __future__ import annotations
 

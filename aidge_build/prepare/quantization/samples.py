@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Calibration data: checked before anything is computed from it."""
+"""Checks calibration data before anything is computed from it."""
 
 from __future__ import annotations
 

@@ -21,11 +21,11 @@ IO_LAYOUTS = ("model", "nhwc")
 class Scheme:
     """How a float model is quantized.
 
-    `layers` maps layers (a node's name, or the name of a tensor that it writes) to the type in which they hand on their result:
-    int8, int16, or float32 for a layer that computes in float. `percentile` is the share of values, in percent, that the range
-    of calibration "percentile" holds. `least_sqnr` is what each output of floats must have of signal to quantization noise on the
-    samples, in dB; minus infinity: the result is not compared with the float model. `ports` are quantizations that inputs, then
-    outputs keep, in the order of the model, whatever the samples are; None: the samples say.
+    `layers` maps layers (a node's name, or the name of a tensor that it writes) to the type of their result: int8, int16, or
+    float32 for a layer that computes in float. `percentile` is the share of values, in percent, that the range of calibration
+    "percentile" holds. `least_sqnr` is the least signal to quantization noise ratio of each float output on the samples, in dB;
+    minus infinity: the result is not compared with the float model. `ports` are quantizations that inputs, then outputs keep, in
+    the order of the model, whatever the samples are; None: the samples decide.
     """
 
     activations: str = "asymmetric"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""NaN and infinity that would be quantized: refused by the name of the constant, or of the tensor that has no range."""
+"""Refuses NaN and infinity that would be quantized, by the name of the constant, or of the tensor that has no range."""
 
 from __future__ import annotations
 

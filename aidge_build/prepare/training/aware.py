@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Training a quantized model: its own QuantizeLinear and DequantizeLinear round forward, and backward let gradients pass."""
+"""Trains a quantized model: its QuantizeLinear and DequantizeLinear round forward, and pass gradients backward."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class _Stored:
         return dequantize(self.values, self.quantization).astype(numpy.float32)
 
     def of(self, real: numpy.ndarray, levels: int) -> numpy.ndarray:
-        """These values as integers: as QuantizeLinear makes them, within the levels, and the nearest ones of int32."""
+        """Returns real values as integers: as in QuantizeLinear, within the levels; for int32 the nearest ones."""
         if self.dtype is DType.int32:
             return quantize(real.astype(numpy.float64), self.quantization, self.dtype)
         found = quantize(real.astype(numpy.float32), self.quantization, self.dtype)
@@ -43,12 +43,11 @@ class _Stored:
 
 
 class QuantizedTraining:
-    """A quantized model (QDQ form) as a graph to be trained, `graph`, and back as a file with the same scales.
-
-    The graph takes and gives float32, whatever the file does, and `batch` samples at a time: the first axis of every input and
-    output. Its parameters are the weights and biases after a DequantizeLinear, in float, and the float constants of the file
-    in front of a QuantizeLinear or of a linear layer; weights go through the file's own quantization in every pass. `levels` is
-    the largest stored weight, such as 7 for the 4 bits of `coarser(model, 7)`.
+    """Turns a quantized model (QDQ form) into a graph for training, `graph`, and back into a file with the same scales. The graph
+    reads and writes float32, whatever the file's types, and `batch` samples at a time: the first axis of every input and output.
+    Its parameters are the weights and biases after a DequantizeLinear, in float, and the float constants of the file before a
+    QuantizeLinear or a linear layer; weights go through the file's own quantization in every pass. `levels` is the largest stored
+    weight, such as 7 for the 4 bits of `coarser(model, 7)`.
 
     AidgeError for a model that is not quantized, or has dims that are not numbers.
     """
@@ -70,7 +69,7 @@ class QuantizedTraining:
         self.outputs = {one.name: self._output(one.name) for one in self._file.outputs}
 
     def model(self, parameters: Mapping[str, numpy.ndarray]) -> bytes:
-        """The file with the trained parameters in integers, scales and zero points as they were."""
+        """Returns the file with the trained parameters in integers, and the same scales and zero points."""
         known = {**self._file.initializers}
         for name, values in parameters.items():
             if name not in known:
@@ -106,7 +105,7 @@ class QuantizedTraining:
         self._values.update(zip(node.outputs, found, strict=True))
 
     def _limited(self, weights: Value, stored: _Stored) -> Value:
-        """The weights within the levels that are asked for."""
+        """Limits the weights to the levels."""
         if self._levels >= LARGEST_LEVEL:
             return weights
         largest = self._levels * stored.quantization.along(stored.quantization.scales, stored.values.ndim, numpy.float32)
@@ -128,7 +127,8 @@ class QuantizedTraining:
 
 
 def coarser(model: bytes, levels: int, name: str = "model.onnx") -> bytes:
-    """The quantized model with weights from -levels to levels, such as 7 for 4 bits: larger scales, stored in int8 as before.
+    """Returns the quantized model with weights from -levels to levels, such as 7 for 4 bits: larger scales, stored in int8 as
+    before.
 
     Biases keep their values in the new units.
     """

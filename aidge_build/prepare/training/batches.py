@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A data set in pieces of the size that a graph was made for."""
+"""Splits a data set into batches of the size that a graph was made for."""
 
 from __future__ import annotations
 
@@ -13,9 +13,8 @@ from aidge_build.base.errors import AidgeError
 def batches(
     data: Mapping[str, numpy.ndarray], size: int, random: numpy.random.Generator | None = None
 ) -> Iterator[dict[str, numpy.ndarray]]:
-    """The samples along axis 0 of every array, `size` at a time, in a new order for each call where `random` is given.
-
-    The rest at the end, less than a whole batch, is left out: with `random` other samples each time.
+    """Yields the samples along axis 0 of every array, `size` at a time, in a new order for each call if `random` is given. The
+    rest at the end, less than a whole batch, is left out: with `random` these are other samples each time.
     """
     counts = {name: len(values) for name, values in data.items()}
     if len(set(counts.values())) != 1:

@@ -46,7 +46,7 @@ def _of_sample(sample: Sample) -> Iterator[str]:
 
 
 def _types(sample: Sample) -> list[Tensor | None]:
-    """The inputs of a sample as tensors of a model: its float64 is float32 there."""
+    """Returns the inputs of a sample as tensors of a model; float64 becomes float32."""
 
     def dtype(value: numpy.ndarray) -> DType:
         return DType.float32 if value.dtype.kind == "f" else DType(value.dtype.name)
@@ -57,7 +57,7 @@ def _types(sample: Sample) -> list[Tensor | None]:
 
 
 def _of_gradients(sample: Sample, results: Sequence[numpy.ndarray]) -> Iterator[str]:
-    """Compare `backward` with central differences of sum(g * y) for a random g; an absent gradient counts as 0."""
+    """Compares `backward` with central differences of sum(g * y) for a random g; an absent gradient counts as 0."""
     inputs = [None if value is None else numpy.array(value) for value in sample.inputs]
     random = numpy.random.default_rng(1)
     weights = tuple(
@@ -87,7 +87,7 @@ def _of_gradients(sample: Sample, results: Sequence[numpy.ndarray]) -> Iterator[
 def _differences(
     operator: Operator, inputs: list[numpy.ndarray | None], index: int, weights: Sequence[numpy.ndarray]
 ) -> Iterator[float]:
-    """The numeric derivative of sum(g * y) by each element of one input."""
+    """Returns the numeric derivative of sum(g * y) by each element of one input."""
 
     def weighted(value: numpy.ndarray) -> float:
         results = as_tuple(operator.forward(*inputs[:index], value, *inputs[index + 1 :]))

@@ -19,7 +19,7 @@ class Optimizer(Protocol):
     """The interface of an optimizer for `fit`."""
 
     def step(self, context: Context) -> None:
-        """Change every parameter that has a gradient, and forget the gradients. Arrays are replaced, not written to."""
+        """Changes every parameter that has a gradient, and forgets the gradients. Arrays are replaced, not written to."""
 
 
 @dataclass(eq=False)
@@ -92,7 +92,7 @@ Rows = numpy.ndarray | EllipsisType  # numbers of rows, or all
 
 
 def _trained(context: Context) -> Iterator[tuple[str, numpy.ndarray, Rows, numpy.ndarray]]:
-    """Each parameter that has a gradient, in a fixed order: name, new array of its values, rows to change, their gradient."""
+    """Yields each parameter with a gradient, in a fixed order: name, new array of its values, rows to change, their gradient."""
     for name in sorted(context.params.keys() & context.gradients.keys()):
         context.params[name] = table = numpy.array(context.params[name])
         gradient = context.gradients[name]

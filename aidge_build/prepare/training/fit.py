@@ -16,7 +16,7 @@ from aidge_build.prepare.training.descent import Optimizer
 def train_step(
     execution: Execution, context: Context, optimizer: Optimizer, inputs: Mapping[str, numpy.ndarray], loss: str = "loss"
 ) -> float:
-    """One step on one batch; returns the loss before it."""
+    """Does one step on one batch. Returns the loss before the step."""
     execution.forward(context, inputs)
     value = float(context[loss].sum())
     if not numpy.isfinite(value):
@@ -34,6 +34,6 @@ def fit(
     batches: Iterable[Mapping[str, numpy.ndarray]],
     loss: str = "loss",
 ) -> float:
-    """One step on each batch; returns the mean of the losses."""
+    """Does one step on each batch. Returns the mean of the losses."""
     losses = [train_step(execution, context, optimizer, batch, loss) for batch in batches]
     return sum(losses) / len(losses) if losses else 0.0

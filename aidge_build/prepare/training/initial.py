@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Weights to begin with: of a scale that keeps the variance of values, or of gradients, from layer to layer."""
+"""Initial weights, with a scale that keeps the variance of values, or of gradients, from layer to layer."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from aidge_build.base.errors import AidgeError
 
 
 def he(dims: Sequence[int], random: numpy.random.Generator, *, inputs_first: bool = False) -> numpy.ndarray:
-    """Normal numbers with the variance 2 / inputs, float32: for layers in front of a ReLU (He et al., 2015).
+    """Returns normally distributed weights with the variance 2 / inputs, float32, for layers before a ReLU (He et al., 2015).
 
     `dims` of Conv are [outputs, inputs, ...], of Gemm with transB, too; with `inputs_first` (Gemm, MatMul) [inputs, outputs].
     """
@@ -21,14 +21,14 @@ def he(dims: Sequence[int], random: numpy.random.Generator, *, inputs_first: boo
 
 
 def glorot(dims: Sequence[int], random: numpy.random.Generator, *, inputs_first: bool = False) -> numpy.ndarray:
-    """Even numbers with the variance 2 / (inputs + outputs), float32 (Glorot and Bengio, 2010). `dims` as in `he`."""
+    """Returns uniform weights with the variance 2 / (inputs + outputs), float32 (Glorot and Bengio, 2010). `dims` as in `he`."""
     inputs, outputs = _fans(dims, inputs_first)
     bound = math.sqrt(6 / (inputs + outputs))
     return random.uniform(-bound, bound, tuple(dims)).astype(numpy.float32)
 
 
 def orthogonal(dims: Sequence[int], random: numpy.random.Generator) -> numpy.ndarray:
-    """Square matrices along the last two axes, rows and columns orthogonal and of length 1, float32 (Saxe et al., 2014).
+    """Returns square matrices along the last two axes, rows and columns orthogonal and of length 1, float32 (Saxe et al., 2014).
 
     For the recurrence [directions, gates * hidden, hidden] of LSTM, GRU and RNN: one matrix for each gate.
     """
@@ -42,7 +42,7 @@ def orthogonal(dims: Sequence[int], random: numpy.random.Generator) -> numpy.nda
 
 
 def _fans(dims: Sequence[int], inputs_first: bool) -> tuple[int, int]:
-    """How many values one result reads, and how many results read one value."""
+    """Returns how many values one result reads, and how many results read one value."""
     if len(dims) < 2 or min(dims) < 1:
         raise AidgeError(f"weights have at least two axes, none of them empty, not {list(dims)}", code="TRAINING")
     window = math.prod(dims[2:])

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from aidge_build.cli import main
-from aidge_build.prove.elf import activation, read_disassembly, read_image, stack
+from aidge_build.prove.elf import call_walk, read_disassembly, read_image, stack
 from aidge_build.prove.elf.linear_sweep import linear_sweep
 from aidge_build.prove.elf.program_code import Code
 from aidge_build.prove.elf.vector_moves import _in_data, _in_function, vector_moves
@@ -45,7 +45,7 @@ def test_functions_that_are_not_read_for_vtor_say_nothing_of_it(firmware: Path) 
 
 
 def test_a_function_has_the_bound_that_it_has_where_numbers_are_followed_through_all_of_it(firmware, monkeypatch) -> None:
-    class Thorough(activation._Walker):
+    class Thorough(call_walk._Walker):
         def __init__(self, code: Code, is_root: bool, *, has_numbers: bool):
             super().__init__(code, is_root, has_numbers=True)
             followed.append(has_numbers)
@@ -57,6 +57,6 @@ def test_a_function_has_the_bound_that_it_has_where_numbers_are_followed_through
     followed = list[bool]()
     code = Code(read_image(firmware), read_disassembly(disassemble(firmware)))
     found = bounds()
-    monkeypatch.setattr(activation, "_Walker", Thorough)
+    monkeypatch.setattr(call_walk, "_Walker", Thorough)
     assert bounds() == found
     assert followed.count(False) > 0.9 * len(followed)  # of the program as it is, few functions need numbers

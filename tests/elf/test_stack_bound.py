@@ -10,7 +10,7 @@ import pytest
 
 from aidge_build.boards import load_board
 from aidge_build.cli import main
-from aidge_build.prove.elf import activation, read_disassembly, read_image, stack, stack_use
+from aidge_build.prove.elf import call_walk, read_disassembly, read_image, stack, stack_use
 from aidge_build.run.emulate import run_program
 from aidge_build.run.toolchain import build_program, disassemble
 from tests.programs import build, model, needs_cross_compiler, needs_cross_cplusplus, needs_qemu
@@ -249,7 +249,7 @@ def test_far_jumps_of_large_functions_are_walked_once_each(tmp_path, monkeypatch
     def walk(*arguments):
         walks.append(arguments)
         assert len(walks) < 40
-        return activation.walk(*arguments)
+        return call_walk.walk(*arguments)
 
     monkeypatch.setattr(stack, "walk", walk)
     used = run_program(elf, load_board("microbit"), work_folder=tmp_path).stack_high_water_bytes

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: MIT
-"""What a kernel's author reads: specs, calls, the node that a kernel is applied to, libraries."""
+"""The interface for authors of kernels: specs, calls, the node that a kernel is applied to, libraries."""

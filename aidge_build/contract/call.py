@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A call of a C kernel as data: what a library says about one layer, and what `emit` prints."""
+"""A call of a C kernel as data: a library returns it for a layer, and `emit` prints it."""
 
 from __future__ import annotations
 
@@ -62,8 +62,9 @@ Argument = Input | Output | Scratch | Constant | Literal | Struct
 def computed(
     block: str, proved: int | None = None, units: int = 1, unit: str = "group", otherwise: str = "float"
 ) -> dict[str, str]:
-    """`Call.facts` of a kernel: what it computes together ("2 pixels x 4 channels"), and in how many of its `units` (groups
-    of channels, say) a requantization is proved in integers; the others are `otherwise`. None: it has no such epilogue.
+    """Returns `Call.facts` of a kernel: the `block` that it computes together ("2 pixels x 4 channels"), and the number `proved`
+    of its `units` (groups of channels, say) with a requantization proved in integers; the others are `otherwise`. None: it has no
+    such epilogue.
     """
     facts = {"block": block}
     if proved is not None:
@@ -76,12 +77,11 @@ def computed(
 class Call:
     """One call per layer: `function(arguments...)`; its text is in `sources` (files of the library).
 
-    A source may include others of its library with #include "file.h"; the generated file contains each once.
-    `texts` are functions that the library generated for this layer; they come after the sources, each distinct function once,
-    so the name of a function must tell all that its text depends on.
-    `files` are sources that are no files of the library's folder, by path.
-    `note` tells the reader what was chosen or proved for this layer ("requantization proved as integer"); `facts` say it as
-    data for `explain` and the plan: "block" is what is computed together, "epilogue" how sums become outputs (`computed`).
+    A source may include others of its library with #include "file.h"; the generated file contains each once. `texts` are
+    functions that the library generated for this layer; they come after the sources, each distinct function once, so the name of
+    a function must tell all that its text depends on. `files` are sources that are no files of the library's folder, by path.
+    `note` tells the reader the choice or proof for this layer ("requantization proved as integer"); `facts` hold it as data for
+    `explain` and the plan: "block" is the block computed together, "epilogue" the conversion of sums to outputs (`computed`).
     `work` are numbers that its instructions grow with, for predictions: how often a loop turns, say.
     """
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Which of two specs is more specific: the one that accepts a part of what the other accepts. A partial order, by what they say.
+"""A partial order of specs: a spec is more specific than another if it accepts only a part of the other's nodes.
 
-`implies` is sound: where it says yes, every node that the first spec accepts is accepted by the second one. Of conditions
-that only a name tells apart (predicates) more names imply fewer; two different names imply nothing.
+`implies` is sound: if it returns True, the second spec accepts every node that the first spec accepts. Predicates are compared by
+name only: more names imply fewer names; two different names imply nothing.
 """
 
 from __future__ import annotations
@@ -36,8 +36,7 @@ def more_specific(one: ImplSpec, other: ImplSpec) -> bool:
 def most_specific_first(
     things: Iterable[_Thing], spec_of: Callable[[_Thing], ImplSpec], tie: Callable[[_Thing], tuple]
 ) -> list[_Thing]:
-    """The things so that none comes behind a less specific one; otherwise by `tie`, whatever the order in which they were
-    given."""
+    """Returns the things, each before every less specific one; otherwise sorted by `tie`, whatever their given order."""
     waiting, ordered = sorted(things, key=tie), []
     while waiting:
         first = next(thing for thing in waiting if not any(more_specific(spec_of(rival), spec_of(thing)) for rival in waiting))
@@ -47,7 +46,7 @@ def most_specific_first(
 
 
 def _sides_imply(one: ImplSpec, other: ImplSpec) -> bool:
-    """Position by position; the last one of the longer side stands for all further inputs (outputs), too."""
+    """Whether it holds for each input and output; the last spec of the longer side covers all further inputs (outputs), too."""
     pairs = [
         (one_of(index), other_of(index))
         for mine, theirs, one_of, other_of in (
@@ -64,7 +63,8 @@ def _sides_imply(one: ImplSpec, other: ImplSpec) -> bool:
 
 
 def _types_imply(pairs: Sequence[tuple[IOSpec, IOSpec]]) -> bool:
-    """Fixed types are equal; what one any_n of the other spec ties together is one type in the first spec, too."""
+    """Whether fixed types are equal, and inputs and outputs that share an any_n in the other spec share a type in the first
+    spec."""
     groups: dict[DType, list[DType]] = {}
     for first, second in pairs:
         if second.dtype.is_wildcard:
@@ -76,7 +76,7 @@ def _types_imply(pairs: Sequence[tuple[IOSpec, IOSpec]]) -> bool:
 
 
 def _order_implies(one: IOSpec, other: IOSpec) -> bool:
-    """Of one position: a fixed storage order is the same one, at the rank that both have."""
+    """Whether, at one position, the other spec fixes no storage order or both fix the same one for their common rank."""
     if other.format.is_wildcard or one.format is other.format:
         return True
     rank = _rank(one)
@@ -84,7 +84,7 @@ def _order_implies(one: IOSpec, other: IOSpec) -> bool:
 
 
 def _shared_orders_imply(pairs: Sequence[tuple[IOSpec, IOSpec]]) -> bool:
-    """What one any_n of the other spec ties together has one order in the first spec, too."""
+    """Whether inputs and outputs that share an any_n in the other spec share a storage order in the first spec."""
     groups: dict[DFormat, list[DFormat]] = {}
     for first, second in pairs:
         if second.format.is_wildcard and second.format is not ANY:

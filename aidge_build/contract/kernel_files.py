@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The files behind a kernel's class: those of its library."""
+"""The files of a kernel's library, found by the kernel's class."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from aidge_build.contract.file_named import file_named
 
 
 class KernelFiles:
-    """The files behind a class: those of its library's folder as they were loaded, or those on disk for a class without one."""
+    """The files of a class: its library's folder as it was loaded, or files on disk if the class belongs to no library."""
 
     def __init__(self, folder: str, files: Mapping[str, bytes] | None):
         self.folder, self.files = folder, files
@@ -29,7 +29,8 @@ class KernelFiles:
         return cls(os.path.dirname(os.path.abspath(getattr(module, "__file__", "") or "")), None)
 
     def locate(self, name: str) -> str:
-        """The path below the folder (or on disk) of a file that is named absolutely, relatively, or by the end of its path."""
+        """Returns the path below the folder (or on disk) of a file that is named absolutely, relatively, or by the end of its
+        path."""
         path = os.path.normpath(name)
         if self.files is None:
             return path if os.path.isabs(path) else os.path.join(self.folder, path)
@@ -41,8 +42,8 @@ class KernelFiles:
         raise AidgeError(f"the library has no file '{name}'", where=self.folder, code="LIBRARY")
 
     def located(self, name: str, known: Iterable[str] = ()) -> str:
-        """The first of the known paths that ends with the name; else the same as `locate`, but a name that is no file on disk
-        stays as it is: what else the library brings may end with it."""
+        """Returns the first known path that ends with the name, else the path that `locate` finds. A name that is no file on disk
+        is returned unchanged: the path of another file that the library brings may end with it."""
         for path in known:
             if f"/{path}".endswith(f"/{name}"):
                 return path
@@ -50,7 +51,7 @@ class KernelFiles:
         return path if self.files is not None or os.path.isfile(path) else name
 
     def read(self, name: str) -> bytes:
-        """The bytes of a file; AidgeError where there is none."""
+        """Returns the bytes of a file; AidgeError if there is none."""
         path = self.locate(name)
         if self.files is not None:
             return self.files[path]
@@ -60,7 +61,7 @@ class KernelFiles:
             raise AidgeError(f"cannot be read: {error.strerror}", where=path, code="LIBRARY") from error
 
     def text(self, name: str, beside: str) -> str | None:
-        """A template, looked up beside the one that includes it first; None when there is none."""
+        """Returns a template, looked up first in the folder of the template that includes it; None if there is none."""
         for candidate in (os.path.normpath(os.path.join(os.path.dirname(beside), name)).replace(os.sep, "/"), name):
             try:
                 return self.read(candidate).decode("utf-8")
@@ -69,5 +70,5 @@ class KernelFiles:
         return None
 
     def brought(self, paths: Sequence[str]) -> dict[str, bytes]:
-        """The files that a call must bring along: none for those of a library's folder."""
+        """Returns the files that a call must bring along; none if the files belong to a library's folder."""
         return {} if self.files is not None else {path: self.read(path) for path in paths if os.path.isfile(path)}

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""How many instructions a call of a kernel takes at most: what a library says in lengths.toml, measured.
+"""The most instructions that a call of a kernel takes, as measured and written into the library's lengths.toml.
 
-An inference in steps is cut by these numbers before anything runs; what is linked is counted (`aidge-build run`, `verify`).
+These numbers cut an inference into steps before anything runs; `aidge-build run` and `verify` count the linked code.
 """
 
 from __future__ import annotations
@@ -24,21 +24,30 @@ _SHAPE = {**_FOR, **{f"{name}?": _NUMBER for name in NUMBERS}}
 _FEATURES = ("fpu", "thumb2")
 _WITHOUT_ASSEMBLY, _ALIGNED, _OPTIMIZE = "assembly off", "unaligned off", "optimize "
 _OPTIONS = (_WITHOUT_ASSEMBLY, _ALIGNED, f"{_OPTIMIZE}size", f"{_OPTIMIZE}speed")
-POSITION_AXIS = 1  # channels: a position is everything of one channel
+POSITION_AXIS = 1  # channels
 
 
 @dataclass(frozen=True)
 class Length:
-    """Instructions of a call: fixed + per_mac * MACs + per_output * elements written + per_input * elements read that are
-    computed + per_position * places of the outputs, channels left out + per_narrow * MACs / places of a line of the output: what
-    kernels do anew for each line weighs more in narrow images + per_gathered * places of the input in all windows of all groups:
-    what kernels do for each run of channels that they gather weighs more if groups have few channels + per_group * groups.
+    """The instructions of a call are the sum of factor * measure. Work that a kernel repeats for each line (`per_narrow`) weighs
+    more in narrow images; work for each run of channels that it gathers (`per_gathered`) weighs more if groups have few channels.
 
-    `kernel`, `op` (the operator's type) and `type` (of the first output's elements) say for which calls; "" for all.
-    `fewer_than`: for outputs of fewer channels alone, where a kernel computes several at once; 0 for all. `without`: for cores
-    that lack exactly these of the features fpu and thumb2; () for all. `under`: for builds with all of these options ("assembly
-    off", "optimize size"), which change the code of kernels; () for all, measured with none of them. `together`: channels of the
-    output that the kernel computes at a time: missing ones take as long; 0: each takes its own time.
+    | factor | measure |
+    |---|---|
+    | fixed | 1 |
+    | per_mac | MACs |
+    | per_output | elements written |
+    | per_input | elements read that are computed |
+    | per_position | positions of the outputs, channels left out |
+    | per_narrow | MACs / positions of a line of the output |
+    | per_gathered | positions of the input in all windows of all groups |
+    | per_group | groups |
+
+    `kernel`, `op` (the operator's type) and `type` (of the first output's elements) select calls; "" selects all. `fewer_than`:
+    only outputs with fewer channels, for kernels that compute several channels at once; 0 for all. `without`: cores that lack
+    exactly these of the features fpu and thumb2; () for all. `under`: builds with all of these options ("assembly off", "optimize
+    size"), which change the code of kernels; () for all, measured without these options. `together`: channels of the output that
+    the kernel computes at a time, where missing channels take as long as channels; 0: each channel takes its own time.
     """
 
     kernel: str = ""
@@ -58,17 +67,17 @@ class Length:
     together: int = 0
 
     def fits(self, kernel: str, view: NodeView) -> bool:
-        """Whether it is about calls of this kernel at such a node, on such a core and in such a build."""
+        """Whether the entry holds for calls of this kernel at such a node, on such a core and in such a build."""
         is_such = self.kernel in ("", kernel) and self.op in ("", view.operator.type)
         is_such = is_such and self.type in ("", view.outputs[0].dtype.name) and self.without in ((), without(view.features))
         return is_such and (not self.fewer_than or _channels(view) < self.fewer_than) and {*self.under} <= {*under(view)}
 
     def of(self, view: NodeView) -> int:
-        """The instructions of this node, rounded up."""
+        """Returns the instructions of this node, rounded up."""
         return ceil(self.sum_of(measures(view), _channels(view)))
 
     def sum_of(self, measured: Sequence[float], channels: int) -> float:
-        """The instructions of a node with these measures and channels of the output."""
+        """Returns the instructions of a node with these measures and channels of the output."""
         times = ceil(channels / self.together) * self.together / channels if self.together and channels else 1.0
         macs, written, read, places, narrow, *others = measured
         factors = (1, times * macs, times * written, read, places, times * narrow, *others)
@@ -76,17 +85,18 @@ class Length:
 
 
 _WORDS = {"without": _FEATURES, "under": _OPTIONS}
-# Of kernels that nobody measured: more than the slowest of those that were.
+# For kernels without a measurement: more than the slowest measured kernel takes.
 UNKNOWN = Length(fixed=1000, per_mac=12, per_output=250, per_input=20)
 
 
 def without(features: Collection[str]) -> tuple[str, ...]:
-    """The features that a core with these lacks, of those that decide how long the same C takes."""
+    """Returns the features that a core with these features lacks, among fpu and thumb2, which decide how long the same C
+    takes."""
     return tuple(name for name in _FEATURES if name not in features)
 
 
 def under(view: NodeView) -> tuple[str, ...]:
-    """The options of the build of a node that change how long the same kernel takes; none of them is the default."""
+    """Returns the options of a node's build that change how long the same kernel takes; no default option is among them."""
     found = [_WITHOUT_ASSEMBLY] * (NO_ASSEMBLY in view.features) + [_ALIGNED] * (ALIGNED_ONLY in view.features)
     return tuple(word for word in (*found, f"{_OPTIMIZE}{view.objective}") if word in _OPTIONS)
 
@@ -97,8 +107,7 @@ def _channels(view: NodeView) -> int:
 
 
 def measures(view: NodeView) -> tuple[float, ...]:
-    """Multiply-accumulates, elements written, elements read that are computed, places of the outputs, the first for each place of
-    a line, places of the input in all windows of all groups, and groups."""
+    """Returns the measures of a node, in the order of `NUMBERS` without `fixed`."""
     output, macs = view.outputs[0], view.multiply_accumulates
     written, channels = sum(tensor.elements for tensor in view.outputs), _channels(view)
     read = sum(tensor.elements for tensor in view.inputs if tensor is not None and not tensor.is_constant)
@@ -108,7 +117,7 @@ def measures(view: NodeView) -> tuple[float, ...]:
 
 
 def _windows(view: NodeView) -> tuple[int, int]:
-    """Groups, and places of a window; 0 where the operator has none."""
+    """Returns groups, and positions of a window; 0, 0 if the operator has neither."""
     weights = view.inputs[1] if len(view.inputs) > 1 else None
     if weights is None or not hasattr(view.operator, "groups"):
         return 0, 0
@@ -116,7 +125,7 @@ def _windows(view: NodeView) -> tuple[int, int]:
 
 
 def lengths_of(files: Mapping[str, bytes], where: str) -> tuple[Length, ...]:
-    """What the library's lengths.toml says; () where it has none."""
+    """Returns the entries of the library's lengths.toml; () if it has none."""
     if LENGTHS not in files:
         return ()
     table = toml_of(files[LENGTHS], f"{where}/{LENGTHS}", "LIBRARY")
@@ -130,7 +139,7 @@ def lengths_of(files: Mapping[str, bytes], where: str) -> tuple[Length, ...]:
 
 
 def _faults(entry: Mapping[str, Any]) -> Iterator[str]:
-    """Keys and words that mean nothing, and numbers that no length has."""
+    """Yields messages about unknown keys and words, and about numbers that no length has."""
     yield from (f"unknown key {key!r}" for key in sorted(set(entry) - {key.removesuffix("?") for key in _SHAPE}))
     for key, known in (("without", _FEATURES), ("under", _OPTIONS)):
         yield from (f"{key} {word!r}" for word in sorted({*entry.get(key, ())} - {*known}))
@@ -138,23 +147,22 @@ def _faults(entry: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _length_of(entry: Mapping) -> Length:
-    """The entry, with the words in the order of the lists here."""
+    """Returns the entry, with its words in the order of the lists here."""
     words = {key: tuple(word for word in known if word in entry.get(key, ())) for key, known in _WORDS.items()}
     return Length(**{**entry, **words})
 
 
 def entry_of(lengths: tuple[Length, ...], kernel: str, view: NodeView) -> Length:
-    """The entry for a call at this node that says most exactly what it is for; one without `kernel` is for kernels that nobody
-    measured."""
+    """Returns the most exact entry for a call at this node; an entry without `kernel` is for kernels without a measurement."""
     return max((entry for entry in lengths if entry.fits(kernel, view)), key=exactness, default=UNKNOWN)
 
 
 def exactness(entry: Length) -> tuple[int, ...]:
-    """How exactly an entry says what it is for: the largest of those that fit counts."""
+    """Returns how exactly an entry selects calls; of the entries that fit, the largest value wins."""
     said = (entry.kernel, entry.op, entry.type, entry.fewer_than, entry.without)
     return *map(bool, said), len(entry.under)
 
 
 def length_of(lengths: tuple[Length, ...], kernel: str, view: NodeView) -> int:
-    """The instructions of a call at this node, by the entry that says most exactly what it is for."""
+    """Returns the instructions of a call at this node, by the most exact entry."""
     return entry_of(lengths, kernel, view).of(view)

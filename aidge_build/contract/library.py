@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """An export library: a folder of C kernels and of small Python files that register them.
 
-A library is a value: everything that was read of it is in `files`. Its Python files run as a package of their own
-(they may import each other with `from . import name`) and what they mark is collected; nothing global is changed.
+A library is a value: `files` holds everything that was read. Its Python files run as a package of their own (they may import each
+other with `from . import name`) and what they mark is collected; nothing global is changed.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from aidge_build.operators.base import Operator
 
 MANIFEST = "library.toml"
 LANGUAGES = ("c", "c++")
-ASSEMBLY = ("none", "helps", "needed")  # what inline assembly is to a kernel
+ASSEMBLY = ("none", "helps", "needed")  # how a kernel uses inline assembly
 CPP_ENDINGS = (".hpp", ".hh", ".hxx", ".cpp", ".cc", ".cxx")  # of files that no C compiler reads
 _SHAPE = {
     "name": str,
@@ -53,14 +53,14 @@ class Kernel:
     type: str
     spec: ImplSpec
     node_class: KernelClass
-    pattern: str = ""  # of a meta-operator: the nodes that it stands for
+    pattern: str = ""  # of a meta-operator: the nodes that it replaces
     assembly: str = "none"  # inline assembly in its text: helps, or is needed (`KernelNode.assembly`)
-    unaligned: bool = False  # whether it reads or writes words of layers that do not keep them (`KernelNode.keeps_words`)
+    unaligned: bool = False  # whether it may read or write words at addresses that are not multiples of 4 (`keeps_words`)
 
-    # Only these run what the library's author wrote: whatever it raises is refused in one line.
+    # Only these methods run code of the library's author: an exception of that code becomes a message of one line.
 
     def rejection(self, view: NodeView, features: Iterable[str], rounding: str) -> str:
-        """Why the spec does not accept the node; "" when it does."""
+        """Returns why the spec does not accept the node; "" if it does."""
         reason = self.spec.misfit(view, features, rounding) or self._without_assembly(features)
         if not reason and self.spec.predicates:
             with self.running("a predicate of the spec", view.node):
@@ -76,19 +76,19 @@ class Kernel:
         return "reads or writes words at any address, which the build leaves out"
 
     def keeps_words(self, view: NodeView) -> bool:
-        """Whether every word that the kernel reads or writes of this layer lies at a multiple of 4 bytes."""
+        """Whether every word of this layer that the kernel reads or writes is at a multiple of 4 bytes."""
         if not self.unaligned:
             return True
         with self.running("keeps_words", view.node):
             return self.node_class.keeps_words(view)
 
     def demands(self, view: NodeView) -> Demands:
-        """The demands of the kernel on the planner for this node."""
+        """Returns the demands of the kernel on the planner for this node."""
         with self.running("demands", view.node):
             return _expected(self.node_class.demands(view), Demands)
 
     def call(self, view: NodeView, mem_info: Sequence[MemInfo] | None) -> Call:
-        """The call for this node, whose outputs lie at `mem_info`; AidgeError when it cannot be computed exactly."""
+        """Returns the call for this node with outputs at `mem_info`; AidgeError if the node cannot be computed exactly."""
         if not view.in_mem_info:
             view = replace(view, in_mem_info=(None,) * len(view.inputs))
         part = "the constructor"
@@ -98,7 +98,7 @@ class Kernel:
             return _expected(node.call(), Call)
 
     def running(self, part: str, node: Node) -> AbstractContextManager[None]:
-        """Around code of the library's author: names library, class, part and node in what it refuses."""
+        """Returns a context for code of the library's author: errors in it name library, class, part and node."""
         return plugged_in(lambda: self._part_named(part), inside=node.where)
 
     def _part_named(self, part: str) -> str:
@@ -109,8 +109,8 @@ class Kernel:
 class Library:
     """`files` maps paths relative to the library's folder, with "/", to their bytes.
 
-    `static_files` maps paths in a stand-alone folder to the bytes of what belongs there beside the generated files; kernels may
-    include them, too.
+    `static_files` maps paths in a stand-alone folder to the bytes of files that go next to the generated files; kernels
+    may include them, too.
     """
 
     name: str
@@ -119,18 +119,17 @@ class Library:
     files: Mapping[str, bytes]
     kernels: tuple[Kernel, ...]
     operators: tuple[type[Operator], ...]
-    checkout: tuple[str, ...] = ()  # patterns of files that the library takes from a folder of the user's
-    needs: tuple[str, ...] = ()  # other libraries whose files its own include
-    order: tuple[str, ...] = ()  # names of kernels: which comes first where neither is more specific
+    checkout: tuple[str, ...] = ()  # patterns of files that the library takes from the user's folder
+    needs: tuple[str, ...] = ()  # other libraries that this library includes files of
+    order: tuple[str, ...] = ()  # names of kernels, preferred first; it decides if neither spec is more specific
     static_files: Mapping[str, bytes] = field(default_factory=dict)
     lengths: tuple[Length, ...] = ()
     per_mac: Mapping[str, float] = field(default_factory=dict)  # typical instructions per multiply-accumulate, by type
-    notices: tuple[str, ...] = ()  # what it registers and no node ever gets, for `explain`
+    notices: tuple[str, ...] = ()  # a line for each registration that no node ever gets, for `explain`
 
     def kernels_for(self, operator_type: str, kinds: Collection[str] = ()) -> tuple[Kernel, ...]:
-        """The kernels for a type of operator, and those for the kinds that the operator belongs to, as kernels of its type.
-
-        In order of preference (`preferred`).
+        """Returns the kernels for a type of operator and for the operator's kinds, as kernels of its type, in order of preference
+        (`preferred`).
         """
         key = (operator_type, *kinds)
         if key not in self._known:
@@ -140,9 +139,9 @@ class Library:
         return self._known[key]
 
     def preferred(self, kernels: Iterable[Kernel]) -> tuple[Kernel, ...]:
-        """No kernel behind one whose spec accepts all that its own accepts; else the library's order, then the name."""
+        """Returns the kernels in order of preference: a more specific spec first, then the library's order, then the name."""
         given = tuple(kernels)
-        key = tuple(map(id, given))  # what is kept holds these kernels: no other one gets such a number
+        key = tuple(map(id, given))  # the cache keeps these kernels alive, so no other kernel gets the same id
         if key not in self._ordered:
             self._ordered[key] = tuple(most_specific_first(given, lambda kernel: kernel.spec, self._rank))
         return self._ordered[key]
@@ -157,12 +156,12 @@ class Library:
 
     @cached_property
     def _ordered(self) -> dict[tuple[int, ...], tuple[Kernel, ...]]:
-        """What `preferred` has answered."""
+        """The cached results of `preferred`."""
         return {}
 
     @cached_property
     def _known(self) -> dict[tuple[str, ...], tuple[Kernel, ...]]:
-        """What `kernels_for` has answered."""
+        """The cached results of `kernels_for`."""
         return {}
 
 
@@ -177,37 +176,37 @@ class KernelRegistry:
 
     @classmethod
     def library_name(cls) -> str:
-        """The name of the library that it fills."""
+        """Returns the name of the library that the registry fills."""
         raise NotImplementedError
 
     @classmethod
     def registered_kernels(cls) -> list[Kernel]:
-        """The kernels that it holds, in the order of registration."""
+        """Returns the registered kernels, in the order of registration."""
         raise NotImplementedError
 
     @classmethod
     def registered_operators(cls) -> list[type[Operator]]:
-        """Operators that only this library knows."""
+        """Returns the operators that only this library knows."""
         return []
 
     @classmethod
     def library_language(cls) -> str:
-        """The language that the class says its kernels are written in; "" where it leaves that to library.toml."""
+        """Returns the language of the kernels, as the class states it; "" if only library.toml states it."""
         return ""
 
     @classmethod
     def library_notices(cls) -> list[str]:
-        """What it registers and no node ever gets, a line each."""
+        """Returns a line for each registration that no node ever gets."""
         return []
 
     @classmethod
     def static_contents(cls) -> dict[str, bytes]:
-        """Path in a stand-alone folder -> bytes of the files that belong there."""
+        """Returns the files of a stand-alone folder, path -> bytes."""
         return {}
 
 
 def load_library(files: Mapping[str, bytes], where: str) -> Library:
-    """The library whose folder holds these files; `where` names it in messages."""
+    """Returns the library with these files in its folder; `where` names it in messages."""
     manifest = _manifest(files, where)
     modules = run_modules(manifest["name"], files, where)
     kernels: list[Kernel] = []
@@ -278,9 +277,9 @@ def _order(manifest: Mapping, names: Collection[str], where: str) -> tuple[str, 
 
 
 def library_of(registry: type[KernelRegistry], language: str = "") -> Library:
-    """The registry of a program's own as a library without a folder; its nodes bring the files that they need.
+    """Returns a program's own registry as a library without a folder; its nodes bring the files that they need.
 
-    The language is what the registry says, or `language` where it says none, or C.
+    The language is stated by the registry, else it is `language`, else C.
     """
     name, said = registry.library_name(), registry.library_language()
     if said and language and said != language:
@@ -299,18 +298,18 @@ def library_of(registry: type[KernelRegistry], language: str = "") -> Library:
 
 
 def manifest_name(files: Mapping[str, bytes], where: str) -> str:
-    """The name that a library gives itself in its manifest; AidgeError (code LIBRARY) where it is not valid."""
+    """Returns the name in a library's manifest; AidgeError (code LIBRARY) if the name is not valid."""
     return _manifest(files, where)["name"]
 
 
 def default_features(files: Mapping[str, bytes], where: str) -> frozenset[str] | None:
-    """What a core must have so that this library is taken without being named; None: it never is."""
+    """Returns the features for which a core gets this library without naming it; None if no core does."""
     wanted = _manifest(files, where).get("default_for")
     return None if wanted is None else frozenset(wanted)
 
 
 def _require_agreement(registry: type[KernelRegistry], manifest: Mapping, where: str) -> None:
-    """A registry in a folder has the name and the language of library.toml: build systems read the latter alone."""
+    """Refuses a registry with another name or language than library.toml: build systems read only library.toml."""
     if registry.library_name() != manifest["name"]:
         raise AidgeError(
             f"{registry.__name__} is the registry of {registry.library_name()!r}, {MANIFEST} says {manifest['name']!r}",

@@ -26,13 +26,13 @@ class LibraryLoader(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         self.packages = {package} | {name.rpartition(".")[0] for name in self.sources}
 
     def find_spec(self, fullname, path=None, target=None):
-        """A module of the library, or nobody's (importlib)."""
+        """Returns the spec of a module of the library, None for other modules (importlib)."""
         if fullname in self.sources or fullname in self.packages:
             return importlib.util.spec_from_loader(fullname, self, is_package=fullname in self.packages)
         return None
 
     def exec_module(self, module: ModuleType) -> None:
-        """Run the text of the module as it was read (importlib)."""
+        """Runs the text of the module as it was read (importlib)."""
         if module.__name__ in self.sources:
             path, data = self.sources[module.__name__]
             place = f"{self.where}/{path}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Where an output lies, as a kernel of the template style sees it. All numbers are bytes, but `length` and `count`."""
+"""The memory of an output, as a kernel of the template style sees it. All numbers are bytes, except `length` and `count`."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ class MemInfo:
     """One plane in the arena: `count` lines of `length` positions, each of `size` bytes, `stride` bytes apart.
 
     A tensor that is stored channels-last has one position per pixel; every other tensor is one position. `offset` and
-    `cont_offset` count from the start of the arena, or of its part `mem_component_id` where it lies in several memories. A plane
-    that wraps around has `wrap_size` bytes from `wrap_offset` on after its first `cont_size` bytes; `wrap_size` 0 means that it
-    lies in one piece.
+    `cont_offset` count from the start of the arena, or from the start of its part `mem_component_id` if the arena is divided
+    among several memories. A plane that wraps around has `wrap_size` bytes from `wrap_offset` on after its first `cont_size`
+    bytes; `wrap_size` 0: the plane is contiguous.
     """
 
     size: int
@@ -35,19 +35,20 @@ class MemInfo:
 
     @property
     def extent_bytes(self) -> int:
-        """From the first byte to the end of the last position (the gap behind it belongs to somebody else)."""
+        """The bytes from the first byte to the end of the last position, without the gap after it."""
         return self.stride * (self.length * self.count - 1) + self.size
 
     @property
     def gap_bytes(self) -> int:
-        """Between the end of a position and the beginning of the next one."""
+        """The bytes between the end of a position and the beginning of the next position."""
         return self.stride - self.size
 
     @classmethod
     def of(cls, given: MemInfo | Mapping[str, int]) -> MemInfo:
-        """The plane that a memory manager says as a dict: `size` and `offset` alone are one piece, further keys are ignored.
+        """Returns the plane that a memory manager gives as a dict. With `size` and `offset` alone it is contiguous; unknown keys
+        are ignored.
 
-        AidgeError (code PLAN03) for anything else, and for a dict without one of the two.
+        AidgeError (code PLAN03) for any other type, and for a dict without `size` or `offset`.
         """
         if isinstance(given, MemInfo):
             return given
@@ -62,7 +63,8 @@ class MemInfo:
         return cls(**{"stride": size, "cont_size": size, "cont_offset": offset, "wrap_offset": offset, **said})
 
     def in_bytes(self, element_bytes: int, unit_bytes: int) -> MemInfo:
-        """The plane in bytes, where this one counts elements: those of the tensor, and `unit_bytes` for those of the arena."""
+        """Returns the plane in bytes, if this plane counts sizes in elements of the tensor, and offsets in units of
+        `unit_bytes`."""
         return replace(
             self,
             size=self.size * element_bytes,
@@ -75,7 +77,7 @@ class MemInfo:
         )
 
     def moved(self, by_bytes: int, component: int) -> MemInfo:
-        """The plane that begins so many bytes further on, counted in this part of the arena."""
+        """Returns the plane moved by so many bytes, in the part `component` of the arena."""
         return replace(
             self,
             offset=self.offset + by_bytes,
@@ -86,7 +88,7 @@ class MemInfo:
 
 
 def mem_info_of(tensor: Tensor, offset_bytes: int, stride_bytes: int = 0) -> MemInfo:
-    """The plane of a tensor from this byte of the arena on: in one piece, or with its positions `stride_bytes` apart."""
+    """Returns the plane of a tensor from this byte of the arena on: contiguous, or with positions `stride_bytes` apart."""
     pixels = tensor.rank > 2 and tensor.storage == channels_last(tensor.rank)
     total = tensor.size_bytes
     if not pixels and not stride_bytes:

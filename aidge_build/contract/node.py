@@ -20,18 +20,18 @@ class KernelNode:
     `mem_info` has one entry per output when all of them are in the arena, else it is None.
     """
 
-    # What `kernel` marks a class with.
+    # Set by the decorator `kernel`.
     kernel_types: ClassVar[tuple[str, ...]]
     kernel_spec: ClassVar[ImplSpec]
     kernel_pattern: ClassVar[str]
 
-    # About what a multiply-accumulate takes on a core with DSP instructions and an FPU, where that is much; the build says so.
+    # About the instructions of a multiply-accumulate on a core with DSP and FPU, if they are many; the build prints them.
     instructions_per_mac: ClassVar[float] = 0.0
-    # The same on a core of 16-bit instructions (feature `narrow`).
+    # The same on a core with 16-bit instructions (feature `narrow`).
     narrow_instructions_per_mac: ClassVar[float] = 0.0
 
-    # What the kernel's text has to do with inline assembly: "none"; "helps": where the build takes none, C and intrinsics stand
-    # in for it; "needed": its C proves what the assembly means, and another library's kernel is faster. "": as library.toml says.
+    # How the kernel's text uses inline assembly: "none"; "helps": a build without assembly uses C and intrinsics instead;
+    # "needed": the C version only proves the assembly, and another library's kernel is faster than it. "": as library.toml says.
     assembly: ClassVar[str] = ""
 
     def __init__(self, node: NodeView, mem_info: Sequence[MemInfo] | None = None):
@@ -45,25 +45,26 @@ class KernelNode:
 
     @property
     def output_gap(self) -> int:
-        """Elements to leave out after each position of output 0: not 0 only if `demands` said `output_stride`."""
+        """The elements to skip after each position of output 0: not 0 only if `demands` returned `output_stride`."""
         return self.mem_info[0].gap_bytes // self.outputs[0].dtype.size_bytes if self.mem_info else 0
 
     @classmethod
     def takes_per_mac(cls, view: NodeView, is_narrow: bool) -> float:
-        """About what a multiply-accumulate of this layer takes, where that is much; `is_narrow`: with 16-bit instructions."""
+        """Returns about the instructions of a multiply-accumulate of this layer, if they are many, else 0; `is_narrow`: on a core
+        with 16-bit instructions."""
         return max(cls.instructions_per_mac, cls.narrow_instructions_per_mac * is_narrow)
 
     @classmethod
     def registered_spec(cls, spec: ImplSpec) -> ImplSpec:
-        """The spec under which the class is registered, with what the class itself requires of a node."""
+        """Returns the spec under which the class is registered, with the class's own conditions on a node."""
         return spec
 
     @classmethod
     def keeps_words(cls, view: NodeView) -> bool:
         """Whether every word that the kernel reads or writes is at a multiple of 4 bytes, as tensors, scratch and constants do.
 
-        Asked of libraries that say `unaligned = true`: their assembly reads and writes several bytes at once. It is true if
-        every position of every computed tensor has a multiple of 4 elements: positions of weights then take whole words, too.
+        Called for libraries with `unaligned = true`: their assembly reads and writes several bytes at once. It is true if every
+        position of every computed tensor has a multiple of 4 elements: positions of weights then take whole words, too.
         """
         last = () if cls.kernel_spec.input_spec(0).format == CHANNELS_LAST else (-1,)
         return all(
@@ -75,11 +76,11 @@ class KernelNode:
 
     @classmethod
     def demands(cls, view: NodeView) -> Demands:
-        """The demands of the kernel on the planner for this node."""
+        """Returns the demands of the kernel on the planner for this node."""
         return Demands()
 
     def call(self) -> Call:
-        """The call; AidgeError when this node cannot be computed exactly."""
+        """Returns the call; AidgeError if this node cannot be computed exactly."""
         raise NotImplementedError
 
 
@@ -87,9 +88,9 @@ KernelClass = type[KernelNode]
 
 
 def kernel(types: str | Sequence[str], spec: ImplSpec, pattern: str = ""):
-    """Mark a class as a kernel for these operator types; the loader of the library registers what is marked.
+    """Marks a class as a kernel for these operator types; the loader of the library registers marked classes.
 
-    With a `pattern` the type names a meta-operator: nodes that the pattern fits and the spec accepts become one.
+    With a `pattern` the type names a meta-operator: nodes that the pattern fits and the spec accepts become one node.
     """
 
     def mark(cls: type[KernelNode]) -> type[KernelNode]:

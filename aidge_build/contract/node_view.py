@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a plug-in sees of a node, and of a band of its rows."""
+"""The plug-in's view of a node, and of a band of its rows."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from aidge_build.operators.base import Band
 
 @dataclass(frozen=True)
 class NodeView:
-    """What a plug-in sees of a node: the node and its tensors (None for an optional input that is not given).
+    """The plug-in's view of a node: the node and its tensors (None for an optional input that is not given).
 
-    `graph` leads to its neighbours; `symbol` is a C identifier that no other layer has ("" before layers are named), `symbols`
-    are those of all layers by the node's name. `objective` is the build's --optimize: a kernel may unroll more for "speed", and
-    share code between layers for "size"; `features` are those of the core. `in_mem_info` says where each input lies (None:
-    outside of the arena), once that is known. `layer` is given where the node is a band: some rows of that layer (`band`).
-    `any_weights`: the weights may be replaced in the field, and the code is to be the same for all that a kernel can help.
+    `graph` leads to its neighbours. `symbol` is a C identifier that no other layer has ("" before layers are named), `symbols`
+    maps the names of all nodes to their identifiers. `objective` is the build's --optimize: a kernel may unroll more for "speed",
+    and share code between layers for "size". `features` are the core's features. `in_mem_info` holds the memory of each input
+    (None: outside of the arena), once it is known. `layer` is given if the node is a band: some rows of that layer (`band`).
+    `any_weights`: the weights may be replaced in the field, so the code must not depend on them if the kernel can avoid it.
     """
 
     node: Node
@@ -38,7 +38,7 @@ class NodeView:
 
     @classmethod
     def of(cls, view: GraphView, node: Node, **fields) -> NodeView:
-        """The node as it stands in this graph; `fields` are other ones than its own and its tensors."""
+        """Returns the view of a node of this graph; `fields` are further fields of the view."""
         return cls(node, view.input_tensors(node), view.output_tensors(node), view, **fields)
 
     @property
@@ -47,11 +47,11 @@ class NodeView:
         return self.node.operator
 
     def before_orders(self) -> NodeView:
-        """The node while kernels are matched: the storage orders of what is computed are chosen after that, and a predicate that
-        reads one is refused."""
+        """Returns the node as it is while kernels are matched: storage orders of computed tensors are chosen later, and a
+        predicate that reads one is refused."""
         inputs = tuple([None if tensor is None else tensor.undecided for tensor in self.inputs])
         outputs = tuple([tensor.undecided for tensor in self.outputs])
-        return NodeView(  # for every node: `replace` takes twice the time
+        return NodeView(  # called for every node: `replace` takes twice the time
             self.node,
             inputs,
             outputs,
@@ -72,17 +72,17 @@ class NodeView:
 
     @property
     def multiply_accumulates(self) -> int:
-        """How many the node computes."""
+        """The number of multiply-accumulates of the node."""
         return self.operator.multiply_accumulates(self.inputs, self.outputs)
 
     def band(self, first: int, last: int, rows: int, fewest: int = 1) -> NodeView | None:
-        """The rows `[first, last)` of the outputs as a node of their own, where the largest band has `rows` and the smallest has
-        `fewest` or more; None where the operator cannot be computed row by row."""
+        """Returns the rows `[first, last)` of the outputs as a node of their own; the largest band has `rows` rows, the smallest
+        `fewest` or more. Returns None if the operator cannot be computed row by row."""
         band = self.operator.band(self.inputs, self.outputs, first, last)
         return None if band is None else self.of_band(band, (first, last), rows, fewest)
 
     def of_band(self, band: Band, written: tuple[int, int] | None, rows: int, fewest: int = 1) -> NodeView:
-        """The node of this band, which writes the rows `written` of the outputs (None: all of them)."""
+        """Returns the node of this band, which writes the rows `written` of the outputs (None: all rows)."""
         return replace(
             self,
             node=self.node.with_(operator=band.operator),
@@ -94,11 +94,11 @@ class NodeView:
 
 @dataclass(frozen=True)
 class BandedLayer:
-    """A layer that is computed band by band: the whole of it, and how many rows of the outputs the largest band and at least
-    every band has.
+    """A layer that is computed band by band: the whole layer, the rows of the outputs in the largest band, and the fewest rows in
+    a band.
 
-    The calls of all its bands are one C function with other structs and literals. So functions, texts and constants follow from
-    this, and never from the rows and the vertical pads of the band itself.
+    All its bands call the same C function with different structs and literals. So functions, texts and constants follow from the
+    whole layer, never from the rows and the vertical pads of a band.
     """
 
     whole: NodeView
@@ -107,7 +107,7 @@ class BandedLayer:
 
 
 def some_rows(tensor: Tensor | None, rows: tuple[int, int] | None) -> Tensor | None:
-    """The rows `[first, last)` of a tensor, positions on axis 2, as a tensor; all of it with None."""
+    """Returns the rows `[first, last)` of a tensor, positions on axis 2, as a tensor; the whole tensor for None."""
     if tensor is None or rows is None:
         return tensor
     first, last = rows

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Specs: what an implementation accepts, and what it asks of the planner. Structural values, stable across processes."""
+"""Specs: the nodes that an implementation accepts, and its demands on the planner. Structural values, stable across processes."""
 
 from __future__ import annotations
 
@@ -117,11 +117,11 @@ class IOSpec:
 
     @classmethod
     def of(cls, tensor: Tensor) -> IOSpec:
-        """Exactly this tensor: what a node requires. An unnamed storage order is `any`."""
+        """Returns the spec of exactly this tensor. An unnamed storage order is `any`."""
         return _required(tensor.dtype, tensor.format, tensor.dims)
 
     def format_for(self, rank: int) -> Format | None:
-        """The storage order that this spec fixes for a tensor of this rank; None when it leaves it open."""
+        """Returns the storage order that this spec fixes for a tensor of this rank; None if it fixes none."""
         if self.format is ROW_MAJOR:
             return row_major(rank)
         if self.format is CHANNELS_LAST:
@@ -130,11 +130,12 @@ class IOSpec:
 
     @cached_property
     def rank(self) -> int | None:
-        """How many axes it wants; None for any number."""
+        """The number of axes that it wants; None for any number."""
         return len(self.dims) or (len(NAMED_ORDERS[self.format]) if self.format in NAMED_ORDERS else None)
 
     def rejection(self, required: IOSpec, bound: dict[DType, DType]) -> str:
-        """Why `required` does not fit, as what is said of it (storage order aside: adaptation changes it); "" when it does.
+        """Returns the predicate of a sentence about `required` that says why it does not fit; "" if it fits. Storage orders are
+        ignored: adaptation changes them.
 
         `bound` holds what any_1 to any_5 mean so far.
         """
@@ -213,11 +214,11 @@ class ImplSpec:
         return self.outputs[min(index, len(self.outputs) - 1)]
 
     def rejection(self, view: NodeView, features: Iterable[str], rounding: str) -> str:
-        """The reason why the node is not accepted; "" when it is."""
+        """Returns the reason why the node is not accepted; "" if it is."""
         return self.misfit(view, features, rounding) or self.refusal(view)
 
     def misfit(self, view: NodeView, features: Iterable[str], rounding: str) -> str:
-        """The reason why the node is not accepted whatever the predicates say; "" when they decide."""
+        """Returns the reason why the node is not accepted whatever the predicates say; "" if they decide."""
         lacking = self.features.difference(features)
         if lacking:
             return f"the CPU has no {', '.join(sorted(lacking))}"
@@ -228,18 +229,19 @@ class ImplSpec:
     def _keeps(self, rounding: str) -> bool:
         if rounding != "any":
             return self.rounding in (rounding, "any")
-        # The graph means the default contract then; what rounds as a library does is allowed, another contract is not.
+        # The graph then means the default contract: rounding as a library does is allowed, another contract is not.
         return self.rounding == Quantization.rounding or self.rounding not in CONTRACTS
 
     def refusal(self, view: NodeView) -> str:
-        """The reason of the first predicate that does not hold; "" when all do. Only they are code of a library's author."""
+        """Returns the reason of the first predicate that does not hold; "" if all hold. Only predicates are code of a library's
+        author."""
         for predicate in self.predicates:
             if reason := predicate.rejection(view):
                 return reason
         return ""
 
     def rejection_of(self, inputs: Sequence[IOSpec | None], outputs: Sequence[IOSpec]) -> str:
-        """Why these inputs and outputs (None: not given) do not fit, storage orders aside; "" when they do."""
+        """Returns why these inputs and outputs (None: not given) do not fit, storage orders aside; "" if they do."""
         bound: dict[DType, DType] = {}
         for side, given, accepted in (("input", inputs, self.inputs), ("output", outputs, self.outputs)):
             for index, required in enumerate(given):
@@ -270,7 +272,7 @@ class ImplSpec:
 
 
 def _required_by(view: NodeView) -> tuple[list[IOSpec | None], list[IOSpec]]:
-    """What the node requires of its inputs and outputs; kept beside the view, as each kernel for it is asked."""
+    """Returns the specs of the node's inputs and outputs; cached in the view, as they are compared with each kernel's spec."""
     if "_required" not in view.__dict__:
         inputs = [None if tensor is None else IOSpec.of(tensor) for tensor in view.inputs]
         view.__dict__["_required"] = inputs, [IOSpec.of(tensor) for tensor in view.outputs]
@@ -302,7 +304,8 @@ def _frozen(value: object) -> object:
 
 
 def attributes_of(operator) -> dict[str, object]:
-    """The operator's attributes by name; those of a nested value (the window of a convolution) stand beside the others."""
+    """Returns the operator's attributes by name, with the attributes of a nested value (the window of a convolution) among
+    them."""
     found: dict[str, object] = {}
     for entry in fields(operator) if is_dataclass(operator) else ():
         value = getattr(operator, entry.name)
@@ -333,7 +336,7 @@ class Demands:
     around to outputs of kernels with `output_wrap`, if every kernel that reads the tensor lists it in `input_planes`: inputs
     that it reads with gaps and around the end, by `in_mem_info` of its node.
 
-    `keeps_scratch`: of a layer that takes in its input part by part, the scratch keeps its bytes from one part to the next.
+    `keeps_scratch`: the layer reads its input part by part, and the scratch keeps its bytes from one part to the next.
 
     `instructions` is an estimate for one call, 0: not known. The planner computes from it the cost of bands compared with the
     whole layer, and chooses the bands.

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: MIT
-"""What kernels of several libraries share; nothing else of the package imports it."""
+"""Code that kernels of several libraries share; no other room of the package imports it."""

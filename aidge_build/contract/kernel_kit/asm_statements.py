@@ -11,9 +11,9 @@ _PREDICATES = re.compile(r"\s*(it[te]*|vpst[te]*|vpt[te]*)\b")  # the next instr
 
 
 def asm_statements(lines: Sequence[tuple[str, str]], head: str = "") -> str:
-    """Statements one behind the other, between which a compiler puts nothing; `head` begins each.
+    """Returns consecutive asm statements, between which a compiler inserts nothing; `head` begins each.
 
-    What is predicated stays in the statement of its IT or VPT: clang's assembler asks for it.
+    Predicated instructions stay in the statement of their IT or VPT, as clang's assembler requires.
 
     lines: (a line of the string, the C that prints it).
     """

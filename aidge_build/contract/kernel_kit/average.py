@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Means of the whole map under the contract `double`: what kernels hand to kit/average.h."""
+"""Means of the whole map under the contract `double`: the arguments of kernels for kit/average.h."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ class AverageOfMap(PoolNode):
         return Demands()
 
     def count(self) -> int:
-        """Of the values of a mean."""
+        """The number of values in a mean."""
         return math.prod(self.inputs[0].dims[2:])
 
     def arguments(self) -> tuple[Argument, ...]:
-        """Numbers as in kit/average.h, batches, pixels, channels."""
+        """The constants of kit/average.h, then the numbers of batches, pixels and channels."""
         count, (batches, channels) = self.count(), self.inputs[0].dims[:2]
         numbers = numpy.array([count_reciprocal(count), count // 2, *self.levels()], numpy.int32)
         return Constant("numbers", numbers), Literal(batches), Literal(count), Literal(channels)
@@ -43,14 +43,14 @@ def _unproved(view: NodeView) -> str:
 
 
 def mean_factor(view: NodeView) -> tuple[int, tuple[int, int]]:
-    """How many elements a mean of a ReduceMean has, and the (multiplier, shift) of their sum."""
+    """Returns the number of elements in a mean of a ReduceMean, and the (multiplier, shift) for their sum."""
     (data,), (output,) = view.inputs, view.outputs
     count = math.prod(data.dims[axis] for axis in view.operator.axes)
     return count, fixed_mean(float(data.quantization.scale), float(output.quantization.scale), count)
 
 
 def mean_numbers(view: NodeView) -> Constant:
-    """As in kit/mean_fixed.h."""
+    """Returns the constants of kit/mean_fixed.h."""
     (data,), (output,) = view.inputs, view.outputs
     count, factor = mean_factor(view)
     made = output.quantization.zero_point, *output.dtype.range

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""PReLU of int8 with a slope for each channel as two lines in integers, one for the values below zero and one for the others.
+"""PReLU of int8 with a slope for each channel, in two linear integer forms: one for values below zero, one for the others.
 
-The result for all 256 values of every channel is computed as the numpy backend does, and the lines are proved equal to it.
+The numpy backend computes the result for all 256 values of every channel, and the forms are proved equal to it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class BentLinesInt8(ElementWise):
     """The base of kernels for PReLU of int8."""
 
     def lines(self) -> tuple[ChannelLines, ChannelLines]:
-        """Below zero and from it on; their shifts are equal."""
+        """The linear integer forms below zero and from zero on; their shifts are equal."""
         return _lines_of(self.view)
 
     def numbers(self) -> numpy.ndarray:
@@ -38,24 +38,24 @@ class BentLinesInt8(ElementWise):
         return numpy.stack(numbers, axis=1).astype(numpy.int32)
 
     def sizes(self) -> tuple[Literal, Literal, Literal]:
-        """Channels, how often each occurs, and the stored zero."""
+        """The number of channels, the number of pixels, and the stored zero."""
         (output,), channels = self.outputs, self.outputs[0].dims[1]
         return Literal(channels), Literal(output.elements // channels), Literal(self.inputs[0].quantization.zero_point)
 
     def assembled(self, make: Callable[[Mapping[str, str]], Routine], library: str) -> Call:
-        """The call of the function in Thumb-2, whose text the library's emitter prints."""
+        """Returns the call of the Thumb-2 function that the library's emitter prints."""
         name = f"aidge_{library}_prelu_{self.shift}"
         text = bent_lines_text(make, name, self.shift, portable(self.shift))
         arguments = (*self.pointers(), *self.sizes())
         return Call(name, ("target.h",), arguments, texts=(text,), note=NOTE, facts=computed(f"{TOGETHER} pixels", 1))
 
     def pointers(self) -> tuple[Input, Output, Constant]:
-        """The arguments that every function of this kind begins with."""
+        """The first arguments of every function of this kind."""
         return Input(0), Output(0), Constant("lines", self.numbers())
 
     @property
     def shift(self) -> int:
-        """Of all lines."""
+        """The shift of both linear integer forms of every channel, in bits."""
         return self.lines()[0].shift
 
 
@@ -84,14 +84,14 @@ def _proved(results: bytes, channels: int, zero: int) -> tuple[ChannelLines, Cha
 
 
 def bent_lines_spec(features: frozenset[str] = frozenset()) -> ImplSpec:
-    """int8 with channels last, for the cores with these features."""
+    """Returns the spec of int8 with channels last, for cores with these features."""
     data = IOSpec(DType.int8, CHANNELS_LAST)
     proved = Predicate("a slope for each channel, proved as lines", _rejection)
     return ImplSpec((data, IOSpec()), (data,), (QUANTIZED, proved), features=features)
 
 
 def portable(shift: int) -> str:
-    """The body of the function in C, without functions of a library."""
+    """Returns the body of the function in C, without functions of a library."""
     return f"""int32_t channel, place, value;
     for (channel = 0; channel < channels; channel++, lines += 4) {{
         for (place = channel; place < channels * pixels; place += channels) {{

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the int8 operations on two tensors share: the spec, and the meaning on all pairs of stored values."""
+"""Base of int8 operations on two tensors: the spec, and the result for all pairs of stored values."""
 
 from __future__ import annotations
 
@@ -24,8 +24,7 @@ BINARY_INT8 = ImplSpec(
 
 
 def meaning_of_pairs(operator: Operator, *quantizations: Quantization) -> numpy.ndarray:
-    """The stored result of each pair of stored values in these quantizations, the last of which is the result's; int64
-    [256, 256]."""
+    """Returns the stored result of each pair of stored values, int64 [256, 256]. The last quantization belongs to the result."""
     values = [values.astype(numpy.int8) for values in (FIRST, SECOND)]
     *inputs, output = (Tensor("", FIRST.shape, DType.int8, quantization=quantization) for quantization in quantizations)
     return evaluate(operator, values, inputs, (output,))[0].astype(numpy.int64)

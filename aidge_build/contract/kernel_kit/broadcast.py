@@ -17,7 +17,7 @@ OUTER_AXES = 4
 
 
 def operand(index: int, name: str, tensor: Tensor, output: Tensor) -> Argument:
-    """How the kernel gets an input: by pointer, or as a constant in the output's storage order."""
+    """Returns the argument for an input: a pointer, or a constant in the output's storage order."""
     if not tensor.is_constant:
         return Input(index)
     dims = (1,) * (output.rank - tensor.rank) + tensor.dims
@@ -25,7 +25,7 @@ def operand(index: int, name: str, tensor: Tensor, output: Tensor) -> Argument:
 
 
 def broadcast(first: Tensor, second: Tensor, output: Tensor) -> Struct:
-    """The shape of an element-wise operation on two tensors that lie in the output's storage order."""
+    """Returns the shape of an element-wise operation on two tensors in the output's storage order."""
     *outer, inner = merged_loops((first, second), output, OUTER_AXES)
     dims, first_steps, second_steps = (tuple(column) for column in zip(*outer))
     return Struct(

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Weights that are bytes, or that many times as large as bytes because a bias lies between two units of the sums (fit_bias), or
-that would be bytes but for a zero point of their own: bytes and an offset, which is multiplied by the sum of the window."""
+"""Weights that a kernel can store as bytes: int8, or int16 that are bytes times a power of two, because the bias is a fraction of
+the unit of the sums (fit_bias), or int16 that are bytes plus an offset, because the weights have a zero point. The kernel
+multiplies the offset by the sum of the window."""
 
 from __future__ import annotations
 
@@ -14,14 +15,14 @@ from aidge_build.graph.dtype import DType
 
 
 def linear_of(view: NodeView) -> Linear:
-    """The layer, its taps in the order in which the model has them."""
+    """Returns the layer with its taps in the model's order."""
     weights = view.inputs[1]
     return LinearNode(view).linear(weights.data.reshape(weights.dims[0], -1))
 
 
 def offsets_of(rows: numpy.ndarray) -> numpy.ndarray | None:
-    """What to take from the weights [outputs, taps] of each output so that bytes are left, as little as possible, int64; None
-    where an output has weights that are too far apart."""
+    """Returns for each output the int64 nearest to 0 that, subtracted from its weights [outputs, taps], leaves bytes. Returns
+    None if the weights of an output are too far apart."""
     least, most = rows.max(axis=1, initial=INT8[0]) - INT8[1], rows.min(axis=1, initial=INT8[1]) - INT8[0]
     if (least > most).any():
         return None
@@ -29,10 +30,10 @@ def offsets_of(rows: numpy.ndarray) -> numpy.ndarray | None:
 
 
 def byte_weights(with_offsets: Callable[[NodeView], bool] = lambda _: False) -> Predicate:
-    """int8 weights, or int16 ones that are bytes times a power of two: the fraction that a bias adds then is part of the
-    channel's staircase, or sums are scaled in fractions of their unit (`Linear.in_fine_units`), which fit 32 bits as sums with
-    int16 weights do; where a kernel takes them `with_offsets`, which all fit a byte, also bytes that an offset has been added
-    to."""
+    """Returns the condition: int8 weights, or int16 weights that are bytes times a power of two. The fraction that the bias then
+    adds is part of the channel's thresholds, or the sums are scaled in fractions of their unit (`Linear.in_fine_units`), which
+    fit 32 bits as sums with int16 weights do. If the kernel takes weights `with_offsets`, bytes to which an offset was added are
+    accepted, too; all offsets must fit a byte."""
 
     def unfit(view: NodeView) -> str:
         dtype = view.inputs[1].dtype

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Batch normalization, or two sums or products with a constant of each channel, as lines in integers.
+"""Batch normalization, or two sums or products with a constant of each channel, in linear integer form.
 
-Both requantizations stay: of each layer the result for all 256 values of every channel is computed as the numpy backend does, and
-the lines are proved equal to it. A library declares one kernel with the pattern `CHANNEL_LINES`, and one for `CHANNEL_LINE`.
+Both requantizations stay. The numpy backend computes the result for all 256 values of every channel and layer, and the forms are
+proved equal to it. A library declares one kernel with the pattern `CHANNEL_LINES`, and one for `CHANNEL_LINE`.
 """
 
 from __future__ import annotations
@@ -36,21 +36,21 @@ class ChannelLinesInt8(ElementWise):
     """The base of kernels for `CHANNEL_LINES_TYPE` and `CHANNEL_LINE`."""
 
     def lines(self) -> tuple[ChannelLines, ...]:
-        """Those of the layers, in order: one or two."""
+        """The linear integer forms of the layers, in order: one or two."""
         return tuple(_lines_of(layer) for layer in _layers(self.view))
 
     @property
     def shifts(self) -> tuple[int, ...]:
-        """Of each line."""
+        """The shift of each linear integer form, in bits."""
         return tuple(line.shift for line in self.lines())
 
     def numbers(self) -> numpy.ndarray:
-        """{multiplier, start} of each line, channel by channel."""
+        """Returns {multiplier, start} of each linear integer form, channel by channel, int32."""
         numbers = [part for line in self.lines() for part in (line.multipliers, line.starts)]
         return numpy.stack(numbers, axis=1).astype(numpy.int32)
 
     def assembled(self, make: Callable[[Mapping[str, str]], Routine], library: str) -> Call:
-        """The call of the function in Thumb-2, whose text the library's emitter prints."""
+        """Returns the call of the Thumb-2 function that the library's emitter prints."""
         name = "_".join(("aidge", library, "channel_lines", *map(str, self.shifts)))
         return Call(
             name,
@@ -62,17 +62,17 @@ class ChannelLinesInt8(ElementWise):
         )
 
     def pointers(self) -> tuple[Input, Output, Constant]:
-        """The arguments that every function of this kind begins with."""
+        """The first arguments of every function of this kind."""
         return Input(0), Output(0), Constant("lines", self.numbers())
 
     @property
     def channels(self) -> int:
-        """Of the output: its axis 1."""
+        """The number of channels of the output, its axis 1."""
         return self.outputs[0].dims[1]
 
     @property
     def pixels(self) -> int:
-        """How often each channel occurs."""
+        """The number of pixels."""
         return self.outputs[0].elements // self.channels
 
 
@@ -111,7 +111,7 @@ def _rejection(view: NodeView) -> str:
 
 
 def _beside(layer: _Layer, constant: Tensor) -> tuple[int, ...] | None:
-    """The dims that place a constant beside [1, channels, 256]; None where it differs along another axis."""
+    """Returns dims with which a constant broadcasts to [1, channels, 256]; None if it differs along another axis."""
     if layer.operator.type == CHANNEL_LINE:
         return constant.dims
     spread = (1,) * (layer.output.rank - constant.rank) + constant.dims
@@ -135,7 +135,7 @@ def _proved(results: bytes, channels: int) -> ChannelLines | None:
 
 
 def channel_lines_spec(features: frozenset[str] = frozenset()) -> ImplSpec:
-    """int8 with channels last, for the cores with these features."""
+    """Returns the spec of int8 with channels last, for cores with these features."""
     data = IOSpec(DType.int8, CHANNELS_LAST)
     proved = Predicate("constants of each channel, proved as lines", _rejection)
     return ImplSpec((data, IOSpec()), (data,), (QUANTIZED, proved), features=features)

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""The pixels of one channel in Thumb-2, channels last, 4 in a turn: what functions with numbers for each channel share.
+"""The Thumb-2 loop over the pixels of one channel, channels last, 4 pixels in a turn, for functions with constants of each
+channel.
 
-Registers of these names hold: `read` and `written` where the channel's next values lie, `left` how many pixels there are,
-`channels` their number, `thrice` three times that; `x` and `y` are free.
+Registers by name: `read` and `written` hold the addresses of the channel's next values, `left` the number of pixels, `channels`
+the number of channels, `thrice` three times `channels`; `x` and `y` are free.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ _PLACES = ("", ", {channels}", ", {channels}, lsl #1", ", {thrice}")  # of the p
 
 
 def each_pixel(code: Routine, values: Callable[[Sequence[str]], None]) -> None:
-    """Labels 2 to 5, the last one behind all pixels; `values` writes the instructions for these places."""
+    """Writes the loop with labels 2 to 5; label 5 ends it. `values` writes the instructions for these places."""
     code(f"subs {{left}}, {{left}}, #{TOGETHER}")
     code("blt 3f")
     code.label(2, f"{TOGETHER} pixels")
@@ -38,7 +39,8 @@ def each_pixel(code: Routine, values: Callable[[Sequence[str]], None]) -> None:
 
 
 def values_of_lines(code: Routine, lines: Iterable[tuple[str, str, int]], places: Sequence[str]) -> None:
-    """One line after the other at each of these places, two at a time; a line: registers of slope and start, and the shift."""
+    """Writes the linear integer forms, one after the other, at each of these places, two places at a time. A form is (register of
+    the slope, register of the start, shift in bits)."""
     lines = tuple(lines)
     for pair in (places[:2], places[2:]):
         held = dict(zip(("x", "y"), pair))

@@ -11,7 +11,8 @@ from aidge_build.graph.tensor import Tensor
 
 
 def _first(view: NodeView, is_meant: Callable[[Tensor], bool], count: int | None = None) -> tuple[str, Tensor] | None:
-    """The first such tensor of the node (of its first `count` inputs and outputs), and how messages name it."""
+    """Returns the name for messages and the tensor of the node's first such tensor (among its first `count` inputs and
+    outputs)."""
     for side, tensors in (("input", view.inputs[:count]), ("output", view.outputs[:count])):
         for index, tensor in enumerate(tensors):
             if tensor is not None and is_meant(tensor):
@@ -28,7 +29,7 @@ def _not_all_quantized(view: NodeView) -> str:
 
 
 def _scales_unfit(view: NodeView, count: int | None = None) -> str:
-    """Of the first `count` inputs and outputs, or of all."""
+    """Returns why one of the first `count` inputs and outputs, or of all, has not one scale; "" if none."""
     found = _first(view, lambda tensor: tensor.quantization is None or not tensor.quantization.per_tensor, count)
     if found is None:
         return ""

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: MIT
 """tanh and the logistic function as a quotient of two polynomials, for float32.
 
-tanh x = x P(x^2) / Q(x^2) up to |x| = 8.1, where tanh is 1 - 1.9e-7; the error is 2.2e-7 at most (a least-squares fit, its points
-weighted anew until the largest error stood still), 5e-7 with the roundings of float32. The logistic function is
-1/2 + tanh(x / 2) / 2.
+tanh x = x P(x^2) / Q(x^2) up to |x| = 8.1, where tanh is 1 - 1.9e-7; the error is 2.2e-7 at most (a least-squares fit; its points
+are reweighted until the largest error is constant), 5e-7 with the roundings of float32. The logistic function is 1/2 + tanh(x /
+2) / 2.
 
-The error function goes the same way up to |x| = 3.6, where it is 1 - 3.6e-7; the error is 2.4e-6 at most, 2.6e-6 with roundings.
-So does tanh(sqrt(2 / pi) (x + 0.044715 x^3)), the one of Gelu, up to |x| = 4.6: 2.2e-6 at most, 2.5e-6 with roundings.
+The error function is approximated in the same way up to |x| = 3.6, where it is 1 - 3.6e-7; the error is 2.4e-6 at most, 2.6e-6
+with roundings. The tanh of Gelu, tanh(sqrt(2 / pi) (x + 0.044715 x^3)), is approximated up to |x| = 4.6; the error is 2.2e-6 at
+most, 2.5e-6 with roundings.
 """
 
 from __future__ import annotations
@@ -40,14 +41,14 @@ def curve(kind: int) -> numpy.ndarray:
 
 
 def _numbers(p: Sequence[float], q: Sequence[float], limit: float, by: float, height: float, shift: float) -> numpy.ndarray:
-    """Of shift + height * f(by * x)."""
+    """Returns the constants of shift + height * f(by * x), in the order of `curve`, float32."""
     over = [value * height * by ** (2 * power + 1) for power, value in enumerate(p)]
     under = [value * by ** (2 * power) for power, value in enumerate(q)]
     return numpy.array([*over[::-1], *under[::-1], shift, limit / abs(by)], numpy.float32)
 
 
 def element_curve(operator: Any) -> tuple[numpy.ndarray, bool]:
-    """The numbers of an element-wise operator, and whether its result is the curve times x."""
+    """Returns the constants of an element-wise operator, and whether its result is the curve times x."""
     match operator.type:
         case "Tanh":
             return curve(TANH), False

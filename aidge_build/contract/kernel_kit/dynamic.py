@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What kernels of layers of dynamic quantization have in common: the spec, and the numbers of a layer."""
+"""Common parts of kernels for layers of dynamic quantization: the spec, and the constants of a layer."""
 
 from __future__ import annotations
 
@@ -45,7 +45,8 @@ SEVERAL_GROUPS = Predicate("several groups, not depthwise", _not_grouped)
 
 
 def dynamic_spec(form: DFormat, features: frozenset[str], least_outputs: int, *further: Predicate) -> ImplSpec:
-    """Bytes, constant weights, float32 results of at least so many outputs, no clamp but one that begins at 0."""
+    """Returns the spec: data in bytes, constant weights, float32 results of at least so many outputs, no clamp but one that
+    begins at 0."""
 
     def too_few(view: NodeView) -> str:
         outputs = view.inputs[WEIGHTS].dims[0]
@@ -76,12 +77,12 @@ FITTING = Predicate("bytes, constant weights, no clamp but ReLU", _unfit)
 
 
 def is_signed(inputs: Sequence[Tensor | None]) -> bool:
-    """Whether the data is int8: that of a layer whose zero point and scale are constants mostly is."""
+    """Whether the data is int8. It mostly is if the layer's zero point and scale are constants."""
     return inputs[DATA].dtype is DType.int8
 
 
 def data_arguments(inputs: Sequence[Tensor | None]) -> tuple[Argument, ...]:
-    """The data, its zero point and its scale: what is known of it while generating is an array in flash."""
+    """The data, its zero point and its scale; a zero point or scale that is known while generating is an array in flash."""
 
     def known(place: int, name: str) -> Argument:
         tensor = inputs[place]
@@ -91,12 +92,12 @@ def data_arguments(inputs: Sequence[Tensor | None]) -> tuple[Argument, ...]:
 
 
 def measured_bounds(is_above: bool, top: float) -> tuple[float, float]:
-    """Between what `is_above_0` and a clamp put the numbers of a quantization."""
+    """The lowest and highest real number that a quantization covers, given `is_above_0` and the top of a clamp."""
     return 0.0 if is_above else -math.inf, top
 
 
 def bits_of(value: float) -> int:
-    """The pattern of a float32."""
+    """Returns the bits of a float32 as an integer."""
     return int.from_bytes(struct.pack("<f", value), "little")
 
 
@@ -107,12 +108,12 @@ def bounds_in_c(bounds: tuple[float, float]) -> str:
 
 
 def end_name(top: float) -> str:
-    """What the name of a function says of the highest number of a clamp."""
+    """Returns the part of a function's name that tells the top of a clamp; "" if there is none."""
     return f"_to_{bits_of(top):x}" if top < math.inf else ""
 
 
 def bias_of(inputs: Sequence[Tensor | None]) -> numpy.ndarray:
-    """float32, of each output; zeros where the layer has none."""
+    """Returns the float32 bias of each output; zeros if the layer has no bias."""
     bias = inputs[BIAS] if len(inputs) > BIAS else None
     factors = inputs[FACTORS]
     return numpy.zeros_like(factors.data) if bias is None else bias.data

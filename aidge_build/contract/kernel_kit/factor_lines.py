@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""int8 products of an image and one factor for each channel (squeeze and excitation): what kernels of several libraries share."""
+"""int8 products of an image and one factor for each channel (squeeze and excitation), shared by kernels of several libraries."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from aidge_build.operators.arithmetic.factor_lines import FactorLines, factor_li
 from aidge_build.operators.arithmetic.fixed_point import exact_ratio
 from aidge_build.operators.base import Operator
 
-FEWEST_PIXELS = 8  # that pay for the line of a channel
+FEWEST_PIXELS = 8  # with fewer, computing the linear integer form of a channel costs more than it saves
 
 
 def _places(view: NodeView) -> tuple[int, int]:
-    """Which input is the image, and which one the factors."""
+    """Returns the index of the image and the index of the factors among the inputs."""
     return (0, 1) if view.inputs[0].dims == view.outputs[0].dims else (1, 0)
 
 
@@ -42,7 +42,7 @@ def _found(
 
 
 def lines_of(view: NodeView) -> FactorLines | None:
-    """The lines of a product; None where none are exact."""
+    """Returns the linear integer forms of a product; None if none are exact."""
     image, factors = _places(view)
     quantizations = (view.inputs[image].quantization, view.inputs[factors].quantization, view.outputs[0].quantization)
     return _found(view.operator, *quantizations, bool(image))
@@ -67,7 +67,8 @@ def _unproved(view: NodeView) -> str:
 
 
 def factor_lines_spec(features: frozenset[str], *predicates: Predicate) -> ImplSpec:
-    """int8 images times a factor for each channel, channels last; proved on all pairs, and so under every contract."""
+    """Returns the spec of int8 images times a factor for each channel, channels last. The kernel is proved on all pairs of stored
+    values, so every contract accepts it."""
     side = IOSpec(DType.int8, CHANNELS_LAST)
     conditions = (
         ALL_QUANTIZED,
@@ -81,11 +82,11 @@ class FactorLinesInt8(BinaryInt8):
     """Base of the kernels."""
 
     def assembled(self, make: Callable[[Mapping[str, str]], Routine], library: str) -> Call:
-        """The call of the function in Thumb-2, whose text the library's emitter prints."""
+        """Returns the call of the Thumb-2 function that the library's emitter prints."""
         return self.called(library, functools.partial(factor_lines_text, make))
 
     def called(self, library: str, text: Callable[[str, int], str]) -> Call:
-        """The call of the function whose text this gives for a name and a shift."""
+        """Returns the call of the function that `text` prints for a name and a shift in bits."""
         lines, (output,) = lines_of(self.view), self.outputs
         assert lines is not None
         name = f"aidge_{library}_mul_channels_{lines.shift}"

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""A line for each channel's factor in Thumb-2: 5 instructions for a value, 4 pixels in a turn, one channel after the other."""
+"""The Thumb-2 function that multiplies an image by a factor for each channel: 5 instructions for a value, 4 pixels in a turn, one
+channel after the other."""
 
 from __future__ import annotations
 
@@ -27,7 +28,7 @@ _REGISTERS = {
     "thrice": "r12",
     "end": "lr",
 }
-CHANNELS, PIXELS = 36, 40  # behind the saved registers
+CHANNELS, PIXELS = 36, 40  # offsets from sp in bytes, above the saved registers
 
 
 def factor_lines_text(make: Callable[[Mapping[str, str]], Routine], name: str, shift: int) -> str:

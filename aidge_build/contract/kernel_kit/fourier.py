@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Fast Fourier transforms in place, by passes of small radices over points in the order of reversed digits.
 
-A pass of radix r over sub-transforms of L points each gives those of r * L points (decimation in time): J. W. Cooley and
-J. W. Tukey, "An algorithm for the machine calculation of complex Fourier series", 1965. Real frames of an even length are
+A pass of radix r combines sub-transforms of L points each into sub-transforms of r * L points (decimation in time): J. W. Cooley
+and J. W. Tukey, "An algorithm for the machine calculation of complex Fourier series", 1965. Real frames of an even length are
 transformed as half as many complex points, and taken apart afterwards.
 """
 
@@ -27,7 +27,7 @@ def radices(points: int) -> tuple[int, ...]:
 
 
 def reversed_digits(passes: Sequence[int]) -> numpy.ndarray:
-    """Which point comes first, second, ... so that the passes find theirs side by side."""
+    """Returns the index of the point at each place, so that every pass reads adjacent points, int64."""
     order = numpy.zeros(1, numpy.int64)
     for radix in passes:
         order = (order * radix + numpy.arange(radix)[:, None]).reshape(-1)
@@ -40,8 +40,9 @@ def turns(count: int, steps: numpy.ndarray) -> numpy.ndarray:
 
 
 def roots_of(passes: Sequence[int]) -> numpy.ndarray:
-    """The factors in the order in which the passes read them: for each place those of the legs 1, 2, ... A first pass of
-    radix 4 reads none; one of another prime than 2, 3 and 5 reads the roots of 1 of its own radix before."""
+    """Returns the complex twiddle factors in the order in which the passes read them: for each place, the factors of legs 1, 2,
+    ... A first pass of radix 4 reads none. A pass for a prime other than 2, 3 and 5 first reads the roots of unity of its
+    radix."""
     found, length = [], 1
     for radix in passes:
         if radix not in WRITTEN_OUT:
@@ -53,12 +54,12 @@ def roots_of(passes: Sequence[int]) -> numpy.ndarray:
 
 
 def halves_apart(points: int) -> numpy.ndarray:
-    """What takes the spectrum of 2 * points real values out of that of as many complex points: -i/2 exp(-pi i k / points) for
-    k from 1 to (points - 1) // 2."""
+    """Returns the factors -i/2 exp(-pi i k / points), k from 1 to (points - 1) // 2. They turn the spectrum of `points` complex
+    values into the spectrum of 2 * points real values."""
     return -0.5j * turns(2 * points, numpy.arange(1, (points + 1) // 2))
 
 
 def parts(values: numpy.ndarray) -> numpy.ndarray:
-    """Complex numbers as float32, real and imaginary part one after the other; one zero where there are none."""
+    """Returns complex numbers as float32, real and imaginary parts alternating; one zero if there are no numbers."""
     stacked = numpy.stack([values.real, values.imag], -1).reshape(-1).astype(numpy.float32)
     return stacked if stacked.size else numpy.zeros(1, numpy.float32)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the generator knows of an int8 convolution or fully connected layer: folded bias, ranges, multipliers, constants."""
+"""The constants of an int8 convolution or fully connected layer: folded bias, ranges of accumulators, requantization."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from aidge_build.operators.arithmetic.fixed_form import FixedForm, fixed_form
 from aidge_build.operators.arithmetic.thresholds import HighForm, LowForm, Staircase, high_form, low_form, staircase
 
 INT8 = (-128, 127)
-SHIFTS = (4, 6, 2, 8)  # of the integer form, in order of preference: few, so that few texts differ
-ABOVE = 128  # makes levels unsigned
-HIGH_SHIFT = 8  # what accumulators that carry 8 fraction bits are shifted more
+SHIFTS = (4, 6, 2, 8)  # of the linear integer form, in order of preference: few, so that few texts differ
+ABOVE = 128  # makes quantized values unsigned
+HIGH_SHIFT = 8  # accumulators that carry 8 fraction bits are shifted by this many bits more
 SMALLEST_DIVIDED = 2.0**-100
 MOST_UNIT = 128  # of weights that are multiples of it
-LARGEST_FIXED = 0.5  # of the factors that arithmetic/fixed_form.py has a form of
+LARGEST_FIXED = 0.5  # factors below it have a form in arithmetic/fixed_form.py
 CONSTANT_STEPS = 1024  # accumulator steps per output step in a channel that is constant
 
 
@@ -32,8 +32,8 @@ CONSTANT_STEPS = 1024  # accumulator steps per output step in a channel that is 
 class Linear:
     """Per output channel: `rows` [channels, taps], `bias` with the input's zero point folded in, the range of the accumulator.
 
-    `fractions` are integers in 0..unit - 1: the bias is `bias` + fraction / unit of the unit of the sums. What `requantization`
-    scales, with a factor for each channel, is `unit` times as large. `is_any`: other weights must find the same code.
+    `fractions` are integers in 0..unit - 1: the bias is `bias` + fraction / unit, in units of the sums. `requantization` scales
+    `unit` times the sum, with a factor for each channel. `is_any`: other weights must get the same code.
     """
 
     rows: numpy.ndarray
@@ -50,7 +50,7 @@ class Linear:
 
     @property
     def factors(self) -> numpy.ndarray:
-        """Of the sums, float32: the exact ones under the contract `onnx`, else near them."""
+        """The factor of each channel's sums, float32: exact under the contract `onnx`, else near the exact factor."""
         return self.requantization.slopes.astype(numpy.float32) * numpy.float32(self.unit)
 
     @property
@@ -60,11 +60,11 @@ class Linear:
 
     @property
     def largest(self) -> numpy.ndarray:
-        """Of |accumulator|."""
+        """The largest |accumulator| of each channel."""
         return numpy.maximum(numpy.abs(self.low), numpy.abs(self.high))
 
     def levels(self, accumulators: numpy.ndarray) -> numpy.ndarray:
-        """The stored values of one accumulator per channel."""
+        """Returns the quantized values for one accumulator per channel."""
         return self._levels(accumulators, self.clamp)
 
     def _levels(self, accumulators: numpy.ndarray, clamp: tuple[int, int]) -> numpy.ndarray:
@@ -73,12 +73,12 @@ class Linear:
 
     @property
     def free_of_clamp(self) -> numpy.ndarray:
-        """Channels whose accumulators reach no value that the clamp would change beyond int8."""
+        """Whether, for each channel, the clamp changes no output that int8 alone would not change."""
         ends = [self._levels(numpy.clip(end, -(1 << 31), (1 << 31) - 1), INT8) for end in (self.low, self.high)]
         return (ends[0] >= self.clamp[0]) & (ends[1] <= self.clamp[1]) | (not self.is_clamped)
 
     def staircase(self) -> Staircase:
-        """The accumulators of each channel at which the output changes, before the clamp."""
+        """Returns the accumulators of each channel at which the output changes, before the clamp."""
         return self._staircase
 
     @cached_property
@@ -86,18 +86,19 @@ class Linear:
         return staircase(self.requantization, self.zero_point, self.low, self.high, self.fractions, self.unit)
 
     def of(self, channels: numpy.ndarray) -> Linear:
-        """These channels, in this order."""
+        """Returns the layer with these channels, in this order."""
         fields = {field: getattr(self, field)[channels] for field in ("rows", "bias", "low", "high", "fractions")}
         return replace(self, requantization=self.requantization.of(channels), **fields)
 
     def fixed_form(self, added: int = 0) -> FixedForm | None:
-        """Of levels + `added` before the clamp, where the contract is one of fixed-point factors."""
+        """Returns the form that computes quantized value + `added` before the clamp; None if the contract has no fixed-point
+        factors."""
         if not isinstance(self.requantization, FixedFactors):
             return None
         return fixed_form(self.requantization, self.zero_point + added, self.low, self.high)
 
     def in_fine_units(self) -> Linear:
-        """The same layer with weights that are `unit` times as large, and no fractions."""
+        """Returns the same layer with weights `unit` times as large, and without fractions."""
         finer = {field: self.unit * getattr(self, field) + self.fractions for field in ("bias", "low", "high")}
         return replace(
             self,
@@ -112,7 +113,7 @@ class LinearNode(KernelNode):
     """A layer of int32 sums that are requantized per channel."""
 
     def linear(self, rows: numpy.ndarray) -> Linear:
-        """The layer with these weights [channels, taps]; AidgeError when an accumulator could leave int32."""
+        """Returns the layer with these weights [channels, taps]; AidgeError if an accumulator could leave int32."""
         numbers, rows = linear_constants(self.operator, self.inputs, self.outputs[0], rows), rows.astype(numpy.int64)
         products = [rows * end for end in self.inputs[0].dtype.range]
         low, high = (numbers.bias + ends.sum(axis=1) for ends in (numpy.minimum(*products), numpy.maximum(*products)))
@@ -143,7 +144,7 @@ FIXED_FORM = Predicate("under the contract double factors below 0.5, sums of 30 
 
 
 def _in_coarse_units(linear: Linear) -> Linear:
-    """Weights that are multiples of a power of two, divided by it: what the bias loses is its fraction."""
+    """Divides weights that are multiples of a power of two by it; the rest of the bias becomes its fraction."""
     every = int(numpy.bitwise_or.reduce(linear.rows, axis=None))
     unit = min(every & -every, MOST_UNIT) if every else 1
     coarser = {field: getattr(linear, field) // unit for field in ("bias", "low", "high")}
@@ -157,7 +158,8 @@ def _in_coarse_units(linear: Linear) -> Linear:
 
 
 def without_constants(linear: Linear) -> Linear:
-    """Channels that give one value for every input get weights 0: their biases are often too large for cheap arithmetic."""
+    """Sets the weights of channels that give one value for every input to 0, as their biases are often too large for cheap
+    arithmetic."""
     lowest, highest = linear.levels(linear.low), linear.levels(linear.high)
     constant = lowest == highest
     bias = numpy.where(constant, (lowest - linear.zero_point) * CONSTANT_STEPS, linear.bias)
@@ -173,14 +175,15 @@ def without_constants(linear: Linear) -> Linear:
 
 
 def fits_fraction(linear: Linear, scale: int = 256) -> numpy.ndarray:
-    """Channels whose sums fit a word with 8 fraction bits (`scale`), and whose multiplier can be divided by 256 exactly."""
+    """Whether, for each channel, the sums fit a word with 8 fraction bits (`scale`) and the multiplier can be divided by 256
+    exactly."""
     return (scale * linear.largest < (1 << 31) - scale) & ((linear.factors == 0) | (linear.factors > SMALLEST_DIVIDED))
 
 
 @dataclass(frozen=True, eq=False)
 class IntegerForm:
-    """The integer requantization at one shift, as far as it is proved (multiplier 0: not proved): `low` for accumulators as
-    they are, `high` for accumulators with 8 fraction bits (of `word_forms` also as they are)."""
+    """The linear integer form at one shift, where it is proved (multiplier 0: not proved). `low` is for plain accumulators,
+    `high` for accumulators with 8 fraction bits (from `word_forms` also for plain ones)."""
 
     shift: int
     low: LowForm
@@ -190,7 +193,7 @@ class IntegerForm:
 def integer_forms(
     linear: Linear, low: bool = True, high: bool = True, is_tuned: bool = True, scale: int = 256
 ) -> Iterator[IntegerForm]:
-    """One candidate for each shift, where weights stay as they are; `is_tuned` as in `low_form`, `scale` as in `high_form`."""
+    """Yields one candidate for each shift, with unchanged weights; `is_tuned` as in `low_form`, `scale` as in `high_form`."""
     stairs, free = linear.staircase(), linear.free_of_clamp
     nothing = numpy.zeros(len(free), numpy.int64)
     for shift in shifts_of(linear):
@@ -204,14 +207,14 @@ def integer_forms(
 
 
 def shifts_of(linear: Linear) -> tuple[int, ...]:
-    """Those that a form is searched for: which of them proves most depends on the weights."""
+    """Returns the shifts for which a form is searched. The shift that proves most channels depends on the weights."""
     return SHIFTS[:1] if linear.is_any else SHIFTS
 
 
 def word_forms(linear: Linear, is_packed: bool) -> Iterator[IntegerForm]:
-    """One candidate for each shift of what goes to halves of words, which hold y + ABOVE before it is limited to int8: `low`, at
-    shift 0, for accumulators that go to the lower halves, `high` for the others, with 8 fraction bits if `is_packed`, or as they
-    are. Only channels in which nothing leaves 16 bits."""
+    """Yields one candidate for each shift, for outputs in halves of words, which hold y + ABOVE before the limits of int8. `low`,
+    at shift 0, is for the lower halves; `high` is for the upper halves, with accumulators that have 8 fraction bits if
+    `is_packed`. Only channels whose values stay within 16 bits have a form."""
     stairs, free = linear.staircase(), linear.free_of_clamp
     lower = _in_halves(linear, low_form(stairs, 0), 0, free)
     for shift in shifts_of(linear):
@@ -222,7 +225,7 @@ def word_forms(linear: Linear, is_packed: bool) -> Iterator[IntegerForm]:
 
 
 def _in_halves(linear: Linear, form: LowForm | HighForm, shift: int, free: numpy.ndarray):
-    """The form of y + ABOVE, as far as its lines stay within 16 bits at the ends of the range; they rise in between."""
+    """Returns the form of y + ABOVE, for channels whose values fit 16 bits at both ends of the range; in between they rise."""
     if isinstance(form, LowForm):
         form = replace(form, constants=form.constants + (ABOVE << shift))
         ends = [((end + form.extras) * form.multipliers >> 32) + form.constants for end in (linear.low, linear.high)]
@@ -233,7 +236,7 @@ def _in_halves(linear: Linear, form: LowForm | HighForm, shift: int, free: numpy
 
 
 def fine_form(linear: Linear) -> IntegerForm:
-    """For the sums of `in_fine_units`, which carry fraction bits in every channel: the best form without constants."""
+    """Returns the best form without constants for the sums of `in_fine_units`, which carry fraction bits in every channel."""
     stairs, count, free = linear.staircase(), len(linear.rows), linear.free_of_clamp
     highs = [(shift, high_form(stairs, shift, linear.unit)) for shift in (shift + HIGH_SHIFT for shift in shifts_of(linear))]
     shift, high = max(highs, key=lambda found: int((found[1].multipliers > 0).sum()))
@@ -243,7 +246,7 @@ def fine_form(linear: Linear) -> IntegerForm:
 
 
 def best_form(forms: Iterator[IntegerForm], proved: Callable[[IntegerForm], int], most: int) -> IntegerForm:
-    """The first form that proves everything, or else the one that proves most."""
+    """Returns the first form that proves everything, else the form that proves most."""
     found = []
     for form in forms:
         found.append((proved(form), form))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Means of int8 windows: what kernels hand to kit/mean.h."""
+"""Means of int8 windows: the arguments of kernels for kit/mean.h."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from aidge_build.operators.arithmetic.means import FACTOR, IntegerMean, Order, i
 
 
 def partial_window(view: NodeView) -> str:
-    """Why a mean is not that of the whole map: a window as large as the map, once, without pads."""
+    """Returns why a mean is not of the whole map, that is of one window as large as the map, without pads; "" if it is."""
     view = view.layer.whole if view.layer else view
     window = getattr(view.operator, "window", None)
     if (
@@ -30,28 +30,28 @@ def partial_window(view: NodeView) -> str:
 
 
 class MeanPool(PoolNode):
-    """A mean whose level follows from the integer sum, or beside the middle of two levels from the values in order."""
+    """A mean: the integer sum decides its quantized value, or, near a tie, the float32 sum of the values in order."""
 
     def is_row(self) -> bool:
         return not partial_window(self.view) and self.order() is not Order.COLUMNS
 
     def order(self) -> Order:
-        """In which order the values of a window are added up."""
+        """Returns the order in which the values of a window are added up."""
         view = self.view.layer.whole if self.view.layer else self.view
         return view.operator.order(view.inputs[0].dims[2:])
 
     def means(self) -> list[IntegerMean | None]:
-        """One for each of `counts`; None where there is none."""
+        """Returns the integer form for each of `counts`; None for a count that has none."""
         data, result = self.inputs[0].quantization, self.outputs[0].quantization
         return [integer_mean(count, data, result) for count in self.counts()]
 
     def numbers(self) -> Constant:
-        """As in kit/mean.h, for each of `counts`."""
+        """Returns the constants of kit/mean.h for each of `counts`."""
         rows = [self._numbers(mean, mean.multiplier) for mean in self.means()]
         return Constant("numbers", _int32(rows))
 
     def numbers_of_map(self) -> Constant:
-        """The same of the mean over the whole map, with the factor in the multiplier (`UNSCALED`)."""
+        """Returns the constants of the mean over the whole map, with the factor in the multiplier (`UNSCALED`)."""
         (mean,) = self.means()
         return Constant("numbers", _int32(self._numbers(mean, mean.multiplier * FACTOR)))
 
@@ -79,7 +79,7 @@ class MeanPool(PoolNode):
         return Constant("counts", numpy.array(self.counts(), numpy.int32))
 
     def window_arguments(self) -> tuple[Argument, ...]:
-        """Numbers for each count, the order; counts and how many, the ends of what counts, the shape."""
+        """The constants for each count, the order, the counts and their number, the ends of the counted positions, the shape."""
         counts = self.counts()
         return (
             self.numbers(),

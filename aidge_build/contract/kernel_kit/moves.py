@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Operators whose elements are elements of the input, or a constant: where each axis of the output comes from."""
+"""Operators that copy elements of the input, or write a constant: the input positions for each axis of the output."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from aidge_build.operators.base import Operator
 
 
 def _of_pad(operator, axis: int, size: int) -> numpy.ndarray:
-    """In any mode; negative pads cut."""
+    """Returns the positions for any mode; negative pads cut."""
     begin, end = operator.pads_begin[axis], operator.pads_end[axis]
     given = numpy.arange(max(0, -begin), size - max(0, -end))
     filled = {"constant_values": FILL} if operator.mode == "constant" else {}
@@ -29,7 +29,7 @@ def _of_tile(operator, axis: int, size: int) -> numpy.ndarray:
 
 
 def _of_resize(operator, axis: int, size: int) -> numpy.ndarray:
-    """To the nearest element (`NEAREST`)."""
+    """Returns the positions of the nearest elements (`NEAREST`)."""
     indices, weights = operator.taps(axis, size)
     return numpy.take_along_axis(indices, weights.argmax(axis=1)[:, None], 1)[:, 0]
 
@@ -44,12 +44,13 @@ MOVES = ("Pad", "Resize", "Tile")
 
 
 def places_of(view: NodeView) -> list[numpy.ndarray]:
-    """For each axis of the output the positions in the input, or FILL."""
+    """Returns for each axis of the output the positions in the input, or FILL."""
     return [PLACES[view.node.type](view.operator, axis, size) for axis, size in enumerate(view.inputs[0].dims)]
 
 
 def block_axes(view: NodeView) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
-    """Of DepthToSpace and SpaceToDepth the sizes of six axes, and how far their elements are apart on both sides, in elements."""
+    """Returns the sizes of the six axes of DepthToSpace and SpaceToDepth, and their strides in the input and in the output, in
+    elements."""
     (source,), (target,), operator = view.inputs, view.outputs, view.operator
     to_space, size = view.node.type == "DepthToSpace", operator.size
     deep, wide = (source, target) if to_space else (target, source)
@@ -76,7 +77,8 @@ class MoveNode(KernelNode):
         return Demands(bands=view.outputs[0].rank > ROWS and has_rows(view, places_of(view)))
 
     def fill(self) -> Argument:
-        """The element where a place is FILL; where none is, nothing is read of it, and the input stands for it."""
+        """Returns the element for places that are FILL. If no place is FILL, it is never read, and the input is passed
+        instead."""
         if getattr(self.operator, "mode", "") != "constant":
             return Input(0)
         (target,), value = self.outputs, numpy.array([self.operator.value])
@@ -89,7 +91,7 @@ class MoveNode(KernelNode):
 
 
 def weighted(view: NodeView) -> str:
-    """Why elements of a Resize are not just elements of its input."""
+    """Returns why elements of a Resize are not just elements of its input; "" if they are."""
     if view.node.type != "Resize":
         return ""
     if view.operator.mode != "nearest":

@@ -23,8 +23,9 @@ AS_IT_IS = -1  # in place of the number of a table
 
 @dataclass(frozen=True)
 class PartCopying:
-    """How a library copies: `copy`(to, from, bytes) and `table`(to, from, 256 entries by the stored byte, bytes), of uint8_t,
-    stand in its file `source` and are inlined, so that literal sizes are constants to them; functions begin with `prefix`."""
+    """The functions with which a library copies. Its file `source` defines `copy`(to, from, bytes) and `table`(to, from, 256
+    entries by the stored byte, bytes), of uint8_t; they are inlined, so that literal sizes are constants to them. Names of
+    functions begin with `prefix`."""
 
     prefix: str
     source: str
@@ -32,7 +33,8 @@ class PartCopying:
     table: str
 
     def concatenation(self, parts: Sequence[Argument], blocks: int, sizes: list[int], tables: tuple[Constant, ...] = ()) -> Call:
-        """`tables`: none, or the tables and for each part the number of its table or AS_IT_IS."""
+        """Returns the call that joins the parts, block by block. `tables`: none, or the tables and for each part the number of
+        its table or AS_IT_IS."""
         moves, start = [], 0
         for index, size in enumerate(sizes):
             copy = f"{self.copy}(joint{_plus(start)}, from_{index}, {size});"
@@ -50,7 +52,7 @@ class PartCopying:
         return Call(name, (self.source,), (*parts, Output(0), *tables, Literal(blocks)), texts=(text,))
 
     def split(self, parts: Sequence[Argument], blocks: int, sizes: list[int]) -> Call:
-        """The parts of a joint tensor, block by block: `sizes` bytes of each part in a block."""
+        """Returns the call that splits a joint tensor, block by block: `sizes` bytes of each part in a block."""
         moves, start = [], 0
         for index, size in enumerate(sizes):
             moves += [f"{self.copy}(to_{index}, joint{_plus(start)}, {size});", f"to_{index} += {size};"]
@@ -78,14 +80,14 @@ def _pointers(declaration: str, sizes: list[int]) -> list[str]:
 
 
 def _by_blocks(signature: str, pointers: list[str], moves: list[str]) -> str:
-    """A function that makes the moves for each block."""
+    """Returns the C text of a function that makes the moves for each block."""
     lines = [*pointers, "for (; blocks > 0; blocks--) {", *(f"    {move}" for move in moves), "}"]
     body = "\n".join(f"    {line}" for line in lines)
     return f"static void {signature}\n{{\n{body}\n}}"
 
 
 class ConcatNode(KernelNode):
-    """A concatenation of tensors that all lie in the output's storage order; a library's subclass names its `copying`."""
+    """A concatenation of tensors in the output's storage order; a library's subclass names its `copying`."""
 
     copying: PartCopying
 
@@ -99,7 +101,7 @@ class ConcatNode(KernelNode):
         return self.copying.concatenation(parts, blocks, sizes, self.tables())
 
     def tables(self) -> tuple[Constant, ...]:
-        """Nothing where no value changes."""
+        """Returns the tables and the choice for each part; nothing if no value changes."""
         (output,) = self.outputs
         others = list(dict.fromkeys(tensor.quantization for tensor in self.inputs if tensor.quantization != output.quantization))
         if not others:
@@ -121,7 +123,7 @@ class SplitNode(KernelNode):
 
 
 def _blocks(joint: Tensor, axis: int, lengths: list[int]) -> tuple[int, list[int]]:
-    """How many blocks there are, and the bytes of each part in one."""
+    """Returns the number of blocks, and the bytes of each part in a block."""
     position, stored = joint.storage.position(axis % joint.rank), joint.layout.stored_dims
     inner = math.prod(stored[position + 1 :]) * joint.dtype.size_bytes
     return math.prod(stored[:position]), [length * inner for length in lengths]

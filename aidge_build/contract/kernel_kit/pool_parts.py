@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Pools over the whole map that take in their rows part by part: what kernels hand to kit/pool_part.h."""
+"""Pools over the whole map that read their rows part by part: the arguments of kernels for kit/pool_part.h."""
 
 from __future__ import annotations
 
@@ -24,18 +24,19 @@ MAXIMA = ("MaxPooling1DPart", "MaxPooling2DPart", "GlobalMaxPoolingPart")
 MEANS = ("AvgPooling1DPart", "AvgPooling2DPart", "GlobalAveragePoolingPart")
 HALVES_UP, REDUCE_MEAN = "AvgPoolingHalvesUp2DPart", "ReduceMeanPart"
 LANES = 4
-LARGEST_SUMS = 1 << 22  # of a map, that are tried one by one
+LARGEST_SUMS = 1 << 22  # the most different sums of a map that are tried one by one
 
 
 def whole_of(view: NodeView) -> NodeView:
-    """The pool of which the node takes in a part, with all of its input."""
+    """Returns the pool with its whole input, given a node that reads one part of it."""
     part, (data,) = view.operator, view.inputs
     whole = data.with_(dims=resized(data.dims, part.rows))
     return replace(view, node=view.node.with_(operator=part.whole), inputs=(whole,), layer=None)
 
 
 def part_of(view: NodeView) -> Struct:
-    """Pixels of the part and before it, of all parts, channels, whether it is the last; channels last."""
+    """Returns the struct: pixels of the part, before the part and of all parts, channels, and whether the part is the last. The
+    storage order is channels last."""
     (data,), part = view.inputs, view.operator
     per_row = data.elements // (data.dims[1] * data.dims[2])
     return Struct(
@@ -51,12 +52,12 @@ def part_of(view: NodeView) -> Struct:
 
 
 class PartNode(KernelNode):
-    """A part of a pool. What belongs to the whole, as its numbers, follows from `whole`, never from which part it is.
+    """A part of a pool. Values that belong to the whole pool, such as its constants, follow from `whole`, never from the part.
 
-    `header` defines `mean`, an expression of the stored mean of `sum`, with the `numbers` and the `part`.
+    `header` defines `mean`, a C expression that computes the stored mean from `sum`, `numbers` and `part`.
     """
 
-    kind: str  # of the mean, in names of functions
+    kind: str  # the word for the mean in names of functions
     header: str
     mean: str
     note: str
@@ -67,12 +68,12 @@ class PartNode(KernelNode):
         return whole_of(self.view)
 
     def numbers(self) -> Constant:
-        """What the means of the whole need."""
+        """Returns the constants for the means of the whole pool."""
         raise NotImplementedError
 
     @staticmethod
     def kept_bytes(view: NodeView) -> int:
-        """What the scratch keeps: a sum of 4 bytes for each channel."""
+        """Returns the bytes that the scratch keeps: a sum of 4 bytes for each channel."""
         return 4 * view.inputs[0].dims[1]
 
     @classmethod
@@ -85,7 +86,7 @@ class PartNode(KernelNode):
 
 
 class MeanPart(PartNode):
-    """A part of a mean in the contract `onnx`, of sums that decide."""
+    """A part of a mean in the contract `onnx`; every sum decides its quantized value."""
 
     kind, header, mean = "mean", "kit/mean_part.h", "aidge_kit_mean_of_sum(sum, numbers, part)"
     note = "integers: every sum decides its level"
@@ -95,7 +96,7 @@ class MeanPart(PartNode):
 
 
 class ChainedPart(MeanPart):
-    """The same where values are added up in float32 in order: chains of kit/mean_chains.h."""
+    """A part of a mean whose values are added up in float32, in order: the chains of kit/mean_chains.h."""
 
     note = "float32 in onnxruntime's order"
 
@@ -104,13 +105,13 @@ class ChainedPart(MeanPart):
         return 4 * view.inputs[0].dims[1] * chains_of(view)
 
     def chains(self) -> Struct:
-        """The part, how many chains there are, and whether they are lanes."""
+        """Returns the struct: the part, the number of chains, and whether the chains are lanes."""
         in_lanes = MeanPool(self.whole).order() is Order.LANES
         fields = {"part": tuple(self.part().fields.values()), "count": chains_of(self.view), "in_lanes": int(in_lanes)}
         return Struct("aidge_kit_chains", fields)
 
     def call_of(self, library: str, source: str, facts: Mapping[str, str]) -> Call:
-        """The call of the function aidge_<library>_mean_chains_int8 in this file."""
+        """Returns the call of the function aidge_<library>_mean_chains_int8 in this file."""
         return Call(
             f"aidge_{library}_mean_chains_int8",
             (source,),
@@ -161,7 +162,7 @@ class MaximumPart(KernelNode):
         return Demands(scratch_bytes=view.inputs[0].dims[1], keeps_scratch=True)
 
     def call_of(self, library: str, source: str, facts: Mapping[str, str]) -> Call:
-        """The call of the function aidge_<library>_max_part_int8 in this file."""
+        """Returns the call of the function aidge_<library>_max_part_int8 in this file."""
         levels = Constant("levels", numpy.array(PoolNode(whole_of(self.view)).levels(), numpy.int8))
         return Call(
             f"aidge_{library}_max_part_int8",
@@ -172,18 +173,18 @@ class MaximumPart(KernelNode):
 
 
 def on_whole(predicate: Predicate) -> Predicate:
-    """The condition on the pool of which the node takes in a part."""
+    """Returns the condition applied to the whole pool, for a node that reads one part of it."""
     return Predicate(f"{predicate.name} (of all parts)", lambda view: predicate.rejection(whole_of(view)))
 
 
 def count_of(view: NodeView) -> int:
-    """How many values a mean adds up."""
+    """Returns the number of values that a mean adds up."""
     data = whole_of(view).inputs[0]
     return data.elements // data.dims[1]
 
 
 def chains_of(view: NodeView) -> int:
-    """In how many sums a mean adds up its values before it adds up these."""
+    """Returns the number of partial sums in which a mean first adds up its values."""
     whole = whole_of(view)
     return {Order.TURN: 1, Order.LANES: LANES, Order.COLUMNS: whole.inputs[0].dims[-1]}[MeanPool(whole).order()]
 
@@ -206,7 +207,7 @@ SUMS_DECIDE = Predicate("every sum of the map decides its level", _in_doubt)
 
 
 def means_spec(*predicates: Predicate, features: frozenset[str] = frozenset()) -> ImplSpec:
-    """int8 means under the contract `onnx`, channels last."""
+    """Returns the spec of int8 means under the contract `onnx`, channels last."""
     spec = ImplSpec(
         inputs=(IOSpec(DType.int8, CHANNELS_LAST),),
         outputs=(IOSpec(DType.int8, CHANNELS_LAST),),
@@ -216,7 +217,7 @@ def means_spec(*predicates: Predicate, features: frozenset[str] = frozenset()) -
 
 
 def maxima_spec(*predicates: Predicate, features: frozenset[str] = frozenset()) -> ImplSpec:
-    """int8 maxima, channels last, under every contract."""
+    """Returns the spec of int8 maxima, channels last, under every contract."""
     spec = means_spec(features=features)
     return replace(spec, rounding="any", predicates=(ALL_QUANTIZED, SAME_QUANTIZATION, *predicates))
 
@@ -227,15 +228,15 @@ def _double(*predicates: Predicate, features: frozenset[str]) -> ImplSpec:
 
 
 def averages_spec(features: frozenset[str] = frozenset()) -> ImplSpec:
-    """int8 means under the contract `double`, channels last."""
+    """Returns the spec of int8 means under the contract `double`, channels last."""
     return _double(*AVERAGE_OF_MAP, features=features)
 
 
 def halves_up_spec(features: frozenset[str] = frozenset()) -> ImplSpec:
-    """The same of what a file stores as bytes."""
+    """Returns the spec of int8 means of values that a file stores as bytes, under the contract `double`, channels last."""
     return _double(WHOLE_MAP, ONE_SCALE, features=features)
 
 
 def fixed_means_spec(features: frozenset[str] = frozenset()) -> ImplSpec:
-    """ReduceMean of whole maps, int8, under the contract `double`."""
+    """Returns the spec of ReduceMean of whole maps, int8, under the contract `double`, channels last."""
     return _double(SUM_FITS, features=features)

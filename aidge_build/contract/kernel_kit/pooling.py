@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the pools share: a pool over everything is a window as large as the map."""
+"""Base of pools: a pool over the whole map has a window as large as the map."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ class PoolNode(KernelNode):
         return raster_demands(cls(view).shape().fields, view.inputs[0], view.outputs[0])
 
     def shape(self) -> Struct:
-        """The window; for a pool over everything one as large as the map."""
+        """Returns the window; for a pool over the whole map, a window as large as the map."""
         data, (output,) = self.inputs[0], self.outputs
         if not self.is_row():
             return window2d(data, output, self.operator.window, is_upright=self.view.layer is not None)
-        # With channels last the spatial axes lie together: they are one.
+        # With channels last the spatial axes are adjacent in memory: they are one axis.
         length = math.prod(data.dims[2:])
         row, point = (
             tensor.with_(dims=(*tensor.dims[:2], count), format=None) for tensor, count in ((data, length), (output, 1))
@@ -46,7 +46,7 @@ class PoolNode(KernelNode):
         return clamp_levels(self.operator.minimum, self.operator.maximum, output.quantization, output.dtype)
 
     def counts(self) -> tuple[int, ...]:
-        """The numbers of positions that the windows of a mean count, each once."""
+        """Returns the different numbers of positions that the windows of a mean count, ascending."""
         view = self.view.layer.whole if self.view.layer else self.view
         spatial = view.inputs[0].dims[2:]
         if not hasattr(self.operator, "counts"):
@@ -57,7 +57,7 @@ class PoolNode(KernelNode):
         return counts
 
     def counted_ends(self) -> tuple[Literal, Literal]:
-        """One past the last row and column that count for a mean when the pads count; 0, 0 when only the image does."""
+        """Returns one past the last row and column that count for a mean if pads count; 0, 0 if only the image counts."""
         if not getattr(self.operator, "counts_pads", False):
             return Literal(0), Literal(0)
         data, (output,), window = self.inputs[0], self.outputs, self.operator.window

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Products of two int8 matrices, of which both may be computed at run time: what kernels of several libraries share."""
+"""Products of two int8 matrices, shared by kernels of several libraries; both matrices may be computed at run time."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _rank(view: NodeView) -> str:
 
 
 def product_spec(*predicates: Predicate, features: frozenset[str] = frozenset()) -> ImplSpec:
-    """int8 matrices of one scale each, whose sums of products are proved to stay within int32."""
+    """Returns the spec of int8 matrices with one scale each; their sums of products are proved to stay within int32."""
     return ImplSpec(
         inputs=(IOSpec(DType.int8, ROW_MAJOR),),
         outputs=(IOSpec(DType.int8, ROW_MAJOR),),
@@ -42,7 +42,7 @@ def product_spec(*predicates: Predicate, features: frozenset[str] = frozenset())
 
 
 def matrix_dims(inputs: Sequence[Tensor]) -> tuple[int, int, int]:
-    """Rows, inner, columns; a vector is a row on the left, a column on the right."""
+    """Returns rows, inner, columns; a vector is a row on the left, a column on the right."""
     first, second = inputs
     return (
         first.dims[-2] if first.rank > 1 else 1,
@@ -52,7 +52,7 @@ def matrix_dims(inputs: Sequence[Tensor]) -> tuple[int, int, int]:
 
 
 def batch_fields(inputs: Sequence[Tensor], output: Tensor) -> dict[str, tuple[int, ...]]:
-    """`dims`, `first_steps`, `second_steps`: the batch axes and the elements to go for each, 0 where an operand repeats."""
+    """Returns `dims`, `first_steps`, `second_steps`: the batch axes and their strides in elements, 0 where an operand repeats."""
     rows, inner, columns = matrix_dims(inputs)
     operands = ((inputs[0], rows * inner), (inputs[1], inner * columns))
     dims, steps = zip(*(_batches(tensor, size) for tensor, size in operands))
@@ -68,26 +68,27 @@ def _batches(tensor: Tensor, matrix: int) -> tuple[tuple[int, ...], tuple[int, .
 
 
 def product_shape(name: str, inputs: Sequence[Tensor], output: Tensor) -> Struct:
-    """The struct of batches and matrices."""
+    """Returns the struct of batches and matrices."""
     rows, inner, columns = matrix_dims(inputs)
     return Struct(name, {**batch_fields(inputs, output), "rows": rows, "inner": inner, "columns": columns})
 
 
 def product_multiplier(inputs: Sequence[Tensor], output: Tensor) -> numpy.ndarray:
-    """The one of the requantization, as an array."""
+    """Returns the multiplier of the requantization, as an array of one element."""
     scales = [tensor.quantization.scale for tensor in (*inputs, output)]
     return numpy.atleast_1d(multipliers(*scales))
 
 
 def product_range(inputs: Sequence[Tensor]) -> tuple[int, int]:
-    """The lowest and the highest sum that stored values of the operands' types give."""
+    """Returns the lowest and the highest sum that stored values of the operands' types give."""
     ends = [[end - tensor.quantization.zero_point for end in tensor.dtype.range] for tensor in inputs]
     sums = [inputs[0].dims[-1] * first * second for first in ends[0] for second in ends[1]]
     return min(sums), max(sums)
 
 
 def columns_as_channels(view: NodeView, rows: numpy.ndarray) -> Linear:
-    """The fully connected layer whose weights, int64 [channels, taps], stand for columns of the second matrix: of run time."""
+    """Returns a fully connected layer with weights `rows`, int64 [channels, taps], in place of the columns of a second matrix
+    that is computed at run time."""
     (output,), channels = view.outputs, len(rows)
     low, high = product_range(view.inputs)
 
@@ -108,6 +109,6 @@ def columns_as_channels(view: NodeView, rows: numpy.ndarray) -> Linear:
 
 
 def operand(inputs: Sequence[Tensor], index: int) -> Argument:
-    """The pointer to an operand, constant or not."""
+    """Returns the pointer to an operand, constant or not."""
     tensor = inputs[index]
     return Constant(("first", "second")[index], tensor.data) if tensor.is_constant else Input(index)

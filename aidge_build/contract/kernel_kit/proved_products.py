@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Products of two int8 tensors whose integer form is proved on all pairs of stored values, for any search of forms."""
+"""Products of two int8 tensors in an integer form that is proved on all pairs of stored values, for any search of forms."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from aidge_build.operators.arithmetic.thresholds import Staircase
 from aidge_build.operators.base import Activated
 
 Found = TypeVar("Found")
-# The staircase of the products without limits, the lowest and highest stored value of the output -> a form, and what it gives for
-# products.
+# (thresholds of the products without limits, the lowest and highest stored value of the output) -> (a form, the function that
+# computes its results for products), or None.
 Search = Callable[[Staircase, tuple[int, int]], tuple[Found, Callable[[numpy.ndarray], numpy.ndarray]] | None]
 
 
 class ProvedProducts(Generic[Found]):
-    """What a library's search finds for a Mul, and the condition that goes with it."""
+    """The forms that a library's search finds for a Mul, and the condition that a form exists."""
 
     def __init__(self, search: Search[Found]):
         self._search = search
@@ -37,7 +37,7 @@ class ProvedProducts(Generic[Found]):
         self.condition = Predicate("an integer form of the product is proved on all 65,536 pairs", self._unproved)
 
     def of(self, view: NodeView) -> Found | None:
-        """The form of this node; None where none is exact."""
+        """Returns the form of this node; None if none is exact."""
         return self._cached(view.operator, *(tensor.quantization for tensor in (*view.inputs, *view.outputs)))
 
     def _found(self, operator: Activated, first: Quantization, second: Quantization, result: Quantization) -> Found | None:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Sums and differences of two int8 tensors whose factors are proved on all pairs of stored values, for any search of factors."""
+"""Sums and differences of two int8 tensors with factors that are proved on all pairs of stored values, for any search of
+factors."""
 
 from __future__ import annotations
 
@@ -21,14 +22,14 @@ from aidge_build.operators.arithmetic.requantize import clamp_levels
 from aidge_build.operators.base import Operator
 
 Found = TypeVar("Found")
-# The ratios of the inputs' scales to the output's (that of a subtrahend negative), the three zero points, and the stored result
-# of each pair of stored values, int64 [256, 256]; None where no factors of the form give it.
+# (the ratios of the inputs' scales to the output's scale, negative for a subtrahend, the three zero points, the stored result of
+# each pair of stored values, int64 [256, 256]) -> factors, or None if no factors give these results.
 Search = Callable[[tuple[Fraction, Fraction], tuple[int, ...], numpy.ndarray], Found | None]
 
 
 class ProvedSums(Generic[Found]):
-    """What a library's search finds for an Add or Sub, and the conditions that go with it; `form` describes the factors.
-    `has_limits`: the kernel limits its output by itself, and the factors are those without limits."""
+    """The factors that a library's search finds for an Add or Sub, and the conditions for them; `form` describes the factors.
+    `has_limits`: the kernel itself limits its output, and the factors are computed without limits."""
 
     def __init__(self, search: Search[Found], form: str, has_limits: bool = False):
         self._cached = functools.lru_cache(64)(functools.partial(_found, search))
@@ -36,7 +37,7 @@ class ProvedSums(Generic[Found]):
         self.conditions = (exact,) if has_limits else (Predicate("the output uses all of int8", _clamp), exact)
 
     def of(self, view: NodeView) -> Found | None:
-        """The factors of this node, its limits aside; None where none are exact."""
+        """Returns the factors of this node, its limits aside; None if none are exact."""
         operator = replace(view.operator, minimum=-math.inf, maximum=math.inf)
         quantizations = [tensor.quantization for tensor in (*view.inputs, *view.outputs)]
         return self._cached(operator, quantizations[-1].rounding, *quantizations)
@@ -46,7 +47,7 @@ class ProvedSums(Generic[Found]):
 
 
 def _found(search: Search[Found], operator: Operator, _rounding: str, *quantizations: Quantization) -> Found | None:
-    """`_rounding` is the contract of the output, by which quantizations are not told apart."""
+    """`_rounding` is the contract of the output: a key for the cache, as equality of quantizations ignores it."""
     first, second, result = (quantization.scale for quantization in quantizations)
     sign = -1 if operator.type == "Sub" else 1
     return search(
@@ -57,7 +58,7 @@ def _found(search: Search[Found], operator: Operator, _rounding: str, *quantizat
 
 
 def limits(view: NodeView) -> tuple[int, int]:
-    """The lowest and the highest stored value of the output."""
+    """Returns the lowest and the highest stored value of the output."""
     (output,) = view.outputs
     return clamp_levels(view.operator.minimum, view.operator.maximum, output.quantization, output.dtype)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Recurrent layers: what kernels of several libraries say about them in the same way."""
+"""Recurrent layers of floats: conditions, calls and structs that kernels of several libraries share."""
 
 from __future__ import annotations
 
@@ -46,12 +46,12 @@ NO_PEEPHOLES = Predicate("no peepholes", _peepholes)
 
 
 def optional_input(node: KernelNode, index: int) -> Argument:
-    """The pointer to an input, 0 where it is not given."""
+    """Returns the pointer to an input, 0 if the input is not given."""
     return Input(index) if len(node.inputs) > index and node.inputs[index] is not None else Literal(0)
 
 
 def real_rows(node: KernelNode, section: Section, direction: int) -> tuple[numpy.ndarray, numpy.ndarray]:
-    """Of a section its float32 weights [rows, values of the source] and biases."""
+    """Returns the float32 weights [rows, values of the source] and biases [rows] of a section."""
     weights, recurrence = (tensor.data[direction].astype(numpy.float32) for tensor in node.inputs[1:3])
     parts = ((weights, section.weights), (recurrence, section.recurrence))
     rows = numpy.concatenate([matrix[chosen] for matrix, chosen in parts if chosen is not None], axis=1)
@@ -71,8 +71,8 @@ def recurrent_call(
     others: Sequence[float] = (),
     **more,
 ) -> Call:
-    """The call of a layer: `stream` gives the weights of a section in a direction; `texts` are of the functions it calls;
-    `others` are the library's own numbers behind the limit."""
+    """Returns the call of a layer. `stream` returns the weights of a section in a direction; `texts` are the functions that the
+    layer calls; `others` are the library's own constants, stored after the limit."""
     operator, states = node.operator, (4, 5, 6) if node.node.type == "LSTM" else (4, 5)
     streams = [[stream(part, direction) for part in sections(operator)] for direction in range(operator.directions)]
     ends = [sum(map(len, streams[0][:count])) for count in range(4)]

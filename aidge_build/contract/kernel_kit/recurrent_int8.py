@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Recurrent layers whose weights are bytes: what kernels of several libraries say about them in the same way."""
+"""Recurrent layers with weights in bytes: conditions and constants that kernels of several libraries share."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from aidge_build.graph.dtype import DType
 from aidge_build.graph.tensor import Tensor
 
 DATA, WEIGHTS, RECURRENCE, BIAS, LENGTHS, STATE = range(6)  # the inputs
-MOST_TERMS = 4095  # of a sum whose values have 12 bits: |sum| <= 4095 * 4095 * 128
+MOST_TERMS = 4095  # of a sum of values of 12 bits: |sum| <= 4095 * 4095 * 128
 
 
 def _unfit(view: NodeView) -> str:
@@ -50,7 +50,7 @@ STATED_DATA = Predicate("data of int8 have one scale", _data)
 
 
 def recurrent_spec(data: DType, *predicates: Predicate, features: frozenset[str] = frozenset()) -> ImplSpec:
-    """A layer with weights of bytes that reads this type."""
+    """Returns the spec of a layer that has weights in bytes and reads data of this type."""
     return ImplSpec(
         inputs=(IOSpec(data, ROW_MAJOR), IOSpec(DType.any, ANY)),
         outputs=(IOSpec(DType.float32, ROW_MAJOR),),
@@ -61,8 +61,8 @@ def recurrent_spec(data: DType, *predicates: Predicate, features: frozenset[str]
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Of the rows of a section: bytes [rows, values] of both sides (no columns: the section has no such side), the float32
-    factors of their integer sums, and biases."""
+    """The rows of a section: int8 weights [rows, values] for x and for the state (no columns if the section does not read it),
+    the float32 factors of their integer sums, and the biases."""
 
     weights: numpy.ndarray
     recurrence: numpy.ndarray
@@ -72,7 +72,8 @@ class Rows:
 
 
 def byte_rows(node: KernelNode, section: Section, direction: int) -> Rows:
-    """Factors of data in bytes hold its scale; those of other data, and of the state, are the weights' scales."""
+    """Returns the rows of a section. The factors for data in bytes include the data's scale; the factors for float data and for
+    the state are the scales of the weights."""
     data = node.inputs[DATA]
     scale = float(data.quantization.scale) if data.quantization is not None else 1.0
     weights, by_weights = _side(node.inputs[WEIGHTS], section.weights, direction, len(section.biases[0]))
@@ -90,7 +91,7 @@ def byte_rows(node: KernelNode, section: Section, direction: int) -> Rows:
 
 
 def padded(rows: Rows, group: int) -> Rows:
-    """Whole groups of so many rows."""
+    """Returns the rows, padded with zeros to whole groups of so many rows."""
     more = -len(rows.bias) % group
     matrices = (numpy.pad(part, ((0, more), (0, 0))) for part in (rows.weights, rows.recurrence))
     return Rows(*matrices, *(numpy.pad(part, (0, more)) for part in (rows.by_weights, rows.by_recurrence, rows.bias)))

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The C function of a recurrent layer around a library's products of matrices and vectors and its curves.
 
-In scratch lie, in floats: what the library keeps of an element of X (`x_floats`), the state h, the sums of all gates, and for a
-GRU that resets before the product the reset state. A `Section` is a product whose result are some of these sums.
+The scratch holds, in this order, in floats: the library's copy of an element of X (`x_floats`), the state h, the sums of all
+gates, and the reset state for a GRU that resets before the product. A `Section` is a product that computes some of these sums.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ RESET = "reset"  # the source of a section: h times the reset gate
 class Section:
     """Sums of some gates = x W' + source R' + biases; `weights` and `recurrence` may be None.
 
-    They and `biases`, which are added up, are the numbers of rows of the operator's W, R and B.
+    All three are indices of rows of the operator's W, R and B; the `biases` are added up.
     """
 
     first: int  # gates before it
@@ -36,7 +36,7 @@ class Section:
 
     @property
     def sums(self) -> str:
-        """Where they lie, in C."""
+        """The C expression of the address of these sums."""
         return plus_product("gates", self.first, "hidden")
 
 
@@ -51,7 +51,7 @@ def has_bounded_cell(operator: Recurrent) -> bool:
 
 
 def sections(operator: Recurrent) -> tuple[Section, ...]:
-    """The products of one step: of an LSTM and RNN one; of a GRU one for z and r, and two for n."""
+    """Returns the products of one step: one for an LSTM or RNN; for a GRU one for z and r, and two for n."""
     hidden, rows = operator.hidden, numpy.arange(operator.gates * operator.hidden)
     if operator.type != "GRU":
         return (Section(0, operator.gates, rows, rows, (rows, rows + len(rows))),)
@@ -64,29 +64,32 @@ def sections(operator: Recurrent) -> tuple[Section, ...]:
 
 
 def source_of(section: Section) -> tuple[str, str]:
-    """C expressions of what a section multiplies, where h lies behind x, and of how many values that are."""
+    """Returns C expressions of the address of the values that a section multiplies, and of their number; h follows x in
+    memory."""
     if section.weights is None:
         return "gates + 4 * hidden" if section.source == RESET else "h", "hidden"
     return "x", "shape->inputs" + " + hidden" * (section.recurrence is not None)
 
 
 def sums_of(operator: Recurrent) -> int:
-    """How many sums of all sections, and further floats behind them."""
+    """Returns the number of floats for the sums of all sections and for the reset state."""
     gates = operator.gates if operator.type != "GRU" else 5 - _resets_after(operator)
     return gates * operator.hidden
 
 
 def apart_from(operator: Recurrent) -> int:
-    """How many floats behind the state, where products read a copy of it: the next state of an RNN then replaces the last one."""
+    """Returns the number of floats after the state if products read a copy of the state: the next state of an RNN then replaces
+    the last one in place."""
     return 0 if operator.type == "RNN" else sums_of(operator)
 
 
 @dataclass(frozen=True)
 class Driver:
-    """What a library says: the `prefix` of names and the `form` of the weights, the C type of X's `element`s and of the `stream`;
-    C statements that take the element of X at `time` into `x`, which has `x_floats` (an expression) behind `head` floats of the
-    library, that keep a `{state}` (a copy that products read, or none), and for the sums of a section; and the functions of its
-    curves and of copies of floats."""
+    """A library's part of the function: the `prefix` of names, the `form` of the weights in names, the C types of X's `element`s
+    and of the `stream`. `take` is C statements that copy the element of X at `time` into `x`; `x` has `x_floats` floats (a C
+    expression) after `head` floats of the library. `keep` is C statements that copy a `{state}` for products to read; "" if
+    products read the state itself. `product` returns C statements for the sums of a section. `curve` and `copy` name the C
+    functions of curves and of copies of floats."""
 
     prefix: str
     form: str
@@ -101,17 +104,17 @@ class Driver:
     copy: str = "aidge_kit_copy_floats"
 
     def replaces(self, operator: Recurrent) -> bool:
-        """Whether the sums of a step lie where the state does."""
+        """Whether the sums of a step are at the state's address."""
         return bool(self.keep) and operator.type == "RNN"
 
     def name(self, operator: Recurrent) -> str:
-        """Of the layer's function; it tells all that the text depends on."""
+        """The name of the layer's function; it tells all that the text depends on."""
         variant = "_after" * _resets_after(operator) + "_bounded" * has_bounded_cell(operator)
         return f"{self.prefix}_{operator.type.lower()}{variant}_{self.form}"
 
 
 def gate_text(driver: Driver) -> str:
-    """The C text of a gate."""
+    """Returns the C text of a gate."""
     return f"""/* f of values within +-*limit: 0 tanh, 1 the logistic one, 2 ReLU. numbers: {{-infinity, infinity}}, curves. */
 AIDGE_KIT_NOINLINE void {driver.prefix}_gate(float *values, int32_t count, int32_t function, const float *limit,
     const float *numbers)
@@ -128,8 +131,8 @@ AIDGE_KIT_NOINLINE void {driver.prefix}_gate(float *values, int32_t count, int32
 
 
 def layer_text(operator: Recurrent, driver: Driver, others: int = 0) -> str:
-    """The C text of the layer. Its arguments: X, lengths, initial states, Y, last states, scratch, stream, numbers, structs. Of
-    the numbers, that of a bounded cell stands behind `others` of the library."""
+    """Returns the C text of the layer. The arguments of the C function: X, lengths, initial states, Y, last states, scratch,
+    stream, numbers, structs. In `numbers`, the bound of a cell follows the library's `others` constants."""
     is_lstm = operator.type == "LSTM"
     more = ("const float *initial_c, ", "float *last_c, ") if is_lstm else ("", "")
     cell = (

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""int8 Resize by weighted sums of integers, in any storage order: what kernels of several libraries share."""
+"""int8 Resize by weighted sums of integers, in any storage order, shared by kernels of several libraries."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _axes(view: NodeView) -> str:
 
 
 def resample_spec(*predicates: Predicate, features: frozenset[str] = frozenset(), form: DFormat = SAME) -> ImplSpec:
-    """int8 in this storage order, or any, the same on both sides."""
+    """Returns the spec of int8 in this storage order, or in any order that is the same on both sides."""
     return ImplSpec(
         inputs=(IOSpec(DType.int8, form),),
         outputs=(IOSpec(DType.int8, form),),
@@ -49,7 +49,7 @@ def resample_spec(*predicates: Predicate, features: frozenset[str] = frozenset()
 
 
 class Resample(KernelNode):
-    """A library's subclass names its `function`, which stands in `source`; `near_function` is for cores without an FPU."""
+    """A library's subclass names its `function`, defined in `source`, and a `near_function` for cores without an FPU."""
 
     function: ClassVar[str]
     near_function: ClassVar[str] = ""
@@ -109,5 +109,5 @@ class Resample(KernelNode):
 
 
 def is_whole(shares: Shares, size: int) -> bool:
-    """Whether the axis is copied as it is."""
+    """Whether the axis is copied unchanged."""
     return shares.whole == 1 and numpy.array_equal(shares.indices, numpy.arange(size)[:, None])

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """int8 Resize along two neighbouring axes, linear: two sums in a register, as halfwords without sign.
 
-With x + 128 instead of x every sum of shares times values is below 2^16. Its level is (sum * multiplier + start) >> shift,
-for two halfwords at once where the multiplier is 1; all sums that there are have been tried while generating.
+With x + 128 instead of x every sum of shares times values is below 2^16. Its quantized value is (sum * multiplier + start) >>
+shift, computed for two halfwords at once if the multiplier is 1. The generator tries all possible sums.
 """
 
 from __future__ import annotations
@@ -23,15 +23,16 @@ from aidge_build.operators.resampling import Shares, multiplier
 
 LARGEST = 255  # x + 128
 MOST = 65535 // LARGEST  # the product of the denominators
-MOST_SHIFT = 8  # of halfwords side by side, whose levels are masked
+MOST_SHIFT = 8  # of two halfwords in a word; a mask separates their quantized values
 TAPS = 2
 _INT8 = (-128, 127)
 
 
 @dataclass(frozen=True)
 class Levels:
-    """level = (sum * multiplier + start) >> shift. `ties`: 1 or 3 if the multiplier is 1 and ties go to the even level, which bit
-    `shift` of the sum tells (3: the other way round); levels are then those of x + 128. `clamps`: levels may be beyond int8."""
+    """quantized value = (sum * multiplier + start) >> shift. `ties`: 1 or 3 if the multiplier is 1 and ties go to the even
+    quantized value, told by bit `shift` of the sum (3: by the inverted bit); the results are then 128 too large. `clamps`:
+    results may be beyond int8."""
 
     multiplier: int
     start: int
@@ -41,8 +42,8 @@ class Levels:
 
 
 def lanes(shares: tuple[Shares, ...] | None, axes: tuple[int, ...], most: int = MOST) -> bool:
-    """Whether these axes are linear, at most two taps each, no negative share, nothing outside, with shares of at most so many
-    (by default: whose sums fit halfwords)."""
+    """Whether these axes are linear: at most two taps each, no negative share, no tap outside, and a product of denominators of
+    at most `most` (by default the sums fit halfwords)."""
     if shares is None:
         return False
     chosen = [shares[axis] for axis in axes]
@@ -51,12 +52,12 @@ def lanes(shares: tuple[Shares, ...] | None, axes: tuple[int, ...], most: int = 
 
 
 def whole_of(shares: tuple[Shares, ...]) -> int:
-    """What the shares of an output add up to."""
+    """Returns the sum of the shares of an output."""
     return int(numpy.prod([one.whole for one in shares]))
 
 
 def levels_of(shares: tuple[Shares, ...], source: Tensor, target: Tensor) -> Levels | None:
-    """How sums become levels; None where no such form gives all of them."""
+    """Returns the conversion of sums to quantized values; None if no such form gives all of them."""
     whole = whole_of(shares)
     sums = numpy.arange(LARGEST * whole + 1)
     centred = sums - (source.quantization.zero_point + 128) * whole
@@ -80,7 +81,7 @@ def _halves(sums: numpy.ndarray, wanted: numpy.ndarray, whole: int, zero_point: 
 
 
 def _scaled(sums: numpy.ndarray, wanted: numpy.ndarray, factor: float, clamps: bool) -> Levels | None:
-    """The first shift, finest first, with a multiplier and a start that give every level."""
+    """Returns the form with the first shift, finest first, for which a multiplier and a start give every quantized value."""
     inside = numpy.flatnonzero((wanted > _INT8[0]) & (wanted < _INT8[1]))
     if not len(inside):
         return None
@@ -102,7 +103,8 @@ def _scaled(sums: numpy.ndarray, wanted: numpy.ndarray, factor: float, clamps: b
 
 @dataclass(frozen=True)
 class Axes:
-    """The axes in storage order: images, which are copied, at most two that are resized, and those that lie side by side."""
+    """The axes in storage order: `images` outside of the resized axes, at most two `resized` axes, and `run`, the innermost axes,
+    copied unchanged."""
 
     images: tuple[int, ...]
     resized: tuple[int, ...]
@@ -110,7 +112,7 @@ class Axes:
 
     @classmethod
     def of(cls, source: Tensor, target: Tensor, shares: tuple[Shares, ...], form: Format) -> Axes:
-        """Those of a layer in this storage order."""
+        """Returns the axes of a layer in this storage order."""
         order = form.order
         whole = [is_whole(shares[axis], source.dims[axis]) for axis in order]
         first = whole.index(False) if False in whole else len(order)
@@ -119,7 +121,8 @@ class Axes:
 
 
 def not_linear(view: NodeView, most: int) -> str:
-    """Why it is not linear along one axis or two neighbouring ones, with shares of at most so many."""
+    """Returns why the layer is not linear along one or two neighbouring axes with a product of denominators of at most `most`; ""
+    if it is."""
     (source,), (target,) = view.inputs, view.outputs
     shares = view.operator.in_integers(source, target)
     for form in target.orders:
@@ -138,7 +141,8 @@ def _unfit(view: NodeView) -> str:
 
 
 def run_of(view: NodeView) -> int:
-    """How many elements lie side by side on both sides; with their channels last unless the format is known."""
+    """Returns the number of adjacent elements in a run, the same on both sides; computed with channels last unless the format is
+    known."""
     (source,), (target,) = view.inputs, view.outputs
     axes = Axes.of(source, target, view.operator.in_integers(source, target), target.orders[0])
     return math.prod(target.dims[axis] for axis in axes.run)
@@ -156,7 +160,7 @@ class ResampleLanes(KernelNode):
 
     @property
     def levels(self) -> Levels:
-        """How sums become levels."""
+        """The conversion of sums to quantized values."""
         (source,), (target,) = self.inputs, self.outputs
         found = levels_of(self.operator.in_integers(source, target), source, target)
         assert found is not None
@@ -164,7 +168,7 @@ class ResampleLanes(KernelNode):
 
     @property
     def form(self) -> str:
-        """Tells how levels are made."""
+        """The word for the conversion of sums, in names of functions."""
         return "even" if self.levels.ties else "clamped" if self.levels.clamps else "scaled"
 
     def arguments(self) -> tuple[Argument, ...]:
@@ -179,7 +183,7 @@ class ResampleLanes(KernelNode):
         return self.arguments_with(Struct("aidge_kit_lanes_levels", numbers))
 
     def arguments_with(self, levels: Argument) -> tuple[Argument, ...]:
-        """The same with what says how sums become levels."""
+        """Returns the arguments with this argument for the conversion of sums."""
         (source,), (target,) = self.inputs, self.outputs
         shares = self.operator.in_integers(source, target)
         axes = Axes.of(source, target, shares, target.storage)
@@ -203,7 +207,7 @@ class ResampleLanes(KernelNode):
 
 
 def _table(shares: Shares, stride: int) -> numpy.ndarray:
-    """{offset, share, offset, share} of each output index."""
+    """Returns {offset, share, offset, share} of each output index."""
     missing = TAPS - shares.shares.shape[1]
     indices = numpy.pad(shares.indices, ((0, 0), (0, missing)), mode="edge")
     weights = numpy.pad(shares.shares, ((0, 0), (0, missing)))

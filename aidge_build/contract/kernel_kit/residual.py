@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""A convolution and the residual Add behind it as one node, for libraries whose kernel computes both at once.
+"""A convolution and the residual Add after it as one node, for libraries with a kernel that computes both at once.
 
 A library declares such a kernel with the pattern `RESIDUAL`; wherever it accepts, the pair becomes one node of the type
-`RESIDUAL_TYPE` (`backend.fuse_meta`), and everywhere else it stays two. The kernel must give what both give one after the other:
-the convolution's own requantization, then that of the Add, for each value. Its output may take over the residual's bytes.
+`RESIDUAL_TYPE` (`backend.fuse_meta`), and everywhere else it stays two. The kernel must give the results of both in sequence: for
+each value the convolution's requantization, then the Add's. Its output may reuse the buffer of the residual.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ RESIDUAL = "(Conv1D|Conv2D)->Add"
 
 @dataclass(frozen=True)
 class ResidualConvolution:
-    """Both nodes as kernels of their own would see them, and the residual's position among the inputs of the one that stands
-    for both: 0 where the convolution reads it, too."""
+    """Both nodes as separate kernels would see them, and the residual's index among the inputs of the joint node: 0 if the
+    convolution reads the residual, too."""
 
     convolution: NodeView
     addition: NodeView
@@ -27,12 +27,12 @@ class ResidualConvolution:
 
     @property
     def convolved(self) -> int:
-        """Which input of the addition the convolution computes."""
+        """The index of the addition's input that the convolution computes."""
         return self.addition.node.inputs.index(self.convolution.node.outputs[0])
 
 
 def residual_convolution(view: NodeView) -> ResidualConvolution:
-    """The two nodes behind one of the type `RESIDUAL_TYPE`; the tensor between them has the format of the output."""
+    """Returns the two nodes of a joint node of the type `RESIDUAL_TYPE`; the tensor between them has the format of the output."""
     graph, (output,) = view.operator.graph, view.outputs
     tensors = dict(graph.tensors) | dict(zip(graph.inputs, view.inputs)) | dict(zip(graph.outputs, view.outputs))
     convolution, addition = (
@@ -53,7 +53,8 @@ def residual_convolution(view: NodeView) -> ResidualConvolution:
 
 
 def residual_condition(convolution: ImplSpec, addition: ImplSpec) -> Predicate:
-    """That these specs accept the two nodes one by one, and that the residual is a computed tensor of the output's dims."""
+    """Returns the condition: these specs accept the two nodes one by one, and the residual is a computed tensor of the output's
+    dims."""
 
     def rejection(view: NodeView) -> str:
         found = residual_convolution(view)

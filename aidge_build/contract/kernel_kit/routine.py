@@ -11,10 +11,11 @@ _STATEMENT_COLUMN = 44
 
 
 class Routine:
-    """Collects the instructions of one function; `{name}` in a line stands for the register of that name, where there are names.
+    """Collects the instructions of one function; `{name}` in a line is replaced by the register of that name, if `registers` are
+    given.
 
     A library's subclass names its `macros`: <macros>_ASSEMBLY says whether the compiler can take the assembly, <macros>_NAKED
-    begins its function, and <macros>_PASSED stands before each parameter.
+    begins its function, and <macros>_PASSED precedes each parameter.
     """
 
     macros: str
@@ -25,17 +26,17 @@ class Routine:
         self.instructions = 0
 
     def __call__(self, line: str, comment: str = "") -> None:
-        """One instruction."""
+        """Adds an instruction."""
         self._line("    " + (line if self._registers is None else line.format_map(self._registers)), comment)
         self.instructions += 1
 
     def label(self, number: int, comment: str = "") -> None:
-        """A numeric local label: reached as `<number>b` or `<number>f`."""
+        """Adds a numeric local label: reached as `<number>b` or `<number>f`."""
         self._line(f"{number}:", comment)
 
     def table_jump(self, register: str, labels: Sequence[int], first: int, is_far: bool = False) -> None:
-        """To one of these labels further on, by the number in a register; label `first` marks the table. `is_far`: beyond 510
-        bytes."""
+        """Adds a jump to one of these later labels, chosen by the number in a register; label `first` marks the table. `is_far`:
+        the labels are more than 510 bytes away."""
         self(f"tbh [pc, {register}, lsl #1]" if is_far else f"tbb [pc, {register}]")
         self.label(first)
         for label in labels:
@@ -43,7 +44,7 @@ class Routine:
         self._line("    .p2align 1", "")
 
     def constant(self, register: str, value: int) -> None:
-        """A 32-bit number into a register, without a literal pool."""
+        """Loads a 32-bit number into a register, without a literal pool."""
         value &= 0xFFFFFFFF
         self(f"movw {register}, #{value & 0xFFFF}")
         if value >> 16:
@@ -59,15 +60,15 @@ class Routine:
         return f"{self.macros}_ASSEMBLY"
 
     def statements(self) -> str:
-        """The body of the naked function."""
+        """Returns the body of the naked function."""
         return asm_statements(self._lines, head=".syntax unified")
 
     def function(self, name: str, parameters: str, comment: str, portable: str, result: str = "void") -> str:
-        """The C text: a naked function where the compiler can take it, else `portable` as its body (if that is empty, a header
-        of the library holds the C version, or none is needed).
+        """Returns the C text: a naked function if the compiler can take assembly, else a function with the body `portable`
+        (empty: a header of the library holds the C version, or none is needed).
 
-        The basic asm statements keep to the procedure call standard; nothing in them is known to the compiler, and
-        <macros>_NAKED keeps the compiler from guessing (no inlining, no clones, no register allocation across it).
+        The basic asm statements keep to the procedure call standard. The compiler knows nothing of them, and <macros>_NAKED keeps
+        it from guessing (no inlining, no clones, no register allocation across the call).
         """
         declared = ", ".join(f"{self.macros}_PASSED {parameter.strip()}" for parameter in parameters.split(","))
         text = (

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""int8 operations on two tensors by a function of rows: of the whole tensors, or with broadcasting row by row. Where an operand
-repeats one value along a row, or rows are too short for a call each, it is first written to scratch as it is in the output."""
+"""int8 operations on two tensors by a function of rows, called once for the whole tensors or, with broadcasting, for each row. An
+operand that repeats one value along a row, or has rows too short for a call each, is first written to scratch in the output's
+shape."""
 
 from __future__ import annotations
 
@@ -20,11 +21,11 @@ from aidge_build.operators.double.products import product_factor
 
 SHORTEST = 4  # values of a row that is worth a call
 ROOM = 256  # AIDGE_KIT_BROADCAST_ROOM: bytes of scratch for each operand that is written there
-PIECES = "pieces.h"  # of the library: includes kit/broadcast_pieces.h
+PIECES = "pieces.h"  # a header of the library that includes kit/broadcast_pieces.h
 
 
 class RowsInt8(BinaryInt8):
-    """An operation whose function takes (first, second, output, numbers, count). `rows` is a header of the library that includes
+    """An operation by a function (first, second, output, numbers, count). `rows` is a header of the library that includes
     kit/broadcast.h."""
 
     rows = "repeats.h"
@@ -34,7 +35,7 @@ class RowsInt8(BinaryInt8):
         return replace(super().demands(view), scratch_bytes=ROOM * len(_written(view)))
 
     def by_rows(self, row: str, source: str, numbers: Constant, text: str, **said) -> Call:
-        """The call of `row`, or of a function that calls it for each row, or for pieces of one row or several."""
+        """Returns the call of `row`, or of a function that calls `row` for each row, or for pieces of one row or several."""
         pointers = (*self.pointers(), numbers)
         if all(tensor.dims == self.outputs[0].dims for tensor in self.inputs):
             return Call(row, (source,), (*pointers, Literal(self.outputs[0].elements)), texts=(text,), **said)
@@ -62,7 +63,7 @@ static void {row}_rows(
 
 
 def _written(view: NodeView) -> tuple[int, ...]:
-    """The inputs of which pieces are written to scratch; those of all bands of a layer are the same."""
+    """Returns the indices of the inputs that are written to scratch in pieces, the same for all bands of a layer."""
     whole = view.layer.whole if view.layer else view
     (first, second), (output,) = whole.inputs, whole.outputs
     smaller = tuple(place for place, tensor in enumerate(whole.inputs) if tensor.dims != output.dims)
@@ -75,7 +76,8 @@ def _shares_rows(shape: Struct) -> bool:
 
 
 def _pieces(name: str, row: str, written: tuple[int, ...]) -> str:
-    """Operands that are not written have the output's values in the output's order."""
+    """Returns the C text of the function. An operand that is not written to scratch has all of the output's elements, in its
+    order."""
     inputs = ("first", "second")
     rooms = {inputs[index]: "pieces" if index == written[0] else "(pieces + AIDGE_KIT_BROADCAST_ROOM)" for index in written}
     writes = "\n".join(
@@ -137,12 +139,13 @@ def _unlike(view: NodeView) -> str:
 
 
 def has_fewer_axes(view: NodeView) -> bool:
-    """Of a computed tensor, whose storage order then only means the same axes where both are row-major."""
+    """Whether a computed tensor has fewer axes than the output: the two storage orders then name the same axes only if both are
+    row-major."""
     return any(not tensor.is_constant and tensor.rank != view.outputs[0].rank for tensor in view.inputs)
 
 
 def _repeats_in(formats: Callable[[int], Format]) -> Callable[[NodeView], str]:
-    """Why two tensors in these formats are not broadcast by loops around rows."""
+    """Returns a function: why two tensors in these formats are not broadcast by loops around rows."""
 
     def not_by_loops(view: NodeView) -> str:
         tensors = (*view.inputs, *view.outputs)
@@ -160,8 +163,8 @@ def _repeats_in(formats: Callable[[int], Format]) -> Callable[[NodeView], str]:
 
 
 def rows_spec(features: frozenset[str], form: DFormat, *predicates: Predicate, rounding: str = "any") -> ImplSpec:
-    """int8 operations in this format: SAME for tensors of the same dims, CHANNELS_LAST or ROW_MAJOR for those that repeat. Their
-    numbers are proved on all pairs of stored values, and so under every contract."""
+    """Returns the spec of int8 operations in this format: SAME for tensors of the same dims, CHANNELS_LAST or ROW_MAJOR for
+    tensors that repeat. Their constants are proved on all pairs of stored values, so every contract accepts them."""
     sides = (IOSpec(DType.int8, form), IOSpec(DType.int8, form)), (IOSpec(DType.int8, form),)
     return ImplSpec(*sides, features=features, predicates=(ALL_QUANTIZED, _SHAPES[form], *predicates), rounding=rounding)
 
@@ -177,7 +180,7 @@ class ProductInt8(RowsInt8):
     """A product by one float32 multiplier."""
 
     def multiplier(self):
-        """None where none is proved."""
+        """Returns the multiplier, float32; None if none is proved."""
         low, high, _ = self.bounds()
         quantizations = [tensor.quantization for tensor in (*self.inputs, *self.outputs)]
         return float_product(*quantizations, (low, high), self.meaning())
@@ -192,5 +195,5 @@ def _unproved(view: NodeView) -> str:
     return "" if ProductInt8(view).multiplier() is not None else "no float32 multiplier is proved for all pairs of values"
 
 
-SMALL_FACTOR = Predicate("a factor below 0.5", _shifts_little)  # levels then fit 16 bits
+SMALL_FACTOR = Predicate("a factor below 0.5", _shifts_little)  # quantized values then fit 16 bits
 PROVED_PRODUCT = Predicate("the product in float32 is proved on all 65,536 pairs", _unproved)

@@ -18,7 +18,7 @@ from aidge_build.graph.tensor import Tensor
 
 OUTER_AXES = 5
 FILL = -1  # a place that gets the fill
-ROWS = 2  # the axis of which bands of a layer have some positions
+ROWS = 2  # the axis that bands divide: a band has some of its positions
 
 
 def _rank(view: NodeView) -> str:
@@ -29,19 +29,19 @@ FEW_AXES = Predicate(f"at most {OUTER_AXES + 1} axes", _rank)
 
 
 def runs_spec(dtype: DType, *predicates: Predicate, features: frozenset[str] = frozenset()) -> ImplSpec:
-    """Elements of this type in any storage order, the same on both sides, and no stored value changes."""
+    """Returns the spec of elements of this type in any storage order, the same on both sides; no stored value changes."""
     return ImplSpec((IOSpec(dtype, SAME),), (IOSpec(dtype, SAME),), (SAME_QUANTIZATION, FEW_AXES, *predicates), features)
 
 
 def unchanged(dtype: DType, *predicates: Predicate, features: frozenset[str] = frozenset()) -> ImplSpec:
-    """The same for operators that change no stored value."""
+    """Returns `runs_spec` for operators that change no stored value."""
     return runs_spec(dtype, SAME_QUANTIZATION, *predicates, features=features)
 
 
 @dataclass(frozen=True)
 class Copying:
-    """How a library copies: `copy`(to, from, bytes) and `fill`(to, element, bytes, element_bytes) stand in its file `source`,
-    which includes kit/runs.h."""
+    """The functions with which a library copies: its file `source` defines `copy`(to, from, bytes) and `fill`(to, element, bytes,
+    element_bytes), and includes kit/runs.h."""
 
     function: str
     source: str
@@ -49,8 +49,8 @@ class Copying:
     fill: str
 
     def call(self, node: KernelNode, places: Sequence[numpy.ndarray], fill: Argument = Input(0)) -> Call:
-        """`places`: for each axis the index in the source for each index in the target, or FILL: the element at `fill`. Bands of
-        a layer bring the places of their rows along."""
+        """Returns the call. `places`: for each axis the index in the source for each index in the target, or FILL: the element at
+        `fill`. A band passes the places of its rows as an argument."""
         layer = node.view.layer
         segments, offsets, fields = runs(node.inputs[0], node.outputs[0], places, layer is not None)
         function, structs = self.function, [Struct("aidge_kit_runs_shape", fields)]
@@ -104,7 +104,7 @@ static void {function}(const void *source, void *target, const void *fill, const
 
 
 def has_rows(view: NodeView, places: Sequence[numpy.ndarray]) -> bool:
-    """Whether axis 2 is the axis of rows, or may be, and there is one image of them."""
+    """Whether axis 2 is the axis of rows, or may be, and there is one image only."""
     (target,) = view.outputs
     axes = _outer(view.inputs[0], target, places, True)
     return ROWS in axes[-2:] and all(target.dims[axis] == 1 for axis in axes[: axes.index(ROWS)])
@@ -113,10 +113,11 @@ def has_rows(view: NodeView, places: Sequence[numpy.ndarray]) -> bool:
 def runs(
     source: Tensor, target: Tensor, places: Sequence[numpy.ndarray], of_band: bool = False
 ) -> tuple[numpy.ndarray, numpy.ndarray, dict]:
-    """Segments of a row [count, 2], offsets of rows, and the fields of the struct, all in bytes, as runs.h describes them.
+    """Returns segments of a row [count, 2], offsets of rows, and the fields of the struct, all in bytes, as runs.h describes
+    them.
 
-    Innermost axes that are copied as they are belong to a run; the next axis is a row, whose neighbouring runs become one. Those
-    of a band are positions on axis 2 (`has_rows`).
+    Innermost axes that are copied unchanged belong to a run; the next axis is a row, and neighbouring runs of a row become one
+    run. The rows of a band are positions on axis 2 (`has_rows`).
     """
     axes, size = _outer(source, target, places, of_band), target.dtype.size_bytes
     run = size * math.prod(target.dims[axis] for axis in target.storage.order[len(axes) :])
@@ -137,7 +138,8 @@ def runs(
 
 
 def _outer(source: Tensor, target: Tensor, places: Sequence[numpy.ndarray], of_band: bool) -> list[int]:
-    """The axes without the innermost ones that are copied as they are; of a band those are inside of axis 2."""
+    """Returns the axes without the innermost ones that are copied unchanged; for a band, only axes inside of axis 2 are left
+    out."""
     axes = list(target.storage.order)
     while len(axes) > 1 and not (of_band and axes[-1] == ROWS) and _whole(places[axes[-1]], source.dims[axes[-1]]):
         axes.pop()
@@ -149,7 +151,7 @@ def _whole(places: numpy.ndarray, size: int) -> bool:
 
 
 def _segments(places: numpy.ndarray, run: int) -> list[tuple[int, int]]:
-    """(first byte or FILL, bytes) of neighbours along the target that are neighbours in the source, or filled."""
+    """Returns (first byte or FILL, bytes) of neighbours along the target that are neighbours in the source, or filled."""
     found: list[tuple[int, int]] = []
     for place in places.tolist():
         first, length = found[-1] if found else (None, 0)

@@ -14,12 +14,12 @@ from aidge_build.contract.spec import CHANNELS_LAST, ROW_MAJOR, DFormat, ImplSpe
 from aidge_build.graph.dtype import DType
 from aidge_build.operators.arithmetic.softmax import factored, softmax_table
 
-SHORTEST = 4  # a row for which the reciprocal pays: fewer instructions than a quotient for each value
-FINEST = 2.0**-10  # an output scale: quotients stay below 1,024, which leaves 19 bits after the point
+SHORTEST = 4  # from this row length on a reciprocal takes fewer instructions than a quotient for each value
+FINEST = 2.0**-10  # the least output scale: quotients stay below 1,024, which leaves 19 fraction bits
 
 
 def _rows(form: DFormat, shortest: int) -> Predicate:
-    """Rows of the last axis, or in CHANNELS_LAST of the channels of a pixel."""
+    """Returns the condition on rows: along the last axis, or for CHANNELS_LAST over the channels of a pixel."""
 
     def reason(view: NodeView) -> str:
         operator, (data,) = view.operator, view.inputs
@@ -39,7 +39,8 @@ def _output_scale(view: NodeView) -> str:
 
 
 def softmax_spec(features: frozenset[str], form: DFormat = ROW_MAJOR, shortest: int = SHORTEST) -> ImplSpec:
-    """Rows of neighbouring int8 values: along the last axis, or of the channels of each pixel in `form` CHANNELS_LAST."""
+    """Returns the spec of rows of neighbouring int8 values: along the last axis, or for CHANNELS_LAST over the channels of a
+    pixel."""
     return ImplSpec(
         inputs=(IOSpec(DType.int8, form),),
         outputs=(IOSpec(DType.int8, form),),
@@ -53,13 +54,13 @@ def softmax_spec(features: frozenset[str], form: DFormat = ROW_MAJOR, shortest: 
 
 
 def are_factored(view: NodeView) -> bool:
-    """Whether exponentials are made from two factors each: two dozen instructions more for each value, but 864 B less."""
+    """Whether each exponential is the product of two factors: two dozen instructions more for each value, but 864 B less."""
     return view.objective == "size"
 
 
 def constants(view: NodeView, is_factored: bool, are_ascending: bool = False) -> tuple[Constant, Constant, Constant]:
-    """The numbers of a softmax of int8 values along one axis, in the order of C; `are_ascending`: the smallest exponential
-    first."""
+    """Returns the constants of a softmax of int8 values along one axis, in the order of the C parameters; `are_ascending`: the
+    smallest exponential first."""
     (data,), (output,) = view.inputs, view.outputs
     scale = float(data.quantization.scale)
     table = softmax_table(scale, float(output.quantization.scale), view.operator.row_length(data.dims))
@@ -72,8 +73,8 @@ def constants(view: NodeView, is_factored: bool, are_ascending: bool = False) ->
 
 
 class SoftmaxRows(KernelNode):
-    """A library's subclass names its `function`, which stands in `source`; and a `factored` one with its source, for
-    `are_factored`. The table's smallest exponential comes first, as kernels/kit/softmax_rows.h has it."""
+    """A library's subclass names its `function`, defined in `source`, and for `are_factored` a `factored` function with its
+    source. The table's smallest exponential comes first, as kernels/kit/softmax_rows.h has it."""
 
     function: ClassVar[str]
     factored: ClassVar[tuple[str, str] | None] = None

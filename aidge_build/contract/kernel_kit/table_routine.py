@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Every function of one int8 value as a table in assembly: what kernels of several libraries share."""
+"""Any function of one int8 value as a lookup table in assembly, shared by kernels of several libraries."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PORTABLE = """for (; count > 0; count--) {
 
 
 def table_spec(features: frozenset[str]) -> ImplSpec:
-    """int8 to int8 in any storage order, the same on both sides."""
+    """Returns the spec of int8 to int8 in any storage order, the same on both sides."""
     return ImplSpec(
         inputs=(IOSpec(DType.int8, SAME),),
         outputs=(IOSpec(DType.int8, SAME),),
@@ -34,15 +34,15 @@ def table_spec(features: frozenset[str]) -> ImplSpec:
 
 
 class TableRoutine(ElementWise):
-    """A library's subclass gives the `body` of its `function`, which takes `together` values in a turn and whose output may take
-    the input's place."""
+    """A library's subclass gives the `body` of its `function`. The function takes `together` values in a turn, and may overwrite
+    its input with its output."""
 
     assembly = "helps"
     function: ClassVar[str]
     together: ClassVar[int]
 
     def body(self) -> Routine:
-        """The instructions, with these REGISTERS."""
+        """Returns the instructions, with these REGISTERS."""
         raise NotImplementedError
 
     def call(self) -> Call:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Functions of one int8 value as 256 entries, or as the two numbers of a straight line."""
+"""Functions of one int8 value as 256 entries, or as a linear integer form of two constants."""
 
 from __future__ import annotations
 
@@ -12,17 +12,18 @@ from aidge_build.graph.tensor import Tensor
 from aidge_build.operators.arithmetic.straight_levels import straight_numbers
 from aidge_build.operators.base import Operator
 
-FUNCTIONS = ("ElementWise", "Clip")  # every operator of the kind, those that users add included
+FUNCTIONS = ("ElementWise", "Clip")  # every operator of the kind, operators that users add included
 LEVELS = numpy.arange(-128, 128, dtype=numpy.int8)
 
 
 def table_of(operator: Operator, source: Tensor, result: Tensor) -> numpy.ndarray:
-    """The stored result for each stored value -128..127; where the function has none, the zero point (`undefined.py` says so)."""
+    """Returns the stored result for each stored value -128..127; the zero point if the function has none (`undefined.py` says
+    so)."""
     return results_of_levels(operator, source, result)
 
 
 def results_of_levels(operator: Operator, source: Tensor, result: Tensor) -> numpy.ndarray:
-    """The stored result for each value that the source's type of 8 or 16 bits holds, from the lowest."""
+    """Returns the stored result for each value of the source's type of 8 or 16 bits, from the lowest."""
     low, high = source.dtype.range
     levels = numpy.arange(low, high + 1).astype(source.dtype.numpy)
     dims = levels.shape
@@ -30,8 +31,9 @@ def results_of_levels(operator: Operator, source: Tensor, result: Tensor) -> num
 
 
 def straight_call(view: NodeView, function: str = "aidge_kit_straight_int8", header: str = "kit/straight.h") -> Call | None:
-    """The call of a C function with the parameters of kit/straight.h in place of a table; None where the node is no straight
-    line, or the build does not ask for the fewest bytes. What may be replaced in the field is no line by its scales."""
+    """Returns the call of a C function with the parameters of kit/straight.h in place of a table. Returns None if the node has no
+    linear integer form, if the build does not ask for the fewest bytes, or if the model may be replaced in the field: with other
+    scales the form may not exist."""
     if view.objective != "size" or view.any_weights:
         return None
     numbers = straight_numbers(table_of(view.node.operator, view.inputs[0], view.outputs[0]))

@@ -17,14 +17,14 @@ def is_pointwise(window: Window) -> bool:
 
 
 def window_of_layer(view: NodeView) -> Window:
-    """The window, of a band that of the whole layer: whether it has pads is then the same for all bands."""
+    """Returns the window; for a band the window of the whole layer, so that all bands agree on whether it has pads."""
     return (view.layer.whole if view.layer else view).operator.window
 
 
 def two_axes(
     data: Tensor, output: Tensor, window: Window, numbers: tuple[int, ...], missing: int, is_upright: bool = False
 ) -> tuple[int, int]:
-    """The number of each of the two axes of the struct; `missing` where the window has fewer.
+    """Returns the number for each of the two axes of the struct; `missing` for an axis that the window does not have.
 
     Axes of length 1 go first, unless `is_upright`: the inner loops then run over the axis that has taps. The stored bytes are the
     same.
@@ -40,7 +40,8 @@ def two_axes(
 
 
 def window2d(data: Tensor, output: Tensor, window: Window, groups: int = 1, is_upright: bool = False) -> Struct:
-    """The shape of a sliding window over `data` [N, C, (H,) W]; `is_upright`: axis 2 is the height, whatever the width."""
+    """Returns the shape of a sliding window over `data` [N, C, (H,) W]; `is_upright`: axis 2 is the height, whatever the
+    width."""
 
     def pair(numbers: tuple[int, ...], missing: int) -> tuple[int, int]:
         return two_axes(data, output, window, numbers, missing, is_upright)
@@ -72,7 +73,7 @@ def window2d(data: Tensor, output: Tensor, window: Window, groups: int = 1, is_u
 
 
 def rows_as_image(dims: tuple[int, ...], out_dims: tuple[int, ...]) -> Struct:
-    """Rows [..., K] to [..., M] as a pointwise convolution."""
+    """Returns rows [..., K] to [..., M] as a pointwise convolution."""
     count = math.prod(dims[:-1])
     sizes = {"batches": 1, "in_height": 1, "in_width": count, "in_channels": dims[-1]}
     sizes |= {"out_height": 1, "out_width": count, "out_channels": out_dims[-1]}

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: MIT
-"""The numpy backend: what a graph means."""
+"""The numpy backend, which defines the meaning of a graph."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What one execution of a graph works on: parameters, inputs, results, gradients, and parameters that the graph itself renews."""
+"""The values of one execution of a graph: parameters, inputs, results, gradients, and parameters that the graph itself renews."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ from aidge_build.operators.row_gradient import RowGradient
 class Context:
     """Values by tensor name. `params` belong to the caller: forward and backward never change them.
 
-    `instances` are the inputs of the present pass, `hidden` what forward computed from them. `gradients` are added up, never
-    overwritten: those of parameters over passes until `clear_gradients`, those of instances and hidden values within a pass.
-    The gradient of a table of which an operator read rows is a `RowGradient`; read as an array, it is the whole table.
-    `overwritten_params` are the next values of parameters that an operator renews (a running mean) until `keep_overwritten`.
+    `instances` are the inputs of the present pass, `hidden` the results that forward computed from them. `gradients` are added
+    up, never overwritten: gradients of parameters over passes until `clear_gradients`, gradients of instances and hidden values
+    within a pass. If an operator read rows of a table, the table's gradient is a `RowGradient`; read as an array, it is the whole
+    table. `overwritten_params` are the next values of parameters that an operator renews (a running mean) until
+    `keep_overwritten`.
     """
 
     params: MutableMapping[str, numpy.ndarray]
@@ -29,12 +30,12 @@ class Context:
     overwritten_params: dict[str, numpy.ndarray] = field(default_factory=dict)
 
     def begin(self, instances: dict[str, numpy.ndarray]) -> None:
-        """Start a pass: forget the values of the last one and all gradients but those of parameters."""
+        """Starts a pass: drops the values of the last pass and all gradients except the parameters' gradients."""
         self.instances, self.hidden = dict(instances), {}
         self.gradients = {name: gradient for name, gradient in self.gradients.items() if name in self.params}
 
     def __getitem__(self, name: str) -> numpy.ndarray:
-        """The value of a tensor in the present pass."""
+        """Returns the value of a tensor in the present pass."""
         for values in (self.hidden, self.instances, self.params):
             if name in values:
                 return values[name]
@@ -43,7 +44,7 @@ class Context:
         )
 
     def accumulate(self, name: str, gradient: numpy.ndarray | RowGradient) -> None:
-        """Add a gradient to that which the tensor has already."""
+        """Adds a gradient to the tensor's gradient."""
         known = self.gradients.get(name)
         if known is not None:
             gradient = known + gradient
@@ -52,10 +53,10 @@ class Context:
         self.gradients[name] = gradient
 
     def clear_gradients(self) -> None:
-        """Forget all gradients: a new step of training begins."""
+        """Drops all gradients: a new step of training begins."""
         self.gradients = {}
 
     def keep_overwritten(self) -> None:
-        """Make the values that operators computed for parameters the parameters' own."""
+        """Sets parameters to the values that operators computed for them."""
         self.params.update(self.overwritten_params)
         self.overwritten_params = {}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The numpy backend: what a graph means. Every other backend is compared with it."""
+"""The numpy backend, which defines the meaning of a graph. Every other backend is compared with it."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from aidge_build.graph.view import GraphView
 
 
 def run(view: GraphView, inputs: Mapping[str, numpy.ndarray], backends: Sequence[Backend] = ()) -> dict[str, numpy.ndarray]:
-    """All tensors of the graph by name, in logical order; `inputs` holds the graph's inputs by name.
+    """Returns all tensors of the graph by name, in logical order; `inputs` holds the graph's inputs by name.
 
-    States that are not given have their initial values. Each node runs in the first of the `backends` that accepts it, and in
-    numpy where none does. Who runs a graph more than once prepares it once: `execution.prepare`.
+    States that are not given have their initial values. Each node runs in the first of the `backends` that accepts it, else in
+    numpy. To run a graph more than once, call `execution.prepare` once.
     """
     execution = prepare(view, backends)
     context = execution.forward(execution.context({}), inputs)

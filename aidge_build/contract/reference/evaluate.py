@@ -15,7 +15,7 @@ from aidge_build.operators.meanings import DOUBLE, meaning
 def evaluate(
     operator: Operator, values: Sequence[numpy.ndarray | None], inputs: Sequence[Tensor | None], outputs: Sequence[Tensor]
 ) -> tuple[numpy.ndarray, ...]:
-    """The outputs: on quantized tensors by `forward_quantized`, or as their numerical contract says, else by `forward`.
+    """Returns the outputs: for quantized tensors by `forward_quantized`, or as their numerical contract says, else by `forward`.
 
     Float tensors are evaluated in float64 and rounded once to their type, or in float32 step by step (`Operator.by_steps`).
     """
@@ -30,22 +30,22 @@ def evaluate(
 
 
 def is_quantized(inputs: Sequence[Tensor | None], outputs: Sequence[Tensor]) -> bool:
-    """Whether the node is one that computes on quantized tensors.
+    """Whether the node computes on quantized tensors.
 
-    A node that only reads or only writes one (an integer operator of the file) means the stored values themselves.
+    A node that only reads or only writes a quantized tensor (an integer operator of the file) means the stored values themselves.
     """
     given = [tensor for tensor in inputs if tensor is not None]
     return any(tensor.quantization is not None for tensor in outputs) and bool(given) and given[0].quantization is not None
 
 
 def reads_reals(operator: Operator, inputs: Sequence[Tensor | None], outputs: Sequence[Tensor]) -> bool:
-    """Whether quantized inputs of the node mean the reals that they stand for."""
+    """Whether the node reads its quantized inputs as real numbers, not as stored values."""
     stored = any(tensor is not None and tensor.quantization is not None for tensor in inputs)
     return is_quantized(inputs, outputs) or stored and operator.widens
 
 
 def _own(result: numpy.ndarray, values: Sequence[numpy.ndarray | None]) -> numpy.ndarray:
-    """An output is never an input's array: which tensors share bytes is the planner's decision."""
+    """Returns the result, copied if it is an input's array: only the planner decides which tensors share bytes."""
     return numpy.array(result) if any(result is value for value in values) else result
 
 

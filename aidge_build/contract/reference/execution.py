@@ -22,19 +22,19 @@ class Implementation(Protocol):
     """A node in a backend that runs on this machine."""
 
     def forward(self, *values: numpy.ndarray | None) -> tuple[numpy.ndarray, ...]:
-        """The outputs for these inputs."""
+        """Returns the outputs for these inputs."""
 
     def backward(
         self, values: Sequence[numpy.ndarray | None], output_gradients: Sequence[numpy.ndarray]
     ) -> Sequence[numpy.ndarray | None]:
-        """The gradients of the inputs."""
+        """Returns the gradients of the inputs."""
 
 
 class Backend(Protocol):
     """A further backend that executes nodes on this machine."""
 
     def accepting(self, view: NodeView) -> Implementation | None:
-        """The node in this backend; None where it does not accept it."""
+        """Returns the node in this backend; None if the backend does not accept it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +46,7 @@ class Step:
     impl: Implementation | None
 
     def forward(self, values: Sequence[numpy.ndarray | None]) -> tuple[numpy.ndarray, ...]:
-        """The outputs for these inputs."""
+        """Returns the outputs for these inputs."""
         if self.impl is not None:
             return self.impl.forward(*values)
         return evaluate(self.seen.operator, values, self.seen.inputs, self.seen.outputs)
@@ -54,7 +54,7 @@ class Step:
     def backward(
         self, gradients: Sequence[numpy.ndarray], values: Sequence[numpy.ndarray | None], results: Sequence[numpy.ndarray]
     ) -> Sequence[numpy.ndarray | None]:
-        """The gradients of the inputs, given those of the outputs."""
+        """Returns the gradients of the inputs, given the gradients of the outputs."""
         if self.impl is not None:
             return self.impl.backward(values, gradients)
         if reads_reals(self.seen.operator, self.seen.inputs, self.seen.outputs):
@@ -69,7 +69,7 @@ class Execution:
     """A prepared graph. It holds no values: contexts do, so that one execution serves many."""
 
     def __init__(self, view: GraphView, backends: Sequence[Backend] = (), exact: bool = False):
-        """With `exact` floats stay float64 from node to node, as training wants it; else each result is rounded to its type."""
+        """With `exact` floats stay float64 from node to node, as training needs; else each result is rounded to its type."""
         self.view = _in_float64(view) if exact else view
         self._dtype = numpy.float64 if exact else None
         seen = ((node, NodeView.of(self.view, node)) for node in self.view.nodes)
@@ -77,7 +77,7 @@ class Execution:
         self._renewed = frozenset(node.inputs[index] for node in view.nodes for _, index in node.operator.overwrites)
 
     def context(self, params: MutableMapping[str, numpy.ndarray] | None = None) -> Context:
-        """A context with these parameters, by default copies of all float constants; missing constants stay the graph's."""
+        """Returns a context with these parameters, by default copies of all float constants; others stay the graph's."""
         if params is None:
             params = {
                 name: numpy.array(tensor.data)
@@ -91,7 +91,7 @@ class Execution:
         return Context(params)
 
     def forward(self, context: Context, inputs: Mapping[str, numpy.ndarray]) -> Context:
-        """Compute every tensor of the graph; returns the same context. States that are not given have their initial values."""
+        """Computes every tensor of the graph; returns the same context. States that are not given have their initial values."""
         context.begin(self._checked(inputs))
         for step in self._steps:
             values = [self._value(context, name) if name else None for name in step.node.inputs]
@@ -104,7 +104,7 @@ class Execution:
         return context
 
     def backward(self, context: Context, gradients: Mapping[str, numpy.ndarray]) -> Context:
-        """Add up the gradients of all tensors, given those of some, after a forward; returns the same context."""
+        """Adds up the gradients of all tensors after a forward, given the gradients of some; returns the same context."""
         for name, gradient in gradients.items():
             context.accumulate(name, numpy.broadcast_to(gradient, context[name].shape))
         wanted = self._reaching({*context.params, *context.instances} - self._renewed)
@@ -126,7 +126,7 @@ class Execution:
         return context
 
     def _reaching(self, sources: set[str]) -> set[str]:
-        """The tensors that depend on one of the sources, and the sources."""
+        """Returns the tensors that depend on one of the sources, and the sources."""
         reached = set(sources)
         for step in self._steps:
             if any(name in reached for name in step.node.inputs):
@@ -151,7 +151,7 @@ class Execution:
 
 
 def prepare(view: GraphView, backends: Sequence[Backend] = (), exact: bool = False) -> Execution:
-    """The graph, ready to be executed often; each node runs in the first of the `backends` that accepts it, else in numpy."""
+    """Returns an execution of the graph; each node runs in the first of the `backends` that accepts it, else in numpy."""
     return Execution(view, backends, exact)
 
 
@@ -161,7 +161,7 @@ def _accepting(seen: NodeView, backends: Sequence[Backend]) -> Implementation | 
 
 
 def _in_float64(view: GraphView) -> GraphView:
-    """The same graph with float64 where it had another float type."""
+    """Returns the same graph with float64 in place of other float types."""
 
     def widened(tensor: Tensor) -> Tensor:
         if not tensor.dtype.is_float:
@@ -173,7 +173,7 @@ def _in_float64(view: GraphView) -> GraphView:
 
 
 def _real(values: numpy.ndarray) -> numpy.ndarray:
-    """Floats in float64, which `backward` works in."""
+    """Returns floats as float64, the type of `backward`."""
     return values.astype(numpy.float64, copy=False) if values.dtype.kind == "f" else values
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Inferences one after the other, as the firmware makes them: each begins with the state that the last one left."""
+"""Inferences one after the other, as in the firmware: each begins with the state that the last inference left."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from aidge_build.graph.view import GraphView
 def run_in_order(
     view: GraphView, vectors: Mapping[str, numpy.ndarray], positions: Iterable[int] | None = None
 ) -> dict[str, numpy.ndarray]:
-    """What the graph hands out, [vector, dims...] by name, for the inputs that it is given, [vector, dims...].
+    """Returns the graph's outputs by name, [vector, dims...], for these inputs by name, [vector, dims...].
 
-    States are carried from one to the next. `positions` are those of the vectors, by default all in order: who counts them sees
-    how far this is.
+    States are carried from one inference to the next. `positions` are the indices of vectors to run, by default all in order; the
+    caller can count them to show progress.
     """
     execution = prepare(view)
     carried: dict[str, numpy.ndarray] = {}

@@ -13,8 +13,8 @@ from numpy import ndarray  # within the class, `numpy` is a property
 class DType(enum.Enum):
     """An element type; the value is numpy's name for it. `any*` and packed types occur in specs only, never on a tensor.
 
-    `any` matches every type; `any_1` to `any_5` match any type, but each the same type everywhere in one spec. A packed type
-    (`int4`; `dual_int4`: two of them in a byte) is the type of no tensor here: a spec that names it accepts no node.
+    `any` matches every type; `any_1` to `any_5` match any type, but each the same type everywhere in one spec. No tensor has a
+    packed type (`int4`; `dual_int4`: two int4 in a byte): a spec that names one accepts no node.
     """
 
     float16 = "float16"
@@ -54,7 +54,7 @@ class DType(enum.Enum):
 
     @cached_property
     def is_wildcard(self) -> builtins_bool:
-        """Whether it stands for more than one type."""
+        """Whether it matches more than one type."""
         return self.name.startswith("any")
 
     @cached_property
@@ -89,7 +89,7 @@ class DType(enum.Enum):
         return int(limits.min), int(limits.max)
 
     def holds(self, values: ndarray) -> builtins_bool:
-        """Whether each of the integers is one of an integer type."""
+        """Whether the integer type can represent each of these integers."""
         low, high = self.range
         return bool(((low <= values) & (values <= high)).all())
 
@@ -99,8 +99,8 @@ class DType(enum.Enum):
 
 @cache
 def element_type(kind: numpy.dtype) -> DType:
-    """The type of the elements of an array, in whatever byte order; ValueError for one that no tensor has. Kept: numpy makes the
-    name anew each time."""
+    """Returns the type of an array's elements, in any byte order; ValueError if no tensor has it. Cached: numpy builds the name
+    again on each read."""
     return DType(kind.name)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""How the elements of a tensor lie in memory: the only place that multiplies dims into bytes and strides."""
+"""The order of a tensor's elements in memory: the only module that multiplies dims into bytes and strides."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from functools import lru_cache
 from aidge_build.base.errors import AidgeError
 from aidge_build.graph.dtype import DType
 
-_LAYOUTS_KEPT = 1 << 14  # most tensors of a graph are like others of it, and each is asked a dozen times
+_LAYOUTS_KEPT = 1 << 14  # entries of each cache: many tensors of a graph are alike, and each is read a dozen times
 
 
 @dataclass(frozen=True)
@@ -21,11 +21,11 @@ class Format:
 
     @property
     def rank(self) -> int:
-        """How many axes it orders."""
+        """The number of axes that it orders."""
         return len(self.order)
 
     def position(self, axis: int) -> int:
-        """Where the logical `axis` stands in the storage order."""
+        """Returns the position of the logical `axis` in the storage order."""
         return self.order.index(axis)
 
     def __str__(self) -> str:
@@ -33,7 +33,8 @@ class Format:
 
 
 class _Undecided(Format):
-    """Stands where a storage order is still to be chosen: whoever reads it would rely on one that the tensor may not get."""
+    """The format of a tensor before its storage order is chosen. Reading it is refused: the tensor may get another order than
+    expected."""
 
     def __init__(self) -> None:
         pass
@@ -62,12 +63,12 @@ UNDECIDED = _Undecided()
 
 @lru_cache(maxsize=_LAYOUTS_KEPT)
 def row_major(rank: int) -> Format:
-    """The order of the logical axes themselves (NCHW for an ONNX image)."""
+    """Returns the order of the logical axes themselves (NCHW for an ONNX image)."""
     return Format(tuple(range(rank)))
 
 
 def channels_last(rank: int) -> Format:
-    """Batch, spatial axes, channels (NHWC for an ONNX image); row-major below rank 3."""
+    """Returns the order batch, spatial axes, channels (NHWC for an ONNX image); row-major below rank 3."""
     return row_major(rank) if rank < 3 else Format((0, *range(2, rank), 1))
 
 
@@ -98,7 +99,7 @@ class Layout:
 
 @lru_cache(maxsize=_LAYOUTS_KEPT)
 def layout(dims: tuple[int, ...], form: Format, dtype: DType) -> Layout:
-    """The layout of a tensor with logical `dims` stored in `form`."""
+    """Returns the layout of a tensor with logical `dims` stored in `form`."""
     strides = [0] * len(dims)
     step = 1
     for axis in reversed(form.order):

@@ -6,11 +6,11 @@
     A?  A*  A+    at most one, any number, at least one: as many as possible
     (A|B->C)      alternatives, tried in this order; a group may be repeated, too
     .             a node of any type
-    A#name        an anchor: the same node wherever the name stands, also in another part
+    A#name        an anchor: the same node for each use of the name, also in another path
     A[word]       the predicate of this name holds
     first; second another path, which begins at an anchor of an earlier one: Conv#c->ReLU; Conv#c->Add
 
-A type is the operator's (Conv2D) or that of its family (Conv: any number of axes, also depthwise).
+A type is the operator's type (Conv2D) or its family (Conv: any number of axes, also depthwise).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _MOST = {"": (1, 1), "?": (0, 1), "*": (0, -1), "+": (1, -1)}
 
 @dataclass(frozen=True)
 class _Edge:
-    """From the node before to the node behind: `forward` along the data; `index` of the reader's input, None for any."""
+    """An edge from one node of the path to the next; `forward`: along the data; `index` of the reader's input, None for any."""
 
     forward: bool = True
     index: int | None = None
@@ -36,8 +36,8 @@ class _Edge:
 
 @dataclass(frozen=True)
 class _Item:
-    """A node, or alternatives in parentheses, with its edge from what stands before it and its number of repetitions. The first
-    items of alternatives have the edge of the whole."""
+    """A node, or alternatives in parentheses, with its edge from the item before it and its number of repetitions. The first item
+    of each alternative has the edge of the whole."""
 
     edge: _Edge
     type: str = ""
@@ -50,8 +50,8 @@ class _Item:
 
 @dataclass(frozen=True)
 class Found:
-    """One place where a pattern fits: `nodes` in the order of the graph, `anchors` by name, `last` is the node whose outputs
-    leave."""
+    """One place where a pattern fits: `nodes` in the order of the graph, `anchors` by name, and the node `last`, which gives its
+    outputs to other nodes."""
 
     nodes: tuple[Node, ...]
     last: Node
@@ -59,11 +59,11 @@ class Found:
 
     @property
     def origin(self) -> tuple[str, ...]:
-        """The nodes of the model's file that are covered."""
+        """The names of the covered nodes of the model's file."""
         return tuple(dict.fromkeys(name for node in self.nodes for name in node.origin or (node.name,)))
 
     def only(self, type_name: str) -> Node | None:
-        """The node of this type or family, if there is exactly one."""
+        """Returns the node of this type or family if there is exactly one, else None."""
         nodes = [node for node in self.nodes if _has_type(node, type_name)]
         return nodes[0] if len(nodes) == 1 else None
 
@@ -72,9 +72,9 @@ Predicates = Mapping[str, Callable[[Node], bool]]
 
 
 def find(view: GraphView, pattern: str, predicates: Predicates | None = None, *, closed: bool = True) -> list[Found]:
-    """The places where the pattern fits, without shared nodes; earlier nodes and longer fits first.
+    """Returns the places where the pattern fits, without shared nodes; earlier nodes and longer fits first.
 
-    `closed` wants all data between the nodes to stay inside: only the last node of the first path is read from outside.
+    `closed`: all data between the nodes stays inside; only the last node of the first path is read from outside.
     """
     search = _Search(view, _parse(pattern), predicates or {}, closed)
     if view.types.isdisjoint(search.beginnings) and "." not in search.beginnings:
@@ -119,11 +119,11 @@ class _Search:
         self.beginnings = _beginnings(paths[0][0])
 
     def may_begin(self, node: Node) -> bool:
-        """False where the first node of the pattern is of another type: most nodes of a graph are."""
+        """Whether a fit may begin at the node: False, as for most nodes, if the first node of the pattern has another type."""
         return "." in self.beginnings or node.type in self.beginnings or type(node.operator).__name__ in self.beginnings
 
     def from_node(self, start: Node) -> Iterator[Found]:
-        """All fits whose first path begins at this node, the longest of each alternative first."""
+        """Yields all fits with a first path that begins at this node, the longest of each alternative first."""
         for last, state in self._path(self.paths[0], 0, None, _State(), start):
             for whole in self._further(1, state):
                 order = tuple(sorted(whole.nodes, key=self.view.position))
@@ -140,7 +140,7 @@ class _Search:
                 yield from self._further(index + 1, more)
 
     def _path(self, path: tuple[_Item, ...], position: int, before: Node | None, state: _State, start: Node | None):
-        """(last node, state) for the items from `position` on; `start` is the node that the very first item must be."""
+        """Yields (last node, state) for the items from `position` on; `start` is the node that the very first item must be."""
         if position == len(path):
             yield before, state
             return
@@ -193,7 +193,7 @@ class _Search:
 
 
 def _beginnings(first: _Item) -> frozenset[str]:
-    """The types of nodes at which a fit may begin, "." for any."""
+    """Returns the types of nodes at which a fit may begin, "." for any."""
     if first.predicate or not first.least:
         return frozenset({"."})
     if first.alternatives:

@@ -13,9 +13,10 @@ from aidge_build.base.errors import AidgeError
 
 @dataclass(frozen=True)
 class Quantization:
-    """Scales (exact float32 values) and zero points: one each, or one each per index of the logical `axis`.
+    """Scales (exact float32 values) and zero points: one each, or one each for every index of the logical `axis`.
 
-    `rounding` is the numerical contract by which operators compute such a tensor; what the numbers mean does not depend on it.
+    `rounding` is the numerical contract by which operators compute such a tensor; the meaning of stored values does not depend on
+    it.
     """
 
     scales: tuple[float, ...]
@@ -48,7 +49,7 @@ class Quantization:
         return zero_point
 
     def along(self, values: tuple, rank: int, dtype) -> numpy.ndarray:
-        """`scales` or `zero_points` as an array that broadcasts over a tensor of this rank."""
+        """Returns `scales` or `zero_points` as an array that broadcasts over a tensor of this rank."""
         shape = [1] * rank
         if self.axis is not None:
             shape[self.axis] = len(values)
@@ -56,5 +57,5 @@ class Quantization:
 
 
 def per_tensor(scale: float, zero_point: int) -> Quantization:
-    """One scale and zero point for the whole tensor."""
+    """Returns one scale and zero point for the whole tensor."""
     return Quantization((float(numpy.float32(scale)),), (int(zero_point),))

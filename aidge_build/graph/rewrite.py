@@ -12,7 +12,8 @@ from aidge_build.graph.view import GraphView, Node, State, graph_view
 
 
 class Rewrite:
-    """The mutable draft of a graph. Positions of nodes are kept; `finish` sorts and drops what is not needed."""
+    """The mutable draft of a graph. Positions of nodes are kept; `finish` sorts the nodes and drops unneeded nodes and
+    tensors."""
 
     def __init__(self, view: GraphView):
         self.view = view
@@ -21,7 +22,7 @@ class Rewrite:
         self.states: tuple[State, ...] = view.states
         self.changed = False
 
-    # Made when they are asked for: most recipes find nothing to do.
+    # Made on first use: most recipes find nothing to do.
 
     @cached_property
     def tensors(self) -> dict[str, Tensor]:
@@ -30,7 +31,7 @@ class Rewrite:
 
     @cached_property
     def _nodes(self) -> dict[int, list[Node]]:
-        """What stands in the place of each node."""
+        """The nodes that replace each node, by its position."""
         return {index: [node] for index, node in enumerate(self.view.nodes)}
 
     @cached_property
@@ -38,7 +39,7 @@ class Rewrite:
         return {id(node): index for index, node in enumerate(self.view.nodes)}
 
     def add_tensor(self, tensor: Tensor) -> str:
-        """Add a tensor under a name that is free (a suffix is appended if needed); returns the name."""
+        """Adds a tensor under a free name (with a suffix if needed); returns the name."""
         name, count = tensor.name, 1
         while name in self.tensors:
             count += 1
@@ -47,30 +48,30 @@ class Rewrite:
         return name
 
     def update_tensor(self, name: str, **changes) -> None:
-        """Change fields of a tensor that exists."""
+        """Changes fields of an existing tensor."""
         self.put_tensor(self.tensors[name].with_(**changes))
 
     def put_tensor(self, tensor: Tensor) -> None:
-        """Put a tensor in the place of the one of its name."""
+        """Replaces the tensor of the same name."""
         self.tensors[tensor.name] = tensor
         self.changed = True
 
     def replace_node(self, old: Node, *new: Node) -> None:
-        """Put nodes (or none) in the place of a node of the view that this rewrite started from."""
+        """Replaces a node of the original view by these nodes (or none)."""
         self._nodes[self._position[id(old)]] = list(new)
         self.changed = True
 
     def remove_node(self, old: Node) -> None:
-        """Leave the node out of the result."""
+        """Removes the node from the result."""
         self.replace_node(old)
 
     def append_node(self, node: Node) -> None:
-        """Put a node behind all others."""
+        """Adds a node after all others."""
         self._nodes[len(self._nodes)] = [node]
         self.changed = True
 
     def redirect(self, old: str, new: str) -> None:
-        """Let every reader of tensor `old` read `new`. Graph outputs keep their own names: callers see to that."""
+        """Makes every reader of tensor `old` read `new`. The caller keeps the names of graph outputs."""
         self._renamed[old] = new
         self.changed = True
 
@@ -80,7 +81,7 @@ class Rewrite:
         return name
 
     def finish(self) -> GraphView:
-        """The next view; the old one itself when nothing was changed."""
+        """Returns the next view; the old view itself if nothing was changed."""
         if not self.changed:
             return self.view
         if "_nodes" not in self.__dict__ and not self._renamed:  # only tensors were changed
@@ -95,7 +96,7 @@ class Rewrite:
         return graph_view(self.view.name, nodes, self.tensors, self.view.inputs, self.outputs, self.states)
 
     def _with_own_names(self) -> list[Node]:
-        """The nodes in order. Kernels are chosen by node name: a new node whose name another node has already gets a suffix."""
+        """Returns the nodes in order. Kernels are chosen by node name: a new node gets a suffix if another node has its name."""
         old = {index: node.name for index, node in enumerate(self.view.nodes)}
         taken = {old[index] for index in old if any(node.name == old[index] for node in self._nodes[index])}
         nodes, kept = [], set()

@@ -16,7 +16,7 @@ from aidge_build.graph.quantization import Quantization
 
 @dataclass(frozen=True)
 class KeptChannels:
-    """Of `count` channels (axis 1) that the model's tensor has, the positions of those that this one still holds."""
+    """The channels (axis 1) that are left: their positions in the model's tensor, which has `count` channels."""
 
     channels: tuple[int, ...]
     count: int
@@ -42,12 +42,12 @@ class Tensor:
 
     @property
     def is_constant(self) -> bool:
-        """Whether its data is known when generating."""
+        """Whether its data is known while generating."""
         return self.data is not None
 
     @property
     def removed_channels(self) -> int:
-        """How many channels of the model's tensor this one lacks."""
+        """The number of channels of the model's tensor that were removed."""
         return self.kept.count - len(self.kept.channels) if self.kept else 0
 
     @property
@@ -79,23 +79,24 @@ class Tensor:
 
     @cached_property
     def undecided(self) -> Tensor:
-        """The tensor before its storage order is chosen; a constant itself. Kept: who writes it and who reads it ask."""
+        """The tensor before its storage order is chosen; a constant itself. Cached, as its writer and its readers use it."""
         return self if self.is_constant else self.in_format(UNDECIDED)
 
     def with_(self, **changes) -> Tensor:
-        """A copy with these fields changed."""
+        """Returns a copy with these fields changed."""
         return replace(self, **changes)
 
     def in_format(self, form: Format | None) -> Tensor:
-        """The tensor stored in another order. Written out: every tensor gets one or two, and `replace` takes twice the time."""
+        """Returns the tensor stored in another order. Written out: every tensor gets one or two, and `replace` takes twice the
+        time."""
         return Tensor(self.name, self.dims, self.dtype, self.data, self.quantization, form, self.kept, self.names)
 
     def to_stored(self, values: numpy.ndarray) -> numpy.ndarray:
-        """Logical values as an array with row-major bytes equal to the stored bytes."""
+        """Returns logical values as an array with row-major bytes equal to the stored bytes."""
         return numpy.asarray(numpy.transpose(values, self.storage.order), order="C")
 
     def from_stored(self, values: numpy.ndarray) -> numpy.ndarray:
-        """Stored elements (any shape) back in logical order."""
+        """Returns stored elements (any shape) in logical order."""
         inverse = numpy.argsort(self.storage.order) if self.rank else ()
         return numpy.transpose(values.reshape(self.layout.stored_dims), inverse)
 
@@ -111,5 +112,5 @@ class Tensor:
 
 
 def constant(name: str, values: numpy.ndarray, quantization: Quantization | None = None) -> Tensor:
-    """A constant tensor with these values."""
+    """Returns a constant tensor with these values."""
     return Tensor(name, tuple(int(n) for n in values.shape), element_type(values.dtype), values, quantization)

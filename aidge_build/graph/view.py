@@ -32,22 +32,22 @@ class Node:
 
     @cached_property
     def type(self) -> str:
-        """The operator's type, under which kernels register; kept, as recipes ask every node for it again and again."""
+        """The operator's type, under which kernels register; cached, as recipes read it from every node many times."""
         return self.operator.type
 
     def with_(self, **changes) -> Node:
-        """A copy with these fields changed."""
+        """Returns a copy with these fields changed."""
         return replace(self, **changes)
 
     def where(self) -> str:
-        """How messages name this node."""
+        """Returns the node's name in messages."""
         return f"node '{self.name}' ({self.type})"
 
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """What a model remembers: the graph input `read`, whose next value is the graph output `written`. Both belong to the model,
-    not to its caller. `initial` is the value before the first inference, in logical order."""
+    """A state of a model: the graph output `written` is the next value of the graph input `read`. Both belong to the model, not
+    to its caller. `initial` is the value before the first inference, in logical order."""
 
     read: str
     written: str
@@ -107,11 +107,11 @@ class GraphView:
         return any(tensor.quantization is not None for tensor in self.tensors.values())
 
     def position(self, node: Node) -> int:
-        """The position of the node in the order."""
+        """Returns the position of the node in the order."""
         return self._positions[node]
 
     def tensor(self, name: str) -> Tensor:
-        """The tensor of this name; KeyError where there is none."""
+        """Returns the tensor of this name; KeyError if there is none."""
         return self.tensors[name]
 
     @cached_property
@@ -123,25 +123,25 @@ class GraphView:
         return tensor in self._output_names
 
     def producer(self, tensor: str) -> Node | None:
-        """The node that computes the tensor, or None for a graph input or a constant."""
+        """Returns the node that computes the tensor, None for a graph input or a constant."""
         return self._producers.get(tensor)
 
     def consumers(self, tensor: str) -> tuple[Node, ...]:
-        """The nodes that read the tensor, in order, each once."""
+        """Returns the nodes that read the tensor, in order, each once."""
         return tuple(self._consumers.get(tensor, ()))
 
     def input_tensors(self, node: Node) -> tuple[Tensor | None, ...]:
-        """The node's inputs; None where an optional input is not given."""
+        """Returns the node's inputs; None for an optional input that is not given."""
         tensors = self.tensors
         return tuple([tensors[name] if name else None for name in node.inputs])
 
     def output_tensors(self, node: Node) -> tuple[Tensor, ...]:
-        """The tensors that a node of this graph writes."""
+        """Returns the tensors that a node of this graph writes."""
         tensors = self.tensors
         return tuple([tensors[name] for name in node.outputs])
 
     def only_consumer(self, tensor: str) -> Node | None:
-        """The one node that reads the tensor, if the tensor is read once and is no output of the graph."""
+        """Returns the only node that reads the tensor; None if several nodes read it or it is an output of the graph."""
         readers = self.consumers(tensor)
         return readers[0] if len(readers) == 1 and not self.is_output(tensor) else None
 
@@ -161,7 +161,7 @@ def graph_view(
     outputs: Iterable[str],
     states: Iterable[State] = (),
 ) -> GraphView:
-    """A GraphView with the nodes sorted (stable) and everything that no output needs left out.
+    """Returns a GraphView with the nodes sorted (stable), without nodes and tensors that no output needs.
 
     Graph inputs stay even when nothing reads them: they belong to the model's signature.
     """
@@ -181,10 +181,10 @@ def _needed(nodes: tuple[Node, ...], outputs: tuple[str, ...]) -> tuple[Node, ..
 
 
 def topological(nodes: tuple[Node, ...]) -> tuple[Node, ...]:
-    """The nodes so that producers come before consumers; otherwise in the given order. A cycle is refused."""
+    """Returns the nodes so that producers come before consumers, otherwise in the given order. A cycle is refused."""
     producer = {output: index for index, node in enumerate(nodes) for output in node.outputs}
     if all([producer.get(name, -1) < index for index, node in enumerate(nodes) for name in node.inputs]):
-        return nodes  # as almost always: the search would give the same
+        return nodes  # almost always: the search would return the same order
     return _sorted_by_producers(nodes, producer)
 
 
@@ -214,7 +214,7 @@ def _sorted_by_producers(nodes: tuple[Node, ...], producer: Mapping[str, int]) -
 
 
 def _cycle(nodes: tuple[Node, ...], waits: list[set[int]], missing: list[int]) -> list[str]:
-    """The names around one cycle, in the direction of the data."""
+    """Returns the names around one cycle, in the direction of the data."""
     index, path, seen = next(i for i, count in enumerate(missing) if count), list[int](), dict[int, int]()
     while index not in seen:
         seen[index] = len(path)

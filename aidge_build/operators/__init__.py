@@ -15,7 +15,7 @@ from aidge_build.operators.base import Operator
 
 @cache
 def builtin_operators() -> Mapping[str, type[Operator]]:
-    """Class by ONNX name ("Conv", "com.microsoft::QGemm") for every operator of this folder."""
+    """Returns the class by ONNX name ("Conv", "com.microsoft::QGemm") for every operator of this folder."""
     found: dict[str, type[Operator]] = {}
     for module in sorted(pkgutil.iter_modules(__path__), key=lambda info: info.name):
         merge(found, collect(importlib.import_module(f"{__name__}.{module.name}")))
@@ -24,7 +24,8 @@ def builtin_operators() -> Mapping[str, type[Operator]]:
 
 @cache
 def operator_classes() -> tuple[type[Operator], ...]:
-    """Every operator of this folder that can stand in a graph, by name: the registered ones, and those that they become."""
+    """Returns every operator of this folder that a graph may contain, sorted by name: registered operators, and operators that
+    replace them."""
     builtin_operators()
     found, waiting = set(), [Operator]
     while waiting:
@@ -36,7 +37,7 @@ def operator_classes() -> tuple[type[Operator], ...]:
 
 
 def collect(module: ModuleType) -> dict[str, type[Operator]]:
-    """The operators that a module defines (not those that it imports), by their ONNX names."""
+    """Returns the operators that a module defines, not imported ones, by their ONNX names."""
     found: dict[str, type[Operator]] = {}
     for _, value in sorted(vars(module).items()):
         if isinstance(value, type) and issubclass(value, Operator) and value.__module__ == module.__name__:
@@ -45,7 +46,7 @@ def collect(module: ModuleType) -> dict[str, type[Operator]]:
 
 
 def merge(known: dict[str, type[Operator]], more: Mapping[str, type[Operator]]) -> None:
-    """Add `more` to `known`; two classes for one ONNX name are refused."""
+    """Adds `more` to `known`; two classes for one ONNX name are refused."""
     for name, operator in sorted(more.items()):
         if name in known and known[name] is not operator:
             both = f"{_place(known[name])} and {_place(operator)}"

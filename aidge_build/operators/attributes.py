@@ -13,7 +13,7 @@ from aidge_build.base.errors import AidgeError
 
 _KEY = "onnx attribute"
 
-# How a field of each type is read from a node of the file: by the type as the class writes it.
+# The reader of a field from a node of the file, by the type as the class writes it.
 READERS: Mapping[str, Callable] = {
     "float": lambda source, *given: source.real(*given),
     "int": lambda source, *given: source.integer(*given),
@@ -27,14 +27,14 @@ READERS: Mapping[str, Callable] = {
 
 @dataclass(frozen=True)
 class Declared:
-    """An attribute as the file spells it. `among` lists the only values, `accepts` says whether a value makes sense."""
+    """An attribute as the file spells it. `among` lists the allowed values, `accepts` returns whether a value makes sense."""
 
     name: str
     among: tuple = ()
     accepts: Callable[[object], bool] | None = None
 
     def check(self, name: str, value) -> None:
-        """Refuse a value that the declaration does not allow."""
+        """Refuses a value that the declaration does not allow."""
         if self.among and value not in self.among:
             raise AidgeError(f"{name} {value!r} is unknown", hint=f"known are {', '.join(map(str, self.among))}", code="OPERATOR")
         if self.accepts is not None and not self.accepts(value):
@@ -42,9 +42,9 @@ class Declared:
 
 
 def attribute(default=MISSING, name: str = "", among: Sequence = (), accepts: Callable[[object], bool] | None = None):
-    """A field that `from_onnx` reads by itself: float, int, bool, str, DType, or a tuple of int or float.
+    """Returns a field that `from_onnx` reads by itself: float, int, bool, str, DType, or a tuple of int or float.
 
-    Without a default the file must state it. A default is rounded to float32 where the file's numbers are.
+    Without a default the file must state it. A float default is rounded to float32, as the file's numbers are.
     """
     if type(default) is float:
         default = float(numpy.float32(default))
@@ -52,22 +52,22 @@ def attribute(default=MISSING, name: str = "", among: Sequence = (), accepts: Ca
 
 
 def declared_attributes(cls: type) -> dict[str, Field]:
-    """The fields that `attribute()` made, by their ONNX names."""
+    """Returns the fields that `attribute()` made, by their ONNX names."""
     return {entry.metadata[_KEY].name or entry.name: entry for entry in fields(cls) if _KEY in entry.metadata}
 
 
 def type_of(entry: Field) -> str:
-    """The field's type as it is written: with or without `from __future__ import annotations`."""
+    """Returns the field's type as it is written: with or without `from __future__ import annotations`."""
     return entry.type if isinstance(entry.type, str) else str(entry.type) if get_args(entry.type) else entry.type.__name__
 
 
 def declaration(entry: Field) -> Declared | None:
-    """What `attribute()` said about a field; None for any other field."""
+    """Returns the declaration that `attribute()` stored in a field; None for any other field."""
     return entry.metadata.get(_KEY)
 
 
 def from_declared(cls: type, source) -> Any:
-    """The operator with the declared attributes as the node states them; any other attribute is refused."""
+    """Returns the operator with the declared attributes as the node states them; any other attribute is refused."""
     declared = declared_attributes(cls)
     source.expect_attributes(*declared)
     values = {}

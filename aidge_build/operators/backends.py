@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Backends beside the numpy backend that somebody has registered in this process, asked for by operator."""
+"""Further backends that were registered in this process, found by operator."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ _sources: list[Callable[[str, tuple[str, ...]], Iterable[str]]] = []
 
 
 def add_backends(source: Callable[[str, tuple[str, ...]], Iterable[str]]) -> None:
-    """Ask `source(type, kinds)` for the names of the backends that it knows for an operator."""
+    """Registers `source(type, kinds)`, which returns the names of the backends that it knows for an operator."""
     if source not in _sources:
         _sources.append(source)
 
 
 def registered_backends(operator_type: str, kinds: tuple[str, ...]) -> tuple[str, ...]:
-    """The names of all registered backends that have an implementation for the type or a kind, each once, sorted."""
+    """Returns the names of all registered backends with an implementation for the type or a kind, each once, sorted."""
     return tuple(sorted({name for source in _sources for name in source(operator_type, kinds)}))

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Bands of operators (`Operator.band`): what computes some rows, positions on axis 2, of outputs from some rows of inputs.
+"""Bands of operators (`Operator.band`): an operator that computes some rows, positions on axis 2, of outputs from rows of inputs.
 
 A band exists where the same operator on a smaller image computes these rows and nothing else. Inputs that do not vary along the
-rows are read as a whole; a constant that does cannot be, for a layer's constants are those of all its bands.
+rows are read as a whole. A constant that varies along the rows excludes bands, as all bands of a layer share its constants.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ Rows = tuple[int, int]
 
 
 def resized(numbers: tuple[int, ...], rows: int) -> tuple[int, ...]:
-    """The dims (or what else counts elements per axis) with this number of rows."""
+    """Returns the dims (or other numbers for each axis) with this number of rows."""
     return (*numbers[:ROWS], rows, *numbers[ROWS + 1 :])
 
 
 def can_be_read_by_rows(tensor: Tensor) -> bool:
-    """Whether its rows can come one after another, each meaning the same whichever it is."""
+    """Whether its rows can be read one after another, with the same meaning for every row."""
     quantization = tensor.quantization
     return not tensor.is_constant and tensor.rank > ROWS and (quantization is None or quantization.axis != ROWS)
 
@@ -32,7 +32,7 @@ def can_be_read_by_rows(tensor: Tensor) -> bool:
 def band_of_rows(
     operator: Operator, inputs: Sequence[Tensor | None], outputs: Sequence[Tensor], rows: Rows, moved: int = 1
 ) -> Band | None:
-    """The band `operator` that reads these rows of its first `moved` inputs, and the others as a whole."""
+    """Returns the band `operator` that reads these rows of its first `moved` inputs, and the other inputs as a whole."""
     if not all(can_be_read_by_rows(tensor) for tensor in (*inputs[:moved], *outputs)):
         return None
     return Band(operator, (*(rows,) * moved, *(None,) * (len(inputs) - moved)))
@@ -41,9 +41,9 @@ def band_of_rows(
 def same_rows(
     operator: Operator, inputs: Sequence[Tensor | None], outputs: Sequence[Tensor], first: int, last: int, broadcast: int = 1
 ) -> Band | None:
-    """The band of an operator that computes each row of all outputs from that row of its first `broadcast` inputs.
+    """Returns the band of an operator that computes each row of all outputs from the same row of its first `broadcast` inputs.
 
-    These broadcast to the outputs; the other inputs know nothing of rows.
+    These inputs broadcast to the outputs; the other inputs have no rows.
     """
     if not all(map(can_be_read_by_rows, outputs)):
         return None
@@ -62,6 +62,6 @@ def same_rows(
 def windowed_rows(
     operator: Any, inputs: Sequence[Tensor | None], outputs: Sequence[Tensor], first: int, last: int
 ) -> Band | None:
-    """The band of an operator whose `window` slides over input 0."""
+    """Returns the band of an operator with a `window` that slides over input 0."""
     found = operator.window.band(inputs[0].dims[ROWS], first, last)
     return found and band_of_rows(replace(operator, window=found[0]), inputs, outputs, found[1])

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""What an operator is: a frozen value of typed attributes with a shape rule and a numpy meaning.
+"""The base of operators: a frozen value of typed attributes with a shape rule and a numpy meaning.
 
-An operator's file reads from top to bottom: attributes, `from_onnx`, `infer`, `forward`, `backward`. A new operator is one
-file in this folder (or in a library's folder) with a class that `@operator` marks; nothing else has to know it. Most classes
-inherit all but a line or two from one of the kinds in `kinds.py`.
+An operator's file reads from top to bottom: attributes, `from_onnx`, `infer`, `forward`, `backward`. A new operator is one file
+in this folder (or in a library's folder) with a class that `@operator` marks; no list names it. Most classes inherit all but a
+line or two from one of the kinds in `kinds.py`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ KINDS = "aidge_build.operators.kinds"  # the module of the kinds
 
 @dataclass(frozen=True)
 class TensorType:
-    """What shape inference says about an output."""
+    """The dims and the element type of an output, by shape inference."""
 
     dims: tuple[int, ...]
     dtype: DType
@@ -36,8 +36,8 @@ class TensorType:
 
 @dataclass(frozen=True)
 class Group:
-    """Some channels of output 0, which `operator` computes alone: `axis` is theirs, `axes` that of each input along which those
-    elements lie that belong to a channel (None: the input is read as a whole)."""
+    """Some channels of output 0, which `operator` computes alone: `axis` is the channel axis of the output, `axes` the channel
+    axis of each input (None: the input is read as a whole)."""
 
     operator: Operator
     axis: int
@@ -46,8 +46,8 @@ class Group:
 
 @dataclass(frozen=True)
 class Band:
-    """Some rows of a layer as a layer of its own, on a smaller image: `operator` computes them from the rows `reads[i]`,
-    (first, last), of input i. None: from all of that input, whichever rows are computed."""
+    """Some rows of a layer as a layer of its own, on a smaller image: `operator` computes them from the rows `reads[i]`, (first,
+    last), of input i. None: from the whole input, for all rows."""
 
     operator: Operator
     reads: tuple[tuple[int, int] | None, ...]
@@ -57,19 +57,18 @@ class Band:
 class Operator:
     """Base of all operators. Subclasses are frozen dataclasses: their fields are the attributes.
 
-    `onnx_names` lists the ONNX operators that `from_onnx` reads ("Conv", or "com.microsoft::QGemm").
-    `views` is true for operators that only rename the elements of input 0 (Reshape, Transpose, Identity); `moves` for
-    those that copy elements without computing (Pad, Slice): between quantized tensors both want equal quantizations.
-    `folds` is false for operators that recipes must see even when their inputs are constant.
-    `empties` is true for operators that may read and write tensors without elements at run time: their kernels then do nothing.
-    `overwrites` lists (output, input): the output is the next value of that parameter, which training stores there.
-    `straight_through` is true where `backward` is no derivative: rounding has none, so gradients pass as if it did not round.
-    `widens` is true where a float result is computed from quantized inputs, too: they mean the reals they stand for, and kernels
-    widen them as they go (the weights of a recurrent layer).
-    `by_steps` is true where `forward` takes the basic operations (+ - * / min max) in the order of onnxruntime's kernel: on
-    float32 each of them then rounds, as there, and not only the result.
-    `stores` is true where the integers that it gives may stand for reals by whatever scale a DequantizeLinear behind it states.
-    `features` is the type to which the importer casts inputs of any other: operators of ai.onnx.ml read numbers of all types.
+    `onnx_names` lists the ONNX operators that `from_onnx` reads ("Conv", or "com.microsoft::QGemm"). `views` is true for
+    operators that only rename the elements of input 0 (Reshape, Transpose, Identity); `moves` for operators that copy elements
+    without computing (Pad, Slice): between quantized tensors both want equal quantizations. `folds` is false for operators that
+    recipes must see even when their inputs are constant. `empties` is true for operators that may read and write tensors without
+    elements at run time: their kernels then do nothing. `overwrites` lists (output, input): the output is the next value of that
+    parameter, which training stores there. `straight_through` is true where `backward` is no derivative: rounding has none, so
+    gradients pass as if it did not round. `widens` is true if a float result is also computed from quantized inputs: the operator
+    reads them as real numbers, and kernels convert them while they run (the weights of a recurrent layer). `by_steps` is true if
+    `forward` takes the basic operations (+ - * / min max) in the order of onnxruntime's kernel: on float32 each of them then
+    rounds as in onnxruntime, and not only the result. `stores` is true if the integers of its output have the meaning that a
+    following DequantizeLinear gives them, by its scale. `features` is the type to which the importer casts inputs of other types:
+    operators of ai.onnx.ml read numbers of all types.
     """
 
     onnx_names: ClassVar[tuple[str, ...]] = ()
@@ -97,7 +96,7 @@ class Operator:
 
     @classmethod
     def from_onnx(cls, source) -> Operator | tuple[Operator, Sequence[str]]:
-        """The operator of an ONNX node; with a list of tensor names when it does not read all inputs of the node.
+        """Returns the operator of an ONNX node; with a list of tensor names if it does not read all inputs of the node.
 
         `source` is an `aidge_build.sources.formats.onnx.node.OnnxNode`. The default reads the fields that `attribute()`
         declares.
@@ -105,19 +104,21 @@ class Operator:
         return from_declared(cls, source)
 
     def infer(self, inputs: Sequence[Tensor | None]) -> tuple[TensorType, ...]:
-        """The types of the outputs; AidgeError when the inputs do not fit."""
+        """Returns the types of the outputs; AidgeError if the inputs do not fit."""
         raise NotImplementedError
 
     def forward(self, *inputs: numpy.ndarray | None) -> numpy.ndarray | tuple[numpy.ndarray, ...]:
-        """The meaning. Float tensors come as float64 and are rounded once to their type by the caller."""
+        """Returns the outputs, which defines the operator's meaning. Float inputs are float64; the caller rounds the outputs once
+        to their type."""
         raise NotImplementedError
 
     def backward(
         self, gradients: Sequence[numpy.ndarray], inputs: Sequence[numpy.ndarray | None], outputs: Sequence[numpy.ndarray]
     ) -> tuple[numpy.ndarray | None, ...]:
-        """The gradients of the inputs, given those of the outputs; None for an input that has none (indices, bounds).
+        """Returns the gradients of the inputs, given the gradients of the outputs; None for an input without a gradient (indices,
+        bounds).
 
-        Everything is float64. Gradients are handed back, never stored: the execution adds them up.
+        Everything is float64. Gradients are returned, never stored: the execution adds them up.
         """
         raise AidgeError(f"{self.type} has no backward", code="OPERATOR")
 
@@ -128,24 +129,25 @@ class Operator:
 
     @classmethod
     def examples(cls) -> tuple[Operator, ...]:
-        """Operators of this class with different attributes, which the samples try."""
+        """Returns operators of this class with different attributes, for the samples."""
         return (cls(),)
 
     @classmethod
     def samples(cls) -> tuple[Sample, ...]:
-        """Operators with inputs: the registry's tests check shape, dtype and gradient on each."""
+        """Returns operators with inputs: the registry's tests check shape, dtype and gradient of each."""
         return ()
 
     def takes_over(self, inputs: Sequence[Tensor | None], outputs: Sequence[Tensor]) -> tuple[int, ...]:
-        """The inputs whose bytes output 0 may overwrite while it is computed element by element, in order."""
+        """Returns the indices of the inputs that output 0 may overwrite while it is computed element by element, in order."""
         return ()
 
     def forward_quantized(
         self, values: Sequence[numpy.ndarray | None], inputs: Sequence[Tensor | None], outputs: Sequence[Tensor]
     ) -> tuple[numpy.ndarray, ...]:
-        """The meaning on quantized tensors: what the model's DequantizeLinear, operator and QuantizeLinear give in float32.
+        """Returns the stored outputs for quantized tensors: the results of the model's DequantizeLinear, operator and
+        QuantizeLinear in float32.
 
-        Linear operators (`linear.LinearQuantized`) and those of `real.RealQuantized` replace this (docs/arithmetic.md).
+        `linear.LinearQuantized` and `real.RealQuantized` replace this method (docs/arithmetic.md).
         """
         reals = (
             value if value is None or tensor.quantization is None else dequantize_linear(value, tensor.quantization)
@@ -157,48 +159,51 @@ class Operator:
         )
 
     def evaluated(self, *inputs: numpy.ndarray | None) -> tuple[numpy.ndarray, ...]:
-        """`forward` of these values, not yet rounded to the outputs' types: floats in float64, float32 as it is if `by_steps`."""
+        """Returns `forward` of these values, not yet rounded to the outputs' types: floats in float64; float32 stays float32 if
+        `by_steps`."""
         kept = numpy.float32 if self.by_steps else None
         return as_tuple(
             self.forward(*(value if value is None or value.dtype == kept else as_evaluated(value) for value in inputs))
         )
 
     def band(self, inputs: Sequence[Tensor | None], outputs: Sequence[Tensor], first: int, last: int) -> Band | None:
-        """What computes only the rows `[first, last)`, positions on axis 2, of every output: bit by bit the same rows.
+        """Returns an operator that computes only the rows `[first, last)`, positions on axis 2, of every output: bit by bit the
+        same rows.
 
-        Nothing is computed twice, and later rows never need earlier rows of an input than earlier ones. None: it cannot be
-        computed row by row.
+        Nothing is computed twice, and the rows of an input that are read never move back from one band to the next. None: the
+        operator cannot be computed row by row.
         """
         return None
 
     def part(self, inputs: Sequence[Tensor | None], outputs: Sequence[Tensor], first: int, last: int) -> Band | None:
-        """What takes in the rows `[first, last)` of input 0, positions on axis 2, of an operator that reduces all of them to
-        outputs of one row. Its kernels keep what they have added up in their scratch from part to part. None: it has no parts.
+        """Returns an operator that reads only the rows `[first, last)` of input 0, positions on axis 2, if this operator reduces
+        all rows to outputs of one row. Its kernels keep their sums in scratch from part to part. None: the operator has no parts.
         """
         return None
 
     def group(self, inputs: Sequence[Tensor | None], outputs: Sequence[Tensor], channels: int) -> Group | None:
-        """What computes only so many neighbouring channels of the output, bit by bit the same; None: they are not apart."""
+        """Returns an operator that computes only so many neighbouring channels of the output, bit by bit the same. None: channels
+        depend on each other."""
         return None
 
     def multiply_accumulates(self, inputs: Sequence[Tensor | None], outputs: Sequence[Tensor]) -> int:
-        """Multiply-accumulate operations of one evaluation (0 where the term does not apply)."""
+        """Returns the multiply-accumulate operations of one evaluation (0 if the term does not apply)."""
         return 0
 
     def rounds(self, inputs: Sequence[Tensor | None], outputs: Sequence[Tensor]) -> bool:
-        """Whether stored outputs depend on the numerical contract: not where elements are handed on within one quantization."""
+        """Whether stored outputs depend on the numerical contract: not if elements are copied within one quantization."""
         made = {tensor.quantization for tensor in outputs}
         given = {tensor.quantization for tensor in inputs if tensor is not None and not tensor.is_constant}
         return made != {None} and not (self.hands_on and len(made | given) == 1)
 
     @property
     def hands_on(self) -> bool:
-        """Whether every element of the result is one of the input, as it is stored."""
+        """Whether every element of the result is a stored element of the input, unchanged."""
         return self.views or self.moves
 
     def get_available_backends(self, libraries: Sequence = ()) -> tuple[str, ...]:
-        """Where this operator runs: the numpy backend, those of the export libraries that have a kernel for its type, and what is
-        registered for it in this process."""
+        """Returns the names of the backends of this operator: the numpy backend, the export libraries with a kernel for its type,
+        and the backends that are registered for it in this process."""
         named = [library.name for library in libraries if library.kernels_for(self.type, self.kinds())]
         return tuple(dict.fromkeys(("cpu", *named, *registered_backends(self.type, self.kinds()))))
 
@@ -208,24 +213,24 @@ class Operator:
 
 
 def as_evaluated(values: numpy.ndarray) -> numpy.ndarray:
-    """The array as `forward` receives it: floats in float64, everything else as it is."""
+    """Returns the array as `forward` receives it: floats in float64, everything else unchanged."""
     return values.astype(numpy.float64) if values.dtype.kind == "f" else values
 
 
 def as_tuple(results) -> tuple[numpy.ndarray, ...]:
-    """Results as a tuple, also where there is one."""
+    """Returns the results as a tuple, also if there is only one."""
     return results if isinstance(results, tuple) else (results,)
 
 
 def require(condition: bool, what: str, hint: str = "") -> None:
-    """Refuse the node with this reason unless the condition holds."""
+    """Refuses the node with this reason unless the condition holds."""
     if not condition:
         raise AidgeError(what, hint=hint, code="OPERATOR")
 
 
 @dataclass(frozen=True)
 class Activated(Operator):
-    """An operator whose result may be clamped between two real numbers (a fused ReLU or Clip)."""
+    """An operator that may clamp its result between two real numbers (a fused ReLU or Clip)."""
 
     minimum: float = -numpy.inf
     maximum: float = numpy.inf
@@ -236,11 +241,11 @@ class Activated(Operator):
         return self.minimum > -numpy.inf or self.maximum < numpy.inf
 
     def clamp(self, values: numpy.ndarray) -> numpy.ndarray:
-        """The clamped values, in their own type."""
+        """Returns the clamped values, in their own type."""
         return numpy.clip(values, self.minimum, self.maximum) if self.clamps else values
 
     def unclamp(self, gradient: numpy.ndarray, result: numpy.ndarray) -> numpy.ndarray:
-        """The gradient before the clamp, given the clamped result: none passes where a bound was reached."""
+        """Returns the gradient before the clamp, given the clamped result: it is 0 where a bound was reached."""
         return gradient * ((result > self.minimum) & (result < self.maximum)) if self.clamps else gradient
 
 

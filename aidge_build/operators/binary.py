@@ -21,7 +21,7 @@ from aidge_build.operators.sample import Sample, numbers
 
 @dataclass(frozen=True)
 class Arithmetic(Activated, Broadcast):
-    """A binary operator whose result may be clamped (a fused activation)."""
+    """A binary operator that may clamp its result (a fused activation)."""
 
     def forward(self, first, second):
         return self.clamp(type(self).function(first, second))

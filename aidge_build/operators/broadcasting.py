@@ -11,7 +11,7 @@ from aidge_build.operators.base import require
 
 
 def broadcast_dims(*shapes: Sequence[int]) -> tuple[int, ...]:
-    """The dims that these broadcast to (ONNX: multidirectional broadcasting); refuse those that do not fit."""
+    """Returns the dims to which these dims broadcast (ONNX: multidirectional broadcasting); refuses dims that do not fit."""
     require(len(shapes) > 0, "it has no input")
     rank = max(map(len, shapes))
     padded = [(1,) * (rank - len(dims)) + tuple(dims) for dims in shapes]
@@ -24,7 +24,7 @@ def broadcast_dims(*shapes: Sequence[int]) -> tuple[int, ...]:
 
 
 def summed_to(gradient: numpy.ndarray, shape: tuple[int, ...]) -> numpy.ndarray:
-    """The gradient of a tensor of this shape that was broadcast: the sum over all places that its elements went to."""
+    """Returns the gradient of a tensor of this shape that was broadcast: the sum over all copies of each element."""
     extra = tuple(range(gradient.ndim - len(shape)))
     repeated = tuple(len(extra) + axis for axis, size in enumerate(shape) if size == 1 and gradient.shape[len(extra) + axis] != 1)
     summed = gradient.sum(extra + repeated, keepdims=True) if extra or repeated else gradient

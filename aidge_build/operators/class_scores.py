@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""What becomes of the scores of classifiers and regressors of ai.onnx.ml: `post_transform`, as onnxruntime computes it.
+"""`post_transform` of the scores of classifiers and regressors of ai.onnx.ml, as onnxruntime computes it.
 
-All functions keep the float type of their scores; rows lie along the last axis.
+All functions keep the float type of their scores; the last axis is a row.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ class Transform(enum.IntEnum):
     PROBIT = 4
 
 
-NEAR_ZERO = 1e-7  # what SOFTMAX_ZERO takes for zero
+NEAR_ZERO = 1e-7  # SOFTMAX_ZERO takes a score up to it for zero
 
 
 def transformed(scores: numpy.ndarray, transform: Transform) -> numpy.ndarray:
-    """The scores of each row, transformed; float arithmetic in the type of the scores."""
+    """Returns the scores of each row, transformed; float arithmetic in the type of the scores."""
     if transform is Transform.SOFTMAX:
         powers = numpy.exp(scores - scores.max(-1, keepdims=True))
         return powers / _sum(powers)
@@ -37,14 +37,14 @@ def transformed(scores: numpy.ndarray, transform: Transform) -> numpy.ndarray:
 
 
 def logistic(scores: numpy.ndarray) -> numpy.ndarray:
-    """1 / (1 + e^-x), computed from |x| so that nothing overflows."""
+    """Returns 1 / (1 + e^-x), computed from |x| so that nothing overflows."""
     one = scores.dtype.type(1)
     upper = one / (one + numpy.exp(-numpy.abs(scores)))
     return numpy.where(scores < 0, one - upper, upper)
 
 
 def probit(scores: numpy.ndarray) -> numpy.ndarray:
-    """The inverse of the normal distribution, in float32, by Winitzki's approximation of the inverse error function."""
+    """Returns the inverse of the normal distribution, in float32, by Winitzki's approximation of the inverse error function."""
     real = numpy.float32
     x = real(2) * scores.astype(real) - real(1)
     logarithm = numpy.log((real(1) - x) * (real(1) + x))
@@ -62,7 +62,7 @@ def _softmax_zero(scores: numpy.ndarray) -> numpy.ndarray:
 
 
 def _sum(rows: numpy.ndarray) -> numpy.ndarray:
-    """The sum of each row, one after the other."""
+    """Returns the sum of each row, its values added one after the other."""
     total = numpy.zeros((*rows.shape[:-1], 1), rows.dtype)
     for place in range(rows.shape[-1]):
         total = total + rows[..., place : place + 1]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Operators whose result is known at import: constants, shapes, ranges. The importer evaluates them at once."""
+"""Operators with a result that is known at import: constants, shapes, ranges. The importer evaluates them at once."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ class Range(Operator):
 
 @dataclass(frozen=True)
 class Fill(ConstantOfShape):
-    """As many times `value` as the shape of run time says, at most `dims`; zeros behind. ConstantOfShape becomes it."""
+    """`value`, as often as the run-time shape has elements, at most `dims`; then zeros. Replaces ConstantOfShape."""
 
     empties: ClassVar = True
 
@@ -139,7 +139,7 @@ class Fill(ConstantOfShape):
 
 @dataclass(frozen=True)
 class Count(Operator):
-    """start, start + delta, ... up to but without limit, at most `dims` numbers; zeros behind. Range becomes it at run time."""
+    """start, start + delta, ... up to but without limit, at most `dims` numbers; then zeros. Replaces a Range of run time."""
 
     empties: ClassVar = True
 

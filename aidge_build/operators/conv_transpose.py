@@ -92,7 +92,8 @@ class ConvTranspose(Activated):
         return (TensorType((data.dims[0], outputs, *self.spatial), data.dtype),)
 
     def band(self, inputs, outputs, first, last):
-        """Where the rows are those of whole rows of the input: their windows do not overlap, and begin and end there."""
+        """Returns a band if the rows come from whole rows of the input: their windows do not overlap, and begin and end with
+        these rows."""
         size, stride, shift = inputs[0].dims[2], self.strides[0], self.pads_begin[0]
         low, high = (0 if first == 0 else first + shift), (size * stride if last == self.spatial[0] else last + shift)
         apart = (self.kernel[0] - 1) * self.dilations[0] < stride and low % stride == high % stride == 0
@@ -163,5 +164,5 @@ class ConvTranspose(Activated):
 
 
 def weights_per_element(weights) -> int:
-    """How many products one element of the input takes part in."""
+    """Returns the number of products that one element of the input takes part in."""
     return weights.elements // weights.dims[0]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Fewer samples: a filter of integers, of whose results every n-th is computed."""
+"""Decimation of samples: a filter of integers that computes every n-th result."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Decimate(Operator):
 
 
 def decimated(pcm: numpy.ndarray, taps: numpy.ndarray, step: int) -> numpy.ndarray:
-    """What the operator computes along the last axis."""
+    """Returns the operator's result along the last axis."""
     frames = numpy.lib.stride_tricks.sliding_window_view(pcm, taps.size, axis=-1)[..., ::step, :]
     sums = frames.astype(numpy.int64) @ taps.astype(numpy.int64)
     return numpy.clip((sums + (1 << 14)) >> 15, -(1 << 15), (1 << 15) - 1).astype(numpy.int16)

@@ -44,7 +44,7 @@ class Dropout(Identity):
 
 @dataclass(frozen=True)
 class DropoutWithMask(Operator):
-    """y = x, and a mask that says that nothing is dropped. Dropout becomes it where its mask is read."""
+    """y = x, and a mask that says that nothing is dropped. Replaces a Dropout with a mask that is read."""
 
     mask: DType = DType.bool
 
@@ -68,10 +68,10 @@ class DropoutWithMask(Operator):
 
 @dataclass(frozen=True)
 class DropoutInTraining(Operator):
-    """y = mask * x / (1 - ratio), and the mask where it is read. Inputs: x, optional ratio, training mode (off: y = x).
+    """y = mask * x / (1 - ratio), and the mask if it is read. Inputs: x, optional ratio, training mode (off: y = x).
 
-    The mask is that of ONNX's reference: numpy.random.RandomState(seed).uniform() >= ratio, element by element; every run
-    draws the same one. Dropout becomes it where its training mode is on or computed at run time.
+    The mask is numpy.random.RandomState(seed).uniform() >= ratio, element by element, as in ONNX's reference; every run draws the
+    same mask. Replaces a Dropout with a training mode that is on or computed at run time.
     """
 
     seed: int = 0
@@ -98,7 +98,7 @@ class DropoutInTraining(Operator):
         return gradients[0] * mask / kept, None if ratio is None else numpy.full(ratio.shape, -by_kept), None
 
     def _mask(self, shape: tuple[int, ...], ratio: numpy.ndarray | None, mode: numpy.ndarray) -> tuple[numpy.ndarray, float]:
-        """What is kept, and the share of it (1 where the training mode is off)."""
+        """Returns the mask of kept elements, and the probability to be kept (1 if the training mode is off)."""
         if not mode.reshape(()):
             return numpy.ones(shape, bool), 1.0
         share = DEFAULT_RATIO if ratio is None else float(ratio.reshape(()))

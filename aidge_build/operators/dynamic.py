@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Sums of bytes, scaled to float: layers of dynamic quantization, whose zero point and scale are known at run time only, and
-those behind which nothing is quantized."""
+"""Sums of bytes, scaled to float: layers of dynamic quantization, with zero point and scale known only at run time, and layers of
+stored bytes with a float result."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ class DynamicLayer(Activated):
     by_steps: ClassVar = True
 
     def sums(self, data: numpy.ndarray, weights: numpy.ndarray) -> numpy.ndarray:
-        """The accumulators of centred data, in float64; channels on axis `channel_axis` of the result."""
+        """Returns the accumulators of centred data, in float64; channels on axis `channel_axis` of the result."""
         raise NotImplementedError
 
     def dims(self, inputs) -> tuple[int, ...]:
-        """Of the output."""
+        """Returns the dims of the output."""
         raise NotImplementedError
 
     def infer(self, inputs):

@@ -11,13 +11,13 @@ from aidge_build.graph.dtype import DType
 from aidge_build.operators.bands import same_rows
 from aidge_build.operators.base import Operator, TensorType, require
 
-SHIFT = 128  # by which the zero point of uint8 is above that of int8
+SHIFT = 128  # the zero point of uint8 less the zero point of int8
 FLIPPED = {DType.uint8: DType.int8, DType.int8: DType.uint8}
 
 
 @dataclass(frozen=True)
 class FlipSign(Operator):
-    """uint8 to int8 with 128 taken off, or int8 to uint8 with 128 added: the zero point moves along. A recipe makes it."""
+    """uint8 to int8 with 128 subtracted, or int8 to uint8 with 128 added, from values and zero point. A recipe makes it."""
 
     def rounds(self, inputs, outputs):
         return False
@@ -34,10 +34,10 @@ class FlipSign(Operator):
         return flipped(data)
 
     def forward_quantized(self, values, inputs, outputs):
-        """Stored values, whatever the tensors carry."""
+        """Returns stored values, whatever quantization the tensors have."""
         return (self.forward(*values),)
 
 
 def flipped(values: numpy.ndarray) -> numpy.ndarray:
-    """The numbers of one type as numbers of the other: the highest bit changes."""
+    """Returns the numbers of one type as numbers of the other: the highest bit changes."""
     return (values.view(numpy.uint8) ^ numpy.uint8(0x80)).view(FLIPPED[DType(values.dtype.name)].numpy)

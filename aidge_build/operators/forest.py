@@ -18,7 +18,7 @@ from aidge_build.operators.base import require
 
 
 class Mode(enum.IntEnum):
-    """When a value takes the way `true` of a node, by the numbers of TreeEnsemble (ai.onnx.ml 5)."""
+    """The condition on which a value takes the branch `true` of a node, by the numbers of TreeEnsemble (ai.onnx.ml 5)."""
 
     LEQ = 0
     LT = 1
@@ -30,7 +30,7 @@ class Mode(enum.IntEnum):
 
 
 class Aggregate(enum.IntEnum):
-    """How the votes of all trees for one target become one number, by the numbers of TreeEnsemble."""
+    """The aggregation of the votes of all trees for one target, by the numbers of TreeEnsemble."""
 
     AVERAGE = 0
     SUM = 1
@@ -74,7 +74,7 @@ class Forest:
     members: Mapping[int, numpy.ndarray]
 
     def check(self, target_count: int) -> None:
-        """Refuse what is no forest: children and targets that are not there, features below 0, ways in a circle."""
+        """Refuses missing children and targets, features below 0, and cycles."""
         nodes, leaves = len(self.modes), len(self.starts) - 1
         require(len(self.roots) > 0, "the ensemble has no tree")
         for name, children in (("true branch", self.true), ("false branch", self.false), ("root", self.roots)):
@@ -203,7 +203,7 @@ def _first(found: Sequence[int] | numpy.ndarray) -> int | None:
 
 
 def _with(aggregate: Aggregate, numbers: numpy.ndarray, voted: numpy.ndarray, weights: numpy.ndarray) -> numpy.ndarray:
-    """The numbers with one vote more; the first vote of MIN and MAX stands by itself."""
+    """Returns the numbers with one more vote; MIN and MAX take the first vote as it is."""
     if aggregate is Aggregate.MIN:
         return numpy.where(~voted | (weights < numbers), weights, numbers)
     if aggregate is Aggregate.MAX:

@@ -203,7 +203,7 @@ def read_tree_ensemble(source) -> Forest:
 
 
 def _members(source, nodes: Sequence[int], dtype: numpy.dtype) -> dict[int, numpy.ndarray]:
-    """The sets of the MEMBER nodes, which stand one after the other, a NaN behind each."""
+    """Returns the sets of the MEMBER nodes. The attribute holds them one after the other, with a NaN after each."""
     given = source.tensor("membership_values", None)
     if given is None:
         require(not nodes, "nodes have the mode BRANCH_MEMBER, but membership_values is missing")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Fourier transforms of real frames and of complex rows; ONNX's DFT and STFT become them (`expansions/spectra.py`)."""
+"""Fourier transforms of real frames and of complex rows; they replace ONNX's DFT and STFT (`expansions/spectra.py`)."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from aidge_build.operators.sample import Sample, numbers
 
 
 def pairs(values: numpy.ndarray) -> numpy.ndarray:
-    """Complex numbers as real and imaginary part along a new last axis."""
+    """Returns complex numbers as real and imaginary part along a new last axis."""
     return numpy.stack([values.real, values.imag], -1)
 
 
 def complexes(values: numpy.ndarray) -> numpy.ndarray:
-    """The complex numbers whose parts lie along the last axis."""
+    """Returns complex numbers, given their real and imaginary parts along the last axis."""
     return values[..., 0] + 1j * values[..., 1]
 
 

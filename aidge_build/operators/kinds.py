@@ -10,7 +10,7 @@
       ElementWiseBinary pairs of elements, equal dims       forward or function, derivatives
       Broadcast         pairs of elements, broadcast dims   forward or function, derivatives
 
-Convolutions (`conv.Convolution`) and pools (`pool.Pool`) have theirs beside the sliding window that they share.
+Convolutions (`conv.Convolution`) and pools (`pool.Pool`) have kinds of their own, and share the sliding window.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Unary(Operator):
 class ElementWise(Unary):
     """y = function(x) for each element. A subclass states `function` or `forward`, and `derivative` to be trained through.
 
-    `domain` and `kinks` are where the samples may lie: between these two numbers, and not at those.
+    Samples are between the two numbers of `domain`, and not at the `kinks`.
     """
 
     function: ClassVar[Callable]
@@ -65,7 +65,7 @@ class ElementWise(Unary):
         return type(self).function(data)
 
     def derivative(self, data: numpy.ndarray, result: numpy.ndarray) -> numpy.ndarray | float:
-        """dy / dx at each element."""
+        """Returns dy / dx at each element."""
         raise NotImplementedError
 
     def backward(self, gradients, inputs, outputs):
@@ -77,7 +77,7 @@ class ElementWise(Unary):
 
     @classmethod
     def sample_values(cls, *dims: int) -> numpy.ndarray:
-        """Values of the domain."""
+        """Returns values of the domain."""
         return numbers(*dims, low=cls.domain[0], high=cls.domain[1], kinks=cls.kinks)
 
     @classmethod
@@ -112,11 +112,11 @@ class ForAxis(Unary):
         return (TensorType(data.dims, self.result_type(data.dtype)),)
 
     def along_rows(self, rows: numpy.ndarray) -> numpy.ndarray:
-        """The result, whose rows lie along the last axis."""
+        """Returns the results for rows along the last axis."""
         raise NotImplementedError
 
     def rows_backward(self, gradient: numpy.ndarray, rows: numpy.ndarray, result: numpy.ndarray) -> numpy.ndarray:
-        """The gradient of the rows; all lie along the last axis."""
+        """Returns the gradient of the rows; the last axis of all arrays is a row."""
         raise NotImplementedError
 
     def forward(self, data):
@@ -140,17 +140,17 @@ class ForAxis(Unary):
         return same_rows(self, inputs, outputs, first, last) if apart else None
 
     def row_length(self, dims: tuple[int, ...]) -> int:
-        """How many elements one row has."""
+        """Returns the number of elements of a row."""
         return math.prod(dims[self.axis :]) if self.until_end else dims[self.axis]
 
     def rows(self, data: numpy.ndarray) -> numpy.ndarray:
-        """The data with its rows along the last axis."""
+        """Returns the data with its rows along the last axis."""
         if self.until_end:
             return data.reshape(math.prod(data.shape[: self.axis]), -1)
         return numpy.moveaxis(data, self.axis, -1)
 
     def from_rows(self, rows: numpy.ndarray, shape: tuple[int, ...]) -> numpy.ndarray:
-        """What `rows` gave, in the data's own order again."""
+        """Returns the result of `rows`, back in the order of the data."""
         return rows.reshape(shape) if self.until_end else numpy.moveaxis(rows, -1, self.axis)
 
     @classmethod
@@ -182,7 +182,7 @@ class ReduceAxis(Unary):
         return type(self).function(data, axis=self.axes, keepdims=self.keep)
 
     def derivative(self, data: numpy.ndarray, result: numpy.ndarray) -> numpy.ndarray | float:
-        """dy / dx at each element; the reduced axes of `result` have length 1."""
+        """Returns dy / dx at each element; the reduced axes of `result` have length 1."""
         raise NotImplementedError
 
     def backward(self, gradients, inputs, outputs):
@@ -212,22 +212,22 @@ class ReduceAxis(Unary):
 
 @dataclass(frozen=True)
 class Moved(Operator):
-    """Every element of an output is one of the input `0` (or of all inputs), or no element of them: Slice, Pad, Gather.
+    """Every element of an output is an element of input 0 (or of all inputs), or a fill value: Slice, Pad, Gather.
 
-    The gradient goes back the way that `forward` shows with numbered elements.
+    The gradient takes the way that `forward` shows for numbered elements.
     """
 
     hands_on: ClassVar = True
     joins: ClassVar[bool] = False  # whether all inputs are moved (Concat), not only the first
 
     def number_places(self, *inputs: numpy.ndarray) -> tuple[numpy.ndarray, ...]:
-        """`forward` on numbers of places; what is no element of the input must come out as 0."""
+        """Returns `forward` of the numbers of places; elements that come from no input must be 0."""
         return as_tuple(self.forward(*inputs))
 
     def backward(self, gradients, inputs, outputs):
         moved = len(inputs) if self.joins else 1
         sizes = [value.size for value in inputs[:moved]]
-        firsts = numpy.cumsum([1, *sizes])  # 0 stands for what comes from nowhere
+        firsts = numpy.cumsum([1, *sizes])  # 0: the element comes from no input
         places = [
             numpy.arange(first, first + value.size, dtype=numpy.float64).reshape(value.shape)
             for first, value in zip(firsts, inputs[:moved])
@@ -249,7 +249,7 @@ class Binary(Operator):
         return (TensorType(self.result_dims(first.dims, second.dims), self.result_type(first.dtype)),)
 
     def result_dims(self, first: tuple[int, ...], second: tuple[int, ...]) -> tuple[int, ...]:
-        """The dims of the output; AidgeError when those of the inputs do not fit."""
+        """Returns the dims of the output; AidgeError if the inputs' dims do not fit."""
         raise NotImplementedError
 
     def result_type(self, dtype: DType) -> DType:
@@ -275,7 +275,7 @@ class ElementWiseBinary(Binary):
     def derivatives(
         self, first: numpy.ndarray, second: numpy.ndarray, result: numpy.ndarray
     ) -> tuple[numpy.ndarray | float, numpy.ndarray | float]:
-        """dy / da and dy / db at each pair."""
+        """Returns dy / da and dy / db at each pair."""
         raise NotImplementedError
 
     def backward(self, gradients, inputs, outputs):
@@ -291,12 +291,12 @@ class ElementWiseBinary(Binary):
 
     @classmethod
     def sample_pairs(cls) -> Sequence[tuple[tuple[int, ...], tuple[int, ...]]]:
-        """The dims of the samples."""
+        """Returns the dims of the samples."""
         return ((2, 3), (2, 3)), ((5,), (5,))
 
     @classmethod
     def sample_values(cls, *dims: int, second: bool = False) -> numpy.ndarray:
-        """Values of a, or of b."""
+        """Returns values of a, or of b."""
         low, high = cls.other_domain if second else cls.domain
         return numbers(*dims, low=low, high=high, seed=int(second))
 
@@ -317,7 +317,7 @@ class ElementWiseBinary(Binary):
 
 @dataclass(frozen=True)
 class Broadcast(ElementWiseBinary):
-    """The same for tensors whose dims broadcast to each other's."""
+    """y = function(a, b) for each pair of elements of two tensors with dims that broadcast."""
 
     def result_dims(self, first, second):
         return broadcast_dims(first, second)

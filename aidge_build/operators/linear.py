@@ -16,20 +16,20 @@ from aidge_build.operators.arithmetic.requantize import centred, clamp_levels
 class LinearQuantized:
     """`forward_quantized` of operators with inputs (data, weights, optional bias) and `accumulate`.
 
-    The bias is int32 (beside int16 data also int64) with scale sx * sw and zero point 0: the recipe that makes such nodes sees to
-    it. The channel axis of the output is 1 when the weights are quantized per channel.
+    The bias is int32 (for int16 data also int64) with scale sx * sw and zero point 0; the recipe that makes such nodes ensures
+    it. The channel axis of the output is 1 if the weights are quantized per channel.
     """
 
-    minimum: float  # of the clamp behind it, in real numbers
+    minimum: float  # of the clamp after it, in real numbers
     maximum: float
     single_product: bool = False  # the product of both scales is a float32, as LiteRT has it for convolutions of uint8
 
     def accumulate(self, data, weights, bias=None):
-        """The sum of products plus bias, without clamp; float64 holds integers below 2^53 exactly."""
+        """Returns the sum of products plus bias, without clamp; float64 holds integers below 2^53 exactly."""
         raise NotImplementedError
 
     def requantization(self, inputs: Sequence[Tensor | None], output: Tensor) -> Requantization:
-        """By the contract of the output."""
+        """Returns the requantization by the contract of the output."""
         given, weights = inputs[0].quantization.scale, inputs[1].quantization.scales
         if self.single_product:
             given, weights = numpy.float32(given) * numpy.float32(weights[0]), (1.0,)
@@ -38,13 +38,13 @@ class LinearQuantized:
 
     @staticmethod
     def requantized_by(contract: Contract, halfwords: bool, *scales) -> Requantization:
-        """What the contract says of this kind of layer; `halfwords`: of int16 data."""
+        """Returns the contract's requantization for this kind of layer; `halfwords`: int16 data."""
         return contract.of_halfwords(*scales) if halfwords else contract.of_convolution(*scales)
 
     def forward_quantized(
         self, values: Sequence[numpy.ndarray | None], inputs: Sequence[Tensor | None], outputs: Sequence[Tensor]
     ) -> tuple[numpy.ndarray, ...]:
-        """The stored outputs for stored inputs: exact integer sums, requantized once."""
+        """Returns the stored outputs for stored inputs: exact integer sums, requantized once."""
         data, weights = (
             centred(value, tensor.quantization).astype(numpy.float64) for value, tensor in zip(values[:2], inputs[:2])
         )

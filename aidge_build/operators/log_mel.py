@@ -83,5 +83,5 @@ class LogMel(Operator):
         return found.reshape(*cut.shape[:2], len(filters)).astype(self.to.numpy)
 
     def forward_quantized(self, values, inputs, outputs):
-        """The attributes say what is stored, whatever scale the tensors carry for those who read them."""
+        """Returns the stored values as the attributes define them, whatever scale the tensors have for their readers."""
         return (self.forward(*values),)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What training makes small: cross-entropy of class scores, and the mean squared error."""
+"""Losses for training: cross-entropy of class scores, and the mean squared error."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class ClassLoss(Operator):
         return (TensorType(labels.dims if self.reduction == "none" else (), rows.dtype),)
 
     def _labels(self, rows, labels, weights) -> tuple[numpy.ndarray, numpy.ndarray]:
-        """The labels as indices along axis 1 of the rows, and the weight of each."""
+        """Returns the labels as indices along axis 1 of the rows, and the weight of each."""
         counts = numpy.ones(labels.shape, bool) if self.ignore is None else labels != self.ignore
         known = numpy.where(counts, labels, 0).astype(numpy.int64)
         require(bool(((known >= 0) & (known < rows.shape[1])).all()), f"a label is outside 0..{rows.shape[1] - 1}")

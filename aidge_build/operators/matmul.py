@@ -15,7 +15,7 @@ from aidge_build.operators.linear import LinearQuantized
 from aidge_build.operators.register import operator
 from aidge_build.operators.sample import Sample, numbers
 
-INT32_TERMS = (1 << 15) - 1  # of 255 * 256 at most: sums of as many lie within int32
+INT32_TERMS = (1 << 15) - 1  # terms of at most 255 * 256 that int32 can add up
 _BYTES = (DType.int8, DType.uint8)
 
 

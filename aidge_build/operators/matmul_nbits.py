@@ -46,7 +46,7 @@ class MatMulNBits(Operator):
 
     @property
     def blocks(self) -> int:
-        """Of a column."""
+        """The number of blocks of a column."""
         return math.ceil(self.depth / self.block)
 
     def infer(self, inputs):
@@ -69,7 +69,7 @@ class MatMulNBits(Operator):
         return result if bias is None else result + bias
 
     def weights(self, packed, scales, zero_points) -> numpy.ndarray:
-        """The matrix [depth, columns] in float64."""
+        """Returns the matrix [depth, columns] in float64."""
         levels = self.unpacked(packed, self.blocks * self.block)[:, : self.depth].astype(numpy.float64)
         by_block = [
             values.astype(numpy.float64).repeat(self.block, 1)[:, : self.depth] for values in self.parameters(scales, zero_points)
@@ -77,14 +77,14 @@ class MatMulNBits(Operator):
         return ((levels - by_block[1]) * by_block[0]).T
 
     def parameters(self, scales, zero_points) -> tuple[numpy.ndarray, numpy.ndarray]:
-        """Scales and zero points [columns, blocks]."""
+        """Returns scales and zero points [columns, blocks]."""
         shape = (self.columns, self.blocks)
         if zero_points is None:
             return scales.reshape(shape), numpy.full(shape, 1 << self.bits - 1, numpy.uint8)
         return scales.reshape(shape), self.unpacked(zero_points, self.blocks)
 
     def unpacked(self, content: numpy.ndarray, count: int) -> numpy.ndarray:
-        """The first `count` numbers of each column."""
+        """Returns the first `count` numbers of each column."""
         content = content.reshape(self.columns, -1)
         parts = [content >> shift & (1 << self.bits) - 1 for shift in range(0, 8, self.bits)]
         return numpy.stack(parts, axis=-1).reshape(self.columns, -1)[:, :count]
@@ -100,7 +100,7 @@ class MatMulNBits(Operator):
 
 
 def packed_columns(levels: numpy.ndarray, bits: int) -> numpy.ndarray:
-    """Numbers [columns, count] as bytes [columns, ...], the first one in the lowest bits."""
+    """Returns numbers [columns, count] as bytes [columns, ...], the first number in the lowest bits."""
     together = 8 // bits
     padded = numpy.pad(levels.astype(numpy.int64), ((0, 0), (0, -levels.shape[1] % together)))
     return (padded.reshape(len(levels), -1, together) << numpy.arange(0, 8, bits)).sum(axis=2).astype(numpy.uint8)

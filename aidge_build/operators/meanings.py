@@ -22,7 +22,7 @@ Meaning = Callable[
 
 
 def means(*classes: type) -> Callable[[Meaning], Meaning]:
-    """Marks the function (operator, values, inputs, outputs) -> stored outputs of these classes and those derived from them."""
+    """Marks the function (operator, values, inputs, outputs) -> stored outputs of these classes and their subclasses."""
 
     def mark(function: Meaning) -> Meaning:
         vars(function)["means"] = classes
@@ -33,7 +33,8 @@ def means(*classes: type) -> Callable[[Meaning], Meaning]:
 
 @cache
 def _meanings() -> Mapping[type, Meaning]:
-    """Class of operator -> the function that computes its stored outputs; all marked ones of the folder `double`."""
+    """Returns class of operator -> the function that computes its stored outputs, for all marked functions of the folder
+    `double`."""
     folder = importlib.import_module(f"{__package__}.{DOUBLE}")
     found: dict[type, Meaning] = {}
     for module in sorted(pkgutil.iter_modules(folder.__path__), key=lambda info: info.name):
@@ -45,7 +46,7 @@ def _meanings() -> Mapping[type, Meaning]:
 
 
 def meaning(operator: Operator) -> Meaning:
-    """The function of the nearest class that has one; AidgeError (code ROUNDING) where there is none."""
+    """Returns the function of the nearest base class that has one; AidgeError (code ROUNDING) if there is none."""
     known = _meanings()
     found = next((known[base] for base in type(operator).__mro__ if base in known), None)
     if found is None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Normalizations whose statistics are computed at run time."""
+"""Normalizations with statistics that are computed at run time."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ EPSILON = float(numpy.float32(1e-5))
 def normalized_backward(
     gradient: numpy.ndarray, normal: numpy.ndarray, inverse: numpy.ndarray, axes: tuple[int, ...], centred: bool = True
 ) -> numpy.ndarray:
-    """The gradient of x, given that of normal = (x - mean) * inverse over these axes.
+    """Returns the gradient of x, given the gradient of normal = (x - mean) * inverse over these axes.
 
-    There inverse = 1 / sqrt(variance + epsilon). Not `centred`: normal = x / sqrt(mean(x^2) + epsilon).
+    inverse = 1 / sqrt(variance + epsilon). Not `centred`: normal = x / sqrt(mean(x^2) + epsilon).
     """
     result = gradient - normal * (gradient * normal).mean(axes, keepdims=True)
     return inverse * (result - gradient.mean(axes, keepdims=True) if centred else result)
@@ -155,7 +155,7 @@ class GroupNormalization(Operator):
         return (TensorType(data.dims, data.dtype),)
 
     def group_count(self, dims) -> int:
-        """How many groups of channels have statistics of their own."""
+        """The number of groups of channels with statistics of their own."""
         return self.groups
 
     def forward(self, data, scale, bias):

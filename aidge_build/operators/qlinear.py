@@ -29,7 +29,7 @@ from aidge_build.operators.softmax import Softmax
 class QLinear(Operator):
     """Base: `inner` on real numbers.
 
-    `operands` are the places of (values, scale, zero point), `result` those of (scale, zero point).
+    `operands` are indices of the inputs (values, scale, zero point), `result` of the inputs (scale, zero point).
     """
 
     folds: ClassVar = False
@@ -52,7 +52,7 @@ class QLinear(Operator):
 
     @staticmethod
     def optional(values: Sequence, place: int):
-        """The input at a place, or None."""
+        """Returns the input at a place, or None."""
         return values[place] if place < len(values) else None
 
     def forward(self, *inputs):

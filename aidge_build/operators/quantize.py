@@ -24,7 +24,7 @@ class QuantizationNode(Operator):
     """Base of both: data, constant scale (one number, or one per index of `axis`), optional constant zero point.
 
     Both have a gradient for training with quantization (Bengio et al., "Estimating or propagating gradients through stochastic
-    neurons", 2013): together they pass it where no value is saturated.
+    neurons", 2013): together they pass it for values that are not saturated.
     """
 
     folds: ClassVar = False
@@ -68,7 +68,7 @@ class QuantizationNode(Operator):
         return False
 
     def forward_quantized(self, values, inputs, outputs):
-        """The node itself says how: its scale and zero point are inputs, whatever the tensors carry."""
+        """Returns `forward`: scale and zero point are inputs of the node, whatever quantization the tensors have."""
         return (self.forward(*values),)
 
     def group(self, inputs, outputs, channels):
@@ -79,7 +79,7 @@ class QuantizationNode(Operator):
         return None if each else same_rows(self, inputs, outputs, first, last)
 
     def quantization(self, scale, zero_point) -> Quantization:
-        """What the constant tensors say, as the property of a tensor."""
+        """Returns the constant scale and zero point as the property of a tensor."""
         scales = tuple(float(value) for value in numpy.float32(scale.data).reshape(-1))
         points = (0,) * len(scales) if zero_point is None else tuple(int(value) for value in zero_point.data.reshape(-1))
         return Quantization(scales, points, self.axis if len(scales) > 1 else None)
@@ -102,7 +102,7 @@ class QuantizeLinear(QuantizationNode):
     dtype: DType = DType.uint8
 
     def rounds(self, inputs, outputs):
-        """Always: its scale is an input, whether or not the output states it, too."""
+        """Always true: its scale is an input, even if the output does not state it."""
         return True
 
     @classmethod
@@ -178,7 +178,8 @@ class DequantizeLinear(QuantizationNode):
 
 @dataclass(frozen=True)
 class ByInput(Operator):
-    """Base: quantization with a scale and zero point of run time, or with those of every `block` elements along `axis`."""
+    """Base: quantization with a scale and zero point computed at run time, or with one each for every `block` elements along
+    `axis`."""
 
     axis: int = 0
     block: int = 0
@@ -186,7 +187,7 @@ class ByInput(Operator):
 
     @classmethod
     def made(cls, source, dtype: DType) -> ByInput:
-        """The operator of a QuantizeLinear or DequantizeLinear node."""
+        """Returns the operator of a QuantizeLinear or DequantizeLinear node."""
         scale, rank, block = source.input(1), source.input(0).rank, source.integer("block_size", 0)
         many = scale.rank > 1 or scale.elements > 1
         axis = counted_axis(source.integer("axis", 1), rank) if many else 0
@@ -203,7 +204,7 @@ class ByInput(Operator):
         return (TensorType(data.dims, self.dtype),)
 
     def broadcast_views(self, dims: tuple[int, ...], scale: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """Dims of the data and of the scale so that the scale broadcasts."""
+        """Returns dims of the data and of the scale with which the scale broadcasts."""
         axis = self.axis
         if self.block:
             wanted = (*dims[:axis], -(-dims[axis] // self.block), *dims[axis + 1 :])
@@ -224,13 +225,13 @@ class ByInput(Operator):
         return None if each else same_rows(self, inputs, outputs, first, last)
 
     def forward_quantized(self, values, inputs, outputs):
-        """The node itself says how, whatever the tensors carry."""
+        """Returns `forward`: scale and zero point are inputs of the node, whatever quantization the tensors have."""
         return (self.forward(*values),)
 
 
 @dataclass(frozen=True)
 class QuantizeByInput(ByInput):
-    """y = saturate(rint_half_even(x / scale) + zero point) with run-time parameters. QuantizeLinear becomes it."""
+    """y = saturate(rint_half_even(x / scale) + zero point) with run-time parameters. Replaces QuantizeLinear."""
 
     def forward(self, data, scale, zero_point=None):
         dims, along = self.broadcast_views(data.shape, scale.shape)
@@ -242,7 +243,7 @@ class QuantizeByInput(ByInput):
 
 @dataclass(frozen=True)
 class DequantizeByInput(ByInput):
-    """y = (x - zero point) * scale with run-time parameters. DequantizeLinear becomes it."""
+    """y = (x - zero point) * scale with run-time parameters. Replaces DequantizeLinear."""
 
     def forward(self, data, scale, zero_point=None):
         dims, along = self.broadcast_views(data.shape, scale.shape)

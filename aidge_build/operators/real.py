@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Operators whose result on quantized tensors is the real number, rounded once: sums and products of 8-bit values."""
+"""Operators that round the real result on quantized tensors once: sums and products of 8-bit values."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from aidge_build.operators.base import Activated, as_tuple
 
 
 class RealQuantized(Activated):
-    """`forward_quantized` of 8-bit tensors: dequantize, `forward` in real numbers, quantize half to even, clamp what is stored.
+    """`forward_quantized` of 8-bit tensors: dequantize, `forward` in real numbers, quantize half to even, clamp the stored value.
 
     float64 holds these real numbers closely enough that only one rounding counts. Integers compute the same for nearly every
-    scale, on every core, and faster than float32 (docs/arithmetic.md). Wider types have no kernels in integers: they mean what
-    they mean in float32.
+    scale, on every core, and faster than float32 (docs/arithmetic.md). Wider types have no kernels in integers: they are computed
+    in float32.
     """
 
     def forward_quantized(

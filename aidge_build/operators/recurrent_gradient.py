@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Gradients of recurrent layers through time, for a whole batch at once.
 
-A cell is computed forward, which remembers what each moment needs, and walked backward (Werbos, "Backpropagation through time:
-what it does and how to do it", 1990). Rows of W and R are outputs: a sum of gates is x W' + h R' + b.
+A cell runs forward, keeps the values that each moment needs, and runs backward (Werbos, "Backpropagation through time: what it
+does and how to do it", 1990). Rows of W and R are outputs: a sum of gates is x W' + h R' + b.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy
 
 Arrays = list[numpy.ndarray]
-Moment = tuple  # what a cell remembers of one step
+Moment = tuple  # the values of one step that a cell keeps
 
 Function = Callable[[numpy.ndarray], numpy.ndarray]
 
@@ -47,22 +47,23 @@ class Cell:
 
     @property
     def hidden(self) -> int:
-        """How many units it has."""
+        """The number of its units."""
         return self.recurrence.shape[1]
 
     def forward(self, x: numpy.ndarray, states: Arrays) -> tuple[Arrays, Moment]:
-        """The states [B, H] after one step, and what the way back needs."""
+        """Returns the states [B, H] after one step, and the values that `backward` needs."""
         raise NotImplementedError
 
     def backward(self, gradients: Arrays, moment: Moment) -> tuple[numpy.ndarray, Arrays]:
-        """The gradients of x and of the states before, given those of the states after; those of the parameters are added up."""
+        """Returns the gradients of x and of the states before, given the gradients of the states after. It adds up the gradients
+        of the parameters."""
         raise NotImplementedError
 
     def _function(self, index: int, sums: numpy.ndarray) -> numpy.ndarray:
         return VALUES[self.functions[index]](numpy.clip(sums, -self.limit, self.limit))
 
     def _slope(self, index: int, sums: numpy.ndarray, result: numpy.ndarray) -> numpy.ndarray:
-        """Of `_function`: none passes where the limit was reached."""
+        """Returns the derivative of `_function`: 0 where the limit was reached."""
         return SLOPES[self.functions[index]](result) * (numpy.abs(sums) < self.limit)
 
     def _from_input(self, by_sums: numpy.ndarray, x: numpy.ndarray) -> numpy.ndarray:
@@ -129,7 +130,7 @@ class GRUCell(Cell):
 
 
 class ResetAfterCell(GRUCell):
-    """A GRU whose reset gate multiplies R h + b instead of h."""
+    """A GRU with a reset gate that multiplies R h + b instead of h."""
 
     reset_after = True
 
@@ -172,8 +173,8 @@ def through_time(
     by_last: Arrays,
     order: range,
 ) -> tuple[numpy.ndarray, Arrays]:
-    """The gradients of the data [T, B, I] and of the initial states [B, H], given those of the whole result [T, B, H] and of the
-    last states. A sequence of the batch ends after `counts` steps; `order` is the order of time."""
+    """Returns the gradients of the data [T, B, I] and of the initial states [B, H], given the gradients of the whole result [T,
+    B, H] and of the last states. A sequence of the batch ends after `counts` steps; `order` is the order of time."""
     states, moments = list(initial), {}
     for time in order:
         new, moments[time] = cell.forward(data[time], states)

@@ -50,7 +50,7 @@ class Reduce(ReduceAxis):
         return super().infer(inputs)
 
     def value_of_nothing(self, dtype):
-        """What a reduction over no element gives, where numpy refuses to say; None where it says."""
+        """Returns the result of a reduction over no element if numpy refuses it; None if numpy defines it."""
         return None
 
     def forward(self, data):
@@ -74,7 +74,7 @@ def _mean(data: numpy.ndarray, axis: tuple[int, ...], keepdims: bool) -> numpy.n
 class ReduceMean(Reduce):
     """The mean over the axes. Source: ONNX operator ReduceMean."""
 
-    by_steps: ClassVar = True  # value by value, as its kernels do: a quantized result behind it shows the order on ties
+    by_steps: ClassVar = True  # value by value, as its kernels: on ties a following quantization shows the order
     function: ClassVar = staticmethod(_mean)
 
     def part(self, inputs, outputs, first, last):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A tensor with a block of it replaced: what a ScatterND with constant indices mostly means."""
+"""A tensor with one block replaced: the usual meaning of a ScatterND with constant indices."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from aidge_build.operators.sample import Sample, numbers
 
 @dataclass(frozen=True)
 class Replace(Moved):
-    """Y = X, but its elements from `starts` on are those of the second input. It has no ONNX name: only recipes make it."""
+    """Y = X with the second input written over its elements from `starts` on. It has no ONNX name: only recipes make it."""
 
     joins: ClassVar = True
 

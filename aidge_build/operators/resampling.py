@@ -11,15 +11,16 @@ from functools import lru_cache
 import numpy
 
 MOST_SHARES = 2048  # the largest denominator that is tried for an axis
-NEAR = 2.0**-17  # how far a weight may be from such a fraction: places in float32 are not known better
-BITS = range(15, 10, -1)  # of a power of two that stands for a denominator, the finest first
+NEAR = 2.0**-17  # the most that a weight may differ from such a fraction: float32 places are not more precise
+BITS = range(15, 10, -1)  # of a power of two that replaces a denominator, the finest first
 LARGEST_VALUE = 255  # of |stored value - zero point| of 8 bits
 INT32 = 1 << 31
 
 
 @dataclass(frozen=True, eq=False)
 class Shares:
-    """Of one axis: for each output index the input indices (-1 in the first column: outside) and their `shares` of `whole`."""
+    """The weights of one axis: for each output index the input indices (-1 in the first column: outside) and their `shares` of
+    `whole`."""
 
     indices: numpy.ndarray
     shares: numpy.ndarray
@@ -33,10 +34,11 @@ class Shares:
 
 @lru_cache(64)
 def shares_of(operator, dims: tuple[int, ...]) -> tuple[Shares, ...] | None:
-    """The weights of each axis of data with these dims in whole numbers that keep every sum of 8-bit values within int32.
+    """Returns the weights of each axis of data with these dims, in whole numbers that keep every sum of 8-bit values within
+    int32.
 
-    Where the weights of an axis are fractions over one number of at most `MOST_SHARES`, they are exact; else they are rounded
-    to the finest power of two for which there is room. None where there is none.
+    Weights of an axis are exact if they are fractions over one number of at most `MOST_SHARES`; else they are rounded to the
+    finest power of two that int32 allows. Returns None if it allows none.
     """
     taps = [operator.taps(axis, size) for axis, size in enumerate(dims)]
     wholes = [_denominator(weights) for _, weights in taps]
@@ -48,12 +50,12 @@ def shares_of(operator, dims: tuple[int, ...]) -> tuple[Shares, ...] | None:
 
 
 def multiplier(shares: Sequence[Shares], input_scale: float, output_scale: float) -> numpy.float32:
-    """float32(input scale / (output scale * wholes)): sums of shares times values in steps of the output."""
+    """Returns float32(input scale / (output scale * wholes)), which scales sums of shares times values to steps of the output."""
     return numpy.float32(float(input_scale) / (float(output_scale) * math.prod(one.whole for one in shares)))
 
 
 def weighted_sums(values: numpy.ndarray, shares: Sequence[Shares]) -> tuple[numpy.ndarray, numpy.ndarray]:
-    """The sums of shares times values in int64, and which of them lie outside of the data."""
+    """Returns the sums of shares times values in int64, and a mask of the sums that are outside of the data."""
     sums, outside = values.astype(numpy.int64), numpy.zeros((1,) * values.ndim, bool)
     for axis, one in enumerate(shares):
         along = [1] * values.ndim
@@ -74,7 +76,7 @@ def _denominator(weights: numpy.ndarray) -> int | None:
 
 
 def _over(indices: numpy.ndarray, weights: numpy.ndarray, whole: int) -> Shares:
-    """The rounded shares; what a row then lacks goes to its largest."""
+    """Returns the rounded shares; the rounding error of a row is added to its largest share."""
     shares = numpy.rint(weights * whole).astype(numpy.int64)
     rows = numpy.arange(len(shares))
     shares[rows, numpy.abs(shares).argmax(axis=1)] += whole - shares.sum(axis=1)

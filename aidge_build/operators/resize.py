@@ -56,7 +56,7 @@ class Resize(Operator):
 
     @property
     def selects(self) -> bool:
-        """Whether every element of the result is one of the input."""
+        """Whether every element of the result is an element of the input."""
         return self.mode == "nearest" and self.coordinates != "tf_crop_and_resize"
 
     @classmethod
@@ -142,7 +142,7 @@ class Resize(Operator):
         return (TensorType(self.dims, data.dtype),)
 
     def band(self, inputs, outputs, first, last):
-        """Where a Resize of fewer rows by the same factor weights the same elements by the same numbers."""
+        """Returns a band if a Resize of fewer rows by the same factor weights the same elements by the same numbers."""
         data, (result,) = inputs[0], outputs
         if data.rank <= ROWS:
             return None
@@ -159,14 +159,14 @@ class Resize(Operator):
         return band_of_rows(fewer, inputs, outputs, (low, high))
 
     def changes(self, axis: int, size: int) -> bool:
-        """Whether the axis, which has `size` elements, is not just copied."""
+        """Whether the axis of `size` elements is not just copied."""
         cropped = bool(self.begin) and (self.begin[axis], self.end[axis]) != (0.0, 1.0)
         return size != self.dims[axis] or not math.isclose(self.scales[axis], 1.0) or cropped
 
     def taps(self, axis: int, size: int) -> tuple[numpy.ndarray, numpy.ndarray]:
-        """For each output index along an axis of `size` elements: input indices and their weights, [output, taps].
+        """Returns for each output index along an axis of `size` elements input indices and their weights, [output, taps].
 
-        An index of -1 in the first column says that the output is the extrapolation value.
+        An index of -1 in the first column: the output is the extrapolation value.
         """
         if not self.changes(axis, size):
             return numpy.arange(size)[:, None], numpy.ones((size, 1))
@@ -190,7 +190,7 @@ class Resize(Operator):
         return indices, weights
 
     def _places(self, axis: int, size: int) -> numpy.ndarray:
-        """The input coordinate of each output index."""
+        """Returns the input coordinate of each output index."""
         scale, out = self.scales[axis], numpy.arange(self.dims[axis], dtype=numpy.float64)
         length = scale * size  # of the output, not rounded
         if self.coordinates == "align_corners":
@@ -240,7 +240,8 @@ class Resize(Operator):
         return numpy.clip(numpy.rint(result), limits.min, limits.max).astype(data.dtype)
 
     def _weighted(self, data: numpy.ndarray) -> tuple[numpy.ndarray, numpy.ndarray]:
-        """The sums, and which of them lie outside: in the type of the data, tap by tap, the last axis first."""
+        """Returns the sums in the type of the data, added tap by tap, the last axis first, and a mask of the sums that are
+        outside."""
         result, one_weight = numpy.zeros(self.dims, data.dtype), numpy.ones((), data.dtype)
         places, weights = zip(*(self.taps(axis, size) for axis, size in enumerate(data.shape)))
         for chosen in itertools.product(*(range(one.shape[1]) for one in weights)):
@@ -258,14 +259,15 @@ class Resize(Operator):
         return self.mode != "nearest" or self.coordinates == "tf_crop_and_resize"
 
     def in_integers(self, data: Tensor, result: Tensor) -> tuple[Shares, ...] | None:
-        """The whole weights by which 8-bit values are added up; None where the meaning is that of float32."""
+        """Returns the whole weights by which 8-bit values are added up; None if the result is defined in float32."""
         tensors = (data, result)
         if not self.is_weighted or any(t.quantization is None or not t.quantization.per_tensor for t in tensors):
             return None
         return shares_of(self, data.dims) if all(t.dtype.size_bytes == 1 for t in tensors) else None
 
     def forward_quantized(self, values, inputs, outputs):
-        """In integers where `in_integers` says so: the sum, rounded to float32, times one multiplier, rounded half to even."""
+        """Returns, if `in_integers` gives weights, the integer sum, rounded to float32, times one multiplier, rounded half to
+        even."""
         (data,), (result,) = inputs, outputs
         shares = self.in_integers(data, result)
         if shares is None:
@@ -304,16 +306,16 @@ class Resize(Operator):
 
 @dataclass(frozen=True)
 class CropAndResize(Resize):
-    """Resize with tf_crop_and_resize whose roi is computed at run time.
+    """Resize with tf_crop_and_resize and a roi that is computed at run time.
 
     Inputs: data, roi: the begins along `roi_axes`, then the ends.
     """
 
     roi_axes: tuple[int, ...] = ()
 
-    band = Operator.band  # which rows it reads is not known before
-    backward = Operator.backward  # the roi has a gradient, too, and nobody trains it
-    forward_quantized = Operator.forward_quantized  # its weights are not known before
+    band = Operator.band  # the rows that it reads are known only at run time
+    backward = Operator.backward  # the roi has a gradient, too, which is not implemented
+    forward_quantized = Operator.forward_quantized  # its weights are known only at run time
 
     def infer(self, inputs):
         _, roi = inputs

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The same stored bits, which from here on stand for other real numbers. A recipe makes it."""
+"""The same stored bits with another quantization. A recipe makes it."""
 
 from __future__ import annotations
 
@@ -32,5 +32,5 @@ class Restated(View):
         return False
 
     def forward_quantized(self, values, inputs, outputs):
-        """Stored values, whatever the tensors carry."""
+        """Returns stored values, whatever quantization the tensors have."""
         return (self.forward(*values),)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The gradient of a table of which a pass read few rows: only those rows are stored."""
+"""The gradient of a table if a pass read few rows: only these rows are stored."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy
 
 @dataclass(frozen=True, eq=False)
 class RowGradient(numpy.lib.mixins.NDArrayOperatorsMixin):
-    """A gradient of shape `dims` that is zero but for `rows`; to whoever reads it as an array it is the whole table.
+    """A gradient of shape `dims` that is zero except in `rows`; read as an array, it is the whole table.
 
     `rows` are ascending, each once, int64 [count]; `values` are their gradients, float64 [count, *dims[1:]].
     """
@@ -21,10 +21,10 @@ class RowGradient(numpy.lib.mixins.NDArrayOperatorsMixin):
 
     @classmethod
     def of_reads(cls, dims: tuple[int, ...], reads: numpy.ndarray, gradients: numpy.ndarray) -> RowGradient:
-        """The gradient of a table, given those of what was read: `gradients` of shape [*reads.shape, *dims[1:]].
+        """Returns the gradient of a table, given the `gradients` of the read rows, of shape [*reads.shape, *dims[1:]].
 
-        A negative number in `reads` counts from the end, as in the ONNX operator Gather. A row that was read several times
-        gets the sum.
+        A negative number in `reads` counts from the end, as in the ONNX operator Gather. A row that was read several times gets
+        the sum of its gradients.
         """
         rows, places = numpy.unique(reads.reshape(-1) % max(dims[0], 1), return_inverse=True)
         sums = numpy.zeros((rows.size, *dims[1:]))

@@ -16,7 +16,7 @@ REDUCTIONS = {"none": None, "add": numpy.add, "mul": numpy.multiply, "max": nump
 
 
 def _counted(indices: numpy.ndarray, size) -> numpy.ndarray:
-    """Indices from the front; those out of range are refused."""
+    """Returns indices counted from the front; an index out of range is refused."""
     require(bool(((-size <= indices) & (indices < size)).all()), f"an index is out of range for {size}")
     return numpy.where(indices < 0, indices + size, indices)
 
@@ -102,7 +102,7 @@ class Scatter(Operator):
         return (TensorType(data.dims, data.dtype),)
 
     def places(self, data: numpy.ndarray, indices: numpy.ndarray) -> tuple[numpy.ndarray, ...]:
-        """Where the updates go, as numpy indexes it."""
+        """Returns the places of the updates, as numpy indices."""
         raise NotImplementedError
 
     def forward(self, data, indices, updates):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Any function from one float to one stored int8 value, by the floats at which it changes. A recipe makes it of others."""
+"""Any function from one float to one stored int8 value, by the floats at which it changes. A recipe makes it from other
+operators."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ from aidge_build.operators.kinds import ElementWise
 
 @dataclass(frozen=True)
 class Staircase(ElementWise):
-    """`levels[n]` where x has reached n of the rising `keys` (arithmetic/staircase.py says what a key is); x is a number."""
+    """`levels[n]` if the number x has reached n of the rising `keys` (`arithmetic/staircase.py` defines a key)."""
 
     keys: tuple[int, ...] = (0,)
     levels: tuple[int, ...] = (-1, 1)

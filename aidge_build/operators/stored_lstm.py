@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""An LSTM of stored values whose states are inputs and outputs: int8 with a cell of int16, which may have a bound."""
+"""An LSTM of stored values, int8 with a cell of int16 that may have a bound; its states are inputs and outputs."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ class StoredLstm(Operator):
     """i, f, n, o = W x + R h + b; c = f c + i tanh(n); h = o tanh(c) with sigmoids of i, f, o.
 
     Inputs: data [N, T, I] (`time_first`: [T, N, I]), W [4 C, I], R [4 C, C], bias [4 C], hidden [N, C], cell [N, C]. Outputs: the
-    next cell, y [N, T, C] (or [T, N, C]), whose last step is the next hidden value. `clip` bounds the cell where it is not 0;
-    of stored values products o tanh(c) have `scale` and `zero_point`. Source: TensorFlow Lite's UNIDIRECTIONAL_SEQUENCE_LSTM.
+    next cell, y [N, T, C] (or [T, N, C]); the last step of y is the next hidden value. `clip` bounds the cell if it is not 0; for
+    stored values, products o tanh(c) have `scale` and `zero_point`. Source: TensorFlow Lite's UNIDIRECTIONAL_SEQUENCE_LSTM.
     """
 
     time_first: bool = False
@@ -44,11 +44,11 @@ class StoredLstm(Operator):
         return TensorType(cell.dims, cell.dtype), TensorType(made, data.dtype)
 
     def batch_and_steps(self, dims: tuple[int, ...]) -> tuple[int, int]:
-        """The number of sequences and their length."""
+        """Returns the number of sequences and their length."""
         return (dims[1], dims[0]) if self.time_first else (dims[0], dims[1])
 
     def by_time(self, data: numpy.ndarray) -> numpy.ndarray:
-        """[T, N, ...], from data or to a result."""
+        """Returns [T, N, ...] for data, and the layout of the data for a result [T, N, ...]."""
         return data if self.time_first else numpy.swapaxes(data, 0, 1)
 
     def forward(self, data, weights, recurrence, bias, hidden, cell):

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Support vector machines of ai.onnx.ml, as onnxruntime computes them.
 
-A vector machine adds up kernels of the features and its support vectors. A classifier decides between each pair of classes:
-`rho` and a row of coefficients belong to a pair, and each decision is a vote. With `prob_a` and `prob_b` decisions become
-probabilities (Platt), and those of pairs become those of classes: Wu, Lin and Weng, Probability Estimates for Multi-class
+A vector machine adds up kernels of the features and its support vectors. A classifier decides between each pair of classes: `rho`
+and a row of coefficients belong to a pair, and each decision is a vote. With `prob_a` and `prob_b` decisions become probabilities
+(Platt), and probabilities of pairs become probabilities of classes: Wu, Lin and Weng, Probability Estimates for Multi-class
 Classification by Pairwise Coupling, JMLR 5 (2004), second method.
 """
 
@@ -45,7 +45,7 @@ class VectorMachine(Operator):
 
     @staticmethod
     def read(source) -> dict:
-        """The attributes that classifier and regressor share."""
+        """Returns the attributes that classifier and regressor share."""
         parameters = source.reals("kernel_params", (0.0, 0.0, 0.0)) or (0.0, 0.0, 0.0)
         require(len(parameters) == 3, f"kernel_params has {len(parameters)} numbers, wants 3")
         kernel = source.text("kernel_type", "LINEAR")
@@ -62,7 +62,7 @@ class VectorMachine(Operator):
         }
 
     def kernels(self, data: numpy.ndarray) -> numpy.ndarray:
-        """The kernel of each row with each support vector, [batch, vectors]."""
+        """Returns the kernel of each row with each support vector, [batch, vectors]."""
         vectors = self.vectors.array().reshape(-1, data.shape[-1])
         if self.kernel == "RBF":
             return numpy.exp(-self.gamma * ((data[:, None] - vectors[None]) ** 2).sum(-1))
@@ -73,7 +73,7 @@ class VectorMachine(Operator):
         return numpy.tanh(inner) if self.kernel == "SIGMOID" else inner**self.degree
 
     def vector_count(self, features: int) -> int:
-        """How many support vectors there are; AidgeError where the numbers make no whole vectors."""
+        """Returns the number of support vectors; AidgeError if the numbers make no whole vectors."""
         count, rest = divmod(len(self.vectors), features)
         require(rest == 0, f"{len(self.vectors)} numbers make no support vectors of {features} features")
         return count
@@ -198,7 +198,7 @@ class SVMClassifier(VectorMachine):
         require(not (one and self.transform is Transform.PROBIT), "PROBIT of one decision")
 
     def decisions(self, rows: numpy.ndarray) -> numpy.ndarray:
-        """What decides between each pair of classes, [batch, pairs]: positive for the first."""
+        """Returns the decision between each pair of classes, [batch, pairs]: positive for the first class."""
         kernels = self.kernels(rows)
         coefficients = self.coefficients.array().reshape(len(self.labels) - 1, -1)
         ends = numpy.cumsum([0, *self.counts])
@@ -240,12 +240,12 @@ class SVMClassifier(VectorMachine):
         return labels[best], transformed(scores, self.transform)
 
     def probabilities(self, decisions: numpy.ndarray) -> numpy.ndarray:
-        """The probability of each class, [batch, classes]."""
+        """Returns the probability of each class, [batch, classes]."""
         pairs = 1 - logistic(decisions * self.prob_a.array() + self.prob_b.array())
         return numpy.stack([self._coupled(row) for row in numpy.clip(pairs, NEAREST, 1 - NEAREST)])
 
     def _coupled(self, pairs: numpy.ndarray) -> numpy.ndarray:
-        """The probabilities of classes that fit those of pairs best."""
+        """Returns the probabilities of classes that fit the probabilities of pairs best."""
         classes = len(self.labels)
         ratio = numpy.zeros((classes, classes))
         for index, (one, other) in enumerate(self.pairs):

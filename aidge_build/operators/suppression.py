@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Of boxes that overlap the one with the best score."""
+"""Non-maximum suppression: of overlapping boxes only the box with the best score is kept."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class NonMaxSuppression(Operator):
         return result
 
     def _corners(self, boxes: numpy.ndarray) -> tuple[numpy.ndarray, numpy.ndarray]:
-        """The corners [batch, boxes, 2] with the smaller and with the larger coordinates."""
+        """Returns the corners [batch, boxes, 2] with the smaller and with the larger coordinates."""
         if self.centered:
             half = boxes[..., 2:] / boxes.dtype.type(2)
             return boxes[..., :2] - half, boxes[..., :2] + half
@@ -90,7 +90,7 @@ class NonMaxSuppression(Operator):
 
 
 def _overlaps(low: numpy.ndarray, high: numpy.ndarray, best: int) -> numpy.ndarray:
-    """The share of the union that each box [boxes, 2] has in common with the best one; 0 where there is nothing in common."""
+    """Returns the intersection over union of each box [boxes, 2] with the best box; 0 if they do not intersect."""
     sides = numpy.maximum(numpy.minimum(high, high[best]) - numpy.maximum(low, low[best]), 0)
     common = sides[:, 0] * sides[:, 1]
     areas = (high[:, 0] - low[:, 0]) * (high[:, 1] - low[:, 1])

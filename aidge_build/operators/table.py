@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Any function of one int8 value, by its results. A recipe makes it of several operators."""
+"""Any function of one int8 value, as a lookup table. A recipe makes it from several operators."""
 
 from __future__ import annotations
 
@@ -17,14 +17,15 @@ LEVELS = numpy.arange(-128, 128, dtype=numpy.int8)  # the stored values, in the 
 
 @dataclass(frozen=True)
 class Table(ElementWise):
-    """The stored value `results[x + 128]` for each stored int8 value x. `source` and `result` say what real numbers they are."""
+    """The stored value `results[x + 128]` for each stored int8 value x. `source` and `result` are the quantizations of x and of
+    the results."""
 
     results: tuple[int, ...] = tuple(LEVELS.tolist())
     source: Quantization = per_tensor(1.0, 0)
     result: Quantization = per_tensor(1.0, 0)
 
     def forward(self, data):
-        """Of real numbers: the nearest stored value decides."""
+        """Returns the result for the nearest stored value of each real number."""
         stored = self._found(quantize(data.astype(numpy.float32), self.source, DType.int8))
         return dequantize_linear(stored, self.result)
 

@@ -23,7 +23,7 @@ from aidge_build.operators.register import operator
 
 
 def _rows(dims: tuple[int, ...]) -> tuple[int, int]:
-    """(rows, features) of the input: one row where it has one axis."""
+    """Returns (rows, features) of the input; an input with one axis is one row."""
     require(len(dims) in (1, 2), f"the features have {len(dims)} axes, wants 1 or 2")
     return (1, dims[0]) if len(dims) == 1 else (dims[0], dims[1])
 
@@ -39,7 +39,7 @@ def _numbered(kind, number: int):
 
 
 class Ensemble(Operator):
-    """What all ensembles have in common."""
+    """Base of all ensembles."""
 
     by_steps: ClassVar = True
 
@@ -47,7 +47,7 @@ class Ensemble(Operator):
     transform: Transform
 
     def checked_rows(self, dims: tuple[int, ...]) -> int:
-        """How many rows the features have; AidgeError where the trees read more features than these."""
+        """Returns the number of rows of the features; AidgeError if the trees read more features."""
         rows, features = _rows(dims)
         require(self.forest.feature_count <= features, f"the trees read {self.forest.feature_count} features of {features}")
         return rows
@@ -99,11 +99,12 @@ class TreeEnsembleRegressor(Ensemble):
 
     @property
     def effective_transform(self) -> Transform:
-        """The transform that is computed: of one target only PROBIT."""
+        """The transform that is computed: for one target only PROBIT."""
         return self.transform if self.targets > 1 or self.transform is Transform.PROBIT else Transform.NONE
 
     def takes_base(self, voted: numpy.ndarray) -> numpy.ndarray:
-        """Where the base value is added: of several targets, as in onnxruntime, only to those that have a vote."""
+        """Returns a mask of the numbers that get the base value: for several targets, as in onnxruntime, only targets with a
+        vote."""
         return voted | (self.targets == 1)
 
     def infer(self, inputs):
@@ -149,7 +150,8 @@ class TreeEnsembleClassifier(Ensemble):
         return found
 
     def check_two_classes(self) -> None:
-        """Refuse two classes whose meaning depends on which leaves were reached, or has numbers that nobody writes."""
+        """Refuses two classes if the set of classes with votes depends on the data, if no leaf votes, or for PROBIT with one
+        column of weights."""
         if len(self.labels) > 2:
             return
         always, ever = self.forest.certain(2)
@@ -161,7 +163,7 @@ class TreeEnsembleClassifier(Ensemble):
 
     @property
     def voted(self) -> tuple[bool, ...]:
-        """For each of two classes whether leaves vote for it."""
+        """Whether leaves vote for it, for each of two classes."""
         return tuple(self.forest.certain(2)[1].tolist())
 
     @property

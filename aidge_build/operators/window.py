@@ -38,7 +38,7 @@ class Window:
 
     @classmethod
     def from_onnx(cls, source, spatial: tuple[int, ...], kernel: tuple[int, ...] | None = None) -> Window:
-        """The window of a Conv or pool node over an input with these spatial dims (auto_pad is resolved here)."""
+        """Returns the window of a Conv or pool node over an input with these spatial dims; auto_pad is resolved."""
         rank = len(spatial)
         declared = source.integers("kernel_shape", kernel)
         require(declared is not None, "the attribute kernel_shape is missing")
@@ -67,7 +67,8 @@ class Window:
         return window.same(spatial, upper=auto == "SAME_UPPER") if auto.startswith("SAME") else window
 
     def same(self, spatial: tuple[int, ...], upper: bool = True) -> Window:
-        """The window with pads such that output = ceil(input / stride); the odd pad goes to the end, or (not `upper`) before."""
+        """Returns the window with pads such that output = ceil(input / stride); the odd pad is at the end, or (not `upper`) at
+        the begin."""
         begin, end = [], []
         for size, extent, stride in zip(spatial, self.extents, self.strides):
             total = max(0, (-(-size // stride) - 1) * stride + extent - size)
@@ -78,11 +79,11 @@ class Window:
 
     @property
     def extents(self) -> tuple[int, ...]:
-        """How many input positions the kernel spans per axis."""
+        """The number of input positions that the kernel spans per axis."""
         return tuple((size - 1) * dilation + 1 for size, dilation in zip(self.kernel, self.dilations))
 
     def output_dims(self, spatial: tuple[int, ...]) -> tuple[int, ...]:
-        """Output positions per axis (ceil_mode: a last window must start inside the input or the begin pad)."""
+        """Returns the output positions per axis (ceil_mode: a last window must start inside the input or the begin pad)."""
         dims = []
         positive = min((*self.strides, *self.dilations), default=1) > 0
         require(positive, f"strides {self.strides} and dilations {self.dilations} must be positive")
@@ -96,9 +97,11 @@ class Window:
         return tuple(dims)
 
     def band(self, size: int, first: int, last: int) -> tuple[Window, tuple[int, int]] | None:
-        """What computes only the positions `[first, last)` of axis 0, and the rows of an input of `size` rows that it sees.
+        """Returns the window that computes only the positions `[first, last)` of axis 0, and the rows of an input of `size` rows
+        that it reads.
 
-        Pads are what these windows see beyond it, even what only ceil_mode adds. None where these see no row.
+        Its pads are the positions outside of the input that these windows read, including positions that only ceil_mode adds.
+        Returns None if they read no row.
         """
         stride, shift = self.strides[0], self.pads_begin[0]
         begin, end = first * stride - shift, (last - 1) * stride - shift + self.extents[0]
@@ -110,7 +113,7 @@ class Window:
 
 
 def windows(data: numpy.ndarray, window: Window, fill: float) -> numpy.ndarray:
-    """A view [N, C, out..., kernel...] of the padded input [N, C, spatial...]; pads hold `fill`."""
+    """Returns a view [N, C, out..., kernel...] of the padded input [N, C, spatial...]; pads hold `fill`."""
     rank = window.rank
     out = window.output_dims(data.shape[2:])
     pads = ((0, 0), (0, 0), *_pads(window, data.shape[2:]))
@@ -128,7 +131,8 @@ def windows(data: numpy.ndarray, window: Window, fill: float) -> numpy.ndarray:
 
 
 def overlaid(parts: numpy.ndarray, window: Window, shape: tuple[int, ...]) -> numpy.ndarray:
-    """What lies in windows [N, C, out..., kernel...], added up at its places of an input of this shape: `windows` transposed."""
+    """Returns an array of the input's shape with the elements of windows [N, C, out..., kernel...] added up at their places: the
+    transpose of `windows`."""
     pads = _pads(window, shape[2:])
     padded = numpy.zeros((*shape[:2], *(size + sum(pad) for size, pad in zip(shape[2:], pads))))
     out = parts.shape[2 : 2 + window.rank]
@@ -143,7 +147,7 @@ def overlaid(parts: numpy.ndarray, window: Window, shape: tuple[int, ...]) -> nu
 
 
 def _pads(window: Window, spatial: tuple[int, ...]) -> list[tuple[int, int]]:
-    """Pads before and after each axis; with ceil_mode the last window may reach beyond the end pad."""
+    """Returns the pads before and after each axis; with ceil_mode the last window may reach beyond the end pad."""
     after = [
         max(end, (count - 1) * stride + extent - size - begin)
         for end, count, stride, extent, size, begin in zip(

@@ -40,7 +40,7 @@ class Affine:
         return not self.divisor and max(map(abs, (self.offset, *partial, *sums))) + (1 << self.shift) < 1 << 31
 
     def apply(self, a: numpy.ndarray, b: numpy.ndarray) -> numpy.ndarray:
-        """The rounded quotient, without zero point and clamp."""
+        """Returns the rounded quotient, without zero point and clamp."""
         sums = a * self.first + b * self.second + self.offset
         return divide_half_even(sums, self.divisor) if self.divisor else shift_half_even(sums, self.shift)
 
@@ -48,10 +48,10 @@ class Affine:
 def proved_affine(
     ratios: tuple[Fraction, Fraction], zero_points: tuple[int, int, int], low: int, high: int, meaning: numpy.ndarray
 ) -> Affine:
-    """Constants for y = (a - za) * ratio + (b - zb) * ratio + zy that give `meaning` [256, 256] for all stored a, b.
+    """Returns constants for y = (a - za) * ratio + (b - zb) * ratio + zy that give `meaning` [256, 256] for all stored a, b.
 
-    First int32 with a shift (the constants are nudged where a pair lies near a tie), then int64 with a shift, then the
-    exact quotient in int64, which ties need. AidgeError when none is equal on every pair.
+    It tries int32 with a shift (with small changes of the constants, for pairs near a tie), then int64 with a shift, then the
+    exact quotient in int64, which ties need. AidgeError if none is equal on every pair.
     """
     exact = float(ratios[0]) * (FIRST - zero_points[0]) + float(ratios[1]) * (SECOND - zero_points[1])
     near_tie = numpy.abs(exact - numpy.floor(exact) - 0.5) < 2.0**-9

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""A function from numbers in fixed point to few integers by one load and one carry.
+"""A function from fixed-point numbers to few integers by one load and one carry.
 
-Numbers are limited to the range of the steps and lie in cells of 2^shift, none of which has more than one step, up or down by 1.
-The entry of a cell added to a number that has reached its step carries into the level; that of a step down is added to the
-inverted number, and has its highest bit set. So one word for each cell is all that a kernel reads, and it never compares.
+Numbers are limited to the range of the steps and divided into cells of 2^shift. A cell has at most one step, up or down by 1. If
+a number has reached the step of its cell, the sum of the number and the cell's entry carries into the level. The entry of a step
+down has its highest bit set and is added to the inverted number. So a kernel reads one word for each number, and never compares.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy
 LEVEL_BITS = 8
 LARGEST_SHIFT = 31 - LEVEL_BITS  # above the level is the bit of a step down
 MOST_FRACTION_BITS = 32  # of a number, in the instruction that converts it
-OFFSET_BITS = 6  # of the places of the first cell that are tried, within its width
+OFFSET_BITS = 6  # 2^6 offsets of the first cell are tried, within its width
 _HIGHEST = (1 << 31) - 1
 _FALLS = 1 << 31
 
@@ -37,11 +37,11 @@ class CarriedSteps:
 
     @property
     def middle(self) -> int:
-        """The place of the entry of n' = 0."""
+        """The index of the entry of n' = 0."""
         return 1 << 31 - self.shift
 
     def levels(self, numbers: numpy.ndarray) -> numpy.ndarray:
-        """int8 of each int32."""
+        """Returns the int8 level of each int32."""
         limited = numpy.minimum(numpy.asarray(numbers, numpy.int64) + self.raised, _HIGHEST)
         limited = numpy.maximum(limited - self.lowered, -1 - _HIGHEST)
         entries = self.entries[(limited >> self.shift) + self.middle].astype(numpy.int64)
@@ -50,14 +50,14 @@ class CarriedSteps:
 
 
 def fraction_bits(lowest: float, highest: float) -> int:
-    """The most bits after the point with which int32 holds both of these numbers, less than 1 where it does not."""
+    """Returns the most fraction bits with which int32 holds both of these numbers; less than 1 if it cannot."""
     largest = max(-lowest, highest, 2.0**-MOST_FRACTION_BITS)
     return min(MOST_FRACTION_BITS, int(numpy.floor(numpy.log2(_HIGHEST / largest))))
 
 
 def carried_steps(steps: numpy.ndarray, levels: numpy.ndarray, most: int) -> CarriedSteps | None:
-    """Of rising int32 `steps`, the smallest numbers that have the next one of `levels`; None where it would take more than `most`
-    cells, or a step goes up or down by more than one."""
+    """Returns the form for rising int32 `steps`, the smallest numbers with the next of the `levels`. Returns None if it needs
+    more than `most` cells, or if a step goes up or down by more than 1."""
     steps, levels = steps.astype(numpy.int64), levels.astype(numpy.int64)
     if not len(steps) or (numpy.abs(numpy.diff(levels)) != 1).any() or (numpy.diff(steps) <= 0).any():
         return None
@@ -76,14 +76,14 @@ def carried_steps(steps: numpy.ndarray, levels: numpy.ndarray, most: int) -> Car
 
 
 def _moved(steps: numpy.ndarray, room: int = 0) -> tuple[int, int, int]:
-    """`lowered` less `raised`, and both, with at least `room` above the last step or below the first one."""
+    """Returns `lowered` less `raised`, and both, with at least `room` above the last step or below the first step."""
     raised = max(0, _HIGHEST - int(steps[-1]) - room)
     lowered = min(_HIGHEST, int(steps[0]) + raised + _HIGHEST - room)
     return lowered - raised, raised, lowered
 
 
 def _at(steps: numpy.ndarray, levels: numpy.ndarray, shift: int, room: int) -> CarriedSteps | None:
-    """With this `room`; None where a cell has two steps."""
+    """Returns the form with this `room`; None if a cell has two steps."""
     less, raised, lowered = _moved(steps, room)
     if lowered < 0 or raised > _HIGHEST:
         return None

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""A function of int8 for each channel as y = sat8((multiplier * x + start) >> shift), proved on all 256 values of every channel.
+"""A linear integer form y = sat8((multiplier * x + start) >> shift) for each channel, proved on all 256 values of every channel.
 
-Each value of a staircase that does not saturate bounds the line at its x from below and from above. Without the start these are
-bounds of the multiplier alone, one for each pair of values (Fourier and Motzkin): a multiplier is found wherever there is one.
+Each x with an unsaturated result bounds multiplier * x + start from below and from above. Eliminating the start leaves bounds of
+the multiplier alone, one for each pair of values (Fourier and Motzkin): the search finds a multiplier if one exists.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ SHIFTS = (20, 16, 12)  # tried in this order
 VALUES = numpy.arange(-128, 128, dtype=numpy.int64)
 _LOWEST, _HIGHEST = -128, 127
 _DISTANCE = VALUES[:, None] - VALUES[None, :]  # from the value that bounds from below to the one that bounds from above
-_NEAR = 1 << 30  # a multiplier is smaller, and so is what is added
+_NEAR = 1 << 30  # multipliers and starts are smaller
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,13 +28,13 @@ class ChannelLines:
     shift: int
 
     def apply(self) -> numpy.ndarray:
-        """The results [channels, 256] for every value."""
+        """Returns the results [channels, 256] for every value."""
         sums = self.multipliers[:, None] * VALUES + self.starts[:, None]
         return numpy.clip(sums >> self.shift, _LOWEST, _HIGHEST)
 
 
 def bent_lines(results: numpy.ndarray, bend: int) -> tuple[ChannelLines, ChannelLines] | None:
-    """Lines with one shift for the values below `bend` and for the others, which give `results` [channels, 256]."""
+    """Returns two forms with the same shift, for values below `bend` and for the others, that give `results` [channels, 256]."""
     below = bend > VALUES
     for shift in SHIFTS:
         first, second = (channel_lines(results, side, (shift,)) for side in (below, ~below))
@@ -46,8 +46,8 @@ def bent_lines(results: numpy.ndarray, bend: int) -> tuple[ChannelLines, Channel
 def channel_lines(
     results: numpy.ndarray, counted: numpy.ndarray = VALUES > -129, shifts: Sequence[int] = SHIFTS
 ) -> ChannelLines | None:
-    """Lines that give `results` [channels, 256], the stored results of -128..127 where these are `counted` [256]; None where one
-    channel has none."""
+    """Returns forms that give `results` [channels, 256], the stored results of -128..127, at the values that are `counted` [256].
+    Returns None if a channel has no form."""
     for shift in shifts:
         found = [_line(levels.astype(numpy.int64), shift, counted) for levels in results]
         lines = [line for line in found if line is not None]
@@ -61,7 +61,7 @@ def channel_lines(
 
 
 def _line(levels: numpy.ndarray, shift: int, counted: numpy.ndarray) -> tuple[int, int] | None:
-    """The multiplier and the start in the middle of those that give these levels."""
+    """Returns the multiplier and the start in the middle of their ranges for these results; None if there are none."""
     low, high = levels << shift, (levels + 1 << shift) - 1
     from_below, from_above = counted & (levels > _LOWEST), counted & (levels < _HIGHEST)
     lowest, highest = _multipliers(low, high, from_below[None, :] & from_above[:, None])
@@ -76,7 +76,7 @@ def _line(levels: numpy.ndarray, shift: int, counted: numpy.ndarray) -> tuple[in
 
 
 def _multipliers(low: numpy.ndarray, high: numpy.ndarray, pairs: numpy.ndarray) -> tuple[int, int]:
-    """The least and the greatest multiplier; `pairs` [above, below] are the values that bound."""
+    """Returns the least and the greatest multiplier; `pairs` [above, below] are the pairs of values that bound it."""
     room = high[:, None] - low[None, :]
     ahead, behind = pairs & (_DISTANCE > 0), pairs & (_DISTANCE < 0)
     highest = int((room[ahead] // _DISTANCE[ahead]).min(initial=_NEAR))

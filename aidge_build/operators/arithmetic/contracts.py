@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""How the sums of a linear layer become stored values, by the numerical contract of the build."""
+"""Requantization of the sums of a linear layer, by the numerical contract of the build."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ HALFWORD_BITS = 15  # of multipliers of int16 layers
 
 
 class Requantization(Protocol):
-    """The factors of the channels of one layer: one for all of them, or one each."""
+    """The factors of one layer: one for all channels, or one for each channel."""
 
     @property
     def is_finite(self) -> bool:
@@ -30,21 +30,21 @@ class Requantization(Protocol):
 
     @property
     def slopes(self) -> numpy.ndarray:
-        """The real factors, nearly: float64 [channels or 1]."""
+        """The real factors, approximately: float64 [channels or 1]."""
 
     def levels(self, sums: numpy.ndarray, axis: int, zero_point: int, low: int, high: int) -> numpy.ndarray:
-        """clamp(rounded(sum * factor) + zero_point, low, high) as int64; the channels of `sums` lie along `axis`. It never falls
-        as a sum rises."""
+        """Returns clamp(rounded(sum * factor) + zero_point, low, high) as int64; `axis` is the channel axis of `sums`. The result
+        never falls as a sum rises."""
 
     def of(self, channels: numpy.ndarray) -> Requantization:
-        """With the factors of these channels, in this order."""
+        """Returns the requantization with the factors of these channels, in this order."""
 
     def replaced(self, channels: numpy.ndarray, factor: float) -> Requantization:
-        """With this factor, a power of two, where the mask `channels` is true."""
+        """Returns the requantization with this factor, a power of two, for channels with a true mask."""
 
 
 def each_channel(requantization: Requantization, count: int) -> Requantization:
-    """With a factor for each of `count` channels."""
+    """Returns the requantization with a factor for each of `count` channels."""
     return requantization.of(numpy.arange(count) % len(requantization.numbers))
 
 
@@ -78,8 +78,8 @@ class FloatFactors(Requantization):
 
 @dataclass(frozen=True, eq=False)
 class FixedFactors(Requantization):
-    """The contract `double`: 31-bit multipliers and shifts. `once`: products of 64 bits are rounded once, and not their high
-    words and these once more."""
+    """The contract `double`: 31-bit multipliers and shifts. `once`: the 64-bit product is rounded once; otherwise its high word
+    is rounded, and then the shifted high word."""
 
     factors: numpy.ndarray  # int64 [channels or 1, 2]: multiplier, shift
     once: bool = False
@@ -90,7 +90,7 @@ class FixedFactors(Requantization):
 
     @property
     def numbers(self) -> numpy.ndarray:
-        """Multiplier and shift; of products that are rounded once ONCE + how far these are shifted to the right."""
+        """Multiplier and shift; for products that are rounded once, ONCE + the shift of the product to the right."""
         multiplier, shift = self.factors.T
         return numpy.stack([multiplier, ONCE + 31 - shift if self.once else shift], axis=1).astype(numpy.int32)
 
@@ -121,7 +121,7 @@ class HalfwordFactors(FixedFactors):
 
     @property
     def numbers(self) -> numpy.ndarray:
-        """Multiplier of 15 bits, and how far its product is shifted to the right."""
+        """The multiplier of 15 bits, and the shift of its product to the right."""
         multiplier, shift = self.factors.T
         short = numpy.where(multiplier < 0x7FFF0000, (multiplier + (1 << 15)) >> 16, 0x7FFF)
         return numpy.stack([short, HALFWORD_BITS - shift], axis=1).astype(numpy.int32)
@@ -137,16 +137,17 @@ def _along(values: numpy.ndarray, rank: int, axis: int) -> numpy.ndarray:
 
 
 class Contract(Protocol):
-    """What a contract says of layers whose real factors are sx * sw / sy, with one sw for all channels or one each."""
+    """The requantization that a contract defines for layers with real factors sx * sw / sy, with one sw for all channels or for
+    each."""
 
     def of_convolution(self, input_scale: float, weight_scales: Sequence[float], output_scale: float) -> Requantization:
-        """Of sums over windows."""
+        """Returns the requantization of sums over windows."""
 
     def of_product(self, input_scale: float, weight_scales: Sequence[float], output_scale: float) -> Requantization:
-        """Of fully connected layers."""
+        """Returns the requantization of fully connected layers."""
 
     def of_halfwords(self, input_scale: float, weight_scales: Sequence[float], output_scale: float) -> Requantization:
-        """Of sums over windows of int16 data."""
+        """Returns the requantization of sums over windows of int16 data."""
 
 
 class _Onnx(Contract):
@@ -162,7 +163,7 @@ class _Double(Contract):
         return FixedFactors(fixed_multipliers(float(input_scale) * scale / float(output_scale) for scale in weight_scales))
 
     def of_product(self, input_scale: float, weight_scales: Sequence[float], output_scale: float) -> Requantization:
-        """Real factors in float64, for one scale of all weights from the float32 product of both; rounded once."""
+        """Real factors in float64; with one scale for all weights, from the float32 product of both scales. Rounded once."""
         scales = (
             [float(numpy.float32(input_scale) * numpy.float32(weight_scales[0]))]
             if len(weight_scales) == 1
@@ -179,7 +180,7 @@ CONTRACTS: dict[str, Contract] = {"double": _Double(), "onnx": _Onnx()}
 
 
 def contract(rounding: str) -> Contract:
-    """The contract of this name; AidgeError where there is none."""
+    """Returns the contract of this name; AidgeError if there is none."""
     if rounding not in CONTRACTS:
         raise AidgeError(f"there is no contract '{rounding}'", code="ROUNDING", hint=f"contracts: {', '.join(CONTRACTS)}")
     return CONTRACTS[rounding]

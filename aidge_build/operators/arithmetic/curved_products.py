@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Integer sums that are scaled to float32 and then go through a function of few levels, without a float.
+"""A function of few levels of float32-scaled integer sums, computed without floats.
 
-The sum of a channel, shifted to the left, times a multiplier of the channel, the upper half of 64 bits, and a constant make a
-number that rises with the sum. Where the numbers of all channels lie on the right side of the same steps, those are the steps of
-the function. That is asked of the two sums beside each step, in each channel: the float rises with the sum as the number does.
+A channel's sum, shifted to the left, is multiplied by the channel's multiplier; the upper word of the product plus a constant is
+a number that rises with the sum. All channels share the steps of the function if no channel's number is on the wrong side of a
+step. It suffices to check the two sums next to each step in each channel, as float and number both rise with the sum.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from aidge_build.operators.arithmetic.curved_sums import ScaledSums, StepsOfSums
 from aidge_build.operators.arithmetic.sloped_cells import SlopedCells, sloped_cells
 
 _HIGHEST = (1 << 31) - 1
-_UNITS = 16  # of the numbers that are tried, from the finest one on
+_UNITS = 16  # units of the numbers that are tried, the finest first
 _BEYOND = 1 << 40
-_FEWEST_BITS = 6  # of the cells' numbers
+_FEWEST_BITS = 6  # of the number of cells
 
 
 @dataclass(frozen=True, eq=False)
 class CurvedProducts:
-    """The level of channel c's sum is that of ((sum << left) * multipliers[c] >> 32) + constants[c] in `cells`."""
+    """`cells` maps ((sum << left) * multipliers[c] >> 32) + constants[c] to the level of channel c's sum."""
 
     left: int
     multipliers: numpy.ndarray
@@ -32,12 +32,12 @@ class CurvedProducts:
     cells: SlopedCells
 
     def numbers(self, sums: numpy.ndarray) -> numpy.ndarray:
-        """int64 of int64 [channels, any]."""
+        """Returns the numbers, int64, of sums, int64 [channels, any]."""
         return _numbers(sums, self.left, self.multipliers, self.constants)
 
 
 def curved_products(sums: ScaledSums, steps: StepsOfSums, most_cells: int) -> CurvedProducts | None:
-    """Of the function with these steps; None where no such numbers were found, or `most_cells` are too few."""
+    """Returns the form of the function with these steps; None if no such numbers are found, or `most_cells` are too few."""
     left = _bits_left(sums)
     if left < 1:
         return None
@@ -57,7 +57,7 @@ def curved_products(sums: ScaledSums, steps: StepsOfSums, most_cells: int) -> Cu
 
 
 def _bits_left(sums: ScaledSums) -> int:
-    """How far to the left every sum may go."""
+    """Returns the largest shift to the left that every sum allows, in bits."""
     return 31 - int(max(-sums.low.min(), sums.high.max(), 1)).bit_length()
 
 

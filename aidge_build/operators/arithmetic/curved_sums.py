@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Integer sums that are scaled to float32 and then go through a function of few levels, without a comparison of floats.
+"""A function of few levels of float32-scaled integer sums, computed without comparing floats.
 
-The float of each channel's sum becomes a number in fixed point, which rises with the sum. Where that tells all sums below a step
-from all others, in every channel, the steps of the function are integers that the channels share (carried_steps.py).
+The float of each channel's sum becomes a fixed-point number, which rises with the sum. If, in every channel, this number
+separates all sums below a step from all others, the steps of the function are integers that the channels share
+(carried_steps.py).
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ _INT32 = (-(1 << 31), (1 << 31) - 1)
 
 @dataclass(frozen=True, eq=False)
 class ScaledSums:
-    """float32(sum) * factor + bias, each rounded to float32, limited to `minimum`..`maximum`: of each channel the factor, more
-    than 0, the bias, and the lowest and highest sum."""
+    """float32(sum) * factor + bias, each rounded to float32, limited to `minimum`..`maximum`. Each channel has a factor above 0,
+    a bias, and a lowest and highest sum."""
 
     factors: numpy.ndarray
     biases: numpy.ndarray
@@ -30,12 +31,12 @@ class ScaledSums:
     maximum: float
 
     def numbers(self, sums: numpy.ndarray) -> numpy.ndarray:
-        """float32 of int64 [channels, any], before the limits."""
+        """Returns float32 of sums, int64 [channels, any], before the limits."""
         return sums.astype(numpy.float32) * self.factors[:, None] + self.biases[:, None]
 
     def first_at(self, number: numpy.ndarray) -> numpy.ndarray:
-        """The smallest sums of each channel that are at least these float32 numbers, int64 [channels, numbers]; high + 1 where
-        none is."""
+        """Returns the smallest sums of each channel that reach these float32 numbers, int64 [channels, numbers]; high + 1 if none
+        does."""
         below = numpy.repeat(self.low[:, None] - 1, len(number), axis=1)
         above = numpy.repeat(self.high[:, None] + 1, len(number), axis=1)
         while (above - below > 1).any():
@@ -47,7 +48,8 @@ class ScaledSums:
 
 @dataclass(frozen=True, eq=False)
 class CurvedSums:
-    """`steps` of the sums' floats with `bits` behind the point, as the FPU converts them: towards 0, saturated."""
+    """`steps` of the sums' floats as fixed-point numbers with `bits` fraction bits, converted as the FPU does: towards 0,
+    saturated."""
 
     bits: int
     steps: CarriedSteps
@@ -55,8 +57,9 @@ class CurvedSums:
 
 @dataclass(frozen=True, eq=False)
 class StepsOfSums:
-    """The steps of a function that some sum has reached and some has not: their float32 `numbers`; of each channel the smallest
-    sums that have reached them (int64 [channels, steps]), and whether any does, and any does not; the levels, one more."""
+    """The steps of a function that some sums reach and some do not: their float32 `numbers`, the smallest sums of each channel
+    that reach them (`firsts`, int64 [channels, steps]), whether a sum of the channel is at or above the step (`reached`) or below
+    it (`left`), and the levels, one more than steps."""
 
     numbers: numpy.ndarray
     firsts: numpy.ndarray
@@ -66,13 +69,14 @@ class StepsOfSums:
 
 
 def steps_of_sums(sums: ScaledSums, keys: numpy.ndarray, levels: numpy.ndarray) -> StepsOfSums | None:
-    """Of a function that has `levels[n]` where a number has reached n of the rising `keys` (staircase.py); None without any."""
+    """Returns the steps of a function that is `levels[n]` for numbers that have reached n of the rising `keys` (`staircase.py`);
+    None if there are no steps."""
     numbers = number_of(keys)
     kept = (numbers > sums.minimum) & (numbers <= sums.maximum)
     begun = int((numbers <= sums.minimum).sum())
     numbers, levels = numbers[kept], levels[begun : begun + int(kept.sum()) + 1]
     firsts = sums.first_at(numbers)
-    reached, left = firsts <= sums.high[:, None], firsts > sums.low[:, None]  # by some sum, not by every one
+    reached, left = firsts <= sums.high[:, None], firsts > sums.low[:, None]  # by some sum; not by every sum
     some = reached.any(axis=0) & left.any(axis=0)
     passed = int((~left.any(axis=0)).sum())
     levels = levels[passed : passed + int(some.sum()) + 1]
@@ -80,7 +84,8 @@ def steps_of_sums(sums: ScaledSums, keys: numpy.ndarray, levels: numpy.ndarray) 
 
 
 def curved_sums(sums: ScaledSums, found: StepsOfSums, most_cells: int) -> CurvedSums | None:
-    """Of the function with these steps; None where no fixed point tells the sums of a step apart, or it needs more cells."""
+    """Returns the form of the function with these steps; None if no fixed-point format separates the sums at a step, or if more
+    cells are needed."""
     bits = fraction_bits(float(found.numbers[0]), float(found.numbers[-1]))
     if bits < 1:
         return None
@@ -94,8 +99,8 @@ def curved_sums(sums: ScaledSums, found: StepsOfSums, most_cells: int) -> Curved
 
 
 def changes(steps: numpy.ndarray, levels: numpy.ndarray) -> tuple[numpy.ndarray, numpy.ndarray]:
-    """The places of steps without those to levels that no number has, and then without those that change nothing; and their
-    levels."""
+    """Returns the indices of steps and their levels, without steps to levels that no number has and without steps that change
+    nothing."""
     (places,) = numpy.nonzero(numpy.append(numpy.diff(steps) > 0, True))
     levels = numpy.append(levels[:1], levels[1:][places])
     is_change = numpy.diff(levels) != 0
@@ -103,5 +108,5 @@ def changes(steps: numpy.ndarray, levels: numpy.ndarray) -> tuple[numpy.ndarray,
 
 
 def fixed(numbers: numpy.ndarray, bits: int) -> numpy.ndarray:
-    """int64, within int32."""
+    """Returns fixed-point numbers with so many fraction bits, rounded towards 0; int64, saturated to int32."""
     return numpy.clip(numpy.trunc(numbers.astype(numpy.float64) * 2.0**bits), *_INT32).astype(numpy.int64)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Sums divided by powers of two, halves to even, in integers: the contract `onnx` where every scale is a power of two.
+"""Integer division by powers of two, ties to even: the contract `onnx` if every scale is a power of two.
 
-rint(acc / 2^n) + zero point = (s + ((s >> shift) & 1)) >> shift with s = 2^(shift - n) * acc + offset and
-offset = (zero point << shift) + half - 1 for half = 1 << (shift - 1): below a half the added bit carries nothing, at a half it
-carries if the level below is odd, above it the level is there already. An even zero point leaves the last bit as it is.
-No line (arithmetic/thresholds.py) passes all these steps, as every other one is one sum later.
+rint(acc / 2^n) + zero point = (s + ((s >> shift) & 1)) >> shift with s = 2^(shift - n) * acc + offset and offset = (zero point <<
+shift) + half - 1 for half = 1 << (shift - 1): below a tie the added bit does not carry, at a tie it carries if the lower level is
+odd, and above a tie the offset alone reaches the level. An even zero point keeps the lowest bit of the level. No linear integer
+form (arithmetic/thresholds.py) has these steps, as every second step is one sum later.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ _MOST_SHIFT = 31
 
 @dataclass(frozen=True, eq=False)
 class EvenForm:
-    """One shift and offset of the sums of all channels, whose weights and biases are `scales` [channels] times as large."""
+    """One shift and offset for the sums of all channels; weights and biases are multiplied by `scales` [channels]."""
 
     shift: int
     scales: numpy.ndarray
     offset: int
 
     def apply(self, channel: int, accumulators: numpy.ndarray) -> numpy.ndarray:
-        """The formula, for int64 accumulators of one channel; before it is limited."""
+        """Returns the result of the formula for int64 accumulators of one channel, before the clamp."""
         sums = int(self.scales[channel]) * accumulators + self.offset
         return (sums + ((sums >> self.shift) & 1)) >> self.shift
 
 
 def even_form(requantization: Requantization, zero_point: int, largest: numpy.ndarray, most_scale: int) -> EvenForm | None:
-    """The form of sums of which `largest` [channels] is the largest magnitude, with scales of 1 to `most_scale`, as large as
-    int32 allows; None where a factor is no power of two of at most 1, or something does not fit."""
+    """Returns the form for sums of at most `largest` [channels] in magnitude, with scales of 1 to `most_scale`, as large as int32
+    allows. Returns None if a factor is no power of two of at most 1, or if the form does not fit."""
     if not isinstance(requantization, FloatFactors) or zero_point % 2:
         return None
     mantissas, exponents = numpy.frexp(requantization.factors.astype(numpy.float64))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Products of two stored values as a line for each value of one of them, in 32 bits, proved on all 65,536 pairs.
+"""Products of two stored values: a linear integer form for each factor, in 32 bits, proved on all 65,536 pairs.
 
 With a factor f the product of data x and f is y = sat8((x * slope + start) >> shift), slope = (f * multiplier + offset) >> 8 and
 start = slope * minus_zero + first: a channel that is multiplied by one factor has one slope and one start.
@@ -12,9 +12,9 @@ from fractions import Fraction
 
 import numpy
 
-SLOPE_BITS = 8  # of the multiplier that a slope does not keep
+SLOPE_BITS = 8  # the bits of the multiplier that a slope drops
 LARGEST_SHIFT = 30
-_BESIDE = (0.0, 1e-7, -1e-7, 1e-6, -1e-6, 4e-6, -4e-6)  # of the ratio: slopes that are tried where the nearest ones miss a level
+_BESIDE = (0.0, 1e-7, -1e-7, 1e-6, -1e-6, 4e-6, -4e-6)  # relative changes of the ratio, tried in this order
 VALUES = numpy.arange(-128, 128, dtype=numpy.int64)
 _LOWEST, _HIGHEST = -128, 127
 _LIMIT = 1 << 31
@@ -22,7 +22,7 @@ _LIMIT = 1 << 31
 
 @dataclass(frozen=True)
 class FactorLines:
-    """The numbers of the formula; products, sums, slopes and starts fit int32."""
+    """The constants of the formula; products, sums, slopes and starts fit int32."""
 
     multiplier: int
     offset: int
@@ -31,7 +31,7 @@ class FactorLines:
     shift: int
 
     def apply(self) -> numpy.ndarray:
-        """The stored result int64 [256, 256] of every data value and every factor."""
+        """Returns the stored result, int64 [256, 256], of every data value and every factor."""
         return numpy.clip(self._sums() >> self.shift, _LOWEST, _HIGHEST)
 
     def fits(self) -> bool:
@@ -50,9 +50,9 @@ class FactorLines:
 
 
 def factor_lines(results: numpy.ndarray, ratio: Fraction, data_zero: int, factor_zero: int) -> FactorLines | None:
-    """Lines that give `results` [256 data values, 256 factors]; None where none were found.
+    """Returns forms that give `results` [256 data values, 256 factors]; None if none are found.
 
-    `ratio`: by what a product of values less their zero points is multiplied.
+    `ratio`: the real factor of a product of values less their zero points.
     """
     from_below, from_above = results > _LOWEST, results < _HIGHEST
     for shift in range(LARGEST_SHIFT, 7, -1):

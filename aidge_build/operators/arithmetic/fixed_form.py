@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""The contract `double` in a few integer instructions, for sums of which no cheaper form is proved.
+"""The contract `double` in a few integer instructions, for sums without a cheaper proved form.
 
-y = (high + constant) >> shift with high = hi32(2 * acc * m) and constant = (zero point + 1/2) << shift. Where the contract rounds
-twice, the high word is rounded to nearest, and below zero one is taken away from it: halves of the shift then go away from zero.
+y = (high + constant) >> shift with high = hi32(2 * acc * m) and constant = (zero point + 1/2) << shift. If the contract rounds
+twice, the high word is rounded to nearest, and for sums below zero it is decremented: ties of the shift then round away from
+zero.
 """
 
 from __future__ import annotations
@@ -27,14 +28,14 @@ class FixedForm:
     once: bool
 
     def apply(self, channel: int, accumulators: numpy.ndarray) -> numpy.ndarray:
-        """The formula, for int64 accumulators of one channel; before it is limited."""
+        """Returns the result of the formula for int64 accumulators of one channel, before the clamp."""
         products = 2 * accumulators * int(self.multipliers[channel])
         high = products >> 32 if self.once else ((products + _WORD) >> 32) - (accumulators < 0)
         return (high + int(self.constants[channel])) >> int(self.shifts[channel])
 
 
 def fixed_form(factors: FixedFactors, zero_point: int, low: numpy.ndarray, high: numpy.ndarray) -> FixedForm:
-    """The form of accumulators low..high of each channel."""
+    """Returns the form for accumulators low..high of each channel."""
     multipliers, shifts = factors.factors.T
     right = numpy.maximum(-shifts, 1)
     constants = (2 * zero_point + 1) << (right - 1)

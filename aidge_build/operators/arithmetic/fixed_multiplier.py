@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""The numerical contract `double` in numpy: requantization by a 31-bit multiplier and a shift, each of which rounds.
+"""The numerical contract `double` in numpy: requantization by a 31-bit multiplier and a shift; both round.
 
-It is that of gemmlowp and of TensorFlow Lite's reference kernels (`QuantizeMultiplier`, `MultiplyByQuantizedMultiplier`): a
-real factor is m * 2^(shift - 31) with 2^30 <= m < 2^31; the high word of 2 * acc * m is rounded to nearest, ties upwards, and the
-shift to the right rounds to nearest, ties away from zero. All functions are exact: int64 in a fixed order.
+gemmlowp and TensorFlow Lite's reference kernels define it (`QuantizeMultiplier`, `MultiplyByQuantizedMultiplier`): a real factor
+is m * 2^(shift - 31) with 2^30 <= m < 2^31; the high word of 2 * acc * m is rounded to nearest, ties upwards, and the shift to
+the right rounds to nearest, ties away from zero. All functions are exact: int64 in a fixed order.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ _INT32 = numpy.iinfo(numpy.int32)
 
 
 def fixed_multiplier(factor: float) -> tuple[int, int]:
-    """(m, shift) of a real factor >= 0: m * 2^(shift - 31), m rounded half away from zero; (0, 0) of factors below 2^-32."""
+    """Returns (m, shift) of a real factor >= 0: m * 2^(shift - 31), m rounded half away from zero; (0, 0) for factors below
+    2^-32."""
     if not math.isfinite(factor):
         raise AidgeError("the ratio of scales is beyond all numbers", code="RANGE", hint="an output scale is far too small")
     mantissa, shift = math.frexp(factor)
@@ -33,21 +34,21 @@ def fixed_multiplier(factor: float) -> tuple[int, int]:
 
 
 def fixed_multipliers(factors: Iterable[float]) -> numpy.ndarray:
-    """(m, shift) of each factor; int64 [factors, 2]."""
+    """Returns (m, shift) of each factor; int64 [factors, 2]."""
     return numpy.array([fixed_multiplier(factor) for factor in factors], numpy.int64).reshape(-1, 2)
 
 
 def scaled_once(accumulators: ArrayLike, multipliers: ArrayLike, shifts: ArrayLike) -> numpy.ndarray:
-    """acc * m * 2^(shift - 31), of which only the product of 64 bits is rounded, to nearest, ties upwards; int64."""
+    """Returns acc * m * 2^(shift - 31) with one rounding, of the 64-bit product, to nearest, ties upwards; int64."""
     right = BITS - numpy.asarray(shifts, numpy.int64)
     half = numpy.int64(1) << (right - 1)
     return (numpy.asarray(accumulators, numpy.int64) * numpy.asarray(multipliers, numpy.int64) + half) >> right
 
 
 def scaled(accumulators: ArrayLike, multipliers: ArrayLike, shifts: ArrayLike) -> numpy.ndarray:
-    """acc * m * 2^(shift - 31) as the contract rounds it; everything broadcasts, accumulators are int32; int64.
+    """Returns acc * m * 2^(shift - 31) as the contract rounds it, int64; everything broadcasts, accumulators are int32.
 
-    A shift to the left comes first and wraps around as int32 does: who asks sees to it that it does not.
+    A shift to the left comes first and overflows as int32 does in C: the caller must exclude an overflow.
     """
     accumulators, shifts = numpy.asarray(accumulators, numpy.int64), numpy.asarray(shifts, numpy.int64)
     widened = accumulators << numpy.maximum(shifts, 0)
@@ -55,12 +56,12 @@ def scaled(accumulators: ArrayLike, multipliers: ArrayLike, shifts: ArrayLike) -
 
 
 def high_product(values: ArrayLike, multipliers: ArrayLike) -> numpy.ndarray:
-    """The high word of 2 * value * m, rounded to nearest, ties upwards (SQRDMULH)."""
+    """Returns the high word of 2 * value * m, rounded to nearest, ties upwards (SQRDMULH)."""
     return (numpy.asarray(values, numpy.int64) * numpy.asarray(multipliers, numpy.int64) + (1 << 30)) >> BITS
 
 
 def shifted(values: ArrayLike, shift: ArrayLike) -> numpy.ndarray:
-    """value / 2^shift, rounded to nearest, ties away from zero; 0 <= shift <= 31."""
+    """Returns value / 2^shift, rounded to nearest, ties away from zero; 0 <= shift <= 31."""
     values, shift = numpy.asarray(values, numpy.int64), numpy.asarray(shift, numpy.int64)
     half = (numpy.int64(1) << shift) >> 1
     return (values + half - ((values < 0) & (shift > 0))) >> shift

@@ -5,14 +5,15 @@ from __future__ import annotations
 
 import numpy
 
-BITS = 10  # behind the point, of places and of weights
+BITS = 10  # fraction bits of places and of weights
 _ONE = 1 << BITS
 
 
 def fixed_places(size: int, made: int, coordinates: str) -> numpy.ndarray:
-    """For each of `made` places the pixels of `size` on both sides, and the share of the second one in 2^-10; int64 [made, 3].
+    """Returns for each of `made` places the pixels of `size` on both sides, and the share of the second pixel in 2^-10; int64
+    [made, 3].
 
-    The step between places is rounded to 10 bits. With half_pixel a share may be negative where both pixels are the first one.
+    The step between places is rounded to 10 bits. With half_pixel a share may be negative if both pixels are the first pixel.
     """
     corners = coordinates == "align_corners" and made > 1
     pixels, steps = (size - 1, made - 1) if corners else (size, made)
@@ -26,7 +27,7 @@ def fixed_places(size: int, made: int, coordinates: str) -> numpy.ndarray:
 
 
 def rounded_away(values: numpy.ndarray, bits: int) -> numpy.ndarray:
-    """value / 2^bits, rounded to nearest, ties away from zero; int64, bits >= 1."""
+    """Returns value / 2^bits, rounded to nearest, ties away from zero; int64, bits >= 1."""
     return numpy.sign(values) * ((numpy.abs(values) + (1 << (bits - 1))) >> bits)
 
 

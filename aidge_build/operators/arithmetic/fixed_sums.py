@@ -9,12 +9,12 @@ import numpy
 
 from aidge_build.operators.arithmetic.fixed_multiplier import fixed_multiplier, scaled
 
-LEFT_SHIFT, LEFT_SHIFT_HALFWORDS = 20, 15  # of both addends, before their scales are made one
+LEFT_SHIFT, LEFT_SHIFT_HALFWORDS = 20, 15  # of both addends, before they are brought to one scale
 
 
 @dataclass(frozen=True)
 class FixedSum:
-    """(multiplier, shift) of both addends, which go to half the larger scale's units, and of the sum."""
+    """(multiplier, shift) of both addends, which convert them to units of twice the larger scale, and of the sum."""
 
     first: tuple[int, int]
     second: tuple[int, int]
@@ -22,13 +22,13 @@ class FixedSum:
     left: int = LEFT_SHIFT
 
     def levels(self, first: numpy.ndarray, second: numpy.ndarray) -> numpy.ndarray:
-        """Of stored values less their zero points, the stored sum less its own; int64, before the clamp."""
+        """Returns the stored sum less its zero point, for stored values less their zero points; int64, before the clamp."""
         addends = (scaled(value << self.left, *factor) for value, factor in ((first, self.first), (second, self.second)))
         return scaled(sum(addends), *self.total)
 
 
 def fixed_sum(first_scale: float, second_scale: float, output_scale: float, left: int = LEFT_SHIFT) -> FixedSum:
-    """The factors of a sum of tensors with these scales, all computed in float64 from float32 scales."""
+    """Returns the factors of a sum of tensors with these scales, all computed in float64 from float32 scales."""
     first, second, output = float(first_scale), float(second_scale), float(output_scale)
     twice = 2 * max(first, second)
     return FixedSum(
@@ -40,27 +40,28 @@ def fixed_sum(first_scale: float, second_scale: float, output_scale: float, left
 
 
 def fixed_mean(input_scale: float, output_scale: float, count: int) -> tuple[int, int]:
-    """(multiplier, shift) of a sum of `count` values less their zero point: the factor of the scales divided by the count."""
+    """Returns (multiplier, shift) for a sum of `count` values less their zero point: the factor of the scales divided by the
+    count."""
     multiplier, shift = fixed_multiplier(float(input_scale) / float(output_scale))
     more = min(count.bit_length() - 1, 32, 31 + shift)
     return (multiplier << more) // count, shift - more
 
 
 def count_reciprocal(count: int) -> int:
-    """m so that (n * m) >> 32 = n // count for all n up to the largest |sum| of so many int8 values and half the count; 0 where
-    int32 holds none. m * count is less than `count` above 2^32, which n times must stay below 2^32, too."""
+    """Returns m with (n * m) >> 32 = n // count for all n up to the largest |sum| of so many int8 values plus half the count; 0
+    if no m has this property. m * count exceeds 2^32 by less than `count`; n times this excess must stay below 2^32."""
     reciprocal = -(-(1 << 32) // count)
     largest = 128 * count + count // 2
     return reciprocal if count > 2 and largest * (reciprocal * count - (1 << 32)) < 1 << 32 else 0
 
 
 def rounded_quotients(sums: numpy.ndarray, counts: numpy.ndarray | int) -> numpy.ndarray:
-    """sum / count, rounded to nearest, ties away from zero; int64."""
+    """Returns sum / count, rounded to nearest, ties away from zero; int64."""
     sums, counts = numpy.asarray(sums, numpy.int64), numpy.asarray(counts, numpy.int64)
     return numpy.sign(sums) * ((numpy.abs(sums) + counts // 2) // counts)
 
 
 def quotients_half_up(sums: numpy.ndarray, counts: numpy.ndarray | int) -> numpy.ndarray:
-    """sum / count, rounded to nearest, ties upwards; int64."""
+    """Returns sum / count, rounded to nearest, ties upwards; int64."""
     sums, counts = numpy.asarray(sums, numpy.int64), numpy.asarray(counts, numpy.int64)
     return (sums + counts // 2) // counts

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """QuantizeLinear as comparisons of integers: for cores on which a division of floats is a function of hundreds of instructions.
 
-Read as an integer with a sign, the pattern of a float32 is its order among all others, once the bits below the sign of negative
-ones are inverted. A division by a positive scale, rounding and saturation never fall as the number rises, so the stored value is
-the number of steps that a number has reached, and each step is the key of one float.
+The key of a float32 is its bits read as a signed integer, with the bits below the sign inverted for negative numbers: keys have
+the order of the floats. Division by a positive scale, rounding and saturation are monotone, so the stored value is the count of
+steps that a number has reached, and each step is the key of a float.
 """
 
 from __future__ import annotations
@@ -19,26 +19,27 @@ from aidge_build.operators.arithmetic.requantize import quantize
 
 _BELOW_SIGN = 0x7FFFFFFF
 _INFINITY = 0x7F800000  # the key of +inf; -inf has -1 - _INFINITY
-VALUE_BITS = 17  # of a number that is multiplied, at most
-GUESS_BITS = 22  # behind the point of its product
-MOST_GUESSED = 254  # so that there is a step behind each guess
+VALUE_BITS = 17  # the most bits of a multiplied number
+GUESS_BITS = 22  # fraction bits of its product
+MOST_GUESSED = 254  # so that each guess has a next step
 
 
 def number_of(keys: numpy.ndarray) -> numpy.ndarray:
-    """The float32 of each key, int64."""
+    """Returns the float32 of each key, int64."""
     patterns = numpy.where(keys < 0, keys ^ _BELOW_SIGN, keys).astype(numpy.int32)
     return patterns.view(numpy.float32)
 
 
 def quantize_keys(quantization: Quantization, dtype: DType) -> numpy.ndarray:
-    """For each stored value but the lowest one the key of the smallest number that becomes it or a higher one, int32, rising.
+    """Returns for each stored value but the lowest the key of the smallest number that is quantized to it or to a higher value,
+    int32, rising.
 
     `quantization` has one scale. Found by bisection on `quantize`, the meaning of QuantizeLinear.
     """
     low, high = dtype.range
     levels = numpy.arange(low + 1, high + 1)
     below = numpy.full(len(levels), -1 - _INFINITY)  # -inf has reached no level
-    above = numpy.full(len(levels), _INFINITY)  # and +inf all of them
+    above = numpy.full(len(levels), _INFINITY)  # +inf has reached all levels
     while (above - below > 1).any():
         middle = (below + above) // 2
         with numpy.errstate(over="ignore"):
@@ -49,10 +50,10 @@ def quantize_keys(quantization: Quantization, dtype: DType) -> numpy.ndarray:
 
 @dataclass(frozen=True)
 class KeyGuess:
-    """How many steps a number has reached, or one less, from one product of 32 bits: for int8 and finite numbers in between.
+    """The count of steps that a number has reached, or one less, from one product of 32 bits, for int8.
 
-    With m the pattern without its sign, a bit to the left, it holds for first <= m < first + span; below, and for NaN, `zero`
-    steps are reached, above none or all.
+    With m the bits of the number shifted left by 1, without the sign, it holds for first <= m < first + span. Smaller numbers
+    have reached `zero` steps, as NaN is taken to have; larger numbers have reached no step or all steps.
     """
 
     first: int
@@ -63,7 +64,7 @@ class KeyGuess:
     zero: int
 
     def steps(self, keys: numpy.ndarray, most: int = MOST_GUESSED) -> numpy.ndarray:
-        """The formula, as in C, for int64 keys of such numbers: at most so many."""
+        """Returns the result of the formula, as in C, for int64 keys of such numbers: at most `most` steps."""
         signs = -(keys < 0).astype(numpy.int64)
         patterns = numpy.where(keys < 0, keys ^ _BELOW_SIGN, keys) & 0xFFFFFFFF
         leading = ((patterns << 8) & 0xFFFFFFFF) | 0x80000000
@@ -73,11 +74,11 @@ class KeyGuess:
 
 
 def key_guess(quantization: Quantization, keys: numpy.ndarray, most: int = MOST_GUESSED) -> KeyGuess | None:
-    """For the `quantize_keys` of int8, of guesses of at most so many steps, proved at the ends of every step; None where it does
-    not hold.
+    """Returns the guess for the `quantize_keys` of int8, of at most `most` steps, proved at both ends of every step; None if it
+    does not hold.
 
-    Both parts of the product are rounded down and the middle between two levels is taken a little too high, so that a number of
-    either sign never seems to have reached a step that it has not.
+    Both parts of the product are rounded down, and the middle between two levels is set a little too high, so that for either
+    sign the guess never counts a step that the number has not reached.
     """
     mantissa, exponent = math.frexp(256 * float(quantization.scale))
     exponent -= mantissa == 0.5  # now 2^exponent is the first power of two at which both signs saturate
@@ -93,7 +94,7 @@ def key_guess(quantization: Quantization, keys: numpy.ndarray, most: int = MOST_
     outside = numpy.array([smallest - 1, -smallest, limit, -1 - limit])
     if numpy.searchsorted(steps, outside, "right").tolist() != [zero, zero, 255, 0]:
         return None
-    # In front of the first step of a sign, and behind its last one, the formula cannot but hold.
+    # The formula always holds before the first step of a sign and after its last step.
     points = numpy.concatenate([steps[steps < limit], steps[steps >= -limit] - 1])
     missing = numpy.searchsorted(steps, points, "right") - found.steps(points, most)
     return found if ((missing == 0) | (missing == 1)).all() else None

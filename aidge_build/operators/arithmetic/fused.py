@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Requantization in one addition and one fused multiplication, used where it is proved equal to the exact formula.
+"""Requantization in one addition and one fused multiply-add, used if it is proved equal to the exact formula.
 
-Between 2^23 and 2^24 floats are the integers. The bits of 2^23 + offset, to which an accumulator is added as an integer, are
-therefore 2^23 + offset + accumulator as a float. Times the multiplier plus a constant, rounded once and half to even, that is an
-integer of the same range, whose low 16 bits are the level. The offset moves the line by offset * multiplier: the constant takes
-back whole levels of that, and an offset is looked for whose fraction lies where the line is right at every step.
+Between 2^23 and 2^24 the float32 numbers are the integers. So the bits of the float 2^23 + offset, plus an accumulator added as
+an integer, are the float 2^23 + offset + accumulator. This float times the multiplier plus a constant, rounded once, ties to
+even, is an integer of the same range; its low 16 bits are the level. The offset moves the product by offset * multiplier: the
+constant takes back the whole levels, and the search looks for an offset with a remaining fraction that is right at every step.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ MOST_LEVELS = (1 << 15) - 256
 class FusedForm:
     """Per channel: y = sat8(low 16 bits of float(bits of 2^23 + offset + acc) * multiplier + constant), where `is_proved`.
 
-    `constants` are the low 16 bits of floats whose upper bits are those of `CONSTANT_BITS`.
+    `constants` are the low 16 bits of floats; the upper bits come from `CONSTANT_BITS`.
     """
 
     offsets: numpy.ndarray
@@ -38,7 +38,7 @@ class FusedForm:
     is_proved: numpy.ndarray
 
     def apply(self, channel: int, accumulators: numpy.ndarray) -> numpy.ndarray:
-        """The formula, for int64 accumulators of one channel."""
+        """Returns the result of the formula for int64 accumulators of one channel."""
         factor, bits = (int(part[0]) for part in integers_of(self.multipliers[[channel]]))
         products = (INTEGERS + int(self.offsets[channel]) + accumulators) * factor
         constant = CONSTANT_BITS - FLOAT_BITS + int(self.constants[channel])
@@ -49,13 +49,13 @@ class FusedForm:
 
 
 def integers_of(multipliers: numpy.ndarray) -> tuple[numpy.ndarray, numpy.ndarray]:
-    """(factors, bits), int64, of float32 numbers that are factor / 2^bits."""
+    """Returns (factors, bits), int64, of float32 numbers that are factor / 2^bits."""
     mantissas, exponents = numpy.frexp(multipliers.astype(numpy.float64))
     return (mantissas * (1 << MANTISSA_BITS)).astype(numpy.int64), MANTISSA_BITS - exponents.astype(numpy.int64)
 
 
 def fused_form(stairs: Staircase) -> FusedForm:
-    """Offsets and constants for all channels: with the exact multiplier, else with the slope that leaves most room."""
+    """Returns offsets and constants for all channels: with the exact multiplier, else with the slope that leaves most room."""
     count = len(stairs.low)
     form = FusedForm(
         numpy.zeros(count, numpy.int64),
@@ -72,7 +72,7 @@ def fused_form(stairs: Staircase) -> FusedForm:
 
 
 def _search(stairs: Staircase, form: FusedForm, channels: numpy.ndarray) -> None:
-    """Prove what can be proved of `channels` with the multipliers that `form` has."""
+    """Fills `form` for the `channels` that can be proved with its multipliers."""
     factors, bits = integers_of(form.multipliers[channels])
     is_usual = (factors != 0) & (bits >= FEWEST_FRACTION_BITS) & (bits <= MOST_FRACTION_BITS)
     channels, factors, bits = channels[is_usual], factors[is_usual], bits[is_usual]
@@ -94,9 +94,10 @@ def _search(stairs: Staircase, form: FusedForm, channels: numpy.ndarray) -> None
 
 
 def _room(stairs: Staircase, factors: numpy.ndarray, bits: numpy.ndarray) -> tuple[numpy.ndarray, numpy.ndarray]:
-    """(lowest, highest) fraction, in units of 2^-bits, by which acc * factor may be moved; lowest > highest where there is none.
+    """Returns (lowest, highest) fraction, in units of 2^-bits, by which acc * factor may be moved; lowest > highest if there is
+    none.
 
-    A level is reached above the half before it, and at that half if the level is even. No more than a level is ever needed.
+    A level is reached above the tie below it, and at this tie if the level is even. The move never exceeds one level.
     """
     is_odd = LEVELS % 2
     halves = (2 * (LEVELS - stairs.zero_point) - 1) * (1 << bits - 1)[:, None]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Softmax of int16 values under the contract `double`, as TensorFlow Lite has it: lines between entries of two tables of 513.
+"""Softmax of int16 values under the contract `double`, as in TensorFlow Lite: linear interpolation in two tables of 513 entries.
 
-One holds e^x of -10..0, the other 1 / (1 + x) of 0..1; both over 2^16 stored values, in units of 2^-15.
+One table holds e^x for -10..0, the other 1 / (1 + x) for 0..1; both cover 2^16 stored values, in units of 2^-15.
 """
 
 from __future__ import annotations
@@ -21,18 +21,19 @@ REACH = 10.0  # of the exponents
 
 @cache
 def exponentials() -> tuple[int, ...]:
-    """e^x at 513 places of -10..0."""
+    """Returns e^x at 513 places of -10..0."""
     return _table(math.exp, REACH / _RANGE * (_LOW - _HIGH), 0.0)
 
 
 @cache
 def reciprocals() -> tuple[int, ...]:
-    """1 / (1 + x) at 513 places of 0..1."""
+    """Returns 1 / (1 + x) at 513 places of 0..1."""
     return _table(lambda x: 1.0 / (1.0 + x), 0.0, 1.0 / _RANGE * (_HIGH - _LOW))
 
 
 def _table(function: Callable[[float], float], low: float, high: float) -> tuple[int, ...]:
-    """Values in units of 2 / 65535, each less half of what the line to the next one is too high in its middle."""
+    """Returns values in units of 2 / 65535, each less half of the error of linear interpolation in the middle to the next
+    value."""
     step, unit = (high - low) / STEPS, 65536.0 / (2.0 / _RANGE * _RANGE)
     found = []
     for place in range(STEPS):
@@ -52,12 +53,12 @@ def _within(value: int) -> int:
 
 
 def difference_factor(scale: float) -> tuple[int, int]:
-    """(multiplier, shift) of differences of stored values of this scale to places of the exponentials."""
+    """Returns (multiplier, shift) from differences of stored values of this scale to places of the exponentials."""
     return fixed_multiplier(float(scale) / (REACH / _RANGE))
 
 
 def halfword_softmax(rows: numpy.ndarray, factor: tuple[int, int]) -> numpy.ndarray:
-    """Of rows along the last axis of stored values the results in units of 2^-15; int64."""
+    """Returns the softmax of rows of stored values along the last axis, in units of 2^-15; int64."""
     differences = rows.astype(numpy.int64) - rows.max(axis=-1, keepdims=True)
     terms = _looked_up(numpy.clip(scaled(differences, *factor) + _HIGH, _LOW, _HIGH), exponentials())
     sums = terms.sum(axis=-1, keepdims=True)

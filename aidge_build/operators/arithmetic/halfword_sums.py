@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Sums of two int8 values as SMLAW computes them: 32-bit factors, 16-bit values, the products cut off; proved on all pairs."""
+"""Sums of two int8 values as SMLAW computes them: 32-bit factors, 16-bit values, truncated products; proved on all pairs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy
 
 from aidge_build.operators.arithmetic.affine import FIRST, SECOND
 
-BITS = (16, 20)  # fraction bits of the sum: with 16 two results leave in one instruction
+BITS = (16, 20)  # fraction bits of the sum: with 16 one instruction packs two results
 TRIES = 300
 _NEAR_TIE = 2.0**-8
 
@@ -25,7 +25,7 @@ class HalfwordSum:
     bits: int
 
     def apply(self, a: numpy.ndarray, b: numpy.ndarray) -> numpy.ndarray:
-        """The stored sums, int8 values as int64, as the kernel computes them from stored values."""
+        """Returns the stored sums, int8 values as int64, as the kernel computes them from stored values."""
         total = ((self.first * 256 * a) >> 16) + ((self.second * 256 * b) >> 16) + self.offset
         return numpy.clip(total >> self.bits, -128, 127)
 
@@ -39,7 +39,7 @@ class HalfwordSum:
 def halfword_sum(
     ratios: tuple[Fraction, Fraction], zero_points: tuple[int, int, int], meaning: numpy.ndarray
 ) -> HalfwordSum | None:
-    """Factors that give `meaning` [256, 256] for all stored pairs (a, b), or None if a seeded search finds none."""
+    """Returns factors that give `meaning` [256, 256] for all stored pairs (a, b), or None if a seeded search finds none."""
     exact = float(ratios[0]) * (FIRST - zero_points[0]) + float(ratios[1]) * (SECOND - zero_points[1])
     hard = numpy.abs(exact - numpy.floor(exact) - 0.5) < _NEAR_TIE
     a, b, wanted = FIRST[hard], SECOND[hard], meaning[hard]
@@ -58,7 +58,7 @@ def halfword_sum(
 
 
 def _nudges() -> list[tuple[int, int, int]]:
-    """What to add to both factors and the offset, the smallest first; the same list in every process."""
+    """Returns changes of both factors and of the offset, the smallest first; the same list in every process."""
     generator = numpy.random.default_rng(5)
     random = [
         (int(i), int(j), int(k))

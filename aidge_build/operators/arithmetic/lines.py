@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Requantization by one product of 64 bits and a start of 64 bits, used where it is proved equal to the formula of the contract.
+"""Requantization in a linear integer form of 64 bits, used if it is proved equal to the formula of the contract.
 
-y = sat8(((acc * m + start) >> 32) >> shift): one long multiply-accumulate whose sum begins with `start`. The line m moves by less
-than an accumulator step wherever `start` moves, so that for a given m the starts that give every step of the staircase
-(arithmetic/thresholds.py) are an interval, and its ends are a maximum and a minimum over the steps.
+y = sat8(((acc * m + start) >> 32) >> shift): one long multiply-accumulate onto `start`. For a given m, each threshold
+(arithmetic/thresholds.py) bounds `start` from below and from above, so the possible starts are an interval: its ends are a
+maximum and a minimum over the thresholds.
 """
 
 from __future__ import annotations
@@ -20,19 +20,20 @@ _BESIDE = (numpy.rint, numpy.floor, numpy.ceil)
 
 @dataclass(frozen=True, eq=False)
 class Line:
-    """Per channel `multipliers` (0 where nothing is proved) and `starts`, int64."""
+    """Per channel `multipliers` (0: not proved) and `starts`, int64."""
 
     multipliers: numpy.ndarray
     starts: numpy.ndarray
 
     def apply(self, channel: int, accumulators: numpy.ndarray, shift: int) -> numpy.ndarray:
-        """The formula, for int64 accumulators of one channel."""
+        """Returns the result of the formula for int64 accumulators of one channel."""
         sums = accumulators * int(self.multipliers[channel]) + int(self.starts[channel])
         return numpy.clip(sums >> (32 + shift), -128, 127)
 
 
 def line(stairs: Staircase, shift: int) -> Line:
-    """The slope nearest to the real one, else those beside the one that leaves most room; of its starts the one in the middle."""
+    """Returns the form with the multiplier nearest to the real factor, else next to the slope with most room; the start is the
+    middle of its interval."""
     count = len(stairs.low)
     multipliers, starts = numpy.zeros(count, numpy.int64), numpy.zeros(count, numpy.int64)
     scale, in_int32 = 2.0 ** (32 + shift), _in_int32(stairs)
@@ -55,7 +56,7 @@ def _in_int32(stairs: Staircase) -> numpy.ndarray:
 
 
 def _starts(slopes: numpy.ndarray, stairs: Staircase, shift: int) -> tuple[numpy.ndarray, numpy.ndarray]:
-    """The least and the greatest start with which each level is reached at its step and not before it."""
+    """Returns the least and the greatest start with which each level is reached at its threshold and not before it."""
     bounds = LEVELS << (32 + shift)
     at = bounds - stairs.steps * slopes[:, None]
     is_reached, is_missed = stairs.steps <= stairs.high[:, None], stairs.steps > stairs.low[:, None]

@@ -12,17 +12,17 @@ from dataclasses import dataclass
 import numpy
 
 LENGTHS = tuple(1 << power for power in range(6, 13))  # of the transform
-UNIT = 1 << 15  # what a window and a root of 1 call one
+UNIT = 1 << 15  # one, for a window and for a root of unity
 STEPS = 1 << 10  # of a logarithm, for each factor of two
 SEGMENTS = 32  # straight lines of the logarithm between two powers of two
-MANTISSA = 16  # bits behind the highest one that the logarithm looks at
+MANTISSA = 16  # bits below the highest bit that the logarithm reads
 LARGEST_MULTIPLIER = (1 << 14) - 1
 
 
 @dataclass(frozen=True)
 class Levels:
-    """How a logarithm of `STEPS` to a factor of two becomes a stored value: (logarithm * multiplier + offset) >> shift, within
-    low and high. `floor` is added to the power in every band."""
+    """The quantization of a logarithm with `STEPS` to a factor of two: (logarithm * multiplier + offset) >> shift, within low and
+    high. `floor` is added to the power in every band."""
 
     multiplier: int
     offset: int
@@ -33,19 +33,20 @@ class Levels:
 
 
 def spare_bits(length: int) -> int:
-    """The bits after the point with which windowed samples of 16 bits enter a transform that then leaves no int32."""
+    """Returns the fraction bits of windowed 16-bit samples with which the transform stays within int32."""
     return 15 - int(math.log2(length))
 
 
 def fixed_turns(count: int, steps: numpy.ndarray) -> numpy.ndarray:
-    """[..., 2]: cos and -sin of 2 pi step / count in units of 2^-15, at most 32767."""
+    """Returns cos and -sin of 2 pi step / count in units of 2^-15, at most 32767; int64 [..., 2]."""
     angles = -2 * numpy.pi / count * (steps % count)
     waves = numpy.stack([numpy.cos(angles), numpy.sin(angles)], -1)
     return numpy.clip(numpy.rint(UNIT * waves), 1 - UNIT, UNIT - 1).astype(numpy.int64)
 
 
 def log_mel(pcm: numpy.ndarray, window: numpy.ndarray, filters: numpy.ndarray, length: int, levels: Levels) -> numpy.ndarray:
-    """The stored values [frames, bands] of frames of samples [frames, taps]; filters: [bands, length // 2 + 1], 0 to 65535."""
+    """Returns the stored values [frames, bands] of frames of samples [frames, taps]; filters: [bands, length // 2 + 1], 0 to
+    65535."""
     real, imaginary = spectrum(pcm, window, length)
     power, exponent = powers(real, imaginary)
     bands = power.astype(numpy.uint64) @ filters.T.astype(numpy.uint64)
@@ -54,7 +55,8 @@ def log_mel(pcm: numpy.ndarray, window: numpy.ndarray, filters: numpy.ndarray, l
 
 
 def spectrum(pcm: numpy.ndarray, window: numpy.ndarray, length: int) -> tuple[numpy.ndarray, numpy.ndarray]:
-    """Real and imaginary part [frames, length // 2 + 1] of the windowed samples, `spare_bits` behind the point."""
+    """Returns the real and imaginary parts of the spectrum of windowed samples, [frames, length // 2 + 1], with `spare_bits`
+    fraction bits."""
     lost = 15 - spare_bits(length)
     windowed = (pcm.astype(numpy.int64) * window.astype(numpy.int64) + (1 << (lost - 1))) >> lost
     values = numpy.zeros((len(pcm), length), numpy.int64)
@@ -63,18 +65,19 @@ def spectrum(pcm: numpy.ndarray, window: numpy.ndarray, length: int) -> tuple[nu
 
 
 def times(values: numpy.ndarray, factors: numpy.ndarray) -> numpy.ndarray:
-    """floor(value * factor / 2^16): half of the product with a factor in units of 2^-15."""
+    """Returns floor(value * factor / 2^16): half of the product with a factor in units of 2^-15."""
     return (values * factors) >> 16
 
 
 def half_product(real: numpy.ndarray, imaginary: numpy.ndarray, turns: numpy.ndarray) -> tuple[numpy.ndarray, numpy.ndarray]:
-    """Half of the product of complex numbers with turns [..., 2]: each of its four parts rounded down."""
+    """Returns half of the product of complex numbers with turns [..., 2]; each of its four partial products is rounded down."""
     cosine, sine = turns[..., 0], turns[..., 1]
     return times(real, cosine) - times(imaginary, sine), times(real, sine) + times(imaginary, cosine)
 
 
 def _transform(real: numpy.ndarray, imaginary: numpy.ndarray) -> tuple[numpy.ndarray, numpy.ndarray]:
-    """The complex transform along the last axis, by passes of radix 4 and, for an odd power of two, one of radix 2 at the end."""
+    """Returns the complex transform along the last axis, by passes of radix 4 and, for an odd power of two, a last pass of radix
+    2."""
     points = real.shape[-1]
     if points == 1:
         return real, imaginary
@@ -112,7 +115,8 @@ def _joined(*legs: numpy.ndarray) -> numpy.ndarray:
 
 
 def _taken_apart(real: numpy.ndarray, imaginary: numpy.ndarray) -> tuple[numpy.ndarray, numpy.ndarray]:
-    """The spectrum of real values out of that of half as many points, each of two neighbours."""
+    """Returns the spectrum of real values, given the transform of half as many complex points, each made of two neighbouring
+    values."""
     points = real.shape[-1]
     low = numpy.arange(1, (points + 1) // 2)
     high = points - low
@@ -128,7 +132,7 @@ def _taken_apart(real: numpy.ndarray, imaginary: numpy.ndarray) -> tuple[numpy.n
 
 
 def bit_lengths(values: numpy.ndarray) -> numpy.ndarray:
-    """How many bits each of these unsigned numbers takes."""
+    """Returns the bit length of each of these unsigned numbers."""
     bits = numpy.zeros(values.shape, numpy.int64)
     rest = values.astype(numpy.uint64)
     for step in (32, 16, 8, 4, 2, 1):
@@ -139,7 +143,7 @@ def bit_lengths(values: numpy.ndarray) -> numpy.ndarray:
 
 
 def powers(real: numpy.ndarray, imaginary: numpy.ndarray) -> tuple[numpy.ndarray, numpy.ndarray]:
-    """re^2 + im^2 of each frame in units that use 31 bits, and their exponent: a unit is 2^exponent (one for each frame)."""
+    """Returns re^2 + im^2 of each frame in 31 bits, and the exponent of each frame: a unit is 2^exponent."""
     magnitudes = numpy.bitwise_or.reduce(
         numpy.where(real < 0, ~real, real) | numpy.where(imaginary < 0, ~imaginary, imaginary), 1
     )
@@ -151,7 +155,7 @@ def powers(real: numpy.ndarray, imaginary: numpy.ndarray) -> tuple[numpy.ndarray
 
 
 def log_power(bands: numpy.ndarray, exponent: numpy.ndarray, floor: int) -> numpy.ndarray:
-    """log2(bands * 2^exponent + floor) in steps of 1 / STEPS, rounded down."""
+    """Returns log2(bands * 2^exponent + floor) in steps of 1 / STEPS, rounded down."""
     small, large = numpy.maximum(-exponent, 0).astype(numpy.uint64), numpy.maximum(exponent, 0)
     sums = (bands >> small) + numpy.maximum(numpy.uint64(floor) >> large.astype(numpy.uint64), numpy.uint64(1))
     bits = bit_lengths(sums)
@@ -165,5 +169,5 @@ def log_power(bands: numpy.ndarray, exponent: numpy.ndarray, floor: int) -> nump
 
 
 def logarithms() -> numpy.ndarray:
-    """log2(1 + i / SEGMENTS) in units of 2^-16, for i from 0 to SEGMENTS."""
+    """Returns log2(1 + i / SEGMENTS) in units of 2^-16, for i from 0 to SEGMENTS."""
     return numpy.rint(numpy.log2(1 + numpy.arange(SEGMENTS + 1) / SEGMENTS) * (1 << 16)).astype(numpy.int64)

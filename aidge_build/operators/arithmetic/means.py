@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""The mean of 8-bit values as float32 gives it, added up in onnxruntime's order; in integers wherever that order cannot show.
+"""The mean of 8-bit values as float32 gives it, added up in onnxruntime's order; in integers if the order does not matter.
 
-A mean lies beside the middle between two levels or it does not. If not, the exact integer sum alone decides the level, whatever
-the order: `integer_mean` bounds what float32 can change. Only beside the middle the values are added up one by one.
+If a mean is not near a tie, the exact integer sum decides its quantized value, whatever the order: `integer_mean` bounds the
+error of float32. Only near a tie the values are added up one by one.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ EXPONENTS = (-100, 100)  # of scales: nothing overflows, nothing is subnormal
 
 
 class Order(IntEnum):
-    """In which order the values of a window [rows, columns] are added up (MLAS, the kernels of onnxruntime on the CPU)."""
+    """The order in which the values of a window [rows, columns] are added up (MLAS, the kernels of onnxruntime on the CPU)."""
 
-    TURN = 0  # row by row, each value to the sum
-    COLUMNS = 1  # each column by itself, then the columns
-    LANES = 2  # every fourth value by itself, (lane 0 + lane 2) + (lane 1 + lane 3), then those left over
+    TURN = 0  # row by row, one value after the other
+    COLUMNS = 1  # the sum of each column, then the sum of these sums
+    LANES = 2  # four lanes of every fourth value, (lane 0 + lane 2) + (lane 1 + lane 3), then the remaining values
 
 
 def added_up(values: numpy.ndarray, order: Order) -> numpy.ndarray:
-    """The sums over the last two axes, in the type of the values: each addition is rounded to it."""
+    """Returns the sums over the last two axes, in the type of the values; each addition is rounded to it."""
     if order is Order.COLUMNS:
         return _chain(_chain(numpy.moveaxis(values, -2, -1)))
     row = values.reshape(*values.shape[:-2], -1)
@@ -47,7 +47,7 @@ def added_up(values: numpy.ndarray, order: Order) -> numpy.ndarray:
 
 
 def _chain(values: numpy.ndarray) -> numpy.ndarray:
-    """One after another along the last axis; accumulate adds strictly in turn, sum does not."""
+    """Returns the sum along the last axis, one value after the other: accumulate adds strictly in order, sum does not."""
     if values.shape[-1] == 0:
         return numpy.zeros(values.shape[:-1], values.dtype)
     return numpy.add.accumulate(values, axis=-1, dtype=values.dtype)[..., -1]
@@ -57,7 +57,7 @@ def _chain(values: numpy.ndarray) -> numpy.ndarray:
 class IntegerMean:
     """mean / output scale = sum * FACTOR * multiplier / 2^32, within `band` / 2^32 of what float32 gives in any order.
 
-    The level is that, rounded, unless the fraction lies within the band around one half: then the order decides.
+    The level is this value, rounded, unless its fraction is within the band around one half: then the order decides.
     """
 
     multiplier: int
@@ -65,11 +65,11 @@ class IntegerMean:
 
     @property
     def first(self) -> int:
-        """The first fraction that lies in the band."""
+        """The first fraction within the band."""
         return (1 << (FRACTION_BITS - 1)) - self.band
 
     def decided(self, sums: numpy.ndarray) -> tuple[numpy.ndarray, numpy.ndarray]:
-        """(levels without zero point and clamp, whether the order is free) for exact sums of values minus zero points."""
+        """Returns (levels without zero point and clamp, whether the order is free) for exact sums of values minus zero points."""
         products = sums.astype(numpy.int64) * (FACTOR * self.multiplier)
         fraction = products & ((1 << FRACTION_BITS) - 1)
         levels = (products >> FRACTION_BITS) + (fraction >> (FRACTION_BITS - 1))
@@ -85,8 +85,8 @@ def every_sum_decides(mean: IntegerMean, lowest: int, highest: int) -> bool:
 
 @dataclass(frozen=True)
 class MeanLine:
-    """level + zero point = (sum * multiplier + start) >> bits unless the bits below are at most `unsure`: then it may be another
-    one, or the order decides."""
+    """level + zero point = (sum * multiplier + start) >> bits, unless the lower bits are at most `unsure`: then the level may
+    differ, or the order decides."""
 
     multiplier: int
     start: int
@@ -94,8 +94,8 @@ class MeanLine:
 
 
 def mean_line(mean: IntegerMean, bits: int, zero_point: int, low: int, high: int) -> MeanLine | None:
-    """The line with that many fraction bits of exact sums low..high, low <= 0 <= high, before they are limited; None where the
-    multiplier leaves int16, a product int32, or everything is unsure."""
+    """Returns the linear integer form with so many fraction bits for exact sums low..high, low <= 0 <= high, before the clamp.
+    Returns None if the multiplier does not fit int16, if a product does not fit int32, or if everything is unsure."""
     dropped = FRACTION_BITS - bits
     product = FACTOR * mean.multiplier
     multiplier = (product + (1 << (dropped - 1))) >> dropped
@@ -107,7 +107,7 @@ def mean_line(mean: IntegerMean, bits: int, zero_point: int, low: int, high: int
 
 
 def integer_mean(count: int, data: Quantization, result: Quantization) -> IntegerMean | None:
-    """Constants for means of up to `count` int8 values over `count`; None where 32 bits or float32 are too narrow."""
+    """Returns constants for means of up to `count` int8 values over `count`; None if 32 bits or float32 are too narrow."""
     scales = data.scale, result.scale
     if any(not 2.0 ** EXPONENTS[0] < float(scale) < 2.0 ** EXPONENTS[1] for scale in scales):
         return None
@@ -121,10 +121,11 @@ def integer_mean(count: int, data: Quantization, result: Quantization) -> Intege
 
 
 def _most_error(count: int, largest_value: int, ratio: Fraction) -> Fraction:
-    """In levels: of the float32 mean in any order, of both its divisions, and of the integer multiplier.
+    """Returns the largest error, in levels, of the float32 mean in any order, of both its divisions, and of the integer
+    multiplier.
 
-    Products err by a unit of the largest one; an addition by a unit of its result, which after i values is at most i products.
-    The other orders add fewer values to each partial sum, and a few partial sums.
+    Products err by a unit of the largest product; an addition errs by a unit of its result, which after i values is at most i
+    products. The other orders add fewer values to each partial sum, and a few partial sums.
     """
     additions = count * (count + 3) // 2 + 5 * count
     mean = (count + additions) * largest_value * ratio * UNIT

@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: MIT
-"""Requantization by two products of which only the low 32 bits exist, used where it is proved equal to the float32 formula.
+"""Requantization by two products modulo 2^32, used if it is proved equal to the float32 formula.
 
-y = clamp(rint(float32(float32(acc) * M)) + zero point) is a staircase in acc (`thresholds`). Accumulators below its first step
-and above its last one are clamped there; between them, v = acc - start counts from 0 to a width of at most 2^(32 - bits) - 1, and
+y = clamp(rint(float32(float32(acc) * M)) + zero point) is a step function of acc (`thresholds`). Accumulators below its first
+step and above its last step are clamped there; between them, v = acc - start counts from 0 to a width of at most 2^(32 - bits) -
+1, and
 
     y = the top byte of v * (m >> bits) + ((v * (m & (2^bits - 1))) >> bits) + constant, modulo 2^32
 
-is a straight line with 24 + bits fraction bits, rounded down. It gives the same y for every accumulator if it passes between the
-same neighbours at every step. Of all such lines the search finds that with the widest margin, so that none is missed. Where
-there is none, as a sum beside or in the middle of two levels is rounded to the even one, a line may remain that is wrong for a
-few accumulators, or for all of one remainder modulo a power of two (a multiplier such as 3 / 256 makes every 512th sum such a
-middle): they are known, and corrected.
+is a linear integer form with 24 + bits fraction bits, rounded down. It gives the same y for every accumulator if it passes
+between the same neighbours at every step. The search finds the form with the widest margin, so it misses none. Sums at or near a
+tie are rounded to the even level, which may exclude every form. Then a form may remain that is wrong for a few accumulators, or
+for all with one remainder modulo a power of two (with a multiplier such as 3 / 256 every 512th sum is a tie): these accumulators
+are known, and corrected.
 """
 
 from __future__ import annotations
@@ -24,13 +25,13 @@ from aidge_build.operators.arithmetic.thresholds import LEVELS, Staircase
 LEVEL_BITS = 24  # fraction bits of the sum, below the byte that is stored
 BITS = (16, 14, 12, 10, 8, 6, 4, 2, 0)
 MOST_EXCEPTIONS = 130  # of a channel
-MOST_SLOPE = 256  # levels in a step of the accumulator: beyond it there is no staircase
+MOST_SLOPE = 256  # levels in a step of the accumulator: beyond it no level has a step of its own
 _WORD = 1 << 32
 
 
 @dataclass(frozen=True)
 class Correction:
-    """Where v lies in 0..width and (v - value) << shift is 0 modulo 2^32, the level is `delta` more than the line's."""
+    """If v is in 0..width and (v - value) << shift is 0 modulo 2^32, `delta` is added to the level of the form."""
 
     value: int
     shift: int
@@ -39,9 +40,9 @@ class Correction:
 
 @dataclass(frozen=True, eq=False)
 class NarrowForm:
-    """Per channel, int64: y = `apply`(acc) for every accumulator of its range; `proved` says where.
+    """Per channel, int64: y = `apply`(acc) for every accumulator of its range, if `proved`.
 
-    Below `starts` lies only what gives the lowest level of the clamp, above starts + widths only what gives the highest.
+    All accumulators below `starts` give the lowest level of the clamp, all above starts + widths give the highest level.
     """
 
     bits: int
@@ -54,7 +55,7 @@ class NarrowForm:
     clamp: tuple[int, int]
 
     def apply(self, channel: int, accumulators: numpy.ndarray) -> numpy.ndarray:
-        """The stored values of int64 accumulators of one channel, as the kernels compute them."""
+        """Returns the stored values of int64 accumulators of one channel, as the kernels compute them."""
         v = accumulators - self.starts[channel]
         multiplier = int(self.multipliers[channel])
         inside = numpy.clip(v, 0, self.widths[channel])
@@ -68,7 +69,8 @@ class NarrowForm:
 
 
 def narrow_form(stairs: Staircase, clamp: tuple[int, int]) -> NarrowForm:
-    """The form of all channels: the most fraction bits that hold the widest staircase and the largest multiplier."""
+    """Returns the form of all channels, with the most fraction bits that hold the widest range of steps and the largest
+    multiplier."""
     low, high = stairs.low, stairs.high
     lowest, highest = (numpy.clip((stairs.steps <= end[:, None]).sum(axis=1) - 128, *clamp) for end in (low, high))
     rises = highest > lowest
@@ -81,12 +83,12 @@ def narrow_form(stairs: Staircase, clamp: tuple[int, int]) -> NarrowForm:
     )
     is_level = (LEVELS > lowest[:, None]) & (LEVELS <= highest[:, None])
     unit = 1 << (LEVEL_BITS + bits)
-    # At points `at` the line has reached `bounds`; at `before` it is still below `limits`.
+    # At points `at` the form has reached `bounds`; at `before` it is still below `limits`.
     at = numpy.where(is_level, stairs.steps - starts[:, None], 0)
     bounds = numpy.where(is_level, LEVELS, lowest[:, None]) * unit
     before = numpy.where(is_level, stairs.steps - starts[:, None] - 1, widths[:, None])
     limits = numpy.where(is_level, LEVELS, highest[:, None] + 1) * unit
-    # Any level may be left out, the ends never are.
+    # Levels may be left out, the ends must hold.
     at, bounds = _with(at, 0), _with(bounds, lowest * unit)
     before, limits = _with(before, widths), _with(limits, (highest + 1) * unit)
     multipliers = _widest(at, bounds, before, limits, numpy.where(slopes < MOST_SLOPE, slopes, 0) * unit)
@@ -111,7 +113,7 @@ def narrow_form(stairs: Staircase, clamp: tuple[int, int]) -> NarrowForm:
 
 
 def _fewest_faults(at, bounds, before, limits, channel: int, multiplier: int, bits: int) -> int:
-    """The constant, a multiple of 2^bits, with which the line keeps to most steps."""
+    """Returns the constant, a multiple of 2^bits, with which the form keeps most steps."""
     least = -(-(bounds[channel] - multiplier * at[channel]) >> bits)
     most = (limits[channel] - multiplier * before[channel] - 1) >> bits
     candidates = numpy.unique(numpy.concatenate([least, most]).clip(least[-1], max(least[-1], most[-1])))  # the ends must hold
@@ -123,7 +125,7 @@ def _fewest_faults(at, bounds, before, limits, channel: int, multiplier: int, bi
 def _corrections(
     steps: numpy.ndarray, width: int, ends: tuple[int, int], multiplier: int, constant: int, unit: int
 ) -> tuple[Correction, ...] | None:
-    """All that the line needs; None where this is too much.
+    """Returns all corrections of the form; None if there are too many.
 
     steps: the smallest v of each level; ends: the levels of 0 and width.
     """
@@ -148,7 +150,7 @@ def _corrections(
 
 
 def _as_remainder(wrong: numpy.ndarray, deltas: numpy.ndarray, width: int) -> tuple[Correction, ...]:
-    """One correction where these are all v of one remainder modulo a power of two."""
+    """Returns one correction if these are all v with one remainder modulo a power of two, else ()."""
     if len(wrong) < 2 or (deltas != deltas[0]).any():
         return ()
     step = int(numpy.gcd.reduce(numpy.diff(wrong)))
@@ -169,13 +171,13 @@ def _with(columns: numpy.ndarray, more) -> numpy.ndarray:
 
 
 def _interval(at, bounds, before, limits, multipliers) -> tuple[numpy.ndarray, numpy.ndarray]:
-    """Which constants (least, first beyond) a line of this slope may have."""
+    """Returns the interval of constants (least, first beyond) for a form with this multiplier."""
     slope = multipliers[:, None]
     return (bounds - slope * at).max(axis=1), (limits - slope * before).min(axis=1)
 
 
 def _widest(at, bounds, before, limits, around: numpy.ndarray) -> numpy.ndarray:
-    """The multiplier near `around` with the longest interval of constants; the length is concave in the multiplier."""
+    """Returns the multiplier near `around` with the longest interval of constants; the length is concave in the multiplier."""
     below, above = numpy.floor(around / 2).astype(numpy.int64), numpy.ceil(around * 2).astype(numpy.int64)
     while (above > below).any():
         middle = (below + above) >> 1

@@ -17,12 +17,12 @@ MANTISSA_BITS = 24
 
 @functools.lru_cache(maxsize=256)
 def proved_reciprocal(divisor: float) -> tuple[numpy.float32, numpy.float32] | None:
-    """(high, low) so that rint(fma(x, high, x * low)) = rint(x / divisor) for every float32 x, both saturated at
-    +-MOST_LEVELS; None where that is not proved. low is 0 for powers of two, where x * high alone is exact, else positive.
+    """Returns (high, low) so that rint(fma(x, high, x * low)) = rint(x / divisor) for every float32 x, both saturated at
+    +-MOST_LEVELS; None if this is not proved. low is 0 for powers of two, as x * high alone is then exact, else positive.
 
-    high + low is 1 / divisor but for 2^-48 of it. Both sides are therefore within one unit in the last place of x / divisor, so
-    that they can only differ for x next to a threshold (level + 1/2) * divisor: those are tried, by exact arithmetic. Signs
-    change both sides alike. Infinities stay what they are, as both numbers are positive; NaN is NaN.
+    high + low is 1 / divisor with a relative error of 2^-48. Both sides are therefore within one unit in the last place of x /
+    divisor, and can only differ for x next to a threshold (level + 1/2) * divisor: these x are tried, by exact arithmetic. A sign
+    changes both sides alike. Infinities stay infinities, as both numbers are positive; NaN stays NaN.
     """
     divisor = float(numpy.float32(divisor))
     if not 2.0**-MOST_EXPONENT < divisor < 2.0**MOST_EXPONENT:
@@ -43,7 +43,7 @@ def proved_reciprocal(divisor: float) -> tuple[numpy.float32, numpy.float32] | N
 
 
 def _level(value: numpy.float32, high: numpy.float32, low: numpy.float32) -> int:
-    """rint(fma(value, high, value * low)) of a positive value."""
+    """Returns rint(fma(value, high, value * low)) for a positive value."""
     total = Fraction(float(value)) * Fraction(float(high)) + Fraction(float(value * low))
     scale = Fraction(2) ** (MANTISSA_BITS - 1 - math.frexp(float(total))[1] + 1)
     if not 2 ** (MANTISSA_BITS - 1) <= total * scale <= 2**MANTISSA_BITS:  # the float64 was rounded up to a power of two

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""A function from integers to few levels by one load and one product.
+"""A piecewise linear approximation of a function from integers to few levels, by one load and one product.
 
-Numbers are limited to cells of 2^shift, none of which has more than one step, up or down by 1. Of each cell there is one word
-w, and w + (w * n >> 32) has the level in the byte above its 16 lowest bits: w is where a line begins and its slope, too. Where
-a cell has no step, the line stays between two multiples of 2^16; where it has one, it passes one, upwards or, with a word below
-0, downwards. What is above the level is free, so there are words enough of which one passes between the two numbers that the
-step must tell apart.
+Numbers are limited to a range of cells of 2^shift. A cell has at most one step, up or down by 1. Each cell has one word w, and w
++ (w * n >> 32) holds the level in the byte above its 16 lowest bits: w is both offset and slope of a linear piece. In a cell
+without a step the piece stays between two multiples of 2^16; in a cell with a step it crosses one multiple, upwards or, if w is
+negative, downwards. The bits above the level are free, so there are many candidates for w, and one of them crosses between the
+two numbers that the step must separate.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy
 
-LARGEST_SHIFT = 22  # of which the line of a level stays in its middle half
+LARGEST_SHIFT = 22  # up to it the piece of a cell without a step stays in the middle half of its level
 MOST_BITS = 31  # of a number
 _LINES = 63  # words that are tried for a step: levels + 256 * 1, 2...
 _BESIDE = numpy.arange(-1, 3)  # and their neighbours
@@ -22,15 +22,15 @@ _BESIDE = numpy.arange(-1, 3)  # and their neighbours
 
 @dataclass(frozen=True, eq=False)
 class SlopedCells:
-    """The level of n is the byte above 16 bits of w + (w * m >> 32), where m is n limited to `shift` + `bits` bits without a sign
-    and w (int32) = `words[m >> shift]`."""
+    """The level of n is the byte above the 16 lowest bits of w + (w * m >> 32), where m is n limited to `shift` + `bits` unsigned
+    bits and w (int32) is `words[m >> shift]`."""
 
     shift: int
     bits: int
     words: numpy.ndarray
 
     def levels(self, numbers: numpy.ndarray) -> numpy.ndarray:
-        """int8 of each int32."""
+        """Returns the int8 level of each int32."""
         limited = numpy.clip(numpy.asarray(numbers, numpy.int64), 0, (1 << self.shift + self.bits) - 1)
         return (_line(self.words[limited >> self.shift], limited) >> 16 & 0xFF).astype(numpy.uint8).view(numpy.int8)
 
@@ -40,15 +40,16 @@ def _line(words: numpy.ndarray, numbers: numpy.ndarray) -> numpy.ndarray:
 
 
 def sloped_cells(below: numpy.ndarray, at: numpy.ndarray, levels: numpy.ndarray, shift: int, bits: int) -> SlopedCells | None:
-    """Of rising steps that tell the numbers `at` from those `below` (none between both is asked for), where `levels` change by 1;
-    None where cells of 2^shift, 2^bits of them, have two steps, do not hold all, or no word fits."""
+    """Returns the form for rising steps, each between the numbers `below` and `at` (numbers in between do not occur), at which
+    `levels` change by 1. Returns None if one of the 2^bits cells of 2^shift has two steps, if a step is outside of the cells, or
+    if no word fits."""
     cells, count = at >> shift, 1 << bits
     if not 0 < shift <= min(LARGEST_SHIFT, MOST_BITS - bits) or below[0] < 0 or cells[-1] >= count:
         return None
     is_inside = cells << shift <= below  # else a cell begins between both numbers
     if (numpy.diff(cells[is_inside]) == 0).any():
         return None
-    firsts = numpy.where(is_inside, cells + 1, cells)  # cells that have the next level from their beginning on
+    firsts = numpy.where(is_inside, cells + 1, cells)  # cells that begin with the next level
     own = levels[numpy.searchsorted(firsts, numpy.arange(count), "right")] & 0xFF
     middles = (2 * numpy.arange(count) + 1) << shift - 1
     words = numpy.rint((2 * own + 1 << 15) / (1 + middles * 2.0**-32)).astype(numpy.int64)
@@ -60,7 +61,7 @@ def sloped_cells(below: numpy.ndarray, at: numpy.ndarray, levels: numpy.ndarray,
 
 
 def _words_of_steps(below: numpy.ndarray, at: numpy.ndarray, levels: numpy.ndarray, shift: int) -> numpy.ndarray | None:
-    """Of cells with one step each; `levels` [2, steps], before and behind it."""
+    """Returns the words of cells with one step each; `levels` [2, steps], before and after the step."""
     first = at >> shift << shift
     rises = (levels[1] > levels[0])[:, None]
     multiples = (levels.max(axis=0) & 0xFF)[:, None] + 256 * numpy.where(rises, 1, -1) * numpy.arange(_LINES, 0, -1)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Any function from float32 to few integers as comparisons of integers: the keys of floats at which its result changes.
 
-Read as an integer with a sign, the pattern of a float32 is its order among all others (float_thresholds.py): its key. Between two
-steps the result is one level, whatever arithmetic the function takes, so that no core needs that arithmetic.
+The key of a float32 is an integer with the order of the floats (float_thresholds.py). Between two steps the result is one level,
+so the core needs none of the function's own arithmetic.
 """
 
 from __future__ import annotations
@@ -16,25 +16,26 @@ import numpy
 from aidge_build.operators.arithmetic.float_thresholds import number_of
 
 MOST_STEPS = 1024
-LARGEST_KEY = 0x7F7FFFFF  # of finite numbers; the smallest is -1 - this
+LARGEST_KEY = 0x7F7FFFFF  # of finite numbers; the smallest key is -1 - LARGEST_KEY
 _BELOW_SIGN = 0x7FFFFFFF
-_COARSE = 1 << 16  # keys between two samples, of which an octave has 2^23
+_COARSE = 1 << 16  # keys between two samples; an octave has 2^23 keys
 _FINE = 1 << 11  # in octaves near which the result changes
 _OCTAVE = 1 << 23
 
 
 def keys_of(numbers: numpy.ndarray) -> numpy.ndarray:
-    """The key of each float32, int64; those of NaN lie beyond those of the infinities."""
+    """Returns the key of each float32, int64; keys of NaN are beyond the keys of the infinities."""
     patterns = numpy.asarray(numbers, numpy.float32).view(numpy.int32).astype(numpy.int64)
     return numpy.where(patterns < 0, patterns ^ _BELOW_SIGN, patterns)
 
 
 def steps_of(function: Callable[[numpy.ndarray], numpy.ndarray]) -> tuple[numpy.ndarray, numpy.ndarray] | None:
-    """The keys of the smallest finite numbers with another result than the number before, int64, rising, and the results from the
-    lowest number on, one more. None where there is no step, or more than MOST_STEPS.
+    """Returns the keys of the smallest finite numbers with another result than the number before, int64, rising, and the results
+    from the lowest number on, one more. Returns None if there is no step, or if there are more than MOST_STEPS.
 
-    `function` maps float32 numbers to integers. Found by bisection between samples: 128 in each octave, and 4,096 in octaves in
-    which or beside which the result changes. A result that comes and goes between two of those is not seen.
+    `function` maps float32 numbers to integers. Steps are found by bisection between samples: 128 in each octave, and 4,096 in
+    octaves with a change of the result and in their neighbours. A result that appears and disappears between two samples is not
+    found.
     """
     samples = numpy.arange(-1 - LARGEST_KEY, LARGEST_KEY + 1, _COARSE)
     samples = numpy.append(samples, LARGEST_KEY)
@@ -50,7 +51,7 @@ def steps_of(function: Callable[[numpy.ndarray], numpy.ndarray]) -> tuple[numpy.
     while len(below) and (above - below > 1).any():
         if len(below) > MOST_STEPS:
             return None
-        middle = (below + above) // 2  # `below` where they are neighbours
+        middle = (below + above) // 2  # `below` if they are neighbours
         between = function(number_of(middle))
         ends = [(below, middle, results_below, between), (middle, above, between, results_above)]
         below, above, results_below, results_above = (
@@ -72,10 +73,11 @@ CellOf = Callable[[numpy.ndarray], numpy.ndarray]  # from keys to cells, int64: 
 
 @dataclass(frozen=True)
 class Cells:
-    """Where to look for the step of a number: numbers lie in cells, in the order of their keys.
+    """Cells of numbers, in the order of their keys, for a fast search of the steps that a number has reached.
 
-    `firsts[cell - low]` is how many steps the lowest number of the cell has reached: what is left to compare are the steps of the
-    cell, `most_left` at most. Numbers below and above all cells count to the first and to the last one.
+    `firsts[cell - low]` is the count of steps that the lowest number of the cell has reached: only the steps of the cell, at most
+    `most_left`, remain to be compared. Numbers below all cells belong to the first cell, numbers above all cells to the last
+    cell.
     """
 
     low: int
@@ -84,16 +86,16 @@ class Cells:
 
     @classmethod
     def of(cls, keys: numpy.ndarray, cell_of: CellOf, count: int) -> Cells:
-        """`count` cells, which hold all of these steps."""
+        """Returns `count` cells, which contain all of these steps."""
         low = int(cell_of(keys[:1])[0])
         lowest = _lowest_keys(numpy.arange(low, low + count), cell_of)
         firsts = numpy.searchsorted(keys, lowest, "right")
-        firsts[0] = 0  # numbers below are in this one, too
+        firsts[0] = 0  # smaller numbers are in this cell, too
         return cls(low, tuple(firsts.tolist()), int(numpy.diff(numpy.append(firsts, len(keys))).max()))
 
 
 def _lowest_keys(cells: numpy.ndarray, cell_of: CellOf) -> numpy.ndarray:
-    """Of all finite numbers in each cell, or in one above."""
+    """Returns the lowest key of all finite numbers that are in each cell, or in a cell above it."""
     below, above = numpy.full(len(cells), -2 - LARGEST_KEY), numpy.full(len(cells), LARGEST_KEY)
     while (above - below > 1).any():
         middle = (below + above) // 2
@@ -103,8 +105,8 @@ def _lowest_keys(cells: numpy.ndarray, cell_of: CellOf) -> numpy.ndarray:
 
 
 def pattern_cells(keys: numpy.ndarray, shift: int) -> numpy.ndarray:
-    """Cells by the pattern of a number: its fraction with the leading bit goes to the right by `shift` less its exponent, 0 to 31
-    bits; of negative numbers all bits are inverted."""
+    """Returns cells by the bits of a number: its mantissa with the leading bit is shifted right by `shift` less its exponent, 0
+    to 31 bits; for negative numbers all bits are inverted."""
     magnitudes = numpy.where(keys < 0, ~keys, keys)
     right = numpy.clip(shift - (magnitudes >> 23), 0, 31)
     values = (magnitudes & _OCTAVE - 1 | _OCTAVE) >> right
@@ -112,32 +114,35 @@ def pattern_cells(keys: numpy.ndarray, shift: int) -> numpy.ndarray:
 
 
 def pattern_shift(keys: numpy.ndarray, count: int) -> int:
-    """The shift of the narrowest cells of which `count`, 4 at least, hold all of these steps.
+    """Returns the shift of the narrowest cells with which `count` cells, at least 4, contain all of these steps.
 
-    It is 2 larger than all of their exponents: numbers that would go to the left are above all cells with steps then.
+    It is at least 2 larger than all exponents of the steps: numbers that would need a shift to the left are then above all cells
+    with steps.
     """
     ends = keys[[0, -1]]
     least = int((numpy.where(ends < 0, ~ends, ends) >> 23).max()) + 2
-    shift = least + 21  # where all of them are in cells -2 to 1
+    shift = least + 21  # with it all steps are in cells -2 to 1
     while shift > least and numpy.ptp(pattern_cells(ends, shift - 1)) < count:
         shift -= 1
     return shift
 
 
 def floor_cells(keys: numpy.ndarray, scale: float) -> numpy.ndarray:
-    """Cells by the number: floor(x * scale), limited to int32; `scale` is a power of two."""
+    """Returns cells by the number: floor(x * scale), saturated to int32; `scale` is a power of two."""
     products = numpy.floor(number_of(keys).astype(numpy.float64) * scale)
     return numpy.clip(products, -(2.0**31), 2.0**31 - 1).astype(numpy.int64)
 
 
 def truncated_cells(keys: numpy.ndarray, bits: int) -> numpy.ndarray:
-    """Cells by the whole part of x * 2^bits, limited to int32. Scales of `floor_scale` hold all steps here, too."""
+    """Returns cells by the whole part of x * 2^bits, saturated to int32. With scales of `floor_scale` they contain all steps,
+    too."""
     products = numpy.trunc(number_of(keys).astype(numpy.float64) * 2.0**bits)
     return numpy.clip(products, -(2.0**31), 2.0**31 - 1).astype(numpy.int64)
 
 
 def floor_scale(keys: numpy.ndarray, count: int) -> float:
-    """The scale of the narrowest cells of which `count`, 3 at least, hold all of these steps, and which float32 counts."""
+    """Returns the scale of the narrowest cells with which `count` cells, at least 3, contain all of these steps; float32 can
+    count these cells."""
     largest = max(float(numpy.abs(number_of(keys[[0, -1]])).max()), 2.0**-126)
     scale = 2.0 ** math.floor(-math.log2(largest))
     while numpy.ptp(floor_cells(keys[[0, -1]], scale * 2)) < count and largest * scale < 2.0**22:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Functions of one stored value that are a limited straight line: two numbers in place of 256, three in place of 65,536.
+"""Functions of one stored value in linear integer form: two constants in place of 256 entries, three in place of 65,536.
 
-y = sat8((x * multiplier + start) >> SHIFT). The line passes between the ends of every level, so that every two values bound its
-slope. What is found is tried for all 256 values, and taken only where it gives each of them.
+y = sat8((x * multiplier + start) >> SHIFT). The form passes between the ends of every level, so every two values bound its slope.
+It is taken only if it gives the right result for all values.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ _VALUES = numpy.arange(-128, 128)
 
 
 def straight_numbers(table: numpy.ndarray) -> tuple[int, int] | None:
-    """Multiplier and start that give the `table` [256] of int8 results for values -128..127; None where no line does."""
+    """Returns the multiplier and the start that give the `table` [256] of int8 results for values -128..127; None if there are
+    none."""
     levels = table.astype(numpy.float64)
     low, high = numpy.where(levels == -128, -numpy.inf, levels), numpy.where(levels == 127, numpy.inf, levels + 1)
     apart = (_VALUES[None, :] - _VALUES[:, None]).astype(numpy.float64)  # second less first
@@ -39,9 +40,9 @@ def straight_numbers(table: numpy.ndarray) -> tuple[int, int] | None:
 def shifted_line(
     values: numpy.ndarray, results: numpy.ndarray, lowest: int, highest: int, below: int = 0
 ) -> tuple[int, int, int] | None:
-    """Multiplier, start and shift of clamp((values * multiplier + start) >> shift, lowest, highest) in int32, which is the result
-    for all `values` (int64, rising, of 16 bits), or up to `below` less; its slope is that of the results between the bounds. None
-    where no line is."""
+    """Returns multiplier, start and shift of clamp((values * multiplier + start) >> shift, lowest, highest) in int32, which gives
+    the results for all `values` (int64, rising, of 16 bits), or up to `below` less; the slope is taken from the results between
+    the bounds. Returns None if there is no such form."""
     results = results.astype(numpy.int64)
     (inside,) = numpy.nonzero((results > lowest) & (results < highest))
     if len(inside) < 2:

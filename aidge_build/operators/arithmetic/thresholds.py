@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Requantization in two integer instructions, used where it is proved equal to the formula of the contract.
+"""Requantization in two integer instructions, used if it is proved equal to the formula of the contract.
 
-y = clamp(rounded(acc * M) + zero point) is a staircase in acc with at most 255 steps, whatever the contract rounds. A
-multiplier m (and an offset) whose straight line passes between the same neighbouring accumulators at every step gives the same y
-for every accumulator of the range: that is the whole proof, and the search for m is an intersection of intervals.
+y = clamp(rounded(acc * M) + zero point) is a step function of acc with at most 255 thresholds, however the contract rounds. A
+linear integer form with multiplier m (and an offset) gives the same y for every accumulator of the range if it crosses each level
+between the same two neighbouring accumulators. This is the whole proof, and the search for m is an intersection of intervals.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ MOST_CUTS = 64  # of the search for the slope with most room; half a dozen are u
 MOST_EXTRA = 1 << 20  # accumulator steps that, with a constant, make a fraction of a step
 MOST_CONSTANT = 1 << 30
 MOST_ACCUMULATOR = (1 << 31) - 1
-# Staircases that are kept: of the bands of a layer, and of boards that are compiled for together, they are the same.
+# Thresholds in the cache: the bands of a layer, and boards that are compiled for together, share them.
 MOST_KNOWN = 32
-_FAR = 1 << 61  # where no step says how far a line may be moved
+_FAR = 1 << 61  # the bound of a move that no step bounds
 _NONE = 0
 
 
@@ -44,7 +44,7 @@ class Staircase:
     _forms: dict[tuple, object] = field(default_factory=dict, init=False, repr=False)
 
     def once(self, asked: tuple, made: Callable[[], Form]) -> Form:
-        """The form that `asked` names, which is `made` the first time; nobody may write into its arrays."""
+        """Returns the form named `asked`, which is `made` on the first call; its arrays are read-only."""
         if asked not in self._forms:
             self._forms[asked] = made()
             for values in vars(self._forms[asked]).values():
@@ -63,11 +63,13 @@ class Staircase:
 
     @cached_property
     def roomiest_slope(self) -> numpy.ndarray:
-        """Per channel the slope in 0 .. 4 * the real one of the line acc * slope + move that may be moved furthest; float64.
+        """Per channel the slope, from 0 to 4 times the real slope, with which acc * slope + move allows the longest interval of
+        moves; float64.
 
-        At a slope, `move` must reach max(level - acc * slope) over the accumulators at steps, and stay below the least of those
-        before them. The difference is concave and made of straight pieces: the next slope that is looked at is where the pieces
-        at two slopes on either side of the top meet (Kelley's cutting planes), until no piece is new.
+        At a slope, `move` must be at least max(level - acc * slope) over the accumulators at steps, and less than the minimum of
+        level - acc * slope over the accumulators before steps. The difference is concave and piecewise linear. The next slope is
+        the intersection of the pieces at two slopes on either side of the maximum (Kelley's cutting planes), until no piece is
+        new.
         """
         at, before = self.steps.astype(numpy.float64), self.steps - 1.0
         rows = numpy.arange(len(at))
@@ -97,7 +99,7 @@ class Staircase:
         return slope
 
     def of(self, channels) -> Staircase:
-        """Only these channels."""
+        """Returns the thresholds of these channels."""
         return Staircase(self.steps[channels], self.low[channels], self.high[channels], self.slopes[channels], self.zero_point)
 
 
@@ -109,10 +111,11 @@ def staircase(
     fractions: numpy.ndarray | int = 0,
     unit: int = 1,
 ) -> Staircase:
-    """The steps of the exact formula for accumulators low..high of each channel, by bisection (the formula is monotone).
+    """Returns the thresholds of the exact formula for accumulators low..high of each channel, by bisection (the formula is
+    monotone).
 
-    `fractions` [channels] are integers in 0..unit - 1, `unit` is a power of two: what is scaled, by factors of each channel, is
-    unit * accumulator + fraction.
+    `fractions` [channels] are integers in 0..unit - 1, `unit` is a power of two: the factor of each channel scales unit *
+    accumulator + fraction.
     """
     fractions = numpy.broadcast_to(fractions, low.shape)
     numbers = requantization.numbers, requantization.slopes, low, high, fractions
@@ -122,7 +125,7 @@ def staircase(
 
 @dataclass(frozen=True)
 class _Asked:
-    """What a staircase follows from; two are equal where their `content` is."""
+    """The inputs of `staircase`; equal if their `content` is equal."""
 
     content: tuple
     requantization: Requantization = field(compare=False)
@@ -146,14 +149,15 @@ def _staircase(asked: _Asked) -> Staircase:
 def first_reaching(
     reached: Callable[[numpy.ndarray], numpy.ndarray], low: numpy.ndarray, high: numpy.ndarray, levels: int
 ) -> numpy.ndarray:
-    """Per channel and level the smallest sum within low..high that reaches it, high + 1 where none does, by bisection.
+    """Returns per channel and level the smallest sum within low..high that reaches the level, high + 1 if none does, by
+    bisection.
 
-    `reached` says of sums [channels, levels] whether each reaches the level of its column; it is monotone.
+    `reached` returns for sums [channels, levels] whether each reaches the level of its column; it is monotone.
     """
     below = numpy.repeat(low[:, None] - 1, levels, 1)
     above = numpy.repeat(high[:, None] + 1, levels, 1)
-    while (above - below > 1).any():  # below is not reached (or under the range), above is (or over it)
-        middle = (below + above + 1) >> 1  # above, where it is found
+    while (above - below > 1).any():  # below does not reach it (or is under the range), above does (or is over it)
+        middle = (below + above + 1) >> 1  # `above` if it is found
         hit = reached(middle)
         above, below = numpy.where(hit, middle, above), numpy.where(hit, below, middle)
     return above
@@ -161,8 +165,8 @@ def first_reaching(
 
 @dataclass(frozen=True, eq=False)
 class LowForm:
-    """Per channel: y = sat8((hi32((acc + extra) * multiplier) + constant) >> shift) over the whole range; multiplier 0 where
-    nothing is proved."""
+    """Per channel: y = sat8((hi32((acc + extra) * multiplier) + constant) >> shift) over the whole range; multiplier 0: not
+    proved."""
 
     multipliers: numpy.ndarray
     extras: numpy.ndarray
@@ -176,8 +180,8 @@ class LowForm:
 
 @dataclass(frozen=True, eq=False)
 class HighForm:
-    """Per channel: y = sat8(hi32((scale * acc + offset) * multiplier) >> shift) over the whole range; multiplier 0 where nothing
-    is proved."""
+    """Per channel: y = sat8(hi32((scale * acc + offset) * multiplier) >> shift) over the whole range; multiplier 0: not
+    proved."""
 
     multipliers: numpy.ndarray
     offsets: numpy.ndarray
@@ -189,10 +193,10 @@ class HighForm:
 
 
 def low_form(stairs: Staircase, shift: int, is_tuned: bool = True) -> LowForm:
-    """Multipliers for accumulators as they are.
+    """Returns multipliers for plain accumulators.
 
-    The line first crosses the half steps exactly: extra 0, `rounding_constant`. Where float rounding to even has moved a step, no
-    such line need be there: `is_tuned` then takes the line that leaves most room, and an extra and a constant that hit the room.
+    The first candidate crosses the ties exactly: extra 0, `rounding_constant`. If float rounding to even has moved a step, such a
+    form need not exist: `is_tuned` then takes the slope with most room, and an extra and a constant within the room.
     """
     return stairs.once(("low", shift, is_tuned), lambda: _low_form(stairs, shift, is_tuned))
 
@@ -215,7 +219,7 @@ def _low_form(stairs: Staircase, shift: int, is_tuned: bool) -> LowForm:
 
 
 def first_multiple_within(factor: int, modulus: int, low: int, high: int) -> int | None:
-    """The smallest n >= 0 for which n * factor, modulo `modulus` > 0, lies in low..high modulo it; None if there is none.
+    """Returns the smallest n >= 0 with n * factor, modulo `modulus` > 0, in low..high modulo `modulus`; None if there is none.
 
     As in Euclid's algorithm: in n * factor = turns * modulus + rest the turns solve the same problem modulo `factor`.
     """
@@ -236,13 +240,13 @@ def first_multiple_within(factor: int, modulus: int, low: int, high: int) -> int
 
 
 def rounding_constant(zero_point: int, shift: int) -> int:
-    """The zero point and one half."""
+    """Returns the zero point and one half."""
     return (zero_point << shift) + (1 << shift >> 1)
 
 
 def high_form(stairs: Staircase, shift: int, scale: int = 256, added: int = 0) -> HighForm:
-    """Multipliers for accumulators that carry fraction bits, so that the offset moves the line by a fraction of a step. The form
-    gives y + `added`, for y before it is limited to int8."""
+    """Returns multipliers for accumulators with fraction bits, so that the offset moves the result by a fraction of a step. The
+    form gives y + `added`, for y before the limits of int8."""
     return stairs.once(("high", shift, scale, added), lambda: _high_form(stairs, shift, scale, added))
 
 
@@ -270,9 +274,9 @@ def _high_form(stairs: Staircase, shift: int, scale: int, added: int) -> HighFor
 def _room(
     stairs: Staircase, channels: numpy.ndarray, scale: int, shift: int, added: int = 0
 ) -> tuple[numpy.ndarray, numpy.ndarray, numpy.ndarray]:
-    """(m, lowest, highest) of each of `channels`: with this m the line scale * acc * m + move is right from lowest to highest.
+    """Returns (m, lowest, highest) for each of `channels`: scale * acc * m + move is right for moves from lowest to highest.
 
-    Of all multipliers the one with most room, whose slope is `roomiest_slope`; lowest > highest where there is no line.
+    m is the multiplier with most room, next to `roomiest_slope`; lowest > highest if no move is right.
     """
     wanted = numpy.floor(stairs.roomiest_slope[channels] * 2.0 ** (32 + shift) / scale)
     part = stairs.of(channels)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What operators mean on quantized tensors under the contract `double`: that of TensorFlow Lite's reference kernels.
+"""The meaning of operators on quantized tensors under the contract `double`, which TensorFlow Lite's reference kernels define.
 
-One file for each family of operators, found by looking at this folder (`operators.meanings`); docs/tflite.md names the sources.
+Each family of operators has a file in this folder, which `operators.meanings` finds; docs/tflite.md names the sources.
 """

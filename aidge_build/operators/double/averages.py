@@ -33,7 +33,7 @@ def _average(operator, values, inputs, outputs):
 
 @means(ReduceMean)
 def _mean(operator, values, inputs, outputs):
-    """Of axes: the sum less the zero points, requantized by one factor."""
+    """Returns the mean over axes: the sum less the zero points, requantized by one factor."""
     (data,), (tensor,), (output,) = values, inputs, outputs
     sums = centred(data, tensor.quantization).sum(axis=operator.axes, keepdims=operator.keep)
     factor = fixed_mean(tensor.quantization.scale, output.quantization.scale, data.size // max(1, sums.size))
@@ -42,7 +42,7 @@ def _mean(operator, values, inputs, outputs):
 
 
 def _sums_and_counts(operator, data: numpy.ndarray) -> tuple[numpy.ndarray, numpy.ndarray | int]:
-    """Of each window the sum and the number of its elements; pads are none."""
+    """Returns the sum of each window, and the number of its elements without pads."""
     if isinstance(operator, GlobalAveragePooling):
         axes = tuple(range(2, data.ndim))
         return data.sum(axis=axes, keepdims=True), data[0, 0].size

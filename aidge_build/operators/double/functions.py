@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Functions of one stored value: a factor, another one below zero, or a table that is filled in float32."""
+"""Functions of one stored value: a factor, another factor below zero, or a table that is filled in float32."""
 
 from __future__ import annotations
 
@@ -27,12 +27,13 @@ NORM_SCALE = 2.0**-NORM_BITS  # of the output of an L2 normalization
 
 
 def _ratio(inputs, outputs, alpha: float = 1.0) -> float:
-    """Each step in float32, as the file's scales are."""
+    """Returns the ratio of scales; each step is rounded to float32, as the file's scales are."""
     return float(inputs[0].quantization.scale * numpy.float32(alpha) / outputs[0].quantization.scale)
 
 
 def _require_room(inputs, *factors: tuple[int, int], count: int = 1) -> None:
-    """Of products of `count` stored values less their zero points: shifted to the left they stay within int32."""
+    """Refuses factors with which products of `count` stored values less their zero points, shifted to the left, could leave
+    int32."""
     shift = max(shift for _, shift in factors)
     if shift + count * (8 * inputs[0].dtype.size_bytes + 1) > 31:
         raise AidgeError(f"a value shifted to the left by {shift} bits could leave int32", code="RANGE")
@@ -62,7 +63,7 @@ def _clamped(operator, values, inputs, outputs, minimum: float, maximum: float) 
 
 
 def rescaling(operator, inputs, outputs) -> tuple[int, int]:
-    """(multiplier, shift) of a clamp; without bounds it is QUANTIZE of stored values, whose ratio is one of float64."""
+    """Returns (multiplier, shift) of a clamp; a clamp without bounds is QUANTIZE of stored values, with a ratio in float64."""
     if isinstance(operator, Clip) and not operator.clamps:
         return fixed_multiplier(float(inputs[0].quantization.scale) / float(outputs[0].quantization.scale))
     return fixed_multiplier(_ratio(inputs, outputs))
@@ -79,7 +80,8 @@ def _leaky_relu(operator, values, inputs, outputs):
 
 
 def leaky_factors(operator, inputs, outputs) -> tuple[tuple[int, int], tuple[int, int]]:
-    """(multiplier, shift) of values from zero on, and of those below; an operator without alpha has the same."""
+    """Returns (multiplier, shift) for values from zero on, and for values below zero; they are equal for an operator without
+    alpha."""
     above, below = (fixed_multiplier(_ratio(inputs, outputs, one)) for one in (1.0, getattr(operator, "alpha", 1.0)))
     return above, below
 
@@ -112,14 +114,14 @@ def _prelu(operator, values, inputs, outputs):
 
 
 def prelu_factors(inputs, output) -> tuple[tuple[int, int], tuple[int, int]]:
-    """(multiplier, shift) of values from zero on, and of products with the slope."""
+    """Returns (multiplier, shift) for values from zero on, and for products with the slope."""
     above, below = (fixed_multiplier(_ratio(inputs, (output,), one)) for one in (1.0, inputs[1].quantization.scale))
     return above, below
 
 
 @means(LpNormalization)
 def _normalized(operator, values, inputs, outputs):
-    """Rows of length one, in units of 1 / 128: each value times the inverse root of the sum of squares."""
+    """Returns rows of length one, in units of 1 / 128: each value times the inverse root of the sum of squares."""
     if operator.order != 2 or outputs[0].quantization.scale != NORM_SCALE or outputs[0].quantization.zero_point:
         raise AidgeError(f"{operator} to this scale has no meaning under the contract tflite", code="ROUNDING")
     data = centred(values[0], inputs[0].quantization)
@@ -131,7 +133,7 @@ def _normalized(operator, values, inputs, outputs):
 
 
 def _table(function: Callable[[numpy.ndarray], numpy.ndarray]):
-    """The function of the real number in float32, rounded to the nearest stored value."""
+    """Returns the meaning of a function of the real number, computed in float32 and rounded to the nearest stored value."""
 
     def computed(operator, values, inputs, outputs):
         if inputs[0].dtype is DType.int16:
@@ -144,7 +146,8 @@ def _table(function: Callable[[numpy.ndarray], numpy.ndarray]):
 
 
 def _saturating(bytes_by, halfwords_by, factor_of):
-    """int16 values in units of 2^-15 have a table of their own, of which each value takes two entries."""
+    """Returns the meaning of a function: int8 by `_table`; int16 in units of 2^-15 by a table of its own, interpolated between
+    two entries."""
 
     def computed(operator, values, inputs, outputs):
         if inputs[0].dtype is not DType.int16:
@@ -157,7 +160,7 @@ def _saturating(bytes_by, halfwords_by, factor_of):
 
 
 def _logistic(data: numpy.ndarray) -> numpy.ndarray:
-    """1 / (1 + e^-x), of which each step is rounded to float32."""
+    """Returns 1 / (1 + e^-x); each step is rounded to float32."""
     return 1 / (1 + numpy.exp(-data).astype(numpy.float32))
 
 

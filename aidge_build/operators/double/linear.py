@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Convolutions and fully connected layers: sums of integers, whose requantization the contract knows by itself."""
+"""Convolutions and fully connected layers: sums of integers, requantized by the contract."""
 
 from __future__ import annotations
 

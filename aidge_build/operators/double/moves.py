@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Operators that copy stored values: they mean the same under every contract where the quantization stays."""
+"""Operators that copy stored values: they mean the same under every contract if the quantization stays."""
 
 from __future__ import annotations
 

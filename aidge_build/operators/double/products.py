@@ -32,13 +32,13 @@ def _matrix_product(operator, values, inputs, outputs):
 
 
 def product_factor(inputs, output) -> tuple[int, int]:
-    """(multiplier, shift) of sx * sy / sz of elements, in float32."""
+    """Returns (multiplier, shift) of sx * sy / sz for products of elements, in float32."""
     first, second = (tensor.quantization.scale for tensor in inputs)
     return fixed_multiplier(float(first * second / output.quantization.scale))
 
 
 def matrix_factor(inputs, output) -> tuple[int, int]:
-    """(multiplier, shift) of sx * sy / sz of matrices: the product in float32, the quotient in float64."""
+    """Returns (multiplier, shift) of sx * sy / sz for products of matrices: the product in float32, the quotient in float64."""
     first, second = (tensor.quantization.scale for tensor in inputs)
     return fixed_multiplier(float(first * second) / float(output.quantization.scale))
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Layers that remember, on stored values: SVDF and LSTM, whose states have 16 bits."""
+"""Layers with states of 16 bits, on stored values: SVDF and LSTM."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from aidge_build.operators.svdf import Svdf
 
 @means(Svdf)
 def _svdf(operator, values, inputs, outputs):
-    """Sums over time wrap around as int32 does: 16 bits times 16 bits leave no room to prove that they cannot."""
+    """Sums over time wrap around as int32 does: for products of 16 bits it cannot be proved that they stay within int32."""
     data, features, times, bias, state = values
     made, result = outputs
     first, second = svdf_factors(inputs, outputs)
@@ -33,13 +33,13 @@ def _svdf(operator, values, inputs, outputs):
 
 
 def svdf_factors(inputs, outputs) -> tuple[tuple[int, int], tuple[int, int]]:
-    """(multiplier, shift) of products to the state, and of sums to the result: in float32, as the file's scales are."""
+    """Returns (multiplier, shift) of products to the state, and of sums to the result: in float32, as the file's scales are."""
     data, features, times = (tensor.quantization.scale for tensor in inputs[:3])
     state, result = (tensor.quantization.scale for tensor in outputs)
     return fixed_multiplier(float(data * features / state)), fixed_multiplier(float(state * times / result))
 
 
-GATE_SCALE = 2.0**-12  # of what goes into sigmoid and tanh
+GATE_SCALE = 2.0**-12  # of the inputs of sigmoid and tanh
 _INT16 = -32768, 32767
 
 
@@ -47,7 +47,7 @@ _INT16 = -32768, 32767
 class LstmNumbers:
     """(multiplier, shift) of the products with data and with hidden values, of each gate, and of o tanh(c).
 
-    The cell is in units of 2^`exponent`, and is limited to -`clip`..`clip` where that is not 0.
+    The cell is in units of 2^`exponent`, and is limited to -`clip`..`clip` if `clip` is not 0.
     """
 
     data: tuple[tuple[int, int], ...]
@@ -58,12 +58,12 @@ class LstmNumbers:
 
     @property
     def integer_bits(self) -> int:
-        """Of the cell."""
+        """The integer bits of the cell."""
         return 15 + self.exponent
 
 
 def lstm_numbers(operator: StoredLstm, inputs, outputs) -> LstmNumbers:
-    """The numbers of a layer; AidgeError where the cell's scale is none that the contract knows."""
+    """Returns the constants of a layer; AidgeError if the contract does not define the cell's scale."""
     data, weights, recurrence, _, hidden, cell = inputs
     exponent = power_of_two(float(cell.quantization.scale))
     if exponent is None or not -15 <= exponent <= -9 or cell.quantization.zero_point:

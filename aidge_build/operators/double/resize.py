@@ -26,7 +26,8 @@ def _resized(operator, values, inputs, outputs):
 
 
 def places_of(operator: Resize, dims: tuple[int, ...]) -> tuple[numpy.ndarray, numpy.ndarray]:
-    """For each row and each column of the result {first, second, share of the second}; AidgeError where there is no meaning."""
+    """Returns for each row and each column of the result {first, second, share of the second}; AidgeError if there is no
+    meaning."""
     if operator.mode != "linear" or operator.coordinates not in COORDINATES or len(dims) != 4 or operator.dims[:2] != dims[:2]:
         raise AidgeError("this Resize by weights has no meaning under the contract tflite", code="ROUNDING")
     found = [fixed_places(size, made, operator.coordinates) for size, made in zip(dims[2:], operator.dims[2:])]

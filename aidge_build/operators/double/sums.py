@@ -23,7 +23,7 @@ def _sum(operator, values, inputs, outputs):
 
 
 def sum_factors(inputs, output) -> FixedSum:
-    """Those of both addends and of the sum."""
+    """Returns the factors of both addends and of the sum."""
     left = LEFT_SHIFT_HALFWORDS if output.dtype is DType.int16 else LEFT_SHIFT
     first, second, total = (tensor.quantization.scale for tensor in (*inputs, output))
     return fixed_sum(first, second, total, left)

@@ -4,14 +4,14 @@
 from __future__ import annotations
 
 from aidge_build.contract.call import Call
-from aidge_build.contract.kernel_kit.bent_lines import BentLinesInt8, bent_lines_spec
+from aidge_build.contract.kernel_kit.prelu_int8 import PReluNode, prelu_spec
 from aidge_build.contract.node import kernel
 
 from .assembly import Code
 from .conditions import FEATURES
 
 
-@kernel("PReLU", bent_lines_spec(FEATURES))
-class Armv7MPReluInt8(BentLinesInt8):
+@kernel("PReLU", prelu_spec(FEATURES))
+class Armv7MPReluInt8(PReluNode):
     def call(self) -> Call:
         return self.assembled(Code, "armv7m")

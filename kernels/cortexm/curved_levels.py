@@ -81,7 +81,7 @@ def _products_form(code: Routine, stream: Stream, pixels: str) -> None:
 
 
 def follow(code: Routine, curve: Curve, value: str, word: str, table: str) -> None:
-    """A number within the limits becomes a level above 16 bits: arithmetic/sloped_cells.py."""
+    """A number within the limits becomes a level above 16 bits: arithmetic/piecewise_linear.py."""
     code(f"lsr {word}, {value}, #{curve.shift}")
     code(f"ldr {word}, [{table}, {word}, lsl #2]")
     code(f"smmla {value}, {value}, {word}, {word}")

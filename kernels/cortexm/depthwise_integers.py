@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy
 
 from aidge_build.contract.kernel_kit.linear_int8 import HIGH_SHIFT, INT8, Linear, best_form, fits_fraction, integer_forms
-from aidge_build.operators.arithmetic.even_halves import even_form
+from aidge_build.operators.arithmetic.ties_to_even import even_form
 
 from .limits import Limits, limits_of
 

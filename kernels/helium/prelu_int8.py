@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy
 
 from aidge_build.contract.call import Call, Constant, Input, Output, computed
-from aidge_build.contract.kernel_kit.bent_lines import NOTE, BentLinesInt8, bent_lines_spec, portable
+from aidge_build.contract.kernel_kit.prelu_int8 import NOTE, PReluNode, portable, prelu_spec
 from aidge_build.contract.node import kernel
 
 from .assembly import Assembler, function
@@ -17,11 +17,11 @@ from .conditions import MVE
 
 PARAMETERS = "const int8_t *input, int8_t *output, const int32_t *lines, int32_t channels, int32_t pixels, int32_t zero"
 
-_ANY = bent_lines_spec(MVE)
+_ANY = prelu_spec(MVE)
 
 
 @kernel("PReLU", replace(_ANY, predicates=(*_ANY.predicates, FILLED)))
-class HeliumPReluInt8(BentLinesInt8):
+class HeliumPReluInt8(PReluNode):
     def call(self) -> Call:
         channels = self.outputs[0].dims[1]
         rest = channels % LANES != 0

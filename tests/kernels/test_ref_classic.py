@@ -8,13 +8,13 @@ from harness import case, differing, run
 
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.tensor import Tensor
-from aidge_build.operators.along import OneHot
 from aidge_build.operators.class_scores import Transform
 from aidge_build.operators.distances import CDist
 from aidge_build.operators.features import Binarizer, Imputer, Normalizer, Scaler
 from aidge_build.operators.linear_models import LinearClassifier, LinearRegressor
 from aidge_build.operators.listed import Listed
 from aidge_build.operators.lookup import ArrayFeatureExtractor, LabelEncoder, OneHotEncoder
+from aidge_build.operators.sums_and_masks import OneHot
 from aidge_build.operators.support_vectors import KERNELS, SVMClassifier, SVMRegressor
 
 RANDOM = numpy.random.RandomState

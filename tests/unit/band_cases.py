@@ -7,7 +7,6 @@ import numpy
 
 from aidge_build.graph.dtype import DType
 from aidge_build.operators.activation import Clip, ClipBetween, PReLU
-from aidge_build.operators.along import CumSum
 from aidge_build.operators.batchnorm import BatchNormalization
 from aidge_build.operators.binary import Add, Max, Mean, Min, Mul, Pow, Sum, Where
 from aidge_build.operators.blocks import DepthToSpace
@@ -39,6 +38,7 @@ from aidge_build.operators.restated import Restated
 from aidge_build.operators.sample import Sample, numbers
 from aidge_build.operators.search import ArgMax, ArgMin
 from aidge_build.operators.softmax import Softmax
+from aidge_build.operators.sums_and_masks import CumSum
 from aidge_build.operators.table import Table
 from aidge_build.operators.view import Identity, Reshape, Squeeze, Transpose, Unsqueeze
 from aidge_build.operators.window import Window

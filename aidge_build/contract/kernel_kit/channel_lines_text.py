@@ -44,7 +44,7 @@ def channel_lines_text(make: Callable[[Mapping[str, str]], Routine], name: str, 
     )
 
 
-def bent_lines_text(make: Callable[[Mapping[str, str]], Routine], name: str, shift: int, plain: str) -> str:
+def prelu_text(make: Callable[[Mapping[str, str]], Routine], name: str, shift: int, plain: str) -> str:
     """The function of one line below zero and one from it on; `plain` is its body in C."""
 
     def values(code: Routine, places: Sequence[str]) -> None:

@@ -33,7 +33,7 @@ class ChannelLines:
         return numpy.clip(sums >> self.shift, _LOWEST, _HIGHEST)
 
 
-def bent_lines(results: numpy.ndarray, bend: int) -> tuple[ChannelLines, ChannelLines] | None:
+def two_sided_lines(results: numpy.ndarray, bend: int) -> tuple[ChannelLines, ChannelLines] | None:
     """Returns two forms with the same shift, for values below `bend` and for the others, that give `results` [channels, 256]."""
     below = bend > VALUES
     for shift in SHIFTS:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy
 
 from aidge_build.operators.arithmetic.curved_sums import ScaledSums, StepsOfSums, changes
-from aidge_build.operators.arithmetic.sloped_cells import SlopedCells, sloped_cells
+from aidge_build.operators.arithmetic.piecewise_linear import PiecewiseLinear, piecewise_linear
 
 _HIGHEST = (1 << 31) - 1
 _UNITS = 16  # units of the numbers that are tried, the finest first
@@ -29,7 +29,7 @@ class CurvedProducts:
     left: int
     multipliers: numpy.ndarray
     constants: numpy.ndarray
-    cells: SlopedCells
+    cells: PiecewiseLinear
 
     def numbers(self, sums: numpy.ndarray) -> numpy.ndarray:
         """Returns the numbers, int64, of sums, int64 [channels, any]."""
@@ -67,7 +67,7 @@ def _numbers(sums: numpy.ndarray, left: int, multipliers: numpy.ndarray, constan
 
 def _cells(
     sums: ScaledSums, steps: StepsOfSums, left: int, scale: tuple[numpy.ndarray, numpy.ndarray], size: tuple[int, int]
-) -> SlopedCells | None:
+) -> PiecewiseLinear | None:
     ends = _numbers(numpy.stack([sums.low, sums.high], axis=1), left, *scale)
     if (numpy.abs(ends) > _HIGHEST).any() or (numpy.abs(scale[1]) > _HIGHEST).any():
         return None
@@ -78,4 +78,4 @@ def _cells(
     own, levels = changes(at, steps.levels)
     if not len(levels) > 1 or (numpy.abs(numpy.diff(levels)) != 1).any():
         return None
-    return sloped_cells(below[own], at[own], levels, *size)
+    return piecewise_linear(below[own], at[own], levels, *size)

@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 from aidge_build.contract.call import Call, Literal
-from aidge_build.contract.kernel_kit.bent_lines import NOTE, BentLinesInt8, bent_lines_spec
+from aidge_build.contract.kernel_kit.prelu_int8 import NOTE, PReluNode, prelu_spec
 from aidge_build.contract.node import kernel
 
 
-@kernel("PReLU", bent_lines_spec())
-class PReluInt8(BentLinesInt8):
+@kernel("PReLU", prelu_spec())
+class PReluInt8(PReluNode):
     def call(self) -> Call:
         arguments = (*self.pointers(), Literal(self.shift), *self.sizes())
         return Call("aidge_ref_prelu_int8", ("int8/prelu_int8.h",), arguments, note=NOTE)

@@ -8,7 +8,6 @@ import math
 import numpy
 
 from aidge_build.graph.dtype import DType
-from aidge_build.operators.along import CumSum, OneHot
 from aidge_build.operators.axes import counted_axis
 from aidge_build.operators.base import require
 from aidge_build.operators.binary import Less, Where
@@ -16,6 +15,7 @@ from aidge_build.operators.cast import Cast
 from aidge_build.operators.rearrange import Gather
 from aidge_build.operators.scatter import GatherND, ScatterND
 from aidge_build.operators.search import TopK
+from aidge_build.operators.sums_and_masks import CumSum, OneHot
 from aidge_build.operators.view import Identity
 from aidge_build.sources.formats.tflite.file import Field
 from aidge_build.sources.formats.tflite.node import TfliteNode

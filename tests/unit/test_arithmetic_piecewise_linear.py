@@ -8,7 +8,7 @@ import pytest
 
 from aidge_build.operators.arithmetic.curved_products import curved_products
 from aidge_build.operators.arithmetic.curved_sums import ScaledSums, steps_of_sums
-from aidge_build.operators.arithmetic.sloped_cells import sloped_cells
+from aidge_build.operators.arithmetic.piecewise_linear import piecewise_linear
 from aidge_build.operators.arithmetic.staircase import keys_of
 
 ENDS = numpy.array([-(1 << 31), (1 << 31) - 1, 0, -1])
@@ -22,7 +22,7 @@ def test_every_number_but_those_within_a_step_has_its_level(seed):
     below = at - random.choice([1, 2, 50], count) * max(1, 1 << shift >> 16)  # nearer ones a line may not tell apart
     turns = numpy.where(numpy.arange(count) < count // random.integers(1, 9), -1, 1)
     levels = numpy.concatenate([[0], numpy.cumsum(turns)]) + random.integers(-128, 128)
-    found = sloped_cells(below, at, levels, shift, 9)
+    found = piecewise_linear(below, at, levels, shift, 9)
     starts = numpy.arange(len(found.words)) << shift
     numbers = numpy.concatenate([ENDS, below, at, starts, starts - 1])
     numbers = numbers[((numbers <= below[:, None]) | (numbers >= at[:, None])).all(axis=0)]
@@ -30,10 +30,12 @@ def test_every_number_but_those_within_a_step_has_its_level(seed):
 
 
 def test_two_steps_of_a_cell_and_steps_beyond_the_cells_have_no_words():
-    assert sloped_cells(numpy.array([300, 340]), numpy.array([310, 350]), numpy.arange(3), 8, 4) is None
-    assert sloped_cells(numpy.array([300, 500]), numpy.array([310, 520]), numpy.arange(3), 8, 4) is not None  # one begins between
-    assert sloped_cells(numpy.array([4000]), numpy.array([4100]), numpy.arange(2), 8, 4) is None
-    assert sloped_cells(numpy.array([-5]), numpy.array([20]), numpy.arange(2), 8, 4) is None
+    assert piecewise_linear(numpy.array([300, 340]), numpy.array([310, 350]), numpy.arange(3), 8, 4) is None
+    assert (
+        piecewise_linear(numpy.array([300, 500]), numpy.array([310, 520]), numpy.arange(3), 8, 4) is not None
+    )  # one begins between
+    assert piecewise_linear(numpy.array([4000]), numpy.array([4100]), numpy.arange(2), 8, 4) is None
+    assert piecewise_linear(numpy.array([-5]), numpy.array([20]), numpy.arange(2), 8, 4) is None
 
 
 @pytest.mark.parametrize("seed", range(8))

@@ -21,7 +21,7 @@ _BESIDE = numpy.arange(-1, 3)  # and their neighbours
 
 
 @dataclass(frozen=True, eq=False)
-class SlopedCells:
+class PiecewiseLinear:
     """The level of n is the byte above the 16 lowest bits of w + (w * m >> 32), where m is n limited to `shift` + `bits` unsigned
     bits and w (int32) is `words[m >> shift]`."""
 
@@ -39,7 +39,9 @@ def _line(words: numpy.ndarray, numbers: numpy.ndarray) -> numpy.ndarray:
     return words + (words * numbers >> 32)
 
 
-def sloped_cells(below: numpy.ndarray, at: numpy.ndarray, levels: numpy.ndarray, shift: int, bits: int) -> SlopedCells | None:
+def piecewise_linear(
+    below: numpy.ndarray, at: numpy.ndarray, levels: numpy.ndarray, shift: int, bits: int
+) -> PiecewiseLinear | None:
     """Returns the form for rising steps, each between the numbers `below` and `at` (numbers in between do not occur), at which
     `levels` change by 1. Returns None if one of the 2^bits cells of 2^shift has two steps, if a step is outside of the cells, or
     if no word fits."""
@@ -57,7 +59,7 @@ def sloped_cells(below: numpy.ndarray, at: numpy.ndarray, levels: numpy.ndarray,
     if found is None:
         return None
     words[cells[is_inside]] = found
-    return SlopedCells(shift, bits, words)
+    return PiecewiseLinear(shift, bits, words)
 
 
 def _words_of_steps(below: numpy.ndarray, at: numpy.ndarray, levels: numpy.ndarray, shift: int) -> numpy.ndarray | None:

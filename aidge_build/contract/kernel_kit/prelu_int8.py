@@ -12,7 +12,7 @@ from functools import lru_cache
 import numpy
 
 from aidge_build.contract.call import Call, Constant, Input, Literal, Output, computed
-from aidge_build.contract.kernel_kit.channel_lines_text import bent_lines_text
+from aidge_build.contract.kernel_kit.channel_lines_text import prelu_text
 from aidge_build.contract.kernel_kit.channel_pixels import TOGETHER
 from aidge_build.contract.kernel_kit.conditions import QUANTIZED
 from aidge_build.contract.kernel_kit.elementwise import ElementWise
@@ -20,12 +20,12 @@ from aidge_build.contract.kernel_kit.routine import Routine
 from aidge_build.contract.reference.evaluate import evaluate
 from aidge_build.contract.spec import CHANNELS_LAST, ImplSpec, IOSpec, NodeView, Predicate
 from aidge_build.graph.dtype import DType
-from aidge_build.operators.arithmetic.channel_lines import VALUES, ChannelLines, bent_lines
+from aidge_build.operators.arithmetic.channel_lines import VALUES, ChannelLines, two_sided_lines
 
 NOTE = "lines proved equal on all 256 values of every channel"
 
 
-class BentLinesInt8(ElementWise):
+class PReluNode(ElementWise):
     """The base of kernels for PReLU of int8."""
 
     def lines(self) -> tuple[ChannelLines, ChannelLines]:
@@ -45,7 +45,7 @@ class BentLinesInt8(ElementWise):
     def assembled(self, make: Callable[[Mapping[str, str]], Routine], library: str) -> Call:
         """Returns the call of the Thumb-2 function that the library's emitter prints."""
         name = f"aidge_{library}_prelu_{self.shift}"
-        text = bent_lines_text(make, name, self.shift, portable(self.shift))
+        text = prelu_text(make, name, self.shift, portable(self.shift))
         arguments = (*self.pointers(), *self.sizes())
         return Call(name, ("target.h",), arguments, texts=(text,), note=NOTE, facts=computed(f"{TOGETHER} pixels", 1))
 
@@ -80,10 +80,10 @@ def _lines_of(view: NodeView) -> tuple[ChannelLines, ChannelLines] | None:
 
 @lru_cache(maxsize=256)
 def _proved(results: bytes, channels: int, zero: int) -> tuple[ChannelLines, ChannelLines] | None:
-    return bent_lines(numpy.frombuffer(results, numpy.int8).reshape(channels, len(VALUES)), zero)
+    return two_sided_lines(numpy.frombuffer(results, numpy.int8).reshape(channels, len(VALUES)), zero)
 
 
-def bent_lines_spec(features: frozenset[str] = frozenset()) -> ImplSpec:
+def prelu_spec(features: frozenset[str] = frozenset()) -> ImplSpec:
     """Returns the spec of int8 with channels last, for cores with these features."""
     data = IOSpec(DType.int8, CHANNELS_LAST)
     proved = Predicate("a slope for each channel, proved as lines", _rejection)

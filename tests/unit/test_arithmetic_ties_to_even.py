@@ -7,7 +7,7 @@ import numpy
 import pytest
 
 from aidge_build.operators.arithmetic.contracts import FixedFactors, FloatFactors
-from aidge_build.operators.arithmetic.even_halves import EXACT, even_form
+from aidge_build.operators.arithmetic.ties_to_even import EXACT, even_form
 
 FAR = 1 << 40  # beyond every level
 

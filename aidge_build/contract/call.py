@@ -77,9 +77,10 @@ def computed(
 class Call:
     """One call per layer: `function(arguments...)`; its text is in `sources` (files of the library).
 
-    A source may include others of its library with #include "file.h"; the generated file contains each once. `texts` are
-    functions that the library generated for this layer; they come after the sources, each distinct function once, so the name of
-    a function must tell all that its text depends on. `files` are sources that are no files of the library's folder, by path.
+    A source may include others of its library with #include "file.h"; the generated file contains each once.
+    `texts` are functions that the library generated for this layer; they come after the sources, each distinct function once, so
+    the name of a function must tell all that its text depends on.
+    `files` are sources that are no files of the library's folder, by path.
     `note` tells the reader the choice or proof for this layer ("requantization proved as integer"); `facts` hold it as data for
     `explain` and the plan: "block" is the block computed together, "epilogue" the conversion of sums to outputs (`computed`).
     `work` are numbers that its instructions grow with, for predictions: how often a loop turns, say.

@@ -57,18 +57,19 @@ class Band:
 class Operator:
     """Base of all operators. Subclasses are frozen dataclasses: their fields are the attributes.
 
-    `onnx_names` lists the ONNX operators that `from_onnx` reads ("Conv", or "com.microsoft::QGemm"). `views` is true for
-    operators that only rename the elements of input 0 (Reshape, Transpose, Identity); `moves` for operators that copy elements
-    without computing (Pad, Slice): between quantized tensors both want equal quantizations. `folds` is false for operators that
-    recipes must see even when their inputs are constant. `empties` is true for operators that may read and write tensors without
-    elements at run time: their kernels then do nothing. `overwrites` lists (output, input): the output is the next value of that
-    parameter, which training stores there. `straight_through` is true where `backward` is no derivative: rounding has none, so
-    gradients pass as if it did not round. `widens` is true if a float result is also computed from quantized inputs: the operator
-    reads them as real numbers, and kernels convert them while they run (the weights of a recurrent layer). `by_steps` is true if
-    `forward` takes the basic operations (+ - * / min max) in the order of onnxruntime's kernel: on float32 each of them then
-    rounds as in onnxruntime, and not only the result. `stores` is true if the integers of its output have the meaning that a
-    following DequantizeLinear gives them, by its scale. `features` is the type to which the importer casts inputs of other types:
-    operators of ai.onnx.ml read numbers of all types.
+    `onnx_names` lists the ONNX operators that `from_onnx` reads ("Conv", or "com.microsoft::QGemm").
+    `views` is true for operators that only rename the elements of input 0 (Reshape, Transpose, Identity); `moves` for operators
+    that copy elements without computing (Pad, Slice): between quantized tensors both want equal quantizations.
+    `folds` is false for operators that recipes must see even when their inputs are constant.
+    `empties` is true for operators that may read and write tensors without elements at run time: their kernels then do nothing.
+    `overwrites` lists (output, input): the output is the next value of that parameter, which training stores there.
+    `straight_through` is true where `backward` is no derivative: rounding has none, so gradients pass as if it did not round.
+    `widens` is true if a float result is also computed from quantized inputs: the operator reads them as real numbers, and
+    kernels convert them while they run (the weights of a recurrent layer).
+    `by_steps` is true if `forward` takes the basic operations (+ - * / min max) in the order of onnxruntime's kernel: on float32
+    each of them then rounds as in onnxruntime, and not only the result.
+    `stores` is true if the integers of its output have the meaning that a following DequantizeLinear gives them, by its scale.
+    `features` is the type to which the importer casts inputs of other types: operators of ai.onnx.ml read numbers of all types.
     """
 
     onnx_names: ClassVar[tuple[str, ...]] = ()

@@ -31,9 +31,8 @@ def test_every_number_but_those_within_a_step_has_its_level(seed):
 
 def test_two_steps_of_a_cell_and_steps_beyond_the_cells_have_no_words():
     assert piecewise_linear(numpy.array([300, 340]), numpy.array([310, 350]), numpy.arange(3), 8, 4) is None
-    assert (
-        piecewise_linear(numpy.array([300, 500]), numpy.array([310, 520]), numpy.arange(3), 8, 4) is not None
-    )  # one begins between
+    # a cell begins between 500 and 520
+    assert piecewise_linear(numpy.array([300, 500]), numpy.array([310, 520]), numpy.arange(3), 8, 4) is not None
     assert piecewise_linear(numpy.array([4000]), numpy.array([4100]), numpy.arange(2), 8, 4) is None
     assert piecewise_linear(numpy.array([-5]), numpy.array([20]), numpy.arange(2), 8, 4) is None
 

@@ -41,7 +41,7 @@ class LibraryLoader(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 
 def run_modules(name: str, files: Mapping[str, bytes], where: str) -> list[ModuleType]:
-    """Imports every module of a library, in sorted order; AidgeError that names the file where one fails."""
+    """Imports every module of a library, in sorted order; AidgeError with the file's name if a module fails."""
     digest = hashlib.sha256(b"".join(path.encode() + b"\0" + data for path, data in sorted(files.items()))).hexdigest()
     package = f"aidge_kernels_{name}_{digest[:12]}"
     finder = LibraryLoader(package, files, where)

@@ -82,7 +82,7 @@ class Extent(NamedTuple):
 
 
 def multiple_of(number: int) -> Extent:
-    """An axis with a multiple of this number as its size."""
+    """Returns an axis with a multiple of this number as its size."""
     return Extent(multiple=number)
 
 
@@ -197,7 +197,7 @@ class ImplSpec:
         object.__setattr__(self, "attributes", tuple(sorted((name, _frozen(value)) for name, value in attributes)))
 
     def __hash__(self) -> int:
-        """Structural, and the same in every process (a set of strings is hashed differently in each)."""
+        """Returns a structural hash, the same in every process (a set of strings is hashed differently in each)."""
         return int.from_bytes(bytes.fromhex(self.key)[:8], "big") >> 4
 
     @property
@@ -355,11 +355,11 @@ class Demands:
 
 
 def in_place_demands(view: NodeView) -> Demands:
-    """Output 0 may overwrite every computed input of its size, element by element."""
+    """Returns demands with which output 0 may overwrite every computed input of its size, element by element."""
     size = view.outputs[0].size_bytes
     return Demands(in_place=tuple(index for index in tensors_that_move(view.inputs) if view.inputs[index].size_bytes == size))
 
 
 def tensors_that_move(tensors: Sequence[Tensor | None]) -> list[int]:
-    """The positions of the tensors that are computed at run time (not constant, not absent)."""
+    """Returns the positions of the tensors that are computed at run time (not constant, not absent)."""
     return [index for index, tensor in enumerate(tensors) if tensor is not None and not tensor.is_constant]

@@ -64,12 +64,12 @@ class DType(enum.Enum):
 
     @cached_property
     def numpy(self) -> numpy.dtype:
-        """numpy's type."""
+        """The type in numpy."""
         return numpy.dtype(self.value)
 
     @cached_property
     def size_bytes(self) -> int:
-        """Bytes of one element."""
+        """The bytes of one element."""
         return self.numpy.itemsize
 
     @cached_property
@@ -84,7 +84,7 @@ class DType(enum.Enum):
 
     @cached_property
     def range(self) -> tuple[int, int]:
-        """Smallest and largest value of an integer type."""
+        """The smallest and largest value of an integer type."""
         limits = numpy.iinfo(self.numpy)
         return int(limits.min), int(limits.max)
 

@@ -41,7 +41,7 @@ class _Undecided(Format):
 
     @property
     def order(self) -> tuple[int, ...]:  # type: ignore[override]
-        """Refused."""
+        """Raises AidgeError (code SPEC): the order is not chosen yet."""
         raise AidgeError(
             "it reads a storage order, and kernels are chosen before orders are",
             hint="read Tensor.orders, the orders that the tensor may get, or name an order in the spec (docs/export-api.md)",

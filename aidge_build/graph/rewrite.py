@@ -26,7 +26,7 @@ class Rewrite:
 
     @cached_property
     def tensors(self) -> dict[str, Tensor]:
-        """All tensors, by name."""
+        """The tensors by name."""
         return dict(self.view.tensors)
 
     @cached_property

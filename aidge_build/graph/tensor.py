@@ -64,7 +64,7 @@ class Tensor:
 
     @cached_property
     def layout(self) -> Layout:
-        """Strides and bytes of the stored elements."""
+        """The strides and bytes of the stored elements."""
         return layout(self.dims, self.storage, self.dtype)
 
     @cached_property
@@ -74,7 +74,7 @@ class Tensor:
 
     @cached_property
     def size_bytes(self) -> int:
-        """Bytes of all elements."""
+        """The bytes of all elements."""
         return self.elements * self.dtype.size_bytes
 
     @cached_property

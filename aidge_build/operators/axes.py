@@ -15,7 +15,7 @@ def counted_axis(axis: int, rank: int, name: str = "axis", beyond: int = 0) -> i
 
 
 def counted_axes(axes: Sequence[int], rank: int, name: str = "axes") -> tuple[int, ...]:
-    """Several axes counted from the front, in the given order; an axis given twice is refused."""
+    """Returns several axes counted from the front, in the given order; an axis given twice is refused."""
     counted = tuple(counted_axis(axis, rank, name) for axis in axes)
     require(len(set(counted)) == len(counted), f"{name} {tuple(axes)} name an axis twice")
     return counted

@@ -65,7 +65,7 @@ class Mul(Arithmetic, RealQuantized):
 
 
 def _quotient(first: numpy.ndarray, second: numpy.ndarray) -> numpy.ndarray:
-    """a / b; of integers the quotient rounded towards zero."""
+    """Returns a / b; for integers the quotient rounded towards zero."""
     if first.dtype.kind == "f":
         return first / second
     require(bool((second != 0).all()), "an integer is divided by zero")
@@ -238,7 +238,7 @@ class Variadic(Operator):
         return result
 
     def shares(self, inputs: Sequence[numpy.ndarray], result: numpy.ndarray) -> Iterator[numpy.ndarray | float]:
-        """dy / dx at each element of the result, for one input after another."""
+        """Yields dy / dx at each element of the result, for one input after another."""
         raise NotImplementedError
 
     def backward(self, gradients, inputs, outputs):
@@ -259,7 +259,8 @@ class Variadic(Operator):
 
 
 def first_equal(inputs: Sequence[numpy.ndarray], result: numpy.ndarray) -> Iterator[numpy.ndarray]:
-    """For each input where it is the first that equals the result: of equal ones the first gets the gradient."""
+    """Yields for each input a mask of the elements that are the first to equal the result: among equal elements the first gets
+    the gradient."""
     free = numpy.ones(result.shape, bool)
     for value in inputs:
         taken = free & (value == result)

@@ -54,7 +54,7 @@ def probit(scores: numpy.ndarray) -> numpy.ndarray:
 
 
 def _softmax_zero(scores: numpy.ndarray) -> numpy.ndarray:
-    """Softmax in which a score of zero stays zero."""
+    """Returns the softmax in which a score of zero stays zero."""
     largest = scores.max(-1, keepdims=True)
     is_zero = numpy.abs(scores) <= scores.dtype.type(NEAR_ZERO)
     powers = numpy.exp(scores - largest)

@@ -19,7 +19,7 @@ from aidge_build.operators.sample import Sample, numbers
 
 
 def require_columns(dims: tuple[int, ...], **lists: Sequence) -> None:
-    """Refuse lists that are neither one number nor one for each feature."""
+    """Refuses lists that have neither one number nor one number for each feature."""
     for name, values in lists.items():
         columns = dims[-1] if dims else 1
         fits = len(values) == 1 or (len(values) == columns and len(dims) <= 2)

@@ -56,9 +56,9 @@ class Forest:
     """Nodes by number: where `mode` holds between the feature and the threshold, the way goes to `true`, else to `false`.
 
     A child of at least 0 is a node, any other is the leaf ~child. Leaf l votes with `weights[starts[l] : starts[l + 1]]` for
-    `targets` at the same places. NaN goes the way `true` where `missing` says so, else the way that the comparison gives.
-    `members` are the values of the nodes of mode MEMBER by their numbers. A tree may lead to a node on several ways, but on none
-    in a circle.
+    `targets` at the same places. NaN takes the branch `true` if `missing` is true, else the branch that the comparison gives.
+    `members` are the values of the nodes of mode MEMBER by their numbers. A tree may reach a node on several paths, but has no
+    cycle.
     """
 
     modes: numpy.ndarray
@@ -133,7 +133,7 @@ class Forest:
 
     @property
     def feature_count(self) -> int:
-        """How many features a row must have."""
+        """The number of features that a row must have."""
         return int(self.features[list(self.order)].max()) + 1 if self.order else 0
 
     def leaves(self, rows: numpy.ndarray) -> numpy.ndarray:
@@ -161,7 +161,8 @@ class Forest:
         return taken
 
     def votes(self, rows: numpy.ndarray, target_count: int, aggregate: Aggregate) -> tuple[numpy.ndarray, numpy.ndarray]:
-        """(numbers, voted): for each row and target what its votes come to, before AVERAGE divides, and whether it has any."""
+        """Returns (numbers, voted): for each row and target the aggregated votes, before AVERAGE divides, and whether it has a
+        vote."""
         numbers = numpy.zeros((len(rows), target_count), self.thresholds.dtype)
         voted = numpy.zeros(numbers.shape, bool)
         for leaves in self.leaves(rows).T:
@@ -175,7 +176,7 @@ class Forest:
         return numbers, voted
 
     def certain(self, target_count: int) -> tuple[numpy.ndarray, numpy.ndarray]:
-        """(always, ever): for each target whether every row, and whether any row, can have a vote for it."""
+        """Returns (always, ever): for each target whether every row, and whether any row, can have a vote for it."""
         size = (len(self.modes) + len(self.starts)) * target_count
         require(size <= MOST_CELLS, f"{len(self.modes):,} nodes times {target_count:,} classes are more than {MOST_CELLS:,}")
         everywhere = numpy.ones((len(self.modes), target_count), bool)

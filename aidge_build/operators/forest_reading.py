@@ -56,7 +56,7 @@ def compared_type(dtype: DType) -> numpy.dtype:
 
 
 def read_numbers(source, name: str, dtype: numpy.dtype) -> numpy.ndarray:
-    """A list of floats, or its twin `..._as_tensor`, in the type of the comparisons."""
+    """Returns a list of floats, or its twin `..._as_tensor`, in the type of the comparisons."""
     listed, tensor = source.reals(name, ()), source.tensor(f"{name}_as_tensor", None)
     if tensor is None:
         return numpy.array(listed, dtype)

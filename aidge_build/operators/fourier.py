@@ -59,12 +59,12 @@ class RealFourier(Operator):
         return min(samples, self.length) if window is None else window
 
     def frames(self, samples: int, taps: int) -> int:
-        """How many frames a signal has."""
+        """Returns the number of frames of a signal."""
         return 1 + ((samples - taps) // self.step if self.step else 0)
 
     @property
     def bins(self) -> int:
-        """How many frequencies the result has."""
+        """The number of frequencies of the result."""
         return self.length // 2 + 1 if self.onesided else self.length
 
     def forward(self, signal, window=None):

@@ -20,7 +20,7 @@ from aidge_build.operators.window import Window
 
 
 def _centred(values: numpy.ndarray, zero_point: numpy.ndarray | None, axis: int | None = None) -> numpy.ndarray:
-    """value - zero point in float64, which holds these integers exactly; a list of zero points runs along `axis`."""
+    """Returns value - zero point in float64, which holds these integers exactly; a list of zero points runs along `axis`."""
     if zero_point is None:
         return values.astype(numpy.float64)
     zero_point = zero_point.astype(numpy.float64)
@@ -110,7 +110,7 @@ class MatMulInteger(Operator):
 
 
 def _requantized(sums, first_scale, second_scale, scale, zero_point, axis: int):
-    """saturate(rint_half_even(float32(sums) * float32(float32(s1 * s2) / s)) + zero point)."""
+    """Returns saturate(rint_half_even(float32(sums) * float32(float32(s1 * s2) / s)) + zero point)."""
     multipliers = (numpy.float32(first_scale) * numpy.float32(second_scale)) / numpy.float32(scale)
     if multipliers.size == 1:
         multipliers = multipliers.reshape(())

@@ -18,7 +18,7 @@ from aidge_build.operators.sample import Sample, numbers
 
 
 def rows_of(dims: tuple[int, ...]) -> tuple[int, int]:
-    """(batch, features) of an input: of one dim or two."""
+    """Returns (batch, features) of an input of one dim or two."""
     require(1 <= len(dims) <= 2, f"the input has the dims {list(dims)}, wants one or two")
     return (1, dims[0]) if len(dims) == 1 else (dims[0], dims[1])
 
@@ -56,7 +56,7 @@ class LinearModel(Operator):
         return numpy.atleast_2d(data) @ self.weights().T + self.intercepts.array()
 
     def check(self, features: int) -> None:
-        """Refuse coefficients that do not fit the input."""
+        """Refuses coefficients that do not fit the input."""
         count = len(self.intercepts) * features
         require(len(self.coefficients) == count, f"{len(self.coefficients)} coefficients, wants {count}")
 
@@ -135,7 +135,7 @@ class LinearClassifier(LinearModel):
 
     @property
     def choices(self) -> tuple[int, ...]:
-        """The labels that may come out, the one for a positive single sum last."""
+        """The possible labels; the label for a positive single sum is the last."""
         return self.labels if len(self.intercepts) > 1 or self.adds_second else (0, 1)
 
     def infer(self, inputs):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The fixed-point audio front end as one operator; docs/frontend.md says what it computes."""
+"""The fixed-point audio front end as one operator; docs/frontend.md defines it."""
 
 from __future__ import annotations
 
@@ -69,12 +69,12 @@ class LogMel(Operator):
         return (TensorType((pcm.dims[0], self.frames(pcm.dims[1], window.elements), filters.dims[0]), self.to),)
 
     def frames(self, samples: int, taps: int) -> int:
-        """How many frames so many samples have."""
+        """Returns the number of frames of so many samples."""
         return 1 + (samples - taps) // self.step
 
     @property
     def levels(self) -> Levels:
-        """How logarithms become stored values."""
+        """The conversion of logarithms to stored values."""
         return Levels(self.multiplier, self.offset, self.shift, *self.to.range, self.floor)
 
     def forward(self, pcm, window, filters):

@@ -16,7 +16,7 @@ from aidge_build.operators.sample import Sample, numbers
 
 
 def first_places(keys: Sequence[int | float], values: numpy.ndarray) -> numpy.ndarray:
-    """For each value the place of the first key that equals it, -1 where there is none; NaN equals NaN."""
+    """Returns for each value the index of the first equal key, -1 if there is none; NaN equals NaN."""
     found = numpy.full(values.shape, -1, numpy.int64)
     for place in range(len(keys) - 1, -1, -1):
         found[(values == keys[place]) | ((values != values) & (keys[place] != keys[place]))] = place

@@ -42,7 +42,7 @@ class MatMul(Operator):
 
     @staticmethod
     def not_in_integers(inputs, output) -> str:
-        """Why integers are not added up on these tensors; "" where they are: 8 bits, one scale each, sums within int32."""
+        """Returns why integers are not added up for these tensors; "" if they are: 8 bits, one scale each, sums within int32."""
         for tensor in (*inputs, output):
             if tensor.dtype not in _BYTES or tensor.quantization is None or not tensor.quantization.per_tensor:
                 return f"{tensor.name} is not of 8 bits with one scale"

@@ -208,7 +208,7 @@ class InstanceNormalization(GroupNormalization):
         return cls(epsilon=source.real("epsilon", EPSILON))
 
     def group_count(self, dims):
-        """Each channel has statistics of its own."""
+        """The number of channels: each has statistics of its own."""
         return dims[1]
 
     @classmethod

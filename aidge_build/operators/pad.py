@@ -99,7 +99,7 @@ class Pad(Moved):
 
 @dataclass(frozen=True)
 class PadByInput(Pad):
-    """Pad with a value that is computed at run time (input 1). Pad becomes it."""
+    """Pad with a value that is computed at run time (input 1). Replaces Pad."""
 
     def infer(self, inputs):
         data, value = inputs

@@ -36,7 +36,8 @@ class Pool(Activated):
         return (TensorType((*data.dims[:2], *dims), data.dtype),)
 
     def shares(self, shown: numpy.ndarray, data: numpy.ndarray, result: numpy.ndarray) -> numpy.ndarray:
-        """dy / dx for each place of each window [N, C, out..., kernel...], given what the windows show (zeros in pads)."""
+        """Returns dy / dx for each place of each window [N, C, out..., kernel...], given the elements of the windows (zeros in
+        pads)."""
         raise NotImplementedError
 
     def backward(self, gradients, inputs, outputs):
@@ -191,7 +192,7 @@ class AvgPooling(Pool):
 
     @property
     def counts_pads(self) -> bool:
-        """Whether a window counts positions that it does not see: never without pads, whatever `count_include_pad` says."""
+        """Whether a window counts positions outside of the input: never without pads, whatever `count_include_pad` is."""
         return self.count_include_pad and self.window.has_pads
 
     @classmethod
@@ -205,7 +206,7 @@ class AvgPooling(Pool):
         return cls(window=_window(source), count_include_pad=bool(source.integer("count_include_pad", 0)))
 
     def counts(self, spatial: tuple[int, ...]) -> numpy.ndarray:
-        """How many positions each window counts: int64 [out...]."""
+        """Returns the number of positions that each window counts: int64 [out...]."""
         result = numpy.ones((), numpy.int64)
         window = self.window
         for axis, (size, count) in enumerate(zip(spatial, window.output_dims(spatial))):
@@ -228,7 +229,7 @@ class AvgPooling(Pool):
         return part_of_map(self, inputs, outputs, first, last)
 
     def order(self, spatial: tuple[int, ...]) -> Order:
-        """In which order onnxruntime adds up the values of a window [all kernel axes but the last, the last]."""
+        """Returns the order in which onnxruntime adds up the values of a window [all kernel axes but the last, the last]."""
         window = self.window
         plain = not window.has_pads and set(window.strides) == {1} == set(window.dilations)
         if plain and window.kernel == spatial:
@@ -249,7 +250,7 @@ class AvgPooling(Pool):
 
 @dataclass(frozen=True)
 class AvgPoolingHalvesUp(AvgPooling):
-    """AvgPooling of tensors that a file stores as uint8: of stored values halves go up under the contract `double`."""
+    """AvgPooling of tensors that a file stores as uint8: under the contract `double` ties of stored values are rounded up."""
 
     @property
     def type(self) -> str:
@@ -280,7 +281,7 @@ class GlobalAveragePooling(GlobalPooling):
     by_steps: ClassVar = True
 
     def order(self, spatial: tuple[int, ...]) -> Order:
-        """In which order onnxruntime adds up the values of a map."""
+        """Returns the order in which onnxruntime adds up the values of a map."""
         return Order.LANES
 
     def forward(self, data):

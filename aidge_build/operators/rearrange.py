@@ -176,7 +176,7 @@ class Slice(Moved):
 
 
 def _clamped(start: int, end: int, step: int, size: int) -> tuple[int, int, int]:
-    """ONNX bounds of one axis as a Python range; -1 as a bound after clamping means "before the first element"."""
+    """Returns ONNX bounds of one axis as a Python range; -1 as a bound after clamping means "before the first element"."""
     step = max(-LARGEST_RANGE, min(LARGEST_RANGE, step))
     start, end = (bound + size if bound < 0 else bound for bound in (start, end))
     low, high = (0, size) if step > 0 else (-1, size - 1)

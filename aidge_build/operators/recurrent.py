@@ -71,12 +71,12 @@ class Recurrent(Operator):
 
     @classmethod
     def more(cls, source) -> dict:
-        """Attributes of the subclass."""
+        """Returns attributes of the subclass."""
         return {}
 
     @property
     def directions(self) -> int:
-        """1, or 2 for a bidirectional layer."""
+        """The number of directions: 1, or 2 for a bidirectional layer."""
         return 2 if self.direction == "bidirectional" else 1
 
     def infer(self, inputs):
@@ -131,7 +131,7 @@ class Recurrent(Operator):
 
     @property
     def cell(self) -> type[Cell]:
-        """One step of it, forward and backward."""
+        """Returns one step of the layer, forward and backward."""
         raise NotImplementedError
 
     def _starts(self, initial, batch):
@@ -308,5 +308,5 @@ class LSTM(Recurrent):
 
 
 def _stacked(cells, name):
-    """A gradient of all directions."""
+    """Returns a gradient of all directions."""
     return numpy.stack([getattr(cell, name) for cell in cells])

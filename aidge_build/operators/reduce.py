@@ -110,7 +110,7 @@ class ReduceProd(Reduce):
 
 
 def first_in_rows(found: numpy.ndarray, axes: tuple[int, ...]) -> numpy.ndarray:
-    """Only the first truth along the axes: of equal elements the first gets the gradient."""
+    """Returns a mask of the first true element along the axes: among equal elements the first gets the gradient."""
     last = tuple(range(-len(axes), 0))
     moved = numpy.moveaxis(found, axes, last)
     rows = moved.reshape(*moved.shape[: moved.ndim - len(axes)], -1)

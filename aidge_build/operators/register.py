@@ -18,7 +18,7 @@ _Class = TypeVar("_Class", bound=type)
 
 @dataclass_transform(frozen_default=True, field_specifiers=(attribute, field))
 def operator(*onnx_names: str) -> Callable[[_Class], _Class]:
-    """Register the decorated class as the operator that reads these ONNX operators ("Relu", "my.domain::Twice").
+    """Registers the decorated class as the operator that reads these ONNX operators ("Relu", "my.domain::Twice").
 
     The class becomes a frozen dataclass of its attributes. With it its shape rule, forward, backward, samples and manual page
     are registered, too: they belong to the class. It is found where its module is looked at (the folder `operators` here or

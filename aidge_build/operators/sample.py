@@ -22,9 +22,9 @@ class Sample:
 
 
 def numbers(*dims: int, low: float = -2.0, high: float = 2.0, kinks: Sequence[float] = (0.0,), seed: int = 0) -> numpy.ndarray:
-    """Reproducible numbers between low and high, no two alike, none near one of the `kinks`.
+    """Returns reproducible numbers between low and high, no two alike, none near one of the `kinks`.
 
-    They are evenly spread and shuffled, so that the largest of some is the largest by a margin.
+    They are evenly spread and shuffled, so that the largest of a group is the largest by a margin.
     """
     count = math.prod(dims)
     values = low + (high - low) * (numpy.random.default_rng(seed).permutation(count) + 0.45) / max(count, 1)

@@ -15,7 +15,7 @@ from aidge_build.operators.unary import Erf
 
 
 def _sigmoid(data: numpy.ndarray) -> numpy.ndarray:
-    """1 / (1 + e^-x), which never overflows."""
+    """Returns 1 / (1 + e^-x), computed without overflow."""
     small = numpy.exp(-numpy.abs(data))
     return numpy.where(data >= 0, 1, small) / (1 + small)
 

@@ -37,7 +37,7 @@ class Svdf(Activated):
         return numpy.concatenate([kept, latest[..., None]], axis=-1)
 
     def summed(self, state: numpy.ndarray, times: numpy.ndarray, bias: numpy.ndarray | None) -> numpy.ndarray:
-        """Over the times and the filters of each unit, [N, F / rank]."""
+        """Returns the sums over the times and the filters of each unit, [N, F / rank]."""
         sums = (state * times).sum(axis=-1).reshape(len(state), -1, self.rank).sum(axis=-1)
         return sums if bias is None else sums + bias
 

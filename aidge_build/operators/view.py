@@ -31,7 +31,7 @@ class View(Operator):
         return tuple(Sample(one, (numbers(2, 1, 6),)) for one in cls.examples())
 
     def forward_quantized(self, values, inputs, outputs):
-        """The stored values move as they are when both sides have the same quantization."""
+        """Returns the stored values unchanged if both sides have the same quantization."""
         if inputs[0].quantization == outputs[0].quantization:
             return (self.forward(values[0]),)
         return super().forward_quantized(values, inputs, outputs)

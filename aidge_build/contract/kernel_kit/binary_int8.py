@@ -34,16 +34,16 @@ class BinaryInt8(ElementWise):
     """An operation on two int8 tensors with broadcasting."""
 
     def pointers(self) -> tuple[Argument, ...]:
-        """Both inputs and the output, as the functions take them."""
+        """Returns both inputs and the output, as the functions take them."""
         (output,) = self.outputs
         return operand(0, "first", self.inputs[0], output), operand(1, "second", self.inputs[1], output), Output(0)
 
     def shape(self) -> Struct:
-        """How the inputs are broadcast."""
+        """Returns the struct of the broadcast of the inputs."""
         return broadcast(*self.inputs, *self.outputs)
 
     def bounds(self) -> tuple[int, int, int]:
-        """Lowest and highest stored value of the output, and its zero point."""
+        """Returns the lowest and highest stored value of the output, and its zero point."""
         (output,) = self.outputs
         low, high = clamp_levels(self.operator.minimum, self.operator.maximum, output.quantization, output.dtype)
         return low, high, output.quantization.zero_point

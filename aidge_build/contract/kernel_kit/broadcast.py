@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Broadcasting of two tensors as the struct of broadcast.h: axes are merged where both tensors allow it."""
+"""Broadcasting of two tensors as the struct of broadcast.h: axes are merged if both tensors allow it."""
 
 from __future__ import annotations
 
@@ -43,9 +43,10 @@ def broadcast(first: Tensor, second: Tensor, output: Tensor) -> Struct:
 
 
 def merged_loops(tensors: Sequence[Tensor], output: Tensor, outer_axes: int) -> list[list[int]]:
-    """`outer_axes` loops around an inner one over the output, slowest first, each as [size, step in elements of each tensor].
+    """Returns `outer_axes` loops and an inner loop over the output, slowest first, each as [size, step in elements of each
+    tensor].
 
-    Neighbouring axes are merged where all tensors allow it; loops of size 1 fill up. AidgeError where more loops are needed.
+    Neighbouring axes are merged if all tensors allow it; loops of size 1 fill up. AidgeError if more loops are needed.
     """
     steps = [_steps(tensor, output) for tensor in tensors]
     axes: list[list[int]] = []

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Lines for each channel in Thumb-2, 4 pixels in a turn: 5 instructions for a value, 7 where there are two, 8 where one bends."""
+"""Linear integer forms for each channel in Thumb-2, 4 pixels in a turn: 5 instructions for a value, 7 for two forms in a row, 8
+for one form below zero and another above."""
 
 from __future__ import annotations
 
@@ -30,7 +31,7 @@ _LINES = (("a", "b"), ("c", "d"))
 
 
 def channel_lines_text(make: Callable[[Mapping[str, str]], Routine], name: str, shifts: tuple[int, ...]) -> str:
-    """The function; `make` makes the library's emitter. A value is read before the one at its place is written."""
+    """Returns the function; `make` returns the library's emitter. A value is read before its place is written."""
 
     def values(code: Routine, places: Sequence[str]) -> None:
         values_of_lines(code, ((*line, shift) for line, shift in zip(_LINES, shifts)), places)
@@ -45,7 +46,7 @@ def channel_lines_text(make: Callable[[Mapping[str, str]], Routine], name: str, 
 
 
 def prelu_text(make: Callable[[Mapping[str, str]], Routine], name: str, shift: int, plain: str) -> str:
-    """The function of one line below zero and one from it on; `plain` is its body in C."""
+    """Returns the function with one linear integer form below zero and one from zero on; `plain` is its body in C."""
 
     def values(code: Routine, places: Sequence[str]) -> None:
         for place in places:
@@ -69,7 +70,8 @@ def _text(
     stated: tuple[str, str, str],
     first: Sequence[str] = (),
 ) -> str:
-    """`values` writes the instructions for these places; `stated` are parameters, what the function is for, and its body in C."""
+    """Returns the text. `values` writes the instructions for these places; `stated`: parameters, comment and C body of the
+    function."""
     code = make(_REGISTERS)
     numbers = ", ".join(f"{{{number}}}" for line in _LINES[:lines] for number in line)
     code("push {{r4-r11, lr}}")
@@ -95,7 +97,7 @@ def _text(
 
 
 def portable(shifts: tuple[int, ...]) -> str:
-    """The same in C, without functions of a library."""
+    """Returns the body of the function in C, without functions of a library."""
     steps = "".join(
         f"""            value = (value * lines[{2 * line}] + lines[{2 * line + 1}]) >> {shift};
             value = value < -128 ? -128 : value > 127 ? 127 : value;

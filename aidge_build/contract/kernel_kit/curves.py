@@ -36,7 +36,7 @@ _GELU_LIMIT = 4.6
 
 
 def curve(kind: int) -> numpy.ndarray:
-    """{p4, p3, p2, p1, p0, q3, q2, q1, q0, shift, limit} of kit/cells.h, float32."""
+    """Returns {p4, p3, p2, p1, p0, q3, q2, q1, q0, shift, limit} of kit/cells.h, float32."""
     return _numbers(_P, _Q, _LIMIT, *((1.0, 1.0, 0.0) if kind == TANH else (0.5, 0.5, 0.5)))
 
 

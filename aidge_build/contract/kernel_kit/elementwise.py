@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Kernels that read each element before they write the one at the same place."""
+"""Kernels that read each element before they write the element at the same place."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ CHANNELS, PIXELS = 36, 40  # offsets from sp in bytes, above the saved registers
 
 
 def factor_lines_text(make: Callable[[Mapping[str, str]], Routine], name: str, shift: int) -> str:
-    """The function; `make` makes the library's emitter. A value is read before the one at its place is written."""
+    """Returns the function; `make` returns the library's emitter. A value is read before its place is written."""
     code = make(_REGISTERS)
     code("push {{r4-r11, lr}}")
     code(f"ldr {{channels}}, [sp, #{CHANNELS}]")
@@ -58,7 +58,7 @@ def factor_lines_text(make: Callable[[Mapping[str, str]], Routine], name: str, s
 
 
 def portable_text(shift: int) -> str:
-    """The body of the C version."""
+    """Returns the body of the C version."""
     return f"""int32_t channel, place, value;
     for (channel = 0; channel < channels; channel++) {{
         const int32_t slope = (factors[channel] * numbers[0] + numbers[1]) >> {SLOPE_BITS};

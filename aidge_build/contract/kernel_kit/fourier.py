@@ -35,7 +35,7 @@ def reversed_digits(passes: Sequence[int]) -> numpy.ndarray:
 
 
 def turns(count: int, steps: numpy.ndarray) -> numpy.ndarray:
-    """exp(-2 pi i step / count) in float64."""
+    """Returns exp(-2 pi i step / count) in float64."""
     return numpy.exp(-2j * numpy.pi / count * (steps % count))
 
 

@@ -38,7 +38,8 @@ class LinearConstants:
 
     @property
     def multipliers(self) -> numpy.ndarray:
-        """As kernels get them: float32 [outputs], or int32 [outputs, 2] under the contract `double` (arithmetic/contracts.py)."""
+        """The multipliers for kernels: float32 [outputs], or int32 [outputs, 2] under the contract `double`
+        (arithmetic/contracts.py)."""
         return self.requantization.numbers
 
     @property

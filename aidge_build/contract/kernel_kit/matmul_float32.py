@@ -22,7 +22,7 @@ def _rank(view: NodeView) -> str:
 
 
 def product_spec(features: frozenset[str], *predicates: Predicate) -> ImplSpec:
-    """Two float32 tensors of at least two axes, row-major."""
+    """Returns the spec of two float32 tensors of at least two axes, row-major."""
     side = IOSpec(DType.float32, ROW_MAJOR)
     conditions = (REAL, Predicate("matrices, at most 4 batch axes", _rank), *predicates)
     return ImplSpec(inputs=(side,), outputs=(side,), features=features, predicates=conditions)
@@ -58,7 +58,7 @@ def _batches(tensor: Tensor) -> tuple[int, ...]:
 
 
 def _batch_steps(tensor: Tensor) -> tuple[int, ...]:
-    """In bytes; of axes of length 1, which repeat, 0."""
+    """Returns the steps in bytes; 0 for axes of length 1, which repeat."""
     dims = (1,) * (BATCH_AXES + 2 - tensor.rank) + tensor.dims
     steps = layout(dims, row_major(len(dims)), tensor.dtype).strides[:BATCH_AXES]
     return tuple(0 if size == 1 else tensor.dtype.size_bytes * step for size, step in zip(dims, steps))

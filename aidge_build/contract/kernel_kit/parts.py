@@ -130,7 +130,7 @@ def _blocks(joint: Tensor, axis: int, lengths: list[int]) -> tuple[int, list[int
 
 
 def _rescaled(view: NodeView) -> str:
-    """Concatenations of int8 tensors with one scale each have tables."""
+    """Returns why values would change without a table; only concatenations of int8 tensors with one scale each have tables."""
     if len({tensor.quantization for tensor in (*view.inputs, *view.outputs)}) == 1:
         return ""
     if view.node.type != "Concat" or view.inputs[0].dtype is not DType.int8:
@@ -139,6 +139,6 @@ def _rescaled(view: NodeView) -> str:
 
 
 def parts_spec(features: frozenset[str] = frozenset()) -> ImplSpec:
-    """Any type in any storage order."""
+    """Returns the spec of any type in any storage order."""
     side = (IOSpec(DType.any_1, SAME),)
     return ImplSpec(side, side, (Predicate("no value changes, or by a table", _rescaled),), features)

@@ -41,7 +41,7 @@ class PoolNode(KernelNode):
         return not hasattr(self.operator, "window")
 
     def levels(self) -> tuple[int, int]:
-        """Lowest and highest stored value of the output."""
+        """Returns the lowest and highest stored value of the output."""
         (output,) = self.outputs
         return clamp_levels(self.operator.minimum, self.operator.maximum, output.quantization, output.dtype)
 

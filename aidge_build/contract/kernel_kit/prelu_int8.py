@@ -33,7 +33,7 @@ class PReluNode(ElementWise):
         return _lines_of(self.view)
 
     def numbers(self) -> numpy.ndarray:
-        """{multiplier, start} below zero, {multiplier, start} from it on, channel by channel."""
+        """Returns {multiplier, start} below zero, {multiplier, start} from zero on, channel by channel."""
         numbers = [part for line in self.lines() for part in (line.multipliers, line.starts)]
         return numpy.stack(numbers, axis=1).astype(numpy.int32)
 

@@ -50,7 +50,7 @@ def _guess(view: NodeView) -> KeyGuess | None:
 
 
 def guess_spec(features: frozenset[str]) -> ImplSpec:
-    """float32 to int8 with one scale, on a core without an FPU."""
+    """Returns the spec of float32 to int8 with one scale, on a core without an FPU."""
     return ImplSpec(
         inputs=(IOSpec(DType.float32, SAME), IOSpec(DType.float32, ANY), IOSpec(DType.int8, ANY)),
         outputs=(IOSpec(DType.int8, SAME),),

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Kernels that write their output pixel by pixel, each after they read its inputs: the output may overlap the input.
 
-When pixel p is finished, the output reaches to `end(p)`; this and all later pixels read no byte below `lowest(p)`. An output
-that begins at least max(end(p) - lowest(p)) bytes before its input therefore overwrites only what nobody reads any more
-(the diagonal overlap of Blacker et al. 2020, arXiv:2010.01668).
+When pixel p is finished, the output reaches to `end(p)`; this and all later pixels read no byte below `lowest(p)`. An output that
+begins at least max(end(p) - lowest(p)) bytes before its input therefore overwrites only bytes that no pixel reads again (the
+diagonal overlap of Blacker et al. 2020, arXiv:2010.01668).
 """
 
 from __future__ import annotations

@@ -172,7 +172,7 @@ class ResampleLanes(KernelNode):
         return "even" if self.levels.ties else "clamped" if self.levels.clamps else "scaled"
 
     def arguments(self) -> tuple[Argument, ...]:
-        """Input, output, rows, columns, levels, shape."""
+        """Returns input, output, rows, columns, levels, shape."""
         levels = self.levels
         numbers = {
             "multiplier": levels.multiplier,

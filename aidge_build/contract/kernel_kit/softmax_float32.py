@@ -27,12 +27,12 @@ def _spec(form: DFormat, features: frozenset[str], condition: Predicate) -> Impl
 
 
 def along_one_axis(features: frozenset[str]) -> ImplSpec:
-    """float32 in the storage order of the input."""
+    """Returns the spec of float32 in the storage order of the input."""
     return _spec(SAME, features, Predicate("rows run along one axis", _one_axis))
 
 
 def over_several_axes(features: frozenset[str]) -> ImplSpec:
-    """float32, row-major: a row is all that is left of an element's axis."""
+    """Returns the spec of float32, row-major, with rows over an axis and all axes after it."""
     return _spec(ROW_MAJOR, features, Predicate("rows run over several axes", _several_axes))
 
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 
 
 def plus(term: str, number: int) -> str:
-    """C for `term + number`."""
+    """Returns C for `term + number`."""
     return term if number == 0 else f"{term} {'+' if number > 0 else '-'} {abs(number)}"
 
 
 def times(name: str, factor: int) -> str:
-    """C for `name * factor`, where name binds as tightly as a factor."""
+    """Returns C for `name * factor`; `name` must bind as tightly as a factor."""
     return "0" if factor == 0 else name if factor == 1 else f"{name} * {factor}"
 
 
 def plus_product(term: str, factor: int, name: str) -> str:
-    """C for `term + factor * name`."""
+    """Returns C for `term + factor * name`."""
     return term if factor == 0 else f"{term} + {name}" if factor == 1 else f"{term} + {factor} * {name}"

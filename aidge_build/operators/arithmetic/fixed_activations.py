@@ -18,21 +18,21 @@ MOST_BITS = 5  # integer bits of e^x without a bound of its own; beyond, e^x bel
 
 
 def fixed_logistic(values: numpy.ndarray) -> numpy.ndarray:
-    """1 / (1 + e^-x) of int16 values with 3 integer bits; int64 with none."""
+    """Returns 1 / (1 + e^-x) of int16 values with 3 integer bits; int64 without integer bits."""
     values = values.astype(numpy.int64)
     above = _widened(_newton(_exponential(-numpy.abs(values), 3)), 1)
     return numpy.where(values > 0, above, numpy.where(values < 0, HIGH - above, 1 << 14))
 
 
 def fixed_tanh(values: numpy.ndarray, integer_bits: int) -> numpy.ndarray:
-    """tanh of int16 values with so many integer bits; int64 with none."""
+    """Returns tanh of int16 values with so many integer bits; int64 without integer bits."""
     values = values.astype(numpy.int64)
     above = _widened(_newton(_exponential(-numpy.abs(values), integer_bits + 1)) - (1 << 13), 2)
     return numpy.where(values > 0, above, numpy.where(values < 0, -above, 0))
 
 
 def _exponential(values: numpy.ndarray, integer_bits: int) -> numpy.ndarray:
-    """e^x of values <= 0 with so many integer bits."""
+    """Returns e^x of values <= 0 with so many integer bits."""
     fraction = 15 - integer_bits
     quarter = 1 << fraction >> 2
     rest = (values & (quarter - 1)) - quarter
@@ -46,7 +46,7 @@ def _exponential(values: numpy.ndarray, integer_bits: int) -> numpy.ndarray:
 
 
 def _near_zero(values: numpy.ndarray) -> numpy.ndarray:
-    """e^x of -1/4 <= x < 0, in units of 2^-15."""
+    """Returns e^x of -1/4 <= x < 0, in units of 2^-15."""
     x = values + (1 << 12)
     square = _product(x, x)
     cube, fourth = _product(square, x), _product(square, square)
@@ -55,7 +55,7 @@ def _near_zero(values: numpy.ndarray) -> numpy.ndarray:
 
 
 def _newton(values: numpy.ndarray) -> numpy.ndarray:
-    """2 / (1 + x) of 0 <= x <= 1 in units of 2^-15; in units of 2^-13."""
+    """Returns 2 / (1 + x) in units of 2^-13, for 0 <= x <= 1 in units of 2^-15."""
     half = (values + HIGH + 1) >> 1
     x = START + _product(half, SLOPE)
     for _ in range(STEPS):
@@ -68,7 +68,7 @@ def _product(first: numpy.ndarray | int, second: numpy.ndarray | int) -> numpy.n
 
 
 def _halved(values: numpy.ndarray, bits: int) -> numpy.ndarray:
-    """value / 2^bits, rounded to nearest, halves away from zero."""
+    """Returns value / 2^bits, rounded to nearest, ties away from zero."""
     return (values + (1 << (bits - 1)) - (values < 0)) >> bits
 
 

@@ -13,7 +13,7 @@ _LOW, _HIGH = -32768, 32767
 
 
 def hard_swish(values: numpy.ndarray, input_scale: float, output_scale: float) -> numpy.ndarray:
-    """Stored values less the zero point to stored results less theirs; int64, before the clamp."""
+    """Returns stored results less their zero point, for stored values less their zero point; int64, before the clamp."""
     scale, data = float(input_scale) / (1 << HIGH_BITS), values.astype(numpy.int64) << HIGH_BITS
     multiplier, exponent = _short(fixed_multiplier(scale / float(output_scale)))
     factor, factor_exponent = _short(fixed_multiplier(scale / HALF))

@@ -33,12 +33,12 @@ class Rescale:
 
 
 def shift_half_even(values: numpy.ndarray, shift: int) -> numpy.ndarray:
-    """rint_half_even(values / 2^shift) of integers; shift >= 1."""
+    """Returns rint_half_even(values / 2^shift) of integers; shift >= 1."""
     return (values + ((1 << (shift - 1)) - 1) + ((values >> shift) & 1)) >> shift
 
 
 def divide_half_even(values: numpy.ndarray, divisor: int) -> numpy.ndarray:
-    """rint_half_even(values / divisor) of integers; divisor > 0."""
+    """Returns rint_half_even(values / divisor) of integers; divisor > 0."""
     quotient, rest = numpy.divmod(values, divisor)
     return quotient + ((rest > divisor - rest) | ((rest == divisor - rest) & ((quotient & 1) == 1)))
 
@@ -52,10 +52,10 @@ def exact_ratio(numerator: float | numpy.floating, *divisors: float | numpy.floa
 
 
 def rescales(ratio: Fraction, largest: int) -> Iterator[Rescale]:
-    """Candidates for y = x * ratio with |x| <= largest that stay within int64: shifts first, then the quotient itself.
+    """Yields candidates for y = x * ratio with |x| <= largest that stay within int64: shifts first, then the quotient itself.
 
-    The shift errs by less than 2^-20 output steps, which misses only exact ties; where ties exist, the reduced
-    divisor is at most 2 * largest, so the quotient fits.
+    The shift errs by less than 2^-20 output steps, so it is wrong only for exact ties; if ties exist, the reduced divisor is at
+    most 2 * largest, so the quotient fits.
     """
     room = WIDE_BITS - max(1, largest.bit_length())
     shift = min(MOST_SHIFT, room - (ratio.numerator.bit_length() - ratio.denominator.bit_length() + 1))

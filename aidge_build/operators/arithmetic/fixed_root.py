@@ -13,7 +13,7 @@ _ONE = 1 << 28
 
 
 def inverse_root(number: int) -> tuple[int, int]:
-    """(m, shift) of m * 2^(shift - 31), about 1 / sqrt(number) of an int32 >= 0; of 0 as of 1."""
+    """Returns (m, shift) with m * 2^(shift - 31) about 1 / sqrt(number), for an int32 >= 0; 0 counts as 1."""
     if number <= 1:
         return LARGEST, 0
     right = 11

@@ -15,7 +15,7 @@ LEVELS = 256
 
 
 def exponential_table(scale: numpy.float32) -> numpy.ndarray:
-    """exp(-scale * k) of k = 0..255, of the float32 product, evaluated with 40 digits and rounded once to float32."""
+    """Returns exp(-scale * k) for k = 0..255, of the float32 product, evaluated with 40 digits and rounded once to float32."""
     products = -numpy.float32(scale) * numpy.arange(LEVELS, dtype=numpy.float32)
     return numpy.array([float(Decimal(float(product)).exp()) for product in products], numpy.float32)
 

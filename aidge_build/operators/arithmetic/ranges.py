@@ -11,17 +11,18 @@ INT32_LIMIT = 1 << 31
 
 
 def largest_accumulators(weights: numpy.ndarray, bias: numpy.ndarray, zero_point: int, low: int, high: int) -> numpy.ndarray:
-    """Per row of `weights` [outputs, taps]: a bound on |bias + any partial sum of (x - zero_point) * w|, x in low..high.
+    """Returns per row of `weights` [outputs, taps] a bound on |bias + any partial sum of (x - zero_point) * w|, x in low..high;
+    int64.
 
-    Every order of summation, every choice of taps outside the image, and sums of x * w with the zero point's part added
-    to the bias beforehand stay within it. int64.
+    Every order of summation, every choice of taps outside the image, and sums of x * w with the zero point's part added to the
+    bias beforehand stay within it.
     """
     largest_input = max(abs(low), abs(high)) + abs(zero_point)
     return numpy.abs(weights.astype(numpy.int64)).sum(axis=1) * largest_input + numpy.abs(bias.astype(numpy.int64))
 
 
 def require_int32(weights: numpy.ndarray, bias: numpy.ndarray, zero_point: int, low: int, high: int) -> None:
-    """Refuse a layer in which an int32 accumulator could overflow; AidgeError names the channel and the bound."""
+    """Refuses a layer in which an int32 accumulator could overflow; AidgeError names the channel and the bound."""
     largest = largest_accumulators(weights, bias, zero_point, low, high)
     channel = int(numpy.argmax(largest))
     if largest[channel] >= INT32_LIMIT:

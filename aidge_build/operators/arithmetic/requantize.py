@@ -14,13 +14,13 @@ from aidge_build.graph.quantization import Quantization
 
 
 def multipliers(input_scale: numpy.float32, weight_scales: ArrayLike, output_scale: numpy.float32) -> numpy.ndarray:
-    """float32(float32(sx * sw) / sy) for each weight scale, in this order of roundings."""
+    """Returns float32(float32(sx * sw) / sy) for each weight scale, in this order of roundings."""
     products = numpy.float32(input_scale) * numpy.asarray(weight_scales, numpy.float32)
     return (products / numpy.float32(output_scale)).astype(numpy.float32)
 
 
 def requantize(accumulators: numpy.ndarray, multiplier: ArrayLike, zero_point: int, low: int, high: int) -> numpy.ndarray:
-    """clamp(rint_half_even(float32(float32(acc) * multiplier)) + zero_point, low, high) as int64.
+    """Returns clamp(rint_half_even(float32(float32(acc) * multiplier)) + zero_point, low, high) as int64.
 
     `accumulators` are exact integers within int32; `multiplier` is float32 and broadcasts.
     """
@@ -29,7 +29,7 @@ def requantize(accumulators: numpy.ndarray, multiplier: ArrayLike, zero_point: i
 
 
 def quantize(values: numpy.ndarray, quantization: Quantization, dtype: DType) -> numpy.ndarray:
-    """saturate(rint_half_even(value / scale) + zero_point); the division is done in the precision of `values`.
+    """Returns saturate(rint_half_even(value / scale) + zero_point); the division is done in the precision of `values`.
 
     NaN becomes the zero point.
     """
@@ -42,18 +42,18 @@ def quantize(values: numpy.ndarray, quantization: Quantization, dtype: DType) ->
 
 
 def dequantize(values: numpy.ndarray, quantization: Quantization) -> numpy.ndarray:
-    """(value - zero_point) * scale in float64: exact for 8- and 16-bit values."""
+    """Returns (value - zero_point) * scale in float64: exact for 8- and 16-bit values."""
     return centred(values, quantization) * quantization.along(quantization.scales, values.ndim, numpy.float64)
 
 
 def dequantize_linear(values: numpy.ndarray, quantization: Quantization) -> numpy.ndarray:
-    """float32(value - zero_point) * scale in float32, as DequantizeLinear says."""
+    """Returns float32(value - zero_point) * scale in float32, as DequantizeLinear defines it."""
     scales = quantization.along(quantization.scales, values.ndim, numpy.float32)
     return centred(values, quantization).astype(numpy.float32) * scales
 
 
 def centred(values: numpy.ndarray, quantization: Quantization) -> numpy.ndarray:
-    """value - zero_point as exact integers in int64."""
+    """Returns value - zero_point as exact integers in int64."""
     return values.astype(numpy.int64) - quantization.along(quantization.zero_points, values.ndim, numpy.int64)
 
 
@@ -69,7 +69,7 @@ def clamp_levels(minimum: float, maximum: float, quantization: Quantization, dty
 
 
 def quantize_away(values: numpy.ndarray, quantization: Quantization, dtype: DType) -> numpy.ndarray:
-    """`quantize` of float32 values by one scale, with ties away from zero."""
+    """Returns `quantize` of float32 values by one scale, with ties away from zero."""
     quotients = numpy.asarray(values, numpy.float32) / quantization.scale
     levels = numpy.copysign(numpy.floor(numpy.abs(quotients).astype(numpy.float64) + 0.5), quotients)
     levels = numpy.nan_to_num(levels, nan=0.0, posinf=numpy.inf, neginf=-numpy.inf)

@@ -54,7 +54,7 @@ def softmax_table(input_scale: float, output_scale: float, length: int, entries:
 
 
 def _as_fraction(scale: float) -> tuple[int, int]:
-    """(factor, shift) with scale = factor * 2^-shift in lowest terms; a scale above 1 has shift 0."""
+    """Returns (factor, shift) with scale = factor * 2^-shift in lowest terms; a scale above 1 has shift 0."""
     numerator, denominator = scale.as_integer_ratio()
     return numerator, denominator.bit_length() - 1
 
@@ -76,7 +76,7 @@ def factored(table: SoftmaxTable, input_scale: float) -> tuple[int, ...]:
 
 @functools.cache
 def exponentials(input_scale: float, fraction_bits: int, entries: int, rounding: str = ROUND_HALF_EVEN) -> tuple[int, ...]:
-    """e^(-k * input_scale) * 2^fraction_bits for k = 0 .. entries - 1, rounded as `decimal` calls it."""
+    """Returns e^(-k * input_scale) * 2^fraction_bits for k = 0 .. entries - 1, rounded as `decimal` calls it."""
     context = Context(prec=40, rounding=ROUND_HALF_EVEN, Emin=-(10**9), Emax=10**9)
     one = Decimal(1 << fraction_bits)
     reals = (context.multiply(context.exp(context.multiply(Decimal(-k), Decimal(input_scale))), one) for k in range(entries))

@@ -292,7 +292,7 @@ def _room(
 
 
 def _multipliers(at: numpy.ndarray, before: numpy.ndarray, bounds: numpy.ndarray, stairs: Staircase) -> numpy.ndarray:
-    """m in 1..2^31-1 with at * m >= bounds and before * m < bounds at every step inside the range; 0 where there is none."""
+    """Returns m in 1..2^31-1 with at * m >= bounds and before * m < bounds at every step inside the range; 0 if there is none."""
     bounds = numpy.broadcast_to(bounds, at.shape)
     counts_at, counts_before = stairs.counts_at, stairs.counts_before
     safe_at, safe_before = numpy.where(at == 0, 1, at), numpy.where(before == 0, 1, before)

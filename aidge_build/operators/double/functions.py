@@ -71,7 +71,7 @@ def rescaling(operator, inputs, outputs) -> tuple[int, int]:
 
 @means(LeakyReLU)
 def _leaky_relu(operator, values, inputs, outputs):
-    """Values below zero have a factor of their own."""
+    """Returns the results; values below zero have a factor of their own."""
     data = centred(values[0], inputs[0].quantization)
     factors = leaky_factors(operator, inputs, outputs)
     _require_room(inputs, *factors)
@@ -104,7 +104,7 @@ def _absolute(operator, values, inputs, outputs):
 
 @means(PReLU)
 def _prelu(operator, values, inputs, outputs):
-    """Values below zero are multiplied by the stored slope."""
+    """Returns the results; values below zero are multiplied by the stored slope."""
     data, slope = (centred(value, tensor.quantization) for value, tensor in zip(values, inputs, strict=True))
     factors = prelu_factors(inputs, outputs[0])
     _require_room(inputs, factors[0])

@@ -18,7 +18,7 @@ from aidge_build.operators.view import View
 
 @means(View, Moved, MaxPooling, GlobalMaxPooling, Max, Min, ReduceMax, ReduceMin, Where)
 def moved(operator, values, inputs, outputs):
-    """Order is kept, too: the largest stored value is the largest number."""
+    """Returns the copied values. Stored values have the order of the real numbers, so Max and Min copy, too."""
     quantizations = {tensor.quantization for tensor in (*inputs, *outputs) if tensor is not None and not tensor.is_constant}
     if len(quantizations - {None}) > 1:
         raise AidgeError(

@@ -26,6 +26,11 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 os.environ.pop("COLUMNS", None)  # kept output is not broken to the width of somebody's terminal
 
+# Python keeps what it compiles, even if somebody's shell tells it not to: tests start hundreds of Pythons, and compiling the
+# package and the libraries was half of each.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
+
 os.environ["AIDGE_CACHE"] = ""  # no test is answered by what an earlier run kept
 
 # Models and test items have no cycles: searching them for some took a tenth to a fifth of the processor's time.

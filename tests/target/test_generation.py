@@ -36,7 +36,7 @@ def generate(model: Path, out: Path, cwd: Path, **environment) -> dict[str, byte
         check=True,
         cwd=cwd,
         capture_output=True,
-        env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1", **environment},
+        env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
     )
     return {path.name: path.read_bytes() for path in sorted(out.iterdir())}
 

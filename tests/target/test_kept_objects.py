@@ -11,6 +11,7 @@ from aidge_build.run.toolchain import build, find_host_compiler
 from aidge_build.run.toolchain.compiler import Compiler
 
 SOURCE = '#include "number.h"\n#include <stdint.h>\nint32_t kept_objects_number(void) { return NUMBER + %s; }\n'
+LOOP = "int kept_objects_sum(const int *x, int n) { int s = 0; for (int i = 0; i < n; i++) s += x[i] / 3; return s; }\n"
 
 
 @pytest.fixture
@@ -64,3 +65,11 @@ def test_another_source_header_or_flag_makes_another_object(compiled, source, he
 )
 def test_a_source_whose_object_may_depend_on_more_than_its_text_is_always_compiled(compiled, source, header, flags):
     assert compiled("first", source, header, *flags)[1] and compiled("second", source, header, *flags)[1]
+
+
+def test_what_this_machine_runs_is_compiled_with_less_optimization_unless_the_test_says_how(compiled, monkeypatch):
+    monkeypatch.setenv("AIDGE_STRESS", "1")
+    as_on_boards, _ = compiled("stress", LOOP, "", "-O2")
+    monkeypatch.delenv("AIDGE_STRESS")
+    usual, _ = compiled("usual", LOOP, "", "-O2")
+    assert usual != as_on_boards == compiled("said", LOOP, "", "-O2", "-O2")[0]

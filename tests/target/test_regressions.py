@@ -13,11 +13,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy
+import onnx
 import onnxruntime
 import pytest
 from onnxruntime.quantization import CalibrationDataReader, QuantFormat, QuantType, quantize_static
 
-from tests.command import aidge_build
+from tests.command import Result, aidge_build
 from tests.models import model
 
 RANDOM = numpy.random.default_rng(11)
@@ -119,55 +120,69 @@ class Reader(CalibrationDataReader):
         return next(self.feeds, None)
 
 
-def feeds_of(session) -> list[dict]:
-    return [
-        {entry.name: RANDOM.normal(size=entry.shape).astype(numpy.float32) for entry in session.get_inputs()}
-        for _ in range(VECTORS)
-    ]
-
-
 def session_of(path: Path):
     return onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
 
 
-def prepared(case: Case, folder: Path):
-    """The model, its inputs, and what onnxruntime computes."""
-    path = folder / "net.onnx"
-    path.write_bytes(model(case.text, inputs=case.inputs, outputs=case.outputs, constants=case.constants))
+def joined() -> onnx.ModelProto:
+    """One model of all cases, which share nothing; the names of case N begin with cN_."""
+    made = [
+        onnx.compose.add_prefix(
+            onnx.load_from_string(model(case.text, inputs=case.inputs, outputs=case.outputs, constants=case.constants)), f"c{n}_"
+        )
+        for n, case in enumerate(CASES.values())
+    ]
+    for part in made[1:]:
+        for side in ("node", "initializer", "input", "output"):
+            getattr(made[0].graph, side).extend(getattr(part.graph, side))
+    return made[0]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What `verify` said of one program of all cases, and for each output what the firmware and onnxruntime computed."""
+
+    result: Result
+    got: dict[str, numpy.ndarray]
+    wanted: dict[str, numpy.ndarray]
+
+    def of(self, name: str) -> list[dict]:
+        """The outputs of a case in the JSON object."""
+        start = f"c{list(CASES).index(name)}_"
+        found = [entry for entry in self.result.json["outputs"] if entry["name"].startswith(start)]
+        assert len(found) == CASES[name].outputs.count("float["), self.result.stdout
+        return found
+
+
+def outcome(path: Path, feeds: list[dict], *words: str) -> Outcome:
+    """`verify` on the host; NPZ keys are x_<input> and ref_<output>."""
     session = session_of(path)
-    return path, session, feeds_of(session)
-
-
-def verify(path: Path, feeds: list[dict], references: dict | None):
-    """The result of `verify` on the host; NPZ keys are x_<input> and ref_<output>."""
-    arrays = {f"x_{name}": numpy.stack([feed[name] for feed in feeds]) for name in feeds[0]}
-    arrays |= {f"ref_{name}": values for name, values in (references or {}).items()}
-    numpy.savez(path.parent / "io.npz", **arrays)
-    extra = ["--reference", "ref"] if references else ["--layers"]
-    result = aidge_build(
-        "verify", path, "--io-data", path.parent / "io.npz", "--lib", "ref", "--json", "--keep", path.parent / "kept", *extra
-    )
-    assert result.stdout, result.stderr
-    return result
-
-
-def computed(session, feeds) -> dict[str, numpy.ndarray]:
     names = [entry.name for entry in session.get_outputs()]
     rows = [session.run(names, feed) for feed in feeds]
-    return {name: numpy.stack([row[index] for row in rows]) for index, name in enumerate(names)}
+    wanted = {name: numpy.stack([row[index] for row in rows]) for index, name in enumerate(names)}
+    arrays = {f"x_{name}": numpy.stack([feed[name] for feed in feeds]) for name in feeds[0]}
+    numpy.savez(path.parent / "io.npz", **arrays, **{f"ref_{name}": values for name, values in wanted.items()})
+    kept = path.parent / "kept"
+    result = aidge_build("verify", path, "--io-data", path.parent / "io.npz", "--lib", "ref", "--json", "--keep", kept, *words)
+    assert result.stdout, result.stderr
+    got = numpy.fromfile(kept / "output.bin", numpy.float32).reshape(VECTORS, -1)
+    ends = numpy.cumsum([values.size // VECTORS for values in wanted.values()])
+    return Outcome(result, dict(zip(names, numpy.split(got, ends[:-1], axis=1), strict=True)), wanted)
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_the_float_model_computes_what_onnxruntime_does(name, tmp_path):
-    path, session, feeds = prepared(CASES[name], tmp_path)
-    result = verify(path, feeds, computed(session, feeds))
-    assert result.exit_code == 0, result.stdout + result.stderr
+@pytest.fixture(scope="module")
+def in_float(tmp_path_factory) -> tuple[Path, list[dict], Outcome]:
+    path = tmp_path_factory.mktemp("regressions") / "net.onnx"
+    onnx.save(joined(), path)
+    inputs = session_of(path).get_inputs()
+    feeds = [{entry.name: RANDOM.normal(size=entry.shape).astype(numpy.float32) for entry in inputs} for _ in range(VECTORS)]
+    return path, feeds, outcome(path, feeds, "--reference", "ref")
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_the_int8_model_equals_the_numpy_backend_and_is_close_to_onnxruntime(name, tmp_path):
-    path, session, feeds = prepared(CASES[name], tmp_path)
-    quantized = tmp_path / "quantized.onnx"
+@pytest.fixture(scope="module")
+def in_int8(in_float, tmp_path_factory) -> Outcome:
+    path, feeds, _ = in_float
+    quantized = tmp_path_factory.mktemp("quantized") / "quantized.onnx"
     quantize_static(
         str(path),
         str(quantized),
@@ -176,15 +191,25 @@ def test_the_int8_model_equals_the_numpy_backend_and_is_close_to_onnxruntime(nam
         activation_type=QuantType.QInt8,
         weight_type=QuantType.QInt8,
     )
-    result = verify(quantized, feeds, None)
-    assert result.exit_code == 0, result.stdout + result.stderr
-    outputs = result.json["outputs"]
-    assert all(entry["differing_values"] == 0 for entry in outputs)
-    wanted = computed(session_of(quantized), feeds)
-    got = numpy.fromfile(tmp_path / "kept" / "output.bin", numpy.float32).reshape(VECTORS, -1)
-    together = numpy.concatenate([values.reshape(VECTORS, -1) for values in wanted.values()], axis=1)
-    assert numpy.abs(got - together).max() <= 0.03 * numpy.abs(together).max()
-    assert all(layer["kernel"].startswith("ref ") for layer in result.json["layers"])
+    return outcome(quantized, feeds, "--layers")
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_float_model_computes_what_onnxruntime_does(name, in_float):
+    assert all(entry["differing_values"] == 0 for entry in in_float[2].of(name))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_int8_model_equals_the_numpy_backend_and_is_close_to_onnxruntime(name, in_int8):
+    for entry in in_int8.of(name):
+        assert entry["differing_values"] == 0
+        got, wanted = (values[entry["name"]].reshape(VECTORS, -1) for values in (in_int8.got, in_int8.wanted))
+        assert numpy.abs(got - wanted).max() <= 0.03 * numpy.abs(wanted).max()
+
+
+def test_every_layer_of_both_models_is_right_and_of_the_reference_library(in_float, in_int8):
+    assert in_float[2].result.exit_code == in_int8.result.exit_code == 0, in_int8.result.stdout
+    assert all(layer["kernel"].startswith("ref ") for layer in in_int8.result.json["layers"])
 
 
 def test_two_models_in_one_firmware_do_not_clash(tmp_path):

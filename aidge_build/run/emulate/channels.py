@@ -7,6 +7,7 @@ A debug probe would switch the ITM on and empty the buffers. The emulator does b
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from mmap import mmap
 
 from aidge_build.prove.elf.image import Image
 
@@ -101,12 +102,12 @@ def control_block(image: Image) -> tuple[int, int] | None:
     return (symbol.address, symbol.size_bytes) if symbol and symbol.size_bytes > _HEAD_BYTES else None
 
 
-def control_blocks_in(memories: Sequence[tuple[int, bytes]]) -> list[int]:
+def control_blocks_in(memories: Sequence[tuple[int, bytes | mmap]]) -> list[int]:
     """The addresses of control blocks in (origin, content) of memories, for a program without symbols."""
     return [origin + at for origin, content in memories for at in _places_of(_RTT_NAME, content)]
 
 
-def _places_of(name: bytes, content: bytes) -> list[int]:
+def _places_of(name: bytes, content: bytes | mmap) -> list[int]:
     places, at = [], content.find(name)
     while at >= 0:
         places.append(at)

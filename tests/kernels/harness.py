@@ -188,7 +188,7 @@ def run(
     with tempfile.TemporaryDirectory() as folder:
         source, binary = Path(folder, "cases.c"), Path(folder, "cases.so")
         source.write_text(source_of(cases))
-        options = (*(flags or ("-std=c99", "-O1")), *WARNINGS, "-shared", "-fPIC")
+        options = (*(flags or ("-std=c99", "-O2" if STRESS else "-O0")), *WARNINGS, "-shared", "-fPIC")
         subprocess.run([compiler, *options, "-o", binary, source, "-lm"], check=True)
         loaded = ctypes.CDLL(str(binary))
         return [_run_one(getattr(loaded, f"run_{number}"), entry, overwritten, lead) for number, entry in enumerate(cases)]

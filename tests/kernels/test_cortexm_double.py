@@ -26,7 +26,7 @@ from aidge_build.operators.binary import Sub
 from aidge_build.operators.pool import GlobalAveragePooling
 
 STRESS = "AIDGE_STRESS" in os.environ
-WARNINGS = ("-std=c99", "-O1", "-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Wundef", "-Werror")
+WARNINGS = ("-std=c99", "-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Wundef", "-Werror")
 
 
 def mixed_cases():

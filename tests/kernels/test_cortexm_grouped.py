@@ -98,7 +98,7 @@ def test_layers_equal_the_meaning_on_the_emulated_core(flags):
     assert run(under(flags, candidates()), *flags, board=BOARD) == []
 
 
-STRICT = ("-std=c99", "-O1", "-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Wundef", "-Werror")
+STRICT = ("-std=c99", "-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Wundef", "-Werror")
 
 
 def test_the_c_versions_equal_the_meaning_on_this_machine():

@@ -15,7 +15,7 @@ from test_cortexm_linear import extreme_cases, halfword_weights, int8_case, need
 
 from aidge_build.operators.window import Window
 
-STRICT = ("-std=c99", "-O1", "-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Wundef", "-Werror")
+STRICT = ("-std=c99", "-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Wundef", "-Werror")
 # batch, channels, spatial, kernel, stride, dilation, pads (begin, end)
 EDGES = [
     (1, 32, (5, 1), (5, 1), 1, 1, (0, 0)),

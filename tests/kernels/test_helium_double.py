@@ -23,7 +23,7 @@ from aidge_build.operators.window import Window
 
 WAYS = re.compile("_(?:once|twice|above)(?:_short)?")
 STRESS = "AIDGE_STRESS" in os.environ
-WARNINGS = ("-std=c99", "-O1", "-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Wundef", "-Werror")
+WARNINGS = ("-std=c99", "-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Wundef", "-Werror")
 
 
 def far_cases():

@@ -21,7 +21,7 @@ from test_helium_depthwise import first_accepted, fused
 from aidge_build.graph.tensor import constant
 
 STRESS = "AIDGE_STRESS" in os.environ
-WARNINGS = ("-std=c99", "-O1", "-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Wundef", "-Werror")
+WARNINGS = ("-std=c99", "-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Wundef", "-Werror")
 WAYS = re.compile("_(?:fused|mixed|adding|twice|above|finer|clamped)")
 # Channels, spatial, kernel, stride, dilation, pads (begin, end); rows of a band.
 BLOCKS_OF_16 = [

@@ -25,7 +25,7 @@ from tests.random_models import RandomNetwork
 from tests.shared import MODELS, int8_model
 
 COMPILER = shutil.which("cc")
-FLAGS = ("-std=c99", "-O1", "-g", "-fsanitize=address", "-fno-omit-frame-pointer")
+FLAGS = ("-std=c99", "-O1", "-fsanitize=address")
 
 MAIN = """
 #include <sanitizer/asan_interface.h>
@@ -179,8 +179,7 @@ def test_a_benchmark_model_touches_no_byte_that_is_not_its_own(name, tmp_path):
     require_right(program, tmp_path, numpy.random.default_rng(1).integers(-128, 128, (2, *tensor.dims)).astype(numpy.int8))
 
 
-@pytest.mark.parametrize("options", [(), ("--memory-model", "plain")])
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed, options", [(seed, ("--memory-model", "plain") if seed % 2 else ()) for seed in range(8)])
 def test_a_random_network_touches_no_byte_that_is_not_its_own(seed, options, tmp_path):
     import onnx
 

@@ -45,13 +45,13 @@ _running = ""
 
 
 @pytest.fixture(scope="session", autouse=True)
-def kept_objects(tmp_path_factory: pytest.TempPathFactory):
-    """Programs of all tests share their objects, those of all workers, too."""
+def kept_objects():
+    """Programs of all tests share their objects, those of all workers and of later runs, too. AIDGE_TEST_OBJECTS names a folder
+    that several checkouts share."""
     from tests.kept_objects import keep_objects_in  # imports numpy
 
-    folder = tmp_path_factory.getbasetemp()
     with pytest.MonkeyPatch.context() as patch:
-        keep_objects_in((folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder) / "objects", patch)
+        keep_objects_in(Path(os.environ.get("AIDGE_TEST_OBJECTS") or ROOT / "build" / "test-objects"), patch)
         yield
 
 

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Objects that this run of the tests has compiled: no process of it compiles the same text under the same flags again.
+"""Objects that runs of the tests have compiled: none compiles the same text under the same flags again.
 
-Start-up code, semihosting and the weights of a model are in hundreds of programs of the tests. An object is kept under the digest
-of the command without its folders, the source, and all files that the source may include. A source whose object could depend on
-more, such as its path, is always compiled.
+Start-up code, semihosting and the weights of a model are in hundreds of programs of the tests, and the next run has them all. An
+object is kept under the digest of the compiler, the command without its folders, the source, and all files that the source may
+include, for two weeks after its last use. A source whose object could depend on more, such as its path, is always compiled. The
+headers of the compiler count as parts of the compiler: remove the folder after an update of the C library alone.
 
 Programs for this machine are compiled with -O1 in place of the board's -O2, which takes half as long again: their values count,
 not their instructions. AIDGE_STRESS=1 leaves -O2, and a test's own flags hold in any case.
@@ -11,18 +12,22 @@ not their instructions. AIDGE_STRESS=1 leaves -O2, and a test's own flags hold i
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import hashlib
 import os
 import re
 import shutil
 import tempfile
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from aidge_build.run.toolchain import build, find_host_compiler
 from aidge_build.run.toolchain.compiler import Compiler
 
+_UNUSED_SECONDS = 14 * 24 * 3600
 _INCLUDE = re.compile(r"[ \t]*#[ \t]*include[ \t]*(.*)$")
 _NAMED = re.compile(r'(?:"([^"]+)"|<([^>]+)>)')
 _OF_THE_PLACE = re.compile(rb"__FILE__|__DATE__|__TIME|__has_include|\bassert\b|incbin|#[ \t]*embed")
@@ -35,9 +40,14 @@ _OTHER_FLAGS += ("-i", "-B", "-fplugin", "-ffile-prefix", "-fmacro-prefix", "-fd
 
 def keep_objects_in(folder: Path, monkeypatch) -> None:
     """From now on `toolchain.build_program` looks in this folder before it compiles; other processes may use it, too."""
-    folder.mkdir(exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
+    for file in folder.iterdir():
+        with contextlib.suppress(FileNotFoundError):  # another process removes it, too
+            if time.time() - file.stat().st_mtime > _UNUSED_SECONDS:
+                file.unlink()
     compile_source, host = build._compile, find_host_compiler()
 
+    @functools.wraps(compile_source)
     def compile_once(compiler: Compiler, source: Path, output: Path, flags: Sequence[str]) -> None:
         if compiler == host and "-O2" in flags and "AIDGE_STRESS" not in os.environ:
             place = flags.index("-O2")
@@ -46,6 +56,7 @@ def keep_objects_in(folder: Path, monkeypatch) -> None:
         kept = folder / f"{key}.o"
         if key and kept.exists():
             shutil.copyfile(kept, output)
+            os.utime(kept)
             return
         compile_source(compiler, source, output, flags)
         if key:
@@ -64,13 +75,21 @@ def _key(command: Sequence[str], source: Path) -> str:
         return ""
     if any(word.startswith(_OTHER_FLAGS) for word in words[1:]):
         return ""
-    digest = hashlib.sha256(repr((words, source.name)).encode())
+    digest = hashlib.sha256(repr((words, source.name, _compiler(command[0]))).encode())
     try:
         for text in _texts(source, folders, set()):
             digest.update(hashlib.sha256(text).digest())
     except (_Unknown, OSError):
         return ""
     return digest.hexdigest()
+
+
+@functools.cache
+def _compiler(program: str) -> tuple:
+    """What changes when another version of the compiler is installed."""
+    path = Path(shutil.which(program) or program).resolve()
+    state = path.stat()
+    return str(path), state.st_size, state.st_mtime_ns
 
 
 class _Unknown(Exception):

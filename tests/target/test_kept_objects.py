@@ -3,12 +3,15 @@
 
 from __future__ import annotations
 
+import inspect
+import os
 from pathlib import Path
 
 import pytest
 
 from aidge_build.run.toolchain import build, find_host_compiler
 from aidge_build.run.toolchain.compiler import Compiler
+from tests.kept_objects import keep_objects_in
 
 SOURCE = '#include "number.h"\n#include <stdint.h>\nint32_t kept_objects_number(void) { return NUMBER + %s; }\n'
 LOOP = "int kept_objects_sum(const int *x, int n) { int s = 0; for (int i = 0; i < n; i++) s += x[i] / 3; return s; }\n"
@@ -16,7 +19,9 @@ LOOP = "int kept_objects_sum(const int *x, int n) { int s = 0; for (int i = 0; i
 
 @pytest.fixture
 def compiled(tmp_path, monkeypatch):
-    """Compiles a source beside a header; returns the object, and whether a compiler ran."""
+    """Compiles a source beside a header; returns the object, and whether a compiler ran. Nothing is kept at first."""
+    monkeypatch.setattr(build, "_compile", inspect.unwrap(build._compile))
+    keep_objects_in(tmp_path / "objects", monkeypatch)
     started, run = [], Compiler.run
     monkeypatch.setattr(Compiler, "run", lambda self, command, where: (started.append(command), run(self, command, where)))
 
@@ -73,3 +78,13 @@ def test_what_this_machine_runs_is_compiled_with_less_optimization_unless_the_te
     monkeypatch.delenv("AIDGE_STRESS")
     usual, _ = compiled("usual", LOOP, "", "-O2")
     assert usual != as_on_boards == compiled("said", LOOP, "", "-O2", "-O2")[0]
+
+
+def test_the_next_run_finds_the_objects_but_those_that_nobody_used_for_two_weeks(compiled, tmp_path, monkeypatch):
+    assert compiled("first", SOURCE % "STEP", "#define NUMBER 47\n")[1]
+    keep_objects_in(tmp_path / "objects", monkeypatch)
+    assert not compiled("second", SOURCE % "STEP", "#define NUMBER 47\n")[1]
+    (kept,) = (tmp_path / "objects").iterdir()
+    os.utime(kept, (0, 0))
+    keep_objects_in(tmp_path / "objects", monkeypatch)
+    assert not kept.exists() and compiled("third", SOURCE % "STEP", "#define NUMBER 47\n")[1]

@@ -38,6 +38,14 @@ MAIN = (
 )
 
 
+@pytest.fixture(scope="module")
+def digits_project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One folder for all budgets: model and objects are made once."""
+    folder = tmp_path_factory.mktemp("budgets")
+    (folder / "main.c").write_text(MAIN)
+    return folder
+
+
 @needs_cross_compiler
 @pytest.mark.parametrize(
     "budget, message",
@@ -50,19 +58,18 @@ MAIN = (
     ],
     ids=["kept", "stack", "flash", "instructions", "time"],
 )
-def test_a_budget_that_is_exceeded_fails_the_target_until_it_is_kept(tmp_path, budget, message):
-    (tmp_path / "main.c").write_text(MAIN)
-    (tmp_path / "SConstruct").write_text(
+def test_a_budget_that_is_exceeded_fails_the_target_until_it_is_kept(digits_project, budget, message):
+    (digits_project / "SConstruct").write_text(
         SCRIPT.format(tools=scons_toolpath(), python=sys.executable, model=str(DIGITS / "digits.onnx"), budget=budget)
     )
     environment = {**os.environ, "PYTHONPATH": str(DIGITS.parents[1])}
     for _ in range(2 if message else 1):
         done = subprocess.run(
-            [sys.executable, "-m", "SCons", "-Q", "app.elf"], cwd=tmp_path, capture_output=True, text=True, env=environment
+            [sys.executable, "-m", "SCons", "-Q", "app.elf"], cwd=digits_project, capture_output=True, text=True, env=environment
         )
         assert (done.returncode == 0) == (message == ""), done.stdout + done.stderr
         assert message in done.stdout
-        assert (tmp_path / "app.elf").exists() == (message == "")
+        assert (digits_project / "app.elf").exists() == (message == "")
 
 
 @needs_cross_compiler

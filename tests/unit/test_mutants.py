@@ -11,9 +11,8 @@ import pytest
 from tools.mutants.__main__ import sampled
 from tools.mutants.equivalent import argued
 from tools.mutants.guards import BUDGET, Guard, chosen
-from tools.mutants.loading import HIT, with_hits
 from tools.mutants.rooms import ROOMS
-from tools.mutants.sites import mutants, mutated, statement_lines
+from tools.mutants.sites import mutants, mutated
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -72,17 +71,6 @@ def test_the_tree_of_a_mutant_holds_its_change_and_no_other():
 def test_a_mutant_keeps_its_identity_when_the_file_around_it_moves():
     moved = TEXT.replace("LIMIT = 7", "# a comment\n\nLIMIT = 7").replace("size != 3", "(size\n            != 3)")
     assert [mutant.identity for mutant in mutants("m.py", moved)] == [mutant.identity for mutant in mutants("m.py", TEXT)]
-
-
-def test_statements_say_that_they_were_reached_and_do_what_they_did():
-    reached = []
-    tree = with_hits("m.py", lambda file, line: reached.append(line))(TEXT)
-    assert HIT in ast.unparse(tree)
-    names: dict = {}
-    exec(compile(tree, "m.py", "exec"), names)
-    assert (names["fits"](2), reached) == (True, [6, 7, 8, 9])
-    assert (names["fits"](3), reached[4:]) == (False, [6, 7, 10])
-    assert names["fits"].__doc__ == "Whether it fits." and statement_lines(TEXT) == [6, 7, 8, 9, 10]
 
 
 def test_a_mutant_is_tried_with_the_quickest_tests_that_come_by_its_statement():

@@ -11,16 +11,16 @@ import os
 import random
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 
 from tools.mutants.equivalent import argued
 from tools.mutants.guards import chosen, guards_of
 from tools.mutants.rooms import ROOMS, Room
-from tools.mutants.session import preload
 from tools.mutants.sites import Mutant, mutants
 from tools.mutants.trial import Verdict, verdicts
+from tools.testmap.entries import TestMap
+from tools.testmap.reads import ROOT
+from tools.testmap.session import preload
 
-ROOT = Path(__file__).resolve().parents[2]
 STORE = ROOT / "build" / "mutants"
 TOLERATED = 20  # one survivor in so many
 
@@ -33,19 +33,21 @@ def main(words: Sequence[str]) -> int:
     STORE.mkdir(parents=True, exist_ok=True)
     preload()
     os.chdir(ROOT)
-    guards = {room.name: guards_of(room, ROOT, STORE, _say) for room in rooms if any(_room(m) == room.name for m in sample)}
+    known = TestMap()
+    drawn = [room for room in rooms if any(_room(mutant) == room.name for mutant in sample)]
+    guards = {room.name: guards_of(room, known, options.jobs, _say) for room in drawn}
     tasks = [(mutant, chosen(mutant, guards[_room(mutant)])) for mutant in sample]
-    reasons, survivors, known = argued(), [], 0
+    reasons, survivors, equivalent = argued(), [], 0
     for number, verdict in enumerate(verdicts(tasks, ROOT, STORE, options.jobs), 1):
         reason = "" if verdict.killer else reasons.get(verdict.mutant.identity, "")
-        known += bool(reason)
+        equivalent += bool(reason)
         survivors += [] if verdict.killer or reason else [verdict]
         _say(f"{number}/{len(sample)}  {_line(verdict, reason)}")
     for verdict in survivors:
         print(_difference(verdict))
     print(
-        f"seed {options.seed}: {len(sample)} mutants, {len(sample) - known - len(survivors)} killed, "
-        f"{known} equivalent (argued in tools/mutants/equivalent.toml), {len(survivors)} survived"
+        f"seed {options.seed}: {len(sample)} mutants, {len(sample) - equivalent - len(survivors)} killed, "
+        f"{equivalent} equivalent (argued in tools/mutants/equivalent.toml), {len(survivors)} survived"
     )
     return int(len(survivors) * TOLERATED > len(sample))
 
@@ -81,7 +83,7 @@ def _options(words: Sequence[str]) -> argparse.Namespace:
 
 
 def _room(mutant: Mutant) -> str:
-    return mutant.file.split("/")[1]
+    return mutant.file.split("/")[-2]
 
 
 def _line(verdict: Verdict, reason: str) -> str:

@@ -87,11 +87,6 @@ def mutated(text: str, mutant: Mutant) -> ast.Module:
     return ast.fix_missing_locations(tree)
 
 
-def statement_lines(text: str) -> list[int]:
-    """The lines of the statements inside functions: what a run can be asked whether it came by."""
-    return sorted({site.node.lineno for site in _sites(ast.parse(text)) if _is_droppable(site)})
-
-
 def _sites(tree: ast.Module) -> Iterator[_Site]:
     """Nodes that could be changed.
 

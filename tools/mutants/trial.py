@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tools.mutants.guards import Guard
-from tools.mutants.loading import install
-from tools.mutants.session import Watcher, answer_of, in_child, run_pytest
 from tools.mutants.sites import Mutant, mutated
+from tools.testmap.marks import install
+from tools.testmap.session import Watcher, answer_of, in_child, run_pytest
 
 # Processor time that a mutant's tests may take: so many times what they take without it, and time to start.
 FACTOR, START = 5, 20

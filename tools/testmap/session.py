@@ -10,6 +10,7 @@ import os
 import resource
 import signal
 import sys
+import traceback
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
@@ -91,10 +92,11 @@ def run_pytest(words: Sequence[str], watcher: Watcher) -> int:
     return int(pytest.main(["-q", "-p", "no:xdist", *words], plugins=[watcher]))
 
 
-def in_child(work: Callable[[], object], answer: Path, seconds: float = 0) -> int:
+def in_child(work: Callable[[], object], answer: Path, seconds: float = 0, output: Path = Path(os.devnull)) -> int:
     """Starts `work` in a child, which writes what it returns to `answer` as JSON; returns the child's number.
 
-    `seconds` limits its processor time (0: no limit): an endless loop ends with a signal, and there is no answer.
+    What the child prints goes to `output`. `seconds` limits its processor time (0: no limit): an endless loop ends with a
+    signal, and there is no answer.
     """
     answer.unlink(missing_ok=True)
     sys.stdout.flush()
@@ -104,20 +106,23 @@ def in_child(work: Callable[[], object], answer: Path, seconds: float = 0) -> in
     code = 1
     try:
         os.setsid()  # so that what it started can be ended with it
-        _be_silent()
+        _print_to(output)
         if seconds:
             _limit(seconds)
         result = json.dumps(work())
         answer.write_text(result)
         code = 0
+    except BaseException:
+        traceback.print_exc()
     finally:
         os._exit(code)
 
 
-def _be_silent() -> None:
-    nothing = os.open(os.devnull, os.O_RDWR)
-    for number in (0, 1, 2):
-        os.dup2(nothing, number)
+def _print_to(output: Path) -> None:
+    os.dup2(os.open(os.devnull, os.O_RDWR), 0)
+    file = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
+    for number in (1, 2):
+        os.dup2(file, number)
 
 
 def _limit(seconds: float) -> None:

@@ -7,7 +7,9 @@ import base64
 import hashlib
 import json
 import os
+import signal
 import sys
+import tempfile
 import time
 import zlib
 from collections.abc import Iterator, Sequence
@@ -34,12 +36,12 @@ class Test:
 
 @dataclass(frozen=True)
 class Run:
-    """How a test file did: `output` is pytest's, None when it did not run because nothing that it uses has changed."""
+    """How a test file did, the number of its tests, and what pytest printed."""
 
     test_file: str
     passed: bool
     tests: int
-    output: str | None
+    output: str
 
 
 class TestMap:
@@ -89,18 +91,26 @@ class TestMap:
         let_children_join()
         running: dict[int, tuple[str, float]] = {}
         waiting = list(test_files)
-        while waiting or running:
-            while waiting and len(running) < jobs:
-                test_file = waiting.pop(0)
-                running[self._start(test_file)] = test_file, time.time()
-            child, _ = os.waitpid(-1, 0)
-            if child in running:
-                yield self._ended(child, *running.pop(child))
+        with tempfile.TemporaryDirectory() as objects:
+            try:
+                while waiting or running:
+                    while waiting and len(running) < jobs:
+                        test_file = waiting.pop(0)
+                        running[self._start(test_file, Path(objects))] = test_file, time.time()
+                    child, _ = os.waitpid(-1, 0)
+                    if child in running:
+                        yield self._ended(child, *running.pop(child))
+            finally:
+                for child in running:  # after Ctrl-C, which reaches no process of another session
+                    os.killpg(child, signal.SIGKILL)
 
-    def _start(self, test_file: str) -> int:
+    def _start(self, test_file: str, objects: Path) -> int:
         log = self._file(test_file, ".log")
         log.unlink(missing_ok=True)
-        work = lambda: recorded(test_file, self._store, log)  # noqa: E731
+
+        def work() -> dict:
+            return recorded(test_file, self._store, log, objects)
+
         return in_child(work, self._file(test_file, ".answer"), output=self._file(test_file, ".out"))
 
     def _ended(self, child: int, test_file: str, began: float) -> Run:
@@ -112,7 +122,7 @@ class TestMap:
         entry = found or {"passed": False, "number": 0, "uses": {}, "tests": []}
         for file, parts in entry["uses"].items():
             for key in parts:
-                parts[key] = GONE if _changed_since(file, began) else self._checkout.digest(file, key)
+                parts[key] = GONE if self._checkout.is_newer(file, key, began) else self._checkout.digest(file, key)
         self._entries[test_file] = entry
         self._file(test_file, ".json").write_text(json.dumps(entry))
         return Run(test_file, entry["passed"], entry["number"], text)
@@ -125,11 +135,6 @@ class TestMap:
 
     def _file(self, test_file: str, suffix: str) -> Path:
         return self._store / f"{test_file.replace('/', '.')}{suffix}"
-
-
-def _changed_since(file: str, began: float) -> bool:
-    path = ROOT / file
-    return path.is_file() and path.stat().st_mtime >= began
 
 
 def _lines(places: Sequence[tuple[str, list[int]]], kept: str) -> dict[str, frozenset[int]]:

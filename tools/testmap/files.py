@@ -111,10 +111,18 @@ class Checkout:
                 self._outlines[file] = Outline({}, {})
         return self._outlines[file]
 
+    def is_newer(self, file: str, key: str, time: float) -> bool:
+        """Whether one of its files was written since then (seconds, as files have them)."""
+        paths = [ROOT / one for one in (self._below(file) if key == BELOW else [file])]
+        return any(path.is_file() and path.stat().st_mtime >= time for path in paths)
+
+    def _below(self, folder: str) -> list[str]:
+        return [file for file in self._files if folder == "." or file.startswith(f"{folder}/")]
+
     def _digest(self, file: str, key: str) -> str:
         path = ROOT / file
         if key == BELOW:
-            return _hash(f"{one} {self.digest(one, WHOLE)}" for one in self._files if file == "." or one.startswith(f"{file}/"))
+            return _hash(f"{one} {self.digest(one, WHOLE)}" for one in self._below(file))
         if key != WHOLE:
             return self.outline(file).digests.get(key, GONE)
         if path.is_dir():

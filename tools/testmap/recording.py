@@ -15,17 +15,17 @@ from tools.testmap.outline import REST
 from tools.testmap.reads import LOG, join, unseen
 from tools.testmap.session import Watcher, run_pytest
 
-OBJECTS = "AIDGE_TEST_OBJECTS"  # the folder of compiled objects that test files share
+OBJECTS = "AIDGE_TEST_OBJECTS"  # names the folder of compiled objects (tests/conftest.py)
 _ALWAYS = ("requirements.lock", "pyproject.toml")  # what every test depends on
 _NO_TESTS = 5  # pytest's exit code where a file has none, or skips itself
 
 Uses = dict[str, dict[str, str]]  # file or folder -> keys (files.py), each with its digest
 
 
-def recorded(test_file: str, store: Path, log: Path) -> dict:
+def recorded(test_file: str, store: Path, log: Path, objects: Path) -> dict:
     """Runs the test file: `passed`, the `number` of tests, what it `uses` (without digests yet), and of each test that passed its
-    name, its processor time in seconds and its marks."""
-    os.environ.update({LOG: str(log), OBJECTS: str(store / "objects")})
+    name, its processor time in seconds and its marks. Test files that run together share the folder `objects`."""
+    os.environ.update({LOG: str(log), OBJECTS: str(objects)})
     join()
     marks = Marks(store)
     total: dict[str, bytes] = {}

@@ -186,6 +186,10 @@ def test_a_test_file_runs_again_when_a_function_that_it_ran_has_changed(tmp_path
     assert known.changed(test_file) == [] == TestMap(tmp_path).changed(test_file)
     assert any(used in test.lines for test in known.tests(test_file)) and len(known.tests(test_file)) == done.tests
 
+    assert (
+        known.uses(test_file, used) and known.uses(test_file, "tests/conftest.py") and not known.uses(test_file, "docs/index.md")
+    )
+
     (kept,) = tmp_path.glob("*/*.json")
     entry = json.loads(kept.read_text())
     assert {"tests/conftest.py", "requirements.lock", test_file} <= set(entry["uses"])
@@ -196,6 +200,8 @@ def test_a_test_file_runs_again_when_a_function_that_it_ran_has_changed(tmp_path
     assert TestMap(tmp_path).changed(test_file) == [used]
     kept.write_text(json.dumps(entry | {"uses": {}, "passed": False}))
     assert TestMap(tmp_path).changed(test_file) == [FAILED]
+    kept.write_text(json.dumps(entry | {"uses": {"docs": {BELOW: "1"}, ".": {BELOW: "1"}}}))
+    assert TestMap(tmp_path).uses(test_file, "docs/index.md") and not TestMap(tmp_path).uses(test_file, "boards/host.toml")
 
 
 def test_one_line_says_how_much_runs_and_why():

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import subprocess
 import sys
 from collections import Counter
 from collections.abc import Sequence
@@ -29,7 +30,9 @@ def main(words: Sequence[str]) -> int:
     known = TestMap()
     test_files = files_of(options.tests.split(","))
     reasons = {test_file: changed for test_file in test_files if (changed := known.changed(test_file))}
-    print(summary(reasons, len(test_files), {test_file for test_file in reasons if not known.is_known(test_file)}), flush=True)
+    print(summary(reasons, len(test_files), {test_file for test_file in reasons if not known.is_known(test_file)}))
+    unused = [file for file in uncommitted() if file not in test_files and not any(known.uses(one, file) for one in test_files)]
+    print(f"no test file uses {', '.join(unused)}\n" if unused else "", end="", flush=True)
     preload()
     tests = failed = 0
     for number, run in enumerate(known.renew(list(reasons), options.jobs), 1):
@@ -47,6 +50,16 @@ def files_of(places: Sequence[str]) -> list[str]:
         path for place in places for path in ([ROOT / place] if place.endswith(".py") else (ROOT / place).rglob("test_*.py"))
     }
     return sorted(path.relative_to(ROOT).as_posix() for path in found)
+
+
+def uncommitted() -> list[str]:
+    """The files that differ from the last commit; none where git is not there or this is no repository."""
+    command = ["git", "-C", str(ROOT), "status", "--porcelain", "--no-renames", "--untracked-files=all"]
+    try:
+        lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+    except (OSError, subprocess.CalledProcessError):
+        return []
+    return sorted(line[3:].strip('"') for line in lines)
 
 
 def summary(reasons: dict[str, list[str]], number: int, unknown: set[str]) -> str:

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tools.testmap.files import GONE, Checkout
+from tools.testmap.files import BELOW, GONE, WHOLE, Checkout
 from tools.testmap.reads import ROOT, let_children_join
 from tools.testmap.recording import recorded
 from tools.testmap.session import answer_of, in_child
@@ -75,13 +75,18 @@ class TestMap:
         """Whether the test file has run before."""
         return bool(self._entry(test_file))
 
+    def uses(self, test_file: str, file: str) -> bool:
+        """Whether the test file used the file in its last run, by its name or with a folder that is not the whole checkout."""
+        uses = self._entry(test_file).get("uses", {})
+        return file in uses or any(BELOW in uses.get(folder.as_posix(), ()) for folder in Path(file).parents if folder.name)
+
     def tests(self, test_file: str) -> list[Test]:
         """The tests of the file that passed in its last run, whose entry must be up to date."""
         entry = self._entry(test_file)
         places = [
             (file, lines)
             for file, parts in sorted(entry.get("uses", {}).items())
-            for part in sorted(parts)
+            for part in sorted(set(parts) - {WHOLE, BELOW})
             for lines in self._checkout.outline(file).marks.get(part, ())
         ]
         return [Test(name, seconds, _lines(places, kept)) for name, seconds, kept in entry.get("tests", ())]

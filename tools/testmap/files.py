@@ -107,7 +107,7 @@ class Checkout:
         if file not in self._outlines:
             try:
                 self._outlines[file] = outline_of(file, self._store)
-            except (OSError, SyntaxError):
+            except (OSError, SyntaxError, UnicodeDecodeError):
                 self._outlines[file] = Outline({}, {})
         return self._outlines[file]
 

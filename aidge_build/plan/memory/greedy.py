@@ -90,7 +90,7 @@ def _gap(taken: list[tuple[int, int]], mask: int, tightest: bool) -> int:
 def _placed_wide(problem: Problem, order: Sequence[int], *, tightest: bool) -> Arrangement:
     """Returns the same arrangement without a list of conflicts: the placed buffers are sorted by offset, and each search looks
     through all of them."""
-    offsets, ends = [-1] * len(problem), [0] * len(problem)
+    offsets: dict[int, int] = {}
     starts, stops, firsts, lasts = (numpy.zeros(len(problem), numpy.int64) for _ in range(4))  # of what is placed, by offset
     for count, index in enumerate(order):
         size, mask = problem.sizes[index], problem.alignments[index] - 1
@@ -112,8 +112,8 @@ def _placed_wide(problem: Problem, order: Sequence[int], *, tightest: bool) -> A
         ):
             column[at + 1 : count + 1] = column[at:count]
             column[at] = value
-        offsets[index], ends[index] = offset, offset + size
-    return Arrangement(max(ends, default=0), tuple(offsets), tuple(order))
+        offsets[index] = offset
+    return Arrangement(int(stops.max()), tuple(offsets[index] for index in range(len(problem))), tuple(order))
 
 
 def orders(problem: Problem) -> Iterator[tuple[int, ...]]:

@@ -162,6 +162,28 @@ def test_all_unsupported_nodes_are_reported_at_once_with_reasons():
     assert "toy kernels (input 0 is float64, wants float32)" in message
 
 
+TANH = "class Tanh(KernelNode): pass"
+REFUSING = f'@kernel("Tanh", ImplSpec((SAME,), (SAME,), predicates=(Predicate("is long", lambda view: "is short"),)))\n{TANH}'
+
+
+@pytest.mark.parametrize(
+    "texts, hint",
+    [
+        ([IMAGES], "add a library that has one at the end of the list"),
+        ([IMAGES, IMAGES.replace("ReLU", "Softmax")], "add a library that has one at the end of the list"),
+        ([REFUSING], "aidge-build list kernels lists what each library accepts"),
+        ([IMAGES, REFUSING], "aidge-build list kernels lists what each library accepts"),
+        ([f'@kernel("Tanh", ImplSpec((SAME,), (SAME,), features=frozenset(["dsp"])))\n{TANH}'], "name the core"),
+        ([f'@kernel("Tanh", ImplSpec((IOSpec(dtype.int8),), (SAME,)))\n{TANH}'], "its kernels take int8: insert a Cast"),
+    ],
+)
+def test_the_hint_says_what_helps_where_no_kernel_accepts_a_node(texts, hint):
+    view = graph("y = Tanh(x)", inputs="float[2,3] x", outputs="float[2,3] y")
+    with pytest.raises(AidgeError, match="no kernel accepts it") as caught:
+        adapt(view, *(library(text, f"toy{number}") for number, text in enumerate(texts)))
+    assert caught.value.hint.startswith(hint)
+
+
 def test_the_first_library_that_accepts_wins_and_the_reasons_are_kept():
     special = library(
         '@kernel("ReLU", ImplSpec((SAME,), (SAME,), features=frozenset(["dsp"])))\nclass Fast(KernelNode): pass', "special"

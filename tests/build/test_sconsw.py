@@ -75,6 +75,7 @@ def absent(log: Path | None = None) -> machine.Tool:
         ("board=mps3-an547 run", ["arm-none-eabi-gcc", "newlib", "cc", "qemu-system-arm"]),
         ("board=qemu_riscv32 run", ["riscv64-unknown-elf-gcc", "picolibc", "cc", "qemu-system-riscv32"]),
         ("test", ALL_TOOLS),
+        ("test changed", ALL_TOOLS),
         ("conformance docs", ALL_TOOLS),
         ("conformance packages", ALL_TOOLS),
         ("docs", []),

@@ -16,6 +16,10 @@ import numpy
 import onnx
 import pytest
 
+from aidge_build.plan.memory.buffer import Buffer
+from aidge_build.plan.memory.planner import plan
+from aidge_build.plan.schedule.order import best_order
+from aidge_build.plan.schedule.problem_file import read_problem
 from tests.command import aidge_build
 from tests.models import model
 from tests.shared import SHARED, int8_model, shared
@@ -234,6 +238,48 @@ def test_a_file_that_is_no_problem_is_refused_in_one_line(tmp_path, name, conten
         assert result.exit_code == 2 and text in result.stderr and len(result.stderr.splitlines()) == 1
     else:
         assert result.exit_code == 0
+
+
+GRAPH = {
+    "tensors": [3, 5, 5, 5, 2, 9],
+    "ops": [
+        {"inputs": [0], "outputs": [1], "type": "opCONV"},
+        {"inputs": [1], "outputs": [2], "type": "opRESHAPE"},
+        {"inputs": [2], "outputs": [3], "type": "SPLIT"},
+        {"inputs": [3, 1, 3], "outputs": [4], "type": "ADD"},
+    ],
+    "inputs": [0, 5],
+    "outputs": [4],
+}
+
+
+def test_a_tensor_of_a_graph_file_lives_from_the_operation_that_writes_it_to_the_last_that_reads_it():
+    problem = read_problem(json.dumps(GRAPH).encode(), "g.json")
+    order = best_order(problem.question)
+    assert problem.buffers(order) == (
+        Buffer("0", 3, 1, 0, 1, "io"),
+        Buffer("1", 5, 1, 0, 4, "activation"),
+        Buffer("2", 5, 1, 1, 3, "activation"),
+        Buffer("3", 5, 1, 2, 4, "activation"),
+        Buffer("4", 2, 1, 3, 4, "io"),
+        Buffer("5", 9, 1, 0, 4, "io"),  # an input that nobody reads is there all the time
+    )
+    assert [problem.step_name(order, step) for step in (0, 3, 4)] == ["op 0 CONV", "op 3 ADD", "the start"]
+    assert plan(problem.buffers(order)).peak_bytes == order.peak_bytes == 5 + 5 + 5 + 9  # of odd sizes, without gaps
+
+
+@pytest.mark.parametrize(
+    "changes, kept, read_by_the_last",
+    [
+        ({}, (0, 3), (1,)),  # each copy stands for what it copies, and no tensor is read twice
+        ({"outputs": [4, 2]}, (0, 1, 3), (2, 1)),  # an output has bytes of its own
+        ({"tensors": [3, 5, 4, 4, 2, 9]}, (0, 1, 3), (2, 1)),  # a copy has the size of what it copies
+        ({"ops": [*GRAPH["ops"][:2], {**GRAPH["ops"][2], "type": "PAD"}, GRAPH["ops"][3]]}, (0, 2, 3), (3, 1)),
+    ],
+)
+def test_operations_that_only_copy_are_left_out_on_demand(changes, kept, read_by_the_last):
+    problem = read_problem(json.dumps({**GRAPH, **changes}).encode(), "g.json", drop_identities=True)
+    assert (problem.numbers, problem.question.operations[-1].inputs) == (kept, read_by_the_last)
 
 
 def test_a_capacity_that_is_too_small_is_refused_with_what_is_live(chain):

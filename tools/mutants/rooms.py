@@ -150,6 +150,7 @@ ROOMS = (
         "memory",
         (
             "tests/unit/test_memory_*.py",
+            "tests/unit/test_knapsack.py",
             "tests/unit/test_large_graphs.py",
             "tests/golden/test_plans.py",
             "tests/golden/test_solver_model.py",
@@ -198,6 +199,7 @@ ROOMS = (
             "tests/unit/test_memory_replay.py",
             "tests/unit/test_memory_windows.py",
             "tests/unit/test_moved_constants.py",
+            "tests/unit/test_plan_command.py",
             "tests/unit/test_states.py",
             "tests/unit/test_dump.py",
             "tests/golden/test_generated_text.py",

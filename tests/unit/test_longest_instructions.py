@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import random
+import re
 
 import pytest
 
@@ -198,6 +199,18 @@ def test_an_instruction_computes_what_the_manual_says(text):
 )
 def test_what_depends_on_data_is_not_known(text):
     assert followed(f"f:{BEGIN}{text}\nbx lr", 1).registers.values[0] is None
+
+
+def strange(text: str) -> str:
+    """An instruction of RESULTS that writes r0, with a floating-point register for its last operand, if it runs."""
+    before, _, last = text.rpartition("\n")
+    found = re.fullmatch(r"((?!mov(?:cc|eq))[a-u]\w* r0, (?:\w+, )*)(?:#\d+|r\d+)", last)
+    return f"{before}\n{found[1]}s1" if found else ""
+
+
+@pytest.mark.parametrize("text", sorted({strange(text) for text in RESULTS} - {""}))
+def test_what_an_operand_of_no_known_kind_gives_is_not_known(text):
+    assert followed(f"f:{BEGIN}{text}\nbx lr").registers.values[0] is None
 
 
 def test_an_instruction_that_is_not_followed_changes_no_other_register():

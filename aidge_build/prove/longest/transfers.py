@@ -146,7 +146,7 @@ def transfer(instruction: Instruction, name: str, objects: Objects, raw: int) ->
     operands = instruction.operands
     if name != "vmov" or any("[" in word or word.startswith(("q", "#")) for word in operands):
         return None
-    places = [[*vector_parts(word)] or [NUMBERS.get(word, -1)] for word in operands]
+    places = [[*vector_parts(word)] or [NUMBERS.get(word)] for word in operands]
     flat = [place for some in places for place in some]
     if -1 in flat or len(flat) not in (2, 4):
         return None
@@ -206,8 +206,8 @@ def vector_sum(instruction: Instruction, name: str, objects: Objects, raw: int) 
     targets = vector_parts(instruction.operands[0]) if instruction.operands else ()
     if name not in _ADDRESS_SUMS or len(targets) != _VECTOR_BYTES // 4:
         return None
-    sources = [[*vector_parts(word)] or [NUMBERS.get(word, -1)] for word in instruction.operands[1:]]
-    if any(-1 in places for places in sources):
+    sources = [[*vector_parts(word)] or [NUMBERS.get(word)] for word in instruction.operands[1:]]
+    if any(None in places for places in sources):
         return None
 
     def add(registers: Registers, memory: Memory) -> None:

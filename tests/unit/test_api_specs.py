@@ -20,7 +20,7 @@ from aidge_build.compat.operator_impl import Impl, OperatorImpl
 from aidge_build.compat.prod_conso import ProdConso
 from aidge_build.contract.library import Library, load_library
 from aidge_build.contract.reference import cpu
-from aidge_build.contract.spec import Demands, ImplSpec, IOSpec, NodeView, Predicate, dformat, multiple_of
+from aidge_build.contract.spec import Demands, Extent, ImplSpec, IOSpec, NodeView, Predicate, dformat, multiple_of
 from aidge_build.graph.dtype import dtype
 from aidge_build.graph.quantization import per_tensor
 from aidge_build.graph.tensor import Tensor
@@ -28,6 +28,7 @@ from aidge_build.graph.view import Node
 from aidge_build.operators.binary import Add
 from aidge_build.operators.view import Identity
 from aidge_build.prepare.adaptation.adapt import adapt_to_backend
+from aidge_build.prepare.adaptation.conversions import adaptation
 from aidge_build.prepare.adaptation.formats import kernel_options
 from aidge_build.prepare.adaptation.match import Target, match
 from aidge_build.prepare.recipes import simplify
@@ -273,6 +274,12 @@ def test_an_adaptation_states_its_steps_and_costs_bytes_and_not_operators():
     assert [step.type for step in found.steps] == ["Cast"] * 3
     assert found.cost_bytes == 3 * (36 + 72)
     assert impl.get_adaptation(ImplSpec(IOSpec(dtype.bool))) is None
+
+
+@pytest.mark.parametrize("low, dim", [(-1, 1), (0, 1), (1, 1), (2, 2), (7, 7)])
+def test_an_axis_that_a_query_leaves_open_has_its_smallest_size(low, dim):
+    found = adaptation(add_node(), INT8, ImplSpec(IOSpec(dtype.int8, dims=(Extent(low), 4, 3, Extent(3, 9)))))
+    assert [tensor.dims for tensor in (*found.view.inputs, *found.view.outputs)] == [(dim, 4, 3, 3)] * 3
 
 
 def test_the_best_adaptation_moves_the_fewest_bytes():

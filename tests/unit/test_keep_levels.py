@@ -141,3 +141,41 @@ def test_an_operator_that_makes_other_numbers_is_named_with_what_it_costs(name):
 def test_nothing_is_said_where_a_layer_computes_on_bytes():
     given = parts(EXACT["Relu"])
     assert said(given.pop("text"), outputs("Relu"), "rp2040", **given) == []
+
+
+@pytest.mark.parametrize(
+    "nodes, behind",
+    [
+        ("g = Cast<to=1>(h) m = Add(r, g)", ""),  # with floats that no DequantizeLinear made
+        ("g = Cast<to=1>(i) m = Sigmoid(g)", ""),
+        ("m = Add(r, f)", ""),  # with an input of the network
+        ("c = Conv(f, wf) d = Sigmoid(c) m = Add(d, r)", ""),  # behind a layer that computes in float32 anyway
+        ("a = LeakyRelu(r) m = Add(a, five)", "Add_3"),
+        ("a = Add(r, q) m = Sub(gains, a)", "Sub_4"),
+        ("a = LeakyRelu(r) b = Reshape(a, flat) m = Reshape(b, whole)", "LeakyRelu_2"),
+        ("a = LeakyRelu(r) b = Transpose<perm=[0,1,3,2]>(a) m = Identity(b)", "LeakyRelu_2"),
+        ("c = Conv(r, wf) m = LeakyRelu(c)", "LeakyRelu_3"),  # the convolution itself computes on bytes
+        ("a = LeakyRelu(r) c = Conv(a, wf) m = LeakyRelu(c)", "LeakyRelu_2"),  # the second convolution waits for the first
+        ("a = Add(r, q) b = LeakyRelu(a) c = Sigmoid(a) d = Add(b, c) m = Add(d, a)", "Add_7"),
+    ],
+)
+def test_a_layer_is_named_with_the_operator_behind_which_its_stored_values_end(nodes, behind):
+    dims = "[1,6,8,8]"
+    text = "wf = DequantizeLinear(w, sw, zw) r = DequantizeLinear(x, s, z) "
+    text += (
+        f"{'q = DequantizeLinear(u, s, z) ' if 'q)' in nodes else ''}{nodes} conv = Conv(m, wf) y = QuantizeLinear(conv, sy, zy)"
+    )
+    square = numpy.random.default_rng(5).integers(-127, 128, (6, 6, 1, 1)).astype(numpy.int8)
+    constants = CONSTANTS | {"w": square, "flat": numpy.array([1, 384]), "whole": numpy.array([1, 6, 8, 8])}
+    constants["gains"] = numpy.random.default_rng(6).normal(size=(8, 1)).astype(F)
+    words = set(re.findall(r"\w+", text))
+    kinds = {"x": "int8", "u": "int8", "f": "float", "h": "float16", "i": "int32"}
+    lines = said(
+        text,
+        f"int8{dims} y",
+        "rp2040",
+        inputs=", ".join(f"{kind}{dims} {name}" for name, kind in kinds.items() if name in words),
+        constants={name: value for name, value in constants.items() if name in words},
+    )
+    assert len(lines) == bool(behind) and all("1 layer computes in float32" in line for line in lines)
+    assert all(f"after {behind};" in line for line in lines)

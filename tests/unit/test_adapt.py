@@ -3,14 +3,19 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy
 import pytest
 
 from aidge_build.base.errors import AidgeError
 from aidge_build.contract.library import load_library
 from aidge_build.contract.reference import cpu
+from aidge_build.contract.spec import NodeView
+from aidge_build.graph.format import channels_last
 from aidge_build.graph.view import graph_view
 from aidge_build.prepare.adaptation.adapt import adapt_to_backend
+from aidge_build.prepare.adaptation.formats import view_options
 from aidge_build.prepare.adaptation.match import Target
 from aidge_build.prepare.recipes import simplify
 from tests.models import graph, same_meaning, types
@@ -160,6 +165,33 @@ def test_all_unsupported_nodes_are_reported_at_once_with_reasons():
     message = str(caught.value)
     assert "node 'Relu_0' (ReLU): no kernel accepts it (4 nodes have none:" in message
     assert "toy kernels (input 0 is float64, wants float32)" in message
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_a_view_gives_its_result_an_order_in_which_the_same_bytes_are_right(seed):
+    """For axes of one and two elements, and channels-last wherever that order has the same bytes."""
+    random = numpy.random.default_rng(seed)
+    long = [int(size) for size in random.integers(2, 4, random.integers(1, 4))]
+    source, result = (numpy.insert(long, random.integers(0, len(long) + 1, count), 1) for count in random.integers(0, 3, 2))
+    if seed % 3 == 0:
+        order = tuple(int(axis) for axis in random.permutation(len(source)))
+        text, result = f"y = Transpose<perm={list(order)}>(x)", source[list(order)]
+    else:
+        text, order = "y = Reshape(x, dims)", None
+    given, made = (f"float[{','.join(map(str, dims))}]" for dims in (source, result))
+    view = graph(text, inputs=f"{given} x", outputs=f"{made} y", constants={} if order else {"dims": numpy.array(result)})
+    data = numpy.arange(math.prod(long)).reshape(source)
+    moved = data.transpose(order) if order else data.reshape(result)
+    options = view_options(NodeView.of(view, view.nodes[0]))
+    last = channels_last(len(result))
+    assert len(options) == (1 if len(source) < 3 else 2) or order  # each order in which data lie in images
+    for option in options:
+        ((index, form),), (out,) = option.inputs, option.outputs
+        assert (index, option.kernel) == (0, None)
+        stored = list(data.transpose(form.order).ravel())
+        assert stored == list(moved.transpose(out.order).ravel())
+        is_permuted = stored != list(data.ravel())
+        assert order or not is_permuted or out == last or stored != list(moved.transpose(last.order).ravel())
 
 
 TANH = "class Tanh(KernelNode): pass"

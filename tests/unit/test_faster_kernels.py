@@ -15,7 +15,7 @@ from aidge_build.contract.spec import NodeView
 from aidge_build.plan.options import Options
 from aidge_build.plan.planning import bytes_of_whole
 from aidge_build.prepare.adaptation.adapt import adapt_to_backend
-from aidge_build.prepare.adaptation.by_cost import with_faster
+from aidge_build.prepare.adaptation.by_cost import MOST_TRIALS, with_faster
 from aidge_build.prepare.adaptation.cost import read_cost_table
 from aidge_build.prepare.adaptation.layer_classes import shapes_of, types_of
 from aidge_build.prepare.adaptation.match import Target
@@ -76,8 +76,16 @@ def test_a_kernel_that_was_always_faster_replaces_the_preferred_one():
         faster("fast", "slow", types="float32, float32 by 1 -> float32"),
         faster("fast", "slow", shape="2x7, 2x7 -> 2x7"),
         faster("absent", "slow"),
+        faster("slow", "slow"),
     ],
-    ids=["than another kernel", "another operator", "other types", "other shapes", "of a library that is not there"],
+    ids=[
+        "than another kernel",
+        "another operator",
+        "other types",
+        "other shapes",
+        "of a library that is not there",
+        "with itself",
+    ],
 )
 def test_what_was_compared_elsewhere_moves_nothing(entry):
     found = choice(product(), table(entry), "slow", "fast")
@@ -205,6 +213,20 @@ def test_only_layers_that_would_need_more_memory_keep_their_kernels():
     names, kept, notices = moved(library("fast", scratch=256), faster("fast", "slow"), net=GROWING)
     assert names == {"Mul_0"} and kept == {"Mul_2", "Mul_3"}
     assert notices == ("--select cost: measured faster: Mul_0: fast kernels; 2 more would need more memory",)
+
+
+def test_trials_end_at_their_limit():
+    """Each of 40 products needs more bytes with its quicker kernel: to find that takes 79 plans."""
+    calls = []
+
+    def bytes_of(trial):
+        calls.append(trial)
+        return 10 + len(fast_nodes(trial)), 10
+
+    source = "\n".join(f"m{index + 1} = Mul (m{index}, a)" for index in range(40))
+    net = (f"m0 = Mul (a, a)\n{source}\ny = Mul (m40, a)", "float[2,6] a", "float[2,6] y")
+    names, kept, _ = moved(library("fast"), quicker("fast", "slow"), net=net, bytes_of=bytes_of)
+    assert names == set() and len(kept) == 42 and len(calls) == MOST_TRIALS + 3  # the limit, and two in `moved`
 
 
 @pytest.mark.parametrize("path", sorted(FOLDER.glob("*.toml")), ids=lambda path: path.stem)

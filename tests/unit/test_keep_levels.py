@@ -10,7 +10,10 @@ import numpy
 import pytest
 
 from aidge_build.boards import load_board
+from aidge_build.contract.library import Library
 from aidge_build.graph.dtype import DType
+from aidge_build.prepare.adaptation.float_layers import _cost
+from aidge_build.prepare.adaptation.match import Target
 from aidge_build.prepare.recipes import simplify
 from tests.compiled import program_of
 from tests.models import graph, model, same_meaning, types
@@ -179,3 +182,22 @@ def test_a_layer_is_named_with_the_operator_behind_which_its_stored_values_end(n
     )
     assert len(lines) == bool(behind) and all("1 layer computes in float32" in line for line in lines)
     assert all(f"after {behind};" in line for line in lines)
+
+
+@pytest.mark.parametrize(
+    "stated, features, cost",
+    [
+        ([{"int8": 0.5, "float32": 2}], {"fpu"}, "1,000 instead of 250"),
+        ([{"int8": 0.5}, {"int8": 5, "float32": 4}], {"fpu"}, "2,000 instead of 250"),  # each from the first that states it
+        ([{"int8": 0.5, "float32": 2, "float32_soft": 70}], set(), "35,000 instead of 250"),
+        ([{"int8": 0.5, "float32": 2}], set(), ""),
+        ([{"float32": 2}], {"fpu"}, ""),
+        ([{"int8": 0.5}], {"fpu"}, ""),
+        ([], {"fpu"}, ""),
+    ],
+)
+def test_the_cost_of_floats_is_stated_where_libraries_state_both(stated, features, cost):
+    libraries = [Library("toy", "c", "", {}, (), (), per_mac=one) for one in stated]
+    said = f"; about {cost} instructions, and weights four times as large" if cost else ""
+    assert _cost(500, libraries, Target(frozenset(features))) == said
+    assert _cost(0, libraries, Target(frozenset(features))) == ""

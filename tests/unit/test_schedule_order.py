@@ -9,7 +9,7 @@ from random import Random
 
 import pytest
 
-from aidge_build.plan.schedule.order import best_order
+from aidge_build.plan.schedule.order import _Walker, best_order
 from aidge_build.plan.schedule.order_bound import cut_bound
 from aidge_build.plan.schedule.question import Operation, OrderQuestion
 from tests.shared import SHARED, shared
@@ -77,6 +77,16 @@ def test_no_order_is_below_the_cut_bound(seed):
     for index, operation in enumerate(question.operations):
         added = sum(question.sizes[tensor] for tensor in operation.outputs) + operation.scratch_bytes
         assert cut_bound(question, index) + added <= optimum(question)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_what_is_live_before_an_operation_is_written_and_still_read_or_kept(seed):
+    question, operations = random_question(seed, sharing=False), range(6)
+    kept = {*question.outputs, *(t for t in question.inputs if not question.readers[t])}
+    for index, live in _Walker(question).live_before(operations).items():
+        written = {*question.inputs, *(t for other in operations[:index] for t in question.operations[other].outputs)}
+        needed = {t for other in operations[index:] for t in question.operations[other].inputs} | kept
+        assert live == sum(question.sizes[t] for t in written & needed)
 
 
 @pytest.mark.parametrize("seed", range(30))

@@ -9,6 +9,7 @@ import numpy
 import pytest
 
 from aidge_build.boards import load_board
+from aidge_build.prepare.adaptation.slow_layers import LONGEST_NAME, MOST_NAMED, named
 from tests.compiled import program_of
 from tests.models import model
 
@@ -59,9 +60,9 @@ def test_int16_weights_that_the_kernels_of_a_core_do_not_take_are_named():
         outputs="int8[1,64] y",
         constants=constants | {"w": weights.reshape(-1)[:576].repeat(8).reshape(72, 64)},
     )
-    for board, named in (("mps2-an386", False), ("mps3-an547", False), ("mps2-an385", True), ("microbit", True)):
+    for board, is_named in (("mps2-an386", False), ("mps3-an547", False), ("mps2-an385", True), ("microbit", True)):
         lines = int16_lines(made, board)
-        assert len(lines) == named and all("MatMul_2" in line for line in lines)
+        assert len(lines) == is_named and all("MatMul_2" in line for line in lines)
 
 
 def int16_lines(made: bytes, board: str) -> list[str]:
@@ -153,6 +154,7 @@ def of_bytes(operator, dims, weights, result, constants=None):
 )
 def test_kernels_for_the_smallest_cores_say_where_few_taps_or_outputs_cost_much(layer, kernel):
     found = notices("microbit", *layer)
+    assert notices("microbit", *layer, libs=("armv6m", "ref")) == found  # two libraries, not three
     assert len(found) == bool(kernel) and all(f"(armv6m {kernel}_int8: few taps or outputs" in line for line in found)
 
 
@@ -175,3 +177,11 @@ def test_layers_of_few_taps_are_named_where_the_portable_kernel_requantizes_with
     for board, counts in (("mps2-an385", True), ("stm32f4", False)):
         program = program_of(made, "net.onnx", replace(load_board(board), libs=("ref",)))
         assert any("1 layer takes more than 6" in line for line in program.notices) is (is_slow and counts)
+
+
+def test_names_are_cut_behind_the_longest_and_counted_behind_the_last_that_is_named():
+    assert named(["a" * LONGEST_NAME]) == "a" * LONGEST_NAME
+    assert named(["a" * (LONGEST_NAME + 1), "b"]) == f"{'a' * LONGEST_NAME}..., b"
+    names = [str(number) for number in range(MOST_NAMED + 2)]
+    assert named(names[:MOST_NAMED]) == ", ".join(names[:MOST_NAMED])
+    assert named(names) == f"{', '.join(names[:MOST_NAMED])} and 2 more"

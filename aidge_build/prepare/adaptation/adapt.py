@@ -9,7 +9,7 @@ from functools import cache
 from aidge_build.base.errors import AidgeError
 from aidge_build.contract.library import Library
 from aidge_build.contract.spec import NodeView
-from aidge_build.graph.format import Format, row_major, same_bytes
+from aidge_build.graph.format import Format, same_bytes
 from aidge_build.graph.rewrite import Rewrite
 from aidge_build.graph.view import GraphView, Node
 from aidge_build.operators.flip_sign import FlipSign
@@ -99,8 +99,6 @@ def _options(view: GraphView, seen: NodeView, found: Match) -> list[Option]:
     options += [option for kernel in found.accepted for option in kernel_options(seen, kernel)]
     if isinstance(node.operator, FlipSign):
         options.reverse()  # a copy between formats goes after it, next to a graph output, and it works in place
-    if node.operator.views and not options:
-        return [_view_after_copy(view, node)]
     return [*options, fold_option(view, node)] if foldable(view, node) else options
 
 
@@ -171,11 +169,6 @@ def _types_of_data(view: NodeView, libraries: Sequence[Library]) -> list[str]:
 
 def _all_begin(reasons: Sequence[str], words: str) -> bool:
     return bool(reasons) and all(reason.startswith(words) for reason in reasons)
-
-
-def _view_after_copy(view: GraphView, node: Node) -> Option:
-    """Returns the option for a Reshape of a permuted tensor: a copy to row-major goes before it."""
-    return Option(None, ((0, row_major(view.tensor(node.inputs[0]).rank)),), (row_major(view.tensor(node.outputs[0]).rank),))
 
 
 def _with_copies(view: GraphView, chosen: Mapping[str, Option]) -> GraphView:

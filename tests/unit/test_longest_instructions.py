@@ -329,6 +329,25 @@ def test_parts_of_words_are_known_by_themselves():
     assert known.load(106, 2) is None and known.load(112, 2) == 0x1122
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_each_byte_is_what_was_last_stored_there_and_unknown_where_nobody_knows(seed):
+    draw, memory, bytes_of = random.Random(seed), Memory(Constants([]), Objects([])), dict[int, int | None]()
+    for _ in range(60):
+        at, width = DATA + draw.randrange(24), draw.choice((1, 2, 4))
+        value = draw.choice((None, draw.randrange(1 << 8 * width)))
+        if draw.random() < 0.3:
+            width = draw.randrange(1, 12)
+            memory.kill(at, width)
+            value = None
+        else:
+            memory.store(at, width, value)
+        bytes_of |= {at + index: None if value is None else value >> 8 * index & 255 for index in range(width)}
+        assert [memory.load(DATA + index, 1) for index in range(36)] == [bytes_of.get(DATA + index) for index in range(36)]
+        words = [[bytes_of.get(DATA + index + part) for part in range(4)] for index in range(32)]
+        known = [None if None in word else sum(byte << 8 * part for part, byte in enumerate(word)) for word in words]
+        assert [memory.load(DATA + index, 4) for index in range(32)] == known
+
+
 def test_what_two_ways_stored_is_known_where_they_agree_and_the_ways_do_not_see_each_other():
     one = memory()
     one.store(100, 4, 7)

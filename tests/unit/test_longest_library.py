@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 
 from aidge_build.prove.elf.frames import Refusal
-from aidge_build.prove.longest.library import ROUNDS
+from aidge_build.prove.longest.library import ARGUMENT_WORDS, ROUNDS
 from aidge_build.prove.longest.values import assumed, flag_bits, holds, opposite
 from tests.listings import followed, longest
 
@@ -165,3 +165,26 @@ def test_a_condition_that_is_assumed_holds(condition: str) -> None:
 
 def test_what_several_flags_decide_together_leaves_them_open() -> None:
     assert [flag_bits(assumed(condition, None)) for condition in ("ls", "ge", "lt", "gt", "le")] == [(None,) * 4] * 5
+
+
+# The prototypes of the run-time ABI (IHI 0043, 4.1 to 4.3) by their arguments, a letter each: int, long long, float, double.
+PROTOTYPES = {
+    "dd": "dadd ddiv dmul drsub dsub dcmpeq dcmplt dcmple dcmpge dcmpgt dcmpun",
+    "ff": "fadd fdiv fmul frsub fsub fcmpeq fcmplt fcmple fcmpge fcmpgt fcmpun",
+    "d": "d2iz d2uiz d2lz d2ulz d2f",
+    "f": "f2iz f2uiz f2lz f2ulz f2d",
+    "i": "i2d ui2d i2f ui2f",
+    "l": "l2d ul2d l2f ul2f",
+    "ll": "lmul ldivmod uldivmod lcmp ulcmp",
+    "li": "llsl llsr lasr",
+    "ii": "idiv uidiv idivmod uidivmod",
+}
+
+
+def test_the_words_of_arguments_are_those_of_the_run_time_abi():
+    expected = {
+        f"__aeabi_{name}": sum({"i": 1, "f": 1, "l": 2, "d": 2}[kind] for kind in kinds)
+        for kinds, names in PROTOTYPES.items()
+        for name in names.split()
+    }
+    assert {name: words for name, words in ARGUMENT_WORDS.items() if name.startswith("__aeabi_")} == expected

@@ -88,11 +88,17 @@ class Memory:
 
     def moved(self, first: int, end: int, by: int) -> Memory:
         """Returns a copy in which pointers to addresses from `first` to before `end` point `by` bytes further."""
+        other = self.copied()
+        for at, word in self._base.items():
+            if isinstance(word, int) and first <= word < end:
+                other._base[at] = word + by
+        return other
+
+    def copied(self) -> Memory:
+        """Returns a copy: a store into it leaves this memory as it is."""
         assert self._own is None
         other = Memory(self.constants, self.objects, self.given)
-        other.saved = set(self.saved)
-        for at, word in self._base.items():
-            other._base[at] = word + by if isinstance(word, int) and first <= word < end else word
+        other.saved, other._base = set(self.saved), dict(self._base)
         return other
 
     def meet(self, other: Memory) -> None:

@@ -76,14 +76,14 @@ class _Model:
             own = [GIVEN[0]]
             memory = self._call("init", memory, GIVEN[:3], _BEGIN_LIMIT).memory
         ports = GIVEN[3 if own else 0 :]
-        begun = self._call("begin", memory.moved(0, 0, 0), [*own, *ports], _BEGIN_LIMIT)
+        begun = self._call("begin", memory.copied(), [*own, *ports], _BEGIN_LIMIT)
         if begun.registers.values[0] != _DONE:
             raise Refusal(f"{self.claim.model}_begin may refuse its pointers")
         shifts = {port: self._shifts(memory, own, port, ports) for port in ports}
         memory = begun.memory
         code: Value = _MORE
         while code == _MORE:
-            before = memory.moved(0, 0, 0)
+            before = memory.copied()
             memory.touched.clear()
             state = self._call("step", memory, own, _MOST_TIMES * self.claim.max_step)
             memory, code = state.memory, state.registers.values[0]
@@ -111,7 +111,7 @@ class _Model:
         found = []
         for shift in range(_ALIGNMENT):
             given = [one + shift if one == port else one for one in ports]
-            begun = self._call("begin", memory.moved(0, 0, 0), [*own, *given], _BEGIN_LIMIT)
+            begun = self._call("begin", memory.copied(), [*own, *given], _BEGIN_LIMIT)
             found += [shift] if begun.registers.values[0] == _DONE else []
         return tuple(found)
 

@@ -7,6 +7,7 @@ import dataclasses
 import json
 import re
 import struct
+from types import SimpleNamespace
 
 import numpy
 import pytest
@@ -14,9 +15,11 @@ import pytest
 from aidge_build.base.errors import AidgeError
 from aidge_build.boards.cores import UnalignedAccess
 from aidge_build.build.emit import emit, template
+from aidge_build.build.emit.copies import copied_constants
 from aidge_build.build.emit.digest import declarations_of
 from aidge_build.build.emit.kernels import kernel_text
 from aidge_build.contract.call import Call, Input, Literal, Output
+from aidge_build.graph.dtype import DType
 from aidge_build.plan.constant_arrays import Array
 from aidge_build.plan.options import Options
 from aidge_build.plan.place import ArenaPart, Place
@@ -402,3 +405,16 @@ def test_a_library_that_cannot_be_put_together_is_refused_by_file(files, what):
     with pytest.raises(AidgeError, match=re.escape(what)) as refusal:
         kernel_text({"l": files}, [("l", "a.h")])
     assert "library l: a.h" in str(refusal.value)
+
+
+@pytest.mark.parametrize("kind", [DType.int8, DType.uint8, DType.int16, DType.int32, DType.float32])
+def test_a_copy_of_elements_of_several_bytes_is_reached_through_void(kind):
+    """Bytes of the arena become their words: -Wcast-align says nothing of `const void *`."""
+    copied = SimpleNamespace(offset_bytes=16, copy=SimpleNamespace(arrays=[SimpleNamespace(position=0, offset_bytes=4)]))
+    found = copied_constants(
+        SimpleNamespace(copied=copied),
+        {0: SimpleNamespace(symbol="w", dtype=kind)},
+        SimpleNamespace(arena_pointer=lambda offset: f"arena + {offset}"),
+    )
+    through = "" if kind in (DType.int8, DType.uint8) else "(const void *)"
+    assert found == {"w": f"(const {kind.c_type} *){through}arena + 20"}

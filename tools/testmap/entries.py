@@ -7,6 +7,7 @@ import base64
 import hashlib
 import json
 import os
+import shutil
 import signal
 import sys
 import tempfile
@@ -52,7 +53,9 @@ class TestMap:
     def __init__(self, folder: Path = ROOT / "build" / "testmap") -> None:
         own = b"".join(Path(__file__).with_name(f"{name}.py").read_bytes() for name in _OWN)
         self._store = folder / hashlib.sha256(sys.version.encode() + own).hexdigest()[:8]
-        self._store.mkdir(parents=True, exist_ok=True)
+        if not self._store.exists():
+            shutil.rmtree(folder, ignore_errors=True)  # what another version of this recorded
+            self._store.mkdir(parents=True)
         self._checkout = Checkout(self._store)
         self._entries: dict[str, dict] = {}
 

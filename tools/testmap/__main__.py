@@ -66,7 +66,10 @@ def summary(reasons: dict[str, list[str]], number: int, unknown: set[str]) -> st
     """What runs and why: the changed files that most test files use come first."""
     used = Counter(file for test_file, files in reasons.items() if test_file not in unknown for file in files)
     failed = used.pop(FAILED, 0)
-    most = [f"{file} ({count})" for file, count in sorted(used.items(), key=lambda item: (-item[1], item[0]))]
+    most = [
+        f"{'any file' if file == '.' else file} ({count})"
+        for file, count in sorted(used.items(), key=lambda item: (-item[1], item[0]))
+    ]
     causes = (
         [f"using {', '.join(most[:_NAMED])}" + (f" and {len(most) - _NAMED} more" if len(most) > _NAMED else "")] if most else []
     )

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy
 import pytest
@@ -17,6 +18,7 @@ from aidge_build.graph.view import graph_view
 from aidge_build.prepare.adaptation.adapt import adapt_to_backend
 from aidge_build.prepare.adaptation.formats import view_options
 from aidge_build.prepare.adaptation.match import Target
+from aidge_build.prepare.adaptation.meta_operator import MetaOperator
 from aidge_build.prepare.recipes import simplify
 from tests.models import graph, same_meaning, types
 
@@ -347,3 +349,11 @@ class Recurrent(KernelNode): pass"""
     text = "f = DequantizeLinear(x, s, z) y = GRU<hidden_size=2>(f, w, r, , , h)"
     view = simplify(graph(text, inputs="int8[5,1,3] x", outputs="float[5,1,1,2] y", constants={**weights, **scale}))
     assert types(adapt(view, recurrent).view) == ["DequantizeLinear", "GRU"]
+
+
+def test_meta_operators_are_the_same_if_name_anchors_and_covered_nodes_are():
+    first, other = (graph(f"y = {kind}(x)", inputs="float[2] x", outputs="float[2] y") for kind in ("Relu", "Abs"))
+    made, again = MetaOperator("Pair", first, (("a", "b"),)), MetaOperator("Pair", replace(first, name="n"), (("a", "b"),))
+    assert made == again and hash(made) == hash(again)
+    for name, covered, anchors in (("Two", first, (("a", "b"),)), ("Pair", other, (("a", "b"),)), ("Pair", first, ())):
+        assert made != MetaOperator(name, covered, anchors)

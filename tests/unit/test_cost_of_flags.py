@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import argparse
+import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -12,6 +14,11 @@ from aidge_build.base.errors import AidgeError
 from aidge_build.boards.cores import load_core
 from aidge_build.build.compile import build_program
 from aidge_build.build.inputs import add_model_arguments, load
+from aidge_build.contract.library import Library
+from aidge_build.contract.spec import ImplSpec
+from aidge_build.graph.dtype import DType
+from aidge_build.prepare.adaptation.match import Target
+from aidge_build.prepare.adaptation.slower import _cost, _Layer
 
 DIGITS = Path(__file__).resolve().parents[2] / "examples/digits/digits.onnx"
 
@@ -66,19 +73,43 @@ def test_flags_without_an_fpu_count_for_a_board_that_has_one():
         load(parser.parse_args(["--board=stm32f7", "--fpu=auto", str(DIGITS)]), "digits")
 
 
-def test_the_cost_table_of_the_build_says_the_cost(tmp_path):
+@pytest.mark.parametrize("faster", [100, 0])
+def test_the_cost_table_of_the_build_says_the_cost(faster, tmp_path):
     parser = argparse.ArgumentParser()
     add_model_arguments(parser)
     words = ["--cpu=cortex-m33+nodsp", "--fpu=auto"]
     request = load(parser.parse_args([*words, str(DIGITS)]), "digits")
-    costs = {"armv7m": 300, "cortexm": 100, "ref": 900}
+    costs = {"armv7m": 300, "cortexm": faster, "ref": 300}
     kernels = {kernel for library in (*request.libraries, *request.left_out) for kernel in library.kernels}
     lines = ["schema = 1", 'name = "mine"', 'version = "1"', 'unit = "instructions"']
     for library, kernel in sorted({(kernel.library, kernel.name) for kernel in kernels}):
         lines += ["[[cost]]", f'library = "{library}"', f'kernel = "{kernel}"', f"fixed = {costs[library]}"]
     (tmp_path / "costs.toml").write_text("\n".join(lines) + "\n")
     (line,) = said(*words, "--select=cost", f"--cost-table={tmp_path / 'costs.toml'}")
-    assert "instead of" in line and "00 instructions by the cost table; " in line
+    taken, less = re.search(r", ([\d,]+) instead of ([\d,]+) instructions by the cost table; ", line).groups()
+    count = int(re.match(r".*?(\d+) layers", line)[1])
+    assert (taken, less) == (f"{300 * count:,}", f"{faster * count:,}")
+
+
+@pytest.mark.parametrize(
+    "kind, features, stated, cost",
+    [
+        ("int8", set(), {"slow": {"int8": 5}, "fast": {"int8": 0.5}}, "50 instead of 5"),
+        ("int8", {"narrow"}, {"slow": {"int8": 5, "int8_narrow": 9}, "fast": {"int8": 0.5}}, "90 instead of 5"),
+        ("float32", set(), {"slow": {"float32": 4, "float32_soft": 70}, "fast": {"float32": 2}}, "700 instead of 20"),
+        ("float32", {"fpu"}, {"slow": {"float32": 4, "float32_soft": 70}, "fast": {"float32": 2}}, "40 instead of 20"),
+        ("float32", set(), {"slow": {"float32": 4}, "fast": {"float32": 2}}, ""),
+        ("float32", {"fpu"}, {"slow": {"float32": 4}, "fast": {"int8": 2}}, ""),
+        ("int8", set(), {"slow": {"int8": 5}}, ""),
+        ("int8", set(), {"slow": {"int8": 0}, "fast": {"int8": 0}}, ""),
+    ],
+)
+def test_without_a_table_libraries_say_the_cost_if_they_know_both_sides(kind, features, stated, cost):
+    view = SimpleNamespace(outputs=[SimpleNamespace(dtype=DType[kind])], multiply_accumulates=10)
+    taken, faster = (SimpleNamespace(library=name, spec=ImplSpec(), assembly="none") for name in ("slow", "fast"))
+    libraries = [Library(name, "c", "", {}, (), (), per_mac=one) for name, one in stated.items()]
+    said = _cost([_Layer(view, taken, faster, frozenset())], libraries, Target(frozenset(features)))
+    assert said == (f", about {cost} instructions" if cost else "")
 
 
 @pytest.mark.parametrize(

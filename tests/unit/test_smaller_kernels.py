@@ -166,6 +166,23 @@ def test_the_last_library_is_taken_where_all_others_need_more():
     assert libraries == ["cortexm", "cortexm", "ref", "cortexm", "ref", "cortexm"]
 
 
+def test_the_notice_counts_layers_and_both_kinds_of_bytes_before_and_after():
+    on = load_board("mps2-an386")
+    request = request_of(layers(*[64] * 4), "net.onnx", replace(on, libs=("cortexm", "armv7m", "ref")))
+    view, _ = import_model(request)
+
+    def measured(assignment: Assignment) -> tuple[int, int]:
+        fast = sum(choice.kernel.library == "cortexm" for choice in assignment.choices.values() if choice.kernel)
+        return 1_000 + fast, 2_000 + 3 * fast
+
+    first = adapt_to_backend(view, request.libraries, request.target)
+    _, lines = with_room(view, request.libraries, request.target, first, measured, (1_001, 2_004))
+    assert lines == (
+        "--ram-budget: at 2 layers cortexm fc_int8 fell back to slower kernels; peak 1,001 B instead of 1,003 B, "
+        "arena 2,003 B instead of 2,009 B",
+    )
+
+
 def test_nothing_is_tried_where_the_chosen_kernels_need_no_more():
     libraries, counted = with_rule(lambda taken: 10)
     assert set(libraries) == {"cortexm"} and counted.calls == 2

@@ -225,7 +225,7 @@ def test_trials_end_at_their_limit():
 
     source = "\n".join(f"m{index + 1} = Mul (m{index}, a)" for index in range(40))
     net = (f"m0 = Mul (a, a)\n{source}\ny = Mul (m40, a)", "float[2,6] a", "float[2,6] y")
-    names, kept, _ = moved(library("fast"), quicker("fast", "slow"), net=net, bytes_of=bytes_of)
+    names, kept, _ = moved(library("fast"), faster("fast", "slow"), net=net, bytes_of=bytes_of)
     assert names == set() and len(kept) == 42 and len(calls) == MOST_TRIALS + 3  # the limit, and two in `moved`
 
 

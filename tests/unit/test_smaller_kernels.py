@@ -176,7 +176,7 @@ def test_the_notice_counts_layers_and_both_kinds_of_bytes_before_and_after():
         return 1_000 + fast, 2_000 + 3 * fast
 
     first = adapt_to_backend(view, request.libraries, request.target)
-    _, lines = with_room(view, request.libraries, request.target, first, measured, (1_001, 2_004))
+    _, lines = with_smaller_kernels(view, request.libraries, request.target, first, measured, (1_001, 2_004))
     assert lines == (
         "--ram-budget: at 2 layers cortexm fc_int8 fell back to slower kernels; peak 1,001 B instead of 1,003 B, "
         "arena 2,003 B instead of 2,009 B",

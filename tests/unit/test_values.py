@@ -24,7 +24,7 @@ GROWING = {
     "aidge_build.plan.cascade.pieces.PieceMoves",
     "aidge_build.measure.tune.table._Sum",  # a sum
     "aidge_build.prepare.adaptation.by_cost._Trials",  # the best kernels so far
-    "aidge_build.prepare.adaptation.giving_way._Trials",
+    "aidge_build.prepare.adaptation.smaller_kernels._Trials",
     "aidge_build.build.emit.definitions.Item",  # a definition of C while it is split off its file
     "aidge_build.build.emit.definitions.Group",
 }

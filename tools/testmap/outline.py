@@ -54,18 +54,23 @@ def outlined(text: str, is_package: bool = False) -> tuple[Outline, ast.Module]:
         if len(marker.lines) > before:  # a function that is a docstring alone cannot say that it ran
             digests[name] = parts
             marked[name] = body, marker.lines[before:]
-    for name in marked:
-        functions[name].body = []
-    left = {id(functions[name]) for name in marked if _is_found_by_name_alone(name, functions[name])}
-    left |= {id(statement) for statements in values.values() for statement in statements}
-    rest = [statement for statement in statements if id(statement) not in left]
-    digests[REST] = [*map(ast.dump, rest), *_texts(rest, values)]
+    digests[REST] = _rest(statements, {name: functions[name] for name in marked}, values)
     for name, (body, _) in marked.items():
         functions[name].body = body
     outline = Outline(
         {name: _digest(parts) for name, parts in digests.items()}, {name: lines for name, (_, lines) in marked.items()}
     )
     return outline, ast.fix_missing_locations(tree)
+
+
+def _rest(statements: Sequence[ast.stmt], marked: dict[str, ast.FunctionDef], values: dict[str, list[ast.stmt]]) -> list[str]:
+    """The text of the rest, where the bodies of the `marked` functions are left out."""
+    for function in marked.values():
+        function.body = []
+    left = {id(function) for name, function in marked.items() if _is_found_by_name_alone(name, function)}
+    left |= {id(statement) for owned in values.values() for statement in owned}
+    rest = [statement for statement in statements if id(statement) not in left]
+    return [*map(ast.dump, rest), *_texts(rest, values)]
 
 
 def _functions(statements: Sequence[ast.stmt], prefix: str = "") -> Iterator[tuple[str, ast.FunctionDef]]:

@@ -121,8 +121,7 @@ class Machine:
         )
 
     def _watch(self, counter) -> list:
-        """Installs the hooks for waits, the stack and reads of the time; returns which bytes of the watched variables are
-        written."""
+        """Installs the hooks for waits, the stack and reads of the time; returns the written bytes of the watched variables."""
         written = [counter.watch(self.machine, symbol.address, symbol.size_bytes) for symbol in self.program.watched()]
         counter.watch_waits(self._goes_round)
         if self.program.measures_run_stack:

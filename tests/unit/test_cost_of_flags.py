@@ -9,7 +9,6 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from aidge_build.prepare.adaptation.cost_of_flags import _cost, _Layer
 
 from aidge_build.base.errors import AidgeError
 from aidge_build.boards.cores import load_core
@@ -18,6 +17,7 @@ from aidge_build.build.inputs import add_model_arguments, load
 from aidge_build.contract.library import Library
 from aidge_build.contract.spec import ImplSpec
 from aidge_build.graph.dtype import DType
+from aidge_build.prepare.adaptation.cost_of_flags import _cost, _Layer
 from aidge_build.prepare.adaptation.match import Target
 
 DIGITS = Path(__file__).resolve().parents[2] / "examples/digits/digits.onnx"

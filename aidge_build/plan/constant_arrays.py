@@ -11,10 +11,9 @@ from functools import cached_property
 import numpy
 
 from aidge_build.base.errors import AidgeError
-from aidge_build.contract.call import Constant
+from aidge_build.contract.call import Constant, Input
 from aidge_build.graph.dtype import DType, element_type
 from aidge_build.plan.constant_regions import places_of_constants
-from aidge_build.plan.names import constant_tensor
 from aidge_build.plan.program import Layer, Program
 
 _COLUMNS = 116
@@ -104,14 +103,14 @@ def arrays_of(program: Program) -> Arrays:
     for number, layer in enumerate(program.layers):
         read: dict[int, Array] = {}
         for position, argument in enumerate(layer.call.arguments):
-            tensor = constant_tensor(program, layer, argument)
-            if isinstance(argument, Constant):
-                symbol, origin = names.of_constant[number, position], f"{layer.node.name}: {argument.name}"
-                read[position] = Array(symbol, _flat(argument.values, layer), origin)
+            symbol = names.arrays.get((number, position))
+            if symbol is not None and isinstance(argument, Constant):
+                read[position] = Array(symbol, _flat(argument.values, layer), f"{layer.node.name}: {argument.name}")
                 found.append(read[position])
-            elif tensor is not None:
+            elif symbol is not None and isinstance(argument, Input):
+                tensor = layer.inputs[argument.index]
                 if tensor.name not in tensors:
-                    tensors[tensor.name] = Array(names.of_tensor[tensor.name], _stored(tensor, layer), tensor.name)
+                    tensors[tensor.name] = Array(symbol, _stored(tensor, layer), tensor.name)
                     found.append(tensors[tensor.name])
                 read[position] = tensors[tensor.name]
         of_layer.append(read)

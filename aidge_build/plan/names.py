@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from aidge_build.base.naming import Namer, public_symbols
-from aidge_build.contract.call import Argument, Constant, Input
+from aidge_build.contract.call import Constant, Input
 from aidge_build.graph.tensor import Tensor
 from aidge_build.plan.program import Layer, Names, PortName, Program
 
@@ -24,21 +24,22 @@ def with_names(program: Program) -> Program:
     """Returns the program with names of its inputs, outputs and arrays: distinct, and different from the symbols of layers."""
     sides = _ports(program)
     namer = Namer(program.name, (*public_symbols(program.name), *(layer.symbol for layer in program.layers)))
-    of_constant: dict[tuple[int, int], str] = {}
+    arrays: dict[tuple[int, int], str] = {}
     of_tensor: dict[str, str] = {}
     for number, layer in enumerate(program.layers):
         for position, argument in enumerate(layer.call.arguments):
-            tensor = constant_tensor(program, layer, argument)
             if isinstance(argument, Constant):
-                of_constant[number, position] = namer.take(f"{layer.symbol.removeprefix(program.name + '_')}_{argument.name}")
-            elif tensor is not None and tensor.name not in of_tensor:
-                of_tensor[tensor.name] = namer.take(tensor.name)
-    return replace(program, names=Names(*sides, of_constant, of_tensor, namer.take("initial_state")))
+                arrays[number, position] = namer.take(f"{layer.symbol.removeprefix(program.name + '_')}_{argument.name}")
+            elif isinstance(argument, Input) and (tensor := _constant(program, layer, argument)) is not None:
+                if tensor.name not in of_tensor:
+                    of_tensor[tensor.name] = namer.take(tensor.name)
+                arrays[number, position] = of_tensor[tensor.name]
+    return replace(program, names=Names(*sides, arrays, namer.take("initial_state")))
 
 
-def constant_tensor(program: Program, layer: Layer, argument: Argument) -> Tensor | None:
+def _constant(program: Program, layer: Layer, argument: Input) -> Tensor | None:
     """Returns the constant of the graph that a layer reads with this argument; None if it reads none."""
-    tensor = layer.inputs[argument.index] if isinstance(argument, Input) and argument.index < len(layer.inputs) else None
+    tensor = layer.inputs[argument.index] if argument.index < len(layer.inputs) else None
     place = program.memory.places.get(tensor.name) if tensor is not None else None
     return tensor if place is not None and place.kind == "constant" else None
 

@@ -108,13 +108,12 @@ class PortName:
 @dataclass(frozen=True)
 class Names:
     """The C names that are not symbols of layers; `plan.names` decides them. `inputs` and `outputs` are in the order of the
-    signature. The array of a layer's constant has the key (number of the layer, position of the argument), the array of a
-    constant tensor the tensor's name. `initial_state` is the array with the bytes of the states before the first inference."""
+    signature. `arrays` holds the array of a constant by (number of the layer, position of the argument); layers that read one
+    constant tensor name one array. `initial_state` is the array with the bytes of the states before the first inference."""
 
     inputs: tuple[PortName, ...] = ()
     outputs: tuple[PortName, ...] = ()
-    of_constant: Mapping[tuple[int, int], str] = field(default_factory=dict)
-    of_tensor: Mapping[str, str] = field(default_factory=dict)
+    arrays: Mapping[tuple[int, int], str] = field(default_factory=dict)
     initial_state: str = ""
 
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 import test_stack
 from cortexm_harness import BOARD, BOARD_WITHOUT_FPU, PORTABLE, built_for, case, run, without_fpu
-from harness import under_double
+from harness import under, under_double
 from random_tensors import Randomness
 from test_cortexm_linear import extreme_cases, halfword_weights, int8_case, needs_compiler
 
@@ -81,7 +81,7 @@ def test_one_pixel_of_any_depthwise_layer_is_computed_where_its_taps_lie():
 @needs_compiler
 @pytest.mark.parametrize("flags", [(), PORTABLE, ("-O3", "-flto")], ids=["assembly", "portable", "optimized"])
 def test_layers_equal_the_meaning_on_the_emulated_core(flags):
-    assert run(candidates(), *flags, board=BOARD) == []
+    assert run(under(flags, candidates()), *flags, board=BOARD) == []
 
 
 @needs_compiler

@@ -28,7 +28,7 @@ def adopted(
 
     `data_format` is the order that its kernels take where their specs leave it open, also for constants (default: as the library
     shows); `memory_name` is what its forward texts call the memory that they take their output from (default: as the texts show);
-    `without` are types of operators whose kernels are left out. `scheduler_export` compiles and runs the kernels on this machine
+    `without` names operator types: their kernels are left out. `scheduler_export` compiles and runs the kernels on this machine
     before it takes them, and leaves layers that they compute wrong to the next library, unless `tried` is False.
     """
     unknown = sorted(set(without) - {entry.type for entry in library.registry})

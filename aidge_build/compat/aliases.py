@@ -26,8 +26,8 @@ _PACKAGE = __package__ or "aidge_build.compat"
 def install_as(name: str) -> ModuleType:
     """Let `import NAME` and `from NAME.export_utils import ...` in this process mean this package; it is returned.
 
-    The backend that foreign code imports beside it (`aidge_backend_cpu` beside `aidge_core`) is there, too: the numpy backend
-    needs no import. AidgeError where another module of one of these names is loaded already. Nothing on disk is touched.
+    The backend that foreign code also imports (`aidge_backend_cpu` for `aidge_core`) is there, too: the numpy backend needs no
+    import. AidgeError where another module of one of these names is loaded already. Nothing on disk is touched.
     """
     modules = {name + ending: importlib.import_module(_PACKAGE + module) for ending, module in _MODULES.items()}
     for ending, module in sleeping_modules().items():

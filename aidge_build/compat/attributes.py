@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What templates know about a node: the documented names of the inherited export API."""
+"""The values that templates know about a node, by the documented names of the inherited export API."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def node_attributes(view: NodeView, mem_info: Sequence[MemInfo] | None, conversi
 
 
 def _input_names(view: NodeView, name: str) -> list[str]:
-    """The name of each input; a constant has that of an output of the node that would hold it, where nothing else has it."""
+    """Returns the name of each input; a constant is named like an output of the node that would hold it, if the name is free."""
     found = [_input_name(view, name, index, tensor) for index, tensor in enumerate(view.node.inputs)]
     held = [f"{identifier(tensor.name)}_output_0" if tensor and tensor.is_constant else "" for tensor in view.inputs]
     taken = Counter({each: 1 for each in (*found, *(f"{name}_output_{index}" for index in range(len(view.outputs))))})
@@ -134,7 +134,7 @@ def image_of(tensor: Tensor | None) -> tuple[int, int, int]:
 
 
 def operator_attributes(operator) -> dict[str, object]:
-    """The operator's attributes in snake_case, and for a meta-operator those of its members.
+    """Returns the operator's attributes in snake_case, and for a meta-operator also the attributes of its members.
 
     A member is named by its anchor in the pattern (`Conv2D#first`: `first_kernel`) and by its type and position among the members
     of that type (`conv2d_0_kernel`); by its type alone where it is the only one of its type. A plain name (`kernel`) is there
@@ -220,7 +220,7 @@ def same(one: object, other: object) -> bool:
 
 
 def ambiguous_attributes(operator) -> dict[str, list[str]]:
-    """Plain names that members of a meta-operator fill with different values, and the names under which each value stands."""
+    """Returns plain names that members of a meta-operator fill with different values, each with the names of these values."""
     found = operator_attributes(operator)
     graph = getattr(operator, "graph", None)
     plain = {key for node in (graph.nodes if graph else ()) for key in operator_attributes(node.operator)}
@@ -228,8 +228,8 @@ def ambiguous_attributes(operator) -> dict[str, list[str]]:
 
 
 def _memory_attributes(mem_info: Sequence[MemInfo] | None, outputs: Sequence[Tensor]) -> dict:
-    """`mem_info` says whether the outputs lie in the arena; else each is a memory of its own, from whose start its plane
-    counts."""
+    """`mem_info` says whether the outputs are in the arena; else each output is a memory of its own, and the offsets of its
+    plane count from the start of this memory."""
     planes = mem_info or [mem_info_of(tensor, 0) for tensor in outputs]
     return {
         "mem_info": bool(mem_info),

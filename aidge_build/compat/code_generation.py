@@ -17,7 +17,7 @@ value_to_c_literal = sleeping_names("export_utils.code_generation")["value_to_c_
 
 
 def generate_str(template_path: str | os.PathLike, **values) -> str:
-    """The text of a Jinja template, which may include others beside it; AidgeError names the template."""
+    """Returns the text of a Jinja template, which may include templates of its own folder; AidgeError names the template."""
     path = Path(template_path)
 
     def read(name: str) -> str | None:

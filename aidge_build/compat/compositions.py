@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""What the inherited libraries register by names alone: compositions of operators, and operators that this system does not have.
+"""Names that the inherited libraries register alone: compositions of operators, and operators that this system does not have.
 
-A composition is an operator with a Pad before it, a ReLU behind it, or both. Here that is one node: pads belong to the window,
-and a recipe folds the ReLU into the operator. So a kernel of a composition is a kernel of the operator, for the nodes that have
-these pads and this clamp.
+A composition is an operator with a Pad before it, a ReLU after it, or both. Here a composition is one node: pads belong to the
+window, and a recipe folds the ReLU into the operator. So a kernel of a composition is a kernel of the operator, for the nodes
+that have these pads and this clamp.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _WINDOWS = (
 _CORES = (*_WINDOWS, "GlobalAveragePooling", "FC", "Add", "Sub", "Mul", "Div", "Pow")
 _SAME_TYPE = {"GlobalAveragePooling1D": "GlobalAveragePooling", "GlobalAveragePooling2D": "GlobalAveragePooling"}
 
-# The compositions that libraries register by a name alone, as the chains of operators that they stand for.
+# The compositions that libraries register by a name alone, as the chains of operators that they mean.
 KNOWN = {
     "AddAct": "Add->ReLU",
     "AvgPoolAct": "AvgPooling2D->ReLU",
@@ -120,9 +120,9 @@ def _known_chain(name: str) -> str:
 
 
 def composition_of(name: str, recipe: str = "") -> Composition | str | None:
-    """The composition that a meta-operator's name, or its recipe (a pattern), stands for.
+    """Returns the composition that a meta-operator's name, or its recipe (a pattern), means.
 
-    A text: why no node here ever is one. None: the recipe is a pattern of another kind, or there is none.
+    A text says why no node here ever is this composition. None: the recipe is a pattern of another kind, or there is no recipe.
     """
     chain = recipe or _known_chain(name)
     steps = [_STEP.fullmatch(step.strip()) for step in chain.split("->")]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""scheduler_export: a graph as a stand-alone folder of C, with a memory plan that somebody else may have made."""
+"""scheduler_export: a graph as a standalone folder of C, with a memory plan that somebody else may have made."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from aidge_build.plan.program import Program
 from aidge_build.prepare.adaptation.adapt import adapt_to_backend
 from aidge_build.prepare.adaptation.match import Target
 
-# A memory manager gives the peak, or that of each memory, and per node (or its name) a MemInfo or dict per output.
+# A memory manager gives the peak, or a peak for each memory, and per node (or its name) a MemInfo or dict per output.
 MemoryManager = Callable[..., tuple[int | list[int], Mapping]]
 
 
@@ -102,7 +102,7 @@ def scheduler_export(
 
 
 def _require_options(options: Options) -> None:
-    """Refuse what a folder that stands alone cannot have."""
+    """Refuses options that a standalone folder cannot have."""
     if (options.io, options.arena) != ("caller", "static"):
         raise AidgeError(
             "a standalone folder owns its arena, and its caller the inputs and outputs",
@@ -149,7 +149,7 @@ def _write_folder(folder: Path, program: Program, layout: str, static: dict[str,
 
 
 def _bytes_of(view: GraphView) -> bytes:
-    """What the program is made of, for its hash: the graph as text and the constants."""
+    """Returns the graph as text and the constants, for the hash of the program."""
     return str(view).encode() + b"".join(tensor.data.tobytes() for tensor in view.tensors.values() if tensor.is_constant)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Where the files of a stand-alone folder lie: all beside each other, or as exports of the inherited API have them."""
+"""The paths of the files of a standalone folder: all in one folder, or as exports of the inherited API have them."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def _keeping(kernel: Kernel, static: frozenset[str]) -> Kernel:
 
 
 def kept_files(program: Program) -> dict[str, bytes]:
-    """What the layers' `export` wrote, by the paths in the folder; two different files for one place are an error."""
+    """Returns the files that the layers' `export` wrote, by path in the folder; two different files for one path are an error."""
     found: dict[str, bytes] = {}
     for layer in program.layers:
         kept: Mapping[str, bytes] = layer.call.files if issubclass(layer.kernel.node_class, ExportNodeCpp) else {}

@@ -34,8 +34,8 @@ ModelOf = Callable[..., ProdConso]
 
 @dataclass(frozen=True)
 class Registration:
-    """One registered class. `pattern` is empty but for meta-operators that are found by one; `handles` are conditions that the
-    composition adds to those of the class; `model_of` is the producer-consumer model that it was registered with."""
+    """One registered class. `pattern` is empty except for meta-operators that a pattern finds; `handles` are conditions that the
+    composition adds to the conditions of the class; `model_of` is the producer-consumer model of the registration."""
 
     type: str
     spec: ImplSpec
@@ -59,7 +59,7 @@ class Registration:
         return Kernel(library, name, self.type, restricted(spec, node_class), node_class, self.pattern)
 
     def _node_class(self, order: DFormat, known: Mapping[str, object]) -> KernelClass:
-        """The class with what the registration says beside it."""
+        """Returns the class with the attributes that the registration adds."""
         written, said = generating(self.node_class), dict[str, object]()
         if self.handles:
             said["handles"] = self.handles | frozenset(getattr(written, "handles", ()))
@@ -229,7 +229,7 @@ class ExportLib(OperatorImpl, KernelRegistry):
 
     @classmethod
     def static_contents(cls) -> dict[str, bytes]:
-        said = next(one for one in cls.__mro__ if "static_files" in vars(one))  # a class that extends it may lie elsewhere
+        said = next(one for one in cls.__mro__ if "static_files" in vars(one))  # a class that extends it may be in another folder
         files, found = KernelFiles.of(said), dict[str, bytes]()
         for path, target in cls.static_files.items():
             name, data = posixpath.normpath(posixpath.join(target, Path(path).name)), files.read(path)
@@ -273,7 +273,8 @@ def _with_planes(node_class: KernelClass, demands: Demands, view: NodeView) -> D
 
 
 def generating(node_class: KernelClass) -> KernelClass:
-    """The class; one with a `forward` of its own and no `call` gets that of the template style, which makes a function of it."""
+    """Returns the class; one with its own `forward` and no `call` gets the `call` of the template style, which makes a function
+    of the forward text."""
     has_text = issubclass(node_class, ExportNode) and hasattr(node_class, "forward")
     if not has_text or issubclass(node_class, ExportNodeCpp) or node_class.call is not KernelNode.call:
         return node_class

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The main files of a stand-alone folder: one that prints, one that compares, one that sends every layer over a serial line."""
+"""The main files of a standalone folder: one that prints, one that compares, one that sends every layer over a serial line."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ def generate_main_compare(
 
 
 def references_of(scheduler: SequentialScheduler, inputs: Mapping[str, numpy.ndarray]) -> list[tuple[Tensor, numpy.ndarray]]:
-    """What the exported model reports, in its order, with the values of the numpy backend."""
+    """Returns the tensors that the exported model reports, in its order, with the values of the numpy backend."""
     values = cpu.run(exported(scheduler).view, inputs)
     return [(tensor, values[tensor.name]) for tensor in reported(exported(scheduler))]
 
 
 def reported(program: Program) -> list[Tensor]:
-    """The outputs of all layers in test mode, else those of the model."""
+    """Returns the outputs of all layers in test mode, else the outputs of the model."""
     layers = [tensor for layer in program.layers for tensor in layer.outputs]
     return layers if program.options.trace else [program.view.tensor(name) for name in program.view.outputs]
 
@@ -65,7 +65,7 @@ def endings(program: Program) -> tuple[str, str]:
 
 
 def largest(values: numpy.ndarray) -> float:
-    """What the tolerance counts from; 0 for integers, which must be equal."""
+    """Returns the absolute value that the tolerance is a fraction of; 0 for integers, which must be equal."""
     return float(numpy.abs(values).max(initial=1e-30)) if values.dtype.kind == "f" else 0.0
 
 

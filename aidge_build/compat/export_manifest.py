@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""export.json: a stand-alone folder as data, for tools that build, call or check it (schemas/export.schema.json)."""
+"""export.json: a standalone folder as data, for tools that build, call or check it (schemas/export.schema.json)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NAME = "export.json"
 
 
 def manifest(program: Program, layout: str, generated: Mapping[str, str], static: list[str], main: str) -> dict:
-    """The manifest. `generated` are the paths of generated files by their names, `static` those of the libraries' files."""
+    """Returns the manifest. `generated` has the paths of generated files by name, `static` the paths of the libraries' files."""
     paths = sorted({*generated.values(), *static, main})
     ports = ports_of(program)
     header = "forward.hpp" if program.language == "c++" else "forward.h"

@@ -196,7 +196,8 @@ class ExportNodeCpp(ExportNode):
         return self._function(headers, local, _LOCAL_INCLUDE.sub("", config), brought)
 
     def _exported(self) -> tuple[list[str], list[str], str, Mapping[str, bytes]]:
-        """The same of what `export` writes. Where the folder keeps files, they are included from there, as static files are."""
+        """Returns the same for the files of `export`. If the folder keeps files, they are included from there, like static
+        files."""
         made, headers, local = exported(self), list[str](), list[str]()
         for name in made.includes:
             path = made.path_of(name)
@@ -209,7 +210,7 @@ class ExportNodeCpp(ExportNode):
         return headers, local, "", {**self._files().brought(local), **made.files}
 
     def _function(self, headers: list[str], local: list[str], config: str, brought: Mapping[str, bytes]) -> Call:
-        """The forward text as a function behind its headers and its configuration.
+        """Returns the forward text as a function, after its headers and its configuration.
 
         AIDGE_FUNCTION keeps addresses of the arena and of constants out of the kernel. Known addresses make gcc -O2 spill in
         its loops: 23 % more instructions in LeNet through aidge_export_cpp 0.10.1 on a Cortex-M4.
@@ -233,7 +234,7 @@ class ExportNodeCpp(ExportNode):
         return given if isinstance(given, str) else "\n".join(given)
 
     def _memory(self) -> str:
-        """What the forward text calls the memory from which it takes its output; "" where it takes the pointer as it is."""
+        """Returns the name that the forward text gives to the memory of its output; "" if the text takes the pointer as it is."""
         return memory_in(self._text(), {*self.attributes["in_name"], *self.attributes["out_name"]})
 
     @cached_property
@@ -256,8 +257,8 @@ class ExportNodeCpp(ExportNode):
         return further_includes(kernels, tuple(self.static_names), package_folder(type(self)))
 
     def _own_configuration(self) -> str:
-        """The configuration with everything that the forward text names: a template may leave what is said of an input to the
-        configuration of the node that computes it, and in one file each layer stands for itself."""
+        """Returns the configuration with everything that the forward text names. A template may leave the macros of an input to
+        the configuration of the node that computes it, but here the function of a layer needs all of its macros."""
         config, text = self.config_text(), self._text()
         begins = tuple(f"{name.upper()}_" for name, tensor in zip(self.attributes["in_name"], self.inputs) if tensor is not None)
         wanted = {name for name in re.findall(r"\b[A-Z_][A-Z0-9_]*\b", text) if name.startswith(begins)}
@@ -305,7 +306,7 @@ class ExportNodeCpp(ExportNode):
         return declared, conversions, arguments
 
     def _argument(self, tensor: Tensor, index: int, is_input: bool) -> Argument:
-        """What fills a parameter; inputs count as in the graph, where no bias of zeros was added."""
+        """Returns the argument for a parameter; inputs are numbered as in the graph, without an added bias of zeros."""
         if tensor.is_constant:
             return self._constant(tensor, index)
         return Input(self._given.index(self.view.node.inputs[index])) if is_input else Output(index)
@@ -323,7 +324,7 @@ class ExportNodeCpp(ExportNode):
         return Constant(f"input_{index}", stored.to_stored(stored.data))
 
     def _names(self) -> set[str]:
-        """The names of attributes in the templates, and those that code of the class's own asks for."""
+        """Returns the names of attributes in the templates, and the attributes that the class's own code reads."""
         templates = (getattr(self, kind) for kind in ("config_template", "forward_template"))
         names = set[str]().union(*(self._names_in(path) for path in templates if isinstance(path, str) and path))
         own = type(self).forward is not ExportNodeCpp.forward or self._exports_itself
@@ -352,7 +353,7 @@ class ExportNodeCpp(ExportNode):
         return names_in(self._reader(path), path)
 
     def _reader(self, path: str) -> Callable[[str], str | None]:
-        """The texts of the template at `path`, and of those that it includes."""
+        """Returns a function from the name of a template to its text, for the template at `path` and all that it includes."""
         files = self._files()
         return lambda name: files.text(name, path)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The README of a stand-alone folder: which files it has, how they are compiled, and what a program calls."""
+"""The README of a standalone folder: which files it has, how they are compiled, and what a program calls."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from aidge_build.plan.program import Program
 
 
 def readme(program: Program, manifest: dict) -> str:
-    """The text; `manifest` is that of the folder (`export_manifest`)."""
+    """Returns the text; `manifest` is the manifest of the folder (`export_manifest`)."""
     ports, static = ports_of(program), manifest["static"]
     listed = {*manifest["sources"], *manifest["headers"], manifest["plan"], NAME, "README.md"} - set(static)
     return render_file(

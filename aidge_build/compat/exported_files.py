@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a class's own `export` writes, as values: it is called with a folder of its own, which is gone afterwards."""
+"""The files that a class's own `export` writes, as values: `export` is called with a temporary folder."""
 
 from __future__ import annotations
 

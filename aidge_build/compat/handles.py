@@ -50,7 +50,7 @@ class CalledNumber(int):
 
 
 class _Places(tuple):
-    """The names of tensors; called, the node behind each of them with a number (`node.inputs`, `node.inputs()`)."""
+    """The names of tensors; a call gives the nodes of these tensors, each with a number (`node.inputs`, `node.inputs()`)."""
 
     nodes: Callable[[], list]
 
@@ -135,7 +135,7 @@ class InheritedTensor:
 
 
 class _NodeCalls:
-    """What a node answers; `_seen()` is the node at its place."""
+    """The calls that a node answers; `_seen()` is the node at its place."""
 
     def _seen(self) -> NodeView:
         raise NotImplementedError
@@ -145,7 +145,7 @@ class _NodeCalls:
         return InheritedOperator(self._seen())
 
     def attributes(self) -> InheritedAttributes:
-        """What passes of the inherited system noted at the node: nothing, as none of them runs here."""
+        """Returns the notes of the inherited system's passes at the node: none, because none of these passes runs here."""
         return InheritedAttributes()
 
     annotations = attributes
@@ -209,7 +209,7 @@ class InheritedView(NodeView, _NodeCalls):
 
 
 class InheritedNode(_NodeCalls):
-    """A node of a graph: everything that `Node` has, and the inherited calls. Equal to the node that it stands for."""
+    """A node of a graph: everything that `Node` has, and the inherited calls. It is equal to its `Node`."""
 
     def __init__(self, node: Node | InheritedNode, graph: GraphView | None):
         self._node: Node = node._node if isinstance(node, InheritedNode) else node
@@ -254,7 +254,7 @@ class InheritedNode(_NodeCalls):
 
 
 class InheritedOperator:
-    """An operator at its place, with the inherited spellings beside its own fields."""
+    """An operator at its place, with its own fields and the inherited spellings."""
 
     def __init__(self, view: NodeView):
         self._view, self._operator = view, view.operator
@@ -280,12 +280,12 @@ class InheritedOperator:
         return InheritedTensor(self._view.outputs[index])
 
     def is_atomic(self) -> bool:
-        """Whether it stands for one inherited operator, and not for several of them (`get_micro_graph`)."""
+        """Whether the operator is one inherited operator, and not several (`get_micro_graph`)."""
         return len(members_of(self._view)) == 1
 
     def get_micro_graph(self) -> MicroGraph:
-        """The inherited operators that it stands for: those of a meta-operator; of a window with pads a Pad and the window
-        without; of a result that is clamped the operator and a ReLU or Clip."""
+        """Returns the inherited operators of this operator: the members of a meta-operator; a Pad and the window without pads for
+        a window with pads; the operator and a ReLU or Clip for a result that is clamped."""
         if self.is_atomic():
             raise AidgeError(f"{self._operator.type} is no meta-operator", code="OPERATOR")
         return MicroGraph(members_of(self._view))
@@ -321,7 +321,7 @@ class MicroGraph:
 
 
 def members_of(view: NodeView) -> list[NodeView]:
-    """The inherited operators that a node stands for, in order; the node alone where that is one."""
+    """Returns the inherited operators that a node consists of, in order; the node alone if it is one inherited operator."""
     graph = getattr(view.operator, "graph", None)
     if graph is not None:
         return [NodeView.of(graph, node) for node in graph.nodes]
@@ -331,7 +331,7 @@ def members_of(view: NodeView) -> list[NodeView]:
 
 
 def _without_pads(view: NodeView) -> tuple[list[NodeView], NodeView]:
-    """A Pad, and the window without pads behind it."""
+    """Returns a Pad, and the window without pads that follows it; no Pad if the node has no pads."""
     window, data = getattr(view.operator, "window", None), view.inputs[0] if view.inputs else None
     if window is None or data is None or not window.has_pads:
         return [], view
@@ -346,7 +346,7 @@ def _without_pads(view: NodeView) -> tuple[list[NodeView], NodeView]:
 
 
 def _without_clamp(view: NodeView) -> tuple[NodeView, list[NodeView]]:
-    """The operator without its clamp, and a ReLU or Clip behind it."""
+    """Returns the operator without its clamp, and a ReLU or Clip after it; no clamp if the operator has none."""
     operator = view.operator
     if isinstance(operator, Clip) or not getattr(operator, "clamps", False):
         return view, []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Further backends that execute on this machine, beside the numpy backend `cpu`, which is always the last choice."""
+"""Further backends that execute on this machine, in addition to the numpy backend `cpu`, which is always the last choice."""
 
 from __future__ import annotations
 

@@ -40,14 +40,14 @@ def _has_pads(view: NodeView) -> bool:
 
 
 def _not_padded(view: NodeView) -> str:
-    """Why the node is not a Pad with zeros and the operator without pads behind it."""
+    """Returns why the node is not a Pad with zeros followed by the operator without pads; "" if it is."""
     if not _has_pads(view):
         return "has no pads"
     return "" if getattr(view.operator, "count_include_pad", True) else "does not count pads"
 
 
 PADDED = Predicate("has pads", _not_padded)
-PADDED_HANDLES = frozenset({"pads", "count_include_pad"})  # what a kernel of a padded composition handles beside its own words
+PADDED_HANDLES = frozenset({"pads", "count_include_pad"})  # a kernel of a padded composition handles these, too
 
 
 def _tensors(view: NodeView) -> list[Tensor]:
@@ -156,7 +156,7 @@ class Condition:
 
     @property
     def remedy(self) -> str:
-        """What the author of a kernel writes to get such nodes."""
+        """Returns what the author of a kernel writes to get such nodes."""
         said = f"handles = {{{self.word!r}}}"
         return f"{said}, or a template that names {' or '.join(self.names)}" if self.names else said
 
@@ -211,7 +211,8 @@ def restricted(spec: ImplSpec, node_class: KernelClass, handles: Collection[str]
 
 
 def _said_by(view: NodeView, node_class: KernelClass) -> Iterator[tuple[Condition, set[str], str]]:
-    """What the node, or a member of a meta-operator, says: the condition, the names of its attributes in templates, the words."""
+    """Yields each condition that the node, or a member of a meta-operator, has: the condition, the names of its attributes in
+    templates, the reason in words."""
     graph = getattr(view.operator, "graph", None)
     titles = {} if graph is None else member_titles(view.operator)
     for member in _members(view):
@@ -223,7 +224,7 @@ def _said_by(view: NodeView, node_class: KernelClass) -> Iterator[tuple[Conditio
 
 
 def _is_clamped_behind(view: NodeView, member: NodeView, node_class: KernelClass) -> bool:
-    """Whether the clamp is that of the node's result, and the class computes it behind its own text."""
+    """Whether the clamp belongs to the node's result, and the class computes it after its own text."""
     is_last = member is view or member.node.outputs[0] == view.operator.graph.outputs[0]
     return is_last and hasattr(node_class, "clamps_behind") and node_class.clamps_behind(view)
 
@@ -240,8 +241,8 @@ def clamp_of(view: NodeView) -> list[tuple[str, float | int]]:
 
 
 def with_bias(view: NodeView) -> NodeView:
-    """A convolution or FC without bias, alone or in a meta-operator, gets one of zeros behind its weights: the inherited
-    operators always have that input."""
+    """Returns the view with a bias of zeros, the input after the weights, for each convolution or FC without bias, alone or in a
+    meta-operator: the inherited operators always have this input."""
     for member in _members(view):
         bias = member.inputs[_BIAS] if len(member.inputs) > _BIAS else None
         if bias is None and (isinstance(member.operator, Convolution) or member.node.type == "FC"):

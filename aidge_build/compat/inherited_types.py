@@ -65,7 +65,7 @@ def inherited_name(own: str, rank: int) -> str:
 
 
 def require_known(name: str, known: Collection[str], where: str) -> None:
-    """Refuse a type of which no node can ever be (code LIBRARY); `known` are those of the library itself."""
+    """Refuses a type that no node can ever have (code LIBRARY); `known` are the library's own types."""
     if name in known or name in ABSENT or name in known_types():
         return
     near = [each for each in sorted(known_types()) if re.fullmatch(rf"{re.escape(name)}([123]D)?", each, re.IGNORECASE)]
@@ -88,7 +88,7 @@ def known_types() -> frozenset[str]:
 
 
 def inherited_names() -> frozenset[str]:
-    """The names of operators that the inherited API has beside the types here: with axes, by families, and without a meaning."""
+    """Returns the inherited API's additional names of operators: with axes, by families, and names without a meaning here."""
     families = {*_FAMILIES, *_ONE_TYPE, *_OTHER_NAMES}
     padded = {f"Padded{family}{axes}D" for family in _FAMILIES for axes in _AXES}
     return frozenset(families | padded | {f"{stem}{axes}D" for stem in _ONE_TYPE for axes in _AXES} | ABSENT)

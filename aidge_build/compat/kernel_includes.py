@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What files of kernels include beyond what their class brings.
+"""Files that the files of kernels include, and that their class does not copy.
 
 A class on disk may rely on files that other classes copy into the same export. They are looked up in the class's package.
 """
@@ -29,8 +29,8 @@ class Included:
 
 @cache
 def further_includes(kernels: tuple[tuple[str, str], ...], static: tuple[str, ...], package: str) -> Included:
-    """What these files (path on disk, place in an export) include, and what that includes, beside them and the library's static
-    files; `package` is the folder in which it is looked up."""
+    """Returns the files that these files (path on disk, place in an export) include, directly or not, without these files and
+    the library's static files; `package` is the folder in which they are looked up."""
     known, waiting, further = [target for _, target in kernels], [path for path, _ in kernels], dict[str, bytes]()
     while waiting:
         path = Path(waiting.pop())
@@ -59,7 +59,7 @@ def _beside(path: Path, name: str) -> str:
 
 
 def _in_package(package: str, name: str) -> str:
-    """The only file of the package whose path ends with the name, or with the name without its leading folders."""
+    """Returns the only file of the package with a path that ends with the name, or with the name without its leading folders."""
     found = file_named(_headers(package), name) if package else None
     return str(Path(package) / found) if found else ""
 

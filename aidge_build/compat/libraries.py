@@ -12,7 +12,7 @@ Named = type[KernelRegistry] | Library | str
 
 
 def libraries_of(given: Named | Sequence[Named]) -> tuple[Library, ...]:
-    """Each library once, in order of preference; those whose files others need stand at the end."""
+    """Returns each library once, in order of preference; libraries that others need for their files come last."""
     several = [given] if isinstance(given, str | type | Library) else list(given)
     found = [load_libraries([one], find_libraries([]))[0] if isinstance(one, str) else (_value(one),) for one in several]
     needed = (library for libraries in found for library in libraries[1:])
@@ -20,7 +20,7 @@ def libraries_of(given: Named | Sequence[Named]) -> tuple[Library, ...]:
 
 
 def tried_names(given: Named | Sequence[Named]) -> frozenset[str]:
-    """The names of the libraries whose kernels are tried before they are taken."""
+    """Returns the names of the libraries with `tried`: their kernels are tried before they are taken."""
     several = [given] if isinstance(given, str | type | Library) else given
     return frozenset(one.library_name() for one in several if isinstance(one, type) and getattr(one, "tried", False))
 

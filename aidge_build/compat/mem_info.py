@@ -49,9 +49,10 @@ def generate_optimized_memory_info(
 
     Kernels compute in place and let their output begin before their input as they declare it (`Demands`), and concatenations that
     need not run are left out of the schedule, which the scheduler has from then on. With `wrapping` the output may also go around
-    the end of its input, for kernels with `Demands(output_wrap=True)` whose readers list the input in `input_planes`, where that
-    takes fewer bytes. `memory_components` are memories by name: the peaks are then a list in the order of their priority, and
-    each plane says its memory in `mem_component_id`; AidgeError (code PLAN01) where they do not hold the tensors.
+    the end of its input if this takes fewer bytes: the kernel has `Demands(output_wrap=True)`, and the kernels that read the
+    output list this input in `input_planes`. `memory_components` are memories by name: the peaks are then a list in the order of
+    their priority, and each plane says its memory in `mem_component_id`; AidgeError (code PLAN01) where they do not hold the
+    tensors.
 
     `auto_concat`, `multiple_mems`, `display_names` and `mem_optimize_strategy` are accepted, and change nothing: there is one
     planner. Constants are never placed (`inc_producers`).
@@ -85,7 +86,7 @@ def _rooms(components: Mapping[str, Memory]) -> list[Room]:
 
 
 def _planes(view: GraphView, schedule: Schedule, parts: Sequence[MemoryPlan]) -> dict[Node, list[MemInfo]]:
-    """Where each output lies; at byte 0 of a memory of its own where it is the firmware's."""
+    """Returns the plane of each output; an output that the firmware owns begins at byte 0 of a memory of its own."""
     placed = {one.buffer.name: (one.offset_bytes, number) for number, part in enumerate(parts) for one in part.placements}
 
     def plane(tensor: Tensor) -> MemInfo:

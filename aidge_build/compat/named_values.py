@@ -11,7 +11,7 @@ from aidge_build.contract.spec import NodeView, Predicate
 
 
 class PaddingMode(enum.StrEnum):
-    """What a Pad puts around its input; equal to the operator's own word."""
+    """The values that a Pad puts around its input; equal to the operator's own word."""
 
     CONSTANT = "constant"
     EDGE = "edge"
@@ -21,7 +21,7 @@ class PaddingMode(enum.StrEnum):
 
 
 class Interpolation:
-    """How a Resize computes values between samples, and where the samples lie."""
+    """How a Resize computes values between samples, and where the samples are."""
 
     class Mode(enum.StrEnum):
         """Between samples: by a curve, or one of them."""

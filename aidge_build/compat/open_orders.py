@@ -36,8 +36,8 @@ _WITH_CHANNELS = re.compile(
 
 
 def opened(spec: ImplSpec, operator_type: str, order: DFormat) -> ImplSpec:
-    """The spec of a kernel of the template style with the orders that it leaves open: `order` is that of the library; for a
-    meta-operator the type is its pattern."""
+    """Returns the spec of a kernel of the template style with the orders that it leaves open: `order` is the library's order;
+    for a meta-operator the type is its pattern."""
     if _WITH_CHANNELS.search(operator_type):
         wanted = order
     else:
@@ -58,8 +58,9 @@ def parameter_order(spec: ImplSpec, operator_type: str, order: DFormat) -> DForm
 
 
 def order_of(specs: Iterable[ImplSpec], constants: type[KernelNode] | None) -> DFormat:
-    """The order of images in a library that does not say it: channels last if a spec names such an order, or if its class for
-    constants (`constants`, registered for Producer) stores those of four axes so; else row-major, as constants are stored."""
+    """Returns the order of images in a library that does not say it: channels last if a spec names such an order, or if its class
+    for constants (`constants`, registered for Producer) stores constants of four axes so; else row-major, as constants are
+    stored."""
     named = any(side.format in CHANNELS_BEHIND for spec in specs for side in (*spec.inputs, *spec.outputs))
     return CHANNELS_LAST if named or constants is not None and _stores_channels_last(constants) else ROW_MAJOR
 
@@ -72,7 +73,7 @@ def _element_wise() -> frozenset[str]:
 
 
 def _stores_channels_last(constants: type[KernelNode]) -> bool:
-    """Whether the class puts the last axis of a constant of four axes behind the others."""
+    """Whether the class stores axis 1, the channels, of a constant of four axes as the last axis."""
     values = constant("probe_output_0", numpy.zeros((2, 3, 4, 5), numpy.float32))
     node = Node("probe", Constant(values.data), (), (values.name,))
     graph = graph_view("probe", [node], {values.name: values}, (), (values.name,))

@@ -47,7 +47,7 @@ class OperatorHandle:
         return self.view if isinstance(self.view, str) else inherited_name(self.view.node.type, self.view.outputs[0].rank)
 
     def name(self) -> str:
-        """The node's name; "" where the handle stands for a type alone."""
+        """The node's name; "" if the handle has only a type and no node."""
         return "" if isinstance(self.view, str) else self.view.node.name
 
     def get_available_backends(self) -> tuple[str, ...]:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """From a memory manager's memory info to a plan of the arena, proved legal.
 
-A plane in one piece is what every kernel takes. One with gaps between its positions, or one that continues elsewhere (around
-the end of a ring), is only for a tensor whose writer and readers say that they can address it.
+Every kernel takes a plane in one piece. A plane with gaps between its positions, or a plane that continues elsewhere (around
+the end of a ring), is only for a tensor if its writer and readers say that they can address it.
 """
 
 from __future__ import annotations
@@ -140,10 +140,10 @@ def _outside(schedule: Schedule, assignment: Assignment) -> set[str]:
 
 
 def _said(mem_info: Mapping, schedule: Schedule, assignment: Assignment) -> tuple[list[Said], int]:
-    """What the manager says of each output, in bytes; and how many bytes it counts as one.
+    """Returns the manager's plane of each output, in bytes, and how many bytes the manager counts as one.
 
-    A manager of the inherited API may count elements: then all its planes have as many as their tensors, which are of one type
-    or lie as far apart as the largest one asks.
+    A manager of the inherited API may count elements. Each of its planes then has as many units as its tensor has elements, and
+    the unit is the size of the largest element type.
     """
     found: list[Said] = []
     for node in schedule.steps:
@@ -181,7 +181,7 @@ def _in_arena(info: MemInfo, memories: Memories, node: Node, tensor: Tensor) -> 
 
 
 def _is_whole(info: MemInfo) -> bool:
-    """Whether the plane lies in one piece without gaps."""
+    """Whether the plane is in one piece without gaps."""
     return not info.wrap_size and (info.stride == info.size or info.length * info.count <= 1)
 
 
@@ -192,7 +192,7 @@ def _can_write(asked: Demands, info: MemInfo) -> bool:
 def _rejection(
     node: Node, index: int, tensor: Tensor, info: MemInfo, schedule: Schedule, assignment: Assignment, demands: Asked
 ) -> str:
-    """Why this tensor cannot lie like that; "" when its kernels say they can address it."""
+    """Returns why this tensor cannot have this plane; "" when its kernels say they can address it."""
     what = "wraps around" if info.wrap_size else "has gaps between its positions"
     buffer = schedule.buffer_of[tensor.name]
     if index != 0 or not _can_write(demands(node), info):
@@ -208,7 +208,7 @@ def _rejection(
 
 
 def _inconsistency(tensor: Tensor, info: MemInfo) -> str:
-    """Why the numbers of a plane with gaps or an end cannot be those of the tensor."""
+    """Returns why the numbers of a plane with gaps or an end do not fit the tensor; "" if they fit."""
     unit, count = tensor.dtype.size_bytes, info.length * info.count
     pixel = mem_info_of(tensor, 0)
     if info.size * count != tensor.size_bytes or pixel.length * pixel.count > 1 and info.size != pixel.size:
@@ -240,7 +240,7 @@ def _require_room(node: Node, tensor: Tensor, info: MemInfo, start: int, peak_by
 
 
 def _pieces(buffer: Buffer, info: MemInfo) -> list[Placement]:
-    """The buffer where it lies in one piece, else a buffer for each of its runs of bytes: gaps belong to others."""
+    """Returns the buffer if it is in one piece, else a buffer for each of its runs of bytes: gaps belong to others."""
     if _is_whole(info):
         return [Placement(buffer, info.offset)]
     runs: list[list[int]] = []
@@ -261,7 +261,7 @@ def _pieces(buffer: Buffer, info: MemInfo) -> list[Placement]:
 
 
 def _in_free_bytes(buffer: Buffer, placements: Sequence[Placement], starts: Sequence[int]) -> Placement:
-    """The scratch of one step, as low as nothing else of that step lies; it does not reach from one memory into the next."""
+    """Returns the scratch of one step at the lowest offset that is free in this step, and inside of one memory."""
     live = [(one.offset_bytes, one.buffer.live_bytes(buffer.first)) for one in placements]
     taken = [(offset + low, offset + high) for offset, (low, high) in live if high]
     borders = [(start, start) for start in starts[1:]]
@@ -273,7 +273,10 @@ def _in_free_bytes(buffer: Buffer, placements: Sequence[Placement], starts: Sequ
 
 
 def _overlaps(schedule: Schedule, pieces: Mapping[str, Sequence[Placement]]) -> tuple[Overlap, ...]:
-    """What kernels allow, piece by piece. Of planes that are not in one piece only the replay of bytes knows how far apart."""
+    """Returns the overlaps that kernels allow, piece by piece.
+
+    For planes that are not in one piece the lead is unlimited here: only the replay of bytes knows how far apart they must be.
+    """
     found = []
     for each in schedule.overlaps:
         lower, upper = pieces.get(each.lower, ()), pieces.get(each.upper, ())

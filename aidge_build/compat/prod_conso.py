@@ -213,7 +213,7 @@ class ProdConso:
 
 
 class IdentityProdConso(ProdConso):
-    """The model of an operator whose output has the bytes of its input."""
+    """The model of an operator with an output of the same bytes as its input."""
 
     def __init__(self, op: InheritedOperator):
         super().__init__(op, True)  # type: ignore[arg-type]
@@ -223,7 +223,7 @@ def demanded_by(model_of: Callable, view: NodeView) -> Demands:
     """The demands of a kernel that is registered with a producer-consumer model: `model_of` gets the operator at its place.
 
     A model of the inherited style overrides `get_nb_required_protected`: how many elements output 0 must be ahead of an input, 0
-    where it may overwrite it in place. That is said of elements, so it holds where those of both tensors have one size.
+    where it may overwrite it in place. This counts elements, so it holds only if the elements of both tensors have one size.
     """
     model = model_of(InheritedOperator(view))
     if type(model).get_nb_required_protected is ProdConso.get_nb_required_protected:
@@ -258,6 +258,6 @@ def _is_by_element(view: NodeView, moving: Sequence[Tensor]) -> bool:
 
 
 def _reached_rows(window: Window, rows: int, height: int) -> list[int]:
-    """How many rows of the input have been read behind each row of the output; the last one ends the input."""
+    """Returns how many rows of the input have been read after each row of the output; the last number is all rows."""
     ends = [row * window.strides[0] - window.pads_begin[0] + window.extents[0] for row in range(rows - 1)]
     return [*(min(height, max(0, end)) for end in ends), height]

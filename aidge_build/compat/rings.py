@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Rings: an output that begins behind the end of its input, and goes on around to the bytes of the input that were read first.
+"""Rings: an output begins after the end of its input, and continues at the start of the ring, in bytes that were read first.
 
 A ring is one buffer to the planner. Its tensors follow each other, each the only input of its kind of the next one that dies
 there; how far one must keep from the other, the kernel says (`Demands.overlap`, `in_place`).
@@ -25,8 +25,8 @@ MOST_SIZES = 256  # of a ring that are tried, in steps of the alignment
 
 @dataclass(frozen=True)
 class Member:
-    """A tensor in a ring: its bytes, those of a position, whether its kernels can address a plane that wraps around, and how far
-    it keeps from the one before (None: both begin at the same byte)."""
+    """A tensor in a ring: its bytes, the bytes of a position, whether its kernels can address a plane that wraps around, and the
+    distance in bytes from the tensor before (None: both begin at the same byte)."""
 
     buffer: Buffer
     position_bytes: int
@@ -106,7 +106,7 @@ def _of_one_member(view: GraphView, schedule: Schedule, buffers: Mapping[str, Bu
 
 
 def _longer(ring: Ring, member: Member, entry: Permission) -> Ring | None:
-    """The ring with one more tensor behind the one that dies; None where it is not the last, or no bytes are saved."""
+    """Returns the ring with one more tensor after the one that dies; None if this one is not the last, or no bytes are saved."""
     last = ring.members[-1]
     if last.buffer.name != entry.buffer:
         return None
@@ -122,7 +122,7 @@ def _longer(ring: Ring, member: Member, entry: Permission) -> Ring | None:
 
 
 def _starts(members: Sequence[Member], size: int) -> tuple[int, ...] | None:
-    """Where each tensor begins in a ring of this size; None where one would have to wrap within a position, or cannot wrap."""
+    """Returns the start of each tensor in a ring of this size; None if one would wrap within a position, or cannot wrap."""
     starts = [0]
     for before, member in zip(members, members[1:]):
         for start in _candidates(starts[-1], before, member, size):
@@ -136,7 +136,10 @@ def _starts(members: Sequence[Member], size: int) -> tuple[int, ...] | None:
 
 
 def _candidates(start: int, before: Member, member: Member, size: int) -> Iterator[int]:
-    """The starts that keep far enough from the tensor before, whose bytes and the distance fit into the ring; nearest first."""
+    """Yields the starts that keep far enough from the tensor before, nearest first.
+
+    The bytes of the tensor before and the distance fit into the ring together.
+    """
     if member.lead_bytes is None:
         yield start
         return
@@ -146,7 +149,7 @@ def _candidates(start: int, before: Member, member: Member, size: int) -> Iterat
 
 
 def _that_may_wrap(view: GraphView, schedule: Schedule, demands: Asked) -> set[str]:
-    """The buffers whose writer and readers declare planes that wrap around: output 0, under one name, no output of the graph."""
+    """Returns the buffers that may wrap around, as their writer and readers declare: output 0, with one name, no graph output."""
     names: dict[str, list[str]] = {}
     for tensor, buffer in schedule.buffer_of.items():
         names.setdefault(buffer, []).append(tensor)

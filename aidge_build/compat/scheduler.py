@@ -29,7 +29,7 @@ class Plans:
     """The plans of this tool's own planner for an export, which a memory manager may take or leave.
 
     `apart` is the schedule that a memory manager finds: all nodes run, every tensor has bytes of its own. `best` may leave out
-    concatenations and splits, whose parts are written where they lie.
+    concatenations and splits: their parts are written directly to their final offsets.
     """
 
     def __init__(self, assignment: Assignment, demands: Callable[[Node], Demands], options: Options):

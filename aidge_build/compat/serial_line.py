@@ -41,8 +41,8 @@ def compare_serial(
 ) -> tuple[Compared, ...]:
     """Returns each output that the target reported with the numpy backend's values, in the order of the layers.
 
-    Integers must be equal, floats lie within 1e-4 of the output's largest value. Lines of other text are left out. AidgeError
-    (code VECTORS) for a damaged line, a line out of order, and a report that does not end.
+    Integers must be equal, floats within 1e-4 of the output's largest value. Lines of other text are left out. AidgeError (code
+    VECTORS) for a damaged line, a line out of order, and a report that does not end.
     """
     tensors = reported(exported(scheduler))
     received = _received(lines, tensors)

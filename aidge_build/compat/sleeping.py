@@ -13,8 +13,8 @@ from typing import Any, NoReturn
 
 from aidge_build.base.errors import AidgeError
 
-# Of each module: classes that may be named, subclassed and made; decorators that take what is registered; functions. A name that
-# begins with "_" is that of a package beside the inherited one (aidge_deploy beside aidge_core).
+# Each module has classes that may be named, subclassed and made; decorators that take what is registered; functions. A name that
+# begins with "_" belongs to another package of the inherited system (aidge_deploy, not aidge_core).
 _BASES = {
     "": ("MemorizeProdConso", "PopProdConso", "StackProdConso"),
     "_backend_cpu": (),
@@ -59,7 +59,7 @@ def sleeping_names(module: str) -> dict[str, Any]:
 
 
 def sleeping_modules() -> dict[str, ModuleType]:
-    """The modules of which nothing has a counterpart here, by their names, those that hold others first."""
+    """Returns the modules without any counterpart here, by name, each after the module that holds it."""
     known = sorted({*_BASES, *_FUNCTIONS} - _DELIVERED)
     made = {name: ModuleType(f"{__package__}.{name}", _SAID) for name in known}
     for name, module in made.items():
@@ -75,7 +75,7 @@ def _taken(self: object, *values: Any, **named: Any) -> None:
 
 
 def _registrar(*registered: Any, **named: Any) -> Any:
-    """What is registered, or a decorator that hands back what it gets."""
+    """Returns the object that is registered, or a decorator that returns its argument."""
     return registered[0] if len(registered) == 1 and not isinstance(registered[0], str | type) else lambda found: found
 
 

@@ -65,8 +65,8 @@ def after_trial(view: GraphView, libraries: Sequence[Library], names: Collection
 def _wrong(
     view: GraphView, libraries: tuple[Library, ...], assignment: Assignment, tried: frozenset[Entry], target: Target
 ) -> frozenset[Entry]:
-    """Which of the kernels that were tried are wrong, each at its node. Where the whole program gives no results, each kernel is
-    tried without the others."""
+    """Returns the tried kernels that are wrong, each at its node. If the whole program gives no results, each kernel is tried
+    without the others."""
     found = _differing(assignment, libraries, target)
     kernels = sorted({kernel for _, kernel in tried})
     if isinstance(found, frozenset):
@@ -84,7 +84,7 @@ def _wrong(
 
 
 def _differing(assignment: Assignment, libraries: tuple[Library, ...], target: Target) -> frozenset[Entry] | str:
-    """The layers whose outputs are not what the numpy backend computes from their inputs; a word where there are no outputs."""
+    """Returns the layers with outputs that differ from the numpy backend's, from equal inputs; a word if there are no outputs."""
     request = CompileRequest("trial", b"", "trial", libraries, {}, target, "host")
     planning = Planning(assignment, cache(partial(demands_of, assignment)), Options(), bands_of(request))
     program = make_program(request, *planning.on(None), ())

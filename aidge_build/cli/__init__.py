@@ -76,7 +76,7 @@ def _refuse_nul(argv: Sequence[str]) -> None:
 
 
 def _refused(error: AidgeError, wants_json: bool) -> int:
-    """Says why in one line; what nobody foresaw is said like that, too."""
+    """Prints the reason in one line, also for an internal error, and returns the exit code."""
     if debug_level():
         print_notes(
             "".join(traceback.format_exception(error.__cause__ if isinstance(error, InternalError) else error)).split("\n")
@@ -136,7 +136,7 @@ def _run(argv: list[str]) -> Outcome:
 
 
 def _name_library(error: AidgeError, arguments: argparse.Namespace) -> None:
-    """Where another library that is there has what those that were named lack, the hint says so."""
+    """Changes the hint of the error if another library of this machine has the kernel that the named libraries lack."""
     from aidge_build.build.inputs import library_that_helps
     from aidge_build.prepare.adaptation.adapt import NoKernel
 

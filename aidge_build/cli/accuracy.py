@@ -145,7 +145,7 @@ def _weights_of(elf: str | None, model: str) -> list[str]:
 
 
 def _next(arguments: argparse.Namespace, data: Mapping[str, object]) -> list[str]:
-    """What to type where the firmware computes other values: it names the layer, with the same options."""
+    """Returns the command that names the layer, with the same options; [] unless the firmware computes other values."""
     if not data["differing_values"]:
         return []
     options = typed_again(arguments, MODEL.options)

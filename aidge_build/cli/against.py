@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`verify --against`: a model beside a program that was linked before, both called with the same inputs in the emulator."""
+"""`verify --against`: compares a model with a program that was linked before; the emulator calls both with the same inputs."""
 
 from __future__ import annotations
 
@@ -69,8 +69,8 @@ def add_against_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run_against(arguments: argparse.Namespace) -> Outcome:
-    """The model of the command beside the model of the old program. Exit code 1 where the new program is wrong, and where
-    both were made from one file and differ: an upgrade must not change values."""
+    """Compares the model of the command with the model of the old program. Exit code 1 if the new program is wrong, or if both
+    were made from one file and differ: an upgrade must not change values."""
     board = _board_of(arguments)
     if arguments.block:
         return _run_block(arguments, board)
@@ -266,7 +266,7 @@ def _outcome(
 
 
 def _compared(board: Board, differences: Sequence[Difference], vectors: int) -> dict:
-    """What both comparisons say to programs."""
+    """Returns the JSON fields that both comparisons have."""
     return {
         "board": board.name,
         "vectors": vectors,

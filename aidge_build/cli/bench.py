@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The verb `bench`: instructions, memory and flash of a folder of models on emulated boards, beside other figures."""
+"""The verb `bench`: instructions, memory and flash of a folder of models on emulated boards, compared with other figures."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ class Block:
 
     @property
     def notes(self) -> list[str]:
-        """What else is in the file, and whether a device that takes the newer weights takes the block."""
+        """Returns notes about bytes after the block, and about a device that takes only newer weights and ignores the block."""
         assert self.claim.update is not None
         rest, version = len(self.data) - self.head.size_bytes, self.claim.update.version
         lines = [f"{self.file.name}: {rest:,} B after the block, which nothing compares"] if rest else []

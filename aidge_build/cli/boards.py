@@ -58,7 +58,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
 
 
 def _named(word: str, known: Sequence[str], folders: Sequence[Path]) -> list[Board]:
-    """The board of this name, or else those whose name or title has the word; AidgeError (BOARD) where there is none."""
+    """Returns the board of this name, or else the boards with the word in their name or title; AidgeError (BOARD) if none."""
     return ([] if word in known else boards_like(word, folders)) or [load_board(word, folders)]
 
 

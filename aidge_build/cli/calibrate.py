@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The verb `calibrate`: what a board counts beside the estimate of cycles, in a file that can be sent in."""
+"""The verb `calibrate`: the cycles that a board counts and the estimated cycles, in a file that can be sent in."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ from aidge_build.prove.elf.stack_proof import check_stack, way
 from aidge_build.prove.elf.waivers import Waivers, read_waivers
 from aidge_build.prove.longest import StepsBound
 
-# What the check reads of a plan.
+# The fields that the check reads of a plan.
 _PLAN = {
     "model": str,
     "model_sha256": str,
@@ -168,7 +168,7 @@ def _findings(arguments: argparse.Namespace, read: _Program) -> Iterator[Finding
 def _explained(
     findings: Iterator[Finding], arguments: argparse.Namespace, read: _Program, objects: list[Path]
 ) -> Iterator[Finding]:
-    """The findings, and one in place of all differences of a model of which another copy is linked than the one given."""
+    """Yields the findings. One finding replaces all differences of a model if the linked copy is not the given one."""
     found = [*findings]
     models = {finding.differing for finding in found if finding.severity == ERROR}
     claims, elf = [claim for claim in read.linked if claim.model in models], Path(read.image.path)
@@ -207,7 +207,7 @@ def _checked(arguments: argparse.Namespace, elf: Path, objects: list[Path]) -> O
 
 
 def _check_reach(image: Image, claims: tuple[Claim, ...], stack: StackUse | None, regions: Sequence[Region]) -> Iterator[Finding]:
-    """Where the stack begins, and how far down it grows; without a bound nothing says more than where it begins."""
+    """Yields findings about the start of the stack, and how far down it grows; without a bound only about the start."""
     if stack is None or not stack.is_read:
         return
     most = stack.most_bytes
@@ -358,7 +358,7 @@ def _region_line(image: Image, use: RegionUse) -> str:
 
 
 def _stack_text(stack: StackUse | None, budget_bytes: int | None) -> list[str]:
-    """`stack <= 312 B of 4,096 B   main 24 > kws_run 40 > kws_conv_3 248`; without that bound those of the models."""
+    """`stack <= 312 B of 4,096 B   main 24 > kws_run 40 > kws_conv_3 248`; without this bound the bounds of the models."""
     if stack is None:
         return []
     if stack.program.bytes is None:

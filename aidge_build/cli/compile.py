@@ -76,7 +76,7 @@ def _summary(name: str, manifest: dict) -> str:
 
 
 def _compared(sources: Sources, folder: Path) -> Outcome:
-    """Which files are not those that would be generated."""
+    """Returns which files differ from the files that would be generated."""
     found = compare_sources(sources, folder)
     lines = [f"{folder / name}: {'differs' if is_there else 'is missing'}" for name, is_there in found.items()]
     files = counted(len(sources.files), "file")

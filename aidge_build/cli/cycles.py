@@ -23,7 +23,7 @@ def cycle_lines(result: RunResult, board: Board) -> list[str]:
 
 
 def _assumed(board: Board) -> str:
-    """What the estimate takes from the board's file, whatever the firmware does."""
+    """Returns the settings that the estimate takes from the board's file, whatever the firmware sets."""
     switches = board.flash.switches if board.flash and board.flash_wait_states != 0 else ""
     parts = [*(["its clock"] if board.clock_hz else []), *([f"{switches} of its flash on"] if switches else [])]
     return f"; as the board's file says: {', '.join(parts)}" if parts else ""
@@ -92,8 +92,8 @@ def inference_data(result: RunResult, board: Board) -> dict:
 
 
 def cycle_findings(result: RunResult, board: Board, max_cycles: int | None, max_ms: float | None) -> list[Finding]:
-    """What an inference takes above the budgets, as a board counted it, or else as it is estimated with the largest error that
-    is stated. No budget is kept that cannot be compared."""
+    """Returns findings for an inference above its budgets: as a board counted it, or else as the estimate says with its largest
+    stated error. A budget that cannot be compared is a finding, too."""
     found = []
     if max_cycles is not None:
         found.append(_over(result, board, max_cycles, 1.0, "cycles"))
@@ -158,7 +158,7 @@ def _time(cycles: int, runs: int, board: Board, of_what: str = "") -> str:
 
 
 def _stalls(cycles: Cycles, runs: int, board: Board) -> str:
-    """What part of the cycles the flash takes, and what is not known of it."""
+    """Returns how many of the cycles are stalls of the flash, and which stalls are unknown."""
     if board.flash_wait_states == 0:
         return ""
     parts = [("code", cycles.code_stalls), ("constants", cycles.data_stalls)]

@@ -22,7 +22,7 @@ from aidge_build.cli.outcome import Outcome
 EXAMPLES = (("doctor", "what is there, what is missing, what is too old"),)
 
 _REQUIREMENT = re.compile(r"([A-Za-z0-9._-]+)(?:\[[^]]*\])?\s*([<>=!~0-9.,*\s]*)")
-# What emulation adds to the tool, and what the tests add; these packages may be absent.
+# The extras with packages that may be absent: for emulation, for bills of materials, for tests.
 _EXTRAS = ("emulate", "sbom", "test")
 # There in a checkout only.
 _PROJECT_FILE = Path(__file__).resolve().parents[2] / "pyproject.toml"
@@ -36,7 +36,7 @@ _TESTS = "for tests"
 class Entry:
     """One line of the list; `version` is None for what is missing, `problem` says what is wrong with it, or is empty.
 
-    `bounds` are those of the version, such as ">=3.20".
+    `bounds` are the bounds of the version, such as ">=3.20".
     """
 
     name: str
@@ -99,7 +99,7 @@ def _tools() -> tuple[list[Entry], list[machine.Tool]]:
 
 
 def _probe_servers() -> tuple[str, ...]:
-    """Those on this machine; none where packages that are missing keep their table from being read."""
+    """Returns the probe servers on this machine; none if missing packages keep the table of servers from being read."""
     try:
         from aidge_build.run.toolchain.runners import installed_servers
     except ImportError:
@@ -142,7 +142,7 @@ def _verdict(troubled: Sequence[Entry], optional: Sequence[Entry]) -> Iterator[s
 
 
 def _servers(found: tuple[str, ...]) -> str:
-    """What a board on the desk is reached with."""
+    """Returns a line with the probe servers that reach a board on the desk."""
     if not found:
         return "No server of a debug probe is installed; --probe HOST:PORT takes any that runs (docs/probes.md)."
     return f"Servers of debug probes: {', '.join(found)} (--probe {found[0]}; docs/probes.md)."
@@ -171,7 +171,7 @@ def _optional_entry(tool: machine.Tool) -> Entry:
 
 
 def _age(tool: machine.Tool, version: str) -> str:
-    """The words for a tool that is too old, "" for one that is not, or whose version nobody could read."""
+    """Returns the words for a tool that is too old; "" for a tool that is not, or a version that nobody could read."""
     return f"too old, wants {_bounds(tool)}" if tool.least and version and not _holds(version, f">={tool.least}") else ""
 
 

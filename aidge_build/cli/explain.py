@@ -146,7 +146,7 @@ def _overview(
 
 
 def _constants(described: Sequence[dict]) -> list[str]:
-    """What flash the constants of all layers take beside those of the model."""
+    """Returns a line that compares the flash for the constants of all layers with the constants of the model."""
     taken, own = (sum(entry[key] for entry in described) for key in ("constants_bytes", "model_constants_bytes"))
     if not own:
         return []
@@ -277,7 +277,7 @@ def _instructions(
 
 
 def _facts(assignment: Assignment, node: Node, symbol: str) -> dict:
-    """What the kernel says of itself at this node, or why it cannot be called there after all."""
+    """Returns the facts that the kernel states at this node, or why it cannot be called there after all."""
     kernel = assignment.choices[node.name].kernel
     nothing = {"facts": {}, "constants_bytes": 0, "model_constants_bytes": 0}
     if kernel is None:

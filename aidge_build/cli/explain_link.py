@@ -22,7 +22,7 @@ _SHOWN = 8
 _WITHOUT_LIBRARIES = ("-nostdlib", "-nodefaultlibs", "-nolibc")
 _WITHOUT_START = "-nostartfiles"
 _OF_START = {"_init", "_fini", "_start"}  # which the compiler's start-up files define
-# What a C library for bare metal leaves to the firmware (newlib's manual, "System Calls").
+# The functions that a C library for bare metal leaves to the firmware (newlib's manual, "System Calls").
 _SYSTEM_CALLS = {
     *("_exit", "_close", "_environ", "_execve", "_fork", "_fstat", "_getpid", "_gettimeofday", "_isatty", "_kill", "_link"),
     *("_lseek", "_open", "_read", "_sbrk", "_stat", "_times", "_unlink", "_wait", "_write"),
@@ -89,7 +89,7 @@ def _launched(command: list[str]) -> int:
 
 
 def _output(command: list[str]) -> str:
-    """What the command writes: the last of `-o app.elf` and `-oapp.elf`."""
+    """Returns the file that the command writes: the last of `-o app.elf` and `-oapp.elf`."""
     named = [after for word, after in zip(command, command[1:]) if word == "-o"]
     joined = [word[2:] for word in command if word.startswith("-o") and len(word) > 2]
     return next(iter((*named[-1:], *joined[-1:])), "a.out")
@@ -125,7 +125,7 @@ def _lines(command: list[str], failed: FailedLink, with_undefined: bool) -> Iter
 
 
 def _warnings(output: str, failed: FailedLink) -> Iterator[str]:
-    """What is wrong with a program that is linked all the same."""
+    """Yields the faults of a program that is linked all the same."""
     from aidge_build.prove.elf.link_map import UNDECLARED_HINT, undeclared_fact
 
     warnings = [("TWICE", one.fact, one.hint) for one in failed.copies if one.is_linked]
@@ -164,6 +164,6 @@ def _named(undefined: Undefined) -> str:
 
 
 def _known_path(source: str) -> str:
-    """Of a file of another machine, where a library was compiled, the name alone."""
+    """Returns the path, or only the name of a file of another machine, where a library was compiled."""
     path = Path(source)
     return path.name if path.is_absolute() and not path.exists() else source

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The verb `export`: a model as a folder of C that stands alone."""
+"""The verb `export`: a model as a standalone folder of C."""
 
 from __future__ import annotations
 

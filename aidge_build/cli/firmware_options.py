@@ -66,7 +66,7 @@ def with_scales_of(update: ClaimedUpdate, arguments: argparse.Namespace) -> argp
 
 
 def scales_note(program: Program, quantize: str | None) -> tuple[str, ...]:
-    """Returns a line where the weights can be replaced and the scales are those of samples: a block for firmware has others."""
+    """Returns a line if the weights can be replaced and the scales come from samples: a block for firmware has other scales."""
     if quantize is None or not program.options.replaces_weights:
         return ()
     return (
@@ -92,7 +92,7 @@ def install(claim: Claim) -> str:
 
 
 def other_options(arguments: argparse.Namespace, firmware: argparse.Namespace, *left_out: str) -> tuple[str, str]:
-    """The options of the command that differ from the firmware's, without `left_out`, and those of the firmware in their place:
+    """Returns the options of the command that differ from the firmware's, without `left_out`, and the firmware's own options:
     ("--optimize size", "--optimize balanced"); ("", "") where none differs."""
     options = [option for option in MODEL.options if option.name not in left_out]
     found = differing(arguments, firmware, options)

@@ -125,7 +125,7 @@ def _is_float(path: Path) -> bool:
 
 
 def _next(model: str, rows: Sequence[Row], arguments: argparse.Namespace) -> list[str]:
-    """What to type next."""
+    """Returns the lines that say what to type next."""
     short = {
         kind: [row for row in rows if any(one.kind == kind and one.name in dict(row.found.missing) for one in row.board.regions)]
         for kind in _LESS
@@ -151,7 +151,7 @@ def _again(model: str, board: str, arguments: argparse.Namespace) -> str:
 
 
 def _less(kind: str, rows: Sequence[Row], arguments: argparse.Namespace) -> str:
-    """What to try where a memory of this kind is too small: the options that are not on. Without a plan that the memories hold,
+    """Returns what to try if a memory of this kind is too small: the options that are not on. If no plan fits the memories,
     layers were computed row by row already."""
     by_rows = (
         arguments.memory_model == "cascade"

@@ -89,7 +89,7 @@ def _boot_block_missing(elf: Path, board: Board) -> str:
 
 
 def _all_commands(arguments: argparse.Namespace, board: Board, missing: str) -> Outcome:
-    """The commands of every runner, those that this machine lacks marked as a shell's comments."""
+    """Returns the commands of every runner; a shell's comment marks the runners that this machine lacks."""
     lines: list[str] = []
     found: list[dict[str, Any]] = []
     runners = all_runners(board, arguments.runner)
@@ -156,7 +156,7 @@ def _copy_uf2(arguments: argparse.Namespace, runner: Runner, board: Board) -> Ou
 
 
 def _others(board: Board, runner: Runner) -> str:
-    """What else this board can be flashed with, for a hint."""
+    """Returns the other runners that can flash this board, for a hint."""
     names = [other.name for other in all_runners(board) if other != runner]
     return f", or a probe and --runner {' or '.join(names)}" if names else ""
 

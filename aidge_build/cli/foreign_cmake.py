@@ -55,7 +55,7 @@ def program_of(text: str) -> tuple[str, int] | None:
 
 
 def folders_with_programs(files: Mapping[str, str]) -> list[str]:
-    """The folders below whose CMakeLists.txt makes a program, in the order of the files."""
+    """Returns the folders below with a CMakeLists.txt that makes a program, in the order of the files."""
     return [
         PurePosixPath(path).parent.as_posix()
         for path, text in files.items()

@@ -15,7 +15,7 @@ from aidge_build.base.installed import integrations_folder
 from aidge_build.base.naming import model_name_of
 from aidge_build.cli.foreign_cmake import call, folders_with_programs, links_without_keyword, program_of
 
-# What is looked at, in this order of importance.
+# The files that are looked at, in this order of importance.
 _MAKEFILES = ("GNUmakefile", "makefile", "Makefile")  # in make's own order
 FILES = ("rtconfig.py", "SConstruct", "west.yml", "prj.conf", "platformio.ini", "CMakeLists.txt", *_MAKEFILES)
 _PROOF = "the model among the sources, and the proof"
@@ -33,7 +33,7 @@ _USES = (
 
 @dataclass(frozen=True)
 class Step:
-    """Lines for `file`: behind its line `after` (0: top, None: end), instead of the `replaced` lines that follow there."""
+    """Lines to insert in `file` after its line `after` (0: top, None: end); they replace the next `replaced` lines."""
 
     file: str
     lines: tuple[str, ...]
@@ -44,7 +44,8 @@ class Step:
 
 @dataclass(frozen=True)
 class Advice:
-    """What a project needs: files to copy (from, to), lines, and the page that says more. `is_done`: its files have all lines."""
+    """The changes that a project needs: files to copy (from, to), lines, and the page that says more. `is_done`: its files have
+    all lines."""
 
     build: str
     page: str
@@ -173,7 +174,7 @@ def _esp_idf(files: Mapping[str, str], name: str, model: str) -> Advice:
     return Advice("ESP-IDF", "docs/packages.md", (Step("", (line,), "a component of the model"),))
 
 
-# Behind project(...). Who has no aidge-build on the PATH is told what to activate or give.
+# These lines follow project(...). They tell a user without aidge-build on the PATH what to activate or give.
 _FIND_PACKAGE = (
     "if(NOT aidge_build_DIR)",
     "  execute_process(COMMAND aidge-build doctor --cmake-dir OUTPUT_VARIABLE aidge_build_DIR",
@@ -262,7 +263,7 @@ def _include_variable(text: str, name: str) -> str:
 
 
 def _list_of(text: str, names: str) -> tuple[str, int, str] | None:
-    """(name, last line, value) of the first list of such a name; lines that go on behind a backslash are one."""
+    """Returns (name, last line, value) of the first list of such a name; lines joined by a backslash count as one."""
     lines = text.splitlines()
     for index, line in enumerate(lines):
         found = re.match(rf"({names})\s*[:+?]?=(.*)", line)

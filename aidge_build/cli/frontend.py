@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The verb `frontend`: a model's file with a front end before it and a decision behind it."""
+"""The verb `frontend`: a model's file with a front end before it and a decision after it."""
 
 from __future__ import annotations
 

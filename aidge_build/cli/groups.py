@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What verbs are for: the headings of `aidge-build --help`."""
+"""The purposes of verbs: the headings of `aidge-build --help`."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ _EXIT_CODES = "Exit codes: 0 ok, 1 a check failed, 2 bad input or usage, 3 somet
 
 
 def asked(words: Sequence[str]) -> tuple[bool, bool]:
-    """Whether a command line asks for help, and whether for all of it: `--help all`. Behind `--` nothing asks."""
+    """Whether a command line asks for help, and whether for all of it: `--help all`. Words after `--` ask for nothing."""
     ours = list(words[: words.index("--")] if "--" in words else words)
     places = [index for index, word in enumerate(ours) if word in _HELP]
     return bool(places), any(ours[index + 1 : index + 2] == ["all"] for index in places)

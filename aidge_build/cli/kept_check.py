@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""What `check` found about the same program before: the file of `--out` is read before it is written anew.
+"""The earlier answer of `check` about the same program: the file of `--out` is read before it is written again.
 
 The answer counts for exactly the same bytes: of the program (its symbols, notes and all that no memory holds included), of
-objects, plans and maps, of boards, of the tool and of the disassembler; and for the same words. Anything else is checked. Where
-these lie does not count, so that the file is the same in every folder.
+objects, plans and maps, of boards, of the tool and of the disassembler; and for the same words. Anything else is checked. The
+paths of these files do not count, so that the file of `--out` is the same in every folder.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _PACKAGE = Path(__file__).resolve().parents[1]
 _CODE = ("base/**/*.py", "boards/*.py", "cli/*.py", "prove/**/*.py", "run/toolchain/*.py", "measure/report/*.py")
 _NOT_ASKED = ("out", "sarif", "json", "board_path", "map")  # or read as files
 _LARGEST_BYTES = 1 << 32
-_ELF = "\0"  # stands for the program's path in lines that are kept
+_ELF = "\0"  # replaces the program's path in lines that are kept
 
 
 def key_of(arguments: argparse.Namespace, elf: Path, objects: Sequence[Path]) -> str:
@@ -63,7 +63,7 @@ def _without_folders(value: object) -> str:
 
 
 def kept(path: Path | None, key: str, elf: Path) -> Outcome | None:
-    """What was found before, where the file holds it whole."""
+    """Returns the answer that was found before; None unless the file holds it whole."""
     if path is None or not key:
         return None
     try:

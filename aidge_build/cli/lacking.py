@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Where a Python package of the tool is absent, too old or damaged, or the file system takes no file, the fault is not ours."""
+"""Errors that are no faults of the tool: an absent, old or damaged Python package, or a file system that takes no file."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def lacking_package(error: Exception) -> MissingTool | None:
     return None
 
 
-# What a file system says of a path or of itself; a path that is absent (ENOENT) would be our own fault.
+# The errors of a file system about a path or itself; an absent path (ENOENT) would be a fault of the tool.
 _OF_FILE_SYSTEMS = frozenset(
     getattr(errno, name)
     for name in "EROFS EACCES EPERM ENOSPC EDQUOT ENOTDIR EISDIR EEXIST ENAMETOOLONG ELOOP EMFILE ENFILE".split()
@@ -58,7 +58,7 @@ def _missing(what: str) -> MissingTool:
 
 
 def _raised_here(error: Exception) -> bool:
-    """Whether a file of ours raised it: then the fault is ours."""
+    """Whether a file of this package raised the error: then the fault is in the tool."""
     last = error.__traceback__
     while last is not None and last.tb_next is not None:
         last = last.tb_next

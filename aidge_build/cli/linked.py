@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the verbs that read a linked program share: its memories, the bound of its stack, and whose code it is."""
+"""Functions of the verbs that read a linked program: its memories, the bound of its stack, and the owners of its code."""
 
 from __future__ import annotations
 
@@ -54,8 +54,8 @@ def add_objects_argument(parser: argparse.ArgumentParser) -> None:
 class Memories:
     """The memories that a program is compared with, and who says so; no regions where nobody does.
 
-    A map tells the memories that the linker script names: what lies elsewhere was put there by the script, too, or by the linker
-    into memories that the script names in sections alone (`undeclared`). `silent_map` is a map of the program that names none.
+    A map tells the memories that the linker script names: bytes outside were put there by the script, too, or by the linker into
+    memories that the script names in sections alone (`undeclared`). `silent_map` is a map of the program that names none.
     `link_map` is the text of the program's map, whoever says the memories; "" without one.
     """
 
@@ -68,7 +68,7 @@ class Memories:
 
 
 def memories(arguments: argparse.Namespace, image: Image) -> Memories:
-    """Those of the board, those that the command names, or those of the linker's map: `--map`, or one beside the program."""
+    """Returns the memories of the board, of the command, or of the linker's map: `--map`, or a map in the program's folder."""
     if arguments.map and not arguments.board and not arguments.region:
         found = _of_map(Path(arguments.map), image)
         if found.silent_map:
@@ -92,7 +92,7 @@ def _with_script_names(regions: Sequence[Region], scripted: Sequence[Region]) ->
 
 
 def _beside(image: Image) -> Memories:
-    """The memories of a map of this program that is beside it."""
+    """Returns the memories of a map of this program in the same folder."""
     elf = Path(image.path)
     own_names = (f"{elf.name}.map", f"{elf.stem}.map")
     silent = Memories(())
@@ -140,7 +140,7 @@ def _parse_region(text: str) -> Region:
 
 
 def _computing(image: Image, claims: tuple[Claim, ...]) -> tuple[str, ...]:
-    """Of each model the functions that compute and that are linked; its first one where none is."""
+    """Returns the linked functions of each model that compute; its first such function if none is linked."""
     found: list[str] = []
     for claim in claims:
         found += [name for name in claim.computing if image.symbol(name) is not None] or claim.computing[:1]
@@ -148,7 +148,7 @@ def _computing(image: Image, claims: tuple[Claim, ...]) -> tuple[str, ...]:
 
 
 def core_of(arguments: argparse.Namespace, image: Image) -> Core | None:
-    """The core of the board that the command names, if the program is for it, or else one of those that such programs run on."""
+    """Returns the core of the board that the command names, if the program is for it, or else a core that runs such programs."""
     if arguments.board:
         core = load_board(arguments.board, arguments.board_path).core
         if image.machine in core.machines:
@@ -167,7 +167,7 @@ def code_of(elf: Path, image: Image, core: Core | None) -> Code | None:
 
 
 def stack_of(elf: Path, image: Image, claims: tuple[Claim, ...], core: Core | None, *, required: bool) -> StackUse | None:
-    """The bounds of the stack; None for programs of a computer, whose stack nobody counts. `required`: or an error."""
+    """Returns the bounds of the stack; None for a computer's programs, where nobody counts the stack. `required`: or an error."""
     if core is None or core.stack != THUMB:
         if required:
             raise AidgeError(

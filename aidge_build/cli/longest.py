@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 
 def step_bounds(elf: Path, image: Image, claims: Sequence[Claim], core: Core | None = None) -> tuple[StepsBound, ...]:
-    """The bounds of all models that run in steps; () for programs whose code is not that of a Cortex-M. `core`: by default one of
-    those that such programs run on."""
+    """Returns the bounds of all models that run in steps; () for programs without code of a Cortex-M. `core`: by default a core
+    that runs such programs."""
     promised = [claim for claim in claims if claim.max_step]
     core = core or core_of_machine(image.machine)
     if not promised or core is None or core.stack != THUMB:
@@ -54,7 +54,7 @@ def bound_findings(bounds: Sequence[StepsBound], unproved: str = ERROR) -> Itera
 
 
 def bound_lines(bounds: Sequence[StepsBound], names: Mapping[str, str]) -> list[str]:
-    """`steps of kws: 88, at most 34,562 instructions for any input, in 'conv_3'`; `names` are those of layers by symbol."""
+    """`steps of kws: 88, at most 34,562 instructions for any input, in 'conv_3'`; `names` are the names of layers by symbol."""
     lines = []
     for bound in bounds:
         longest = bound.longest

@@ -106,7 +106,7 @@ def project_files(
 
 
 def _values(project: str, build: str, board: Board, model: Path, board_path: list[Path]) -> dict[str, object]:
-    """What the templates know."""
+    """Returns the values that the templates use."""
     name = model_name_of(model)
     parser = argparse.ArgumentParser()
     add_model_arguments(parser)

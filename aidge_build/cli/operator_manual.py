@@ -54,7 +54,7 @@ def _source(operator: type[Operator]) -> str:
 
 
 def _plain(signature: inspect.Signature) -> str:
-    """The signature without types, which stand below it."""
+    """Returns the signature without types: the page has them below it."""
     plain = [entry.replace(annotation=inspect.Parameter.empty) for entry in signature.parameters.values()]
     return str(signature.replace(parameters=plain))
 
@@ -75,7 +75,7 @@ def _example(sample: Sample) -> str:
 
 
 def _refusals(operator: type[Operator]) -> Iterator[str]:
-    """The messages of all `require` calls of the class and its bases; what is computed stands as `...`."""
+    """The messages of all `require` calls of the class and its bases; a computed part is written as `...`."""
     for cls in operator.__mro__:
         if not issubclass(cls, Operator) or cls is Operator:
             continue

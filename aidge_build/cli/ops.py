@@ -69,7 +69,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
 
 
 def _checked(operators: Sequence[type[Operator]]) -> Outcome:
-    """What the samples of these operators show; exit code 1 if anything is wrong."""
+    """Returns the findings about the samples of these operators; exit code 1 if anything is wrong."""
     chosen = list(dict.fromkeys(operators))
     found = {operator.__name__: findings(operator) for operator in chosen}
     wrong = [line for lines in found.values() for line in lines]

@@ -33,7 +33,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
 
 
 def written_texts(checkout: Path) -> dict[str, str]:
-    """What the table makes of the checkout: path -> text."""
+    """Returns the files of the checkout that are written from the table: path -> text."""
     try:
         tool = (checkout / SCONS_TOOL).read_text()
     except OSError as error:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a verb of the command line hands back to be printed."""
+"""The result that a verb of the command line returns for printing."""
 
 from __future__ import annotations
 

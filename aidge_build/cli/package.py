@@ -162,7 +162,7 @@ def _archived(place: Path) -> frozenset[str]:
 
 
 def _is_inside(path: str) -> bool:
-    """A list of files is data, too: what is removed lies in the package."""
+    """Whether the path is inside of the package: the list of files is data, too, and nothing outside may be removed."""
     return not Path(path).is_absolute() and ".." not in Path(path).parts
 
 

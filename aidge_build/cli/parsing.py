@@ -16,12 +16,12 @@ from aidge_build.cli.help import PROGRAM
 from aidge_build.cli.verbs import FIRST, FORMS, VERBS, module_of, summary_of, typed
 
 _OPTIONAL = ("?", "*")
-# What other verbs call the file with samples.
+# The options that other verbs have for the file with samples.
 _ELSEWHERE = {"--io-data": ("--labels", "--quantize"), "--calibration": ("--quantize",), "--quantize": ("--calibration",)}
 
 
 class Parser(argparse.ArgumentParser):
-    """An argument parser whose complaints are our errors; `called` is the verb as it was typed, `words` is what follows it."""
+    """An argument parser that reports AidgeErrors; `called` is the verb as it was typed, `words` is what follows it."""
 
     called = ""
     words: Sequence[str] = ()
@@ -77,7 +77,7 @@ def _is_gone(before: str, word: str) -> bool:
 
 
 def verb_parser(name: str) -> Parser:
-    """All words that a verb, or a form of one, takes; also for those who list them."""
+    """Returns the parser of all words that a verb, or a form of a verb, takes; help and completion list them."""
     module, summary = module_of(name), summary_of(name)
     parser = Parser(
         prog=f"{PROGRAM} {typed(name)}",
@@ -103,7 +103,7 @@ def _examples(module: ModuleType) -> str:
 
 
 def parse(name: str, words: Sequence[str], called: str = "") -> argparse.Namespace:
-    """Options may stand between the words of a verb; behind `--` all are words. Complaints name what was `called`."""
+    """Returns the parsed words. Options may be between the words of a verb; all after `--` are words. Errors name `called`."""
     parser = verb_parser(name)
     parser.called, parser.words = called or typed(name), words
     mixes = any(not action.option_strings and action.nargs in _OPTIONAL for action in parser._actions)

@@ -175,12 +175,12 @@ def _tensors_of(program: Program) -> dict[str, list[str]]:
 
 
 def _of_tensors(program: Program) -> dict[str, str]:
-    """What layers write, by the names that their functions have in C."""
+    """Returns for each tensor that a layer writes the name of the layer's function in C."""
     return {tensor.name: layer.symbol.removeprefix(f"{NAME_TO_LOOK_AT}_") for layer in program.layers for tensor in layer.outputs}
 
 
 def _named(program: Program) -> Named:
-    """Steps by the names that their functions have in C, buffers by those of the layers that write them first."""
+    """Returns the names of steps, as their functions have them in C, and of buffers, after the layers that write them first."""
     short = {layer.node.name: layer.symbol.removeprefix(f"{NAME_TO_LOOK_AT}_") for layer in program.layers}
     buffers = {f"scratch of {node}": f"scratch of {name}" for node, name in short.items()}
     for layer in program.layers:
@@ -268,7 +268,7 @@ def _outcome(
 
 
 def _live(found: MemoryPlan, tensors_of: dict[str, list[str]]) -> list[dict]:
-    """What is live in the peak, the largest first."""
+    """Returns the buffers that are live in the peak, the largest first."""
     live = sorted(found.live_at(found.bound_step), key=lambda placement: (-placement.buffer.size_bytes, placement.offset_bytes))
     return [
         {
@@ -297,7 +297,7 @@ def _why(live: list[dict], found: MemoryPlan, read: Mapping[str, str]) -> list[s
 
 
 def _read(name: str, read: Mapping[str, str]) -> str:
-    """A buffer's name for people: that of the layer that writes it where its own is long."""
+    """Returns a buffer's name for people: the name of the layer that writes it if its own is long."""
     return name if len(name) <= LONGEST_READ else read.get(name, name)
 
 

@@ -29,7 +29,7 @@ _NAMES_SHOWN = 4
 
 
 def add_probe_arguments(parser: argparse.ArgumentParser) -> None:
-    """Where the server of the debug probe is."""
+    """Adds the options for the server of the debug probe."""
     parser.add_argument(
         "--probe",
         metavar="HOST:PORT",
@@ -79,8 +79,8 @@ def observed(
     stops: Stops,
     emulate: Callable[[str, Stops], RunResult],
 ) -> RunResult:
-    """What a linked program does on the board, inference by inference, beside what `emulate` counts of as many. `given` are the
-    folder and the arguments that the program finds."""
+    """Returns the counts of a linked program on the board, inference by inference, with the counts of `emulate` for as many
+    inferences. `given` are the folder and the arguments that the program finds."""
     if len(claims) != 1:
         raise AidgeError(
             f"holds {len(claims) or 'no'} models; a probe measures programs with one",
@@ -109,7 +109,7 @@ def observed(
 
 
 def _stack_bound(program: Program, elf: Path) -> int | None:
-    """What N_run may use of the stack; None where nobody can prove it here."""
+    """Returns the most bytes of the stack that N_run may use; None where nobody can prove it here."""
     try:
         use = stack_use(program.image, read_disassembly(disassemble(elf, program.board.core)), (program.run_symbol,))
     except MissingTool:
@@ -118,7 +118,7 @@ def _stack_bound(program: Program, elf: Path) -> int | None:
 
 
 def _emulated(board: Board, emulate: Callable[[], RunResult], runs: int | None) -> RunResult | None:
-    """What the emulator counts; None where there is none, or where it lacks what the firmware uses of the chip."""
+    """Returns the emulator's counts; None without an emulator, or if it lacks a part of the chip that the firmware uses."""
     if board.emulator is None or not runs:
         return None
     try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the layers of an inference read from each memory, and the stalls that it costs, as text and as JSON."""
+"""The bytes that the layers of an inference read from each memory, and the stalls of these reads, as text and as JSON."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _TITLES = ("node", "memory", "code", "data", "stalls for code", "for data")
 
 
 def read_lines(result: RunResult, titles: Mapping[str, str]) -> list[str]:
-    """A table of an inference: bytes of executed instructions and of loaded data by layer and memory, those with the most stalls
+    """Returns a table of an inference: bytes of executed instructions and of loaded data by layer and memory, the most stalls
     first; [] if nobody counted them, "-" where nobody described the flash. `titles` are the names of the layers' symbols."""
     if not result.reads or not result.runs:
         return []

@@ -24,7 +24,7 @@ _OF_VECTORS = ("reference", "label_array", "perturb", "float")  # options that b
 
 
 def add_replay_arguments(parser: argparse.ArgumentParser) -> None:
-    """The dump, and where the record lies in it."""
+    """Adds the options for the dump, and for the address of the record in it."""
     parser.add_argument(
         "--replay",
         type=Path,
@@ -97,7 +97,7 @@ def name_of(arguments: argparse.Namespace) -> str:
 
 
 def replay_from(arguments: argparse.Namespace, program: Program) -> Replay:
-    """What the dump holds; AidgeError (DUMP) says why it cannot be replayed."""
+    """Returns the inferences that the dump holds; AidgeError (DUMP) says why it cannot be replayed."""
     recording = program.recording
     if recording is None:
         raise AidgeError(
@@ -139,7 +139,7 @@ def as_json(replay: Replay, departures: list[dict]) -> dict:
 
 
 def record_line(data: dict) -> str:
-    """What keeping the inferences costs."""
+    """Returns a line with the RAM and the instructions that the record of inferences costs."""
     spent = f", {data['instructions']:,} instructions per inference" if data["instructions"] is not None else ""
     return f"record of the last {counted(data['slots'], 'inference')}: {data['size_bytes']:,} B of RAM{spent}"
 

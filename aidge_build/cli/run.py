@@ -218,7 +218,7 @@ def _data(result: RunResult, board: Board, claims: tuple[Claim, ...], outputs: d
         **cycle_data(result, board),
         "run_instructions": result.run_instructions,
         "runs": result.runs or 0,
-        "run_pieces": list(result.pieces),  # the functions whose calls are a run, where that is not one call of N_run
+        "run_pieces": list(result.pieces),  # the functions of a run that is not one call of N_run
         "steps": step_data(result, alone.max_step if alone else 0) or None,
         "run_flash_lines": result.run_cycles.data_lines if result.run_cycles else None,
         "layers": [
@@ -257,7 +257,7 @@ def _printed(stdout: str) -> list[str]:
 
 
 def _said(result: RunResult) -> list[str]:
-    """What the program said otherwise, each line with its channel."""
+    """Returns the program's other output, each line with its channel."""
     return [f"{channel}: {line}" for channel, text in result.channels for line in _printed(text)]
 
 
@@ -275,7 +275,7 @@ def _peripherals(result: RunResult) -> list[str]:
 
 
 def _memory_used(result: RunResult, claims: tuple[Claim, ...]) -> list[str]:
-    """What a run touched of what the plan and the linker reserved."""
+    """Returns a line: how much of the reserved stack and arena a run used."""
     parts = [] if result.stack_high_water_bytes is None else [f"stack {result.stack_high_water_bytes:,} B used"]
     if result.inference_stack_bytes is not None:
         parts.append(

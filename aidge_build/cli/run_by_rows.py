@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The instructions of an inference that goes by rows: those inside of N_push_<input>, N_pull_<output> and N_end together."""
+"""The instructions of an inference that goes by rows: the sum over N_push_<input>, N_pull_<output> and N_end."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from aidge_build.run.emulate import End, LayerCount, RunResult, Stops
 
 
 def pieces_of(claim: Claim, image: Image) -> tuple[str, ...]:
-    """The functions that such an inference consists of, N_end last; () for a model whose input and output are whole."""
+    """Returns the functions that such an inference consists of, N_end last; () for a model with whole inputs and outputs."""
     by_rows = [name for name in claim.functions if name.startswith((f"{claim.model}_push_", f"{claim.model}_pull_"))]
     pieces = (*by_rows, f"{claim.model}_end") if by_rows else ()
     return pieces if pieces and image.symbol(pieces[-1]) else ()
 
 
 def counted_by_rows(stops: Stops, run_symbol: str, pieces: tuple[str, ...], run: Callable[[str, Stops], RunResult]) -> RunResult:
-    """What a program did; if it never calls N_run, it runs once more for each of the `pieces`, whose counts are added, and an
-    inference is what ends with a call of N_end. Pieces of one that is stopped are counted up to the same instruction."""
+    """Returns the result of a run. If the program never calls N_run, it runs once more for each of the `pieces`; their counts are
+    added, and each call of N_end ends an inference. If a stop ends the run, all pieces are counted up to one instruction."""
     if pieces and stops:
         first = run(run_symbol, replace(stops, inferences=1, until=pieces[-1]))  # whichever of both it calls
         if first.ended is End.UNTIL:

@@ -65,7 +65,7 @@ def add_stop_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def stops_of(arguments: argparse.Namespace, claims: Sequence[Claim]) -> Stops:
-    """What the words say; AidgeError (USAGE) for inferences of a program in which they are not counted."""
+    """Returns the stops that the options name; AidgeError (USAGE) for inferences of a program in which they are not counted."""
     if arguments.inferences and len(claims) != 1:
         raise AidgeError(
             f"counts inferences of a program with one model, and this one has {len(claims)}",
@@ -77,7 +77,7 @@ def stops_of(arguments: argparse.Namespace, claims: Sequence[Claim]) -> Stops:
 
 
 def refuse_end(result: RunResult, elf: Path) -> RunResult:
-    """The result; CheckFailed (RUN) for a program that goes round for ever and of which nothing was measured.
+    """Returns the result; CheckFailed (RUN) for a program in an endless loop, if nothing of the program was measured.
 
     A loop in `main` is how much firmware waits for ever; any other that no instruction leaves is what fault handlers end in.
     """
@@ -135,7 +135,7 @@ def end_code(result: RunResult, stops: Stops) -> int:
 
 
 def _missing(result: RunResult, stops: Stops) -> list[str]:
-    """What was asked for and is not why the run ended: --inferences and --until; the others are limits."""
+    """Returns the requested ends, --inferences and --until, if the run ended for another reason; other options are limits."""
     if result.ended in (End.INFERENCES, End.UNTIL):
         return []
     texts = [f"an inference number {stops.inferences:,} (there were {result.runs or 0:,})"] if stops.inferences else []

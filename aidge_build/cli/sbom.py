@@ -92,7 +92,7 @@ def _counted(count: int, what: str) -> str:
 
 
 def _require_generated(path: Path, plan: dict) -> None:
-    """The files beside the plan are those that it speaks of."""
+    """Refuses a plan if the files in its folder are not the files that it names."""
     for name, digest in [("model", plan["model_sha256"]), *((file["path"], file["sha256"]) for file in _kernel_files(plan))]:
         if not _SHA256.fullmatch(digest):
             raise AidgeError(f"the SHA-256 of {name} is {digest!r}", where=str(path), code="SBOM")
@@ -149,7 +149,7 @@ def _licences(words: Sequence[str], names: Sequence[str]) -> dict[str, str]:
 
 
 def _timestamp(seconds: str) -> str:
-    """Of SOURCE_DATE_EPOCH, as all reproducible builds understand it; without it the bill has no time."""
+    """Returns the time of SOURCE_DATE_EPOCH, as all reproducible builds understand it; without it the bill has no time."""
     if not seconds:
         return ""
     try:

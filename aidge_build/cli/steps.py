@@ -13,7 +13,7 @@ _NAMED = 3  # layers in a message
 
 
 def step_finding(result: RunResult, max_step: int) -> Finding | None:
-    """The finding of a program whose longest step is longer than `max_step` (0: nothing is promised). Counts are exact, so there
+    """Returns the finding for a program with a longest step above `max_step` (0: nothing is promised). Counts are exact, so there
     is no tolerance."""
     if not max_step or result.steps is None or result.steps.longest <= max_step:
         return None
@@ -29,8 +29,8 @@ def step_finding(result: RunResult, max_step: int) -> Finding | None:
 
 
 def what_helps(max_step: int, longest: int) -> str:
-    """What to do about a step of `longest` instructions where `max_step` were promised: cut finer by the same factor, or promise
-    more, as nothing but the generator knows how finely the layer can be cut."""
+    """Returns what to do about a step of `longest` instructions where `max_step` were promised: cut finer by the same factor, or
+    promise more, as only the generator knows how finely the layer can be cut."""
     smaller = max_step * max_step * 95 // (longest * 100)
     return (
         f"--max-step {smaller} makes finer pieces, so that no step is above {max_step:,}; if it is refused, the layer cannot be "
@@ -39,7 +39,7 @@ def what_helps(max_step: int, longest: int) -> str:
 
 
 def step_lines(result: RunResult, inferences: int | None, names: Mapping[str, str]) -> list[str]:
-    """How many steps there were, and the longest with its layer; `names` are those of layers by symbol."""
+    """How many steps there were, and the longest with its layer; `names` are the names of layers by symbol."""
     if result.steps is None:
         return []
     longest = max(result.layers, key=lambda layer: layer.longest_step or 0, default=None)

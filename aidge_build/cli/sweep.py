@@ -113,7 +113,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
 
 
 def require_known_compiler() -> None:
-    """AidgeError (USAGE) for a compiler of the user's choice: answers that are kept would be those of another one."""
+    """Raises AidgeError (USAGE) for a compiler of the user's choice: stored answers could come from another compiler."""
     if os.environ.get(COMPILER_VARIABLE):
         raise AidgeError(
             "a sweep keeps its answers, and cannot tell when this compiler changes",
@@ -149,7 +149,7 @@ def _outcome(arguments: argparse.Namespace, store: Store, course: Course) -> Out
 
 
 def _matrix(arguments: argparse.Namespace) -> Matrix:
-    """What the matrix says, and over it what the command line says."""
+    """Returns the settings of the matrix; the command line overrides them."""
     tables = [name for name in arguments.files if name.endswith(".toml")]
     if len(tables) > 1:
         raise AidgeError("is a second matrix file", where=tables[1], code="USAGE", hint="name one matrix file, and models")

@@ -21,7 +21,7 @@ _BAR = 40  # columns of the largest peak
 
 @dataclass(frozen=True)
 class Point:
-    """A plan: `more` are the instructions beyond those of whole layers, estimated."""
+    """A plan: `more` is the estimated number of instructions in addition to a plan with whole layers."""
 
     peak_bytes: int
     more: int
@@ -65,7 +65,7 @@ def tradeoff(arguments: argparse.Namespace, request: CompileRequest) -> Outcome:
 
 
 def _with_present(points: Sequence[Point], request: CompileRequest) -> list[Point]:
-    """The points, that of the present plan marked: one of them, or one more. None where there is no plan."""
+    """Returns the points with the present plan marked: one of them, or one more. Without a plan no point is marked."""
     try:
         program = build_program(request)
     except AidgeError:

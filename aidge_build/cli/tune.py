@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The verb `tune`: every kernel that accepts a layer, measured on the emulated core; the table says which is quicker where."""
+"""The verb `tune`: every kernel that accepts a layer, measured on the emulated core; the table says which is faster where."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The verbs: those of the first page of the help, rarer ones, and the forms of verbs, which once were verbs of their own."""
+"""The verbs: the first page of the help, rarer verbs, and the forms of verbs, which once were verbs of their own."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from aidge_build.cli.groups import BEGIN, BOARD, BUILD, PROVE, UNDERSTAND
 
 @dataclass(frozen=True)
 class Verb:
-    """What the page of help says of a verb: its group, and the summary, which imports no module."""
+    """The group and the summary of a verb on the page of help; the summary needs no import of the verb's module."""
 
     group: str
     summary: str
 
 
 # Each verb is a module of this package with EXAMPLES, add_arguments(parser) and run(arguments) -> Outcome.
-# A module whose first page of help leaves options out names those that it shows: COMMON.
+# A module that leaves options out of its first page of help names the options that it shows: COMMON.
 FIRST = {
     "new": Verb(BEGIN, "make a starter project that builds and runs at once"),
     "fit": Verb(BEGIN, "show the boards that a model fits, what is missing on the others, and its speed"),
@@ -97,7 +97,7 @@ def module_of(name: str) -> ModuleType:
 
 
 def summary_of(module: str) -> str:
-    """What a verb or a form does, in a line."""
+    """Returns a line that says what a verb or a form does."""
     return (_FORM_OF.get(module) or VERBS[module]).summary
 
 

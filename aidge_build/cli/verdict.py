@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The answer of `verify`: the outputs of a run beside the expected ones, as lines for people and as data."""
+"""The answer of `verify`: the outputs of a run compared with the expected ones, as lines for people and as data."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _TITLES = ("instructions", "share", "MACs", "operator", "kernel", "layer")
 
 @dataclass(frozen=True)
 class Compared:
-    """The outputs of `execution` beside the `wanted` ones; where its layers were traced, the `first` wrong one, and whether the
+    """The outputs of `execution` and the `wanted` ones. If its layers were traced: the `first` wrong layer, and whether the
     outputs may differ because floats do (`by_floats`)."""
 
     execution: Execution
@@ -47,7 +47,7 @@ class Compared:
         return len(next(iter(self.execution.outputs.values())))
 
     def by_layers(self, program: Program, traced: Execution, meant: Vectors, is_stored: bool) -> Compared:
-        """The same with the layers that were `traced` beside the ones that are `meant`. Outputs beside a stored reference
+        """Returns the same with the `traced` layers compared with the `meant` ones. Differences from a stored reference
         (`is_stored`) are never excused by floats."""
         first = first_wrong_layer(program, meant, traced.trace)
         is_excused = not self.equals and not is_stored and come_from_floats(program, self.execution.outputs, traced, first)
@@ -55,7 +55,7 @@ class Compared:
 
 
 def compared_outputs(program: Program, execution: Execution, wanted: Vectors) -> Compared:
-    """The outputs of a run beside the wanted ones."""
+    """Compares the outputs of a run with the wanted ones."""
     names = program.view.handed_out
     return Compared(execution, wanted, tuple(compare(name, execution.outputs[name], wanted[name]) for name in names))
 

@@ -133,7 +133,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 @dataclass(frozen=True)
 class _Source:
-    """Where the inputs come from: `arrays` of a file of vectors (real ones as `samples` where a float model takes them, too), or
+    """The source of the inputs: `arrays` of a file of vectors (real ones as `samples` where a float model takes them, too), or
     the `replay` of a dump. `reference` are stored values to compare with, None where the numpy backend computes them.
     `remarks` are lines about arrays that were read otherwise than they are, or not at all."""
 
@@ -155,7 +155,7 @@ class _Source:
 
 @dataclass(frozen=True)
 class _Found:
-    """The outputs beside the expected ones, the bounds of the steps, and the layers beside those of the float model."""
+    """The outputs compared with the expected ones, the bounds of the steps, and the layers compared with the float model."""
 
     compared: Compared
     bounds: tuple[StepsBound, ...]
@@ -218,7 +218,7 @@ def _settle_place(arguments: argparse.Namespace) -> None:
 
 
 def _float_model(arguments: argparse.Namespace) -> Path | None:
-    """What --layers compares with beside numpy: the named float model, or the model itself where this command quantizes it."""
+    """Returns the float model that --layers also compares with: the named one, or the model itself if it is quantized here."""
     if arguments.replay:
         return None
     own = Path(arguments.model) if arguments.layers and arguments.quantize else None
@@ -239,8 +239,8 @@ def _require_unperturbed(arguments: argparse.Namespace, floats: Path | None) -> 
 
 
 def _request(arguments: argparse.Namespace) -> CompileRequest:
-    """The model with its options: the firmware's where one is read. --least-sqnr is an option of --quantize; without that it is
-    about the layers beside --float, and of no concern here."""
+    """Returns the request for the model with its options, or with the firmware's options if a firmware is read. --least-sqnr is
+    an option of --quantize; without --quantize it limits the comparison with --float, and is left out here."""
     settled = argparse.Namespace(**vars(arguments) | ({} if arguments.quantize else {"least_sqnr": None}))
     name = name_of(settled)
     return load(with_options_in(arguments.elf, name, settled) if arguments.elf else settled, name)
@@ -298,7 +298,7 @@ def _stored(samples: LabelledSet, program: Program) -> Vectors:
 
 
 def _step_bounds(elf: Path, program: Program) -> tuple[StepsBound, ...]:
-    """What the text of the program says of steps; () where the model runs in one piece."""
+    """Returns the bounds of steps from the program's disassembly; () where the model runs in one piece."""
     if not program.options.max_step:
         return ()
     image = read_image(elf)
@@ -330,7 +330,7 @@ def _steps(
     bounds: tuple[StepsBound, ...],
     names: Mapping[str, str],
 ) -> Outcome:
-    """Steps of an inference, as they were counted and as they are bounded; `names` are those of layers by symbol."""
+    """Steps of an inference, as they were counted and as they are bounded; `names` are the names of layers by symbol."""
     findings = list(bound_findings(bounds, arguments.max_step_unproved))
     too_long = step_finding(result, program.options.max_step)
     findings += [too_long] if too_long else []
@@ -347,7 +347,7 @@ def _replayed(replay: Replay, outputs: Vectors) -> Outcome:
 
 
 def _beside_float(arguments: argparse.Namespace, beside: Comparison, floats: Path, shown: Mapping[str, str]) -> Outcome:
-    """Each layer beside the float model, as lines and as a picture; with --least-sqnr none may be too far from it."""
+    """Compares each layer with the float model, as lines and as a picture; with --least-sqnr no layer may be too far from it."""
     data = against_float.as_json(beside, floats)
     if arguments.picture:
         write_files({arguments.picture: layers_drawing(data).encode()})

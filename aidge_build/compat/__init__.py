@@ -36,10 +36,10 @@ from aidge_build.compat.log import Level, Log
 from aidge_build.compat.mem_info import compute_default_mem_info, generate_optimized_memory_info
 from aidge_build.compat.named_values import DynamicAttributes, Interpolation, PaddingMode, mandatory_attrs
 from aidge_build.compat.operator_impl import Impl, OperatorHandle, OperatorImpl
+from aidge_build.compat.placeholders import placeholder_names
 from aidge_build.compat.prod_conso import Elts_t, IdentityProdConso, ProdConso
 from aidge_build.compat.scheduler import SequentialScheduler
 from aidge_build.compat.scheduler_calls import Scheduler
-from aidge_build.compat.sleeping import sleeping_names
 from aidge_build.contract.library import Kernel, Library, library_of
 from aidge_build.contract.node import KernelNode
 from aidge_build.contract.spec import ImplSpec, IOSpec, dformat
@@ -98,7 +98,7 @@ __all__ = [
     "scheduler_export",
 ]
 
-globals().update(sleeping_names(""))
+globals().update(placeholder_names(""))
 
 _registered: dict[str, dict[str, Callable]] = {}  # backend -> operator type, as it was named -> implementation
 

@@ -8,7 +8,7 @@ import sys
 from types import ModuleType
 
 from aidge_build.base.errors import AidgeError
-from aidge_build.compat.sleeping import sleeping_modules
+from aidge_build.compat.placeholders import placeholder_modules
 
 # The names below the one that foreign code imports, and the modules that they mean.
 _MODULES = {
@@ -30,7 +30,7 @@ def install_as(name: str) -> ModuleType:
     import. AidgeError where another module of one of these names is loaded already. Nothing on disk is touched.
     """
     modules = {name + ending: importlib.import_module(_PACKAGE + module) for ending, module in _MODULES.items()}
-    for ending, module in sleeping_modules().items():
+    for ending, module in placeholder_modules().items():
         alias = f"{name.removesuffix('_core')}{ending}" if ending.startswith("_") else f"{name}.{ending}"
         modules[alias] = sys.modules.get(alias, module)
         owner, _, last = alias.rpartition(".")

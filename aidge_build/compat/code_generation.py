@@ -9,11 +9,11 @@ from pathlib import Path
 from aidge_build.base.errors import AidgeError
 from aidge_build.base.output import write_files
 from aidge_build.base.render import render_from
-from aidge_build.compat.sleeping import sleeping_names
+from aidge_build.compat.placeholders import placeholder_names
 
 __all__ = ["copy_file", "generate_file", "generate_str", "value_to_c_literal"]
 
-value_to_c_literal = sleeping_names("export_utils.code_generation")["value_to_c_literal"]
+value_to_c_literal = placeholder_names("export_utils.code_generation")["value_to_c_literal"]
 
 
 def generate_str(template_path: str | os.PathLike, **values) -> str:

@@ -13,7 +13,7 @@ from aidge_build.compat.export_main import generate_main, generate_main_compare
 from aidge_build.compat.export_node import ExportNode
 from aidge_build.compat.export_node_cpp import ExportNodeCpp
 from aidge_build.compat.handles import InheritedTensor, get_node_from_metaop
-from aidge_build.compat.sleeping import sleeping_names
+from aidge_build.compat.placeholders import placeholder_names
 
 __all__ = [
     "ExportLib",
@@ -36,7 +36,7 @@ __all__ = [
 
 generate_main_cpp = generate_main
 generate_main_compare_cpp = generate_main_compare
-globals().update(sleeping_names("export_utils"))
+globals().update(placeholder_names("export_utils"))
 
 
 def get_chan(tensor: InheritedTensor) -> int:

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from aidge_build.compat.sleeping import sleeping_names
+from aidge_build.compat.placeholders import placeholder_names
 
-globals().update(sleeping_names("hw_model"))
+globals().update(placeholder_names("hw_model"))
 
 
 @dataclass

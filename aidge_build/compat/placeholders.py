@@ -48,22 +48,22 @@ _FUNCTIONS = {
     "export_utils.log_parser": ("parse_inference_time_from_log", "parse_output_tensors_from_log"),
     "hw_model": ("get_target_by_name",),
 }
-_DELIVERED = {"", "export_utils", "export_utils.code_generation", "hw_model"}  # modules that are more than sleeping names
+_DELIVERED = {"", "export_utils", "export_utils.code_generation", "hw_model"}  # modules that have more than placeholders
 
 
-def sleeping_names(module: str) -> dict[str, Any]:
+def placeholder_names(module: str) -> dict[str, Any]:
     """The names of a module of the inherited system ("" for its root, "export_utils.config") that have no counterpart here."""
     found: dict[str, Any] = {name: type(name, (), {"__init__": _taken, "__doc__": _SAID}) for name in _BASES.get(module, ())}
     found |= dict.fromkeys(_REGISTRARS.get(module, ()), _registrar)
     return found | {name: _refused(f"{module}.{name}".lstrip(".")) for name in _FUNCTIONS.get(module, ())}
 
 
-def sleeping_modules() -> dict[str, ModuleType]:
+def placeholder_modules() -> dict[str, ModuleType]:
     """Returns the modules without any counterpart here, by name, each after the module that holds it."""
     known = sorted({*_BASES, *_FUNCTIONS} - _DELIVERED)
     made = {name: ModuleType(f"{__package__}.{name}", _SAID) for name in known}
     for name, module in made.items():
-        vars(module).update(sleeping_names(name))
+        vars(module).update(placeholder_names(name))
     return made
 
 

@@ -54,7 +54,7 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _unforeseen(error: Exception) -> AidgeError:
-    from aidge_build.cli.lacking import lacking_folder, lacking_package
+    from aidge_build.cli.environment_errors import lacking_folder, lacking_package
 
     return lacking_folder(error) or lacking_package(error) or internal_error(error)
 

@@ -265,7 +265,7 @@ def test_an_import_of_ours_that_fails_stays_a_fault_of_ours(monkeypatch):
         from aidge_build import nothing_of_this_name  # noqa: F401
 
     monkeypatch.setattr("aidge_build.cli.doctor.run", broken)
-    monkeypatch.setattr("aidge_build.cli.lacking._PACKAGE", str(ROOT))
+    monkeypatch.setattr("aidge_build.cli.environment_errors._PACKAGE", str(ROOT))
     done = aidge_build("doctor")
     assert done.exit_code == 70 and "cannot import name 'nothing_of_this_name'" in done.stderr
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from aidge_build.base.errors import AidgeError, CheckFailed
 from aidge_build.base.naming import identifier
-from aidge_build.compat.unshared import Asked
+from aidge_build.compat.separate_buffers import Asked
 from aidge_build.contract.mem_info import MemInfo, mem_info_of
 from aidge_build.contract.spec import Demands
 from aidge_build.graph.tensor import Tensor

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from aidge_build.compat.unshared import Asked
+from aidge_build.compat.separate_buffers import Asked
 from aidge_build.contract.mem_info import MemInfo, mem_info_of
 from aidge_build.graph.tensor import Tensor
 from aidge_build.graph.view import GraphView, Node

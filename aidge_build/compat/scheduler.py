@@ -10,7 +10,7 @@ from functools import cached_property
 from aidge_build.base.errors import AidgeError
 from aidge_build.compat.graph_handles import nodes_in
 from aidge_build.compat.scheduler_calls import Scheduler
-from aidge_build.compat.unshared import retold, unshared
+from aidge_build.compat.separate_buffers import retold, unshared
 from aidge_build.contract.spec import Demands
 from aidge_build.graph.view import GraphView, Node
 from aidge_build.plan.arena_regions import accesses_of

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """How text reads: no private words, no inverted sentences, and few pronouns or verbs of place instead of nouns and `is`.
 
-All texts are under these rules: every page, also the pages that are written from code, and every string of the package.
+All texts are under these rules: every page, also the pages that are written from code, and every string, docstring and comment of
+the package.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import pytest
 
 from tests.style.prose import PLACES, PRONOUNS, count, inverted, private, sentences
-from tests.style.texts import ROOT, texts
+from tests.style.texts import ROOT, comments_in, texts
 
 MOST = 3  # of each text: a few read well ("layers whose rows are a multiple of 4")
 IN_LONG = 500  # in a long text one in so many sentences
@@ -27,14 +28,36 @@ def test_the_text_has_terms_of_the_field_and_sentences_that_begin_with_who_acts(
 @pytest.mark.parametrize("name", TEXTS)
 def test_the_text_repeats_its_nouns_and_says_is(name):
     text = TEXTS[name]()
-    found = [one for one in sentences(text) if count(PRONOUNS, one) or count(PLACES, one)]
     most = max(MOST, len(sentences(text)) // IN_LONG)
-    assert count(PRONOUNS, text) <= most and count(PLACES, text) <= most, found
+    assert count(PRONOUNS, text) <= most and count(PLACES, text) <= most, [
+        one for one in sentences(text) if count(PRONOUNS, one) or count(PLACES, one)
+    ]
 
 
 def test_every_page_and_each_kind_of_text_is_read():
     pages = {f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md")}
+    rooms = {f"comments of {path.parent.name}" for path in (ROOT / "aidge_build").glob("*/__init__.py")}
     assert pages | {"README.md", "options", "help", "findings", "messages", "generated C"} <= set(TEXTS) and len(pages) > 40
+    assert rooms <= set(TEXTS) and len(rooms) > 10
+
+
+def test_docstrings_and_comments_of_a_file_are_read_and_its_other_strings_are_not():
+    python = '''# A page.
+"""Of a file."""
+TEXT = "none # none"  # at the end
+LONG = """
+"""
+def f():  # why
+    r"""A function."""
+    return """none"""
+# One comment
+# of two lines: region `FLASH' overflowed.
+'''
+    found = [" ".join(text.split()) for text in comments_in(python)]
+    assert found == [
+        *("A page.", "Of a file.", "at the end", "why", "A function."),
+        "One comment of two lines: region FLASH' overflowed.",
+    ]
 
 
 @pytest.mark.parametrize(

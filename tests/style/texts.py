@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The texts that people read, by name: pages, options, help, findings, messages, and the comments of generated C."""
+"""The texts that people read, by name: pages, options, help, findings, messages, comments of generated C and of each room."""
 
 from __future__ import annotations
 
@@ -26,6 +26,14 @@ _WORDS = re.compile(r"\b[a-z]+\b")
 _ROW_OF_FINDING = re.compile(r"^\| [A-Z]{3,4}\d* \|.*$", re.MULTILINE)
 _C_COMMENT = re.compile(r"/\*(.*?)\*/", re.DOTALL)
 _TEMPLATE = re.compile(r"\{#.*?#\}|\{%.*?%\}", re.DOTALL)
+# Each group is a text: a comment between `def f():` and the docstring, a docstring, whole lines of comments, the end of a line.
+# Python's own parser finds the same texts and takes ten times as long.
+_PYTHON = re.compile(
+    r'''(?:(?<=:\n)[ ]+|(?<=:)[ ]+\#(.*)\n[ ]+|^)r?"""((?s:.*?))"""'''
+    r'''|"""(?s:\\.|.)*?"""|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\''''
+    r"|(^[ ]*\#.*(?:\n[ ]*\#.*)*)|\#(.*)",
+    re.MULTILINE,
+)
 
 
 def _page(name: str) -> str:
@@ -88,6 +96,16 @@ def _sentences_in(module: ast.Module) -> Iterator[str]:
                     yield text
 
 
+def comments_in(python: str) -> list[str]:
+    """Returns the docstrings and comments of a file. A single backquote, as linkers print it, begins no code."""
+    found = [text.replace("#", "") for groups in _PYTHON.findall(python) for text in groups if text]
+    return [text.replace("`", "") if text.count("`") % 2 else text for text in found]
+
+
+def _comments_of(room: Path) -> str:
+    return "\n\n".join(text for path in sorted(room.rglob("*.py")) for text in comments_in(path.read_text(encoding="utf-8")))
+
+
 def _text_of(node: ast.expr) -> str:
     if isinstance(node, ast.JoinedStr):
         return "".join(str(part.value) if isinstance(part, ast.Constant) else "CODE" for part in node.values)
@@ -99,4 +117,6 @@ def texts() -> dict[str, Callable[[], str]]:
     pages = [path.relative_to(ROOT).as_posix() for pattern in _PAGES for path in sorted(ROOT.glob(pattern))]
     found: dict[str, Callable[[], str]] = {page: lambda page=page: _page(page) for page in pages}  # type: ignore[misc]
     others = {"options": _options, "help": _help, "findings": _findings, "messages": _messages, "generated C": _generated}
+    rooms = [path.parent for path in sorted((ROOT / "aidge_build").glob("*/__init__.py"))]
+    others |= {f"comments of {room.name}": functools.partial(_comments_of, room) for room in rooms}
     return {name: functools.cache(read) for name, read in (found | others).items()}

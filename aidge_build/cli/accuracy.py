@@ -115,7 +115,7 @@ def _judged(
     limits: Mapping[str, float],
     notes: Sequence[str],
 ) -> Outcome:
-    """How often each stage is right."""
+    """Returns how often each stage is right."""
     first = stages[0]
     task = task_of(samples, first.outputs, first.inputs, arguments.task, arguments.labelled_output or "")
     found = [Judged(stage, judged(task, samples, stage.outputs, stage.inputs)) for stage in stages]

@@ -43,7 +43,7 @@ class Block:
 
     @property
     def fault(self) -> str:
-        """Why the block is not the model's; "" where it is."""
+        """The reason why the block is not the model's; "" where it is."""
         if self.is_of_model:
             return ""
         if self.given:

@@ -30,7 +30,7 @@ def _assumed(board: Board) -> str:
 
 
 def cache_lines(result: RunResult, board: Board) -> list[str]:
-    """Which caches of the core, on for the estimate of cycles, the firmware does not switch on."""
+    """Returns notes about caches of the core that the estimate of cycles counts on and the firmware does not switch on."""
     flash = board.flash
     described = {"code": flash.code_cache, "data": flash.data_cache} if flash and board.flash_wait_states != 0 else {}
     off = [name for name in result.caches_off if described.get(name)]

@@ -310,7 +310,7 @@ def _lines(entry: dict) -> list[str]:
 
 
 def _details(entry: dict) -> str:
-    """How the layer is computed: block, epilogue, channels, instructions; a dash where nobody has counted them."""
+    """Returns how the layer is computed: block, epilogue, channels, instructions; a dash where nobody has counted them."""
     facts, removed = entry["facts"], entry["channels_removed"]
     parts = [f"{key} {facts[key]}" for key in sorted(facts, key=lambda key: (key not in ("block", "epilogue"), key))]
     if any(removed.values()):

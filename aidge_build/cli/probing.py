@@ -193,6 +193,6 @@ def measured_json(result: RunResult) -> dict:
 
 
 def not_measured_lines(figures: Sequence[Figures]) -> list[str]:
-    """Why models that ran on a board have no cycles."""
+    """Returns the reasons why models that ran on a board have no cycles."""
     reasons = {entry.title: entry.measured.why_not for entry in figures if entry.measured and not entry.measured.counter}
     return [f"{title}: cycles {reason}" for title, reason in reasons.items()]

@@ -145,7 +145,7 @@ def record_line(data: dict) -> str:
 
 
 def replay_lines(data: dict) -> list[str]:
-    """Which inferences these were, and which of them gave other outputs in the firmware."""
+    """Returns lines: the inferences that were replayed, and the inferences with other outputs in the firmware."""
     inferences = data["inferences"]
     first, last = inferences[0], inferences[-1]
     lines = [f"replayed: inferences {first['number']:,} to {last['number']:,}, as recorded"]

@@ -93,7 +93,7 @@ def refuse_end(result: RunResult, elf: Path) -> RunResult:
 
 
 def end_lines(result: RunResult, stops: Stops) -> list[str]:
-    """Why the run ended, where the program did not end it; and what was asked for and did not come."""
+    """Returns why the run ended, unless the program ended it, and which requested end did not come."""
     lines = []
     if result.ended in _SAID:
         at = result.ended_at or "an unknown place"
@@ -118,7 +118,7 @@ def end_lines(result: RunResult, stops: Stops) -> list[str]:
 
 
 def spread(result: RunResult) -> str:
-    """How far inferences of a stopped program differ; interrupts and other tasks count with them."""
+    """Returns how far inferences of a stopped program differ; interrupts and other tasks count with them."""
     if result.ended is End.EXIT or result.fewest is None or result.fewest == result.most:
         return ""
     return f" ({result.fewest:,} to {result.most:,})"

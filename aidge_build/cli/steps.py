@@ -39,7 +39,7 @@ def what_helps(max_step: int, longest: int) -> str:
 
 
 def step_lines(result: RunResult, inferences: int | None, names: Mapping[str, str]) -> list[str]:
-    """How many steps there were, and the longest with its layer; `names` are the names of layers by symbol."""
+    """Returns how many steps there were, and the longest with its layer; `names` are the names of layers by symbol."""
     if result.steps is None:
         return []
     longest = max(result.layers, key=lambda layer: layer.longest_step or 0, default=None)

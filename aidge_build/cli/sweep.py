@@ -84,7 +84,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def add_workers(parser: argparse.ArgumentParser) -> None:
-    """Who does the work, as `crew_of` reads it."""
+    """Adds the options that say who does the work; `crew_of` reads them."""
     workers = parser.add_mutually_exclusive_group()
     workers.add_argument("--jobs", type=int, metavar="N", help="number of processes (default: one for each core)")
     workers.add_argument(
@@ -183,7 +183,7 @@ def _boards_with_memories(arguments: argparse.Namespace) -> tuple[str, ...]:
 
 
 def crew_of(arguments: argparse.Namespace) -> Crew:
-    """Who does the work."""
+    """Returns the workers that the options name: this process, several processes, or a Dask scheduler."""
     if arguments.scheduler:
         return OnDask(arguments.scheduler)
     jobs = cores() if arguments.jobs is None else arguments.jobs

@@ -112,8 +112,8 @@ class ExportNodeCpp(ExportNode):
 
     @classmethod
     def unwritten(cls, view: NodeView) -> str:
-        """Why the class is not written for the node, as its constructor says by NotImplementedError or an assertion; "" when it
-        is. A fault in the constructor or templates of a class that nobody can change (`is_foreign`) says so."""
+        """Returns why the class is not written for the node, as its constructor says by NotImplementedError or an assertion; ""
+        when it is. A fault in the constructor or templates of a class that nobody can change (`is_foreign`) says so."""
         try:
             node = cls(in_one_order(view), None)
             missing = node._includes().missing
@@ -358,7 +358,7 @@ class ExportNodeCpp(ExportNode):
         return lambda name: files.text(name, path)
 
     def _hint(self, what: str) -> str:
-        """Which names to use for an attribute that members of a meta-operator have with different values."""
+        """Returns the names to use for an attribute that members of a meta-operator have with different values."""
         for name, others in ambiguous_attributes(self.view.operator).items():
             if f"'{name}'" in what:
                 return f"its members differ in it: {', '.join(others)}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""From an ONNX file to the graph that `scheduler_export` and `adapt_to_backend` want, in one call."""
+"""One call from an ONNX file to the graph that `scheduler_export` and `adapt_to_backend` want."""
 
 from __future__ import annotations
 

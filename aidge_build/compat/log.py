@@ -10,7 +10,7 @@ from aidge_build.base.terminal import print_notes
 
 
 class Level(enum.IntEnum):
-    """How much a message matters."""
+    """The importance of a message."""
 
     Debug = 0
     Info = 1

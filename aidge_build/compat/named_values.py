@@ -21,7 +21,7 @@ class PaddingMode(enum.StrEnum):
 
 
 class Interpolation:
-    """How a Resize computes values between samples, and where the samples are."""
+    """The ways in which a Resize computes values between samples, and the places of the samples."""
 
     class Mode(enum.StrEnum):
         """Between samples: by a curve, or one of them."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""From a memory manager's memory info to a plan of the arena, proved legal.
+"""The plan of the arena that a memory manager's memory info describes, proved legal.
 
 Every kernel takes a plane in one piece. A plane with gaps between its positions, or a plane that continues elsewhere (around
 the end of a ring), is only for a tensor if its writer and readers say that they can address it.

@@ -126,9 +126,9 @@ class ProdConso:
         return self._input_part(index, self.evaluations) * _unit(self.view.inputs[index])
 
     def protected_bytes(self, index: int) -> int:
-        """How much of input `index` output 0 must keep clear of.
+        """Returns by how many bytes output 0 must begin before input `index`.
 
-        0 when it may be overwritten in place; the bytes by which the output must begin earlier when it may overlap.
+        0 when it may overwrite the input in place; all bytes of the input when the two must not overlap.
         """
         if index in self.demands.in_place:
             return 0
@@ -155,7 +155,7 @@ class ProdConso:
 
     @property
     def evaluations_of_all(self) -> int:
-        """How many evaluations read and write everything."""
+        """The number of evaluations that read and write everything."""
         return max((len(parts) for parts in self.outputs), default=1)
 
     def get_nb_required_data(self, index: int) -> int:

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: MIT
-"""What every room uses: errors, files of strangers as bytes and values, names, options, output to people."""
+"""Code that every room uses: errors, reading of untrusted files, names, options, output to people."""

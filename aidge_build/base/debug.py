@@ -2,8 +2,8 @@
 """Readable values of each stage on stderr: AIDGE_DEBUG=1 tracebacks, 2 graphs, 3 plans, 4 calls;
 from 5 on each rewrite of a graph is also computed, before and after it (`recipes/meaning.py`).
 
-AIDGE_LOG=FILE appends the same to a file, with the commands and what they refuse: records whose first line begins with "== ", and
-whose further lines are indented. Nothing in it depends on time, machine or process; nothing that is generated depends on it.
+AIDGE_LOG=FILE appends the same to a file, with the commands and their errors: the first line of a record begins with "== ", and
+its further lines are indented. Nothing in it depends on time, machine or process; nothing that is generated depends on it.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ _CHECKED = "onnx.checker.check_model(model, full_check=True) says where a file c
 _OUR_FAULT = "this is a fault of aidge-build: report it with the files that show it"
 _LIBRARY = "docs/kit.md describes a library; the fault is in its files, or in their names"
 _EXPORT_API = "docs/export-api.md describes each call of the export API"
-# What helps against refusals of a kind, where the place that refuses knows nothing better.
+# The hint of an error code, for errors that are raised without a hint.
 HINTS = {
     "BENCH": "docs/benchmarks.md describes the measurements",
     "BIND": "--bind NAME=NUMBER gives the size of a symbolic dimension, or the constant value of an input",
@@ -130,7 +130,7 @@ class MissingTool(AidgeError):
 
 
 class InternalError(AidgeError):
-    """What nobody foresaw: a fault of aidge_build itself (exit code 70)."""
+    """An internal error: a fault of aidge_build itself (exit code 70)."""
 
     exit_code = EXIT_OUR_FAULT
 
@@ -144,7 +144,7 @@ def needs_option(option: str, needed: str) -> AidgeError:
 
 
 def internal_error(error: BaseException) -> InternalError:
-    """The refusal that stands for an exception that should not have happened."""
+    """Returns the InternalError for an exception that should not have happened."""
     refused = InternalError(
         f"{failure(error)}; that is a fault of aidge-build, whatever is in your files",
         where=": ".join(["internal error", *getattr(error, "__notes__", ())]),
@@ -155,7 +155,7 @@ def internal_error(error: BaseException) -> InternalError:
     return refused
 
 
-Words = str | Callable[[], str]  # most are never said, and those that are made for a node are made when they are
+Words = str | Callable[[], str]  # most are never shown: a function makes the text of a node only when it is shown
 
 
 def _said(words: Words) -> str:
@@ -163,8 +163,8 @@ def _said(words: Words) -> str:
 
 
 class located:
-    """What is refused inside is refused there; any other exception, of an operator that somebody writes, gets the place as a
-    note. A class is quick: every node comes by a dozen times."""
+    """Adds the place to each AidgeError that is raised inside, and as a note to any other exception, such as one that a user's
+    operator raises. It is a class because that is fast: every node passes a dozen times."""
 
     def __init__(self, where: Words):
         self._where = where
@@ -180,8 +180,8 @@ class located:
 
 
 class plugged_in:
-    """Runs code of a plug-in, which may raise anything: what is no refusal becomes one, with `what` as its subject. All that is
-    refused lies `inside` a place, if that is given.
+    """Runs code of a plug-in, which may raise anything: any other exception becomes an AidgeError with `what` as its subject.
+    Every AidgeError gets the place `inside`, if that is given.
 
     A plug-in that ends the program (`sys.exit`, `os._exit`) is refused like one that fails: with exit code 0 a build would go on
     with the files of the last time. Only the user's interrupt passes, and then says what was interrupted: it may never end.
@@ -219,7 +219,7 @@ _SYSTEM: Any = sys.modules[os.name]  # posix or nt, where `os` has the function 
 
 
 def failure(error: BaseException) -> str:
-    """What an exception says, and the line of the file that raised it: "raised ValueError: no (mine.py, line 3)"."""
+    """Returns an exception's text and the line of the file that raised it: "raised ValueError: no (mine.py, line 3)"."""
     if isinstance(error, SystemExit):
         return f"ended the program with {error.code!r}{_place(error)}"
     text = str(error)

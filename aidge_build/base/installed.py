@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Where the files that are no Python modules lie: beside the package in a checkout, inside it when installed."""
+"""The paths of the files that are no Python modules: next to the package in a checkout, inside it when installed."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def with_pages(text: str) -> str:
 
 
 def own_files() -> list[str]:
-    """What this run consists of: the modules of the package that it loaded, the templates, and the folders that it searches."""
+    """Returns the files that this run uses: the loaded modules of the package, the templates, and the folder of operators."""
     modules = (
         getattr(module, "__file__", None) for name, module in sorted(sys.modules.items()) if name.split(".")[0] == "aidge_build"
     )

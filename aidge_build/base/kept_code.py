@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Compiled code of files that Python does not import, kept in the `__pycache__` beside them: who may write there may write
+"""Compiled code of files that Python does not import, kept in the `__pycache__` of their folder: who may write there may write
 the file, too. Python's own files there have other names."""
 
 from __future__ import annotations

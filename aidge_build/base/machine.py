@@ -41,7 +41,7 @@ def install_line(tools: Sequence[Tool]) -> str:
 
 
 def install_commands(tools: Sequence[Tool]) -> list[list[str]]:
-    """What `--install` runs: apt-get, through sudo for a user who is not root."""
+    """Returns the commands that `--install` runs: apt-get, through sudo for a user who is not root."""
     prefix = [] if os.geteuid() == 0 else ["sudo"]
     apt = [*prefix, "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-q"]
     return [[*apt, "update"], [*apt, "install", "-y", "--no-install-recommends", *_packages(tools)]]
@@ -52,7 +52,7 @@ def _packages(tools: Sequence[Tool]) -> list[str]:
 
 
 def _output(*command: str) -> str | None:
-    """What a program prints, or None if it is missing or fails."""
+    """Returns the output of a program, or None if it is missing or fails."""
     if shutil.which(command[0]) is None:
         return None
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", check=False)
@@ -139,13 +139,13 @@ RISCV_COMPILER = Tool(_RISCV, "RISC-V boards, tests", ("gcc-riscv64-unknown-elf"
 PICOLIBC = Tool("picolibc", "RISC-V boards, tests", ("picolibc-riscv64-unknown-elf",), _picolibc)
 QEMU_RISCV = Tool(_QEMU_RISCV, "running on RISC-V boards, tests", ("qemu-system-misc",), _version_of(_QEMU_RISCV))
 
-# What generated code is compiled with, what this repository's own firmware needs, and what its tests need beyond that.
+# The tools that compile generated code, the tools for this repository's own firmware, and further tools for its tests.
 COMPILERS = (HOST_COMPILER, CROSS_COMPILER, NEWLIB)
 TOOLS = (*COMPILERS, QEMU)
 FOR_TESTS = (HOST_CPLUSPLUS, CROSS_CPLUSPLUS, MAKE, CMAKE, NINJA)
 # 180 MB to load and 1.2 GB on the disk: `--install test` brings them; where they are missing, the few tests of RISC-V skip.
 FOR_RISCV = (RISCV_COMPILER, PICOLIBC, QEMU_RISCV)
-# What reads the C of kernels: `./sconsw misra`.
+# The tools that read the C of kernels: `./sconsw misra`.
 FOR_READING = (
     Tool("cppcheck", "misra", ("cppcheck",), _version_of("cppcheck")),
     Tool("clang-tidy", "misra", ("clang-tidy",), _version_of("clang-tidy")),
@@ -154,7 +154,7 @@ _OF_TOOLCHAINS = {"arm-none-eabi-": (CROSS_COMPILER, NEWLIB), "riscv64-unknown-e
 
 
 def toolchain_of(prefix: str, packages: tuple[str, ...]) -> tuple[Tool, ...]:
-    """The compiler and the C library of a core: those that are listed here, or the compiler of this prefix."""
+    """Returns the compiler and the C library of a core from the list, or else the compiler of this prefix."""
     name = f"{prefix}gcc"
     return _OF_TOOLCHAINS.get(prefix, (Tool(name, "boards with its core", packages, _version_of(name)),))
 

@@ -46,7 +46,7 @@ _PACKAGES = {
     "aidge_build.export": ("contract", "contract.kernel_kit", "compat"),
     "aidge_build.backend": ("contract", "prepare.adaptation", "contract.reference", "compat"),
 }
-# Module of 0.1 -> modules that hold its names now, beside those of the same name in a package.
+# Module of 0.1 -> modules that hold its names now, in addition to the modules with its own name in the new packages.
 _ALSO = {
     "aidge_build.export.node": ("compat.export_node",),
     "aidge_build.export_folder": ("compat.export_folder", "compat.mem_info", "compat.scheduler"),
@@ -83,7 +83,7 @@ class _Same:
 
 
 class _Names:
-    """Makes modules whose names are looked up where they are now."""
+    """Makes modules that look up each name in its new module."""
 
     def create_module(self, spec: ModuleSpec) -> None:
         """An empty module, as for any file."""

@@ -13,8 +13,8 @@ from aidge_build.base.shortening import pieces_of, shortened_identifier, shorten
 
 SIGNIFICANT = 31  # C99 5.2.4.1 and MISRA C 5.1: the characters that surely tell external names apart
 LONGEST_MODEL_NAME = 40
-_LEAST_ROOM = 22  # behind a long prefix: 40 + 1 + 22 = 63, the characters that C99 tells apart inside of a file
-_READABLE = 16  # behind a long prefix; longer names of nodes give way to the operator's type
+_LEAST_ROOM = 22  # after a long prefix: 40 + 1 + 22 = 63, the characters that C99 tells apart inside of a file
+_READABLE = 16  # after a long prefix; a longer name of a node is replaced by the operator's type
 
 _KEYWORDS = """
     alignas alignof and and_eq asm atomic auto bitand bitor bool break case catch char char8_t char16_t char32_t class co_await
@@ -129,7 +129,7 @@ class Namer:
 _NO_WORD = re.compile(r"[^a-z0-9]+")
 _BY_ROWS = ("begin", "push_input", "pull_output", "end", "cancel", "rows", "progress", "take", "give")  # by rows
 _HOOKS = ("before_input", "after_output")
-_WEIGHTS = ("bind", "newer", "bound", "weights", "weights_bytes", "constant", "crc", "suits")  # of those that can be replaced
+_WEIGHTS = ("bind", "newer", "bound", "weights", "weights_bytes", "constant", "crc", "suits")  # of replaceable weights
 _RECORD = ("record", "record_begin", "record_end", "record_sums")
 _CASCADES = ("shift", *(f"cascade_{number}" for number in range(1, 10)))
 
@@ -143,7 +143,7 @@ def public_symbols(model: str) -> tuple[str, ...]:
 
 
 def model_of_symbol(symbol: str) -> str:
-    """The model whose public function or array, or part of an array, a symbol may be; "" of any other symbol."""
+    """Returns the model that a public function or array, or a part of an array, may belong to; "" for any other symbol."""
     match = re.fullmatch(
         r"(.+)_(?:run|reset|init|bind|newer|bound|weights(?:_bytes)?|begin|push_input|pull_output|end|cancel|rows|record"
         r"|(?:arena|state)(?:_[A-Za-z0-9_]+)?)",
@@ -196,7 +196,7 @@ _SECOND_NAME = re.compile(rf"(\w+)_([0-9a-f]{{{DIGEST_DIGITS}}})", re.ASCII)
 
 
 def second_name(symbol: str, digest: str) -> str:
-    """The name of a function or array of a model for users of its header, whose digest it ends in."""
+    """Returns the name of a model's function or array for users of its header: it ends in the header's digest."""
     return f"{symbol}_{digest}"
 
 
@@ -212,7 +212,7 @@ def code_symbol(model: str, digest: str) -> str:
 
 
 def model_of_code(symbol: str) -> str:
-    """The model whose `code_symbol` this is; "" of any other symbol."""
+    """Returns the model with this `code_symbol`; "" for any other symbol."""
     match = re.fullmatch(r"aidge_(.+)__code_[0-9a-f]+", symbol)
     return match[1] if match else ""
 

@@ -24,7 +24,7 @@ def write_sources(
 ) -> tuple[str, ...]:
     """Write the files that differ; returns lines that say why code changed although the model's layers did not.
 
-    `depfile` gets the `dependencies` in Make syntax, as those of `stamp` or else of the files; `stamp` is always touched.
+    `depfile` gets the `dependencies` in Make syntax, with `stamp` or else the files as the target; `stamp` is always touched.
     AidgeError (code WRITE) names the file that cannot be written; then no new content is in the folder.
     """
     manifest_name = next((name for name in sources.files if name.endswith(".plan.json")), "")
@@ -41,7 +41,7 @@ def write_sources(
 
 
 def compare_sources(sources: Sources, folder: Path) -> dict[str, bool]:
-    """Returns the names of the files in `folder` that are not those of `sources`, and whether each is there at all."""
+    """Returns the names of the files in `folder` that differ from `sources`, and whether each is there at all."""
     contents = {name: (_content(folder / name), data) for name, data in sources.files.items()}
     return {name: there is not None for name, (there, data) in contents.items() if there != data}
 

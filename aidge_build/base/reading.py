@@ -111,7 +111,7 @@ def fits(value: object, shape: object) -> bool:
 
 
 def _misfit(value: object, shape: object, at: str) -> str:
-    """What has another shape; "" where nothing has."""
+    """Returns a text about the first part of a value with another shape; "" if there is none."""
     if isinstance(shape, Mapping):
         return _misfit_of_table(value, shape, at)
     if isinstance(shape, list):

@@ -49,8 +49,8 @@ def _parsed(template_text: str) -> jinja2.Template:
 def render_parts(
     read: Callable[[str], str | None], name: str, values: Mapping[str, object], place: Callable[[str], str] | None = None
 ) -> str:
-    """The text of the template `name`, which may include others; `read` gives the same text for a name each time, None where
-    there is none. What is parsed is kept for later processes where `place` names the file of a template. Errors as `render`."""
+    """Returns the text of the template `name`, which may include others; `read` gives the same text for a name each time, None if
+    there is none. With `place`, which names the file of a template, later processes reuse the parsed one. Errors as `render`."""
     with _named_errors():
         return _reading(read, place).get_template(name).render(**values)
 
@@ -73,7 +73,7 @@ def _reading(read: Callable[[str], str | None], place: Callable[[str], str] | No
 def render_from(read: Callable[[str], str | None], name: str, values: Mapping[str, object]) -> str:
     """The text of a library's template `name`, which may include others; `read` gives their texts, None where there is none.
 
-    Whitespace is Jinja's own default, as in the systems that such templates were written for: a block tag leaves its line behind.
+    Whitespace is Jinja's own default, as in the systems that such templates were written for: a block tag leaves an empty line.
     """
     import jinja2
 
@@ -82,7 +82,7 @@ def render_from(read: Callable[[str], str | None], name: str, values: Mapping[st
 
 
 def names_in(read: Callable[[str], str | None], name: str) -> set[str]:
-    """The names that a library's template `name`, and those that it includes, expect from outside. Errors as `render`."""
+    """Returns the names that a library's template `name` and its included templates expect from outside. Errors as `render`."""
     from jinja2 import meta
 
     found, waiting, seen = set[str](), [name], set[str]()

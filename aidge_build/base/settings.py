@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""TOML files of which one builds on another (`extends`): boards and cores, those of users before the built-in ones."""
+"""TOML files that extend each other (`extends`): boards and cores; a user's file is found before a built-in file."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def read_chain(
     base: Callable[[str, str], Path],
     chain: tuple[Path, ...] = (),
 ) -> dict:
-    """The settings of `path` laid over those of the file that it extends; the tables `merged` are merged by name.
+    """Returns the settings of `path`, which replace the settings of the file that it extends; the tables `merged` are merged.
 
     `base` finds the file of a name, which `where` names. Raises AidgeError (BOARD) where files extend each other in a cycle.
     """
@@ -70,7 +70,7 @@ def read_chain(
 
 
 def read_settings(path: Path, keys: Mapping[str, Any], files: dict[str, bytes]) -> dict:
-    """One file, whose keys and the types of whose values are checked; its bytes go to `files`."""
+    """Reads one file and checks its keys and the types of its values; its bytes go to `files`."""
     files[str(path)] = content = read_regular(path, LARGEST_TEXT_BYTES, CODE)
     settings = toml_of(content, str(path), CODE)
     check_keys(settings, keys, str(path))

@@ -16,7 +16,7 @@ _SHORTEST_WORD = 3
 
 @dataclass(frozen=True)
 class _Unit:
-    """A word of an identifier, and the number behind it with its underscore ("" without)."""
+    """A word of an identifier, and the number after it with its underscore ("" without)."""
 
     word: str
     number: str = ""
@@ -31,8 +31,8 @@ class _Unit:
 def shortened_identifier(name: str, room: int) -> str:
     """An identifier of words joined by `_`, at most `room` characters long.
 
-    Of more than that stay the first word, as many of the last ones as fit, and then as many behind the first; where the first and
-    the last are too long together, the longer one loses its end. A number goes with the word before it.
+    A longer identifier keeps its first word, as many of its last words as fit, and then the words after the first that fit.
+    If the first and the last word are too long together, the longer one loses its end. A number goes with the word before it.
     """
     if len(name) <= room:
         return name

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the generator hands over: files by name, and the manifest as data."""
+"""The generator's result: files by name, and the manifest as data."""
 
 from __future__ import annotations
 

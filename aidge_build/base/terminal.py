@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""What people read on a terminal: lines, tables that fit its width, colour, progress. The only importer of rich, and the only
+"""Output to a terminal: lines, tables that fit its width, colour, progress. The only importer of rich, and the only
 way to stdout and stderr: names of a model, a note or a board come from files of strangers, and `printable` escapes all of them.
 
-Where the output is kept (a file, a pipe, a build's log) the same text has no colour and no line is broken, so that it can be
+In output that is kept (a file, a pipe, a build's log) the same text has no colour and no line is broken, so that it can be
 searched and compared. `NO_COLOR` and the other variables that rich knows are respected.
 """
 
@@ -62,7 +62,7 @@ def saying(is_quiet: bool) -> Iterator[None]:
 class Waiting(threading.Thread):
     """A line on a terminal's stderr that says how long a command has been at work; it goes away before anything else is shown.
 
-    Where stderr `is_kept` and no terminal, a few lines that stay, and only where the work says how far it is.
+    If stderr `is_kept` and is no terminal, it writes a few lines that stay, and only if the work says how far it is.
     """
 
     def __init__(self, verb: str, is_kept: bool = False):
@@ -85,7 +85,7 @@ class Waiting(threading.Thread):
                     self._shown = not self._is_kept
 
     def end(self) -> None:
-        """What was shown is taken away; nothing more is."""
+        """Removes the line that is shown; no more lines are shown."""
         self._over.set()
         with self._lock, contextlib.suppress(OSError, ValueError):
             if self._shown:
@@ -175,8 +175,8 @@ def table(
     numbers: Collection[int] = (),
     styles: Mapping[tuple[int, int], str] = MappingProxyType({}),
 ) -> list[str]:
-    """Rows in columns as wide as their cells; those in `numbers` are aligned to the right. `styles` are the colours of some
-    cells (row, column), where a terminal shows them.
+    """Returns rows in columns as wide as their cells; the columns in `numbers` are aligned to the right. `styles` are the colours
+    of some cells (row, column), if a terminal shows them.
 
     On a terminal that is too narrow, cells of other columns are broken at words.
     """

@@ -60,7 +60,7 @@ _built_in = cache(_read_board)  # nothing changes the tool's own files while it 
 
 
 def boards_like(word: str, folders: Sequence[Path] = ()) -> list[Board]:
-    """The boards whose name or title has this word, and those whose chip is how the word begins: those of the chip come first.
+    """Returns the boards with this word in their name or title, and the boards with a chip that the word begins with (first).
 
     Case and punctuation do not matter; board files that cannot be read are left out.
     """
@@ -78,8 +78,8 @@ def boards_like(word: str, folders: Sequence[Path] = ()) -> list[Board]:
 
 
 def _boards_of_chip(name: str, folders: Sequence[Path]) -> list[Board]:
-    """The boards whose title begins with the chip of this name, or has it in parentheses, letter for letter: one with a longer
-    name may have other memories."""
+    """Returns the boards with this chip, letter for letter, at the begin of their title or in parentheses there: a chip with a
+    longer name may have other memories."""
     wanted = _plain(name) if len(name) > _SHORTEST_CHIP else ""
     return [board for board in boards_like(name, folders) if wanted in map(_plain, _CHIP.findall(board.title))]
 
@@ -130,7 +130,7 @@ def _core(settings: dict, where: str, folders: Sequence[Path]) -> Core:
 def _read(path: Path, files: dict[str, bytes]) -> dict:
     settings = read_settings(path, KEYS, files)
     if {"regions", "cpu"} & set(settings):
-        settings.setdefault("source", {})  # that of the base speaks of other memories
+        settings.setdefault("source", {})  # the base's source describes other memories
     for name, region in settings.get("regions", {}).items():
         check_keys(region, REGION_KEYS, f"{path}: regions.{name}")
     for key in FILE_KEYS:

@@ -17,11 +17,10 @@ from aidge_build.boards.registers import SerialPort
 class Region:
     """A memory of the board: `length_bytes` from `origin`; `roles` says what the linker script puts there.
 
-    `access_cost` compares regions (cycles per word, say). `dma`: whether peripherals reach it. `cached`: whether the
-    data cache, where the core has one, holds what lies in it. `clock` is (register, bits) that
-    the start-up code sets before it uses the region; None where it is on after reset. `normal`: the firmware's MPU makes it
-    Normal memory, whatever the architecture's map says of its addresses. `runs_code`: the core fetches code there without wait
-    states.
+    `access_cost` compares regions (cycles per word, say). `dma`: whether peripherals reach the region. `cached`: whether the
+    core's data cache, if there is one, holds the region's content. `clock` is (register, bits) that the start-up code sets
+    before it uses the region; None if the region is on after reset. `normal`: the firmware's MPU makes it Normal memory,
+    whatever the architecture's map says of its addresses. `runs_code`: the core fetches code there without wait states.
     """
 
     name: str
@@ -39,7 +38,7 @@ class Region:
 
     @property
     def end(self) -> int:
-        """The first address behind the region."""
+        """The first address after the region."""
         return self.origin + self.length_bytes
 
 
@@ -60,9 +59,9 @@ class Board:
     caches of the core on; `flash_wait_states` and `flash` are None where nobody said; `nanojoules_per_cycle` is 0 where
     nobody measured it; `clock_hz` is what the core usually runs at, 0 where nobody said; `source` are (collection, device) of
     machine-readable data that the memories were compared with; `runners` are (program, target) to flash with; `boot_block` is
-    what the boot ROM wants beside the program, `boot_source` the assembly of a second stage, "" without one; `chip_fpu` is
-    the chip's own FPU where the flags use less of it; `serial` is the port that bench images print on; `files` holds
-    everything that was read (path -> bytes): these are build dependencies.
+    the block that the boot ROM needs in addition to the program, `boot_source` the assembly of a second stage, "" without one;
+    `chip_fpu` is the chip's own FPU where the flags use less of it; `serial` is the port that bench images print on; `files`
+    holds everything that was read (path -> bytes): these are build dependencies.
     """
 
     name: str
@@ -111,7 +110,7 @@ class Board:
 
     @property
     def is_verified(self) -> bool:
-        """Whether the memories are those of a source that a machine has compared."""
+        """Whether a machine has compared the memories with their source."""
         return bool(self.source)
 
     @property

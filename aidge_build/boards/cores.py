@@ -15,20 +15,20 @@ from typing import Any
 from aidge_build.base.errors import AidgeError
 from aidge_build.base.settings import BASES, CODE, check_keys, find, guess, names_in, read_chain, read_settings, searched
 
-# Beside the features of a core: the build takes no inline assembly, so that C and intrinsics stand in for it.
+# Added to the features of a core: the build takes no inline assembly, so kernels use C and intrinsics.
 NO_ASSEMBLY = "no assembly"
 ASSEMBLY = "assembly"  # what is left out then
-WIDE_POINTERS = "64-bit pointers"  # beside the features, too: kernels that keep pointers in scratch ask for more
-# Beside the features, too: SMLAL takes at least twice the cycles of MLA, so that kernels do without it.
+WIDE_POINTERS = "64-bit pointers"  # added to the features, too: kernels that keep pointers in scratch ask for more
+# Added to the features of a core: SMLAL takes at least twice the cycles of MLA, so that kernels do without it.
 SLOW_LONG_PRODUCTS = "slow long products"
-# Beside the features, too: the build is for memory or a core where a word at an address that is no multiple of 4 is a fault.
+# Added to the features of a core: a word at an address that is no multiple of 4 is a fault of the core or of its memory.
 ALIGNED_ONLY = "aligned access only"
 UNALIGNED = "unaligned access"  # what is left out then
 FPU, MVE = "fpu", "mve"
 FPU_NAME = re.compile(r"fpv(\d)(-sp)?-d16")  # gcc's: the version of the instructions, and whether in single precision alone
 NO_FPU = "none"  # instead of the name of an FPU: the flags use none, whatever the board has
 PREFIX_VARIABLE = "AIDGE_TOOLCHAIN_PREFIX"
-FOLDER = "cores"  # beside the boards
+FOLDER = "cores"  # in a folder of boards
 FLAG_WORDS = ("cpu", "fpu", "float_abi")  # what `flags` may name: keys of the board
 THUMB, NO_STACK = "thumb", "none"  # how the bound of the stack is found in the code of a program
 
@@ -79,8 +79,8 @@ _REQUIRED = {"machines": '["RISCV"], as readelf -h calls the machine', "toolchai
 
 @dataclass(frozen=True)
 class Feature:
-    """What kernels may use of a core: its name for people, the features that every core with it has, too, the compiler's flags
-    without and with it ("" where the core's name alone says it), and the condition of the preprocessor by which C sees it."""
+    """A feature of a core that kernels may use: its name for people, the features that it implies, the compiler's flags without
+    and with it ("" if the core's name alone says it), and the preprocessor condition that tells C of it."""
 
     title: str
     implies: frozenset[str] = frozenset()
@@ -91,7 +91,7 @@ class Feature:
 
 @dataclass(frozen=True)
 class LeftOut:
-    """What a build does not use of its core: the flag that says so, and what helps where the chip has it."""
+    """A feature of the core that a build does not use: the flag that says so, and the hint for chips that have the feature."""
 
     flag: str
     help: str
@@ -113,11 +113,12 @@ class UnalignedAccess:
 class Core:
     """A core, or an instruction set where that is all that one needs to know. `boards/README.md` explains the fields.
 
-    `cpu` is its name with what a user leaves out behind a + (`cortex-m33+nodsp`: `said`), `extensions` say what that is. An FPU
-    is in `may_have`, as most cores are built with and without. `machines` are ELF's names, `architecture` that of its build
-    attributes, `runs` the architectures whose code it executes, `later_than` the cores of this architecture that do not execute
-    all programs for it. `single_fpu` is the FPU of chips without double precision, where the core's name alone means one with it,
-    "" elsewhere. `is_portable`: any core, with any tools. `files` holds everything that was read (path -> bytes).
+    `cpu` is its name, with a + before each word that leaves features out (`cortex-m33+nodsp`; `said` are the words);
+    `extensions` maps each word to these features. An FPU is in `may_have`, as most cores are built with and without.
+    `machines` are ELF's names, `architecture` is the architecture's name in ELF's build attributes, `runs` are the
+    architectures that it executes, `later_than` are the cores of this architecture that do not execute all programs for it.
+    `single_fpu` is the FPU of chips without double precision, if the core's name alone means double precision, "" otherwise.
+    `is_portable`: any core, with any tools. `files` holds everything that was read (path -> bytes).
     """
 
     name: str
@@ -156,11 +157,11 @@ class Core:
 
     @property
     def prefix(self) -> str:
-        """What the names of its tools begin with: AIDGE_TOOLCHAIN_PREFIX, or what its file says."""
+        """The prefix of its tools' names: AIDGE_TOOLCHAIN_PREFIX, or the prefix in its file."""
         return os.environ.get(PREFIX_VARIABLE) or self.toolchain
 
     def features_with(self, fpu: str = "") -> frozenset[str]:
-        """What kernels may use; with an FPU where one is named and the core has not left it out."""
+        """Returns the features that kernels may use; with an FPU if `fpu` names one and the core has not left it out."""
         features = self.features | ({FPU} if fpu not in ("", NO_FPU) else set())
         return features.difference(*(self.extensions[word] for word in self.said))
 
@@ -170,12 +171,12 @@ class Core:
         return self.features | self.may_have
 
     def with_implied(self, features: frozenset[str]) -> frozenset[str]:
-        """The features, and those that every core has which has these."""
+        """Returns the features and all features that they imply."""
         known = self.known_features
         return features.union(*(known[feature].implies for feature in features if feature in known))
 
     def left_out(self, features: frozenset[str]) -> dict[str, LeftOut]:
-        """What a core of this name may have and `features` has not, by feature."""
+        """Returns, by name, the features that a core of this name may have and that `features` lacks."""
         found = {feature: self._left_out(feature) for feature in sorted(self.possible_features - features)}
         if NO_ASSEMBLY in features:
             found[ASSEMBLY] = LeftOut("--assembly off", "with --assembly on they take the faster kernels")
@@ -204,9 +205,9 @@ def list_cores(folders: Sequence[Path] = ()) -> tuple[str, ...]:
 
 
 def find_core(cpu: str, folders: Sequence[Path] = ()) -> Core | None:
-    """The core of `cortex-m33+nodsp` and its like; None for a name that no file has. `folders` are those of boards.
+    """Returns the core of a name such as `cortex-m33+nodsp`; None if no file has the name. `folders` are folders of boards.
 
-    Raises AidgeError (BOARD) where its file is wrong, and (USAGE) for a word behind a + that the core does not know.
+    Raises AidgeError (BOARD) if its file is wrong, and (USAGE) for a word after a + that the core does not know.
     """
     name, *said = cpu.split("+")
     core = _read(name, folders) if folders else _built_in(name)
@@ -221,7 +222,7 @@ def find_core(cpu: str, folders: Sequence[Path] = ()) -> Core | None:
 
 
 def load_core(cpu: str, folders: Sequence[Path] = ()) -> Core:
-    """The core that a user names; AidgeError (USAGE) for an unknown one, with those that there are."""
+    """Returns the core that a user names; AidgeError (USAGE) for an unknown core lists the known cores."""
     core = find_core(cpu, folders)
     if core is None:
         raise AidgeError(f"unknown core {cpu.split('+')[0]!r}", where="--cpu", tried=list_cores(folders), code="USAGE")
@@ -234,7 +235,7 @@ def all_cores(folders: Sequence[Path] = ()) -> tuple[Core, ...]:
 
 
 def core_of_machine(machine: str, folders: Sequence[Path] = ()) -> Core | None:
-    """A core for whose programs ELF has this name ("ARM"): they share toolchain and disassembler; None where no file names it."""
+    """Returns a core with this ELF machine name ("ARM"): such cores share toolchain and disassembler; None if no file has it."""
     return next((core for core in all_cores(folders) if machine in core.machines), None)
 
 
@@ -244,8 +245,8 @@ def runs_code_of(architecture: str, of: str, folders: Sequence[Path] = ()) -> bo
 
 
 def of_instructions(features: Collection[str]) -> frozenset[str]:
-    """Those that say which instructions there are. Tables of instructions are of these: how long products take changes which
-    kernels are chosen, and no count of theirs."""
+    """Returns the features that say which instructions there are. Tables of instruction counts depend on these alone: the time
+    of a product changes which kernels are chosen, but none of their counts."""
     return frozenset(features) - {SLOW_LONG_PRODUCTS, ALIGNED_ONLY}
 
 
@@ -338,7 +339,7 @@ def _unaligned(table: object, where: str) -> UnalignedAccess:
 
 
 def _check_words(where: str, settings: dict, known: Mapping[str, Feature], extensions: Mapping[str, Sequence[str]]) -> None:
-    """Words that mean something are among those that do."""
+    """Raises AidgeError for a word that its key does not allow, and for a missing key."""
     asked: list[tuple[str, Sequence[str], Collection[str]]]
     asked = [(key, settings.get(key, []), known) for key in _SETS_OF_FEATURES]
     asked += [(f"extensions.{word}", removed, known) for word, removed in extensions.items()]

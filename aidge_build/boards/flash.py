@@ -45,7 +45,7 @@ class Flash:
 
     @property
     def switches(self) -> str:
-        """What firmware may leave off: "caches and prefetch", or one of them, or ""."""
+        """The switches that firmware may leave off: "caches and prefetch", or one of them, or ""."""
         has_cache = bool(self.code_cache or self.data_cache)
         return " and ".join(what for what, is_there in (("caches", has_cache), ("prefetch", self.prefetches)) if is_there)
 

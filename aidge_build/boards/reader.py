@@ -80,7 +80,7 @@ _ROLES = ("vectors", "code", "constants", "data", "stack")
 
 
 def size_of(text: str) -> int | None:
-    """The bytes that "4096", "64K" or "1M" stands for; None where it is no size."""
+    """Returns the bytes of a size such as "4096", "64K" or "1M"; None for a text that is no size."""
     match = _SIZE.fullmatch(text)
     return int(match[1]) * _UNIT[match[2]] if match else None
 

@@ -41,7 +41,7 @@ class RegisterStep:
 @dataclass(frozen=True)
 class SerialPort:
     """`driver` is a file in C, `base` the address of the UART, `clock_hz` what core and UART run at after the steps of `setup`;
-    `flash_wait_states` are those at this clock, None where nobody said; `port` is the wire, for people."""
+    `flash_wait_states` are the flash's wait states at this clock, None if unknown; `port` is the wire, for people."""
 
     driver: str
     base: int

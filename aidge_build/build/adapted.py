@@ -27,10 +27,11 @@ from aidge_build.prepare.recipes.split_outputs import split_outputs
 
 
 def assigned(view: GraphView, request: CompileRequest) -> tuple[Assignment, tuple[str, ...]]:
-    """A kernel for every node of the simplified graph, and what is said of those that gave way to smaller ones. Plans of layers
-    row by row, or of an inference in steps, choose by themselves what they need. Cores with an FPU are no small ones: a few
-    bytes are not worth layers that take ten times as long, and there is --ram-budget. A table that compares kernels takes them
-    where no plan grows."""
+    """Returns a kernel for every node of the simplified graph, and notices about kernels that a faster or a smaller one replaced.
+
+    Plans of layers row by row, or of an inference in steps, choose the kernels that they need. A core with an FPU keeps its
+    kernels: a few bytes are not worth layers that take ten times as long, and there is --ram-budget. With a table that compares
+    kernels, faster ones are taken if the plan does not grow."""
     target, options, bytes_of = request.target, request.options, partial(_bytes_of, request)
     quicker: tuple[str, ...] = ()
     if options.select == "cost" and target.cost_table is not None and target.cost_table.quicker is not None:
@@ -78,17 +79,17 @@ def planned(request: CompileRequest, assignment: Assignment, options: Options) -
 
 
 def demands_of(assignment: Assignment, node: Node) -> Demands:
-    """What the kernel of a node that runs asks of the planner."""
+    """Returns the demands that the kernel of a node makes on the planner."""
     return assignment.choices[node.name].kernel.demands(assignment.node_view(node))
 
 
 def bands_of(request: CompileRequest) -> Callable[[Assignment], BandKernels]:
-    """What computes layers row by row, for an assignment."""
+    """Returns the function that gives the band kernels of an assignment."""
     return lambda assignment: BandKernels(assignment, request.libraries, request.target)
 
 
 def notices_of(assignment: Assignment, request: CompileRequest) -> tuple[str, ...]:
-    """What the user is told of the chosen kernels."""
+    """Returns the notices for the user about the chosen kernels."""
     names = [one.name for one in request.libraries]
     return (
         *flag_notices(assignment, (*request.left_out, *request.libraries), request.target, request.core),

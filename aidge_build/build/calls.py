@@ -106,14 +106,14 @@ def _layers(request: CompileRequest, assignment: Assignment, schedule: Schedule,
 
 
 def kernel_call(kernel: Kernel, seen: NodeView, plane_of: Callable[[Tensor], MemInfo | None]) -> Call:
-    """The kernel's call at its node, whose view says where each input lies; it is told where its outputs lie when all of them lie
-    in the arena."""
+    """Returns the kernel's call at its node. The node's view says where each input is; the kernel gets the places of its outputs
+    if all of them are in the arena."""
     inside = [plane_of(tensor) for tensor in seen.outputs]
     return kernel.call(seen, [plane for plane in inside if plane is not None] if None not in inside else None)
 
 
 def _plane(placed: Placed, tensor: Tensor) -> MemInfo | None:
-    """The bytes of the arena that hold the tensor, counted in its part of the arena; None when they lie outside of it."""
+    """Returns the bytes that hold the tensor, counted in its part of the arena; None for a tensor outside of the arena."""
     found = placed.places.get(tensor.name)
     if found is None or found.kind != "arena":
         return None
@@ -144,7 +144,7 @@ def _language(libraries: Sequence[Library], layers: Sequence[Layer]) -> str:
 
 
 def _files_of(library: Library, layers: list[Layer]) -> dict[str, bytes]:
-    """What the library's kernels may include: its folder, what its calls bring along, and its static files that are neither."""
+    """Returns the files that the library's kernels may include: files of its folder, of its calls, and other static files."""
     own = {**library.files}
     for layer in layers:
         own |= layer.call.files if layer.kernel.library == library.name else {}

@@ -49,7 +49,7 @@ def build_program(request: CompileRequest) -> Program:
 
 
 class Compilation:
-    """A model simplified and adapted to a core: what compilations share whose requests differ in the board's memories alone."""
+    """A model simplified and adapted to a core; requests that differ only in the board's memories share it."""
 
     def __init__(self, request: CompileRequest):
         whole, notices = simplified(request)

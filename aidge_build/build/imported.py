@@ -45,7 +45,7 @@ def reduced(view: GraphView, options: Options) -> GraphView:
 
 
 def price_of_update(whole: GraphView) -> tuple[str, ...]:
-    """What it costs that all channels are computed, whether the weights of today make them constant or not."""
+    """Returns a notice with the cost of computing all channels, also channels that the present weights make constant."""
     reduced = checked(remove_constant_channels, whole)
     before, after = macs_of(reduced), macs_of(whole)
     if before == after:

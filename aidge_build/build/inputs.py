@@ -119,7 +119,7 @@ def load(arguments: argparse.Namespace, name: str) -> CompileRequest:
 def _options(
     arguments: argparse.Namespace, board: Board | None, core: Core | None, rooms: tuple[tuple[str, int], ...]
 ) -> Options:
-    """The options that generated code depends on; `rooms` are those of --constants-in or --place."""
+    """The options that generated code depends on; `rooms` come from --constants-in or --place."""
     return replace(
         Options(**{name: getattr(arguments, name) for name in CHOICES}),
         rounding=CONTRACT_NAMES.get(arguments.rounding, arguments.rounding),
@@ -173,7 +173,7 @@ def _with_contract(arguments: argparse.Namespace, model: bytes) -> argparse.Name
 
 
 def of_chip(board: Board | None, name: str | None) -> tuple[str, ...]:
-    """What is said of a board that was named by its chip; () of one that has the name itself."""
+    """Returns a notice about a board that was named by its chip; () for a board that has the name itself."""
     return (f"--board {name}: {board.name} is the board with this chip ({board.title})",) if board and board.name != name else ()
 
 
@@ -246,7 +246,7 @@ def library_that_helps(refused: NoKernel, kernel_path: Sequence[Path]) -> str:
 
 
 def read_model_file(path: Path) -> tuple[bytes, dict[str, bytes]]:
-    """The bytes of a model's file, and those of its external data by location."""
+    """Returns the bytes of a model's file, and the bytes of its external data by location."""
     model = read_regular(path, LARGEST_MODEL_BYTES, look_at=refuse_other_models)
     try:
         return model, read_external(path, files_beside(model, path.name))
@@ -255,7 +255,7 @@ def read_model_file(path: Path) -> tuple[bytes, dict[str, bytes]]:
 
 
 def operators_of(libraries: Iterable[Library]) -> dict[str, type[Operator]]:
-    """ONNX name -> operator: the built-in ones and those that the libraries bring."""
+    """Returns ONNX name -> operator: the built-in operators and the operators of the libraries."""
     own = {onnx_name: operator for library in libraries for operator in library.operators for onnx_name in operator.onnx_names}
     return {**builtin_operators(), **own}
 
@@ -278,7 +278,7 @@ def _cost_table(
 
 
 def find_libraries(folders: Iterable[Path]) -> dict[str, Path]:
-    """Library folders by the name in library.toml: those that the user names hide built-in ones of the same name."""
+    """Returns library folders by the name in library.toml: a user's folder hides a built-in library of the same name."""
     found: dict[str, Path] = {}
     for folder in (*folders, kernel_folder()):
         if not folder.is_dir():
@@ -305,7 +305,7 @@ def _own_name(folder: Path) -> str:
 
 
 def _chosen_library(name: str, folders: Mapping[str, Path]) -> str:
-    """The library of this name, or the one whose folder has this name."""
+    """Returns the name of the library with this name, or with a folder of this name."""
     if name in folders:
         return name
     for own, folder in folders.items():
@@ -319,8 +319,9 @@ def _chosen_library(name: str, folders: Mapping[str, Path]) -> str:
 def default_libraries(folders: Mapping[str, Path], features: frozenset[str], core: Core | None = None) -> list[str]:
     """The libraries for a core that no board describes, or for any core (None).
 
-    A library says in library.toml what it is made for (`default_for`). The more it asks for of what the core has, the earlier it
-    comes, those for every core last: what it does not know the next one takes. Others are only taken where they are named.
+    A library says in library.toml what it is made for (`default_for`). A library that needs more of the core's features comes
+    earlier, libraries for every core come last: each takes the layers that the libraries before it do not know. Libraries without
+    `default_for` are only taken if a user names them.
     """
     wanted = {
         name: default_features({MANIFEST: read_regular(folder / MANIFEST, LARGEST_KERNEL_FILE_BYTES)}, str(folder))
@@ -333,9 +334,9 @@ def default_libraries(folders: Mapping[str, Path], features: frozenset[str], cor
 def load_libraries(
     names: Sequence[str], folders: Mapping[str, Path], checkouts: Mapping[str, Path] | None = None
 ) -> tuple[tuple[Library, ...], list[str]]:
-    """The named libraries in this order, those whose files they need behind them, and what was read for them.
+    """Returns the named libraries in this order, then the libraries that they need, and all paths that were read.
 
-    A library that is only needed brings its files and no kernels. What was read are files, and folders, as a file may be added.
+    A library that is only needed brings its files and no kernels. The paths are files, and folders, as a file may be added.
     """
     libraries, read = {}, []
     for name in (_chosen_library(name, folders) for name in names):

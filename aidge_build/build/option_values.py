@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the words of options mean, where that is more than the word: sizes, numbers, pairs, and how a model is quantized."""
+"""The values of options that are more than a word: sizes, numbers, pairs, and how a model is quantized."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def max_step(arguments: argparse.Namespace) -> int:
 
 
 def scheme_of(arguments: argparse.Namespace) -> Scheme:
-    """What the options say about quantizing."""
+    """Returns the quantization scheme that the options give."""
     try:
         percentile = float(arguments.percentile)
     except ValueError:
@@ -137,7 +137,7 @@ def _bound_number(text: str) -> int | float | bool | None:
 
 
 def is_aligned_only(board: Board | None, core: Core | None, arguments: argparse.Namespace) -> bool:
-    """Whether words lie at multiples of 4 alone: by the option, or by the last flag of the board and of the command about it."""
+    """Whether words must be at multiples of 4: by the option, or by the last flag of the board and of the command about it."""
     if core is None or core.unaligned is None:
         return False
     flags = [*(board.compiler_flags if board else ()), *getattr(arguments, "flag", ())]
@@ -146,7 +146,7 @@ def is_aligned_only(board: Board | None, core: Core | None, arguments: argparse.
 
 
 def features_of(board: Board | None, core: Core | None, arguments: argparse.Namespace) -> frozenset[str]:
-    """What kernels may use of the core, and what they must do without."""
+    """Returns the core's features that kernels may use, and the restrictions that they must keep."""
     restrictions = {
         NO_ASSEMBLY: arguments.assembly == "off",
         WIDE_POINTERS: core is not None and core.pointer_bytes > 4,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What `compile` is asked: everything that was read, as values."""
+"""The request for `compile`: everything that was read, as values."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ class CompileRequest:
     core: Core | None = None  # None where code for any core was asked for
     external: Mapping[str, bytes] = field(default_factory=dict)
     bind: Mapping[str, Bound] = field(default_factory=dict)
-    signature: str = ""  # whose graph is compiled, of a file with several; "" for the first
-    state: Mapping[str, str] = field(default_factory=dict)  # output -> the input whose next value it is
+    signature: str = ""  # the one to compile in a file with several; "" for the first
+    state: Mapping[str, str] = field(default_factory=dict)  # output -> the input that gets its value in the next inference
     options: Options = Options()
     dependencies: tuple[str, ...] = ()
     left_out: tuple[Library, ...] = ()

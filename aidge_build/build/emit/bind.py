@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The functions of a model whose weights can be replaced in the field."""
+"""The functions of a model with weights that can be replaced in the field."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A set of weights that can be replaced in the field: all constants of a model in one block of bytes that may lie anywhere.
+"""A set of weights that can be replaced in the field: all constants of a model in one block of bytes, at any address.
 
 Words are little-endian and 32 bits wide; W is the number of a word from the start.
 
@@ -57,7 +57,7 @@ def make_blob(arrays: Sequence[Array], interface: str, layout: str, version: int
 
 @dataclass(frozen=True)
 class BlobHead:
-    """What a block says of itself."""
+    """The facts in the head of a block."""
 
     size_bytes: int
     version: int
@@ -66,7 +66,7 @@ class BlobHead:
 
 
 def read_blob(data: bytes, where: str) -> BlobHead:
-    """What it says, where it is whole and undamaged: AidgeError (WEIGHTS) otherwise."""
+    """Returns the head of a whole and undamaged block; AidgeError (WEIGHTS) for any other."""
     if len(data) < HEAD_BYTES or _at(data, 0) != MAGIC:
         raise _refused("is no set of weights", where)
     if _at(data, 1) != FORMAT:

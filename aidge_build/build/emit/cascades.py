@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Cascades as C: a table that says which band of which layer comes when, and a loop that follows it.
+"""Cascades as C: a table with the order of the layers' bands, and a loop that follows it.
 
-Bands that get the same pointers and the same struct are one entry of the `switch`. Rows of tensors that lie in memory as a whole
-come one behind the other, so cursors walk over them.
+Bands that get the same pointers and the same struct are one entry of the `switch`. Rows of tensors that are in memory as a whole
+follow each other, so cursors walk over them.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ Called = tuple[LayerText | CascadeText, ...]
 
 
 def run_steps(program: Program, layers: tuple[LayerText, ...], cascades: tuple[CascadeText, ...]) -> tuple[Called, Called]:
-    """What runs before rows of an output leave, and what N_run, or by rows N_end, calls then; in order."""
+    """Returns, in order, the calls before rows of an output leave, and the calls of N_run, or by rows of N_end, after that."""
     first = {cascade.nodes[0]: text for cascade, text in zip(program.schedule.cascades, cascades, strict=True)}
     inside = {name for cascade in program.schedule.cascades for name in cascade.nodes}
     leaving = {cascade.nodes[0] for cascade in program.schedule.cascades if cascade.departing}
@@ -226,7 +226,7 @@ class _Printer:
         return f"{self.program.name}_shift({self._address(to)}, {self._address(source)}, {size}u);"
 
     def _address(self, offset_bytes: int, cursor: str = "") -> str:
-        """Of a byte of the arena, and as many behind it as the cursor says."""
+        """Returns the address of a byte of the arena, plus the bytes that the cursor counts."""
         part = self.program.memory.part_at(offset_bytes)
         self.endings.add(part.ending)
         inside = offset_bytes - part.start_bytes
@@ -234,7 +234,7 @@ class _Printer:
         return f"&{LAYER_ARENA}{part.ending}[{index}]"
 
     def _handed_on(self, name: str) -> str:
-        """What N_run hands to a layer, as the cascade calls it."""
+        """Returns the cascade's name of an argument that N_run passes to a layer."""
         if name == RUN_WEIGHTS:
             self.weights = (name,)
             return LAYER_WEIGHTS
@@ -260,7 +260,7 @@ def _numbered(ports: Sequence[Port], is_input: bool) -> list[tuple[int, Port]]:
 
 
 def _first_outputs(program: Program) -> dict[str, int]:
-    """The number of each layer's first output among those of all layers."""
+    """Returns the number of each layer's first output, counted over the outputs of all layers."""
     found, count = {}, 0
     for layer in program.layers:
         found[layer.node.name] = count

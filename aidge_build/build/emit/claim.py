@@ -26,11 +26,12 @@ _CHUNK = 90
 
 
 def claim_of(program: Program, functions: Sequence[str], arrays: Sequence[Array], header_digest: str, code_digest: str) -> dict:
-    """The content of the note. `arenas` are the arrays that hold the arena, none where the caller owns it or it has 0 bytes;
+    """Returns the content of the note. `arenas` are the arrays that hold the arena, none if the caller owns it or it has 0 bytes;
     `region` is the name and `memory` the place of the region that the planner chose, null without a board; `cpu` is "" for code
-    that is for any core, `features` those of the core that kernels were chosen for; `unaligned` is false where neither kernels
-    nor the compiler may read or write words at any address; `functions` are those of the header, `made_with` the options of the
-    command without paths; `interface` and `code` are the digests of the header and of the code that the constants are for."""
+    for any core, `features` are the features of the core that kernels were chosen for; `unaligned` is false if neither kernels
+    nor the compiler may read or write words at any address; `functions` are the functions of the header, `made_with` the options
+    of the command without paths; `interface` and `code` are the digests of the header and of the code that the constants are for.
+    """
     return {
         "model": program.name,
         "model_sha256": program.model_sha256,
@@ -76,7 +77,8 @@ def _calls(program: Program) -> dict:
 
 
 def _port(program: Program, port: Port) -> dict:
-    """`symbol` and `offset_bytes` say where it lies in the arena; "" for a pointer that N_run is given."""
+    """Returns the claim of an input or output. `symbol` and `offset_bytes` are its place in the arena; `symbol` is "" for a
+    pointer that N_run gets."""
     tensor, symbol, offset = port.tensor, "", 0
     if program.options.io == "arena":
         offset = program.memory.places[tensor.name].offset_bytes
@@ -134,7 +136,7 @@ def _arena(program: Program, part: ArenaPart) -> dict:
 
 
 def _state(program: Program) -> dict:
-    """The state lies with the program's data, wherever its linker script puts that."""
+    """Returns the claim of the state: it is part of the program's data, wherever the linker script puts that."""
     size_bytes = program.memory.states.bytes_of(program.options.arena)
     return {
         "symbol": f"{program.name}_state",
@@ -146,7 +148,7 @@ def _state(program: Program) -> dict:
 
 
 def _kept(one: Kept) -> dict:
-    """It lies with the program's data, too."""
+    """Returns the claim of a kept array, which is part of the program's data, too."""
     return {
         "word": one.word,
         "symbol": one.symbol,

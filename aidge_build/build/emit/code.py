@@ -36,12 +36,12 @@ from aidge_build.plan.program import Program
 
 @dataclass(frozen=True)
 class UsedKernels:
-    """What of the libraries' C the layers reach: parts of files, and functions that kernels generated."""
+    """The C of the libraries that the layers reach: parts of files, and functions that kernels generated."""
 
     system_includes: tuple[str, ...]
     files: tuple[KernelFile, ...]
     functions: tuple[str, ...]
-    shared: tuple[tuple[str, str], ...] = ()  # names of functions, and what the linker calls those that models have in common
+    shared: tuple[tuple[str, str], ...] = ()  # names of functions that models share, and their linker symbols
 
     @property
     def texts(self) -> tuple[str, ...]:
@@ -85,8 +85,8 @@ def code_of(
     """The code file. Nothing in it depends on the values of weights, scales or zero points, but for the digest of the header,
     which states the scales of inputs and outputs: where that changes, this file is compiled again in any case.
 
-    The claim travels with the constants and names the digest of the code that they are for: constants of another model whose
-    arrays happen to have the same names link, and are found.
+    The claim is next to the constants and names the digest of the code that they are for: constants of another model link if
+    its arrays happen to have the same names, and the digest finds them.
     """
     layout, cascades = "", cascades_of(program, ports, layers)
     if program.options.replaces_weights:  # N_bind compares it
@@ -217,7 +217,7 @@ def _waiting(program: Program, cascades: tuple[CascadeText, ...]) -> list[Waitin
 
 
 def _handed_on(layer: LayerText | CascadeText) -> tuple[str, ...]:
-    """What N_run hands on to a layer or a cascade, and what it traces then."""
+    """Returns the arguments that N_run passes to a layer or a cascade, and the pointers that it traces after the call."""
     return (*layer.passed, *(trace.pointer for trace in layer.traces))
 
 

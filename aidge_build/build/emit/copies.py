@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Constants that are copied into the arena: the statements before a layer's call, and N_copy_start and N_copy_wait.
 
-Like the other hooks these have one name each: their ranges come with each call. What comes with the model copies at once.
+Like the other hooks, each of the two has one name, and its ranges are arguments. The model's own versions copy at once.
 """
 
 from __future__ import annotations
@@ -59,8 +59,8 @@ def copy_hooks_of(program: Program) -> tuple[CopyHook, ...]:
 
 
 def statements_of(program: Program, places: Places, arrays: Arrays) -> list[tuple[str, ...]]:
-    """What each layer does before its call. With hooks it waits for its own constants, and begins to copy those of the next
-    layer: one transfer at a time, but for constants of several arrays."""
+    """Returns the statements before each layer's call. With hooks a layer waits for its own constants, and begins the copy of the
+    next layer's constants: one transfer at a time, but for constants of several arrays."""
     start, wait = copy_hook_symbols(program.name)
     by_hooks = program.options.copy_constants == "hook"
     own, waits, later = ([list[str]() for _ in program.layers] for _ in range(3))

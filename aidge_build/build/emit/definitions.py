@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Kernels' C as definitions: a reading of the text, not a compiler. What is not surely the definition of one name has none."""
+"""Kernels' C as definitions: a reading of the text, not a compiler. An item that does not surely define one name has no name."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ class _Unreadable(Exception):
 
 @dataclass(eq=False)
 class Item:
-    """Lines that stay or go together. `name` is what they define, if that is all that they do; a macro `stands_for` a word.
-    `bare` is the definition or directive without comments, behind `lead` lines of comments."""
+    """Lines that stay or go together. `name` is the name that they define, if they do nothing else; `stands_for` is the first
+    word of a macro's value. `bare` is the definition or directive without comments, after `lead` lines of comments."""
 
     lines: list[str]
     words: frozenset[str] = frozenset()
@@ -42,7 +42,7 @@ class Item:
 
     @property
     def head(self) -> str:
-        """Of a function: what a declaration of it says, too."""
+        """The definition up to its brace: the text that a declaration of the function has, too."""
         return self.bare.partition("{")[0].strip()
 
     @property
@@ -61,13 +61,13 @@ class Group:
     kept: bool = False
 
     def words(self) -> Iterator[str]:
-        """What its conditions name."""
+        """Yields the words in its conditions."""
         for directive, _ in self.branches:
             yield from _WORD.findall(without_comments("\n".join(directive)))
 
 
 def items_of(nodes: Sequence) -> Iterator[Item]:
-    """All items of a text, those inside of #if, too."""
+    """Yields all items of a text, also the items inside of #if."""
     for node in nodes:
         if isinstance(node, Item):
             yield node

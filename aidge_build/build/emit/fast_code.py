@@ -28,7 +28,7 @@ def _memories_of_layers(program: Program) -> dict[str, str]:
 
 
 def functions_in(texts: Sequence[str]) -> frozenset[str]:
-    """The functions of kernels' texts that can be moved: those whose definition is surely read."""
+    """Returns the functions of kernels' texts that can be moved: the functions with a definition that is surely read."""
     return frozenset(item.name for text in texts for item in items_of(parsed(text)) if _is_function(item))
 
 

@@ -18,7 +18,7 @@ class Function:
 
     @property
     def signature(self) -> str:
-        """What stands between the parentheses."""
+        """The C text between the parentheses."""
         return ", ".join(self.parameters) or "void"
 
     @property

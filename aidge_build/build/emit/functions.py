@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The functions that the firmware calls: docs/c-api.md as data. A model gets those that it uses."""
+"""The functions that the firmware calls: docs/c-api.md as data. A model gets the functions that it uses."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def has_instances(program: Program) -> bool:
 
 
 def functions_of(program: Program, ports: tuple[Port, ...]) -> tuple[Function, ...]:
-    """N_run, and what a model with state, an input or output by rows, or steps has beside it."""
+    """Returns N_run, and further functions of a model with state, an input or output by rows, or steps."""
     name = program.name
     run = _run(program, ports)
     self = (f"{name}_instance *self",) if has_instances(program) else ()
@@ -43,7 +43,7 @@ def functions_of(program: Program, ports: tuple[Port, ...]) -> tuple[Function, .
 def _by_rows(
     program: Program, ports: tuple[Port, ...], self: tuple[str, ...], arguments: tuple[str, ...]
 ) -> tuple[Function, ...]:
-    """What an inference consists of whose input comes row by row, or whose output leaves so."""
+    """Returns the functions of an inference with an input or an output row by row."""
     arriving, departing, name = arriving_port(program, ports), departing_port(program, ports), program.name
     if arriving is None and departing is None:
         return ()
@@ -161,7 +161,7 @@ def _run_comment(program: Program, ports: tuple[Port, ...], can_fail: bool) -> t
 
 
 def _of_caller(program: Program, ports: tuple[Port, ...]) -> Iterator[str]:
-    """What the comment of N_run says of inputs and outputs that the firmware owns."""
+    """Yields the lines in N_run's comment about inputs and outputs that the firmware owns."""
     for port in ports:
         multiple = f" at a multiple of {port.alignment} bytes" if port.alignment > 1 else ""
         yield f"`{port.parameter}`: {port.macro}_SIZE elements{multiple}."
@@ -169,7 +169,7 @@ def _of_caller(program: Program, ports: tuple[Port, ...]) -> Iterator[str]:
 
 
 def _of_arena(program: Program, ports: tuple[Port, ...]) -> Iterator[str]:
-    """What it says of inputs and outputs in the arena."""
+    """Yields the lines in N_run's comment about inputs and outputs in the arena."""
     argument = "(arena)" if program.options.arena == "caller" else ""
     for port in ports:
         if port in ports_by_rows(program, ports):

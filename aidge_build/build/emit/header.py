@@ -66,7 +66,7 @@ def arenas_of(program: Program) -> tuple[ArenaArray, ...]:
 
 
 def public_arenas(program: Program) -> tuple[ArenaArray, ...]:
-    """The arrays of the arena that the header declares: the inputs and outputs lie in them."""
+    """Returns the arrays of the arena that the header declares because they hold the inputs and outputs."""
     return arenas_of(program) if owns_arena(program) and program.options.io == "arena" else ()
 
 
@@ -97,8 +97,8 @@ def header_of(program: Program, ports: tuple[Port, ...], needs: tuple[str, ...])
 
 
 def _promises(program: Program, ports: tuple[Port, ...]) -> dict:
-    """What the firmware relies on though no declaration says it: where buffers begin, which of them may share bytes, the order of
-    the elements, who may use the arena when, and whether rows of one side wait for the other."""
+    """Returns the properties that the firmware relies on and no declaration states: where buffers begin, which of them may share
+    bytes, the order of the elements, who may use the arena when, and whether rows of one side wait for the other."""
     progress = program.progress
     return {
         "alignments": {port.parameter: port.alignment for port in ports},
@@ -112,7 +112,7 @@ def _promises(program: Program, ports: tuple[Port, ...]) -> dict:
 
 
 def _public_symbols(program: Program, functions: tuple[Function, ...]) -> tuple[str, ...]:
-    """What the header declares."""
+    """Returns the symbols that the header declares."""
     recorded = (record_symbol(program.name),) if program.recording else ()
     return (*(function.symbol for function in functions), *(arena.symbol for arena in public_arenas(program)), *recorded)
 
@@ -161,7 +161,7 @@ _CODES = (
 
 
 def _codes(program: Program) -> tuple[tuple[str, int, str], ...]:
-    """What functions return: name, number and meaning; none where 0 and 1 are all."""
+    """Returns name, number and meaning of the functions' return codes; none if 0 and 1 are all."""
     if program.options.replaces_weights:
         return _CODES
     return _CODES[:4] if program.progress or program.waiting else ()

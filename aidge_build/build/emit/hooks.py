@@ -27,7 +27,7 @@ class Hook:
 
     @property
     def signature(self) -> str:
-        """What stands between the parentheses."""
+        """The C text between the parentheses."""
         return ", ".join(self.parameters)
 
 

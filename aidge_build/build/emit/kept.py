@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the generated code keeps in RAM between calls beside arena and state: small arrays of its own, each in the claim."""
+"""Small arrays in RAM that the generated code keeps between calls, in addition to arena and state; each is in the claim."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from aidge_build.plan.schedule.recording import WORD
 
 @dataclass(frozen=True)
 class Kept:
-    """One of them: `word` is what `aidge-build check` calls it; bytes and alignment follow from those of a pointer."""
+    """A kept array: `word` is its name in `aidge-build check`; its bytes and alignment follow from the bytes of a pointer."""
 
     word: str
     symbol: str
@@ -26,7 +26,7 @@ class Kept:
 
 
 def kept_arrays(program: Program) -> tuple[Kept, ...]:
-    """Those that the code defines; none where the firmware owns the memory of the model (`--arena caller`)."""
+    """Returns the arrays that the code defines; none if the firmware owns the memory of the model (`--arena caller`)."""
     found = []
     if owns_progress(program):
         progress = program.progress

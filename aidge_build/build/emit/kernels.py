@@ -23,7 +23,7 @@ _CODE_TOKEN = re.compile(r"//.*|/\*|\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'")
 
 @dataclass(frozen=True)
 class KernelFile:
-    """One file as it stands in the generated code; `title` names it."""
+    """One file as it is in the generated code; `title` names it."""
 
     title: str
     text: str
@@ -31,7 +31,7 @@ class KernelFile:
 
 @dataclass(frozen=True)
 class KernelText:
-    """`system_includes` sorted, as "<math.h>"; `files` so that what a file includes stands before it."""
+    """`system_includes` sorted, as "<math.h>"; `files` in an order with each file after its includes."""
 
     system_includes: tuple[str, ...]
     files: tuple[KernelFile, ...]
@@ -96,7 +96,8 @@ def _decoded(data: bytes, library: str, path: str) -> str:
 
 
 def _resolve(name: str, library: str, includer: str, libraries: Mapping[str, Mapping[str, bytes]]) -> tuple[str, str]:
-    """Library and path of an include: beside the file, in its library's folder, or "library/file" of another library."""
+    """Returns library and path of an include: in the file's folder, in its library's folder, or "library/file" of another
+    library."""
     beside, plain = posixpath.normpath(posixpath.join(posixpath.dirname(includer), name)), posixpath.normpath(name)
     available = libraries.get(library, {})
     other, _, path = plain.partition("/")

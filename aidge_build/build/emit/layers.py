@@ -174,7 +174,7 @@ class _LayerPrinter:
         return f"&{texts[0].name}"
 
     def _by_rows(self) -> list[str]:
-        """The parameters of a layer in a cascade: where its rows lie, and which kind of band it is."""
+        """Returns the parameters of a layer in a cascade: the addresses of its rows, and the kind of band."""
         layer = self.layer
         if layer.bands is None:
             return []
@@ -203,7 +203,7 @@ class _LayerPrinter:
         return self.places.arena_pointer(self.layer.scratch_offset_bytes)
 
     def _used_ports(self) -> tuple[Port, ...]:
-        """The ports behind the arguments that are tensors, each once, in the order of the arguments."""
+        """Returns the ports of the arguments that are tensors, each once, in the order of the arguments."""
         found: dict[str, Port] = {}
         for argument in self.layer.call.arguments:
             tensor = None
@@ -276,14 +276,14 @@ def bytes_parameter(name: str) -> str:
 
 
 def rows_read(layer: Layer) -> dict[int, Tensor]:
-    """The inputs of which a band of the layer reads some rows, by position."""
+    """Returns, by position, the inputs from which a band of the layer reads some rows."""
     if layer.bands is None:
         return {}
     return {index: layer.inputs[index] for index in sorted(layer.bands.rows_read)}
 
 
 def rows_name(index: int) -> str:
-    """What a layer in a cascade calls the rows of its input of this position."""
+    """Returns the C name of the rows of an input at this position, for a layer in a cascade."""
     return f"rows_{index}"
 
 

@@ -37,7 +37,7 @@ def manifest_text(manifest: dict) -> bytes:
 
 
 def _json(value: object, margin: str = "\n") -> str:
-    """What json.dumps gives with indent=1 and sort_keys=True, in a quarter of its time: plans of large models are mostly this."""
+    """Returns the text of json.dumps with indent=1 and sort_keys=True, in a quarter of its time: large plans are mostly this."""
     leaf = _LEAVES.get(type(value))
     if leaf is not None:
         return leaf(value)
@@ -56,11 +56,11 @@ def _json(value: object, margin: str = "\n") -> str:
 
 
 def _labels(keys: Iterable[str]) -> list[tuple[str, str]]:
-    """The keys in their order, each with what stands before its value."""
+    """Returns the sorted keys, each with the text before its value."""
     return [(key, f"{encode_basestring_ascii(key)}: ") for key in sorted(keys)]
 
 
-_FEW = 64  # keys: those of all layers are the same
+_FEW = 64  # keys: all layers have the same keys
 _labels_of_few = lru_cache(_labels)
 
 
@@ -81,8 +81,8 @@ def manifest_of(
     files: Mapping[str, bytes],
     weights_bytes: int,
 ) -> dict:
-    """The manifest; `weights_bytes` are those of the arrays as they are printed. `buffers` are those of the arena as linked,
-    `peak_buffers` those of `peak_bytes`, with io inside."""
+    """Returns the manifest; `weights_bytes` are the bytes of the arrays as printed. `buffers` are the buffers of the arena as
+    linked, `peak_buffers` the buffers that make `peak_bytes`, inputs and outputs included."""
     return {
         "schema": SCHEMA,
         "tool": VERSION,
@@ -123,7 +123,7 @@ def _symbols(program: Program, ports: tuple[Port, ...], arrays: Arrays) -> dict:
 
 
 def _steps(program: Program, waiting: Waiting) -> dict:
-    """How an inference in steps is cut, and what is remembered between two of them, in bytes of RAM beside the arena."""
+    """Returns how an inference in steps is cut, and the bytes of RAM, in addition to the arena, kept between two steps."""
     return {
         "max_step": program.options.max_step,
         "count": program.step_count,
@@ -153,7 +153,8 @@ def _constants_in(program: Program, arrays: Arrays) -> list[dict]:
 
 
 def _copied(program: Program) -> list[dict]:
-    """The layers whose constants are copied into the arena, before which layer that begins, and the cost of access it saves."""
+    """Returns the layers with constants copied into the arena, the layer before which each copy begins, and the access cost that
+    it saves."""
     return [
         {
             "layer": layer.node.name,
@@ -219,7 +220,7 @@ def _memory(program: Program) -> dict:
 
 
 def _rows(program: Program, progress: Progress) -> dict:
-    """The input and the output that go by rows, and what is remembered between two calls, in bytes of RAM beside the arena."""
+    """Returns the input and the output by rows, and the bytes of RAM, in addition to the arena, kept between two calls."""
     found: dict = {}
     if progress.arriving is not None:
         found |= {"input": program.view.given[0], **_side(progress.arriving)}
@@ -234,7 +235,7 @@ def _side(line: Line) -> dict[str, int]:
 
 
 def _record(recording: Recording) -> dict:
-    """What is kept of the last inferences, in bytes of RAM beside the arena."""
+    """Returns the slots that record the last inferences, and their bytes of RAM, in addition to the arena."""
     return {"slots": recording.slots, "slot_bytes": WORD * recording.slot_words, "size_bytes": recording.size_bytes}
 
 

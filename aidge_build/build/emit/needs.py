@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the code file asks of libraries: functions of C that its text calls, and what compilers put in its place."""
+"""The library functions that the code file needs: functions of C that its text calls, and functions that compilers insert."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Where the C of a program comes from: the files of libraries that stand in it, and what they say of their licence."""
+"""The origin of a program's C: the files of libraries with text in it, and the licence that each file states."""
 
 from __future__ import annotations
 
@@ -10,13 +10,12 @@ from collections.abc import Iterable
 from aidge_build.build.emit.kernels import KernelFile
 from aidge_build.plan.program import Program
 
-# What a file says of its licence, in the words of SPDX.
+# A file's statement of its licence, in the words of SPDX.
 LICENCE = re.compile(rb"SPDX-License-Identifier: ([A-Za-z0-9.+()-]+(?: (?:AND|OR|WITH) [A-Za-z0-9.+()-]+)*)")
 
 
 def libraries_of(program: Program, files: Iterable[KernelFile]) -> list[dict]:
-    """Each library with its files of which something stands in the code, both sorted; `licence` is None where a file does not say
-    it."""
+    """Returns each library with its files that have text in the code, both sorted; `licence` is None if a file states none."""
     titles = sorted(tuple(file.title.split("/", 1)) for file in files)
     return [
         {"name": name, "files": [_file(path, program.library_files[name][path]) for library, path in titles if library == name]}

@@ -8,7 +8,7 @@ from itertools import combinations
 from aidge_build.build.emit.ports import Port
 from aidge_build.plan.program import Program
 
-MOST_PAIRS = 128  # that N_run compares: their number grows with the square of that of inputs and outputs
+MOST_PAIRS = 128  # that N_run compares: the pairs grow with the square of the number of inputs and outputs
 
 
 def pairs_of(program: Program, ports: tuple[Port, ...]) -> int:
@@ -53,7 +53,7 @@ def overlap_checks(program: Program, ports: tuple[Port, ...], arena: str) -> lis
 
 
 def overlap_words(program: Program, ports: tuple[Port, ...]) -> tuple[str, ...]:
-    """What N.h says of it."""
+    """Returns the sentences of N.h about buffers that may overlap."""
     possible, wrong = pairs_of(program, ports), apart(program, ports)
     if not possible:
         return ()

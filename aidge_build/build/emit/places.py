@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Where a layer finds its tensors, as C expressions and as text for the reader."""
+"""The places of a layer's tensors, as C expressions and as text for the reader."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from aidge_build.plan.constant_arrays import Array, Arrays
 from aidge_build.plan.place import Place
 from aidge_build.plan.program import Layer, Program
 
-# What layers call the arena, and what N_run calls it. Layers get it as a parameter, never as a symbol: GCC 12 takes a
+# The arena's names in layers and in N_run. Layers get it as a parameter, never as a symbol: GCC 12 takes a
 # function that writes through the address of a known array for one without effect, and drops the call, when its loops
 # were rewritten into arithmetic on that address (-O2 on x86-64: loop vectorization and ivopts together).
 LAYER_ARENA = "arena"
@@ -35,7 +35,7 @@ class Spot:
 
     @property
     def in_arena(self) -> bool:
-        """Whether it lies in the arena."""
+        """Whether the tensor is in the arena."""
         return self.port is None and not self.symbol and not self.in_state
 
 
@@ -52,7 +52,7 @@ class Places:
         self._described: dict[Tensor, str] = {}
 
     def spot(self, tensor: Tensor, layer: Layer) -> Spot:
-        """Where the tensor lies. A place outside of the arena is a fault that is never printed."""
+        """Returns the tensor's place. A place outside of the arena is a fault that is never printed."""
         if tensor not in self._spots:
             self._spots[tensor] = self._spot(tensor, layer)
         return self._spots[tensor]
@@ -94,7 +94,7 @@ class Places:
         return AidgeError(what, where=layer.node.where(), code="EMIT", hint="this is a fault of the compiler")
 
     def arena_pointer(self, offset_bytes: int, arena: str = LAYER_ARENA) -> str:
-        """The address of a byte of the arena, whose parts the function knows as `arena` with the part's ending."""
+        """Returns the address of a byte of the arena; the name of a part in the function is `arena` with the part's ending."""
         part = self.program.memory.part_at(offset_bytes)
         return f"&{arena}{part.ending}[{offset_bytes - part.start_bytes}]"
 

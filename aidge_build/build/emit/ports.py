@@ -18,8 +18,8 @@ from aidge_build.plan.program import Program
 class Port:
     """A graph input or output: `parameter` is its name in the signature of N_run, `macro` the stem of its macros.
 
-    `line` are the bytes of a line of the data cache where it lies in lines of its own, else 0; `word` are those of the words that
-    kernels read where none may lie anywhere, else 1."""
+    `line` is the size of a data cache line in bytes if the tensor has lines of its own, else 0; `word` is the alignment in bytes
+    for the words that kernels read if unaligned words are faults, else 1."""
 
     tensor: Tensor
     is_input: bool
@@ -35,7 +35,7 @@ class Port:
 
     @property
     def alignment(self) -> int:
-        """What N_run asks of the pointer: that of the element type, of words, or of a line of the data cache."""
+        """The alignment in bytes that N_run needs: of the element type, of words, or of a line of the data cache."""
         return max(self.tensor.dtype.size_bytes, self.line, self.word)
 
     @property
@@ -103,8 +103,8 @@ def data_digest(program: Program) -> str:
 
 
 def _word(program: Program, name: str) -> int:
-    """The bytes that the address of an input or output must be a multiple of where words lie at multiples of 4 alone. Rows come
-    from anywhere in an array: kernels read words of them only where a row takes whole words."""
+    """Returns the alignment in bytes of an input or output for words, 1 if words may be at any address. Rows come from anywhere
+    in an array: kernels read words of them only if a row takes whole words."""
     if not program.is_aligned_only:
         return 1
     progress = program.progress

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""N_record as C: the array, and what N_run does before the first layer and behind the last one."""
+"""N_record as C: the array, and the statements of N_run before the first layer and after the last layer."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Side:
 
 @dataclass(frozen=True)
 class RecordText:
-    """What the templates need. The array: `symbol`, `size` (C text) and `c_type`."""
+    """The values for the templates. The array: `symbol`, `size` (C text) and `c_type`."""
 
     symbol: str
     size: str
@@ -62,7 +62,7 @@ def record_symbol(model: str) -> str:
 
 
 def record_functions(model: str) -> tuple[str, str]:
-    """What N_run calls: before the first layer, and behind the last."""
+    """Returns the functions that N_run calls before the first layer and after the last layer."""
     return f"{model}_record_begin", f"{model}_record_end"
 
 

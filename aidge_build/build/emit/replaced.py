@@ -47,7 +47,7 @@ class ReplacedText:
 
 
 def replaced_text(program: Program, arrays: Arrays, layout: str) -> ReplacedText | None:
-    """None for a model whose weights stay as they are."""
+    """Returns the values for the template, None for a model with fixed weights."""
     if not program.options.replaces_weights:
         return None
     alignments = tuple(array.alignment for array in arrays.replaceable)
@@ -55,7 +55,7 @@ def replaced_text(program: Program, arrays: Arrays, layout: str) -> ReplacedText
 
 
 def bound_of(program: Program) -> str:
-    """Where N_bind stores the pointer, as C text."""
+    """Returns the variable in which N_bind stores the pointer, as C text."""
     return "self->weights" if program.options.arena == "caller" else bound_symbol(program)
 
 
@@ -70,7 +70,7 @@ def blob_symbol(program: Program) -> str:
 
 
 def in_flash(program: Program, arrays: Arrays, layout: str) -> tuple[Array, ...]:
-    """The arrays that N_weights.c defines: each constant, or one block that holds those that can be replaced."""
+    """Returns the arrays that N_weights.c defines: each constant, or one block that holds the replaceable constants."""
     if not program.options.replaces_weights:
         return arrays.all
     blob = make_blob(arrays.replaceable, data_digest(program), layout, program.options.weights_version)

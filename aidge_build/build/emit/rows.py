@@ -17,7 +17,7 @@ from aidge_build.plan.program import Program
 
 @dataclass(frozen=True)
 class Side:
-    """What goes by rows: the parameter of N_run, how many rows there are, and how the firmware must align them."""
+    """An input or output by rows: the parameter of N_run, how many rows there are, and how the firmware must align them."""
 
     parameter: str
     rows: int
@@ -32,11 +32,11 @@ class Side:
 
 @dataclass(frozen=True)
 class RowsText:
-    """What the template needs. `fields` are the declarations of N_progress; `begun` are the assignments of N_begin, `told` the
-    declarations and names of what it was told; `brought` is the input, `taken` the output by rows. `arenas` are the arrays in C
-    text. `pushed` and `pulled` begin the calls that go on with the cascades that wait, `ended` is that of N_end; the layers
-    before the output run when `prepared` (not 0) is the number of the next step, with `locals`, as (declaration, value). `steps`
-    is the last step of the cascade that rows are pushed to, `missing` says whether any rows are."""
+    """The values for the template. `fields` are the declarations of N_progress; `begun` are the assignments of N_begin, `told`
+    the declarations and names of its pointers; `brought` is the input, `taken` the output by rows. `arenas` are the arrays in
+    C text. `pushed` and `pulled` begin the calls that go on with the waiting cascades, `ended` is the call in N_end; the layers
+    before the output run when `prepared` (not 0) is the number of the next step, with `locals`, as (declaration, value).
+    `steps` is the last step of the cascade that rows are pushed to, `missing` is the condition that rows are missing."""
 
     type: str
     symbol: str
@@ -116,8 +116,8 @@ def _count_type(program: Program) -> str:
 
 
 def first_steps(program: Program) -> dict[str, int]:
-    """By its first layer, the number of the first step of each cascade that waits. Between two of them, and before one that takes
-    no input by rows, a number stands for the layers that run then."""
+    """Returns, by its first layer, the number of the first step of each waiting cascade. Between two cascades, and before a
+    cascade without an input by rows, one number belongs to the layers that run then."""
     found, reached = dict[str, int](), 1
     for cascade in program.progress.waiting if program.progress else ():
         reached += 0 if cascade.arriving else 1
@@ -139,8 +139,8 @@ class WaitingCascade:
 def rows_text(
     program: Program, ports: tuple[Port, ...], prepared: Sequence[str], waiting: Sequence[WaitingCascade]
 ) -> RowsText | None:
-    """None for a model whose input and output are whole. `prepared` is what the layers are passed that run before the output
-    leaves, `waiting` are the functions of the cascades that wait."""
+    """Returns the values for the template, None for a model without input or output by rows. `prepared` are the arguments of the
+    layers that run before the output leaves, `waiting` are the functions of the waiting cascades."""
     progress = program.progress
     if progress is None:
         return None

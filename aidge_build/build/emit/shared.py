@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Kernels that several models share: functions of the assembler's text get a name that ends in the digest of all that they are
-made of, and are weak, so that the linker keeps one of those that are the same.
+"""Kernels that several models share: functions in assembly get a name that ends in the digest of everything that they are made
+of, and are weak, so that the linker keeps one of several equal functions.
 
 A naked function is the same whoever calls it: the compiler neither inlines it nor makes a copy for one caller, and sharing costs
-nothing but that a last call of it is no jump (a linker may take out calls of weak functions, so gcc lets them return). What the
-compiler makes of C for the shapes of one layer stays the model's own.
+nothing but that a last call of it is no jump (a linker may take out calls of weak functions, so gcc lets them return). Code that
+the compiler makes from C for the shapes of one layer stays the model's own.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def share_kernels(texts: Sequence[str]) -> tuple[list[str], tuple[tuple[str, str
 
 
 def _macros_of_naked(items: Sequence[Item]) -> dict[str, list[Item]]:
-    """Macros that stand for `static` and `naked`, in each of their definitions."""
+    """Returns the macros that begin with `static` and contain `naked` in each of their definitions."""
     macros: dict[str, list[Item]] = {}
     for item in items:
         if item.stands_for is not None:
@@ -50,7 +50,7 @@ def _macros_of_naked(items: Sequence[Item]) -> dict[str, list[Item]]:
 
 
 def _functions(items: Sequence[Item], macros: dict[str, list[Item]]) -> dict[str, list[Item]]:
-    """The definitions of naked functions; not of those that are declared apart from that, for a declaration says `static`."""
+    """Returns the definitions of naked functions; not of functions with a separate declaration, because that says `static`."""
     found: dict[str, list[Item]] = {}
     declared = {item.name for item in items if item.stands_for is None and item.specifiers and "{" not in item.bare}
     for item in items:
@@ -70,7 +70,7 @@ def _defining(items: Sequence[Item]) -> dict[str, list[int]]:
 
 
 def _types(item: Item) -> Iterator[str]:
-    """What is defined by a definition that is no function's, variable's or macro's."""
+    """Yields the names in a definition that is no function, variable or macro."""
     text = item.bare.strip()
     if text.startswith("typedef"):
         match = _TYPE.search(text)
@@ -80,7 +80,7 @@ def _types(item: Item) -> Iterator[str]:
 
 
 def _digest(name: str, items: Sequence[Item], defining: dict[str, list[int]]) -> str:
-    """Of the function and of all that its text names, without comments."""
+    """Returns the digest of the function and of everything that its text names, without comments."""
     seen, new, used = set[str](), {name}, set[int]()
     while new:
         places = {place for word in new for place in defining.get(word, ())} - used

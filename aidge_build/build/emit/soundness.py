@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What must hold of a program before a byte of it is printed: a fault here is one of ours, and refused."""
+"""The conditions that a program must meet before a byte of it is printed: a violation is a fault of aidge_build, and refused."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _CHOICES = {
 
 
 def require_sound(program: Program) -> None:
-    """Refuse a program whose text would not compile, would clash, or would leave an output unwritten."""
+    """Refuses a program if its text would not compile, would clash, or would leave an output unwritten."""
     check_model_name(program.name)
     for option, allowed in _CHOICES.items():
         value = getattr(program.options, option)

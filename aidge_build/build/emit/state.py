@@ -13,7 +13,7 @@ from aidge_build.plan.program import Program
 
 @dataclass(frozen=True)
 class StateText:
-    """What the template needs. `initial` is the array in flash that N_reset copies, "" where the state begins as zeros.
+    """The values for the template. `initial` is the array in flash that N_reset copies, "" if the state begins as zeros.
 
     `ready` is the byte that says whether that has been done, None where a call makes instances or zeros do."""
 

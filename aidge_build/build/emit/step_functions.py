@@ -11,7 +11,7 @@ from aidge_build.plan.program import Program
 def step_functions(
     program: Program, ports: tuple[Port, ...], self: tuple[str, ...], arguments: tuple[str, ...]
 ) -> tuple[Function, ...]:
-    """What an inference in steps consists of."""
+    """Returns the functions of an inference in steps."""
     if program.waiting is None:
         return ()
     name, prefix = program.name, program.name.upper()

@@ -19,9 +19,9 @@ from aidge_build.plan.program import Program
 
 @dataclass(frozen=True)
 class StepsText:
-    """What the template needs. `fields` are the declarations of N_progress, `told` what N_begin is told, as (declaration, name);
-    `locals` are those that cases use, as (declaration, C text); `cases` are the lines of each layer's step,
-    `begun` the hooks that N_begin calls."""
+    """The values for the template. `fields` are the declarations of N_progress, `told` the pointers from N_begin that cases use,
+    as (declaration, name); `locals` are the memories that cases use, as (declaration, C text); `cases` are the lines of each
+    layer's step, `begun` the hooks that N_begin calls."""
 
     type: str
     symbol: str

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Leaves out of the kernels' C what no layer calls: functions, constants and macros that are the file's own.
 
-What is not surely the definition of one static name stays, and what it names stays, too.
+An item stays if it does not surely define one static name, and everything that it names stays, too.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def without_unused(texts: Sequence[str], called: Iterable[str]) -> list[str]:
 
 
 def _forget_names_that_are_not_static(items: Sequence[Item]) -> None:
-    """What others may call stays. A macro stands for `static` where each of its definitions begins with it."""
+    """Keeps items that other files may use. A macro counts as `static` if each of its definitions begins with `static`."""
     starts: dict[str, set[str]] = {}
     for item in items:
         if item.stands_for is not None:

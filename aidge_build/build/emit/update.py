@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a program says of weights that can be put into it later: by what a new set is made, and compared."""
+"""The part of the claim about replaceable weights: how a new set is made, and what it is compared with."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from aidge_build.plan.program import Layer, Program
 
 
 def update_claim(program: Program, ports: Sequence[Port], arrays: Arrays, layout: str) -> dict:
-    """Of the claim: the digest that N_bind compares, the command's options, and of each layer what it is made of."""
+    """Returns the claim's part: the digest that N_bind compares, the command's options, and kernel and code of each layer."""
     return {
         "layout": layout,
         "data": data_digest(program),
@@ -75,7 +75,7 @@ class _Seen:
         self._arrays = {array.symbol: number for number, array in enumerate(arrays.replaceable)}
 
     def tensor(self, tensor: Tensor | None) -> tuple:
-        """Where a tensor is: which input or output, which bytes of the state, or which bytes of which buffer."""
+        """Returns a tensor's place: the number of an input or output, bytes of the state, or bytes of a numbered buffer."""
         if tensor is None:
             return ()
         place = self._program.memory.places[tensor.name]

@@ -62,7 +62,7 @@ def weights_files(program: Program, arrays: Sequence[Array], claim: dict) -> dic
 
 
 def _copied(program: Program, arrays: Sequence[Array]) -> list[str]:
-    """What start-up code copies to RAM, as the linker script calls it."""
+    """Returns the linker script's names of the sections that start-up code copies to RAM."""
     held = {"constants": {array.region for array in arrays}, "code": set(memories_of_functions(program).values())}
     memories = [region.name for region in program.target.regions if region.kind == "ram"]
     return [f"{what}_{name}" for what, of in held.items() for name in memories if name in of]

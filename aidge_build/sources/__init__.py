@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: MIT
-"""What is read: ONNX and TensorFlow Lite files become the graph."""
+"""The importers: they turn ONNX and TensorFlow Lite files into the graph."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What every importer says of sizes: what `--bind` may hold, and how many elements a tensor may have."""
+"""The limits of sizes that all importers share: the values of `--bind`, and how many elements a tensor may have."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Nodes whose inputs are all constant are evaluated while a model is imported, within limits."""
+"""Nodes with only constant inputs are evaluated while a model is imported, within limits."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MOST_WORK = 1 << 30  # multiply-accumulates of one folded node
 
 
 class Folding:
-    """What has been evaluated for one model so far."""
+    """The evaluation of one model's constant nodes; it counts their bytes so far."""
 
     def __init__(self) -> None:
         self._bytes = 0

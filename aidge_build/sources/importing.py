@@ -61,6 +61,6 @@ def _refuse_options(file: ModelFile, found: SourceFormat) -> None:
 
 
 def left_out(file: ModelFile, origins: Collection[str]) -> Iterable[str]:
-    """A line for each node and constant of the file that no layer stands for; `origins` are the names of the nodes for which one
-    does."""
+    """Returns a line for each node and constant of the file that no layer comes from; `origins` are the names of the nodes that
+    layers come from."""
     return format_of(file.data).left_out(file, origins)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a file really is when it is not the model that was wanted."""
+"""Names the real format of a file that is not the model that was wanted."""
 
 from __future__ import annotations
 

@@ -15,9 +15,9 @@ from aidge_build.sources.dims import Bound
 class ModelFile:
     """A model's file as bytes, and what the user says about it.
 
-    `name` names the file in messages, and the graph. `operators` are the known ones by their ONNX names, also those of libraries.
-    `external` holds the files beside it, by the paths of `SourceFormat.files_beside`. `bind`, `signature` and `state` (output to
-    input) are the options of these names, `contract` is the numerical contract of the build.
+    `name` names the file in messages, and the graph. `operators` are the known operators by their ONNX names, libraries'
+    operators included. `external` holds the other files with its weights, by the paths of `SourceFormat.files_beside`. `bind`,
+    `signature` and `state` (output to input) are the options of these names, `contract` is the numerical contract of the build.
     """
 
     data: bytes
@@ -45,7 +45,7 @@ class SourceFormat:
     recognizes: Callable[[bytes], bool]
     read: Read
     rounding: str = "onnx"  # the value of --rounding for these files where the user gives none
-    takes: tuple[str, ...] = ()  # of the options "bind" and "signature" those that `read` obeys; the others are refused
+    takes: tuple[str, ...] = ()  # the options among "bind" and "signature" that `read` obeys; the others are refused
     files_beside: Callable[[bytes], tuple[str, ...]] = lambda data: ()  # relative paths of the files with its weights, sorted
     left_out: Callable[[ModelFile, Collection[str]], Iterable[str]] = lambda file, origins: ()  # for `compile -v`, a line each
     lacks: Callable[[bytes], str] = lambda data: f"its first bytes are {data[:8].hex(' ')}"  # where `recognizes` says no

@@ -17,8 +17,8 @@ def with_states(view: GraphView, pairs: Mapping[str, str], initial: Mapping[str,
     """The graph with the states that `pairs` name, output by output with its input.
 
     `initial` holds the first values that the file gives, by input; the others begin as zeros (a quantized tensor at its zero
-    point is not known here: what is stored is 0). AidgeError (STATE) for a name that the graph lacks, one that is named twice,
-    and for a pair whose dims or types differ.
+    point is not known here: what is stored is 0). AidgeError (STATE) for a name that the graph lacks, for a name that is given
+    twice, and for a pair with different dims or types.
     """
     taken: set[str] = {name for state in view.states for name in (state.read, state.written)}
     states = list(view.states)

@@ -14,9 +14,9 @@ from aidge_build.sources.onnx_format.schema import means_the_same
 
 
 def in_opset(data: bytes, least: int, where: str, external: Mapping[str, bytes]) -> bytes:
-    """The model with at least this opset of the default domain; itself where it has that.
+    """Returns the model with at least this opset of the default domain; the same bytes if it has that already.
 
-    Where all its operators mean the same in both, only the number changes; else the package onnx converts them.
+    If all its operators mean the same in both opsets, only the number changes; else the package onnx converts them.
     """
     read_model(data, where, external)  # refuses what is no model
     model = onnx.ModelProto.FromString(data)

@@ -24,7 +24,7 @@ def has_body(full_type: str, opset: int) -> bool:
 
 
 def body_of(node: ModelNode, opset: int, inputs: Sequence[Tensor | None]) -> Function | None:
-    """The function that a node of this opset stands for, given its inputs' types; None where the standard has none for it."""
+    """Returns the standard's function for a node of this opset, given its inputs' types; None if the standard has none."""
     schema = _schema(node.full_type, opset)
     if schema is None or any(graphs_of(node)):
         return None

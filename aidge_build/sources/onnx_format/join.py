@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Nodes in front of a model and behind it, in its own file: whatever else the file holds stays as it is."""
+"""Adds nodes before and after a model, in its own file: everything else in the file stays as it is."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ def names_in(data: bytes) -> set[str]:
 def joined(
     data: bytes, part: OnnxModel, before: Mapping[str, str], behind: Mapping[str, str], kept: Collection[str] = ()
 ) -> bytes:
-    """The model of `data` with the nodes of `part`: `before` are outputs of the part and the inputs of the model that they
-    become, `behind` outputs of the model and inputs of the part. Of the latter outputs only those in `kept` stay outputs.
+    """Returns the model of `data` with the nodes of `part`: `before` maps outputs of the part to the inputs of the model that
+    they become, `behind` maps outputs of the model to inputs of the part; these outputs only stay outputs if `kept` has them.
 
-    The part's other inputs come before those of the model, its other outputs before those of the model. No name of the part may
-    be one of the model's.
+    The part's other inputs come before the model's inputs, its other outputs before the model's outputs. No name of the part may
+    be a name of the model.
     """
     model, added = onnx.ModelProto.FromString(data), onnx.ModelProto.FromString(write_model(part))
     graph, more = model.graph, added.graph

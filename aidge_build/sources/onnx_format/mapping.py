@@ -12,7 +12,7 @@ from aidge_build.sources.onnx_format.model import ML, AttributeValue, ModelNode
 from aidge_build.sources.onnx_format.tensors import text_array
 
 MAPPINGS = (f"{ML}::LabelEncoder", f"{ML}::CategoryMapper")
-OPSET = 4  # of ai.onnx.ml, in whose words `mapping_node` writes
+OPSET = 4  # of ai.onnx.ml, which `mapping_node` writes
 _TYPES = {"float": numpy.float32, "int64": numpy.int64}
 _DEFAULTS = {"float": -0.0, "int64": -1, "string": "_Unused"}
 
@@ -32,7 +32,8 @@ def is_text(value: AttributeValue | None) -> bool:
 
 
 def mapping_of(node: ModelNode, opset: int, of_text: bool) -> Mapping:
-    """What a LabelEncoder or a CategoryMapper maps; `of_text`: whether its input is text. AidgeError where lists do not fit.
+    """Returns the mapping of a LabelEncoder or a CategoryMapper; `of_text`: whether its input is text. AidgeError if lists do not
+    fit.
 
     Before opset 4 of ai.onnx.ml NaN equals no key.
     """

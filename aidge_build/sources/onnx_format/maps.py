@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Maps become tensors while a file is read: the keys are the names of the columns.
 
-A ZipMap, whose output is a sequence of maps, hands on its input; a DictVectorizer takes its columns instead of a map.
+A ZipMap, which gives a sequence of maps, passes its input on; a DictVectorizer takes its columns instead of a map.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a file says, as frozen values without protobuf."""
+"""The content of a file, as frozen values without protobuf."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class SubGraph:
 
     @cached_property
     def node_count(self) -> int:
-        """Its nodes and those of the graphs in them."""
+        """The number of its nodes and of the nodes of the graphs in them."""
         return sum(1 + sum(graph.node_count for graph in graphs_of(node)) for node in self.nodes)
 
 
@@ -122,8 +122,8 @@ class ValueInfo:
 class OnnxModel:
     """A model file: `opsets` by domain ("" is the default domain), `functions` by type and overload.
 
-    `narrow` are the ranges of initialisers whose elements the file stores in 2 or 4 bits. `states` are outputs that the file says
-    are inputs of the next inference.
+    `narrow` are the ranges of initialisers that the file stores in 2 or 4 bits an element. `states` maps outputs to inputs of the
+    next inference, as the file states them.
     """
 
     ir_version: int

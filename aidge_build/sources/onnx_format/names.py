@@ -14,13 +14,13 @@ STATES = "aidge_build.states"
 
 
 def names_text(model: OnnxModel) -> str:
-    """What stands under the key; "" where no input or output has names."""
+    """Returns the metadata text of the names; "" if no input or output has names."""
     found = {value.name: value.names for value in (*model.inputs, *model.outputs) if value.names}
     return json.dumps(found, sort_keys=True) if found else ""
 
 
 def with_names(model: OnnxModel, text: str) -> OnnxModel:
-    """The model with these names; metadata is no part of a model's meaning, so text that is none of ours changes nothing."""
+    """Returns the model with these names; metadata is no part of a model's meaning, so text in another format changes nothing."""
     try:
         found = json.loads(text)
     except (ValueError, RecursionError):
@@ -40,12 +40,12 @@ def _named(value: ValueInfo, found: Mapping[str, list[str]]) -> ValueInfo:
 
 
 def states_text(states: Mapping[str, str]) -> str:
-    """What stands under the key of the states; "" where there are none."""
+    """Returns the metadata text of the states; "" if there are none."""
     return json.dumps(dict(states), sort_keys=True) if states else ""
 
 
 def with_states_of(model: OnnxModel, text: str) -> OnnxModel:
-    """The model with these states, output by input; text that is none of ours changes nothing."""
+    """Returns the model with these states, output by input; text in another format changes nothing."""
     try:
         found = json.loads(text)
     except (ValueError, RecursionError):

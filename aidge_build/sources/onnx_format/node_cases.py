@@ -38,7 +38,7 @@ class NodeCase:
 
 @cache
 def node_cases() -> Mapping[str, NodeCase]:
-    """All node cases by name, without those whose values are no tensors."""
+    """Returns all node cases by name, without cases with values that are no tensors."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         from onnx.backend.test.case.node import collect_testcases

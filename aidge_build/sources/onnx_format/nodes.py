@@ -63,7 +63,7 @@ def read_function(data: bytes) -> Function:
 
 
 def function_of(function: onnx.FunctionProto, external: Mapping[str, bytes]) -> Function:
-    """The function; attributes of its nodes may refer to those of the call."""
+    """Returns the function; attributes of its nodes may refer to the call's attributes."""
     domain, name = plain_domain(text_of(function.domain)), text_of(function.name)
     full_type = f"{domain}::{name}" if domain else name
     try:
@@ -93,7 +93,7 @@ def nested_graphs(nodes: Iterable[onnx.NodeProto]) -> Iterator[onnx.GraphProto]:
 
 
 def narrow_of(graph: onnx.GraphProto) -> dict[str, tuple[int, int]]:
-    """The ranges of the constants whose elements are less than a byte, by name."""
+    """Returns, by name, the ranges of the constants with elements of less than a byte."""
     return {text_of(one.name): NARROW[one.data_type].range for one in graph.initializer if one.data_type in NARROW}
 
 

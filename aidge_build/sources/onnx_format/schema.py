@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""What the ONNX standard itself says about a node: counts and types of inputs, attributes, outputs.
+"""The ONNX standard's own rules for a node: counts and types of inputs, attributes, outputs.
 
-This is checked for every node of the default domain and of ai.onnx.ml, so that operators only check what no schema can say.
+They are checked for every node of the default domain and of ai.onnx.ml, so that operators only check what no schema can say.
 """
 
 from __future__ import annotations
@@ -61,8 +61,8 @@ class _Parameter(NamedTuple):
 
 
 class _Rules(NamedTuple):
-    """What is asked of a schema: the package makes all of it anew for each question. `attributes` are kind and whether it must be
-    given, by name and in its order; counts are the least and the most."""
+    """The rules of a schema, kept because the package makes all of it again for each question. `attributes` has, by name and in
+    the schema's order, the kind and whether the attribute must be given; counts are the least and the most."""
 
     is_withdrawn: bool
     attributes: dict[str, tuple[str, bool]]

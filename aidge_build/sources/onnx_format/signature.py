@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the ONNX standard says about an operator as plain values: its inputs, outputs, attributes, and the types that it takes."""
+"""The ONNX standard's signature of an operator as plain values: its inputs, outputs, attributes, and the types that it takes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _OURS = {name: dtype for dtype, name in ONNX_TYPE_NAMES.items()}
 
 @dataclass(frozen=True)
 class Parameter:
-    """An input or output: kind single, optional or variadic; `dtypes` are those of ours that the standard allows."""
+    """An input or output: kind single, optional or variadic; `dtypes` are the types of aidge_build that the standard allows."""
 
     name: str
     kind: str

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the package onnx knows of the standard's operators, asked with whatever numbers files hold."""
+"""Questions to the package onnx about the standard's operators, with whatever numbers files hold."""
 
 from __future__ import annotations
 

@@ -3,9 +3,9 @@
 
 Tensors of text that meet (Concat, Equal, Where) count the words of one table; a mapping (LabelEncoder, CategoryMapper) leads
 from one table to another, or to numbers. So the class labels of a classifier are 0, 1, 2, ... in the order of its scores.
-Tables of inputs and outputs travel with them (`ValueInfo.names`). In an input, a number that is no place in its table stands
-for a word that the model does not know; that has a meaning where a word is only looked up, or compared with one of the model's
-own. Everything else on text is refused.
+Inputs and outputs keep their tables (`ValueInfo.names`). In an input, a number that is no place in its table means a word that
+the model does not know; that has a meaning if a word is only looked up, or compared with a word of the model. Everything else on
+text is refused.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ class _Texts:
             except AidgeError as error:
                 raise error.within(node.where()) from None
         for name, values in self._constants.items():
-            self._tables.enter(name, values.reshape(-1))  # also of those that no node reads
+            self._tables.enter(name, values.reshape(-1))  # also of constants that no node reads
         self._refuse_unknown_words()
         initializers = {
             name: self._numbers(name, values) if is_text(values) else values for name, values in self._model.initializers.items()

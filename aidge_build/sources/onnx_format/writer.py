@@ -32,7 +32,7 @@ def write_model(model: OnnxModel) -> bytes:
 
 
 def specialised(data: bytes, values: Mapping[str, numpy.ndarray], constants: Collection[str]) -> bytes:
-    """The model for inputs of exactly these dims; those that `constants` names become initialisers with their values."""
+    """Returns the model for inputs of exactly these dims; the inputs in `constants` become initialisers with their values."""
     model = onnx.ModelProto.FromString(data)
     changed = False
     for value in model.graph.input:

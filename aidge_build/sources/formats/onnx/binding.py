@@ -74,7 +74,7 @@ class Binding:
         return Tensor(value.name, dims, value.dtype)
 
     def _constant(self, value: ValueInfo, bound: Bound) -> Tensor:
-        """One number stands for an input of one element; a list has its elements in order, spread over what dims are known."""
+        """Returns the constant for an input: a number is its only element; a list has its elements in order."""
         where, items = f"--bind {value.name}={shown(bound)}", bound if isinstance(bound, tuple) else (bound,)
         self._used.add(value.name)
         stored = _stored(items, value.dtype, where)
@@ -90,7 +90,7 @@ class Binding:
         return constant(value.name, stored.reshape(dims))
 
     def _size(self, dim: int | str | None) -> int | None:
-        """A dim of an input whose value is bound, where it is known."""
+        """Returns a dim of an input with a bound value, None if the dim is not known."""
         if isinstance(dim, str) and type(self._values.get(dim)) is int:
             self._used.add(dim)
             return int(self._values[dim])  # type: ignore[arg-type]
@@ -146,7 +146,7 @@ def _stored(items: Sequence[int | float | bool], dtype: DType, where: str) -> nu
 
 
 def _filled(dims: Sequence[int | None], count: int) -> list[int]:
-    """The dims with numbers for those that are not known: the last one gets what `count` elements leave, the others 1."""
+    """Returns the dims with numbers for the unknown ones: the last one gets what `count` elements leave, the others 1."""
     known = math.prod(size for size in dims if size is not None)
     filled = [1 if size is None else size for size in dims]
     if None in dims and known and count % known == 0:
@@ -155,7 +155,7 @@ def _filled(dims: Sequence[int | None], count: int) -> list[int]:
 
 
 def _by_axis(value: ValueInfo) -> list[tuple[int, tuple[str, str]]]:
-    """Of each axis that has no number: its name, and how messages call it."""
+    """Returns each axis without a number, with its name and its name in messages."""
     return [
         (axis, (dim if dim is not None else f"{value.name}.{axis}", f"axis {axis} of input '{value.name}'"))
         for axis, dim in enumerate(value.dims or ())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""One import of an ONNX model: its nodes, and those of its sub-graphs, functions and expansions, become nodes of a graph."""
+"""One import of an ONNX model: its nodes, and the nodes of its sub-graphs, functions and expansions, become nodes of a graph."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ from aidge_build.sources.onnx_format import (
 )
 
 MOST_WRITTEN = 20_000  # nodes that loops, functions and expansions may become
-MOST_BOUND = 64  # elements of an input whose value may be bound
+MOST_BOUND = 64  # elements of an input that may get a value from --bind
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,8 +63,7 @@ class Imported:
 class Construction:
     """One import in progress: the tensors that are known so far, and the nodes that stay.
 
-    Nodes of sub-graphs and functions, and those that expansions write, are imported like those of the file, each when what it
-    reads is known.
+    Nodes of sub-graphs, functions and expansions are imported like the file's nodes, each when everything that it reads is known.
     """
 
     def __init__(self, model: OnnxModel, name: str, operators: Mapping[str, type[Operator]], bind: Mapping[str, Bound]):
@@ -113,7 +112,7 @@ class Construction:
 
     @contextmanager
     def _telling_what_to_bind(self) -> Iterator[None]:
-        """Where a small input stands behind what must be constant, its value helps."""
+        """Adds the hint to bind the value of a small input, if a tensor that must be constant is computed from it."""
         try:
             yield
         except NotConstant as error:
@@ -135,7 +134,7 @@ class Construction:
                 producer[name] = node
 
     def _add_inputs(self) -> list[str]:
-        """The inputs of the signature: those that no initialiser replaces (IR version 3 lists both), and no bound value."""
+        """Returns the inputs of the signature, without inputs that have an initialiser (in IR version 3) or a bound value."""
         values = [value for value in self._model.inputs if value.name not in self._model.initializers]
         self._binding.refuse_open(values)
         for value in values:
@@ -143,7 +142,7 @@ class Construction:
         return [value.name for value in values if not self.tensors[value.name].is_constant]
 
     def add(self, node: ModelNode, origin: str) -> None:
-        """Import a node that an expansion writes, whose names are those of the whole."""
+        """Imports a node that an expansion writes; its names are names of the whole graph."""
         self._read.update(filter(None, node.outputs))
         self._vocabulary.refuse_unknown([node], self._whole)
         with located(node.where), self._vocabulary.around(node):
@@ -307,7 +306,7 @@ class Construction:
             self._sources[name] = node if frame.opsets is self._model.opsets else replace(node, opset=opset)
 
     def _with_features(self, node: ModelNode, name: str, origin: str) -> ModelNode:
-        """The node behind casts of what it reads to the type in which it computes."""
+        """Returns the node with its inputs cast to the type in which it computes."""
         wanted = self._operators[node.full_type].features
         if wanted is None:
             return node

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`@expands("If", ...)` registers what a node stands for: other nodes, written when all that is known of its inputs is known.
+"""`@expands("If", ...)` registers the nodes that replace a node; they are written when everything about its inputs is known.
 
 A new one is one function in a file of `expansions/`. It takes a `Draft` and hands back the names of the node's outputs.
 """
@@ -33,7 +33,7 @@ class Host(Protocol):
     values: dict[str, Value]
 
     def add(self, node: ModelNode, origin: str) -> None:
-        """Import one more node, whose names are those of the whole."""
+        """Imports one more node; its names are names of the whole graph."""
 
     def run(
         self, frame: Frame, graph: SubGraph, arguments: Sequence[str], prefix: str, shared: dict[str, str], origin: str
@@ -51,7 +51,7 @@ class Host(Protocol):
 
 
 class Draft:
-    """A node that other nodes take the place of. `source` reads its attributes and inputs."""
+    """A node that other nodes replace. `source` reads its attributes and inputs."""
 
     def __init__(self, host: Host, frame: Frame, source: OnnxNode, origin: str):
         self._host = host
@@ -66,13 +66,13 @@ class Draft:
         return self.source.input_names[index] if index < len(self.source.input_names) else ""
 
     def tensor(self, name: str) -> Tensor:
-        """What is known of a tensor."""
+        """Returns the tensor of this name; AidgeError (OPERATOR) if there is none."""
         if name not in self._host.tensors:
             raise AidgeError(f"'{name}' is no tensor", code="OPERATOR")
         return self._host.tensors[name]
 
     def is_tensor(self, name: str) -> bool:
-        """Whether the name is that of a tensor."""
+        """Whether a tensor has this name."""
         return name in self._host.tensors
 
     def value(self, name: str) -> Value:
@@ -151,7 +151,7 @@ class Draft:
         return self.emit(op_type, *inputs, **words)[0]
 
     def outside(self, name: str) -> str:
-        """What a tensor of the graph around the node is called."""
+        """Returns the name, in the whole graph, of a tensor of the graph around the node."""
         return self._frame.outside(name)
 
     def is_constant_around(self, name: str) -> bool:

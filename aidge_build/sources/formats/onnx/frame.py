@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Whose names the nodes of a graph within the graph use, and what they are called outside."""
+"""The scopes of names in a graph within the graph, and the names' equivalents outside."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ DEEPEST = 32  # calls of functions, branches and bodies in each other
 class Frame:
     """The graph of the file, one use of a sub-graph, or one call of a function.
 
-    `names` maps names within to those of the whole; a name that it lacks is looked up in `around`. The graph of the file has
-    neither: its names are those of the whole. `attributes` are those of the function call.
+    `names` maps names within to names of the whole graph; a name that it lacks is looked up in `around`. The graph of the file
+    has neither: its names are the names of the whole graph. `attributes` belong to the function call.
     """
 
     opsets: Mapping[str, int]
@@ -44,7 +44,7 @@ class Frame:
         return Frame(opsets, {}, around, depth=self.depth + 1, **fields)
 
     def outside(self, name: str) -> str:
-        """What the name is called in the whole; "" stays."""
+        """Returns the name's equivalent in the whole graph; "" stays."""
         frame: Frame | None = self
         while frame is not None and name:
             if frame.names is None:

@@ -34,12 +34,13 @@ def import_onnx(
     *,
     keeps_halves: bool = True,
 ) -> tuple[GraphView, tuple[str, ...]]:
-    """The graph of a model file, and notices: decisions that the user should read, one line each.
+    """Returns the graph of a model file, and notices: decisions that the user should read, one line each.
 
     `name` names the file in messages, and the graph; `operators` maps ONNX names to classes; `bind` gives numbers to symbolic
-    dims, and inputs that never change their values; `external` holds the external data (`onnx_format.read_external`); `state`
-    names the outputs that are the next inference's inputs, beside those that the file names: an input that has an initialiser,
-    too, begins with its value. Kernels have no float16: without `keeps_halves` it is float32 (`in_single_precision`).
+    dims, and values to inputs that never change; `external` holds the external data (`onnx_format.read_external`); `state`
+    names outputs that are the next inference's inputs, in addition to the outputs that the file names: an input that has an
+    initialiser, too, begins with its value. Kernels have no float16: without `keeps_halves` it is float32
+    (`in_single_precision`).
     """
     read = read_model(data, name, external)
     try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a model's file holds and no layer computes, in words, for whoever asks where a node went."""
+"""Lines about the parts of a model's file that no layer computes, for a user who looks for a node."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from aidge_build.sources.source_format import ModelFile
 
 
 def left_out(file: ModelFile, origins: Collection[str]) -> Iterator[str]:
-    """A line for each node and initialiser that is not needed, and for each node that no layer stands for.
+    """Yields a line for each node and initialiser that is not needed, and for each node that no layer comes from.
 
-    `origins` are the names of the nodes that layers stand for.
+    `origins` are the names of the nodes that layers come from.
     """
     model = read_model(file.data, file.name, file.external)
     needed = _needed(model)

@@ -25,7 +25,7 @@ def saturates_narrowly(node: ModelNode, narrow: Collection[str]) -> bool:
 
 
 def clamped(draft: Draft, limits: Range) -> str:
-    """What QuantizeLinear reads, between the real numbers of the lowest and the highest level: none lies beyond then."""
+    """Returns the input of QuantizeLinear, clamped to the real values of the lowest and the highest quantized value."""
     scale, zero = (draft.known(draft.input(place), what) for place, what in ((1, "its scale"), (_ZERO_POINT, "its zero point")))
     bounds = [(limit - zero.astype(numpy.int64)) * scale.astype(numpy.float64) for limit in limits]
     data = draft.tensor(draft.input(0))
@@ -69,7 +69,7 @@ def packed_product(node: ModelNode, writer: ModelNode, draft: Draft, limits: Ran
 
 
 def _is_plain(node: ModelNode) -> bool:
-    """Whether the product is that of its inputs and no more, with the weights as MatMul has them, or transposed as Gemm may."""
+    """Whether the node is a plain product of its inputs, with the weights as MatMul has them, or transposed as Gemm may."""
     attributes, is_gemm = node.attributes, node.op_type == "Gemm"
     is_product = attributes.get("alpha", 1.0) == 1 == attributes.get("beta", 1.0) and not attributes.get("transA", 0)
     return is_product and bool(attributes.get("transB", 0)) == is_gemm

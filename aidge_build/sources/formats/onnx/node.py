@@ -27,7 +27,7 @@ class NotConstant(AidgeError):
 
 @dataclass(frozen=True, eq=False)
 class OnnxNode:
-    """The node with its input tensors, whose types are all known. All methods raise AidgeError with a reason.
+    """The node with its input tensors; the types of all tensors are known. All methods raise AidgeError with a reason.
 
     `opset` is the version of the node's own domain.
     """
@@ -45,7 +45,7 @@ class OnnxNode:
 
     @property
     def domain(self) -> str:
-        """The domain; "" is that of ONNX."""
+        """The domain; "" is the domain of ONNX."""
         return self.node.domain
 
     @property

@@ -14,7 +14,7 @@ from aidge_build.sources.onnx_format import ModelNode, means_the_same
 OLD, NEW = 6, 7
 _NAMED_BROADCAST = ("Add", "And", "Div", "Equal", "Gemm", "Greater", "Less", "Mul", "Or", "Pow", "Sub", "Xor")
 _TEST_SWITCH = ("BatchNormalization", "Dropout")
-_MORE_ATTRIBUTES = ("AveragePool",)  # the newer one has another attribute, whose default is the old meaning
+_MORE_ATTRIBUTES = ("AveragePool",)  # the newer one has another attribute; its default is the old meaning
 
 
 def modern(node: ModelNode, tensors: Mapping[str, Tensor]) -> tuple[ModelNode, Tensor | None]:

@@ -56,13 +56,13 @@ def unique_names(nodes: Iterable[ModelNode]) -> list[str]:
 
 
 def in_order(nodes: tuple[ModelNode, ...], names: list[str]) -> list[ModelNode]:
-    """The nodes so that each comes behind those that write what it, or a graph in it, reads."""
+    """Returns the nodes in an order with each node after the nodes that write the inputs of it and of the graphs in it."""
     light = tuple(Node(names[node.index], node, node.reads, tuple(filter(None, node.outputs))) for node in nodes)
     return [node.operator for node in topological(light)]
 
 
 def trimmed(names: tuple[str, ...]) -> tuple[str, ...]:
-    """The names without those at the end that are not given."""
+    """Returns the names without empty names at the end."""
     while names and not names[-1]:
         names = names[:-1]
     return names

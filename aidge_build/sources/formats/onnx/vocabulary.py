@@ -20,14 +20,15 @@ _OURS = f"{Operator.__module__.partition('.')[0]}."  # of the modules of operato
 
 
 class Vocabulary:
-    """What is known of the operators of a model: `operators` maps ONNX names to classes."""
+    """The operators that a model may use: `operators` maps ONNX names to classes."""
 
     def __init__(self, model: OnnxModel, operators: Mapping[str, type[Operator]]):
         self._model = model
         self._operators = operators
 
     def around(self, node: ModelNode) -> AbstractContextManager[None]:
-        """What an operator of a library raises is its author's fault; what one of ours raises is ours."""
+        """Returns the context for code of an operator: an exception is the author's fault if a library brings the operator, and
+        else a fault of aidge_build."""
         return plugged_in(f"the operator {node.full_type}", code="OPERATOR") if self.is_plugged_in(node) else nullcontext()
 
     def is_plugged_in(self, node: ModelNode) -> bool:

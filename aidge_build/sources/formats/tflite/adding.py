@@ -35,7 +35,7 @@ class Adding:
         self._renewed = {} if renewed is None else renewed
         self._whole: Adding = caller._whole if caller else self
         self._depth: int = caller._depth + 1 if caller else 0
-        self.rows: dict[int, Rows] = {}  # lists of which each step of a loop writes one row
+        self.rows: dict[int, Rows] = {}  # lists that get one row in each step of a loop
         self._called = 0  # operators of graphs that were called, all of them together
 
     def add(
@@ -45,8 +45,8 @@ class Adding:
         values: dict[int, Value],
         spreads: Mapping[int, Spread],
     ) -> None:
-        """Add operators on `values`, which get what these compute; `tensors` are what the file declares. Where rows of lists
-        only change their places no node is needed."""
+        """Adds operators on `values`, and their results to `values`; `tensors` are the tensors that the file declares. An
+        operator that only moves rows of lists needs no node."""
         rows = self.rows
         for operator in operators:
             with located(operator.where()):
@@ -94,7 +94,7 @@ class Adding:
     def _tensors(
         self, graph: TfliteSubgraph, operators: Iterable[TfliteOperator], stated: Callable[[int], Value], label: str
     ) -> dict[int, Value]:
-        """What the file says about the tensors that operators touch, under names of the draft."""
+        """Returns the file's tensors that operators touch, under names of the draft."""
         orders = _orders(graph, operators, stated)
         touched = {index for one in operators for index in (*one.inputs, *one.outputs) if index >= 0}
         return {
@@ -128,7 +128,7 @@ class Adding:
                         raise AidgeError(f"{reason}, which is not supported inside of a loop", code="OPERATOR")
 
     def _checked(self, value: Value) -> Value:
-        """What was added must be what the file declares; a constant result is known from now on."""
+        """Raises AidgeError if the added tensor differs from the file's declaration; a constant result is known from now on."""
         tensor = self.draft.tensors[value.name]
         same_rank = tensor.rank == value.rank
         dims = [tensor.dims[value.order.index(axis)] for axis in range(tensor.rank)] if same_rank else list(tensor.dims)

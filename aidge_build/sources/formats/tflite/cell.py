@@ -2,7 +2,7 @@
 """Nodes of one step of a recurrent layer: which cell they are, with which weights.
 
 Each tensor gets a formula of the step's data x and its states: an affine map of these, a curve of a formula, a sum or a product
-of formulas. What the next states are is then compared with the cells that exist:
+of formulas. The formulas of the next states are then compared with the known cells:
 
 1. RNN: h = f(W x + R h + b).
 2. GRU: z and r = sigmoid(...); n = tanh(W x + b + r (R h + c)) or tanh(W x + R (r h) + b); h = z h + (1 - z) n.
@@ -74,7 +74,7 @@ def formulas(nodes: Iterable[Node], tensors: Mapping[str, Tensor], leaves: Mappi
 
 
 def recognised(made: Sequence[Formula], width: int) -> Cell | None:
-    """The cell whose next states, "h" and maybe "c", have these formulas; `width` is the number of features of "x"."""
+    """Returns the cell with these formulas of its next states, "h" and maybe "c"; `width` is the number of features of "x"."""
     if None in made:  # a state without a formula
         return None
     found = _rnn(made) or _gru(made) if len(made) == 1 else _lstm(made)
@@ -134,7 +134,7 @@ def _fully_connected(given: Formula, constants: Sequence[numpy.ndarray | None]) 
 
 
 def _pair(operator: Add | Sub | Mul, given: Sequence[Formula], constants: Sequence[numpy.ndarray | None]) -> Formula:
-    """Of sums and products of two formulas, of a constant that is added to an affine map, and of 1 - formula."""
+    """Returns the formula of a sum or product of two formulas, of an affine map plus a constant, or of 1 - formula."""
     if isinstance(operator, Sub):
         return _rest(given[1], constants[0])
     is_sum = isinstance(operator, Add)
@@ -170,7 +170,7 @@ def _curve(formula: Formula) -> tuple[str, Formula] | None:
 
 
 def _gate(formula: Formula) -> tuple[str, Affine] | None:
-    """The name of the curve, and the affine map of which it is one; None of another formula."""
+    """Returns the curve's name and its argument for a curve of an affine map; None for another formula."""
     found = _curve(formula)
     return found if found is not None and isinstance(found[1], Affine) else None
 

@@ -19,9 +19,9 @@ _PLAIN = {"padding": 1, "stride_h": 1, "stride_w": 1, "dilation_h": 1, "dilation
 
 @dataclass(frozen=True)
 class Spread:
-    """What is around a convolution: its taps are so far apart, and its input has these pads.
+    """The dilations and pads that the operators around a convolution give it.
 
-    Rows of pixels (rank 3) get an axis of length 1 at the place `axis` for the convolution, and lose it behind it.
+    Rows of pixels (rank 3) get an axis of length 1 at the place `axis` for the convolution, and lose it after it.
     """
 
     dilations: tuple[int, ...]
@@ -33,10 +33,11 @@ class Spread:
 def spread_convolutions(
     operators: Sequence[TfliteOperator], outputs: Sequence[int], value: Callable[[int], Value]
 ) -> tuple[tuple[TfliteOperator, ...], Mapping[int, Spread]]:
-    """The operators with three of them replaced by one wherever that means the same, and the spread of those by their number.
+    """Returns the operators with each chain around a convolution replaced by the convolution, wherever that means the same, and
+    the spread of these convolutions by the operator's number.
 
-    The places of an image that are `block` apart become images of a batch: a convolution of them, put back, is one whose taps are
-    `block` apart. What is cut off behind it need not be padded before. `value` gives what the file says about a tensor.
+    Pixels of an image that are `block` apart become images of a batch: a convolution of them, put back, is a convolution with
+    taps `block` apart. Pixels that are cut off after it need no padding before it. `value` gives the file's facts about a tensor.
     """
     readers: dict[int, list[TfliteOperator]] = {}
     for operator in operators:

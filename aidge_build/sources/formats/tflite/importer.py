@@ -35,16 +35,16 @@ from aidge_build.sources.formats.tflite.values import Value, in_file, refused_ty
 from aidge_build.sources.formats.tflite.variables import Remembered, without_variables
 
 MOST_REASONS = 20  # that one refusal lists
-_OF_ONNX = ("DIMS", "GRAPH", "MODEL", "OPERATOR")  # codes whose usual hints are about ONNX
+_OF_ONNX = ("DIMS", "GRAPH", "MODEL", "OPERATOR")  # codes with usual hints about ONNX
 _HINT = "docs/tflite.md says what is supported, and what an operator that is missing costs"
 
 
 def import_tflite(
     data: bytes, name: str, signature: str = "", rounding: str = "onnx", bind: Mapping[str, Bound] | None = None
 ) -> tuple[GraphView, tuple[str, ...]]:
-    """The graph of a model file, and notices: decisions that the user should read, one line each.
+    """Returns the graph of a model file, and notices: decisions that the user should read, one line each.
 
-    `name` names the file in messages, and the graph; `signature` the one whose graph is wanted, "" the only or first one;
+    `name` names the file in messages, and the graph; `signature` names the signature to import, "" the only or first one;
     `rounding` is the numerical contract: operators that it does not define are refused; `bind` gives sizes to dims that the file
     leaves open (`open_dims.with_sizes`).
     """
@@ -155,7 +155,7 @@ class _Import:
         return self._draft.view(self._name, inputs, outputs, states)
 
     def _read_tensors(self, touched: set[int]) -> None:
-        """What the file declares of the tensors that are touched; constants and tensors that operators keep have values."""
+        """Reads the file's declarations of the touched tensors; constants and tensors that operators keep have values."""
         names, orders = self._names(), self._orders()
         for index in sorted({index for one in self._operators for index in one.intermediates} - touched):
             self._values[index] = value_of(self._graph.tensors[index], names[index], orders[index])
@@ -247,7 +247,7 @@ class _Import:
                 taken.add(index)
 
     def _names(self) -> dict[int, str]:
-        """A name for each computed tensor; inputs and outputs have those of the signature."""
+        """Returns a name for each tensor; inputs and outputs have the names of the signature."""
         called = {**self._signature.inputs, **self._signature.outputs} if self._signature else {}
         ports = dict.fromkeys((*self._graph.inputs, *self._graph.outputs))
         found = {index: self._draft.free_name(called.get(index) or self._graph.tensors[index].name) for index in ports}
@@ -257,7 +257,7 @@ class _Import:
         return found
 
     def _orders(self) -> list[Order]:
-        """The order of axes of each tensor; constants take that of their reader."""
+        """Returns the order of axes of each tensor; constants take their reader's order."""
         orders = Orders([len(tensor.dims) for tensor in self._graph.tensors])
         for operator in self._operators:
             computed = [index for index in _touched(operator) if self._is_computed(index)]
@@ -274,7 +274,7 @@ class _Import:
         return self._graph.tensors[index].raw is None or index in self._produced or index in self._graph.inputs
 
     def _port(self, value: Value) -> Tensor:
-        """A graph input: its elements lie as in the file."""
+        """Returns the tensor of a graph input: its elements are in the file's order."""
         form = None if value.order == file_order(value.rank) else stored_as_in_file(value.order)
         dims = tuple(value.dims[axis] for axis in value.order)
         return Tensor(value.name, dims, value.dtype, None, value.quantization, form)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Layers that are linear in data and weights, with a bias and a fused clamp: which form they take in the graph.
 
-This is the one place that decides about it. `Form.INTEGERS` is the operator on quantized tensors, whose sums are exact: under
+This is the one place that decides about it. `Form.INTEGERS` is the operator on quantized tensors, with exact sums: under
 `rounding=onnx` they are requantized as docs/arithmetic.md says. Scales, zero points and the clamp stay as the file has them, so
-that another contract finds all that it needs on the tensors and the operator.
+that another contract finds everything that it needs on the tensors and the operator.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from aidge_build.sources.formats.tflite.values import Value
 _BYTES = (DType.int8, DType.uint8)
 # float32 bounds of the schema's fused activations; the others (TANH, SIGN_BIT) have none.
 ACTIVATIONS = {0: (-numpy.inf, numpy.inf), 1: (0.0, numpy.inf), 2: (-1.0, 1.0), 3: (0.0, 6.0)}
-BIAS_SLACK = 0.02  # of an output's level: by how much a bias may be stated in other units than those of the sums
+BIAS_SLACK = 0.02  # of an output's scale: how far the scale of a bias may be from the scale of the sums
 
 
 class Form(enum.Enum):
-    """How a layer stands in the graph."""
+    """The arithmetic of a layer in the graph."""
 
     INTEGERS = "on quantized tensors"
     REAL = "in float32, between DequantizeLinear and QuantizeLinear where the file has integers"
@@ -87,7 +87,7 @@ def read_data(source: TfliteNode, form: Form) -> str:
 def parameters(source: TfliteNode, form: Form, weights: numpy.ndarray, channel_axis: int) -> list[str]:
     """Weights and bias (inputs 1 and 2) in the form of the layer.
 
-    `weights` are those of the file with the output's channels along axis 0, where the file has them along `channel_axis`.
+    `weights` are the file's weights with the output's channels moved from `channel_axis` to axis 0.
     """
     value = source.input(1)
     quantization = value.quantization
@@ -108,7 +108,7 @@ def parameters(source: TfliteNode, form: Form, weights: numpy.ndarray, channel_a
 def write_layer(
     source: TfliteNode, form: Form, operator: Operator, inputs: list[str], dims: tuple[int, ...] | None = None
 ) -> None:
-    """The layer; `dims` are those of the output where it has others than the operator gives."""
+    """Writes the layer; `dims` are the output's dims if they differ from the operator's result."""
     like = source.output() if form is Form.INTEGERS else None
     if dims is not None:
         inputs, operator = [source.step(operator, inputs, like)], Reshape(dims)
@@ -119,7 +119,7 @@ def write_layer(
 
 
 def units_of(data: Quantization, weights: Quantization) -> Quantization:
-    """The scale of sums: each that of the data times that of the weights; several count along axis 0, as a bias does."""
+    """Returns the scales of sums: the data's scale times each scale of the weights; several are along axis 0, as in a bias."""
     scales = tuple(float(data.scale * numpy.float32(one)) for one in weights.scales)
     return Quantization(scales, (0,) * len(scales), None if weights.per_tensor else 0)
 
@@ -136,8 +136,8 @@ def _integer_bias(source: TfliteNode, bias: Value, weights: Quantization) -> str
 
 
 def check_bias_scale(source: TfliteNode, data: Value, bias: Value, units: Quantization) -> None:
-    """Refuse a bias whose scale is far from its units where TensorFlow Lite does: of layers of uint8, and of fully connected ones
-    whose weights have one scale. Source: GetQuantizedConvolutionMultipler in its kernel_util.cc.
+    """Refuses a bias with a scale far from `units` in the layers in which TensorFlow Lite does: layers of uint8, and fully
+    connected layers with one scale of weights. Source: GetQuantizedConvolutionMultipler in its kernel_util.cc.
     """
     is_compared = data.dtype is DType.uint8 or source.operator.type == "FULLY_CONNECTED" and units.per_tensor
     if not is_compared or not bias.stated:

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""The list of a loop, of which each step replaces one row: row by row known, it costs no copy until it is read as a whole.
+"""The list of a loop that replaces one row in each step: the rows are known one by one, so it costs no copy until an operator
+reads the whole list.
 
-1. A tensor that is written as CONCATENATION of what is before the row, the row, and what is behind it.
+1. A tensor that is written as CONCATENATION of the rows before the row, the row, and the rows after it.
 2. A TensorList of TensorFlow (type VARIANT), as files have it that were converted with SELECT_TF_OPS.
 """
 
@@ -29,7 +30,7 @@ _OPTIONS = {"axis": Field(0, "int32"), "activation": Field(1, "int8")}  # of CON
 
 @dataclass(frozen=True)
 class Rows:
-    """Of each row the tensor that has it and its place there, None for zeros; all tensors have the axes in the file's order."""
+    """The tensor that holds each row and the row's place in it, None for zeros; all tensors have the file's order of axes."""
 
     places: tuple[tuple[Value | None, int], ...]
 

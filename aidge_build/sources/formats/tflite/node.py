@@ -29,7 +29,7 @@ from aidge_build.sources.formats.tflite.order import Order, Wants, channels_firs
 from aidge_build.sources.formats.tflite.registry import Piece
 from aidge_build.sources.formats.tflite.values import QUANTIZED, Value
 
-_ON_INTEGERS = (Cast, Max, Min, Moved, Where)  # operators that mean the same on integers, whatever these stand for
+_ON_INTEGERS = (Cast, Max, Min, Moved, Where)  # operators that mean the same on stored integers and on real values
 
 
 class TfliteNode:
@@ -77,11 +77,11 @@ class TfliteNode:
         """Whether the contract says by itself what operators do with stored values: they are then no detour through float32."""
         return self._rounding != "onnx" and self.output().quantization is not None
 
-    # What it reads.
+    # Inputs, outputs and attributes.
 
     @property
     def input_count(self) -> int:
-        """How many inputs it has, with those that are not given; at least one."""
+        """The number of inputs, absent ones included; at least one."""
         require(len(self.operator.inputs) > 0, "it has no input")
         return len(self.operator.inputs)
 
@@ -130,7 +130,7 @@ class TfliteNode:
         return len(self.operator.outputs)
 
     def output(self, index: int = 0) -> Value:
-        """What the file says about an output."""
+        """Returns the file's facts about an output."""
         require(index < self.output_count, f"it has {self.output_count} outputs")
         return self._values[self.operator.outputs[index]]
 
@@ -148,7 +148,7 @@ class TfliteNode:
         return file_order(rank)
 
     def axis(self, axis: int, rank: int) -> int:
-        """Where the node counts an axis of the file, which may be negative there."""
+        """Returns the node's number of an axis; `axis` is the file's number, which may be negative."""
         return self.order(rank).index(counted_axis(axis, rank))
 
     def axes(self, axes: Sequence[int], rank: int) -> tuple[int, ...]:
@@ -160,10 +160,10 @@ class TfliteNode:
         """Numbers for each axis of the file in the order of the node."""
         return tuple(numbers[axis] for axis in self.order(len(numbers)))
 
-    # What it adds to the graph.
+    # Additions to the graph.
 
     def read(self, index: int, order: Order | None = None) -> str:
-        """The tensor in the graph, in this order, by default that of the node."""
+        """Returns the tensor in the graph, in this order, by default the node's order."""
         value = self.input(index)
         wanted = self._wanted(value, order)
         if value.is_constant:
@@ -171,7 +171,7 @@ class TfliteNode:
         return self.in_order(value.name, value.order, wanted)
 
     def elements(self, index: int) -> str:
-        """The tensor in an order whose row-major elements are those of the file: its own where only axes of length 1 moved."""
+        """Returns the tensor with its elements in the file's row-major order: in its own order if only axes of length 1 moved."""
         value = self.input(index)
         if value.is_constant or moves_long_axes([value.dims[axis] for axis in value.order], value.order, file_order(value.rank)):
             return self.read(index, file_order(value.rank))
@@ -223,8 +223,8 @@ class TfliteNode:
         return [result.name for result in results]
 
     def write(self, operator: Operator, inputs: Sequence[str], order: Order | None = None, only: int | None = None) -> None:
-        """The node whose results are the outputs of the file's node (`only`: one of them), in this order of axes, by default that
-        of the node."""
+        """Writes the node that computes the outputs of the file's node (`only`: one of them), in this order of axes, by default
+        the node's order."""
         results, after = [], []
         if self.on_stored and not isinstance(operator, QuantizeLinear):
             self._refuse_real(inputs, isinstance(operator, Cast))
@@ -250,7 +250,7 @@ class TfliteNode:
             require(not plain, f"'{tensor.name}' is {tensor.dtype.name} without scale, its output has one")
 
     def move(self, operator: Operator, inputs: Sequence[str], order: Order | None = None, only: int | None = None) -> None:
-        """`write` of an operator that hands on stored values: what they mean behind it is what the outputs' quantization says."""
+        """Writes an operator that passes stored values on: the outputs' quantization gives their meaning after it."""
         self.write(operator, [self.as_output(inputs[0], only), *inputs[1:]], order, only)
 
     def as_output(self, name: str, only: int | None = None) -> str:
@@ -268,7 +268,7 @@ class TfliteNode:
     # The real form: float32 between explicit DequantizeLinear and QuantizeLinear.
 
     def read_real(self, index: int, order: Order | None = None) -> str:
-        """The real numbers that an input stands for, in float32; a constant ends here as float32."""
+        """Returns the real values of an input, in float32; a constant becomes float32 here."""
         value = self.input(index)
         if value.is_constant and value.quantization is not None:
             return self.add_constant(f"{value.name}_real", self._real_elements(value, self._wanted(value, order)))
@@ -285,13 +285,13 @@ class TfliteNode:
         return self.in_order(real, file_order(rank), wanted)
 
     def constant_real(self, index: int, order: Order) -> str:
-        """A constant with its axes in this order, behind a DequantizeLinear where it is quantized: recipes look for that."""
+        """Returns a constant with its axes in this order, after a DequantizeLinear if it is quantized: recipes look for that."""
         value, quantization = self.input(index), self.input(index).quantization
         name = self.add_constant(value.name, self.constant(index).transpose(order))
         return self._dequantized(name, value, None if quantization is None else _moved(quantization, order))
 
     def bias_real(self, index: int, units: Quantization | None) -> str:
-        """A constant bias in float32, or integers in these units behind a DequantizeLinear."""
+        """Returns a constant bias in float32, or its integers in these units after a DequantizeLinear."""
         value = self.input(index)
         if value.dtype is DType.float32:
             return self.read(index)
@@ -317,7 +317,7 @@ class TfliteNode:
             self.write_real(operator, [self.read_real(index)])
 
     def write_stored(self, real: str, order: Order | None = None, exact: bool = False) -> None:
-        """What the quantized output stores of these real numbers; `exact`: a recipe makes one operator on integers of all."""
+        """Writes the quantized output for these real values; `exact`: a recipe turns all of it into one operator on integers."""
         require(
             self._rounding == "onnx" or self.operator.type == "QUANTIZE" or exact,
             "it is computed in real numbers, which the contract tflite does not say",
@@ -348,7 +348,7 @@ class TfliteNode:
         return dequantize_linear(value.data, value.quantization).transpose(order)
 
     def _dequantized(self, name: str, value: Value, quantization: Quantization | None = None) -> str:
-        """What the stored values of a tensor stand for, by its own quantization or this one."""
+        """Returns the real values of a tensor's stored values, by its own quantization or by `quantization`."""
         quantization = quantization or self._draft.tensors[name].quantization
         if quantization is None:
             require(value.dtype is DType.float32, f"'{value.name}' is {value.dtype.name} without scale")
@@ -387,7 +387,7 @@ def _axis_of(quantization: Quantization) -> dict[str, int]:
 
 
 def _moved(quantization: Quantization | None, order: Order) -> Quantization | None:
-    """The quantization of a tensor whose axes are put into another order."""
+    """Returns the quantization of a tensor after its axes are put into another order."""
     if quantization is None or quantization.axis is None:
         return quantization
     return Quantization(quantization.scales, quantization.zero_points, order.index(quantization.axis))

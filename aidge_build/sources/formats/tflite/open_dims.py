@@ -14,9 +14,9 @@ LARGER = 64  # of an open first axis, tried where 1 is refused
 
 
 def with_sizes(graph: TfliteSubgraph, names: Mapping[int, str], bind: Mapping[str, Bound]) -> TfliteSubgraph:
-    """The graph with these sizes of its inputs' open dims, which are called `<input>.<axis>`; `names` are those of its inputs.
+    """Returns the graph with these sizes of its inputs' open dims, which are called `<input>.<axis>`; `names` names the inputs.
 
-    AidgeError (code BIND) for a size that fits no open dim, and for an open dim behind the first one without a size.
+    AidgeError (code BIND) for a size that fits no open dim, and for an open dim after the first one without a size.
     """
     places = _open_dims(graph, names)
     for name, size in sorted(bind.items()):

@@ -2,8 +2,8 @@
 """In which order the axes of each tensor are counted: as the file writes them, or with the channels in front.
 
 TensorFlow Lite writes images as [N, H, W, C]. Convolutions and pools see them as [N, C, H, W], stored in the file's order
-(channels last). What works on each element, or along an axis that it names, takes the order of its neighbours, so that a network
-between two convolutions has one order; a few operators (RESHAPE) are about the file's order and get it by a view.
+(channels last). An operator that works on each element, or along an axis that it names, takes the order of its neighbours, so
+that a network between two convolutions has one order; a few operators (RESHAPE) are about the file's order and get it by a view.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Order = tuple[int, ...]  # at each logical place the axis of the file
 
 
 class Wants(enum.Enum):
-    """What an operator wants of the order of the tensors that it reads and writes."""
+    """The order that an operator needs for the tensors that it reads and writes."""
 
     FILE = "the order of the file"
     CHANNELS = "channels in front"
@@ -36,12 +36,12 @@ def channels_first(rank: int) -> Order:
 
 
 def stored_as_in_file(order: Order) -> Format:
-    """The format in which the elements of a tensor with this logical order lie as in the file."""
+    """Returns the format that keeps the elements of a tensor with this logical order in the file's order."""
     return Format(tuple(order.index(axis) for axis in range(len(order))))
 
 
 def moves_long_axes(dims: Sequence[int], first: Order, second: Order) -> bool:
-    """Whether the axes longer than 1 of a tensor with these dims in the first order stand differently in the second one."""
+    """Whether the second order has the axes longer than 1 in another sequence than the first; `dims` are in the first order."""
     long = [axis for axis, size in zip(first, dims) if size != 1]
     return long != [axis for axis in second if axis in long]
 

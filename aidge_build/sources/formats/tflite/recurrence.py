@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A WHILE that goes through the rows of a tensor, one row a step, and whose body is a cell of a recurrent layer: RNN, GRU, LSTM.
+"""A WHILE that goes through the rows of a tensor, one row a step, with a cell of a recurrent layer as its body: RNN, GRU, LSTM.
 
 The body's first step is added to a draft of its own, and its nodes are recognised there (`cell.py`). The number of the
 step must do nothing but count, choose the row that is read, and choose the row of a list that is written.
@@ -31,8 +31,9 @@ from aidge_build.sources.formats.tflite.values import Value
 
 @dataclass(frozen=True)
 class _Layer:
-    """A loop as a layer: the place of the tensor whose rows are read, the places of the states, and by place the number of the
-    state of which a list gets the row of each step, or of which a tensor is the last value."""
+    """A loop as a layer. `data` is the place of the tensor that the loop reads row by row, `states` are the places of the states.
+    By place, `lists` has the number of the state that a list gets in each step, `last` the number of the state that a tensor is
+    after the last step."""
 
     cell: Cell
     data: int
@@ -56,7 +57,7 @@ def recurrent_layer(source: TfliteNode, condition: TfliteSubgraph, body: TfliteS
 
 
 def _given(source: TfliteNode) -> list[Value | Rows]:
-    """What the loop begins with."""
+    """Returns the values with which the loop begins."""
     rows, inputs = source.adding.rows, source.operator.inputs
     return [rows[index] if index in rows else source.input(place) for place, index in enumerate(inputs)]
 
@@ -66,7 +67,7 @@ def _length(value: Value | Rows) -> int:
 
 
 def _counters(values: Sequence[Value | Rows]) -> list[int]:
-    """The places of numbers of which the first is known."""
+    """Returns the places of int32 numbers with a known first value."""
 
     def counts(value: Value | Rows) -> bool:
         return isinstance(value, Value) and value.is_constant and value.dtype is DType.int32 and not value.dims
@@ -124,8 +125,8 @@ def _leaks(body: TfliteSubgraph, counter: int) -> bool:
 
 @dataclass(frozen=True)
 class _Step:
-    """The body's first step: what it is given and what it makes, by place. `lists` are the places of lists of which each step
-    writes a row, `changed` those of other tensors that it changes."""
+    """The body's first step: the values that it gets and the values that it makes, by place. `lists` are the places of lists that
+    get a row in each step, `changed` are the places of other tensors that the step changes."""
 
     body: TfliteSubgraph
     lists: Collection[int]
@@ -141,7 +142,7 @@ class _Step:
 
     @property
     def data(self) -> int | None:
-        """The place of the tensor of which each of these nodes takes the first row; None where there is none."""
+        """The place of the tensor from which all these nodes take the first row; None if there is none."""
         read = self.rows[0].inputs[0] if self.rows else None
         places = [place for place, one in enumerate(self.given) if _name(one) == read]
         return places[0] if places and all(_is_first(node, self.draft, read) for node in self.rows) else None
@@ -154,7 +155,7 @@ class _Step:
 
 
 def _first_step(adding: Adding, body: TfliteSubgraph, values: Sequence[Value | Rows], counters: Sequence[int]) -> _Layer | None:
-    """The body's first step on tensors of which nothing is known but the type, as a layer."""
+    """Returns the layer of the body's first step on unknown values of the known types; None if it is no layer."""
     draft, lists, given = Draft(), candidates(body), list[Value | Rows]()
     for place, value in enumerate(values):
         if isinstance(value, Value):
@@ -178,7 +179,7 @@ def _unknown(draft: Draft, value: Value, place: int) -> Value:
 
 
 def _layer_of(step: _Step) -> _Layer | None:
-    """The layer whose first step this is; None where it is no cell."""
+    """Returns the layer with this first step; None if the step is no cell."""
     first = None if step.data is None or step.data in step.changed else step.given[step.data]
     if not isinstance(first, Value) or first.rank != 3:
         return None
@@ -233,7 +234,7 @@ def _number_of(formula: Formula, made: Sequence[Formula]) -> int:
 
 
 def _add(source: TfliteNode, values: Sequence[Value | Rows], layer: _Layer, counters: Sequence[int], steps: int) -> None:
-    """The layer, and what its values are behind the last step."""
+    """Adds the layer and its values after the last step."""
     batch, cell = source.input(layer.data).dims[1], layer.cell
     inputs = [
         source.read(layer.data, file_order(3)),

@@ -29,14 +29,14 @@ TYPES = {
     "UINT32": DType.uint32,
     "BOOL": DType.bool,
 }
-QUANTIZED = (DType.int8, DType.uint8, DType.int16)  # of tensors whose stored values stand for real ones
+QUANTIZED = (DType.int8, DType.uint8, DType.int16)  # types of stored values with a real meaning
 
 
 @dataclass(frozen=True, eq=False)
 class Value:
-    """`dims`, `data` and the axis of the quantization count as in the file; `order` is that of the tensor `name` in the graph.
+    """`dims`, `data` and the axis of the quantization count as in the file; `order` is the order of axes of `name` in the graph.
 
-    `stated` are scales that the file writes on other integers than those of `QUANTIZED`: of a bias, which has zero points 0.
+    `stated` are scales that the file gives for integer types outside of `QUANTIZED`: for a bias, which has zero points 0.
     """
 
     index: int
@@ -85,7 +85,7 @@ def value_of(tensor: TfliteTensor, name: str, order: Order) -> Value:
 
 
 def in_file(tensor: TfliteTensor, is_computed: bool) -> Value:
-    """What the file says about a tensor, in its own order; elements of one that is computed count for nothing."""
+    """Returns the file's facts about a tensor, in the file's order; a computed tensor has no elements."""
     value = value_of(tensor, tensor.name, file_order(len(tensor.dims)))
     return replace(value, data=None) if is_computed else value
 
@@ -111,9 +111,9 @@ def _quantization(tensor: TfliteTensor) -> Quantization | None:
 
 
 def _scales(tensor: TfliteTensor, found: TfliteQuantization) -> tuple[float, ...]:
-    """Those of the file. Of constants that are all 0, and of pruned channels, a converter writes the scale 0 and reckons with the
-    smallest normal one in what it derives from that: they are 0 in any scale, and with that one their products' factors stay
-    within bounds.
+    """Returns the file's scales. For constants that are all 0, and for pruned channels, a converter writes the scale 0 but
+    derives other values from the smallest normal float32; that is returned in place of 0. Such elements are 0 in any scale, and
+    with this scale the factors of their products stay within bounds.
     """
     is_zero = not (any(found.scales) or any(found.zero_points) or tensor.raw is None or any(tensor.raw))
     if tensor.raw is None or not (is_zero or len(found.scales) > 1):

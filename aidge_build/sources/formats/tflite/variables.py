@@ -52,8 +52,8 @@ def without_variables(model: TfliteModel, graph: TfliteSubgraph) -> tuple[Tflite
 
 
 class _Walk:
-    """The operators in the order in which they run: `old` are the tensors that have the old values, `now` those that were
-    assigned last, by variable; `alias` the tensors that are other names for such."""
+    """The operators in the order in which they run. By variable, `old` has the tensor with the old value, `now` the tensor that
+    was assigned last; `alias` maps other names of these tensors to them."""
 
     def __init__(self, model: TfliteModel, graph: TfliteSubgraph):
         self._model, self._graph = model, graph
@@ -113,7 +113,7 @@ class _Walk:
 
 
 def _handle(operator: TfliteOperator) -> Mapping[int, str]:
-    """The variable's name by the tensor that stands for it."""
+    """Returns the variable's name by the number of its handle tensor."""
     table = _options(operator)
     if table is None or len(operator.outputs) != 1:
         raise AidgeError("it names no variable", code="MODEL")
@@ -130,7 +130,7 @@ def _options(operator: TfliteOperator) -> Table | None:
 
 
 def _initial(model: TfliteModel, operator: TfliteOperator) -> Mapping[str, TfliteTensor]:
-    """What the graph that runs once assigns: constants."""
+    """Returns the constants that the graph that runs once assigns."""
     table = _options(operator)
     number = 0 if table is None else table.value(_ONCE_SUBGRAPH)
     if not 0 <= number < len(model.subgraphs):

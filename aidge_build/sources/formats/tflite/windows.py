@@ -17,7 +17,7 @@ _SAME, _VALID = 0, 1
 def window_of(
     source: TfliteNode, spatial: Sequence[int], kernel: Sequence[int], strides: Sequence[int], dilations: Sequence[int]
 ) -> Window:
-    """The window of a layer over an input with these spatial dims; SAME becomes pads, of which the odd one goes to the end."""
+    """Returns the window of a layer over an input with these spatial dims; SAME becomes pads, an odd one goes to the end."""
     for name, numbers in (("kernel", kernel), ("strides", strides), ("dilations", dilations)):
         require(all(1 <= number < LARGEST for number in numbers), f"its {name} {list(numbers)}: each must be in 1..{LARGEST - 1}")
     padding = source.options["padding"]

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: MIT
-"""Operators that other operators take the place of: one file per family."""
+"""Operators that other operators replace: one file per family."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""If, Loop and Scan whose course is known while importing: the branch that is taken, the body as often as it runs."""
+"""If, Loop and Scan with control flow that is known while importing: the branch that is taken, the body as often as it runs."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def loop(draft: Draft) -> Sequence[str]:
         _refuse_long(step + 1, body)
         condition, *results = draft.run(body, (draft.constant(step, numpy.int64), condition, *carried), f"step_{step}")
         if goes_on is None:
-            condition = draft.constant(True)  # without a first condition those of the steps are not looked at
+            condition = draft.constant(True)  # without a first condition, the conditions of the steps are ignored
         carried, found = results[:count], results[count:]
         for names, name in zip(gathered, found, strict=True):
             names.append(name)

@@ -11,7 +11,7 @@ import numpy
 from aidge_build.operators.base import require
 from aidge_build.sources.formats.onnx.expansion import Draft, expands
 
-_OTHERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"  # names of the axes of an ellipsis, from the last one on: of those the equation lacks
+_OTHERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"  # the letters that the equation lacks name the axes of an ellipsis, from the last on
 
 
 @expands("Einsum")
@@ -55,7 +55,7 @@ def _terms(draft: Draft, equation: str, names: Sequence[str]) -> tuple[list[str]
 def _product(
     draft: Draft, first: tuple[str, str], second: tuple[str, str], wanted: set[str], sizes: dict[str, int]
 ) -> tuple[str, str]:
-    """The product of two operands, summed over the letters that both have and nothing behind wants."""
+    """Returns the product of two operands, summed over the letters that both have and that nothing after it needs."""
     (one, left), (two, right) = (
         _summed(draft, *mine, wanted | set(other[1])) for mine, other in ((first, second), (second, first))
     )
@@ -71,7 +71,7 @@ def _product(
 
 
 def _matrix(draft: Draft, name: str, groups: Sequence[Sequence[str]], sizes: dict[str, int]) -> str:
-    """Axes in groups, each of which becomes one; no axis for a batch that there is not."""
+    """Returns the operand with each group of axes as one axis; an empty batch gets no axis."""
     dims = [math.prod(sizes[letter] for letter in group) for group in groups]
     return _shaped(draft, name, dims if groups[0] else dims[1:])
 

@@ -45,7 +45,7 @@ def quick_gelu(draft: Draft) -> Sequence[str]:
 
 @expands("com.microsoft::LayerNormalization")
 def layer_normalization(draft: Draft) -> Sequence[str]:
-    """That of ONNX, before ONNX had it."""
+    """The LayerNormalization of ONNX, from before ONNX had it."""
     draft.source.expect_attributes("axis", "epsilon", "stash_type")
     axis, epsilon = draft.source.integer("axis", -1), draft.source.real("epsilon", float(numpy.float32(1e-5)))
     return draft.emit("LayerNormalization", *_given(draft, 3), outputs=3, opset=17, axis=axis, epsilon=epsilon)
@@ -98,7 +98,7 @@ def embed_layer_normalization(draft: Draft) -> Sequence[str]:
 
 @expands("com.microsoft::FusedMatMul", "com.microsoft::TransposeMatMul")
 def fused_matmul(draft: Draft) -> Sequence[str]:
-    """alpha * A' B', where the last two axes may be swapped, or the first one may lie before the last."""
+    """alpha * A' B'; A' and B' may have the last two axes swapped, and the first axis moved to before the last."""
     source = draft.source
     source.expect_attributes("alpha", "transA", "transB", "transBatchA", "transBatchB")
     names = []
@@ -161,7 +161,7 @@ def _rms(draft: Draft, name: str, scale: str, epsilon: float, axis: int) -> str:
 
 
 def _given(draft: Draft, most: int) -> list[str]:
-    """The first inputs, without those at the end that are not given."""
+    """Returns the first inputs, without absent inputs at the end."""
     names = [draft.input(index) for index in range(most)]
     while names and not names[-1]:
         names.pop()

@@ -31,7 +31,7 @@ def attention(draft: Draft) -> Sequence[str]:
 
 @expands("com.microsoft::QAttention")
 def quantized_attention(draft: Draft) -> Sequence[str]:
-    """Attention whose projection multiplies integers; its result is real."""
+    """Attention with a projection of integers and a real result."""
     source = draft.source
     source.expect_attributes(
         "do_rotary", "mask_filter_value", "num_heads", "past_present_share_buffer", "scale", "unidirectional"
@@ -63,7 +63,7 @@ def multi_head_attention(draft: Draft) -> Sequence[str]:
 
 
 def _real(draft: Draft, values: str, scale: str, zero_point: str) -> str:
-    """What stored integers mean; scales per column belong to the last axis."""
+    """Returns the real values of stored integers; scales per column belong to the last axis."""
     per_column = draft.tensor(scale).elements > 1
     if not per_column:
         scale, zero_point = (_number(draft, name) if name else "" for name in (scale, zero_point))
@@ -76,7 +76,7 @@ def _number(draft: Draft, name: str) -> str:
 
 
 def _attended(draft: Draft, projected: str, mask: str, addend: str) -> str:
-    """Attention of query, key and value that lie one after the other along the last axis."""
+    """Returns the attention of query, key and value, which follow each other along the last axis."""
     require(
         draft.tensor(projected).rank == 3, f"the projection has the dims {list(draft.tensor(projected).dims)}, wants three axes"
     )
@@ -119,7 +119,7 @@ def _heads(draft: Draft, name: str, heads: int) -> str:
 
 
 def _mask(draft: Draft, mask: str, scores: str, low: float) -> str:
-    """What a mask of integers adds to the scores: for each key, each query and key, or as counts of keys that are valid."""
+    """Returns the sum that a mask of integers adds to the scores: per key, per query and key, or from counts of valid keys."""
     tensor = draft.tensor(mask)
     batch, _, rows, columns = draft.tensor(scores).dims
     if tensor.dims == (batch,):

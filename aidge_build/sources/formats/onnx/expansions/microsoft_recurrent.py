@@ -17,8 +17,8 @@ _WEIGHTS, _RECURRENCE, _SCALES = 1, 2, (8, 10)
 
 @expands("com.microsoft::DynamicQuantizeLSTM")
 def dynamic_quantize_lstm(draft: Draft) -> Sequence[str]:
-    """LSTM with the real numbers that its weights stand for. Data and state stay real, where onnxruntime rounds both to 8 bits in
-    every step: the result is that of the float model with these weights. Source: onnxruntime's operator DynamicQuantizeLSTM."""
+    """LSTM with the real values of its weights. Data and state stay real, although onnxruntime rounds both to 8 bits in every
+    step: the result is the float model's result with these weights. Source: onnxruntime's operator DynamicQuantizeLSTM."""
     source = draft.source
     source.expect_attributes(*_ATTRIBUTES)
     weights = [_real(draft, place, first) for place, first in zip((_WEIGHTS, _RECURRENCE), _SCALES)]

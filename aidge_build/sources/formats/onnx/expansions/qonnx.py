@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """QONNX: quantizers of any bit width (Brevitas, QKeras) as QuantizeLinear and DequantizeLinear of 8 or 16 bits, clamped.
 
-Stored integers are those of the file, bit for bit. Where these two cannot say what the file says (another rounding, a zero
-point, scales along several axes) the quantizer is written in floating point, as its definition is. Source: the operators Quant,
+Stored integers equal the file's integers, bit for bit. If these two operators cannot express the quantizer (another rounding, a
+zero point, scales along several axes), it is written in floating point, like its definition. Source: the operators Quant,
 BipolarQuant and Trunc of the package qonnx.
 """
 
@@ -159,7 +159,7 @@ def _constant(draft: Draft, grid: _Grid, values: numpy.ndarray, axis: int) -> st
 
 
 def _through_integers(draft: Draft, name: str, grid: _Grid) -> str:
-    """QuantizeLinear and DequantizeLinear: the value itself where it lies on the grid."""
+    """Returns the tensor after QuantizeLinear and DequantizeLinear: values on the grid stay the same."""
     axis, kind = _along(grid.scale, draft.tensor(name).rank), grid.dtype()
     scale = draft.constant(_listed(grid.scale))
     zero = draft.constant(numpy.zeros(_listed(grid.scale).shape, kind))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A Scan whose steps know nothing of each other, as one computation: over the rows of a training set, say (neighbours, Gaussian
+"""A Scan with independent steps, as one computation: over the rows of a training set, for example (neighbours, Gaussian
 processes). Each operator of the body then works on all rows at once, with the step as its first axis."""
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def at_once(draft: Draft, body: SubGraph, states: Sequence[str], scanned: Sequen
 
 
 def _renamed(name: str, makers: Mapping[str, ModelNode]) -> str:
-    """What the name is called that Identity nodes hand on."""
+    """Returns the name of the tensor that Identity nodes pass on under this name."""
     while name in makers and makers[name].op_type == "Identity":
         name = makers[name].inputs[0]
     return name
@@ -76,7 +76,7 @@ class _Steps:
         return self.draft.tensor(self.rows[name]).rank - 1 if name in self.rows else self.draft.tensor(self._same(name)).rank
 
     def _wide(self, name: str, node: ModelNode) -> str:
-        """An input with axes of length 1 behind the step, as many as the other one has more than it."""
+        """Returns an input with axes of length 1 after the step's axis: as many as the other input has more axes."""
         missing = max(map(self._rank, node.inputs)) - self._rank(name)
         if name not in self.rows:
             return self._same(name)

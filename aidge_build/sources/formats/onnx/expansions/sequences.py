@@ -143,7 +143,7 @@ def get_element(draft: Draft) -> Sequence[str]:
 
 
 def _place(draft: Draft, index: int, count: int, beyond: int = 0) -> int:
-    """The place that an input names, counted from the front; `beyond` = 1 also allows the place behind the last."""
+    """Returns the place that an input names, counted from the front; `beyond` = 1 also allows the place after the last."""
     place = draft.integer(draft.input(index), "the place")
     require(-count <= place < count + beyond, f"place {place} of a sequence of {count}")
     return place + count if place < 0 else place

@@ -48,7 +48,7 @@ def _axis(draft: Draft) -> int:
 
 
 def _lengths(draft: Draft, dims: tuple[int, ...], axis: int, back: bool) -> tuple[int, int]:
-    """How many values the transform has, and how many of those along the axis it reads; `back`: to real values."""
+    """Returns the length of the transform, and how many values along the axis it reads; `back`: to real values."""
     require(not back or dims[-1] == 2, "an inverse transform of one side wants complex values")
     length = draft.integer(draft.input(1), "its length", 2 * (dims[axis] - 1) if back else dims[axis])
     require(length > 0, f"its length is {length}")
@@ -73,7 +73,7 @@ def _of_rows(draft: Draft, name: str, dims: tuple[int, int, int], length: int, i
 
 
 def _real_of_rows(draft: Draft, name: str, dims: tuple[int, int, int], length: int) -> str:
-    """The real values [rows, length, 1] whose transforms have these frequencies up to half the rate."""
+    """Returns the real values [rows, length, 1] with transforms that have these frequencies up to half the rate."""
     found = draft.one("Reshape", name, draft.constant(dims, numpy.int64))
     mirrored = (length - 1) // 2
     if mirrored:

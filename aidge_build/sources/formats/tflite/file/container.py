@@ -104,7 +104,7 @@ class Table:
         return bytes(found).decode("utf-8", "replace")
 
     def table(self, number: int) -> Table | None:
-        """The table behind a field; None where it is absent."""
+        """Returns the table of a field; None if the field is absent."""
         place = self._place(number)
         return None if place is None else Table(self._file, self._followed(place))
 
@@ -120,12 +120,12 @@ class Table:
         return [Table(self._file, self._followed(start + index * _OFFSET)) for index in range(count)]
 
     def _place(self, number: int) -> int | None:
-        """Where the field lies; None where the table does not have it."""
+        """Returns the byte at which the field begins; None if the table does not have it."""
         offset = self._table.Offset(_VTABLE_HEAD + numbers.VOffsetTFlags.bytewidth * number)
         return self._table.Pos + offset if offset else None
 
     def _vector(self, number: int, width: int) -> tuple[int, int]:
-        """Where the elements begin, and how many there are."""
+        """Returns the byte at which the elements begin, and the number of elements."""
         place = self._place(number)
         if place is None:
             return 0, 0

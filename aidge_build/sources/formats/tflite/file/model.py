@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a file says, as frozen values without FlatBuffers."""
+"""The content of a file, as frozen values without FlatBuffers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class TfliteQuantization:
 
 @dataclass(frozen=True, eq=False)
 class TfliteTensor:
-    """`dims` in the order of the file, `open_dims` those whose size the file leaves open (`dims` then has one that fits).
+    """`dims` in the order of the file, `open_dims` the axes without a size in the file (`dims` then has a size that fits).
 
     `type` is the name of the element type in the schema (INT8); `raw` are the bytes of a constant.
     """
@@ -56,7 +56,8 @@ class TfliteOperator:
     intermediates: tuple[int, ...] = ()
 
     def options(self, kind: int, fields: Mapping[str, Field]) -> Mapping[str, Any]:
-        """The values of its options, which must be those that the schema numbers `kind`; absent ones have their default."""
+        """Returns the values of its options by name; absent ones have their default. AidgeError (MODEL) if the options are not of
+        the type with the number `kind` in the schema."""
         if self.options_table is None or self.options_kind == 0:
             return {name: () if field.several else field.default for name, field in fields.items()}
         if self.options_kind != kind:

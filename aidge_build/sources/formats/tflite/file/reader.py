@@ -71,7 +71,7 @@ def _code(table: Table) -> tuple[str, int]:
 
 
 class _Buffers:
-    """The bytes of constants by index: inside the tables, or behind them in files of more than 2 GB."""
+    """The bytes of constants by index: inside the tables, or after them in files of more than 2 GB."""
 
     def __init__(self, data: bytes, tables: Sequence[Table]):
         self._data, self._tables = data, tables

@@ -26,7 +26,8 @@ def operands(source: TfliteNode) -> list[str]:
 
 
 def _refuse_powers_of_two(source: TfliteNode) -> None:
-    """Sums of int16 tensors whose scales are powers of two shift one addend: an older rule, which newer files switch off."""
+    """Refuses sums of int16 tensors with scales that are powers of two: an older rule, which newer files switch off, shifts one
+    addend."""
     values = (source.input(0), source.input(1), source.output())
     if source.on_stored and source.output().dtype is DType.int16 and source.options["pot_scale_int16"]:
         scales = [value.quantization.scale for value in values if value.quantization is not None]
@@ -104,7 +105,7 @@ def prelu(source: TfliteNode) -> None:
 
 @reads("FLOOR_DIV", wants=Wants.SAME)
 def floor_div(source: TfliteNode) -> None:
-    """floor(a / b); of integers what is left without the remainder, of which a / b is whole"""
+    """floor(a / b); for integers (a - remainder) / b, which is a whole number"""
     first, second = operands(source)
     if source.input(0).dtype.is_float:
         source.write(Floor(), [source.step(Div(), [first, second])])

@@ -41,7 +41,7 @@ def _rows(source: TfliteNode) -> bool:
 
 
 def _convolution(source: TfliteNode, channel_axis: int, order: tuple[int, ...], groups: int) -> None:
-    """`order` brings the axes of the weights into that of [output channel, input channel, rows, columns]."""
+    """Writes a convolution. `order` moves the axes of the weights to [output channel, input channel, rows, columns]."""
     dims, options = _image(source), source.options
     data, weights = source.input(0), source.constant(1)
     strides, dilations = (options["stride_h"], options["stride_w"]), (options["dilation_h"], options["dilation_w"])

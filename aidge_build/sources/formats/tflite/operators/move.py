@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What copies elements to other places."""
+"""Operators that copy elements to other places."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _pads(source: TfliteNode) -> tuple[tuple[int, ...], tuple[int, ...]]:
 
 @reads("PAD", wants=Wants.SAME)
 def pad(source: TfliteNode) -> None:
-    """Zeros around the data; of quantized data what stands for zero."""
+    """Zeros around the data; around quantized data the zero point."""
     source.move(Pad(*_pads(source)), [source.read(0)])
 
 
@@ -93,7 +93,7 @@ def split(source: TfliteNode) -> None:
 
 @reads("SPLIT_V", wants=Wants.FILE, kind=79, num_splits=Field(0, "int32"))
 def split_v(source: TfliteNode) -> None:
-    """Pieces of the sizes in input 1, of which one may be -1; the axis is input 2."""
+    """Pieces of the sizes in input 1, one size may be -1; the axis is input 2."""
     value, sizes = source.input(0), list(source.integers(1))
     axis = counted_axis(one_integer(source, 2), value.rank)
     require(len(sizes) == source.output_count, f"{len(sizes)} sizes for {source.output_count} outputs")

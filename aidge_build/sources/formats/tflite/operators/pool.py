@@ -24,7 +24,7 @@ _OPTIONS = {
 
 
 def _pool(source: TfliteNode, operator: type[Pool]) -> None:
-    """On stored values: what they stand for is the same on both sides."""
+    """Writes a pool on stored values: they have the same meaning before and after it."""
     data, options = source.input(0), source.options
     require(data.rank == 4, f"its input has rank {data.rank}, wants 4")
     kernel, strides = (options["filter_h"], options["filter_w"]), (options["stride_h"], options["stride_w"])
@@ -40,6 +40,6 @@ def max_pool_2d(source: TfliteNode) -> None:
 
 @reads("AVERAGE_POOL_2D", wants=Wants.CHANNELS, kind=5, **_OPTIONS)
 def average_pool_2d(source: TfliteNode) -> None:
-    """The mean of what lies inside the input: pads do not count."""
+    """The mean of the elements inside the input: pads do not count."""
     unsigned = source.on_stored and source.input(0).dtype is DType.uint8
     _pool(source, AvgPoolingHalvesUp if unsigned else AvgPooling)

@@ -45,7 +45,7 @@ def batch_matmul(source: TfliteNode) -> None:
 def transpose_conv(source: TfliteNode) -> None:
     """Inputs: dims of the output, weights [output channel, rows, columns, input channel], data, bias.
 
-    It stands between DequantizeLinear and QuantizeLinear where the file has integers: recipes make convolutions of its phases.
+    If the file has integers, it is between DequantizeLinear and QuantizeLinear: recipes make convolutions of its phases.
     """
     weights, data = source.input(1), source.input(2)
     dims = source.integers(0) if source.input(0).is_constant or source.output().open_dims else source.output().dims

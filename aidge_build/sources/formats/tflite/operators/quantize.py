@@ -15,7 +15,7 @@ from aidge_build.sources.formats.tflite.registry import reads
 
 @reads("QUANTIZE", wants=Wants.SAME)
 def quantize(source: TfliteNode) -> None:
-    """Real numbers, or those that other stored values stand for, in the scale of the output."""
+    """Real values, or the real values of other stored values, in the scale of the output."""
     require(source.output().quantization is not None, f"its output is {source.output()} without scale")
     given, made = source.input(0), source.output()
     stored = given.quantization is not None and given.quantization.per_tensor

@@ -97,7 +97,7 @@ def _stored_lstm(source: TfliteNode, data: Value, hidden: Value, cell: Value) ->
 
 
 def _last(source: TfliteNode, result: str, data: Value, hidden: Value, made: Value) -> str:
-    """The hidden value behind the last step: the last row of the output."""
+    """Returns the hidden value after the last step: the last row of the output."""
     time = 0 if source.options["time_major"] else 1
     steps, counts = data.dims[time], list(made.dims)
     counts[time] = 1
@@ -128,7 +128,7 @@ _ONNX_GATES = (0, 3, 1, 2)  # i, o, f, c
 
 
 def _real_lstm(source: TfliteNode, data: Value, hidden: Value, cell: Value) -> None:
-    """The operator of ONNX, whose sequences come first and whose gates are i, o, f, c."""
+    """Writes ONNX's LSTM: the sequence is its first axis, and its gates are in the order i, o, f, c."""
     units, batch = cell.dims[1], hidden.dims[0]
     require(hidden.dims == cell.dims, f"its states have the dims {list(hidden.dims)} and {list(cell.dims)}")
     weights, recurrence = (_real_gates(source, first) for first in (1, 5))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What only gives elements other dims, or another order."""
+"""Operators that only give elements other dims, or another order."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from aidge_build.sources.formats.tflite.registry import reads
 
 @reads("RESHAPE", wants=Wants.FILE, kind=17, new_shape=Field(0, "int32", several=True))
 def reshape(source: TfliteNode) -> None:
-    """The elements in the file's order under new dims: those of input 1, or of the options."""
+    """The elements in the file's order under new dims, from input 1 or from the options."""
     given = source.optional_input(1)
     known = given is not None and given.is_constant and given.rank == 1
     wanted = source.integers(1) if known else source.options["new_shape"]
@@ -35,7 +35,7 @@ def expand_dims(source: TfliteNode) -> None:
 
 @reads("SQUEEZE", wants=Wants.FILE, kind=30, squeeze_dims=Field(0, "int32", several=True))
 def squeeze(source: TfliteNode) -> None:
-    """Axes of length 1 go: those that the options name, or all."""
+    """Removes axes of length 1: the axes that the options name, or all."""
     dims = source.input(0).dims
     named = counted_axes(tuple(source.options["squeeze_dims"] or ()), len(dims))
     require(all(dims[axis] == 1 for axis in named), f"its axes {list(named)} of {list(dims)} have not length 1")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""WHILE whose course is known while importing: a recurrent layer where its body is one, else the body as often as it runs."""
+"""WHILE with a known number of steps: a recurrent layer if its body is a cell, else the body as often as it runs."""
 
 from __future__ import annotations
 

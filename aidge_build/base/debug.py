@@ -26,7 +26,7 @@ def level() -> int:
 
 @contextlib.contextmanager
 def shown_from(verbosity: int) -> Iterator[None]:
-    """While it lasts, `-v` shows what AIDGE_DEBUG=2 does, `-vv` what 3 does; programs that are started meanwhile know it, too."""
+    """Makes `-v` show, inside the context, what AIDGE_DEBUG=2 shows, and `-vv` what 3 shows; also in programs started there."""
     before = os.environ.get("AIDGE_DEBUG")
     if verbosity:
         os.environ["AIDGE_DEBUG"] = str(max(level(), verbosity + 1))
@@ -45,7 +45,7 @@ def is_shown(wanted: int) -> bool:
 
 
 def show(wanted: int, title: str, value: object) -> None:
-    """Print a value when the debug level is at least `wanted`, and log it when the level of the log file is."""
+    """Prints a value when the debug level is at least `wanted`, and log it when the level of the log file is."""
     if level() >= wanted:
         print_notes([f"--- {title}", *str(value).split("\n")])
     if log_file() and (level() or LOGGED) >= wanted:
@@ -58,7 +58,7 @@ def log_file() -> str:
 
 
 def log(title: str, value: object = "") -> None:
-    """Append a record to the log file, in one piece: other processes may write to it, too.
+    """Appends a record to the log file, in one piece: other processes may write to it, too.
 
     A file that cannot be written is said once on stderr, and never keeps anybody from building.
     """

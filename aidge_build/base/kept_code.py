@@ -36,7 +36,7 @@ def kept_code(path: str, content: bytes, make: Callable[[], CodeType]) -> CodeTy
 
 
 def _write(path: str, data: bytes) -> None:
-    """Never half of it, and without waiting for the disk: what is lost is made again."""
+    """Writes the whole file or nothing, without waiting for the disk: a lost file is made again."""
     os.makedirs(os.path.dirname(path), exist_ok=True)
     temporary = f"{path}.{os.getpid()}"
     with open(temporary, "xb") as file:

@@ -99,7 +99,7 @@ def _version_of(program: str) -> Callable[[], str | None]:
 
 
 def _venv() -> str | None:
-    """Debian splits `ensurepip`, which a virtual environment is made with, from Python."""
+    """Returns the version of `ensurepip`, None without it: virtual environments need it, and Debian splits it from Python."""
     importlib.invalidate_caches()  # it may have been installed a moment ago
     try:
         import ensurepip
@@ -109,7 +109,7 @@ def _venv() -> str | None:
 
 
 def _venv_package() -> str:
-    """Debian's package for the running Python: its default one or one of another version."""
+    """Returns Debian's package for the running Python: its default one or one of another version."""
     default = Path("/usr/bin/python3").resolve()
     own = Path(getattr(sys, "_base_executable", sys.executable)).resolve()
     return "python3-venv" if own == default else f"python3.{sys.version_info.minor}-venv"

@@ -66,7 +66,7 @@ def spec_of(name: str) -> ModuleSpec | None:
 
 
 class _Same:
-    """Gives the module itself under its old name: a class is the same class, whichever name it was imported by."""
+    """Gives the module itself under its old name: a class is the same class under both names."""
 
     def __init__(self, new: str) -> None:
         self.new = new
@@ -78,7 +78,7 @@ class _Same:
         return module
 
     def exec_module(self, module: ModuleType) -> None:
-        """It ran already; importlib gave it the spec of the old name in the meantime."""
+        """Gives the module its own spec back, which importlib replaced by the old name's spec; the module ran already."""
         module.__spec__ = self.spec
 
 
@@ -86,10 +86,10 @@ class _Names:
     """Makes modules that look up each name in its new module."""
 
     def create_module(self, spec: ModuleSpec) -> None:
-        """An empty module, as for any file."""
+        """Returns None, so that importlib makes an empty module."""
 
     def exec_module(self, module: ModuleType) -> None:
-        """A module that asks for its names when it is asked (importlib)."""
+        """Gives the module a function that looks up each name when it is read."""
         name = module.__name__
 
         def attribute(wanted: str) -> object:

@@ -68,7 +68,7 @@ def model_name_of(path: PurePath) -> str:
 
 
 def check_model_name(name: str) -> None:
-    """Refuse a name that cannot be the prefix of C symbols and the stem of file names."""
+    """Refuses a name that cannot be the prefix of C symbols and the stem of file names."""
     reason = _name_fault(name)
     if reason:
         raise AidgeError(
@@ -174,7 +174,7 @@ NAME_TO_LOOK_AT = "model"  # of models that are not generated for a firmware: pl
 
 
 def readable_names(symbols: Mapping[str, str], model: str) -> dict[str, str]:
-    """Node name -> the layer's name for people, of layers that are given as node name -> function in C.
+    """Returns node name -> the layer's name for people; `symbols` is node name -> function in C.
 
     The name is the node's own, or, if that is long, the function's without the model's name, unless another node has this name.
     """
@@ -221,9 +221,9 @@ _HARMLESS = frozenset(map(chr, range(0x20, 0x7F))) - frozenset("*?\\")
 
 
 def comment_text(text: str, limit: int = 60) -> str:
-    """Foreign text for a C comment: it cannot end the comment, begin another, continue a line or form a trigraph.
+    """Returns foreign text for a C comment: it cannot end the comment, begin another, continue a line or form a trigraph.
 
-    A longer text is cut in the middle, where the marks are three points.
+    A longer text is cut in the middle: three points mark the gap.
     """
     if len(text) <= limit and _HARMLESS.issuperset(text):
         return text

@@ -47,7 +47,7 @@ def arrays_of(content: bytes, where: str) -> dict[str, numpy.ndarray]:
 
 
 def _array(value: object, key: str) -> numpy.ndarray:
-    """Members of the archive that are no array come as bytes."""
+    """Returns a member of the archive; ValueError for a member that is no array, which numpy gives as bytes."""
     if not isinstance(value, numpy.ndarray):
         raise ValueError(f"{key} is no array")
     return value

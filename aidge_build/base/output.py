@@ -22,7 +22,7 @@ def write_sources(
     stamp: Path | None = None,
     dependencies: Iterable[Path | str] = (),
 ) -> tuple[str, ...]:
-    """Write the files that differ; returns lines that say why code changed although the model's layers did not.
+    """Writes the files that differ; returns lines that say why code changed although the model's layers did not.
 
     `depfile` gets the `dependencies` in Make syntax, with `stamp` or else the files as the target; `stamp` is always touched.
     AidgeError (code WRITE) names the file that cannot be written; then no new content is in the folder.
@@ -61,7 +61,7 @@ def _make_path(path: str) -> str:
 
 
 def write_files(contents: Mapping[Path, bytes]) -> None:
-    """Write what differs: all contents into temporary files first, then every file into its place."""
+    """Writes the files that differ: all contents into temporary files first, then every file into its place."""
     contents = {path: data for path, data in contents.items() if _content(path) != data}
     written: list[tuple[Path, Path]] = []
     path = Path()
@@ -91,7 +91,7 @@ def write_files(contents: Mapping[Path, bytes]) -> None:
 
 
 def remove_file(path: Path) -> None:
-    """Remove a file that must not stay, if it is there; AidgeError (code WRITE) where the file system does not allow it."""
+    """Removes a file that must not stay, if it is there; AidgeError (code WRITE) if the file system does not allow it."""
     try:
         path.unlink(missing_ok=True)
     except OSError as error:
@@ -138,7 +138,7 @@ LONGEST_NAME = 60  # of a layer in it
 
 
 def describe_change(old: dict, new: dict) -> tuple[str, ...]:
-    """Why the code file is not the same although the layers are: a line per layer, such as
+    """Returns why the code file changed although the layers are the same: a line per layer, such as
     "kws.c changed: layer Conv_3: kernel changed (a -> b)". Nothing when the layers differ, too: that is no surprise."""
     code = _code_file(new)
     if old.get("files", {}).get(code) in (None, new["files"][code]) or _topology(old) != _topology(new):

@@ -98,7 +98,7 @@ def toml_of(data: bytes, where: str, code: str) -> dict:
 
 
 def require_shape(value: object, shape: object, where: str, code: str, hint: str) -> None:
-    """Refuse a value that has not the `shape`: a type or a tuple of types (bool is no int); [shape] of all items of a list;
+    """Refuses a value without the `shape`: a type or a tuple of types (bool is no int); [shape] of all items of a list;
     {key: shape} of the keys of an object, where "key?" may be absent, and others may be there."""
     wrong = _misfit(value, shape, "")
     if wrong:

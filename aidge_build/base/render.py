@@ -20,7 +20,7 @@ _OURS: dict[str, Any] = {"trim_blocks": True, "lstrip_blocks": True}
 
 @cache
 def _environment(is_foreign: bool = False) -> jinja2.Environment:
-    """Block tags take no line of their own, but in templates of others; a name that nobody passed is an error, never an empty
+    """Returns the environment. Block tags leave no line, except in foreign templates; a missing name is an error, never an empty
     string."""
     import jinja2
 

@@ -84,8 +84,8 @@ def _of_two(first: _Unit, last: _Unit | None, room: int) -> str:
 
 
 def shortened_text(pieces: Sequence[str], limit: int, mark: str = "...") -> str:
-    """Text in pieces (words, and single characters between them) of at most `limit` characters: whole pieces from both ends with
-    `mark` between; a first or last piece that has no room is cut, if it is a word."""
+    """Returns text from pieces (words, and single characters between them), at most `limit` long: whole pieces from both ends
+    with `mark` between; a first or last piece that has no room is cut, if it is a word."""
     whole = "".join(pieces)
     if len(whole) <= limit:
         return whole
@@ -116,7 +116,7 @@ def _end(pieces: Sequence[str], room: int) -> str:
 
 
 def pieces_of(text: str) -> list[str]:
-    """Words of letters and digits, and each other character by itself."""
+    """Returns the words of letters and digits, and each other character by itself."""
     return re.findall(r"[A-Za-z0-9]+|.", text, re.DOTALL)
 
 

@@ -50,7 +50,7 @@ _quiet = False  # whether the command that runs was told to be
 
 @contextlib.contextmanager
 def saying(is_quiet: bool) -> Iterator[None]:
-    """While it lasts, a command that `is_quiet` shows no progress."""
+    """Shows no progress inside the context, if the command `is_quiet`."""
     global _quiet
     before, _quiet = _quiet, is_quiet
     try:
@@ -96,7 +96,7 @@ class Waiting(threading.Thread):
 
 @contextlib.contextmanager
 def waited_for(verb: str) -> Iterator[None]:
-    """While it lasts, and nothing else is shown, stderr says for how long `verb` has been at work."""
+    """Shows on stderr, inside the context and until other output, for how long `verb` has been at work."""
     global _waiting
     if _quiet or sys.stderr is None:
         yield
@@ -111,7 +111,7 @@ def waited_for(verb: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def telling(how_far: Callable[[], str]) -> Iterator[None]:
-    """While it lasts, the line of `waited_for` says how far the work is, too. `how_far` is called by another thread."""
+    """Adds to the line of `waited_for`, inside the context, how far the work is. Another thread calls `how_far`."""
     line = _waiting
     if line is not None:
         line.how_far = how_far
@@ -159,7 +159,7 @@ def print_notes(lines: Iterable[str]) -> None:
 
 
 def _write(stream: TextIO | None, lines: Iterable[str]) -> None:
-    """Python gives no stream where the process was started without one; characters that a terminal lacks are escaped, too."""
+    """Writes the lines, if the process has the stream; characters outside of the stream's encoding are escaped, too."""
     _end_waiting()
     if stream is None:
         return
@@ -280,7 +280,7 @@ def emphasized(text: str) -> str:
 
 
 def with_verdicts(lines: Iterable[str]) -> list[str]:
-    """Results with the words that decide in colour, where a terminal shows it: what failed, what warns, what is as planned."""
+    """Returns results with verdicts in colour, if a terminal shows it: failures, warnings, and results as planned."""
     if not _has_colours(sys.stdout):
         return list(lines)
     return [line if isinstance(line, Drawn) else _with_verdict(printable(line, None)) for line in lines]
@@ -300,7 +300,7 @@ def _styled(text: str, style: str) -> Drawn:
 
 
 def _has_colours(stream: TextIO | None) -> bool:
-    """NO_COLOR with any value but the empty one means none, as no-color.org has it; so does a terminal that calls itself dumb."""
+    """Whether the terminal shows colours: not with a NO_COLOR that is not empty (no-color.org), nor on a dumb terminal."""
     return _is_shown(stream) and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 

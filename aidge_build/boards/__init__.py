@@ -142,7 +142,7 @@ def _read(path: Path, files: dict[str, bytes]) -> dict:
 
 
 def _resolve(path: Path, names: Any, files: dict[str, bytes]) -> Any:
-    """File names in a board file are relative to that file; what they name is read, as it is part of the build."""
+    """Reads the files that a board file names, because they are part of the build; the names are relative to the board file."""
     if isinstance(names, list):
         return [_resolve(path, name, files) for name in names]
     target = (path.parent / names).resolve()

@@ -98,7 +98,7 @@ class Board:
 
     @property
     def stall_cycles(self) -> int | None:
-        """Cycles that the core waits for a line of flash that no cache holds; None: not known."""
+        """The cycles that the core waits for a line of flash that no cache holds; None: not known."""
         if self.flash is None or self.flash.stall_cycles is None:
             return self.flash_wait_states
         return self.flash.stall_cycles

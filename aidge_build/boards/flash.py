@@ -22,7 +22,7 @@ class Cache:
 
     @property
     def sets(self) -> int:
-        """How many sets of lines there are."""
+        """The number of sets of lines."""
         return self.size_bytes // (self.ways * self.line_bytes)
 
 

@@ -167,7 +167,7 @@ class BoardReader:
         return value
 
     def _source(self) -> tuple[tuple[str, str], ...]:
-        """(collection, device), sorted; none where the file says that nothing was compared."""
+        """Returns (collection, device), sorted; none if the file says that nothing was compared."""
         source = self._get("source", {})
         if not all(isinstance(device, str) and device for device in source.values()):
             raise self._error("key 'source': names of devices are expected", 'source = { modm-devices = "stm32f103c8t6" }')
@@ -211,7 +211,7 @@ class BoardReader:
         return Emulator(self._choice("emulator", kind, _EMULATORS), self._get("qemu_machine", "")) if kind else None
 
     def _runners(self) -> tuple[tuple[str, str], ...]:
-        """(runner, target) in the order of the file."""
+        """Returns (runner, target) in the order of the file."""
         runners = self._get("runners", {})
         for name, target in runners.items():
             self._choice("runners", name, _RUNNERS)

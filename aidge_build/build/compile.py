@@ -40,8 +40,8 @@ def compile(request: CompileRequest) -> Sources:
 
 
 def build_program(request: CompileRequest) -> Program:
-    """Import, simplify, adapt, schedule, plan and check; the result is ready to be printed. TooLong (STEP) names a --max-step
-    that is possible."""
+    """Imports, simplifies, adapts, schedules, plans and checks; the result is ready to be printed. TooLong (STEP) names a
+    --max-step that is possible."""
     try:
         return Compilation(request).program(request)
     except TooLong as error:

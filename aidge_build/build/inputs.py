@@ -68,7 +68,7 @@ def add_model_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def load(arguments: argparse.Namespace, name: str) -> CompileRequest:
-    """Read everything that the command names. Nothing else is read later."""
+    """Reads everything that the command names. Nothing else is read later."""
     check_model_name(name)
     path = Path(arguments.model)
     model, external = read_model_file(path)

@@ -175,7 +175,7 @@ def checkouts(texts: Sequence[str]) -> dict[str, Path]:
 
 
 def require_place_alone(arguments: argparse.Namespace) -> None:
-    """AidgeError (USAGE) for options that --place excludes."""
+    """Refuses options that --place excludes (USAGE)."""
     if arguments.constants_in:
         raise AidgeError("--place decides it", where="--constants-in", code="USAGE", hint="leave one of them out")
     if arguments.kernels == "shared":

@@ -8,7 +8,7 @@ from aidge_build.plan.program import Program
 
 
 def bind_functions(program: Program, self: tuple[str, ...], arguments: tuple[str, ...]) -> tuple[Function, ...]:
-    """N_bind and N_newer, by which the firmware names the weights that are to be used; none where they stay as they are."""
+    """Returns N_bind and N_newer, with which the firmware chooses the weights; none for a model with fixed weights."""
     if not program.options.replaces_weights:
         return ()
     name, prefix = program.name, program.name.upper()

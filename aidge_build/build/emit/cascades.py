@@ -122,7 +122,7 @@ class _Printer:
         return (*memories, *waits) if self.first else (*waits, *memories, *(port.declaration for port in self.used.values()))
 
     def _walks(self) -> list[dict[int, int]]:
-        """Per step how far the cursor of each whole tensor that it touches goes on, by the position of the input (-1: output)."""
+        """Returns, per step and position of the input (-1: output), the bytes that the cursor of a whole tensor goes on."""
         found: list[dict[int, int]] = [{} for _ in self.cascade.steps]
         last: dict[tuple[str, int], tuple[int, int]] = {}
         for place, step in enumerate(self.cascade.steps):

@@ -70,7 +70,7 @@ def made_with(program: Program) -> list[str]:
 
 
 def _calls(program: Program) -> dict:
-    """How N_run is called by somebody who has nothing but the program: its inputs and outputs in their order."""
+    """Returns how to call N_run with nothing but the program: its inputs and outputs in their order."""
     ports = ports_of(program)
     sides = (("inputs", True), ("outputs", False))
     return {word: [_port(program, port) for port in ports if port.is_input == is_input] for word, is_input in sides}
@@ -161,7 +161,7 @@ def _kept(one: Kept) -> dict:
 
 
 def claim_assembly(claim: dict) -> list[str]:
-    """Assembler lines of the note (System V ABI, "Note Section"): version u16, length u32, canonical JSON; and the
+    """Returns the assembler lines of the note (System V ABI, "Note Section"): version u16, length u32, canonical JSON; and the
     absolute symbols that remain when a foreign link step drops notes (0 for an arena that is not ours, or not in one piece)."""
     text = json.dumps(claim, sort_keys=True, separators=(",", ":"))
     owner = f"{NOTE_OWNER}\\0"
@@ -215,7 +215,7 @@ def _numbers(claim: dict) -> dict[str, int]:
 
 
 def _escaped(text: str) -> str:
-    """For a string of the GNU assembler; json.dumps leaves ASCII only."""
+    """Returns the text for a string of the GNU assembler; json.dumps leaves ASCII only."""
     return text.replace("\\", "\\\\").replace('"', '\\"')
 
 

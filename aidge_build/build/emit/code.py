@@ -50,7 +50,7 @@ class UsedKernels:
 
 
 def used_kernels(program: Program, layers: tuple[LayerText, ...]) -> UsedKernels:
-    """Files and generated functions without what no layer calls."""
+    """Returns the files and generated functions, without unused parts."""
     wanted, functions = dict[tuple[str, str], None](), dict[str, None]()
     for layer in program.layers:
         for call in layer.calls:

@@ -30,12 +30,12 @@ def copies_by_hooks(program: Program) -> bool:
 
 
 def copy_hook_symbols(model: str) -> tuple[str, str]:
-    """Their names, in the order in which they are called."""
+    """Returns the names of the two hooks, in the order in which they are called."""
     return f"{model}_copy_start", f"{model}_copy_wait"
 
 
 def copy_hooks_of(program: Program) -> tuple[CopyHook, ...]:
-    """Both; none for a model that calls none."""
+    """Returns both hooks; none for a model that calls none."""
     if not copies_by_hooks(program):
         return ()
     start, wait = copy_hook_symbols(program.name)
@@ -79,7 +79,7 @@ def statements_of(program: Program, places: Places, arrays: Arrays) -> list[tupl
 
 
 def _ranges(copied: CopiedTo, arrays: Arrays, position: int) -> list[tuple[int, str, int]]:
-    """(byte of the arena, symbol of the array, bytes) of each."""
+    """Returns (byte of the arena, symbol of the array, bytes) of each copy."""
     read = arrays.of_layer[position]
     return [(copied.offset_bytes + one.offset_bytes, read[one.position].symbol, one.size_bytes) for one in copied.copy.arrays]
 

@@ -101,7 +101,7 @@ class _Parser:
         return self._until((), ())
 
     def _until(self, around: tuple[Group, ...], ends: tuple[str, ...]) -> list:
-        """Everything up to a directive of `ends`, or the end of the text."""
+        """Returns everything up to a directive of `ends`, or the end of the text."""
         found: list = []
         lead: list[str] = []
         while self._at < len(self._lines):
@@ -160,7 +160,7 @@ class _Parser:
         return group
 
     def _definition(self, lead: list[str], around: tuple[Group, ...]) -> Item:
-        """Up to the line that closes all brackets with } or ;."""
+        """Returns the definition up to the line that closes all brackets with } or ;."""
         start, depth, inner = self._at, 0, 0
         while self._at < len(self._lines):
             directive = self._directive()

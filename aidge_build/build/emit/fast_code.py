@@ -11,14 +11,14 @@ from aidge_build.plan.program import Program
 
 
 def memories_of_functions(program: Program) -> dict[str, str]:
-    """Symbol -> memory, of the functions of layers and kernels that are moved, sorted."""
+    """Returns symbol -> memory of the functions of layers and kernels that are moved, sorted."""
     if program.fast is None:
         return {}
     return dict(sorted({**dict(program.fast.functions), **_memories_of_layers(program)}.items()))
 
 
 def layer_sections(program: Program) -> dict[str, str]:
-    """Symbol of a layer that is moved -> the specifier of its function."""
+    """Returns symbol of a layer that is moved -> the specifier of its function."""
     return {symbol: _specifier(memory, symbol) for symbol, memory in _memories_of_layers(program).items()}
 
 

@@ -11,7 +11,7 @@ _SHOWN = 3
 
 
 def require_flash(program: Program) -> None:
-    """Refuse constants that no flash of the board can hold, all together or one by one (PLAN04).
+    """Refuses constants that no flash of the board can hold, all together or one by one (PLAN04).
 
     Code and what else the firmware brings come on top: a program that passes may still be too large, as the linker then says.
     Without a board, or for one that states no flash, nothing is known.

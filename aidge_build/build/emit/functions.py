@@ -182,7 +182,7 @@ def _of_arena(program: Program, ports: tuple[Port, ...]) -> Iterator[str]:
 
 
 def _concurrency(program: Program) -> str:
-    """Who may call while a call is going on."""
+    """Returns the sentence about calls during a call."""
     if program.options.arena == "static":
         return "Not reentrant: only one task or interrupt handler at a time may call (--arena caller: one for each arena)."
     if has_instances(program):

@@ -42,7 +42,7 @@ class Hooks:
 
     @property
     def all(self) -> tuple[Hook, Hook]:
-        """In the order in which they are called."""
+        """The hooks in the order in which they are called."""
         return self.before_input, self.after_output
 
 
@@ -52,12 +52,12 @@ def has_hooks(program: Program) -> bool:
 
 
 def hook_symbols(model: str) -> tuple[str, str]:
-    """Their names, in the order in which they are called."""
+    """Returns the names of the hooks, in the order in which they are called."""
     return f"{model}_before_input", f"{model}_after_output"
 
 
 def hooks_of(program: Program, ports: tuple[Port, ...]) -> Hooks | None:
-    """None for a model without hooks."""
+    """Returns the hooks; None for a model without hooks."""
     if not has_hooks(program):
         return None
     before, after = hook_symbols(program.name)

@@ -70,7 +70,7 @@ class LayerText:
         return (self.function, *self.arguments, *of_structs)
 
     def digest(self) -> str:
-        """Changes when the code of the layer does."""
+        """The digest of the layer's text."""
         return hashlib.sha256(repr(self).encode() + "".join(self.before).encode()).hexdigest()
 
 
@@ -244,7 +244,7 @@ class _LayerPrinter:
             yield f"  scratch arena{part.ending} from byte {layer.scratch_offset_bytes - part.start_bytes}"
 
     def _tensor(self, tensor: Tensor) -> str:
-        """Type, shape and place, but no scale: new weights must leave the code as it is."""
+        """Returns type, shape and place, but no scale: new weights must leave the code as it is."""
         place = self.program.memory.places[tensor.name] if tensor.name in self.program.memory.places else None
         where = "in flash" if place is not None and place.kind == "constant" else self.places.described(tensor, self.layer)
         return (

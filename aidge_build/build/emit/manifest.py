@@ -168,7 +168,7 @@ def _copied(program: Program) -> list[dict]:
 
 
 def _cascade(cascade: Cascade) -> dict:
-    """That no other cascades need fewer bytes or instructions is not proved: what is proved holds for these."""
+    """Returns a cascade; proofs hold for this cascade, not for others, which may need fewer bytes or instructions."""
     return {
         "layers": [{"name": name, "rows_of_a_band": cascade.rows_of[name]} for name in cascade.nodes],
         "lines": [
@@ -257,7 +257,7 @@ def _node_at(program: Program, step: int) -> str | None:
 
 
 def _buffers(program: Program, plan: MemoryPlan, *, together: bool = False) -> list[dict]:
-    """Offsets count from the start of the part in the region; `together` of a plan that is not linked: one region."""
+    """Returns the buffers, with offsets from the start of their part; `together`: one region, for a plan that is not linked."""
     found = []
     for placement in plan.placements:
         part = program.memory.parts[0] if together else program.memory.part_at(placement.offset_bytes)
@@ -277,7 +277,7 @@ def _buffers(program: Program, plan: MemoryPlan, *, together: bool = False) -> l
 
 
 def _windows(buffer: Buffer) -> dict:
-    """Which of its bytes are live when, where these are not all of them at all times."""
+    """Returns which bytes of a buffer are live when; empty if all bytes are live all the time."""
     if not buffer.windows:
         return {}
     names = ("first", "last", "low_bytes", "high_bytes")
@@ -333,7 +333,7 @@ def _layer(layer: Layer, text: LayerText, places: Places, constants_sha256: str)
 
 
 def channels_removed(inputs: Sequence[Tensor | None], outputs: Sequence[Tensor]) -> dict[str, int]:
-    """How many channels of the model a layer neither reads nor computes."""
+    """Returns how many channels of the model a layer neither reads nor computes."""
     return {
         "inputs": sum(tensor.removed_channels for tensor in inputs if tensor is not None),
         "outputs": sum(tensor.removed_channels for tensor in outputs),

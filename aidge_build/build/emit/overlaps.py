@@ -12,7 +12,7 @@ MOST_PAIRS = 128  # that N_run compares: the pairs grow with the square of the n
 
 
 def pairs_of(program: Program, ports: tuple[Port, ...]) -> int:
-    """How many pairs of an input and an output, or of two outputs, there are."""
+    """Returns the number of pairs of an input and an output, or of two outputs."""
     inputs = sum(port.is_input for port in ports)
     outputs = len(ports) - inputs
     return inputs * outputs + outputs * (outputs - 1) // 2 if program.options.io == "caller" else 0
@@ -38,8 +38,8 @@ def apart(program: Program, ports: tuple[Port, ...]) -> tuple[tuple[Port, Port],
 
 
 def overlap_checks(program: Program, ports: tuple[Port, ...], arena: str) -> list[str]:
-    """C conditions, each true where a buffer that must be apart from another is not. `arena`: the caller's pointer, "" where the
-    arena is not the caller's."""
+    """Returns C conditions, each true if two buffers overlap that must not. `arena`: the caller's pointer, "" if the arena is not
+    the caller's."""
     sizes = [
         (one.parameter, one.tensor.size_bytes, other.parameter, other.tensor.size_bytes) for one, other in apart(program, ports)
     ]

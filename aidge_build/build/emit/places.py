@@ -167,6 +167,6 @@ def _wrapped(plane: MemInfo, start: int) -> str:
 
 
 def _cast(target: str, address: str, tensor: Tensor) -> str:
-    """Through void for wider elements: the planner aligned them, which the compiler cannot see."""
+    """Returns the address, cast through void for wider elements: the compiler cannot see that the planner aligned them."""
     through = f"({'const ' if target.startswith('const') else ''}void *)" if tensor.dtype.size_bytes > 1 else ""
     return f"({target}){through}{address}"

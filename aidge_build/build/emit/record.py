@@ -67,7 +67,7 @@ def record_functions(model: str) -> tuple[str, str]:
 
 
 def record_text(program: Program, ports: tuple[Port, ...]) -> RecordText | None:
-    """None for a model without a record."""
+    """Returns the values for the templates; None for a model without a record."""
     recording = program.recording
     if recording is None:
         return None

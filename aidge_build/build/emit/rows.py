@@ -26,7 +26,7 @@ class Side:
 
     @staticmethod
     def of(port: Port | None, line: Line | None) -> Side | None:
-        """None where it is whole."""
+        """Returns the side by rows; None for a whole input or output."""
         return None if port is None or line is None else Side(port.parameter, line.height, line.row_bytes, port.alignment)
 
 

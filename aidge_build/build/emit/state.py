@@ -26,7 +26,7 @@ class StateText:
 
 
 def state_text(program: Program, arrays: Arrays) -> StateText | None:
-    """None for a model without state."""
+    """Returns the values for the template; None for a model without state."""
     states = program.memory.states
     if not states.size_bytes:
         return None

@@ -64,8 +64,8 @@ def steps_text(
     arenas: Sequence[tuple[str, str]],
     hooks: Hooks | None,
 ) -> StepsText | None:
-    """None for a model that runs in one piece. `steps` are what N_run would call, in order, `arenas` the arrays of the arena as
-    (ending, symbol)."""
+    """Returns the values for the template; None for a model without steps. `steps` are N_run's calls in order, `arenas` the
+    arrays as (ending, symbol)."""
     if program.waiting is None:
         return None
     given = ports if program.options.io == "caller" else ()

@@ -74,5 +74,5 @@ def _printed(nodes: Sequence) -> Iterator[str]:
 
 
 def _text(lines: Iterable[str]) -> str:
-    """Lines without the gaps that others left."""
+    """Returns the lines as text, without the gaps of removed lines."""
     return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip("\n")

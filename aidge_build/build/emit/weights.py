@@ -29,7 +29,7 @@ class ArrayText:
 
 
 def weights_files(program: Program, arrays: Sequence[Array], claim: dict) -> dict[str, bytes]:
-    """File name -> content."""
+    """Returns file name -> content."""
     incbin = program.options.weights == "incbin"
     texts, binary = [], bytearray()
     for array in arrays:
@@ -69,5 +69,5 @@ def _copied(program: Program, arrays: Sequence[Array]) -> list[str]:
 
 
 def _needs_math(array: Array) -> bool:
-    """NAN and INFINITY are macros of math.h."""
+    """Whether an array has NAN or INFINITY, which are macros of math.h."""
     return array.dtype in (DType.float32, DType.float64) and not bool(numpy.isfinite(array.values).all())

@@ -12,7 +12,7 @@ MOST_ELEMENTS = 1 << 47  # sizes in bytes and their sums stay within 64 bits
 
 
 def check_elements(where: str, dims: tuple[int, ...], may_be_empty: bool = False) -> None:
-    """Refuse a run-time tensor without elements, or with more than any arithmetic on sizes allows."""
+    """Refuses a run-time tensor without elements, or with more than any arithmetic on sizes allows."""
     elements = math.prod(dims)
     if elements == 0 and not may_be_empty:
         raise AidgeError(f"{where} has the dims {list(dims)}, no element", code="DIMS")

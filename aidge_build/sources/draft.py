@@ -87,5 +87,5 @@ def _outputs(operator: Operator, given: Sequence[Tensor | None], results: Sequen
 
 
 def _real(tensor: Tensor | None) -> Tensor | None:
-    """As an operator on quantized tensors means it."""
+    """Returns a quantized tensor as float32, as operators on quantized tensors mean it; any other tensor as it is."""
     return tensor if tensor is None or tensor.quantization is None else tensor.with_(dtype=DType.float32)

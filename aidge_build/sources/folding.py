@@ -43,7 +43,7 @@ class Folding:
 
 
 def strange_numbers(view: GraphView, names: Iterable[str] | None = None) -> list[str]:
-    """Constants (of all, or of these tensors) that hold NaN or infinity: legal, but nearly always a damaged model."""
+    """Returns notices about constants (of all, or of these tensors) with NaN or infinity: legal, but nearly always damage."""
     tensors = view.tensors if names is None else {name: view.tensor(name) for name in names if name}
     return [
         f"constant '{name}' holds NaN or infinity"

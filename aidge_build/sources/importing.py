@@ -17,7 +17,7 @@ _REFUSED = {"signature": "has one graph", "bind": "has no open dimension"}
 
 
 def refuse_other_models(head: bytes, tail: bytes) -> None:
-    """Name what a large file is when it is known to be no model that can be read, given its first and last bytes."""
+    """Refuses a large file that is known to be no model, with its real format, given its first and last bytes."""
     found = format_of(head)
     if found.is_last:
         refuse_other_files(head, tail, found.title)

@@ -24,7 +24,7 @@ TAIL_BYTES = 1 << 16  # in which a zip archive lists its files
 
 
 def refuse_other_files(data: bytes, tail: bytes, wanted: str) -> None:
-    """Name the real type of a file that is known not to be of the format with the title `wanted`; do nothing otherwise.
+    """Refuses a file that is known not to have the format with the title `wanted`, and names its real type.
 
     `data` are at least its first `TAIL_BYTES`, `tail` as many of its last, or all of a smaller one.
     """

@@ -62,7 +62,7 @@ class SourceFormat:
 
     @property
     def a_file(self) -> str:
-        """Such a file in a sentence."""
+        """The format's name in a sentence."""
         return self.file_words or f"a {self.suffix} file"
 
 

@@ -61,7 +61,7 @@ def _require_known(name: str, known: Sequence[str], side: str) -> None:
 
 
 def require_same_quantization(view: GraphView) -> None:
-    """AidgeError (STATE) where the bytes of a state would mean other numbers when they are read than when they were written."""
+    """Refuses a state (STATE) if its bytes would mean other numbers when they are read than when they were written."""
     for state in view.states:
         written, read = view.tensor(state.written).quantization, view.tensor(state.read).quantization
         if written is not None and read is not None and written != read:

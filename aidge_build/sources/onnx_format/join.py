@@ -56,7 +56,7 @@ def _without(values: Iterable[onnx.ValueInfoProto], names: Collection[str]) -> l
 
 
 def _add_states(model: onnx.ModelProto, data: bytes, more: Mapping[str, str]) -> None:
-    """Write the states of the model's file `data` and more of them."""
+    """Writes the states of the model's file `data` and more of them."""
     states = {**read_model(data, "", {}).states, **more} if model.metadata_props else more
     _replace(model.metadata_props, [entry for entry in model.metadata_props if entry.key != STATES])
     if states:

@@ -55,7 +55,7 @@ class ModelNode:
         return f"{self.domain}::{self.op_type}" if self.domain else self.op_type
 
     def where(self) -> str:
-        """How messages name this node."""
+        """Returns the node's name in messages."""
         first_output = next((name for name in self.outputs if name), "")
         name = f"'{self.name}'" if self.name else f"{self.index} with output '{first_output}'"
         return f"node {name} ({self.full_type})" if not self.name else f"node {name} ({self.full_type}, number {self.index})"

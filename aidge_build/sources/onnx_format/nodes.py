@@ -165,7 +165,7 @@ def _refuse_two_producers(graph: SubGraph) -> None:
 
 
 def _refuse_text(initializers: Mapping[str, numpy.ndarray], nodes: Iterable[ModelNode]) -> None:
-    """Text becomes numbers in the graph of the file alone (`without_text`)."""
+    """Refuses text outside of the file's own graph: only there it becomes numbers (`without_text`)."""
     values = [*initializers.values(), *(value for node in nodes for value in node.attributes.values())]
     if any(is_text(value) for value in values):
         raise AidgeError("text within a function or a sub-graph is not supported", code="TYPE")

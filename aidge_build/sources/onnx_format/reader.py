@@ -103,7 +103,7 @@ def _functions(model: onnx.ModelProto, external: Mapping[str, bytes]) -> dict[tu
 
 
 def _refuse_too_many(count: int, what: str, limit: int) -> None:
-    """Said before any work begins; up to the limit work grows with the size of the model."""
+    """Refuses a model above a limit before any work begins; up to the limit, work grows with the size of the model."""
     if count > limit:
         raise AidgeError(
             f"the model has {count:,} {what}, the limit is {limit:,}",

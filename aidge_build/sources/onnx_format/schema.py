@@ -32,7 +32,7 @@ _KIND = {
 
 
 def check_node(node: ModelNode, opset: int, types: Sequence[DType | None]) -> None:
-    """Refuse a node that the schema of its opset forbids; `types` are the element types of its inputs.
+    """Refuses a node that the schema of its opset forbids; `types` are the element types of its inputs.
 
     Domains that the package onnx has no schema for are not checked.
     """

@@ -23,13 +23,13 @@ class Tables:
         return tensor
 
     def enter(self, tensor: str, words: Iterable[str]) -> None:
-        """Put words that are new at the end of the tensor's table."""
+        """Puts new words at the end of the tensor's table."""
         table = self._words.setdefault(self.root(tensor), {})
         for word in words:
             table.setdefault(word, len(table))
 
     def join(self, tensors: Iterable[str]) -> None:
-        """Let these tensors share the table of the first one."""
+        """Lets these tensors share the table of the first one."""
         first, *others = tensors
         for other in others:
             into, old = self.root(first), self.root(other)
@@ -48,7 +48,7 @@ class Tables:
 
 
 def as_places(values: numpy.ndarray, table: Sequence[str]) -> numpy.ndarray:
-    """Words as their places in the table, -1 for one that is not there; anything else, and words without a table, as it is."""
+    """Returns words as their places in the table, -1 for a missing word; other values, and words without a table, stay."""
     if values.dtype.kind not in "OU" or not table:
         return values
     places = {word: place for place, word in enumerate(table)}

@@ -53,7 +53,7 @@ def read_tensor(proto: onnx.TensorProto, external: Mapping[str, bytes], narrow: 
 def _unpacked(
     proto: onnx.TensorProto, narrow: Narrow, elements: int, dims: tuple[int, ...], external: Mapping[str, bytes]
 ) -> numpy.ndarray:
-    """Elements that share bytes, the first one in the lowest bits."""
+    """Returns elements that share bytes, the first one in the lowest bits."""
     count = -(-elements * narrow.bits // 8)
     if proto.data_location == onnx.TensorProto.EXTERNAL:
         content = _external_bytes(proto, count, external)
@@ -80,7 +80,7 @@ def _text(proto: onnx.TensorProto, elements: int, dims: tuple[int, ...]) -> nump
 
 
 def text_array(words: Iterable[str]) -> numpy.ndarray:
-    """Words as an array of Python's strings: numpy's own text type would pad each to the longest, and drop NUL at the end."""
+    """Returns words as an array of Python's strings: numpy's text type pads each to the longest, and drops NUL at the end."""
     found = list(words)
     values = numpy.empty(len(found), object)
     values[:] = found

@@ -61,7 +61,7 @@ def number_of(dtype: DType) -> int:
 
 
 def dtype_of(number: int) -> DType:
-    """Our type for an ONNX element type number; others are refused by their ONNX name."""
+    """Returns the DType of an ONNX element type number; others are refused by their ONNX name."""
     if number in _DTYPES:
         return _DTYPES[number]
     names = {value: name for name, value in onnx.TensorProto.DataType.items()}

@@ -17,7 +17,7 @@ _VARINT, _LENGTH = 0, 2
 
 
 def check_wire(data: bytes, descriptor) -> None:
-    """Refuse bytes that are not a complete message of the protobuf type `descriptor`."""
+    """Refuses bytes that are not a complete message of the protobuf type `descriptor`."""
     if len(data) > LARGEST_BYTES:
         raise AidgeError(
             f"the file has {len(data)} bytes; an ONNX file has at most {LARGEST_BYTES}",

@@ -166,7 +166,7 @@ class Construction:
     def run(
         self, frame: Frame, graph: SubGraph, arguments: Sequence[str], prefix: str, shared: dict[str, str], origin: str
     ) -> tuple[str, ...]:
-        """Import a sub-graph with these tensors as its inputs; the names of its outputs. `shared` are its constants."""
+        """Imports a sub-graph with these tensors as its inputs; returns the names of its outputs. `shared` are its constants."""
         if len(arguments) != len(graph.inputs):
             raise AidgeError(f"a sub-graph has {len(graph.inputs)} inputs, wants {len(arguments)}", code="GRAPH")
         inner = frame.within(frame.opsets, frame, attributes=frame.attributes, prefix=f"{prefix}/")
@@ -180,7 +180,7 @@ class Construction:
         return tuple(map(inner.outside, graph.outputs))
 
     def _call(self, function: Function, node: ModelNode, frame: Frame, origin: str) -> tuple[str, ...]:
-        """Import the nodes of a function in the place of the node that calls it; the names of its outputs."""
+        """Imports the nodes of a function in place of the node that calls it; returns the names of its outputs."""
         if len(node.inputs) > len(function.inputs) or len(node.outputs) > len(function.outputs):
             raise AidgeError(
                 f"the function {function.full_type} has {len(function.inputs)} inputs and {len(function.outputs)} outputs"

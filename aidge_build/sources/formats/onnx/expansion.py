@@ -38,7 +38,7 @@ class Host(Protocol):
     def run(
         self, frame: Frame, graph: SubGraph, arguments: Sequence[str], prefix: str, shared: dict[str, str], origin: str
     ) -> tuple[str, ...]:
-        """Import a sub-graph with these tensors as its inputs; the names of its outputs. `shared` are its constants."""
+        """Imports a sub-graph with these tensors as its inputs; returns the names of its outputs. `shared` are its constants."""
 
     def name(self, wanted: str) -> str:
         """A name that no tensor has."""
@@ -139,7 +139,7 @@ class Draft:
     def emit(
         self, op_type: str, *inputs: str, outputs: int = 1, opset: int = 13, domain: str = "", **attributes: Any
     ) -> tuple[str, ...]:
-        """Write a node in the words of this opset; the names of its outputs."""
+        """Writes a node of this opset; returns the names of its outputs."""
         names = tuple(self._host.name(f"{self._label}_{op_type}_{index}") for index in range(outputs))
         number = self._host.number()
         node = ModelNode(number, op_type, domain, f"{self._label}_{op_type}_{number}", inputs, names, attributes, opset)
@@ -147,7 +147,7 @@ class Draft:
         return names
 
     def one(self, op_type: str, *inputs: str, **words: Any) -> str:
-        """Write a node of one output; its name."""
+        """Writes a node of one output; returns the output's name."""
         return self.emit(op_type, *inputs, **words)[0]
 
     def outside(self, name: str) -> str:
@@ -162,7 +162,7 @@ class Draft:
             return False
 
     def run(self, graph: SubGraph, arguments: Sequence[str], label: str) -> tuple[str, ...]:
-        """Write the nodes of a sub-graph with these tensors as its inputs; the names of its outputs."""
+        """Writes the nodes of a sub-graph with these tensors as its inputs; returns the names of its outputs."""
         shared = self._constants.setdefault(id(graph), {})
         return self._host.run(self._frame, graph, arguments, f"{self._label}/{label}", shared, self._origin)
 
@@ -178,7 +178,7 @@ Expanding = Callable[[Draft], Sequence[str]]
 
 
 def expands(*names: str) -> Callable[[Expanding], Expanding]:
-    """Register the decorated function for operators of these ONNX names."""
+    """Registers the decorated function for operators of these ONNX names."""
 
     def mark(expanding: Expanding) -> Expanding:
         expanding.expands = names  # type: ignore[attr-defined]

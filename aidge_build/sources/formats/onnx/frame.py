@@ -80,11 +80,11 @@ class Names:
         self._count: dict[str, int] = {}
 
     def take(self, name: str) -> None:
-        """Take a name, free or not."""
+        """Takes a name, free or not."""
         self._taken.add(name)
 
     def free(self, wanted: str) -> str:
-        """This name, or one that begins with it, taken from now on."""
+        """Returns this name, or a free name that begins with it, and takes it."""
         name = wanted
         while name in self._taken:
             self._count[wanted] = self._count.get(wanted, 1) + 1

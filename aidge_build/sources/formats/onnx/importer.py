@@ -57,7 +57,7 @@ def import_onnx(
 def import_with_sources(
     data: bytes, name: str, operators: Mapping[str, type[Operator]], bind: Mapping[str, Bound], external: Mapping[str, bytes]
 ) -> Imported:
-    """As `import_onnx` without halves, with the nodes of the file."""
+    """Returns the graph of `import_onnx` without halves, with the nodes of the file."""
     model, widened = _in_single_precision(read_model(data, name, external))
     try:
         imported = _imported(model, name, operators, bind)
@@ -96,5 +96,5 @@ def _is_read(model: OnnxModel, name: str, operators: Mapping[str, type[Operator]
 
 
 def refuse_unknown_operators(model: OnnxModel, name: str, operators: Mapping[str, type[Operator]]) -> None:
-    """Refuse a model that holds an operator which nothing reads."""
+    """Refuses a model with an operator that nothing reads."""
     Vocabulary(model, operators).refuse_unknown(model.nodes, Frame(model.opsets))

@@ -112,7 +112,7 @@ class OnnxNode:
         return tuple(int(value) for value in values.reshape(-1))
 
     def expect_attributes(self, *names: str) -> None:
-        """Refuse attributes that are not named here: they would change the meaning without our knowing."""
+        """Refuses attributes that are not named here: they could change the meaning unseen."""
         for name in sorted(self.node.attributes):
             if name not in names:
                 raise AidgeError(

@@ -19,7 +19,7 @@ _CONTRADICTION = (
 
 
 def check_output(value: ValueInfo, tensor: Tensor) -> None:
-    """Refuse an output that is not what the file declares."""
+    """Refuses an output that differs from the file's declaration."""
     if value.dtype not in (DType.any, tensor.dtype):
         raise AidgeError(f"graph output '{value.name}' is declared {value.dtype.name}, but is {tensor.dtype.name}", code="GRAPH")
     if value.dims is None:

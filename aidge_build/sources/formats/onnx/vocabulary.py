@@ -37,7 +37,7 @@ class Vocabulary:
         return found is not None and not found.__module__.startswith(_OURS)
 
     def refuse_unknown(self, nodes: Iterable[ModelNode], frame: Frame) -> None:
-        """Name all nodes at once that nothing reads."""
+        """Refuses the nodes that nothing reads, all at once."""
         unknown = [node for node in nodes if not self.knows(node, frame)]
         if not unknown:
             return

@@ -71,7 +71,7 @@ class Adding:
                     values[index] = self._checked(values[index])
 
     def run(self, graph: TfliteSubgraph, arguments: Sequence[Value | Rows], label: str) -> list[Value | Rows]:
-        """Add the operators of a graph with these arguments; what its outputs are then. Names of tensors begin with `label`."""
+        """Adds the operators of a graph with these arguments; returns its outputs. Names of tensors begin with `label`."""
         self._whole._called += len(graph.operators)
         self._refuse(graph, arguments)
         computed = {index for operator in graph.operators for index in operator.outputs}

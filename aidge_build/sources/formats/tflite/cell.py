@@ -48,7 +48,7 @@ class Affine:
         return Affine(terms, self.bias + other.bias)
 
     def rows(self, first: int, count: int) -> Affine:
-        """Some of the outputs."""
+        """Returns the map to some of the outputs."""
         some = slice(first, first + count)
         return Affine({formula: matrix[some] for formula, matrix in self.terms.items()}, self.bias[some])
 
@@ -112,7 +112,7 @@ def _formulas_of(node: Node, tensors: Mapping[str, Tensor], known: Mapping[str, 
 
 
 def _cut(operator: Split | Slice, data: Tensor, formula: Formula) -> Sequence[Formula]:
-    """Parts along the last axis."""
+    """Returns the formulas of the parts along the last axis."""
     if not isinstance(formula, Affine):
         return [None]
     if isinstance(operator, Slice):

@@ -37,7 +37,7 @@ class Form(enum.Enum):
 
 
 def form_of(data: Value, weights: Value, output: Value, halfwords: bool = False) -> Form:
-    """Integers where data and output are bytes (or `halfwords`) of one scale each and the weights are constant bytes; else
+    """Returns integers if data and output are bytes (or `halfwords`) of one scale each and the weights are constant bytes; else
     float32."""
     types = (DType.int16,) if halfwords and data.dtype is DType.int16 else _BYTES
     stored = data.dtype in types and output.dtype in types and weights.dtype in _BYTES and weights.is_constant
@@ -80,12 +80,12 @@ def activation(source: TfliteNode) -> Clamp:
 
 
 def read_data(source: TfliteNode, form: Form) -> str:
-    """Input 0 in the form of the layer, in the order of the node."""
+    """Returns input 0 in the form of the layer, in the order of the node."""
     return source.read(0) if form is Form.INTEGERS else source.read_real(0)
 
 
 def parameters(source: TfliteNode, form: Form, weights: numpy.ndarray, channel_axis: int) -> list[str]:
-    """Weights and bias (inputs 1 and 2) in the form of the layer.
+    """Returns weights and bias (inputs 1 and 2) in the form of the layer.
 
     `weights` are the file's weights with the output's channels moved from `channel_axis` to axis 0.
     """

@@ -61,7 +61,7 @@ class Rows:
 
 
 def _part(draft: Draft, value: Value, start: int, count: int) -> str:
-    """Consecutive rows of a tensor."""
+    """Returns consecutive rows of a tensor."""
     if value.is_constant:
         return draft.constant(value.name, value.data[start : start + count], value.quantization)
     if count == value.dims[0]:
@@ -73,7 +73,7 @@ def _part(draft: Draft, value: Value, start: int, count: int) -> str:
 
 
 def candidates(body: TfliteSubgraph) -> tuple[int, ...]:
-    """Which inputs of a loop's body are only cut by SLICE, and come back from a CONCATENATION."""
+    """Returns the inputs of a loop's body that are only cut by SLICE, and that a CONCATENATION gives back."""
     makers = {index: operator for operator in body.operators for index in operator.outputs}
     found = []
     for place, (given, made) in enumerate(zip(body.inputs, body.outputs)):
@@ -162,7 +162,7 @@ def _cut(given: Rows, begin: Value | None, size: Value | None) -> Rows | None:
 
 
 def _joined(parts: list, operator: TfliteOperator) -> Rows | None:
-    """Lists and tensors along the first axis."""
+    """Returns lists and tensors joined along the first axis."""
     if any(operator.options(10, _OPTIONS).values()):
         return None
     places: list[tuple[Value | None, int]] = []

@@ -118,7 +118,7 @@ class TfliteNode:
         return tuple(int(number) for number in values.reshape(-1))
 
     def intermediate(self, index: int) -> Quantization:
-        """How a value inside the node is quantized."""
+        """Returns the quantization of a value inside the node."""
         require(index < len(self.operator.intermediates), f"intermediate {index} is not given")
         found = self._values[self.operator.intermediates[index]].quantization
         require(found is not None and found.per_tensor, f"intermediate {index} has no scale, or several")
@@ -126,7 +126,7 @@ class TfliteNode:
 
     @property
     def output_count(self) -> int:
-        """How many outputs it has."""
+        """The number of outputs."""
         return len(self.operator.outputs)
 
     def output(self, index: int = 0) -> Value:
@@ -137,7 +137,7 @@ class TfliteNode:
     # The order of axes.
 
     def order(self, rank: int) -> Order:
-        """In which order the node counts the axes of tensors of this rank."""
+        """Returns the order in which the node counts the axes of tensors of this rank."""
         if self._piece.wants is Wants.CHANNELS:
             return channels_first(rank)
         if self._piece.wants is Wants.SAME:
@@ -157,7 +157,7 @@ class TfliteNode:
         return tuple(sorted(order.index(axis) for axis in counted_axes(tuple(axes), rank)))
 
     def ordered(self, numbers: Sequence[Any]) -> tuple:
-        """Numbers for each axis of the file in the order of the node."""
+        """Returns numbers for each axis of the file in the order of the node."""
         return tuple(numbers[axis] for axis in self.order(len(numbers)))
 
     # Additions to the graph.
@@ -243,7 +243,7 @@ class TfliteNode:
             self._add_reordered(name, value.name, made, value.order)
 
     def _refuse_real(self, inputs: Sequence[str], first_is_plain: bool) -> None:
-        """Refuse numbers without a scale where stored values are written; indices and conditions have none."""
+        """Refuses numbers without a scale for stored values; indices and conditions have none."""
         for place, tensor in enumerate(self._draft.tensors[name] for name in inputs if name):
             counts = tensor.dtype in (DType.float32, *QUANTIZED) or (place == 0 and not first_is_plain)
             plain = tensor.quantization is None and tensor.dtype is not DType.bool and counts
@@ -329,7 +329,7 @@ class TfliteNode:
         self.write(quantize, [real, *self._parameters(value.name, quantization, value.dtype)], order)
 
     def remember(self, index: int, name: str, order: Order) -> None:
-        """Input `index` is a variable of this node: what `read` gives is its old value; the tensor `name`, with its axes in this
+        """Makes input `index` a variable of this node: `read` gives its old value; the tensor `name`, with its axes in this
         order, is the value that the next inference reads. It begins with zeros."""
         value = self.input(index)
         require(value.index not in self._remembered, f"'{value.name}' has two next values")
@@ -358,7 +358,7 @@ class TfliteNode:
         )
 
     def _parameters(self, name: str, found: Quantization, dtype: DType) -> tuple[str, str]:
-        """Constants with scale and zero point of a quantized tensor."""
+        """Returns constants with scale and zero point of a quantized tensor."""
         scales, points = numpy.array(found.scales, numpy.float32), numpy.array(found.zero_points, dtype.numpy)
         one = () if found.per_tensor else scales.shape
         return self.add_constant(f"{name}_scale", scales.reshape(one)), self.add_constant(

@@ -48,5 +48,5 @@ def assumed_batches(graph: TfliteSubgraph, names: Mapping[int, str], bind: Mappi
 
 
 def _open_dims(graph: TfliteSubgraph, names: Mapping[int, str]) -> dict[str, tuple[int, int]]:
-    """Name of each open dim of an input -> tensor and axis."""
+    """Returns name of each open dim of an input -> tensor and axis."""
     return {f"{names[index]}.{axis}": (index, axis) for index in graph.inputs for axis in graph.tensors[index].open_dims}

@@ -31,7 +31,7 @@ def file_order(rank: int) -> Order:
 
 
 def channels_first(rank: int) -> Order:
-    """Batch, channels, spatial axes; below rank 4 the order of the file."""
+    """Returns batch, channels, spatial axes; below rank 4 the order of the file."""
     return (0, rank - 1, *range(1, rank - 1)) if rank > 3 else file_order(rank)
 
 
@@ -55,7 +55,7 @@ class Orders:
         self._channels: set[int] = set()
 
     def add(self, wants: Wants, tensors: Iterable[int]) -> None:
-        """State what one operator wants of the computed tensors that it touches."""
+        """Adds the order that one operator needs for the computed tensors that it touches."""
         images = [index for index in tensors if self._ranks[index] > 3]
         if wants is Wants.CHANNELS:
             self._channels.update(images)

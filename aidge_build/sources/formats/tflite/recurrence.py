@@ -76,8 +76,8 @@ def _counters(values: Sequence[Value | Rows]) -> list[int]:
 
 
 def steps_of(source: TfliteNode, condition: TfliteSubgraph, body: TfliteSubgraph) -> int:
-    """How often the body runs where counters that begin at 0 and grow by 1 decide that alone, and do nothing but to choose rows
-    in it; else 0."""
+    """Returns how often the body runs, if only counters that begin at 0 and grow by 1 decide it, and if the counters only choose
+    rows in the body; else 0."""
     counters = _counters(_given(source))
     if not all(_counts(source, body, place) for place in counters):
         return 0

@@ -35,7 +35,7 @@ class Piece:
 
 
 def reads(*names: str, wants: Wants, kind: int = 0, **options: Field) -> Callable[[Meaning], Meaning]:
-    """Register the decorated function for operators of these names in the schema."""
+    """Registers the decorated function for operators of these names in the schema."""
 
     def mark(meaning: Meaning) -> Meaning:
         made: list[Piece] = getattr(meaning, "tflite_pieces", [])

@@ -64,7 +64,7 @@ class Value:
 
 
 def refused_type(tensor: TfliteTensor, computed: bool) -> str:
-    """Why no graph holds such a tensor; "" where one does."""
+    """Returns why no graph holds such a tensor; "" for a tensor that a graph may hold."""
     if tensor.type not in TYPES or computed and tensor.type in _WIDENED:
         kind = "computed" if computed else "constant"
         return f"tensor '{tensor.name}' is {tensor.type}, which is not supported for a {kind} tensor"
@@ -143,6 +143,6 @@ def _elements(tensor: TfliteTensor) -> numpy.ndarray:
 
 
 def _halves(packed: numpy.ndarray, count: int) -> numpy.ndarray:
-    """Two numbers of four bits in each byte, the low half first."""
+    """Returns the two numbers of four bits in each byte, the low half first."""
     low, high = (packed << 4).astype(numpy.int8) >> 4, packed.astype(numpy.int8) >> 4
     return numpy.stack([low, high], axis=-1).reshape(-1)[:count]

@@ -28,7 +28,7 @@ def window_of(
 
 
 def same_pads(source: TfliteNode, spatial: Sequence[int], kernel: Sequence[int], strides: Sequence[int]) -> tuple[int, ...]:
-    """How many elements a transposed layer cuts before each axis of its output, which has these spatial dims."""
+    """Returns how many elements a transposed layer cuts before each axis of its output; `spatial` are the output's dims."""
     padding = source.options["padding"]
     require(padding in (_SAME, _VALID), f"its padding has the number {padding}, which is unknown")
     if padding == _VALID:

@@ -116,7 +116,7 @@ def _always(body: SubGraph, conditional: bool) -> bool:
 
 
 def _refuse_long(trips: int, body: SubGraph) -> None:
-    """Said before the work is done."""
+    """Refuses a loop with too many nodes, before the work is done."""
     nodes = trips * body.node_count
     if nodes > MOST_UNROLLED:
         raise AidgeError(

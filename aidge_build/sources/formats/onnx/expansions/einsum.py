@@ -82,7 +82,7 @@ def _shaped(draft: Draft, name: str, dims: Sequence[int]) -> str:
 
 
 def _summed(draft: Draft, name: str, term: str, wanted: set[str]) -> tuple[str, str]:
-    """Without the axes that nothing wants."""
+    """Returns the operand summed over the axes that nothing needs."""
     axes = [axis for axis, letter in enumerate(term) if letter not in wanted]
     if not axes:
         return name, term

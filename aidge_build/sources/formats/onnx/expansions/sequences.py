@@ -15,7 +15,7 @@ MOST_PARTS = 10_000  # of a sequence
 
 @expands("SequenceConstruct")
 def construct(draft: Draft) -> Sequence[str]:
-    """These tensors, in order."""
+    """A sequence of these tensors, in order."""
     for name in draft.source.input_names:
         draft.tensor(name)
     return (draft.keep(tuple(draft.source.input_names)),)
@@ -23,7 +23,7 @@ def construct(draft: Draft) -> Sequence[str]:
 
 @expands("SequenceEmpty")
 def empty(draft: Draft) -> Sequence[str]:
-    """No tensor."""
+    """A sequence without tensors."""
     return (draft.keep(()),)
 
 
@@ -36,7 +36,7 @@ def at(draft: Draft) -> Sequence[str]:
 
 @expands("SequenceInsert")
 def insert(draft: Draft) -> Sequence[str]:
-    """With one more member, before a place or at the end."""
+    """The sequence with one more member, before a place or at the end."""
     items = list(draft.items(draft.input(0)))
     draft.tensor(draft.input(1))
     items.insert(_place(draft, 2, len(items), 1) if draft.input(2) else len(items), draft.input(1))
@@ -45,7 +45,7 @@ def insert(draft: Draft) -> Sequence[str]:
 
 @expands("SequenceErase")
 def erase(draft: Draft) -> Sequence[str]:
-    """Without one member, by default the last."""
+    """The sequence without one member, by default the last."""
     items = list(draft.items(draft.input(0)))
     require(bool(items), "the sequence is empty")
     del items[_place(draft, 1, len(items)) if draft.input(1) else -1]

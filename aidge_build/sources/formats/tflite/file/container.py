@@ -61,7 +61,7 @@ class File:
         return position
 
     def spend(self, size: int) -> None:
-        """Count bytes that are read."""
+        """Counts bytes that are read."""
         self._left -= size
         if self._left < 0:
             raise AidgeError("the file is damaged: many of its tables share one long vector", code="MODEL_FILE")

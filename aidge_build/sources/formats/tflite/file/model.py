@@ -70,7 +70,7 @@ class TfliteOperator:
         return f"{self.type.lower()}_{self.index}"
 
     def where(self) -> str:
-        """How messages name this node."""
+        """Returns the node's name in messages."""
         return f"node {self.index} ({self.type})"
 
 

@@ -77,7 +77,7 @@ class _Buffers:
         self._data, self._tables = data, tables
 
     def bytes_of(self, index: int) -> memoryview | None:
-        """None for a buffer without bytes: what it is said to hold is computed."""
+        """Returns the bytes of a buffer; None for a buffer without bytes, because its tensor is computed."""
         if index >= len(self._tables):
             raise AidgeError(f"it names buffer {index}, there are {len(self._tables)}", code="MODEL_FILE")
         table = self._tables[index]

@@ -136,7 +136,7 @@ class InternalError(AidgeError):
 
 
 def needs_option(option: str, needed: str) -> AidgeError:
-    """The refusal of `--option`, which means nothing without `needed`: what a user would type, such as "--replay DUMP"."""
+    """Returns the error for `--option` without `needed`, the words that the user must type, such as "--replay DUMP"."""
     words = needed.split(" ")[0]
     return AidgeError(
         f"works only with {words}", where=f"--{option.replace('_', '-')}", code="USAGE", hint=f"leave it out, or add {needed}"

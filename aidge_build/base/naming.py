@@ -201,7 +201,7 @@ def second_name(symbol: str, digest: str) -> str:
 
 
 def split_second_name(symbol: str) -> tuple[str, str] | None:
-    """The first name and the digest of what may be a second name; whether it is one, only the first one's being there tells."""
+    """Returns the first name and the digest of a possible second name; it is a second name only if the first name exists."""
     match = _SECOND_NAME.fullmatch(symbol)
     return (match[1], match[2]) if match else None
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Files of strangers as bytes and values: what is no regular file, too large, or too deep is refused before it costs anything."""
+"""Untrusted files as bytes and values: a file that is irregular, too large, or too deep is refused before it costs anything."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Lines from a serial device of this machine, or from a file that holds what such a device has received."""
+"""Lines from a serial device of this machine, or from a file with the bytes of such a device."""
 
 from __future__ import annotations
 

@@ -130,7 +130,7 @@ def _end_waiting() -> None:
 
 
 class Drawn(str):
-    """A line that this module made of printable text: what else is in it are colours."""
+    """A line that this module made of printable text and colours."""
 
 
 def print_lines(lines: Iterable[str]) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""From the simplified graph to kernels: one for each node, with what the options ask of memory and of the length of steps."""
+"""From the simplified graph to kernels: one for each node, within the options' limits of memory and of steps."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _bytes_of(request: CompileRequest, trial: Assignment) -> tuple[int, int]:
 
 
 def with_budget(view: GraphView, request: CompileRequest, assignment: Assignment) -> tuple[Assignment, tuple[str, ...]]:
-    """The assignment with smaller kernels where --ram-budget needs them, and what is said of these."""
+    """Returns the assignment with smaller kernels for --ram-budget, and notices about these kernels."""
     budget = request.options.ram_budget
     return with_smaller_kernels(
         view, request.libraries, request.target, assignment, partial(_bytes_of, request), (budget, budget)

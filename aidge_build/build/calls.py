@@ -153,5 +153,5 @@ def _files_of(library: Library, layers: list[Layer]) -> dict[str, bytes]:
 
 
 def model_sha256(model: bytes, external: Mapping[str, bytes]) -> str:
-    """The digest of the model's file and its external data, by which a linked program says what it was made from."""
+    """The digest of the model's file and its external data, with which a linked program names its model."""
     return hashlib.sha256(model + b"".join(external[key] for key in sorted(external))).hexdigest()

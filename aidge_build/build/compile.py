@@ -71,7 +71,7 @@ class Compilation:
             raise error.within(request.file_name)
 
     def program(self, request: CompileRequest) -> Program:
-        """The program for the board of the request, which says of everything else what the compilation's own says."""
+        """Returns the program for the board of the request; the rest of the request equals the compilation's own request."""
         try:
             assignment, schedule, placed = self._planning.on(request.board)
             show(3, "schedule", schedule)

@@ -22,7 +22,7 @@ from aidge_build.sources.source_format import ModelFile
 class CompileRequest:
     """`model` are the bytes of the file, `file_name` names it in messages; `external` maps locations to bytes.
 
-    `left_out` are libraries that the core might use if the flags let it: what that costs is said. `dependencies` are the paths
+    `left_out` are libraries that the core might use if the flags let it; a notice states their cost. `dependencies` are the paths
     of everything that was read: the depfile lists exactly these.
     """
 
@@ -63,7 +63,7 @@ class CompileRequest:
 
     @property
     def cpu(self) -> str:
-        """The core's name, with what is left out of it: "cortex-m33+nodsp", "host" for this machine, "" for any core."""
+        """The core's name, with its left-out features: "cortex-m33+nodsp", "host" for this machine, "" for any core."""
         return self.core.cpu if self.core else ""
 
     @property

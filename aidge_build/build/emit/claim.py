@@ -182,7 +182,7 @@ def claim_assembly(claim: dict) -> list[str]:
 
 
 def _dma(program: Program) -> dict:
-    """The hooks; where there is a cache, the length of its lines, and what of the model's own memory DMA may touch."""
+    """Returns the hooks; with a cache, also the length of its lines, and the parts of the model's memory that DMA may touch."""
     ports = []
     sides = (("input", program.view.given), ("output", program.view.handed_out))
     for word, number, name in ((word, number, name) for word, names in sides for number, name in enumerate(names)):

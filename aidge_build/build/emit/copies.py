@@ -16,7 +16,7 @@ from aidge_build.plan.program import CopiedTo, Layer, Program
 
 @dataclass(frozen=True)
 class CopyHook:
-    """A function that the firmware may define, and what it does as it comes with the model."""
+    """A function that the firmware may define, and its default body."""
 
     symbol: str
     signature: str

@@ -53,7 +53,7 @@ class Item:
 
 @dataclass(eq=False)
 class Group:
-    """#if to #endif: each directive with what stands behind it."""
+    """#if to #endif: each directive with the items after it."""
 
     lead: list[str]  # the comment before it
     branches: list[tuple[list[str], list]] = field(default_factory=list)

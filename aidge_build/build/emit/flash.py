@@ -13,7 +13,7 @@ _SHOWN = 3
 def require_flash(program: Program) -> None:
     """Refuses constants that no flash of the board can hold, all together or one by one (PLAN04).
 
-    Code and what else the firmware brings come on top: a program that passes may still be too large, as the linker then says.
+    Code and the rest of the firmware come on top: a program that passes may still be too large, as the linker then says.
     Without a board, or for one that states no flash, nothing is known.
     """
     sizes = [memory.length_bytes for memory in program.target.flash]

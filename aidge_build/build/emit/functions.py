@@ -18,7 +18,7 @@ _BAD_POINTER = "when a pointer is null or misaligned"
 
 
 def has_instances(program: Program) -> bool:
-    """Whether functions get `N_instance *self`: with what is remembered between calls and is the firmware's, as the arena is."""
+    """Whether functions get `N_instance *self`, which holds the values between calls; the firmware owns it, like the arena."""
     waits = program.progress is not None or program.waiting is not None
     remembers = program.memory.states.size_bytes > 0 or waits or program.options.replaces_weights
     return program.options.arena == "caller" and remembers

@@ -65,7 +65,7 @@ class LayerText:
 
     @property
     def written(self) -> tuple[str, ...]:
-        """The C in which the layer names what it uses of the kernels'."""
+        """The C texts of the layer that contain names from the kernels."""
         of_structs = (value for struct in self.structs for fields in struct.elements for _, value in fields)
         return (self.function, *self.arguments, *of_structs)
 

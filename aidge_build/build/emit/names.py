@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Words of a model as C: what they hold can neither end a string nor form a trigraph or an escape."""
+"""Words of a model as C: their characters can neither end a string nor form a trigraph or an escape."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _WIDTH = 120
 
 
 def string_of(text: str) -> str:
-    """A C string literal of the UTF-8 bytes; what is not plain is an octal escape, which three digits end."""
+    """Returns a C string literal of the UTF-8 bytes; a byte that is not plain is an octal escape of three digits."""
     return '"' + "".join(chr(byte) if byte in _PLAIN else f"\\{byte:03o}" for byte in _bytes(text)) + '"'
 
 

@@ -22,8 +22,8 @@ _TYPE = re.compile(r"\(\s*\*\s*(\w+)\s*\)\s*\(|(\w+)\s*(?:\[[^\]]*\]\s*)*;\s*$")
 
 
 def share_kernels(texts: Sequence[str]) -> tuple[list[str], tuple[tuple[str, str], ...]]:
-    """The texts of a model's kernels in their order, changed so that what another model has, too, is linked once; and the names
-    of these functions with what the linker calls them."""
+    """Returns the texts of a model's kernels in their order, changed so that functions that models share are linked once; and the
+    names of these functions with their linker symbols."""
     files = [parsed(text) for text in texts]
     items = [item for nodes in files for item in items_of(nodes)]
     if any("##" in line for item in items for line in item.lines):  # names that are put together are not seen
@@ -61,7 +61,7 @@ def _functions(items: Sequence[Item], macros: dict[str, list[Item]]) -> dict[str
 
 
 def _defining(items: Sequence[Item]) -> dict[str, list[int]]:
-    """The places of the items that say what a word means."""
+    """Returns, by word, the places of the items that define it."""
     found: dict[str, list[int]] = {}
     for place, item in enumerate(items):
         for word in (item.name,) if item.name else _types(item):

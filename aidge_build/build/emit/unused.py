@@ -13,7 +13,7 @@ from aidge_build.build.emit.definitions import Item, items_of, parsed
 
 
 def without_unused(texts: Sequence[str], called: Iterable[str]) -> list[str]:
-    """The texts in the same order, without what nothing reaches from the words in `called`; "" where nothing of one is left."""
+    """Returns the texts in the same order, without items that the words in `called` do not reach; "" for an empty text."""
     files = [parsed(text) for text in texts]
     items = [list(items_of(nodes)) for nodes in files]
     everything = [item for of_file in items for item in of_file]

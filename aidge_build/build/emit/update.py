@@ -40,8 +40,8 @@ def _port(port: Port) -> str:
 
 
 def layout_digest(program: Program, kernels: Sequence[str], cascades: Sequence[CascadeText], arrays: Arrays) -> str:
-    """Returns the digest of what reads a block: the code of kernels, what each layer passes to them, the steps of cascades, the
-    arrays in their order, and what a state begins with, which stays.
+    """Returns the digest of the code that reads a block: the code of kernels, the arguments that each layer passes to them, the
+    steps of cascades, the arrays in their order, and the initial state, which stays.
 
     Equal code reads equal constants in equal order: whatever a kernel proved about the weights, it chose this code for both.
     Tensors count by the buffer that holds them and by their place in it: whoever wrote there last is the same layer in both

@@ -20,7 +20,7 @@ from aidge_build.sources.folding import Folding
 
 @dataclass(frozen=True)
 class Result:
-    """An output of a node: its name, and what its stored values mean; `dtype` counts where it is quantized."""
+    """An output of a node: its name, and the meaning of its stored values; `dtype` counts if it is quantized."""
 
     name: str
     dtype: DType = DType.float32
@@ -55,7 +55,7 @@ class Draft:
         return self.add_tensor(constant(self.free_name(wanted), numpy.asarray(values, order="C"), quantization))
 
     def add_node(self, name: str, operator: Operator, inputs: Sequence[str], results: Sequence[Result], origin: str) -> None:
-        """A node with its outputs; a constant one is evaluated. `origin` is what the file calls the node."""
+        """A node with its outputs; a constant one is evaluated. `origin` is the node's name in the file."""
         given = [self.tensors[one] if one else None for one in inputs]
         outputs = _outputs(operator, given, results)
         computed = [tensor for tensor in given if tensor is not None and not tensor.is_constant]
@@ -69,7 +69,7 @@ class Draft:
         self.tensors |= {tensor.name: tensor for tensor in outputs}
 
     def view(self, name: str, inputs: Iterable[str], outputs: Iterable[str], states: Iterable[State] = ()) -> GraphView:
-        """The graph of what the outputs need."""
+        """Returns the graph of the nodes that the outputs need."""
         return graph_view(name, self.nodes, self.tensors, inputs, outputs, states)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Which inputs of a graph are what it remembers: the next value of each is one of its outputs."""
+"""The states of a graph: the inputs that get their next value from an output."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def with_states(view: GraphView, pairs: Mapping[str, str], initial: Mapping[str,
     """The graph with the states that `pairs` name, output by output with its input.
 
     `initial` holds the first values that the file gives, by input; the others begin as zeros (a quantized tensor at its zero
-    point is not known here: what is stored is 0). AidgeError (STATE) for a name that the graph lacks, for a name that is given
+    point is not known here: the stored value is 0). AidgeError (STATE) for a name that the graph lacks, for a name that is given
     twice, and for a pair with different dims or types.
     """
     taken: set[str] = {name for state in view.states for name in (state.read, state.written)}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Metadata of files that this project writes: names of what integers count and of columns, and which outputs are states."""
+"""Metadata of files that this project writes: names for integer codes and columns, and which outputs are states."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ def plain_domain(domain: str) -> str:
 
 
 def node_of(index: int, node: onnx.NodeProto, external: Mapping[str, bytes]) -> ModelNode:
-    """The node; AidgeError that names it for what no operator could mean."""
+    """Returns the node; AidgeError names the node for content that no operator could have."""
     read = ModelNode(
         index,
         text_of(node.op_type),

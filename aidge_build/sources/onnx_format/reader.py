@@ -163,7 +163,7 @@ def _values(role: str, infos: Iterable[onnx.ValueInfoProto]) -> Iterator[ValueIn
 
 
 def _has_no_type(described: onnx.TypeProto) -> bool:
-    """Whether an output's type follows from what computes it: whoever cuts a model appends such outputs."""
+    """Whether an output's type follows from its node: tools that cut a model append such outputs."""
     kind = described.WhichOneof("value")
     return kind is None or kind == "tensor_type" and not described.tensor_type.elem_type
 

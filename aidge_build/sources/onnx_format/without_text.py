@@ -117,7 +117,7 @@ class _Texts:
         )
 
     def _follow(self, node: ModelNode) -> None:
-        """Notes which outputs are text, enters the words of the node, and joins the tables of what meets there."""
+        """Notes which outputs are text, enters the words of the node, and joins the tables of tensors that meet there."""
         if node.full_type in _SHAPED and not (node.inputs and node.outputs):
             raise _refusal(f"it has {len(node.inputs)} inputs and {len(node.outputs)} outputs")
         read = [name for name in node.inputs if name in self._text]

@@ -14,7 +14,7 @@ from aidge_build.sources.onnx_format.types import number_of
 
 
 def write_model(model: OnnxModel) -> bytes:
-    """The file; AidgeError is never raised: what the model holds is valid by its types."""
+    """Returns the file; AidgeError is never raised: the model's content is valid by its types."""
     graph = onnx.helper.make_graph(
         [_node(node) for node in model.nodes],
         model.name,

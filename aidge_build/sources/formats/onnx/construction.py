@@ -47,7 +47,7 @@ MOST_BOUND = 64  # elements of an input that may get a value from --bind
 
 @dataclass(frozen=True, eq=False)
 class Imported:
-    """A graph, and what of the file it was made from: for who writes a file again.
+    """A graph, and the parts of the file that it was made from: for code that writes a file again.
 
     `sources` are the file's nodes by the names of the graph's; `tensors` is all that is known, also constants that became
     attributes.
@@ -92,7 +92,7 @@ class Construction:
         return self._binding.assumed
 
     def imported(self) -> Imported:
-        """The graph, and what of the file it was made from."""
+        """Returns the graph, and the parts of the file that it was made from."""
         self._vocabulary.refuse_unknown(self._model.nodes, self._whole)
         self._refuse_two_producers()
         inputs = self._add_inputs()
@@ -231,7 +231,7 @@ class Construction:
                 self.add(ModelNode(number, "Identity", "", f"{name}_{number}", (result,), (output,), {}, 13), origin)
 
     def _narrowed(self, node: ModelNode, origin: str) -> ModelNode:
-        """The node; one that quantizes to 2 or 4 bits reads what is clamped to them, a product leaves its weights packed."""
+        """Returns the node; a quantizer to 2 or 4 bits reads clamped values, a product leaves its weights packed."""
         if not self._narrow:
             return node
         if is_blocked(node, self._narrow):
@@ -251,7 +251,7 @@ class Construction:
         return replace(node, inputs=(clamped(draft, limits), *node.inputs[1:]))
 
     def _expanded(self, node: ModelNode, frame: Frame, origin: str) -> Sequence[str] | None:
-        """The names of what the node's outputs are, where other nodes take its place; None where it is an operator."""
+        """Returns the names of the node's outputs if other nodes replace it; None if it is an operator."""
         function = self._model.functions.get((node.full_type, node.overload))
         if self._vocabulary.is_plugged_in(node) or (function is None and node.full_type in self._operators):
             return None

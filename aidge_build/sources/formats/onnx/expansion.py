@@ -80,7 +80,7 @@ class Draft:
         return self._host.values[name]
 
     def items(self, name: str) -> tuple[str, ...]:
-        """The members of what must be a sequence."""
+        """Returns the members of a name that must be a sequence."""
         found = self._host.values.get(name)
         if found is None:
             raise AidgeError(f"'{name}' is no sequence", code="OPERATOR")

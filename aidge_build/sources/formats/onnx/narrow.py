@@ -44,7 +44,8 @@ def is_blocked(node: ModelNode, narrow: Collection[str]) -> bool:
 
 
 def packed_product(node: ModelNode, writer: ModelNode, draft: Draft, limits: Range) -> ModelNode | None:
-    """The product with what `writer` dequantizes as MatMulNBits, which leaves it packed; None where it has no such form."""
+    """Returns the product with the weights that `writer` dequantizes as MatMulNBits, which leaves them packed; None if that
+    cannot express it."""
     is_gemm, block = node.op_type == "Gemm", draft.source.integer("block_size")
     values = [draft.known(name, "a weight") for name in filter(None, writer.inputs)]
     if (

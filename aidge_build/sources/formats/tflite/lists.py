@@ -40,7 +40,7 @@ class Rows:
         return cls(tuple((value, row) for row in range(value.dims[0])))
 
     def whole(self, draft: Draft, like: Value) -> Value:
-        """The tensor that the rows make; `like` is what the file says about it."""
+        """Returns the tensor that the rows make; `like` has the file's facts about it."""
         parts, first = [], 0
         while first < len(self.places):
             value, start = self.places[first]

@@ -57,7 +57,7 @@ class TfliteNode:
         return self._rounding
 
     def add(self) -> None:
-        """Add what it means to the graph."""
+        """Adds the node's meaning to the graph."""
         self._piece.meaning(self)
 
     @cached_property
@@ -74,7 +74,7 @@ class TfliteNode:
 
     @property
     def on_stored(self) -> bool:
-        """Whether the contract says by itself what operators do with stored values: they are then no detour through float32."""
+        """Whether the contract itself defines operators on stored values: they then need no detour through float32."""
         return self._rounding != "onnx" and self.output().quantization is not None
 
     # Inputs, outputs and attributes.
@@ -254,7 +254,7 @@ class TfliteNode:
         self.write(operator, [self.as_output(inputs[0], only), *inputs[1:]], order, only)
 
     def as_output(self, name: str, only: int | None = None) -> str:
-        """The same stored values, which from here on mean what they mean in the outputs (`only`: in one of them)."""
+        """Returns the same stored values with the quantization of the outputs (`only`: of one of them)."""
         given, outputs = self._draft.tensors[name], [self._values[number] for number in self._written(only)]
         if all(value.quantization == given.quantization for value in outputs):
             return name
@@ -303,7 +303,7 @@ class TfliteNode:
         return self._dequantized(self.read(index), value, units)
 
     def write_real(self, operator: Operator, inputs: Sequence[str], order: Order | None = None, exact: bool = False) -> None:
-        """The node in float32, and what its output stores of the result (`write_stored`)."""
+        """Writes the node in float32, and its output from the result (`write_stored`)."""
         if self.output().quantization is None:
             self.write(operator, inputs, order)
         else:

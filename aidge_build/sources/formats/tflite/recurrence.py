@@ -197,7 +197,7 @@ def _layer_of(step: _Step) -> _Layer | None:
 def _with_results(
     step: _Step, cell: Cell, states: tuple[int, ...], known: Mapping[str, Formula], made: Sequence[Formula]
 ) -> _Layer | None:
-    """The layer with what its lists and tensors get of the states; None where one gets anything else."""
+    """Returns the layer with the states that its lists and tensors get; None if one gets anything else."""
     written = {place: _written(step.made[place], step.given[place], known, made) for place in step.lists}
     last = {place: _number_of(known.get(_name(step.made[place])), made) for place in step.changed}
     last |= {place: written.pop(place) for place in step.lists if _is_fixed(step.body, place)}

@@ -27,10 +27,10 @@ class Remembered:
 
 
 def without_variables(model: TfliteModel, graph: TfliteSubgraph) -> tuple[TfliteSubgraph, tuple[Remembered, ...]]:
-    """The graph without operators on variables, and what it remembers.
+    """Returns the graph without operators on variables, and its states.
 
-    Operators run in the order of the file: what is read before the first assignment is the old value, an input of the graph; what
-    is read after it is the assigned tensor. A variable that nobody assigns is a constant.
+    Operators run in the order of the file: a read before the first assignment gives the old value, an input of the graph; a
+    read after it gives the assigned tensor. A variable that nobody assigns is a constant.
     """
     if not any(operator.type in _OPTIONS for operator in graph.operators):
         return graph, ()

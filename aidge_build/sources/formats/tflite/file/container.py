@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """A FlatBuffers file read field by field; every offset is checked before it is followed.
 
-The package flatbuffers knows the encoding of tables and numbers and follows what it finds; files of strangers may point
+The package flatbuffers knows the encoding of tables and numbers and follows every offset; untrusted files may point
 anywhere. Source of the encoding: the page "Internals" of the FlatBuffers project.
 """
 
@@ -98,7 +98,7 @@ class Table:
         return memoryview(self._file.data)[start : start + count]
 
     def text(self, number: int) -> str:
-        """A string; what is no UTF-8 in it is replaced."""
+        """Returns a string; bytes that are no UTF-8 are replaced."""
         found = self.raw(number)
         self._file.spend(len(found))
         return bytes(found).decode("utf-8", "replace")

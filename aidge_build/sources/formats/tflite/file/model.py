@@ -76,7 +76,7 @@ class TfliteOperator:
 
 @dataclass(frozen=True, eq=False)
 class TfliteSubgraph:
-    """A graph: what runs, and which tensors come in and go out."""
+    """A graph: its operators, tensors, inputs and outputs."""
 
     name: str
     tensors: tuple[TfliteTensor, ...]

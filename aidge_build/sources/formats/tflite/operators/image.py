@@ -74,7 +74,7 @@ def space_to_depth(source: TfliteNode) -> None:
 
 
 def _blocks(source: TfliteNode) -> tuple[tuple[int, ...], list[list[int]]]:
-    """The lengths of a block, and what is added or cut at both ends of each of its axes."""
+    """Returns the lengths of a block, and the elements that are added or cut at both ends of each of its axes."""
     sizes, borders = source.integers(1), source.constant(2)
     count = len(sizes)
     require(0 < count < source.input(0).rank, f"{count} block sizes for {source.input(0).rank} axes")

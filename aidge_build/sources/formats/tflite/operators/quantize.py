@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Conversions between real numbers and what is stored, and between element types."""
+"""Conversions between real and stored values, and between element types."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from aidge_build.base.options.option import Option
 
 
 def _decimal(word: str) -> float:
-    """A limit that is infinite or no number would never fail, or always."""
+    """Returns the number of a limit; refuses infinity and NaN, because such a limit never fails, or always."""
     try:
         number = float(word)
     except ValueError:
@@ -27,7 +27,7 @@ _TYPES = {"folders": Path, "number": int, "decimal": _decimal}
 
 
 def add_options(parser: argparse.ArgumentParser, options: Iterable[Option]) -> None:
-    """Adds each option, with its values and default; of those that are alternatives only one is accepted.
+    """Adds each option, with its values and default; only one of several alternatives is accepted.
 
     Folders become a list of paths and pairs one of strings, [] where there are none; an option that was not given is its default,
     or else None.
@@ -71,7 +71,7 @@ _PATHS = ("file", "folders", "checkouts")
 
 
 class _Remembered(argparse.ArgumentParser):
-    """Reads words that nobody typed: what is wrong with them is a ValueError, and nothing is printed."""
+    """Reads words that were not typed: a wrong word raises ValueError, and nothing is printed."""
 
     def __init__(self):
         super().__init__(add_help=False, allow_abbrev=False)
@@ -85,17 +85,17 @@ def _without_paths(options: Iterable[Option]) -> list[Option]:
 
 
 def words_of(arguments: argparse.Namespace, options: Iterable[Option]) -> list[str]:
-    """The words of a command line that mean the same, without options that are at their default and without paths."""
+    """Returns the words of a command line that means the same, without options at their default and without paths."""
     return [f"--{name}={value}" for name, value in _given(arguments, _without_paths(options))]
 
 
 def typed_again(arguments: argparse.Namespace, options: Iterable[Option]) -> str:
-    """What a person types to give the same options, paths, too, to another command: each after a space, quoted for a shell."""
+    """Returns the text to type to give another command the same options and paths: each after a space, quoted for a shell."""
     return "".join(f" --{name} {shlex.quote(value)}" for name, value in _given(arguments, options))
 
 
 def _given(arguments: argparse.Namespace, options: Iterable[Option]) -> Iterator[tuple[str, str]]:
-    """Name and value of each option that is not at its default, once for each of several values."""
+    """Yields name and value of each option that is not at its default, once for each of several values."""
     for option in options:
         value = getattr(arguments, option.argument, None)
         if value not in (option.default or None, None, []):
@@ -103,14 +103,14 @@ def _given(arguments: argparse.Namespace, options: Iterable[Option]) -> Iterator
 
 
 def from_words(words: Iterable[str], options: Iterable[Option]) -> argparse.Namespace:
-    """What `words_of` wrote, read again; ValueError where a word is no such option's. A path, whose files might run, is none."""
+    """Reads the words that `words_of` wrote; ValueError for a word of no such option. A path is refused: its files might run."""
     parser = _Remembered()
     add_options(parser, _without_paths(options))
     return parser.parse_args(list(words))
 
 
 def with_given(arguments: argparse.Namespace, remembered: argparse.Namespace, options: Iterable[Option]) -> argparse.Namespace:
-    """`arguments`, and what `remembered`, of `from_words`, says where they are at their default."""
+    """Returns `arguments`; those at their default have the values of `remembered` (made by `from_words`)."""
     values = vars(arguments).copy()
     for option in _without_paths(options):
         if values[option.argument] in (option.default or None, None, []):
@@ -119,7 +119,7 @@ def with_given(arguments: argparse.Namespace, remembered: argparse.Namespace, op
 
 
 def differing(arguments: argparse.Namespace, remembered: argparse.Namespace, options: Iterable[Option]) -> list[tuple[str, str]]:
-    """The options that differ, as words of both command lines; "without --dma" where one leaves an option at no value."""
+    """Returns the options that differ, as words of both command lines; "without --dma" if one has no value for an option."""
     found = []
     for option in _without_paths(options):
         given, before = (getattr(one, option.argument) or None for one in (arguments, remembered))

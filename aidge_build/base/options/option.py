@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What an option is: its names in each front end, its values, and what a front end does with one."""
+"""An option as a value: its names in each front end, its values, and how a front end hands a value on."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Literal
 
 SCONS, CMAKE = "SCons", "CMake"
 
-# What a front end does with a value before `aidge-build` gets it:
+# A front end changes a value in one of these ways before `aidge-build` gets it:
 #   word       handed on as it is
 #   list       several words, joined by commas
 #   pairs      several NAME=VALUE (a dict in SCons), each an option of its own
@@ -17,14 +17,14 @@ SCONS, CMAKE = "SCons", "CMake"
 #   checkouts  several LIB=FOLDER (a dict in SCons), each an option of its own
 #   number     a whole number
 #   decimal    a number that need not be whole
-#   target     the core: where nobody names one, the front end reads it from the compiler's flags
+#   target     the core: if the build names none, the front end reads it from the compiler's flags
 #   place      name and folder of what is made: each front end has its own way to say it
 Kind = Literal["word", "list", "pairs", "file", "folders", "checkouts", "number", "decimal", "target", "place"]
 
 
 @dataclass(frozen=True)
 class Option:
-    """One option. `name` is that of the command line without its dashes."""
+    """One option. `name` is its name on the command line without the dashes."""
 
     name: str
     meaning: str
@@ -36,16 +36,16 @@ class Option:
     cmake: str = ""  # where it is not `name` in capitals with underscores
     instead: dict[str, str] = field(default_factory=dict)  # a front end without this option: what to do there
     required: bool = False  # on the command line
-    alternatives: str = ""  # of the options with the same word here only one may be given
-    topic: str = ""  # the heading of the help under which it is; "" under that of the verb's own options
+    alternatives: str = ""  # only one of the options with the same word here may be given
+    topic: str = ""  # the heading in the help; "" for the heading of the verb's own options
 
     @property
     def argument(self) -> str:
-        """Where argparse keeps the value."""
+        """The attribute in which argparse keeps the value."""
         return self.name.replace("-", "_")
 
     def name_in(self, front_end: str) -> str:
-        """What a call in SCons or CMake calls it; "" where it has none."""
+        """Returns its name in a call of SCons or CMake; "" if it has none there."""
         if front_end in self.instead:
             return ""
         own = self.scons if front_end == SCONS else self.cmake
@@ -74,6 +74,6 @@ class Group:
 
 
 def options_named(group: Group, *names: str) -> tuple[Option, ...]:
-    """These options of a group; KeyError for one that it lacks."""
+    """Returns these options of a group; KeyError for a name that it lacks."""
     by_name = {option.name: option for option in group.options}
     return tuple(by_name[name] for name in names)

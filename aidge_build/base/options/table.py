@@ -275,7 +275,7 @@ MODEL = Group(
         *QUANTIZATION,
     ),
 )
-# Of `compile` alone; in every build they are a part of the call.
+# `compile` alone has these options; in every build they are a part of the call.
 FILES = (
     Option(
         "name",

@@ -20,7 +20,7 @@ _WIDTH = 130
 
 
 def with_scons_region(tool: str) -> str:
-    """The SCons tool with its table written anew; AidgeError where the marks of the region are not there."""
+    """Returns the SCons tool with its table written again; AidgeError if the marks of the region are missing."""
     before, begin, rest = tool.partition(_BEGIN)
     _, end, after = rest.partition(_END)
     if not begin or not end:
@@ -29,7 +29,7 @@ def with_scons_region(tool: str) -> str:
 
 
 def _scons_table() -> str:
-    """A literal of plain tuples: the tool imports nothing of ours."""
+    """Returns a literal of plain tuples: the tool imports nothing from this package."""
     lines = ["# What a call takes -> option of `aidge-build`, what becomes of the value, the valid values (none: any).\n"]
     for name, group in (("OPTIONS", MODEL), ("CHECK_OPTIONS", CHECK), ("ACCURACY_OPTIONS", ACCURACY)):
         rows = [

@@ -11,7 +11,7 @@ from aidge_build.base.options.table import TABLE
 
 FRONT_END = "AIDGE_FRONT_END"  # set by the SCons tool and the CMake package
 _OPTIONS = {option.name: option for group in TABLE for option in group.options}
-# A command line, in backticks or behind our name, is typed as it stands; behind an option its value may follow.
+# A command line, in backticks or after our name, is typed as it is; after an option its value may follow.
 _WORDS = re.compile(r"`[^`]*`|aidge-build [^;,]*|--(?P<name>[a-z][a-z-]*)(?P<value> (?:[^\s,;:.)]|[,.](?=\S))+)?")
 
 

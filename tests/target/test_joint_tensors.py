@@ -115,6 +115,27 @@ def test_a_joint_tensor_that_would_cost_memory_is_copied(tmp_path):
     assert program.memory.peak.peak_bytes < (64 + 12) * 64 * 4  # the wide tensor beside the joint one
 
 
+@pytest.mark.parametrize(
+    "text, kind",
+    [
+        ("a = Conv(x, v2) b = Conv(x, v2) c = Concat<axis=3>(a, b) d = Conv(c, v3)", "Concat"),  # pieces of every row
+        ("a = Conv(x, v2) b = Softmax<axis=1>(a) e = Conv(x, v2) c = Concat<axis=1>(b, e) d = Conv(c, two)", "Concat"),
+        ("a = Conv(x, v2) b = Conv(x, v2) c = Concat<axis=1>(a, b) f = Conv(c, two) d = Add(f, a)", "Concat"),
+        ("c = Conv(x, v2) p, q = Split<axis=1>(c) e = Conv(p, w4) f = Conv(q, w4) d = Add(e, f)", "Split"),
+    ],
+    ids=["axis between", "kernel without gaps", "member that others read", "pieces of pixels"],
+)
+def test_a_tensor_that_its_kernels_cannot_use_in_pieces_is_copied(text, kind, tmp_path):
+    random = numpy.random.default_rng(1)
+    sizes = {"v2": (8, 4, 1, 1), "v3": (8, 8, 1, 1), "two": (8, 16, 1, 1), "w4": (8, 4, 1, 1)}
+    constants = {name: random.normal(size=dims).astype(numpy.float32) for name, dims in sizes.items() if f" {name})" in text}
+    path = tmp_path / "copied.onnx"
+    path.write_bytes(
+        model(f"{text} y = GlobalAveragePool(d)", inputs="float[1,4,8,8] x", outputs="float[1,8,1,1] y", constants=constants)
+    )
+    assert kind in {layer.node.type for layer in built(path).layers}
+
+
 def test_members_of_an_int8_concatenation_with_one_scale_are_written_in_place(tmp_path):
     random = numpy.random.default_rng(3)
     constants = {
@@ -142,3 +163,18 @@ def test_members_of_an_int8_concatenation_with_one_scale_are_written_in_place(tm
     result = aidge_build("verify", path, "--io-data", tmp_path / "io.npz", "--lib", "ref", "--layers", "--json")
     assert result.exit_code == 0, result.stderr or result.stdout
     assert "Concat" not in {layer["op"] for layer in result.json["layers"]}
+
+
+@pytest.mark.parametrize("channels, is_copied", [(3, True), (4, False)])
+def test_pieces_begin_at_words_or_are_copied(channels, is_copied, tmp_path):
+    """The first of both pieces has 75 or 100 bytes: kernels may read whole words of the second one."""
+    weights = numpy.random.default_rng(3).integers(-127, 128, (channels, 4, 1, 1)).astype(numpy.int8)
+    constants = {"s": numpy.float32(0.05), "z": numpy.int8(3), "w": weights, "o": numpy.int8(0)}
+    text = "xf = DequantizeLinear(x, s, z) wf = DequantizeLinear(w, s, o) "
+    for name in "ab":
+        text += f"{name}f = Conv(xf, wf) {name}q = QuantizeLinear({name}f, s, z) {name} = DequantizeLinear({name}q, s, z) "
+    text += "cf = Concat<axis=2>(a, b) cq = QuantizeLinear(cf, s, z) c = DequantizeLinear(cq, s, z) "
+    text += "df = MaxPool<kernel_shape=[2,2],strides=[2,2]>(c) y = QuantizeLinear(df, s, z)"
+    path = tmp_path / "pieces.onnx"
+    path.write_bytes(model(text, inputs="int8[1,4,5,5] x", outputs=f"int8[1,{channels},5,2] y", constants=constants))
+    assert ("Concat" in {layer.node.type for layer in built(path).layers}) == is_copied

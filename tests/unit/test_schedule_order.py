@@ -9,6 +9,7 @@ from random import Random
 
 import pytest
 
+from aidge_build.plan.schedule import order as order_module
 from aidge_build.plan.schedule.order import _Walker, best_order
 from aidge_build.plan.schedule.order_bound import cut_bound
 from aidge_build.plan.schedule.question import Operation, OrderQuestion
@@ -79,6 +80,18 @@ def test_no_order_is_below_the_cut_bound(seed):
         assert cut_bound(question, index) + added <= optimum(question)
 
 
+@pytest.mark.parametrize("seed", range(30))
+def test_a_beam_that_drops_nothing_finds_the_optimum_and_nothing_below_it(seed, monkeypatch):
+    question = random_question(seed)
+    walker, least = _Walker(question), optimum(question)
+    found = walker.beam(1_000, least + 1)
+    assert peak_of(question, found) == least and walker.beam(1_000, least) is None
+    narrow = walker.beam(1, 1_000)  # legal, and never better
+    assert peak_of(question, narrow) == walker.peak(narrow) >= least
+    monkeypatch.setattr(order_module, "MOST_BEAM_STEPS", 2)
+    assert walker.beam(1_000, least + 1) is None
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_what_is_live_before_an_operation_is_written_and_still_read_or_kept(seed):
     question, operations = random_question(seed, sharing=False), range(6)
@@ -87,6 +100,24 @@ def test_what_is_live_before_an_operation_is_written_and_still_read_or_kept(seed
         written = {*question.inputs, *(t for other in operations[:index] for t in question.operations[other].outputs)}
         needed = {t for other in operations[index:] for t in question.operations[other].inputs} | kept
         assert live == sum(question.sizes[t] for t in written & needed)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_cut_bound_is_the_least_that_is_live_when_an_operation_can_begin(seed):
+    """Over all sets of operations that can have run by then."""
+    question = random_question(seed, sharing=False)
+    reads = [{question.producers[t] for t in one.inputs if t in question.producers} for one in question.operations]
+    indices = range(len(question.operations))
+    sets = [{index for index in indices if bits >> index & 1} for bits in range(1 << len(indices))]
+    legal = [done for done in sets if all(reads[index] <= done for index in done)]
+
+    def live(done: set[int]) -> int:
+        there = {*question.inputs, *(t for index in done for t in question.operations[index].outputs)}
+        needed = {t for index in indices if index not in done for t in question.operations[index].inputs}
+        return sum(question.sizes[t] for t in there & (needed | set(question.outputs)))
+
+    for index in indices:
+        assert cut_bound(question, index) == min(live(done) for done in legal if reads[index] <= done and index not in done)
 
 
 @pytest.mark.parametrize("seed", range(30))

@@ -228,6 +228,8 @@ def test_a_drawing_calls_layers_by_their_functions_and_long_names_stay_in_tables
         ),
         ("a.json", '{"tensors": [1], "ops": [{"inputs": [], "outputs": [3]}], "inputs": [], "outputs": []}', "which has no size"),
         ("a.json", '{"tensors": [1], "ops": [], "inputs": [0], "outputs": [5]}', "is never written"),
+        ("a.json", '{"tensors": [1], "ops": [{"inputs": [0], "outputs": [0]}], "inputs": [0], "outputs": []}', "exists already"),
+        ("a.json", '{"tensors": [1], "ops": [{"inputs": [0], "outputs": []}], "inputs": [0], "outputs": []}', "writes nothing"),
         *(
             ("a.json", f'{{"tensors": [1, 0], "ops": [], "inputs": [{tensor}], "outputs": []}}', f"{tensor} is never written, or")
             for tensor in (-1, 1, 2)

@@ -10,7 +10,7 @@ from random import Random
 import pytest
 
 from aidge_build.plan.schedule import order as order_module
-from aidge_build.plan.schedule.order import _Walker, best_order
+from aidge_build.plan.schedule.order import Order, _Walker, best_order
 from aidge_build.plan.schedule.order_bound import cut_bound
 from aidge_build.plan.schedule.question import Operation, OrderQuestion
 from tests.shared import SHARED, shared
@@ -194,3 +194,8 @@ def test_an_order_that_is_good_enough_is_not_improved():
     found = best_order(question, given=given.order, enough_bytes=given.peak_bytes)
     assert (found.order, found.peak_bytes, found.states) == (given.order, given.peak_bytes, len(given.order) + 1)
     assert best_order(question, given=range(len(given.order)), enough_bytes=given.peak_bytes).peak_bytes == given.peak_bytes
+
+
+def test_an_order_says_what_is_proved_of_it():
+    assert Order((0,), 1_000, 1_000, 3).report() == "order optimal (3 states)"
+    assert Order((0,), 1_001, 1_000, 3_000).report() == ("order not proven (node limit, 3,000 states; no order is below 1,000 B)")

@@ -193,6 +193,7 @@ def test_an_instruction_computes_what_the_manual_says(text):
         "smlal r0, r10, r1, r2",
         "adc r0, r1, r2",
         "bfi r0, r10, #1, #3",
+        "bfi r0, s1, #1, #3",
         "movs r0, r10, lsl #28\nite cs\nmovcs r0, #7\nmovcc r0, #8",
         "and r0, r1, s1",
         "add r0, r1, s1",

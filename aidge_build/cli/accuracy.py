@@ -26,7 +26,15 @@ from aidge_build.cli.outcome import Outcome
 from aidge_build.graph.view import GraphView
 from aidge_build.measure.accuracy.document import Judged, agreement, agreement_lines, document, lines
 from aidge_build.measure.accuracy.gate import verdicts
-from aidge_build.measure.accuracy.labelled import LabelledSet, fed, labelled_set, model_samples, samples_of, shared_samples
+from aidge_build.measure.accuracy.labelled import (
+    LabelledSet,
+    conversions,
+    fed,
+    labelled_set,
+    model_samples,
+    samples_of,
+    shared_samples,
+)
 from aidge_build.measure.accuracy.stages import (
     Stage,
     claim_of,
@@ -101,9 +109,10 @@ def run(arguments: argparse.Namespace) -> Outcome:
         _require_float(arguments, path, limits)
     stages = _stages(arguments, request, view, samples, other, block)
     notes = [*block.notes, *block.request.notices] if block else _weights_of(arguments.elf, request.name)
+    notes += conversions(samples, view)
     if is_labelled:
         return _judged(arguments, view, samples, stages, limits, notes)
-    data = agreement(arguments.model, stages, samples.count, _differing(stages))
+    data = agreement(arguments.model, stages, samples.count, _shared(arguments, view, samples), _differing(stages))
     return _outcome(arguments, agreement_lines(data), data, bool(data["differing_values"]), notes)
 
 
@@ -269,7 +278,8 @@ def _renamed_inputs(samples: LabelledSet, view: GraphView) -> LabelledSet:
     """The same samples under the input names of another model: exporters and quantizers rename them, and keep their order."""
     if set(samples.inputs) == set(view.given) or len(samples.inputs) != len(view.given):
         return samples
-    return replace(samples, inputs=dict(zip(view.given, samples.inputs.values())))
+    stated = dict(zip(view.given, samples.stated.values()))
+    return replace(samples, inputs=dict(zip(view.given, samples.inputs.values())), stated=stated)
 
 
 def _renamed_known(known: dict, view: GraphView) -> dict:

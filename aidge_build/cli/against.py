@@ -6,7 +6,7 @@ from __future__ import annotations
 import argparse
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from aidge_build.base.errors import EXIT_CHECK_FAILED, AidgeError, needs_option
@@ -14,6 +14,7 @@ from aidge_build.base.naming import counted
 from aidge_build.base.terminal import table
 from aidge_build.boards import Board, load_board
 from aidge_build.build.compile import build_program
+from aidge_build.build.emit.ports import quantization_in
 from aidge_build.build.inputs import load
 from aidge_build.build.request import CompileRequest
 from aidge_build.cli.block import block_of, outputs_with
@@ -21,13 +22,21 @@ from aidge_build.cli.firmware_options import other_options, scales_note, with_op
 from aidge_build.cli.linked import stack_of
 from aidge_build.cli.outcome import Outcome
 from aidge_build.contract.reference.sequence import run_in_order
-from aidge_build.plan.program import Program
+from aidge_build.graph.view import GraphView
 from aidge_build.prove.elf import Claim, read_claims, read_image
 from aidge_build.prove.elf.claim import ClaimedArgument
 from aidge_build.run.emulate.model_calls import call_claimed, require_callable, require_calls
 from aidge_build.run.verify.compare import Difference, compare
 from aidge_build.run.verify.firmware import code_bytes, execute
-from aidge_build.run.verify.vectors import Vectors, loaded_rows, model_inputs, perturbed, read_npz, stored_rows
+from aidge_build.run.verify.vectors import (
+    Vectors,
+    input_conversions,
+    loaded_rows,
+    model_inputs,
+    perturbed,
+    read_npz,
+    stored_rows,
+)
 
 _NOT_TOGETHER = ("replay", "probe", "elf", "reference", "label_array", "layers", "float", "picture")
 _NOT_WITH_BLOCK = (*_NOT_TOGETHER, "markdown", "keep", "flag")  # nothing is built
@@ -78,14 +87,16 @@ def run_against(arguments: argparse.Namespace) -> Outcome:
     require_callable(old_claim, arguments.against)
     request, told = _request(arguments, old_claim)
     program = build_program(request)
-    vectors = _vectors(arguments, program)
+    vectors, converted = _vectors(arguments, program.view)
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(arguments.keep or temporary)
         execution = execute(program, board, vectors, folder, flags=tuple(arguments.flag))
         new_claim = _claim_of(execution.elf, old_claim.model)
         ports = _differing_ports(request, old_claim, new_claim, arguments.against)
-        notes = [told, *ports, *(scales_note(program, arguments.quantize) if ports else ())]
-        called = call_claimed(arguments.against, board, old_claim, stored_rows(program.view, vectors))
+        notes = [told, *converted, *ports, *(scales_note(program, arguments.quantize) if ports else ())]
+        called = call_claimed(
+            arguments.against, board, old_claim, stored_rows(program.view, _for_old(arguments, program.view, old_claim))
+        )
         instructions = round(sum(one.instructions for one in called) / len(called))
         ran = execution.result.run_instructions
         old = Linked(old_claim, _figures(arguments.against, board, old_claim, instructions))
@@ -102,7 +113,7 @@ def _run_block(arguments: argparse.Namespace, board: Board) -> Outcome:
     block is not the one that `weights` makes of the model."""
     block = block_of(arguments, arguments.against, arguments.name)
     program, elf, file = block.program, block.elf.name, block.file.name
-    vectors = _vectors(arguments, program)
+    vectors, converted = _vectors(arguments, program.view)
     count = len(next(iter(vectors.values())))
     outputs, instructions, ran = outputs_with(block, board, vectors)
     wanted = run_in_order(program.view, vectors)
@@ -126,6 +137,7 @@ def _run_block(arguments: argparse.Namespace, board: Board) -> Outcome:
         *([] if instructions is None else [f"{data['instructions_per_inference']:,} instructions per inference"]),
         *block.notes,
         *block.request.notices,
+        *converted,
     ]
     fault = block.fault
     if not fault and not all(one.within for one in differences):
@@ -133,9 +145,19 @@ def _run_block(arguments: argparse.Namespace, board: Board) -> Outcome:
     return Outcome([*lines, f"FAILED: {fault}"], data, EXIT_CHECK_FAILED) if fault else Outcome(lines, data)
 
 
-def _vectors(arguments: argparse.Namespace, program: Program) -> Vectors:
-    vectors = model_inputs(read_npz(Path(arguments.io_data)), program.view)
-    return perturbed(vectors, arguments.perturb, arguments.seed) if arguments.perturb else vectors
+def _vectors(arguments: argparse.Namespace, view: GraphView) -> tuple[Vectors, list[str]]:
+    """The inputs of the file, and lines about stored ones of another scale."""
+    arrays = read_npz(Path(arguments.io_data))
+    vectors, converted = model_inputs(arrays, view), input_conversions(arrays, view)
+    return perturbed(vectors, arguments.perturb, arguments.seed) if arguments.perturb else vectors, converted
+
+
+def _for_old(arguments: argparse.Namespace, view: GraphView, claim: Claim) -> Vectors:
+    """The same inputs by the scales of the old program; stored values that state no scale are the same bytes for both."""
+    assert claim.calls is not None
+    scales = {name: quantization_in(port.scale) for name, port in zip(view.given, claim.calls.inputs)}
+    tensors = {name: replace(view.tensor(name), quantization=scale) for name, scale in scales.items() if scale}
+    return _vectors(arguments, replace(view, tensors={**view.tensors, **tensors}))[0]
 
 
 def _board_of(arguments: argparse.Namespace) -> Board:
@@ -202,9 +224,8 @@ def _differing_ports(request: CompileRequest, old: Claim, new: Claim, elf: Path)
             )
         for one, other in zip(before, after):
             if one.scale != other.scale:
-                lines.append(
-                    f"{side} {other.name}: {one.scale} before, {other.scale} now; stored values are compared as they are"
-                )
+                so = "each gets real values by its own" if side == "input" else "stored values are compared as they are"
+                lines.append(f"{side} {other.name}: {one.scale} before, {other.scale} now; {so}")
     return lines
 
 

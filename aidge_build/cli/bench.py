@@ -142,10 +142,11 @@ def _data(arguments: argparse.Namespace, compiler: str, figures: Sequence[Figure
 
 
 def _remarks(figures: Sequence[Figures], found: Comparison, is_checked: bool) -> Iterator[str]:
-    """Models without cycles, the comparison with the record, and values that may differ."""
+    """Models without cycles, the comparison with the record, converted inputs, and values that may differ."""
     yield from not_measured_lines(figures)
     yield from _verdict(found, is_checked)
     for entry in figures:
+        yield from (f"{entry.title}: {line}" for line in entry.conversions)
         if entry.by_floats:
             yield f"{entry.title}: {counted(entry.differing_values, 'value', 'differs')} {BY_FLOATS}"
 

@@ -19,7 +19,7 @@ from aidge_build.compat.mem_info import generate_optimized_memory_info
 from aidge_build.compat.scheduler import SequentialScheduler
 from aidge_build.compat.serial_line import Compared, compare_serial, serial_lines
 from aidge_build.graph.view import GraphView
-from aidge_build.run.verify.vectors import model_inputs, read_npz
+from aidge_build.run.verify.vectors import input_conversions, model_inputs, read_npz
 
 COMMON = ("name", "out", "io-data", "test-mode", "layout", "serial", "received", "board", "cpu", "optimize", "quantize")
 EXAMPLES = (("package --standalone kws.onnx --out folder --lib ref", "portable C with a main program and a README"),)
@@ -73,27 +73,31 @@ def run(arguments: argparse.Namespace) -> Outcome:
         )
     except AidgeError as error:
         raise error.within(request.file_name)
-    compared = _main(arguments, scheduler, view)
+    converted, compared = _main(arguments, scheduler, view)
     names = [Path(path).relative_to(arguments.out).as_posix() for path in files]
     text = [f"{Path(request.file_name).name}: {notice}" for notice in notices]
     text.append(
         f"{arguments.out}: {len(names)} files, arena {scheduler.program.memory.arena.peak_bytes:,} B; "
         "README.md says how to compile it"
     )
-    text += map(str, compared)
+    text += [*converted, *map(str, compared)]
     document = {"folder": arguments.out, "files": names, "arena_bytes": scheduler.program.memory.arena.peak_bytes}
     if compared:
         document |= {"compared": [asdict(each) for each in compared]}
     return Outcome(text, document, int(any(each.differing for each in compared)))
 
 
-def _main(arguments: argparse.Namespace, scheduler: SequentialScheduler, view: GraphView) -> tuple[Compared, ...]:
-    """The main file that --io-data and --serial ask for, and the comparison that --received asks for."""
+def _main(
+    arguments: argparse.Namespace, scheduler: SequentialScheduler, view: GraphView
+) -> tuple[list[str], tuple[Compared, ...]]:
+    """The main file that --io-data and --serial ask for, with lines about inputs of another scale, and the comparison that
+    --received asks for."""
     if not arguments.io_data:
         if arguments.serial or arguments.received:
             raise AidgeError("--serial and --received need inputs", code="USAGE", hint="--io-data F.npz")
-        return ()
-    vectors = model_inputs(read_npz(Path(arguments.io_data)), view)
-    inputs = {name: values[0] for name, values in vectors.items()}
+        return [], ()
+    arrays = read_npz(Path(arguments.io_data))
+    inputs = {name: values[0] for name, values in model_inputs(arrays, view).items()}
     generate_main_compare(arguments.out, scheduler, inputs, serial=arguments.serial)
-    return compare_serial(serial_lines(arguments.received), scheduler, inputs) if arguments.received else ()
+    compared = compare_serial(serial_lines(arguments.received), scheduler, inputs) if arguments.received else ()
+    return input_conversions(arrays, view), compared

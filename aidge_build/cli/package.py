@@ -89,7 +89,9 @@ def run(arguments: argparse.Namespace) -> Outcome:
     write_files({base / path: data for path, data in sorted(package.files.items())})
     for path in outdated:
         remove_file(place / path)
-    notices = [f"{Path(request.file_name).name}: {notice}" for notice in package.manifest.get("notices", ())]
+    notices = [
+        f"{Path(request.file_name).name}: {notice}" for notice in (*package.manifest.get("notices", ()), *package.conversions)
+    ]
     size = sum(map(len, package.files.values()))
     what = f"{size:,} B" if package.is_archive else f"{counted(len(package.files), 'file')}"
     experimental = " (experimental)" if target.is_experimental else ""

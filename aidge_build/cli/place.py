@@ -33,28 +33,32 @@ from aidge_build.prove.timing.estimate import Timing
 from aidge_build.run.emulate import RunResult
 from aidge_build.run.emulate.estimate import program_timing
 from aidge_build.run.verify.firmware import execute
-from aidge_build.run.verify.vectors import Vectors, model_inputs, random_vectors, read_npz
+from aidge_build.run.verify.vectors import Vectors, input_conversions, model_inputs, random_vectors, read_npz
 
 
 @dataclass(frozen=True)
 class Measurement:
-    """A program that was run in the emulator: the linked file, its timing (None without one), its outputs and its counts."""
+    """A program that was run in the emulator: the linked file, its timing (None without one), its outputs and its counts.
+    `conversions` are lines about stored inputs of another scale."""
 
     program: Program
     image: Image
     timing: Timing | None
     outputs: Vectors
     result: RunResult
+    conversions: tuple[str, ...] = ()
 
 
 def measured(request: CompileRequest, io_data: str | None) -> Measurement:
     """Builds and runs the model of a request with the vectors of a file, or with a seeded random one."""
     program = build_program(request)
-    vectors = model_inputs(read_npz(Path(io_data)), program.view) if io_data else random_vectors(program.view, 1, seed=0)
+    arrays = read_npz(Path(io_data)) if io_data else {}
+    vectors = model_inputs(arrays, program.view) if io_data else random_vectors(program.view, 1, seed=0)
+    converted = tuple(input_conversions(arrays, program.view))
     with tempfile.TemporaryDirectory() as temporary:
         execution = execute(program, request.board, vectors, Path(temporary), estimates=True, tells_apart=True)
         timing = program_timing(execution.elf, request.board) if request.fast is None else None
-        return Measurement(program, read_image(execution.elf), timing, execution.outputs, execution.result)
+        return Measurement(program, read_image(execution.elf), timing, execution.outputs, execution.result, converted)
 
 
 def add_place_arguments(parser: argparse.ArgumentParser) -> None:

@@ -80,12 +80,26 @@ def test_samples_without_labels_say_how_often_the_answer_is_that_of_the_float_mo
     done = aidge_build(*words, "--float", MODEL)
     assert done.exit_code == 0 and "same answer in 8 of 8; mean difference of scores 0" in done.stdout
     assert aidge_build(*words, "--float", MODEL, "--json").json["stages"][0]["same_answers"] == 8
+    seen = aidge_build(*words, "--float", MODEL, "--calibration", tmp_path / "images.npz").stdout
+    assert "compared with the float model; calibration saw 8 of them" in seen and "WARNING: 8 of the samples are in the" in seen
     for more, reason in (
         ((), "--float F.onnx"),
         (("--float", MODEL, "--min-top1", "0.9"), "--min-top1: limits a figure of labelled"),
     ):
         assert (refused := aidge_build(*words, *more)).exit_code == 2 and reason in refused.stderr
     assert "--labels F.npz" in aidge_build("accuracy", MODEL).stderr
+
+
+def test_stored_samples_with_their_scale_give_the_figures_of_their_real_values(tmp_path):
+    images, labels = (numpy.load(IMAGES)[key][:8] for key in ("x", "labels"))
+    stored = {"x": numpy.rint(images * 16 - 3).astype(numpy.int8), "x_scale": numpy.float32(1 / 16), "x_zero_point": -3}
+    numpy.savez(tmp_path / "real.npz", x=(stored["x"] + 3).astype(numpy.float32) / 16, labels=labels)
+    numpy.savez(tmp_path / "stored.npz", **stored, labels=labels)
+    real, converted = (
+        aidge_build("accuracy", MODEL, "--labels", tmp_path / name).stdout.splitlines() for name in ("real.npz", "stored.npz")
+    )
+    assert converted[1].startswith("image: stored with scale 0.0625 and zero point -3, converted to the input's scale ")
+    assert [converted[0], *converted[2:]] == real
 
 
 @pytest.fixture(scope="module")

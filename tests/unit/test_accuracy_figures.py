@@ -186,6 +186,14 @@ def test_stored_samples_become_real_by_the_file_or_by_the_quantized_model():
         fed(samples([0, 1], x=stored), "in", tensor, None)
 
 
+def test_stored_samples_of_another_scale_are_converted_by_both():
+    stored = numpy.array([[8, 10, 12, 14]] * 2, numpy.int8)
+    scales = {"x_scale": numpy.float32(0.25), "x_zero_point": numpy.int32(10)}
+    assert fed(samples([0, 1], x=stored, **scales), "in", quantized(), None).tolist() == [[[9, 10, 11, 12]]] * 2
+    own = scales | {"x_scale": numpy.float32(0.5)}
+    assert fed(samples([0, 1], x=stored, **own), "in", quantized(), None).tolist() == stored[:, None].tolist()
+
+
 def test_samples_of_another_size_are_refused():
     with pytest.raises(AidgeError, match=r"have dims \[5\], the model takes \[1, 4\]"):
         fed(samples([0, 1], x=numpy.zeros((2, 5), numpy.float32)), "in", Tensor("in", (1, 4), DType.float32), None)

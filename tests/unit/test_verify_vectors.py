@@ -55,6 +55,55 @@ def test_stored_bytes_feed_a_float_input_by_their_scale():
     assert model_inputs({"x": floats([1, 2, 3]), "x_scale": 0.5, "x_zero_point": 3}, ONE)["x"].tolist() == [[[1, 2, 3]]]
 
 
+def stored_view(scale: float = 0.5):
+    """A graph with an int8 input of this scale and zero point 3, and an int8 output of twice the scale."""
+    constants = {"s": numpy.float32(scale), "z": numpy.int8(3), "t": numpy.float32(2 * scale)}
+    nodes = "r = DequantizeLinear(x, s, z) p = Relu(r) y = QuantizeLinear(p, t, z)"
+    return simplify(graph(nodes, inputs="int8[1,3] x", outputs="int8[1,3] y", constants=constants), "onnx")
+
+
+@pytest.mark.parametrize(
+    "dtype, scale, zero_point, given, wanted, types",
+    [
+        ("int8", 0.25, 0, [4, 8, -4], [5, 7, 1], ("", "")),
+        ("int8", 0.5, 4, [4, 5, 127], [3, 4, 126], ("", "")),
+        ("uint8", 0.5, 131, [128, 131, 255], [0, 3, 127], (" as uint8", " as int8")),
+        ("uint8", 1, 127.5, [127, 128, 255], [2, 4, 127], (" as uint8", " as int8")),
+    ],
+)
+def test_stored_inputs_of_another_scale_or_type_are_converted_and_said(dtype, scale, zero_point, given, wanted, types):
+    arrays = {"x": numpy.array([given], dtype), "x_scale": numpy.float32(scale), "x_zero_point": numpy.float32(zero_point)}
+    found = model_inputs(arrays, stored_view())["x"]
+    assert (found.dtype, found.tolist()) == ("int8", [[wanted]])
+    stored = f"x: stored{types[0]} with scale {scale:g} and zero point {zero_point:g}, converted to"
+    assert remarks_on(arrays, stored_view(), 1, set()) == [f"{stored} the input's scale 0.5 and zero point 3{types[1]}"]
+
+
+def test_stored_inputs_of_the_models_own_scale_stay_and_nothing_is_said():
+    arrays = {"x": numpy.array([[-128, 3, 127]], numpy.int8), "x_scale": numpy.float64(0.1), "x_zero_point": numpy.int32(3)}
+    assert model_inputs(arrays, stored_view(0.1))["x"].tolist() == [[[-128, 3, 127]]]
+    assert remarks_on(arrays, stored_view(0.1), 1, set()) == []
+    named = graph("y = Add(data, scale)", inputs="int32[2] data, int32[2] scale", outputs="int32[2] y")
+    pair = numpy.ones((1, 2), numpy.int32)
+    assert set(model_inputs({"x_data": pair, "x_scale": pair}, named)) == {"data", "scale"}
+    wrong = arrays | {"x_scale": numpy.float32(0)}
+    assert refusal(wrong, stored_view()).startswith("x_scale is 0 and x_zero_point 3. Hint: ")
+
+
+def test_stored_references_of_another_scale_are_converted_and_said():
+    arrays = {"y_ort": numpy.array([[7, 9, 127]], numpy.int8), "y_scale": numpy.float32(0.5), "y_zero_point": numpy.int32(5)}
+    for given in (arrays, arrays | {"y_ort": floats([7, 9, 127])}):
+        assert reference_outputs(given, "y_ort", stored_view(), 1)["y"].tolist() == [[[4, 5, 64]]]
+    (line,) = remarks_on(arrays, stored_view(), 1, {"y_ort"})
+    assert line == "y_ort: stored with scale 0.5 and zero point 5, converted to the output's scale 1 and zero point 3"
+    (line,) = remarks_on(arrays, ONE, 1, {"y_ort"})
+    assert line == "y_ort: stored as int8 with scale 0.5 and zero point 5, converted to real values"
+    assert reference_outputs(arrays, "y_ort", ONE, 1)["y"].tolist() == [[[1, 2, 61]]]
+    own = arrays | {"y_ort_scale": numpy.float32(1), "y_ort_zero_point": numpy.int32(3)}
+    assert reference_outputs(own, "y_ort", stored_view(), 1)["y"].tolist() == [[[7, 9, 127]]]
+    assert remarks_on(own, stored_view(), 1, {"y_ort"}) == []
+
+
 @pytest.mark.parametrize("values", [floats([1, 2]), floats([[1, 2, 3, 4]]), numpy.float32(1), numpy.zeros((0, 3), numpy.float32)])
 def test_vectors_of_other_dims_are_refused(values):
     assert refusal({"x": values}).startswith(f"array x has dims {values.shape}, wants (vectors, 1, 3)")

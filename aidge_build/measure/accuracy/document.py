@@ -14,7 +14,7 @@ from aidge_build.measure.accuracy.figures import Figures
 from aidge_build.measure.accuracy.gate import Verdict
 from aidge_build.measure.accuracy.stages import Stage, deviations
 from aidge_build.measure.accuracy.task import Task
-from aidge_build.measure.accuracy.texts import about, deviation_text, figure_text, limit_line
+from aidge_build.measure.accuracy.texts import about, deviation_text, figure_text, limit_line, seen_text
 
 SCHEMA = 1
 MOST_CLASSES = 20  # of a confusion matrix that is printed whole
@@ -75,13 +75,15 @@ def same_answers(stage: Stage, reference: Stage) -> int | None:
     return int(numpy.logical_and.reduce([values.argmax(1) == others.argmax(1) for values, others in both]).sum())
 
 
-def agreement(model: str, stages: Sequence[Stage], samples: int, differing: int | None) -> dict:
-    """Returns how often each stage gives the answer of the first one; for samples without known answers."""
+def agreement(model: str, stages: Sequence[Stage], samples: int, shared: int | None, differing: int | None) -> dict:
+    """How often each stage gives the answer of the first one: what can be said of samples whose answers nobody knows.
+    `shared` and `differing` as for `document`."""
     first, *others = stages
     return {
         "schema": SCHEMA,
         "model": model,
         "samples": samples,
+        "calibration_samples": shared,
         "differing_values": differing,
         "stages": [
             {
@@ -97,14 +99,13 @@ def agreement(model: str, stages: Sequence[Stage], samples: int, differing: int 
 
 def agreement_lines(data: dict) -> list[str]:
     """The document of `agreement` for people."""
-    found = [f"{data['model']}: {counted(data['samples'], 'sample')} without labels, compared with the float model"]
+    count = counted(data["samples"], "sample")
+    found = [f"{data['model']}: {count} without labels, compared with the float model{seen_text(data)}"]
     for stage in data["stages"]:
         same = stage["same_answers"]
         answers = f"same answer in {same:,} of {data['samples']:,}" if same is not None else "outputs are no classes"
         found.append(f"{stage['name']} ({stage['where']}): {answers}; {deviation_text(stage)}")
-    if data["differing_values"]:
-        found.append(f"FAILED: {counted(data['differing_values'], 'value', 'differs')} between the firmware and the host")
-    return found
+    return [*found, *_doubts(data)]
 
 
 def lines(judged: Sequence[Judged], data: dict) -> list[str]:
@@ -114,6 +115,12 @@ def lines(judged: Sequence[Judged], data: dict) -> list[str]:
     last = judged[-1]
     if last.figures.confusion:
         found += _confusion(last)
+    return [*found, *_doubts(data), *map(limit_line, data["limits"])]
+
+
+def _doubts(data: dict) -> list[str]:
+    """Lines about samples that calibration saw, and about values of the firmware that differ."""
+    found = []
     if data["calibration_samples"]:
         found.append(
             f"WARNING: {data['calibration_samples']:,} of the samples are in the calibration data, too: what is measured on them "
@@ -121,7 +128,7 @@ def lines(judged: Sequence[Judged], data: dict) -> list[str]:
         )
     if data["differing_values"]:
         found.append(f"FAILED: {counted(data['differing_values'], 'value', 'differs')} between the firmware and the host")
-    return [*found, *map(limit_line, data["limits"])]
+    return found
 
 
 _TITLES = ("stage", "where", "figures", "against the first")

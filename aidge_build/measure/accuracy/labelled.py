@@ -6,7 +6,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy
 
@@ -17,13 +17,15 @@ from aidge_build.graph.tensor import Tensor
 from aidge_build.graph.view import GraphView
 from aidge_build.prepare.quantization.samples import require_finite
 from aidge_build.run.verify.vectors import Vectors
+from aidge_build.sources.stored_values import StatedScale, as_stored_by, conversion_line, is_converted, stated_scale
 
 _WANTED = "inputs as x (one input), as x_<input> or by their names; labels as labels (class numbers), or targets as targets"
 
 
 @dataclass(frozen=True, eq=False)
 class LabelledSet:
-    """`inputs` by input name [sample, ...], as the file has them: real values, or stored ones with `quantization`.
+    """`inputs` by input name [sample, ...], as the file has them: real values, or stored ones, with the scale that is
+    `stated` for them.
 
     `labels` are class numbers [sample]; `targets` real values by output name [sample, ...]. One of the two is given.
     """
@@ -31,7 +33,7 @@ class LabelledSet:
     inputs: Vectors
     labels: numpy.ndarray | None
     targets: Vectors
-    quantization: Quantization | None = None
+    stated: Mapping[str, StatedScale | None] = field(default_factory=dict)
 
     @property
     def count(self) -> int:
@@ -40,24 +42,24 @@ class LabelledSet:
 
 
 def labelled_set(arrays: Mapping[str, numpy.ndarray], view: GraphView) -> LabelledSet:
-    """The samples for a model with the inputs and outputs of `view`; AidgeError names a missing or unsuitable array."""
-    inputs = model_samples(arrays, view)
+    """The samples for a model with the inputs and outputs of `view`; AidgeError says what is missing or does not fit."""
+    samples = samples_of(arrays, view)
     labels = _labels(arrays["labels"]) if "labels" in arrays else None
     targets = {} if labels is not None else _targets(arrays, view)
     if labels is None and not targets:
         raise AidgeError("there is no array 'labels' or 'targets'", tried=sorted(arrays), code="VECTORS", hint=_WANTED)
-    count = len(next(iter(inputs.values())))
+    count = samples.count
     for name, values in [("labels", labels)] if labels is not None else list(targets.items()):
         if len(values) != count:
             raise AidgeError(
                 f"{count} samples have {counted(len(values), 'entry')} in '{name}'", code="VECTORS", hint="one for each sample"
             )
-    return LabelledSet(inputs, labels, targets, _stated_quantization(arrays))
+    return replace(samples, labels=labels, targets=targets)
 
 
 def model_samples(arrays: Mapping[str, numpy.ndarray], view: GraphView) -> Vectors:
     """The array of each input of the model [sample, ...]: `x`, `x_<input>` or `<input>`, the same number of samples in each."""
-    inputs = {name: _input(arrays, name, view) for name in view.given}
+    inputs = {name: _input(arrays, _key_of(arrays, name, view)) for name in view.given}
     counts = {len(values) for values in inputs.values()}
     if len(counts) != 1 or 0 in counts:
         raise AidgeError(
@@ -67,23 +69,25 @@ def model_samples(arrays: Mapping[str, numpy.ndarray], view: GraphView) -> Vecto
 
 
 def samples_of(arrays: Mapping[str, numpy.ndarray], view: GraphView) -> LabelledSet:
-    """Returns the samples without labels and targets."""
-    return LabelledSet(model_samples(arrays, view), None, {}, _stated_quantization(arrays))
+    """The samples alone: nothing is said of what is true of them."""
+    inputs = model_samples(arrays, view)
+    stated = {name: stated_scale(arrays, (_key_of(arrays, name, view), "x"), view.given) for name in inputs}
+    return LabelledSet(inputs, None, {}, stated)
 
 
 def fed(samples: LabelledSet, name: str, tensor: Tensor, known: Quantization | None) -> numpy.ndarray:
-    """The samples as the input `tensor` takes them: real values are quantized, stored ones become real, as it wants.
+    """The samples as the input `tensor` takes them: real values are quantized, stored ones become real values or are converted
+    where the file states another scale than the input's.
 
     `known` is the quantization of this input in the quantized model, for stored values of a file that states none.
     """
     values, wanted = samples.inputs[name], tensor.dtype.numpy
-    stated = samples.quantization or known
-    if values.dtype != wanted and tensor.dtype.is_float and values.dtype.kind == "f":
+    stated = samples.stated.get(name)
+    if stated is None and known is not None and tensor.dtype.is_float:
+        stated = StatedScale(float(known.scale), known.zero_point)
+    values = as_stored_by(values, tensor, stated)
+    if tensor.dtype.is_float and values.dtype.kind == "f":
         values = values.astype(wanted)
-    elif values.dtype != wanted and tensor.dtype.is_float and values.dtype.kind in "iu" and stated is not None:
-        values = real(values, stated).astype(wanted)
-    elif values.dtype != wanted and values.dtype.kind == "f" and tensor.quantization is not None:
-        values = stored(values, tensor.quantization, wanted)
     if values.dtype != wanted:
         raise AidgeError(
             f"the samples of input '{name}' are {values.dtype}, the model takes {tensor.dtype.name}",
@@ -91,6 +95,16 @@ def fed(samples: LabelledSet, name: str, tensor: Tensor, known: Quantization | N
             hint="real values as float32 fit every model; integers want x_scale and x_zero_point in the file",
         )
     return numpy.ascontiguousarray(_arranged(values, name, tensor.dims)).reshape(len(values), *tensor.dims)
+
+
+def conversions(samples: LabelledSet, view: GraphView) -> list[str]:
+    """A line for each quantized input whose stored samples `fed` converts, because the file states another scale or type."""
+    lines = []
+    for name in view.given:
+        tensor, values, stated = view.tensor(name), samples.inputs[name], samples.stated.get(name)
+        if stated and not tensor.dtype.is_float and is_converted(values, tensor, stated):
+            lines.append(conversion_line(name, values, tensor, stated, "input"))
+    return lines
 
 
 def is_channels_last(dims: Sequence[int], original: Sequence[int]) -> bool:
@@ -120,14 +134,6 @@ def real(values: numpy.ndarray, quantization: Quantization) -> numpy.ndarray:
     return (values.astype(numpy.float64) - quantization.zero_point) * float(quantization.scale)
 
 
-def stored(values: numpy.ndarray, quantization: Quantization, dtype: numpy.dtype) -> numpy.ndarray:
-    """Returns the integers that QuantizeLinear of ONNX makes of real values: divided in float32, rounded to even, saturated."""
-    limits = numpy.iinfo(dtype)
-    with numpy.errstate(over="ignore"):
-        levels = numpy.rint(values.astype(numpy.float32) / quantization.scale).astype(numpy.float64) + quantization.zero_point
-    return numpy.clip(levels, limits.min, limits.max).astype(dtype)
-
-
 def shared_samples(first: Vectors, second: Vectors) -> int:
     """Returns how many samples of `second` are in `first`, too, by the bytes of all their inputs (as float32); 0 for other
     inputs."""
@@ -142,11 +148,15 @@ def _digests(samples: Vectors) -> list[bytes]:
     return [hashlib.sha256(b"".join(values.tobytes() for values in row)).digest() for row in zip(*rows)]
 
 
-def _input(arrays: Mapping[str, numpy.ndarray], name: str, view: GraphView) -> numpy.ndarray:
+def _key_of(arrays: Mapping[str, numpy.ndarray], name: str, view: GraphView) -> str:
     keys = [f"x_{name}", name, *(["x"] if len(view.given) == 1 else [])]
     key = next((key for key in keys if key in arrays), None)
     if key is None:
         raise AidgeError(f"there is no array for input '{name}'", tried=sorted(arrays), code="VECTORS", hint=_WANTED)
+    return key
+
+
+def _input(arrays: Mapping[str, numpy.ndarray], key: str) -> numpy.ndarray:
     values = arrays[key]
     if values.dtype.kind not in "iufb" or values.ndim < 1:
         raise AidgeError(f"array {key} is {values.dtype}{list(values.shape)}", code="VECTORS", hint="numbers, the samples first")
@@ -182,12 +192,3 @@ def _targets(arrays: Mapping[str, numpy.ndarray], view: GraphView) -> Vectors:
         require_finite(values, key, "VECTORS")
         found[name] = values.astype(numpy.float64).reshape(len(values), -1)
     return found
-
-
-def _stated_quantization(arrays: Mapping[str, numpy.ndarray]) -> Quantization | None:
-    if "x_scale" not in arrays:
-        return None
-    scale, zero_point = arrays["x_scale"], arrays.get("x_zero_point", numpy.zeros((), numpy.int64))
-    if scale.size != 1 or zero_point.size != 1:
-        raise AidgeError("x_scale and x_zero_point are one number each", code="VECTORS")
-    return Quantization((float(numpy.float32(scale.reshape(-1)[0])),), (int(zero_point.reshape(-1)[0]),))

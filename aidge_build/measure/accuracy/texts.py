@@ -27,10 +27,14 @@ def limit_line(limit: dict) -> str:
 
 
 def about(data: dict) -> str:
-    """Returns a line about the samples and the output that were measured."""
+    """What was measured."""
+    return f"{counted(data['samples'], 'sample')}, {data['task']} of output '{data['output']}'{seen_text(data)}"
+
+
+def seen_text(data: dict) -> str:
+    """How many of the samples calibration saw; "" where that is not known."""
     shared = data["calibration_samples"]
-    seen = f"; calibration saw {shared:,} of them" if shared else "; none of them was in calibration" if shared == 0 else ""
-    return f"{counted(data['samples'], 'sample')}, {data['task']} of output '{data['output']}'{seen}"
+    return f"; calibration saw {shared:,} of them" if shared else "; none of them was in calibration" if shared == 0 else ""
 
 
 def deviation_text(stage: dict) -> str:

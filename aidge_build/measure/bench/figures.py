@@ -74,7 +74,8 @@ class Figures:
     has_fpu: bool = True  # or is a core that is never built with one
     measured: MeasuredCycles | None = None  # on a board
     by_floats: bool = False
-    clock_hz: int = 0  # of the board, if it is known
+    conversions: tuple[str, ...] = ()  # lines about stored inputs of another scale
+    clock_hz: int = 0  # of the board, where it is known
     stall_cycles: int | None = None
     cycles_uncached: int | None = None
     cycles_error: Deviation | None = None

@@ -24,8 +24,16 @@ from aidge_build.run.probe.server import Probe
 from aidge_build.run.toolchain import disassemble
 from aidge_build.run.verify.compare import compare
 from aidge_build.run.verify.firmware import Execution, Run, execute_as
-from aidge_build.run.verify.float_tolerance import are_right_by_layer, makes_levels_of_floats
-from aidge_build.run.verify.vectors import Vectors, model_inputs, random_vectors, read_npz, reference_outputs
+from aidge_build.run.verify.float_levels import are_right_by_layer, makes_levels_of_floats
+from aidge_build.run.verify.vectors import (
+    Vectors,
+    input_conversions,
+    model_inputs,
+    random_vectors,
+    read_npz,
+    reference_conversions,
+    reference_outputs,
+)
 from aidge_build.sources.formats import suffixes
 
 ENDINGS = {"int8": "_int8_qdq.onnx", "float": "_float.onnx"}
@@ -96,6 +104,7 @@ def measure(
         cpu=board.cpu,
         vectors=count,
         differing_values=differing,
+        conversions=tuple(input_conversions(arrays, program.view)),
         instructions=round(result.run_instructions / count),
         **_time(result, board, count),
         macs=program.model_macs,
@@ -156,8 +165,11 @@ def _mean(number: int | None, count: int) -> int | None:
 
 
 def _stored(program: Program, arrays: Vectors, reference: str, count: int) -> Vectors:
-    """Returns the stored references if they have the outputs' type, else {}: then numpy's values are the reference."""
+    """The stored references where they are of the outputs' type and scale, else {}: the numpy backend's values are the
+    reference."""
     try:
+        if reference_conversions(arrays, reference, program.view):
+            return {}
         stored = reference_outputs(
             {key: values[:count] if values.ndim else values for key, values in arrays.items()}, reference, program.view, count
         )

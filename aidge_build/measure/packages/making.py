@@ -27,6 +27,7 @@ from aidge_build.measure.packages.self_test import self_test_of
 from aidge_build.measure.packages.target import Target
 from aidge_build.plan.program import Program
 from aidge_build.run.verify.calling import calling_of
+from aidge_build.run.verify.vectors import input_conversions
 
 SCHEMA = 1
 
@@ -40,6 +41,7 @@ class Package:
     files: Mapping[str, bytes]
     is_archive: bool
     manifest: dict
+    conversions: tuple[str, ...] = ()  # lines about stored inputs of another scale
 
 
 def package_name(model: str) -> str:
@@ -76,6 +78,7 @@ def make_package(
         values = _values(request, program, target, publication, vectors)
     except AidgeError as error:
         raise error.within(request.file_name)
+    converted = tuple(input_conversions(vectors or {}, program.view))
     sources = emit(program)
     files = {
         _in(target.plan if path.endswith(".plan.json") else target.sources, path): data for path, data in sources.files.items()
@@ -87,8 +90,8 @@ def make_package(
         top = render(target.top, **values)
         name = render(target.archive, **values)
         content = {name: zip_of({_in(top, path): data for path, data in files.items()})}
-        return Package(name, content, True, sources.manifest)
-    return Package(package_name(program.name), dict(sorted(files.items())), False, sources.manifest)
+        return Package(name, content, True, sources.manifest, converted)
+    return Package(package_name(program.name), dict(sorted(files.items())), False, sources.manifest, converted)
 
 
 def _require_suitable(request: CompileRequest, target: Target) -> None:

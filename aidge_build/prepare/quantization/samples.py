@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy
 
@@ -11,12 +11,14 @@ from aidge_build.base.errors import AidgeError
 from aidge_build.base.naming import counted
 from aidge_build.graph.tensor import Tensor
 from aidge_build.graph.view import GraphView
+from aidge_build.sources.stored_values import as_stored_by, stated_scale
 
 
 def checked_samples(arrays: Mapping[str, numpy.ndarray], view: GraphView) -> dict[str, numpy.ndarray]:
-    """Returns [sample, dims...] for each input: the array of its name, `x_<name>`, or `x` if there is one input. uint8 and int8
-    feed a float input through `x_scale` and `x_zero_point` if the data has them. AidgeError (code CALIBRATION) if the data is no
-    set of samples.
+    """[sample, dims...] for each input: the array of its name, `x_<name>`, or `x` where there is one input.
+
+    Stored values with `x_scale` and `x_zero_point` become what the input takes. AidgeError (code CALIBRATION)
+    for what cannot be a set of samples.
     """
     found = {name: _array_of(name, arrays, view) for name in view.inputs}
     counts = {name: len(values) for name, values in found.items()}
@@ -46,14 +48,15 @@ def _array_of(name: str, arrays: Mapping[str, numpy.ndarray], view: GraphView) -
             f"there is no array for input '{name}'; the arrays are: {there}",
             f"name it {keys[-1]}: numpy.savez(file, {keys[-1]}=samples)",
         )
-    return _checked(numpy.asarray(arrays[key]), key, arrays, view.tensor(name))
+    return _checked(numpy.asarray(arrays[key]), key, arrays, view.tensor(name), view.inputs)
 
 
-def _checked(values: numpy.ndarray, key: str, arrays: Mapping[str, numpy.ndarray], tensor: Tensor) -> numpy.ndarray:
+def _checked(
+    values: numpy.ndarray, key: str, arrays: Mapping[str, numpy.ndarray], tensor: Tensor, names: Sequence[str]
+) -> numpy.ndarray:
     wanted = f"[samples, {', '.join(map(str, tensor.dims))}] of {tensor.dtype.name}"
-    if tensor.dtype.is_float and values.dtype.kind in "iu" and f"{key}_scale" in arrays:
-        zero_point = arrays.get(f"{key}_zero_point", numpy.float32(0))
-        values = (values.astype(numpy.float32) - numpy.float32(zero_point)) * numpy.float32(arrays[f"{key}_scale"])
+    if values.dtype.kind in "iu":
+        values = as_stored_by(values, tensor, stated_scale(arrays, (key, "x"), names))
     if values.dtype != tensor.dtype.numpy and not (values.dtype.kind == "f" and tensor.dtype.is_float):
         raise _refusal(
             f"array {key} is {values.dtype}, input '{tensor.name}' wants {wanted}",

@@ -12,16 +12,18 @@ from aidge_build.base.npz import read_npz
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.tensor import Tensor
 from aidge_build.graph.view import GraphView
-from aidge_build.operators.arithmetic.requantize import quantize
 from aidge_build.sources.onnx_format.tables import as_places
+from aidge_build.sources.stored_values import StatedScale, as_stored_by, conversion_line, is_converted, stated_scale
 
 __all__ = [
     "Vectors",
+    "input_conversions",
     "loaded_rows",
     "model_inputs",
     "perturbed",
     "random_vectors",
     "read_npz",
+    "reference_conversions",
     "reference_outputs",
     "remarks_on",
     "stored_rows",
@@ -32,8 +34,9 @@ Vectors = dict[str, numpy.ndarray]  # tensor name -> [vector, dims...]
 
 
 def model_inputs(arrays: Mapping[str, numpy.ndarray], view: GraphView) -> Vectors:
-    """Returns `x`, or `x_<input>` for each input. int8 vectors feed a float32 input through x_scale and x_zero_point, float
-    vectors an integer input through its quantization; float16 is widened; words are their places in the input's table.
+    """`x`, or `x_<input>` for each input. Stored values with x_scale and x_zero_point become real values for a float input, and
+    are converted for an input with another scale; real values are quantized; float16 is widened; words are their places in
+    the input's table.
     """
     found = {}
     for name in view.given:
@@ -45,7 +48,7 @@ def model_inputs(arrays: Mapping[str, numpy.ndarray], view: GraphView) -> Vector
                 code="VECTORS",
                 hint=f"call the array x (one input) or x_{name}",
             )
-        found[name] = _fitted(arrays[key], arrays, view.tensor(name), key)
+        found[name] = _fitted(arrays[key], _stated(arrays, key, "x", view.given), view.tensor(name), key)
     counts = {len(values) for values in found.values()}
     if len(counts) > 1 or 0 in counts:
         raise AidgeError(
@@ -54,14 +57,9 @@ def model_inputs(arrays: Mapping[str, numpy.ndarray], view: GraphView) -> Vector
     return found
 
 
-def _fitted(values: numpy.ndarray, arrays: Mapping[str, numpy.ndarray], tensor: Tensor, key: str) -> numpy.ndarray:
-    values = as_places(values, tensor.names)
-    if values.dtype != tensor.dtype.numpy and tensor.dtype.is_float and values.dtype.kind in "iu" and "x_scale" in arrays:
-        real = (values.astype(numpy.float32) - numpy.float32(arrays["x_zero_point"])) * numpy.float32(arrays["x_scale"])
-        values = real.astype(tensor.dtype.numpy)
-    elif values.dtype.kind == "f" and tensor.quantization is not None:
-        values = quantize(values.astype(numpy.float32), tensor.quantization, tensor.dtype)
-    elif values.dtype == numpy.float16 and tensor.dtype is DType.float32:
+def _fitted(values: numpy.ndarray, stated: StatedScale | None, tensor: Tensor, key: str) -> numpy.ndarray:
+    values = as_stored_by(as_places(values, tensor.names), tensor, stated)
+    if values.dtype == numpy.float16 and tensor.dtype is DType.float32:
         values = values.astype(numpy.float32)
     if values.dtype != tensor.dtype.numpy:
         raise AidgeError(f"array {key} is {values.dtype}, input '{tensor.name}' is {tensor.dtype.name}", code="VECTORS")
@@ -86,7 +84,8 @@ def _as_model_counts(values: numpy.ndarray, tensor: Tensor) -> numpy.ndarray:
 
 
 def remarks_on(arrays: Mapping[str, numpy.ndarray], view: GraphView, count: int, used: Collection[str]) -> list[str]:
-    """Returns remarks for a caller of `model_inputs`: floats that were quantized, and references that were not compared.
+    """What a caller of `model_inputs` should know: values that were quantized or converted, and references that nobody compared
+    with.
 
     `used` are the keys of arrays that were read in addition to the inputs, without the ending of `KEY_<output>`.
     """
@@ -97,9 +96,45 @@ def remarks_on(arrays: Mapping[str, numpy.ndarray], view: GraphView, count: int,
     lines = [
         *(_real_remark(key, "input", inputs[key]) for key in real),
         *(_real_remark(key, "output", tensor) for key, tensor in outputs if key in arrays and _is_real(arrays[key], tensor)),
+        *input_conversions(arrays, view),
+        *(line for key in sorted(used) for line in reference_conversions(arrays, key, view)),
         _left_remark({key: arrays[key] for key in sorted(set(arrays) - read)}, count),
     ]
     return list(filter(None, lines))
+
+
+def input_conversions(arrays: Mapping[str, numpy.ndarray], view: GraphView) -> list[str]:
+    """A line for each input whose stored values `model_inputs` converts, because they have another scale or type."""
+    lines = []
+    for name in view.given:
+        key, tensor = _key_of("x", name, arrays), view.tensor(name)
+        stated = _stated(arrays, key, "x", view.given)
+        if key in arrays and stated and not tensor.dtype.is_float and is_converted(arrays[key], tensor, stated):
+            lines.append(conversion_line(key, arrays[key], tensor, stated, "input"))
+    return lines
+
+
+def reference_conversions(arrays: Mapping[str, numpy.ndarray], key: str, view: GraphView) -> list[str]:
+    """A line for each output whose stored references `KEY` have another scale, so that `reference_outputs` converts them."""
+    lines = []
+    for name in view.handed_out:
+        chosen, tensor = _key_of(key, name, arrays), view.tensor(name)
+        stated = _stated(arrays, chosen, key, view.handed_out)
+        if chosen in arrays and stated and _has_other_scale(arrays[chosen], tensor, stated):
+            lines.append(conversion_line(chosen, arrays[chosen], tensor, stated, "output"))
+    return lines
+
+
+def _stated(arrays: Mapping[str, numpy.ndarray], chosen: str, key: str, names: Sequence[str]) -> StatedScale | None:
+    """The scale that the file states for the array `chosen`: its own, the one of `key`, or of all outputs (`y_scale`)."""
+    return stated_scale(arrays, (chosen, key, *(["y"] if key != "x" else [])), names)
+
+
+def _has_other_scale(values: numpy.ndarray, tensor: Tensor, stated: StatedScale) -> bool:
+    """Whether references are stored values of another scale than the output's, or of a float output."""
+    if values.dtype.kind not in "iuf" or _is_real(values, tensor):
+        return False
+    return stated.differs(tensor) or tensor.dtype.is_float and values.dtype.kind in "iu"
 
 
 def _key_of(key: str, name: str, arrays: Mapping[str, numpy.ndarray]) -> str:
@@ -130,7 +165,8 @@ def reference_outputs(arrays: Mapping[str, numpy.ndarray], key: str, view: Graph
         tensor, chosen = view.tensor(name), _key_of(key, name, arrays)
         if chosen not in arrays:
             raise AidgeError(f"there is no array '{chosen}'", tried=sorted(arrays), code="VECTORS")
-        values = _of_type(as_places(arrays[chosen], tensor.names), tensor, chosen)
+        stated = _stated(arrays, chosen, key, view.handed_out)
+        values = _of_type(as_places(arrays[chosen], tensor.names), tensor, chosen, stated)
         if len(values) != count or not _has_axes(values.shape[1:], tensor):
             stored = ", ".join(map(str, tensor.layout.stored_dims))
             several = f"one array for each output: {', '.join(f'{key}_{one}' for one in view.handed_out)}"
@@ -144,12 +180,15 @@ def reference_outputs(arrays: Mapping[str, numpy.ndarray], key: str, view: Graph
     return found
 
 
-def _of_type(values: numpy.ndarray, tensor: Tensor, key: str) -> numpy.ndarray:
-    """References of a quantized output as stored values: real numbers are quantized; whole ones are stored values already."""
+def _of_type(values: numpy.ndarray, tensor: Tensor, key: str, stated: StatedScale | None) -> numpy.ndarray:
+    """References as the output stores them: real numbers are quantized, whole ones are stored values of the `stated` scale, which
+    are converted where the output has another."""
+    if stated is not None and _has_other_scale(values, tensor, stated):
+        return as_stored_by(stated.real(values), tensor, None).astype(tensor.dtype.numpy)
     if tensor.dtype.is_float or values.dtype.kind not in "iuf" or tensor.quantization is None:
         return values
     if _is_real(values, tensor):
-        return quantize(values.astype(numpy.float32), tensor.quantization, tensor.dtype)
+        return as_stored_by(values, tensor, None)
     low, high = tensor.dtype.range
     if values.size and not low <= values.min() <= values.max() <= high:
         raise AidgeError(

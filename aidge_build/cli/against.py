@@ -224,7 +224,11 @@ def _differing_ports(request: CompileRequest, old: Claim, new: Claim, elf: Path)
             )
         for one, other in zip(before, after):
             if one.scale != other.scale:
-                so = "each gets real values by its own" if side == "input" else "stored values are compared as they are"
+                so = (
+                    "samples that are real or state a scale are converted for each"
+                    if side == "input"
+                    else "stored values are compared as they are"
+                )
                 lines.append(f"{side} {other.name}: {one.scale} before, {other.scale} now; {so}")
     return lines
 

@@ -76,11 +76,8 @@ def measure(
     """Returns all figures of a case; AidgeError if it cannot be built, run or counted. With a probe the values and the measured
     cycles come from the board that the probe is connected to."""
     program = build_program(request)
-    arrays = read_npz(case.vectors) if case.vectors else {}
-    found = model_inputs(arrays, program.view) if case.vectors else random_vectors(program.view, 1, seed=0)
-    vectors = {name: values[:most_vectors] for name, values in found.items()}
+    vectors, stored, converted = _given(case, program, reference, most_vectors)
     count = len(next(iter(vectors.values())))
-    stored = _stored(program, arrays, reference, count)
     with tempfile.TemporaryDirectory() as temporary:
         execution = execute_as(program, board, vectors, Path(temporary), Run(estimates=True, probe=probe))
         differing = _differing(program, execution, stored or run_in_order(program.view, vectors, range(count)))
@@ -104,7 +101,7 @@ def measure(
         cpu=board.cpu,
         vectors=count,
         differing_values=differing,
-        conversions=tuple(input_conversions(arrays, program.view)),
+        conversions=tuple(converted),
         instructions=round(result.run_instructions / count),
         **_time(result, board, count),
         macs=program.model_macs,
@@ -162,6 +159,15 @@ def _layer(program: Program, layer: Layer, counts: LayerCount, runs: int) -> Lay
 
 def _mean(number: int | None, count: int) -> int | None:
     return None if number is None else round(number / count)
+
+
+def _given(case: Case, program: Program, reference: str, most_vectors: int | None) -> tuple[Vectors, Vectors, list[str]]:
+    """The inputs, the stored references, {} for inputs of another network's scale, and lines about such inputs."""
+    arrays = read_npz(case.vectors) if case.vectors else {}
+    found = model_inputs(arrays, program.view) if case.vectors else random_vectors(program.view, 1, seed=0)
+    vectors = {name: values[:most_vectors] for name, values in found.items()}
+    converted = input_conversions(arrays, program.view)
+    return vectors, {} if converted else _stored(program, arrays, reference, len(next(iter(vectors.values())))), converted
 
 
 def _stored(program: Program, arrays: Vectors, reference: str, count: int) -> Vectors:

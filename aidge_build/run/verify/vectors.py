@@ -92,10 +92,9 @@ def remarks_on(arrays: Mapping[str, numpy.ndarray], view: GraphView, count: int,
     inputs = {_key_of("x", name, arrays): view.tensor(name) for name in view.given}
     outputs = [(_key_of(key, name, arrays), view.tensor(name)) for key in sorted(used) for name in view.handed_out]
     read = {*inputs, *used, *(f"{key}_{name}" for key in used for name in view.handed_out)}
-    real = [key for key in inputs if key in arrays and arrays[key].dtype.kind == "f"]
     lines = [
-        *(_real_remark(key, "input", inputs[key]) for key in real),
-        *(_real_remark(key, "output", tensor) for key, tensor in outputs if key in arrays and _is_real(arrays[key], tensor)),
+        *(_real_remark(arrays, key, "input", tensor) for key, tensor in inputs.items()),
+        *(_real_remark(arrays, key, "output", tensor) for key, tensor in outputs),
         *input_conversions(arrays, view),
         *(line for key in sorted(used) for line in reference_conversions(arrays, key, view)),
         _left_remark({key: arrays[key] for key in sorted(set(arrays) - read)}, count),
@@ -142,9 +141,11 @@ def _key_of(key: str, name: str, arrays: Mapping[str, numpy.ndarray]) -> str:
     return f"{key}_{name}" if f"{key}_{name}" in arrays else key
 
 
-def _real_remark(key: str, side: str, tensor: Tensor) -> str:
+def _real_remark(arrays: Mapping[str, numpy.ndarray], key: str, side: str, tensor: Tensor) -> str:
     known = tensor.quantization
-    if known is None:
+    if known is None or key not in arrays or arrays[key].dtype.kind != "f":
+        return ""
+    if side == "output" and not _is_real(arrays[key], tensor):
         return ""
     return f"{key}: real values, quantized with the {side}'s scale {known.scale:.9g} and zero point {known.zero_point}"
 

@@ -20,12 +20,12 @@ TEXT = """
 """
 
 
-def small_model(seed: int = 0, inputs: int = 8, hidden: int = 6, outputs: int = 3) -> bytes:
-    """int8 [1, inputs] to int8 [1, outputs], as an ONNX file."""
+def small_model(seed: int = 0, inputs: int = 8, hidden: int = 6, outputs: int = 3, scale: float = 0.05) -> bytes:
+    """int8 [1, inputs], of this scale, to int8 [1, outputs], as an ONNX file."""
     random = numpy.random.Generator(numpy.random.PCG64(seed))
     single = numpy.float32
     constants = {
-        "sx": single(0.05),
+        "sx": single(scale),
         "zx": numpy.int8(3),
         "k1": random.integers(-127, 128, (hidden, inputs), dtype=numpy.int8),
         "s1": single(0.01),

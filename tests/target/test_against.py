@@ -88,6 +88,18 @@ def test_another_model_is_compared_value_by_value_and_is_no_failure(folder, old)
     assert "| | old | new | change |\n|---|---:|---:|---:|\n| RAM of the model, bytes |" in table
 
 
+def test_programs_with_other_input_scales_get_stored_samples_by_their_own(folder, old, tmp_path):
+    (tmp_path / "coarse.onnx").write_bytes(small_model(scale=0.1))
+    even = 2 * numpy.random.default_rng(1).integers(-60, 60, (VECTORS, 1, 8)) + 3  # exact in both scales
+    stored = {"x": even.astype(numpy.int8), "x_scale": numpy.float32(0.05), "x_zero_point": 3}
+    numpy.savez(tmp_path / "io.npz", **stored)
+    words = ("--board", BOARD, "--io-data", tmp_path / "io.npz", "--against", old[0])
+    done = aidge_build("verify", tmp_path / "coarse.onnx", "--name", "model", *words)
+    assert "(largest difference 1)" in done.stdout or "0 of 12 values differ" in done.stdout, done  # biases are rounded
+    line = "x: stored with scale 0.0500000007 and zero point 3, converted to the input's scale 0.100000001 and zero point 3"
+    assert line in done.stdout.splitlines()
+
+
 def test_one_file_with_other_values_is_a_failure(folder, old, tmp_path):
     image, data = read_image(old[0]), bytearray(old[0].read_bytes())
     (claim,) = read_claims(image)

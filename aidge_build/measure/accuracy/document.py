@@ -76,7 +76,7 @@ def same_answers(stage: Stage, reference: Stage) -> int | None:
 
 
 def agreement(model: str, stages: Sequence[Stage], samples: int, shared: int | None, differing: int | None) -> dict:
-    """How often each stage gives the answer of the first one: what can be said of samples whose answers nobody knows.
+    """Returns how often each stage gives the answer of the first one; for samples without known answers.
     `shared` and `differing` as for `document`."""
     first, *others = stages
     return {

@@ -69,7 +69,7 @@ def model_samples(arrays: Mapping[str, numpy.ndarray], view: GraphView) -> Vecto
 
 
 def samples_of(arrays: Mapping[str, numpy.ndarray], view: GraphView) -> LabelledSet:
-    """The samples alone: nothing is said of what is true of them."""
+    """Returns the samples without labels and targets."""
     inputs = model_samples(arrays, view)
     stated = {name: stated_scale(arrays, (_key_of(arrays, name, view), "x"), view.given) for name in inputs}
     return LabelledSet(inputs, None, {}, stated)
@@ -98,7 +98,7 @@ def fed(samples: LabelledSet, name: str, tensor: Tensor, known: Quantization | N
 
 
 def conversions(samples: LabelledSet, view: GraphView) -> list[str]:
-    """A line for each quantized input whose stored samples `fed` converts, because the file states another scale or type."""
+    """Returns a line for each quantized input, if `fed` converts its stored samples from another scale or type."""
     lines = []
     for name in view.given:
         tensor, values, stated = view.tensor(name), samples.inputs[name], samples.stated.get(name)

@@ -27,12 +27,12 @@ def limit_line(limit: dict) -> str:
 
 
 def about(data: dict) -> str:
-    """What was measured."""
+    """Returns a line about the samples and the output that were measured."""
     return f"{counted(data['samples'], 'sample')}, {data['task']} of output '{data['output']}'{seen_text(data)}"
 
 
 def seen_text(data: dict) -> str:
-    """How many of the samples calibration saw; "" where that is not known."""
+    """Returns how many of the samples calibration saw; "" if that is not known."""
     shared = data["calibration_samples"]
     return f"; calibration saw {shared:,} of them" if shared else "; none of them was in calibration" if shared == 0 else ""
 

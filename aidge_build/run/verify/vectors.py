@@ -84,8 +84,7 @@ def _as_model_counts(values: numpy.ndarray, tensor: Tensor) -> numpy.ndarray:
 
 
 def remarks_on(arrays: Mapping[str, numpy.ndarray], view: GraphView, count: int, used: Collection[str]) -> list[str]:
-    """What a caller of `model_inputs` should know: values that were quantized or converted, and references that nobody compared
-    with.
+    """Returns lines about the arrays: inputs that were quantized or converted, and references that were not compared.
 
     `used` are the keys of arrays that were read in addition to the inputs, without the ending of `KEY_<output>`.
     """
@@ -103,7 +102,7 @@ def remarks_on(arrays: Mapping[str, numpy.ndarray], view: GraphView, count: int,
 
 
 def input_conversions(arrays: Mapping[str, numpy.ndarray], view: GraphView) -> list[str]:
-    """A line for each input whose stored values `model_inputs` converts, because they have another scale or type."""
+    """Returns a line for each input, if `model_inputs` converts its stored values from another scale or type."""
     lines = []
     for name in view.given:
         key, tensor = _key_of("x", name, arrays), view.tensor(name)
@@ -114,7 +113,7 @@ def input_conversions(arrays: Mapping[str, numpy.ndarray], view: GraphView) -> l
 
 
 def reference_conversions(arrays: Mapping[str, numpy.ndarray], key: str, view: GraphView) -> list[str]:
-    """A line for each output whose stored references `KEY` have another scale, so that `reference_outputs` converts them."""
+    """Returns a line for each output, if `reference_outputs` converts its stored references from another scale."""
     lines = []
     for name in view.handed_out:
         chosen, tensor = _key_of(key, name, arrays), view.tensor(name)

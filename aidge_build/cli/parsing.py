@@ -30,7 +30,8 @@ class Parser(argparse.ArgumentParser):
         gone = [word for before, word in zip(("", *self.words), self.words, strict=False) if _is_gone(before, word)]
         if gone:  # whatever else is missing: the first thing to know
             raise AidgeError("cannot be read: No such file or directory", where=gone[0], hint="check the path", code="INPUT")
-        hint = f"{_one_of(message) or self._near() or self._lacking(message)}{PROGRAM} {self.called} --help"
+        remedy = _one_of(message) or _with_dash(message, self.words) or self._near() or self._lacking(message)
+        hint = f"{remedy}{PROGRAM} {self.called} --help"
         raise AidgeError(message, where=self.called, hint=hint, code="USAGE")
 
     def _lacking(self, message: str) -> str:
@@ -67,6 +68,13 @@ def _one_of(message: str) -> str:
     """`leave out --cpu or --board; ` for two options that the message says exclude each other."""
     found = re.fullmatch(r"argument (\S+): not allowed with argument (\S+)", message)
     return f"leave out {found[1]} or {found[2]}; " if found else ""
+
+
+def _with_dash(message: str, words: Sequence[str]) -> str:
+    """`type --least-sqnr=-inf; ` for an option whose value begins with a dash, which looks like an option."""
+    name = "".join(re.findall(r"argument (--\S+): expected one argument", message))
+    value = next((word for before, word in zip(words, words[1:], strict=False) if before == name), "")
+    return f"type {name}={value}; " if re.match(r"-\w", value) else ""
 
 
 def _is_gone(before: str, word: str) -> bool:

@@ -29,7 +29,7 @@ SAMPLES = {
 
 
 def sample(option: Option):
-    return option.values[-1] if option.values else SAMPLES.get(option.kind, "cortex-m4")
+    return option.values[-1] if option.values else option.unlimited or SAMPLES.get(option.kind, "cortex-m4")
 
 
 def in_cmake(option: Option) -> str:

@@ -66,6 +66,16 @@ def test_a_network_that_loses_its_signal_is_refused_with_the_output_and_the_firs
     words = ["quantize", tmp_path / "net.onnx", "--calibration", tmp_path / "cal.npz", "--out", tmp_path / "q.onnx"]
     done = aidge_build(*words)
     assert done.exit_code == 1 and not (tmp_path / "q.onnx").exists() and "Sub_2" in done.stderr
+    skipped = aidge_build(*words, "--least-sqnr=-inf")
+    assert skipped.exit_code == 0 and (tmp_path / "q.onnx").exists() and " dB" not in skipped.stdout, skipped
+    (tmp_path / "q.onnx").unlink()
+    asked = ("fit", tmp_path / "net.onnx", "--quantize", tmp_path / "cal.npz", "--least-sqnr=-inf", "--board", "stm32f4")
+    fits = aidge_build(*asked)
+    assert fits.exit_code == 0 and " --least-sqnr=-inf --build --measure" in fits.stdout, fits
+    for word in ("inf", "nan", "-infinity"):
+        refused = aidge_build(*words, f"--least-sqnr={word}")
+        assert refused.exit_code == 2 and f"'{word}' is no finite number" in refused.stderr, refused
+    assert "type --least-sqnr=-inf" in aidge_build(*words, "--least-sqnr", "-inf").stderr
     spared = aidge_build(*words, "--least-sqnr=-100")
     assert spared.exit_code == 0 and (tmp_path / "q.onnx").exists()
     assert "on the 40 samples of cal.npz, which also set the ranges: poor (less than 15 dB)" in spared.stdout

@@ -7,23 +7,29 @@ import argparse
 import math
 import shlex
 from collections.abc import Iterable, Iterator
+from functools import partial
 from pathlib import Path
 
 from aidge_build.base.options.option import Option
 
 
-def _decimal(word: str) -> float:
-    """Returns the number of a limit; refuses infinity and NaN, because such a limit never fails, or always."""
+def _decimal(word: str, unlimited: str = "") -> float:
+    """Returns the number of a limit; refuses infinity and NaN, because such a limit never fails, or always. The word `unlimited`
+    alone may say so."""
     try:
         number = float(word)
     except ValueError:
         number = math.nan
-    if not math.isfinite(number):
+    if not math.isfinite(number) and word != unlimited:
         raise argparse.ArgumentTypeError(f"'{word}' is no finite number")
     return number
 
 
-_TYPES = {"folders": Path, "number": int, "decimal": _decimal}
+_TYPES = {
+    "folders": lambda option: Path,
+    "number": lambda option: int,
+    "decimal": lambda option: partial(_decimal, unlimited=option.unlimited),
+}
 
 
 def add_options(parser: argparse.ArgumentParser, options: Iterable[Option]) -> None:
@@ -50,7 +56,7 @@ def add_options(parser: argparse.ArgumentParser, options: Iterable[Option]) -> N
         if option.values:
             settings["choices"] = option.values
         if option.kind in _TYPES:
-            settings["type"] = _TYPES[option.kind]
+            settings["type"] = _TYPES[option.kind](option)
         if option.repeated:
             settings |= {"action": "append", "default": []}
         into.add_argument(f"--{option.name}", **settings)
@@ -90,8 +96,10 @@ def words_of(arguments: argparse.Namespace, options: Iterable[Option]) -> list[s
 
 
 def typed_again(arguments: argparse.Namespace, options: Iterable[Option]) -> str:
-    """Returns the text to type to give another command the same options and paths: each after a space, quoted for a shell."""
-    return "".join(f" --{name} {shlex.quote(value)}" for name, value in _given(arguments, options))
+    """Returns the text to type to give another command the same options and paths, quoted for a shell: each value after a space,
+    or after an equals sign if it begins with a dash."""
+    given = _given(arguments, options)
+    return "".join(f" --{name}{'=' if value.startswith('-') else ' '}{shlex.quote(value)}" for name, value in given)
 
 
 def _given(arguments: argparse.Namespace, options: Iterable[Option]) -> Iterator[tuple[str, str]]:

@@ -37,6 +37,7 @@ class Option:
     instead: dict[str, str] = field(default_factory=dict)  # a front end without this option: what to do there
     required: bool = False  # on the command line
     alternatives: str = ""  # only one of the options with the same word here may be given
+    unlimited: str = ""  # the one word of a decimal that is no finite number: it switches the limit off
     topic: str = ""  # the heading in the help; "" for the heading of the verb's own options
 
     @property

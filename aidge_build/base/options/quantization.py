@@ -67,9 +67,11 @@ QUANTIZATION = (
     ),
     Option(
         "least-sqnr",
-        "least signal to quantization noise of each output on the samples, in dB, below which quantizing fails (default: 10)",
+        "least signal to quantization noise of each output on the samples, in dB, below which quantizing fails; "
+        "--least-sqnr=-inf skips the comparison (default: 10)",
         "decimal",
         metavar="DB",
+        unlimited="-inf",
         topic=QUANTIZING,
     ),
     Option(

@@ -18,12 +18,12 @@ from aidge_build.build.emit.ports import quantization_in
 from aidge_build.build.inputs import load
 from aidge_build.build.request import CompileRequest
 from aidge_build.cli.block import block_of, outputs_with
-from aidge_build.cli.firmware_options import other_options, scales_note, with_options_of, without_quantization
+from aidge_build.cli.firmware_options import claim_named, other_options, scales_note, with_options_of, without_quantization
 from aidge_build.cli.linked import stack_of
 from aidge_build.cli.outcome import Outcome
 from aidge_build.contract.reference.sequence import run_in_order
-from aidge_build.graph.view import GraphView
-from aidge_build.prove.elf import Claim, read_claims, read_image
+from aidge_build.plan.program import Program
+from aidge_build.prove.elf import Claim, read_image
 from aidge_build.prove.elf.claim import ClaimedArgument
 from aidge_build.run.emulate.model_calls import call_claimed, require_callable, require_calls
 from aidge_build.run.verify.compare import Difference, compare
@@ -83,7 +83,7 @@ def run_against(arguments: argparse.Namespace) -> Outcome:
     board = _board_of(arguments)
     if arguments.block:
         return _run_block(arguments, board)
-    old_claim = _claim_of(arguments.against, arguments.name)
+    old_claim = claim_named(arguments.against, arguments.name, arguments.model)
     require_callable(old_claim, arguments.against)
     request, told = _request(arguments, old_claim)
     program = build_program(request)
@@ -91,7 +91,7 @@ def run_against(arguments: argparse.Namespace) -> Outcome:
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(arguments.keep or temporary)
         execution = execute(program, board, vectors, folder, flags=tuple(arguments.flag))
-        new_claim = _claim_of(execution.elf, old_claim.model)
+        new_claim = claim_named(execution.elf, old_claim.model, arguments.model)
         ports = _differing_ports(request, old_claim, new_claim, arguments.against)
         notes = [told, *converted, *ports, *(scales_note(program, arguments.quantize) if ports else ())]
         called = call_claimed(
@@ -191,22 +191,6 @@ def _request(arguments: argparse.Namespace, claim: Claim) -> tuple[CompileReques
         given, before = f"{given} {new} --place".strip(), f"{before} {old} --place".strip()
     both = f"options of both: {' '.join(claim.made_with) or 'the defaults'}"
     return load(merged, claim.model), f"options: old {before}; new {given}" if given else both
-
-
-def _claim_of(elf: Path, name: str | None) -> Claim:
-    """The model of this name in a linked program, or its only one."""
-    claims = read_claims(read_image(elf))
-    found = [claim for claim in claims if name in (None, claim.model)]
-    if len(found) != 1:
-        known = ", ".join(claim.model for claim in claims) or "none"
-        raise AidgeError(
-            f"holds {counted(len(found), 'model')} that could be meant: its models are {known}",
-            where=str(elf),
-            hint=f"--name {claims[0].model}" if claims else "a program that was linked with a generated model",
-            code="USAGE",
-        )
-    (claim,) = found
-    return claim
 
 
 def _differing_ports(request: CompileRequest, old: Claim, new: Claim, elf: Path) -> list[str]:

@@ -49,6 +49,23 @@ def with_options_of(claim: Claim, elf: str, arguments: argparse.Namespace) -> tu
     return merged, firmware
 
 
+def claim_named(elf: Path, name: str | None, model: str) -> Claim:
+    """The claim of the model of this name in a linked program; without a name the only one, or else the one that is called like
+    the file `model`. AidgeError (USAGE) where the program has no such model, or several."""
+    claims = read_claims(read_image(elf))
+    meant = name or (Path(model).stem if len(claims) > 1 else None)
+    found = next((claim for claim in claims if meant in (None, claim.model)), None)
+    if found is not None:
+        return found
+    known = ", ".join(claim.model for claim in claims)
+    if not claims:
+        what, hint = "holds no model", "a program that was linked with a generated model"
+    else:
+        what = f"has no model {name}: its models are {known}" if name else f"has several models: {known}"
+        hint = f"add --name NAME, e.g. --name {claims[0].model}"
+    raise AidgeError(what, where=str(elf), hint=hint, code="USAGE")
+
+
 def with_options_in(elf: Path, name: str, arguments: argparse.Namespace) -> argparse.Namespace:
     """The command with the options that the model of this name states in a linked program, and with its scales if its weights
     can be replaced; the command as it is where the program has no such model, or does not state them."""

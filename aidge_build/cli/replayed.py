@@ -12,9 +12,10 @@ from aidge_build.base.reading import read_regular
 from aidge_build.build.emit.ports import data_digest
 from aidge_build.build.emit.record import record_symbol
 from aidge_build.build.inputs import NAME_TO_LOOK_AT, read_model_file
+from aidge_build.cli.firmware_options import claim_named
 from aidge_build.plan.program import Program
 from aidge_build.plan.schedule.recording import Recording
-from aidge_build.prove.elf import read_claims, read_image
+from aidge_build.prove.elf import Claim, read_image
 from aidge_build.run.verify.dump import read_dump
 from aidge_build.run.verify.replay import Replay, replay_of
 from aidge_build.sources.importing import refuse_other_models
@@ -87,13 +88,26 @@ def _refuse_program(path: str) -> None:
 
 
 def name_of(arguments: argparse.Namespace) -> str:
-    """The prefix of the generated symbols: the firmware's where one is read, because the digest depends on it."""
-    if arguments.name:
-        return arguments.name
-    claims = read_claims(read_image(arguments.elf)) if arguments.elf else ()
-    if len(claims) == 1:
-        return claims[0].model
-    return Path(arguments.model).stem if arguments.replay or arguments.elf else NAME_TO_LOOK_AT
+    """The prefix of the generated symbols: the firmware's where one is read, because the digest depends on it. AidgeError where
+    the firmware keeps no record for --replay."""
+    if arguments.elf is None:
+        return arguments.name or (Path(arguments.model).stem if arguments.replay else NAME_TO_LOOK_AT)
+    claim = claim_named(arguments.elf, arguments.name, arguments.model)
+    if arguments.replay:
+        _require_record(arguments.elf, claim)
+    return claim.model
+
+
+def _require_record(elf: Path, claim: Claim) -> None:
+    """A claim from a note lists the record; one from a symbol alone lists nothing."""
+    if any(one.word == "record" for one in claim.kept) or read_image(elf).symbol(record_symbol(claim.model)) is not None:
+        return
+    raise AidgeError(
+        f"this program keeps no record of {claim.model}",
+        where=str(elf),
+        hint="name the program that the dump is of; a build with --record COUNT keeps one (docs/c-api.md)",
+        code="DUMP",
+    )
 
 
 def replay_from(arguments: argparse.Namespace, program: Program) -> Replay:
@@ -103,7 +117,7 @@ def replay_from(arguments: argparse.Namespace, program: Program) -> Replay:
         raise AidgeError(
             "needs the options that the firmware was generated with, and --record is missing",
             where="--replay",
-            hint="add --record COUNT, e.g. --record 4",
+            hint="add --elf APP.elf, which states them, or --record COUNT, e.g. --record 4",
             code="USAGE",
         )
     data = read_regular(arguments.replay, LARGEST_DUMP_BYTES)

@@ -184,13 +184,43 @@ def test_run_dumps_nothing_where_one_of_the_symbols_has_no_bytes_in_memory(tmp_p
 
 
 @needs_cross_compiler
+def test_a_program_of_several_models_is_asked_for_a_name_and_one_without_a_record_says_so(tmp_path):
+    board = load_board("mps2-an386")
+    for name, words in (("kws", ("--record", "2")), ("sww", ())):
+        assert aidge_build("compile", DIGITS, "--out", tmp_path, "--board", board.name, "--name", name, *words).exit_code == 0
+    (tmp_path / "main.c").write_text(
+        '#include "kws.h"\n#include "sww.h"\nstatic int8_t frame[KWS_INPUT_SIZE], scores[KWS_OUTPUT_SIZE];\n'
+        "int main(void) { return kws_run(frame, scores) + sww_run(frame, scores); }\n"
+    )
+    sources = sorted(tmp_path.glob("*.c"))
+    elf = build_program(board, sources, tmp_path / "two.elf", work_folder=tmp_path / "objects", include_folders=[tmp_path])
+    dump = tmp_path / "ram.bin"
+    assert aidge_build("run", elf, "--board", board.name, "--dump", f"kws_record={dump}").exit_code == 0
+    replayed = ("verify", DIGITS, "--board", board.name, "--replay", dump, "--elf", elf)
+    several = "two.elf: has several models: kws, sww. Hint: add --name NAME, e.g. --name kws"
+    for words, reason in (
+        ((), several),
+        (("--record", "2"), several),
+        (("--name", "digits"), "two.elf: has no model digits: its models are kws, sww. Hint: add --name"),
+        (("--name", "sww"), "two.elf: this program keeps no record of sww."),
+        (("--name", "sww", "--record", "2"), "two.elf: this program keeps no record of sww."),
+    ):
+        refused = aidge_build(*replayed, *words)
+        assert refused.exit_code == 2 and reason in refused.stderr, (words, refused)
+    assert "inferences 1 to 1, as recorded" in aidge_build(*replayed, "--name", "kws").stdout
+    against = aidge_build("verify", DIGITS, "--board", board.name, "--io-data", "x.npz", "--against", elf)
+    assert against.exit_code == 2 and several in against.stderr, against
+
+
+@needs_cross_compiler
 def test_a_core_that_stopped_within_an_inference_leaves_its_input_and_those_before(tmp_path):
     elf, board = firmware(tmp_path)
     dump = ram_after(elf, board, "digits_conv3", 5)
     (tmp_path / "ram.bin").write_bytes(dump)
     base = hex(board.region("data").origin)
     command = ["verify", DIGITS, "--board", board.name, "--record", "4", "--replay", tmp_path / "ram.bin"]
-    looked_for = aidge_build(*command[:4], *command[6:], "--elf", elf)
+    (tmp_path / "retrained.onnx").write_bytes(DIGITS.read_bytes())  # the only model of the firmware, by another name
+    looked_for = aidge_build("verify", tmp_path / "retrained.onnx", *command[2:4], *command[6:], "--elf", elf)
     assert "inferences 2 to 5, as recorded" in looked_for.stdout, looked_for  # options and place from firmware and dump
     result = aidge_build(*command, "--elf", elf, "--dump-base", base, *(["--layers"] if STRESS else []))
     assert result.exit_code == 0 and "inferences 2 to 5, as recorded\ninference 5 had not ended\n" in result.stdout, result

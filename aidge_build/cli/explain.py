@@ -13,7 +13,7 @@ from aidge_build.base.errors import AidgeError
 from aidge_build.base.naming import no_layer, readable_names
 from aidge_build.base.terminal import fitted, table
 from aidge_build.boards import Board
-from aidge_build.build.compile import assigned, build_program, import_model
+from aidge_build.build.compile import assigned, build_program, import_model, notices_of
 from aidge_build.build.emit.manifest import channels_removed
 from aidge_build.build.inputs import NAME_TO_LOOK_AT, add_model_arguments, load
 from aidge_build.build.layer_names import nodes_called, printed_names, symbols_of
@@ -87,8 +87,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
     program = _planned(request)
     symbols = symbols_of(assignment.view.nodes)
     described = _described(request, assignment, measurement, program, {name: symbols[name] for name in chosen})
-    converted = measurement.conversions if measurement else ()
-    lines = [f"{Path(request.file_name).name}: {notice}" for notice in (*notices, *given_way, *converted)]
+    lines = [f"{Path(request.file_name).name}: {notice}" for notice in (*notices, *given_way, *notices_of(assignment, request))]
     if arguments.node is not None or arguments.verbosity:
         lines += chain.from_iterable(map(_lines, described))
     else:

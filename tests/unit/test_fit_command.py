@@ -75,6 +75,25 @@ def test_every_model_gets_a_row_for_each_board_and_what_is_unknown_a_reason(fold
     assert "Next: aidge-build fit small.onnx --board stm32f4 --build --measure" in lines
 
 
+def test_what_compile_says_of_slow_kernels_fit_and_explain_say_too(folder):
+    """A core without DSP has other kernels: one line, with the names of boards where others have faster kernels."""
+    words = ("--board", "rp2040")
+    said = [
+        line
+        for line in aidge_build("compile", "small.onnx", *words, "--out", "c").stdout.splitlines()
+        if "2 layers take more than" in line
+    ]
+    assert len(said) == 1, said
+    (notice,) = (line.removeprefix("small.onnx: ") for line in said)
+    alone = aidge_build("fit", "small.onnx", "--board", "rp2040,samd21").stdout.splitlines()
+    assert alone.count(said[0]) == 1, alone
+    mixed = ("fit", "small.onnx", "--board", "rp2040,stm32f4")
+    assert f"{said[0]} (on rp2040)" in aidge_build(*mixed).stdout.splitlines()
+    rows = {row["board"]: row["notices"] for row in aidge_build(*mixed, "--json").json["models"][0]["boards"]}
+    assert rows == {"rp2040": [notice], "stm32f4": []}
+    assert said[0] in aidge_build("explain", "small.onnx", *words).stdout.splitlines()
+
+
 @pytest.mark.parametrize(
     "words, command",
     [

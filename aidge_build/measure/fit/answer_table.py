@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from pathlib import PurePath
 
 from aidge_build.base.naming import counted
 from aidge_build.base.terminal import table
@@ -36,7 +37,29 @@ def lines_of(model: str, rows: Sequence[Row]) -> list[str]:
         numbers=[place for place, index in enumerate(shown) if index in NUMBERS],
         styles={(number, shown.index(VERDICT)): _style(row) for number, row in enumerate(rows)},
     )
+    lines += _noticed(model, rows)
     return [*lines, *notes_of(rows), *[f"Refused: {reason}. Hint: {found.hint}" for reason, found in refused.items()]]
+
+
+def _noticed(model: str, rows: Sequence[Row]) -> list[str]:
+    """What `compile` says of the model, once for all boards of which it says the same; the boards' names follow
+    where it is not all of them and the notice names none."""
+    boards: dict[str, list[str]] = {}
+    for row in rows:
+        for notice in row.found.notices:
+            boards.setdefault(notice, []).append(row.board.name)
+    compiled = sum(row.found.verdict != REFUSED for row in rows)
+    return [
+        f"{PurePath(model).name}: {notice}"
+        + ("" if len(names) == compiled or names[0] in notice else f" (on {_shortened(names)})")
+        for notice, names in boards.items()
+    ]
+
+
+def _shortened(names: Sequence[str]) -> str:
+    """The first of these names, and how many more there are."""
+    more = len(names) - _MOST_DETAILED
+    return ", ".join(names[:_MOST_DETAILED]) + (f" and {more} more" if more > 0 else "")
 
 
 def known_columns(rows: Sequence[Row]) -> list[int]:

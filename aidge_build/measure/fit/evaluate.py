@@ -19,7 +19,7 @@ from pathlib import Path
 from aidge_build.base.errors import AidgeError, MissingTool
 from aidge_build.boards import Board, Region, load_board
 from aidge_build.build.compile import Compilation, build_program
-from aidge_build.build.inputs import NAME_TO_LOOK_AT, load
+from aidge_build.build.inputs import NAME_TO_LOOK_AT, load, of_chip
 from aidge_build.build.request import CompileRequest
 from aidge_build.measure.fit.count import Count, Counter
 from aidge_build.measure.fit.evaluation import (
@@ -124,10 +124,17 @@ def evaluate_together(questions: Sequence[Question]) -> tuple[Evaluation, ...]:
         return tuple(map(_for_board_alone, questions))
     with opened(questions[0]) as arguments, temporary_folder() as folder:
         try:
-            core = _Core(load(arguments, NAME_TO_LOOK_AT), folder)
+            core = _Core(_loaded(arguments), folder)
         except AidgeError as error:
             return tuple(_refused(question, without_folder(arguments, error)) for question in questions)
         return tuple(_of_core(question, core, arguments) for question in questions)
+
+
+def _loaded(arguments: argparse.Namespace) -> CompileRequest:
+    """The request, without a line about the board's name: several boards share the answer, and the command says it of each."""
+    request = load(arguments, NAME_TO_LOOK_AT)
+    of_board = of_chip(request.board, arguments.board)
+    return replace(request, notices=tuple(notice for notice in request.notices if notice not in of_board))
 
 
 def _of_core(question: Question, core: _Core, arguments: argparse.Namespace) -> Evaluation:
@@ -156,7 +163,7 @@ def _for_board_alone(question: Question) -> Evaluation:
     """The answer from a compilation for the board alone, by options that speak of its memories."""
     with opened(question) as arguments, temporary_folder() as folder:
         try:
-            request = load(arguments, NAME_TO_LOOK_AT)
+            request = _loaded(arguments)
             program = build_program(request)
         except AidgeError as error:
             return _refused(question, without_folder(arguments, error))
@@ -188,7 +195,7 @@ def _answer(
         io_bytes=program.memory.io_bytes,
         constants_bytes=compiled.constants_bytes,
         by_rows=bool(program.schedule.cascades),
-        notices=program.notices if is_own else (),
+        notices=program.notices,
     )
     count = counted.count(board) if question.measure else Count(None, _NOT_COUNTED)
     found = _with_time(_with_instructions(found, count, counted), count, counted, board)
@@ -288,7 +295,7 @@ def _refused(question: Question, error: AidgeError, shared: _Compiled | None = N
     found = replace(_empty(question, board), reason=_line_of(error), hint=error.hint, code=error.code)
     if shared is not None:
         io_bytes = shared.program.memory.io_bytes
-        found = replace(found, constants_bytes=shared.constants_bytes, io_bytes=io_bytes)
+        found = replace(found, constants_bytes=shared.constants_bytes, io_bytes=io_bytes, notices=shared.program.notices)
     if error.code == _NO_FLASH:
         return _with_missing_flash(replace(found, verdict=TOO_SMALL), board)
     if not isinstance(error, NoRoom):

@@ -323,8 +323,8 @@ def _console(stream: TextIO, is_terminal: bool):
 def counting(verb: str, is_kept: bool = True) -> Iterator[Callable[[str, int, int], None]]:
     """A function of (what, how many, of how many) that shows on stderr how far long work is.
 
-    On a terminal a line that is written over; else, where that `is_kept`, a line for each tenth of a hundred or more, and the
-    lines of `waited_for`.
+    On a terminal a line that is written over; else the lines of `waited_for`, and where that `is_kept` a line for each tenth of a
+    hundred or more.
     """
     if _quiet or not _is_shown(sys.stderr):
         how_far = "beginning"
@@ -336,10 +336,9 @@ def counting(verb: str, is_kept: bool = True) -> Iterator[Callable[[str, int, in
                 print_notes([_announced(verb, done, total, what)])
 
         with contextlib.ExitStack() as lines:
-            if is_kept and _waiting is None:
+            if _waiting is None:
                 lines.enter_context(waited_for(verb))
-            if is_kept:
-                lines.enter_context(telling(lambda: how_far))
+            lines.enter_context(telling(lambda: how_far))
             yield announce
         return
     with _progress() as shown:

@@ -20,6 +20,7 @@ __all__ = ["Board", "Region", "boards_like", "guess_board", "list_boards", "load
 
 _MOST_GUESSES = 3  # boards that are named where there is none of a name
 _SHORTEST_CHIP = 5  # letters: shorter words of a title (Arm, Pi) name no chip
+_SHORTEST_END = 4  # letters of a chip without its first ones
 _CHIP = re.compile(r"(?:^|(?<=\())\w*\d\w*(?=$|[ ,)])")  # the first word of a title, or a word alone in parentheses
 
 
@@ -60,21 +61,28 @@ _built_in = cache(_read_board)  # nothing changes the tool's own files while it 
 
 
 def boards_like(word: str, folders: Sequence[Path] = ()) -> list[Board]:
-    """Returns the boards with this word in their name or title, and the boards with a chip that the word begins with (first).
+    """The boards whose name or title has this word, and those whose chip is how the word begins, or how a part of it begins that
+    leaves out the chip's first letters (nucleo-h743zi): those of the chip come first.
 
     Case and punctuation do not matter; board files that cannot be read are left out.
     """
     wanted, found = _plain(word), []
+    parts = [part for part in re.split(r"[^a-z0-9]+", word.lower()) if part != wanted]
     for name in list_boards(folders) if len(wanted) > 1 else ():
         try:
             board = load_board(name, folders)
         except AidgeError:
             continue
-        chips = [_plain(part) for part in board.title.split()]
-        is_chip = any(len(chip) > _SHORTEST_CHIP and wanted.startswith(chip) for chip in chips)
+        chips = [chip for chip in map(_plain, board.title.split()) if len(chip) > _SHORTEST_CHIP and re.search(r"\d", chip)]
+        is_chip = any(wanted.startswith(chip) or _has_end_of(chip, parts) for chip in chips)
         if is_chip or wanted in _plain(name) or wanted in _plain(board.title):
             found.append((not is_chip, wanted not in _plain(board.title), name, board))
     return [board for *_, board in sorted(found, key=lambda each: each[:3])]
+
+
+def _has_end_of(chip: str, parts: Sequence[str]) -> bool:
+    """Whether a part of a name begins with the last letters of a chip, four or more: h743zi has the end of stm32h743."""
+    return any(part.startswith(chip[start:]) for part in parts for start in range(1, len(chip) - _SHORTEST_END + 1))
 
 
 def _boards_of_chip(name: str, folders: Sequence[Path]) -> list[Board]:

@@ -212,7 +212,8 @@ def _quantized(request: CompileRequest, arguments: argparse.Namespace) -> Compil
 
 def quantized_file(request: CompileRequest, samples: Path, scheme: Scheme) -> Quantized:
     """The request's float model quantized by the samples of an NPZ file; notices say how near its outputs are. Layers of the
-    scheme may have the names that tables print. Progress is on stderr."""
+    scheme may have the names that tables print. Long work says on
+    stderr how far it is."""
     arrays = read_npz(samples)
     try:
         scheme = with_own_names(scheme, request, arrays)

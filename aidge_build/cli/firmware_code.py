@@ -97,11 +97,17 @@ def _of_scales(request: CompileRequest, update: ClaimedUpdate, new: dict) -> str
     return "quantize with the samples of the firmware's build: a model with states keeps no scales"
 
 
+def _with_quotes(port: str) -> str:
+    """`input input int8 [1, 8]` as `input 'input' int8 [1, 8]`: a claim has the words alone."""
+    side, name, rest = port.split(" ", 2)
+    return f"{side} '{name}' {rest}"
+
+
 def _difference(sources: Sources, update: ClaimedUpdate) -> str:
     new, layers = sources.manifest["claim"]["update"], sources.manifest["layers"]
     for before, after in zip(update.ports, new["ports"], strict=False):
         if before != after:
-            return f"the firmware has {before}; the new model has {after}"
+            return f"the firmware has {_with_quotes(before)}; the new model has {_with_quotes(after)}"
     if len(layers) != len(update.layers):
         return f"the firmware computes {counted(len(update.layers), 'layer')}, the new model needs {len(layers)}"
     for layer, made, (kernel, code) in zip(layers, new["layers"], update.layers, strict=True):

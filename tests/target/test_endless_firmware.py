@@ -259,6 +259,14 @@ def test_inferences_of_a_program_without_a_model_are_refused(tmp_path):
     assert result.exit_code == 2 and "of a program with one model, and this one has 0" in result.stderr
 
 
+def test_long_work_says_how_far_it_is_where_nobody_sees_stderr_even_if_it_keeps_no_lines():
+    """Quantizing takes a minute with many samples; before the first seconds are over it says nothing."""
+    with terminal.counting("QUANT", is_kept=False) as progress:
+        progress("samples", 3, 300)
+        assert terminal._waiting.how_far() == "3/300  samples"
+    assert terminal._waiting is None
+
+
 @pytest.mark.parametrize("is_kept", [False, True])
 def test_the_line_of_a_long_run_says_how_far_it_is(monkeypatch, is_kept):
     class Stream:

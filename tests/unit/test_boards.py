@@ -116,6 +116,9 @@ def test_a_chip_that_no_board_is_called_leads_to_the_board_that_has_it():
     [
         ("STM32F407VG", "stm32f4"),
         ("stm32f746zg", "stm32f7"),
+        ("nucleo-h743zi", "stm32h743"),
+        ("NUCLEO_F401RE2", "stm32f401"),
+        ("nucleo-l4r5zi", "stm32l4r5"),
         ("pico", "rp2040"),
         ("feather", "samd51"),
         ("rv32imc", "qemu_riscv32"),

@@ -58,6 +58,7 @@ def check_stack(use: StackUse, budget_bytes: int | None) -> Iterator[Finding]:
             ERROR,
             f"worst stack {program.bytes:,} B, the budget is {budget_bytes:,} B "
             f"(+{program.bytes - budget_bytes:,} B). Path: {way(program)}",
+            "less on the path that is named, or a larger budget (--max-stack, MAX_STACK)",
         )
     if program.bytes is not None and use.reserved_bytes is not None:
         yield from _check_reserve(program, interrupt, use.reserved_bytes, use.reserved_by)

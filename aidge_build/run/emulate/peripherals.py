@@ -13,6 +13,13 @@ _ALL_ONES, _SEED = 0xFFFFFFFF, 0x2545F491
 FIRST, LAST = 0x40000000, 0x5FFFFFFF  # the peripherals of every Cortex-M: Armv7-M Architecture Reference Manual, B3.1
 
 
+def hint_for(address: int) -> str:
+    """Returns what to do about an access to an address where the board has no memory."""
+    if FIRST <= address <= LAST:
+        return "firmware that sets up its chip: run with --peripherals"
+    return "if the chip has a memory there, add its region to a board file of your own (docs/howto-board.md)"
+
+
 class Peripherals:
     """All registers in the part of the memory map for peripherals. The board's serial port outputs each byte that is written to
     its data register."""

@@ -23,7 +23,7 @@ from aidge_build.run.emulate.block_counter import make_counter
 from aidge_build.run.emulate.block_counts import with_counts
 from aidge_build.run.emulate.channels import ITM_BASE, ITM_BYTES, Channels, Itm, Rtt, control_block, control_blocks_in
 from aidge_build.run.emulate.cycle_counters import caches_left_off, count_instructions
-from aidge_build.run.emulate.peripherals import FIRST, LAST, Peripherals
+from aidge_build.run.emulate.peripherals import FIRST, LAST, Peripherals, hint_for
 from aidge_build.run.emulate.program import WAITS, End, Program, RunResult
 from aidge_build.run.emulate.semihosting import Semihosting
 from aidge_build.run.emulate.serial_ports import emulated_port
@@ -383,9 +383,7 @@ class Machine:
     def _failure(self, what: str) -> AidgeError:
         address = self.machine.reg_read(arm_const.UC_ARM_REG_PC)
         touched = re.search(r" (?:to|from) (0x\w{8}), where the board has no memory", what)
-        hint = (
-            "firmware that sets up its chip: run with --peripherals" if touched and FIRST <= int(touched[1], 16) <= LAST else ""
-        )
+        hint = hint_for(int(touched[1], 16)) if touched else ""
         units = self.program.image.units
         if "UC_ERR_INSN_INVALID" in what and units and units.has_double:
             hint = "if that computes with double: this emulator has no FPU in double precision: -mfpu=fpv5-sp-d16 for this run"

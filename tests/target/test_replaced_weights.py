@@ -251,7 +251,9 @@ def test_weights_that_need_other_code_are_refused_with_the_layer(tmp_path):
             tensor.CopyFrom(onnx.numpy_helper.from_array(numpy.float32(0.3), tensor.name))
     onnx.save(other, tmp_path / "other.onnx")
     refused = aidge_build("weights", tmp_path / "other.onnx", "--against", elf, "--out", out)
-    assert refused.exit_code == 1 and "scale 0.300000012" in refused.stderr
+    assert refused.exit_code == 1 and "scale 0.300000012" in refused.stderr and "has input 'input' int8" in refused.stderr, (
+        refused
+    )
     assert "give the float model and --quantize SAMPLES.npz: the command keeps the firmware's scales" in refused.stderr
     refused = aidge_build("weights", DIGITS, "--against", elf, "--optimize", "size", "--out", out)
     assert (

@@ -61,8 +61,8 @@ _built_in = cache(_read_board)  # nothing changes the tool's own files while it 
 
 
 def boards_like(word: str, folders: Sequence[Path] = ()) -> list[Board]:
-    """The boards whose name or title has this word, and those whose chip is how the word begins, or how a part of it begins that
-    leaves out the chip's first letters (nucleo-h743zi): those of the chip come first.
+    """Returns the boards with this word in their name or title, and before them the boards with a chip that the word begins with.
+    A part of the word may begin with the last letters of the chip, too (nucleo-h743zi).
 
     Case and punctuation do not matter; board files that cannot be read are left out.
     """

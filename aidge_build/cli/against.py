@@ -22,7 +22,7 @@ from aidge_build.cli.firmware_options import claim_named, other_options, scales_
 from aidge_build.cli.linked import stack_of
 from aidge_build.cli.outcome import Outcome
 from aidge_build.contract.reference.sequence import run_in_order
-from aidge_build.plan.program import Program
+from aidge_build.graph.view import GraphView
 from aidge_build.prove.elf import Claim, read_image
 from aidge_build.prove.elf.claim import ClaimedArgument
 from aidge_build.run.emulate.model_calls import call_claimed, require_callable, require_calls

@@ -87,7 +87,8 @@ def run(arguments: argparse.Namespace) -> Outcome:
     program = _planned(request)
     symbols = symbols_of(assignment.view.nodes)
     described = _described(request, assignment, measurement, program, {name: symbols[name] for name in chosen})
-    lines = [f"{Path(request.file_name).name}: {notice}" for notice in (*notices, *given_way, *notices_of(assignment, request))]
+    more = (*given_way, *notices_of(assignment, request), *(measurement.conversions if measurement else ()))
+    lines = [f"{Path(request.file_name).name}: {notice}" for notice in (*notices, *more)]
     if arguments.node is not None or arguments.verbosity:
         lines += chain.from_iterable(map(_lines, described))
     else:

@@ -71,7 +71,7 @@ def _one_of(message: str) -> str:
 
 
 def _with_dash(message: str, words: Sequence[str]) -> str:
-    """`type --least-sqnr=-inf; ` for an option whose value begins with a dash, which looks like an option."""
+    """Returns `type --least-sqnr=-inf; ` if the value of an option begins with a dash, because it looks like an option."""
     name = "".join(re.findall(r"argument (--\S+): expected one argument", message))
     value = next((word for before, word in zip(words, words[1:], strict=False) if before == name), "")
     return f"type {name}={value}; " if re.match(r"-\w", value) else ""

@@ -118,7 +118,7 @@ def from_words(words: Iterable[str], options: Iterable[Option]) -> argparse.Name
 
 
 def with_given(arguments: argparse.Namespace, remembered: argparse.Namespace, options: Iterable[Option]) -> argparse.Namespace:
-    """Returns `arguments`; those at their default have the values of `remembered` (made by `from_words`)."""
+    """Returns `arguments` with the values of `remembered` (made by `from_words`) for each option at its default."""
     values = vars(arguments).copy()
     for option in _without_paths(options):
         if values[option.argument] in (option.default or None, None, []):

@@ -24,7 +24,7 @@ from aidge_build.run.probe.server import Probe
 from aidge_build.run.toolchain import disassemble
 from aidge_build.run.verify.compare import compare
 from aidge_build.run.verify.firmware import Execution, Run, execute_as
-from aidge_build.run.verify.float_levels import are_right_by_layer, makes_levels_of_floats
+from aidge_build.run.verify.float_tolerance import are_right_by_layer, makes_levels_of_floats
 from aidge_build.run.verify.vectors import (
     Vectors,
     input_conversions,

@@ -42,8 +42,8 @@ def lines_of(model: str, rows: Sequence[Row]) -> list[str]:
 
 
 def _noticed(model: str, rows: Sequence[Row]) -> list[str]:
-    """What `compile` says of the model, once for all boards of which it says the same; the boards' names follow
-    where it is not all of them and the notice names none."""
+    """Returns the notices of `compile` for a model, each once. The names of its boards follow a notice that is not true of all
+    boards and names none."""
     boards: dict[str, list[str]] = {}
     for row in rows:
         for notice in row.found.notices:

@@ -33,7 +33,7 @@ def test_a_misspelled_option_is_an_error_with_the_valid_ones(build):
     assert (
         done.stderr
         == "SConstruct: there is no option 'bord'; did you mean 'board'? options: board, boards, build, cache, check, count, "
-        "example, kinds, minutes, models, part, rooms, seed, update, verbose\n"
+        "example, kinds, minutes, models, part, rooms, seed, tests, update, verbose\n"
     )
 
 

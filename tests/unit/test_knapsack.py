@@ -49,6 +49,10 @@ def test_of_equal_choices_the_first_items_and_rooms_are_taken():
     assert most_valuable([Item(5, 8, (1, 0)), Item(5, 8, (0, 1)), Item(5, 8, (1, 0))], [8, 8]).rooms == (1, 0, None)
 
 
+def test_items_without_bytes_are_always_inside():
+    assert most_valuable([Item(5, 8, (0,)), Item(1, 0, (0,))], [8]).rooms == (0, 0)
+
+
 def test_a_search_that_is_cut_off_says_so_and_fills_the_rooms():
     items = [Item(10 + number % 7, 9 + number % 5, (0,)) for number in range(30)]
     found = most_valuable(items, [100], most_nodes=20)

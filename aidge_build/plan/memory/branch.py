@@ -149,13 +149,13 @@ class _Attempt:
             ranks[index] = rank
         return ranks
 
-    def _previous_equal(self) -> list[int]:
-        """Returns, for each buffer, the equal buffer with the next lower rank, or -1; equal sections mean equal conflicts."""
-        previous = [-1] * len(self.rank)
+    def _previous_equal(self) -> list[int | None]:
+        """Returns, for each buffer, the equal buffer with the next lower rank, or None; equal sections mean equal conflicts."""
+        previous: list[int | None] = [None] * len(self.rank)
         latest: dict[tuple[int, int, int, int], int] = {}
         for index in sorted(range(len(self.rank)), key=self.rank.__getitem__):
             key = (self.begin[index], self.end[index], self.problem.sizes[index], self.problem.alignments[index])
-            previous[index] = latest.get(key, -1)
+            previous[index] = latest.get(key)
             latest[key] = index
         return previous
 
@@ -193,7 +193,8 @@ class _Attempt:
                 if not raisable:
                     return False
                 continue
-            if self.twin[index] >= 0 and self.offsets[self.twin[index]] < 0:
+            twin = self.twin[index]
+            if twin is not None and self.offsets[twin] < 0:
                 continue
             mark = len(self.trail)
             rest = [other for other in waiting if other != index]

@@ -17,7 +17,7 @@ from aidge_build.prepare.net import OPSET, builder_of
 from aidge_build.sources.onnx_format import signature_of
 
 PAGE_HEAD = """<!-- SPDX-License-Identifier: MIT -->
-<!-- Written by `aidge-build list operators --markdown > docs/operators.md`: do not edit. -->
+<!-- Written by `./sconsw docs`: do not edit. -->
 # Operators
 
 Every operator that can be imported, built with `aidge_build.net` and executed by the numpy backend `cpu`; operators with kernels

@@ -7,6 +7,7 @@ import argparse
 import difflib
 import inspect
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 
 from aidge_build.base.errors import EXIT_CHECK_FAILED, AidgeError
 from aidge_build.base.naming import counted
@@ -49,11 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> Outcome:
-    folders = find_libraries(arguments.kernel_path)
-    libraries, _ = load_libraries(sorted(folders), folders)
-    operators = dict(builtin_operators())
-    for library in libraries:
-        operators |= {onnx_name: operator for operator in library.operators for onnx_name in operator.onnx_names}
+    operators, libraries = _known(arguments.kernel_path)
     chosen = _chosen(arguments.operator, operators) if arguments.operator else sorted(operators)
     if arguments.check:
         return _checked([operators[name] for name in chosen])
@@ -62,10 +59,26 @@ def run(arguments: argparse.Namespace) -> Outcome:
         rows = [_row(name, operators[name], libraries) | {"manual": pages[name]} for name in chosen]
         return Outcome("\n".join(pages.values()).split("\n"), {"operators": rows})
     if arguments.markdown:
-        manuals = [manual(name, operator, _backends(name, operator, libraries)) for name, operator in sorted(operators.items())]
-        return Outcome("\n".join([PAGE_HEAD, *manuals]).rstrip().split("\n"))
+        return Outcome(operator_page(arguments.kernel_path).split("\n"))
     rows = [_row(name, operator, libraries) for name, operator in sorted(operators.items())]
     return Outcome([line for row in rows for line in _lines(row)], {"operators": rows})
+
+
+def operator_page(kernel_path: Sequence[Path] = ()) -> str:
+    """Returns the manual pages of all operators in Markdown, docs/operators.md without its last line break."""
+    operators, libraries = _known(kernel_path)
+    manuals = [manual(name, operator, _backends(name, operator, libraries)) for name, operator in sorted(operators.items())]
+    return "\n".join([PAGE_HEAD, *manuals]).rstrip()
+
+
+def _known(kernel_path: Sequence[Path]) -> tuple[dict[str, type[Operator]], tuple[Library, ...]]:
+    """Returns the operators of the package and of all libraries by ONNX name, and the libraries."""
+    folders = find_libraries(kernel_path)
+    libraries, _ = load_libraries(sorted(folders), folders)
+    operators = dict(builtin_operators())
+    for library in libraries:
+        operators |= {onnx_name: operator for operator in library.operators for onnx_name in operator.onnx_names}
+    return operators, libraries
 
 
 def _checked(operators: Sequence[type[Operator]]) -> Outcome:

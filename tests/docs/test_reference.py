@@ -6,6 +6,7 @@ from __future__ import annotations
 import inspect
 import re
 import shlex
+import shutil
 from pathlib import Path
 
 import pytest
@@ -14,16 +15,18 @@ import aidge_build
 from aidge_build.cli.parsing import parse, verb_parser
 from aidge_build.cli.verbs import MODULES, chosen, module_of, typed
 from aidge_build.prove.elf.findings import RULES
+from tools.docs import reference
 from tools.docs.python_api import plain
-from tools.docs.reference import write_pages, written_pages
+from tools.docs.reference import OPERATORS, PACKAGES, write_pages, written_pages
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = written_pages(ROOT)
+WRITE = "type: .venv/bin/python -m tools.docs --pages"
 
 
 @pytest.mark.parametrize("name", PAGES)
 def test_the_page_is_what_the_code_says_now(name):
-    assert (ROOT / name).read_text(encoding="utf-8") == PAGES[name], "type: ./sconsw docs"
+    assert (ROOT / name).read_text(encoding="utf-8") == PAGES[name], WRITE
 
 
 def test_every_verb_has_its_words_and_options():
@@ -60,11 +63,13 @@ def test_nothing_in_a_docstring_becomes_markup_but_its_words_in_backticks():
     assert plain("a * b < `c * <d>`") == r"a \* b \< `c * <d>`"
 
 
-def test_pages_are_written_only_where_they_changed(tmp_path):
+def test_pages_are_written_only_where_they_changed(tmp_path, monkeypatch):
+    monkeypatch.setattr(reference, "operator_page", lambda: "# Operators")
     (tmp_path / "docs").mkdir()
+    shutil.copy(ROOT / PACKAGES, tmp_path / PACKAGES)
     (tmp_path / "aidge_build").symlink_to(ROOT / "aidge_build")
     write_pages(tmp_path)
-    assert {f"docs/{path.name}" for path in (tmp_path / "docs").iterdir()} == set(PAGES)
+    assert {f"docs/{path.name}" for path in (tmp_path / "docs").iterdir()} == {*PAGES, OPERATORS}
     path = tmp_path / "docs" / "reference-verbs.md"
     path.chmod(0o444)
     before = path.stat().st_mtime_ns

@@ -46,4 +46,6 @@ def test_the_page_in_docs_is_what_the_command_prints_but_for_where_operators_run
     def meaning(page: str) -> list[str]:
         return [line for line in page.splitlines() if not line.startswith("Runs on ")]
 
-    assert meaning((DOCS / "operators.md").read_text()) == meaning(aidge_build("ops", "--markdown").stdout)
+    assert meaning((DOCS / "operators.md").read_text()) == meaning(aidge_build("ops", "--markdown").stdout), (
+        "type: .venv/bin/python -m tools.docs --pages"
+    )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`./sconsw docs`: writes the reference pages again and builds the site; `python -m tools.docs --help`."""
+"""`./sconsw docs`: writes the pages that are made from code, and builds the site; `python -m tools.docs --help`."""
 
 from __future__ import annotations
 
@@ -19,9 +19,14 @@ ROOT = Path(__file__).resolve().parents[2]
 def main(words: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m tools.docs", description="Build the documentation site.")
     parser.add_argument("--out", type=Path, default=ROOT / "build" / "site", help="folder of the site (default: build/site)")
+    parser.add_argument(
+        "--pages", action="store_true", help="write the pages that are made from code; otherwise build the site, too"
+    )
     arguments = parser.parse_args(words)
     try:
         write_pages(ROOT)
+        if arguments.pages:
+            return 0
         findings = [*build_versions(ROOT, arguments.out, VERSION), *broken_links(arguments.out)]
     except AidgeError as error:
         print(f"docs: {error}", file=sys.stderr)

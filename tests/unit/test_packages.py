@@ -21,7 +21,8 @@ from aidge_build.base.naming import layer_symbols
 from aidge_build.cli import main
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.tensor import Tensor
-from aidge_build.measure.packages import Publication, load_target, targets
+from aidge_build.measure.packages import Publication, load_target, making, targets
+from aidge_build.measure.packages import target as descriptions
 from aidge_build.measure.packages.seeded import INCREMENT, MULTIPLIER, SEED, elements, numbers, seeded_vectors
 from tests.command import aidge_build
 from tests.models import model
@@ -305,7 +306,34 @@ def test_the_folder_of_common_templates_is_no_target():
         load_target("common")
 
 
-def test_the_page_lists_every_target_with_the_tool_that_checked_it():
-    page = (ROOT / "docs" / "packages.md").read_text().partition("## Call it")[0]
-    rows = dict(re.findall(r"^\| `([a-z][\w-]*)` \|.*\| ([^|`]+) \|$", page, re.M))
-    assert rows == {name: load_target(name).tool or "experimental" for name in targets()}
+def test_a_target_is_a_folder_with_the_keys_templates_and_values_of_the_page(tmp_path, monkeypatch, package):
+    page = (ROOT / "docs" / "packages.md").read_text().partition("## A target of your own")[2]
+    keys, values = (set(re.findall(r"`(\w+)`", table)) for table in _first_columns(page)[1:])
+    assert keys == {key.rstrip("?") for key in descriptions._SHAPE}
+    (tmp_path / "common").symlink_to(ROOT / "aidge_build" / "measure" / "packages" / "common")
+    folder = tmp_path / "my_tool"
+    folder.mkdir()
+    (folder / "package.toml").write_text(re.search(r"^```toml\n(.*?)^```", page, re.M | re.S)[1])
+    (folder / "model.ini.j2").write_text("{{ name }}")
+    (folder / "example.md.j2").write_text("Run it.")
+    monkeypatch.setattr(descriptions, "files", lambda package: tmp_path)
+    refused = package("my-tool", tmp_path)
+    lacks = "packages/my-tool: the template includes 'import.md', which is not there. Hint: docs/packages.md, section"
+    assert refused.exit_code == 2 and lacks in refused.stderr
+    (folder / "import.md.j2").write_text("Copy it.")
+    given: dict = {}
+    render = making.render_parts
+    monkeypatch.setattr(making, "render_parts", lambda read, name, known: given.update(known) or render(read, name, known))
+    done = package("my-tool", tmp_path)
+    assert "a folder for my tool (experimental)" in done.stdout and values == given.keys()
+    assert (tmp_path / "model_hello" / "model.ini").read_text() == "hello"
+    load_target.cache_clear()
+    (folder / "package.toml").write_text('title = "x"\nwhy = "y"\n')
+    with pytest.raises(AidgeError, match=r"packages/my_tool/package.toml: .*docs/packages.md, section 'A target of your own'"):
+        load_target("my-tool")
+
+
+def _first_columns(page: str) -> list[str]:
+    """The first column of each table, without its title."""
+    tables = re.findall(r"^\|---.*\n((?:\|.*\n)+)", page, re.M)
+    return [" ".join(row.split("|")[1] for row in table.splitlines()) for table in tables]

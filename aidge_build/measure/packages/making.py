@@ -24,7 +24,7 @@ from aidge_build.measure.packages.archive import zip_of
 from aidge_build.measure.packages.core_guard import condition_of, core_of
 from aidge_build.measure.packages.publication import Publication
 from aidge_build.measure.packages.self_test import self_test_of
-from aidge_build.measure.packages.target import Target
+from aidge_build.measure.packages.target import GUIDE, Target
 from aidge_build.plan.program import Program
 from aidge_build.run.verify.calling import calling_of
 from aidge_build.run.verify.vectors import input_conversions
@@ -122,7 +122,11 @@ def _rendered(target: Target, values: dict) -> dict[str, bytes]:
         "README.md": "README.md",
         **target.files,
     }
-    return {render(path, **values): render_parts(target.read, template, values).encode() for path, template in wanted.items()}
+    try:
+        return {render(path, **values): render_parts(target.read, template, values).encode() for path, template in wanted.items()}
+    except AidgeError as error:
+        error.hint = GUIDE  # not the hint about templates of kernel libraries
+        raise error.within(f"packages/{target.name}")
 
 
 def _values(

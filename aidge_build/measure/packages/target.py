@@ -13,6 +13,7 @@ from aidge_build.base.errors import AidgeError
 from aidge_build.base.reading import require_shape, toml_of
 
 DESCRIPTION = "package.toml"
+GUIDE = "docs/packages.md, section 'A target of your own', lists the keys, the templates and their values"
 _COMMON = "common"  # templates of all targets
 _SHAPE = {
     "title": str,
@@ -31,14 +32,7 @@ _SHAPE = {
 
 @dataclass(frozen=True)
 class Target:
-    """The parts of a package.
-
-    `title` is its name for people, `use` what a user does with it, `tool` the tool of the ecosystem that it was tried with, and
-    its version: "" makes it experimental. `archive` is the file name of a package that is one file ("": a folder), `top` the
-    folder in it. Generated C goes to `sources`, N.plan.json to `plan`. A model is refused if its header would have the same name
-    as one of `hidden`, or if it is in a language other than `languages` or has options other than `only`. `files` maps the path
-    of a file to its template; paths are templates, too, and both know `name`, `package` and the other values of `making`.
-    """
+    """The parts of a package, by the keys of `package.toml`: docs/packages.md explains each."""
 
     name: str
     title: str
@@ -84,7 +78,7 @@ def load_target(name: str) -> Target:
         )
     where = f"packages/{_folder_of(name)}/{DESCRIPTION}"
     values = toml_of(files(__package__).joinpath(_folder_of(name), DESCRIPTION).read_bytes(), where, "LIBRARY")
-    require_shape(values, _SHAPE, where, "LIBRARY", "docs/packages.md says what describes a target")
+    require_shape(values, _SHAPE, where, "LIBRARY", GUIDE)
     lists = {key: tuple(values[key]) for key in ("hidden", "languages") if key in values}
     return Target(name, **{**values, **lists})
 

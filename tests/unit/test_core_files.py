@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -13,6 +14,7 @@ from aidge_build.boards import load_board
 from aidge_build.boards.cores import THUMB, all_cores, core_of_machine, find_core, list_cores, load_core, runs_code_of
 from aidge_build.build.compile import compile
 from aidge_build.build.inputs import add_model_arguments, load
+from aidge_build.run.toolchain.compiler import Compiler
 
 DIGITS = Path(__file__).resolve().parents[2] / "examples/digits/digits.onnx"
 OWN = 'machines = ["RISCV"]\ntoolchain = "riscv32-unknown-elf-"\n'
@@ -129,6 +131,19 @@ def test_code_for_a_core_that_nothing_is_known_about_is_portable_c_and_says_so(t
     assert [line for line in said if line not in others] == [
         "--cpu generic: portable C: there are no optimised kernels for this core"
     ]
+
+
+def test_a_core_that_gcc_or_the_emulator_does_not_know_is_refused_with_the_key_of_its_file(tmp_path):
+    message = "x-gcc: error: unrecognized -mcpu target: cortex-m99"
+    with pytest.raises(AidgeError, match="-mcpu target: cortex-m99. Hint: install a newer compiler, or write `flags`"):
+        Compiler("x-gcc", None).run(["sh", "-c", f"echo '{message}' >&2; exit 1"], "model.c")
+    pytest.importorskip("unicorn")
+    from aidge_build.run.emulate.unicorn_machine import Machine
+
+    write(tmp_path, 'extends = "stm32f4"\ncpu = "cortex-m35p"\n', "node")
+    unknown = Mock(program=Mock(board=load_board("node", [tmp_path])))
+    with pytest.raises(AidgeError, match='no cortex-m35p. Hint: write unicorn = "NAME" into .*, one of CORTEX_M0, .*CORTEX_M7;'):
+        Machine.core(unknown)
 
 
 def test_a_core_without_tools_is_no_boards(tmp_path):

@@ -91,7 +91,9 @@ class Machine:
         board = self.program.board
         model = getattr(arm_const, f"UC_CPU_ARM_{board.core.unicorn}", None)  # by the core's name without extensions
         if model is None:
-            raise AidgeError(f"Unicorn has no {board.cpu}", where=f"board {board.name}", hint='emulator = "qemu"', code="RUN")
+            known = ", ".join(name.split("_", 3)[3] for name in dir(arm_const) if name.startswith("UC_CPU_ARM_CORTEX_M"))
+            hint = f'write unicorn = "NAME" into the file of the core, one of {known}; or use emulator = "qemu"'
+            raise AidgeError(f"Unicorn has no {board.cpu}", where=f"board {board.name}", hint=hint, code="RUN")
         core = unicorn.Uc(unicorn.UC_ARCH_ARM, unicorn.UC_MODE_THUMB | unicorn.UC_MODE_MCLASS)
         core.ctl_set_cpu_model(model)
         return core

@@ -26,6 +26,8 @@ _ERROR_LINE = re.compile(
     r"\b(fatal )?error\b|undefined reference|multiple definition|cannot find|will not fit|aidge: ", re.IGNORECASE
 )
 _DRIVER = "collect2: "
+_UNKNOWN_CORE = re.compile("-mcpu|-march|unknown target CPU")
+_FLAGS_OF_CORE = "install a newer compiler, or write `flags` that it knows into the file of the core (boards/README.md, 'A core')"
 
 
 @dataclass(frozen=True)
@@ -133,4 +135,4 @@ def _failure(messages: str, where: str) -> AidgeError:
     if all(line.startswith(_DRIVER) for line in errors):  # --fatal-warnings: the fault is called a warning
         errors = [line for line in lines if "warning: " in line] + errors
     first = next(iter([*errors, *lines]), "failed without a message")
-    return AidgeError(first, where=where, code="COMPILE")
+    return AidgeError(first, where=where, code="COMPILE", hint=_FLAGS_OF_CORE if _UNKNOWN_CORE.search(first) else "")

@@ -31,7 +31,7 @@ class Declared:
 
     name: str
     among: tuple = ()
-    accepts: Callable[[object], bool] | None = None
+    accepts: Callable[[Any], bool] | None = None
 
     def check(self, name: str, value) -> None:
         """Refuses a value that the declaration does not allow."""
@@ -41,7 +41,7 @@ class Declared:
             raise AidgeError(f"{name} is {value}", code="OPERATOR")
 
 
-def attribute(default=MISSING, name: str = "", among: Sequence = (), accepts: Callable[[object], bool] | None = None):
+def attribute(default=MISSING, name: str = "", among: Sequence = (), accepts: Callable[[Any], bool] | None = None):
     """Returns a field that `from_onnx` reads by itself: float, int, bool, str, DType, or a tuple of int or float.
 
     Without a default the file must state it. A float default is rounded to float32, as the file's numbers are.

@@ -16,7 +16,7 @@ from tests.command import aidge_build
 from tests.models import graph, types
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "kit.md"
-OPERATOR, _, EXPANSION, GRAPH, RECIPE, TRAINING, *_ = re.findall(r"^```python\n(.*?)^```", PAGE.read_text(), re.M | re.S)
+OPERATOR, _, WHOLE, EXPANSION, GRAPH, RECIPE, TRAINING, *_ = re.findall(r"^```python\n(.*?)^```", PAGE.read_text(), re.M | re.S)
 
 
 @pytest.fixture
@@ -42,6 +42,13 @@ def test_the_operator_of_the_page_is_tested_for_free(library):
     (library / "scaled.py").write_text(OPERATOR.replace("        return self.gain\n", "        return -self.gain\n"))
     wrong = aidge_build("ops", "Scaled", "--check", "--kernel-path", library)
     assert wrong.exit_code == 1 and re.search(r"the gradient of input 0 is -\S+ at element \d+, numerically", wrong.stdout)
+
+
+def test_the_operator_of_the_page_that_has_no_kind_is_tested_for_free_and_refuses_by_its_own_rule(library):
+    (library / "moment.py").write_text(WHOLE)
+    done = aidge_build("ops", "Moment", "--check", "--kernel-path", library)
+    assert (done.exit_code, done.stdout) == (0, "1 operator, 2 samples, 0 with gradients: 0 findings\n")
+    assert "input 0 has no axis" in aidge_build("ops", "Moment", "--kernel-path", library).stdout
 
 
 def test_a_folder_that_is_no_library_is_refused_with_what_it_lacks(library):

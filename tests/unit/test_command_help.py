@@ -4,10 +4,14 @@
 from __future__ import annotations
 
 import os
-from types import SimpleNamespace
+import re
+import sys
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
 
 import pytest
 
+from aidge_build.cli import verbs
 from aidge_build.cli.groups import GROUPS
 from aidge_build.cli.linked import memories
 from aidge_build.cli.parsing import parse, verb_parser
@@ -29,12 +33,26 @@ def listed(lines: list[str]) -> dict[str, str]:
 
 def test_the_first_page_lists_sixteen_verbs_and_the_page_of_all_the_rest():
     first, every = aidge_build("--help").stdout.splitlines(), aidge_build("--help", "all").stdout.splitlines()
-    assert len(FIRST) == 16 and listed(first) == {name: verb.group for name, verb in FIRST.items()}
+    assert len(FIRST) == 16, "a new verb goes to RARE or FORMS (docs/howto-verb.md)"
+    assert listed(first) == {name: verb.group for name, verb in FIRST.items()}
     assert listed(every) == {name: verb.group for name, verb in VERBS.items()}
     assert [line for line in first if line in GROUPS] == list(GROUPS)
     for form in FORMS:
         assert any([*line.split()[:3]] == [*typed(form.module).split(), form.alias] for line in every)
     assert max(map(len, (*first, *every))) <= 130
+
+
+def test_a_verb_is_a_file_and_a_row_as_the_page_says(tmp_path, monkeypatch):
+    page = (Path(__file__).resolve().parents[2] / "docs" / "howto-verb.md").read_text()
+    text, row = re.findall(r"^```python\n(.*?)^```", page, re.M | re.S)
+    layers = ModuleType("layers")
+    exec(text, vars(layers))
+    monkeypatch.setitem(sys.modules, "aidge_build.cli.layers", layers)
+    (tmp_path / "net.onnx").write_bytes(model("a = Relu(x) y = Neg(a)", inputs="float[1,4] x", outputs="float[1,4] y"))
+    monkeypatch.setitem(VERBS, "layers", eval("{" + row + "}", vars(verbs))["layers"])
+    done = aidge_build("layers", tmp_path / "net.onnx", "--most", "1")
+    assert done.exit_code == 0 and done.stdout.count("\n") == 1 and "float32" in done.stdout, done
+    assert "--most" in aidge_build("layers", "--help").stdout and "layers" in aidge_build("--help", "all").stdout
 
 
 # What each form is asked here; {net} is a model, {out} a folder to write into.

@@ -121,7 +121,7 @@ def test_the_core_names_no_library_and_no_board():
         for word in names
         if node.value == word
     ]
-    assert wrong == []
+    assert wrong == [], "the core names a library or a board; or one has a word of the core as its name: choose another"
 
 
 @pytest.mark.parametrize(

@@ -317,6 +317,7 @@ def test_a_target_is_a_folder_with_the_keys_templates_and_values_of_the_page(tmp
     (folder / "model.ini.j2").write_text("{{ name }}")
     (folder / "example.md.j2").write_text("Run it.")
     monkeypatch.setattr(descriptions, "files", lambda package: tmp_path)
+    descriptions._reader.cache_clear()
     refused = package("my-tool", tmp_path)
     lacks = "packages/my-tool: the template includes 'import.md', which is not there. Hint: docs/packages.md, section"
     assert refused.exit_code == 2 and lacks in refused.stderr

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from aidge_build.boards import load_board
-from aidge_build.measure.packages import targets
+from aidge_build.measure.packages import load_target, targets
 from aidge_build.run.emulate import run_program
 from aidge_build.run.toolchain import build_program
 from tests.command import aidge_build
@@ -149,12 +149,16 @@ READ = {
 
 @needs_cmake
 @needs_make
-@pytest.mark.parametrize("target", targets())
+@pytest.mark.parametrize("target", READ)
 def test_the_manifest_names_all_generated_files_and_they_are_the_same_everywhere(target, folders):
     sources, include = READ[target](folders[target])
     assert sorted(path.name for path in sources) == sorted(GENERATED)
     for path in (*sources, include / "hello.h", include / "hello_self_test.h"):
         assert path.read_bytes() == (folders["plain"] / path.name).read_bytes()
+
+
+def test_every_target_that_names_a_tool_has_its_manifest_read_here():
+    assert [name for name in targets() if load_target(name).tool and name not in READ] == []
 
 
 EXAMPLES = {

@@ -33,9 +33,9 @@ class StatedScale:
 
 
 def stated_scale(arrays: Mapping[str, numpy.ndarray], keys: Sequence[str], names: Sequence[str]) -> StatedScale | None:
-    """`<key>_scale` and `<key>_zero_point` (default: 0) of the first key that has a scale; None where none has. `names` are the
-    inputs or outputs of the model: the array of one that is called `scale` is no scale. AidgeError (code VECTORS) for what is no
-    number."""
+    """Returns `<key>_scale` and `<key>_zero_point` (default: 0) of the first key that has a scale; None if no key has a scale.
+    `names` are the inputs or outputs of the model: the array of an input that is called `scale` is no scale. AidgeError (code
+    VECTORS) if either is not one number."""
     values = {*names, *(f"{key}_{name}" for key in keys for name in names)}
     key = next((key for key in keys if f"{key}_scale" in arrays and f"{key}_scale" not in values), None)
     if key is None:
@@ -52,8 +52,8 @@ def stated_scale(arrays: Mapping[str, numpy.ndarray], keys: Sequence[str], names
 
 
 def as_stored_by(values: numpy.ndarray, tensor: Tensor, stated: StatedScale | None) -> numpy.ndarray:
-    """The values as the tensor stores them: real values are quantized, integers of a stated scale become real values, and are
-    quantized again where the tensor has another scale or type. Anything else stays as it is."""
+    """Returns the values as the tensor stores them: real values are quantized; integers of a stated scale become real values, and
+    are quantized again if the tensor has another scale or type. All other values stay as they are."""
     if not is_converted(values, tensor, stated) and values.dtype.kind != "f":
         return values
     real = stated.real(values) if stated is not None and values.dtype.kind in "iu" else values
@@ -71,8 +71,15 @@ def is_converted(values: numpy.ndarray, tensor: Tensor, stated: StatedScale | No
     return tensor.dtype.is_float or is_quantized and (values.dtype != tensor.dtype.numpy or stated.differs(tensor))
 
 
+def input_conversion(key: str, values: numpy.ndarray, tensor: Tensor, stated: StatedScale | None) -> list[str]:
+    """Returns the line about the array `key` if `as_stored_by` converts it for a quantized input, or else []."""
+    if stated is None or tensor.dtype.is_float or not is_converted(values, tensor, stated):
+        return []
+    return [conversion_line(key, values, tensor, stated, "input")]
+
+
 def conversion_line(key: str, values: numpy.ndarray, tensor: Tensor, stated: StatedScale, side: str) -> str:
-    """The line that says how the array `key` was converted for an input or output (`side`)."""
+    """Returns the line that says how the array `key` was converted for an input or output (`side`)."""
     known = tensor.quantization
     types = (f" as {values.dtype}", f" as {tensor.dtype.name}") if values.dtype != tensor.dtype.numpy else ("", "")
     before = f"{key}: stored{types[0]} with scale {stated.scale:.9g} and zero point {stated.zero_point:.9g}, converted to"

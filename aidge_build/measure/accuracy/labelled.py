@@ -17,7 +17,7 @@ from aidge_build.graph.tensor import Tensor
 from aidge_build.graph.view import GraphView
 from aidge_build.prepare.quantization.samples import require_finite
 from aidge_build.run.verify.vectors import Vectors
-from aidge_build.sources.stored_values import StatedScale, as_stored_by, conversion_line, is_converted, stated_scale
+from aidge_build.sources.stored_values import StatedScale, as_stored_by, input_conversion, stated_scale
 
 _WANTED = "inputs as x (one input), as x_<input> or by their names; labels as labels (class numbers), or targets as targets"
 
@@ -99,12 +99,11 @@ def fed(samples: LabelledSet, name: str, tensor: Tensor, known: Quantization | N
 
 def conversions(samples: LabelledSet, view: GraphView) -> list[str]:
     """Returns a line for each quantized input, if `fed` converts its stored samples from another scale or type."""
-    lines = []
-    for name in view.given:
-        tensor, values, stated = view.tensor(name), samples.inputs[name], samples.stated.get(name)
-        if stated and not tensor.dtype.is_float and is_converted(values, tensor, stated):
-            lines.append(conversion_line(name, values, tensor, stated, "input"))
-    return lines
+    return [
+        line
+        for name in view.given
+        for line in input_conversion(name, samples.inputs[name], view.tensor(name), samples.stated.get(name))
+    ]
 
 
 def is_channels_last(dims: Sequence[int], original: Sequence[int]) -> bool:
@@ -127,11 +126,6 @@ def _arranged(values: numpy.ndarray, name: str, dims: tuple[int, ...]) -> numpy.
 
 def _without_ones(dims: Sequence[int]) -> list[int]:
     return [size for size in dims if size != 1]
-
-
-def real(values: numpy.ndarray, quantization: Quantization) -> numpy.ndarray:
-    """Returns (stored - zero point) * scale in float64, for one scale."""
-    return (values.astype(numpy.float64) - quantization.zero_point) * float(quantization.scale)
 
 
 def shared_samples(first: Vectors, second: Vectors) -> int:

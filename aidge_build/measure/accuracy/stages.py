@@ -18,7 +18,8 @@ from aidge_build.contract.reference.sequence import run_in_order
 from aidge_build.contract.spec import NodeView
 from aidge_build.graph.quantization import Quantization
 from aidge_build.graph.view import GraphView
-from aidge_build.measure.accuracy.labelled import LabelledSet, fed, real
+from aidge_build.measure.accuracy.labelled import LabelledSet, fed
+from aidge_build.operators.arithmetic.requantize import dequantize
 from aidge_build.plan.program import Program
 from aidge_build.prove.elf import Claim, read_claims, read_image
 from aidge_build.run.emulate.model_calls import call_claimed, require_callable, require_calls
@@ -178,7 +179,7 @@ def _real(view: GraphView, tensors: Vectors) -> Vectors:
     for name, values in tensors.items():
         quantization = view.tensor(name).quantization
         is_known = quantization is not None and quantization.per_tensor and values.dtype.kind in "iu"
-        decoded = real(values, quantization) if quantization is not None and is_known else values.astype(numpy.float64)
+        decoded = dequantize(values, quantization) if quantization is not None and is_known else values.astype(numpy.float64)
         found[name] = decoded.reshape(len(values), -1)
     return found
 

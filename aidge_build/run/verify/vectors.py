@@ -13,7 +13,7 @@ from aidge_build.graph.dtype import DType
 from aidge_build.graph.tensor import Tensor
 from aidge_build.graph.view import GraphView
 from aidge_build.sources.onnx_format.tables import as_places
-from aidge_build.sources.stored_values import StatedScale, as_stored_by, conversion_line, is_converted, stated_scale
+from aidge_build.sources.stored_values import StatedScale, as_stored_by, conversion_line, input_conversion, stated_scale
 
 __all__ = [
     "Vectors",
@@ -103,13 +103,13 @@ def remarks_on(arrays: Mapping[str, numpy.ndarray], view: GraphView, count: int,
 
 def input_conversions(arrays: Mapping[str, numpy.ndarray], view: GraphView) -> list[str]:
     """Returns a line for each input, if `model_inputs` converts its stored values from another scale or type."""
-    lines = []
-    for name in view.given:
-        key, tensor = _key_of("x", name, arrays), view.tensor(name)
-        stated = _stated(arrays, key, "x", view.given)
-        if key in arrays and stated and not tensor.dtype.is_float and is_converted(arrays[key], tensor, stated):
-            lines.append(conversion_line(key, arrays[key], tensor, stated, "input"))
-    return lines
+    keys = {name: _key_of("x", name, arrays) for name in view.given}
+    return [
+        line
+        for name, key in keys.items()
+        if key in arrays
+        for line in input_conversion(key, arrays[key], view.tensor(name), _stated(arrays, key, "x", view.given))
+    ]
 
 
 def reference_conversions(arrays: Mapping[str, numpy.ndarray], key: str, view: GraphView) -> list[str]:

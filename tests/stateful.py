@@ -70,6 +70,19 @@ MODELS = {
         "n = Add(s, x) y = Identity(n)", text_of("x", "s"), text_of("y", "n"), {"n": "s"}
     ),
     "the input is the next value": Stateful("y = Sub(x, s)", text_of("x", "s"), text_of("y", "x"), {"x": "s"}),
+    "the next value is a constant": Stateful(
+        "n = Add(c, c) y = Add(s, x)",
+        text_of("x", "s"),
+        text_of("y", "n"),
+        {"n": "s"},
+        constants={"c": numpy.ones((1, 4), numpy.float32)},
+    ),
+    "the next value is a joint tensor": Stateful(
+        "a = Neg(x) b = Abs(x) n = Concat<axis=0>(a, b) m = Neg(n) y = Add(m, s)",
+        f"{wide('x')}, float[2,4] s",
+        "float[2,4] y, float[2,4] n",
+        {"n": "s"},
+    ),
     "a window that slides": Stateful(
         "w = Concat<axis=1>(s, x) n = Slice(w, one, end, axes) y = ReduceSum(w, axes)",
         f"float[1,1] x, {wide('s')}",

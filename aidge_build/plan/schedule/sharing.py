@@ -26,27 +26,21 @@ def question_of(
     numbers = {atom: number for number, atom in enumerate(dict.fromkeys(atom for found in atoms.values() for atom in found))}
     sizes = tuple(0 if buffer in elsewhere else view.tensor(buffer).size_bytes for buffer in numbers)
     operations, alone = [], frozenset(fixed)
+
+    def numbered(names: Sequence[str]) -> tuple[int, ...]:
+        """Returns the numbers of the parts of these tensors, each once; constants have none."""
+        buffers = [buffer_of[name] for name in names if name in buffer_of]
+        return tuple(dict.fromkeys([numbers[atom] for buffer in buffers for atom in atoms[buffer]]))
+
     for node in steps:
-        read = [buffer_of[name] for name in node.inputs if name in buffer_of]
-        inputs = tuple(dict.fromkeys(numbers[atom] for buffer in read for atom in atoms[buffer]))
-        outputs = _numbered(node.outputs, buffer_of, numbers)
+        outputs = numbered(node.outputs)
         shared = [
             (numbers[entry.buffer], entry.shared_bytes(sizes[numbers[entry.buffer]], sizes[outputs[0]]))
             for entry in permissions(node, buffer_of, demands[node.name])
             if entry.buffer not in alone and buffer_of[node.outputs[0]] not in alone
         ]
-        operations.append(Operation(inputs, outputs, demands[node.name].scratch_bytes, tuple(shared)))
-    return OrderQuestion(
-        sizes,
-        tuple(operations),
-        _numbered(view.inputs, buffer_of, numbers),
-        _numbered(kept, buffer_of, numbers),
-    )
-
-
-def _numbered(names: Sequence[str], buffer_of: Mapping[str, str], numbers: Mapping[str, int]) -> tuple[int, ...]:
-    """Returns the numbers of the tensors' buffers, each once."""
-    return tuple(dict.fromkeys([numbers[buffer_of[name]] for name in names]))
+        operations.append(Operation(numbered(node.inputs), outputs, demands[node.name].scratch_bytes, tuple(shared)))
+    return OrderQuestion(sizes, tuple(operations), numbered(view.inputs), numbered(kept))
 
 
 class Permission:

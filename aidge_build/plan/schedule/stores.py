@@ -72,9 +72,11 @@ def _is_computed_in_place(
 ) -> bool:
     view = assignment.view
     source, target = view.tensor(store.inputs[0]), view.tensor(state.written)
+    if source.is_constant:
+        return False
     home, old = buffer_of[source.name], buffer_of[state.read]
     writer = view.producer(home)
-    if source.is_constant or writer is None or home in {buffer_of[name] for name in (*view.inputs, *view.outputs)}:
+    if writer is None or home in {buffer_of[name] for name in (*view.inputs, *view.outputs)}:
         return False
     if not same_bytes(target.dims, source.storage, target.storage) or view.tensor(home).size_bytes != target.size_bytes:
         return False

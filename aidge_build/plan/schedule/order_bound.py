@@ -35,69 +35,49 @@ def cut_bound(question: OrderQuestion, operation: int) -> int:
     return network.flow(source, sink)
 
 
+class _Edge:
+    """What may still flow to `target`; as much as has flowed may flow `back`."""
+
+    __slots__ = ("back", "capacity", "target")
+    back: _Edge
+
+    def __init__(self, target: int, capacity: int):
+        self.target, self.capacity = target, capacity
+
+
 class _Network:
-    """Maximum flow by shortest augmenting paths in levels (Dinic 1970)."""
+    """Maximum flow by shortest augmenting paths (Edmonds and Karp 1972)."""
 
     def __init__(self, nodes: int):
-        self.edges: list[list[list[int]]] = [[] for _ in range(nodes)]  # [target, capacity, position of the way back]
+        self.edges: list[list[_Edge]] = [[] for _ in range(nodes)]
 
     def connect(self, start: int, target: int, capacity: int) -> None:
-        self.edges[start].append([target, capacity, len(self.edges[target])])
-        self.edges[target].append([start, 0, len(self.edges[start]) - 1])
+        edge, back = _Edge(target, capacity), _Edge(start, 0)
+        edge.back, back.back = back, edge
+        self.edges[start].append(edge)
+        self.edges[target].append(back)
 
     def flow(self, source: int, sink: int) -> int:
         total = 0
-        while True:
-            levels = self._levels(source)
-            if levels[sink] < 0:
-                return total
-            position = [0] * len(self.edges)
-            while True:
-                pushed = self._push(source, sink, levels, position)
-                if not pushed:
-                    break
-                total += pushed
+        while path := self._path(source, sink):
+            pushed = min(edge.capacity for edge in path)
+            for edge in path:
+                edge.capacity -= pushed
+                edge.back.capacity += pushed
+            total += pushed
+        return total
 
-    def _levels(self, source: int) -> list[int]:
-        levels = [-1] * len(self.edges)
-        levels[source] = 0
+    def _path(self, source: int, sink: int) -> list[_Edge]:
+        """Returns the edges of a shortest path with capacity, from its end on; none if there is no path."""
+        reached: dict[int, list[_Edge]] = {source: []}
         waiting = deque([source])
-        while waiting:
+        while waiting and sink not in reached:
             node = waiting.popleft()
-            for target, capacity, _ in self.edges[node]:
-                if capacity > 0 and levels[target] < 0:
-                    levels[target] = levels[node] + 1
-                    waiting.append(target)
-        return levels
-
-    def _push(self, source: int, sink: int, levels: list[int], position: list[int]) -> int:
-        """Sends as much as one path takes and returns it; 0 if no path is left. `position` remembers exhausted edges."""
-        path: list[list[int]] = []
-        node = source
-        while node != sink:
-            edge = self._next_edge(node, levels, position)
-            if edge is not None:
-                path.append(edge)
-                node = edge[0]
-            elif path:
-                levels[node] = -1
-                node = self._start_of(path.pop())
-            else:
-                return 0
-        pushed = min(edge[1] for edge in path)
-        for edge in path:
-            edge[1] -= pushed
-            self.edges[edge[0]][edge[2]][1] += pushed
-        return pushed
-
-    def _next_edge(self, node: int, levels: list[int], position: list[int]) -> list[int] | None:
-        edges = self.edges[node]
-        while position[node] < len(edges):
-            edge = edges[position[node]]
-            if edge[1] > 0 and levels[edge[0]] == levels[node] + 1:
-                return edge
-            position[node] += 1
-        return None
-
-    def _start_of(self, edge: list[int]) -> int:
-        return self.edges[edge[0]][edge[2]][0]
+            for edge in self.edges[node]:
+                if edge.capacity and edge.target not in reached:
+                    reached[edge.target] = [edge]
+                    waiting.append(edge.target)
+        path = reached.get(sink, [])
+        while path and (before := reached[path[-1].back.target]):
+            path += before
+        return path

@@ -22,7 +22,7 @@ def unshared(shared: Schedule, assignment: Assignment, demands: Asked) -> Schedu
 
     The check of buffers takes an overlap in place at any distance; the replay of bytes then wants none.
     """
-    found = make_schedule(assignment, demands, "plain", joined=shared.joined, known=shared.order)
+    found = make_schedule(assignment, demands, "plain", io_outside=True, joined=shared.joined, known=shared.order)
     lives = {buffer.name: buffer for buffer in found.buffers}
     overlaps = []
     for index, node in enumerate(found.steps):

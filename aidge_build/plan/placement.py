@@ -32,7 +32,7 @@ from aidge_build.plan.schedule.stores import NO_STATE, StateMemory
 from aidge_build.prepare.adaptation.assignment import Assignment
 
 _POINTER_BYTES = 4  # on boards with known memories
-_FROM_THE_START = Part("", 0, 0)  # the place of a tensor in a buffer of its own
+_FROM_THE_START = Part("", 0, 0, rows=1, stride_bytes=0)  # the place of a tensor in a buffer of its own
 
 
 def check_memory(schedule: Schedule, placed: Placed, assignment: Assignment, demands: Callable[[Node], Demands]) -> None:

@@ -89,7 +89,7 @@ def test_the_better_order_is_taken_and_reported():
     )
     view = graph(text, inputs="float[8] x", outputs="float[8] y", constants={"from": numpy.array([0]), "to": numpy.array([8])})
     assignment = adapt_to_backend(view, (library,), Target())
-    result = make_schedule(assignment, lambda node: Demands())
+    result = make_schedule(assignment, lambda node: Demands(), "plain", io_outside=True)
     assert [node.outputs[0] for node in result.steps] == ["p", "s", "q", "t", "y"]
     assert (result.order.peak_bytes, result.order.proved_optimal) == (32 + 128 + 32, True)
 

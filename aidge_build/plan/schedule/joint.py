@@ -32,8 +32,8 @@ class Part:
     whole: str
     offset_bytes: int
     size_bytes: int
-    rows: int = 1
-    stride_bytes: int = 0
+    rows: int
+    stride_bytes: int
 
     @property
     def reach(self) -> tuple[int, int]:
@@ -76,7 +76,7 @@ def _joining(
     """Returns the node as one that does not run; None if a part would have other bytes, or an address that its kernels cannot
     use."""
     view, merges = assignment.view, isinstance(node.operator, Concat)
-    names, whole = (node.inputs, node.outputs[0]) if merges else (node.outputs, node.inputs[0])
+    names, (whole,) = (node.inputs, node.outputs) if merges else (node.outputs, node.inputs)
     tensors, joint = list(map(view.tensor, names)), view.tensor(whole)
     if not _is_joinable(joint, tensors) or len({buffer_of[name] for name in names}) < len(names):
         return None
@@ -178,8 +178,6 @@ class Joined:
     def windows(self, whole: str, spans: Mapping[str, tuple[int, int]]) -> tuple[Window, ...]:
         """Returns which bytes of a whole are live when: from the lowest to the highest byte of the live atoms."""
         reach = {atom: self.places[atom].reach for atom in self.atoms_of(whole) if atom in self.places}
-        if not reach:
-            return ()
         steps = sorted({edge for atom in reach for edge in spans[atom]})
         found: list[Window] = []
         for first, last in zip(steps, steps[1:], strict=False):

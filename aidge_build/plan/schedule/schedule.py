@@ -75,9 +75,9 @@ class Schedule:
 def make_schedule(
     assignment: Assignment,
     demands: Callable[[Node], Demands],
-    reuse: Reuse = "plain",
+    reuse: Reuse,
     *,
-    io_outside: bool = True,
+    io_outside: bool,
     joined: Sequence[Joining] = (),
     known: Order | None = None,
     like: Schedule | None = None,

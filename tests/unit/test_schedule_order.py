@@ -199,3 +199,54 @@ def test_an_order_that_is_good_enough_is_not_improved():
 def test_an_order_says_what_is_proved_of_it():
     assert Order((0,), 1_000, 1_000, 3).report() == "order optimal (3 states)"
     assert Order((0,), 1_001, 1_000, 3_000).report() == ("order not proven (node limit, 3,000 states; no order is below 1,000 B)")
+
+
+def least_cuts(question: OrderQuestion) -> list[int]:
+    """What each operation needs in every order: the least live bytes before it, its outputs and scratch without what is shared."""
+    return [
+        cut_bound(question, index)
+        + sum(question.sizes[tensor] for tensor in operation.outputs)
+        + operation.scratch_bytes
+        - max((size for tensor, size in operation.shared if tensor not in question.outputs), default=0)
+        for index, operation in enumerate(question.operations)
+    ]
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_a_search_without_an_end_reports_the_best_cut_and_the_best_of_its_orders(seed, monkeypatch):
+    monkeypatch.setattr(order_module, "PROBE_STATES", 1)
+    question = random_question(seed, 7)
+    walker, given = _Walker(question), tuple(range(7))
+    found = best_order(question, states=2)
+    assert found.lower_bound_bytes >= min(found.peak_bytes, max(least_cuts(question)))
+    assert found.peak_bytes <= min(walker.peak(given), walker.peak(walker.beam(order_module.BEAM_WIDTH, 1_000)))
+    asked = best_order(question, states=2, given=given)  # no beam where an order is given
+    assert asked.order == given or asked.peak_bytes < walker.peak(given)
+    monkeypatch.setattr(_Walker, "beam", None)
+    assert best_order(question, states=2, given=given) == asked
+    monkeypatch.setattr(order_module, "PROBE_STATES", 1_000)
+    assert best_order(question).peak_bytes == best_order(question, given=given).peak_bytes == optimum(question)
+
+
+@pytest.mark.parametrize("cuts_at_most, nodes_at_most, allowed", [(48, 200_000, 7), (2, 200_000, 2), (48, 0, 1), (48, 2, 3)])
+def test_cuts_are_made_before_the_largest_working_sets_that_could_still_raise_the_bound(
+    cuts_at_most, nodes_at_most, allowed, monkeypatch
+):
+    """At most CUTS of them, and one more than graphs of so many nodes fit into MOST_CUT_NODES."""
+    monkeypatch.setattr(order_module, "CUTS", cuts_at_most)
+    asked: list[int] = []
+    monkeypatch.setattr(order_module, "cut_bound", lambda question, index: asked.append(index) or cut_bound(question, index))
+    for seed in range(60):
+        question = random_question(seed, 7)
+        nodes = len(question.sizes) + len(question.operations)
+        monkeypatch.setattr(order_module, "MOST_CUT_NODES", nodes_at_most * nodes if nodes_at_most < 9 else nodes_at_most)
+        walker, order, cuts = _Walker(question), range(7), least_cuts(question)
+        enough = sorted(cuts)[-1 - seed % 2]
+        live, best, expected = walker.live_before(order), question.start_bytes, []
+        for index in sorted(order, key=lambda index: -walker.least_bytes(index))[:allowed]:
+            if best < enough and live[index] + walker.added_bytes(index) > best:
+                expected.append(index)
+                best = max(best, cuts[index])
+        asked.clear()
+        assert order_module._cut_bound(question, walker, order, enough, question.start_bytes) == best
+        assert asked == expected

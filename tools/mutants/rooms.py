@@ -206,6 +206,7 @@ ROOMS = (
             "tests/unit/test_plan_command.py",
             "tests/unit/test_states.py",
             "tests/unit/test_dump.py",
+            "tests/golden/test_orders.py",
             "tests/golden/test_generated_text.py",
             "tests/target/test_constant_copies.py",
             "tests/target/test_joint_tensors.py",

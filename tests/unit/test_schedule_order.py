@@ -202,7 +202,7 @@ def test_an_order_says_what_is_proved_of_it():
 
 
 def least_cuts(question: OrderQuestion) -> list[int]:
-    """What each operation needs in every order: the least live bytes before it, its outputs and scratch without what is shared."""
+    """For each operation the fewest bytes of any order: live before it, its outputs and scratch, without what is shared."""
     return [
         cut_bound(question, index)
         + sum(question.sizes[tensor] for tensor in operation.outputs)

@@ -168,7 +168,7 @@ class _Problem:
         return tuple(sorted({other for table in self.tables[number] for other in table[0]}))
 
     def _entries(self, number: int) -> int:
-        return math.prod(self.sizes[other] for other in self._scope(number)) if number in self.tables else 0
+        return math.prod(self.sizes[other] for other in self._scope(number))
 
     def _joined(self, number: int) -> _Table:
         """Returns the sum of all tables of the variable."""

@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: MIT
+"""Conversions around random kernels, and flattened data before layers, against their definitions."""
+
+from __future__ import annotations
+
+from random import Random
+
+import numpy
+import pytest
+
+from aidge_build.base.errors import AidgeError
+from aidge_build.contract.spec import ImplSpec, IOSpec, NodeView
+from aidge_build.graph.dtype import DType
+from aidge_build.graph.format import Format, channels_last, row_major
+from aidge_build.graph.quantization import per_tensor
+from aidge_build.graph.tensor import Tensor
+from aidge_build.graph.view import Node
+from aidge_build.operators.binary import Add
+from aidge_build.prepare.adaptation import adapt as adapting
+from aidge_build.prepare.adaptation import fewest_bytes as solving
+from aidge_build.prepare.adaptation.adapt import adapt_to_backend
+from aidge_build.prepare.adaptation.assignment import Assignment, Choice
+from aidge_build.prepare.adaptation.check_views import checked_views
+from aidge_build.prepare.adaptation.conversions import adaptation
+from aidge_build.prepare.adaptation.match import Target
+from aidge_build.prepare.recipes import simplify
+from tests.models import graph, same_meaning, types
+from tests.unit.test_fewest_bytes import LIBRARY, options_of, random_graph
+
+KINDS = (DType.int8, DType.int8, DType.int16, DType.int32, DType.float32)
+WANTED = (*KINDS, DType.float32, DType.any, DType.any, DType.any_1, DType.any_1)
+Line = tuple[str, str, int, DType, DType, Format, Format]
+
+
+def random_pair(seed: int) -> tuple[NodeView, ImplSpec]:
+    random = Random(seed)
+    dims = random.choice(((1, 4, 3, 3), (1, 4, 3, 3), (1, 1, 3, 3)))
+    shared = random.choice(KINDS) if random.random() < 0.7 else None
+
+    def tensor(name: str, *, may_be_constant: bool = False) -> Tensor:
+        kind = shared or random.choice(KINDS)
+        quantization = per_tensor(0.5, 3) if kind is DType.int8 and random.random() < 0.7 else None
+        data = (
+            numpy.arange(numpy.prod(dims)).reshape(dims).astype(kind.numpy) if may_be_constant and random.random() < 0.4 else None
+        )
+        return Tensor(name, dims, kind, data, quantization, random.choice((None, row_major(4), channels_last(4))))
+
+    inputs, outputs = (tensor("x"), tensor("y", may_be_constant=True)), (tensor("z"),)
+    sides = [IOSpec(random.choice(WANTED), random.choice(("any", "row_major", "channels_last"))) for _ in range(3)]
+    return NodeView(Node("add", Add(), ("x", "y"), ("z",)), inputs, outputs), ImplSpec(tuple(sides[:2]), tuple(sides[2:]))
+
+
+def conversions(view: NodeView, spec: ImplSpec, reals: bool) -> list[Line] | None:
+    """The conversions by definition: None if a value would be lost on the way in, or the types do not agree."""
+    lines, open_types = [], set()
+    sides = [("input", index, tensor, spec.inputs[index]) for index, tensor in enumerate(view.inputs)]
+    for side, index, tensor, wanted in [*sides, ("output", 0, view.outputs[0], spec.outputs[0])]:
+        dtype, found = wanted.dtype, []
+        if dtype in (DType.any, DType.any_1):
+            dtype = DType.float32 if reals and tensor.quantization else tensor.dtype
+            open_types |= {dtype} if wanted.dtype is DType.any_1 else set()
+        if dtype is not tensor.dtype:
+            if tensor.quantization and dtype is not DType.float32 or not numpy.can_cast(tensor.dtype.numpy, dtype.numpy):
+                return None
+            kind = "Cast" if not tensor.quantization else "Dequantize" if side == "input" else "Quantize"
+            found.append((kind, side, index, tensor.dtype, dtype, tensor.storage, tensor.storage))
+        order = {"row_major": row_major(4), "channels_last": channels_last(4)}.get(wanted.format)
+        turned = order and tensor.dims[1] > 1 and order != tensor.format
+        if turned and tensor.format is not None and not tensor.is_constant:
+            found.append(("Transpose", side, index, dtype, dtype, tensor.storage, order))
+        if side == "output":
+            found = [(*one[:3], one[4], one[3], one[6], one[5]) for one in found[::-1]]
+        lines += found
+    return lines if len(open_types) < 2 else None
+
+
+def test_conversions_lose_no_value_and_are_the_ones_between_the_tensors_and_what_the_kernel_wants():
+    outcomes = set()
+    for seed in range(1500):
+        view, spec = random_pair(seed)
+        is_stored = any(tensor.quantization for tensor in (*view.inputs, *view.outputs))
+        expected = conversions(view, spec, reals=False)
+        if expected is None and is_stored:
+            expected = conversions(view, spec, reals=True)
+        found = adaptation(view, spec, features=(), rounding="onnx")
+        outcomes.add((expected is None, bool(expected), is_stored))
+        if expected is None:
+            assert isinstance(found, str) and found
+            continue
+        lines = [
+            (one.type, one.side, one.index, one.read.dtype, one.written.dtype, one.read.storage, one.written.storage)
+            for one in found.steps
+        ]
+        assert lines == expected, seed
+        computed = [step for step in found.steps if not step.read.is_constant]
+        assert found.cost_bytes == sum(step.read.size_bytes + step.written.size_bytes for step in computed)
+        assert not spec.rejection(found.view, (), "onnx")
+        for before, after in zip(view.inputs, found.view.inputs, strict=True):
+            if before.is_constant:  # the same real numbers, in another type
+                real = (before.data - 3.0) * 0.5 if before.quantization and after.dtype is DType.float32 else before.data
+                assert after.data.dtype == after.dtype.numpy and numpy.array_equal(after.data, real)
+    assert len(outcomes) == 6
+
+
+CONV = "a = Conv(x, w) "
+DIMS = {"s": [1, -1], "t": [2, 32]}
+
+
+@pytest.mark.parametrize(
+    "text, output, is_folded",
+    [
+        ("e = Flatten(a) y = Gemm<transB=1>(e, v, c)", "float[1,3] y", True),
+        ("e = Reshape(a, s) y = Gemm<transB=1>(e, v, c)", "float[1,3] y", True),
+        ("e = Flatten(a) f = Gemm<transB=1>(e, v, c) g = Gemm<transB=1>(e, k) y = Add(f, g)", "float[1,3] y", True),
+        ("e = Flatten(a) y = Gemm<transB=1>(e, v, c) z = Gemm<transB=1>(e, k)", "float[1,3] y, float[1,3] z", True),
+        ("e = Flatten(a) y = Gemm<transB=1>(e, v, c)", "float[1,3] y, float[1,64] e", False),
+        ("e = Flatten(a) f = Gemm<transB=1>(e, v, c) y = Sigmoid(e)", "float[1,64] y, float[1,3] f", False),
+        ("e = Reshape(a, t) y = Gemm<transB=1>(e, h)", "float[2,3] y", False),
+        ("e = Flatten(a) b = Sigmoid(e) y = Gemm<transB=1>(b, v, c)", "float[1,3] y", False),
+    ],
+)
+def test_a_copy_before_flattening_folds_into_weights_if_only_layers_read_the_result(text, output, is_folded):
+    random = numpy.random.default_rng(7)
+    shapes = {"w": (4, 4, 1, 1), "v": (3, 64), "k": (3, 64), "h": (3, 32), "c": (3,)}
+    values = {name: random.normal(size=dims).astype(numpy.float32) for name, dims in shapes.items()}
+    values |= {name: numpy.array(dims) for name, dims in DIMS.items()}
+    words = (CONV + text).replace("(", " ").replace(")", " ").replace(",", " ").split()
+    used = {name: value for name, value in values.items() if name in words}
+    view = simplify(graph(CONV + text, inputs="float[1,4,4,4] x", outputs=output, constants=used))
+    assignment = adapt_to_backend(view, (LIBRARY,), Target())
+    assert same_meaning(view, assignment.view)
+    assert (types(assignment.view).count("Transpose") == 1) == is_folded
+    assert assignment.bytes_copied == (256 if is_folded else 512)
+
+
+def test_only_steps_that_fold_or_convert_types_may_round(monkeypatch):
+    said, check = {}, adapting.check_rewrite
+
+    def noted(before, after, step, *, exact=False):
+        said[step] = exact
+        return check(before, after, step, exact=exact)
+
+    monkeypatch.setattr(adapting, "check_rewrite", noted)
+    text = CONV + "e = Flatten(a) y = Gemm<transB=1>(e, v)"
+    ones = {"w": numpy.ones((4, 4, 1, 1), numpy.float32), "v": numpy.ones((3, 64), numpy.float32)}
+    adapt_to_backend(
+        simplify(graph(text, inputs="float[1,4,4,4] x", outputs="float[1,3] y", constants=ones)), (LIBRARY,), Target()
+    )
+    assert {step for step, exact in said.items() if not exact} == {
+        "converting types around kernels",
+        "folding copies into weights",
+    }
+    assert len(said) == 6
+
+
+LEAST = [4, 12, 8, 60, 21, 42, 12, 8, 12, 4, 8, 21, 2, 4, 32, 42, 12, 32, 12, 12, 28, 4, 4]
+
+
+def test_the_tables_that_a_graph_needs_are_counted_exactly(monkeypatch):
+    """The least limit with which a graph is solved: that of the largest table on the way."""
+    least = []
+    for seed in range(24):
+        view = random_graph(seed)
+        options = options_of(view)
+        for limit in range(1, 99):
+            monkeypatch.setattr(solving, "MOST_ENTRIES", limit)
+            if solving.fewest_bytes(view, options) is not None:
+                least.append(limit)
+                break
+    assert least == LEAST
+
+
+def test_an_alias_is_refused_unless_it_has_the_bytes_of_its_source():
+    refused = 0
+    for seed in range(200):
+        random = Random(seed)
+        dims = random.choice(((1, 2, 3, 2), (2, 3, 1, 1), (1, 4, 1, 2)))
+        made = random.choice((dims, tuple(size for size in dims if size > 1), (*dims, 1), (dims[0] * dims[1], *dims[2:])))
+        text = "y = Reshape(x, s) z = Relu(y)"
+        shape = f"float[{','.join(map(str, made))}] z"
+        view = graph(text, inputs=f"float[{','.join(map(str, dims))}] x", outputs=shape, constants={"s": numpy.array(made)})
+        orders = [
+            Format(tuple(random.sample(range(len(each)), len(each)))) if random.random() < 0.7 else row_major(len(each))
+            for each in (dims, made)
+        ]
+        node = view.nodes[0]
+        choices = {
+            one.name: Choice(None, "", (), ((0, orders[0]),), (orders[1],)) if one is node else Choice("kernel", "")
+            for one in view.nodes
+        }
+        data = numpy.arange(numpy.prod(dims)).reshape(dims)
+        is_same = list(data.transpose(orders[0].order).ravel()) == list(data.reshape(made).transpose(orders[1].order).ravel())
+        try:
+            checked_views(Assignment(view, choices))
+        except AidgeError:
+            refused += 1
+            assert not is_same or [size for size in dims if size > 1] != [size for size in made if size > 1]
+        else:
+            assert is_same
+    assert 50 < refused < 150

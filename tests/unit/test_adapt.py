@@ -357,3 +357,38 @@ def test_meta_operators_are_the_same_if_name_anchors_and_covered_nodes_are():
     assert made == again and hash(made) == hash(again)
     for name, covered, anchors in (("Two", first, (("a", "b"),)), ("Pair", other, (("a", "b"),)), ("Pair", first, ())):
         assert made != MetaOperator(name, covered, anchors)
+
+
+MAPS = "a = Conv<pads=[1,1,1,1]>(x, w) b = {} y = MaxPool<kernel_shape=[2,2], strides=[2,2]>(b)"
+
+
+@pytest.mark.parametrize(
+    "middle, has_bands",
+    [
+        ("Relu(a)", True),
+        ("Conv<pads=[2,0,0,2], dilations=[2,2]>(a, v)", True),
+        ("Add(a, x)", False),  # reads more than the chain
+        ("Softmax<axis=2>(a)", False),  # each result from all rows
+        ("Add(k, a)", False),  # the data come second
+    ],
+)
+def test_rows_of_a_meta_operator_are_computed_from_the_rows_that_its_chain_reads(middle, has_bands):
+    random = numpy.random.default_rng(4)
+    shapes = {"w": (3, 3, 3, 3), "v": (3, 3, 2, 2), "k": (1, 3, 1, 1)}
+    constants = {name: random.normal(size=dims).astype(numpy.float32) for name, dims in shapes.items()}
+    text = MAPS.format(middle)
+    used = {name: value for name, value in constants.items() if f"{name})" in text or f"{name}," in text}
+    view = graph(text, inputs="float[1,3,8,8] x", outputs="float[1,3,?,?] y", constants=used)
+    inside = graph_view("Fused", view.nodes, view.tensors, ("x", *used), view.outputs)
+    meta = MetaOperator("Fused", inside)
+    inputs, outputs = [inside.tensor(name) for name in inside.inputs], [inside.tensor("y")]
+    data = [random.normal(size=(1, 3, 8, 8)).astype(numpy.float32), *used.values()]
+    (whole,) = meta.forward(*data)
+    for first in range(whole.shape[2]):
+        for last in range(first + 1, whole.shape[2] + 1):
+            band = meta.band(inputs, outputs, first, last)
+            assert (band is not None) == has_bands
+            if has_bands:
+                (begin, end), *others = band.reads
+                (rows,) = band.operator.forward(data[0][:, :, begin:end], *data[1:])
+                assert others == [None] * len(used) and numpy.allclose(rows, whole[:, :, first:last], atol=1e-5)

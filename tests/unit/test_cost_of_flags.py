@@ -101,7 +101,8 @@ def test_the_cost_table_of_the_build_says_the_cost(faster, tmp_path):
         ("float32", set(), {"slow": {"float32": 4}, "fast": {"float32": 2}}, ""),
         ("float32", {"fpu"}, {"slow": {"float32": 4}, "fast": {"int8": 2}}, ""),
         ("int8", set(), {"slow": {"int8": 5}}, ""),
-        ("int8", set(), {"slow": {"int8": 0}, "fast": {"int8": 0}}, ""),
+        ("int8", set(), {"slow": {"int8": 0}, "fast": {"int8": 3}}, ""),
+        ("int8", set(), {"slow": {"int8": 5}, "fast": {"int8": 0}}, "50 instead of 0"),
     ],
 )
 def test_without_a_table_libraries_say_the_cost_if_they_know_both_sides(kind, features, stated, cost):

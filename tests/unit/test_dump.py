@@ -151,6 +151,7 @@ def test_so_many_inferences_are_kept(text, slots):
     [
         ("four", "static", "whole", "wants a number of inferences up to 65,536, got 'four'"),
         ("-1", "static", "whole", "wants a number"),
+        ("00", "static", "whole", "wants a number"),
         ("65537", "static", "whole", "wants a number"),
         ("4", "caller", "whole", "for all instances"),
         ("4", "static", "rows", "never there as a whole"),

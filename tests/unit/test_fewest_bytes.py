@@ -8,6 +8,7 @@ import math
 import os
 import random
 import re
+from dataclasses import replace
 
 import numpy
 import pytest
@@ -150,6 +151,7 @@ def test_beyond_the_limit_the_search_stands_and_is_not_called_proved(monkeypatch
     searched = adapt_to_backend(view, (LIBRARY,), Target())
     assert not searched.formats_proved and best.formats_proved
     assert searched.bytes_copied > best.bytes_copied
+    assert replace(best, bytes_copied=0).format_line() == "formats: nothing is copied"
     assert best.format_line() == f"formats: {best.bytes_copied} B are copied, no choice of formats copies fewer"
     assert searched.format_line().endswith(" B are copied, not proved to be the fewest: the graph is too wide")
 

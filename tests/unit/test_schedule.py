@@ -8,9 +8,10 @@ import pytest
 
 from aidge_build.contract.library import load_library
 from aidge_build.contract.spec import Demands
-from aidge_build.plan.memory.buffer import Overlap, Window
+from aidge_build.plan.memory.buffer import Buffer, Overlap, Window
 from aidge_build.plan.memory.checker import check
 from aidge_build.plan.memory.planner import plan
+from aidge_build.plan.schedule.copies import ConstantCopy, arrays_in_line
 from aidge_build.plan.schedule.in_place import Chain
 from aidge_build.plan.schedule.schedule import make_schedule
 from aidge_build.prepare.adaptation.adapt import adapt_to_backend
@@ -171,6 +172,18 @@ def test_an_overlap_that_a_kernel_allows_saves_bytes():
     check(found, found_buffers := [placement.buffer for placement in found.placements])
     assert len(found_buffers) == 2 and found.peak_bytes == found.lower_bound_bytes == 16 + 256
     assert (found.offset_of("b"), found.offset_of("a")) == (0, 16)
+
+
+@pytest.mark.parametrize(
+    "sizes, alignment, size_bytes", [((5, 4, 7), 4, 20), ((16,), 8, 16), ((3, 30), 16, 48), ((1, 1, 1), 1, 3)]
+)
+def test_copied_constants_follow_each_other_in_one_buffer_until_their_layer_has_run(sizes, alignment, size_bytes):
+    arrays = arrays_in_line([(2 * index, size) for index, size in enumerate(sizes)], alignment)
+    assert [(one.position, one.size_bytes) for one in arrays] == [(2 * index, size) for index, size in enumerate(sizes)]
+    ends = [0, *(one.offset_bytes + one.size_bytes for one in arrays)]
+    assert all(one.offset_bytes % alignment == 0 and 0 <= one.offset_bytes - end < alignment for one, end in zip(arrays, ends))
+    copy = ConstantCopy("conv", 3, 5, arrays, alignment)
+    assert copy.buffer == Buffer("constants of conv", size_bytes, alignment, 3, 6, "copy") and copy.saved == 0
 
 
 @pytest.mark.parametrize("reuse", ["plain", "shared"])

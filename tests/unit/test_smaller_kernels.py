@@ -134,10 +134,15 @@ class Counted:
         return self.rule(taken), 0
 
 
-def with_rule(rule: Callable[[dict[str, str]], int], layer_count: int = 6, swapped: bool = False) -> tuple[list[str], Counted]:
-    """The libraries of a chain of layers on a Cortex-M4 with the libraries cortexm, armv7m, ref."""
+def with_rule(
+    rule: Callable[[dict[str, str]], int],
+    layer_count: int = 6,
+    swapped: bool = False,
+    libs: tuple[str, ...] = ("cortexm", "armv7m", "ref"),
+) -> tuple[list[str], Counted]:
+    """The libraries of a chain of layers on a Cortex-M4."""
     on = load_board("mps2-an386")
-    request = request_of(layers(*[64] * (layer_count + 1)), "net.onnx", replace(on, libs=("cortexm", "armv7m", "ref")))
+    request = request_of(layers(*[64] * (layer_count + 1)), "net.onnx", replace(on, libs=libs))
     view, _ = import_model(request)
     counted = Counted(rule)
 
@@ -164,6 +169,13 @@ def test_a_kernel_between_is_taken_where_it_needs_no_more(index, swapped):
 def test_the_last_library_is_taken_where_all_others_need_more():
     libraries, _ = with_rule(lambda taken: 10 + (position(taken, 2) != "ref") + (position(taken, 4) != "ref"))
     assert libraries == ["cortexm", "cortexm", "ref", "cortexm", "ref", "cortexm"]
+
+
+def test_one_library_has_nothing_to_try_and_of_two_the_last_is_taken():
+    libraries, counted = with_rule(lambda taken: 10, libs=("ref",))
+    assert set(libraries) == {"ref"} and counted.calls == 0
+    libraries, _ = with_rule(lambda taken: 10 + (position(taken, 2) != "ref"), libs=("cortexm", "ref"))
+    assert libraries == ["ref" if each == 2 else "cortexm" for each in range(6)]
 
 
 def test_the_notice_counts_layers_and_both_kinds_of_bytes_before_and_after():

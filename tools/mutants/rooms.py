@@ -43,7 +43,7 @@ ROOMS = (
     Room(
         "adaptation",
         (
-            "tests/unit/test_adapt.py",
+            "tests/unit/test_adapt*.py",
             "tests/unit/test_api_export.py",
             "tests/unit/test_api_specs.py",
             "tests/unit/test_cost_table.py",
@@ -52,6 +52,7 @@ ROOMS = (
             "tests/unit/test_graph_check.py",
             "tests/unit/test_inherited_names.py",
             "tests/unit/test_keep_levels.py",
+            "tests/unit/test_layer_notices.py",
             "tests/unit/test_kernel_conditions.py",
             "tests/unit/test_kernels_see_the_core.py",
             "tests/unit/test_mixed_precision.py",

@@ -17,6 +17,7 @@ from aidge_build.boards.cores import UnalignedAccess
 from aidge_build.build.emit import emit, template
 from aidge_build.build.emit.copies import copied_constants
 from aidge_build.build.emit.digest import declarations_of
+from aidge_build.build.emit.fast_code import functions_in, in_sections
 from aidge_build.build.emit.kernels import kernel_text
 from aidge_build.contract.call import Call, Input, Literal, Output
 from aidge_build.graph.dtype import DType
@@ -348,6 +349,8 @@ def with_call(call: Call, **changes):
     [
         (lambda: chain(places=ENDS), "tensor 'middle' has no place"),
         (lambda: chain(places=ENDS | {"middle": Place("arena", offset_bytes=25)}), "at offset 25"),
+        (lambda: chain(places=ENDS | {"middle": Place("arena"), "x": Place("input", 1)}), "tensor 'x' is input 1 of 1"),
+        (lambda: chain(places=ENDS | {"middle": Place("arena"), "y": Place("output", 1)}), "tensor 'y' is output 1 of 1"),
         (lambda: chain(places=ENDS | {"middle": Place("input")}), "written into the firmware's input"),
         (
             lambda: chain(places={"x": Place("input"), "middle": Place("arena"), "y": Place("arena")}, layers=()),
@@ -397,7 +400,7 @@ def test_an_include_guard_with_an_else_is_left_alone():
     "files, what",
     [
         ({"a.h": b'#include "../../etc/passwd"\n'}, "no file '../../etc/passwd'"),
-        ({"a.h": b'#if X\n#include "a.h"\n#endif\n'}, "inside #if"),
+        ({"a.h": b'#if X\n#include "a.h"\n#endif\n'}, '#include "a.h" is inside #if'),
         ({"a.h": b"\xff"}, "not UTF-8"),
     ],
 )
@@ -418,3 +421,17 @@ def test_a_copy_of_elements_of_several_bytes_is_reached_through_void(kind):
     )
     through = "" if kind in (DType.int8, DType.uint8) else "(const void *)"
     assert found == {"w": f"(const {kind.c_type} *){through}arena + 20"}
+
+
+def test_only_definitions_of_the_named_functions_are_moved_and_each_is():
+    kept = "/* f */\nint f(int a);\nstruct f { int a; };\nstatic const int t[] = {1};\n#define g(a) f(a)\n"
+    functions = ("/* of f */\nint f(int a)\n{\n    return a;\n}\n", "int h(void)\n{\n    return f(1);\n}\n")
+    text = kept + functions[0] + "int b;\n" + functions[1] + functions[0].replace("int f", "static int k")
+    assert functions_in([text, "int m(void);\n"]) == {"f", "h", "k"}
+    (moved,) = in_sections([text], {"f": "ITCM", "k": "RAM"})
+    marks = ('AIDGE_CODE_IN(".text.aidge_ITCM.f")\nint f(int a)\n{', 'AIDGE_CODE_IN(".text.aidge_RAM.k")\nstatic int k(int a)\n{')
+    assert all(moved.count(mark) == 1 for mark in marks) and moved.count("AIDGE_CODE_IN") == 2
+    assert re.sub(r"AIDGE_CODE_IN\(.*\)\n", "", moved) == text
+    assert in_sections([text], {}) == [text]
+    with pytest.raises(AidgeError, match="names the function 'g', which no kernel of the model has"):
+        in_sections([text], {"f": "ITCM", "g": "RAM"})

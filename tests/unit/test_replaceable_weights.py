@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import zlib
 from pathlib import Path
 
 import numpy
@@ -15,7 +16,7 @@ from aidge_build.base.errors import AidgeError
 from aidge_build.base.source_files import Sources
 from aidge_build.build.compile import compile, price_of_update
 from aidge_build.build.emit import emit, template
-from aidge_build.build.emit.blob import HEAD_BYTES, make_blob, read_blob
+from aidge_build.build.emit.blob import CRC_BYTE, HEAD_BYTES, SIZE_BYTE, make_blob, read_blob
 from aidge_build.build.inputs import add_model_arguments, load
 from aidge_build.cli.firmware_code import requested_for
 from aidge_build.measure.bench.other_weights import with_other_weights
@@ -43,6 +44,8 @@ def test_a_block_holds_each_array_at_a_multiple_of_its_alignment():
     words = numpy.frombuffer(data[: len(data) // 4 * 4], "<u4")
     first, second = words[HEAD_BYTES // 4 :][:2]
     assert second % 8 == 0 and data[first : first + 5] == ARRAYS[0].data and data[second : second + 24] == ARRAYS[1].data
+    body = zlib.crc32(data[HEAD_BYTES:], zlib.crc32(data[:CRC_BYTE]))
+    assert words[SIZE_BYTE // 4] == len(data) and words[CRC_BYTE // 4] == body and (SIZE_BYTE % 4, CRC_BYTE % 4) == (0, 0)
     head = read_blob(data + b"behind it", "F.bin")
     assert (head.size_bytes, head.version, head.interface, head.layout) == (len(data), 7, "0123456789ab", "ba9876543210")
 

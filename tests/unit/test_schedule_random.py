@@ -93,7 +93,7 @@ def random_case(seed: int, count: int = 7) -> Case:
             nodes.append(Node(f"v{index}", VIEW, (known[-2],), (known[-1],)))
     if random.random() < 0.4:
         read, source = inputs[-1], random.choice([name for name in known if tensors[name].dims == dims])
-        written = add(dims, format=tensors[read].format)
+        written = add(dims, format=random.choice((row_major(3), channels_last(3))))
         nodes.append(Node("store", ANY, (source,), (written,)))
         start = numpy.full(dims, random.randint(0, 1), dtype.numpy)
         outputs, states = [*outputs, written], [State(read, written, start)]

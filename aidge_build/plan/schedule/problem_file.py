@@ -126,7 +126,8 @@ def _graph(content: dict, drop_identities: bool) -> GraphProblem:
     numbers: Sequence[int] = range(len(operations))
     if drop_identities:
         kept = [number for number in numbers if not _is_identity(operations[number], types[number], sizes, outputs)]
-        renamed = {operations[number].outputs[0]: operations[number].inputs[0] for number in numbers if number not in kept}
+        left_out = [(operations[number].inputs, operations[number].outputs) for number in numbers if number not in kept]
+        renamed = {result: source for (source,), (result,) in left_out}
         operations = [
             replace(operation, inputs=tuple(dict.fromkeys(_root(tensor, renamed) for tensor in operation.inputs)))
             for operation in operations
@@ -137,12 +138,10 @@ def _graph(content: dict, drop_identities: bool) -> GraphProblem:
 
 def _is_identity(operation: Operation, kind: str, sizes: Sequence[int], outputs: Sequence[int]) -> bool:
     """Whether the operation is a copy and its result is no graph output: a graph output needs bytes of its own."""
-    return (
-        kind in IDENTITIES
-        and len(operation.inputs) == len(operation.outputs) == 1
-        and sizes[operation.inputs[0]] == sizes[operation.outputs[0]]
-        and operation.outputs[0] not in outputs
-    )
+    if kind not in IDENTITIES or not len(operation.inputs) == len(operation.outputs) == 1:
+        return False
+    (source,), (result,) = operation.inputs, operation.outputs
+    return sizes[source] == sizes[result] and result not in outputs
 
 
 def _root(tensor: int, renamed: dict[int, int]) -> int:

@@ -131,7 +131,7 @@ def _apart(demands: Demands) -> Demands:
 
 def _kept(view: GraphView, stores: Sequence[Node]) -> tuple[str, ...]:
     """Returns the tensors that are needed after the last step; for a state that is copied, the source of the copy."""
-    copied = {store.outputs[0]: store.inputs[0] for store in stores}
+    copied = {written: source for store in stores for (source,), (written,) in [(store.inputs, store.outputs)]}
     return tuple(copied.get(name, name) for name in view.outputs)
 
 

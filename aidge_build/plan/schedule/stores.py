@@ -71,14 +71,14 @@ def _is_computed_in_place(
     assignment: Assignment, state: State, store: Node, demands: Callable[[Node], Demands], buffer_of: Mapping[str, str]
 ) -> bool:
     view = assignment.view
-    source, target = view.tensor(store.inputs[0]), view.tensor(state.written)
+    (source,), (target,) = map(view.tensor, store.inputs), view.output_tensors(store)
     if source.is_constant:
         return False
     home, old = buffer_of[source.name], buffer_of[state.read]
     writer = view.producer(home)
     if writer is None or home in {buffer_of[name] for name in (*view.inputs, *view.outputs)}:
         return False
-    if not same_bytes(target.dims, source.storage, target.storage) or view.tensor(home).size_bytes != target.size_bytes:
+    if not same_bytes(target.dims, source.storage, target.storage):
         return False
     readers = [
         node

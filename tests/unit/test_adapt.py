@@ -383,6 +383,7 @@ def test_rows_of_a_meta_operator_are_computed_from_the_rows_that_its_chain_reads
     meta = MetaOperator("Fused", inside)
     inputs, outputs = [inside.tensor(name) for name in inside.inputs], [inside.tensor("y")]
     data = [random.normal(size=(1, 3, 8, 8)).astype(numpy.float32), *used.values()]
+    assert "tensors" not in repr(meta)
     (whole,) = meta.forward(*data)
     for first in range(whole.shape[2]):
         for last in range(first + 1, whole.shape[2] + 1):

@@ -76,12 +76,12 @@ def _swept(view: GraphView, options: Mapping[str, Sequence[Option]], first: Mapp
 
 def local_bytes(view: GraphView, state: Mapping[str, Option], node: Node, option: Option) -> int:
     """Returns the bytes that must be copied at the node's inputs and outputs, given the neighbours' choices so far."""
-    total = 0
-    for index, form in option.inputs:
-        tensor = view.tensor(node.inputs[index])
-        given = given_format(view, state, tensor)
-        if given is not None and not same_bytes(tensor.dims, given, form):
-            total += tensor.size_bytes
+    inputs = [(view.tensor(node.inputs[index]), form) for index, form in option.inputs]
+    total = sum(
+        tensor.size_bytes
+        for tensor, form in inputs
+        if (given := given_format(view, state, tensor)) is not None and not same_bytes(tensor.dims, given, form)
+    )
     for name, form in zip(node.outputs, option.outputs, strict=True):
         tensor = view.tensor(name)
         wanted = [tensor.storage] if view.is_output(name) else []

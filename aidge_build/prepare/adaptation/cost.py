@@ -32,13 +32,13 @@ class CostEntry:
 
     library: str
     kernel: str
-    op: str = ""
-    shape: str = ""
-    fixed: float = 0.0
-    per_mac: float = 0.0
-    per_element: float = 0.0
-    lines_per_mac: float = 0.0
-    lines_per_element: float = 0.0
+    op: str
+    shape: str
+    fixed: float
+    per_mac: float
+    per_element: float
+    lines_per_mac: float
+    lines_per_element: float
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ from aidge_build.prepare.adaptation.formats import view_options
 from aidge_build.prepare.adaptation.match import Target
 from aidge_build.prepare.adaptation.meta_operator import MetaOperator
 from aidge_build.prepare.recipes import simplify
+from aidge_build.prepare.recipes.check import check_graph
 from tests.models import graph, same_meaning, types
 
 HEADER = """
@@ -391,5 +392,6 @@ def test_rows_of_a_meta_operator_are_computed_from_the_rows_that_its_chain_reads
             assert (band is not None) == has_bands
             if has_bands:
                 (begin, end), *others = band.reads
+                check_graph(band.operator.graph, "taking rows")  # every tensor has the dims of its rows
                 (rows,) = band.operator.forward(data[0][:, :, begin:end], *data[1:])
                 assert others == [None] * len(used) and numpy.allclose(rows, whole[:, :, first:last], atol=1e-5)

@@ -22,15 +22,17 @@ from aidge_build.contract.library import Library, load_library
 from aidge_build.contract.reference import cpu
 from aidge_build.contract.spec import Demands, Extent, ImplSpec, IOSpec, NodeView, Predicate, dformat, multiple_of
 from aidge_build.graph.dtype import dtype
-from aidge_build.graph.quantization import per_tensor
+from aidge_build.graph.quantization import Quantization, per_tensor
 from aidge_build.graph.tensor import Tensor
-from aidge_build.graph.view import Node
+from aidge_build.graph.view import Node, graph_view
+from aidge_build.operators.activation import Tanh
 from aidge_build.operators.binary import Add
 from aidge_build.operators.view import Identity
 from aidge_build.prepare.adaptation.adapt import adapt_to_backend
 from aidge_build.prepare.adaptation.conversions import adaptation
 from aidge_build.prepare.adaptation.formats import kernel_options
-from aidge_build.prepare.adaptation.match import Target, match
+from aidge_build.prepare.adaptation.match import Match, Target, match
+from aidge_build.prepare.adaptation.widen import widen
 from aidge_build.prepare.recipes import simplify
 from tests.models import graph, same_meaning, types
 
@@ -338,7 +340,7 @@ def test_a_second_host_backend_runs_what_it_accepts_and_cpu_the_rest():
 # --- adaptation of a graph
 
 HEADER = """
-from aidge_build.contract.spec import IOSpec, ImplSpec, dformat, multiple_of
+from aidge_build.contract.spec import IOSpec, ImplSpec, Predicate, dformat, multiple_of
 from aidge_build.contract.node import KernelNode, kernel
 from aidge_build.graph.dtype import dtype
 FLOAT = IOSpec(dtype.float32)
@@ -377,6 +379,33 @@ def test_a_quantized_node_without_a_kernel_computes_in_float_between_quantize_an
     values = {"x": numpy.arange(-50, 50, dtype=numpy.int8).reshape(2, 50)}
     difference = cpu.run(before, values)["y"].astype(int) - cpu.run(after.view, values)["y"]
     assert numpy.abs(difference).max() <= 1
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_scales_along_an_axis_stay_along_it_in_the_conversions(axis):
+    scales, points = (0.5, 0.25), (3, -4)
+    along = Quantization(scales, points, axis)
+    tensors = {name: Tensor(name, (2, 2), dtype.int8, quantization=along) for name in "xy"}
+    node = Node("tanh", Tanh(), ("x",), ("y",))
+    kernels = library(CONVERSIONS + '@kernel("Tanh", ImplSpec(FLOAT))\nclass T(KernelNode): pass')
+    nothing = Match((), ())
+    after, _ = widen(graph_view("net", [node], tensors, "x", "y"), (kernels,), Target(), lambda view, one: nothing)
+    assert types(after) == ["DequantizeLinear", "Tanh", "QuantizeLinear"]
+    given = numpy.array([[5, 6], [7, 8]], numpy.int8)
+    shape = (2, 1) if axis == 0 else (1, 2)
+    by, offset = (numpy.reshape(each, shape) for each in (scales, points))
+    expected = numpy.clip(numpy.rint(numpy.tanh((given - offset) * by) / by) + offset, -128, 127)
+    assert numpy.array_equal(cpu.run(after, {"x": given})["y"], expected)
+
+
+def test_kernels_see_the_build_that_is_asked_for_whatever_the_view_says():
+    view = NodeView(
+        Node("add", Add(), ("x", "y"), ("z",)), *([Tensor(name, (2,), dtype.float32) for name in side] for side in ("xy", "z"))
+    )
+    seen = 'Predicate("is small", lambda view: f"{view.objective} {sorted(view.features)} {view.any_weights}")'
+    kernels = library(f'@kernel("Add", ImplSpec(FLOAT, predicates=({seen},)))\nclass A(KernelNode): pass')
+    found = match(view, (kernels,), Target(frozenset({"dsp"}), objective="size", any_weights=True))
+    assert found.rejected == (("toy kernels", "size ['dsp'] True"),)
 
 
 def test_a_quantized_node_with_a_kernel_is_left_alone():

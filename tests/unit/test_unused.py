@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import pytest
 
+from aidge_build.build.emit.definitions import without_comments
 from aidge_build.build.emit.unused import without_unused
 
 MACROS = """/* SPDX-License-Identifier: 0BSD */
@@ -111,10 +112,16 @@ def test_a_condition_keeps_the_macros_that_it_asks_for():
         "static void f(int x)\n#if WIDE\n{ g(x); }\n#else\n{ h(x); }\n#endif",
         "#if A\nstatic void f(void) {\n#else\nstatic void f(int x) {\n#endif\n}",
         '#pragma GCC poison x\n#error "no"',
+        "static void f(void)\n#define A 1\n{\n}",
     ],
 )
 def test_what_is_not_surely_one_definition_stays(text):
     assert left((), text) == [text]
+
+
+def test_what_a_comment_quotes_is_a_comment_and_a_comment_in_a_string_is_none():
+    text = 'a; // say "b"\nc /* it\'s\n"d" */ e = "/* f */ // g"; h = \'"\'; // \'i\''
+    assert without_comments(text) == 'a;  \nc \n e = "/* f */ // g"; h = \'"\';  '
 
 
 def test_functions_that_call_themselves_or_each_other_in_a_circle_go_together():

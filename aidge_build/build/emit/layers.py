@@ -179,8 +179,9 @@ class _LayerPrinter:
         if layer.bands is None:
             return []
         given = [f"const {tensor.dtype.c_type} *{rows_name(index)}" for index, tensor in self.rows_of.items()]
+        written = [f"{tensor.dtype.c_type} *{OUTPUT_ROWS}" for tensor in layer.outputs]
         kind = [f"int32_t {BAND}"] if len(layer.calls) > 1 else []
-        return [*given, f"{layer.outputs[0].dtype.c_type} *{OUTPUT_ROWS}", *kind]
+        return [*given, *written, *kind]
 
     def _side(self, tensors: tuple[Tensor | None, ...], index: int, side: str) -> Tensor | None:
         if not 0 <= index < len(tensors):

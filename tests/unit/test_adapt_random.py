@@ -14,10 +14,13 @@ from aidge_build.base.errors import AidgeError
 from aidge_build.contract.spec import ImplSpec, IOSpec, NodeView
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.format import Format, channels_last, row_major
-from aidge_build.graph.quantization import per_tensor
+from aidge_build.graph.quantization import Quantization, per_tensor
 from aidge_build.graph.tensor import Tensor
 from aidge_build.graph.view import GraphView, Node
+from aidge_build.operators.activation import ReLU as Relu
 from aidge_build.operators.binary import Add
+from aidge_build.operators.matmul import FC
+from aidge_build.operators.view import Flatten
 from aidge_build.prepare.adaptation import adapt as adapting
 from aidge_build.prepare.adaptation import choose as choosing
 from aidge_build.prepare.adaptation import fewest_bytes as solving
@@ -26,6 +29,7 @@ from aidge_build.prepare.adaptation.assignment import Assignment, Choice
 from aidge_build.prepare.adaptation.check_views import checked_views
 from aidge_build.prepare.adaptation.conversions import adaptation
 from aidge_build.prepare.adaptation.fewest_bytes import bytes_copied
+from aidge_build.prepare.adaptation.fold_copies import foldable
 from aidge_build.prepare.adaptation.match import Target
 from aidge_build.prepare.recipes import simplify
 from tests.models import graph, same_meaning, types
@@ -152,6 +156,24 @@ def test_a_copy_before_flattening_folds_into_weights_if_only_layers_read_the_res
     assert same_meaning(view, assignment.view)
     assert (types(assignment.view).count("Transpose") == 1) == is_folded
     assert assignment.bytes_copied == (256 if is_folded else 512)
+
+
+@pytest.mark.parametrize(
+    "axis, is_constant, takes", [(None, 1, True), (0, 1, True), (1, 1, False), (None, 0, False), (0, 0, False)]
+)
+def test_columns_of_weights_move_if_they_are_constant_and_have_no_scale_of_their_own(axis, is_constant, takes):
+    of_weights = Quantization((0.5,) * (1 if axis is None else (2, 8)[axis]), (0,) * (1 if axis is None else (2, 8)[axis]), axis)
+    data = numpy.zeros((2, 8), numpy.int8) if is_constant else None
+    tensors = {
+        name: Tensor(name, dims, DType.int8)
+        for name, dims in {"x": (1, 2, 2, 2), "a": (1, 2, 2, 2), "e": (1, 8), "y": (1, 2)}.items()
+    }
+    tensors["w"] = Tensor("w", (2, 8), DType.int8, data, of_weights)
+    nodes = (Node("a", Relu(), ("x",), ("a",)), Node("e", Flatten(1), ("a",), ("e",)), Node("y", FC(), ("e", "w"), ("y",)))
+    view = GraphView("net", nodes, tensors, ("x",), ("y",))
+    assert foldable(view, nodes[1]) == takes
+    twice = (*nodes[:2], Node("y", FC(), ("e", "w", "e"), ("y",)))  # a bias of the same data
+    assert not foldable(GraphView("net", twice, tensors, ("x",), ("y",)), nodes[1])
 
 
 def test_only_steps_that_fold_or_convert_types_may_round(monkeypatch):

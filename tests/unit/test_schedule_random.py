@@ -20,7 +20,7 @@ from aidge_build.graph.format import channels_last, row_major
 from aidge_build.graph.tensor import Tensor
 from aidge_build.graph.view import GraphView, Node, State, graph_view
 from aidge_build.operators.rearrange import Concat, Split
-from aidge_build.plan.schedule.joint import Joining, candidates, compatible
+from aidge_build.plan.schedule.joint import Joined, Joining, Part, candidates, compatible
 from aidge_build.plan.schedule.schedule import Schedule, buffers_of, make_schedule
 from aidge_build.plan.schedule.stores import READY_BYTES, StateMemory, stores_of, without_stores
 from aidge_build.prepare.adaptation.assignment import Assignment, Choice
@@ -343,6 +343,33 @@ def test_a_part_is_exactly_the_bytes_of_its_elements_in_the_joint_tensor():
             assert part.reach == (places.min(), places.max() + facts.view.tensor(name).dtype.size_bytes)
             shapes.add((part.rows > 1, whole == facts.home(name)))
     assert len(shapes) >= 2
+
+
+def test_windows_of_a_joint_tensor_reach_from_its_lowest_to_its_highest_live_byte_and_change_as_rarely_as_these():
+    merged = 0
+    for seed in range(60):
+        random, at = Random(seed), 0
+        places, spans = {}, {}
+        for name in "abcd":
+            rows, row_bytes = random.choice(((1, 4), (2, 2), (1, 8)))
+            places[name] = Part("w", at, rows * row_bytes, rows, row_bytes + 3)
+            at += (row_bytes + 3) * rows
+            first = random.randint(0, 3)
+            spans[name] = first, first + random.randint(3, 6)  # all live in step 3
+        windows = Joined(places, {"w": tuple(places)}).windows("w", spans)
+        assert (windows[0].first, windows[-1].last) == (
+            min(one for one, _ in spans.values()),
+            max(one for _, one in spans.values()),
+        )
+        for window in windows:
+            for step in range(window.first, window.last):
+                live = [places[name].reach for name, (begin, end) in spans.items() if begin <= step < end]
+                assert (window.low_bytes, window.high_bytes) == (min(one for one, _ in live), max(one for _, one in live))
+        reaches = [(window.low_bytes, window.high_bytes) for window in windows]
+        assert all(one != other for one, other in zip(reaches, reaches[1:], strict=False))
+        assert all(one.last == other.first for one, other in zip(windows, windows[1:], strict=False))
+        merged += len(windows) < len({edge for span in spans.values() for edge in span}) - 1
+    assert merged > 10
 
 
 def test_joins_that_may_be_left_out_are_the_ones_whose_parts_have_places_of_their_own_and_kernels_that_reach_them():

@@ -36,7 +36,7 @@ def cut_bound(question: OrderQuestion, operation: int) -> int:
 
 
 class _Edge:
-    """What may still flow to `target`; as much as has flowed may flow `back`."""
+    """The capacity that is left to `target`; the edge `back` has the flow so far."""
 
     __slots__ = ("back", "capacity", "target")
     back: _Edge

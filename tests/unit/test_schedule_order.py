@@ -212,11 +212,11 @@ def least_cuts(question: OrderQuestion) -> list[int]:
     ]
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(12))
 def test_a_search_without_an_end_reports_the_best_cut_and_the_best_of_its_orders(seed, monkeypatch):
     monkeypatch.setattr(order_module, "PROBE_STATES", 1)
-    question = random_question(seed, 7)
-    walker, given = _Walker(question), tuple(range(7))
+    question = random_question(seed)
+    walker, given = _Walker(question), tuple(range(6))
     found = best_order(question, states=2)
     assert found.lower_bound_bytes >= min(found.peak_bytes, max(least_cuts(question)))
     assert found.peak_bytes <= min(walker.peak(given), walker.peak(walker.beam(order_module.BEAM_WIDTH, 1_000)))

@@ -391,8 +391,15 @@ def test_includes_come_before_and_comments_hide_directives():
     assert text.system_includes == ("<y.h>",) and "#include <x.h>" in text.files[1].text
 
 
-def test_an_include_guard_with_an_else_is_left_alone():
-    text = kernel_text({"l": {"a.h": b"#ifndef A\n#define A\nint a;\n#else\nint b;\n#endif\n"}}, [("l", "a.h")])
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"#ifndef A\n#define A\nint a;\n#else\nint b;\n#endif\n",
+        b"#ifndef A\n#define A\nint a;\n#endif\nint c;\n#if B\nint b;\n#endif\n",
+    ],
+)
+def test_a_condition_that_is_no_include_guard_of_the_whole_file_is_left_alone(data):
+    text = kernel_text({"l": {"a.h": data}}, [("l", "a.h")])
     assert text.files[0].text.startswith("#ifndef A")
 
 

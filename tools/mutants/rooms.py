@@ -130,6 +130,7 @@ ROOMS = (
             "tests/golden/test_generated_text.py",
             "tests/target/test_arena_poison.py",
             "tests/target/test_constant_copies.py",
+            "tests/target/test_dma_plan.py",
             "tests/target/test_emit_compiled.py",
             "tests/target/test_hooks.py",
             "tests/target/test_output_rows.py",

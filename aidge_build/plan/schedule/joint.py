@@ -103,7 +103,8 @@ def _is_joinable(joint: Tensor, parts: Sequence[Tensor]) -> bool:
 
 def _are_aligned(firsts: Sequence[int], joint: Tensor, in_words: bool) -> bool:
     """Whether kernels may use addresses with these distances from the joint tensor's."""
-    alignment = max(PIECE_ALIGNMENT if in_words else 1, joint.dtype.size_bytes)
+    element = joint.dtype.size_bytes
+    alignment = max(PIECE_ALIGNMENT, element) if in_words else element
     return not any(first % alignment for first in firsts)
 
 

@@ -30,8 +30,8 @@ ROOMS = (
         "cascade",
         (
             "tests/unit/test_cascades.py",
-            "tests/unit/test_cascade_cost.py",
-            "tests/unit/test_cascade_search.py",
+            "tests/unit/test_cascade_*.py",
+            "tests/unit/test_bands.py",
             "tests/unit/test_pieces.py",
             "tests/target/test_steps.py",
             "tests/target/test_cascaded_programs.py",

@@ -3,8 +3,12 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 from aidge_build.cli.longest import bound_data, bound_findings, bound_lines
 from aidge_build.prove.longest import StepBound, StepsBound
+from aidge_build.prove.longest.steps import _Model
+from tests.listings import DATA, listed
 
 STEPS = (StepBound("net_conv", 900), StepBound("", 1000), StepBound("net_pool", 700))
 
@@ -44,3 +48,10 @@ def test_a_step_without_a_bound_is_an_error_unless_the_user_says_otherwise_and_n
     assert bound.longest is None and bound_lines([bound], {}) == [] and bound_data([bound])[0]["longest"] is None
     (finding,) = bound_findings([StepsBound("net", 1000, (), "objdump is not on this machine")])
     assert finding.text == "no bound of net can be proved: objdump is not on this machine"
+
+
+def test_before_the_first_inference_the_kept_arrays_hold_zeros_and_nothing_else_is_known():
+    image, instructions = listed("f:\nbx lr")
+    kept = (SimpleNamespace(symbol="array", size_bytes=12), SimpleNamespace(symbol="not linked", size_bytes=4))
+    memory = _Model(image, instructions, SimpleNamespace(kept=kept, update=None, weights=(), layers=(), model="kws"))._at_first()
+    assert [memory.load(DATA + at, 1) for at in range(-4, 20)] == [None] * 4 + [0] * 12 + [None] * 8

@@ -500,3 +500,12 @@ def test_bits_that_are_known_are_those_of_each_number_with_known_bits() -> None:
             negative, zero, *_ = flag_bits(flags_of(found, None))
             assert negative in (None, number >> 31 == 1) and zero in (None, number == 0)
         assert flag_bits(flags_of_comparison(one, other))[1] in (None, numbers[0] == numbers[1])
+
+
+@pytest.mark.parametrize(
+    "line, lost", [("vother.8 q0, [r1], #16", {1}), ("vother.8 q0, [r3]", {3}), ("ldother r4, [r1]", {1, 4})]
+)
+def test_an_unknown_instruction_may_change_the_registers_that_it_names_and_no_other(line, lost):
+    numbers = "".join(f"mov r{at}, #{at}\n" for at in range(1, 8))
+    found = followed(f"f:\n{numbers}{line}\nbx lr").registers.values
+    assert [at for at in range(1, 8) if found[at] != at] == sorted(lost)

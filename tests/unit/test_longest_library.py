@@ -93,7 +93,7 @@ OWN:
     bx lr
 """
 ADDS, COUNTS_UP = "\n__aeabi_fadd:\nmov r0, r2\nbx lr\n", "\n__aeabi_i2f:\nmov r0, r2\nbx lr\n"
-ONE, TINY = 0x3F80, 0x0D00  # upper halves of 1.0, and of a float below 2^-100, whose sums may be denormal
+ONE, TINY = 0x3F80, 0x0D00  # upper halves of 1.0, and of 2^-101, whose sums may be denormal
 
 
 def test_a_constant_factor_that_is_normal_needs_no_rounds_however_many_of_them_there_are() -> None:
@@ -108,6 +108,7 @@ def test_a_constant_factor_that_is_normal_needs_no_rounds_however_many_of_them_t
         ("bl __aeabi_i2f\n", False),
         (f"movw r1, #0\nmovt r1, #{ONE}\nbl __aeabi_fadd\n", False),
         (f"movw r1, #0\nmovt r1, #{TINY}\nbl __aeabi_fadd\n", True),
+        (f"movw r1, #0\nmovt r1, #{TINY + 0x80}\nbl __aeabi_fadd\n", False),
         ("ldr r1, [r4]\nbl __aeabi_fadd\n", True),
     ],
 )

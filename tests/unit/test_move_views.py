@@ -7,8 +7,14 @@ import numpy
 import pytest
 
 from aidge_build.boards import load_board
+from aidge_build.graph.dtype import DType
+from aidge_build.graph.quantization import Quantization
+from aidge_build.graph.tensor import Tensor
+from aidge_build.graph.view import Node
+from aidge_build.operators.arithmetic.requantize import dequantize_linear
+from aidge_build.operators.view import Reshape, Transpose
 from aidge_build.prepare.recipes import simplify
-from aidge_build.prepare.recipes.move_views import move_views
+from aidge_build.prepare.recipes.move_views import _seen, move_views
 from tests.compiled import program_of
 from tests.models import graph, model, same_meaning, types
 
@@ -247,3 +253,28 @@ def test_a_view_of_a_constant_with_several_scales_is_a_constant(name, point):
     assert not {"Reshape", "Flatten", "Squeeze", "Unsqueeze", "DequantizeLinear"} & set(types(after))
     assert same_meaning(before, after)
     assert program_of(model(text, **words), "net.onnx", load_board("host")).layers
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_a_view_of_a_constant_with_a_scale_for_each_channel_keeps_its_integers_where_an_axis_still_has_the_scales(seed):
+    random = numpy.random.default_rng(seed)
+    dims = tuple(int(random.choice((1, 2, 3, 4, 6))) for _ in range(random.integers(2, 4)))
+    axis = int(random.integers(len(dims)))
+    quantization = Quantization(tuple((1 + numpy.arange(dims[axis])) / 8), tuple(range(dims[axis])), axis)
+    source = Tensor("w", dims, DType.int8, random.integers(-128, 128, dims).astype(BYTE), quantization)
+    if seed % 3:
+        factors = [int(random.choice([each for each in (1, 2, 3, size) if size % each == 0])) for size in dims]
+        split = [part for size, factor in zip(dims, factors) for part in (factor, size // factor)]
+        joined = int(random.integers(len(split) - 1))
+        operator = Reshape((*split[:joined], split[joined] * split[joined + 1], *split[joined + 2 :]))
+    else:
+        operator = Transpose(tuple(map(int, random.permutation(len(dims)))))
+    seen = _seen(Node("view", operator, ("w",), ("seen",)), source)
+    real = seen.data if seen.quantization is None else dequantize_linear(seen.data, seen.quantization)
+    assert seen.dims == seen.data.shape == real.shape
+    assert numpy.array_equal(real, operator.forward(dequantize_linear(source.data, quantization)))
+    along = [dims[axis] if place == axis else 1 for place in range(len(dims))]
+    scales = operator.forward(numpy.broadcast_to(numpy.reshape(quantization.scales, along), dims).copy())
+    each = [numpy.moveaxis(scales, place, 0).reshape(size, -1) for place, size in enumerate(scales.shape)]
+    kept = [(one == one[:, :1]).all() and bool((numpy.diff(one[:, 0]) >= 0).all()) for one in each]
+    assert (seen.dtype is DType.int8) == any(kept) or dims[axis] == 1

@@ -78,7 +78,7 @@ def _seen_quantization(node: Node, source: Tensor, quantization: Quantization) -
         return replace(quantization, axis=node.operator.permutation.index(axis))
     dims, count = node.operator.forward(source.data).shape, len(quantization.scales)
     before = math.prod(source.dims[:axis])
-    place = next((j for j, size in enumerate(dims) if size > 1 and size % count == 0 and math.prod(dims[:j]) == before), None)
+    place = next((j for j, size in enumerate(dims) if size % count == 0 and math.prod(dims[:j]) == before), None)
     if place is None:
         return None
     each = dims[place] // count

@@ -36,7 +36,7 @@ class State:
     instructions: int = 0
     position: tuple[int, ...] = ()
     left: int | None = None  # the block with the call that just returned
-    called: list[int] = field(default_factory=list)  # called functions, in the order of their first calls
+    called: dict[int, None] = field(default_factory=dict)  # called functions, in the order of their first calls
 
     def parted(self) -> State:
         """Returns an independent copy: a path that continues from here."""
@@ -48,14 +48,13 @@ class State:
             self.instructions,
             self.position,
             self.left,
-            [*self.called],
+            self.called.copy(),
         )
 
     def call(self, target: int, back: int, site: int) -> int:
         """Enters a function and returns its address."""
         self.frames = (*self.frames, Frame(back, target, site, self.position))
-        if target not in self.called:
-            self.called.append(target)
+        self.called[target] = None
         return target
 
     def leave(self, value: Value, where: int) -> int:

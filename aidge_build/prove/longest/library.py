@@ -33,22 +33,18 @@ from aidge_build.prove.longest.search import MOST_NUMBERS, Search
 from aidge_build.prove.longest.values import Normal, Objects, Partly, Value
 
 
-def _run_time_abi() -> dict[str, int]:
-    """Returns the words of arguments by name (Run-time ABI for the Arm Architecture, IHI 0043, 4.1 to 4.3)."""
-    found = {"idiv": 2, "uidiv": 2, "idivmod": 2, "uidivmod": 2, "lmul": 4, "ldivmod": 4, "uldivmod": 4}
-    found |= {"llsl": 3, "llsr": 3, "lasr": 3, "lcmp": 4, "ulcmp": 4, "f2d": 1, "d2f": 2}
-    for letter, words in (("f", 1), ("d", 2)):
-        found |= {f"{letter}{name}": 2 * words for name in ("add", "sub", "rsub", "mul", "div")}
-        found |= {f"{letter}cmp{name}": 2 * words for name in ("eq", "lt", "le", "ge", "gt", "un")}
-        found |= {f"{letter}2{name}": words for name in ("iz", "uiz", "lz", "ulz")}
-        found |= {f"{name}2{letter}": of for name, of in (("i", 1), ("ui", 1), ("l", 2), ("ul", 2))}
-    return {f"__aeabi_{name}": words for name, words in found.items()}
-
-
+# Functions by the words of their arguments (Run-time ABI for the Arm Architecture, IHI 0043, 4.1 to 4.3).
+_RUN_TIME_ABI = {
+    1: "i2f ui2f i2d ui2d f2d f2iz f2uiz f2lz f2ulz",
+    2: "idiv uidiv idivmod uidivmod l2f ul2f l2d ul2d d2f d2iz d2uiz d2lz d2ulz fadd fsub frsub fmul fdiv "
+    "fcmpeq fcmplt fcmple fcmpge fcmpgt fcmpun",
+    3: "llsl llsr lasr",
+    4: "lmul ldivmod uldivmod lcmp ulcmp dadd dsub drsub dmul ddiv dcmpeq dcmplt dcmple dcmpge dcmpgt dcmpun",
+}
 _ERRNO = "__errno"  # of newlib: returns the address of errno, which overlaps no other object
 # The words of arguments; 0 if they may be in registers of the FPU.
 ARGUMENT_WORDS = {
-    **_run_time_abi(),
+    **{f"__aeabi_{name}": words for words, names in _RUN_TIME_ABI.items() for name in names.split()},
     **{name: 0 for single in MATHEMATICS for name in (single, single.removesuffix("f"))},
     **{"__clzsi2": 1, "__clzdi2": 2, _ERRNO: 0},
 }

@@ -45,7 +45,7 @@ class Search:
         self._seen.clear()
         self._same.clear()
         self._work = limit // _INSTRUCTIONS_OF_BLOCK
-        state.instructions, state.called = 0, []
+        state.instructions, state.called = 0, {}
         state.registers.values[LR] = NOWHERE | 1
         state.frames = (Frame(NOWHERE, entry, NOWHERE),)
         state.at = entry
@@ -159,7 +159,7 @@ class Search:
         meet(state.registers, other.registers, self.blocks.objects)
         state.memory.meet(other.memory)
         state.instructions = max(state.instructions, other.instructions)
-        state.called += [one for one in other.called if one not in state.called]
+        state.called |= other.called
 
     def _apart(self, state: State, place: tuple) -> tuple[int, ...]:
         """Returns the key that keeps paths at one position apart: in a function of the library the known numbers and flags,

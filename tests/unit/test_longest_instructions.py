@@ -509,3 +509,24 @@ def test_an_unknown_instruction_may_change_the_registers_that_it_names_and_no_ot
     numbers = "".join(f"mov r{at}, #{at}\n" for at in range(1, 8))
     found = followed(f"f:\n{numbers}{line}\nbx lr").registers.values
     assert [at for at in range(1, 8) if found[at] != at] == sorted(lost)
+
+
+def test_a_loop_after_a_loop_of_vectors_counts_one_by_one_again():
+    text = """
+    f:
+        mov r6, lr
+        movs r0, #0
+        movs r2, #20
+        wlstp.8 lr, r2, .out | c005f002
+    .vectors:
+        adds r0, #1
+        letp lr, .vectors
+    .out:
+        movs r2, #5
+        dls lr, r2
+    .again:
+        adds r0, #1
+        le lr, .again
+        bx r6
+    """
+    assert followed(text).registers.values[0] == 2 + 5

@@ -23,7 +23,7 @@ def fits(size: int = 0) -> bool:
     """Whether it fits."""
     total: int = len(list(zip("a", "b", strict=True)))
     if 0 < size <= LIMIT and size != 3:
-        total = size
+        total = size.reshape(-1, 2)
         return True
     return False
 '''
@@ -50,10 +50,11 @@ def test_every_comparison_constant_connective_and_statement_is_changed_once():
         ("constant", condition, "if 0 < size <= LIMIT and size != 4:"),
         ("constant", condition, "if 0 < size <= LIMIT and size != 2:"),
         ("statement", "total: int = len(list(zip('a', 'b', strict=True)))", "pass"),
-        ("statement", "total = size", "pass"),
+        ("statement", "total = size.reshape(-1, 2)", "pass"),
+        ("constant", "total = size.reshape(-1, 2)", "total = size.reshape(-1, 3)"),
+        ("constant", "total = size.reshape(-1, 2)", "total = size.reshape(-1, 1)"),
         ("statement", "return True", "pass"),
         ("constant", "return True", "return False"),
-        ("statement", "return False", "pass"),
         ("constant", "return False", "return True"),
     }
 

@@ -91,7 +91,8 @@ def _sites(tree: ast.Module) -> Iterator[_Site]:
     """Nodes that could be changed.
 
     An annotation never runs, and a docstring says nothing to Python. zip(strict=True) states that lengths are equal: where that
-    can be false, a comparison and an error message belong, and these are changed.
+    can be false, a comparison and an error message belong, and these are changed. numpy takes every negative size of a reshape
+    for the size that is open, so -1 is not changed there.
     """
     index = 0
 
@@ -102,6 +103,7 @@ def _sites(tree: ast.Module) -> Iterator[_Site]:
         if statement is not None:
             index += 1
             yield _Site(node, index, statement, owner, function or MODULE)
+        is_reshape = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "reshape"
         for field, value in ast.iter_fields(node):
             if field in ("annotation", "returns") or isinstance(node, ast.keyword) and node.arg == "strict":
                 continue
@@ -109,7 +111,7 @@ def _sites(tree: ast.Module) -> Iterator[_Site]:
             if field == "body" and isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
                 inside = f"{function}.{node.name}".lstrip(".")
             for child in value if isinstance(value, list) else [value]:
-                if isinstance(child, ast.AST):
+                if isinstance(child, ast.AST) and not (is_reshape and isinstance(child, ast.UnaryOp)):
                     yield from visit(child, node, statement, inside)
 
     yield from visit(tree, tree, None, "")
@@ -139,7 +141,17 @@ def _is_droppable(site: _Site) -> bool:
     if not isinstance(node, ast.stmt) or isinstance(node, KEPT) or not _runs_in_a_function(site):
         return False
     is_text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-    return not is_text and not (isinstance(node, ast.AnnAssign) and node.value is None)
+    is_same = isinstance(node, ast.Return) and _is_false(node.value) and _ends(node, site.owner)
+    return not is_text and not is_same and not (isinstance(node, ast.AnnAssign) and node.value is None)
+
+
+def _ends(node: ast.stmt, owner: ast.AST) -> bool:
+    return isinstance(owner, ast.FunctionDef) and owner.body[-1] is node
+
+
+def _is_false(value: ast.expr | None) -> bool:
+    """Whether the result is False, or None: a function that ends without it gives None, which is as false."""
+    return isinstance(value, ast.Constant) and (value.value is False or value.value is None)
 
 
 def _runs_in_a_function(site: _Site) -> bool:

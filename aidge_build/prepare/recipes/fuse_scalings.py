@@ -27,15 +27,14 @@ def fuse_scalings(view: GraphView) -> GraphView:
     """
     changed = True
     while changed:
-        rewrite, taken = Rewrite(view), set()
+        rewrite = Rewrite(view)
         for node in view.nodes:
             behind = _layer_before(view, node)
-            if behind is None or behind.name in taken:
+            if behind is None:
                 continue
             scaling = channel_scaling(view, node, view.output_tensors(behind)[0])
             made = scaled_layer(view, behind, *scaling) if scaling is not None else None
             if made is not None:
-                taken |= {behind.name, node.name}
                 _fold(view, rewrite, behind, node, made)
         changed, view = rewrite.changed, rewrite.finish()
     return view

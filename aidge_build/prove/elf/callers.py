@@ -6,6 +6,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterator
 from functools import cached_property
+from math import inf
 from struct import iter_unpack
 
 from aidge_build.prove.elf.destinations import written_registers
@@ -144,12 +145,13 @@ class Callers:
         """Whether a word may be the distance of a function from the word, from the symbol before it, or from an address that code
         names shortly before it."""
         for place, word in self._words(numbers):
-            base = function - word & _WORD & ~1
-            if base > place or place - base >= _REACH:
+            base = function - word & _WORD  # or the next address: the word may have the Thumb bit of the function
+            if not 0 <= place - (base & ~1) < _REACH:
                 continue
-            at = bisect_left(named, base)
-            is_named = at < len(named) and named[at] <= base + 1
-            if is_named or base in (place & ~1, self._places[bisect_right(self._places, place) - 1] & ~1):
+            at = bisect_left(named, base & ~1)
+            begin = self._places[bisect_right(self._places, place) - 1]
+            is_named = at < len(named) and named[at] <= base + 1 | 1
+            if is_named or {base & ~1, base + 1 & ~1} & {place, begin & ~1}:
                 return True
         return False
 
@@ -160,7 +162,7 @@ class Callers:
             if section.name in _UNWINDING:
                 continue
             for place, word in _aligned(section):
-                known = bisect_right(arrays, (place, 1 << 32)) - 1
+                known = bisect_right(arrays, (place, inf)) - 1
                 is_number = known >= 0 and place < arrays[known][1]
                 if not is_number and place not in self.code.instructions and not (word & 1 and word & ~1 in self.code.functions):
                     yield place, word

@@ -113,7 +113,7 @@ class _Placer:
         return [base for base in bases if base in named] or named or bases
 
     def _best(self, part: Part, bases: Sequence[int]) -> int:
-        return next((base for base in bases[1:] and bases if self._agrees(part, base)), bases[0])
+        return next((base for base in bases if self._agrees(part, base)), bases[0])
 
     def _agrees(self, part: Part, base: int) -> bool:
         """Whether the bytes at `base` equal the part's bytes, except for the fields that the linker fills in."""

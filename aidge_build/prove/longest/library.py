@@ -32,7 +32,6 @@ from aidge_build.prove.longest.operands import COUNT, SP, VECTORS, Registers
 from aidge_build.prove.longest.search import MOST_NUMBERS, Search
 from aidge_build.prove.longest.values import Normal, Objects, Partly, Value
 
-
 # Functions by the words of their arguments (Run-time ABI for the Arm Architecture, IHI 0043, 4.1 to 4.3).
 _RUN_TIME_ABI = {
     1: "i2f ui2f i2d ui2d f2d f2iz f2uiz f2lz f2ulz",

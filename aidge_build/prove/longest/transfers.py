@@ -167,9 +167,9 @@ def vector(instruction: Instruction, name: str, objects: Objects, raw: int) -> O
     size_bytes = sum(map(register_bytes, targets))
     where = address(instruction, objects, size_bytes)
     parts = [part for target in targets for part in vector_parts(target)]
-    stores, is_scatter, addresses = name.startswith("vst"), _is_scatter(instruction), _places_of_vector(instruction)
+    stores, addresses = name.startswith("vst"), _places_of_vector(instruction)
     is_plain = name in ("vldr", "vstr") and targets[0][0] in "sd"
-    is_whole = len(targets) == 1 and name[-1] in "bhw" and raw >> 16 & _WHOLE == _WHOLE and not is_scatter
+    is_whole = len(targets) == 1 and name[-1] in "bhw" and raw >> 16 & _WHOLE == _WHOLE
 
     def move(registers: Registers, memory: Memory) -> None:
         values = registers.values
@@ -183,7 +183,7 @@ def vector(instruction: Instruction, name: str, objects: Objects, raw: int) -> O
         elif not stores:
             for part in parts:
                 values[part] = None
-        elif is_scatter or not isinstance(place, int):
+        elif not isinstance(place, int):
             memory.forget(objects.near(place, None))
         else:
             memory.kill(place, _inside(objects, place, size_bytes))
@@ -233,10 +233,6 @@ def _places_of_vector(instruction: Instruction) -> Sequence[int]:
     """Returns the registers of a vector of addresses."""
     operand = next(operand for operand in instruction.operands if operand.startswith("["))
     return vector_parts(memory_operand(operand)[0])
-
-
-def _is_scatter(instruction: Instruction) -> bool:
-    return any("q" in operand for operand in instruction.operands[1:] if operand.startswith("["))
 
 
 def _move_vector(parts: list[int], place: int, registers: Registers, stores: bool, memory: Memory) -> None:

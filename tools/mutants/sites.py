@@ -88,12 +88,7 @@ def mutated(text: str, mutant: Mutant) -> ast.Module:
 
 
 def _sites(tree: ast.Module) -> Iterator[_Site]:
-    """Nodes that could be changed.
-
-    An annotation never runs, and a docstring says nothing to Python. zip(strict=True) states that lengths are equal: where that
-    can be false, a comparison and an error message belong, and these are changed. numpy takes every negative size of a reshape
-    for the size that is open, so -1 is not changed there.
-    """
+    """Nodes that could be changed."""
     index = 0
 
     def visit(node: ast.AST, owner: ast.AST, statement: ast.stmt | None, function: str) -> Iterator[_Site]:
@@ -103,18 +98,29 @@ def _sites(tree: ast.Module) -> Iterator[_Site]:
         if statement is not None:
             index += 1
             yield _Site(node, index, statement, owner, function or MODULE)
-        is_reshape = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "reshape"
-        for field, value in ast.iter_fields(node):
-            if field in ("annotation", "returns") or isinstance(node, ast.keyword) and node.arg == "strict":
-                continue
+        for field, child in _changeable(node):
             inside = function
             if field == "body" and isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
                 inside = f"{function}.{node.name}".lstrip(".")
-            for child in value if isinstance(value, list) else [value]:
-                if isinstance(child, ast.AST) and not (is_reshape and isinstance(child, ast.UnaryOp)):
-                    yield from visit(child, node, statement, inside)
+            yield from visit(child, node, statement, inside)
 
     yield from visit(tree, tree, None, "")
+
+
+def _changeable(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
+    """Yields (field, child) for each child whose change could matter.
+
+    An annotation never runs, and a docstring says nothing to Python. zip(strict=True) states that lengths are equal: where that
+    can be false, a comparison and an error message belong, and these are changed. numpy takes every negative size of a reshape
+    for the size that is open, so -1 is not changed there.
+    """
+    is_reshape = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "reshape"
+    for field, value in ast.iter_fields(node):
+        if field in ("annotation", "returns") or isinstance(node, ast.keyword) and node.arg == "strict":
+            continue
+        for child in value if isinstance(value, list) else [value]:
+            if isinstance(child, ast.AST) and not (is_reshape and isinstance(child, ast.UnaryOp)):
+                yield field, child
 
 
 Edit = Callable[[ast.AST, ast.AST], None]

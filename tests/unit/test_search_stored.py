@@ -12,10 +12,10 @@ from tests.models import graph, same_meaning, types
 
 def searched(operator, scale=0.1, dtype="int8"):
     return graph(
-        f"d = DequantizeLinear(x, s, z) y = {operator}(d)",
+        f"d = DequantizeLinear<axis=1>(x, s, z) y = {operator}(d)",
         inputs=f"{dtype}[1,5,2,3] x",
         outputs="int64[?,?,?,?] y",
-        constants={"s": numpy.float32(scale), "z": numpy.array(7, dtype)},
+        constants={"s": numpy.float32(scale), "z": numpy.full(numpy.shape(scale), 7, dtype)},
     )
 
 
@@ -28,8 +28,9 @@ def test_the_index_is_searched_among_stored_values(operator, dtype):
     assert same_meaning(before, after)
 
 
-def test_not_where_real_values_of_two_stored_ones_are_equal():
-    assert "DequantizeLinear" in types(simplify(searched("ArgMax<axis=1>", 3e36)))  # infinite, both
+@pytest.mark.parametrize("scale", [3e36, (0.1, 0.1, 0.1, 0.1, 0.2)], ids=["infinite", "channels"])
+def test_not_where_real_values_of_two_stored_ones_are_equal_or_have_scales_of_their_own(scale):
+    assert "DequantizeLinear" in types(simplify(searched("ArgMax<axis=1>", scale)))
 
 
 @pytest.mark.parametrize("dtype", ["int8", "uint8"])

@@ -49,7 +49,8 @@ def _replace(rewrite: Rewrite, node: Node, before: Node, stored: Tensor, quantiz
     levels = numpy.arange(stored.dtype.range[0], stored.dtype.range[1] + 1, dtype=numpy.int64).astype(stored.dtype.numpy)
     wanted = node.operator.forward(levels)
     if (wanted == levels).all():
-        rewrite.redirect(node.outputs[0], node.inputs[0])
+        (result,) = node.outputs
+        rewrite.redirect(result, node.inputs[0])
         rewrite.remove_node(node)
         return
     reals = dequantize_linear(levels, quantization)

@@ -61,5 +61,5 @@ def _fusable(view: GraphView, behind: Node, node: Node) -> bool:
     low, high = bounds_of(node)
     if max(behind.operator.minimum, low) > min(behind.operator.maximum, high):
         return False
-    source, result = view.tensor(behind.outputs[0]), view.tensor(node.outputs[0])
+    (source,), (result,) = view.output_tensors(behind), view.output_tensors(node)
     return source.dtype is result.dtype and source.quantization == result.quantization

@@ -49,10 +49,10 @@ class _OverlapSearch:
         """Whether everything was searched, or nothing better can exist."""
         try:
             self._branch(list(self.problem.separations))
-        except _Impossible:
-            return True
         except _LimitReached:
             return False
+        except _Impossible:
+            pass  # nothing better exists
         return True
 
     def _branch(self, open_pairs: Sequence[tuple[int, int, int, int]]) -> None:

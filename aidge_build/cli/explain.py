@@ -121,7 +121,7 @@ def _described(
         {
             **_describe(assignment, node, chosen[node.name], request, counts.get(node.name)),
             "reads": layer_read_data(measurement.result if measurement else None, chosen[node.name]),
-            "cascade": role_of(node.name, node.outputs[0], kernels.get(node.name, ""), cascades) or None,
+            "cascade": role_of(node.name, node.outputs[0], kernels.get(node.name, ""), cascades),
         }
         for node in assignment.view.nodes
         if node.name in chosen

@@ -100,11 +100,8 @@ def test_functions_that_no_way_leads_to_from_the_begin_or_from_a_pointer_are_dea
         assert found == expected, (name, known)
 
 
-PLACE, FIRST, FAR = (
-    TEXT + 0x1008,
-    TEXT + 0x1000,
-    0x1000,
-)  # a word, the array that it is in, and the first distance that is too far
+FIRST, PLACE = TEXT + 0x1000, TEXT + 0x1008  # an array, and a word behind it
+FAR = 0x1000  # the first distance that is too far
 G = TEXT + 64
 CODE = "f:\nbx lr\n" + 15 * "nop\n" + "g:\nbl f\nbx lr\nmain:\n{0}\nb main"
 

@@ -66,8 +66,8 @@ def _summary(number: int, cascade: Cascade) -> str:
     )
 
 
-def role_of(node: str, tensor: str, kernel: str, cascades: Sequence[Cascade]) -> str:
-    """Returns the part of a layer in a cascade, in words: rows of a band, kernel, rows of its output that are kept; "" outside
+def role_of(node: str, tensor: str, kernel: str, cascades: Sequence[Cascade]) -> str | None:
+    """Returns the part of a layer in a cascade, in words: rows of a band, kernel, rows of its output that are kept; None outside
     cascades."""
     for number, cascade in enumerate(cascades, 1):
         if node in cascade.nodes:
@@ -80,4 +80,4 @@ def role_of(node: str, tensor: str, kernel: str, cascades: Sequence[Cascade]) ->
                 f"cascade {number}: {rows} of {counted(bands[-1][1], 'row')} at a time, in {counted(len(bands), 'band')}, by "
                 f"{kernel}{kept}"
             )
-    return ""
+    return None

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy
@@ -68,7 +67,6 @@ class Clip(Activated):
         return (Sample(cls(minimum=-0.7, maximum=0.9), (numbers(2, 7, kinks=(-0.7, 0.9)),)),)
 
 
-@dataclass(frozen=True)
 class ClipBetween(Operator):
     """y = min(max(x, low), high) with bounds that are computed at run time; each may be absent. Clip becomes it."""
 

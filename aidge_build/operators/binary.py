@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy
@@ -19,7 +18,6 @@ from aidge_build.operators.register import operator
 from aidge_build.operators.sample import Sample, numbers
 
 
-@dataclass(frozen=True)
 class Arithmetic(Activated, Broadcast):
     """A binary operator that may clamp its result (a fused activation)."""
 
@@ -142,7 +140,6 @@ class Mod(Broadcast):
         return (cls(fmod=True),)
 
 
-@dataclass(frozen=True)
 class Comparison(Broadcast):
     """A binary operator with a truth value as result."""
 
@@ -218,7 +215,6 @@ class Xor(Comparison):
         return super().sample_values(*dims, second=second) > 0
 
 
-@dataclass(frozen=True)
 class Variadic(Operator):
     """y = function(a, b, ...) over one or more tensors."""
 

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy
@@ -99,7 +98,6 @@ class BitShift(Broadcast):
         return numpy.abs(4 * super().sample_values(*dims, second=second)).astype(numpy.uint32)
 
 
-@dataclass(frozen=True)
 class Truth(ElementWise):
     """Base: a truth value for each element."""
 

@@ -118,7 +118,6 @@ class Range(Operator):
         return self.start + numpy.arange(self.count) * self.delta
 
 
-@dataclass(frozen=True)
 class Fill(ConstantOfShape):
     """`value`, as often as the run-time shape has elements, at most `dims`; then zeros. Replaces ConstantOfShape."""
 

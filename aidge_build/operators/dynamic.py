@@ -19,7 +19,6 @@ from aidge_build.operators.window import Window
 DATA, WEIGHTS, ZERO_POINT, SCALE, FACTORS, BIAS = range(6)  # the inputs
 
 
-@dataclass(frozen=True)
 class DynamicLayer(Activated):
     """Base: clamp(float32(sum of (x - zero point) * w) * (scale * factor) + bias), a factor and a bias for each output channel.
 
@@ -81,7 +80,6 @@ class DynamicConv(DynamicLayer):
         return Conv(window=self.window, groups=self.groups)
 
 
-@dataclass(frozen=True)
 class DynamicFC(DynamicLayer):
     """Rows [..., K] times weights [M, K]."""
 

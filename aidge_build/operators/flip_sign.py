@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy
 
 from aidge_build.graph.dtype import DType
@@ -15,7 +13,6 @@ SHIFT = 128  # the zero point of uint8 less the zero point of int8
 FLIPPED = {DType.uint8: DType.int8, DType.int8: DType.uint8}
 
 
-@dataclass(frozen=True)
 class FlipSign(Operator):
     """uint8 to int8 with 128 subtracted, or int8 to uint8 with 128 added, from values and zero point. A recipe makes it."""
 

@@ -37,7 +37,6 @@ def _own(cls: type, base: type, *names: str) -> bool:
     return any(getattr(cls, name) is not getattr(base, name) for name in names)
 
 
-@dataclass(frozen=True)
 class Unary(Operator):
     """One input, one output: by default of the same dims and type."""
 
@@ -50,7 +49,6 @@ class Unary(Operator):
         return dtype
 
 
-@dataclass(frozen=True)
 class ElementWise(Unary):
     """y = function(x) for each element. A subclass states `function` or `forward`, and `derivative` to be trained through.
 
@@ -210,7 +208,6 @@ class ReduceAxis(Unary):
         return tuple(Sample(one, (numbers(2, 3, 4, low=cls.domain[0], high=cls.domain[1]),)) for one in cls.examples())
 
 
-@dataclass(frozen=True)
 class Moved(Operator):
     """Every element of an output is an element of input 0 (or of all inputs), or a fill value: Slice, Pad, Gather.
 
@@ -239,7 +236,6 @@ class Moved(Operator):
         return (*found, *(None,) * (len(inputs) - moved))
 
 
-@dataclass(frozen=True)
 class Binary(Operator):
     """Two inputs of one type, one output."""
 
@@ -257,7 +253,6 @@ class Binary(Operator):
         return dtype
 
 
-@dataclass(frozen=True)
 class ElementWiseBinary(Binary):
     """y = function(a, b) for each pair of elements of two tensors with equal dims. `derivatives` makes it trainable."""
 
@@ -315,7 +310,6 @@ class ElementWiseBinary(Binary):
         return same_rows(self, inputs, outputs, first, last, len(inputs))
 
 
-@dataclass(frozen=True)
 class Broadcast(ElementWiseBinary):
     """y = function(a, b) for each pair of elements of two tensors with dims that broadcast."""
 

@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy
 
 from aidge_build.graph.dtype import DType
@@ -149,7 +147,6 @@ class Gemm(Operator):
         return outputs[0].elements * inputs[0].dims[0 if self.transpose_a else 1]
 
 
-@dataclass(frozen=True)
 class FC(LinearQuantized, Activated):
     """Y[n, m] = clamp(B[m] + sum over k of X[n, k] * W[m, k]): a fully connected layer.
 

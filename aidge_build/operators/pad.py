@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy
@@ -97,7 +97,6 @@ class Pad(Moved):
         )
 
 
-@dataclass(frozen=True)
 class PadByInput(Pad):
     """Pad with a value that is computed at run time (input 1). Replaces Pad."""
 

@@ -248,7 +248,6 @@ class AvgPooling(Pool):
         return numpy.broadcast_to(1 / self.counts(data.shape[2:])[(..., *(None,) * self.window.rank)], shown.shape)
 
 
-@dataclass(frozen=True)
 class AvgPoolingHalvesUp(AvgPooling):
     """AvgPooling of tensors that a file stores as uint8: under the contract `double` ties of stored values are rounded up."""
 
@@ -257,7 +256,6 @@ class AvgPoolingHalvesUp(AvgPooling):
         return f"AvgPoolingHalvesUp{self.window.rank}D"
 
 
-@dataclass(frozen=True)
 class GlobalPooling(Activated):
     """Base of the pools over all spatial axes: input [N, C, spatial...], output [N, C, 1...]."""
 

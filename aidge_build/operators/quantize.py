@@ -229,7 +229,6 @@ class ByInput(Operator):
         return (self.forward(*values),)
 
 
-@dataclass(frozen=True)
 class QuantizeByInput(ByInput):
     """y = saturate(rint_half_even(x / scale) + zero point) with run-time parameters. Replaces QuantizeLinear."""
 
@@ -241,7 +240,6 @@ class QuantizeByInput(ByInput):
         return numpy.clip(levels, *self.dtype.range).astype(self.dtype.numpy).reshape(data.shape)
 
 
-@dataclass(frozen=True)
 class DequantizeByInput(ByInput):
     """y = (x - zero point) * scale with run-time parameters. Replaces DequantizeLinear."""
 
@@ -256,7 +254,6 @@ _REAL = numpy.finfo(numpy.float32)
 
 
 @operator("DynamicQuantizeLinear")
-@dataclass(frozen=True)
 class DynamicQuantizeLinear(Activated):
     """uint8 values, scale and zero point of a tensor, clamped ahead, from its own range including 0.
 

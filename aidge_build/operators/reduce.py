@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy
@@ -18,7 +17,6 @@ from aidge_build.operators.pool_part import part_of_map
 from aidge_build.operators.register import operator
 
 
-@dataclass(frozen=True)
 class Reduce(ReduceAxis):
     """Base of ONNX's reductions over axes; they stay with length 1 if `keep` is set.
 

@@ -3,13 +3,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from aidge_build.operators.bands import same_rows
 from aidge_build.operators.base import Operator, TensorType
 
 
-@dataclass(frozen=True)
 class Reformat(Operator):
     """Y = X; the two tensors differ in format only. It has no ONNX name: only adaptation makes it."""
 

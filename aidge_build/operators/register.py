@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
+from inspect import get_annotations
 from typing import Any, TypeVar, dataclass_transform
 
 from aidge_build.base.errors import AidgeError
@@ -27,12 +28,25 @@ def operator(*onnx_names: str) -> Callable[[_Class], _Class]:
 
     def mark(cls: _Class) -> _Class:
         _check_doc(cls)
-        made: Any = cls if "__dataclass_params__" in vars(cls) else dataclass(frozen=True)(cls)
+        made: Any = cls if _is_made(cls) else dataclass(frozen=True)(cls)
         _check(made, onnx_names)
         made.onnx_names = onnx_names
         return made
 
     return mark
+
+
+def _is_made(cls: type) -> bool:
+    """Whether the class is a dataclass by its own decorator, or by a base that has all its attributes: to make another one takes
+    half a millisecond, for each operator in each run."""
+    if "__dataclass_params__" in vars(cls):
+        return True
+    if any("ClassVar" not in str(kind) for kind in get_annotations(cls).values()):
+        return False
+    inherited: dict[str, object] = {}
+    for base in reversed(cls.__mro__):
+        inherited |= vars(base).get("__dataclass_fields__", {})
+    return list(inherited.items()) == list(getattr(cls, "__dataclass_fields__", {}).items())
 
 
 def _check_doc(cls: type) -> None:

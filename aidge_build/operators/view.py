@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy
@@ -16,7 +16,6 @@ from aidge_build.operators.register import operator
 from aidge_build.operators.sample import Sample, numbers
 
 
-@dataclass(frozen=True)
 class View(Operator):
     """Base: one input, the same elements."""
 

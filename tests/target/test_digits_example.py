@@ -6,6 +6,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import re
+import runpy
 import shutil
 import subprocess
 import sys
@@ -28,15 +29,17 @@ int digits_run(const int8_t *input, int8_t *output);
 ORACLE = """
 #include "digits.h"
 #include "test_images.h"
+#include <stdlib.h>
 int digits_run(const int8_t *input, int8_t *output)
 {
     static int image;
+    const int wrong_answers = atoi(getenv("WRONG_ANSWERS"));
     for (int i = 0; i < DIGITS_INPUT_SIZE; i++)
         if (input[i] != 8 * test_images[image][i] - 64)
             return 1;
     for (int i = 0; i < DIGITS_OUTPUT_SIZE; i++)
         output[i] = -128;
-    output[(test_labels[image] + (image < WRONG_ANSWERS)) % DIGITS_OUTPUT_SIZE] = -127;
+    output[(test_labels[image] + (image < wrong_answers)) % DIGITS_OUTPUT_SIZE] = -127;
     image++;
     return 0;
 }
@@ -75,15 +78,12 @@ def _dataset_module():
     return module
 
 
-def run_script(name: str, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-B", EXAMPLE / name, *arguments], capture_output=True, text=True, check=False)
-
-
 @pytest.fixture(scope="module")
 def training_run(split, tmp_path_factory):
     """Train once: the finished process of `train.py --check`, and the float32 model that it wrote."""
     float_model = tmp_path_factory.mktemp("digits") / "float.onnx"
-    return run_script("train.py", "--check", "--float-out", float_model), float_model
+    command = [sys.executable, "-B", EXAMPLE / "train.py", "--check", "--float-out", float_model]
+    return subprocess.run(command, capture_output=True, text=True, check=False), float_model
 
 
 def test_the_committed_model_answers_as_many_test_images_as_the_readme_says(split):
@@ -118,9 +118,10 @@ def test_training_sees_no_test_image(split):
     ]
 
 
-def test_the_committed_test_images_are_what_the_script_writes(split, tmp_path):
-    process = run_script("test_images.py", "--out", tmp_path)
-    assert (process.returncode, process.stderr) == (0, "")
+def test_the_committed_test_images_are_what_the_script_writes(split, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "dataset", _dataset_module())
+    monkeypatch.setattr(sys, "argv", ["test_images.py", "--out", str(tmp_path)])
+    runpy.run_path(str(EXAMPLE / "test_images.py"), run_name="__main__")
     written, committed = np.load(tmp_path / "test_images.npz"), np.load(EXAMPLE / "test_images.npz")
     assert all(np.array_equal(written[name], committed[name]) for name in ("x", "labels"))
     for name in ("test_images.c", "test_images.h"):
@@ -144,6 +145,21 @@ def test_the_model_has_int8_input_and_output_and_at_most_20_kilobytes_of_weights
     assert 0 < sum(len(tensor.raw_data) for tensor in weights) <= 20_000
 
 
+@pytest.fixture(scope="module")
+def firmware(tmp_path_factory) -> Path:
+    compiler = shutil.which("gcc")
+    if compiler is None:
+        pytest.skip("gcc is not installed: it compiles the firmware for this machine")
+    folder = tmp_path_factory.mktemp("firmware")
+    (folder / "digits.h").write_text(ORACLE_HEADER)
+    (folder / "oracle.c").write_text(ORACLE)
+    sources = [EXAMPLE / "main.c", EXAMPLE / "test_images.c", BOARDS / "semihosting_host.c", folder / "oracle.c"]
+    flags = ["-std=gnu11", "-Wall", "-Wextra", "-Wconversion", "-Werror"]
+    includes = [f"-I{path}" for path in (folder, EXAMPLE, BOARDS)]
+    subprocess.run([compiler, *flags, *includes, *sources, "-o", folder / "firmware"], check=True)
+    return folder / "firmware"
+
+
 @pytest.mark.parametrize(
     ("wrong", "printed", "exit_code"),
     [
@@ -153,16 +169,7 @@ def test_the_model_has_int8_input_and_output_and_at_most_20_kilobytes_of_weights
         (450, "450 images, 0 correct, 0.0 %\n", 1),
     ],
 )
-def test_the_firmware_counts_right_answers_and_fails_below_97_percent(tmp_path, wrong, printed, exit_code):
-    compiler = shutil.which("gcc")
-    if compiler is None:
-        pytest.skip("gcc is not installed: it compiles the firmware for this machine")
-    (tmp_path / "digits.h").write_text(ORACLE_HEADER)
-    (tmp_path / "oracle.c").write_text(ORACLE)
-    program = tmp_path / "firmware"
-    sources = [EXAMPLE / "main.c", EXAMPLE / "test_images.c", BOARDS / "semihosting_host.c", tmp_path / "oracle.c"]
-    flags = ["-std=gnu11", "-Wall", "-Wextra", "-Wconversion", "-Werror", f"-DWRONG_ANSWERS={wrong}"]
-    includes = [f"-I{folder}" for folder in (tmp_path, EXAMPLE, BOARDS)]
-    subprocess.run([compiler, *flags, *includes, *sources, "-o", program], check=True)
-    finished = subprocess.run([program], capture_output=True, text=True, check=False)
+def test_the_firmware_counts_right_answers_and_fails_below_97_percent(firmware, wrong, printed, exit_code):
+    environment = {**os.environ, "WRONG_ANSWERS": str(wrong)}
+    finished = subprocess.run([firmware], capture_output=True, text=True, check=False, env=environment)
     assert (finished.stdout + finished.stderr, finished.returncode) == (printed, exit_code)

@@ -5,13 +5,15 @@ from __future__ import annotations
 
 import os
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy
 import pytest
 
-from aidge_build.boards import load_board
+from aidge_build.boards import Board, load_board
 from aidge_build.contract.reference import cpu
+from aidge_build.plan.program import Program
 from aidge_build.run.verify.firmware import execute
 from tests.command import aidge_build
 from tests.compiled import program_of
@@ -34,11 +36,17 @@ QUANTIZED = {"kws_micro_m_int8_qdq": 2, "kws_micro_m_int8_qoperator": 2}  # larg
 VECTORS = 2
 
 
+def compiled(name: str, board: Board) -> Program:
+    """The model for a board, with its weights as bytes: as numbers in C, which other tests compile, they take long."""
+    path = shared(WILD / f"{name}.onnx")
+    program = program_of(path.read_bytes(), path.name, board)
+    return replace(program, options=replace(program.options, weights="incbin"))
+
+
 def results(name: str, folder: Path):
     """(program, ours, numpy's, onnxruntime's): outputs by name, [vector, dims...]."""
     onnxruntime = pytest.importorskip("onnxruntime")
-    path = shared(WILD / f"{name}.onnx")
-    program = program_of(path.read_bytes(), path.name, load_board("host"))
+    program = compiled(name, load_board("host"))
     random = numpy.random.default_rng(len(name))
     inputs = {
         tensor: random.random((VECTORS, *program.view.tensor(tensor).dims), numpy.float32) for tensor in program.view.inputs
@@ -46,7 +54,7 @@ def results(name: str, folder: Path):
     ours = execute(program, load_board("host"), inputs, folder).outputs
     options = onnxruntime.SessionOptions()
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-    session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+    session = onnxruntime.InferenceSession(str(WILD / f"{name}.onnx"), options, providers=["CPUExecutionProvider"])
     names = [output.name for output in session.get_outputs()]
     rows = [session.run(names, {tensor: values[index] for tensor, values in inputs.items()}) for index in range(VECTORS)]
     theirs = {output: numpy.stack([row[place] for row in rows]) for place, output in enumerate(names)}
@@ -91,10 +99,9 @@ STRESS = "AIDGE_STRESS" in os.environ
 @needs_qemu
 @pytest.mark.parametrize("name", [name for name in (*FLOAT, *INTEGER, *sorted(QUANTIZED)) if STRESS or name not in LARGE])
 def test_a_model_runs_on_an_emulated_cortex_m4_and_equals_its_meaning(name, tmp_path):
-    path = shared(WILD / f"{name}.onnx")
     (tmp_path / "large.toml").write_text(BOARD_WITH_LARGE_MEMORY)
     board = load_board("large", [tmp_path]) if name in LARGE else load_board("mps2-an386")
-    program = program_of(path.read_bytes(), path.name, board)
+    program = compiled(name, board)
     random = numpy.random.default_rng(len(name))
     inputs = {tensor: random.random((1, *program.view.tensor(tensor).dims), numpy.float32) for tensor in program.view.inputs}
     ours = execute(program, board, inputs, tmp_path).outputs

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import shutil
 from pathlib import Path
@@ -55,6 +56,14 @@ def quantized(source: Path, target: Path, spelling: str, vectors: numpy.ndarray,
 
 def every_tensor(path: Path, vector: numpy.ndarray) -> dict[str, numpy.ndarray]:
     """All tensors of the model by name, computed by onnxruntime without optimisations."""
+    session, outputs = _session_of(path)
+    name = session.get_inputs()[0].name
+    return {name: vector, **dict(zip(outputs, session.run(outputs, {name: vector})))}
+
+
+@functools.cache
+def _session_of(path: Path):
+    """A session that gives all tensors, and their names."""
     import onnxruntime
 
     model = onnx.load(path)
@@ -65,8 +74,7 @@ def every_tensor(path: Path, vector: numpy.ndarray) -> dict[str, numpy.ndarray]:
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     options.log_severity_level = 3
     session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
-    name = session.get_inputs()[0].name
-    return {name: vector, **dict(zip(outputs, session.run(outputs, {name: vector})))}
+    return session, outputs
 
 
 def distances(view: GraphView, theirs: dict[str, numpy.ndarray]) -> dict[str, numpy.ndarray]:

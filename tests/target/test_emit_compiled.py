@@ -97,14 +97,14 @@ def generate(program, folder: Path) -> list[str]:
     return [f"{program.name}.c", f"{program.name}_weights.c"]
 
 
-# A newer standard of a language is asked of a few programs: it warns of constructs, and these have all.
-NEWER = ("c17", "c++20")
+# Newer standards of a language, another compiler and core are asked of a few programs: they warn of constructs, which these have.
+EVERY_PROGRAM = ("c99", "c++11")
 ALL_CONSTRUCTS = ("both", "trace", "copies", "hostile", "not-finite", "incbin")
 
 
 @pytest.mark.parametrize(
     "program, compiler",
-    [(program, name) for program in PROGRAMS for name in COMPILERS if name not in NEWER or STRESS or program in ALL_CONSTRUCTS],
+    [(made, name) for made in PROGRAMS for name in COMPILERS if name in EVERY_PROGRAM or STRESS or made in ALL_CONSTRUCTS],
 )
 def test_the_code_compiles_without_a_warning(tmp_path, program, compiler):
     for source in generate(PROGRAMS[program](), tmp_path):

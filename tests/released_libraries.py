@@ -22,8 +22,9 @@ from aidge_build.boards import load_board
 from aidge_build.contract.reference import cpu
 from aidge_build.run.verify.compare import compare
 from aidge_build.run.verify.firmware import execute
+from tests.sanitized import SANITIZED
 
-CHECKS = ("-O1", "-fexceptions", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
+CHECKS = ("-O1", "-fexceptions", *SANITIZED)
 
 
 class Network:

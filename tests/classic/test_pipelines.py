@@ -23,10 +23,10 @@ from aidge_build.sources.onnx_format.tables import as_places
 from tests.classic.pipelines import stored
 from tests.compiled import program_of
 from tests.programs import needs_cross_compiler
+from tests.sanitized import SANITIZED
 
 STRESS = bool(os.environ.get("AIDGE_STRESS"))
 CLOSE = 1e-5
-SANITIZED = ("-fsanitize=address,undefined", "-fno-sanitize-recover")
 NAMES = tuple(stored())
 ON_HOST = NAMES if STRESS else NAMES[3::24]
 ON_BOARD = NAMES if STRESS else NAMES[4::40]

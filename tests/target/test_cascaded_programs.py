@@ -14,9 +14,9 @@ import pytest
 
 from tests.cascade_nets import RowNetwork
 from tests.command import aidge_build
+from tests.sanitized import sanitized
 
 COMPILER = shutil.which("cc")
-FLAGS = ("-std=c99", "-O1", "-Wall", "-Wextra", "-Werror", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 SEEDS = range(300) if os.environ.get("AIDGE_STRESS") else range(4)
 pytestmark = pytest.mark.skipif(COMPILER is None, reason="needs a C compiler for this machine")
 
@@ -43,9 +43,7 @@ def run(model: Path, values: numpy.ndarray, folder: Path, *options: str) -> tupl
     arena = "static uint8_t arena[NET_ARENA_BYTES] __attribute__((aligned(16)));\n" if "--arena=caller" in options else ""
     text = MAIN.format(arguments=arguments).replace("int main", f"{arena}int main")
     (folder / "main.c").write_text(text)
-    program = folder / "net"
-    subprocess.run([COMPILER, *FLAGS, "-o", program, *map(str, folder.glob("*.c")), "-lm"], check=True)
-    done = subprocess.run([program], input=values.tobytes(), capture_output=True)
+    done = subprocess.run([sanitized(folder, "-O1")], input=values.tobytes(), capture_output=True)
     assert done.returncode == 0, done.stderr.decode()
     return done.stdout, json.loads((folder / "net.plan.json").read_text())
 

@@ -18,6 +18,7 @@ from tests.docs.project import image_network, mask_network, quantized, voice_net
 from tests.models import model
 from tests.preemption import Tasks
 from tests.programs import needs_cross_compiler
+from tests.sanitized import sanitized
 
 STRESS = "AIDGE_STRESS" in os.environ
 TASKS, FRAMES, STACK = 3, 2, 4096
@@ -191,11 +192,8 @@ def compiled(text: str, folder: Path, main: str, *words: str, outputs: str = "fl
     made = aidge_build("compile", folder / "net.onnx", "--out", folder, "--cpu", "host", *words)
     assert made.exit_code == 0, made
     (folder / "main.c").write_text(main)
-    flags = ["-std=c99", "-Wall", "-Wextra", "-Wconversion", "-Wsign-compare", "-Werror", "-fsanitize=address,undefined"]
-    sources = [str(folder / name) for name in ("net.c", "net_weights.c", "main.c")]
-    arena = f"-DARENA={int('caller' in words)}"
-    subprocess.run(["gcc", *flags, arena, *sources, "-lm", "-o", str(folder / "app")], check=True)
-    return subprocess.run([str(folder / "app")], check=True, capture_output=True, text=True).stdout.splitlines()
+    program = sanitized(folder, f"-DARENA={int('caller' in words)}")
+    return subprocess.run([str(program)], check=True, capture_output=True, text=True).stdout.splitlines()
 
 
 @pytest.mark.parametrize("words", [(), ("--arena", "caller")], ids=["static", "caller"])

@@ -9,8 +9,7 @@ import pytest
 from tests.command import aidge_build
 from tests.forests import random_model, random_rows
 from tests.programs import needs_cross_compiler
-
-SANITIZED = ("--flag=-fsanitize=address,undefined", "--flag=-fno-sanitize-recover")
+from tests.sanitized import SANITIZED_FLAGS
 
 
 def verified(folder, *words: str):
@@ -31,5 +30,5 @@ def test_the_program_computes_what_the_numpy_backend_computes(board, objective, 
 
 
 def test_neither_form_reads_or_writes_beyond_its_arrays(tmp_path):
-    result = verified(tmp_path, "--board", "host", "--optimize", "size", *SANITIZED)
+    result = verified(tmp_path, "--board", "host", "--optimize", "size", *SANITIZED_FLAGS)
     assert result.exit_code == 0, result

@@ -19,9 +19,9 @@ from tests.command import Result, aidge_build
 from tests.models import model
 from tests.programs import needs_cross_compiler, needs_qemu
 from tests.row_models import WITHOUT_ROWS, image_classifier, image_filter, program, running_image, sparse_rows
+from tests.sanitized import code_of, sanitized
 
-WARNINGS = ("-std=c99", "-Wall", "-Wextra", "-Wconversion", "-Werror")
-SANITIZERS = "-fsanitize=address,undefined", "-fno-sanitize-recover=all"
+BOARD = load_board("mps2-an386")
 MODELS = {
     "an int8 classifier": (image_classifier(), "int8_t", False),
     "a float filter that writes rows": (image_filter(), "float", False),
@@ -51,22 +51,30 @@ def test_rows_that_are_pushed_in_any_number_give_the_bits_of_a_run(name, way, tm
     compiled(tmp_path, data, "--cpu", "host", *words, *state)
     options = {"io" if word == "--io" else "arena": value for word, value in zip(words[::2], words[1::2], strict=True)}
     (tmp_path / "main.c").write_text(program(type_name=type_name, has_state=has_state, **options))
-    sources = [str(tmp_path / file) for file in ("net.c", "net_weights.c", "main.c")]
-    subprocess.run(["gcc", *WARNINGS, *SANITIZERS, *sources, "-lm", "-o", str(tmp_path / "app")], check=True)
-    assert subprocess.run([str(tmp_path / "app")], check=False).returncode == 0
+    assert code_of(sanitized(tmp_path)) == 0
+
+
+@pytest.fixture(scope="module")
+def classifier(tmp_path_factory) -> tuple[Path, dict]:
+    """The folder of the int8 classifier's code for the board, and its plan."""
+    folder = tmp_path_factory.mktemp("classifier")
+    return folder, compiled(folder, MODELS["an int8 classifier"][0], "--board", BOARD.name)
+
+
+def linked(folder: Path, work: Path, main: str, weights: str = "net_weights.c") -> Path:
+    """A program for the board of this code, with this main."""
+    (work / "main.c").write_text(main)
+    where = {"work_folder": work / "objects", "include_folders": [folder]}
+    return build_program(BOARD, [folder / "net.c", folder / weights, work / "main.c"], work / "app.elf", **where)
 
 
 @needs_cross_compiler
 @needs_qemu
-def test_on_a_board_pushes_give_the_bits_of_a_run_and_the_check_proves_every_byte(tmp_path):
-    data, type_name, _ = MODELS["an int8 classifier"]
-    board = load_board("mps2-an386")
-    plan = compiled(tmp_path, data, "--board", board.name)
-    (tmp_path / "main.c").write_text(program(type_name=type_name, turns=4))
-    sources = [tmp_path / name for name in ("net.c", "net_weights.c", "main.c")]
-    elf = build_program(board, sources, tmp_path / "app.elf", work_folder=tmp_path / "objects", include_folders=[tmp_path])
-    assert run_program(elf, board, work_folder=tmp_path).exit_code == 0
-    checked = aidge_build("check", elf, "--board", board.name, "--plan", tmp_path / "net.plan.json")
+def test_on_a_board_pushes_give_the_bits_of_a_run_and_the_check_proves_every_byte(classifier, tmp_path):
+    folder, plan = classifier
+    elf = linked(folder, tmp_path, program(type_name="int8_t", turns=4))
+    assert run_program(elf, BOARD, work_folder=tmp_path).exit_code == 0
+    checked = aidge_build("check", elf, "--board", BOARD.name, "--plan", folder / "net.plan.json")
     assert checked.exit_code == 0, checked
     assert f"rows {plan['rows']['progress_bytes']} B = plan" in checked.stdout
     assert read_image(elf).symbol("net_rows").size_bytes == plan["rows"]["progress_bytes"]
@@ -74,26 +82,22 @@ def test_on_a_board_pushes_give_the_bits_of_a_run_and_the_check_proves_every_byt
 
 
 @needs_cross_compiler
-def test_a_firmware_that_only_pushes_rows_has_its_stack_bound_and_its_generation_checked(tmp_path):
-    data, _, _ = MODELS["an int8 classifier"]
-    compiled(tmp_path, data, "--board", "mps2-an386")
+def test_a_firmware_that_only_pushes_rows_has_its_stack_bound_and_its_generation_checked(classifier, tmp_path):
+    folder, _ = classifier
     body = "static int8_t row[13], out[8];\nint main(void)\n{\n    int left = 23;\n    (void)net_begin(out);\n"
     body += "    while (left-- > 0)\n        (void)net_push_input(row, 1);\n    return net_end();\n}\n"
-    (tmp_path / "main.c").write_text(f'#include "net.h"\n{body}')
-    sources = [tmp_path / name for name in ("net.c", "net_weights.c", "main.c")]
 
-    def checked() -> Result:
-        built = {"work_folder": tmp_path / "objects", "include_folders": [tmp_path]}
-        elf = build_program(load_board("mps2-an386"), sources, tmp_path / "app.elf", **built)
-        return aidge_build("check", elf, "--board", "mps2-an386", "--json")
+    def checked(weights: str) -> Result:
+        elf = linked(folder, tmp_path, f'#include "net.h"\n{body}', weights)
+        return aidge_build("check", elf, "--board", BOARD.name, "--json")
 
-    result = checked()
+    result = checked("net_weights.c")
     assert result.exit_code == 0 and not result.json["findings"], result
     assert result.json["models"][0]["stack_bound_bytes"] > 100
-    digest = re.search(r"NET_HEADER_(\w{12})", (tmp_path / "net.h").read_text())[1]
-    stale = (tmp_path / "net_weights.c").read_text().replace(digest, "0123456789ab")
-    (tmp_path / "net_weights.c").write_text(stale)
-    result = checked()
+    digest = re.search(r"NET_HEADER_(\w{12})", (folder / "net.h").read_text())[1]
+    stale = (folder / "net_weights.c").read_text().replace(digest, "0123456789ab")
+    (folder / "stale.c").write_text(stale)
+    result = checked("stale.c")
     assert result.exit_code == 1 and "MEM04" in result.stdout, result
 
 
@@ -169,7 +173,7 @@ def test_an_input_that_cannot_come_by_rows_is_refused_in_one_line_that_says_why(
 
 
 def test_a_budget_below_the_smallest_plan_by_rows_is_refused_with_that_plan(tmp_path):
-    data, _, _ = MODELS["an int8 classifier"]
+    data = image_classifier(height=11, width=7)
     (tmp_path / "net.onnx").write_bytes(data)
     words = ("--cpu", "cortex-m4", "--input", "rows")
     made = aidge_build("compile", tmp_path / "net.onnx", "--out", tmp_path, *words, "--ram-budget", "100")

@@ -19,6 +19,7 @@ from aidge_build.run.toolchain.build import build_program
 from tests.command import aidge_build as command
 from tests.models import graph, model
 from tests.programs import needs_cross_compiler, needs_qemu
+from tests.sanitized import sanitized
 from tests.target.test_planes import Ring, library
 
 RANDOM = numpy.random.default_rng(11)
@@ -47,10 +48,7 @@ def exported(folder: Path, manager, arguments: dict | None = None, **choices) ->
 
 
 def run(folder: Path) -> str:
-    sources = sorted(path.name for path in folder.glob("*.c"))
-    words = ["cc", "-O1", "-Wall", "-Wextra", "-Werror", "-fsanitize=address,undefined", *sources, "-lm", "-o", "net"]
-    subprocess.run(words, cwd=folder, check=True)
-    return subprocess.run([folder / "net"], capture_output=True, text=True, check=False).stdout
+    return subprocess.run([sanitized(folder)], capture_output=True, text=True, check=False).stdout
 
 
 def test_an_export_needs_no_more_bytes_than_a_compilation(tmp_path):

@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import subprocess
 from pathlib import Path
 
 import numpy
@@ -22,9 +21,8 @@ from tests.models import model
 from tests.programs import needs_cross_compiler, needs_qemu
 from tests.row_models import WITHOUT_ROWS, image_filter, sparse_rows
 from tests.row_networks import random_inputs, small_board
+from tests.sanitized import code_of, sanitized
 
-WARNINGS = ("-std=c99", "-Wall", "-Wextra", "-Wconversion", "-Werror")
-SANITIZERS = "-fsanitize=address,undefined", "-fno-sanitize-recover=all"
 MODELS = {
     "an int8 net that makes images larger": (upscaler(), "int8_t"),
     "a float filter": (image_filter(), "float"),
@@ -62,9 +60,7 @@ def compiled(folder: Path, data: bytes, *words: str) -> dict:
 
 def run_on_host(folder: Path, main: str) -> int:
     (folder / "main.c").write_text(main)
-    sources = [str(folder / file) for file in ("net.c", "net_weights.c", "main.c")]
-    subprocess.run(["gcc", *WARNINGS, *SANITIZERS, *sources, "-lm", "-o", str(folder / "app")], check=True)
-    return subprocess.run([str(folder / "app")], check=False).returncode
+    return code_of(sanitized(folder))
 
 
 @pytest.mark.parametrize("name, way, side", ALL if STRESS else SOME)

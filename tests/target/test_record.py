@@ -19,11 +19,11 @@ from aidge_build.run.emulate.program import INSTRUCTION_LIMIT, Program
 from aidge_build.run.toolchain import build_program
 from tests.command import Result, aidge_build
 from tests.programs import ROOT, needs_cross_compiler
+from tests.sanitized import sanitized
 from tests.stateful import MODELS, Stateful
 
 DIGITS = ROOT / "examples" / "digits" / "digits.onnx"
 STRESS = "AIDGE_STRESS" in os.environ
-STRICT = ["gcc", "-std=c99", "-Wall", "-Wextra", "-Wconversion", "-Werror", "-pedantic", "-fsanitize=address,undefined"]
 # Runs the inputs of a file and writes what a crash dump would hold: N_record between other bytes.
 MAIN = """
 #include "net.h"
@@ -61,9 +61,7 @@ def ran(folder: Path, stateful: Stateful, count: int, *words: str) -> None:
         main = main.replace(word, " ".join(fields))
     passed = [f"{side}.{port['symbol']}" for side in ("in", "out") for port in plan[f"{side}puts"]]
     (folder / "main.c").write_text(main.replace("PASSED", ", ".join(passed)))
-    sources = ["net.c", "net_weights.c", "main.c"]
-    subprocess.run([*STRICT, *sources, "-lm", "-o", "app"], cwd=folder, check=True)
-    subprocess.run([str(folder / "app")], cwd=folder, check=True)
+    subprocess.run([str(sanitized(folder))], cwd=folder, check=True)
 
 
 def on_host(folder: Path, stateful: Stateful, *words) -> Result:

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 from pathlib import Path
 
 import numpy
@@ -12,10 +11,10 @@ import pytest
 
 from tests.command import Result, aidge_build
 from tests.programs import needs_cross_compiler, needs_qemu
+from tests.sanitized import SANITIZED_FLAGS, code_of, sanitized
 from tests.stateful import MODELS, Stateful, random_stateful
 
 SEEDS = range(200) if "AIDGE_STRESS" in os.environ else range(4)
-SANITIZED = "--flag=-fsanitize=address,undefined", "--flag=-fno-sanitize-recover"
 
 
 def verified(stateful: Stateful, folder: Path, *words: str) -> Result:
@@ -25,25 +24,25 @@ def verified(stateful: Stateful, folder: Path, *words: str) -> Result:
     values = numpy.random.Generator(numpy.random.PCG64(5)).normal(size=(6, *dims)).astype(numpy.float32)
     (folder / "net.onnx").write_bytes(stateful.file())
     numpy.savez(folder / "io.npz", x=values)
-    return aidge_build("verify", folder / "net.onnx", "--io-data", folder / "io.npz", *stateful.words(), "--layers", *words)
+    return aidge_build("verify", folder / "net.onnx", "--io-data", folder / "io.npz", *stateful.words(), *words)
 
 
 @pytest.mark.parametrize("name", MODELS)
 def test_a_state_has_the_value_that_the_last_inference_gave_it(name, tmp_path):
-    result = verified(MODELS[name], tmp_path, *SANITIZED)
+    result = verified(MODELS[name], tmp_path, "--layers", *SANITIZED_FLAGS)
     assert result.exit_code == 0, result
 
 
 @pytest.mark.parametrize("words", [("--io", "arena"), ("--arena", "caller"), ("--io", "arena", "--arena", "caller")])
 @pytest.mark.parametrize("name", ["a delay line of three", "a window that slides"])
 def test_whoever_owns_the_memory(name, words, tmp_path):
-    result = verified(MODELS[name], tmp_path, *words, *SANITIZED)
+    result = verified(MODELS[name], tmp_path, *words, *SANITIZED_FLAGS)
     assert result.exit_code == 0, result
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_random_graph_with_states(seed, tmp_path):
-    result = verified(random_stateful(seed), tmp_path, "--lib", "ref", *SANITIZED)
+    result = verified(random_stateful(seed), tmp_path, "--lib", "ref", *SANITIZED_FLAGS)
     assert result.exit_code == 0, result
 
 
@@ -51,7 +50,7 @@ def test_a_random_graph_with_states(seed, tmp_path):
 @needs_qemu
 @pytest.mark.parametrize("board", ["mps2-an386", "mps3-an547"])
 def test_on_a_board_the_check_proves_the_state_as_it_does_the_arena(board, tmp_path):
-    result = verified(MODELS["a delay line of three"], tmp_path, "--board", board, "--keep", str(tmp_path / "kept"))
+    result = verified(MODELS["a delay line of three"], tmp_path, "--layers", "--board", board, "--keep", str(tmp_path / "kept"))
     assert result.exit_code == 0, result
     checked = aidge_build("check", tmp_path / "kept" / "model.elf", "--board", board)
     assert checked.exit_code == 0 and "state 52 B = plan" in checked.stdout, checked
@@ -75,10 +74,7 @@ def ran(stateful: Stateful, folder: Path, body: str, *words: str) -> int:
     made = aidge_build("compile", folder / "net.onnx", "--out", folder, "--cpu", "host", *stateful.words(), *words)
     assert made.exit_code == 0, made
     (folder / "main.c").write_text(body)
-    command = ["gcc", "-std=c99", "-Wall", "-Wextra", "-Wconversion", "-Werror", "-pedantic", "-fsanitize=address,undefined"]
-    sources = [str(folder / name) for name in ("net.c", "net_weights.c", "main.c")]
-    subprocess.run([*command, *sources, "-lm", "-o", str(folder / "app")], check=True)
-    return subprocess.run([str(folder / "app")], check=False).returncode
+    return code_of(sanitized(folder))
 
 
 def test_reset_gives_the_initial_value_again(tmp_path):

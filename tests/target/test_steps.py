@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -17,10 +16,9 @@ from aidge_build.run.toolchain import build_program
 from tests.command import aidge_build
 from tests.programs import needs_cross_compiler, needs_qemu
 from tests.row_models import image_classifier, image_filter, running_image
+from tests.sanitized import code_of, sanitized
 from tests.step_models import program
 
-WARNINGS = ("-std=c99", "-Wall", "-Wextra", "-Wconversion", "-Werror")
-SANITIZERS = "-fsanitize=address,undefined", "-fno-sanitize-recover=all"
 MAX_STEP = 100_000  # the smallest that all of these models allow, without an FPU
 MODELS = {
     "an int8 classifier": (image_classifier(height=64, width=16), "int8_t", False),
@@ -54,9 +52,7 @@ def test_steps_give_the_bits_of_a_run_and_what_is_left_changes_nothing(name, way
     words = WAYS[way]
     options = {"io" if word == "--io" else "arena": value for word, value in zip(words[::2], words[1::2], strict=True)}
     (tmp_path / "main.c").write_text(program(type_name=type_name, max_step=MAX_STEP, has_state=has_state, **options))
-    sources = [str(tmp_path / file) for file in ("net.c", "net_weights.c", "main.c")]
-    subprocess.run(["gcc", *WARNINGS, *SANITIZERS, *sources, "-lm", "-o", str(tmp_path / "app")], check=True)
-    assert subprocess.run([str(tmp_path / "app")], check=False).returncode == 0
+    assert code_of(sanitized(tmp_path)) == 0
 
 
 def test_a_model_without_the_option_has_no_word_of_steps(tmp_path):

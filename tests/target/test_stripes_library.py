@@ -16,6 +16,7 @@ from aidge_build import compat
 from aidge_build.base.errors import AidgeError
 from aidge_build.contract.library import library_of
 from tests.models import model
+from tests.sanitized import SANITIZED
 from tests.stripes_export import FILES, forget_inherited_modules
 
 RANDOM = numpy.random.default_rng(3)
@@ -65,7 +66,7 @@ def exported(stripes, out: Path, **choices) -> aidge_build.SequentialScheduler:
 
 
 def built_and_run(folder: Path, line: str) -> str:
-    words = [*line.split(), "-Wall", "-fsanitize=address,undefined"]
+    words = [*line.split(), "-Wall", *SANITIZED]
     subprocess.run(words, cwd=folder, check=True)
     return subprocess.run([folder / "model"], capture_output=True, text=True, check=False).stdout
 

@@ -14,6 +14,7 @@ from tests import tflite_random
 from tests.command import Result, aidge_build
 from tests.exactness.test_tflite import WITHOUT_CONTRACT
 from tests.programs import needs_cross_compiler
+from tests.sanitized import SANITIZED_FLAGS
 from tests.tflite_cases import CASES, inputs_of
 from tests.tflite_random import GRAPHS, REFUSED, family_of, file_of
 
@@ -72,13 +73,12 @@ def test_what_only_that_contract_says_is_refused_under_another_one(family, tmp_p
     ],
 )
 def test_under_the_contract_of_litert_so_does_every_program(name, tmp_path):
-    flags = "--flag=-fsanitize=address,undefined", "--flag=-fno-sanitize-recover"
-    result = verify(name, tmp_path, "--board", "host", "--rounding", "double", *flags)
+    result = verify(name, tmp_path, "--board", "host", "--rounding", "double", *SANITIZED_FLAGS)
     assert result.exit_code == 0, result
 
 
 @pytest.mark.skipif("AIDGE_STRESS" not in os.environ, reason="two minutes of processor time: AIDGE_STRESS=1")
 @pytest.mark.parametrize("name", CASES)
 def test_the_program_of_every_case_computes_it_on_the_host_too(name, tmp_path):
-    result = verify(name, tmp_path, "--board", "host", "--flag=-fsanitize=address,undefined", "--flag=-fno-sanitize-recover")
+    result = verify(name, tmp_path, "--board", "host", *SANITIZED_FLAGS)
     assert result.exit_code == 0, result

@@ -12,6 +12,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from tests.command import aidge_build
 from tests.programs import needs_cross_compiler, needs_qemu
+from tests.sanitized import SANITIZED_FLAGS
 
 onnxruntime = pytest.importorskip("onnxruntime")
 FRAMES = 50
@@ -161,7 +162,7 @@ def verified(name: str, folder: Path, *words: str):
 
 @pytest.mark.parametrize("name", NETWORKS)
 def test_fifty_frames_are_those_of_onnxruntime(name, tmp_path):
-    result = verified(name, tmp_path, "--flag=-fsanitize=address,undefined", "--flag=-fno-sanitize-recover")
+    result = verified(name, tmp_path, *SANITIZED_FLAGS)
     assert result.exit_code == 0, result
 
 

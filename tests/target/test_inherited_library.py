@@ -227,8 +227,9 @@ def test_a_cnn_through_a_library_that_was_not_changed_is_right_layer_by_layer(fo
         foreign.ForeignLib, data_format=compat.dformat.channels_last, memory_name="mem", without=["GlobalAveragePooling"]
     )
     made = exported(
-        library, tmp_path, test_mode=True, memory_manager_args={"stats_folder": str(tmp_path / "stats"), "wrapping": False}
+        library, tmp_path, test_mode=True, memory_manager_args={"stats_folder": str(tmp_path / "stats"), "wrapping": True}
     )
+    assert not any(place.plane for place in made.program.memory.places.values())  # no kernel declares a ring
     out = tmp_path / "out"
     kernels = {name: choice.kernel.name for name, choice in made.assignment.choices.items() if choice.kernel}
     assert [kernels[name] for name in ("Conv_0", "MaxPool_2", "Conv_3", "Conv_5", "Add_6", "Gemm_10")] == [
@@ -269,8 +270,3 @@ def test_another_module_of_the_name_is_not_replaced(monkeypatch):
     monkeypatch.setitem(sys.modules, "aidge_core", types.ModuleType("aidge_core"))
     with pytest.raises(AidgeError, match="another module aidge_core is loaded already"):
         compat.install_as("aidge_core")
-
-
-def test_a_library_whose_kernels_declare_no_ring_exports_without_one(foreign, tmp_path):
-    made = exported(foreign.ForeignLib, tmp_path, memory_manager_args={"wrapping": True})
-    assert not any(place.plane for place in made.program.memory.places.values())

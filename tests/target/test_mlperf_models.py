@@ -28,7 +28,7 @@ SOME_PAIRS = {
 }
 OWN_LIBRARIES = [(name, board) for name in MODELS for board in ("mps2-an386", "mps3-an547")] if STRESS else [*SOME_PAIRS.items()]
 # The code of `ref` is the same for every core: networks of all of its kernels on one, a network on another; on the Cortex-M7 the
-# network runs below, in every way to own memory. All under AIDGE_STRESS=1.
+# network runs below, where it owns no memory. All under AIDGE_STRESS=1.
 ON_CORES = {"mps2-an386": ("ic_resnet8", "kws_dscnn", "sww_dscnn1d"), "stm32f7": (), "mps3-an547": ("kws_dscnn",)}
 EVERYWHERE = pytest.mark.parametrize(
     "name, board",
@@ -144,10 +144,13 @@ def test_a_float_model_refuses_fast_math():
     assert result.exit_code == 2 and "fast-math" in result.stderr
 
 
+OWNERS = [("--io", "arena"), ("--arena", "caller"), ("--io", "arena", "--arena", "caller"), ("--weights", "incbin")]
+
+
 @pytest.mark.parametrize(
-    "options", [("--io", "arena"), ("--arena", "caller"), ("--io", "arena", "--arena", "caller"), ("--weights", "incbin")]
+    "options, board",
+    [(words, board) for words in OWNERS for board in ("host", "stm32f7") if STRESS or board == "host" or words in OWNERS[2:]],
 )
-@pytest.mark.parametrize("board", ["host", "stm32f7"])
 def test_every_way_to_own_memory_gives_the_same_outputs(options, board, tmp_path):
     found = verify(tmp_path, int8_model("kws_dscnn"), "kws_dscnn", board, "--reference", "y_ort_qdq", *options)
     assert found["differing_values"] == 0

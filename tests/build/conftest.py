@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import functools
+import json
 import os
 import re
 import shutil
@@ -16,6 +18,7 @@ import pytest
 from aidge_build import scons_toolpath
 
 STUB = Path(__file__).parent / "stub_generator.py"
+SERVER = Path(__file__).parent / "scons_server.py"
 MODEL = "topology=A\nweights=1\n"
 LINK_THAT_DIES = (
     '#!/bin/sh\nif [ -f "kill the build" ]; then rm "kill the build"; printf half > "$2"; kill -9 0; fi\nexec cc "$@"\n'
@@ -24,11 +27,24 @@ MAIN = '#include "kws.h"\nint main(void) { return kws_run() == 1 ? 0 : 1; }\n'
 
 # What a firmware's SConstruct looks like; `lines` of a test come last.
 SCONSTRUCT = """\
-env = Environment(tools=['gcc', 'gnulink'], ENV={{'PATH': {path!r}}}, {settings}
+DefaultEnvironment(tools=[]); env = Environment(tools=['gcc', 'gnulink'], ENV={{'PATH': {path!r}}}, {settings}
                   CCCOMSTR='CC $TARGET', LINKCOMSTR='LINK $TARGET')
 env.Tool('aidge', toolpath=[{toolpath!r}])
 {lines}
 """
+
+
+@functools.cache
+def server() -> subprocess.Popen[str]:
+    """The process that runs scons for all tests of this process."""
+    return subprocess.Popen([sys.executable, SERVER], text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def end_of_the_server():
+    yield
+    if server.cache_info().currsize:
+        server().communicate()
 
 
 @dataclass(frozen=True)
@@ -62,7 +78,8 @@ class Project:
         self.write(name, SCONSTRUCT.format(path=os.environ["PATH"], settings=settings, toolpath=scons_toolpath(), lines=lines))
 
     def scons(self, *arguments: str, env: dict | None = None) -> Run:
-        return self.run(sys.executable, "-m", "SCons", "-Q", *arguments, env=env)
+        print(json.dumps([str(self.folder), ["-Q", *arguments], env or dict(os.environ)]), file=server().stdin, flush=True)
+        return Run(*json.loads(server().stdout.readline()))
 
     def run(self, *command: str, env: dict | None = None) -> Run:
         done = subprocess.run(

@@ -17,6 +17,7 @@ import pytest
 
 from aidge_build.base.installed import cmake_folder
 from tests.build.conftest import MAIN, MODEL, STUB
+from tests.build.known_compiler import WORKS, begin_build
 
 CMAKELISTS = """\
 cmake_minimum_required(VERSION 3.20)
@@ -29,6 +30,7 @@ target_link_libraries(app PRIVATE kws)
 aidge_check_memory(app kws)
 """
 GENERATORS = {"Ninja": "ninja", "Unix Makefiles": "make"}
+CROSS = ("-DCMAKE_SYSTEM_NAME=Generic", "-DCMAKE_TRY_COMPILE_TARGET_TYPE=STATIC_LIBRARY")
 
 
 @dataclass(frozen=True)
@@ -68,19 +70,10 @@ class Firmware:
 
     def configure(self, *words: str, build: str = "build", command: str | None = None) -> Run:
         command = f"{sys.executable};{STUB}" if command is None else command
-        return self.run(
-            "cmake",
-            "-S",
-            ".",
-            "-B",
-            build,
-            "-G",
-            self.generator,
-            f"-Daidge_build_DIR={cmake_folder()}",
-            f"-DAIDGE_EXECUTABLE={command}",
-            "-DCMAKE_C_COMPILER_WORKS=1",
-            *words,
-        )
+        if not re.search("COMPILER|--target", " ".join(words)):
+            begin_build(self.folder / build, self.generator, *(word for word in words if word in CROSS))
+        given = (f"-Daidge_build_DIR={cmake_folder()}", f"-DAIDGE_EXECUTABLE={command}", WORKS, *words)
+        return self.run("cmake", "-S", ".", "-B", build, "-G", self.generator, *given)
 
     def run(self, *words: str) -> Run:
         done = subprocess.run(words, cwd=self.folder, text=True, check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
@@ -255,9 +248,6 @@ def refusal(firmware: Firmware, call: str, *words: str, command: str | None = No
     run = firmware.configure(*words, command=command)
     assert run.exit_code != 0, run.output
     return " ".join(run.output.split())
-
-
-CROSS = ("-DCMAKE_SYSTEM_NAME=Generic", "-DCMAKE_TRY_COMPILE_TARGET_TYPE=STATIC_LIBRARY")
 
 
 @pytest.mark.parametrize(

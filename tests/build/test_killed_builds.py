@@ -11,6 +11,7 @@ import pytest
 from aidge_build.base.installed import cmake_folder
 from tests.build.checkout import ROOT
 from tests.build.conftest import LINK_THAT_DIES, STUB, Project
+from tests.build.known_compiler import WORKS, begin_build
 
 SCONS = (sys.executable, "-m", "SCons", "-Q")
 CHECKED = "app = env.Program('app.elf', ['main.c', env.AidgeModel('kws', 'kws.onnx')])\nenv.AidgeCheck(app)\n"
@@ -93,7 +94,8 @@ aidge_check_memory(app kws)
 @pytest.mark.parametrize("generator", ["Ninja", "Ninja Multi-Config", "Unix Makefiles"])
 def test_cmake_links_again_what_a_killed_check_left(firmware, generator):
     firmware.write("CMakeLists.txt", CMAKELISTS)
-    words = (f"-Daidge_build_DIR={cmake_folder()}", f"-DAIDGE_EXECUTABLE={sys.executable};{STUB}", "-DCMAKE_C_COMPILER_WORKS=1")
+    words = (f"-Daidge_build_DIR={cmake_folder()}", f"-DAIDGE_EXECUTABLE={sys.executable};{STUB}", WORKS)
+    begin_build(firmware.folder / "build", generator)
     configured = firmware.run("cmake", "-S", ".", "-B", "build", "-G", generator, *words)
     assert configured.exit_code == 0, configured.output
     firmware.run("cmake", "--build", "build")

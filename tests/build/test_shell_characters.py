@@ -12,6 +12,7 @@ import pytest
 from aidge_build.base.installed import cmake_folder
 from tests.build.checkout import ROOT
 from tests.build.conftest import STUB
+from tests.build.known_compiler import WORKS, begin_build
 
 # A file of each name is a model; what a shell would run leaves a file `ran`.
 NAMES = [
@@ -187,8 +188,9 @@ REFUSED_BY_CMAKE = [
 def test_cmake_takes_a_name_or_value_as_it_is_or_refuses_it_when_it_configures(firmware, generator, program):
     if shutil.which(program) is None:
         pytest.skip(f"needs {program}")
-    words = (f"-Daidge_build_DIR={cmake_folder()}", f"-DAIDGE_EXECUTABLE={sys.executable};{STUB}", "-DCMAKE_C_COMPILER_WORKS=1")
+    words = (f"-Daidge_build_DIR={cmake_folder()}", f"-DAIDGE_EXECUTABLE={sys.executable};{STUB}", WORKS)
     firmware.write("CMakeLists.txt", CMAKELISTS)
+    begin_build(firmware.folder / "build", generator)
     for index, name in enumerate([*REFUSED_BY_CMAKE, *CARRIED_BY_CMAKE]):
         firmware.write("given", name)
         firmware.write(name, f"topology=A\nweights={index}\n")

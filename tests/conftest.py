@@ -55,6 +55,15 @@ def kept_objects():
         yield
 
 
+@pytest.fixture(scope="session", autouse=True)
+def ended_servers():
+    """Processes that ran commands for tests are waited for."""
+    yield
+    from tests.served import end_servers
+
+    end_servers()
+
+
 def pytest_collection_finish() -> None:
     """What was collected stays until the end."""
     gc.freeze()

@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import functools
-import json
 import os
 import re
 import shutil
@@ -16,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from aidge_build import scons_toolpath
+from tests.served import scons
 
 STUB = Path(__file__).parent / "stub_generator.py"
-SERVER = Path(__file__).parent / "scons_server.py"
 MODEL = "topology=A\nweights=1\n"
 LINK_THAT_DIES = (
     '#!/bin/sh\nif [ -f "kill the build" ]; then rm "kill the build"; printf half > "$2"; kill -9 0; fi\nexec cc "$@"\n'
@@ -32,19 +30,6 @@ DefaultEnvironment(tools=[]); env = Environment(tools=['gcc', 'gnulink'], ENV={{
 env.Tool('aidge', toolpath=[{toolpath!r}])
 {lines}
 """
-
-
-@functools.cache
-def server() -> subprocess.Popen[str]:
-    """The process that runs scons for all tests of this process."""
-    return subprocess.Popen([sys.executable, SERVER], text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-
-
-@pytest.fixture(scope="session", autouse=True)
-def end_of_the_server():
-    yield
-    if server.cache_info().currsize:
-        server().communicate()
 
 
 @dataclass(frozen=True)
@@ -78,8 +63,7 @@ class Project:
         self.write(name, SCONSTRUCT.format(path=os.environ["PATH"], settings=settings, toolpath=scons_toolpath(), lines=lines))
 
     def scons(self, *arguments: str, env: dict | None = None) -> Run:
-        print(json.dumps([str(self.folder), ["-Q", *arguments], env or dict(os.environ)]), file=server().stdin, flush=True)
-        return Run(*json.loads(server().stdout.readline()))
+        return Run(*scons(self.folder, *arguments, env=env))
 
     def run(self, *command: str, env: dict | None = None) -> Run:
         done = subprocess.run(

@@ -22,6 +22,7 @@ from aidge_build.base.installed import cmake_folder
 from aidge_build.build.compile import compile
 from aidge_build.cli import main
 from tests.build.checkout import ROOT
+from tests.build.known_compiler import WORKS, begin_build
 from tests.build.test_real_generator import COMMAND, DIGITS, with_other_weights
 
 KILLS, BUILDERS = (50, ("scons", "Ninja", "Unix Makefiles")) if os.environ.get("AIDGE_STRESS") else (1, ("scons", "Ninja"))
@@ -58,21 +59,9 @@ def firmware(request, project):
     if not (shutil.which("cmake") and shutil.which(program)):
         pytest.skip(f"needs cmake and {program}")
     project.write("CMakeLists.txt", CMAKELISTS)
-    made = run(
-        [
-            "cmake",
-            "-S",
-            ".",
-            "-B",
-            "build",
-            "-G",
-            request.param,
-            f"-Daidge_build_DIR={cmake_folder()}",
-            f"-DAIDGE_EXECUTABLE={sys.executable};-m;aidge_build",
-            "-DCMAKE_C_COMPILER_WORKS=1",
-        ],
-        project.folder,
-    )
+    begin_build(project.folder / "build", request.param)
+    words = [f"-Daidge_build_DIR={cmake_folder()}", f"-DAIDGE_EXECUTABLE={sys.executable};-m;aidge_build", WORKS]
+    made = run(["cmake", "-S", ".", "-B", "build", "-G", request.param, *words], project.folder)
     assert made.returncode == 0, made.stdout
     return project.folder, project.folder / "build", ["cmake", "--build", "build", "-j2"]
 

@@ -6,13 +6,13 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from aidge_build.base.installed import cmake_folder
 from tests.programs import needs_cross_compiler
+from tests.served import served
 from tests.tflite_files import fully_connected
 
 PROJECT = """\
@@ -40,7 +40,7 @@ def test_the_example_runs_on_the_emulated_board_and_a_null_build_does_nothing(tm
     for program in ("cmake", "ctest", "ninja"):
         if shutil.which(program) is None:
             pytest.skip(f"needs {program}")
-    where = f"-Daidge_build_DIR={cmake_folder()}", f"-DAIDGE_EXECUTABLE={sys.executable};-m;aidge_build"
+    where = f"-Daidge_build_DIR={cmake_folder()}", f"-DAIDGE_EXECUTABLE={';'.join(served('aidge_build'))}"
     cmake("cmake", "--preset", "stm32f7", "-B", tmp_path, *where)
     first = cmake("cmake", "--build", tmp_path)
     assert re.search(r"arena digits +[0-9,]+ B = plan", first)
@@ -57,7 +57,7 @@ def test_a_tflite_file_is_a_source_and_new_weights_compile_one_file(tmp_path):
     (source / "CMakeLists.txt").write_text(PROJECT)
     (source / "main.c").write_text('#include "net.h"\nint main(void) { int8_t x[8] = {0}, y[2]; return net_run(x, y); }\n')
     (source / "net.tflite").write_bytes(fully_connected())
-    where = f"-Daidge_build_DIR={cmake_folder()}", f"-DAIDGE_EXECUTABLE={sys.executable};-m;aidge_build"
+    where = f"-Daidge_build_DIR={cmake_folder()}", f"-DAIDGE_EXECUTABLE={';'.join(served('aidge_build'))}"
     cmake("cmake", "-G", "Ninja", "-S", source, "-B", build, *where)
     assert "net.c" in cmake("cmake", "--build", build)
     assert "no work to do" in cmake("cmake", "--build", build)

@@ -21,9 +21,10 @@ from aidge_build.boards import load_board
 from aidge_build.run.toolchain import build_program
 from tests.build.checkout import ROOT, copy_of_checkout
 from tests.build.conftest import STUB
-from tests.build.test_real_generator import COMMAND, DIGITS
+from tests.build.test_real_generator import DIGITS
 from tests.command import aidge_build
 from tests.models import model
+from tests.served import served
 
 BUILD, HERE = "tests/build/", "tests/build/test_fault_catalogue.py"
 CATALOGUE = {
@@ -56,7 +57,7 @@ CATALOGUE = {
         )
     ],
     10: [(HERE, "test_a_model_behind_a_link_is_its_content_and_a_tree_that_moved_builds_nothing")],
-    11: [(BUILD + "test_scons_dependencies.py", "test_every_file_name_reaches_the_generator_whole")],
+    11: [(BUILD + "test_shell_characters.py", "test_scons_takes_every_name_and_value_as_it_is")],
     12: [
         (BUILD + "test_scons_headers.py", "test_two_models_whose_names_differ_in_upper_case_alone_are_refused"),
         (BUILD + "test_cmake.py", "test_two_targets_whose_names_differ_in_upper_case_alone_are_refused"),
@@ -71,7 +72,7 @@ CATALOGUE = {
         (BUILD + "test_scons_dependencies.py", "test_a_changed_option_regenerates"),
         (HERE, "test_another_generator_regenerates_and_compiles_only_what_changes"),
     ],
-    17: [(BUILD + "test_scons_dependencies.py", "test_a_null_build_runs_no_command")],
+    17: [(BUILD + "test_scons_dependencies.py", "test_the_first_build_runs_every_step_once_and_a_null_build_no_command")],
     18: [
         (HERE, "test_without_a_compiler_there_is_one_line_and_exit_code_3"),
         (HERE, "test_a_temporary_folder_that_cannot_be_written_is_passed_over"),
@@ -288,7 +289,7 @@ def test_a_library_that_fails_fails_the_build_by_its_name_until_it_is_mended(pro
     project.sconstruct(
         "kws = env.AidgeModel('kws', 'kws.onnx', kernel_path=['mine'], libs=['mine', 'ref'])\n"
         "env.Program('app.elf', ['main.c', kws])\n",
-        settings=f"AIDGE_BUILD=[{sys.executable!r}, {str(project.write('command.py', COMMAND))!r}],",
+        settings=f"AIDGE_BUILD={served('aidge_build')},",
     )
     project.build()
     project.write("mine/kernels.py", LIBRARY)

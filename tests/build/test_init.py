@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -13,7 +14,9 @@ import pytest
 
 from aidge_build.base.installed import cmake_folder
 from tests.build.checkout import ROOT, run_in
+from tests.build.known_compiler import begin_build
 from tests.command import aidge_build
+from tests.served import served
 
 STRESS = "AIDGE_STRESS" in os.environ
 MAIN = """#include <stdio.h>
@@ -107,7 +110,7 @@ def adopted(folder: Path, files: dict[str, str], *others: str) -> dict:
 def in_path(tmp_path_factory, monkeypatch):
     """`aidge-build` as an installed package has it."""
     folder = tmp_path_factory.mktemp("bin")
-    (folder / "aidge-build").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m aidge_build "$@"\n')
+    (folder / "aidge-build").write_text(f'#!/bin/sh\nexec {shlex.join(served("aidge_build"))} "$@"\n')
     (folder / "aidge-build").chmod(0o755)
     monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
 
@@ -153,6 +156,7 @@ def test_a_firmware_that_links_without_private_gets_such_a_line(tmp_path, in_pat
     top = CUBE.partition("target_link")[0] if spelling == "firmware" else CUBE
     adopted(tmp_path, {"CMakeLists.txt": top}, "cmake")
     assert "target_link_libraries(${CMAKE_PROJECT_NAME} hello)" in (tmp_path / "CMakeLists.txt").read_text()
+    begin_build(tmp_path / "out", "Ninja")
     run_in(tmp_path, "cmake", "-G", "Ninja", "-B", "out")
     if spelling == "firmware":
         assert "arena hello" in run_in(tmp_path, "cmake", "--build", "out")
@@ -221,6 +225,8 @@ def test_a_firmware_of_cmake_whose_environment_is_not_active_says_what_to_give_a
         folder for folder in os.environ["PATH"].split(os.pathsep) if not (Path(folder) / "aidge-build").exists()
     )
     environment = {**os.environ, "PATH": path, "PYTHONPATH": str(ROOT)}
+
+    begin_build(tmp_path / "out", "Ninja")
 
     def configured(*words: str) -> subprocess.CompletedProcess[str]:
         command = ["cmake", "-G", "Ninja", "-B", "out", *words]

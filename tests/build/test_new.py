@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import shutil
 import sys
 from pathlib import Path
@@ -15,6 +16,7 @@ from tests.build.checkout import run_in
 from tests.command import aidge_build
 from tests.models import model
 from tests.programs import needs_cross_compiler
+from tests.served import served
 
 ANSWER = "output: -12 9 -35 -20 -41 -28 -19 -46 10 -19\n"
 
@@ -38,7 +40,7 @@ def test_a_cmake_project_runs_also_on_a_board_of_ones_own(tmp_path, board, own_b
         pytest.skip("needs cmake and ninja")
     (tmp_path / "bin").mkdir()
     command = tmp_path / "bin/aidge-build"
-    command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m aidge_build "$@"\n')
+    command.write_text(f'#!/bin/sh\nexec {shlex.join(served("aidge_build"))} "$@"\n')
     command.chmod(0o755)
     monkeypatch.setenv("PATH", f"{command.parent}{os.pathsep}{os.environ['PATH']}")
     folder = tmp_path / "my-demo"

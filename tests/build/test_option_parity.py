@@ -15,6 +15,7 @@ from aidge_build.base.options import MODEL, Option
 from aidge_build.base.options.option import CMAKE, SCONS
 from aidge_build.build.inputs import add_model_arguments
 from tests.build.conftest import STUB, Project
+from tests.build.known_compiler import WORKS, begin_build
 
 OPTIONS = tuple(option for option in MODEL.options if option.name != "board")  # the core is named instead
 SAMPLES = {
@@ -71,8 +72,9 @@ def words_in_cmake(project: Project) -> list[str]:
         f'cmake_minimum_required(VERSION 3.20)\nproject(p LANGUAGES C)\ninclude("{cmake_folder()}/aidge_build-config.cmake")\n'
         f"aidge_add_model(kws MODEL kws.onnx\n  {call})\n",
     )
-    command = ["cmake", "-S", ".", "-B", "build", f"-DAIDGE_EXECUTABLE={sys.executable};{STUB}", "-DCMAKE_C_COMPILER_WORKS=1"]
-    assert project.run(*command).exit_code == 0
+    begin_build(project.folder / "build", "Unix Makefiles")
+    words = ("-G", "Unix Makefiles", f"-DAIDGE_EXECUTABLE={sys.executable};{STUB}", WORKS)
+    assert project.run("cmake", "-S", ".", "-B", "build", *words).exit_code == 0
     text = project.read("build/aidge/kws/kws.options").replace(f"{project.folder}/", "")
     return [word for word in text.splitlines() if re.match(r"--(?!(?:out|name|depfile|stamp)(?:=|$)|$)", word)]
 

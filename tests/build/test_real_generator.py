@@ -15,6 +15,7 @@ import onnxruntime
 import pytest
 
 from tests.programs import needs_cross_compiler
+from tests.served import served
 from tests.tflite_files import fully_connected
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -51,13 +52,12 @@ def with_other_weights() -> bytes:
 @pytest.fixture
 def firmware(project):
     """A host program with two models, made by the real command."""
-    wrapper = project.write("command.py", COMMAND)
     project.write("main.c", MAIN)
     shutil.copy(DIGITS, project.folder / "digits.onnx")
     project.write("twin.onnx", with_other_weights())
     project.sconstruct(
         "app = env.Program('app.elf', ['main.c', 'digits.onnx', env.AidgeModel('twin', 'twin.onnx')])\nenv.AidgeCheck(app)",
-        settings=f"AIDGE_BUILD=[{sys.executable!r}, {str(wrapper)!r}],",
+        settings=f"AIDGE_BUILD={served('aidge_build')},",
     )
     return project
 
@@ -84,12 +84,11 @@ def test_a_change_of_weights_alone_runs_the_generator_one_compile_and_the_link(f
 
 
 def test_a_tflite_file_is_a_source_by_its_name_and_new_weights_compile_one_file(project):
-    wrapper = project.write("command.py", COMMAND)
     project.write("main.c", '#include "net.h"\nint main(void) { int8_t x[8] = {0}, y[2]; return net_run(x, y); }\n')
     project.write("net.tflite", fully_connected())
     project.sconstruct(
         "app = env.Program('app.elf', ['main.c', 'net.tflite'])\nenv.AidgeCheck(app)",
-        settings=f"AIDGE_BUILD=[{sys.executable!r}, {str(wrapper)!r}],",
+        settings=f"AIDGE_BUILD={served('aidge_build')},",
     )
     assert "AIDGE net.c" in project.build()
     assert project.build() == []

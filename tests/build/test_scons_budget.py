@@ -4,9 +4,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -14,6 +11,7 @@ import pytest
 from aidge_build import scons_toolpath
 from tests.command import aidge_build
 from tests.programs import build, model, needs_cross_compiler
+from tests.served import scons, served
 
 DIGITS = Path(__file__).resolve().parents[2] / "examples" / "digits"
 SCRIPT = """
@@ -24,7 +22,7 @@ board = load_board('stm32f4')
 write_link_script(board, __import__('pathlib').Path('board.ld'))
 env = Environment(tools=['gcc', 'gnulink', 'aidge'], toolpath=[{tools!r}], ENV=dict(os.environ), CC='arm-none-eabi-gcc',
                   AIDGE_BOARD='stm32f4',
-                  AIDGE_BUILD=[{python!r}, '-m', 'aidge_build'], CCFLAGS=list(board.compiler_flags),
+                  AIDGE_BUILD={command!r}, CCFLAGS=list(board.compiler_flags),
                   CPPPATH=list(board.include_folders),
                   LINKFLAGS=[*board.compiler_flags, *board.link_flags, '-T', 'board.ld'], LIBS=['m'])
 main = [env.Object(os.path.basename(source) + '.o', source) for source in board.sources]
@@ -36,6 +34,11 @@ MAIN = (
     '#include "digits.h"\nint main(void) { static int8_t in[DIGITS_INPUT_SIZE], out[DIGITS_OUTPUT_SIZE]; return '
     "digits_run(in, out); }\n"
 )
+
+
+def script(budget: dict) -> str:
+    model = str(DIGITS / "digits.onnx")
+    return SCRIPT.format(tools=scons_toolpath(), command=served("aidge_build"), model=model, budget=budget)
 
 
 @pytest.fixture(scope="module")
@@ -59,16 +62,11 @@ def digits_project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ids=["kept", "stack", "flash", "instructions", "time"],
 )
 def test_a_budget_that_is_exceeded_fails_the_target_until_it_is_kept(digits_project, budget, message):
-    (digits_project / "SConstruct").write_text(
-        SCRIPT.format(tools=scons_toolpath(), python=sys.executable, model=str(DIGITS / "digits.onnx"), budget=budget)
-    )
-    environment = {**os.environ, "PYTHONPATH": str(DIGITS.parents[1])}
+    (digits_project / "SConstruct").write_text(script(budget))
     for _ in range(2 if message else 1):
-        done = subprocess.run(
-            [sys.executable, "-m", "SCons", "-Q", "app.elf"], cwd=digits_project, capture_output=True, text=True, env=environment
-        )
-        assert (done.returncode == 0) == (message == ""), done.stdout + done.stderr
-        assert message in done.stdout
+        code, printed = scons(digits_project, "app.elf")
+        assert (code == 0) == (message == ""), printed
+        assert message in printed
         assert (digits_project / "app.elf").exists() == (message == "")
 
 
@@ -105,32 +103,19 @@ def test_a_budget_needs_a_check(project):
 @needs_cross_compiler
 def test_a_plan_falsified_by_one_byte_fails_the_program_that_is_asked_for_by_name_until_it_is_right_again(tmp_path):
     (tmp_path / "main.c").write_text(MAIN)
-    (tmp_path / "SConstruct").write_text(
-        SCRIPT.format(tools=scons_toolpath(), python=sys.executable, model=str(DIGITS / "digits.onnx"), budget={})
-    )
+    (tmp_path / "SConstruct").write_text(script({}))
 
-    def scons():
-        return subprocess.run(
-            [sys.executable, "-m", "SCons", "-Q", "app.elf"],
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            env={**os.environ, "PYTHONPATH": str(DIGITS.parents[1])},
-        )
-
-    assert scons().returncode == 0
+    assert scons(tmp_path, "app.elf")[0] == 0
     plan = tmp_path / "digits.plan.json"
     right = plan.read_text()
     fields = json.loads(right)
     plan.write_text(json.dumps({**fields, "arena_bytes": fields["arena_bytes"] + 1}))
     for _ in range(2):
-        failed = scons()
-        assert failed.returncode == 2 and "error MEM02: the arena of model digits claims " in failed.stdout, (
-            failed.stdout + failed.stderr
-        )
+        code, printed = scons(tmp_path, "app.elf")
+        assert code == 2 and "error MEM02: the arena of model digits claims " in printed, printed
         assert not (tmp_path / "app.elf").exists() and not json.loads((tmp_path / "app.elf.check.json").read_text())["ok"]
     plan.write_text(right)
-    assert scons().returncode == 0 and (tmp_path / "app.elf").exists()
+    assert scons(tmp_path, "app.elf")[0] == 0 and (tmp_path / "app.elf").exists()
 
 
 @needs_cross_compiler
@@ -139,25 +124,17 @@ def test_a_link_that_fails_for_want_of_memory_is_explained(tmp_path, in_a_file):
     """The linker script is the user's own; there is no AidgeCheck: a model among the sources is enough. SCons puts a long command
     into a file, which is gone when the build has failed."""
     (tmp_path / "main.c").write_text(MAIN)
-    script = SCRIPT.format(tools=scons_toolpath(), python=sys.executable, model=str(DIGITS / "digits.onnx"), budget={}).partition(
-        "env.AidgeCheck"
-    )[0]
+    lines = script({}).partition("env.AidgeCheck")[0]
     if in_a_file:
         tempfile = "env['MAXLINELENGTH'] = 50\nenv['LINKCOM'] = '${TEMPFILE(\"' + env['LINKCOM'] + '\")}'\n"
-        first, last = script.split("app = ", 1)
-        script = f"{first}{tempfile}app = {last}"
-    (tmp_path / "SConstruct").write_text(script.replace("'board.ld'], LIBS", "'small.ld'], LIBS"))
+        first, last = lines.split("app = ", 1)
+        lines = f"{first}{tempfile}app = {last}"
+    (tmp_path / "SConstruct").write_text(lines.replace("'board.ld'], LIBS", "'small.ld'], LIBS"))
     small = aidge_build("link-script", "--board", "stm32f4", "--out", tmp_path / "small.ld")
     assert small.exit_code == 0
     text = (tmp_path / "small.ld").read_text()
     (tmp_path / "small.ld").write_text(text.replace("LENGTH = 1048576", "LENGTH = 4096"))
-    done = subprocess.run(
-        [sys.executable, "-m", "SCons", "-Q", "app.elf"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        env={**os.environ, "PYTHONPATH": str(DIGITS.parents[1])},
-    )
-    assert done.returncode == 2 and not (tmp_path / "app.elf").exists()
-    assert "app.elf: error LINK_OVERFLOW: memory FLASH is too small by " in done.stdout and " B of 4,096 B\n" in done.stdout
-    assert "       largest:     digits_" in done.stdout and "       what helps:  " in done.stdout
+    code, printed = scons(tmp_path, "app.elf")
+    assert code == 2 and not (tmp_path / "app.elf").exists()
+    assert "app.elf: error LINK_OVERFLOW: memory FLASH is too small by " in printed and " B of 4,096 B\n" in printed
+    assert "       largest:     digits_" in printed and "       what helps:  " in printed

@@ -30,6 +30,7 @@ NAMES = [
     "$x.onnx",
     "<x> {a,b} *?[c]! #~%.onnx",
 ]
+OF_SCONS = [*NAMES, "größe.onnx", "$HOME.onnx"]
 
 EVERY_NAME = """\
 models = {os.path.basename(node.get_abspath()): node for node in Glob('*') if node.name.endswith('.onnx')}
@@ -44,21 +45,21 @@ env.Command('by_action.json', models["x`touch${IFS}ran`.onnx"],
 
 def test_scons_takes_every_name_and_value_as_it_is(project):
     (project.folder / "kws.onnx").unlink()
-    for index, name in enumerate(NAMES):
+    for index, name in enumerate(OF_SCONS):
         project.write(name, f"topology=A\nweights=1\nright=0.{index + 10}\n")
-    project.write("main.c", f'#include "m{len(NAMES) - 1}.h"\nint main(void) {{ return 0; }}\n')
+    project.write("main.c", f'#include "m{len(OF_SCONS) - 1}.h"\nint main(void) {{ return 0; }}\n')
     project.sconstruct("import os\n" + EVERY_NAME)
     run = project.scons("verbose=1")
     assert run.exit_code == 0, run.output
     assert not list(project.folder.glob("ran*")) and project.build() == []
-    for index, name in enumerate(sorted(NAMES)):
+    for index, name in enumerate(sorted(OF_SCONS)):
         plan = json.loads(project.read(f"m{index}.plan.json"))
-        assert plan["right"] == f"0.{NAMES.index(name) + 10}"
+        assert plan["right"] == f"0.{OF_SCONS.index(name) + 10}"
         assert plan["options"]["--bind"] == sorted([f"v={name}", f"{name}=1"]) and plan["options"]["--state"] == [
             f"{name}={name}"
         ]
         assert json.loads(project.read(f"m{index}.accuracy.json"))["options"]["--labels"] == [name]
-    assert json.loads(project.read("app.elf.check.json"))["options"]["--quiet"] == [",".join(sorted(NAMES))]
+    assert json.loads(project.read("app.elf.check.json"))["options"]["--quiet"] == [",".join(sorted(OF_SCONS))]
     assert json.loads(project.read("by_action.json"))["options"]["--labels"] == ["x`touch${IFS}ran`.onnx"]
     assert "'x`touch ran`.onnx'" in run.output  # a command that can be typed
 

@@ -10,7 +10,9 @@ from pathlib import Path
 
 from aidge_build.base.installed import cmake_folder
 from tests.build.checkout import run_in
+from tests.build.known_compiler import begin_build
 from tests.docs.blocks import Block
+from tests.served import served
 
 READ_BY_SCONS = re.compile(r"\benv\.|\bEnvironment\(")
 SCONS = """import aidge_build
@@ -61,12 +63,6 @@ def configure_by_cmake(project: Path, folder: Path, block: Block) -> None:
     app = CMAKE_APP if re.search(r"\bapp\b", block.text) and "add_executable(app" not in block.text else ""
     head = "" if "cmake_minimum_required" in block.text else CMAKE
     (folder / "CMakeLists.txt").write_text(head.replace(FIND, "" if FIND in block.text else FIND) + app + block.text)
-    run_in(
-        folder,
-        "cmake",
-        "-S.",
-        "-Bout",
-        "-GNinja",
-        f"-Daidge_build_DIR={cmake_folder()}",
-        f"-DAIDGE_EXECUTABLE={sys.executable};-m;aidge_build",
-    )
+    begin_build(folder / "out", "Ninja")
+    words = (f"-Daidge_build_DIR={cmake_folder()}", f"-DAIDGE_EXECUTABLE={';'.join(served('aidge_build'))}")
+    run_in(folder, "cmake", "-S.", "-Bout", "-GNinja", *words)

@@ -9,7 +9,6 @@ import re
 import shlex
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -22,6 +21,7 @@ from aidge_build.prove.elf.overflow import Overflow, read_overflows
 from aidge_build.run.toolchain import build_program
 from tests.command import aidge_build
 from tests.programs import build, model, needs_cross_compiler
+from tests.served import served
 
 pytestmark = needs_cross_compiler
 ROOT = Path(__file__).resolve().parents[2]
@@ -382,7 +382,7 @@ def test_a_project_of_cmake_gets_the_explanation_from_its_build(tmp_path, genera
             "-DCMAKE_TRY_COMPILE_TARGET_TYPE=STATIC_LIBRARY",
             "-DCMAKE_C_FLAGS=-mcpu=cortex-m4 -mthumb -mfpu=fpv4-sp-d16 -mfloat-abi=hard -O2",
             f"-Daidge_build_DIR={cmake_folder()}",
-            f"-DAIDGE_EXECUTABLE={sys.executable};-m;aidge_build",
+            f"-DAIDGE_EXECUTABLE={';'.join(served('aidge_build'))}",
         ],
         capture_output=True,
         text=True,

@@ -27,6 +27,7 @@ from aidge_build.prove.elf.undefined import Undefined, read_cross_references, re
 from aidge_build.run.toolchain import build_program
 from tests.command import aidge_build
 from tests.emitted import chain
+from tests.served import served
 
 ARM = ["-mcpu=cortex-m4", "-mthumb", "-ffunction-sections", "-fdata-sections"]
 BARE = ["-nostartfiles", "-Wl,--gc-sections,-e,main"]
@@ -406,7 +407,7 @@ main.o: $(AIDGE_HEADERS)
 
 SCONSTRUCT = f"""
 env = Environment(tools=['gcc', 'gnulink'], CPPPATH=['foreign'], LIBS=['m'])
-env['AIDGE_BUILD'], env['ENV']['PYTHONPATH'] = [{sys.executable!r}, '-m', 'aidge_build'], {str(ROOT)!r}
+env['AIDGE_BUILD'] = TOOL
 env.Tool('aidge', toolpath=[{scons_toolpath()!r}])
 env.Program('app', ['main.c', env.AidgeModel('digits', {str(ROOT / "examples/digits/digits.onnx")!r}, out='out')])
 """
@@ -421,8 +422,8 @@ def test_builds_of_scons_cmake_and_make_find_a_foreign_header(tmp_path, system):
     (tmp_path / "main.c").write_text(DIGITS_MAIN)
     (tmp_path / "CMakeLists.txt").write_text(CMAKELISTS)
     (tmp_path / "Makefile").write_text(MAKEFILE)
-    (tmp_path / "SConstruct").write_text(SCONSTRUCT)
-    tool = [sys.executable, "-m", "aidge_build"]
+    tool = served("aidge_build")
+    (tmp_path / "SConstruct").write_text(SCONSTRUCT.replace("TOOL", repr(tool)))
     if system == "cmake":
         settings = [f"-Daidge_build_DIR={cmake_folder()}", f"-DAIDGE_EXECUTABLE={';'.join(tool)}", "-DCMAKE_C_COMPILER_WORKS=1"]
         configured = run(["cmake", "-S", ".", "-B", "b", *settings], tmp_path)

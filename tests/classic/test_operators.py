@@ -15,7 +15,7 @@ from aidge_build.contract.reference.cpu import run
 from aidge_build.operators import builtin_operators
 from aidge_build.prepare.recipes import simplify
 from aidge_build.sources.formats.onnx.importer import import_onnx
-from aidge_build.sources.onnx_format.node_cases import NodeCase, node_cases
+from aidge_build.sources.onnx_format.node_cases import node_cases
 from tests.compiled import program_of
 
 TRANSFORMS = ("NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT")
@@ -182,20 +182,14 @@ def test_an_operator_means_what_onnxruntime_computes(case):
             assert found.tolist() == wanted.tolist()
 
 
-OWN = [name for name in node_cases() if name.startswith("test_ai_onnx_ml")]
-
-
-@pytest.mark.parametrize("name", OWN)
-def test_a_case_of_the_onnx_project_comes_out_right(name):
-    case: NodeCase = node_cases()[name]
-    view, _ = import_onnx(case.model, name, builtin_operators(), {}, {})
-    found = run(view, dict(case.inputs))
-    for output, wanted in zip(view.outputs, case.expected, strict=True):
-        assert numpy.allclose(found[output], wanted, case.relative, case.absolute, equal_nan=True)
-
-
-def test_there_are_cases_of_the_onnx_project():
-    assert len(OWN) >= 8
+def test_every_case_of_the_onnx_project_comes_out_right():
+    own = {name: case for name, case in node_cases().items() if name.startswith("test_ai_onnx_ml")}
+    for name, case in own.items():
+        view, _ = import_onnx(case.model, name, builtin_operators(), {}, {})
+        found = run(view, dict(case.inputs))
+        for output, wanted in zip(view.outputs, case.expected, strict=True):
+            assert numpy.allclose(found[output], wanted, case.relative, case.absolute, equal_nan=True), name
+    assert len(own) >= 8
 
 
 @pytest.mark.parametrize(

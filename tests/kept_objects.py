@@ -52,6 +52,7 @@ def keep_objects_in(folder: Path, monkeypatch) -> None:
         if compiler == host and "-O2" in flags and "AIDGE_STRESS" not in os.environ:
             place = flags.index("-O2")
             flags = [*flags[:place], "-O1", *flags[place + 1 :]]
+        flags = [flag for flag in flags if not flag.startswith("-Wl,")]  # no part of an object
         key = _key(compiler.compiling(source, flags), source)
         kept = folder / f"{key}.o"
         if key and kept.exists():

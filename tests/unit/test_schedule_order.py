@@ -57,27 +57,22 @@ def optimum(question: OrderQuestion) -> int:
 
 
 @pytest.mark.parametrize("seed", range(60))
-def test_the_optimum_of_a_small_graph_is_found_and_proved(seed):
+def test_the_optimum_of_a_small_graph_is_found_and_proved_and_the_files_order_kept_where_none_is_better(seed):
     question = random_question(seed)
     found = best_order(question)
     assert (found.peak_bytes, found.proved_optimal) == (optimum(question), True)
     assert peak_of(question, found.order) == found.peak_bytes
-
-
-@pytest.mark.parametrize("seed", range(20))
-def test_the_files_order_is_kept_where_none_is_better(seed):
-    question = random_question(seed)
     given = tuple(range(len(question.operations)))
-    if peak_of(question, given) == optimum(question):
-        assert best_order(question).order == given
+    assert found.order == given or peak_of(question, given) > found.peak_bytes
 
 
 @pytest.mark.parametrize("seed", range(30))
 def test_no_order_is_below_the_cut_bound(seed):
     question = random_question(seed, sharing=False)
+    least = optimum(question)
     for index, operation in enumerate(question.operations):
         added = sum(question.sizes[tensor] for tensor in operation.outputs) + operation.scratch_bytes
-        assert cut_bound(question, index) + added <= optimum(question)
+        assert cut_bound(question, index) + added <= least
 
 
 @pytest.mark.parametrize("seed", range(30))

@@ -27,7 +27,9 @@ def test_the_packages_that_install_names_are_those_whose_programs_tests_call():
 
 def looked_for(path: Path) -> set[str]:
     """The names that a source hands to shutil.which as they stand."""
-    calls = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call) and node.args]
+    text = path.read_text(encoding="utf-8")
+    nodes = ast.walk(ast.parse(text)) if ".which" in text else ()
+    calls = [node for node in nodes if isinstance(node, ast.Call) and node.args]
     which = [node.args[0] for node in calls if isinstance(node.func, ast.Attribute) and node.func.attr == "which"]
     return {name.value for name in which if isinstance(name, ast.Constant)}
 

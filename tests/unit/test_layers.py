@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import subprocess
 import sys
 from pathlib import Path
@@ -52,12 +53,22 @@ def modules():
             yield name, path
 
 
-def imports(path: Path):
+@functools.cache
+def read(path: Path) -> tuple[list[str], set[str]]:
+    """What a module imports, and its texts."""
+    imported, texts = [], set()
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
-            yield node.module
+            imported.append(node.module)
         elif isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            imported += [alias.name for alias in node.names]
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            texts.add(node.value)
+    return imported, texts
+
+
+def imports(path: Path) -> list[str]:
+    return read(path)[0]
 
 
 def floor(name: str) -> int:
@@ -116,10 +127,7 @@ def test_the_core_names_no_library_and_no_board():
         f"{name} names {word}"
         for name, path in modules()
         if not name.startswith("cli")
-        for node in ast.walk(ast.parse(path.read_text()))
-        if isinstance(node, ast.Constant) and isinstance(node.value, str)
-        for word in names
-        if node.value == word
+        for word in sorted(read(path)[1].intersection(names))
     ]
     assert wrong == [], "the core names a library or a board; or one has a word of the core as its name: choose another"
 

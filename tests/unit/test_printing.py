@@ -25,13 +25,14 @@ HOSTILE = "a\x1b]0;title\x07\x1b[2J\rb\u202ec\u2066d\x9be\u2028f\x00\nFORGED: g\
 
 def _calls_that_write(path: Path) -> list[str]:
     """Each place where a file of the package could reach stdout or stderr by itself."""
-    found, tree = [], ast.parse(path.read_bytes())
-    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    found, nodes = [], list(ast.walk(ast.parse(path.read_bytes())))
+    functions = [node for node in nodes if isinstance(node, ast.FunctionDef)]
     named = [node for node in functions if any(each.arg == "input" for each in (*node.args.args, *node.args.kwonlyargs))]
     parameters = {id(each) for function in named for each in ast.walk(function) if getattr(each, "id", "") == "input"}
-    for node in ast.walk(tree):  # a field or a parameter may be called input
+    for node in nodes:  # a field or a parameter may be called input
         is_read = isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and id(node) not in parameters
-        text = ast.unparse(node) if isinstance(node, ast.Attribute) else node.id if is_read else ""
+        is_named = isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
+        text = f"{node.value.id}.{node.attr}" if is_named else node.id if is_read else ""
         is_import = isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] in ("rich", "warnings", "logging")
         wrong = ("print", "input", "sys.stdout", "sys.stderr", "sys.__stdout__", "sys.__stderr__", "traceback.print_exc")
         if is_import or text in (*wrong, "os.write", "warnings.warn", "logging.getLogger"):

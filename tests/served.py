@@ -17,6 +17,7 @@ import functools
 import importlib
 import os
 import runpy
+import shutil
 import socket
 import subprocess
 import sys
@@ -28,8 +29,6 @@ IMPORTS = {
     "SCons": ("SCons.Script", "SCons.Tool.gcc", "SCons.Tool.gnulink"),
     "aidge_build": ("numpy", "onnx", "aidge_build.build.compile", "aidge_build.cli.check", "aidge_build.cli.compile"),
 }
-
-
 _SERVERS: dict[str, subprocess.Popen] = {}
 
 
@@ -48,6 +47,7 @@ def end_servers() -> None:
     for path, server in _SERVERS.items():
         _connection(path).close()
         server.communicate()
+        shutil.rmtree(Path(path).parent)
     _SERVERS.clear()
 
 

@@ -10,6 +10,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import harness
@@ -26,7 +27,7 @@ from aidge_build.operators.conv import Conv
 from aidge_build.operators.window import Window
 from aidge_build.plan.constant_arrays import Array
 from aidge_build.run.emulate import run_program
-from aidge_build.run.toolchain import build_program
+from aidge_build.run.toolchain.build import compile_sources, link_objects
 
 KERNELS = Path(__file__).resolve().parents[2] / "kernels"
 BOARDS = KERNELS.parent / "boards"
@@ -45,39 +46,43 @@ CASE_FUNCTION = "static __attribute__((noinline)) void case_%d(const void *const
 # With a lead that is not NO_LEAD, input 0 begins as many bytes behind the output, over which it may lie.
 NO_LEAD = 0xFFFFFFFF
 INPUTS = 3  # computed ones of a case, at most
+# All programs of a board share the object of MAIN: what differs is in the file of the cases.
+TABLES = """
+/* Bytes of 3 inputs, outputs, scratch; lead; bytes of an element; where outputs 1 and 2 begin. */
+extern const uint32_t sizes[][9], cases, traps, memory_bytes, scratch_bytes;
+extern uint64_t memory[], scratch[];
+void run_case(int number, const void *const *in, void *const *out, void *scratch);
+"""
+SIZES = """
+const uint32_t sizes[][9] = {%(sizes)s}, cases = sizeof sizes / sizeof sizes[0], traps = %(traps)d;
+uint64_t memory[%(outputs)d], scratch[%(scratch)d];
+const uint32_t memory_bytes = sizeof memory, scratch_bytes = sizeof scratch;
+"""
 MAIN = """
 #include "semihosting.h"
 #include <stdint.h>
 #include <string.h>
-void run_case(int number, const void *const *in, void *const *out, void *scratch);
-/* Bytes of 3 inputs, outputs, scratch; lead; bytes of an element; where outputs 1 and 2 begin. */
-static const uint32_t sizes[][9] = {%(sizes)s};
-static uint64_t memory[%(outputs)d];
-static uint64_t scratch[%(scratch)d];
-#if TRAPS /* unaligned access: what a model is handed lies at multiples of 4 */
-#define UNIT 4u
+%(tables)s
+#if defined(__arm__)
 #define CCR (*(volatile uint32_t *)0xE000ED14u)
 #define SET_TRAP(on) (CCR = on ? CCR | 8u : CCR & ~8u)
-#else
-#define UNIT 1u
-#define SET_TRAP(on)
-#endif
-#define UP(bytes) (((bytes) + UNIT - 1u) / UNIT * UNIT)
-#if defined(__arm__)
 #define END_OF_MEMORY ((uint8_t *)%(first_end)#xu)
 #define SECOND_END ((uint8_t *)%(second_end)#xu)
 #else
+#define SET_TRAP(on)
 static uint8_t first_memory[1 << 22], second_memory[1 << 22];
 #define END_OF_MEMORY (first_memory + sizeof first_memory)
 #define SECOND_END (second_memory + sizeof second_memory)
 #endif
+#define UP(bytes) (((bytes) + unit - 1u) / unit * unit)
 int main(void)
 {
     int from = semihosting_open("input.bin", SEMIHOSTING_READ);
     int to = semihosting_open("output.bin", SEMIHOSTING_WRITE);
+    const uint32_t unit = traps ? 4u : 1u; /* unaligned access: what a model is handed lies at multiples of 4 */
     uint8_t *const outputs = (uint8_t *)memory;
     uint32_t i, k;
-    for (i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+    for (i = 0; i < cases; i++) {
         const uint32_t *size = sizes[i];
         uint8_t *first = END_OF_MEMORY - UP(size[0]), *second = SECOND_END - UP(size[1]);
         uint8_t *output = outputs + UP(size[6]) * (1 + i %% 4);
@@ -87,14 +92,14 @@ int main(void)
         const void *in[3] = {is_shared ? output + size[5] : first, second, third};
         void *out[3] = {output, output + size[7], output + size[8]};
         uint8_t fault = 0;
-        memset(outputs, 0x5a, sizeof memory);
+        memset(outputs, 0x5a, memory_bytes);
         (void)semihosting_read(from, is_shared ? output + size[5] : first, size[0]);
         if (size[1] > 0)
             (void)semihosting_read(from, second, size[1]);
         if (size[2] > 0)
             (void)semihosting_read(from, third, size[2]);
-        memset(scratch, 0xa5, sizeof scratch);
-        SET_TRAP(1);
+        memset(scratch, 0xa5, scratch_bytes);
+        SET_TRAP(traps);
         run_case((int)i, in, out, scratch);
         SET_TRAP(0);
         for (k = 0; k < %(guard)d; k++)
@@ -230,7 +235,6 @@ def source_of(cases: Sequence[Case]) -> str:
         )
         calls.append(f"    case {number}: case_{number}(in, out, scratch); break;")
     lines.append(
-        "void run_case(int number, const void *const *in, void *const *out, void *scratch);\n"
         "void run_case(int number, const void *const *in, void *const *out, void *scratch)\n{\n"
         "    switch (number) {\n" + "\n".join(calls) + "\n    }\n}"
     )
@@ -249,7 +253,7 @@ def run(
     moving = [_moving(entry) for entry in cases]
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
-        elf = build(cases, folder, f"-DTRAPS={traps:d}", *flags, board=board, lead=lead)
+        elf = build(cases, folder, *flags, board=board, lead=lead, traps=traps)
         (folder / "input.bin").write_bytes(b"".join(array.tobytes() for arrays in moving for array in arrays))
         result = run_program(elf, load_board(board, [BOARDS]), work_folder=folder, count=False, emulator="qemu" * traps)
         assert result.exit_code == 0, result
@@ -257,9 +261,16 @@ def run(
     return _compared(cases, data)
 
 
-def build(cases: Sequence[Case], folder: Path, *flags: str, board: str, lead: Callable[[Case], int] | None = None) -> Path:
-    """The ELF file of a program that runs all cases. For this machine without optimization, as those of `ref`: with -O2,
-    under which the same C runs on boards, a compiler takes four times as long."""
+def build(
+    cases: Sequence[Case],
+    folder: Path,
+    *flags: str,
+    board: str,
+    lead: Callable[[Case], int] | None = None,
+    traps: bool = False,
+) -> Path:
+    """The ELF file of a program that runs all cases, which are compiled with `flags`. For this machine without optimization, as
+    those of `ref`: with -O2, under which the same C runs on boards, a compiler takes four times as long."""
     outputs = [_output_places(entry) for entry in cases]
     sizes = [
         [
@@ -276,24 +287,26 @@ def build(cases: Sequence[Case], folder: Path, *flags: str, board: str, lead: Ca
     reach = [max(row[3], row[0] + row[5]) if lead else row[3] for row in sizes]
     first_end, second_end = MEMORY_ENDS.get(board, OTHER_MEMORY_ENDS)
     rows = ", ".join("{" + ", ".join(f"{number}u" for number in row) + "}" for row in sizes)
-    main = MAIN % {
-        "first_end": first_end,
-        "second_end": second_end,
+    tables = SIZES % {
         "sizes": rows,
-        "guard": GUARD_BYTES,
-        "no_lead": NO_LEAD,
+        "traps": traps,
         "outputs": (max(reach) + GUARD_BYTES) // 8 + 5,
         "scratch": (max(row[4] for row in sizes) + GUARD_BYTES) // 8 + 1,
     }
-    (folder / "cases.c").write_text(source_of(cases))
+    main = MAIN % {
+        "tables": TABLES,
+        "first_end": first_end,
+        "second_end": second_end,
+        "guard": GUARD_BYTES,
+        "no_lead": NO_LEAD,
+    }
+    (folder / "cases.c").write_text(f"{source_of(cases)}{TABLES}{tables}")
     (folder / "main.c").write_text(main)
-    return build_program(
-        load_board(board, [BOARDS]),
-        [folder / "cases.c", folder / "main.c"],
-        folder / "cases.elf",
-        work_folder=folder / "objects",
-        extra_flags=[*(["-O0"] if board == "host" and not harness.STRESS else []), *flags],
-    )
+    flags = (*(["-O0"] if board == "host" and not harness.STRESS else []), *flags)
+    described, objects = load_board(board, [BOARDS]), folder / "objects"
+    made = compile_sources(replace(described, sources=()), [folder / "cases.c"], work_folder=objects, extra_flags=flags)
+    made += compile_sources(described, [folder / "main.c"], work_folder=objects)
+    return link_objects(described, [], made, folder / "cases.elf", work_folder=objects, extra_flags=flags)
 
 
 def _output_places(entry: Case) -> list[int]:

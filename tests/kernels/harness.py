@@ -6,6 +6,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -37,6 +38,15 @@ def under(flags: Sequence[str], cases: Sequence, usual: Sequence[str] = ()) -> S
     """All cases under the usual flags; under other ones every eighth, beginning where the flags' checksum says. AIDGE_STRESS=1
     takes all."""
     return cases if STRESS or flags == usual else cases[crc32("".join(flags).encode()) % 8 :: 8]
+
+
+def of_each_form(cases: Sequence[Case], most: int = 2) -> Sequence[Case]:
+    """The cases of the first functions, at most so many, of each form of a name: numbers apart. AIDGE_STRESS=1 takes all."""
+    found: dict[str, dict[tuple, list[Case]]] = {}
+    for entry in cases:
+        functions = found.setdefault(re.sub(r"\d+", "", entry.call.function), {})
+        functions.setdefault((entry.call.function, entry.call.texts), []).append(entry)
+    return cases if STRESS else [entry for each in found.values() for some in list(each.values())[:most] for entry in some]
 
 
 @functools.cache
@@ -184,14 +194,19 @@ def run(
 ) -> list[tuple[numpy.ndarray, ...]]:
     """The outputs of every case, in logical order; output 0 takes the place of input `overwritten`, or begins `lead` bytes
     before input 0."""
+    loaded = _loaded(source_of(cases), flags or ("-std=c99", "-O2" if STRESS else "-O0"))
+    return [_run_one(getattr(loaded, f"run_{number}"), entry, overwritten, lead) for number, entry in enumerate(cases)]
+
+
+@functools.lru_cache(maxsize=8)
+def _loaded(text: str, flags: tuple[str, ...]) -> ctypes.CDLL:
+    """The compiled functions; tests often run the same ones with outputs at several places."""
     compiler = os.environ.get("CC") or shutil.which("cc")
     with tempfile.TemporaryDirectory() as folder:
         source, binary = Path(folder, "cases.c"), Path(folder, "cases.so")
-        source.write_text(source_of(cases))
-        options = (*(flags or ("-std=c99", "-O2" if STRESS else "-O0")), *WARNINGS, "-shared", "-fPIC")
-        subprocess.run([compiler, *options, "-o", binary, source, "-lm"], check=True)
-        loaded = ctypes.CDLL(str(binary))
-        return [_run_one(getattr(loaded, f"run_{number}"), entry, overwritten, lead) for number, entry in enumerate(cases)]
+        source.write_text(text)
+        subprocess.run([compiler, *flags, *WARNINGS, "-shared", "-fPIC", "-o", binary, source, "-lm"], check=True)
+        return ctypes.CDLL(str(binary))
 
 
 def _run_one(function, entry: Case, overwritten: int | None, lead: Callable[[Case], int] | None) -> tuple[numpy.ndarray, ...]:

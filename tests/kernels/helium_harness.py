@@ -32,6 +32,7 @@ from aidge_build.run.toolchain.build import compile_sources, link_objects
 KERNELS = Path(__file__).resolve().parents[2] / "kernels"
 BOARDS = KERNELS.parent / "boards"
 FEATURES = frozenset({"dsp", "fpu", "mve"})
+PLAIN_C = ("-DAIDGE_HELIUM_PLAIN_C",)  # the C versions on an Arm core
 GUARD_BYTES = 64
 RANDOM_CASES = int(os.environ.get("AIDGE_CASES", "40" if "AIDGE_STRESS" in os.environ else "20"))
 needs_emulator = pytest.mark.skipif(

@@ -105,10 +105,10 @@ def test_the_c_equals_both_operators_one_after_the_other_also_in_place():
 @pytest.mark.parametrize("flags", [("-O2",), ("-Os",)])
 def test_the_assembly_equals_both_operators_on_cores_with_and_without_dsp(flags):
     cases = proved(chains(cortexm_harness.case))
-    assert run(cases, *flags, board=cortexm_harness.BOARD) == []
+    assert run(harness.under(flags, cases, ("-O2",)), *flags, board=cortexm_harness.BOARD) == []
     mine = of_this_library(cases)
     assert all(entry.call.function.startswith("aidge_armv7m_channel_lines") for entry in mine)
-    assert run(mine, *flags, board=armv7m_harness.BOARD) == []
+    assert run(harness.under(flags, mine, ("-O2",)), *flags, board=armv7m_harness.BOARD) == []
 
 
 WIDE = [(1, 4), (1, 8, 3, 3), (2, 16, 5), (1, 17, 2, 2), (1, 16, 1, 1), (2, 30, 3, 2), (1, 12, 7, 9)]
@@ -121,19 +121,18 @@ def wide(make, count: int = 28):
 
 
 @needs_emulator
-@pytest.mark.parametrize("flags", [(), ("-DAIDGE_HELIUM_PLAIN_C",), ("-Os",)][: 2 + STRESS], ids=str)
-def test_helium_gives_the_same(flags):
+@pytest.mark.parametrize("flags, board", [((), "mps3-an547"), ((), "host"), (("-Os",), "mps3-an547")][: 2 + STRESS])
+def test_helium_gives_the_same(flags, board):
     cases = cortexm_harness.accepted(wide(helium_harness.case))
     assert {entry.call.function.endswith("_rest") for entry in cases} == {True, False}
-    assert helium_harness.run(cases, "-Wall", "-Wextra", "-Werror", *flags) == []
+    assert helium_harness.run(cases, "-Wall", "-Wextra", "-Werror", *flags, board=board) == []
     first = [entry for entry in cases if 0 in entry.kernel.node_class.demands(entry.stored).in_place]
-    assert first and helium_harness.run(first, *flags, lead=lambda entry: 0) == []
+    assert first and helium_harness.run(first, *flags, board=board, lead=lambda entry: 0) == []
 
 
-@needs_emulator
 def test_the_c_beside_the_assembly_is_the_same():
     cases = proved(chains(cortexm_harness.case))
-    assert run(cases, *cortexm_harness.PORTABLE, board=cortexm_harness.BOARD) == []
+    assert run(cases, board="host") == []
 
 
 def test_constants_along_another_axis_and_bounds_that_no_line_keeps_are_left_to_both_operators():

@@ -11,7 +11,7 @@ from itertools import product
 import pytest
 from binary_cases import binaries, binary
 from cortexm_harness import BOARD, PORTABLE, Case, accepted, built_for, case, run
-from harness import under
+from harness import of_each_form, under
 from helium_harness import RANDOM_CASES
 from pool_cases import edge_pools, pool, random_pool
 from random_tensors import Randomness
@@ -107,7 +107,7 @@ def candidates():
 def test_pools_equal_the_meaning_on_the_emulated_core(flags):
     cases = pools()
     assert len({entry.call.function for entry in cases}) >= 5 and len(cases) > 30
-    assert run(under(flags, cases), *flags, board=BOARD) == []
+    assert run(under(flags, of_each_form(cases)), *flags, board=BOARD) == []
 
 
 @needs_compiler
@@ -120,7 +120,20 @@ def test_sums_and_products_equal_the_meaning_on_the_emulated_core(flags):
 
 
 def test_the_c_versions_equal_the_meaning_on_this_machine():
-    assert run(candidates(), "-std=c99", "-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Wundef", "-Werror", board="host") == []
+    assert (
+        run(
+            of_each_form(candidates()),
+            "-std=c99",
+            "-Wall",
+            "-Wextra",
+            "-Wconversion",
+            "-Wshadow",
+            "-Wundef",
+            "-Werror",
+            board="host",
+        )
+        == []
+    )
 
 
 def test_means_of_windows_inside_the_image_are_unrolled_where_that_is_short():

@@ -9,6 +9,7 @@ import os
 import numpy
 import pytest
 from cortexm_harness import BOARD, PORTABLE, accepted, case, run
+from harness import under
 from helium_harness import needs_emulator
 from random_tensors import Randomness
 
@@ -127,22 +128,22 @@ def candidates():
 
 
 @needs_emulator
-@pytest.mark.parametrize("flags", [(), PORTABLE, ("-Os",), ("-O0",)][: 2 + 2 * STRESS], ids=str)
-def test_int16_layers_equal_the_meaning(flags):
+@pytest.mark.parametrize("flags, board", [((), BOARD), ((), "host"), (PORTABLE, BOARD), (("-Os",), BOARD), (("-O0",), BOARD)])
+def test_int16_layers_equal_the_meaning(flags, board):
     found = [*convolutions(60 if STRESS else 14), *products(20 if STRESS else 6)]
     assert {entry.kernel.name for entry in found} == {"linear_int16"}
     found += depthwise(60 if STRESS else 14)
     assert {entry.kernel.name for entry in found} == {"linear_int16", "depthwise_int16"}
-    assert run(found, *flags, board=BOARD) == []
+    assert run(under(flags, found), *flags, board=board) == []
 
 
 @needs_emulator
-@pytest.mark.parametrize("flags", [(), PORTABLE], ids=str)
-def test_sums_products_and_quantizations_to_int16_equal_the_meaning(flags):
+@pytest.mark.parametrize("flags, board", [((), BOARD), ((), "host"), (PORTABLE, BOARD)])
+def test_sums_products_and_quantizations_to_int16_equal_the_meaning(flags, board):
     found = [*elementwise(90 if STRESS else 24), *quantizations(30 if STRESS else 8)]
     found += pools(40 if STRESS else 12)
     assert {entry.kernel.name for entry in found} == {"binary_int16", "quantize_layers", "maxpool2d_int16"}
-    assert run(found, *flags, board=BOARD) == []
+    assert run(under(flags, found), *flags, board=board) == []
 
 
 def test_sums_beyond_32_bits_are_left_to_others():

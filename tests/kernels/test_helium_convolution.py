@@ -15,7 +15,7 @@ import numpy
 import pytest
 from grouped_cases import grouped_cases
 from harness import under
-from helium_harness import RANDOM_CASES, case, convolution, finer, needs_emulator, random_window, run, with_offsets
+from helium_harness import PLAIN_C, RANDOM_CASES, case, convolution, finer, needs_emulator, random_window, run, with_offsets
 from random_tensors import Randomness
 
 from aidge_build.graph.quantization import Quantization, per_tensor
@@ -323,7 +323,7 @@ def test_convolutions_equal_numpy_on_the_emulated_core(flags):
 
 @needs_emulator
 def test_the_plain_c_equals_numpy_on_the_emulated_core():
-    assert run(candidates()[::4], "-DAIDGE_HELIUM_PLAIN_C") == []
+    assert run(under(PLAIN_C, candidates()), *PLAIN_C) == []
 
 
 def test_the_plain_c_equals_numpy_on_this_machine():

@@ -11,8 +11,9 @@ from unittest.mock import patch
 
 import numpy
 import pytest
+from cortexm_harness import accepted
 from harness import under
-from helium_harness import FEATURES, RANDOM_CASES, case, convolution, finer, library, needs_emulator, run, with_offsets
+from helium_harness import PLAIN_C, RANDOM_CASES, case, convolution, finer, needs_emulator, run, with_offsets
 from random_tensors import Randomness
 
 from aidge_build.graph.dtype import DType
@@ -260,33 +261,26 @@ def candidates():
     ]
 
 
-def accepted(cases):
+@functools.cache
+def sample():
     """Those that the library takes."""
-    return [
-        entry
-        for entry in cases
-        if any(
-            not kernel.spec.rejection(entry.view, FEATURES, "onnx")
-            for kernel in library("helium").kernels_for(entry.view.node.type)
-        )
-    ]
+    return accepted(candidates())
 
 
 @needs_emulator
 @pytest.mark.parametrize("flags", [(), ("-O3",), ("-Os", "-flto")], ids=lambda flags: " ".join(flags) or "usual")
 def test_depthwise_convolutions_equal_numpy_on_the_emulated_core(flags):
-    cases = accepted(candidates())
-    assert len(cases) > len(EDGES) // 2
-    assert run(under(flags, cases), "-Wall", "-Wextra", "-Werror", *flags) == []
+    assert len(sample()) > len(EDGES) // 2
+    assert run(under(flags, sample()), "-Wall", "-Wextra", "-Werror", *flags) == []
 
 
 @needs_emulator
 def test_the_plain_c_equals_numpy_on_the_emulated_core():
-    assert run(accepted(candidates())[::4], "-DAIDGE_HELIUM_PLAIN_C") == []
+    assert run(under(PLAIN_C, sample()), *PLAIN_C) == []
 
 
 def test_the_plain_c_equals_numpy_on_this_machine():
-    assert run(accepted(candidates()), "-Wall", "-Wextra", "-Wconversion", "-Werror", board="host") == []
+    assert run(sample(), "-Wall", "-Wextra", "-Wconversion", "-Werror", board="host") == []
 
 
 def test_weights_whose_products_do_not_fit_16_bits_are_multiplied_as_halfwords():

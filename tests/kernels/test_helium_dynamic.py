@@ -7,6 +7,7 @@ import functools
 
 import pytest
 from dynamic_cases import convolution, dynamic_layers, fully_connected, measured_cases
+from harness import under
 from helium_harness import FEATURES, RANDOM_CASES, case, library, needs_emulator, random_window, run
 from random_tensors import Randomness
 
@@ -105,7 +106,7 @@ def candidates():
 @pytest.mark.parametrize("flags", [(), ("-Os", "-flto")], ids=["usual", "size"])
 def test_layers_equal_the_meaning_on_the_emulated_core(flags):
     assert len(candidates()) > 30
-    assert run(candidates(), "-Wall", "-Wextra", "-Werror", *flags) == []
+    assert run(under(flags, candidates()), "-Wall", "-Wextra", "-Werror", *flags) == []
 
 
 def test_the_plain_c_equals_the_meaning_on_this_machine():

@@ -8,7 +8,8 @@ import os
 
 import pytest
 from cortexm_harness import accepted
-from helium_harness import Case, case, needs_emulator, run
+from harness import under
+from helium_harness import PLAIN_C, Case, case, needs_emulator, run
 from random_tensors import Randomness
 from test_cortexm_int16 import convolutions, int16, output_of, parameters, products, wide
 
@@ -16,7 +17,6 @@ from aidge_build.operators.conv import Conv
 from aidge_build.operators.window import Window
 
 STRESS = bool(os.environ.get("AIDGE_STRESS"))
-PLAIN = ("-DAIDGE_HELIUM_PLAIN_C",)
 # channels, spatial, outputs, kernel, stride, dilation, pads: what cortexm's windows lack
 WINDOWS = [
     (8, (6, 5), 6, (3, 3), 1, 1, (1, 1)),
@@ -57,14 +57,14 @@ def candidates():
 
 
 @needs_emulator
-@pytest.mark.parametrize("flags", [(), PLAIN], ids=str)
+@pytest.mark.parametrize("flags", [(), PLAIN_C], ids=str)
 def test_int16_layers_equal_the_meaning(flags):
     found = linear(60 if STRESS else 14)
     assert {entry.kernel.name for entry in found} == {"linear_int16"}
     found += depthwise(60 if STRESS else 14)
     assert {entry.kernel.name for entry in found} == {"linear_int16", "depthwise_int16"}
-    assert run(found, *flags) == []
+    assert run(under(flags, found), *flags) == []
 
 
 def test_the_plain_c_is_for_any_core_without_a_warning():
-    assert run([*linear(5), *depthwise(5)], "-Wall", "-Wextra", "-Wconversion", "-Werror", board="host") == []
+    assert run(candidates(), "-Wall", "-Wextra", "-Wconversion", "-Werror", board="host") == []

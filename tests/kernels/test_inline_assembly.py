@@ -88,7 +88,7 @@ REGISTERS = (
     ("-ffixed-r8", "-ffixed-r9", "-ffixed-r10", "-ffixed-r11", "-ffixed-r12"),
 )
 OPTIONS = list(product(("-O0", "-O1", "-O2", "-O3", "-Os"), ("-fomit-frame-pointer", "-fno-omit-frame-pointer"), REGISTERS))
-OPTIONS = OPTIONS if "AIDGE_STRESS" in os.environ else OPTIONS[::4]
+OPTIONS = OPTIONS if "AIDGE_STRESS" in os.environ else OPTIONS[::7]  # each level, frame and set of registers
 OPERANDS = re.compile(r'"[\s\\]*:\s')
 
 

@@ -39,7 +39,7 @@ def some(case):
 @needs_emulator
 @pytest.mark.parametrize("flags", [(), ("-O0",), ("-Os", "-flto"), PORTABLE], ids=lambda flags: " ".join(flags) or "usual")
 def test_cortexm_moves_elements_exactly(flags):
-    assert cortexm_harness.run(some(cortexm_harness.case), *flags, board=BOARD) == []
+    assert cortexm_harness.run(harness.under(flags, some(cortexm_harness.case)), *flags, board=BOARD) == []
 
 
 def repeating_pads(case):
@@ -64,7 +64,7 @@ def test_helium_moves_elements_exactly(flags):
     assert names >= {
         f"aidge_helium_gather_{form}" for form in ("8_at_8", "8_at_8_rows", "8_at_16_rows", "32_at_16", "16_at_16_rows")
     }
-    assert helium_harness.run(cases, "-Wall", "-Wextra", "-Werror", *flags) == []
+    assert helium_harness.run(harness.under(flags, cases), "-Wall", "-Wextra", "-Werror", *flags) == []
 
 
 @pytest.mark.parametrize("made_by", [cortexm_harness, helium_harness], ids=["cortexm", "helium"])
@@ -138,7 +138,7 @@ def candidates():
 def test_helium_copies_between_storage_orders_exactly(flags):
     cases = [*reformats(helium_harness.case), *reorders(helium_harness.case)]
     assert sum("_reorder_" in entry.call.function for entry in cases) > 12
-    assert helium_harness.run(cases, "-Wall", "-Wextra", "-Werror", *flags) == []
+    assert helium_harness.run(harness.under(flags, cases), "-Wall", "-Wextra", "-Werror", *flags) == []
 
 
 def placed(dims, places):

@@ -19,7 +19,7 @@ import test_cortexm_pools_float as cortexm_pools
 import test_helium_convolution as helium_convolutions
 import test_helium_depthwise as helium_depthwise
 import test_helium_float as helium_floats
-from cortexm_harness import BOARD, PORTABLE
+from cortexm_harness import BOARD
 from grouped_cases import grouped_cases
 from helium_harness import needs_emulator
 
@@ -107,11 +107,11 @@ def armv7m_cases():
 
 
 @needs_emulator
-@pytest.mark.parametrize("flags", [(), PORTABLE], ids=["assembly", "portable"])
-def test_cortexm_layers_may_overwrite_what_they_say(flags):
+@pytest.mark.parametrize("board", [BOARD, "host"], ids=["assembly", "C"])
+def test_cortexm_layers_may_overwrite_what_they_say(board):
     cases = cortexm_cases()
     assert len(cases) >= 40 and sum(bool(demands(entry).in_place) for entry in cases) >= 8
-    assert cortexm_harness.run(cases, *flags, board=BOARD, lead=promised_lead) == []
+    assert cortexm_harness.run(cases, board=board, lead=promised_lead) == []
 
 
 @needs_emulator
@@ -122,11 +122,11 @@ def test_cortexm_pools_may_overwrite_what_they_say():
 
 
 @needs_emulator
-@pytest.mark.parametrize("flags", [(), armv6m_harness.PORTABLE], ids=["assembly", "portable"])
-def test_armv6m_layers_may_overwrite_what_they_say(flags):
+@pytest.mark.parametrize("board", [armv6m_harness.BOARD, "host"], ids=["assembly", "C"])
+def test_armv6m_layers_may_overwrite_what_they_say(board):
     cases = armv6m_cases()
     assert len(cases) >= 25 and sum(bool(demands(entry).in_place) for entry in cases) >= 5
-    assert armv6m_harness.run(cases, *flags, board=armv6m_harness.BOARD, lead=promised_lead) == []
+    assert armv6m_harness.run(cases, board=board, lead=promised_lead) == []
 
 
 def test_pointwise_layers_of_armv6m_may_lie_where_their_input_lies_as_pixels_are_gathered_before_they_are_written():
@@ -140,35 +140,35 @@ def test_depthwise_layers_of_armv6m_that_shrink_an_image_take_the_bytes_of_their
 
 
 @needs_emulator
-@pytest.mark.parametrize("flags", [(), ("-DAIDGE_HELIUM_PLAIN_C",)], ids=["assembly", "plain C"])
-def test_helium_layers_may_overwrite_what_they_say(flags):
+@pytest.mark.parametrize("board", ["mps3-an547", "host"], ids=["assembly", "C"])
+def test_helium_layers_may_overwrite_what_they_say(board):
     cases = helium_cases()
     assert len(cases) >= 50 and sum(bool(demands(entry).in_place) for entry in cases) >= 5
-    assert helium_harness.run(cases, *flags, lead=promised_lead) == []
+    assert helium_harness.run(cases, board=board, lead=promised_lead) == []
 
 
 @needs_emulator
-@pytest.mark.parametrize("flags", [(), armv7m_harness.PORTABLE], ids=["assembly", "portable"])
-def test_armv7m_layers_may_overwrite_what_they_say(flags):
+@pytest.mark.parametrize("board", [armv7m_harness.BOARD, "host"], ids=["assembly", "C"])
+def test_armv7m_layers_may_overwrite_what_they_say(board):
     cases = armv7m_cases()
     assert len(cases) >= 20
-    assert helium_harness.run(cases, *flags, board=armv7m_harness.BOARD, lead=promised_lead) == []
+    assert helium_harness.run(cases, board=board, lead=promised_lead) == []
 
 
 @needs_emulator
-@pytest.mark.parametrize("flags", [(), PORTABLE], ids=["assembly", "portable"])
-def test_float_layers_of_cortexm_may_overwrite_what_they_say(flags):
+@pytest.mark.parametrize("board", [BOARD, "host"], ids=["assembly", "C"])
+def test_float_layers_of_cortexm_may_overwrite_what_they_say(board):
     cases = sharing([*cortexm_floats.candidates(), *cortexm_pools.candidates()])
     assert len(cases) >= 10 and {entry.view.node.type for entry in cases} >= {"Conv2D", "ConvDepthWise2D", "MaxPooling2D"}
-    assert cortexm_harness.run(cases, *flags, board=BOARD, lead=promised_lead) == []
+    assert cortexm_harness.run(cases, board=board, lead=promised_lead) == []
 
 
 @needs_emulator
-@pytest.mark.parametrize("flags", [(), ("-DAIDGE_HELIUM_PLAIN_C",)], ids=["assembly", "plain C"])
-def test_float_layers_of_helium_may_overwrite_what_they_say(flags):
+@pytest.mark.parametrize("board", ["mps3-an547", "host"], ids=["assembly", "C"])
+def test_float_layers_of_helium_may_overwrite_what_they_say(board):
     cases = sharing(helium_floats.candidates())
     assert len(cases) >= 40 and {entry.view.operator.groups for entry in cases if entry.view.node.type == "Conv2D"} >= {1, 2, 3}
-    assert helium_harness.run(cases[:: 3 if flags else 1], *flags, lead=promised_lead) == []
+    assert helium_harness.run(cases, board=board, lead=promised_lead) == []
 
 
 @needs_emulator

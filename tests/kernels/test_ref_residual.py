@@ -4,6 +4,7 @@ bytes."""
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import replace
 
@@ -42,6 +43,7 @@ def fused(seed: int, edge, *, of_itself: bool = False) -> Case | None:
     return case(MetaOperator(RESIDUAL_TYPE, graph), outer, values, quantization=total.quantization)
 
 
+@functools.cache
 def cases(*, of_itself: bool = False) -> list[Case]:
     edges = [*EDGES, *filter(None, map(random_edge, range(120 if not of_itself else 900)))]
     edges += [

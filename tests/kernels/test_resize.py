@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import os
 
 import cortexm_harness
@@ -112,20 +113,21 @@ def test_words_and_bytes_equal_the_meaning_on_a_core_that_reads_words_at_whole_a
     assert helium_harness.run(found, board="rp2040") == []
 
 
+@functools.cache
 def cortexm_images():
     count = 240 if STRESS else 60
     return accepted([*linear_images(count, cortexm_harness.case), *planes(count, cortexm_harness.case)])
 
 
 @needs_emulator
-@pytest.mark.parametrize("flags", [(), PORTABLE, ("-Os",)][: 2 + STRESS], ids=str)
-def test_cortexm_gives_the_same(flags):
+@pytest.mark.parametrize("flags, board", [((), BOARD), ((), "host"), (PORTABLE, BOARD), (("-Os",), BOARD)])
+def test_cortexm_gives_the_same(flags, board):
     found = cortexm_images()
     names = {entry.call.function for entry in found}
     for way in ("lanes_even", "pairs_floats", "pairs_4", "pairs_0"):
         assert any(way in name for name in names), way
     assert {name.endswith("_odd") for name in names} == {True, False}
-    assert cortexm_harness.run(found, *flags, board=BOARD) == []
+    assert cortexm_harness.run(harness.under(flags, found), *flags, board=board) == []
 
 
 @needs_emulator
@@ -152,6 +154,7 @@ def planes(count, case, mode="linear"):
             yield case(operator, [data], [random.int8(*dims)], quantization=output, format=form(len(dims)))
 
 
+@functools.cache
 def helium_images():
     count = 160 if STRESS else 30
     linear = [*linear_images(count, helium_harness.case), *planes(2 * count, helium_harness.case)]
@@ -159,8 +162,11 @@ def helium_images():
 
 
 @needs_emulator
-@pytest.mark.parametrize("flags", [(), ("-DAIDGE_HELIUM_PLAIN_C",), ("-Os",)][: 2 + STRESS], ids=str)
-def test_helium_images_are_the_same(flags):
+@pytest.mark.parametrize(
+    "flags, board",
+    [((), "mps3-an547"), ((), "host"), (helium_harness.PLAIN_C, "mps3-an547"), (("-Os",), "mps3-an547")],
+)
+def test_helium_images_are_the_same(flags, board):
     found = helium_images()
     names = {entry.call.function for entry in found}
     for way in ("gathered", "runs"):
@@ -168,7 +174,7 @@ def test_helium_images_are_the_same(flags):
             assert any(name.startswith(f"aidge_helium_resample_{way}_{form}") for name in names), (way, form)
     assert any(name.endswith("_odd") for name in names)
     assert names >= {"aidge_helium_resample_gathered_taps", "aidge_helium_resample_runs_of_taps"}
-    assert helium_harness.run(found, "-Wall", "-Wextra", "-Werror", *flags) == []
+    assert helium_harness.run(harness.under(flags, found), "-Wall", "-Wextra", "-Werror", *flags, board=board) == []
 
 
 def test_levels_are_found_for_every_zero_point_of_one_scale():

@@ -133,10 +133,15 @@ def cases_of_ref(board: str) -> list[helium_harness.Case]:
 
 def bounds(cases, board: str, *flags: str) -> list[StackBound]:
     """The bound of each case."""
-    names = [f"case_{number}" for number in range(len(cases))]
     with tempfile.TemporaryDirectory() as folder:
         elf = helium_harness.build(cases, Path(folder), *flags, board=board)
-        found = runs_use(read_image(elf), read_disassembly(disassemble(elf)), tuple(names))
+        return bounds_in(elf, disassemble(elf), len(cases))
+
+
+def bounds_in(elf: Path, disassembly: str, cases: int) -> list[StackBound]:
+    """The bound of each case of a program."""
+    names = [f"case_{number}" for number in range(cases)]
+    found = runs_use(read_image(elf), read_disassembly(disassembly), tuple(names))
     return [found[name] for name in names]
 
 

@@ -128,7 +128,10 @@ def candidates():
 
 
 @needs_emulator
-@pytest.mark.parametrize("flags, board", [((), BOARD), ((), "host"), (PORTABLE, BOARD), (("-Os",), BOARD), (("-O0",), BOARD)])
+@pytest.mark.parametrize(
+    "flags, board",
+    [((), BOARD), ((), "host"), (PORTABLE, BOARD), (("-Os",), BOARD), (("-O0",), BOARD)][: 3 + 2 * STRESS],
+)
 def test_int16_layers_equal_the_meaning(flags, board):
     found = [*convolutions(60 if STRESS else 14), *products(20 if STRESS else 6)]
     assert {entry.kernel.name for entry in found} == {"linear_int16"}

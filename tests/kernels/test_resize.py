@@ -120,7 +120,7 @@ def cortexm_images():
 
 
 @needs_emulator
-@pytest.mark.parametrize("flags, board", [((), BOARD), ((), "host"), (PORTABLE, BOARD), (("-Os",), BOARD)])
+@pytest.mark.parametrize("flags, board", [((), BOARD), ((), "host"), (PORTABLE, BOARD), (("-Os",), BOARD)][: 3 + STRESS])
 def test_cortexm_gives_the_same(flags, board):
     found = cortexm_images()
     names = {entry.call.function for entry in found}
@@ -164,7 +164,7 @@ def helium_images():
 @needs_emulator
 @pytest.mark.parametrize(
     "flags, board",
-    [((), "mps3-an547"), ((), "host"), (helium_harness.PLAIN_C, "mps3-an547"), (("-Os",), "mps3-an547")],
+    [((), "mps3-an547"), ((), "host"), (helium_harness.PLAIN_C, "mps3-an547"), (("-Os",), "mps3-an547")][: 3 + STRESS],
 )
 def test_helium_images_are_the_same(flags, board):
     found = helium_images()

@@ -19,7 +19,7 @@ import test_cortexm_pools_float as cortexm_pools
 import test_helium_convolution as helium_convolutions
 import test_helium_depthwise as helium_depthwise
 import test_helium_float as helium_floats
-from cortexm_harness import BOARD
+from cortexm_harness import BOARD, PORTABLE
 from grouped_cases import grouped_cases
 from helium_harness import needs_emulator
 
@@ -156,11 +156,11 @@ def test_armv7m_layers_may_overwrite_what_they_say(board):
 
 
 @needs_emulator
-@pytest.mark.parametrize("board", [BOARD, "host"], ids=["assembly", "C"])
-def test_float_layers_of_cortexm_may_overwrite_what_they_say(board):
+@pytest.mark.parametrize("flags", [(), PORTABLE], ids=["assembly", "portable"])
+def test_float_layers_of_cortexm_may_overwrite_what_they_say(flags):
     cases = sharing([*cortexm_floats.candidates(), *cortexm_pools.candidates()])
     assert len(cases) >= 10 and {entry.view.node.type for entry in cases} >= {"Conv2D", "ConvDepthWise2D", "MaxPooling2D"}
-    assert cortexm_harness.run(cases, board=board, lead=promised_lead) == []
+    assert cortexm_harness.run(cases, *flags, board=BOARD, lead=promised_lead) == []
 
 
 @needs_emulator

@@ -24,6 +24,7 @@ from aidge_build.operators.binary import Mul
 from aidge_build.operators.pool import AvgPooling, MaxPooling
 from aidge_build.operators.window import Window
 
+STRICT = ("-std=c99", "-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Wundef", "-Werror")
 needs_compiler = pytest.mark.skipif(not shutil.which("arm-none-eabi-gcc"), reason="needs arm-none-eabi-gcc")
 FLAGS = pytest.mark.parametrize(
     "flags", [(), ("-O3",), ("-Os", "-flto"), ("-O0",), PORTABLE], ids=lambda flags: " ".join(flags) or "usual"
@@ -120,20 +121,7 @@ def test_sums_and_products_equal_the_meaning_on_the_emulated_core(flags):
 
 
 def test_the_c_versions_equal_the_meaning_on_this_machine():
-    assert (
-        run(
-            of_each_form(candidates()),
-            "-std=c99",
-            "-Wall",
-            "-Wextra",
-            "-Wconversion",
-            "-Wshadow",
-            "-Wundef",
-            "-Werror",
-            board="host",
-        )
-        == []
-    )
+    assert run(of_each_form(candidates()), *STRICT, board="host") == []
 
 
 def test_means_of_windows_inside_the_image_are_unrolled_where_that_is_short():

@@ -16,6 +16,7 @@ from aidge_build.base.debug import level as debug_level
 from aidge_build.base.debug import log, log_command, shown_from
 from aidge_build.base.errors import AidgeError, InternalError, internal_error
 from aidge_build.base.installed import with_pages
+from aidge_build.base.kept_code import kept_methods
 from aidge_build.base.terminal import print_error, print_lines, print_notes, saying, waited_for, with_verdicts
 from aidge_build.cli.outcome import SCHEMA, Outcome
 
@@ -37,7 +38,8 @@ def main(argv: list[str] | None = None) -> int:
     log_command(argv)
     try:
         _refuse_nul(argv)
-        outcome = _run(argv)
+        with kept_methods() if is_command else contextlib.nullcontext():
+            outcome = _run(argv)
         print_lines(_json(outcome.exit_code == 0, outcome.data) if wants_json else with_verdicts(map(with_pages, outcome.lines)))
         if outcome.exit_code:
             log(f"exit code {outcome.exit_code}", "\n".join(outcome.lines))

@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: MIT
-"""Code of kernels and templates is compiled once for each content, and kept beside the file."""
+"""Code of kernels and templates is compiled once for each content, and kept beside the file; methods of dataclasses, too."""
 
 from __future__ import annotations
 
+import dataclasses
 import sys
 
 import pytest
 
 from aidge_build.base import render
-from aidge_build.base.kept_code import kept_code
+from aidge_build.base.kept_code import kept_code, kept_methods
 from aidge_build.contract.library import load_library
 
 
@@ -89,3 +90,20 @@ def test_a_template_that_was_filled_before_is_not_parsed_again(tmp_path, monkeyp
         assert filled(3) == "one\n of 3\n"
     (tmp_path / "part").write_text("two")
     assert filled(2) == "two of 2\n"
+
+
+def test_a_dataclass_that_was_made_before_compiles_no_method(tmp_path, monkeypatch):
+    def shown(*names: str) -> str:
+        with kept_methods(str(tmp_path / "file.py")):
+            made = dataclasses.make_dataclass("Made", [(name, int, 3) for name in names], frozen=True)
+        assert made(1) == made(1) != made(2) and len({made(), made()}) == 1
+        return repr(made(1))
+
+    assert shown("left", "right") == "Made(left=1, right=3)"
+    assert shown("left") == "Made(left=1)"
+    with monkeypatch.context() as patch:
+        patch.setattr("builtins.compile", lambda *words, **options: 1 / 0)
+        assert shown("left", "right") == "Made(left=1, right=3)"
+        with pytest.raises(ZeroDivisionError):
+            shown("right")
+    assert "exec" not in vars(dataclasses)

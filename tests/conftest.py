@@ -12,6 +12,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tests.called_programs import COMPILERS, complaint
 
@@ -32,6 +33,10 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
 os.environ["AIDGE_CACHE"] = ""  # no test is answered by what an earlier run kept
+
+# A loaded machine draws slowly: that is no fault of a test.
+settings.register_profile("tests", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("tests")
 
 # Models and test items have no cycles: searching them for some took a tenth to a fifth of the processor's time.
 gc.set_threshold(100_000, 50, 50)

@@ -51,7 +51,7 @@ def stump(**changes: object) -> Model:
     return Model({**attributes, **changes}, "target", 1, 1)
 
 
-@settings(max_examples=15, deadline=None, derandomize=True)
+@settings(max_examples=15, derandomize=True)
 @given(st.integers(0, 1 << 30), st.sampled_from(["all", "tree", "any"]), st.integers(1, 4))
 def test_trees_are_walked_and_added_up_as_a_plain_loop_does_it(seed, who, count):
     random = numpy.random.default_rng(seed)

@@ -42,7 +42,7 @@ def test_a_body_that_means_nothing_is_refused(body):
 
 
 @given(st.binary(max_size=300), st.integers(1, 7))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_every_packet_arrives_as_it_was_sent_however_it_is_cut(data, step):
     assert taken(framed(data), step) == [Arrived(data)]
 

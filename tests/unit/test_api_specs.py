@@ -463,7 +463,7 @@ KERNELS = [
 ]
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.permutations(range(len(KERNELS))), st.sampled_from([frozenset(), frozenset(["dsp"])]))
 def test_the_order_of_registration_changes_nothing(order, features):
     text = "".join(f'@kernel("ReLU", {KERNELS[index]})\nclass K{index}(KernelNode): pass\n' for index in order)

@@ -239,7 +239,7 @@ def _slid(kind: str, window: Window, counted: bool) -> tuple[Operator, tuple[tup
 KINDS = ("conv", "grouped", "depthwise", "max", "average", "average", "halves", "norm")
 
 
-@settings(max_examples=120, deadline=None, derandomize=True)
+@settings(max_examples=120, derandomize=True)
 @given(windows(), st.sampled_from(KINDS), st.booleans(), st.sampled_from(("float", "onnx", "double")), st.data())
 def test_windows_in_bands_see_the_rows_of_the_whole(case, kind, counted, numbers_of, data):
     window, spatial = case

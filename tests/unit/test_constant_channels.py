@@ -271,7 +271,7 @@ def random_network(seed: int) -> GraphView:
     return net.view(net.fully_connected(flat, 3), *at[1:-2:3])
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(seed=st.integers(0, 1 << 32))
 def test_random_networks_with_dead_channels_keep_their_outputs(seed):
     reduced(random_network(seed), count=4)

@@ -103,7 +103,7 @@ placements = st.lists(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(placements)
 def test_the_checker_agrees_with_an_owner_per_byte_and_step(rows):
     plan = plan_of(

@@ -20,7 +20,7 @@ row = st.tuples(st.integers(0, 5), st.integers(1, 3), st.integers(1, 5), st.samp
 rows = st.lists(row, min_size=1, max_size=6)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(rows)
 def test_bytes_are_called_necessary_only_where_they_are(handful):
     problem = Problem.of(aligned_buffers(handful))

@@ -72,7 +72,7 @@ def any_buffers(draw) -> list[Buffer]:
     return aligned_buffers(draw(st.lists(row, max_size=14)))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(any_buffers(), st.randoms(use_true_random=False))
 def test_every_plan_passes_the_checker_and_ignores_the_order_of_the_question(buffers, random):
     found = plan(buffers, nodes=300)
@@ -83,7 +83,7 @@ def test_every_plan_passes_the_checker_and_ignores_the_order_of_the_question(buf
     assert plan(shuffled, nodes=300) == found
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(any_buffers())
 def test_the_lower_bound_is_at_least_the_live_bytes_of_every_step(buffers):
     live = [sum(b.size_bytes for b in buffers if b.first <= step < b.last) for step in range(20)]
@@ -246,7 +246,7 @@ def least_peak(buffers: list[Buffer]) -> int:
 tiny = st.lists(st.tuples(st.integers(0, 5), st.integers(1, 3), st.integers(1, 5), st.sampled_from((1, 1, 2, 4))), max_size=6)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(tiny)
 def test_the_optimum_of_a_handful_of_buffers_is_found_and_proved(rows):
     buffers = aligned_buffers(rows)
@@ -254,7 +254,7 @@ def test_the_optimum_of_a_handful_of_buffers_is_found_and_proved(rows):
     assert (found.peak_bytes, found.offsets_proved_optimal) == (least_peak(buffers), True)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(tiny, st.integers(0, 3))
 def test_a_search_finds_an_arrangement_exactly_where_one_exists(rows, slack):
     buffers = aligned_buffers(rows)

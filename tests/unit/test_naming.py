@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from aidge_build.base.errors import AidgeError
@@ -59,7 +59,6 @@ def test_hostile_names_become_distinct_short_ascii_symbols():
     assert all(re.fullmatch(r"kws_[a-z0-9_]+", symbol) and len(symbol) <= 31 for symbol in symbols)
 
 
-@settings(deadline=None)
 @given(st.lists(st.text(max_size=80), max_size=40), st.text("abcdefgh", min_size=2, max_size=40))
 def test_symbols_are_distinct_identifiers_that_depend_on_the_names_alone(names, prefix):
     nodes = [(name, "Conv2D") for name in names]
@@ -115,7 +114,6 @@ def test_a_long_name_is_cut_in_the_middle_at_whole_words(prefix, text, name):
 WORDS = st.lists(st.text("abcdefgxyz", min_size=1, max_size=9) | st.integers(0, 9999).map(str), min_size=1, max_size=12)
 
 
-@settings(deadline=None)
 @given(WORDS, st.integers(12, 40))
 def test_a_shortened_identifier_keeps_its_first_and_last_word_and_the_order(words, room):
     name = "_".join(words)
@@ -131,7 +129,6 @@ def test_a_shortened_identifier_keeps_its_first_and_last_word_and_the_order(word
     assert words[0].startswith(kept[0]) and (last.startswith(kept[-1]) or len(kept) == 1 or kept[-1] in words)
 
 
-@settings(deadline=None)
 @given(st.lists(st.text("ab_", min_size=1, max_size=60), min_size=1, max_size=30), st.sampled_from(["", "kws", "a" * 40]))
 def test_shortened_names_are_distinct_and_what_fits_is_kept(names, prefix):
     namer = Namer(prefix)
@@ -202,7 +199,6 @@ def test_comment_text_is_cut_in_the_middle_at_whole_words():
     assert comment_text(name) == "model/functional_1/block_13_...13_depthwise/FusedBatchNormV3"
 
 
-@settings(deadline=None)
 @given(st.text(max_size=300), st.integers(4, 80))
 def test_comment_text_keeps_both_ends_and_its_limit(text, limit):
     shown = comment_text(text, limit)

@@ -16,7 +16,7 @@ from aidge_build.operators.arithmetic.softmax import SoftmaxTable, exponentials,
 scales = st.floats(2.0**-12, 0.5, width=32)
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=150, derandomize=True)
 @given(scales, st.sampled_from([1 / 256, 1 / 128, 0.0037]), st.lists(st.integers(-128, 127), min_size=1, max_size=40))
 def test_it_gives_the_float64_meaning_except_beside_a_tie(input_scale, output_scale, row):
     levels = numpy.array(row)
@@ -30,7 +30,7 @@ def test_it_gives_the_float64_meaning_except_beside_a_tie(input_scale, output_sc
     assert numpy.abs(found - wanted).max() <= 1
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=150, derandomize=True)
 @given(scales, scales, st.lists(st.integers(0, 255), min_size=1, max_size=20))
 def test_the_quotient_of_the_table_is_rounded_exactly(input_scale, output_scale, row):
     levels, output_scale = numpy.array(row), float(numpy.float32(output_scale))

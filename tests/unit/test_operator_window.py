@@ -51,7 +51,7 @@ def _taps(window, spatial, out):
         yield tap, at, inside, padded
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=150, derandomize=True)
 @given(shapes(ceil_mode=st.just(False)), st.integers(1, 2), st.booleans())
 def test_a_convolution_is_the_sum_over_its_taps(shape, multiplier, depthwise):
     data, window = shape
@@ -75,7 +75,7 @@ def test_a_convolution_is_the_sum_over_its_taps(shape, multiplier, depthwise):
             assert found[(0, m, *out)] == wanted
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=150, derandomize=True)
 @given(shapes(), st.booleans())
 def test_pools_look_at_exactly_the_taps_inside(shape, count_include_pad):
     data, window = shape
@@ -103,7 +103,7 @@ def _pool_model(op_type, dims, **attributes):
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 19)], ir_version=9).SerializeToString()
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=60, derandomize=True)
 @given(
     st.sampled_from(["SAME_UPPER", "SAME_LOWER", "VALID", "NOTSET"]),
     st.integers(1, 4),

@@ -54,7 +54,7 @@ def test_constant_updates_of_other_dims_than_the_block_stay_a_constant():
         assert types(replace_blocks(one)) == ["Replace"] and same_meaning(one, replace_blocks(one))
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(st.data())
 def test_a_block_named_element_by_element_is_replaced(data):
     depth = data.draw(st.integers(1, 3))

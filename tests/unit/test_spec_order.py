@@ -117,7 +117,7 @@ def accepts(spec: ImplSpec, view: NodeView, features: tuple[str, ...], rounding:
     return not spec.rejection(view, features, rounding)
 
 
-@settings(max_examples=80 * STRESS, deadline=None)
+@settings(max_examples=80 * STRESS)
 @given(specs, st.integers(0, 1 << 30))
 def test_a_spec_that_implies_another_accepts_nothing_that_the_other_rejects(spec, seed):
     rng = random.Random(seed)
@@ -142,7 +142,7 @@ def test_random_weaker_specs_are_implied_and_random_nodes_are_accepted_often_eno
     assert implied == 200 and accepted > 120
 
 
-@settings(max_examples=25 * STRESS, deadline=None)
+@settings(max_examples=25 * STRESS)
 @given(st.lists(specs, min_size=1, max_size=3), st.integers(0, 1 << 30))
 def test_implication_is_a_partial_order_and_the_order_of_registration_means_nothing(some, seed):
     rng = random.Random(seed)
@@ -164,7 +164,7 @@ def test_implication_is_a_partial_order_and_the_order_of_registration_means_noth
 SIZES = range(0, 60)
 
 
-@settings(max_examples=150 * STRESS, deadline=None)
+@settings(max_examples=150 * STRESS)
 @given(extents, extents)
 def test_an_extent_implies_another_exactly_where_its_sizes_are_among_the_others(one, two):
     def sizes(extent: Extent) -> set[int]:

@@ -72,7 +72,7 @@ def test_constants_hold_the_initial_values_only_where_they_are_not_zeros():
     assert program.initial_state_bytes().view(numpy.float32).tolist() == [0] * 4 + [1, -2, 3.5, 0] + [0] * 4
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(st.integers(0, 10**6), st.sampled_from(["caller", "arena"]))
 def test_the_plan_of_any_graph_with_states_passes_the_independent_replay(seed, io):
     stateful = random_stateful(seed)

@@ -50,6 +50,9 @@ class Emulator:
     machine: str
 
 
+_NO_LOOP, _ALL_LOOPS = 256, 8192  # bytes of a cache that holds no loop of a kernel, and of one that holds all
+
+
 @dataclass(frozen=True)
 class Board:
     """A target: compiler flags, memories, start-up code and emulator. `boards/README.md` explains the fields.
@@ -102,6 +105,13 @@ class Board:
         if self.flash is None or self.flash.stall_cycles is None:
             return self.flash_wait_states
         return self.flash.stall_cycles
+
+    @property
+    def loop_bytes(self) -> int:
+        """The most bytes of code that a loop should have: five eighths of the cache of code, which then holds the code around the
+        loop, too. 0: any loop is as good, because the flash never waits, or its cache holds them all or none, or is not known."""
+        cache = self.flash.code_cache if self.flash and self.stall_cycles else None
+        return cache.size_bytes * 5 // 8 if cache and _NO_LOOP < cache.size_bytes < _ALL_LOOPS else 0
 
     @property
     def is_host(self) -> bool:

@@ -143,6 +143,7 @@ def _target(
         table,
         board.flash_wait_states or 0 if board else 0,
         arguments.update == "weights",
+        board.loop_bytes if board else 0,
     )
 
 

@@ -5,12 +5,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from aidge_build.boards.cores import WIDE_POINTERS
 from aidge_build.contract.mem_info import MemInfo
 from aidge_build.graph.tensor import Tensor
 from aidge_build.graph.view import GraphView, Node
 from aidge_build.operators.base import Band
+
+ASKED = ("objective", "features", "any_weights", "loop_bytes")
+
+
+def asked_of(build) -> dict[str, Any]:
+    """Returns what the build asks of every kernel, by the fields of `NodeView`; `build` is any value with these fields."""
+    return {name: getattr(build, name) for name in ASKED}
 
 
 @dataclass(frozen=True)
@@ -22,6 +30,7 @@ class NodeView:
     and share code between layers for "size". `features` are the core's features. `in_mem_info` holds the memory of each input
     (None: outside of the arena), once it is known. `layer` is given if the node is a band: some rows of that layer (`band`).
     `any_weights`: the weights may be replaced in the field, so the code must not depend on them if the kernel can avoid it.
+    `loop_bytes`: a loop of more bytes of code would wait for the board's flash in every turn (0: none would).
     """
 
     node: Node
@@ -35,6 +44,7 @@ class NodeView:
     in_mem_info: tuple[MemInfo | None, ...] = ()
     layer: BandedLayer | None = None
     any_weights: bool = False
+    loop_bytes: int = 0
 
     @classmethod
     def of(cls, view: GraphView, node: Node, **fields) -> NodeView:
@@ -63,6 +73,7 @@ class NodeView:
             self.in_mem_info,
             self.layer,
             self.any_weights,
+            self.loop_bytes,
         )
 
     @property

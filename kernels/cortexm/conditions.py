@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TypeVar
 
 from aidge_build.contract.kernel_kit.conditions import BYTES_OR_HALFWORDS
@@ -26,6 +27,19 @@ def in_text(most: Mapping[str, Choice], view: NodeView) -> Choice:
     is balanced there."""
     is_compact = view.objective == "balanced" and not has_fpu(view) and "compact" in most
     return most["compact" if is_compact else view.objective]
+
+
+@dataclass(frozen=True)
+class Loop:
+    """A loop whose steps have `step_bytes` of code; `most` steps are in the text at each --optimize."""
+
+    step_bytes: int
+    most: Mapping[str, int]
+
+    def steps(self, view: NodeView) -> int:
+        """Returns how many steps the text holds: not more than the board's cache of code keeps."""
+        steps = in_text(self.most, view)
+        return min(steps, max(view.loop_bytes // self.step_bytes, 1)) if view.loop_bytes else steps
 
 
 def wants_short(view: NodeView) -> bool:

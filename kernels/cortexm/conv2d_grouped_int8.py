@@ -13,7 +13,7 @@ from aidge_build.contract.kernel_kit.linear_int8 import Linear, LinearNode
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import Demands, NodeView, Predicate
 
-from .conditions import GROUP, has_fpu, in_text, keeps_words_of_groups, linear_spec, wants_short
+from .conditions import GROUP, has_fpu, keeps_words_of_groups, linear_spec, wants_short
 from .conv2d import LARGEST_OFFSET, line_taps, lines_texts, plane_taps, planes_texts
 from .conv2d_lines_int8 import Conv2dLinesInt8, no_lines
 from .conv2d_planes_int8 import Conv2dPlanesInt8, no_planes
@@ -120,13 +120,16 @@ class Conv2dGroupedInt8(LinearNode):
             buffer = plane_buffer(blocks.plane)
             stream = pack_blocks(linear, plane_taps(blocks.plane), outputs, fpu, is_short=is_short)
             layer, texts = planes_texts(
-                stream, buffer, in_text(Conv2dPlanesInt8.unroll, self.view), in_text(Conv2dPlanesInt8.looped, self.view)
+                stream,
+                buffer,
+                Conv2dPlanesInt8.unroll.steps(self.view),
+                Conv2dPlanesInt8.looped.steps(self.view),
             )
         else:
             buffer = line_buffer(blocks.plane)
             order, places = line_taps(blocks.plane, buffer)
             stream = pack_blocks(linear, order, outputs, fpu, is_short=is_short)
-            layer, texts = lines_texts(stream, buffer, order, places, in_text(Conv2dLinesInt8.unroll, self.view))
+            layer, texts = lines_texts(stream, buffer, order, places, Conv2dLinesInt8.unroll.steps(self.view))
         return all_blocks(blocks, buffer, stream, layer, texts)
 
 

@@ -8,7 +8,7 @@ from aidge_build.contract.kernel_kit.conditions import ONE_GROUP
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import Demands, NodeView, Predicate
 
-from .conditions import ANY_CHANNELS, in_text, linear_spec
+from .conditions import ANY_CHANNELS, Loop, linear_spec
 from .conv2d import LARGEST_OFFSET, line_taps, lines_texts
 from .dense_node import DenseNode
 from .window import Plane, line_buffer, plane_of_view
@@ -34,7 +34,7 @@ FEW_TAPS = Predicate("few taps that are close together", _no_lines)
 
 @kernel(("Conv1D", "Conv2D"), linear_spec(ONE_GROUP, FEW_TAPS, channels=ANY_CHANNELS))
 class Conv2dLinesInt8(DenseNode):
-    unroll = {"speed": 80, "balanced": 36, "compact": 10, "size": 8}  # pairs of taps in the text, of 44 B
+    unroll = Loop(44, {"speed": 80, "balanced": 36, "compact": 10, "size": 8})  # over pairs of taps
 
     @classmethod
     def demands(cls, view: NodeView) -> Demands:
@@ -45,7 +45,7 @@ class Conv2dLinesInt8(DenseNode):
         buffer = line_buffer(plane_of_view(self.view, is_upright=True))
         order, places = line_taps(buffer.plane, buffer)
         stream = self.stream(order)
-        function, texts = lines_texts(stream, buffer, order, places, in_text(self.unroll, self.view))
+        function, texts = lines_texts(stream, buffer, order, places, self.unroll.steps(self.view))
         return Call(
             function,
             ("lines.h",),

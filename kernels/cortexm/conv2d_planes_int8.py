@@ -8,7 +8,7 @@ from aidge_build.contract.kernel_kit.conditions import ONE_GROUP
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import Demands, NodeView, Predicate
 
-from .conditions import ANY_CHANNELS, QUADS_OF_CHANNELS, in_text, linear_spec
+from .conditions import ANY_CHANNELS, QUADS_OF_CHANNELS, Loop, linear_spec
 from .conv2d import LARGEST_OFFSET, plane_taps, planes_texts
 from .dense_node import DenseNode
 from .window import Plane, plane_buffer, plane_of_view
@@ -38,13 +38,9 @@ NEAR_ROWS = Predicate("neighbouring rows, a window of at most 1,000 columns", _n
     linear_spec(ONE_GROUP, QUADS_OF_CHANNELS, NEAR_ROWS, channels=ANY_CHANNELS),
 )
 class Conv2dPlanesInt8(DenseNode):
-    unroll = {
-        "speed": 48,
-        "balanced": 24,
-        "compact": 12,
-        "size": 4,
-    }  # planes without a loop; 140 B each with a window of 3 columns
-    looped = {"speed": 40, "balanced": 18, "compact": 9, "size": 4}
+    # Planes without a loop, and with one; the bytes are those of a window of 3 columns.
+    unroll = Loop(140, {"speed": 48, "balanced": 24, "compact": 12, "size": 4})
+    looped = Loop(140, {"speed": 40, "balanced": 18, "compact": 9, "size": 4})
 
     @classmethod
     def demands(cls, view: NodeView) -> Demands:
@@ -53,7 +49,7 @@ class Conv2dPlanesInt8(DenseNode):
     def call(self) -> Call:
         buffer = plane_buffer(_plane(self.view))
         stream = self.stream(plane_taps(buffer.plane))
-        function, texts = planes_texts(stream, buffer, in_text(self.unroll, self.view), in_text(self.looped, self.view))
+        function, texts = planes_texts(stream, buffer, self.unroll.steps(self.view), self.looped.steps(self.view))
         return Call(
             function,
             ("planes.h",),

@@ -11,7 +11,6 @@ from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import Demands, NodeView
 from aidge_build.graph.dtype import DType
 
-from .conditions import in_text
 from .curved_layers import PATTERN, TYPE, CurvedLayer, curved_layer, curved_spec, layer_alone
 from .curves import table_of
 from .depthwise import texts
@@ -42,7 +41,7 @@ class CurvedDepthwiseInt8(DepthwiseInt8):
             Limits(),
             has_integers=False,
             has_floats=True,
-            together=in_text(self.together, self.view),
+            together=self.together.steps(self.view),
             has_fpu=True,
             is_near=False,
             weights=geometry.weights,

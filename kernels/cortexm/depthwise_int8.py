@@ -13,7 +13,7 @@ from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import Demands, NodeView, Predicate
 from aidge_build.operators.arithmetic.near_halves import near_is_exact
 
-from .conditions import has_fpu, in_text, linear_spec
+from .conditions import Loop, has_fpu, in_text, linear_spec
 from .depthwise import texts
 from .depthwise_integers import channel_scales, integers_of
 from .depthwise_layout import (
@@ -85,7 +85,7 @@ NEAR = Predicate("strides of at most 2, columns not dilated, near rows", unfit)
 @kernel(("ConvDepthWise1D", "ConvDepthWise2D"), linear_spec(NEAR, OTHERS))
 class DepthwiseInt8(LinearNode):
     assembly = "needed"
-    together = {"speed": 14, "balanced": 8, "compact": 2, "size": 1}  # pairs of outputs in the text
+    together = Loop(80, {"speed": 14, "balanced": 8, "compact": 2, "size": 1})  # over pairs of outputs
     order = {"speed": Weights.halfwords, "balanced": Weights.pairs, "compact": Weights.pairs, "size": Weights.plain}
 
     @classmethod
@@ -138,7 +138,7 @@ class DepthwiseInt8(LinearNode):
                 integers.limits,
                 has_integers=proved > 0 or linear.is_any,
                 has_floats=has_others,
-                together=in_text(self.together, self.view),
+                together=self.together.steps(self.view),
                 has_fpu=fpu,
                 is_near=is_near,
                 weights=layer.weights,

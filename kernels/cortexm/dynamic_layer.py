@@ -25,7 +25,7 @@ from aidge_build.contract.spec import CHANNELS_LAST, ROW_MAJOR, Demands, NodeVie
 from aidge_build.graph.tensor import Tensor
 from aidge_build.operators.dynamic import DATA, FACTORS, WEIGHTS
 
-from .conditions import FEATURES, GROUP, keeps_words_of_groups
+from .conditions import FEATURES, GROUP, Loop, keeps_words_of_groups
 from .dynamic import depthwise, routine
 from .dynamic_driver import data_in_c, driver
 from .dynamic_lines import line_bytes
@@ -36,7 +36,7 @@ HARDWARE = FEATURES | {"fpu"}
 
 
 class DynamicLayer(KernelNode):
-    unroll = {"speed": 40, "balanced": 16, "size": 2}
+    unroll = Loop(56, {"speed": 40, "balanced": 16, "size": 2})
 
     @classmethod
     def demands(cls, view: NodeView) -> Demands:
@@ -62,7 +62,7 @@ class DynamicLayer(KernelNode):
         is_packed = all(can_pack(part, starts) for part in parts)
         words = [word for part in parts for first in starts for word in pair_words(part[first : first + GROUP], is_packed)]
         bounds = self.operator.minimum, self.operator.maximum
-        function, text = routine(len(order) // 2, is_packed, bounds, self.unroll[self.view.objective], -channels % GROUP)
+        function, text = routine(len(order) // 2, is_packed, bounds, self.unroll.steps(self.view), -channels % GROUP)
         name, texts = driver(function, shape.fields, runs_of(shape)[0], is_signed(self.inputs), self.view.objective, count)
         counts = {
             "groups": len(starts),

@@ -52,7 +52,7 @@ class DynamicRow(KernelNode):
         is_packed = can_pack(rows, starts)
         words = as_words([word for first in starts for word in pair_words(rows[first : first + GROUP], is_packed)])
         bounds = self.operator.minimum, self.operator.maximum
-        function, text = _routine(taps // 4, is_packed, bounds, DynamicLayer.unroll[self.view.objective])
+        function, text = _routine(taps // 4, is_packed, bounds, DynamicLayer.unroll.steps(self.view))
         signed = is_signed(self.inputs)
         name = f"{function}_layer{'_signed' * signed}"
         counts = {

@@ -14,7 +14,7 @@ from aidge_build.contract.spec import ROW_MAJOR, Demands, NodeView
 from aidge_build.graph.dtype import DType
 
 from . import fc_few
-from .conditions import FEW_OUTPUTS, GROUP, WHOLE_IMAGE, has_fpu, in_text, linear_spec, wants_short
+from .conditions import FEW_OUTPUTS, GROUP, WHOLE_IMAGE, Loop, has_fpu, linear_spec, wants_short
 from .fc import HEAD_WORDS, routine
 from .packing import ROUNDED, Stream, pack, quads, rows_of_image
 
@@ -25,14 +25,14 @@ REST_TEXT_BYTES = 200  # of the text for fewer outputs than a group has, behind 
 
 @kernel("FC", linear_spec(form=ROW_MAJOR, channels=FEW_OUTPUTS))
 class FcInt8(LinearNode):
-    unroll = {"speed": 40, "balanced": 16, "compact": 8, "size": 2}  # steps in the text, of 56 B
+    unroll = Loop(56, {"speed": 40, "balanced": 16, "compact": 8, "size": 2})
 
     @classmethod
     def demands(cls, view: NodeView) -> Demands:
         return fc_demands(view, view.inputs[0].dims[0])
 
     def call(self) -> Call:
-        return fc_call(self, self.inputs[0].dims[0], in_text(self.unroll, self.view))
+        return fc_call(self, self.inputs[0].dims[0], self.unroll.steps(self.view))
 
 
 @kernel(("Conv1D", "Conv2D"), linear_spec(ONE_GROUP, WHOLE_IMAGE, channels=FEW_OUTPUTS))

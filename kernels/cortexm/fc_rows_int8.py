@@ -7,7 +7,7 @@ from aidge_build.contract.call import Call
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import ROW_MAJOR, Demands, NodeView, Predicate
 
-from .conditions import has_fpu, in_text, linear_spec, wants_short
+from .conditions import Loop, has_fpu, linear_spec, wants_short
 from .dense_node import DenseNode
 from .fc_int8 import LONG_ROW, FcInt8, fc_call
 from .packing import pack, quads, rows_of_image
@@ -40,7 +40,7 @@ QUADS = Predicate(f"rows of a multiple of 4 inputs, fewer than {LONG_ROW}", _qua
 
 @kernel("FC", linear_spec(ROWS, QUADS, form=ROW_MAJOR))
 class FcRowsInt8(DenseNode):
-    unroll = {"speed": 80, "balanced": 8, "size": 0}  # pairs of inputs in the text, of 44 B
+    unroll = Loop(44, {"speed": 80, "balanced": 8, "size": 0})  # over pairs of inputs
 
     @classmethod
     def demands(cls, view: NodeView) -> Demands:
@@ -51,5 +51,5 @@ class FcRowsInt8(DenseNode):
         rows, features = self.inputs[0].dims[0], _features(self.view)
         stream = pack(self.linear(rows_of_image(self.view)), quads(features), has_fpu=True)
         if not stream.is_packed and self.view.objective != "speed":
-            return fc_call(self, rows, in_text(FcInt8.unroll, self.view))
-        return pairs_call(stream, rows, features, self.inputs[1].dims[0], in_text(self.unroll, self.view))
+            return fc_call(self, rows, FcInt8.unroll.steps(self.view))
+        return pairs_call(stream, rows, features, self.inputs[1].dims[0], self.unroll.steps(self.view))

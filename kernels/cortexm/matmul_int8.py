@@ -11,7 +11,7 @@ from aidge_build.contract.kernel_kit.products import columns_as_channels, matrix
 from aidge_build.contract.node import KernelNode, kernel
 from aidge_build.contract.spec import Demands, NodeView, Predicate
 
-from .conditions import FEATURES, GROUP, has_fpu, in_text
+from .conditions import FEATURES, GROUP, has_fpu
 from .fc import HEAD_WORDS, routine
 from .fc_int8 import FcInt8
 from .packing import Stream, pack
@@ -33,7 +33,7 @@ class MatmulInt8(KernelNode):
 
     def call(self) -> Call:
         bands = _Bands(self.view)
-        layer, text = routine(bands.stream, matrix_dims(self.inputs)[1], in_text(FcInt8.unroll, self.view))
+        layer, text = routine(bands.stream, matrix_dims(self.inputs)[1], FcInt8.unroll.steps(self.view))
         function = layer.replace("_fc_", "_matmul_")
         shape = product_shape("aidge_cortexm_product", self.inputs, self.outputs[0])
         more = {"band": bands.columns, "stream_words": bands.stream_words, "tail_words": len(bands.tail)}

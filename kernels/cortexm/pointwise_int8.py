@@ -9,7 +9,7 @@ from aidge_build.contract.kernel_kit.following import following
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import Demands, NodeView, Predicate
 
-from .conditions import ANY_CHANNELS, GROUP, QUADS_OR_FEW, in_text, linear_spec
+from .conditions import ANY_CHANNELS, GROUP, QUADS_OR_FEW, Loop, in_text, linear_spec
 from .dense_node import DenseNode
 from .fc_int8 import FcInt8, fc_call, fc_demands
 from .packing import Stream, quads
@@ -66,7 +66,7 @@ BANDS = Predicate("bands of more pixels than one", _alone)
     ),
 )
 class PointwiseInt8(DenseNode):
-    unroll = {"speed": 80, "balanced": 36, "size": 0}  # pairs of taps in the text, of 44 B; 0: it is shared
+    unroll = Loop(44, {"speed": 80, "balanced": 36, "size": 0})  # over pairs of taps; 0: the text is shared
     shared = {"speed": 0, "balanced": 0, "compact": 16, "size": 0}  # pairs of taps in a text that many layers share; 0: none
 
     @classmethod
@@ -80,10 +80,10 @@ class PointwiseInt8(DenseNode):
         data, (output,) = self.inputs[0], self.outputs
         channels, outputs, pixels = data.dims[1], output.dims[1], _pixels(self.view)
         if pixels == 1 or outputs < GROUP:  # of few channels the inputs are read once, so that they need no column
-            return fc_call(self, pixels, in_text(FcInt8.unroll, self.view))
+            return fc_call(self, pixels, FcInt8.unroll.steps(self.view))
         stream = self.stream(quads(channels))
         shared = in_text(self.shared, self.view) if _are_many(self.view) else 0
-        return pairs_call(stream, pixels, channels, outputs, shared or in_text(self.unroll, self.view), shared > 0)
+        return pairs_call(stream, pixels, channels, outputs, shared or self.unroll.steps(self.view), shared > 0)
 
 
 def pairs_demands(view: NodeView, pixels: int, channels: int, outputs: int) -> Demands:

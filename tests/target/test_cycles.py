@@ -23,6 +23,7 @@ from tests.boards import TRIED
 from tests.command import aidge_build
 from tests.programs import build, model, needs_cross_compiler
 from tests.shared import int8_model
+from tools.prediction.graph import Graph
 
 pytestmark = needs_cross_compiler
 needs_stress = pytest.mark.skipif(not os.environ.get("AIDGE_STRESS"), reason="AIDGE_STRESS=1: some seconds")
@@ -146,6 +147,37 @@ def test_what_nobody_described_is_not_counted_and_said(tmp_path):
     assert "without stalls for code in flash, which the board's file does not describe" in said
 
 
+def requested(path, board):
+    parser = argparse.ArgumentParser()
+    add_model_arguments(parser)
+    return load(parser.parse_args([str(path), "--board", board]), "net")
+
+
+def of_any_length(request):
+    """The same build as if the cache of the board held any loop."""
+    return replace(request, target=replace(request.target, loop_bytes=0))
+
+
+def estimated(request, board, folder):
+    program = build_program(request)
+    vectors = random_vectors(program.view, 1, seed=0)
+    return execute(program, load_board(board), vectors, folder, estimates=True).result.run_cycles
+
+
+def test_loops_fit_the_cache_of_code_of_the_board(tmp_path):
+    """Lines, a plane, a pointwise and a depthwise convolution, and a fully connected layer, each long enough to be unrolled."""
+    graph = Graph(1, quantized=True)
+    value = graph.convolution(graph.input(1, 3, 12, 12), 24, (3, 3))
+    value = graph.convolution(graph.convolution(value, 24, (3, 3), groups=24), 64, (1, 1))
+    value = graph.convolution(graph.convolution(value, 64, (1, 1)), 8, (3, 3))
+    graph.output(graph.dense(value, 4))
+    (tmp_path / "net.onnx").write_bytes(graph.model().SerializeToString())
+    request = requested(tmp_path / "net.onnx", "stm32l4r5")
+    short, long = (estimated(each, "stm32l4r5", tmp_path) for each in (request, of_any_length(request)))
+    assert 20 * short.code_stalls < short.core < long.code_stalls
+    assert short.core < 1.05 * long.core
+
+
 # Cycles of core and code, and stalls for constants, by a model that shares no code with this one: instruction by instruction, the
 # cycles of Arm's manual, 5 wait states, prefetch, caches of 64 lines of 16 bytes for code and 8 for constants.
 INDEPENDENT = [("kws_dscnn", 3.89e6, 0.445e6), pytest.param("ic_resnet8", 15.88e6, 2.183e6, marks=needs_stress)]
@@ -153,11 +185,7 @@ INDEPENDENT = [("kws_dscnn", 3.89e6, 0.445e6), pytest.param("ic_resnet8", 15.88e
 
 @pytest.mark.parametrize("name, core_and_code, constants", INDEPENDENT)
 def test_core_code_and_constants_take_what_an_independent_model_says(tmp_path, name, core_and_code, constants):
-    parser = argparse.ArgumentParser()
-    add_model_arguments(parser)
-    program = build_program(load(parser.parse_args([str(int8_model(name)), "--board", "stm32f4"]), "net"))
-    vectors = random_vectors(program.view, 1, seed=0)
-    found = execute(program, load_board("stm32f4"), vectors, tmp_path, estimates=True).result.run_cycles
+    found = estimated(of_any_length(requested(int8_model(name), "stm32f4")), "stm32f4", tmp_path)
     assert found.core + found.code_stalls == pytest.approx(core_and_code, rel=0.05)
     assert found.data_stalls == pytest.approx(constants, rel=0.02)
     assert found.total == found.core + found.code_stalls + found.data_stalls

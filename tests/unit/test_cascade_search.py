@@ -22,6 +22,7 @@ from aidge_build.plan.cascade.question import Question
 from aidge_build.plan.cascade.row_layer import RowLayer
 from aidge_build.plan.cascade.search import _some
 from aidge_build.plan.cascade.widening import MOST_AHEAD, widened
+from aidge_build.prepare.adaptation.match import Target
 from aidge_build.sources.formats.onnx.importer import import_onnx
 from tests.models import model
 
@@ -64,7 +65,7 @@ def test_bands_that_a_kernel_computes_in_different_ways_are_refused_from_then_on
         demands=lambda view: Demands(bands=True),
     )
     monkeypatch.setattr(BandKernels, "kernel", lambda self, layer: kernel)
-    target = SimpleNamespace(features=frozenset(), rounding="onnx", objective="speed", any_weights=False)
+    target = Target(objective="speed")
     kernels = BandKernels(None, (), target)
     assert kernels.demands(layer, bands) is not None
     assert kernels.agree(layer, bands) is agree

@@ -88,6 +88,7 @@ def core_of(board: Board, with_wait_states: bool = False) -> list:
         sorted(board.features),
         list(board.libs),
         list(board.compiler_flags),
+        board.loop_bytes,
         (board.flash_wait_states or 0) if with_wait_states else 0,
     ]
 

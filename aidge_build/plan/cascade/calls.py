@@ -81,7 +81,4 @@ def _view(kernels: BandKernels, layer: RowLayer, band: Band, sizes: tuple[int, i
         kernels.view(layer, band, sizes),
         symbol=seen.symbol,
         symbols=seen.symbols,
-        objective=seen.objective,
-        features=seen.features,
-        any_weights=seen.any_weights,
     )

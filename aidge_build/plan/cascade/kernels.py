@@ -80,8 +80,7 @@ class BandKernels:
 
     def view(self, layer: RowLayer, band: Band, sizes: tuple[int, int]) -> NodeView:
         """Returns the band as its kernel sees it; `sizes` are the rows of the largest and of the smallest band."""
-        asked = {name: getattr(self.target, name) for name in ("objective", "features", "any_weights")}
-        return replace(layer.view(*band, sizes), **asked)
+        return replace(layer.view(*band, sizes), **self.target.asked)
 
     def of_band(self, layer: RowLayer, band: Band, sizes: tuple[int, int]) -> Demands | None:
         """Returns the demands of one band, None if the kernel refuses it; `sizes` are the rows of the largest and of the smallest
@@ -99,7 +98,7 @@ class BandKernels:
         """Returns the instructions of the whole layer; 0 if they are not known."""
         if layer.name not in self._wholes:
             own = None if layer.in_parts else self.kernel(layer)
-            seen = replace(layer.seen, objective=self.target.objective, features=self.target.features)
+            seen = replace(layer.seen, **self.target.asked)
             self._wholes[layer.name] = own.demands(seen).instructions if own else 0
         return self._wholes[layer.name]
 

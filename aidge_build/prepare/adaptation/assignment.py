@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from aidge_build.contract.library import Kernel
+from aidge_build.contract.node_view import asked_of
 from aidge_build.contract.spec import NodeView
 from aidge_build.graph.format import Format
 from aidge_build.graph.tensor import Tensor
@@ -34,8 +35,8 @@ class Assignment:
     """The graph with final formats (and the copies that they need), and the choice per node name.
 
     `bytes_copied` counts all copies between formats; `formats_proved` says that no choice of formats copies fewer bytes.
-    `objective`, `features` and `any_weights` come from the build. A kernel sees the same values when it states its demands to the
-    planner and when it is called; otherwise its scratch could belong to another variant of the kernel.
+    `objective`, `features`, `any_weights` and `loop_bytes` come from the build. A kernel sees the same values when it states its
+    demands to the planner and when it is called; otherwise its scratch could belong to another variant of the kernel.
     """
 
     view: GraphView
@@ -45,6 +46,7 @@ class Assignment:
     objective: str = "balanced"
     features: frozenset[str] = frozenset()
     any_weights: bool = False
+    loop_bytes: int = 0
 
     def format_line(self) -> str:
         """Returns a line of text with the bytes that copies between formats move."""
@@ -79,9 +81,7 @@ class Assignment:
             for index, tensor in enumerate(self.view.input_tensors(node))
         )
         outputs = tuple(_stored(tensor, form) for tensor, form in zip(written, choice.outputs)) or written
-        return NodeView(
-            node, inputs, outputs, self.view, objective=self.objective, features=self.features, any_weights=self.any_weights
-        )
+        return NodeView(node, inputs, outputs, self.view, **asked_of(self))
 
     def __str__(self) -> str:
         return "\n".join(

@@ -9,6 +9,7 @@ from typing import Any
 
 from aidge_build.base.naming import counted
 from aidge_build.contract.library import Kernel, Library
+from aidge_build.contract.node_view import asked_of
 from aidge_build.contract.spec import NodeView
 from aidge_build.prepare.adaptation.cost import CostTable
 
@@ -33,6 +34,7 @@ class Target:
     cost_table: CostTable | None = None
     flash_wait_states: int = 0
     any_weights: bool = False  # the generated code must be the same for other weights, too
+    loop_bytes: int = 0  # see `Board.loop_bytes`
     passed_over: frozenset[tuple[str, str]] = frozenset()  # (node, title of a kernel) that would need too much RAM
     failed: frozenset[tuple[str, str]] = frozenset()  # (node, title of a kernel) that was tried and is wrong
     kept: frozenset[str] = frozenset()  # nodes at which the cost table is not asked
@@ -40,7 +42,7 @@ class Target:
     @property
     def asked(self) -> dict[str, Any]:
         """The values of the build that kernels see, by the fields of `NodeView`."""
-        return {"objective": self.objective, "features": self.features, "any_weights": self.any_weights}
+        return asked_of(self)
 
     @property
     def contract(self) -> str:
@@ -65,7 +67,7 @@ def match(view: NodeView, libraries: Sequence[Library], target: Target) -> Match
     table with comparisons decides by them alone: a kernel replaces the first one if it was never slower.
     """
     asked = target.asked
-    if asked != {"objective": view.objective, "features": view.features, "any_weights": view.any_weights}:
+    if asked != asked_of(view):
         view = replace(view, **asked)
     rejected: list[tuple[str, str]] = []
     accepted: list[Kernel] = []

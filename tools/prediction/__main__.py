@@ -32,7 +32,7 @@ from aidge_build.plan.prediction.networks import FOLDER as NETWORKS
 from aidge_build.plan.prediction.quantities import family_of
 from aidge_build.plan.prediction.table import FOLDER
 from tools.prediction.corpora import CORPORA, Part
-from tools.prediction.cycles import REFERENCES, networks_of
+from tools.prediction.cycles import REFERENCES, groups, networks_of
 from tools.prediction.fit import by_family
 from tools.prediction.graph import Graph
 from tools.prediction.judge import judged
@@ -125,8 +125,9 @@ def networks(asked: argparse.Namespace) -> None:
         write_unseen(argparse.Namespace(folder=Path(folder)))
         models = [*asked.models, *sorted(Path(folder).glob("*.onnx"))]
         found = {
-            features: networks_of(features, [*models, *(asked.float if "fpu" in features else ())], asked.first, asked.kept)
-            for features in asked.features
+            group: networks_of(group, [*models, *(asked.float if "fpu" in group[0] else ())], asked.first, asked.kept)
+            for group in groups()
+            if group[0] in asked.features
         }
     judged = {model.stem for model in (*models, *asked.float)}
     write_networks(board_folder() / NETWORKS, found, judged)

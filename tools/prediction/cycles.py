@@ -73,31 +73,27 @@ class _Recorder(Timing):
 
 
 @cache
-def groups() -> dict[str, list[Board]]:
-    """The boards with a timing table, by their features: one for each core and flash, the reference before others."""
-    found: dict[str, dict[tuple, Board]] = {}
+def groups() -> dict[tuple[str, int], list[Board]]:
+    """The boards with a timing table, by their features and how long their loops may be: one for each core and flash."""
+    found: dict[tuple[str, int], dict[Place, Board]] = {}
     for board in map(load_board, list_boards()):
         features = "-".join(sorted(board.features))
         if features in REFERENCES and timing_of(board.core) and not board.core.said:
-            place = board.core.name, described(board)
-            if place not in found.setdefault(features, {}) or board.name == REFERENCES[features]:
-                found[features][place] = board
-    return {
-        features: sorted(boards.values(), key=lambda board: (board.name != REFERENCES[features], board.name))
-        for features, boards in sorted(found.items())
-    }
+            found.setdefault((features, board.loop_bytes), {}).setdefault((board.core.name, described(board)), board)
+    return {key: sorted(boards.values(), key=lambda board: board.name) for key, boards in sorted(found.items())}
 
 
 def network_of(model: Path, boards: Sequence[Board], how: Measuring) -> Network:
-    """The model with its cycles on the boards. What was counted is kept by the content of the generated C and by what is known of
-    cores and flashes."""
+    """The model with its cycles on boards that get the same code. What was counted is kept by the content of the generated
+    C and by what is known of cores and flashes."""
     request = how.request(model)
+    request = replace(request, target=replace(request.target, loop_bytes=boards[0].loop_bytes))
     program = build_program(request)
-    known = [content_key(program, boards[0]), *(f"{_table(each).digest} {described(each)}" for each in boards)]
+    known = [content_key(program, load_board(how.board)), *(f"{_table(each).digest} {described(each)}" for each in boards)]
     path = how.kept / f"cycles-{hashlib.sha256(' '.join(known).encode()).hexdigest()}.json"
     if not path.exists():
         how.kept.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(_counted(program, boards)))
+        path.write_text(json.dumps(_counted(program, boards, load_board(how.board))))
     layers = []
     for layer, (instructions, core, *stalls) in zip(program.layers, json.loads(path.read_text()), strict=True):
         if instructions:
@@ -108,9 +104,9 @@ def network_of(model: Path, boards: Sequence[Board], how: Measuring) -> Network:
     return Network(model.stem, layers, prediction.works if prediction.instructions is not None else ())
 
 
-def _counted(program: Program, boards: Sequence[Board]) -> list:
+def _counted(program: Program, boards: Sequence[Board], reference: Board) -> list:
     """Of each layer: instructions, cycles by core, and [core, flash, stalls] with and without the cache of an external flash."""
-    machine = counting_board(boards[0])
+    machine = counting_board(reference)
     assert machine is not None
     caches = [caches_of(each.flash) for each in boards]
     symbols = [layer.symbol for layer in program.layers]
@@ -150,24 +146,24 @@ def _table(board: Board) -> TimingTable:
     return table
 
 
-def networks_of(features: str, models: Sequence[Path], seeds: int, kept: Path) -> list[Network]:
-    """The models, and random networks of so many seeds of each part of the corpus, measured side by side."""
-    how = Measuring(REFERENCES[features], kept)
+def networks_of(group: tuple[str, int], models: Sequence[Path], seeds: int, kept: Path) -> list[Network]:
+    """The models, and random networks of so many seeds of each part of the corpus, measured side by side on a group of boards."""
+    how = Measuring(REFERENCES[group[0]], kept)
     parts = [part for part in CORPORA[how.board] if not part.has_alternatives]
-    asked = [(part, seed, features, how) for part in parts for seed in part.seeds[:seeds]]
+    asked = [(part, seed, group, how) for part in parts for seed in part.seeds[:seeds]]
     with ProcessPoolExecutor() as pool:
-        found = [*pool.map(_of_model, models, repeat(features), repeat(how)), *pool.map(_of_seed, *zip(*asked))]
+        found = [*pool.map(_of_model, models, repeat(group), repeat(how)), *pool.map(_of_seed, *zip(*asked))]
     return [network for network in found if network]
 
 
-def _of_seed(part: Part, seed: int, features: str, how: Measuring) -> Network | None:
+def _of_seed(part: Part, seed: int, group: tuple[str, int], how: Measuring) -> Network | None:
     with seeded(part, seed) as path:
-        return _of_model(path, features, replace(how, words=part.words))
+        return _of_model(path, group, replace(how, words=part.words))
 
 
-def _of_model(model: Path, features: str, how: Measuring) -> Network | None:
+def _of_model(model: Path, group: tuple[str, int], how: Measuring) -> Network | None:
     try:
-        return network_of(model, groups()[features], how)
+        return network_of(model, groups()[group], how)
     except AidgeError as error:  # a network that cannot be built or run
         print(error, file=sys.stderr)
         return None

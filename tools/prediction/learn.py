@@ -107,21 +107,26 @@ def _word(name: str) -> str:
     return name.split("_")[0]
 
 
-def write_networks(folder: Path, networks: Mapping[str, Sequence[Network]], judged: Collection[str]) -> None:
-    """Writes a file for each core that a board has; `networks` by the features of cores."""
+def write_networks(folder: Path, found: Mapping[tuple[str, int], Sequence[Network]], judged: Collection[str]) -> None:
+    """Writes a file for each core that a board has; `found` by the groups of boards."""
     folder.mkdir(exist_ok=True)
-    for features, boards in groups().items():
-        if features in networks:
-            for core in sorted({board.core.name for board in boards}):
-                flashes = sorted({described(board) for board in boards if board.core.name == core} - {""})
-                (folder / f"{core}.toml").write_text(_text(networks[features], core, flashes, judged))
+    behind: dict[str, dict[str, Sequence[Network]]] = defaultdict(dict)  # core -> flash ("": any) -> networks
+    for group, networks in found.items():
+        for board in groups()[group]:
+            behind[board.core.name].setdefault("", networks)
+            behind[board.core.name][described(board)] = networks
+    for core, by_flash in behind.items():
+        (folder / f"{core}.toml").write_text(_text(core, by_flash, judged))
 
 
-def _text(networks: Sequence[Network], core: str, flashes: Sequence[str], judged: Collection[str]) -> str:
+def _text(core: str, by_flash: Mapping[str, Sequence[Network]], judged: Collection[str]) -> str:
+    networks = by_flash[""]
     known = learned(networks, (core, ""))
     lines = [HEAD, f"networks = {len(networks)}", f"error = {error_of(networks, (core, ''), judged):.3f}", "", "[core]"]
     lines += [f"{json.dumps(function)} = {share:.4g}" for function, share in known.core.items()]
-    for flash in flashes:
+    for flash, networks in sorted(by_flash.items()):
+        if not flash:
+            continue
         place, title = (core, flash), json.dumps(flash)
         known = learned(networks, place)
         lines += ["", f"[flash.{title}]", f"error = {error_of(networks, place, judged):.3f}"]

@@ -43,7 +43,7 @@ def equivalence_key(question: Question) -> str:
     """Returns a key that is equal for questions that one compilation answers: a digest of the model, the options, the kind of
     answer, and what the generated code and its compiler see of the board. It does not depend on the tool's own version."""
     board = board_of(question.board, question.own_board)
-    seen = _all_of(board) if is_bound_to_board(question) else core_of(board, _BY_COST in question.words)
+    seen = _all_of(board) if is_bound_to_board(question) else [*core_of(board, _BY_COST in question.words), board.loop_bytes]
     if question.own_board and any(Path(path).suffix != ".toml" for path, _ in question.own_board.files):
         seen += start_up_of(board)  # the board has start-up files of its own
     return _digest([question.build, question.measure, list(question.words), _files(question), seen])
@@ -88,7 +88,6 @@ def core_of(board: Board, with_wait_states: bool = False) -> list:
         sorted(board.features),
         list(board.libs),
         list(board.compiler_flags),
-        board.loop_bytes,
         (board.flash_wait_states or 0) if with_wait_states else 0,
     ]
 

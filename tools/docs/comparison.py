@@ -52,11 +52,9 @@ Instructions, RAM and flash of TensorFlow Lite Micro with CMSIS-NN, counted in t
 ABOUT_BOUNDS = """\
 No board ran code of aidge_build. Measured results of other tools contain wait states of flash and other kernels, so they bound
 the estimates without wait states from above: a higher estimate would be wrong, or of slower code. Millions of cycles, beside the
-fastest result, in the default build. With the stalls of the same board, the default build is slower than X-CUBE-AI on an
-STM32L4R5 in four models of five; `--optimize size` is faster in all.
+fastest result, in the default build. With the stalls of the same board, too, each estimate is below the result of X-CUBE-AI.
 """
 STALLS = {"cortex-m4": "stm32l4r5", "cortex-m33": "stm32u575"}  # boards here that others measured
-SMALL = f"{OURS} --optimize size"
 BOUNDED = ("cortex-m4", "cortex-m7", "cortex-m33", "cortex-m85")  # the one tool on a Cortex-M0+ has other layers in one model
 _PER_UNIT = {"cycles": 1e-6, "M cycles": 1.0}  # millions
 
@@ -164,15 +162,8 @@ def own_words(figures: Sequence[Figure]) -> dict[str, str]:
         "vww": cycles("vww_mobilenet025", OURS, "stm32u575"),
         "vww_all": cycles("vww_mobilenet025 with all channels", OURS, "stm32u575"),
         "st_vww": cycles("vww_mobilenet025", "X-CUBE-AI 10.2", "NUCLEO-U575ZI"),
-        **{
-            f"{who}_{word}": cycles(model, tool, board)
-            for who, tool, board in (
-                ("st", "X-CUBE-AI 10.2", "NUCLEO-L4R5ZI"),
-                ("l4", OURS, "stm32l4r5"),
-                ("size", SMALL, "stm32l4r5"),
-            )
-            for word, model in (("ic", "ic_resnet8"), ("kws", "kws_dscnn"))
-        },
+        "l4_ad": cycles("ad_toycar", OURS, "stm32l4r5"),
+        "plumerai_ad": cycles("ad_toycar", "Plumerai 2023.05", "NUCLEO-L4R5ZI"),
         "boards_measured": str(len(known_calibrations()) or "none"),
     }
 
@@ -228,15 +219,15 @@ def bounded_estimates(figures: Sequence[Figure]) -> list[tuple[Figure, Figure]]:
 
 def _bounds(figures: Sequence[Figure]) -> Iterator[str]:
     yield from (*ABOUT_BOUNDS.splitlines(), "")
-    yield "| core | model | estimated | share of measured | measured | with the stalls of the board | with `--optimize size` |"
-    yield "|---|---|---|---|---|---|---|"
+    yield "| core | model | estimated | share of measured | measured | with the stalls of the board |"
+    yield "|---|---|---|---|---|---|"
     for own, bound in bounded_estimates(figures):
-        there = [each for each in figures if each.model == own.model and each.board.startswith(f"{STALLS.get(own.core)} ")]
-        stalled = [[each for each in there if each.tool == tool] for tool in (OURS, SMALL)]
-        shown = (f"{found[0].millions:#.3g}" if found else "-" for found in stalled)
+        board = f"{STALLS.get(own.core)} "
+        stalled = [each for each in figures if (each.model, each.tool) == (own.model, OURS) and each.board.startswith(board)]
+        shown = f"{stalled[0].millions:#.3g}" if stalled else "-"
         share = f"{100 * own.millions / bound.millions:.0f} %"
         fastest = cell(f"{bound.millions:#.3g} ({bound.tool}{', *' if bound.note else ''})")
-        cells = (_core(own.core), MODELS[own.model], f"{own.millions:#.3g}", share, fastest, *shown)
+        cells = (_core(own.core), MODELS[own.model], f"{own.millions:#.3g}", share, fastest, shown)
         yield f"| {' | '.join(cells)} |"
 
 

@@ -12,6 +12,7 @@ from aidge_build.base.debug import is_shown, show
 from aidge_build.base.errors import AidgeError
 from aidge_build.base.naming import layer_symbols
 from aidge_build.build.adapted import bands_of
+from aidge_build.build.ordering.texts import ordered_layers
 from aidge_build.build.request import CompileRequest
 from aidge_build.contract.call import Call
 from aidge_build.contract.library import CPP_ENDINGS, Kernel, Library
@@ -36,6 +37,8 @@ def make_program(
 ) -> Program:
     """The calls of all layers, and everything else that `emit` prints."""
     layers = _layers(request, assignment, schedule, placed)
+    if request.timing is not None and request.timing.overlaps:
+        layers = ordered_layers(layers, request.timing)
     program = Program(
         name=request.name,
         model_sha256=model_sha256(request.model, request.external),

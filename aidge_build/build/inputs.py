@@ -48,6 +48,7 @@ from aidge_build.prepare.adaptation.cost import CostTable
 from aidge_build.prepare.adaptation.match import Target, match
 from aidge_build.prepare.adaptation.shipped import shipped_path, table_at
 from aidge_build.prepare.quantization import Quantized, Scheme, quantized
+from aidge_build.prove.timing.table import TimingTable, timing_of
 from aidge_build.sources.formats import format_of
 from aidge_build.sources.importing import files_beside, refuse_other_models
 from aidge_build.sources.onnx_format import read_external
@@ -83,11 +84,13 @@ def load(arguments: argparse.Namespace, name: str) -> CompileRequest:
     table, table_files = _cost_table(arguments, features, options)
     beside = [str(path.parent / location) for location in sorted(external)]
     machine = board or core
+    timing, timing_files = _timing_table(board, core)
     dependencies = [
         str(path),
         *beside,
         *read,
         *(machine.files if machine else ()),
+        *timing_files,
         *table_files,
         *([arguments.place] if fast else []),
     ]
@@ -103,6 +106,7 @@ def load(arguments: argparse.Namespace, name: str) -> CompileRequest:
         target_name=board.name if board else arguments.cpu or "any",
         board=board,
         core=core,
+        timing=timing,
         external=external,
         bind=bindings(arguments.bind),
         signature=arguments.signature or "",
@@ -277,6 +281,12 @@ def _cost_table(
     path = Path(arguments.cost_table) if arguments.cost_table else shipped_path(features, "--select cost", hint)
     table = table_at(path, features, arguments.optimize)
     return (None if table.quicker is not None and options.by_rows else table), (str(path),)
+
+
+def _timing_table(board: Board | None, core: Core | None) -> tuple[TimingTable | None, tuple[str, ...]]:
+    """The timing table of the core, and its files."""
+    table = timing_of(core, board.multiplier_cycles if board else 1)
+    return table, tuple(table.files) if table else ()
 
 
 def find_libraries(folders: Iterable[Path]) -> dict[str, Path]:

@@ -14,6 +14,7 @@ from aidge_build.plan.fast_memory import FastMemory
 from aidge_build.plan.options import Options
 from aidge_build.plan.program import Condition
 from aidge_build.prepare.adaptation.match import Target
+from aidge_build.prove.timing.table import TimingTable
 from aidge_build.sources.dims import Bound
 from aidge_build.sources.source_format import ModelFile
 
@@ -35,6 +36,7 @@ class CompileRequest:
     target_name: str
     board: Board | None = None
     core: Core | None = None  # None where code for any core was asked for
+    timing: TimingTable | None = None  # of the core
     external: Mapping[str, bytes] = field(default_factory=dict)
     bind: Mapping[str, Bound] = field(default_factory=dict)
     signature: str = ""  # the one to compile in a file with several; "" for the first

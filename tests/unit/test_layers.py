@@ -136,7 +136,7 @@ def test_the_core_names_no_library_and_no_board():
     "module, heavy",
     [
         ("aidge_build", {"numpy", "onnx", "jinja2", "elftools", "rich"}),
-        ("aidge_build.cli.compile", {"jinja2", "elftools", "rich", "aidge_build.prove.elf"}),
+        ("aidge_build.cli.compile", {"jinja2", "elftools", "rich", "aidge_build.prove.elf.image"}),
     ],
 )
 def test_an_import_loads_nothing_heavy_that_it_does_not_need(module, heavy):

@@ -39,7 +39,7 @@ def sequence_cycles(table: TimingTable, instructions: Iterable[Instruction]) -> 
     return block_cycles(table, (), tuple(instructions), False)
 
 
-class _Operation(NamedTuple):
+class Operation(NamedTuple):
     """An instruction with the numbers of a table. `units` are groups of units; it occupies one unit of each group. `reads` are
     (register, stage, extra cycles by the kind that wrote it), `writes` are (register, cycles, whether the result is late if the
     instruction executes late)."""
@@ -71,8 +71,8 @@ class Pipeline:
         self.table = table
         self.cycle = 0
         self._open = 0  # instructions that may still be issued in the last cycle
-        self._last: _Operation | None = None  # the last one that took a cycle
-        self._newest: _Operation | None = None
+        self._last: Operation | None = None  # the last one that took a cycle
+        self._newest: Operation | None = None
         self._goes_back = False  # whether the last instruction is a branch to a lower address
         self._ready: dict[str, tuple[int, str]] = {}
         self._free: dict[str, int] = {}
@@ -81,7 +81,7 @@ class Pipeline:
 
     def issue(self, instruction: Instruction) -> int:
         """Issues the next instruction; returns the cycle in which it is issued."""
-        operation = _operation(self.table, instruction)
+        operation = operation_of(self.table, instruction)
         if operation.cycles == 0:
             self._finish(operation, instruction, self.cycle - 1, 0)
             return self.cycle
@@ -104,7 +104,7 @@ class Pipeline:
         self._finish(operation, instruction, at, max(slide, needed - at))
         return at
 
-    def _joins(self, operation: _Operation) -> bool:
+    def _joins(self, operation: Operation) -> bool:
         """Whether the core issues the operation in the same cycle as the last one."""
         table, last = self.table, self._last
         if last is None or self._shadow or operation.slot in (FIRST, ALONE):
@@ -117,7 +117,7 @@ class Pipeline:
             return (last.place[1] - operation.place[1]) // 4 % table.banks != 0
         return True
 
-    def _waits(self, operation: _Operation, instruction: Instruction) -> int:
+    def _waits(self, operation: Operation, instruction: Instruction) -> int:
         """Returns the cycles that the instruction waits for the load before it, and for its own bytes."""
         waits = 0
         if self._shadow and self._last is not None and self._is_shadowed(self._last, operation):
@@ -131,12 +131,12 @@ class Pipeline:
                 self._run, self._fetched_ahead = 0, False
         return waits
 
-    def _is_shadowed(self, last: _Operation, operation: _Operation) -> bool:
+    def _is_shadowed(self, last: Operation, operation: Operation) -> bool:
         if last.shadows:
             return operation.kind in last.shadows
         return not (operation.hides and operation.kind in last.hidden_by)
 
-    def _finish(self, operation: _Operation, instruction: Instruction, at: int, slide: int) -> None:
+    def _finish(self, operation: Operation, instruction: Instruction, at: int, slide: int) -> None:
         for register, cycles, slides in operation.writes:
             self._ready[register] = (at + cycles + (slide if slides else 0), operation.kind)
         for units in operation.units:
@@ -174,7 +174,8 @@ class Pipeline:
         self._run, self._fetched_ahead = 0, False
 
 
-def _operation(table: TimingTable, instruction: Instruction) -> _Operation:
+def operation_of(table: TimingTable, instruction: Instruction) -> Operation:
+    """Returns the instruction with the numbers of the table."""
     key = instruction[1:]
     found = table.known.get(key)
     if found is None:
@@ -182,7 +183,7 @@ def _operation(table: TimingTable, instruction: Instruction) -> _Operation:
     return found
 
 
-def _compiled(table: TimingTable, work: Work) -> _Operation:
+def _compiled(table: TimingTable, work: Work) -> Operation:
     timing = table.kinds[work.kind]
     cycles = timing.cycles + (timing.index_cycles if work.has_index else 0) + (timing.flag_cycles if work.sets_flags else 0)
     if timing.words_a_cycle:
@@ -193,7 +194,7 @@ def _compiled(table: TimingTable, work: Work) -> _Operation:
     if timing.words_a_cycle:  # one after the other
         first = len(results) - work.words
         results = [(each[0], each[1] + max(0, at - first) // timing.words_a_cycle, each[2]) for at, each in enumerate(results)]
-    return _Operation(
+    return Operation(
         kind=work.kind,
         cycles=cycles,
         units=tuple(tuple(units.split("|")) for units in timing.units),

@@ -140,6 +140,11 @@ class TimingTable:
         )
         return hashlib.sha256(text.encode()).hexdigest()[:_SHOWN_DIGITS]
 
+    @cached_property
+    def overlaps(self) -> bool:
+        """Whether instructions overlap: the core issues two of any kinds in a cycle, or one next to the end of another."""
+        return self.issue > 1 and not self.pair_kinds or any(timing.hold > 1 for timing in self.kinds.values())
+
     def with_multiplier(self, cycles: int) -> TimingTable:
         """Returns the table of the same core with a multiplier that takes `cycles` for a product of 32 bits."""
         if cycles == 1:

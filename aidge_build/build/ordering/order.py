@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: MIT
+"""The order of straight instructions that takes the fewest cycles by a core's timing table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from aidge_build.build.ordering.dependences import dependences
+from aidge_build.build.ordering.lines import Moved
+from aidge_build.prove.elf.disassembly import Instruction
+from aidge_build.prove.timing.pipeline import Operation, block_cycles, operation_of
+from aidge_build.prove.timing.table import ALONE, ANY, FIRST, LAST, TimingTable
+
+
+def best_order(table: TimingTable, moved: Sequence[Moved], jump: Instruction | None) -> list[int]:
+    """Returns the numbers of the instructions in their new order, which is the old one unless another takes fewer cycles.
+
+    moved: straight code. jump: the branch that follows it and leads to its first instruction, if it is the body of a loop.
+    """
+    operations = [operation_of(table, one.instruction) for one in moved]
+    followers = dependences(moved, operations)
+    old = list(range(len(moved)))
+    new = _listed(table, operations, followers)
+    return min((old, new), key=lambda order: _cycles(table, [moved[number].instruction for number in order], jump))
+
+
+def _cycles(table: TimingTable, instructions: list[Instruction], jump: Instruction | None) -> int:
+    block = [*instructions, jump] if jump else instructions
+    return block_cycles(table, block if jump else (), block, jump is not None)
+
+
+def _heights(operations: Sequence[Operation], followers: Sequence[dict[int, int]]) -> list[int]:
+    """Returns the cycles from the issue of each instruction to the end of the longest chain that begins with it."""
+    heights = [0] * len(operations)
+    for number in reversed(range(len(operations))):
+        own = max((cycles for _, cycles, _ in operations[number].writes), default=1)
+        heights[number] = max((heights[other] + max(wait, 0) for other, wait in followers[number].items()), default=own)
+    return heights
+
+
+def _listed(table: TimingTable, operations: Sequence[Operation], followers: Sequence[dict[int, int]]) -> list[int]:
+    """Returns the order in which always the instruction comes next that the core can issue first. Among several it is one that
+    must be the first of its cycle, then the one with the longest chain of followers."""
+    heights, waiting = _heights(operations, followers), [0] * len(operations)
+    for others in followers:
+        for other in others:
+            waiting[other] += 1
+    earliest = [0] * len(operations)
+    ready = [number for number, count in enumerate(waiting) if not count]
+    urgent = [(operation.slot != FIRST, -height) for operation, height in zip(operations, heights, strict=True)]
+    slots, order = _Slots(table), list[int]()
+    while ready:
+        number = min(ready, key=lambda each: (slots.cycle_of(operations[each], earliest[each]), urgent[each], each))
+        at = slots.issue(operations[number], earliest[number])
+        order.append(number)
+        ready.remove(number)
+        for other, wait in followers[number].items():
+            earliest[other] = max(earliest[other], at + wait)
+            waiting[other] -= 1
+            if not waiting[other]:
+                ready.append(other)
+    return order
+
+
+class _Slots:
+    """The cycles and units that issued instructions take."""
+
+    def __init__(self, table: TimingTable):
+        self._table = table
+        self._cycle = 0  # the next one that is empty
+        self._open = 0  # instructions that the last cycle has room for
+        self._last: Operation | None = None
+        self._free: dict[str, int] = {}
+
+    def cycle_of(self, operation: Operation, earliest: int) -> int:
+        """Returns the first cycle in which the core can issue the operation."""
+        at = earliest
+        for units in operation.units:
+            at = max(at, min([self._free.get(unit, 0) for unit in units]))
+        if self._open and at < self._cycle and self._joins(operation):
+            return self._cycle - 1
+        last = self._last
+        shadow = last.shadow if last is not None and last.shadow and self._is_shadowed(last, operation) else 0
+        return max(at, self._cycle + shadow)
+
+    def _joins(self, operation: Operation) -> bool:
+        last = self._last
+        if last is None or last.shadow or operation.slot in (FIRST, ALONE):
+            return False
+        table = self._table
+        if table.pair_bytes and last.size_bytes + operation.size_bytes > table.pair_bytes:
+            return False
+        if table.pair_kinds and not operation.pairs and not (table.pair_either and last.pairs):
+            return False
+        if table.banks and last.place and operation.place and last.place[0] == operation.place[0]:
+            return (last.place[1] - operation.place[1]) // 4 % table.banks != 0
+        return True
+
+    def _is_shadowed(self, last: Operation, operation: Operation) -> bool:
+        if last.shadows:
+            return operation.kind in last.shadows
+        return not (operation.hides and operation.kind in last.hidden_by)
+
+    def issue(self, operation: Operation, earliest: int) -> int:
+        """Issues the operation; returns its cycle."""
+        at = self.cycle_of(operation, earliest)
+        if at < self._cycle:
+            self._open = 0 if operation.slot == LAST else self._open - 1
+        else:
+            self._open = self._table.issue - 1 if operation.slot in (ANY, FIRST) else 0
+        for units in operation.units:
+            self._free[min(units, key=lambda unit: self._free.get(unit, 0))] = at + operation.hold
+        if operation.cycles:
+            self._cycle = max(self._cycle, at + operation.cycles)
+            self._last = operation
+        return at

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: MIT
+"""C text of kernels in assembly, with the instructions of its straight code in the best order."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import lru_cache
+
+from aidge_build.build.ordering.lines import Moved, moved_instruction, text_of
+from aidge_build.build.ordering.order import best_order
+from aidge_build.contract.call import Call
+from aidge_build.plan.program import BandCalls, Layer
+from aidge_build.prove.elf.disassembly import Instruction, instruction_of_text
+from aidge_build.prove.timing.table import TimingTable
+
+_LABEL = re.compile(r' {8}"(\d+):\\n".*')
+_BACK = re.compile(r"(?:b[a-z]{0,2}(?:\.[nw])?|le lr,) (\d+)b")
+_FEWEST = 3  # lines that are worth a look
+_KEPT = 1 << 8  # texts
+
+_Run = list[tuple[str, Moved]]  # lines of straight code, and their instructions
+
+
+def ordered_layers(layers: Sequence[Layer], table: TimingTable) -> list[Layer]:
+    """Returns the layers with calls whose functions in assembly take the fewest cycles by the table."""
+    return [replace(layer, call=_call(layer.call, table), bands=_bands(layer.bands, table)) for layer in layers]
+
+
+def _call(call: Call, table: TimingTable) -> Call:
+    return replace(call, texts=tuple(ordered_text(text, table) for text in call.texts)) if call.texts else call
+
+
+def _bands(bands: BandCalls | None, table: TimingTable) -> BandCalls | None:
+    return None if bands is None else replace(bands, calls=tuple(_call(call, table) for call in bands.calls))
+
+
+@lru_cache(_KEPT)
+def ordered_text(text: str, table: TimingTable) -> str:
+    """Returns the C text of a function with the same lines between the same labels and jumps, in the best order."""
+    if "__asm__" not in text:
+        return text
+    known: dict[tuple[tuple[Moved, ...], Instruction | None], list[int]] = {}
+    found: list[str] = []
+    run: _Run = []
+    label = ""
+    for line in text.split("\n"):
+        said = text_of(line)
+        moved = moved_instruction(said) if said else None
+        if moved is not None:
+            run.append((line, moved))
+            continue
+        instructions = tuple(moved for _, moved in run)
+        key = instructions, _jump(label, said)
+        if len(run) >= _FEWEST and key not in known:
+            known[key] = best_order(table, *key)
+        found += [run[number][0] for number in known.get(key, range(len(run)))]
+        found.append(line)
+        run = []
+        at = _LABEL.fullmatch(line)
+        label = at[1] if at else ""
+    return "\n".join(found)
+
+
+def _jump(label: str, said: str) -> Instruction | None:
+    """Returns the branch that a line says, if it leads back to the label, as if the label were address 0."""
+    back = _BACK.fullmatch(said)
+    jump = instruction_of_text(said) if back and back[1] == label else None
+    return None if jump is None else jump._replace(address=4, operands=(*jump.operands[:-1], "0"))

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: MIT
+"""In the kernels of whole models each instruction reads the values that it read before its line moved."""
+
+from __future__ import annotations
+
+import functools
+import random
+import re
+
+import pytest
+
+from aidge_build.boards import load_board
+from aidge_build.build.ordering.texts import ordered_text
+from aidge_build.prove.timing.table import load_timing
+from tests.compiled import program_of
+from tests.instruction_values import differences, is_straight, lines_of, registers, results, runs_of
+from tests.shared import MODELS, int8_model
+
+CORES = {"cortex-m7": "mps2-an386", "cortex-m33": "mps2-an386", "cortex-m55": "mps3-an547", "cortex-m85": "mps3-an547"}
+FAULTS = 40  # of each kind
+
+
+@functools.cache
+def texts(board: str) -> tuple[str, ...]:
+    """The functions in assembly of all models, each once, as kernels print them."""
+    found: dict[str, None] = {}
+    for model in MODELS:
+        path = int8_model(model)
+        program = program_of(path.read_bytes(), path.name, load_board(board))
+        found |= dict.fromkeys(text for layer in program.layers for text in layer.call.texts if "__asm__" in text)
+    return tuple(found)
+
+
+@pytest.mark.parametrize("core", CORES)
+def test_instructions_of_whole_models_read_the_same_values_in_the_new_order(core):
+    table, moved = load_timing(core), 0
+    for text in texts(CORES[core]):
+        new = ordered_text(text, table)
+        assert differences(text, new) == []
+        moved += new != text
+    assert moved > len(texts(CORES[core])) // 2
+
+
+def reads_the_result(one: str, other: str, third: str) -> bool:
+    return not {*written(one)}.isdisjoint(read(other))
+
+
+def writes_an_operand(one: str, other: str, third: str) -> bool:
+    return not {*read(one)}.isdisjoint(written(other)) and {*written(one)}.isdisjoint(read(other))
+
+
+def sets_the_flags_of_a_branch(one: str, other: str, third: str) -> bool:
+    setters = (re.match(r" *(adds|subs|ands|cmp|lsrs)\b", line) for line in (one, other))
+    return all(setters) and re.match(r" *b(eq|ne|ge|gt|le|lt|cs|cc)\b", third) is not None
+
+
+def shares_memory(one: str, other: str, third: str) -> bool:
+    """A store, and an access to the same place or from another base."""
+    bases = [re.search(r"\[(\w+)", line) for line in (one, other)]
+    places = [line[line.find("[") :] for line in (one, other)]
+    are_accesses = re.match(r" *v?str", one) is not None and re.match(r" *v?(ldr|str)", other) is not None
+    return are_accesses and None not in bases and (bases[0][1] != bases[1][1] or places[0] == places[1])
+
+
+def written(line: str) -> list[str]:
+    return results(*parts(line))
+
+
+def read(line: str) -> list[str]:
+    word, rest = parts(line)
+    return registers(rest)[len(results(word, rest)) :]
+
+
+def parts(line: str) -> tuple[str, str]:
+    word, _, rest = line.strip().partition(" ")
+    return word.partition(".")[0], rest
+
+
+@pytest.mark.parametrize("kind", [reads_the_result, writes_an_operand, shares_memory, sets_the_flags_of_a_branch])
+@pytest.mark.parametrize("board", dict.fromkeys(CORES.values()))
+def test_the_check_finds_every_dependent_pair_of_lines_that_changes_places(kind, board):
+    pairs = [
+        (text, number)
+        for text in texts(board)
+        for number, (one, other, third) in enumerate(zip(*(lines_of(text)[begin:] for begin in range(3)), strict=False))
+        if is_straight(one) and is_straight(other) and kind(one, other, third)
+    ]
+    missed = []
+    for text, number in random.Random(1).sample(pairs, min(FAULTS, len(pairs))):
+        lines = text.splitlines()
+        lines[number : number + 2] = lines[number + 1], lines[number]
+        missed += [] if differences(text, "\n".join(lines)) else lines[number : number + 2]
+    assert missed == []
+    assert pairs or kind is sets_the_flags_of_a_branch
+
+
+def test_a_line_that_is_lost_or_moved_across_a_label_is_found():
+    text = next(
+        text for text in texts("mps2-an386") if sum(1 for straight, run in runs_of(lines_of(text)) if straight and run) > 2
+    )
+    lines = text.splitlines()
+    first = next(number for number, line in enumerate(lines_of(text)) if is_straight(line))
+    label = next(number for number, line in enumerate(lines) if re.match(r' *"\d+:', line))
+    lost = [*lines[:first], *lines[first + 1 :]]
+    across = [*lost[: label + 1], lines[first], *lost[label + 1 :]]
+    assert differences(text, "\n".join(lost)) and differences(text, "\n".join(across))

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: MIT
+"""Kernels in assembly get the order of instructions that takes the fewest cycles, and nothing moves that another line needs."""
+
+from __future__ import annotations
+
+import pytest
+
+from aidge_build.build.ordering.lines import moved_instruction
+from aidge_build.build.ordering.texts import ordered_text
+from aidge_build.prove.timing.pipeline import sequence_cycles
+from aidge_build.prove.timing.table import load_timing
+from tests.instruction_values import differences, lines_of
+
+M7 = load_timing("cortex-m7")
+
+
+def text(*lines: str) -> str:
+    """A function with these lines; a line that ends in a colon is a label."""
+    printed = [f'        "{line if line.endswith(":") else "    " + line}\\n"' for line in lines]
+    return "\n".join(["void f(void)", "{", "    __asm__(", *printed, "    );", "}"])
+
+
+def ordered(*lines: str) -> list[str]:
+    """The lines in their new order."""
+    old = text(*lines)
+    new = ordered_text(old, M7)
+    assert differences(old, new) == []
+    return [line.strip() for line in lines_of(new) if line]
+
+
+def cycles(lines: list[str]) -> int:
+    return sequence_cycles(M7, [moved_instruction(line).instruction for line in lines])
+
+
+def test_what_waits_for_a_load_makes_room_for_what_does_not():
+    old = ["ldr r4, [r0]", "smlad r5, r4, r6, r5", "ldr r7, [r1]", "smlad r8, r7, r6, r8", "add r9, r9, #1", "add r10, r10, #1"]
+    new = ordered(*old)
+    assert sorted(new) == sorted(old) and cycles(new) < cycles(old)
+
+
+@pytest.mark.parametrize(
+    "fixed", ["1:", "bne 1b", "it gt", "vpst", "push {r4-r6}", "sub sp, sp, #8", "cpsid i", "adr r2, 1f", "ldr r2, =table"]
+)
+def test_nothing_moves_across_what_stays(fixed):
+    """Of two stretches each has the order that it would have alone."""
+    half = ["ldr r4, [r0]", "smlad r5, r4, r6, r5", "add r9, r9, #1", "add r10, r10, #1"]
+    assert ordered(*half, fixed, *half) == [*ordered(*half), fixed, *ordered(*half)]
+    assert ordered(*half) != half
+
+
+@pytest.mark.parametrize(
+    "first, second, may_pass",
+    [
+        ("str r6, [r0]", "ldr r4, [r1]", False),  # perhaps the same address
+        ("str r6, [r0]", "ldr r4, [r0, #4]", True),
+        ("str r6, [r0]", "ldrb r4, [r0, #3]", False),
+        ("str r6, [r0], #4", "ldr r4, [r0]", False),  # the address is late
+        ("adds r6, r6, #1", "adc r4, r4, r7", False),
+        ("usub8 r6, r6, r7", "sel r4, r8, r7", False),
+        ("vmov d0, r6, r7", "vmov r4, s1", False),
+        ("mov r8, r4", "ldr r4, [r1]", False),
+    ],
+)
+def test_a_load_passes_only_what_it_does_not_depend_on(first, second, may_pass):
+    wait = ["smlad r9, r4, r6, r9", "smlad r9, r4, r6, r9"]
+    busy = ["mul r6, r6, r7", "mul r6, r6, r7", "mul r6, r6, r7"]
+    new = ordered(*busy, first, second, *wait)
+    assert (new.index(second) < new.index(first)) is may_pass
+
+
+def test_only_cores_that_overlap_instructions_get_another_order():
+    names = ["cortex-m0", "cortex-m0plus", "cortex-m3", "cortex-m4", "cortex-m33", "cortex-m7", "cortex-m55", "cortex-m85"]
+    assert [name for name in names if load_timing(name).overlaps] == ["cortex-m33", "cortex-m7", "cortex-m55", "cortex-m85"]

@@ -83,14 +83,12 @@ def load(arguments: argparse.Namespace, name: str) -> CompileRequest:
     options = _options(arguments, board, core, rooms_of(arguments.constants_in, board, arguments) if fast is None else fast.rooms)
     table, table_files = _cost_table(arguments, features, options)
     beside = [str(path.parent / location) for location in sorted(external)]
-    machine = board or core
-    timing, timing_files = _timing_table(board, core)
+    timing, machine_files = _timing_table(board, core)
     dependencies = [
         str(path),
         *beside,
         *read,
-        *(machine.files if machine else ()),
-        *timing_files,
+        *machine_files,
         *table_files,
         *([arguments.place] if fast else []),
     ]
@@ -284,9 +282,9 @@ def _cost_table(
 
 
 def _timing_table(board: Board | None, core: Core | None) -> tuple[TimingTable | None, tuple[str, ...]]:
-    """The timing table of the core, and its files."""
-    table = timing_of(core, board.multiplier_cycles if board else 1)
-    return table, tuple(table.files) if table else ()
+    """The timing table of the core, and the files of the board, the core and the table."""
+    machine, table = board or core, timing_of(core, board.multiplier_cycles if board else 1)
+    return table, tuple(file for owner in (machine, table) if owner is not None for file in owner.files)
 
 
 def find_libraries(folders: Iterable[Path]) -> dict[str, Path]:

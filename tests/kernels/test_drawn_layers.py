@@ -24,6 +24,8 @@ from helium_harness import Case
 from random_tensors import Randomness
 
 from aidge_build.boards.cores import WIDE_POINTERS
+from aidge_build.build.ordering.texts import ordered_text
+from aidge_build.contract.call import Call
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.quantization import per_tensor
 from aidge_build.graph.tensor import Tensor, constant
@@ -31,6 +33,8 @@ from aidge_build.operators.conv import Conv
 from aidge_build.operators.dynamic import DynamicConv
 from aidge_build.operators.pool import AvgPooling, MaxPooling
 from aidge_build.operators.window import Window
+from aidge_build.prove.timing.table import load_timing
+from tests.instruction_values import differences
 
 STRESS = "AIDGE_STRESS" in os.environ
 FIRST = int(os.environ.get("AIDGE_FIRST_SEED", "0"))
@@ -41,10 +45,24 @@ class RefCase(Case):
     library_name, features = "ref", frozenset()
 
 
+def ordered(kind: type[Case], core: str) -> type[Case]:
+    """The kind of case with the instructions of its kernels in the order for a core."""
+
+    class Ordered(kind):
+        @functools.cached_property
+        def call(self) -> Call:
+            call, table = super().call, load_timing(core)
+            texts = [ordered_text(text, table) for text in call.texts]
+            assert [fault for old, new in zip(call.texts, texts) for fault in differences(old, new)] == []
+            return replace(call, texts=tuple(texts))
+
+    return Ordered
+
+
 LIBRARIES = {
     "ref": (RefCase, None),
-    "cortexm": (cortexm_harness.Case, cortexm_harness.BOARD),
-    "helium": (Case, "mps3-an547"),
+    "cortexm": (ordered(cortexm_harness.Case, "cortex-m7"), cortexm_harness.BOARD),
+    "helium": (ordered(Case, "cortex-m55"), "mps3-an547"),
     "armv7m": (armv7m_harness.Case, armv7m_harness.BOARD),
     "armv6m": (armv6m_harness.Case, armv6m_harness.BOARD),
 }

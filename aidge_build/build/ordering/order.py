@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from aidge_build.build.ordering.dependences import dependences
 from aidge_build.build.ordering.lines import Moved
 from aidge_build.prove.elf.disassembly import Instruction
-from aidge_build.prove.timing.pipeline import Operation, block_cycles, operation_of
-from aidge_build.prove.timing.table import ALONE, ANY, FIRST, LAST, TimingTable
+from aidge_build.prove.timing.pipeline import Operation, block_cycles, is_shadowed, joins, operation_of
+from aidge_build.prove.timing.table import ANY, FIRST, LAST, TimingTable
 
 
 def best_order(table: TimingTable, moved: Sequence[Moved], jump: Instruction | None) -> list[int]:
@@ -77,29 +77,11 @@ class _Slots:
         at = earliest
         for units in operation.units:
             at = max(at, min([self._free.get(unit, 0) for unit in units]))
-        if self._open and at < self._cycle and self._joins(operation):
+        if self._open and at < self._cycle and joins(self._table, self._last, operation):
             return self._cycle - 1
         last = self._last
-        shadow = last.shadow if last is not None and last.shadow and self._is_shadowed(last, operation) else 0
+        shadow = last.shadow if last is not None and last.shadow and is_shadowed(last, operation) else 0
         return max(at, self._cycle + shadow)
-
-    def _joins(self, operation: Operation) -> bool:
-        last = self._last
-        if last is None or last.shadow or operation.slot in (FIRST, ALONE):
-            return False
-        table = self._table
-        if table.pair_bytes and last.size_bytes + operation.size_bytes > table.pair_bytes:
-            return False
-        if table.pair_kinds and not operation.pairs and not (table.pair_either and last.pairs):
-            return False
-        if table.banks and last.place and operation.place and last.place[0] == operation.place[0]:
-            return (last.place[1] - operation.place[1]) // 4 % table.banks != 0
-        return True
-
-    def _is_shadowed(self, last: Operation, operation: Operation) -> bool:
-        if last.shadows:
-            return operation.kind in last.shadows
-        return not (operation.hides and operation.kind in last.hidden_by)
 
     def issue(self, operation: Operation, earliest: int) -> int:
         """Issues the operation; returns its cycle."""

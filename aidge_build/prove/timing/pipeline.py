@@ -95,7 +95,7 @@ class Pipeline:
         at = max((min(self._free.get(unit, 0) for unit in units) for units in operation.units), default=0)
         if at < needed - operation.slides:
             at = needed - operation.slides
-        if self._open and at < self.cycle and self._joins(operation):
+        if self._open and at < self.cycle and joins(self.table, self._last, operation):
             at, slide = self.cycle - 1, operation.joined
             self._open = 0 if operation.slot == LAST else self._open - 1
         else:
@@ -104,23 +104,10 @@ class Pipeline:
         self._finish(operation, instruction, at, max(slide, needed - at))
         return at
 
-    def _joins(self, operation: Operation) -> bool:
-        """Whether the core issues the operation in the same cycle as the last one."""
-        table, last = self.table, self._last
-        if last is None or self._shadow or operation.slot in (FIRST, ALONE):
-            return False
-        if table.pair_bytes and last.size_bytes + operation.size_bytes > table.pair_bytes:
-            return False
-        if table.pair_kinds and not operation.pairs and not (table.pair_either and last.pairs):
-            return False
-        if table.banks and last.place and operation.place and last.place[0] == operation.place[0]:
-            return (last.place[1] - operation.place[1]) // 4 % table.banks != 0
-        return True
-
     def _waits(self, operation: Operation, instruction: Instruction) -> int:
         """Returns the cycles that the instruction waits for the load before it, and for its own bytes."""
         waits = 0
-        if self._shadow and self._last is not None and self._is_shadowed(self._last, operation):
+        if self._shadow and self._last is not None and is_shadowed(self._last, operation):
             waits, self._run, self._fetched_ahead = self._shadow, 0, True
         if self.table.wide_run:
             if operation.size_bytes == 4 and instruction.address & 2:
@@ -130,11 +117,6 @@ class Pipeline:
             else:
                 self._run, self._fetched_ahead = 0, False
         return waits
-
-    def _is_shadowed(self, last: Operation, operation: Operation) -> bool:
-        if last.shadows:
-            return operation.kind in last.shadows
-        return not (operation.hides and operation.kind in last.hidden_by)
 
     def _finish(self, operation: Operation, instruction: Instruction, at: int, slide: int) -> None:
         for register, cycles, slides in operation.writes:
@@ -172,6 +154,26 @@ class Pipeline:
         self.cycle += lost + (self._shadow if self._last is None or not self._last.shadows else 0)
         self._open, self._shadow = 0, 0
         self._run, self._fetched_ahead = 0, False
+
+
+def joins(table: TimingTable, last: Operation | None, operation: Operation) -> bool:
+    """Returns whether the core can issue the operation in the same cycle as the last one."""
+    if last is None or last.shadow or operation.slot in (FIRST, ALONE):
+        return False
+    if table.pair_bytes and last.size_bytes + operation.size_bytes > table.pair_bytes:
+        return False
+    if table.pair_kinds and not operation.pairs and not (table.pair_either and last.pairs):
+        return False
+    if table.banks and last.place and operation.place and last.place[0] == operation.place[0]:
+        return (last.place[1] - operation.place[1]) // 4 % table.banks != 0
+    return True
+
+
+def is_shadowed(last: Operation, operation: Operation) -> bool:
+    """Returns whether the operation waits for the shadow of the last one."""
+    if last.shadows:
+        return operation.kind in last.shadows
+    return not (operation.hides and operation.kind in last.hidden_by)
 
 
 def operation_of(table: TimingTable, instruction: Instruction) -> Operation:

@@ -3,13 +3,17 @@
 
 from __future__ import annotations
 
+import argparse
 import functools
 import random
 import re
+from dataclasses import replace
 
 import pytest
 
 from aidge_build.boards import load_board
+from aidge_build.build.compile import build_program
+from aidge_build.build.inputs import add_model_arguments, load
 from aidge_build.build.ordering.texts import ordered_text
 from aidge_build.prove.timing.table import load_timing
 from tests.compiled import program_of
@@ -31,6 +35,18 @@ def texts(board: str) -> tuple[str, ...]:
     return tuple(found)
 
 
+@functools.cache
+def neighbours(board: str) -> tuple[tuple[str, int, tuple[str, str, str]], ...]:
+    """(function, number of the first line, three lines) of all lines whose first two are straight code."""
+    found = []
+    for text in texts(board):
+        lines = lines_of(text)
+        straight = [is_straight(line) for line in lines]
+        numbers = [number for number in range(len(lines) - 2) if straight[number] and straight[number + 1]]
+        found += [(text, number, (lines[number], lines[number + 1], lines[number + 2])) for number in numbers]
+    return tuple(found)
+
+
 @pytest.mark.parametrize("core", CORES)
 def test_instructions_of_whole_models_read_the_same_values_in_the_new_order(core):
     table, moved = load_timing(core), 0
@@ -39,6 +55,18 @@ def test_instructions_of_whole_models_read_the_same_values_in_the_new_order(core
         assert differences(text, new) == []
         moved += new != text
     assert moved > len(texts(CORES[core])) // 2
+
+
+@pytest.mark.parametrize("board, is_ordered", [("stm32f7", True), ("stm32f4", False)])
+def test_a_build_orders_instructions_by_the_table_of_the_core_and_keeps_them_where_nothing_overlaps(board, is_ordered):
+    parser = argparse.ArgumentParser()
+    add_model_arguments(parser)
+    request = load(parser.parse_args([str(int8_model("sww_dscnn1d")), "--board", board]), "net")
+    printed, program = build_program(replace(request, timing=None)), build_program(request)
+    old, new = ([text for layer in each.layers for text in layer.call.texts] for each in (printed, program))
+    assert request.timing is not None and set(request.timing.files) <= set(request.dependencies)
+    assert new == ([ordered_text(text, request.timing) for text in old] if is_ordered else old)
+    assert (new != old) is is_ordered
 
 
 def reads_the_result(one: str, other: str, third: str) -> bool:
@@ -79,12 +107,7 @@ def parts(line: str) -> tuple[str, str]:
 @pytest.mark.parametrize("kind", [reads_the_result, writes_an_operand, shares_memory, sets_the_flags_of_a_branch])
 @pytest.mark.parametrize("board", dict.fromkeys(CORES.values()))
 def test_the_check_finds_every_dependent_pair_of_lines_that_changes_places(kind, board):
-    pairs = [
-        (text, number)
-        for text in texts(board)
-        for number, (one, other, third) in enumerate(zip(*(lines_of(text)[begin:] for begin in range(3)), strict=False))
-        if is_straight(one) and is_straight(other) and kind(one, other, third)
-    ]
+    pairs = [(text, number) for text, number, lines in neighbours(board) if kind(*lines)]
     missed = []
     for text, number in random.Random(1).sample(pairs, min(FAULTS, len(pairs))):
         lines = text.splitlines()

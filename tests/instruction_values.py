@@ -61,7 +61,7 @@ class State:
 
     def __init__(self) -> None:
         self.names: dict[str, tuple[object, int]] = {}
-        self.stores: list[tuple[object, int, int, object]] = []
+        self.stores: list[tuple[object, int, int, int]] = []
         self.seen: list[object] = []
 
     def name(self, register: str) -> tuple[object, int]:
@@ -77,7 +77,7 @@ class State:
         reads += [self.name("vpr")] if bare == "vpsel" else []
         address = self.address(bare, rest)
         if address is not None:
-            reads += [value for root, first, end, value in self.stores if _overlap((root, first, end), address)]
+            reads += sorted(value for root, first, end, value in self.stores if _overlap((root, first, end), address))
         value = hash((line, tuple(reads)))
         self.seen.append(value)
         if address is not None and bare.startswith(("st", "vst")):

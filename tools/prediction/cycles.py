@@ -38,6 +38,7 @@ from tools.prediction.measure import Measuring, content_key, seeded
 # Features of cores, and the board that the tables of predictions for such cores were measured on.
 REFERENCES = {"dsp-fpu-mve-thumb2": "mps3-an547", "dsp-fpu-thumb2": "mps2-an386", "narrow": "rp2040", "thumb2": "mps2-an385"}
 Place = tuple[str, str]  # a core, and a flash in words
+Group = tuple[str, str, int]  # of boards that get the same code: features, core, the longest loop in bytes
 
 
 @dataclass(frozen=True)
@@ -73,13 +74,13 @@ class _Recorder(Timing):
 
 
 @cache
-def groups() -> dict[tuple[str, int], list[Board]]:
-    """The boards with a timing table, by their features and how long their loops may be: one for each core and flash."""
-    found: dict[tuple[str, int], dict[Place, Board]] = {}
+def groups() -> dict[Group, list[Board]]:
+    """The boards with a timing table, by what their code depends on: one for each flash."""
+    found: dict[Group, dict[str, Board]] = {}
     for board in map(load_board, list_boards()):
         features = "-".join(sorted(board.features))
         if features in REFERENCES and timing_of(board.core) and not board.core.said:
-            found.setdefault((features, board.loop_bytes), {}).setdefault((board.core.name, described(board)), board)
+            found.setdefault((features, board.core.name, board.loop_bytes), {}).setdefault(described(board), board)
     return {key: sorted(boards.values(), key=lambda board: board.name) for key, boards in sorted(found.items())}
 
 
@@ -87,7 +88,8 @@ def network_of(model: Path, boards: Sequence[Board], how: Measuring) -> Network:
     """The model with its cycles on boards that get the same code. What was counted is kept by the content of the generated
     C and by what is known of cores and flashes."""
     request = how.request(model)
-    request = replace(request, target=replace(request.target, loop_bytes=boards[0].loop_bytes))
+    target = replace(request.target, loop_bytes=boards[0].loop_bytes)
+    request = replace(request, target=target, timing=_table(boards[0]))
     program = build_program(request)
     known = [content_key(program, load_board(how.board)), *(f"{_table(each).digest} {described(each)}" for each in boards)]
     path = how.kept / f"cycles-{hashlib.sha256(' '.join(known).encode()).hexdigest()}.json"
@@ -146,7 +148,7 @@ def _table(board: Board) -> TimingTable:
     return table
 
 
-def networks_of(group: tuple[str, int], models: Sequence[Path], seeds: int, kept: Path) -> list[Network]:
+def networks_of(group: Group, models: Sequence[Path], seeds: int, kept: Path) -> list[Network]:
     """The models, and random networks of so many seeds of each part of the corpus, measured side by side on a group of boards."""
     how = Measuring(REFERENCES[group[0]], kept)
     parts = [part for part in CORPORA[how.board] if not part.has_alternatives]
@@ -156,12 +158,12 @@ def networks_of(group: tuple[str, int], models: Sequence[Path], seeds: int, kept
     return [network for network in found if network]
 
 
-def _of_seed(part: Part, seed: int, group: tuple[str, int], how: Measuring) -> Network | None:
+def _of_seed(part: Part, seed: int, group: Group, how: Measuring) -> Network | None:
     with seeded(part, seed) as path:
         return _of_model(path, group, replace(how, words=part.words))
 
 
-def _of_model(model: Path, group: tuple[str, int], how: Measuring) -> Network | None:
+def _of_model(model: Path, group: Group, how: Measuring) -> Network | None:
     try:
         return network_of(model, groups()[group], how)
     except AidgeError as error:  # a network that cannot be built or run

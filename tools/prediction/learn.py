@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy
 
 from aidge_build.plan.prediction.networks import OTHER, Learned, Stalls, Work, described
-from tools.prediction.cycles import LayerCycles, Network, Place, groups
+from tools.prediction.cycles import Group, LayerCycles, Network, Place, groups
 from tools.prediction.fit import least_squares
 
 HEAD = """# SPDX-License-Identifier: MIT
@@ -107,7 +107,7 @@ def _word(name: str) -> str:
     return name.split("_")[0]
 
 
-def write_networks(folder: Path, found: Mapping[tuple[str, int], Sequence[Network]], judged: Collection[str]) -> None:
+def write_networks(folder: Path, found: Mapping[Group, Sequence[Network]], judged: Collection[str]) -> None:
     """Writes a file for each core that a board has; `found` by the groups of boards."""
     folder.mkdir(exist_ok=True)
     behind: dict[str, dict[str, Sequence[Network]]] = defaultdict(dict)  # core -> flash ("": any) -> networks

@@ -12,10 +12,9 @@ from aidge_build.base.errors import AidgeError
 from aidge_build.base.reading import read_regular
 from aidge_build.base.version import VERSION
 from aidge_build.boards import Board
-from aidge_build.build.emit import emit
 from aidge_build.build.emit.blob import LARGEST_BLOCK_BYTES, BlobHead, read_blob
 from aidge_build.build.request import CompileRequest
-from aidge_build.cli.firmware_code import planned_for, requested_for, require_suits, without_replaceable
+from aidge_build.cli.firmware_code import program_for, requested_for, require_suits, without_replaceable
 from aidge_build.cli.firmware_options import install, other_options, with_options_of, with_scales_of
 from aidge_build.cli.linked import require_identity
 from aidge_build.plan.program import Program
@@ -80,12 +79,11 @@ def block_of(arguments: argparse.Namespace, elf: Path, name: str | None = None) 
     merged.weights_version = head.version
     assert claim.update is not None
     request = requested_for(with_scales_of(claim.update, merged), claim.model)
-    program = planned_for(request)
+    program, sources = program_for(request, claim.update)
     others = other_options(merged, firmware, "weights-version")
     remedy = f"it is another network than the firmware's: name the model that {file.name} was made of"
     if claim.tool not in ("", VERSION):
         remedy += f"; or version {claim.tool} made the firmware, and this is {VERSION}: {install(claim)}"
-    sources = emit(program)
     require_suits(request, sources, claim, others, remedy)
     return Block(file, data, head, elf, claim, request, program, data[: head.size_bytes] == sources.blob, others[0])
 

@@ -4,11 +4,13 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 
 from aidge_build.base.errors import AidgeError, CheckFailed
 from aidge_build.base.naming import counted
 from aidge_build.base.source_files import Sources
 from aidge_build.build.compile import build_program
+from aidge_build.build.emit import emit
 from aidge_build.build.inputs import UNNAMED_CONTRACT, USER_NAMES, load
 from aidge_build.build.request import CompileRequest
 from aidge_build.cli.firmware_options import without_quantization
@@ -39,7 +41,27 @@ def without_replaceable(where: str, name: str | None) -> AidgeError:
     )
 
 
-def planned_for(request: CompileRequest) -> Program:
+def program_for(request: CompileRequest, update: ClaimedUpdate) -> tuple[Program, Sources]:
+    """Returns the program of a model with the options of firmware, and its files.
+
+    They have the code of version 0.2.0 if that is the firmware's: loops of any length, instructions as kernels print them.
+    """
+    program = _planned(request)
+    sources = emit(program)
+    if not _suits(sources, update):
+        before = _planned(replace(request, timing=None, target=replace(request.target, loop_bytes=0)))
+        files = emit(before)
+        if _suits(files, update):
+            return before, files
+    return program, sources
+
+
+def _suits(sources: Sources, update: ClaimedUpdate) -> bool:
+    new = sources.manifest["claim"]["update"]
+    return (new["layout"], new["data"]) == (update.layout, update.data)
+
+
+def _planned(request: CompileRequest) -> Program:
     """The program of a model with the options of firmware. No option helps against a layer that the firmware's contract does not
     have: each would make other code."""
     try:
@@ -67,7 +89,7 @@ def require_suits(request: CompileRequest, sources: Sources, claim: Claim, other
     names the first difference."""
     new, update = sources.manifest["claim"]["update"], claim.update
     assert update is not None
-    if (new["layout"], new["data"]) == (update.layout, update.data):
+    if _suits(sources, update):
         return
     given, before = others
     if given:

@@ -13,12 +13,15 @@ from aidge_build.graph.tensor import Tensor
 from aidge_build.graph.view import GraphView, Node
 from aidge_build.operators.base import Band
 
-ASKED = ("objective", "features", "any_weights", "loop_bytes")
-
 
 def asked_of(build) -> dict[str, Any]:
     """Returns what the build asks of every kernel, by the fields of `NodeView`; `build` is any value with these fields."""
-    return {name: getattr(build, name) for name in ASKED}
+    return {
+        "objective": build.objective,
+        "features": build.features,
+        "any_weights": build.any_weights,
+        "loop_bytes": build.loop_bytes,
+    }
 
 
 @dataclass(frozen=True)

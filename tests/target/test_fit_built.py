@@ -84,7 +84,7 @@ def test_a_memory_that_is_too_small_is_named_with_the_bytes_that_the_linker_miss
 
 
 def test_the_instructions_are_those_that_verify_counts_and_a_prediction_says_how_far_it_may_be_off(asked):
-    found, other = evaluate_together([asked("stm32f4", measure=True), asked("stm32f303", measure=True)])
+    found, other = evaluate_together([asked("stm32f4", measure=True), asked("stm32l4r5", measure=True)])
     assert found.instructions == other.instructions  # behind another flash they take other cycles
     cycles = [one.milliseconds * load_board(one.board).clock_hz / 1e3 for one in (found, other)]
     assert found.instructions < cycles[0] < cycles[1] and found.milliseconds_error < 10 > other.milliseconds_error

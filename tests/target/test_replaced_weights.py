@@ -386,7 +386,7 @@ def test_a_block_is_verified_in_the_firmware_with_the_scales_that_it_keeps(devic
     for done, reason in (
         (typed(page["vectors.npz"], "wide", "--io-data", "wide.npz"), "another network than the firmware's: name the model"),
         (typed(page["vectors.npz"], "deep"), "the firmware computes 1 layer, the new model needs 2"),
-        (typed(page["vectors.npz"], "retrained", "--optimize", "speed"), "--optimize speed makes other code than the firmware"),
+        (typed(page["vectors.npz"], "retrained", "--optimize", "size"), "--optimize size makes other code than the firmware"),
         (typed(page["test.npz"], "deep"), "another network than the firmware's: name the model that new.bin was made of"),
         (forgotten, "this model is float: add --quantize SAMPLES.npz"),
     ):

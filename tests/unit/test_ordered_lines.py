@@ -5,9 +5,10 @@ from __future__ import annotations
 
 import pytest
 
+from aidge_build.build.ordering.dependences import dependences
 from aidge_build.build.ordering.lines import moved_instruction
 from aidge_build.build.ordering.texts import ordered_text
-from aidge_build.prove.timing.pipeline import sequence_cycles
+from aidge_build.prove.timing.pipeline import operation_of, sequence_cycles
 from aidge_build.prove.timing.table import load_timing
 from tests.instruction_values import differences, lines_of
 
@@ -39,7 +40,12 @@ def test_what_waits_for_a_load_makes_room_for_what_does_not():
 
 
 @pytest.mark.parametrize(
-    "fixed", ["1:", "bne 1b", "it gt", "vpst", "push {r4-r6}", "sub sp, sp, #8", "cpsid i", "adr r2, 1f", "ldr r2, =table"]
+    "fixed",
+    [
+        *("1:", "bne 1b", "it gt", "vpst", "push {r4-r6}", "sub sp, sp, #8", "cpsid i", "adr r2, 1f", "ldr r2, =table"),
+        *("mov r2, r3, rrx", "strex r11, r12, [r2]", "add R2, r3, r3", "add a3, a4, a4", "add total, total, r3"),
+        *("ldm r2, {r11-ip}", "ldr r2, [r3]; mov r3, r2", "vldr p0, [r2]"),
+    ],
 )
 def test_nothing_moves_across_what_stays(fixed):
     """Of two stretches each has the order that it would have alone."""
@@ -66,6 +72,16 @@ def test_a_load_passes_only_what_it_does_not_depend_on(first, second, may_pass):
     busy = ["mul r6, r6, r7", "mul r6, r6, r7", "mul r6, r6, r7"]
     new = ordered(*busy, first, second, *wait)
     assert (new.index(second) < new.index(first)) is may_pass
+
+
+@pytest.mark.parametrize(
+    "moved", ["vst21.8 {q5, q6}, [r0]!", "vld21.8 {q5, q6}, [r0]!", "stm r0!, {r2-r9}", "vldmia r0!, {s20-s27}"]
+)
+def test_an_address_moves_by_all_bytes_of_several_registers(moved):
+    lines = ["add r1, r0, #0", moved, "str r10, [r0, #-20]", "ldr r11, [r1, #12]", "ldr r12, [r1, #16]"]
+    known = [moved_instruction(line) for line in lines]
+    followers = dependences(known, [operation_of(M7, one.instruction) for one in known])
+    assert 3 in followers[2] and 4 not in followers[2]
 
 
 def test_only_cores_that_overlap_instructions_get_another_order():

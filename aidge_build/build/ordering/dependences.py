@@ -120,7 +120,8 @@ class _Values:
         constant: int | None = None
         if (register, UPDATE) in work.writes and place is not None:
             is_before = operands[-1].startswith("[")
-            constant = 4 * work.words if instruction.mnemonic in _UPWARDS else place[1] if is_before else immediate(operands[-1])
+            passes_all = instruction.mnemonic in _UPWARDS or work.kind.endswith("interleaved")
+            constant = 4 * work.words if passes_all else place[1] if is_before else immediate(operands[-1])
         elif work.kind == "add_constant" and instruction.mnemonic[:3] in ("add", "sub"):
             source, size = operands[-2], immediate(operands[-1])
             constant = -size if size is not None and instruction.mnemonic[0] == "s" else size

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from aidge_build.prove.elf.disassembly import Instruction, instruction_of_text
 from aidge_build.prove.timing.instructions import Work, work_of
 
-_LINE = re.compile(r' {8}"    ([a-z][^"\\%]*)\\n"(?: +/\*.*\*/)?')
+_LINE = re.compile(r' {8}"    ([a-z][^"\\%;]*)\\n"(?: +/\*.*\*/)?')
 _MOVED_KINDS = re.compile(
     r"(move|add|logic|compare|shifted)(_constant|_carry|_wide)?|test|shift|bitfield|reverse|count|insert|extend(_add)?|pack|"
     r"saturate|compare_shifted|multiply(_accumulate)?(_long)?|(load|store)(_narrow|_pair|_multiple)?|"
@@ -20,7 +20,9 @@ _MOVED_KINDS = re.compile(
     r"move|from_core|to_core|immediate|load|store|gather|scatter|load_interleaved|store_interleaved)"
 )
 # These also write a register that they name as an operand, or half of their result, or read flags of their own.
-_PARTIAL = re.compile(r"v[di]w?dup|vshlc|v(adc|sbc)i?|vcvt[bt]|v(max|min)(nm)?a|rrxs?|adr|vmov[xlh]|vins")
+_PARTIAL = re.compile(r"v[di]w?dup|vshlc|v(adc|sbc)i?|vcvt[bt]|v(max|min)(nm)?a|rrxs?|adr|vmov[xlh]|vins|(ld|st)[ar]?l?ex[bhd]?")
+# All else in an operand may be another name of a register, a state without a number, or a shift through the carry.
+_WORD = re.compile(r"(r\d+|[sdq]\d+)(-[rsdq]?\d+)?|sp|lr|pc|ip|fp|sl|sb|#[^ ,\]]+|\d+|lsl|lsr|asr|ror|uxtw")
 _MEMORY = re.compile("load|store|gather|scatter")
 # The instructions of the FPU with two operands; two operands of another one leave out the first source, which is the result.
 _UNARY = re.compile(
@@ -60,6 +62,8 @@ def _is_known(instruction: Instruction, work: Work) -> bool:
         return False
     if work.words == 0 and _MEMORY.search(kind):
         return False  # of a label
+    if not all(_WORD.fullmatch(word) for operand in operands for word in re.findall(r"[^ ,!\[\]{}]+", operand)):
+        return False
     return (
         len(operands) != 2 or not kind.startswith(("float", "double", "vector")) or bool(_UNARY.fullmatch(instruction.mnemonic))
     )

@@ -12,6 +12,8 @@ from aidge_build.boards.cores import Core
 from aidge_build.boards.flash import Flash
 from aidge_build.boards.registers import SerialPort
 
+_NO_LOOP, _ALL_LOOPS = 256, 8192  # bytes of a cache that holds no loop of a kernel, and of one that holds all
+
 
 @dataclass(frozen=True)
 class Region:
@@ -48,9 +50,6 @@ class Emulator:
 
     kind: str
     machine: str
-
-
-_NO_LOOP, _ALL_LOOPS = 256, 8192  # bytes of a cache that holds no loop of a kernel, and of one that holds all
 
 
 @dataclass(frozen=True)

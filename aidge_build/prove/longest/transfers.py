@@ -169,7 +169,7 @@ def vector(instruction: Instruction, name: str, objects: Objects, raw: int) -> O
     parts = [part for target in targets for part in vector_parts(target)]
     stores, addresses = name.startswith("vst"), _places_of_vector(instruction)
     is_plain = name in ("vldr", "vstr") and targets[0][0] in "sd"
-    is_whole = len(targets) == 1 and name[-1] in "bhw" and raw >> 16 & _WHOLE == _WHOLE
+    is_whole = _is_whole(targets, name, raw)
 
     def move(registers: Registers, memory: Memory) -> None:
         values = registers.values
@@ -183,12 +183,23 @@ def vector(instruction: Instruction, name: str, objects: Objects, raw: int) -> O
         elif not stores:
             for part in parts:
                 values[part] = None
-        elif not isinstance(place, int):
-            memory.forget(objects.near(place, None))
         else:
-            memory.kill(place, _inside(objects, place, size_bytes))
+            _forget(place, size_bytes, objects, memory)
 
     return move
+
+
+def _is_whole(targets: Sequence[str], name: str, raw: int) -> bool:
+    """Whether one vector moves with elements that are as wide in memory as in the register."""
+    return len(targets) == 1 and name[-1] in "bhw" and raw >> 16 & _WHOLE == _WHOLE
+
+
+def _forget(place: Value, size_bytes: int, objects: Objects, memory: Memory) -> None:
+    """Forgets the bytes that a store of unknown values reaches; at an unknown place those of its whole object."""
+    if isinstance(place, int):
+        memory.kill(place, _inside(objects, place, size_bytes))
+    else:
+        memory.forget(objects.near(place, None))
 
 
 def _inside(objects: Objects, place: int, size_bytes: int) -> int:

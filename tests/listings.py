@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 
-from aidge_build.prove.elf.disassembly import read_disassembly
+from aidge_build.contract.thumb.instruction import read_disassembly
 from aidge_build.prove.elf.image import Image, Section, Symbol
 from aidge_build.prove.longest.calls import Calls
 from aidge_build.prove.longest.ends import State

@@ -13,7 +13,8 @@ from aidge_build.base.options import CHECK, add_options, options_named
 from aidge_build.base.reading import LARGEST_TEXT_BYTES, read_regular
 from aidge_build.boards import Region, load_board
 from aidge_build.boards.cores import THUMB, Core, core_of_machine
-from aidge_build.prove.elf import Claim, Image, StackBound, StackUse, read_disassembly, stack_use
+from aidge_build.contract.thumb.instruction import read_disassembly
+from aidge_build.prove.elf import Claim, Image, StackBound, StackUse, stack_use
 from aidge_build.prove.elf.findings import ERROR
 from aidge_build.prove.elf.identity_proof import check_identity
 from aidge_build.prove.elf.link_map import describes, memories_of, undeclared_memories

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from aidge_build.base.errors import MissingTool
 from aidge_build.boards.cores import THUMB, Core, core_of_machine
 from aidge_build.cli.steps import what_helps
-from aidge_build.prove.elf import Claim, Image, read_disassembly
+from aidge_build.contract.thumb.instruction import read_disassembly
+from aidge_build.prove.elf import Claim, Image
 from aidge_build.prove.elf.findings import ERROR, Finding
 from aidge_build.run.toolchain import disassemble
 

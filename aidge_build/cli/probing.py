@@ -12,8 +12,9 @@ from aidge_build.base.naming import counted
 from aidge_build.base.terminal import print_notes
 from aidge_build.boards import Board
 from aidge_build.boards.cores import THUMB
+from aidge_build.contract.thumb.instruction import read_disassembly
 from aidge_build.measure.bench.figures import Figures
-from aidge_build.prove.elf import Claim, read_disassembly, read_image, stack_use
+from aidge_build.prove.elf import Claim, read_image, stack_use
 from aidge_build.run.emulate import RunResult, Stops
 from aidge_build.run.emulate.program import INSTRUCTION_LIMIT, MeasuredCycles, Program
 from aidge_build.run.probe.measure import WHERE, beside, observe

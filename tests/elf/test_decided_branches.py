@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from aidge_build.prove.elf import StackBound, read_disassembly, read_image, stack_use
+from aidge_build.contract.thumb.instruction import read_disassembly
+from aidge_build.prove.elf import StackBound, read_image, stack_use
 from aidge_build.run.toolchain import disassemble
 from tests.elf.own_script import SCRIPT, link
 from tests.programs import needs_cross_compiler

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from aidge_build.cli import main
-from aidge_build.prove.elf import call_walk, read_disassembly, read_image, stack
+from aidge_build.contract.thumb.instruction import read_disassembly
+from aidge_build.prove.elf import call_walk, read_image, stack
 from aidge_build.prove.elf.linear_sweep import linear_sweep
 from aidge_build.prove.elf.program_code import Code
 from aidge_build.prove.elf.vector_moves import _in_data, _in_function, vector_moves

@@ -11,7 +11,8 @@ import os
 import pytest
 
 from aidge_build.boards import load_board
-from aidge_build.prove.elf import read_disassembly, read_image, stack_use
+from aidge_build.contract.thumb.instruction import read_disassembly
+from aidge_build.prove.elf import read_image, stack_use
 from aidge_build.run.emulate import run_program
 from aidge_build.run.toolchain import disassemble
 from tests.elf.independent_attacks import ONCE_BELOW, independent_attacks

@@ -10,7 +10,8 @@ import pytest
 
 from aidge_build.boards import load_board
 from aidge_build.cli import main
-from aidge_build.prove.elf import call_walk, read_disassembly, read_image, stack, stack_use
+from aidge_build.contract.thumb.instruction import read_disassembly
+from aidge_build.prove.elf import call_walk, read_image, stack, stack_use
 from aidge_build.run.emulate import run_program
 from aidge_build.run.toolchain import build_program, disassemble
 from tests.programs import build, model, needs_cross_compiler, needs_cross_cplusplus, needs_qemu

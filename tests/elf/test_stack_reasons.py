@@ -8,7 +8,7 @@ import struct
 import pytest
 from elftools.elf.elffile import ELFFile
 
-from aidge_build.prove.elf.disassembly import read_disassembly
+from aidge_build.contract.thumb.instruction import read_disassembly
 from aidge_build.prove.elf.findings import RULES
 from aidge_build.prove.elf.frames import RETURN, State, apply
 from tests.command import Result, aidge_build

@@ -6,7 +6,8 @@ from __future__ import annotations
 import pytest
 
 from aidge_build.boards import load_board
-from aidge_build.prove.elf import read_disassembly, read_image, stack_use
+from aidge_build.contract.thumb.instruction import read_disassembly
+from aidge_build.prove.elf import read_image, stack_use
 from aidge_build.run.emulate import run_program
 from aidge_build.run.toolchain import disassemble
 from tests.command import aidge_build

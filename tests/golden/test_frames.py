@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from aidge_build.prove.elf.disassembly import read_disassembly
+from aidge_build.contract.thumb.instruction import read_disassembly
 from aidge_build.prove.elf.frames import RETURN, Refusal, State, apply
 
 # r3 is unknown; r4 lies in a table of jumps; -4 holds the return address.

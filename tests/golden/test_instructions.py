@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from aidge_build.prove.elf.disassembly import immediate, memory_operand, read_disassembly, register_bytes, register_list
+from aidge_build.contract.thumb.instruction import immediate, memory_operand, read_disassembly, register_bytes, register_list
 from aidge_build.prove.elf.frames import Refusal
 from aidge_build.prove.elf.jump_tables import THUMB1_SWITCHES, offsets, words
 from aidge_build.prove.elf.link_map import read_memories

@@ -14,7 +14,7 @@ import test_armv7m_linear
 from armv6m_harness import accepted
 from harness import STRESS
 
-from aidge_build.prove.elf.disassembly import CONDITIONS, read_disassembly
+from aidge_build.contract.thumb.instruction import CONDITIONS, read_disassembly
 from aidge_build.run.toolchain import disassemble
 
 # ARMv6-M Architecture Reference Manual (DDI 0419), A6.7: all instructions.

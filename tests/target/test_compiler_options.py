@@ -14,8 +14,8 @@ import pytest
 
 from aidge_build.boards import Board, load_board
 from aidge_build.contract.reference import cpu
+from aidge_build.contract.thumb.instruction import read_disassembly
 from aidge_build.plan.program import Program
-from aidge_build.prove.elf.disassembly import read_disassembly
 from aidge_build.prove.elf.image import read_image
 from aidge_build.prove.elf.stack import stack_use
 from aidge_build.run.toolchain import disassemble

@@ -13,7 +13,8 @@ import pytest
 from aidge_build.boards import load_board
 from aidge_build.build.compile import build_program
 from aidge_build.build.inputs import add_model_arguments, load
-from aidge_build.prove.elf import read_disassembly, read_image
+from aidge_build.contract.thumb.instruction import read_disassembly
+from aidge_build.prove.elf import read_image
 from aidge_build.prove.timing.pipeline import block_cycles
 from aidge_build.prove.timing.table import timing_of
 from aidge_build.run.toolchain import disassemble

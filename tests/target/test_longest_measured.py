@@ -12,7 +12,8 @@ import random
 import pytest
 
 from aidge_build.boards import load_board
-from aidge_build.prove.elf import read_disassembly, read_image
+from aidge_build.contract.thumb.instruction import read_disassembly
+from aidge_build.prove.elf import read_image
 from aidge_build.prove.elf.frames import Refusal
 from aidge_build.prove.longest.calls import GIVEN, Calls
 from aidge_build.run.emulate import Counted, run_program

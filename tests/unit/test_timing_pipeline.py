@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from aidge_build.prove.elf.disassembly import Instruction, read_disassembly
+from aidge_build.contract.thumb.instruction import Instruction, read_disassembly
 from aidge_build.prove.timing.pipeline import block_cycles, sequence_cycles
 from aidge_build.prove.timing.table import load_timing
 

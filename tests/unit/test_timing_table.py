@@ -11,9 +11,9 @@ import pytest
 from aidge_build.base.errors import AidgeError
 from aidge_build.base.installed import board_folder
 from aidge_build.boards.cores import load_core
-from aidge_build.prove.elf.disassembly import read_disassembly
-from aidge_build.prove.timing.instructions import works_of
-from aidge_build.prove.timing.kinds import KINDS, PARENTS
+from aidge_build.contract.thumb.instruction import read_disassembly
+from aidge_build.contract.thumb.kinds import KINDS, PARENTS
+from aidge_build.contract.thumb.work import works_of
 from aidge_build.prove.timing.table import KindTiming, TimingTable, load_timing, timing_of
 
 

@@ -7,8 +7,8 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-from aidge_build.prove.elf.disassembly import Instruction, instruction_of_text
-from aidge_build.prove.timing.instructions import Work, work_of
+from aidge_build.contract.thumb.instruction import Instruction, instruction_of_text
+from aidge_build.contract.thumb.work import Work, work_of
 
 _LINE = re.compile(r' {8}"    ([a-z][^"\\%;]*)\\n"(?: +/\*.*\*/)?')
 _MOVED_KINDS = re.compile(

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from aidge_build.build.ordering.dependences import dependences
 from aidge_build.build.ordering.lines import Moved
-from aidge_build.prove.elf.disassembly import Instruction
+from aidge_build.contract.thumb.instruction import Instruction
 from aidge_build.prove.timing.pipeline import Operation, block_cycles, is_shadowed, joins, operation_of
 from aidge_build.prove.timing.table import ANY, FIRST, LAST, TimingTable
 

@@ -11,8 +11,8 @@ from functools import lru_cache
 from aidge_build.build.ordering.lines import Moved, moved_instruction, text_of
 from aidge_build.build.ordering.order import best_order
 from aidge_build.contract.call import Call
+from aidge_build.contract.thumb.instruction import Instruction, instruction_of_text
 from aidge_build.plan.program import BandCalls, Layer
-from aidge_build.prove.elf.disassembly import Instruction, instruction_of_text
 from aidge_build.prove.timing.table import TimingTable
 
 _LABEL = re.compile(r' {8}"(\d+):\\n".*')

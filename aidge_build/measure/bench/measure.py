@@ -14,10 +14,11 @@ from aidge_build.build.compile import build_program
 from aidge_build.build.request import CompileRequest
 from aidge_build.contract.reference.sequence import run_in_order
 from aidge_build.contract.spec import NodeView
+from aidge_build.contract.thumb.instruction import read_disassembly
 from aidge_build.measure.bench.figures import ANY, Figures, LayerFigures
 from aidge_build.plan.program import Layer, Program
 from aidge_build.prepare.adaptation.layer_classes import shape_class
-from aidge_build.prove.elf import read_disassembly, read_image, region_use, stack_use
+from aidge_build.prove.elf import read_image, region_use, stack_use
 from aidge_build.prove.timing.deviation import measured_deviation
 from aidge_build.run.emulate import LayerCount, RunResult
 from aidge_build.run.probe.server import Probe

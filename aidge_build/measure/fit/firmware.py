@@ -13,11 +13,12 @@ from aidge_build.base.render import render
 from aidge_build.boards import Board, Region
 from aidge_build.boards.cores import THUMB
 from aidge_build.build.emit import emit
+from aidge_build.contract.thumb.instruction import read_disassembly
 from aidge_build.measure.fit.evaluation import MemoryUse
 from aidge_build.measure.fit.loop import loop_of
 from aidge_build.measure.fit.sharing import start_up_of
 from aidge_build.plan.program import Program
-from aidge_build.prove.elf import Image, read_disassembly, read_image, region_use, stack_use
+from aidge_build.prove.elf import Image, read_image, region_use, stack_use
 from aidge_build.run.toolchain import compile_sources, disassemble, link_objects
 from aidge_build.run.verify.calling import calling_of
 

@@ -16,12 +16,12 @@ from aidge_build.build.emit.fast_code import functions_in
 from aidge_build.build.emit.layers import layers_of
 from aidge_build.build.emit.places import Places
 from aidge_build.build.emit.ports import ports_of
+from aidge_build.contract.thumb.instruction import Instruction
 from aidge_build.plan.constant_arrays import arrays_of
 from aidge_build.plan.constant_regions import ALIGNMENT, takes_constants
 from aidge_build.plan.fast_memory import FastMemory
 from aidge_build.plan.memory.knapsack import Chosen, Item, by_density, most_valuable
 from aidge_build.plan.program import Program
-from aidge_build.prove.elf.disassembly import Instruction
 from aidge_build.prove.elf.image import Image, Symbol
 from aidge_build.prove.timing.reads import Reads
 

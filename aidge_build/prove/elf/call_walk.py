@@ -7,9 +7,9 @@ from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from aidge_build.contract.thumb.instruction import CONDITIONS, Instruction
 from aidge_build.prove.elf.decisions import decision
 from aidge_build.prove.elf.destinations import CUSTOM, is_misread
-from aidge_build.prove.elf.disassembly import CONDITIONS, Instruction
 from aidge_build.prove.elf.effects import Value, effect_of
 from aidge_build.prove.elf.frames import RETURN, Refusal, State, apply, given_to_stack, settles
 from aidge_build.prove.elf.jump_tables import THUMB1_SWITCHES, offsets, words

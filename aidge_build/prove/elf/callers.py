@@ -9,8 +9,8 @@ from functools import cached_property
 from math import inf
 from struct import iter_unpack
 
+from aidge_build.contract.thumb.instruction import Instruction, immediate
 from aidge_build.prove.elf.destinations import written_registers
-from aidge_build.prove.elf.disassembly import Instruction, immediate
 from aidge_build.prove.elf.frames import State, address_of
 from aidge_build.prove.elf.image import Section
 from aidge_build.prove.elf.linear_sweep import linear_sweep

@@ -12,8 +12,8 @@ import operator
 import re
 from collections.abc import Callable, Iterator, Sequence
 
+from aidge_build.contract.thumb.instruction import Instruction, immediate, memory_operand
 from aidge_build.prove.elf.destinations import written_registers
-from aidge_build.prove.elf.disassembly import Instruction, immediate, memory_operand
 from aidge_build.prove.elf.effects import WORD, signed
 from aidge_build.prove.elf.program_code import Code
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache, lru_cache
 
-from aidge_build.prove.elf.disassembly import register_list
+from aidge_build.contract.thumb.instruction import register_list
 
 # These write no core register. The caller handles the base register of stores.
 NO_DESTINATION = (

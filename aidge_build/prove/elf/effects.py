@@ -9,8 +9,8 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import NamedTuple
 
+from aidge_build.contract.thumb.instruction import immediate, memory_operand
 from aidge_build.prove.elf.destinations import written_registers
-from aidge_build.prove.elf.disassembly import immediate, memory_operand
 
 # A value: ("stack", bytes above the stack pointer at entry), ("number", n), ("return", 0), ("kept", n) = the value of register n
 # at entry, or, for jump tables in memory, ("offset", table) = table + unknown index, and ("entry", table) = a word of the table.

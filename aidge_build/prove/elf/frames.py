@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from aidge_build.prove.elf.disassembly import Instruction, immediate, memory_operand, register_bytes, register_list
+from aidge_build.contract.thumb.instruction import Instruction, immediate, memory_operand, register_bytes, register_list
 from aidge_build.prove.elf.effects import CORE, FOLDED, POPS, PUSHES, STORES, WORD, Effect, Value, effect_of, signed
 
 RETURN: Value = ("return", 0)

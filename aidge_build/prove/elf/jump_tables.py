@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from aidge_build.prove.elf.disassembly import Instruction
+from aidge_build.contract.thumb.instruction import Instruction
 from aidge_build.prove.elf.frames import Refusal
 
 # libgcc's switches for Cortex-M0: the table follows the call; (bytes of an entry, signed, bytes for each unit of an entry).

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
+from aidge_build.contract.thumb.instruction import CONDITIONS, Instruction, immediate, memory_operand
 from aidge_build.prove.elf.destinations import written_registers
-from aidge_build.prove.elf.disassembly import CONDITIONS, Instruction, immediate, memory_operand
 from aidge_build.prove.elf.frames import CALL_CLOBBERS, Refusal, State, address_of, apply
 from aidge_build.prove.elf.program_code import Code
 

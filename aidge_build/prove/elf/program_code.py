@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import combinations, product
 
+from aidge_build.contract.thumb.instruction import CONDITIONS, Instruction, immediate
 from aidge_build.prove.elf.destinations import is_misread
-from aidge_build.prove.elf.disassembly import CONDITIONS, Instruction, immediate
 from aidge_build.prove.elf.effects import Effect, effect_of
 from aidge_build.prove.elf.image import Image, Section, Symbol
 from aidge_build.prove.elf.vectors import find_tables

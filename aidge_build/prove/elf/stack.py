@@ -7,8 +7,8 @@ from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 
 from aidge_build.base.naming import counted
+from aidge_build.contract.thumb.instruction import Instruction
 from aidge_build.prove.elf.call_walk import Answer, WalkedCall, walk
-from aidge_build.prove.elf.disassembly import Instruction
 from aidge_build.prove.elf.frames import Refusal
 from aidge_build.prove.elf.image import Image
 from aidge_build.prove.elf.program_code import Code

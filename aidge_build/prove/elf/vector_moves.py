@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from struct import iter_unpack
 
-from aidge_build.prove.elf.disassembly import Instruction, immediate, register_list
+from aidge_build.contract.thumb.instruction import Instruction, immediate, register_list
 from aidge_build.prove.elf.effects import Value, effect_of
 from aidge_build.prove.elf.frames import Refusal, State, address_of, apply, settles
 from aidge_build.prove.elf.linear_sweep import Guess, linear_sweep

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from aidge_build.prove.elf.disassembly import CONDITIONS, Instruction, immediate, memory_operand, register_list
+from aidge_build.contract.thumb.instruction import CONDITIONS, Instruction, immediate, memory_operand, register_list
 from aidge_build.prove.elf.frames import Refusal
 from aidge_build.prove.elf.jump_tables import offsets
 from aidge_build.prove.elf.program_code import Code, is_if_then

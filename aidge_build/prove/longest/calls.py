@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from aidge_build.prove.elf.disassembly import Instruction
+from aidge_build.contract.thumb.instruction import Instruction
 from aidge_build.prove.elf.image import Image
 from aidge_build.prove.elf.program_code import Code
 from aidge_build.prove.longest.blocks import Blocks

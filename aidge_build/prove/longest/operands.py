@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from aidge_build.prove.elf.disassembly import Instruction, immediate, memory_operand
+from aidge_build.contract.thumb.instruction import Instruction, immediate, memory_operand
 from aidge_build.prove.elf.frames import Refusal
 from aidge_build.prove.longest.arithmetic import SHIFTS
 from aidge_build.prove.longest.memory import Memory

@@ -7,8 +7,8 @@ After an unknown instruction, everything that it may write counts as unknown. No
 
 from __future__ import annotations
 
+from aidge_build.contract.thumb.instruction import Instruction, memory_operand
 from aidge_build.prove.elf.destinations import CUSTOM, is_misread, written_registers
-from aidge_build.prove.elf.disassembly import Instruction, memory_operand
 from aidge_build.prove.elf.frames import Refusal
 from aidge_build.prove.longest.memory import Memory
 from aidge_build.prove.longest.operands import LR, NUMBERS, SP, Operation, Registers, register, vector_parts

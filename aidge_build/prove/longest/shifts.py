@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from aidge_build.prove.elf.disassembly import Instruction, immediate
+from aidge_build.contract.thumb.instruction import Instruction, immediate
 from aidge_build.prove.longest.operands import NUMBERS
 from aidge_build.prove.longest.operations import destinations
 

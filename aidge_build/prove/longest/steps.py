@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from itertools import product
 
 from aidge_build.base.naming import counted
+from aidge_build.contract.thumb.instruction import Instruction
 from aidge_build.prove.elf.claim import Claim
-from aidge_build.prove.elf.disassembly import Instruction
 from aidge_build.prove.elf.frames import Refusal
 from aidge_build.prove.elf.image import Image
 from aidge_build.prove.longest.calls import GIVEN, GIVEN_BYTES, Calls

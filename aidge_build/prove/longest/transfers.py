@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from aidge_build.prove.elf.disassembly import Instruction, memory_operand, register_bytes, register_list
+from aidge_build.contract.thumb.instruction import Instruction, memory_operand, register_bytes, register_list
 from aidge_build.prove.longest.memory import Memory
 from aidge_build.prove.longest.operands import (
     LR,

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from aidge_build.prove.elf.disassembly import CONDITIONS, Instruction, immediate
+from aidge_build.contract.thumb.instruction import CONDITIONS, Instruction, immediate
 from aidge_build.prove.longest.arithmetic import (
     BITWISE,
     EXTENDED_SUMS,

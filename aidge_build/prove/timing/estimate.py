@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass, field
 from typing import NamedTuple
 
-from aidge_build.prove.elf.disassembly import Instruction
+from aidge_build.contract.thumb.instruction import Instruction
 from aidge_build.prove.timing.memory import Caches, Lines, caches_of, fetch_stalls
 from aidge_build.prove.timing.pipeline import block_cycles
 from aidge_build.prove.timing.reads import Piece, PieceCounts, Reads, piece_at

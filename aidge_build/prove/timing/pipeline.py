@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from aidge_build.prove.elf.disassembly import Instruction
-from aidge_build.prove.timing.instructions import CONDITION, FLAGS, RESULT, STATUS, UPDATE, Work, work_of
+from aidge_build.contract.thumb.instruction import Instruction
+from aidge_build.contract.thumb.work import CONDITION, FLAGS, RESULT, STATUS, UPDATE, Work, work_of
 from aidge_build.prove.timing.table import ALONE, FIRST, LAST, TimingTable
 
 _HISTORY = 32  # instructions of the predecessor that the pipeline is filled with

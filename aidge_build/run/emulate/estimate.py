@@ -7,7 +7,8 @@ from pathlib import Path
 
 from aidge_build.base.errors import MissingTool
 from aidge_build.boards import Board
-from aidge_build.prove.elf import read_disassembly, read_image
+from aidge_build.contract.thumb.instruction import read_disassembly
+from aidge_build.prove.elf import read_image
 from aidge_build.prove.timing.estimate import Timing
 from aidge_build.prove.timing.memory import caches_of
 from aidge_build.prove.timing.reads import pieces_of

@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import NamedTuple
 
-from aidge_build.prove.elf.disassembly import Instruction, immediate, memory_operand, register_bytes, register_list
-from aidge_build.prove.timing.kinds import PARENTS, SHIFT, kind_of
+from aidge_build.contract.thumb.instruction import Instruction, immediate, memory_operand, register_bytes, register_list
+from aidge_build.contract.thumb.kinds import PARENTS, SHIFT, kind_of
 
 FLAGS, FLOAT_FLAGS, PREDICATE = "flags", "fpscr", "vpr"
 # Roles of read registers. `second` is the last register of arithmetic, `shifted` a register that the instruction shifts.

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from aidge_build.prove.elf.disassembly import CONDITIONS, immediate
+from aidge_build.contract.thumb.instruction import CONDITIONS, immediate
 
 DEFAULT = "default"  # the kind that every other kind builds on
 # Each kind with its parent: a table without numbers for the kind uses the numbers of its parent.

@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from aidge_build.contract.kernel_kit import routine
-from aidge_build.contract.kernel_kit.asm_statements import asm_statements
 
 _SAVED_BYTES = 36  # r4-r11, lr
+_CALL = "call "  # a function of C, by a statement of its own
 _FIRST_PRESERVED = 16  # s16-s31 belong to the caller
 
 
@@ -57,10 +57,9 @@ class Routine(routine.Routine):
 
     macros = "AIDGE_CORTEXM"
 
-    def __init__(self, registers: Mapping[str, str], waiting: Waiting | None = None):
+    def __init__(self, registers: Mapping[str, str] | None = None, waiting: Waiting | None = None):
         super().__init__(registers)
         self.waiting = waiting or Waiting()
-        self._calls: dict[int, str] = {}
         self._behind: list[Callable[[], None]] = []
 
     def begin(self) -> None:
@@ -107,8 +106,7 @@ class Routine(routine.Routine):
 
     def call(self, function: str) -> None:
         """Call a C function of the library. An operand names it, so that the compiler knows of the call."""
-        self._calls[len(self._lines)] = f'    __asm__("    bl %c0\\n" : : "i"({function}));'
-        self._line("", "")
+        self._line(f"    {_CALL}{function}", "")
         self.instructions += 1
 
     @property
@@ -116,9 +114,11 @@ class Routine(routine.Routine):
         uses_fpu = any(line.lstrip().startswith("v") for line, _ in self._lines)  # its instructions alone begin with v
         return "AIDGE_CORTEXM_FPU" if uses_fpu else super().condition
 
-    def statements(self) -> str:
+    def statements(self, lines: Sequence[tuple[str, str]]) -> str:
         pieces, first = [], 0
-        for position, call in self._calls.items():
-            pieces += [asm_statements(self._lines[first:position], head=".syntax unified"), call]
-            first = position + 1
-        return "\n".join([*pieces, asm_statements(self._lines[first:], head=".syntax unified")])
+        for position, (line, _) in enumerate(lines):
+            if line.strip().startswith(_CALL):
+                call = f'    __asm__("    bl %c0\\n" : : "i"({line.strip().removeprefix(_CALL)}));'
+                pieces += [super().statements(lines[first:position]), call]
+                first = position + 1
+        return "\n".join([*pieces, super().statements(lines[first:])])

@@ -76,81 +76,63 @@ class MulFixedRowsInt8(MulFixedInt8):
 
 
 def _text(name: str = NAME, is_fixed: bool = False) -> str:
-    code = Routine(
-        {
-            "first": "r0",
-            "second": "r1",
-            "output": "r2",
-            "end": "r3",
-            "zero_a": "r4",
-            "zero_b": "r5",
-            "zero": "r6",
-            "a": "r7",
-            "b": "r8",
-            "c": "r9",
-            "d": "r10",
-            "e": "r11",
-            "high": "r12",
-            "low": "lr",
-        }
-    )
-    code("push {{r4-r11, lr}}")
-    code("ldm r3, {{r4-r10}}" if is_fixed else "ldm r3, {{r4-r9}}", "zero points, lowest, highest, multiplier")
-    code("mov {low}, r7")
-    code("mov {high}, r8")
-    code("vmov s0, s1, r9, r10" if is_fixed else "vmov s0, r9")
-    code("ldr {end}, [sp, #36]", "count")
-    code("and {a}, {end}, #3")
-    code("vmov s5, {a}")
-    code("bic {end}, {end}, #3")
-    code("add {end}, {end}, {output}")
-    code("cmp {output}, {end}")
-    code("beq 2f")
-    code.label(1, "4 values")
+    factors = "%multiplier, %shift" if is_fixed else "%multiplier"
+    code = Routine()
+    code("%enter")
+    code(f"ldm %numbers, {{%zero_a, %zero_b, %zero, %low, %high, {factors}}}")
+    code(f"vmov {'s0, s1' if is_fixed else 's0'}, {factors}")
+    code("ldr %end, [%argument.4]", "count")
+    code("and %a, %end, #3")
+    code("vmov s5, %a")
+    code("bic %end, %end, #3")
+    code("add %end, %end, %output")
+    code("cmp %output, %end")
+    code("beq %rest")
+    code.label("turn", "4 values")
     four_products(code)
     if is_fixed:
         _scale_fixed(code, "ecda")
     else:
-        code("vmov s1, s2, {e}, {c}")
-        code("vmov s3, s4, {d}, {a}")
+        code("vmov s1, s2, %e, %c")
+        code("vmov s3, s4, %d, %a")
         for register in range(1, 5):
             _scale(code, register)
-        code("vmov {e}, {c}, s1, s2")
-        code("vmov {d}, {a}, s3, s4")
-    code("pkhbt {c}, {e}, {c}, lsl #16")
-    code("pkhbt {a}, {d}, {a}, lsl #16")
+        code("vmov %e, %c, s1, s2")
+        code("vmov %d, %a, s3, s4")
+    code("pkhbt %c, %e, %c, lsl #16")
+    code("pkhbt %a, %d, %a, lsl #16")
     for word in ("c", "a"):
-        code(f"sadd16 {{{word}}}, {{{word}}}, {{zero}}")
-        code(f"ssat16 {{{word}}}, #8, {{{word}}}")
-        code(f"uxtb16 {{{word}}}, {{{word}}}")
-    code("orr {a}, {c}, {a}, lsl #8")
+        code(f"sadd16 %{word}, %{word}, %zero")
+        code(f"ssat16 %{word}, #8, %{word}")
+        code(f"uxtb16 %{word}, %{word}")
+    code("orr %a, %c, %a, lsl #8")
     limit(code)
-    code("str {a}, [{output}], #4")
-    code("cmp {output}, {end}")
-    code("bne 1b")
-    code.label(2, "the values left over")
-    code("vmov {end}, s5")
-    code("cbz {end}, 4f")
-    code.label(3)
-    code("ldrb {a}, [{first}], #1")
-    code("ldrb {b}, [{second}], #1")
-    code("sxtab16 {a}, {zero_a}, {a}")
-    code("sxtab16 {b}, {zero_b}, {b}")
-    code("smulbb {a}, {a}, {b}")
+    code("str %a, [%output], #4")
+    code("cmp %output, %end")
+    code("bne %turn")
+    code.label("rest", "the values left over")
+    code("vmov %end, s5")
+    code("cbz %end, %done")
+    code.label("one")
+    code("ldrb %a, [%first], #1")
+    code("ldrb %b, [%second], #1")
+    code("sxtab16 %a, %zero_a, %a")
+    code("sxtab16 %b, %zero_b, %b")
+    code("smulbb %a, %a, %b")
     if is_fixed:
         _scale_fixed(code, "a")
     else:
-        code("vmov s1, {a}")
+        code("vmov s1, %a")
         _scale(code, 1)
-        code("vmov {a}, s1")
-    code("sadd16 {a}, {a}, {zero}")
-    code("ssat16 {a}, #8, {a}")
+        code("vmov %a, s1")
+    code("sadd16 %a, %a, %zero")
+    code("ssat16 %a, #8, %a")
     limit(code)
-    code("strb {a}, [{output}], #1")
-    code("subs {end}, {end}, #1")
-    code("bne 3b")
-    code.label(4)
-    code("pop {{r4-r11, pc}}")
+    code("strb %a, [%output], #1")
+    code("subs %end, %end, #1")
+    code("bne %one")
+    code.label("done")
+    code("%leave")
     return code.function(
         name,
         PARAMETERS,
@@ -167,12 +149,12 @@ def _scale(code: Routine, register: int) -> None:
 
 def _scale_fixed(code: Routine, values: str) -> None:
     """Products become levels; what a shift shifts out last is added, which rounds halves up."""
-    code("vmov {b}, s0", "multiplier")
+    code("vmov %b, s0", "multiplier")
     for value in values:
-        code(f"lsl {{{value}}}, {{{value}}}, #1")
-        code(f"smmulr {{{value}}}, {{{value}}}, {{b}}")
-        code(f"add {{{value}}}, {{{value}}}, {{{value}}}, asr #31", "below zero they go down")
-    code("vmov {b}, s1", "shift")
+        code(f"lsl %{value}, %{value}, #1")
+        code(f"smmulr %{value}, %{value}, %b")
+        code(f"add %{value}, %{value}, %{value}, asr #31", "below zero they go down")
+    code("vmov %b, s1", "shift")
     for value in values:
-        code(f"asrs {{{value}}}, {{{value}}}, {{b}}")
-        code(f"adc {{{value}}}, {{{value}}}, #0")
+        code(f"asrs %{value}, %{value}, %b")
+        code(f"adc %{value}, %{value}, #0")

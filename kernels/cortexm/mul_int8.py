@@ -13,26 +13,13 @@ from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import CHANNELS_LAST, ROW_MAJOR, SAME, NodeView, Predicate
 from aidge_build.operators.arithmetic.thresholds import LowForm, low_form
 
-from .assembly import Routine, Waiting
+from .assembly import Routine
 from .conditions import FEATURES
 from .packing import as_words
 
 TOGETHER = 4  # values of a turn
 PARAMETERS = "const int8_t *first, const int8_t *second, int8_t *output, const int32_t *numbers, int32_t count"
-_COUNT, _LIMITS = 36, 20  # on the stack behind the saved registers; of the numbers, in bytes
-REGISTERS = {
-    "first": "r0",
-    "second": "r1",
-    "output": "r2",
-    "end": "r3",
-    "zero_a": "r4",
-    "zero_b": "r5",
-    "extra": "r6",
-    "multiplier": "r7",
-    "constant": "r8",
-    **{name: f"r{9 + index}" for index, name in enumerate("abcd")},
-    "e": "lr",
-}
+_LIMITS = 20  # bytes of the numbers before the limits
 
 
 def _form(stairs, bounds):
@@ -89,86 +76,83 @@ def four_bytes(value: int) -> int:
 
 
 def limit(code: Routine) -> None:
-    """Four bytes in {a} between {low} and {high}; {b} changes."""
-    code("ssub8 {b}, {a}, {low}")
-    code("sel {a}, {a}, {low}")
-    code("ssub8 {b}, {high}, {a}")
-    code("sel {a}, {a}, {high}")
+    """Four bytes in %a between %low and %high; %b changes."""
+    code("ssub8 %b, %a, %low")
+    code("sel %a, %a, %low")
+    code("ssub8 %b, %high, %a")
+    code("sel %a, %a, %high")
 
 
 def four_products(code: Routine, product: str = "smul", added: str = "") -> None:
-    """Of the next values at {first} and {second}, minus their zero points, in {e}, {c}, {d} and {a}; {b} changes."""
-    code("ldr {a}, [{first}], #4")
-    code("ldr {b}, [{second}], #4")
-    code("sxtab16 {c}, {zero_a}, {a}", "minus the zero points")
-    code("sxtab16 {a}, {zero_a}, {a}, ror #8")
-    code("sxtab16 {d}, {zero_b}, {b}")
-    code("sxtab16 {b}, {zero_b}, {b}, ror #8")
+    """Of the next values at %first and %second, minus their zero points, in %e, %c, %d and %a; %b changes."""
+    code("ldr %a, [%first], #4")
+    code("ldr %b, [%second], #4")
+    code("sxtab16 %c, %zero_a, %a", "minus the zero points")
+    code("sxtab16 %a, %zero_a, %a, ror #8")
+    code("sxtab16 %d, %zero_b, %b")
+    code("sxtab16 %b, %zero_b, %b, ror #8")
     for total, left, right, halves in (
         ("e", "c", "d", "bb"),
         ("c", "c", "d", "tt"),
         ("d", "a", "b", "bb"),
         ("a", "a", "b", "tt"),
     ):
-        code(f"{product}{halves} {{{total}}}, {{{left}}}, {{{right}}}{added}")
+        code(f"{product}{halves} %{total}, %{left}, %{right}{added}")
 
 
 def _row(shift: int, is_limited: bool) -> tuple[str, str]:
     """Name and text of a row; its output may take the place of an input."""
     name = f"aidge_cortexm_mul_int8_{shift}{'_limited' * is_limited}"
-    code = Routine({**REGISTERS, "low": "r11", "high": "r12"}, Waiting(has_fpu=False))
-    waiting = 8 * is_limited
-    code("push {{r4-r11, lr}}")
+    code = Routine()
+    code("%enter")
     if is_limited:
-        code(f"ldrd {{a}}, {{b}}, [r3, #{_LIMITS}]", "lowest, highest")
-        code("push {{r9, r10}}")
-    code("ldm r3, {{r4-r8}}", "zero points, extra, multiplier, constant")
-    code(f"ldr {{end}}, [sp, #{_COUNT + waiting}]", "count")
-    code("bics {end}, {end}, #3")
-    code("beq 2f")
-    code("add {end}, {end}, {output}")
-    code.label(1, "4 values")
-    four_products(code, "smla", ", {extra}")
+        code(f"ldrd %low, %high, [%numbers, #{_LIMITS}]", "lowest, highest")
+        code("put %low, %high")
+    code("ldm %numbers, {%zero_a, %zero_b, %extra, %multiplier, %constant}")
+    code("ldr %end, [%argument.4]", "count")
+    code("bics %end, %end, #3")
+    code("beq %rest")
+    code("add %end, %end, %output")
+    code.label("turn", "4 values")
+    four_products(code, "smla", ", %extra")
     for value in "edca":
         _level(code, value, shift)
-    code("strb {e}, [{output}], #4")
+    code("strb %e, [%output], #4")
     for place, value in enumerate("dca"):
-        code(f"strb {{{value}}}, [{{output}}, #{place - 3}]")
+        code(f"strb %{value}, [%output, #{place - 3}]")
     if is_limited:
-        code("ldr {a}, [{output}, #-4]")
+        code("ldr %a, [%output, #-4]")
         _limit(code)
-        code("str {a}, [{output}, #-4]")
-    code("cmp {output}, {end}")
-    code("bne 1b")
-    code.label(2, "the values left over")
-    code(f"ldr {{end}}, [sp, #{_COUNT + waiting}]", "count")
-    code("ands {end}, {end}, #3")
-    code("beq 4f")
-    code.label(3)
-    code("ldrb {a}, [{first}], #1")
-    code("ldrb {b}, [{second}], #1")
-    code("sxtab16 {a}, {zero_a}, {a}")
-    code("sxtab16 {b}, {zero_b}, {b}")
-    code("smlabb {a}, {a}, {b}, {extra}")
+        code("str %a, [%output, #-4]")
+    code("cmp %output, %end")
+    code("bne %turn")
+    code.label("rest", "the values left over")
+    code("ldr %end, [%argument.4]", "count")
+    code("ands %end, %end, #3")
+    code("beq %done")
+    code.label("one")
+    code("ldrb %a, [%first], #1")
+    code("ldrb %b, [%second], #1")
+    code("sxtab16 %a, %zero_a, %a")
+    code("sxtab16 %b, %zero_b, %b")
+    code("smlabb %a, %a, %b, %extra")
     _level(code, "a", shift)
     if is_limited:
         _limit(code)
-    code("strb {a}, [{output}], #1")
-    code("subs {end}, {end}, #1")
-    code("bne 3b")
-    code.label(4)
-    if is_limited:
-        code("add sp, sp, #8")
-    code("pop {{r4-r11, pc}}")
+    code("strb %a, [%output], #1")
+    code("subs %end, %end, #1")
+    code("bne %one")
+    code.label("done")
+    code("%leave")
     portable = f"aidge_cortexm_mul_int8_c(first, second, output, numbers, count, {shift}, {is_limited:d});"
     return name, code.function(name, PARAMETERS, "Products of two rows of int8 values.", portable)
 
 
 def _level(code: Routine, value: str, shift: int) -> None:
-    code(f"smmla {{{value}}}, {{{value}}}, {{multiplier}}, {{constant}}")
-    code(f"ssat {{{value}}}, #8, {{{value}}}, asr #{shift}")
+    code(f"smmla %{value}, %{value}, %multiplier, %constant")
+    code(f"ssat %{value}, #8, %{value}, asr #{shift}")
 
 
 def _limit(code: Routine) -> None:
-    code("ldrd {low}, {high}, [sp]")
+    code("get %low, %high")
     limit(code)

@@ -79,22 +79,22 @@ class AddRowsInt8(AddInt8):
 
 def _text(name: str, shift: int, clamps: bool) -> str:
     emit = Assembler()
-    emit("push {r4-r7, lr}", *(["vpush {d8-d9}"] if clamps else []))
-    emit(f"ldr r12, [sp, #{20 + 16 * clamps}]", why="count")
+    emit("%enter")
     if clamps:
-        emit("ldrd r4, r5, [r3, #12]", "vdup.8 q2, r4", "vdup.8 q4, r5", why="lowest and highest")
-    emit("ldm r3, {r4, r5, r6}", "vdup.32 q3, r4", "lsrs r7, r12, #4", "wls lr, r7, 2f")
-    emit.label(1)
-    for _ in range(4):
-        _four(emit, shift, clamps)
-    emit("le lr, 1b")
-    emit.label(2)
-    emit("and r7, r12, #15", "wlstp.32 lr, r7, 4f")
-    emit.label(3)
-    _four(emit, shift, clamps)
-    emit("letp lr, 3b")
-    emit.label(4)
-    emit(*(["vpop {d8-d9}"] if clamps else []), "pop {r4-r7, pc}")
+        emit("ldrd %low, %high, [%sum_of, #12]", "vdup.8 %q.low, %low", "vdup.8 %q.high, %high", why="lowest and highest")
+    emit("ldm %sum_of, {%factor, %other, %offset}", "vdup.32 %q.factor, %factor")
+    emit("ldr %count, [%argument.4]", "lsrs %turns, %count, #4", "wls lr, %turns, %rest")
+    emit.label("turn")
+    for number in range(4):
+        _four(emit, shift, clamps, number)
+    emit("le lr, %turn")
+    emit.label("rest")
+    emit("and %turns, %count, #15", "wlstp.32 lr, %turns, %done")
+    emit.label("four")
+    _four(emit, shift, clamps, 0)
+    emit("letp lr, %four")
+    emit.label("done")
+    emit("%leave")
     drop = shift - NARROWED
     plain = f"""    int32_t i;
     for (i = 0; i < count; i++) {{
@@ -112,15 +112,17 @@ def _text(name: str, shift: int, clamps: bool) -> str:
     )
 
 
-def _four(emit: Assembler, shift: int, clamps: bool) -> None:
+def _four(emit: Assembler, shift: int, clamps: bool, number: int) -> None:
+    """Four values; `number` is of no other four nearby."""
+    first, second = f"%q.first{number}", f"%q.second{number}"
     emit(
-        "vldrb.s32 q0, [r0], #4",
-        "vldrb.s32 q1, [r1], #4",
-        "vmlas.s32 q0, q3, r6",
-        "vmla.s32 q0, q1, r5",
-        f"vshrnb.i32 q0, q0, #{NARROWED}",
-        f"vqrshrnb.s16 q0, q0, #{shift - NARROWED}",
+        f"vldrb.s32 {first}, [%a], #4",
+        f"vldrb.s32 {second}, [%b], #4",
+        f"vmlas.s32 {first}, %q.factor, %offset",
+        f"vmla.s32 {first}, {second}, %other",
+        f"vshrnb.i32 {first}, {first}, #{NARROWED}",
+        f"vqrshrnb.s16 {first}, {first}, #{shift - NARROWED}",
     )
     if clamps:
-        emit("vmax.s8 q0, q0, q2", "vmin.s8 q0, q0, q4")
-    emit("vstrb.32 q0, [r2], #4")
+        emit(f"vmax.s8 {first}, {first}, %q.low", f"vmin.s8 {first}, {first}, %q.high")
+    emit(f"vstrb.32 {first}, [%y], #4")

@@ -5,8 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from aidge_build.contract.kernel_kit.asm_statements import asm_statements
+from aidge_build.contract.kernel_kit.registers.texts import names_values, with_registers
 
 LONGEST_SIGNATURE = 100
 SAVED_BYTES = 36 + 64  # r4-r11, lr and d8-d15 on the stack: arguments lie behind them
@@ -20,8 +22,7 @@ def pays_for_text(saved: int, length: int) -> bool:
     return saved >= SAVED_BY_AN_INSTRUCTION * length
 
 
-@dataclass(frozen=True)
-class Line:
+class Line(NamedTuple):
     """One instruction, or a label when it ends in a colon; `comment` says why."""
 
     text: str
@@ -29,7 +30,11 @@ class Line:
 
 
 def function(name: str, purpose: str, parameters: str, lines: Sequence[Line], plain: str) -> str:
-    """The C text: a naked function, or where this is not compiled for MVE by a GNU compiler, `plain`."""
+    """The C text: a naked function, or where this is not compiled for MVE by a GNU compiler, `plain`. Values with names get
+    registers."""
+    if names_values(lines):
+        passed = tuple(parameter.split(" ")[-1].strip("*") for parameter in parameters.split(","))
+        lines = [Line(text.strip(), why) for text, why in with_registers(tuple(lines), passed, name)]
     statements = asm_statements([("    " + line.text, _printed(line)) for line in lines])
     unused = parameters.replace(",", " AIDGE_HELIUM_UNUSED,") + " AIDGE_HELIUM_UNUSED"
     assembly = f"AIDGE_HELIUM_NAKED void {_signature(name, unused)}\n{{\n{statements}\n}}"
@@ -74,8 +79,9 @@ class Assembler:
         for position, text in enumerate(texts):
             self.lines.append(Line(text, why if position == 0 else ""))
 
-    def label(self, number: int) -> None:
-        self.lines.append(Line(f"{number}:"))
+    def label(self, name: int | str) -> None:
+        """Appends a label: a number, or a word where values have names."""
+        self.lines.append(Line(f"%{name}:" if isinstance(name, str) else f"{name}:"))
 
     def add(self, target: str, source: str, constant: int) -> None:
         """target = source + constant, in as few instructions as it takes; no flags, no further register."""

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from aidge_build.contract.kernel_kit.asm_statements import asm_statements
+from aidge_build.contract.kernel_kit.registers.texts import names_values, with_registers
 
 _STATEMENT_COLUMN = 44
 
@@ -30,17 +31,17 @@ class Routine:
         self._line("    " + (line if self._registers is None else line.format_map(self._registers)), comment)
         self.instructions += 1
 
-    def label(self, number: int, comment: str = "") -> None:
-        """Adds a numeric local label: reached as `<number>b` or `<number>f`."""
-        self._line(f"{number}:", comment)
+    def label(self, name: int | str, comment: str = "") -> None:
+        """Adds a local label: a number is reached as `<number>b` or `<number>f`, a word (if values have names) as `%<word>`."""
+        self._line(f"%{name}:" if isinstance(name, str) else f"{name}:", comment)
 
-    def table_jump(self, register: str, labels: Sequence[int], first: int, is_far: bool = False) -> None:
+    def table_jump(self, register: str, labels: Sequence[int | str], first: int | str, is_far: bool = False) -> None:
         """Adds a jump to one of these later labels, chosen by the number in a register; label `first` marks the table. `is_far`:
         the labels are more than 510 bytes away."""
         self(f"tbh [pc, {register}, lsl #1]" if is_far else f"tbb [pc, {register}]")
         self.label(first)
         for label in labels:
-            self._line(f"    .{'hword' if is_far else 'byte'} ({label}f - {first}b) / 2", "")
+            self._line(f"    .{'hword' if is_far else 'byte'} ({reached(label)} - {reached(first, 'b')}) / 2", "")
         self._line("    .p2align 1", "")
 
     def constant(self, register: str, value: int) -> None:
@@ -51,28 +52,42 @@ class Routine:
             self(f"movt {register}, #{value >> 16}")
 
     def _line(self, line: str, comment: str) -> None:
-        quoted = f'        "{line}\\n"'
-        self._lines.append((line, f"{quoted:<{_STATEMENT_COLUMN}} /* {comment} */" if comment else quoted))
+        self._lines.append((line, comment))
 
     @property
     def condition(self) -> str:
         """The macro that says whether the compiler can take the assembly."""
         return f"{self.macros}_ASSEMBLY"
 
-    def statements(self) -> str:
+    def statements(self, lines: Sequence[tuple[str, str]]) -> str:
         """Returns the body of the naked function."""
-        return asm_statements(self._lines, head=".syntax unified")
+        return asm_statements([(line, printed(line, comment)) for line, comment in lines], head=".syntax unified")
 
     def function(self, name: str, parameters: str, comment: str, portable: str, result: str = "void") -> str:
         """Returns the C text: a naked function if the compiler can take assembly, else a function with the body `portable`
-        (empty: a header of the library holds the C version, or none is needed).
+        (empty: a header of the library holds the C version, or none is needed). Values with names get registers here.
 
         The basic asm statements keep to the procedure call standard. The compiler knows nothing of them, and <macros>_NAKED keeps
         it from guessing (no inlining, no clones, no register allocation across the call).
         """
-        declared = ", ".join(f"{self.macros}_PASSED {parameter.strip()}" for parameter in parameters.split(","))
+        passed = [parameter.strip() for parameter in parameters.split(",")]
+        lines = tuple(self._lines)
+        if names_values(lines):
+            lines = with_registers(lines, tuple(parameter.split(" ")[-1].strip("*") for parameter in passed), name)
+        declared = ", ".join(f"{self.macros}_PASSED {parameter}" for parameter in passed)
         text = (
             f"/* {comment} */\n#if {self.condition}\n"
-            f"{self.macros}_NAKED {result} {name}({declared})\n{{\n{self.statements()}\n}}\n"
+            f"{self.macros}_NAKED {result} {name}({declared})\n{{\n{self.statements(lines)}\n}}\n"
         )
         return text + (f"#else\nstatic {result} {name}({parameters})\n{{\n    {portable}\n}}\n" if portable else "") + "#endif"
+
+
+def reached(label: int | str, where: str = "f") -> str:
+    """Returns the operand of a jump to a label, which is ahead ("f") or not ("b")."""
+    return f"%{label}" if isinstance(label, str) else f"{label}{where}"
+
+
+def printed(line: str, comment: str) -> str:
+    """Returns the C of a line of assembly."""
+    quoted = f'        "{line}\\n"'
+    return f"{quoted:<{_STATEMENT_COLUMN}} /* {comment} */" if comment else quoted

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: MIT
+"""Whether each instruction with registers reads the values that its text names. Knows nothing of webs or of the search.
+
+Each way through a function is followed with the names that each register holds at that moment; where ways meet, a register holds
+the names that it holds on both.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from aidge_build.base.errors import AidgeError
+from aidge_build.contract.kernel_kit.registers.named import ENTERS, GET, LEAVE, PARAMETER_REGISTERS, PUT, Function, Step, Value
+
+_Held = dict[str, frozenset[str]]  # the names that a register, or a place where values wait, holds
+_TOKEN = re.compile(r"%(?:[qs]\.)?[a-z]\w*|[a-z]\w*|\S")
+_NAME = re.compile(r"%(\w+)")
+_SAVES = re.compile(r"v?push \{([^}]*)\}|mov r[4-7], (r8|r9|r10|r11)")
+_SPAN = re.compile(r"([rsdq]|l)(r|\d+)(?:-[rsdq](\d+))?")
+
+
+def check(function: Function, printed: Sequence[str], parameters: Sequence[str], save: Sequence[str], where: str) -> None:
+    """Raises AidgeError for an instruction that reads another value than its text names, or that writes a register of the caller.
+
+    printed: the instruction with registers of each step; "" for one that was left out. save: the instructions of the entry.
+    """
+    seen: dict[int, _Held] = {0: {f"r{place}": frozenset((name,)) for place, name in enumerate(parameters[:PARAMETER_REGISTERS])}}
+    todo = [0]
+    while todo:
+        number = todo.pop()
+        try:
+            behind = _behind(function.steps[number], printed[number], seen[number])
+        except _Wrong as error:
+            raise AidgeError(f"`{printed[number]}` {error}", where=where, code="KERNEL") from None
+        for other in function.steps[number].following:
+            met = behind if other not in seen else _both(seen[other], behind)
+            if met != seen.get(other):
+                seen[other] = met
+                todo.append(other)
+    _check_saved(function, printed, save, where)
+
+
+def _check_saved(function: Function, printed: Sequence[str], save: Sequence[str], where: str) -> None:
+    saved = {register for text in save for match in _SAVES.finditer(text) for register in _listed(match[1] or match[2])}
+    for step, text in zip(function.steps, printed, strict=True):
+        for register in _registers(step, text).values():
+            if _is_of_the_caller(register) and register not in saved:
+                raise AidgeError(f"`{text}` writes {register} of the caller", where=where, code="KERNEL")
+
+
+class _Wrong(Exception):
+    """A fault of an instruction, in words."""
+
+
+def _behind(step: Step, printed: str, held: _Held) -> _Held:
+    """Returns what registers hold after a step."""
+    if step.text in ENTERS or step.text == LEAVE:
+        return held
+    if step.text.startswith((PUT, GET)):
+        return _waited(step.text, printed, held)
+    names, written = ([_name(value) for value in values if value.kind] for values in (step.reads, step.writes))
+    if not printed:  # a move within a register
+        holders = [register for register, mine in held.items() if names[0] in mine]
+        return {**_without(held, written), **{register: held[register] | set(written) for register in holders[:1]}}
+    mine = _registers(step, printed)
+    for name in names:
+        _require(held, mine[name], name)
+    if len({mine[name] for name in written}) < len(written):
+        raise _Wrong("writes two values into one register")
+    behind = _without(held, written)
+    return {**behind, **{mine[name]: frozenset((name,)) for name in written}}
+
+
+def _waited(text: str, printed: str, held: _Held) -> _Held:
+    """Returns what registers and places hold after values moved between them."""
+    names = _NAME.findall(text)
+    words = re.findall(r"\w+", printed.partition(" ")[2].partition("[")[0])
+    if printed.startswith("v"):
+        halves = words[: len(names)], words[len(names) :]
+        places, registers = halves if text.startswith(PUT) else halves[::-1]
+    else:
+        first = int(printed.partition("#")[2].rstrip("]"))
+        places, registers = [f"sp+{first + 4 * number}" for number in range(len(names))], words
+    waiting = [f"w.{name}" for name in names]
+    to_places = text.startswith(PUT)
+    sources, targets = ((names, registers), (waiting, places))[:: 1 if to_places else -1]
+    for name, register in zip(*sources, strict=True):
+        _require(held, register, name)
+    return {**_without(held, targets[0]), **{place: frozenset((name,)) for name, place in zip(*targets, strict=True)}}
+
+
+def _require(held: _Held, register: str, name: str) -> None:
+    if name not in held.get(register, ()):
+        raise _Wrong(f"reads {register}, which does not hold {name}")
+
+
+def _without(held: _Held, names: Sequence[str]) -> _Held:
+    return {register: mine - set(names) for register, mine in held.items()}
+
+
+def _both(one: _Held, other: _Held) -> _Held:
+    return {register: one[register] & other.get(register, frozenset()) for register in one}
+
+
+def _registers(step: Step, printed: str) -> Mapping[str, str]:
+    """Returns the register in the place of each name."""
+    if step.text in ENTERS or step.text == LEAVE or step.text.startswith((PUT, GET)):
+        return {}
+    named, real = (_TOKEN.findall(text) for text in (step.text.partition("[%argument")[0], printed))
+    found: dict[str, str] = {}
+    for name, register in zip(named, real, strict=False):
+        if name[0] == "%" and register[0] != "%" and found.setdefault(name[1:], register) != register:
+            raise _Wrong(f"has two registers for {name[1:]}")
+    return found
+
+
+def _name(value: Value) -> str:
+    return value.name if value.kind == "r" else f"{value.kind}.{value.name}"
+
+
+def _is_of_the_caller(register: str) -> bool:
+    if register == "lr":
+        return True
+    number = int(register[1:])
+    return {"r": 4 <= number <= 11, "q": number >= 4, "s": number >= 16}[register[0]]
+
+
+def _listed(words: str) -> list[str]:
+    """Returns the registers of a list such as `r4-r7, lr`; double registers as vector and float registers."""
+    found: list[str] = []
+    for kind, first, last in _SPAN.findall(words):
+        if kind == "l":
+            found.append("lr")
+            continue
+        for number in range(int(first), int(last or first) + 1):
+            found += [f"s{2 * number}", f"s{2 * number + 1}", f"q{number // 2}"] if kind == "d" else [f"{kind}{number}"]
+    return found

@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: MIT
+"""The register of each web: no two webs that are alive at one time share one."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+
+from aidge_build.contract.kernel_kit.registers.named import Step
+from aidge_build.contract.kernel_kit.registers.rules import POOLS, Rules, number_of, rules_of
+from aidge_build.contract.kernel_kit.registers.webs import Webs
+
+MOST_TRIES = 20_000  # registers that a search tries before it gives up
+_LOOP_WEIGHT, _DEEPEST = 8, 4  # times that an instruction of a loop counts for one outside, and loops within loops that count
+
+
+def choose(steps: Sequence[Step], webs: Webs, is_low: bool, parameters: Sequence[str]) -> dict[int, str] | None:
+    """Returns the register of each web; None if the search found none. is_low: all instructions are of Armv6-M."""
+    rules, apart, moved, weights = (
+        rules_of(steps, webs, is_low, parameters),
+        _apart(steps, webs),
+        _moved(steps, webs),
+        _weights(steps, webs),
+    )
+    chosen: dict[int, str] = {}
+    for kind in POOLS:
+        search = _Search([web for web in rules.domains if webs.values[web].kind == kind], rules, apart, moved, weights)
+        if not search.run():
+            return None
+        chosen |= search.chosen
+    return chosen
+
+
+class _Search:
+    """A search by depth: the web with the fewest registers left comes next, members of lists before others; a decision is taken
+    back where a web has none."""
+
+    def __init__(
+        self,
+        mine: Sequence[int],
+        rules: Rules,
+        apart: Mapping[int, set[int]],
+        moved: Mapping[int, set[int]],
+        weights: Mapping[int, int],
+    ):
+        self._rules, self._apart, self._moved = rules, apart, moved
+        self._left = {web: len(rules.domains[web]) for web in mine}
+        self._taken: dict[int, Counter[str]] = {web: Counter() for web in mine}
+        self._weight = {web: weights[web] * (1 + len(apart[web])) for web in mine}
+        self.chosen: dict[int, str] = {}
+
+    def run(self) -> bool:
+        """Whether each web got a register."""
+        unplaced = set(self._left)
+        stack: list[tuple[int, Iterator[str]]] = []
+        for _ in range(MOST_TRIES):
+            if len(self.chosen) == len(stack):
+                if not unplaced:
+                    return True
+                web = min(unplaced, key=self._urgency)
+                unplaced.discard(web)
+                stack.append((web, iter(self._candidates(web))))
+            web, candidates = stack[-1]
+            register = next(candidates, None)
+            if register is not None:
+                self._take(web, register)
+                continue
+            stack.pop()
+            unplaced.add(web)
+            if not stack:
+                return False
+            self._take_back(stack[-1][0])
+        return False
+
+    def _urgency(self, web: int) -> tuple[bool, bool, int, int, int]:
+        left = self._left[web]
+        return left > 1, web not in self._rules.lists, left, -self._weight[web], web
+
+    def _take(self, web: int, register: str) -> None:
+        self.chosen[web] = register
+        for other in self._apart[web]:
+            if other in self._left and register in self._rules.domains[other]:
+                self._left[other] -= not self._taken[other][register]
+                self._taken[other][register] += 1
+
+    def _take_back(self, web: int) -> None:
+        register = self.chosen.pop(web)
+        for other in self._apart[web]:
+            if other in self._left and register in self._rules.domains[other]:
+                self._taken[other][register] -= 1
+                self._left[other] += not self._taken[other][register]
+
+    def _candidates(self, web: int) -> list[str]:
+        """Returns the registers that a web may have now, the best one first."""
+        rules, taken = self._rules, self._taken[web]
+        free = [name for name in rules.domains[web] if not taken[name] and self._fits_lists(web, name)]
+        partners = {self.chosen[other] for other in self._moved[web] if other in self.chosen}
+        used = Counter(self.chosen.values())  # spread out: a register that is written again soon binds the order of instructions
+        return sorted(
+            free, key=lambda name: (name not in partners, rules.cost(web, name, name in used), used[name], number_of(name))
+        )
+
+    def _fits_lists(self, web: int, register: str) -> bool:
+        """Whether the lists of a web still have registers for all others if it takes this one."""
+        return all(self._fits(webs, is_dense, web, register) for webs, is_dense in self._rules.lists.get(web, ()))
+
+    def _fits(self, webs: Sequence[int], is_dense: bool, web: int, register: str) -> bool:
+        last = number_of(register) - webs.index(web) - 1 if is_dense else -1
+        for other in webs:
+            own = register if other == web else self.chosen.get(other)
+            free = [own] if own else [name for name in self._rules.domains[other] if not self._taken[other][name]]
+            numbers = [number for number in map(number_of, free) if (number == last + 1 if is_dense else number > last)]
+            if not numbers:
+                return False
+            last = min(numbers)
+        return True
+
+
+def _apart(steps: Sequence[Step], webs: Webs) -> dict[int, set[int]]:
+    """Returns the webs that each web must not share a register with: they are alive where it is written."""
+    apart: dict[int, set[int]] = {web: set() for web in range(len(webs.values))}
+    for number, step in enumerate(steps):
+        written = set(webs.written[number].values())
+        source = set(webs.read[number].values()) if step.is_move else set()
+        for web in written:
+            for other in (webs.alive[number] | written) - {web} - (source - written):
+                if webs.values[other].kind == webs.values[web].kind:
+                    apart[web].add(other)
+                    apart[other].add(web)
+    return apart
+
+
+def _moved(steps: Sequence[Step], webs: Webs) -> dict[int, set[int]]:
+    """Returns the webs that moves connect: in one register, the move is superfluous."""
+    moved: dict[int, set[int]] = {web: set() for web in range(len(webs.values))}
+    for number, step in enumerate(steps):
+        if step.is_move:
+            ends = [web for here in (webs.written, webs.read) for value, web in here[number].items() if value.kind]
+            moved[ends[0]].add(ends[1])
+            moved[ends[1]].add(ends[0])
+    return moved
+
+
+def _weights(steps: Sequence[Step], webs: Webs) -> dict[int, int]:
+    """Returns how often each web is named, more in loops."""
+    weights: Counter[int] = Counter()
+    for number, step in enumerate(steps):
+        for web in (*webs.read[number].values(), *webs.written[number].values()):
+            weights[web] += _LOOP_WEIGHT ** min(step.depth, _DEEPEST)
+    return weights

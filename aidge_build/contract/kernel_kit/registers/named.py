@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: MIT
+"""The text of a function in assembly that names values, as a graph of instructions.
+
+| in a text | means |
+| --- | --- |
+| `%sum`, `%q.data`, `%s.scale` | a value in a register of the core, a vector register, a float register |
+| `%turn:`, `bne %turn` | a label, and a jump to it |
+| `%enter`, `%leave` | save what the function changes; restore it and return |
+| `%enter.low` | as `%enter`, in a text of Armv6-M's instructions |
+| `%enter.floats` | as `%enter`, if values may wait in float registers |
+| `[%argument.4]` | the place of parameter 4 on the stack |
+| `put %low, %high` | one or two values also wait outside the registers of the core, on the stack unless the text says floats |
+| `get %low, %high` | they come back |
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from aidge_build.base.errors import AidgeError
+from aidge_build.contract.thumb.instruction import instruction_of_text
+from aidge_build.contract.thumb.work import work_of
+
+ENTER, ENTER_LOW, ENTER_FLOATS, LEAVE = "%enter", "%enter.low", "%enter.floats", "%leave"
+ENTERS = (ENTER, ENTER_LOW, ENTER_FLOATS)
+PUT, GET = "put ", "get "
+LABEL = re.compile(r"%([a-z]\w*):")
+VALUE = re.compile(r"%(?:([qs])\.)?([a-z]\w*)\b(?!\.|:)")
+ARGUMENT = re.compile(r"\[%argument\.(\d+)\]")
+PARAMETER_REGISTERS = 4
+_VIRTUAL = {"r": 100, "q": 100, "s": 1000}  # the number of the first value of each class, beyond the registers of all cores
+_JUMP = re.compile(r"(b[a-z]{0,2}(?:\.[nw])?|cbn?z|(le|wls)(tp)?(\.\d+)?) .*")
+_ALWAYS = re.compile(r"(b(\.[nw])?|tb[bh]) ")
+_CALL = re.compile(r"(call|bl|blx) .*")
+_FLOAT_REGISTERS = 32
+
+
+class Value(NamedTuple):
+    """A name of the text. `kind` is r (core), q (vector), s (float) or w (a place where a value waits); "" for flags and for
+    registers that the text names, which are no values but read and written as well.
+    """
+
+    kind: str
+    name: str
+
+
+@dataclass(frozen=True)
+class Step:
+    """An instruction: its text, the values that it reads and writes, and the steps that may follow it."""
+
+    text: str
+    reads: frozenset[Value]
+    writes: frozenset[Value]
+    following: tuple[int, ...] = ()
+    is_move: bool = False
+    depth: int = 0  # the loops that it is in
+    place: int = 0  # of its line in the text
+
+    @property
+    def named(self) -> list[Value]:
+        """The values in the order of the text, labels left out."""
+        mentioned = [Value(match[1] or "r", match[2]) for match in VALUE.finditer(self.text)]
+        return [value for value in mentioned if value in self.reads or value in self.writes]
+
+
+@dataclass
+class Function:
+    """The steps of a function in the order of its text, and its labels by their lines."""
+
+    steps: list[Step] = field(default_factory=list)
+    labels: dict[int, str] = field(default_factory=dict)
+
+
+def read(lines: Sequence[str], parameters: Sequence[str]) -> Function:
+    """Returns the steps of a text with these names of parameters; AidgeError for a line that no core executes.
+
+    The first four parameters are in r0 to r3 when the function begins.
+    """
+    texts = [(place, line.strip()) for place, line in enumerate(lines) if line.strip()]
+    function = Function([], {place: text[1:-1] for place, text in texts if LABEL.fullmatch(text)})
+    at, instructions = dict[str, int](), list[tuple[int, str]]()
+    jumps: dict[int, str] = {}  # the words that name the labels of a jump: its own, or the data after a jump by a table
+    for place, text in texts:
+        if place in function.labels:
+            at[function.labels[place]] = len(instructions)
+        elif text.startswith("."):
+            jumps[len(instructions) - 1] = jumps.get(len(instructions) - 1, "") + text
+        else:
+            jumps |= {len(instructions): text} if _JUMP.fullmatch(text) else {}
+            instructions.append((place, text))
+    following = [
+        _following(number, text, jumps.get(number, ""), at, len(instructions)) for number, (_, text) in enumerate(instructions)
+    ]
+    depths = _depths(following)
+    entry = frozenset(Value("r", name) for name in parameters[:PARAMETER_REGISTERS])
+    for number, (place, text) in enumerate(instructions):
+        reads, writes, is_move = (frozenset(), entry, False) if text in ENTERS else _traffic(text, at.keys())
+        function.steps.append(Step(text, reads, writes, following[number], is_move, depths[number], place))
+    return function
+
+
+def _traffic(text: str, labels: AbstractSet[str]) -> tuple[frozenset[Value], frozenset[Value], bool]:
+    """Returns the values that an instruction reads, the values that it writes, and whether it only moves one."""
+    if text == LEAVE:
+        return frozenset(), frozenset(), False
+    if text.startswith((PUT, GET)):
+        core, waiting = (frozenset(Value(kind, match[2]) for match in VALUE.finditer(text)) for kind in "rw")
+        return (core, waiting, False) if text.startswith(PUT) else (waiting, core, False)
+    names: dict[Value, str] = {}
+
+    def number(match: re.Match[str]) -> str:
+        value = Value(match[1] or "r", match[2])
+        return "0x0" if match[2] in labels else names.setdefault(value, f"{value.kind}{_VIRTUAL[value.kind] + len(names)}")
+
+    instruction = instruction_of_text(VALUE.sub(number, ARGUMENT.sub("[sp]", text)))
+    if instruction is None or _CALL.fullmatch(text):
+        raise AidgeError("is no instruction of a function with named values", where=text, code="KERNEL")
+    work = work_of(instruction.mnemonic, instruction.operands, instruction.size_bytes, instruction.data_type)
+    values = {_first_word(name): value for value, name in names.items()}
+    reads = frozenset(_value(values, register) for register, _ in work.reads)
+    writes = frozenset(_value(values, register) for register, _ in work.writes)
+    is_move = instruction.mnemonic in ("mov", "movs", "vmov") and len(instruction.operands) == len(names) == 2
+    return reads | writes if work.conditional and not work.jumps else reads, writes, is_move
+
+
+def _first_word(name: str) -> str:
+    """Returns the register by which `work_of` knows a register: vector registers by their first words."""
+    return f"s{4 * int(name[1:])}" if name[0] == "q" else name
+
+
+def _value(values: Mapping[str, Value], register: str) -> Value:
+    if register[0] == "s" and register[1:].isdigit() and _FLOAT_REGISTERS <= int(register[1:]) < _VIRTUAL["s"]:
+        register = f"s{int(register[1:]) // 4 * 4}"
+    return values.get(register, Value("", register))
+
+
+def _following(number: int, text: str, jumps: str, at: Mapping[str, int], count: int) -> tuple[int, ...]:
+    """Returns the steps that may come next; `jumps` names labels."""
+    if text == LEAVE:
+        return ()
+    behind = [] if _ALWAYS.match(text) else [number + 1]
+    targets = [at[match[2]] for match in VALUE.finditer(jumps) if match[2] in at]
+    return tuple(dict.fromkeys(step for step in (*behind, *targets) if step < count))
+
+
+def _depths(following: Sequence[Sequence[int]]) -> list[int]:
+    """Returns for each step how many loops it is in: stretches from a label to the last jump back to it."""
+    ends: dict[int, int] = {}
+    for number, others in enumerate(following):
+        ends |= {target: number for target in others if target <= number}
+    return [sum(first <= number <= last for first, last in ends.items()) for number in range(len(following))]

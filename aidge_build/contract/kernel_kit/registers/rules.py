@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: MIT
+"""The registers that an instruction can name, and the bytes that a choice costs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from aidge_build.contract.kernel_kit.registers.named import ENTERS, GET, PARAMETER_REGISTERS, PUT, VALUE, Step, Value
+from aidge_build.contract.kernel_kit.registers.webs import Webs
+
+LOW = tuple(f"r{number}" for number in range(8))
+POOLS = {
+    "r": (*LOW, *(f"r{number}" for number in range(8, 13)), "lr"),
+    "q": tuple(f"q{number}" for number in range(8)),
+    "s": tuple(f"s{number}" for number in range(32)),
+    "w": tuple(f"w{number}" for number in range(32)),
+}
+PRESERVED = frozenset((*POOLS["r"][4:12], *POOLS["q"][4:], *POOLS["s"][16:]))
+_FIXED = re.compile(r"(?<![.\w%])(r\d+|lr|q\d|s\d+)\b")
+_LISTS = re.compile(r"v?(ldm|stm)(ia|db)?")
+_ACROSS = re.compile(r"v(r?ml[as]l?dava?|ml[as]v|ml[as]va|mlalva?|addl?va?)x?")  # to even registers of the core
+_ACROSS_LONG = re.compile(r"v(r?ml[as]ldava?|mlalva?|addlva?)x?")  # and the next one is odd
+_REACHES_HIGH = re.compile(r"mov|cmp|add|bx|blx")  # of Armv6-M's instructions
+_ALWAYS_LOW = ("cbz", "cbnz")
+# Instructions of Armv7-M that are 16 bits long where all registers are low, and what makes them longer.
+_SHORT = re.compile(
+    r"(mov|add|sub|rsb|adc|sbc|and|orr|eor|bic|mvn|mul|lsl|lsr|asr|ror|neg)s|cmp|cmn|tst|(ldr|str)(s?[bh])?|[us]xt[bh]|rev(16|sh)?"
+)
+_LONGER = re.compile(r"\], |\]!|#-|(lsl|lsr|asr|ror) #")
+_SAVED_BYTES, _LONGER_BYTES = 4, 2
+
+
+@dataclass
+class Rules:
+    """The choices for each web. `domains`: its registers. `lists`: for each web the lists that it is in, of webs with rising
+    numbers, in steps of 1 if dense. `short`: the times that a low register makes an instruction short."""
+
+    domains: dict[int, tuple[str, ...]] = field(default_factory=dict)
+    lists: dict[int, list[tuple[tuple[int, ...], bool]]] = field(default_factory=dict)
+    short: dict[int, int] = field(default_factory=dict)
+
+    def cost(self, web: int, register: str, is_used: bool) -> int:
+        """Returns the bytes that a register costs; a low one costs a little where it gains nothing."""
+        saved = _SAVED_BYTES if register in PRESERVED and not is_used else 0
+        short = self.short.get(web, 0)
+        return saved + (not short if register in LOW else _LONGER_BYTES * short)
+
+    def add(self, step: Step, here: dict[Value, int], is_low: bool) -> None:
+        """Adds the rules of an instruction; `here` are its webs."""
+        if step.text.startswith((PUT, GET)):
+            self._list([here[Value("w", match[2])] for match in VALUE.finditer(step.text)], True)
+            return
+        named = [here[value] for value in step.named]
+        mnemonic = step.text.split()[0].partition(".")[0]
+        if _LISTS.fullmatch(mnemonic):
+            self._list(named["{" not in step.text.split(",")[0] :], mnemonic[0] == "v")
+        if mnemonic == "vmov" and len(named) == 4:
+            self._list([here[value] for value in step.named if value.kind == "s"], True)
+        if mnemonic in _ALWAYS_LOW or is_low and not _REACHES_HIGH.fullmatch(mnemonic):
+            self._keep(named, LOW.__contains__)
+        self._keep(named[: bool(_ACROSS.fullmatch(mnemonic))], lambda register: number_of(register) % 2 == 0)
+        self._keep(named[1 : 1 + bool(_ACROSS_LONG.fullmatch(mnemonic))], lambda register: number_of(register) % 2 == 1)
+        if _SHORT.fullmatch(mnemonic) and not _LONGER.search(step.text):
+            for web in named:
+                self.short[web] = self.short.get(web, 0) + 1
+
+    def _list(self, webs: Sequence[int], is_dense: bool) -> None:
+        for web in webs if len(webs) > 1 else ():
+            self.lists.setdefault(web, []).append((tuple(webs), is_dense))
+
+    def _keep(self, webs: Sequence[int], is_possible: Callable[[str], bool]) -> None:
+        for web in webs:
+            self.domains[web] = tuple(filter(is_possible, self.domains[web]))
+
+
+def number_of(register: str) -> int:
+    """Returns the number of a register."""
+    return 14 if register == "lr" else int(register[1:])
+
+
+def rules_of(steps: Sequence[Step], webs: Webs, is_low: bool, parameters: Sequence[str]) -> Rules:
+    """Returns the rules for the webs of a function with these parameters."""
+    fixed, rules = fixed_registers(steps), Rules()
+    for web, value in enumerate(webs.values):
+        if value.kind:
+            rules.domains[web] = tuple(register for register in POOLS[value.kind] if register not in fixed)
+    for number, step in enumerate(steps):
+        if step.text in ENTERS:
+            passed = parameters[:PARAMETER_REGISTERS]
+            rules.domains |= {webs.written[number][Value("r", name)]: (f"r{place}",) for place, name in enumerate(passed)}
+        else:
+            rules.add(step, webs.read[number] | webs.written[number], is_low)
+    return rules
+
+
+def fixed_registers(steps: Sequence[Step]) -> set[str]:
+    """Returns the registers that a text names itself."""
+    return {name for step in steps for name in _FIXED.findall(VALUE.sub("", step.text))}

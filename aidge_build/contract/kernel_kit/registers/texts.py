@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: MIT
+"""The text of a function in assembly with registers in the place of values."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+
+from aidge_build.base.errors import AidgeError
+from aidge_build.contract.kernel_kit.registers.check import check
+from aidge_build.contract.kernel_kit.registers.choice import choose
+from aidge_build.contract.kernel_kit.registers.frame import Frame, frame_of
+from aidge_build.contract.kernel_kit.registers.named import (
+    ARGUMENT,
+    ENTER_LOW,
+    ENTERS,
+    GET,
+    LEAVE,
+    PARAMETER_REGISTERS,
+    PUT,
+    VALUE,
+    Function,
+    Step,
+    Value,
+    read,
+)
+from aidge_build.contract.kernel_kit.registers.rules import fixed_registers
+from aidge_build.contract.kernel_kit.registers.webs import webs_of
+
+_KEPT = 1 << 8  # texts
+
+Line = tuple[str, str]  # an instruction or a label, and why
+
+
+def names_values(lines: Sequence[Line]) -> bool:
+    """Whether a text leaves the choice of registers to this package."""
+    return any(text.strip() in ENTERS for text, _ in lines)
+
+
+@lru_cache(_KEPT)
+def with_registers(lines: tuple[Line, ...], parameters: tuple[str, ...], where: str) -> tuple[Line, ...]:
+    """Returns the lines with registers in the place of values, and with numbers for labels.
+
+    parameters: the names of the function's parameters. AidgeError names the function (`where`) if the registers do not suffice.
+    """
+    function = read([text for text, _ in lines], parameters)
+    printed, frame = assigned(function, parameters, where)
+    check(function, printed, parameters, frame.save, where)
+    return tuple(_lines(lines, function, printed, frame))
+
+
+def assigned(function: Function, parameters: Sequence[str], where: str) -> tuple[list[str], Frame]:
+    """Returns the instruction with registers of each step ("" for a move within a register), and what is saved around them."""
+    begin, webs = function.steps[0].text, webs_of(function.steps)
+    chosen = choose(function.steps, webs, begin == ENTER_LOW, parameters)
+    if chosen is None:
+        raise AidgeError("needs more registers than there are", where=where, code="KERNEL")
+    frame = frame_of(set(chosen.values()), begin, fixed_registers(function.steps))
+    printed = []
+    for number, step in enumerate(function.steps):
+        here = webs.read[number] | webs.written[number]
+        printed.append(_instruction(step, {value: chosen[web] for value, web in here.items() if web in chosen}, frame))
+    return printed, frame
+
+
+def _instruction(step: Step, registers: Mapping[Value, str], frame: Frame) -> str:
+    """Returns an instruction with registers; labels keep their names. "" for a move within a register."""
+    if step.text.startswith((PUT, GET)):
+        names = [match[2] for match in VALUE.finditer(step.text)]
+        return frame.move(step.text.startswith(PUT), *([registers[Value(kind, name)] for name in names] for kind in "wr"))
+    if step.is_move and len(set(registers.values())) == 1:
+        return ""
+    text = ARGUMENT.sub(lambda match: f"[sp, #{frame.size_bytes + 4 * (int(match[1]) - PARAMETER_REGISTERS)}]", step.text)
+    return VALUE.sub(lambda match: registers.get(Value(match[1] or "r", match[2]), match[0]), text)
+
+
+def _lines(lines: Sequence[Line], function: Function, printed: Sequence[str], frame: Frame) -> list[Line]:
+    """Returns the lines with these instructions."""
+    steps = {step.place: number for number, step in enumerate(function.steps)}
+    numbers = {name: (number, place) for number, (place, name) in enumerate(function.labels.items(), 1)}
+    found: list[Line] = []
+    for place, (line, why) in enumerate(lines):
+        text = line.strip()
+        if place in function.labels:
+            found.append((f"{numbers[function.labels[place]][0]}:", why))
+        elif text in ENTERS or text == LEAVE:
+            found += [(f"    {each}", "") for each in (frame.restore if text == LEAVE else frame.save)]
+        elif place not in steps or printed[steps[place]]:
+            found.append(("    " + _with_labels(printed[steps[place]] if place in steps else text, numbers, place), why))
+    return found
+
+
+def _with_labels(text: str, numbers: Mapping[str, tuple[int, int]], place: int) -> str:
+    """Returns a line with numbers for labels, which are ahead of the line or not."""
+
+    def said(match: re.Match[str]) -> str:
+        number, at = numbers[match[2]]
+        return f"{number}{'b' if at < place else 'f'}"
+
+    return VALUE.sub(said, text)

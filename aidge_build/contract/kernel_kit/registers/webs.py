@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: MIT
+"""Webs: the definitions of a value and their uses that must share a register. One name may be several webs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from aidge_build.contract.kernel_kit.registers.named import Step, Value
+
+_NOWHERE = frozenset((-1,))  # the definition of a value that no step writes
+
+_Definition = tuple[int, Value]  # the step that writes a value
+_Here = dict[Value, int]  # the web of each value at a step
+
+
+@dataclass(frozen=True)
+class Webs:
+    """The web of each value that a step reads or writes, the webs that are alive after each step, and the value of each web."""
+
+    read: Sequence[_Here]
+    written: Sequence[_Here]
+    alive: Sequence[frozenset[int]]
+    values: Sequence[Value]
+
+
+def webs_of(steps: Sequence[Step]) -> Webs:
+    """Returns the webs of a function."""
+    reaching = _reaching(steps)
+    joined = _Joined()
+    for number, step in enumerate(steps):
+        for value in step.reads:
+            first, *others = sorted(reaching[number].get(value, _NOWHERE))
+            for other in (*others, *((number,) if value in step.writes else ())):
+                joined.join((first, value), (other, value))
+    numbers: dict[_Definition, int] = {}
+
+    def web(step: int, value: Value) -> int:
+        return numbers.setdefault(joined.root((step, value)), len(numbers))
+
+    read = [
+        {value: web(min(known.get(value, _NOWHERE)), value) for value in sorted(step.reads)}
+        for step, known in zip(steps, reaching, strict=True)
+    ]
+    written = [{value: web(number, value) for value in sorted(step.writes)} for number, step in enumerate(steps)]
+    return Webs(read, written, _alive(steps, read, written), [value for _, value in numbers])
+
+
+class _Joined:
+    """Sets of definitions, each known by one of them."""
+
+    def __init__(self) -> None:
+        self._parents: dict[_Definition, _Definition] = {}
+
+    def root(self, one: _Definition) -> _Definition:
+        while self._parents.setdefault(one, one) != one:
+            one = self._parents[one]
+        return one
+
+    def join(self, one: _Definition, other: _Definition) -> None:
+        self._parents[self.root(other)] = self.root(one)
+
+
+def _reaching(steps: Sequence[Step]) -> list[dict[Value, set[int]]]:
+    """Returns for each step the definitions of each value that may reach it."""
+    before: list[dict[Value, set[int]]] = [{} for _ in steps]
+    seen, todo = {0}, [0]
+    while todo:
+        number = todo.pop()
+        behind = {**before[number], **{value: {number} for value in steps[number].writes}}
+        for other in steps[number].following:
+            is_new = other not in seen
+            for value, sources in behind.items():
+                known = before[other].setdefault(value, set())
+                is_new |= not sources <= known
+                known |= sources
+            if is_new:
+                seen.add(other)
+                todo.append(other)
+    return before
+
+
+def _alive(steps: Sequence[Step], read: Sequence[_Here], written: Sequence[_Here]) -> list[frozenset[int]]:
+    """Returns the webs that later steps read, after each step."""
+    behind: list[frozenset[int]] = [frozenset()] * len(steps)
+    before: list[frozenset[int]] = [frozenset()] * len(steps)
+    is_new = True
+    while is_new:
+        is_new = False
+        for number in reversed(range(len(steps))):
+            behind[number] = frozenset[int]().union(*(before[other] for other in steps[number].following))
+            ahead = behind[number] - frozenset(written[number].values()) | frozenset(read[number].values())
+            is_new |= ahead != before[number]
+            before[number] = ahead
+    return behind

@@ -1,0 +1,313 @@
+# SPDX-License-Identifier: MIT
+"""Texts of kernels that name values: each value gets a register, and the function computes the same."""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+
+import pytest
+
+from aidge_build.base.errors import AidgeError
+from aidge_build.contract.kernel_kit.registers.check import check
+from aidge_build.contract.kernel_kit.registers.frame import Frame
+from aidge_build.contract.kernel_kit.registers.named import read
+from aidge_build.contract.kernel_kit.registers.texts import assigned, with_registers
+
+PARAMETERS = ("first", "second", "output", "numbers", "count")
+STRESS = "AIDGE_STRESS" in os.environ
+MOST_TURNS = 10_000
+CALLER = {f"r{number}": 1000 + number for number in range(4, 12)} | {"lr": 5000}
+
+
+def printed(*lines: str, parameters: tuple[str, ...] = PARAMETERS) -> list[str]:
+    """The lines with registers."""
+    return [text.strip() for text, _ in with_registers(tuple((line, "") for line in lines), parameters, "kernel")]
+
+
+class Machine:
+    """Executes a few instructions on registers, whatever their names are. `%turn` and `1b` are labels."""
+
+    def __init__(self, lines: list[str], registers: dict[str, int], frame: int = 0):
+        self.lines, self.registers, self.stores, self.stack = lines, dict(registers), [], {}
+        self.waiting: dict[str, int] = {}
+        self.top, self.frame = 0, frame
+        self.labels = {line[:-1].lstrip("%"): number for number, line in enumerate(lines) if line.endswith(":")}
+
+    def value(self, word: str) -> int:
+        word = word.strip()
+        return int(word[1:]) if word[0] == "#" else self.registers[word.lstrip("%")]
+
+    def run(self) -> None:
+        at = 0
+        for _ in range(MOST_TURNS):
+            if at >= len(self.lines):
+                return
+            at = self.step(self.lines[at], at)
+        raise AssertionError("the machine does not end")
+
+    def step(self, line: str, at: int) -> int:
+        word, _, rest = line.partition(" ")
+        operands = [each.strip() for each in re.split(r",(?![^{\[]*[}\]])", rest)]
+        if word.startswith("b") and word != "bx":
+            is_taken = word == "b" or (word == "bne") == (self.registers["flags"] != 0)
+            return self.labels[re.sub(r"(?<=\d)[bf]$", "", operands[0].lstrip("%"))] if is_taken else at + 1
+        if word in ("%leave", "bx"):
+            return len(self.lines)
+        if not line.endswith(":") and not line.startswith("%enter"):
+            getattr(self, word)(*operands)
+        return len(self.lines) if word == "pop" and "pc" in rest else at + 1
+
+    def names(self, listed: str) -> list[str]:
+        found = []
+        for word in listed.strip("{} ").split(","):
+            first, _, last = word.strip().lstrip("%").partition("-")
+            found += [f"r{number}" for number in range(int(first[1:]), int(last[1:]) + 1)] if last else [first]
+        return found
+
+    def write(self, name: str, value: int) -> None:
+        self.registers[name.lstrip("%")] = value & 0xFFFFFFFF
+
+    def mov(self, target, source):
+        self.write(target, self.value(source))
+
+    def add(self, target, left, right):
+        if target == "sp":
+            self.top += int(right[1:])
+            return
+        self.write(target, self.value(left) + self.value(right))
+
+    def sub(self, target, left, right):
+        if target == "sp":
+            self.top -= int(right[1:])
+            return
+        self.write(target, self.value(left) - self.value(right))
+
+    def eor(self, target, left, right):
+        self.write(target, self.value(left) ^ self.value(right))
+
+    def mla(self, target, left, right, more):
+        self.write(target, self.value(left) * self.value(right) + self.value(more))
+
+    def subs(self, target, left, right):
+        self.write(target, self.value(left) - self.value(right))
+        self.registers["flags"] = self.registers[target.lstrip("%")]
+
+    def address(self, operand: str) -> tuple[str, int]:
+        words = operand.strip("[]").split(",")
+        return words[0].lstrip("%"), int(words[1].strip()[1:]) if len(words) > 1 else 0
+
+    def ldr(self, target, operand):
+        if operand.startswith("[%argument"):
+            self.write(target, 77)
+            return
+        base, offset = self.address(operand)
+        self.write(target, self.stack.get(self.top + offset, 77) if base == "sp" else self.registers[base] * 3 + offset)
+
+    def ldrd(self, one, other, operand):
+        base, offset = self.address(operand)
+        self.ldr(one, f"[{base}, #{offset}]")
+        self.ldr(other, f"[{base}, #{offset + 4}]")
+
+    def str(self, source, operand):
+        base, offset = self.address(operand)
+        if base == "sp":
+            self.stack[self.top + offset] = self.value(source)
+        else:
+            self.stores.append((self.registers[base] + offset, self.value(source)))
+
+    def strd(self, one, other, operand):
+        base, offset = self.address(operand)
+        self.str(one, f"[{base}, #{offset}]")
+        self.str(other, f"[{base}, #{offset + 4}]")
+
+    def vmov(self, *operands):
+        half = len(operands) // 2
+        for target, source in zip(operands[:half], operands[half:], strict=True):
+            self.registers[target] = self.registers[source]
+
+    def ldm(self, base, listed):
+        place = self.registers[base.lstrip("%")]
+        for number, name in enumerate(self.names(listed)):
+            self.write(name, place * 5 + number)
+
+    def push(self, listed):
+        names = self.names(listed)
+        self.top -= 4 * len(names)
+        self.stack |= {self.top + 4 * number: self.registers[name] for number, name in enumerate(names)}
+
+    def pop(self, listed):
+        for number, name in enumerate(self.names(listed)):
+            self.registers["lr" if name == "pc" else name] = self.stack[self.top + 4 * number]
+        self.top += 4 * len(self.names(listed))
+
+    def vpush(self, listed):
+        self.top -= 64
+
+    def vpop(self, listed):
+        self.top += 64
+
+    def put(self, *names):
+        self.waiting |= {name: self.value(name) for name in names}
+
+    def get(self, *names):
+        for name in names:
+            self.write(name, self.waiting[name])
+
+
+def drawn(draw: random.Random) -> list[str]:
+    """A text with loops whose bodies read and write up to eleven values, some of which wait."""
+    names = [f"v{number}" for number in range(draw.randint(3, 7))]
+    lines = ["%enter.floats" if draw.random() < 0.4 else "%enter"]
+    some = draw.sample(names, 3)
+    lines += [f"ldm %numbers, {{{', '.join(f'%{name}' for name in some)}}}"]
+    lines += [f"add %{name}, %first, #{number}" for number, name in enumerate(names) if name not in some]
+    waiting = draw.sample(names, 2)
+    lines.append(f"put %{waiting[0]}, %{waiting[1]}")
+    for loop in range(draw.randint(1, 3)):
+        lines += [f"mov %left, #{draw.randint(1, 4)}", f"%turn{loop}:"]
+        for _ in range(draw.randint(2, 9)):
+            one, two, three, four = (f"%{draw.choice(names)}" for _ in range(4))
+            lines.append(
+                draw.choice(
+                    (
+                        f"add {one}, {two}, {three}",
+                        f"eor {one}, {two}, {three}",
+                        f"mla {one}, {two}, {three}, {four}",
+                        f"mov {one}, {two}",
+                        f"ldr {one}, [%second, #{4 * draw.randint(0, 3)}]",
+                        f"str {one}, [%output, #{4 * draw.randint(0, 3)}]",
+                        f"get %{waiting[0]}, %{waiting[1]}",
+                        f"put {one}\nget {one}",
+                    )
+                )
+            )
+        if draw.random() < 0.5:
+            lines += [
+                f"subs %test, %{names[0]}, %{names[1]}",
+                f"beq %over{loop}",
+                f"add %{names[1]}, %{names[2]}, #3",
+                f"%over{loop}:",
+            ]
+        lines += ["subs %left, %left, #1", f"bne %turn{loop}"]
+    lines += [f"str %{name}, [%output, #{4 * number}]" for number, name in enumerate(names)]
+    return [each for line in [*lines, "%leave"] for each in line.split("\n")]
+
+
+@pytest.mark.parametrize("seed", range(2000 if STRESS else 60))
+def test_a_function_computes_the_same_with_registers_and_gives_its_callers_registers_back(seed):
+    lines = drawn(random.Random(seed))
+    start = {"flags": 0} | dict(zip(PARAMETERS, (11, 23, 4096, 41, 5), strict=True))
+    named = Machine(lines, start)
+    named.run()
+    real = Machine(printed(*lines), CALLER | {"flags": 0, "r0": 11, "r1": 23, "r2": 4096, "r3": 41})
+    real.run()
+    assert real.stores == named.stores
+    assert {name: real.registers[name] for name in CALLER} == CALLER
+    assert real.top == 0
+
+
+@pytest.mark.parametrize("seed", range(2000 if STRESS else 20))
+def test_a_wrong_register_is_found_unless_nothing_reads_it(seed):
+    draw = random.Random(seed)
+    lines = drawn(draw)
+    function = read(lines, PARAMETERS)
+    texts, frame = assigned(function, PARAMETERS, "kernel")
+    found = 0
+    for number in draw.sample(range(len(texts)), min(12, len(texts))):
+        registers = sorted(set(re.findall(r"\b[rs]\d+\b", texts[number])))
+        if not registers or "%" in texts[number].split()[0]:
+            continue
+        one = draw.choice(registers)
+        other = draw.choice([name for each in range(13) if (name := f"{one[0]}{each}") not in registers])
+        wrong = [*texts[:number], re.sub(rf"\b{one}\b", other, texts[number], count=1), *texts[number + 1 :]]
+        try:
+            check(function, wrong, PARAMETERS, frame.save, "kernel")
+        except AidgeError:
+            found += 1
+        else:
+            assert stores(with_instructions(lines, wrong, frame)) == stores(with_instructions(lines, texts, frame))
+    assert found > 0
+
+
+def with_instructions(lines: list[str], texts: list[str], frame: Frame) -> list[str]:
+    """The text with these instructions in the place of its own."""
+    instructions = iter(texts)
+    found = []
+    for line in lines:
+        text = line if line.endswith(":") else next(instructions)
+        found += frame.save if text.startswith("%enter") else frame.restore if text == "%leave" else [text] if text else []
+    return found
+
+
+def stores(lines: list[str]) -> list[tuple[int, int]]:
+    """What a text with registers stores."""
+    machine = Machine(
+        lines, CALLER | {"flags": 0, "r0": 11, "r1": 23, "r2": 4096, "r3": 41, "r12": 6} | {f"s{n}": n for n in range(32)}
+    )
+    machine.run()
+    return machine.stores
+
+
+def test_lists_rise_and_pairs_of_places_are_neighbours():
+    text = printed(
+        "%enter",
+        "ldm %numbers!, {%a, %b, %c}",
+        "put %c, %a",
+        "get %c, %a",
+        "str %a, [%output]",
+        "str %b, [%output]",
+        "str %c, [%output]",
+        "%leave",
+    )
+    listed = re.findall(r"r\d+", next(line for line in text if line.startswith("ldm")).partition("{")[2])
+    assert [int(name[1:]) for name in listed] == sorted(int(name[1:]) for name in listed)
+    assert sum(line.startswith(("strd", "ldrd")) for line in text) == 2
+
+
+def test_instructions_of_armv6m_get_low_registers():
+    names = [f"v{number}" for number in range(9)]
+    lines = [f"mov %{name}, %first" for name in names] + [f"add %first, %{name}" for name in names]
+    text = printed("%enter.low", *lines, "muls %v0, %v1", "str %v0, [%output]", "%leave")
+    (product,) = (line for line in text if line.startswith("muls"))
+    assert all(int(name) < 8 for name in re.findall(r"r(\d+)", product))
+    assert not any(re.match(r"push .*r([89]|1[01])", line) for line in text)
+
+
+def test_sums_across_vectors_go_to_even_registers():
+    text = printed(
+        "%enter",
+        "vldrb.u8 %q.a, [%first]",
+        "vldrb.u8 %q.b, [%second]",
+        "vmladav.s8 %low, %q.a, %q.b",
+        "vmlaldav.s16 %lower, %higher, %q.a, %q.b",
+        "str %low, [%output]",
+        "str %lower, [%output]",
+        "str %higher, [%output]",
+        "%leave",
+    )
+    low, lower, higher = (int(number) for line in text if line.startswith("vmla") for number in re.findall(r"\br(\d+)", line))
+    assert low % 2 == lower % 2 == 0
+    assert higher % 2 == 1
+
+
+def test_parameters_on_the_stack_are_behind_all_that_is_saved():
+    text = printed("%enter", "put %first", "ldr %end, [%argument.4]", "get %first", "str %end, [%first]", "%leave")
+    assert text[:3] == ["sub sp, sp, #4", "str r0, [sp, #0]", "ldr r0, [sp, #4]"]
+
+
+def test_a_function_that_needs_no_more_registers_saves_none():
+    assert printed("%enter", "ldr %a, [%first]", "str %a, [%second]", "%leave")[-1] == "bx lr"
+
+
+def test_too_many_values_are_refused_with_the_name_of_the_function():
+    names = [f"v{number}" for number in range(14)]
+    lines = [f"ldr %{name}, [%first]" for name in names] + [f"str %{name}, [%output]" for name in names]
+    with pytest.raises(AidgeError, match="kernel: needs more registers than there are"):
+        printed("%enter", *lines, "%leave")
+
+
+def test_a_call_is_refused():
+    with pytest.raises(AidgeError, match="call other"):
+        printed("%enter", "call other", "%leave")

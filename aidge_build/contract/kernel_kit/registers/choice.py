@@ -7,11 +7,11 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from aidge_build.contract.kernel_kit.registers.named import Step
-from aidge_build.contract.kernel_kit.registers.rules import POOLS, Rules, number_of, rules_of
+from aidge_build.contract.kernel_kit.registers.rules import POOLS, Rules, fixed_registers, number_of, rules_of
 from aidge_build.contract.kernel_kit.registers.webs import Webs
 
-MOST_TRIES = 20_000  # registers that a search tries before it gives up
-_LOOP_WEIGHT, _DEEPEST = 8, 4  # times that an instruction of a loop counts for one outside, and loops within loops that count
+MOST_TRIES = 4_000  # registers that a search tries before it gives up
+LOOP_WEIGHT, DEEPEST = 8, 4  # times that an instruction of a loop counts for one outside, and loops within loops that count
 
 
 def choose(steps: Sequence[Step], webs: Webs, is_low: bool, parameters: Sequence[str]) -> dict[int, str] | None:
@@ -23,17 +23,26 @@ def choose(steps: Sequence[Step], webs: Webs, is_low: bool, parameters: Sequence
         _weights(steps, webs),
     )
     chosen: dict[int, str] = {}
+    if most_alive(webs) > len(POOLS["r"]) - len(fixed_registers(steps) & {*POOLS["r"]}):
+        return None
     for kind in POOLS:
-        search = _Search([web for web in rules.domains if webs.values[web].kind == kind], rules, apart, moved, weights)
-        if not search.run():
+        mine = [web for web in rules.domains if webs.values[web].kind == kind]
+        searches = (_Search(mine, rules, apart, moved, each) for each in (weights, dict.fromkeys(mine, 0)))
+        found = next((search.chosen for search in searches if search.run()), None)
+        if found is None:
             return None
-        chosen |= search.chosen
+        chosen |= found
     return chosen
 
 
+def most_alive(webs: Webs) -> int:
+    """Returns how many values in registers of the core are alive at one time."""
+    return max(sum(webs.values[web].kind == "r" for web in alive) for alive in webs.alive)
+
+
 class _Search:
-    """A search by depth: the web with the fewest registers left comes next, members of lists before others; a decision is taken
-    back where a web has none."""
+    """A search by depth: the web with the fewest registers left comes next, members of lists before others; without weights the next
+    one of the text. A decision is taken back where a web has none."""
 
     def __init__(
         self,
@@ -74,7 +83,8 @@ class _Search:
 
     def _urgency(self, web: int) -> tuple[bool, bool, int, int, int]:
         left = self._left[web]
-        return left > 1, web not in self._rules.lists, left, -self._weight[web], web
+        by_left = left if self._weight[web] else 0
+        return left > 1, web not in self._rules.lists, by_left, -self._weight[web], web
 
     def _take(self, web: int, register: str) -> None:
         self.chosen[web] = register
@@ -146,5 +156,5 @@ def _weights(steps: Sequence[Step], webs: Webs) -> dict[int, int]:
     weights: Counter[int] = Counter()
     for number, step in enumerate(steps):
         for web in (*webs.read[number].values(), *webs.written[number].values()):
-            weights[web] += _LOOP_WEIGHT ** min(step.depth, _DEEPEST)
+            weights[web] += LOOP_WEIGHT ** min(step.depth, DEEPEST)
     return weights

@@ -26,7 +26,8 @@ from aidge_build.contract.kernel_kit.registers.named import (
     read,
 )
 from aidge_build.contract.kernel_kit.registers.rules import fixed_registers
-from aidge_build.contract.kernel_kit.registers.webs import webs_of
+from aidge_build.contract.kernel_kit.registers.waiting import in_pairs, with_waiting
+from aidge_build.contract.kernel_kit.registers.webs import Webs, webs_of
 
 _KEPT = 1 << 8  # texts
 
@@ -44,19 +45,33 @@ def with_registers(lines: tuple[Line, ...], parameters: tuple[str, ...], where: 
 
     parameters: the names of the function's parameters. AidgeError names the function (`where`) if the registers do not suffice.
     """
-    function = read([text for text, _ in lines], parameters)
-    printed, frame = assigned(function, parameters, where)
+    found = _choice(lines, parameters)
+    while found is None:
+        function = read([text for text, _ in lines], parameters)
+        before, lines = lines, tuple(with_waiting(lines, function, webs_of(function.steps)))
+        if lines == before:
+            raise AidgeError("needs more registers than there are", where=where, code="KERNEL")
+        found = _choice(lines, parameters)
+    pairs = tuple(in_pairs(lines))
+    in_pairs_found = _choice(pairs, parameters) if pairs != lines else None
+    if in_pairs_found is not None:
+        lines, found = pairs, in_pairs_found
+    function, printed, frame = found
     check(function, printed, parameters, frame.save, where)
     return tuple(_lines(lines, function, printed, frame))
 
 
-def assigned(function: Function, parameters: Sequence[str], where: str) -> tuple[list[str], Frame]:
+def _choice(lines: Sequence[Line], parameters: Sequence[str]) -> tuple[Function, list[str], Frame] | None:
+    """Returns the steps, their instructions with registers, and what is saved around them; None: registers do not suffice."""
+    function = read([text for text, _ in lines], parameters)
+    webs = webs_of(function.steps)
+    chosen = choose(function.steps, webs, function.steps[0].text == ENTER_LOW, parameters)
+    return None if chosen is None else (function, *assigned(function, webs, chosen))
+
+
+def assigned(function: Function, webs: Webs, chosen: Mapping[int, str]) -> tuple[list[str], Frame]:
     """Returns the instruction with registers of each step ("" for a move within a register), and what is saved around them."""
-    begin, webs = function.steps[0].text, webs_of(function.steps)
-    chosen = choose(function.steps, webs, begin == ENTER_LOW, parameters)
-    if chosen is None:
-        raise AidgeError("needs more registers than there are", where=where, code="KERNEL")
-    frame = frame_of(set(chosen.values()), begin, fixed_registers(function.steps))
+    frame = frame_of(set(chosen.values()), function.steps[0].text, fixed_registers(function.steps))
     printed = []
     for number, step in enumerate(function.steps):
         here = webs.read[number] | webs.written[number]

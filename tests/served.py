@@ -17,6 +17,7 @@ import functools
 import importlib
 import os
 import runpy
+import shlex
 import shutil
 import socket
 import subprocess
@@ -30,6 +31,7 @@ IMPORTS = {
     "aidge_build": ("numpy", "onnx", "aidge_build.build.compile", "aidge_build.cli.check", "aidge_build.cli.compile"),
 }
 _SERVERS: dict[str, subprocess.Popen] = {}
+_FOLDERS: list[Path] = []
 
 
 @functools.cache
@@ -48,11 +50,33 @@ def end_servers() -> None:
         _connection(path).close()
         server.communicate()
         shutil.rmtree(Path(path).parent)
-    _SERVERS.clear()
+    for folder in _FOLDERS:
+        shutil.rmtree(folder)
+    _SERVERS.clear(), _FOLDERS.clear()
+
+
+@functools.cache
+def served_python() -> str:
+    """The path of a Python whose `-m aidge_build` is a fork of the server; beside it `aidge-build` and `scons`, as
+    where the package is installed."""
+    folder = Path(tempfile.mkdtemp())
+    _FOLDERS.append(folder)
+    packages = folder / "lib" / "python3" / "site-packages"
+    packages.mkdir(parents=True)
+    (packages / "aidge_build.pth").write_text(f"{Path(__file__).resolve().parents[1]}\n")
+    command = f'exec {shlex.join(served("aidge_build"))} "$@"\n'
+    words = f'[ "$1 $2" != "-m aidge_build" ] && exec {shlex.quote(sys.executable)} "$@"\nshift 2\n'
+    (folder / "bin").mkdir()
+    scons = f'AIDGE_TEST_PYTHON={folder}/bin/python exec {shlex.join(served("SCons"))} "$@"\n'
+    for name, text in (("python", words + command), ("aidge-build", command), ("scons", scons)):
+        (folder / "bin" / name).write_text(f"#!/bin/sh\n{text}")
+        (folder / "bin" / name).chmod(0o755)
+    return str(folder / "bin" / "python")
 
 
 def scons(folder: Path, *words: str, env: dict[str, str] | None = None) -> tuple[int, str]:
-    """The exit code of `scons -Q words...` in the folder, and what it printed."""
+    """The exit code of `scons -Q words...` in the folder, and what it printed; the environment's AIDGE_TEST_PYTHON is the Python
+    that it finds itself run by."""
     read, write = os.pipe()
     with _connection(served("SCons")[2]) as connection, open(read, encoding="utf-8", errors="replace") as output:
         request = repr((str(folder), ["-Q", *words], env or dict(os.environ))).encode()
@@ -96,6 +120,7 @@ def _run(connection: socket.socket, module: str, request: tuple, streams: list[i
     os.chdir(folder)
     os.environ.clear()
     os.environ.update(environment)
+    sys.executable = os.environ.pop("AIDGE_TEST_PYTHON", sys.executable)
     sys.argv, sys.path[0], code = [module, *words], folder, 1
     try:
         runpy.run_module(module, run_name="__main__", alter_sys=True)

@@ -11,7 +11,7 @@ import numpy
 import onnx
 import pytest
 
-from tests.build.checkout import ROOT, copy_of_example, run_in
+from tests.build.checkout import ROOT, copy_of_example, run_in, scons_in
 from tests.programs import needs_cross_compiler
 
 # Example -> the neighbours that it takes networks from. The first is the main program and network of the second.
@@ -41,7 +41,7 @@ def test_an_example_is_built_checked_and_prints_what_its_page_shows(tmp_path, na
     folder = copy_of_example(name, tmp_path)
     for neighbour in EXAMPLES[name]:
         copy_of_example(neighbour, tmp_path)
-    printed = run_in(folder, sys.executable, "-m", "SCons", "-Q", f"support={ROOT / 'boards'}", "run")
+    printed = scons_in(folder, f"support={ROOT / 'boards'}", "run")
     assert "CHECK  build/firmware.elf" in printed and "warning:" not in printed, printed
     place = 0
     for line in shown(name):
@@ -57,8 +57,8 @@ def test_two_networks_share_their_kernels_as_the_page_says(tmp_path):
         copy_of_example(neighbour, tmp_path)
     sizes = []
     for kernels in ("own", "shared"):
-        words = ("-Q", f"support={ROOT / 'boards'}", f"kernels={kernels}", "build/voices.elf")
-        printed = run_in(folder, sys.executable, "-m", "SCons", *words)
+        words = (f"support={ROOT / 'boards'}", f"kernels={kernels}", "build/voices.elf")
+        printed = scons_in(folder, *words)
         (size,) = re.findall(r"FLASH +([\d,]+) /", printed)
         sizes.append(int(size.replace(",", "")))
     page = (folder / "README.md").read_text(encoding="utf-8")

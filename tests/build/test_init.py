@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from aidge_build.base.installed import cmake_folder
-from tests.build.checkout import ROOT, run_in
+from tests.build.checkout import ROOT, run_in, scons_in
 from tests.build.known_compiler import begin_build
 from tests.command import aidge_build
 from tests.served import served
@@ -118,7 +118,7 @@ def in_path(tmp_path_factory, monkeypatch):
 @pytest.mark.parametrize("text", [SCONS, SCONS_NAMED] if STRESS else [SCONS_NAMED])
 def test_a_firmware_of_scons_gets_the_model(tmp_path, in_path, text):
     assert adopted(tmp_path, {"SConstruct": text})["build"] == "SCons"
-    printed = run_in(tmp_path, sys.executable, "-m", "SCons", "-Q")
+    printed = scons_in(tmp_path)
     assert "arena hello" in printed and run_in(tmp_path, tmp_path / "app") == "lamp 1.0\n"
 
 

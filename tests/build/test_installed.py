@@ -30,7 +30,7 @@ def sdist(tmp_path_factory) -> Path:
     pytest.importorskip("setuptools")
     if not (ROOT / ".git").exists():
         pytest.skip("needs a git checkout")
-    return packed(copy_of_checkout(tmp_path_factory.mktemp("sdist") / "source"))
+    return packed(copy_of_checkout(tmp_path_factory.mktemp("sdist") / "source", compiled=False))
 
 
 @pytest.fixture(scope="module")
@@ -145,7 +145,7 @@ def test_no_time_owner_or_order_of_a_folder_is_in_the_archive_of_the_sources(sdi
 
 @pytest.mark.skipif("AIDGE_STRESS" not in os.environ, reason="AIDGE_STRESS=1 builds wheel and archive twice")
 def test_the_same_files_make_the_same_wheel_and_archive_whenever_they_were_written(wheel, sdist, tmp_path):
-    source = copy_of_checkout(tmp_path / "another place")
+    source = copy_of_checkout(tmp_path / "another place", compiled=False)
     os.utime(source / "setup.py", (1_000_000_000, 1_000_000_000))
     for again, first in ((packed(source), sdist), (built(source), wheel)):
         assert again.name == first.name and again.read_bytes() == first.read_bytes()

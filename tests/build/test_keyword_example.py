@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from tests.build.checkout import ROOT, copy_of_example, run_in
+from tests.build.checkout import ROOT, copy_of_example, run_in, scons_in
 from tests.programs import needs_cross_compiler, needs_qemu
 
 EXAMPLE = ROOT / "examples" / "keyword"
@@ -22,7 +22,7 @@ def folder(tmp_path):
 @needs_cross_compiler
 @needs_qemu
 def test_the_firmware_is_checked_and_hears_the_words_that_training_never_saw(folder):
-    printed = run_in(folder, sys.executable, "-m", "SCons", "-Q", f"support={ROOT / 'boards'}", "run")
+    printed = scons_in(folder, f"support={ROOT / 'boards'}", "run")
     assert "CHECK  build/firmware.elf" in printed and "state 648 B = plan" in printed
     assert "(noise) ya oui sa us " in printed and "10 of 10 right" in printed
     assert "10 of 10" in (EXAMPLE / "README.md").read_text(encoding="utf-8")

@@ -7,12 +7,11 @@ import json
 import os
 import shlex
 import shutil
-import sys
 from pathlib import Path
 
 import pytest
 
-from tests.build.checkout import run_in
+from tests.build.checkout import run_in, scons_in
 from tests.command import aidge_build
 from tests.models import model
 from tests.programs import needs_cross_compiler
@@ -76,9 +75,7 @@ def test_a_model_of_ones_own_with_several_inputs_and_floats_compiles_and_runs(co
     assert aidge_build("new", tmp_path / "demo", "--model", path).exit_code == 0
     main = (tmp_path / "demo/src/main.c").read_text()
     assert '#include "model_2_sums.h"' in main and "model_2_sums_run(a, b, y, z)" in main
-    assert "y in thousandths: 0 0 0\nz in thousandths: 0 0 0\n" in run_in(
-        tmp_path / "demo", sys.executable, "-m", "SCons", "-Q", "run"
-    )
+    assert "y in thousandths: 0 0 0\nz in thousandths: 0 0 0\n" in scons_in(tmp_path / "demo", "run")
 
 
 @pytest.mark.parametrize(

@@ -54,7 +54,10 @@ def test_every_file_of_a_build_is_the_same_in_another_checkout_and_comes_from_a_
     cache = f"cache={tmp_path / 'cache'}"
     for (name, words, surroundings), more in ((HERE, [cache]), (ELSEWHERE, [])):
         folder = copy_of_checkout(tmp_path / name)
+        before = set(folder.rglob("*"))
         build(folder, ["board=stm32f7", *words, *more], surroundings)
+        written = {path.relative_to(folder).parts for path in set(folder.rglob("*")) - before}
+        assert {parts for parts in written if parts[0] != "build" and "__pycache__" not in parts} == set()
         results.append(made(folder / "build"))
     endings = {path.rsplit(".", 1)[-1] for path in results[0]}
     assert endings >= {"c", "h", "o", "elf", "json", "ld", "map"}

@@ -5,17 +5,16 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from pathlib import Path
 
 import pytest
 
-from tests.build.checkout import ROOT, copy_of_example, run_in
+from tests.build.checkout import ROOT, copy_of_example, scons_in
 from tests.programs import needs_cross_compiler
 
 
 def scons(folder: Path) -> str:
-    return run_in(folder, sys.executable, "-m", "SCons", "-Q", f"support={ROOT / 'boards'}")
+    return scons_in(folder, f"support={ROOT / 'boards'}")
 
 
 @pytest.mark.skipif("AIDGE_STRESS" not in os.environ, reason="trains a network: AIDGE_STRESS=1")

@@ -11,7 +11,7 @@ import pytest
 
 from aidge_build.boards import load_board
 from aidge_build.run.emulate import run_program
-from tests.build.checkout import ROOT, copy_of_example, run_in
+from tests.build.checkout import ROOT, copy_of_example, run_in, scons_in
 from tests.command import aidge_build
 from tests.programs import needs_cross_compiler
 
@@ -27,7 +27,7 @@ def folder(tmp_path):
 
 
 def built(folder: Path, *words: str) -> Path:
-    run_in(folder, sys.executable, "-m", "SCons", "-Q", f"support={ROOT / 'boards'}", f"keyword={KEYWORD}", *words)
+    scons_in(folder, f"support={ROOT / 'boards'}", f"keyword={KEYWORD}", *words)
     return folder / "build" / "firmware.elf"
 
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 
 import re
 import shutil
-import sys
 from pathlib import Path
 
 from aidge_build.base.installed import cmake_folder
-from tests.build.checkout import run_in
+from tests.build.checkout import run_in, scons_in
 from tests.build.known_compiler import begin_build
 from tests.docs.blocks import Block
 from tests.served import served
@@ -54,7 +53,7 @@ def read_by_scons(project: Path, folder: Path, found: list[Block]) -> str:
         (place / "SConscript").write_text(SCONS + known + block.text)
         lines.append(f'SConscript("{place.name}/SConscript")')
     (folder / "SConstruct").write_text("\n".join(lines) + "\n")
-    return run_in(folder, sys.executable, "-m", "SCons", "-n", "-Q")
+    return scons_in(folder, "-n")
 
 
 def configure_by_cmake(project: Path, folder: Path, block: Block) -> None:

@@ -5,17 +5,17 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 
 from aidge_build.base.version import VERSION
-from tests.build.checkout import run_in
+from tests.build.checkout import scons_in
 from tests.docs.blocks import blocks
 from tests.docs.runners import commands, missing_line
 from tests.programs import needs_cross_compiler
+from tests.served import served_python
 from tools.docs import first_run
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -45,10 +45,10 @@ def shown() -> str:
 
 @needs_cross_compiler
 def test_the_recorded_run_is_what_the_commands_print_now_and_a_null_build_does_nothing(tmp_path):
-    run = first_run.record(tmp_path)
-    made, scons = tmp_path / "demo", (sys.executable, "-m", "SCons", "-Q")
+    run = first_run.record(tmp_path, Path(served_python()).parent)
+    made = tmp_path / "demo"
     assert "output: -12 9 -35 -20 -41 -28 -19 -46 10 -19\n" in run[-1][1] and "warning:" not in run[-1][1]
-    assert "AIDGE" not in run_in(made, *scons) and "is up to date" in run_in(made, *scons, "build/demo.elf")
+    assert "AIDGE" not in scons_in(made) and "is up to date" in scons_in(made, "build/demo.elf")
     files = {Path(entry["file"]).name for entry in json.loads((made / "compile_commands.json").read_text())}
     assert files >= {"main.c", "digits.c", "digits_weights.c"}
     if HEADER["env"]["CC"] != first_run.compiler():

@@ -5,13 +5,12 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from pathlib import Path
 
 import pytest
 
 from aidge_build.measure.packages import load_target, targets
-from tests.build.checkout import run_in
+from tests.build.checkout import scons_in
 from tests.docs.blocks import blocks
 from tests.small_model import small_model
 from tools.docs import results
@@ -75,4 +74,4 @@ def test_the_lines_for_scons_are_a_whole_sconstruct(tmp_path):
     (tmp_path / "models").mkdir()
     (tmp_path / "models/kws.onnx").write_bytes(small_model())
     (tmp_path / "main.c").write_text('#include "kws.h"\nint main(void) { return KWS_INPUT_SIZE != 8; }\n')
-    assert "arena kws" in run_in(tmp_path, sys.executable, "-m", "SCons")
+    assert "arena kws" in scons_in(tmp_path)

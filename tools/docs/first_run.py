@@ -38,9 +38,10 @@ text { font: 12px ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mo
 """
 
 
-def record(folder: Path) -> list[tuple[str, str]]:
-    """Runs the commands in an empty folder; (command, what it prints) of each. RuntimeError with its output if one fails."""
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+def record(folder: Path, programs: Path = Path(sys.executable).parent) -> list[tuple[str, str]]:
+    """Runs the commands, of the folder `programs`, in an empty folder; (command, what it prints) of each. RuntimeError with its
+    output if one fails."""
+    path = f"{programs}{os.pathsep}{os.environ['PATH']}"
     environment = {**os.environ, "PATH": path, "PYTHONPATH": str(ROOT), "AIDGE_CACHE": ""}
     found, place = [], folder
     for command in COMMANDS:

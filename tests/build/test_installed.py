@@ -41,16 +41,18 @@ def wheel(sdist, tmp_path_factory) -> Path:
 
 
 def packed(source: Path) -> Path:
-    code = "from setuptools import build_meta; build_meta.build_sdist('..')"
-    subprocess.run([sys.executable, "-c", code], cwd=source, stdout=subprocess.DEVNULL, check=True)
-    (made,) = source.parent.glob("*.tar.gz")
-    return made
+    return by_the_backend("sdist", source, "*.tar.gz")
 
 
 def built(source: Path) -> Path:
-    words = ("wheel", "-q", "--no-deps", "--no-build-isolation", "--disable-pip-version-check", "-w", source.parent, source)
-    subprocess.run([sys.executable, "-m", "pip", *words], check=True)
-    (made,) = source.parent.glob("*.whl")
+    return by_the_backend("wheel", source, "*.whl")
+
+
+def by_the_backend(kind: str, source: Path, name: str) -> Path:
+    """What the build backend makes of the sources, as pip calls it: an installation of the checkout goes by pip itself."""
+    code = f"from setuptools import build_meta; build_meta.build_{kind}('..')"
+    subprocess.run([sys.executable, "-W", "ignore", "-c", code], cwd=source, stdout=subprocess.DEVNULL, check=True)
+    (made,) = source.parent.glob(name)
     return made
 
 

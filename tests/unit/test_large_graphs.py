@@ -120,8 +120,8 @@ def test_an_attempt_ends_where_its_peak_is_refused(most_pairs, monkeypatch):
 
 
 def test_a_wide_problem_gets_a_legal_plan_and_a_bound_that_is_one(monkeypatch):
-    """Also where buffers may overlap, or have windows."""
-    for seed in range(20 if os.environ.get("AIDGE_STRESS") else 2):
+    """Also where buffers may overlap, or have windows. The searches of the seeds 0, 6 and others take seconds each."""
+    for seed in range(20) if os.environ.get("AIDGE_STRESS") else (1, 3, 4, 5, 7, 8, 9):
         buffers = random_problem(seed).buffers
         bound_bytes, _ = Problem.of(buffers).lower_bound
         with monkeypatch.context() as patched:

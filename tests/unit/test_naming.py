@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aidge_build.base.errors import AidgeError
@@ -59,7 +59,8 @@ def test_hostile_names_become_distinct_short_ascii_symbols():
     assert all(re.fullmatch(r"kws_[a-z0-9_]+", symbol) and len(symbol) <= 31 for symbol in symbols)
 
 
-@given(st.lists(st.text(max_size=80), max_size=40), st.text("abcdefgh", min_size=2, max_size=40))
+@settings(max_examples=30)
+@given(st.lists(st.text(max_size=40), max_size=12), st.text("abcdefgh", min_size=2, max_size=40))
 def test_symbols_are_distinct_identifiers_that_depend_on_the_names_alone(names, prefix):
     nodes = [(name, "Conv2D") for name in names]
     symbols = layer_symbols(prefix, nodes)

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.build.checkout import run_in, scons_in
+from tests.build.known_compiler import begin_build
 from tests.command import aidge_build
 from tests.models import model
 from tests.programs import needs_cross_compiler
@@ -46,6 +47,8 @@ def test_a_cmake_project_runs_also_on_a_board_of_ones_own(tmp_path, board, own_b
     where = ("--board-path", own_board) if board == "mine" else ()
     made = aidge_build("new", folder, "--build", "cmake", "--board", board, *where)
     assert made.exit_code == 0 and f"cmake --preset {board} && cmake --build build --target run" in made.stdout
+    if board == "host":
+        begin_build(folder / "build", "Ninja")
     run_in(folder, "cmake", "--preset", board, "-G", "Ninja")
     output = run_in(folder, "cmake", "--build", "build", "--target", "run")
     assert ANSWER in output and "warning:" not in output

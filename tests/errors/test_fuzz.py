@@ -44,10 +44,10 @@ NEEDING_COMPILER = {"elf", "elf-headers", "plan", "maps", "updatable"}
 
 def test_a_short_run_finds_nothing():
     wanted = ["board", "core", "tflite", "vectors", "packs", "trees", "cascade-plans"]
-    command = [sys.executable, "-m", "tools.fuzz", *wanted, "first=70000", "count=6"]
+    command = [sys.executable, "-m", "tools.fuzz", *wanted, "first=70000", "count=3"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout.count("6 inputs from seed 70000: ") == len(wanted)
+    assert done.stdout.count("3 inputs from seed 70000: ") == len(wanted)
 
 
 @needs_host_compiler

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from aidge_build.base.installed import cmake_folder
+from tests.build.known_compiler import begin_build
 from tests.programs import needs_cross_compiler
 from tests.served import served
 from tests.tflite_files import fully_connected
@@ -58,6 +59,7 @@ def test_a_tflite_file_is_a_source_and_new_weights_compile_one_file(tmp_path):
     (source / "main.c").write_text('#include "net.h"\nint main(void) { int8_t x[8] = {0}, y[2]; return net_run(x, y); }\n')
     (source / "net.tflite").write_bytes(fully_connected())
     where = f"-Daidge_build_DIR={cmake_folder()}", f"-DAIDGE_EXECUTABLE={';'.join(served('aidge_build'))}"
+    begin_build(build, "Ninja")
     cmake("cmake", "-G", "Ninja", "-S", source, "-B", build, *where)
     assert "net.c" in cmake("cmake", "--build", build)
     assert "no work to do" in cmake("cmake", "--build", build)

@@ -127,6 +127,7 @@ def test_a_firmware_of_cmake_gets_the_model(tmp_path, in_path):
         pytest.skip("needs cmake and ninja")
     advice = adopted(tmp_path, {"CMakeLists.txt": CMAKE, "Makefile": "all:\n"})
     assert advice["build"] == "CMake" and [step["after"] for step in advice["steps"]] == [4, 6]
+    begin_build(tmp_path / "out", "Ninja")
     run_in(tmp_path, "cmake", "-G", "Ninja", "-B", "out")
     assert "arena hello" in run_in(tmp_path, "cmake", "--build", "out")
     assert run_in(tmp_path, tmp_path / "out/app") == "lamp 1.0\n"

@@ -16,6 +16,7 @@ import pytest
 from tests.build.adapters import FIRST, FOLDER, STRICT, run, scons
 from tests.build.checkout import ROOT
 from tests.build.conftest import MAIN, MODEL, STUB, Project
+from tests.build.known_compiler import begin_build
 
 # GNU make.
 
@@ -211,6 +212,7 @@ def zephyr(firmware):
     def configured(lines: str, configuration: str = "") -> Project:
         firmware.write("CMakeLists.txt", ZEPHYR.replace("set(CONFIG_ARM y)", configuration or "set(CONFIG_ARM y)") + lines)
         words = [f"-DAIDGE_EXECUTABLE={sys.executable};{STUB}", "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON"]
+        begin_build(firmware.folder / "build", "Ninja")
         run(firmware, "cmake", "-S", ".", "-B", "build", "-G", "Ninja", *words)
         return firmware
 

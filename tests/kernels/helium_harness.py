@@ -9,7 +9,7 @@ import math
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -34,6 +34,7 @@ BOARDS = KERNELS.parent / "boards"
 FEATURES = frozenset({"dsp", "fpu", "mve"})
 PLAIN_C = ("-DAIDGE_HELIUM_PLAIN_C",)  # the C versions on an Arm core
 GUARD_BYTES = 64
+FEW_CASES = 20  # another file costs as much as -O2 for them
 RANDOM_CASES = int(os.environ.get("AIDGE_CASES", "40" if "AIDGE_STRESS" in os.environ else "20"))
 needs_emulator = pytest.mark.skipif(
     not (shutil.which("qemu-system-arm") and shutil.which("arm-none-eabi-gcc")),
@@ -54,6 +55,8 @@ extern const uint32_t sizes[][9], cases, traps, memory_bytes, scratch_bytes;
 extern uint64_t memory[], scratch[];
 void run_case(int number, const void *const *in, void *const *out, void *scratch);
 """
+HEAD = "void %s(int number, const void *const *in, void *const *out, void *scratch)"
+RUN_CASE = f"{HEAD % 'run_case'}\n{{\n%s}}\n"
 SIZES = """
 const uint32_t sizes[][9] = {%(sizes)s}, cases = sizeof sizes / sizeof sizes[0], traps = %(traps)d;
 uint64_t memory[%(outputs)d], scratch[%(scratch)d];
@@ -195,14 +198,14 @@ def random_window(random: Randomness) -> tuple[tuple[int, ...], tuple[int, ...],
     return spatial, kernel, dilation, pads
 
 
-def source_of(cases: Sequence[Case]) -> str:
-    """One C file with run_case(number, inputs, outputs, scratch), which calls case_<number>(inputs, outputs, scratch)."""
-    wanted = dict.fromkeys((entry.library_name, path) for entry in cases for path in entry.call.sources)
-    text = kernel_text(harness.files_of(cases[0].library_name, "ref"), wanted)
+def source_of(cases: Mapping[int, Case], head: str) -> str:
+    """One C file with the function of this head, which calls case_<number>(inputs, outputs, scratch)."""
+    wanted = dict.fromkeys((entry.library_name, path) for entry in cases.values() for path in entry.call.sources)
+    text = kernel_text(harness.files_of(*{entry.library_name for entry in cases.values()}, "ref"), wanted)
     lines = [f"#include {name}" for name in sorted({*text.system_includes, "<math.h>"})] + [part.text for part in text.files]
-    lines += dict.fromkeys(function for entry in cases for function in entry.call.texts)
+    lines += dict.fromkeys(function for entry in cases.values() for function in entry.call.texts)
     calls = []
-    for number, entry in enumerate(cases):
+    for number, entry in cases.items():
         arguments = []
         for position, argument in enumerate(entry.call.arguments):
             symbol = f"c{number}_{position}"
@@ -235,10 +238,7 @@ def source_of(cases: Sequence[Case]) -> str:
             f"    {entry.call.function}({', '.join(arguments)});\n}}"
         )
         calls.append(f"    case {number}: case_{number}(in, out, scratch); break;")
-    lines.append(
-        "void run_case(int number, const void *const *in, void *const *out, void *scratch)\n{\n"
-        "    switch (number) {\n" + "\n".join(calls) + "\n    }\n}"
-    )
+    lines.append(f"{head};\n{head}\n{{\n    switch (number) {{\n" + "\n".join(calls) + "\n    }\n}")
     return "\n".join(lines) + "\n"
 
 
@@ -271,7 +271,8 @@ def build(
     traps: bool = False,
 ) -> Path:
     """The ELF file of a program that runs all cases, which are compiled with `flags`. For this machine without optimization, as
-    those of `ref`: with -O2, under which the same C runs on boards, a compiler takes four times as long."""
+    those of `ref`: with -O2, under which the same C runs on boards, a compiler takes four times as long. For boards with -O2,
+    and the cases that `_as_shipped` leaves out without, if `flags` name neither a level nor a version in C."""
     outputs = [_output_places(entry) for entry in cases]
     sizes = [
         [
@@ -301,13 +302,44 @@ def build(
         "guard": GUARD_BYTES,
         "no_lead": NO_LEAD,
     }
-    (folder / "cases.c").write_text(f"{source_of(cases)}{TABLES}{tables}")
+    described, objects, made = load_board(board, [BOARDS]), folder / "objects", []
+    parts = _parts(cases, flags, board)
+    calls = "".join(f"    {name}(number, in, out, scratch);\n" for name in parts)
+    common = "\n".join([*(f"{HEAD % name};" for name in parts), RUN_CASE % calls, TABLES, tables])
+    for name, (some, options) in parts.items():
+        path = folder / f"{name}.c"
+        path.write_text(source_of(some, HEAD % name) + common * (not made))
+        made += compile_sources(replace(described, sources=()), [path], work_folder=objects / name, extra_flags=options)
     (folder / "main.c").write_text(main)
-    flags = (*(["-O0"] if board == "host" and not harness.STRESS else []), *flags)
-    described, objects = load_board(board, [BOARDS]), folder / "objects"
-    made = compile_sources(replace(described, sources=()), [folder / "cases.c"], work_folder=objects, extra_flags=flags)
     made += compile_sources(described, [folder / "main.c"], work_folder=objects)
     return link_objects(described, [], made, folder / "cases.elf", work_folder=objects, extra_flags=flags)
+
+
+def _parts(cases: Sequence[Case], flags: Sequence[str], board: str) -> dict[str, tuple[dict[int, Case], Sequence[str]]]:
+    """By the name of its C function, the cases of each file, by number, and its flags."""
+    numbered = dict(enumerate(cases))
+    shipped = set() if board == "host" else _as_shipped(cases)
+    apart = {number: entry for number, entry in numbered.items() if number not in shipped}
+    is_given = any(flag.startswith(("-O", "-D")) for flag in flags)
+    if is_given or harness.STRESS or shipped and len(apart) < FEW_CASES:
+        return {"run_all": (numbered, flags)}
+    made = {
+        "run_shipped": ({number: numbered[number] for number in sorted(shipped)}, flags),
+        "run_apart": (apart, (*flags, "-O0")),
+    }
+    return {name: part for name, part in made.items() if part[0]}
+
+
+def _as_shipped(cases: Sequence[Case]) -> set[int]:
+    """The cases whose C is compiled with -O2, as in firmware: all whose functions are C, and of those that call naked functions,
+    which no level changes, the first of each kernel and every eighth."""
+    naked: dict[tuple, list[int]] = {}
+    chosen = []
+    for number, entry in enumerate(cases):
+        is_naked = any("_NAKED " in text for text in entry.call.texts)
+        (naked.setdefault((entry.call.function, entry.call.texts), []) if is_naked else chosen).append(number)
+    first = {cases[numbers[0]].kernel.name: numbers for numbers in reversed(naked.values())}
+    return {*chosen, *(number for numbers in (*first.values(), *list(naked.values())[::8]) for number in numbers)}
 
 
 def _output_places(entry: Case) -> list[int]:

@@ -103,18 +103,18 @@ def means():
     return without_fpu(pools)[:: 1 if STRESS else 2]
 
 
-@pytest.mark.parametrize("flags", [("-O2",), PORTABLE], ids=["O2", "portable"])
+@pytest.mark.parametrize("flags", [(), PORTABLE], ids=["usual", "portable"])
 def test_means_of_rows_equal_the_meaning(flags):
     cases = means()
     rows = [entry for entry in cases if any("_in_c" in text for text in entry.call.texts)]
     assert len(rows) > 15 and len(cases) > len(rows)
-    assert run(under(flags, cases, ("-O2",)), *flags, board=BOARD_WITHOUT_FPU) == []
+    assert run(under(flags, cases), *flags, board=BOARD_WITHOUT_FPU) == []
 
 
-@pytest.mark.parametrize("flags", [("-O2",), ("-Os",), ("-O0",), ("-O3", "-flto"), PORTABLE], ids=" ".join)
+@pytest.mark.parametrize("flags", [(), ("-Os",), ("-O0",), ("-O3", "-flto"), PORTABLE], ids=" ".join)
 def test_layers_equal_the_meaning(flags):
     assert len(candidates()) > 45
-    assert run(under(flags, candidates(), ("-O2",)), *flags, board=BOARD_WITHOUT_FPU) == []
+    assert run(under(flags, candidates()), *flags, board=BOARD_WITHOUT_FPU) == []
 
 
 @pytest.mark.parametrize("flags", [("-O2",), ("-Os", "-flto")] if STRESS else [("-O2",)], ids=" ".join)

@@ -55,7 +55,7 @@ def taken(cases):
 
 
 @needs_emulator
-@pytest.mark.parametrize("flags", [("-O2",), ("-Os",), cortexm_harness.PORTABLE], ids=["O2", "Os", "portable"])
+@pytest.mark.parametrize("flags", [(), ("-Os",), cortexm_harness.PORTABLE], ids=["usual", "Os", "portable"])
 def test_products_equal_the_meaning_with_dsp_with_and_without_an_fpu(flags):
     assert run(taken(products()), *flags, board=BOARD) == []
     without = [CaseWithoutFpu(entry.view, entry.values) for entry in products()]
@@ -63,13 +63,13 @@ def test_products_equal_the_meaning_with_dsp_with_and_without_an_fpu(flags):
 
 
 @needs_emulator
-@pytest.mark.parametrize("flags", [("-O2",), armv7m_harness.PORTABLE], ids=["O2", "portable"])
+@pytest.mark.parametrize("flags", [(), armv7m_harness.PORTABLE], ids=["usual", "portable"])
 def test_products_equal_the_meaning_on_a_cortex_m3(flags):
     assert run(taken(of_this_library(products())), *flags, board=armv7m_harness.BOARD) == []
 
 
 @needs_emulator
-@pytest.mark.parametrize("flags", [("-O2",), armv6m_harness.PORTABLE], ids=["O2", "portable"])
+@pytest.mark.parametrize("flags", [(), armv6m_harness.PORTABLE], ids=["usual", "portable"])
 def test_products_equal_the_meaning_on_a_cortex_m0_plus(flags):
     assert run(taken(narrow()), *flags, board=armv6m_harness.BOARD) == []
 

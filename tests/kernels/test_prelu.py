@@ -57,7 +57,7 @@ def test_the_c_equals_the_three_nodes_also_in_place():
 
 
 @needs_emulator
-@pytest.mark.parametrize("flags", [("-O2",), ("-Os",)][: 1 + STRESS], ids=str)
+@pytest.mark.parametrize("flags", [(), ("-Os",)][: 1 + STRESS], ids=str)
 def test_the_assembly_equals_the_three_nodes_on_cores_with_and_without_dsp(flags):
     cases = proved(prelus(cortexm_harness.case))
     assert run(cases, *flags, board=cortexm_harness.BOARD) == []

@@ -135,6 +135,7 @@ def run(command: list, text: str | None = None) -> subprocess.CompletedProcess:
     return subprocess.run([*map(str, command)], input=text, text=True, capture_output=True, check=False)
 
 
+@functools.cache
 def compiler(name: str, core: str) -> list[str]:
     if name == "gcc":
         return ["arm-none-eabi-gcc", "-mthumb", *CORES[core], *ONLY_GCC]

@@ -308,8 +308,11 @@ def build(
     common = "\n".join([*(f"{HEAD % name};" for name in parts), RUN_CASE % calls, TABLES, tables])
     for name, (some, options) in parts.items():
         path = folder / f"{name}.c"
-        path.write_text(source_of(some, HEAD % name) + common * (not made))
+        path.write_text(source_of(some, HEAD % name) + common * (not made and lead is None))
         made += compile_sources(replace(described, sources=()), [path], work_folder=objects / name, extra_flags=options)
+    if lead is not None:  # cases that run with several leads are compiled once
+        (folder / "tables.c").write_text(f"#include <stdint.h>\n{common}")
+        made += compile_sources(replace(described, sources=()), [folder / "tables.c"], work_folder=objects / "tables")
     (folder / "main.c").write_text(main)
     made += compile_sources(described, [folder / "main.c"], work_folder=objects)
     return link_objects(described, [], made, folder / "cases.elf", work_folder=objects, extra_flags=flags)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 import shutil
 
 import pytest
@@ -13,6 +14,7 @@ from harness import under
 needs_compiler = pytest.mark.skipif(not shutil.which("arm-none-eabi-gcc"), reason="needs arm-none-eabi-gcc")
 
 
+@functools.cache
 def candidates():
     return accepted(binaries(case, 24))
 

@@ -202,5 +202,7 @@ def test_float_depthwise_layers_of_helium_follow_their_input_a_pixel_closer_than
     ids=["cortexm", "helium", "armv7m", "armv6m"],
 )
 def test_without_the_distance_layers_overwrite_what_they_read(cases, run):
-    distant = [entry for entry in cases() if demands(entry).overlap and promised_lead(entry) > 0]
-    assert len(run(distant, board="host", lead=lambda entry: 0)) >= len(distant) // 2 >= 5
+    """All cases run, as their C is compiled already; those that have a distance are counted."""
+    distant = {number for number, entry in enumerate(cases()) if demands(entry).overlap and promised_lead(entry) > 0}
+    wrong = {int(text.partition(":")[0]) for text in run(cases(), board="host", lead=lambda entry: 0)}
+    assert len(wrong & distant) >= len(distant) // 2 >= 5

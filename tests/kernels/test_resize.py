@@ -187,6 +187,7 @@ def test_levels_are_found_for_every_zero_point_of_one_scale():
     assert found == {Levels(1, 7, 4, 1, False), Levels(1, 7, 4, 3, False)}
 
 
+@functools.cache
 def candidates():
     """For the tests of all kernels."""
     return [*cases(40, helium_harness.case), *cortexm_images(), *helium_images()[::5]]

@@ -56,13 +56,13 @@ def cases(library: str, further: frozenset[str] = frozenset()) -> list[helium_ha
     own = type("OwnCase", (helium_harness.Case,), {"library_name": library, "features": FEATURES[library] | further})
     found = [entry for module in MODULES for entry in test_stack.candidates_in(module)]
     drawn = [test_drawn_layers.real_layer(seed) for seed in range(8 * STRESS)]
-    layers = cortexm_harness.accepted([own(entry.view, entry.values) for entry in [*found, *drawn] if is_float(entry)])
-    layers = [layer for layer in layers if not states_an_order(layer)]
+    layers = [own(entry.view, entry.values) for entry in [*found, *drawn] if is_float(entry) and not states_an_order(entry)]
     alike: dict[tuple[str, str], list[helium_harness.Case]] = {}
-    for layer in layers:
-        if not test_stack.reads_constants(layer):
-            alike.setdefault((layer.kernel.name, layer.view.operator.type), []).append(layer)
-    return [layer for several in alike.values() for layer in several[:ALIKE]]
+    for layer in cortexm_harness.taken(layers):
+        several = alike.setdefault((layer.kernel.name, layer.view.operator.type), [])
+        if len(several) < ALIKE and not test_stack.reads_constants(layer):
+            several.append(layer)
+    return [layer for several in alike.values() for layer in several]
 
 
 def names(flags: tuple[str, ...]) -> str:

@@ -88,7 +88,8 @@ def candidates_in(module: str) -> tuple:
     return tuple(getattr(importlib.import_module(module), "candidates", tuple)())
 
 
-def cases_of(library: str, step: int = 10):
+@functools.cache
+def cases_of(library: str, step: int = 20) -> list[helium_harness.Case]:
     """From all tests that give `candidates`: one case of each text of a function, or of each form of its name in every
     `step`th case, and in all cases of a test with few; and one of each kernel that has none among them."""
     groups = [candidates_in(path.stem) for path in sorted(Path(__file__).parent.glob("test_*.py"))]

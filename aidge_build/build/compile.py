@@ -49,9 +49,10 @@ def build_program(request: CompileRequest) -> Program:
 
 
 class Compilation:
-    """A model simplified and adapted to a core; requests that differ only in the board's memories share it."""
+    """A model simplified and adapted to a core; the requests that it `serves` share it."""
 
     def __init__(self, request: CompileRequest):
+        self._seen = _seen_of(request)
         whole, notices = simplified(request)
         self._macs = macs_of(whole)
         try:
@@ -66,17 +67,23 @@ class Compilation:
                 given_way = (*given_way, *gave)
             if is_shown(2):
                 show(2, "assignment", f"{assignment.view}\n{assignment}")
-            self._notices = (*notices, *given_way, *notices_of(assignment, request))
+            self._assignment, self._notices = assignment, (*notices, *given_way)
         except AidgeError as error:
             raise error.within(request.file_name)
 
+    def serves(self, request: CompileRequest) -> bool:
+        """Whether a new compilation for the request would be the same: boards with other memories share it, and cores whose
+        kernels and options are the same."""
+        return _seen_of(request) == self._seen
+
     def program(self, request: CompileRequest) -> Program:
-        """Returns the program for the board of the request; the rest of the request equals the compilation's own request."""
+        """Returns the program for a request that the compilation serves."""
         try:
             assignment, schedule, placed = self._planning.on(request.board)
             show(3, "schedule", schedule)
             check_memory(schedule, placed, assignment, self._planning.demands)
-            program = make_program(request, assignment, schedule, placed, (*self._notices, *placed.notices), self._macs)
+            notices = (*self._notices, *notices_of(self._assignment, request), *placed.notices)
+            program = make_program(request, assignment, schedule, placed, notices, self._macs)
             program = _with_copies(program, request, assignment, schedule, placed, self._planning.demands)
             if request.fast is not None:
                 require_made_for(request.fast, program.model_sha256, request.words, [layer.node.name for layer in program.layers])
@@ -84,6 +91,13 @@ class Compilation:
             return program
         except AidgeError as error:
             raise error.within(request.file_name)
+
+
+def _seen_of(request: CompileRequest) -> CompileRequest:
+    """Returns the request with nothing but what a compilation depends on."""
+    return replace(
+        request, board=None, core=None, timing=None, left_out=(), target_name="", file_name="", words=(), dependencies=()
+    )
 
 
 def _with_copies(

@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -19,6 +20,7 @@ from pathlib import Path
 from aidge_build.base.errors import AidgeError, MissingTool
 from aidge_build.boards import Board, Region, load_board
 from aidge_build.build.compile import Compilation, build_program
+from aidge_build.build.imported import simplified
 from aidge_build.build.inputs import NAME_TO_LOOK_AT, load, of_chip
 from aidge_build.build.request import CompileRequest
 from aidge_build.measure.fit.count import Count, Counter
@@ -35,7 +37,7 @@ from aidge_build.measure.fit.evaluation import (
 )
 from aidge_build.measure.fit.firmware import Firmware, StartUps
 from aidge_build.measure.fit.question import Question, opened, temporary_folder, without_folder
-from aidge_build.measure.fit.sharing import board_of, equivalence_key, is_bound_to_board, start_up_of
+from aidge_build.measure.fit.sharing import board_of, compilation_key, equivalence_key, is_bound_to_board, start_up_of
 from aidge_build.measure.fit.time import estimated_time, predicted_time
 from aidge_build.plan.arena_regions import NoRoom, kept_in, single_region
 from aidge_build.plan.constant_arrays import arrays_of
@@ -79,15 +81,15 @@ class _Compiled:
 class _Core:
     """The model compiled for a core, and the programs for boards that need their own."""
 
-    def __init__(self, request: CompileRequest, folder: Path):
+    def __init__(self, request: CompileRequest, folder: Path, known: Compilation | None = None):
         if request.board is None:
             raise ValueError("a question names a board")
         self._folder = folder
         self._request = replace(request, board=None, target_name=request.cpu)
-        self._compilation = Compilation(self._request)
+        self.compilation = known if known and known.serves(self._request) else Compilation(self._request)
         self._own: dict[tuple, _Compiled] = {}
         self._start_ups = StartUps(replace(request.board, name=request.cpu), folder / "start_up")
-        program = self._compilation.program(self._request)
+        program = self.compilation.program(self._request)
         self.shared = _Compiled(program, request, folder / "core", self._start_ups)
 
     def for_board(self, board: Board) -> _Compiled:
@@ -96,7 +98,7 @@ class _Core:
         if key not in self._own:
             words = tuple(f"--board={board.name}" if word.startswith("--board=") else word for word in self._request.words)
             request = replace(self._request, board=_with_flash(board), target_name=board.name, words=words)
-            program = self._compilation.program(request)
+            program = self.compilation.program(request)
             self._own[key] = _Compiled(program, self._request, self._folder / f"board{len(self._own)}", self._start_ups)
         return self._own[key]
 
@@ -114,20 +116,40 @@ def evaluate(question: Question) -> Evaluation:
 
 
 def evaluate_together(questions: Sequence[Question]) -> tuple[Evaluation, ...]:
-    """The answers to questions with the same `equivalence_key`, in their order, each as `evaluate` alone would give it.
+    """The answers to questions with the same `compilation_key`, in their order, each as `evaluate` alone would give it.
 
     ValueError for questions that share no compilation.
     """
-    if len({equivalence_key(question) for question in questions}) > 1:
+    if len({compilation_key(question) for question in questions}) > 1:
         raise ValueError("these questions share no compilation")
     if not questions or is_bound_to_board(questions[0]):
         return tuple(map(_for_board_alone, questions))
+    cores: dict[str, list[int]] = {}
+    for place, question in enumerate(questions):
+        cores.setdefault(equivalence_key(question), []).append(place)
+    found: dict[int, Evaluation] = {}
+    known: Compilation | None = None
+    for places in cores.values():
+        answers, known = _on_core([questions[place] for place in places], known)
+        found |= zip(places, answers, strict=True)
+    return tuple(found[place] for place in range(len(questions)))
+
+
+def _on_core(questions: Sequence[Question], known: Compilation | None) -> tuple[list[Evaluation], Compilation | None]:
+    """Returns the answers to questions with the same `equivalence_key`, and the compilation for the next core."""
     with opened(questions[0]) as arguments, temporary_folder() as folder:
         try:
-            core = _Core(_loaded(arguments), folder)
+            core = _Core(_loaded(arguments), folder, known)
         except AidgeError as error:
-            return tuple(_refused(question, without_folder(arguments, error)) for question in questions)
-        return tuple(_of_core(question, core, arguments) for question in questions)
+            return [_refused(question, without_folder(arguments, error)) for question in questions], known
+        return [_of_core(question, core, arguments) for question in questions], core.compilation
+
+
+def load_once(question: Question) -> None:
+    """Loads the modules and kernel libraries for a question, so that copies of this process need not. A refusal says nothing: it
+    becomes the answer later."""
+    with suppress(AidgeError), opened(question) as arguments:
+        simplified(_loaded(arguments))
 
 
 def _loaded(arguments: argparse.Namespace) -> CompileRequest:

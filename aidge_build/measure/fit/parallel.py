@@ -13,10 +13,10 @@ from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from contextlib import AbstractContextManager, contextmanager
 
 from aidge_build.measure.fit.cache import Cache, is_lasting, key_of
-from aidge_build.measure.fit.evaluate import evaluate_together
+from aidge_build.measure.fit.evaluate import evaluate_together, load_once
 from aidge_build.measure.fit.evaluation import Evaluation
 from aidge_build.measure.fit.question import Question, temporary_folder
-from aidge_build.measure.fit.sharing import equivalence_key
+from aidge_build.measure.fit.sharing import compilation_key
 
 Show = Callable[[str, int, int], None]  # label, how many, of how many
 
@@ -31,7 +31,7 @@ def answers_of(
     missing = {key: question for key, question in zip(keys, questions, strict=True) if key not in found}
     groups: dict[str, list[str]] = {}
     for key, question in missing.items():
-        groups.setdefault(equivalence_key(question), []).append(key)
+        groups.setdefault(compilation_key(question), []).append(key)
     work = sorted(groups.values(), key=lambda group: (-len(group), group))
     with _answered([[missing[key] for key in group] for group in work]) as results, counting() as show:
         done = 0
@@ -53,6 +53,7 @@ def _answered(work: Sequence[Sequence[Question]]) -> Iterator[Iterator[tuple[int
     if count < 2:
         yield ((index, evaluate_together(group)) for index, group in enumerate(work))
         return
+    load_once(work[0][0])
     with temporary_folder() as folder:
         before = set(multiprocessing.active_children())
         executor = ProcessPoolExecutor(count, _context(), _begin, (str(folder),))

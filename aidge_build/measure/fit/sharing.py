@@ -39,9 +39,20 @@ def is_bound_to_board(question: Question) -> bool:
     )
 
 
+def compilation_key(question: Question) -> str:
+    """Returns a key that is equal for questions that one `Compilation` serves, on cores of different names, too: a digest of the
+    model, the options, the kind of answer, and what kernels see of the board."""
+    board = board_of(question.board, question.own_board)
+    if is_bound_to_board(question):
+        return equivalence_key(question)
+    waits = (board.flash_wait_states or 0) if _BY_COST in question.words else 0
+    seen = [sorted(board.features), board.core.has_slow_long_products, list(board.libs), board.loop_bytes, waits]
+    return _digest([question.build, question.measure, list(question.words), _files(question), seen])
+
+
 def equivalence_key(question: Question) -> str:
-    """Returns a key that is equal for questions that one compilation answers: a digest of the model, the options, the kind of
-    answer, and what the generated code and its compiler see of the board. It does not depend on the tool's own version."""
+    """Returns a key that is equal for questions that one program answers: a digest of the model, the options, the kind of answer,
+    and what the generated code and its compiler see of the board. It does not depend on the tool's own version."""
     board = board_of(question.board, question.own_board)
     seen = _all_of(board) if is_bound_to_board(question) else [*core_of(board, _BY_COST in question.words), board.loop_bytes]
     if question.own_board and any(Path(path).suffix != ".toml" for path, _ in question.own_board.files):

@@ -94,10 +94,10 @@ class Compilation:
 
 
 def _seen_of(request: CompileRequest) -> CompileRequest:
-    """Returns the request with nothing but what a compilation depends on."""
-    return replace(
-        request, board=None, core=None, timing=None, left_out=(), target_name="", file_name="", words=(), dependencies=()
-    )
+    """Returns the request with nothing but what a compilation depends on: without a table of costs no wait states."""
+    target = request.target if request.target.cost_table is not None else replace(request.target, flash_wait_states=0)
+    seen = replace(request, target=target, board=None, core=None, timing=None, left_out=())
+    return replace(seen, target_name="", file_name="", words=(), dependencies=())
 
 
 def _with_copies(

@@ -13,7 +13,6 @@ from aidge_build.base.output import write_files
 from aidge_build.base.terminal import table
 from aidge_build.boards import Board, Region, boards_like, list_boards, load_board
 from aidge_build.cli.outcome import Outcome
-from aidge_build.measure.devices import board_text, file_stem, read_device
 
 EXAMPLES = (
     ("list boards", "all"),
@@ -63,6 +62,8 @@ def _named(word: str, known: Sequence[str], folders: Sequence[Path]) -> list[Boa
 
 
 def _import(arguments: argparse.Namespace) -> Outcome:
+    from aidge_build.measure.devices import board_text, file_stem, read_device  # with onnx, which a list of boards need not load
+
     path = arguments.description
     if len(arguments.names) > 1:
         raise AidgeError("takes one device", where="--import", code="USAGE", hint=f"the first one is {arguments.names[0]}")

@@ -16,13 +16,15 @@ from aidge_build import boards
 from aidge_build.base.errors import AidgeError
 from aidge_build.boards import load_board
 from aidge_build.build import inputs
+from aidge_build.build.compile import Compilation
 from aidge_build.build.inputs import read_folder
 from aidge_build.cli.parsing import verb_parser
+from aidge_build.measure.fit import evaluate as evaluation_room
 from aidge_build.measure.fit.evaluate import _Core, evaluate, evaluate_together
 from aidge_build.measure.fit.evaluation import FITS, REFUSED, TOO_SMALL, Evaluation, MemoryUse, evaluation_of
 from aidge_build.measure.fit.parallel import cores
 from aidge_build.measure.fit.question import Question, opened, read_question
-from aidge_build.measure.fit.sharing import board_of, content_key, core_of, equivalence_key, start_up_of
+from aidge_build.measure.fit.sharing import board_of, compilation_key, content_key, core_of, equivalence_key, start_up_of
 from tests.models import model
 from tests.row_networks import chain
 from tests.small_model import small_model
@@ -135,6 +137,18 @@ def test_answers_asked_for_together_are_those_of_each_alone(asked):
     assert together[1:3] == (evaluate(questions[1]), evaluate(questions[2]))
     assert [one.verdict for one in together] == [FITS, FITS, TOO_SMALL, FITS]
     assert together[3].arena_in == (("RAM", together[3].arena_bytes),)
+
+
+def test_cores_with_the_same_kernels_share_a_compilation_and_get_the_answers_of_each_alone(asked, monkeypatch):
+    made: list[Compilation] = []
+    monkeypatch.setattr(evaluation_room, "Compilation", lambda request: made.append(Compilation(request)) or made[-1])
+    questions = [asked(name) for name in ("stm32f767", asked.own_board("tiny", ram="9K"), "nrf5340", "mps2-an500")]
+    assert len({equivalence_key(question) for question in questions}) == 3
+    together = evaluate_together(questions)
+    assert len(made) == 1
+    assert together == tuple(map(evaluate, questions)) and len(made) == 5
+    assert [one.core for one in together] == ["cortex-m7", "cortex-m4", "cortex-m33", "cortex-m7"]
+    assert len({compilation_key(asked(name)) for name in ("nrf52832", "stm32f4", "samd51", "mps2-an386-nofpu")}) == 4
 
 
 def test_the_program_for_a_board_names_that_board_in_what_is_said_of_it(asked):

@@ -23,8 +23,8 @@ Line = tuple[str, str]
 
 
 class _Stay(NamedTuple):
-    """A stay in a register from the step `first` to the step `last`: the lines before which the value comes and after which it goes
-    (None: it need not), and its loops."""
+    """A stay in a register from the step `first` to the step `last`: the lines before which the value comes and after which it
+    goes (None: it need not), and its loops."""
 
     comes: int | None
     goes: int | None
@@ -77,7 +77,7 @@ def in_pairs(lines: Sequence[Line]) -> list[Line]:
 
 
 def _cheapest(steps: Sequence[Step], webs: Webs) -> str:
-    """Returns the name of the value with the fewest instructions, of all values that only wait where most are alive; "" if none."""
+    """Returns the name of the value with the fewest instructions, of all that only wait where most are alive; "" if none."""
     crowds = [sum(webs.values[web].kind == "r" for web in alive) for alive in webs.alive]
     crowd = max(range(len(steps)), key=crowds.__getitem__)
     waiting = {value.name for step in steps for value in (*step.reads, *step.writes) if value.kind == "w"}

@@ -6,8 +6,9 @@ object is kept under the digest of the compiler, the command without its folders
 include, for two weeks after its last use. A source whose object could depend on more, such as its path, is always compiled. The
 headers of the compiler count as parts of the compiler: remove the folder after an update of the C library alone.
 
-Programs for this machine are compiled with -O1 in place of the board's -O2, which takes half as long again: their values count,
-not their instructions. AIDGE_STRESS=1 leaves -O2, and a test's own flags hold in any case.
+Programs for this machine are compiled with -O0 in place of the board's -O2, which takes twice as long: their values count, not
+their instructions. Start-up code and semihosting have the optimization of their board even if a test asks for another one of its
+program. AIDGE_STRESS=1 leaves all flags as they are, and the flags of a test hold for everything else.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from pathlib import Path
 from aidge_build.run.toolchain import build, find_host_compiler
 from aidge_build.run.toolchain.compiler import Compiler
 
+BOARDS = Path(__file__).resolve().parents[1] / "boards"
 _UNUSED_SECONDS = 14 * 24 * 3600
 _INCLUDE = re.compile(r"[ \t]*#[ \t]*include[ \t]*(.*)$")
 _NAMED = re.compile(r'(?:"([^"]+)"|<([^>]+)>)')
@@ -51,7 +53,9 @@ def keep_objects_in(folder: Path, monkeypatch) -> None:
     def compile_once(compiler: Compiler, source: Path, output: Path, flags: Sequence[str]) -> None:
         if compiler == host and "-O2" in flags and "AIDGE_STRESS" not in os.environ:
             place = flags.index("-O2")
-            flags = [*flags[:place], "-O1", *flags[place + 1 :]]
+            flags = [*flags[:place], "-O0", *flags[place + 1 :]]
+        if source.parent == BOARDS and "AIDGE_STRESS" not in os.environ:
+            flags = _of_the_board(flags)
         flags = [flag for flag in flags if not flag.startswith("-Wl,")]  # no part of an object
         key = _key(compiler.compiling(source, flags), source)
         kept = folder / f"{key}.o"
@@ -66,6 +70,12 @@ def keep_objects_in(folder: Path, monkeypatch) -> None:
             os.replace(unfinished, kept)
 
     monkeypatch.setattr(build, "_compile", compile_once)
+
+
+def _of_the_board(flags: Sequence[str]) -> list[str]:
+    """The flags with the first optimization alone, which is that of the board, and without link-time optimization."""
+    levels = [index for index, flag in enumerate(flags) if flag.startswith("-O")]
+    return [flag for index, flag in enumerate(flags) if index not in levels[1:] and "-flto" not in flag]
 
 
 def _key(command: Sequence[str], source: Path) -> str:

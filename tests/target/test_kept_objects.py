@@ -88,3 +88,11 @@ def test_the_next_run_finds_the_objects_but_those_that_nobody_used_for_two_weeks
     os.utime(kept, (0, 0))
     keep_objects_in(tmp_path / "objects", monkeypatch)
     assert not kept.exists() and compiled("third", SOURCE % "STEP", "#define NUMBER 47\n")[1]
+
+
+def test_start_up_code_has_the_optimization_of_its_board_whatever_a_test_asks_for(compiled, tmp_path, monkeypatch):
+    board, other = ("-O1",), ("-O1", "-O3", "-flto")
+    usual, _ = compiled("usual", LOOP, "", *board)
+    assert compiled("others", LOOP, "", *other)[0] != usual
+    monkeypatch.setattr("tests.kept_objects.BOARDS", tmp_path / "boards")
+    assert compiled("boards", LOOP, "", *other) == (usual, False)

@@ -17,7 +17,7 @@ from tests.command import aidge_build
 from tests.sanitized import sanitized
 
 COMPILER = shutil.which("cc")
-SEEDS = range(300) if os.environ.get("AIDGE_STRESS") else range(4)
+SEEDS = range(300) if os.environ.get("AIDGE_STRESS") else range(2)
 pytestmark = pytest.mark.skipif(COMPILER is None, reason="needs a C compiler for this machine")
 
 MAIN = """

@@ -75,7 +75,7 @@ def test_rows_that_are_pulled_in_any_number_are_those_of_a_run(name, way, side, 
     assert run_on_host(tmp_path, main) == 0
 
 
-@pytest.mark.parametrize("seed", range(40 if STRESS else 2))
+@pytest.mark.parametrize("seed", range(40 if STRESS else 1))
 @pytest.mark.parametrize("side", ["whole", "rows"])
 def test_random_networks_give_the_rows_of_a_run(seed, side, tmp_path):
     compiled(tmp_path, random_filter(seed), "--cpu", "host", "--input", side)
@@ -244,11 +244,11 @@ dma = false
 @needs_cross_compiler
 @pytest.mark.parametrize("sides, size", [(("input",), 3000), (("output",), 2000), (("input", "output"), 2000)])
 def test_rows_that_come_and_go_may_lie_in_several_memories(sides, size, tmp_path):
-    """Neither memory has room for the arena alone."""
+    """Neither memory has room for the arena alone. Rows on both sides pass through all code that compares layers."""
     (tmp_path / "net.onnx").write_bytes(upscaler(20, 20))
     board, vectors = small_board(tmp_path / "board", 8192, TWO.format(size=size)), random_inputs(tmp_path / "io.npz")
     words = (*board, "--io", "arena", "--optimize", "size", *(word for side in sides for word in (f"--{side}", "rows")))
-    kept = ("--layers", "--keep", tmp_path / "kept", "--json")
+    kept = (*(("--layers",) if STRESS or len(sides) == 2 else ()), "--keep", tmp_path / "kept", "--json")
     found = aidge_build("verify", tmp_path / "net.onnx", *words, "--io-data", vectors, *kept)
     assert found.exit_code == 0 and found.json["differing_values"] == 0, found.stderr or found.stdout
     plan = json.loads((tmp_path / "kept" / "model.plan.json").read_text())

@@ -13,7 +13,7 @@ from tests.command import aidge_build
 from tests.programs import needs_cross_compiler
 from tests.shared import int8_model
 
-VECTORS = int(os.environ.get("AIDGE_CONSTANT_CHANNELS", "4"))  # the whole proof: 1000
+VECTORS = int(os.environ.get("AIDGE_CONSTANT_CHANNELS", "2"))  # the whole proof: 1000
 BOARDS = ["host", pytest.param("mps2-an386", marks=needs_cross_compiler)] if "AIDGE_CONSTANT_CHANNELS" in os.environ else ["host"]
 MODEL = "vww_mobilenet025"
 

@@ -46,21 +46,32 @@ int main(void) { picture[n] = table[n]; n = picture[3] + initialised[n] + other;
 FLAGS = ["-mcpu=cortex-m4", "-mthumb", "-O2", "-nostdlib"]
 
 
-@pytest.fixture(params=["plain", "lto"])
-def link(request, tmp_path) -> list[str]:
+LTO = {"plain": (), "lto": ("-flto",)}
+
+
+@pytest.fixture(scope="module")
+def compiled(tmp_path_factory) -> dict[str, Path]:
+    """The folders of a main and of an archive of large objects, compiled with and without link-time optimisation."""
+    folders = {}
+    for name, lto in LTO.items():
+        folder = folders[name] = tmp_path_factory.mktemp(name)
+        (folder / "main.c").write_text(CODE)
+        (folder / "large.c").write_text("const char table[9000] = {1}; volatile char picture[2000];")
+        subprocess.run(["arm-none-eabi-gcc", *FLAGS, *lto, "-c", "main.c", "large.c"], cwd=folder, check=True)
+        subprocess.run(["arm-none-eabi-gcc-ar", "rcs", "large.a", "large.o"], cwd=folder, check=True)
+    return folders
+
+
+@pytest.fixture(params=LTO)
+def link(request, compiled, tmp_path) -> list[str]:
     """The command that links a program whose large objects come from an archive."""
-    flags = [*FLAGS, *(["-flto"] if request.param == "lto" else [])]
-    (tmp_path / "main.c").write_text(CODE)
-    (tmp_path / "large.c").write_text("const char table[9000] = {1}; volatile char picture[2000];")
     (tmp_path / "app.ld").write_text(SCRIPT)
-    for name in ("main", "large"):
-        subprocess.run(["arm-none-eabi-gcc", *flags, "-c", tmp_path / f"{name}.c", "-o", tmp_path / f"{name}.o"], check=True)
-    subprocess.run(["arm-none-eabi-gcc-ar", "rcs", tmp_path / "large.a", tmp_path / "large.o"], check=True)
     return [
         "arm-none-eabi-gcc",
-        *flags,
-        str(tmp_path / "main.o"),
-        str(tmp_path / "large.a"),
+        *FLAGS,
+        *LTO[request.param],
+        str(compiled[request.param] / "main.o"),
+        str(compiled[request.param] / "large.a"),
         "-T",
         str(tmp_path / "app.ld"),
         f"-Wl,-Map={tmp_path / 'app.map'}",
@@ -115,8 +126,11 @@ REST = "  .free (DSECT) : {{ begin = .; . = ORIGIN({0}) + LENGTH({0}); }} > {0} 
 REST_OF_TWO_LINES = "  .free (DSECT) : {{ begin = .;\n. =\n ORIGIN({0}) + LENGTH({0}); }} > {0} }}"
 
 
-@pytest.mark.parametrize("rest", [REST, REST_OF_TWO_LINES])
-@pytest.mark.parametrize("how", ["-T", "-Wl,-T,", "@", "@ in @"])
+# How a script is named and read has nothing to do with link-time optimisation.
+SCRIPTS = [("plain", how, rest) for rest in (REST, REST_OF_TWO_LINES) for how in ("-T", "-Wl,-T,", "@", "@ in @")]
+
+
+@pytest.mark.parametrize("link, how, rest", [*SCRIPTS, ("lto", "@ in @", REST_OF_TWO_LINES)], indirect=["link"])
 def test_a_script_that_keeps_the_rest_of_a_memory_is_explained_though_the_linker_only_says_that_it_would_go_back(
     link, tmp_path, how, rest
 ):

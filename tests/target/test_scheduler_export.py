@@ -169,20 +169,16 @@ def test_a_plan_that_is_wrong_is_refused_and_nothing_is_written(tmp_path, manage
 
 
 def test_the_same_bytes_under_any_hash_seed(tmp_path):
+    """This process has another one in each run of the tests."""
     code = (
         "import sys, aidge_build; from tests.target.test_scheduler_export import scheduler; "
         "aidge_build.scheduler_export(scheduler(), sys.argv[1], 'ref', memory_manager=aidge_build.generate_optimized_memory_info)"
     )
-    found = []
-    for seed in ("1", "77"):
-        folder = tmp_path / seed
-        subprocess.run(
-            [sys.executable, "-c", code, str(folder)],
-            cwd=ROOT,
-            check=True,
-            env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONHASHSEED": seed},
-        )
-        found.append({path.name: path.read_bytes() for path in sorted(folder.iterdir())})
+    here, other = tmp_path / "here", tmp_path / "other"
+    aidge_build.scheduler_export(scheduler(), str(here), "ref", memory_manager=aidge_build.generate_optimized_memory_info)
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONHASHSEED": "77"}
+    subprocess.run([sys.executable, "-c", code, str(other)], cwd=ROOT, check=True, env=environment)
+    found = [{path.name: path.read_bytes() for path in sorted(folder.iterdir())} for folder in (here, other)]
     assert found[0] == found[1]
 
 

@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import numpy
@@ -17,6 +16,7 @@ from aidge_build.prove.elf import read_image
 from tests.command import aidge_build
 from tests.models import model
 from tests.programs import needs_cross_cplusplus
+from tests.served import scons, served
 
 ROOT = Path(__file__).resolve().parents[2]
 PYTHON = '''# SPDX-License-Identifier: MIT
@@ -248,8 +248,6 @@ def test_a_template_library_is_listed(folder):
 
 
 def test_a_template_library_builds_through_scons_which_tracks_its_files_and_the_cost_table_that_decides(folder):
-    command = folder / "command.py"
-    command.write_text(f"import sys\nsys.path.insert(0, {str(ROOT)!r})\nfrom aidge_build.cli import main\nsys.exit(main())\n")
     table = (
         'schema = 1\nname = "t"\nversion = "1"\nunit = "instructions"\ncost = [{{library = "mine", kernel = '
         '"Tanh", fixed = {mine}}}, '
@@ -262,27 +260,26 @@ def test_a_template_library_builds_through_scons_which_tracks_its_files_and_the_
     (
         folder / "SConstruct"
     ).write_text(f"""env = Environment(tools=['gcc', 'g++', 'gnulink'], ENV={{'PATH': {os.environ["PATH"]!r}}},
-    AIDGE_BUILD=[{sys.executable!r}, {str(command)!r}], LINK='g++',
+    AIDGE_BUILD={list(served("aidge_build"))!r}, LINK='g++',
     CCCOMSTR='CC $TARGET', CXXCOMSTR='CC $TARGET', LINKCOMSTR='LINK $TARGET')
 env.Tool('aidge', toolpath=[{scons_toolpath()!r}])
 model = env.AidgeModel('net', 'net.onnx', libs='mine,ref', kernel_path='libs', select='cost', cost_table='costs.toml')
 env.Program('app.elf', ['main.c', model])
 """)
 
-    def scons() -> str:
-        logged = {**os.environ, "AIDGE_LOG": str(folder / "build.log")}
-        done = subprocess.run([sys.executable, "-m", "SCons", "-Q"], cwd=folder, capture_output=True, text=True, env=logged)
-        assert done.returncode == 0, done.stdout + done.stderr
+    def built() -> str:
+        code, printed = scons(folder, env={**os.environ, "AIDGE_LOG": str(folder / "build.log")})
+        assert code == 0, printed
         assert "\n== stage assignment\n" in (folder / "build.log").read_text()
-        return done.stdout
+        return printed
 
     def library_of_tanh() -> str:
         return json.loads((folder / "net.plan.json").read_text())["layers"][1]["library"]
 
-    assert "CC net.o" in scons() and (folder / "net.cpp").is_file() and not (folder / "net.c").exists()
+    assert "CC net.o" in built() and (folder / "net.cpp").is_file() and not (folder / "net.c").exists()
     assert subprocess.run([folder / "app.elf"]).returncode == 0 and library_of_tanh() == "mine"
     template = folder / "libs/mine/templates/elementwise_forward.jinja"
     template.write_text("// changed\n" + template.read_text())
-    assert "CC net.o" in scons()
+    assert "CC net.o" in built()
     (folder / "costs.toml").write_text(table.format(mine=20))
-    assert "CC net.o" in scons() and library_of_tanh() == "ref"
+    assert "CC net.o" in built() and library_of_tanh() == "ref"

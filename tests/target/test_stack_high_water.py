@@ -26,14 +26,14 @@ pytestmark = [needs_cross_compiler, needs_qemu]
 
 BOARDS = ("microbit", "mps2-an385", "mps2-an386", "stm32f7", "mps2-an505", "mps3-an547")
 FLAGS = ("-O0", "-O2", "-O3", "-Os", "-O2 -flto")
+# Each board, each kind of flags with a small and a larger network.
 SAMPLE = (
     ("digits.onnx", "microbit", "-O0"),
     ("digits.onnx", "microbit", "-O2 -flto"),
-    ("digits", "stm32f7", "-O3"),
+    ("digits.onnx", "mps2-an385", "-O3"),
+    ("digits.onnx", "stm32f7", "-Os"),
     ("digits", "mps3-an547", "-O2"),
-    ("kws_dscnn", "mps2-an385", "-O0"),
     ("kws_dscnn", "mps2-an386", "-O0"),
-    ("kws_dscnn", "stm32f7", "-Os"),
     ("kws_dscnn", "mps2-an505", "-O2 -flto"),
     ("kws_dscnn", "mps3-an547", "-O3"),
 )

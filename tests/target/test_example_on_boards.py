@@ -22,8 +22,8 @@ from tests.programs import ROOT, needs_cross_compiler, needs_qemu, needs_riscv
 
 DIGITS = ROOT / "examples" / "digits"
 SAMPLE = ("lpc55s69", "mps3-an547", "samd21", "stm32f103", "stm32f4")
-# 450 images take a second; the kernels of lpc55s69 are those of stm32f4, and tests/target/test_bench_images.py runs the digits on
-# a Cortex-M0+.
+# 450 images take a second: the kernels of lpc55s69 are the kernels of stm32f4, and test_stack_high_water.py verifies the digits
+# with the kernels of samd21.
 RUN = ("mps3-an547", "stm32f103", "stm32f4")
 STRESS = "AIDGE_STRESS" in os.environ
 BOARDS = list_boards() if STRESS else SAMPLE

@@ -116,6 +116,12 @@ def test_two_models_with_the_same_names_inside_are_both_right(board_name, tmp_pa
         assert checked.exit_code == 0 and checked.json["arena_bytes"] == checked.json["planned_bytes"]
 
 
+@pytest.fixture(scope="module")
+def generated(tmp_path_factory) -> Path:
+    """The folder of the models' code, the same for each compiler."""
+    return tmp_path_factory.mktemp("generated")
+
+
 def strict_compilers():
     yield "c99", "host", ["-std=c99"]
     yield "gnu11", "host", ["-std=gnu11"]
@@ -127,17 +133,18 @@ def strict_compilers():
 @pytest.mark.parametrize(
     "language, board, flags", list(strict_compilers()), ids=lambda value: value if isinstance(value, str) else ""
 )
-def test_the_generated_code_of_real_models_compiles_without_a_warning(language, board, flags, tmp_path):
+def test_the_generated_code_of_real_models_compiles_without_a_warning(language, board, flags, generated):
     compiler = find_compiler(load_board(board))
     driver = compiler.cplusplus if "c++" in flags else compiler.c
     models = [*((name, int8_model(name)) for name in MODELS), *((f"{name}_float", float_model(name)) for name in FLOAT_MODELS)]
     names = ALL_KERNELS if language == "m4" else ALL_KERNELS[:2]
     wanted = models if "AIDGE_STRESS" in os.environ else [entry for entry in models if entry[0] in names]
     for name, path in wanted:
-        assert aidge_build("compile", path, "--name", name, "--out", tmp_path, "--lib", "ref").exit_code == 0
+        if not (generated / f"{name}.c").exists():
+            assert aidge_build("compile", path, "--name", name, "--out", generated, "--lib", "ref").exit_code == 0
         for file in (f"{name}.c", f"{name}_weights.c"):
             done = subprocess.run(
-                [driver, *load_board(board).compiler_flags, *flags, *STRICT, "-fsyntax-only", tmp_path / file],
+                [driver, *load_board(board).compiler_flags, *flags, *STRICT, "-fsyntax-only", generated / file],
                 capture_output=True,
                 text=True,
             )

@@ -61,9 +61,7 @@ def test_what_the_first_library_does_not_take_goes_to_another_is_right_and_the_r
     said = [entry["reason"] for entry in depthwise["rejected"] if entry["kernel"].startswith(f"{library} ")]
     assert said and any(reason in text for text in said), depthwise["rejected"]
     assert reason in aidge_build("explain", unusual, "--board", board, "-v").stdout
-    verified = aidge_build(
-        "verify", unusual, "--board", board, "--io-data", unusual.parent / "io.npz", "--perturb", 6, "--layers", "--json"
-    )
+    verified = aidge_build("verify", unusual, "--board", board, "--io-data", unusual.parent / "io.npz", "--perturb", 6, "--json")
     assert verified.exit_code == 0 and verified.json["differing_values"] == 0 and verified.json["values"] > 100
 
 
@@ -114,7 +112,7 @@ def right(make, board, folder) -> list[dict]:
     made, inputs = make(numpy.random.Generator(numpy.random.PCG64(5)))
     (folder / "net.onnx").write_bytes(made)
     numpy.savez(folder / "io.npz", x=inputs)
-    verified = aidge_build("verify", folder / "net.onnx", "--board", board, "--io-data", folder / "io.npz", "--layers", "--json")
+    verified = aidge_build("verify", folder / "net.onnx", "--board", board, "--io-data", folder / "io.npz", "--json")
     assert verified.exit_code == 0 and verified.json["differing_values"] == 0 and verified.json["values"] > 100
     return aidge_build("explain", folder / "net.onnx", "--board", board, "--json").json["nodes"]
 

@@ -157,7 +157,7 @@ def test_members_of_an_int8_concatenation_with_one_scale_are_written_in_place(tm
     path = tmp_path / "int8.onnx"
     path.write_bytes(model(" ".join(lines), inputs="int8[1,4,8,8] x", outputs="int8[1,9,4,4] y", constants=constants))
     numpy.savez(tmp_path / "io.npz", x=random.integers(-128, 128, (3, 1, 4, 8, 8)).astype(numpy.int8))
-    result = aidge_build("verify", path, "--io-data", tmp_path / "io.npz", "--lib", "ref", "--layers", "--json")
+    result = aidge_build("verify", path, "--io-data", tmp_path / "io.npz", "--lib", "ref", "--json")
     assert result.exit_code == 0, result.stderr or result.stdout
     assert "Concat" not in {layer["op"] for layer in result.json["layers"]}
 

@@ -53,7 +53,7 @@ def test_a_random_graph_with_states(seed, tmp_path):
 @needs_qemu
 @pytest.mark.parametrize("board", ["mps2-an386", "mps3-an547"])
 def test_on_a_board_the_check_proves_the_state_as_it_does_the_arena(board, tmp_path):
-    result = verified(MODELS["a delay line of three"], tmp_path, "--layers", "--board", board, "--keep", str(tmp_path / "kept"))
+    result = verified(MODELS["a delay line of three"], tmp_path, "--board", board, "--keep", str(tmp_path / "kept"))
     assert result.exit_code == 0, result
     checked = aidge_build("check", tmp_path / "kept" / "model.elf", "--board", board)
     assert checked.exit_code == 0 and "state 52 B = plan" in checked.stdout, checked

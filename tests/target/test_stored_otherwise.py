@@ -24,6 +24,6 @@ def test_a_log_softmax_between_convolutions_is_right_where_the_channels_are_stor
     )
     (tmp_path / "net.onnx").write_bytes(data)
     numpy.savez(tmp_path / "io.npz", x=random.normal(size=(2, 1, 3, 8, 9)).astype(numpy.float32))
-    words = ("--io-data", tmp_path / "io.npz", "--board", "mps2-an386", "--layers", "--json")
+    words = ("--io-data", tmp_path / "io.npz", "--board", "mps2-an386", "--json")
     result = aidge_build("verify", tmp_path / "net.onnx", *words)
     assert result.exit_code == 0, result.stderr or result.stdout

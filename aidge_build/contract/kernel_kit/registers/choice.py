@@ -41,8 +41,8 @@ def most_alive(webs: Webs) -> int:
 
 
 class _Search:
-    """A search by depth: the web with the fewest registers left comes next, members of lists before others, or without weights the
-    next one of the text. A decision is taken back where a web has none."""
+    """A search by depth: the web with the fewest registers left comes next, members of lists before others; without weights it
+    is the next one of the text. A decision is taken back where a web has none."""
 
     def __init__(
         self,

@@ -317,3 +317,96 @@ def test_too_many_values_are_refused_with_the_name_of_the_function():
 def test_a_call_is_refused():
     with pytest.raises(AidgeError, match="call other"):
         printed("%enter", "call other", "%leave")
+
+
+# (kind, lines of the text, what stands in the printed instruction, what stands there instead)
+FAULTS = (
+    (
+        "a value of a loop is overwritten in it",
+        "mov %left, #4\n%turn:\nldr %a, [%first]\nstr %a, [%second]\nsubs %left, %left, #1\nbne %turn",
+        r"ldr r\d+, \[r0\]",
+        "ldr {left}, [r0]",
+    ),
+    (
+        "a pointer is overwritten before its last use",
+        "ldr %a, [%first]\nldr %b, [%second]\nstr %a, [%first]\nstr %b, [%first]",
+        r"ldr r\d+, \[r1\]",
+        "ldr r0, [r1]",
+    ),
+    (
+        "the halves of a pair change places",
+        "ldrd %a, %b, [%first]\nstr %a, [%second]\nstr %b, [%output]",
+        r"ldrd (r\d+), (r\d+), (.*)",
+        r"ldrd \2, \1, \3",
+    ),
+    (
+        "a list is read in another order",
+        "ldm %first, {%a, %b}\nstr %a, [%second]\nstr %b, [%output]",
+        r"ldm r0, \{(r\d+), (r\d+)\}",
+        r"ldm r0, {\2, \1}",
+    ),
+    (
+        "values that wait change places",
+        "put %first, %second\nget %first, %second\nstr %first, [%second]",
+        r"ldrd (r\d+), (r\d+), (.*)",
+        r"ldrd \2, \1, \3",
+    ),
+    (
+        "a value comes from a place where nothing waits",
+        "put %first, %second\nget %second\nstr %second, [%output]",
+        r"ldr (r\d+), \[sp, #4\]",
+        r"ldr \1, [sp, #0]",
+    ),
+    (
+        "a conditional move goes to another register",
+        "mov %a, #1\ncmp %first, %second\nit lt\nmovlt %a, %second\nstr %a, [%output]",
+        r"movlt r\d+",
+        "movlt r12",
+    ),
+    (
+        "a sum across vectors goes on in another register",
+        "vldrb.u8 %q.a, [%first]\nmov %t, #0\nvmladava.s8 %t, %q.a, %q.a\nstr %t, [%output]",
+        r"vmladava.s8 r\d+",
+        "vmladava.s8 r12",
+    ),
+    ("a vector of the caller is overwritten", "\n".join(["vldrb.u8 %q.a, [%first]", "vstrb.8 %q.a, [%second]"]), r"q0", "q5"),
+    ("a float of the caller is overwritten", "vldr %s.a, [%first]\nvstr %s.a, [%second]", r"s0", "s20"),
+    (
+        "a register of the caller is overwritten",
+        "ldr %a, [%first]\nstr %a, [%second]",
+        r"(ldr|str) r\d+, \[r([01])\]",
+        r"\1 r9, [r\2]",
+    ),
+    ("the return address is overwritten", "ldr %a, [%first]\nstr %a, [%second]", r"(ldr|str) r\d+, \[r([01])\]", r"\1 lr, [r\2]"),
+)
+
+
+@pytest.mark.parametrize(("kind", "text", "right", "wrong"), FAULTS, ids=[fault[0] for fault in FAULTS])
+def test_faults_of_each_kind_are_found(kind, text, right, wrong):
+    lines = ["%enter", *text.split("\n"), "%leave"]
+    function = read(lines, PARAMETERS)
+    webs = webs_of(function.steps)
+    chosen = choose(function.steps, webs, False, PARAMETERS)
+    assert chosen is not None
+    texts, frame = assigned(function, webs, chosen)
+    check(function, texts, PARAMETERS, frame.save, "kernel")
+    registers = {webs.values[web].name: register for web, register in chosen.items()}
+    changed = [re.sub(right, wrong.format(**registers) if "{" in wrong and "\\" not in wrong else wrong, text) for text in texts]
+    assert changed != texts
+    with pytest.raises(AidgeError, match="kernel"):
+        check(function, changed, PARAMETERS, frame.save, "kernel")
+
+
+def test_the_return_address_is_saved_where_a_loop_counts_in_its_register():
+    text = printed("%enter", "dls lr, %second", "%turn:", "ldr %a, [%first]", "le lr, %turn", "str %a, [%output]", "%leave")
+    assert text[0] == "push {lr}" and text[-1] == "pop {pc}"
+
+
+def test_a_loop_of_its_own_keeps_the_counter_of_the_core():
+    names = [f"v{number}" for number in range(9)]
+    lines = [f"ldr %{name}, [%first, #{4 * number}]" for number, name in enumerate(names)]
+    body = [f"add %{name}, %{name}, #1" for name in names]
+    ends = [f"str %{name}, [%output, #{4 * number}]" for number, name in enumerate(names)]
+    text = printed("%enter", *lines, "dls lr, %second", "%turn:", *body, "le lr, %turn", *ends, "%leave")
+    assert not any(re.match(r"(add|ldr) lr,", line) for line in text)
+    assert text[0].startswith("push") and "lr" in text[0]

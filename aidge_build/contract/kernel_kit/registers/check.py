@@ -17,6 +17,7 @@ _Held = dict[str, frozenset[str]]  # the names that a register, or a place where
 _TOKEN = re.compile(r"%(?:[qs]\.)?[a-z]\w*|[a-z]\w*|\S")
 _NAME = re.compile(r"%(\w+)")
 _SAVES = re.compile(r"v?push \{([^}]*)\}|mov r[4-7], (r8|r9|r10|r11)")
+_REGISTER = re.compile(r"[rs]\d+|lr")
 _SPAN = re.compile(r"([rsdq]|l)(r|\d+)(?:-[rsdq](\d+))?")
 
 
@@ -44,7 +45,8 @@ def check(function: Function, printed: Sequence[str], parameters: Sequence[str],
 def _check_saved(function: Function, printed: Sequence[str], save: Sequence[str], where: str) -> None:
     saved = {register for text in save for match in _SAVES.finditer(text) for register in _listed(match[1] or match[2])}
     for step, text in zip(function.steps, printed, strict=True):
-        for register in _registers(step, text).values():
+        named = [value.name for value in step.writes if not value.kind and _REGISTER.fullmatch(value.name)]
+        for register in (*_registers(step, text).values(), *named):
             if _is_of_the_caller(register) and register not in saved:
                 raise AidgeError(f"`{text}` writes {register} of the caller", where=where, code="KERNEL")
 

@@ -34,12 +34,12 @@ class Frame:
 
 def frame_of(used: AbstractSet[str], begin: str, fixed: AbstractSet[str]) -> Frame:
     """Returns the frame of a function that begins so, uses these registers and places, and names the `fixed` registers itself."""
-    core = sorted((name for name in used & PRESERVED if name[0] == "r"), key=number_of)
+    core = sorted((name for name in (used | fixed) & PRESERVED if name[0] == "r"), key=number_of)
     last_float = max((_last_word(name) for name in used | fixed if name[0] in "qs"), default=-1)
     words, first_float = 1 + max((number_of(name) for name in used if name[0] == "w"), default=-1), None
     if begin == ENTER_FLOATS:
         first_float, last_float, words = last_float + 1, last_float + words, 0
-    save, restore, size = _core_frame(core, "lr" in used, begin == ENTER_LOW)
+    save, restore, size = _core_frame(core, "lr" in used | fixed, begin == ENTER_LOW)
     if last_float >= _FIRST_SAVED_FLOAT:
         listed = f"{{d8-d{last_float // 2}}}" if last_float % 2 else f"{{s{_FIRST_SAVED_FLOAT}-s{last_float}}}"
         save, restore = (*save, f"vpush {listed}"), (f"vpop {listed}", *restore)

@@ -41,8 +41,8 @@ def most_alive(webs: Webs) -> int:
 
 
 class _Search:
-    """A search by depth: the web with the fewest registers left comes next, members of lists before others; without weights it
-    is the next one of the text. A decision is taken back where a web has none."""
+    """A search by depth: the web with the fewest registers left comes next; without weights members of lists come first, then the
+    others as in the text. A decision is taken back where a web has none."""
 
     def __init__(
         self,
@@ -81,10 +81,11 @@ class _Search:
             self._take_back(stack[-1][0])
         return False
 
-    def _urgency(self, web: int) -> tuple[bool, bool, int, int, int]:
+    def _urgency(self, web: int) -> tuple[bool, int, int, int]:
         left = self._left[web]
-        by_left = left if self._weight[web] else 0
-        return left > 1, web not in self._rules.lists, by_left, -self._weight[web], web
+        if self._weight[web]:
+            return left > 1, left, -self._weight[web], web
+        return left > 1, web not in self._rules.lists, 0, web
 
     def _take(self, web: int, register: str) -> None:
         self.chosen[web] = register

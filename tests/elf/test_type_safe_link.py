@@ -356,7 +356,8 @@ def test_our_own_build_explains_a_foreign_header(tmp_path):
 def test_undefined_symbols_are_read_from_the_messages_of_both_linkers():
     gnu = (
         "/usr/bin/ld: main.o: in function `main':\n/a b/main.c:7: undefined reference to `kws_run_0123456789ab'\n"
-        "arm-none-eabi-ld: b.c:(.text.f+0x4): undefined reference to `kws_run_0123456789ab'\ncollect2: error: ld returned 1\n"
+        "arm-none-eabi-ld: b.c:(.text.f+0x4): undefined reference to `kws_run_0123456789ab'\n"
+        "/usr/bin/ld: main.o:(.data.rel+0x0): undefined reference to `kws_run_0123456789ab'\ncollect2: error: ld returned 1\n"
     )
     llvm = (
         "ld.lld: error: undefined symbol: kws_run_0123456789ab\n>>> referenced by main.c:7 (/src/main.c:7)\n"

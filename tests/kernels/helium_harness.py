@@ -326,9 +326,10 @@ def _parts(cases: Sequence[Case], flags: Sequence[str], board: str) -> dict[str,
     is_given = any(flag.startswith(("-O", "-D")) for flag in flags)
     if is_given or harness.STRESS or shipped and len(apart) < FEW_CASES:
         return {"run_all": (numbered, flags)}
+    some = (*flags, "-Wno-unused-function")  # a file has all functions of its texts, and not all cases that call them
     made = {
-        "run_shipped": ({number: numbered[number] for number in sorted(shipped)}, flags),
-        "run_apart": (apart, (*flags, "-O0")),
+        "run_shipped": ({number: numbered[number] for number in sorted(shipped)}, some),
+        "run_apart": (apart, (*some, "-O0")),
     }
     return {name: part for name, part in made.items() if part[0]}
 

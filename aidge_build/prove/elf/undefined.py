@@ -8,6 +8,10 @@ from dataclasses import dataclass
 
 # GNU ld: "main.c:7: undefined reference to `f'", or "main.c:(.text+0x4): ..." without debug information.
 _GNU = re.compile(r"^(?:\S*ld(?:\.\w+)?(?:\.exe)?: )?(.+?):(?:\d+|\([^)]*\)): undefined reference to [`'](.+)'$", re.MULTILINE)
+# GNU ld names the object of a function first, then its source: "main.o: in function `main':" and "main.c:(.text+0x4): ...".
+_GNU_OBJECT = re.compile(
+    r"^(?:\S*ld(?:\.\w+)?(?:\.exe)?: )?(.+?): in function [`'].*':\n(?:\S*ld: )?(.+?):(?:\d+|\()", re.MULTILINE
+)
 # LLVM: "undefined symbol: f", followed by lines ">>> referenced by main.c:7 (/src/main.c:7)" or ">>> referenced by main.o".
 _LLVM = re.compile(r"undefined symbol: (.+)((?:\n>>> .*)*)")
 _REFERENCE = re.compile(r">>> referenced by ([^\s:]+)")
@@ -28,8 +32,9 @@ class Undefined:
 def read_undefined(messages: str) -> tuple[Undefined, ...]:
     """Returns the undefined symbols in a linker's messages, by name."""
     found: dict[str, dict[str, None]] = {}
+    sources = dict(_GNU_OBJECT.findall(messages))
     for source, symbol in _GNU.findall(messages):
-        found.setdefault(symbol, {})[source] = None
+        found.setdefault(symbol, {})[sources.get(source, source)] = None
     for symbol, references in _LLVM.findall(messages):
         found.setdefault(symbol, {}).update(dict.fromkeys(_REFERENCE.findall(references)))
     return tuple(Undefined(symbol, tuple(found[symbol])) for symbol in sorted(found))

@@ -12,8 +12,8 @@ from aidge_build.prove.timing.pipeline import Operation, block_cycles, is_shadow
 from aidge_build.prove.timing.table import ANY, FIRST, LAST, TimingTable
 
 
-def best_order(table: TimingTable, moved: Sequence[Moved], jump: Instruction | None) -> list[int]:
-    """Returns the numbers of the instructions in their new order, which is the old one unless another takes fewer cycles.
+def best_order(table: TimingTable, moved: Sequence[Moved], jump: Instruction | None) -> tuple[int, list[int]]:
+    """Returns the cycles and the numbers of the instructions in their new order: the old one unless another takes fewer cycles.
 
     moved: straight code. jump: the branch that follows it and leads to its first instruction, if it is the body of a loop.
     """
@@ -21,7 +21,8 @@ def best_order(table: TimingTable, moved: Sequence[Moved], jump: Instruction | N
     followers = dependences(moved, operations)
     old = list(range(len(moved)))
     new = _listed(table, operations, followers)
-    return min((old, new), key=lambda order: _cycles(table, [moved[number].instruction for number in order], jump))
+    found = [(_cycles(table, [moved[number].instruction for number in order], jump), order) for order in (old, new)]
+    return min(found, key=lambda one: one[0])
 
 
 def _cycles(table: TimingTable, instructions: list[Instruction], jump: Instruction | None) -> int:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import lru_cache
 
 from aidge_build.build.ordering.lines import Moved, moved_instruction, text_of
-from aidge_build.build.ordering.order import best_order
+from aidge_build.build.ordering.pairs import Line, best_lines
 from aidge_build.contract.call import Call
 from aidge_build.contract.thumb.instruction import Instruction, instruction_of_text
 from aidge_build.plan.program import BandCalls, Layer
@@ -38,10 +38,11 @@ def _bands(bands: BandCalls | None, table: TimingTable) -> BandCalls | None:
 
 @lru_cache(_KEPT)
 def ordered_text(text: str, table: TimingTable) -> str:
-    """Returns the C text of a function with the same lines between the same labels and jumps, in the best order."""
+    """Returns the C text of a function with the same lines between the same labels and jumps, in the best order. On some cores
+    two lines may take the place of one."""
     if "__asm__" not in text:
         return text
-    known: dict[tuple[tuple[Moved, ...], Instruction | None], list[int]] = {}
+    known: dict[tuple[tuple[Moved, ...], Instruction | None], list[Line]] = {}
     found: list[str] = []
     run: _Run = []
     label = ""
@@ -54,13 +55,19 @@ def ordered_text(text: str, table: TimingTable) -> str:
         instructions = tuple(moved for _, moved in run)
         key = instructions, _jump(label, said)
         if len(run) >= _FEWEST and key not in known:
-            known[key] = best_order(table, *key)
-        found += [run[number][0] for number in known.get(key, range(len(run)))]
+            known[key] = best_lines(table, *key)
+        lines = known.get(key) or [(number, "") for number in range(len(run))]
+        found += [_line(run[number][0], text) for number, text in lines]
         found.append(line)
         run = []
         at = _LABEL.fullmatch(line)
         label = at[1] if at else ""
     return "\n".join(found)
+
+
+def _line(line: str, said: str) -> str:
+    """Returns the line of a C string, or one that says something else in its place."""
+    return line.replace(text_of(line), said, 1) if said else line
 
 
 def _jump(label: str, said: str) -> Instruction | None:

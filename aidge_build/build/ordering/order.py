@@ -49,18 +49,32 @@ def _listed(table: TimingTable, operations: Sequence[Operation], followers: Sequ
     earliest = [0] * len(operations)
     ready = [number for number, count in enumerate(waiting) if not count]
     urgent = [(operation.slot != FIRST, -height) for operation, height in zip(operations, heights, strict=True)]
-    slots, order = _Slots(table), list[int]()
+    slots, order, cycles = _Slots(table), list[int](), list[int]()
     while ready:
         number = min(ready, key=lambda each: (slots.cycle_of(operations[each], earliest[each]), urgent[each], each))
         at = slots.issue(operations[number], earliest[number])
         order.append(number)
+        cycles.append(at)
         ready.remove(number)
         for other, wait in followers[number].items():
             earliest[other] = max(earliest[other], at + wait)
             waiting[other] -= 1
             if not waiting[other]:
                 ready.append(other)
+    return _short_first(operations, followers, order, cycles)
+
+
+def _short_first(operations, followers, order, cycles):
+    for place in range(1, len(order)):
+        first, second = order[place - 1 : place + 1]
+        if cycles[place - 1] == cycles[place] and second not in followers[first] and operations[second].slot != LAST and operations[first].slot != FIRST:
+            if _latency(operations[second]) > _latency(operations[first]):
+                order[place - 1 : place + 1] = second, first
     return order
+
+
+def _latency(operation: Operation) -> int:
+    return max((cycles for _, cycles, _ in operation.writes), default=1)
 
 
 class _Slots:

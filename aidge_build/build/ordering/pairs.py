@@ -4,52 +4,96 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from aidge_build.build.ordering.lines import Moved, moved_instruction
 from aidge_build.build.ordering.order import best_order
 from aidge_build.prove.elf.disassembly import Instruction, immediate, memory_operand
 from aidge_build.prove.timing.table import ALONE, TimingTable
 
-_SHARE = 18  # instructions for each one more
-_FARTHEST = 255  # bytes by which LDR moves its address, or goes back
+_SHARE = 18  # instructions for each one more: whole models execute at most 5 % more
+_FARTHEST = 255  # bytes by which LDR can move its address, or load below it
 
 Line = tuple[int, str]  # the number of an instruction; the text that takes its place, "" if it stays
+
+
+class _Pair(NamedTuple):
+    """A load of the words at `base` + `offset` to two registers, after which the address moves."""
+
+    low: str
+    high: str
+    base: str
+    offset: int
+    move: int
 
 
 def best_lines(table: TimingTable, moved: Sequence[Moved], jump: Instruction | None) -> list[Line]:
     """Returns straight instructions in the order, and with the loads divided, that take the fewest cycles.
 
-    At most one of 16 instructions is divided. Neighbours are: a step of a loop gains most if it waits for no pair at all.
+    Loads next to each other are divided: a step of a loop gains most if it waits for no pair at all.
     """
-    halves = {number: parts for number, one in enumerate(moved) if (parts := _halves(table, one.instruction))}
-    pairs, count = [*halves], min(len(moved) // _SHARE, len(halves))
+    is_alone = table.kinds["load_pair"].slot == ALONE
+    pairs = {number: pair for number, one in enumerate(moved) if is_alone and (pair := _pair(one.instruction))}
+    numbers, count = [*pairs], min(len(moved) // _SHARE, len(pairs))
     starts = (*range(0, len(pairs) - count, count), len(pairs) - count) if count else ()
-    choices: list[list[int]] = [[], *(pairs[start : start + count] for start in starts)]
-    found = [_ordered(table, moved, jump, {number: halves[number] for number in divided}) for divided in choices]
+    choices: list[list[int]] = [[], *(numbers[start : start + count] for start in starts)]
+    found = [_ordered(table, moved, jump, {number: pairs[number] for number in divided}) for divided in choices]
     return min(found, key=lambda one: one[0])[1]
 
 
 def _ordered(
-    table: TimingTable, moved: Sequence[Moved], jump: Instruction | None, halves: Mapping[int, tuple[str, str]]
+    table: TimingTable, moved: Sequence[Moved], jump: Instruction | None, divided: Mapping[int, _Pair]
 ) -> tuple[int, list[Line]]:
-    """Returns (cycles, lines) with these instructions divided."""
+    """Returns (cycles, lines) with these loads divided."""
+    halves: dict[int, tuple[str, str]] = {}
+    for group in _groups(moved, divided):
+        halves |= _halves({number: divided[number] for number in group})
     lines = [(number, text) for number in range(len(moved)) for text in halves.get(number, ("",))]
     known = [moved_instruction(text) or moved[number] if text else moved[number] for number, text in lines]
     cycles, order = best_order(table, known, jump)
     return cycles, [lines[number] for number in order]
 
 
-def _halves(table: TimingTable, pair: Instruction) -> tuple[str, str] | None:
-    """Returns two loads that together do what `pair` does; None if it is no load of two registers, or one that the core does not
-    issue alone. The first one moves the address; the last one overwrites it."""
-    if pair.mnemonic != "ldrd" or table.kinds["load_pair"].slot != ALONE or not pair.operands[2:]:
+def _pair(instruction: Instruction) -> _Pair | None:
+    """Returns a load of two registers that two loads can replace; None for any other instruction."""
+    if instruction.mnemonic != "ldrd" or not instruction.operands[2:]:
         return None
-    low, high, address, *after = pair.operands
+    low, high, address, *after = instruction.operands
     base, words, moves_before = memory_operand(address)
-    offset = immediate(words[0]) if words else 0
-    move = immediate(after[0]) if after else offset if moves_before else 0
-    if offset is None or move is None or abs(move) > _FARTHEST or offset < -_FARTHEST:
+    offset, move = (immediate(word[0]) if word else 0 for word in (words, after))
+    if moves_before or offset is None or move is None or abs(move) > _FARTHEST or offset < -_FARTHEST:
         return None
-    first = f"ldr {low}, " + ", ".join((address, *after))
-    second = f"ldr {high}, [{base}, #{offset + 4 - move}]"
-    return (second, first) if low == base else (first, second)
+    return _Pair(low, high, base, offset, move)
+
+
+def _groups(moved: Sequence[Moved], divided: Mapping[int, _Pair]) -> list[list[int]]:
+    """Returns the numbers of divided loads, grouped: the first load of a group moves the address for all of them. Nothing between
+    them reads or writes the address."""
+    groups: list[list[int]] = []
+    latest: dict[str, list[int]] = {}  # by the register with the address
+    for number, one in enumerate(moved):
+        pair, group = divided.get(number), None
+        if pair is not None:
+            group = latest.get(pair.base)
+            if group is None or abs(sum(divided[each].move for each in group) + pair.move) > _FARTHEST:
+                group = []
+                groups.append(group)
+            group.append(number)
+        for register, _ in (*one.work.reads, *one.work.writes):
+            latest.pop(register, None)
+        if pair is not None and group is not None and divided[group[0]].move:
+            latest[pair.base] = group
+    return groups
+
+
+def _halves(group: Mapping[int, _Pair]) -> dict[int, tuple[str, str]]:
+    """Returns the two loads in place of each load of a group."""
+    found: dict[int, tuple[str, str]] = {}
+    total = sum(pair.move for pair in group.values())
+    place = 0
+    for number, (low, high, base, offset, move) in group.items():
+        first = f"ldr {low}, [{base}], #{total}" if total and not found else f"ldr {low}, [{base}, #{place + offset - total}]"
+        second = f"ldr {high}, [{base}, #{place + offset + 4 - total}]"
+        found[number] = (second, first) if low == base else (first, second)
+        place += move
+    return found

@@ -34,8 +34,9 @@ def _heights(operations: Sequence[Operation], followers: Sequence[dict[int, int]
     """Returns the cycles from the issue of each instruction to the end of the longest chain that begins with it."""
     heights = [0] * len(operations)
     for number in reversed(range(len(operations))):
-        own = max((cycles for _, cycles, _ in operations[number].writes), default=1)
-        heights[number] = max((heights[other] + max(wait, 0) for other, wait in followers[number].items()), default=own)
+        heights[number] = max(
+            (heights[other] + max(wait, 0) for other, wait in followers[number].items()), default=_latency(operations[number])
+        )
     return heights
 
 
@@ -61,15 +62,19 @@ def _listed(table: TimingTable, operations: Sequence[Operation], followers: Sequ
             waiting[other] -= 1
             if not waiting[other]:
                 ready.append(other)
-    return _short_first(operations, followers, order, cycles)
+    return _longest_first(operations, followers, order, cycles)
 
 
-def _short_first(operations, followers, order, cycles):
+def _longest_first(
+    operations: Sequence[Operation], followers: Sequence[dict[int, int]], order: list[int], cycles: Sequence[int]
+) -> list[int]:
+    """Returns the order with the slower of two instructions of a cycle first, where neither needs the other: cores that write
+    results in order let a short one wait for a long one of the cycle before, not of its own."""
     for place in range(1, len(order)):
         first, second = order[place - 1 : place + 1]
-        if cycles[place - 1] == cycles[place] and second not in followers[first] and operations[second].slot != LAST and operations[first].slot != FIRST:
-            if _latency(operations[second]) > _latency(operations[first]):
-                order[place - 1 : place + 1] = second, first
+        is_free = cycles[place - 1] == cycles[place] and second not in followers[first]
+        if is_free and operations[first].slot == operations[second].slot == ANY:
+            order[place - 1 : place + 1] = sorted((first, second), key=lambda number: -_latency(operations[number]))
     return order
 
 

@@ -51,7 +51,7 @@ def _ordered(
     lines = [(number, text) for number in range(len(moved)) for text in halves.get(number, ("",))]
     known = [moved_instruction(text) or moved[number] if text else moved[number] for number, text in lines]
     cycles, order = best_order(table, known, jump)
-    return cycles, [lines[number] for number in order]
+    return cycles + len(divided), [lines[number] for number in order]
 
 
 def _pair(instruction: Instruction) -> _Pair | None:

@@ -121,6 +121,36 @@ def test_the_check_finds_every_dependent_pair_of_lines_that_changes_places(kind,
     assert pairs or kind is sets_the_flags_of_a_branch
 
 
+def of_another_word(line: str) -> str:
+    return re.sub(r"#(-?\d+)\]", lambda match: f"#{int(match[1]) + 4}]", line)
+
+
+def to_another_register(line: str) -> str:
+    return re.sub(r"ldr (\w+)", lambda match: "ldr r3" if match[1] != "r3" else "ldr r2", line)
+
+
+def that_moves_its_address_by_another_number(line: str) -> str:
+    return re.sub(r"\], #(\d+)", lambda match: f"], #{int(match[1]) + 4}", line)
+
+
+def of_nothing(line: str) -> str:
+    return ""
+
+
+@pytest.mark.parametrize("fault", [of_another_word, to_another_register, that_moves_its_address_by_another_number, of_nothing])
+def test_the_check_finds_every_wrong_half_of_a_divided_load(fault):
+    places = []
+    for text in texts(CORES["cortex-m7"]):
+        new = ordered_text(text, load_timing("cortex-m7")).splitlines()
+        added = {line for line in new if line not in text and re.match(r' *" *ldr ', line) and fault(line) != line}
+        places += [(text, new, number) for number, line in enumerate(new) if line in added]
+    missed = []
+    for text, new, number in random.Random(2).sample(places, FAULTS // 4):
+        wrong = [*new[:number], fault(new[number]), *new[number + 1 :]]
+        missed += [] if differences(text, "\n".join(wrong)) else [new[number]]
+    assert missed == []
+
+
 def test_a_line_that_is_lost_or_moved_across_a_label_is_found():
     text = next(
         text for text in texts("mps2-an386") if sum(1 for straight, run in runs_of(lines_of(text)) if straight and run) > 2

@@ -84,6 +84,59 @@ def test_an_address_moves_by_all_bytes_of_several_registers(moved):
     assert 3 in followers[2] and 4 not in followers[2]
 
 
+STEP = [
+    *("ldrd r2, r3, [r0], #8", "ldrd r12, lr, [r1], #8"),
+    *("smlad r5, r12, r2, r5", "smlad r9, r12, r3, r9", "smlad r7, lr, r2, r7", "smlad r11, lr, r3, r11"),
+    *("sxtb16 r12, r12", "sxtb16 lr, lr"),
+    *("smlad r4, r12, r2, r4", "smlad r8, r12, r3, r8", "smlad r6, lr, r2, r6", "smlad r10, lr, r3, r10"),
+]
+
+
+def loads(lines: list[str]) -> list[str]:
+    return [line for line in lines if line.startswith("ldr")]
+
+
+def test_two_loads_take_the_place_of_a_pair_where_they_save_more_cycles_than_instructions():
+    old = STEP * 6
+    new = ordered(*old)
+    assert len(new) == len(old) + len(old) // 18
+    assert cycles(new) + len(new) - len(old) < cycles(ordered(*STEP)) * 6
+
+
+def test_the_first_of_several_divided_loads_moves_the_address_for_all():
+    """Addresses that are moved again and again would be another chain."""
+    divided = [line for line in loads(ordered(*STEP * 9)) if not line.startswith("ldrd")]
+    moving = [line.rpartition("#")[2] for line in divided if not line.endswith("]")]
+    assert len(divided) == 12 and moving == ["24", "24"]
+
+
+@pytest.mark.parametrize(
+    "address, is_divided",
+    [
+        *(("[{}], #248", True), ("[{}], #256", False), ("[{}, #8]!", False)),
+        *(("[{}, #-252]", True), ("[{}, #-256]", False), ("[{}, #1020]", True)),
+    ],
+)
+def test_a_pair_stays_where_no_load_of_one_register_has_its_address(address, is_divided):
+    pairs = [f"ldrd r2, r3, {address.format('r0')}", f"ldrd r12, lr, {address.format('r1')}"]
+    new = loads(ordered(*[*pairs, *STEP[2:]] * 6))
+    assert (new == pairs * 6) is not is_divided and len(new) == 12 + 4 * is_divided
+
+
+@pytest.mark.parametrize("low, high, last", [("r0", "r2", "ldr r0, [r0, #8]"), ("r2", "r0", "ldr r0, [r0, #12]")])
+def test_a_load_that_overwrites_its_address_comes_last(low, high, last):
+    step = [line.replace("r3", "r0") for line in STEP[1:]]
+    new = loads(ordered(*[f"ldrd {low}, {high}, [r0, #8]", *step] * 6))
+    divided = [line for line in new if line.startswith("ldr r") and "[r0" in line]
+    assert len(divided) == 4 and divided[1::2] == [last] * 2
+
+
+@pytest.mark.parametrize("core", ["cortex-m33", "cortex-m55", "cortex-m85"])
+def test_cores_that_issue_a_pair_beside_others_keep_it(core):
+    new = ordered_text(text(*STEP * 6), load_timing(core))
+    assert sorted(lines_of(new)) == sorted(lines_of(text(*STEP * 6)))
+
+
 def test_only_cores_that_overlap_instructions_get_another_order():
     names = ["cortex-m0", "cortex-m0plus", "cortex-m3", "cortex-m4", "cortex-m33", "cortex-m7", "cortex-m55", "cortex-m85"]
     assert [name for name in names if load_timing(name).overlaps] == ["cortex-m33", "cortex-m7", "cortex-m55", "cortex-m85"]

@@ -89,7 +89,7 @@ class State:
         self.write(bare, rest, value)
 
     def load_words(self, rest: str, address: tuple[object, int, int]) -> None:
-        """Loads one word or two: each is named by its own address, so that two loads can take the place of one."""
+        """Loads one word or two: each is named by its own address, so that two loads can replace one."""
         words = registers(rest[: rest.index("[")])
         values = {}
         for place, register in enumerate(words):
@@ -185,7 +185,7 @@ def lines_but_words(lines: Sequence[str]) -> list[str]:
 
 def differences(old: str, new: str) -> list[str]:
     """The faults in a new order of a C text: lines that moved across others that must stay, or that read other values now. Two
-    loads of one word may take the place of a load of two."""
+    loads of one word may replace a load of two."""
     found = []
     for before, after in zip_longest(runs_of(lines_of(old)), runs_of(lines_of(new)), fillvalue=(False, ["nothing"])):
         if before == after:

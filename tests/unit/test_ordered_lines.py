@@ -96,7 +96,7 @@ def loads(lines: list[str]) -> list[str]:
     return [line for line in lines if line.startswith("ldr")]
 
 
-def test_two_loads_take_the_place_of_a_pair_where_they_save_more_cycles_than_instructions():
+def test_two_loads_replace_a_pair_where_they_save_more_cycles_than_instructions():
     old = STEP * 6
     new = ordered(*old)
     assert len(new) == len(old) + len(old) // 18

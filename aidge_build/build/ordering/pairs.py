@@ -14,7 +14,7 @@ from aidge_build.prove.timing.table import ALONE, TimingTable
 _SHARE = 18  # instructions for each one more: whole models execute at most 5 % more
 _FARTHEST = 255  # bytes by which LDR can move its address, or load below it
 
-Line = tuple[int, str]  # the number of an instruction; the text that takes its place, "" if it stays
+Line = tuple[int, str]  # the number of an instruction; its new text, "" if it stays
 
 
 class _Pair(NamedTuple):
@@ -87,7 +87,7 @@ def _groups(moved: Sequence[Moved], divided: Mapping[int, _Pair]) -> list[list[i
 
 
 def _halves(group: Mapping[int, _Pair]) -> dict[int, tuple[str, str]]:
-    """Returns the two loads in place of each load of a group."""
+    """Returns the two loads that replace each load of a group."""
     found: dict[int, tuple[str, str]] = {}
     total = sum(pair.move for pair in group.values())
     place = 0

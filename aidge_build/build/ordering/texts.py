@@ -39,7 +39,7 @@ def _bands(bands: BandCalls | None, table: TimingTable) -> BandCalls | None:
 @lru_cache(_KEPT)
 def ordered_text(text: str, table: TimingTable) -> str:
     """Returns the C text of a function with the same lines between the same labels and jumps, in the best order. On some cores
-    two lines may take the place of one."""
+    two lines may replace one."""
     if "__asm__" not in text:
         return text
     known: dict[tuple[tuple[Moved, ...], Instruction | None], list[Line]] = {}
@@ -66,7 +66,7 @@ def ordered_text(text: str, table: TimingTable) -> str:
 
 
 def _line(line: str, said: str) -> str:
-    """Returns the line of a C string, or one that says something else in its place."""
+    """Returns the line of a C string, or one that says something else instead."""
     return line.replace(text_of(line), said, 1) if said else line
 
 

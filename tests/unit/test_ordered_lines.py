@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from aidge_build.build.ordering.dependences import dependences
@@ -108,6 +110,12 @@ def test_the_first_of_several_divided_loads_moves_the_address_for_all():
     divided = [line for line in loads(ordered(*STEP * 9)) if not line.startswith("ldrd")]
     moving = [line.rpartition("#")[2] for line in divided if not line.endswith("]")]
     assert len(divided) == 12 and moving == ["24", "24"]
+
+
+def test_a_group_of_divided_loads_ends_where_an_offset_would_be_too_far_back():
+    far = ["ldrd r2, r3, [r0, #-252]" if number % 24 == 12 else line for number, line in enumerate(STEP * 9)]
+    offsets = [int(match[1]) for line in loads(ordered(*far)) if (match := re.match(r"ldr r.*#(-?\d+)\]", line))]
+    assert offsets and min(offsets) == -252
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import accumulate
 from typing import NamedTuple
 
 from aidge_build.build.ordering.lines import Moved, moved_instruction
@@ -75,7 +76,7 @@ def _groups(moved: Sequence[Moved], divided: Mapping[int, _Pair]) -> list[list[i
         pair, group = divided.get(number), None
         if pair is not None:
             group = latest.get(pair.base)
-            if group is None or abs(sum(divided[each].move for each in group) + pair.move) > _FARTHEST:
+            if group is None or not _is_near([*(divided[each] for each in group), pair]):
                 group = []
                 groups.append(group)
             group.append(number)
@@ -86,14 +87,24 @@ def _groups(moved: Sequence[Moved], divided: Mapping[int, _Pair]) -> list[list[i
     return groups
 
 
+def _offsets(group: Sequence[_Pair]) -> list[int]:
+    """Returns where each pair loads from, counted from the address after the last one."""
+    places = accumulate((pair.move for pair in group), initial=-sum(pair.move for pair in group))
+    return [place + pair.offset for place, pair in zip(places, group, strict=False)]
+
+
+def _is_near(group: Sequence[_Pair]) -> bool:
+    """Whether LDR can say all these offsets, and the bytes by which the address moves."""
+    return abs(sum(pair.move for pair in group)) <= _FARTHEST and min(_offsets(group)) >= -_FARTHEST
+
+
 def _halves(group: Mapping[int, _Pair]) -> dict[int, tuple[str, str]]:
     """Returns the two loads that replace each load of a group."""
     found: dict[int, tuple[str, str]] = {}
     total = sum(pair.move for pair in group.values())
-    place = 0
-    for number, (low, high, base, offset, move) in group.items():
-        first = f"ldr {low}, [{base}], #{total}" if total and not found else f"ldr {low}, [{base}, #{place + offset - total}]"
-        second = f"ldr {high}, [{base}, #{place + offset + 4 - total}]"
-        found[number] = (second, first) if low == base else (first, second)
-        place += move
+    for (number, pair), offset in zip(group.items(), _offsets([*group.values()]), strict=True):
+        is_moving = total and not found
+        first = f"ldr {pair.low}, [{pair.base}" + (f"], #{total}" if is_moving else f", #{offset}]")
+        second = f"ldr {pair.high}, [{pair.base}, #{offset + 4}]"
+        found[number] = (second, first) if pair.low == pair.base else (first, second)
     return found

@@ -8,11 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from tools.mutants.__main__ import sampled
+from tools.mutants import trial
+from tools.mutants.__main__ import UNTRIED, _end, sampled
 from tools.mutants.equivalent import argued
 from tools.mutants.guards import BUDGET, Guard, chosen
 from tools.mutants.rooms import ROOMS
 from tools.mutants.sites import mutants, mutated
+from tools.mutants.trial import Verdict, verdicts
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -67,6 +69,48 @@ def test_the_tree_of_a_mutant_holds_its_change_and_no_other():
             assert [line.strip() for line in lines if line not in whole] == [mutant.after]
         else:
             assert "pass" in (line.strip() for line in lines) and len(lines) <= len(whole)
+
+
+def test_an_assert_that_narrows_a_type_for_the_type_checker_is_not_changed():
+    text = """def size_of(a, b):
+    assert a is not None and b is not None
+    assert isinstance(a, tuple) and b.known
+    assert a != b
+"""
+    assert changes(text) == {("comparison", "assert a != b", "assert a == b"), ("statement", "assert a != b", "pass")}
+
+
+def ended(guards: list[str]) -> Verdict:
+    """What becomes of the fault `1 + 3` in sums.py of the current folder, tried with these tests."""
+    fault = next(mutant for mutant in mutants("sums.py", Path("sums.py").read_text()) if mutant.after.endswith("1 + 3"))
+    return next(verdicts([(fault, [Guard(name, 1.0, frozenset()) for name in guards])], Path.cwd(), 1))
+
+
+def test_a_mutant_is_killed_only_by_a_test_that_passes_without_the_fault(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("sums.py").write_text("def three():\n    return 1 + 2\n")
+    Path("test_sums.py").write_text("""import sums
+def test_three(): assert sums.three() == 3
+def test_always(): assert sums.three()
+def test_full_disk(): raise OSError("no space left on device")
+""")
+    kill, life, fail = (ended([f"test_sums.py::{name}"]) for name in ("test_three", "test_always", "test_full_disk"))
+    assert (kill.killer, kill.error) == ("test_sums.py::test_three", "")
+    assert (life.killer, life.error, life.passed) == ("", "", 1)
+    assert (fail.killer, fail.error) == ("", "also without the fault: test_sums.py::test_full_disk")
+
+
+@pytest.mark.parametrize("fault", [ImportError("no pytest"), OSError(28, "no space left on device")])
+def test_a_mutant_whose_process_cannot_start_is_neither_killed_nor_a_survivor(fault, tmp_path, monkeypatch):
+    def cannot_start(*_):
+        raise fault
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(trial, "run_pytest", cannot_start)
+    Path("sums.py").write_text("three = 1 + 2\n")
+    verdict = ended(["test_sums.py::test_three"])
+    assert (verdict.killer, verdict.error) == ("", "its process ended without an answer")
+    assert _end(verdict, {}) == (UNTRIED, "NOT TRIED: its process ended without an answer")
 
 
 def test_a_mutant_keeps_its_identity_when_the_file_around_it_moves():

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """./sconsw mutants: puts small faults into the rooms that prove things, and says which no test notices.
 
-Exit 0 if at most one mutant in twenty survives, 1 if more do.
+Exit 0 if at most one mutant in twenty survives, 1 if more do, 2 if some could not be tried.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ import argparse
 import os
 import random
 import sys
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 
 from tools.mutants.equivalent import argued
 from tools.mutants.guards import chosen, guards_of
@@ -21,8 +22,13 @@ from tools.testmap.entries import TestMap
 from tools.testmap.reads import ROOT
 from tools.testmap.session import preload
 
-STORE = ROOT / "build" / "mutants"
 TOLERATED = 20  # one survivor in so many
+KILLED, EQUIVALENT, SURVIVED, UNTRIED = ENDS = (
+    "killed",
+    "equivalent (argued in tools/mutants/equivalent.toml)",
+    "survived",
+    "not tried",
+)
 
 
 def main(words: Sequence[str]) -> int:
@@ -30,26 +36,23 @@ def main(words: Sequence[str]) -> int:
     options = _options(words)
     rooms = [room for room in ROOMS if not options.rooms or room.name in options.rooms.split(",")]
     sample = sampled(all_mutants(rooms), options.seed, options.count, options.only)
-    STORE.mkdir(parents=True, exist_ok=True)
     preload()
     os.chdir(ROOT)
     known = TestMap()
     drawn = [room for room in rooms if any(_room(mutant) == room.name for mutant in sample)]
     guards = {room.name: guards_of(room, known, options.jobs, _say) for room in drawn}
     tasks = [(mutant, chosen(mutant, guards[_room(mutant)])) for mutant in sample]
-    reasons, survivors, equivalent = argued(), [], 0
-    for number, verdict in enumerate(verdicts(tasks, ROOT, STORE, options.jobs), 1):
-        reason = "" if verdict.killer else reasons.get(verdict.mutant.identity, "")
-        equivalent += bool(reason)
-        survivors += [] if verdict.killer or reason else [verdict]
-        _say(f"{number}/{len(sample)}  {_line(verdict, reason)}")
+    reasons, survivors, ends = argued(), [], Counter()
+    for number, verdict in enumerate(verdicts(tasks, ROOT, options.jobs), 1):
+        end, line = _end(verdict, reasons)
+        ends[end] += 1
+        if end == SURVIVED:
+            survivors.append(verdict)
+        _say(f"{number}/{len(sample)}  {verdict.mutant.file}:{verdict.mutant.line}: {verdict.mutant.kind}: {line}")
     for verdict in survivors:
         print(_difference(verdict))
-    print(
-        f"seed {options.seed}: {len(sample)} mutants, {len(sample) - equivalent - len(survivors)} killed, "
-        f"{equivalent} equivalent (argued in tools/mutants/equivalent.toml), {len(survivors)} survived"
-    )
-    return int(len(survivors) * TOLERATED > len(sample))
+    print(f"seed {options.seed}: {len(sample)} mutants, " + ", ".join(f"{ends[end]} {end}" for end in ENDS))
+    return 2 if ends[UNTRIED] else int(len(survivors) * TOLERATED > len(sample))
 
 
 def all_mutants(rooms: Sequence[Room]) -> list[Mutant]:
@@ -86,10 +89,14 @@ def _room(mutant: Mutant) -> str:
     return mutant.file.split("/")[-2]
 
 
-def _line(verdict: Verdict, reason: str) -> str:
-    mutant = verdict.mutant
-    what = f"killed by {verdict.killer}" if verdict.killer else f"EQUIVALENT: {reason}" if reason else "SURVIVED"
-    return f"{mutant.file}:{mutant.line}: {mutant.kind}: {what}"
+def _end(verdict: Verdict, reasons: Mapping[tuple, str]) -> tuple[str, str]:
+    """The end of a mutant, one of ENDS, and the words about it."""
+    if verdict.error:
+        return UNTRIED, f"NOT TRIED: {verdict.error}"
+    if verdict.killer:
+        return KILLED, f"killed by {verdict.killer}"
+    reason = reasons.get(verdict.mutant.identity, "")
+    return (EQUIVALENT, f"EQUIVALENT: {reason}") if reason else (SURVIVED, "SURVIVED")
 
 
 def _difference(verdict: Verdict) -> str:

@@ -110,17 +110,30 @@ def _sites(tree: ast.Module) -> Iterator[_Site]:
 def _changeable(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
     """Yields (field, child) for each child whose change could matter.
 
-    An annotation never runs, and a docstring says nothing to Python. zip(strict=True) states that lengths are equal: where that
-    can be false, a comparison and an error message belong, and these are changed. numpy takes every negative size of a reshape
-    for the size that is open, so -1 is not changed there.
+    An annotation never runs, a docstring says nothing to Python, and an assert that narrows a type says something to the type
+    checker alone. zip(strict=True) states that lengths are equal: where that can be false, a comparison and an error message
+    belong, and these are changed. numpy takes every negative size of a reshape for the size that is open, so -1 is not changed
+    there.
     """
     is_reshape = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "reshape"
     for field, value in ast.iter_fields(node):
         if field in ("annotation", "returns") or isinstance(node, ast.keyword) and node.arg == "strict":
             continue
         for child in value if isinstance(value, list) else [value]:
-            if isinstance(child, ast.AST) and not (is_reshape and isinstance(child, ast.UnaryOp)):
+            is_open_size = is_reshape and isinstance(child, ast.UnaryOp)
+            is_annotation = isinstance(child, ast.Assert) and _narrows(child.test)
+            if isinstance(child, ast.AST) and not is_open_size and not is_annotation:
                 yield field, child
+
+
+def _narrows(test: ast.expr) -> bool:
+    """Whether the condition only excludes None or says a class: of a value, or of each of several."""
+    if isinstance(test, ast.BoolOp):
+        return isinstance(test.op, ast.And) and all(_narrows(value) for value in test.values)
+    if isinstance(test, ast.Compare):
+        return isinstance(test.ops[0], ast.IsNot) and isinstance(test.comparators[-1], ast.Constant)
+    is_class = isinstance(test, ast.Call) and isinstance(test.func, ast.Name) and test.func.id == "isinstance"
+    return is_class or isinstance(test, (ast.Name, ast.Attribute))
 
 
 Edit = Callable[[ast.AST, ast.AST], None]

@@ -114,6 +114,7 @@ def in_child(work: Callable[[], object], answer: Path, seconds: float = 0, outpu
         code = 0
     except BaseException:
         traceback.print_exc()
+        answer.unlink(missing_ok=True)  # half of it, on a full disk
     finally:
         os._exit(code)
 

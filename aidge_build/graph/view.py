@@ -35,6 +35,11 @@ class Node:
         """The operator's type, under which kernels register; cached, as recipes read it from every node many times."""
         return self.operator.type
 
+    @property
+    def output(self) -> str:
+        """The name of the first output, which every node has and most have alone."""
+        return self.outputs[0]
+
     def with_(self, **changes) -> Node:
         """Returns a copy with these fields changed."""
         return replace(self, **changes)
@@ -221,4 +226,4 @@ def _cycle(nodes: tuple[Node, ...], waits: list[set[int]], missing: list[int]) -
         path.append(index)
         index = min(source for source in waits[index] if missing[source])
     around = [*path[seen[index] :], index]
-    return [nodes[i].name or nodes[i].outputs[0] for i in reversed(around)]
+    return [nodes[i].name or nodes[i].output for i in reversed(around)]

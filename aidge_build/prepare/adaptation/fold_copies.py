@@ -24,8 +24,8 @@ def fold_into_weights(view: GraphView, chosen: Mapping[str, Option]) -> GraphVie
         order = _stored_order(view, chosen, node) if foldable(view, node) else None
         if order is None:
             continue
-        readers = view.consumers(node.outputs[0])
-        source, result = view.tensor(node.inputs[0]), view.tensor(node.outputs[0])
+        readers = view.consumers(node.output)
+        source, result = view.tensor(node.inputs[0]), view.tensor(node.output)
         columns = numpy.arange(math.prod(source.dims[1:])).reshape(source.dims[1:])
         columns = columns.transpose([axis - 1 for axis in order[1:]]).reshape(-1)
         moved = rewrite.add_tensor(source.with_(name=f"{source.name}_moved", dims=tuple(source.dims[axis] for axis in order)))
@@ -46,9 +46,9 @@ def fold_into_weights(view: GraphView, chosen: Mapping[str, Option]) -> GraphVie
 
 def foldable(view: GraphView, node: Node) -> bool:
     """Whether the node flattens a computed tensor, except for the batch, and only fully connected layers read it."""
-    if node.type not in ("Flatten", "Reshape") or view.is_output(node.outputs[0]):
+    if node.type not in ("Flatten", "Reshape") or view.is_output(node.output):
         return False
-    source, result = view.tensor(node.inputs[0]), view.tensor(node.outputs[0])
+    source, result = view.tensor(node.inputs[0]), view.tensor(node.output)
     flattens = (
         view.producer(source.name) is not None and result.rank == 2 and source.rank >= 3 and source.dims[0] == result.dims[0]
     )
@@ -69,7 +69,7 @@ def _stored_order(view: GraphView, chosen: Mapping[str, Option], node: Node) -> 
 
 
 def _takes_columns(view: GraphView, reader: Node, node: Node) -> bool:
-    if reader.type != "FC" or reader.inputs[0] != node.outputs[0] or node.outputs[0] in reader.inputs[1:]:
+    if reader.type != "FC" or reader.inputs[0] != node.output or node.output in reader.inputs[1:]:
         return False
     weights = view.tensor(reader.inputs[1])
     return weights.is_constant and (weights.quantization is None or weights.quantization.axis in (None, 0))

@@ -61,7 +61,7 @@ class MetaOperator(Operator):
     def band(self, inputs, outputs, first, last):
         """Returns the band of a chain of nodes; None if a node has no bands or reads more than the chain and constants."""
         rows, nodes, tensors = (first, last), list(self.graph.nodes), dict(self.graph.tensors)
-        data = [self.graph.inputs[0], *(node.outputs[0] for node in nodes)]
+        data = [self.graph.inputs[0], *(node.output for node in nodes)]
         for place in reversed(range(len(nodes))):
             node = nodes[place]
             if [name for name in node.inputs if name and not self.graph.tensor(name).is_constant] != [data[place]]:

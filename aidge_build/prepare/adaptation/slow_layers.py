@@ -116,9 +116,9 @@ def _dequantized(view: GraphView) -> dict[str, DType]:
     found: dict[str, DType] = {}
     for node in view.nodes:
         if node.type == "DequantizeLinear":
-            found[node.outputs[0]] = view.tensor(node.inputs[0]).dtype
+            found[node.output] = view.tensor(node.inputs[0]).dtype
         elif node.type == "Reformat" and node.inputs[0] in found:
-            found[node.outputs[0]] = found[node.inputs[0]]
+            found[node.output] = found[node.inputs[0]]
     return found
 
 

@@ -30,8 +30,8 @@ def _is_image(view: GraphView, name: str) -> bool:
         for reader in view.consumers(tensor):
             if isinstance(reader.operator, Convolution | Pool) and reader.inputs[0] == tensor:
                 return True
-            if isinstance(reader.operator, ElementWise | Broadcast | Pad) and reader.outputs[0] not in waiting:
-                waiting.append(reader.outputs[0])
+            if isinstance(reader.operator, ElementWise | Broadcast | Pad) and reader.output not in waiting:
+                waiting.append(reader.output)
     return False
 
 

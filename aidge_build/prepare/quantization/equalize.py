@@ -54,9 +54,9 @@ def equalized(view: GraphView, samples: Mapping[str, numpy.ndarray], progress: P
 def _pairs(view: GraphView) -> list[Pair]:
     found = []
     for first in view.nodes:
-        reader = view.only_consumer(first.outputs[0]) if _is_linear(view, first) else None
+        reader = view.only_consumer(first.output) if _is_linear(view, first) else None
         if reader is not None and isinstance(reader.operator, ReLU | LeakyReLU):
-            reader = view.only_consumer(reader.outputs[0])
+            reader = view.only_consumer(reader.output)
         if reader is not None and _is_linear(view, reader) and _tells_channels_apart(view, reader):
             found.append((first, reader))
     return found

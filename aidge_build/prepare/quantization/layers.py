@@ -123,7 +123,7 @@ def _with_clamps(view: GraphView, node: Node) -> tuple[Node, ...]:
     """Returns the node and each ReLU or Clip that alone reads the output of the node before it."""
     nodes = [node]
     while isinstance(nodes[-1].operator, Activated) or len(nodes) > 1:
-        reader = view.only_consumer(nodes[-1].outputs[0]) if len(nodes[-1].outputs) == 1 else None
+        reader = view.only_consumer(nodes[-1].output) if len(nodes[-1].outputs) == 1 else None
         if reader is None or reader.type not in ("ReLU", "Clip"):
             break
         nodes.append(reader)

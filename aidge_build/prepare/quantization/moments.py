@@ -55,7 +55,7 @@ def products_of(
 
 def _stride(view: GraphView, node: Node, count: int) -> int:
     """Returns the distance between two samples that the node looks at."""
-    weights, result = view.tensor(node.inputs[1]), view.tensor(node.outputs[0])
+    weights, result = view.tensor(node.inputs[1]), view.tensor(node.output)
     terms = max(1, weights.elements // weights.dims[0])
     return max(1, result.elements // weights.dims[0] * count // (WINDOWS_PER_TERM * terms))
 

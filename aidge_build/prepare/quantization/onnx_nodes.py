@@ -32,7 +32,7 @@ def node_for_file(node: Node, imported: Imported) -> tuple[ModelNode, dict[str, 
     kind, attributes, more = writer(node.operator)
     inputs, constants = list(node.inputs), {}
     for place, values in sorted(more.items()):
-        name = f"{node.outputs[0]}_{kind}_{place}"
+        name = f"{node.output}_{kind}_{place}"
         inputs.insert(place, name)
         constants[name] = values
     return ModelNode(0, kind, "", node.name, tuple(inputs), node.outputs, attributes), constants

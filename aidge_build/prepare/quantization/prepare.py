@@ -35,13 +35,13 @@ def dequantized_weights(view: GraphView) -> GraphView:
     """Turns DequantizeLinear of a constant into a float constant: such a model stores small weights and computes in float."""
     rewrite = Rewrite(view)
     for node in view.nodes:
-        if node.type != "DequantizeLinear" or view.is_output(node.outputs[0]):
+        if node.type != "DequantizeLinear" or view.is_output(node.output):
             continue
         inputs = view.input_tensors(node)
         if all(tensor is None or tensor.is_constant for tensor in inputs):
             values = [None if tensor is None else tensor.data for tensor in inputs]
             (real,) = evaluate(node.operator, values, inputs, view.output_tensors(node))
-            rewrite.redirect(node.outputs[0], rewrite.add_tensor(constant(f"{node.outputs[0]}_real", real)))
+            rewrite.redirect(node.output, rewrite.add_tensor(constant(f"{node.output}_real", real)))
             rewrite.remove_node(node)
     return rewrite.finish()
 
@@ -86,8 +86,8 @@ def batch_norm_as_convolution(view: GraphView) -> GraphView:
         factors = gamma / numpy.sqrt(variance + node.operator.epsilon)
         channels, ones, zeros = len(gamma), (1,) * (data.rank - 2), (0,) * (data.rank - 2)
         names = (
-            rewrite.add_tensor(constant(f"{node.outputs[0]}_factors", factors.reshape(-1, 1, *ones).astype(numpy.float32))),
-            rewrite.add_tensor(constant(f"{node.outputs[0]}_summands", (beta - mean * factors).astype(numpy.float32))),
+            rewrite.add_tensor(constant(f"{node.output}_factors", factors.reshape(-1, 1, *ones).astype(numpy.float32))),
+            rewrite.add_tensor(constant(f"{node.output}_summands", (beta - mean * factors).astype(numpy.float32))),
         )
         operator = Conv(window=Window(ones, ones, ones, zeros, zeros), groups=channels, depthwise=channels > 1)
         rewrite.replace_node(node, node.with_(operator=operator, inputs=(node.inputs[0], *names)))
@@ -101,7 +101,7 @@ def with_biases(view: GraphView) -> GraphView:
     for node in view.nodes:
         if isinstance(node.operator, Conv | FC) and len(node.inputs) == 2 and view.tensor(node.inputs[1]).is_constant:
             zeros = numpy.zeros(view.tensor(node.inputs[1]).dims[0], numpy.float32)
-            bias = rewrite.add_tensor(constant(f"{node.outputs[0]}_bias", zeros))
+            bias = rewrite.add_tensor(constant(f"{node.output}_bias", zeros))
             rewrite.replace_node(node, node.with_(inputs=(*node.inputs, bias)))
     return rewrite.finish()
 

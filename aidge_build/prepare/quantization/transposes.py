@@ -42,7 +42,7 @@ def _moved(view: GraphView) -> GraphView | None:
         before = next((one for one in found if one is not None), None)
         if before is None or not isinstance(node.operator, ElementWise | Clip | Broadcast):
             continue
-        if view.tensor(node.outputs[0]).rank != len(before.operator.permutation):
+        if view.tensor(node.output).rank != len(before.operator.permutation):
             continue
         if all(_goes_along(view, node, name, before.operator) for name in node.inputs):
             return _behind(view, node, before.operator)

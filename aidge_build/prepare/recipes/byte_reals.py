@@ -63,7 +63,7 @@ def _is_normalized(view: GraphView, cast: Node) -> bool:
         return False
     node: Node | None = cast
     while node is not None and node.type != "QuantizeLinear":
-        node = view.only_consumer(node.outputs[0])
+        node = view.only_consumer(node.output)
         computed = [] if node is None else [one for one in view.input_tensors(node) if one is not None and not one.is_constant]
         if node is None or len(computed) != 1 or not isinstance(node.operator, _NORMALIZING):
             return False
@@ -76,7 +76,7 @@ def _works_on_plain_bytes(view: GraphView, node: Node) -> bool:
 
 
 def _is_beside_a_layer(view: GraphView, node: Node) -> bool:
-    writers, readers = map(view.producer, node.inputs), view.consumers(node.outputs[0])
+    writers, readers = map(view.producer, node.inputs), view.consumers(node.output)
     return any(writer is not None and writer.type == "QuantizeLinear" for writer in writers) or any(
         reader.type == "DequantizeLinear" for reader in readers
     )

@@ -257,7 +257,7 @@ def _stated(view: GraphView, name: str) -> list[Quantization]:
         for node in (*view.consumers(tensor), *([producer] if producer else ())):
             if isinstance(node.operator, DequantizeLinear) and node.inputs[0] == tensor:
                 found.append(linear_quantization(view, node))
-            elif isinstance(node.operator, QuantizeLinear) and node.outputs[0] == tensor:
+            elif isinstance(node.operator, QuantizeLinear) and node.output == tensor:
                 found.append(linear_quantization(view, node))
             elif selects(node):
                 more = [other for other in (node.inputs[0], *node.outputs) if other not in seen]

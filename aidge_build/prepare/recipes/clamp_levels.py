@@ -52,11 +52,11 @@ def _move(rewrite: Rewrite, view: GraphView, node: Node) -> None:
         given, origin = source.inputs[0], source.origin
         rewrite.remove_node(source)
     else:
-        given, origin = _unclamped(rewrite, view, source.outputs[0]), ()
+        given, origin = _unclamped(rewrite, view, source.output), ()
         free = replace(source.operator, minimum=-numpy.inf, maximum=numpy.inf)
         rewrite.replace_node(source, source.with_(operator=free, outputs=(given,)))
     for between in reversed(chain[1:]):
-        result = _unclamped(rewrite, view, between.outputs[0])
+        result = _unclamped(rewrite, view, between.output)
         rewrite.replace_node(between, between.with_(inputs=(given, *between.inputs[1:]), outputs=(result,)))
         given = result
     operator = replace(node.operator, minimum=bounds[0], maximum=bounds[1])

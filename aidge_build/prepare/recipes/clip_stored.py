@@ -29,12 +29,12 @@ def clip_stored(view: GraphView) -> GraphView:
     """
     rewrite = Rewrite(view)
     for node in view.nodes:
-        if node.type != "Clip" or view.is_output(node.outputs[0]) or not on_plain_integers(view, node):
+        if node.type != "Clip" or view.is_output(node.output) or not on_plain_integers(view, node):
             continue
         stored, before = view.tensor(node.inputs[0]), view.producer(node.inputs[0])
         if stored.is_constant:
             rewrite.redirect(
-                node.outputs[0], rewrite.add_tensor(constant(f"{node.outputs[0]}_clipped", node.operator.forward(stored.data)))
+                node.output, rewrite.add_tensor(constant(f"{node.output}_clipped", node.operator.forward(stored.data)))
             )
             rewrite.remove_node(node)
         elif before is not None and before.type == "QuantizeLinear" and stored.dtype in _TYPES:
@@ -58,7 +58,7 @@ def _replace(rewrite: Rewrite, node: Node, before: Node, stored: Tensor, quantiz
     if (quantize(numpy.clip(reals, low, high), quantization, stored.dtype) != wanted).any():
         return
     real, clipped = (
-        rewrite.add_tensor(Tensor(f"{node.outputs[0]}_{name}", stored.dims, DType.float32)) for name in ("real", "clipped")
+        rewrite.add_tensor(Tensor(f"{node.output}_{name}", stored.dims, DType.float32)) for name in ("real", "clipped")
     )
     parameters = before.inputs[1:]
     rewrite.replace_node(

@@ -57,7 +57,7 @@ def _in_stored_values(view: GraphView, forest: Forest, before: Node) -> Forest:
     stored = numpy.arange(low, high + 1).astype(data.dtype.numpy)
     tensors = [data.with_(dims=stored.shape), *parameters]
     given = [stored, *(None if one is None else one.data for one in parameters)]
-    real = numpy.asarray(evaluate(before.operator, given, tensors, [view.tensor(before.outputs[0]).with_(dims=stored.shape)])[0])
+    real = numpy.asarray(evaluate(before.operator, given, tensors, [view.tensor(before.output).with_(dims=stored.shape)])[0])
     is_less = numpy.isin(forest.modes, (Mode.LT, Mode.GTE))
     ends = [numpy.searchsorted(real, forest.thresholds, side) for side in ("left", "right")]
     last = (low - 1 + numpy.where(is_less, *ends)).astype(numpy.float32)  # the last one below, or up to, the threshold

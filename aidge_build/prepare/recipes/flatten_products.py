@@ -30,19 +30,19 @@ def flatten_products(view: GraphView) -> GraphView:
 def _flatten(view: GraphView, rewrite: Rewrite, product: Node, data: Tensor, outputs: int) -> None:
     rows = math.prod(data.dims[:-1])
     flat_data = rewrite.add_tensor(Tensor(f"{data.name}_rows", (rows, data.dims[-1]), data.dtype))
-    flat_product = rewrite.add_tensor(Tensor(f"{product.outputs[0]}_rows", (rows, outputs), data.dtype))
+    flat_product = rewrite.add_tensor(Tensor(f"{product.output}_rows", (rows, outputs), data.dtype))
     steps = [
         _reshape(product, "flatten", data.name, flat_data, (rows, data.dims[-1])),
         product.with_(inputs=(flat_data, product.inputs[1]), outputs=(flat_product,)),
     ]
     last, flat = product, flat_product
-    add = view.only_consumer(product.outputs[0])
-    if add is not None and _adds_vector(view, add, product.outputs[0], outputs):
-        last, flat = add, rewrite.add_tensor(Tensor(f"{add.outputs[0]}_rows", (rows, outputs), data.dtype))
-        inputs = tuple(flat_product if name == product.outputs[0] else name for name in add.inputs)
+    add = view.only_consumer(product.output)
+    if add is not None and _adds_vector(view, add, product.output, outputs):
+        last, flat = add, rewrite.add_tensor(Tensor(f"{add.output}_rows", (rows, outputs), data.dtype))
+        inputs = tuple(flat_product if name == product.output else name for name in add.inputs)
         steps.append(add.with_(inputs=inputs, outputs=(flat,)))
         rewrite.remove_node(add)
-    steps.append(_reshape(last, "unflatten", flat, last.outputs[0], (*data.dims[:-1], outputs)))
+    steps.append(_reshape(last, "unflatten", flat, last.output, (*data.dims[:-1], outputs)))
     rewrite.replace_node(product, *steps)
 
 

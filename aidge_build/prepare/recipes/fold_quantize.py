@@ -15,7 +15,7 @@ def fold_quantize(view: GraphView) -> GraphView:
     """Folds 1. QuantizeLinear of a constant, 2. QuantizeLinear of a DequantizeLinear of a constant. A graph output stays."""
     rewrite = Rewrite(view)
     for node in view.nodes:
-        if node.type != "QuantizeLinear" or view.is_output(node.outputs[0]):
+        if node.type != "QuantizeLinear" or view.is_output(node.output):
             continue
         before = view.producer(node.inputs[0])
         inputs = list(view.input_tensors(node))
@@ -23,7 +23,7 @@ def fold_quantize(view: GraphView) -> GraphView:
             inputs[0] = _folded(view, before, list(view.input_tensors(before)))
         stored = _folded(view, node, inputs)
         if stored is not None:
-            rewrite.redirect(node.outputs[0], rewrite.add_tensor(stored))
+            rewrite.redirect(node.output, rewrite.add_tensor(stored))
             rewrite.remove_node(node)
     return rewrite.finish()
 
@@ -35,4 +35,4 @@ def _folded(view: GraphView, node: Node, inputs: list[Tensor | None]) -> Tensor 
     (values,) = evaluate(
         node.operator, [None if tensor is None else tensor.data for tensor in inputs], inputs, view.output_tensors(node)
     )
-    return constant(f"{node.outputs[0]}_folded", values)
+    return constant(f"{node.output}_folded", values)

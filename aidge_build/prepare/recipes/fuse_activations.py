@@ -37,7 +37,7 @@ def fuse_activations(view: GraphView) -> GraphView:
                 behind, behind.with_(operator=operator, outputs=node.outputs, origin=(*behind.origin, *node.origin))
             )
             rewrite.remove_node(node)
-            taken.update(reader.name for reader in view.consumers(node.outputs[0]))
+            taken.update(reader.name for reader in view.consumers(node.output))
         changed, view = rewrite.changed, rewrite.finish()
     return view
 
@@ -52,11 +52,7 @@ def bounds_of(node: Node) -> tuple[float, float] | None:
 
 
 def _fusable(view: GraphView, behind: Node, node: Node) -> bool:
-    if (
-        not isinstance(behind.operator, Activated)
-        or len(behind.outputs) != 1
-        or view.only_consumer(behind.outputs[0]) is not node
-    ):
+    if not isinstance(behind.operator, Activated) or len(behind.outputs) != 1 or view.only_consumer(behind.output) is not node:
         return False
     low, high = bounds_of(node)
     if max(behind.operator.minimum, low) > min(behind.operator.maximum, high):

@@ -31,9 +31,9 @@ def fuse_dynamic(view: GraphView) -> GraphView:
         if weights is None or not scale or not _has_run_time_zero_point(view, sums):
             continue
         last, bias = scaled, None
-        add = view.only_consumer(scaled.outputs[0])
+        add = view.only_consumer(scaled.output)
         if add is not None and add.type == "Add" and not add.operator.clamps:
-            bias = _per_channel(view, add, scaled.outputs[0], sums, len(weights))
+            bias = _per_channel(view, add, scaled.output, sums, len(weights))
         if bias is not None:
             last = add
         names = [
@@ -86,13 +86,13 @@ def _scales(view: GraphView, cast: Node, scaled: Node, weights: numpy.ndarray | 
     computed = [view.tensor(name) for name in product.inputs if not view.tensor(name).is_constant]
     if len(constants) != 1 or len(computed) != 1 or computed[0].elements != 1 or computed[0].dtype is not DType.float32:
         return nothing
-    factors = _by_channel(constants[0], view.tensor(scaled.outputs[0]).rank, _axis(view, scaled, weights), len(weights))
+    factors = _by_channel(constants[0], view.tensor(scaled.output).rank, _axis(view, scaled, weights), len(weights))
     return (computed[0].name, factors) if factors is not None else nothing
 
 
 def _product_of_scales(view: GraphView, cast: Node, scaled: Node) -> Node | None:
     """Returns the Mul that `scaled` multiplies the float32 sums by; None if it is another node, or if one of both clamps."""
-    others = [name for name in scaled.inputs if name != cast.outputs[0]]
+    others = [name for name in scaled.inputs if name != cast.output]
     product = view.producer(others[0]) if len(others) == 1 else None
     if product is None or product.type != "Mul" or product.operator.clamps or scaled.operator.clamps:
         return None
@@ -101,12 +101,12 @@ def _product_of_scales(view: GraphView, cast: Node, scaled: Node) -> Node | None
 
 def _axis(view: GraphView, node: Node, weights: numpy.ndarray) -> int:
     """Returns the axis of the channels in the output of the node."""
-    return 1 if weights.ndim > 2 else view.tensor(node.outputs[0]).rank - 1
+    return 1 if weights.ndim > 2 else view.tensor(node.output).rank - 1
 
 
 def _per_channel(view: GraphView, add: Node, sums: str, node: Node, count: int) -> numpy.ndarray | None:
     other = add.inputs[1] if add.inputs[0] == sums else add.inputs[0]
-    tensor, result = view.tensor(other), view.tensor(add.outputs[0])
+    tensor, result = view.tensor(other), view.tensor(add.output)
     if other == sums or not tensor.is_constant or tensor.quantization is not None or result.dims != view.tensor(sums).dims:
         return None
     return _by_channel(tensor, result.rank, 1 if isinstance(node.operator, ConvInteger) else result.rank - 1, count)

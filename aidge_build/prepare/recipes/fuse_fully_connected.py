@@ -55,7 +55,7 @@ def _fuse_gemm(view: GraphView, rewrite: Rewrite, node: Node) -> None:
         rewrite.replace_node(node, node.with_(operator=FC(), inputs=tuple(names)))
         return
     (result,) = view.output_tensors(node)
-    product = rewrite.add_tensor(result.with_(name=f"{node.outputs[0]}_product"))
+    product = rewrite.add_tensor(result.with_(name=f"{node.output}_product"))
     rewrite.replace_node(
         node,
         node.with_(name=f"{node.name}_product", operator=FC(), inputs=tuple(names), outputs=(product,)),
@@ -96,8 +96,8 @@ def _fuse_matmul(view: GraphView, rewrite: Rewrite, node: Node) -> None:
     if not _is_matrix_by_constant(data, weights):
         return
     names = [node.inputs[0], _named(rewrite, weights, _transposed(weights))]
-    add = view.only_consumer(node.outputs[0])
-    bias = _vector_beside(view, add, node.outputs[0], weights.dims[1]) if add is not None and add.type == "Add" else None
+    add = view.only_consumer(node.output)
+    bias = _vector_beside(view, add, node.output, weights.dims[1]) if add is not None and add.type == "Add" else None
     if bias is None:
         rewrite.replace_node(node, node.with_(operator=FC(), inputs=tuple(names)))
         return

@@ -43,7 +43,7 @@ def _fits(view: GraphView, pad: Node, reader: Node) -> bool:
         and not any((*operator.pads_begin[:2], *operator.pads_end[:2]))
         and min(*operator.pads_begin, *operator.pads_end) >= 0
     )
-    if not spatial_only or operator.mode != "constant" or operator.value != 0 or pad.outputs[0] in reader.inputs[1:]:
+    if not spatial_only or operator.mode != "constant" or operator.value != 0 or pad.output in reader.inputs[1:]:
         return False
     return isinstance(reader.operator, Conv) or not reader.operator.window.has_pads and not reader.operator.window.ceil_mode
 

@@ -59,7 +59,7 @@ def channel_scaling(view: GraphView, node: Node, result: Tensor, axis: int = 1) 
     """Returns the factors and summands that the node applies along an axis of its operand `result`; None if it does more."""
     first = node.inputs[0] == result.name
     other = _along_channels(view.tensor(node.inputs[1 if first else 0]), result, axis)
-    if other is None or view.tensor(node.outputs[0]).dims != result.dims:
+    if other is None or view.tensor(node.output).dims != result.dims:
         return None
     ones, zeros = numpy.ones_like(other), numpy.zeros_like(other)
     if isinstance(node.operator, Mul):
@@ -85,7 +85,7 @@ def _fold(view: GraphView, rewrite: Rewrite, behind: Node, node: Node, made: tup
     weights, bias = made
     names = (
         weights.name if weights is view.tensor(behind.inputs[1]) else rewrite.add_tensor(weights),
-        rewrite.add_tensor(bias.with_(name=f"{node.outputs[0]}_bias")),
+        rewrite.add_tensor(bias.with_(name=f"{node.output}_bias")),
     )
     operator = replace(behind.operator, minimum=node.operator.minimum, maximum=node.operator.maximum)
     origin = (*(behind.origin or (behind.name,)), *(node.origin or (node.name,)))

@@ -69,7 +69,7 @@ def keep_levels(view: GraphView) -> GraphView:
     for node in view.nodes:
         if node.type in _QUANTIZING or wanted.isdisjoint(node.outputs):
             continue
-        grid, inner, behind = grids[node.outputs[0]], [], []
+        grid, inner, behind = grids[node.output], [], []
         for tensor in view.output_tensors(node):
             real = rewrite.add_tensor(Tensor(f"{tensor.name}_level", tensor.dims, DType.float32))
             stored = rewrite.add_tensor(Tensor(f"{tensor.name}_stored_level", tensor.dims, grid.dtype))
@@ -89,7 +89,7 @@ def _grids(view: GraphView) -> dict[str, Grid]:
         if node.type == "DequantizeLinear":
             source, stated = view.tensor(node.inputs[0]), linear_quantization(view, node)
             if stated is not None and stated.per_tensor and source.dtype in _TYPES:
-                found[node.outputs[0]] = Grid(source.dtype, stated, node.inputs[1:])
+                found[node.output] = Grid(source.dtype, stated, node.inputs[1:])
         elif node.type != "QuantizeLinear":
             grid = _kept(view, node, found)
             if grid is not None:
@@ -114,7 +114,7 @@ def _gives_levels(view: GraphView, node: Node, data: list[Tensor], grid: Grid) -
     if isinstance(operator, _OF_ONE_ELEMENT) and len(data) == 1 and len(node.outputs) == 1:
         if any(tensor.elements != 1 or tensor.quantization is not None for tensor in constants):
             return False
-        return grid.holds(results_of(view, [node], data[0].name, node.outputs[0], grid.reals))
+        return grid.holds(results_of(view, [node], data[0].name, node.output, grid.reals))
     if constants or not grid.holds(_bounds(operator)):
         return False
     if isinstance(operator, Pad) and not isinstance(operator, PadByInput):

@@ -97,8 +97,8 @@ def _real(source: Tensor) -> Tensor:
 
 def _behind(view: GraphView) -> GraphView:
     rewrite = Rewrite(view)
-    stated = {node.outputs[0]: linear_quantization(view, node) for node in view.nodes if node.type == "DequantizeLinear"}
-    dequantized = {node.outputs[0]: node for node in view.nodes if node.type == "DequantizeLinear"}
+    stated = {node.output: linear_quantization(view, node) for node in view.nodes if node.type == "DequantizeLinear"}
+    dequantized = {node.output: node for node in view.nodes if node.type == "DequantizeLinear"}
     for node in view.nodes:
         quantization = stated.get(node.inputs[0]) if node.inputs and len(node.outputs) == 1 else None
         if quantization is None or not quantization.per_tensor or not selects(node) or _grows(view, node):
@@ -118,14 +118,14 @@ def _behind(view: GraphView) -> GraphView:
 
 def _grows(view: GraphView, node: Node) -> bool:
     """Whether the node writes more elements than it reads: after it there would be more to compute."""
-    return selects(node) and view.tensor(node.outputs[0]).elements > view.tensor(node.inputs[0]).elements
+    return selects(node) and view.tensor(node.output).elements > view.tensor(node.inputs[0]).elements
 
 
 def _is_island(view: GraphView, node: Node, quantization: Quantization) -> bool:
     """Whether each reader only restores the quantization."""
-    return node.outputs[0] not in view.outputs and all(
+    return node.output not in view.outputs and all(
         reader.type == "QuantizeLinear" and linear_quantization(view, reader) == quantization
-        for reader in view.consumers(node.outputs[0])
+        for reader in view.consumers(node.output)
     )
 
 
@@ -140,7 +140,7 @@ def _is_of_each_element(view: GraphView, node: Node) -> bool:
 def _in_front(view: GraphView) -> GraphView:
     rewrite = Rewrite(view)
     for node in view.nodes:
-        behind = view.only_consumer(node.outputs[0]) if node.operator.views or _grows(view, node) else None
+        behind = view.only_consumer(node.output) if node.operator.views or _grows(view, node) else None
         if behind is None or not _is_of_each_element(view, behind):
             continue
         before = view.producer(node.inputs[0])

@@ -48,7 +48,7 @@ def _swish(view: GraphView, sigmoid: Node) -> Found | None:
     product, scaled = _reader(view, sigmoid, "Mul"), view.producer(sigmoid.inputs[0])
     if product is None:
         return None
-    source = _other(product, sigmoid.outputs[0])
+    source = _other(product, sigmoid.output)
     if source == sigmoid.inputs[0]:
         return Swish(1.0), source, [sigmoid, product]
     if scaled is None or scaled.type != "Mul" or source not in scaled.inputs:
@@ -107,7 +107,7 @@ def _polynomial(view: GraphView, name: str, source: str, members: dict[str, Node
 def _half_of_one_more(view: GraphView, operator: Operator, source: str, members: list[Node]) -> Found | None:
     """Finds the nodes after the last member, f: x / 2 * (1 + f), with the products in any order."""
     plus = _reader(view, members[-1], "Add")
-    if plus is None or _other_number(view, plus, members[-1].outputs[0]) != 1:
+    if plus is None or _other_number(view, plus, members[-1].output) != 1:
         return None
     members = [*members, plus]
     last = plus
@@ -116,7 +116,7 @@ def _half_of_one_more(view: GraphView, operator: Operator, source: str, members:
         product = _reader(view, last, "Mul")
         if product is None:
             return None
-        other = _other(product, last.outputs[0])
+        other = _other(product, last.output)
         before = view.producer(other)
         if not is_halved and _number(view, other) == 0.5:
             is_halved = True

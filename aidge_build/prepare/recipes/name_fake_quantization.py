@@ -35,7 +35,7 @@ def name_fake_quantization(view: GraphView) -> GraphView:
         found = _found(view, node) if node.type == "Mul" else None
         if found is None:
             continue
-        dims, name = view.tensor(node.outputs[0]).dims, node.name
+        dims, name = view.tensor(node.output).dims, node.name
         scale = rewrite.add_tensor(constant(f"{name}_scale", numpy.array(found.scale, numpy.float32)))
         point = rewrite.add_tensor(constant(f"{name}_zero_point", numpy.array(found.point, found.dtype.numpy)))
         stored = rewrite.add_tensor(Tensor(f"{name}_stored", dims, found.dtype))

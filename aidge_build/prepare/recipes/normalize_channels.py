@@ -37,9 +37,9 @@ def normalize_channels(view: GraphView) -> GraphView:
     rewrite = Rewrite(view)
     for node in view.nodes:
         chain = _chain(view, node) if node.type == "QuantizeLinear" else []
-        if len(chain) < 3 or not (is_stored_by(view, chain[0], chain[0].inputs[0]) and is_stored_by(view, node, node.outputs[0])):
+        if len(chain) < 3 or not (is_stored_by(view, chain[0], chain[0].inputs[0]) and is_stored_by(view, node, node.output)):
             continue
-        rank = view.tensor(node.outputs[0]).rank
+        rank = view.tensor(node.output).rank
         layers = ((axis, _layer(view, chain, axis)) for axis in dict.fromkeys((1, rank - 1)) if axis)
         axis, layer = next(((axis, layer) for axis, layer in layers if layer is not None), (0, ()))
         if layer:

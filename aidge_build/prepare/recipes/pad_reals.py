@@ -39,7 +39,7 @@ def _stating(view: GraphView, node: Node) -> Node | None:
     dtype = view.tensor(node.inputs[0]).dtype
     if dtype not in (DType.int8, DType.uint8) or len(node.inputs) != 1 or not on_plain_integers(view, node):
         return None
-    before, readers = view.producer(node.inputs[0]), view.consumers(node.outputs[0])
+    before, readers = view.producer(node.inputs[0]), view.consumers(node.output)
     users = [before] if before is not None and before.type == "QuantizeLinear" else []
     users += [reader for reader in readers if reader.type == "DequantizeLinear"]
     return next((user for user in users if _come_back(linear_quantization(view, user), dtype)), None)

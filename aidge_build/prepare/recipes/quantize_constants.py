@@ -18,14 +18,14 @@ def quantize_constants(view: GraphView) -> GraphView:
     """The constant keeps its integers; scale and zero point become a property of the tensor that readers see."""
     rewrite = Rewrite(view)
     for node in view.nodes:
-        if node.type != "DequantizeLinear" or view.is_output(node.outputs[0]):
+        if node.type != "DequantizeLinear" or view.is_output(node.output):
             continue
         source = view.tensor(node.inputs[0])
         quantization = linear_quantization(view, node)
         if not source.is_constant or quantization is None or source.dtype not in QUANTIZED_TYPES:
             continue
-        name = rewrite.add_tensor(Tensor(f"{node.outputs[0]}_quantized", source.dims, source.dtype, source.data, quantization))
-        rewrite.redirect(node.outputs[0], name)
+        name = rewrite.add_tensor(Tensor(f"{node.output}_quantized", source.dims, source.dtype, source.data, quantization))
+        rewrite.redirect(node.output, name)
         rewrite.remove_node(node)
     return rewrite.finish()
 

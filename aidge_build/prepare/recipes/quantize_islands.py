@@ -41,7 +41,7 @@ def quantize_islands(view: GraphView) -> GraphView:
         readers = [view.only_consumer(name) for name in node.outputs]
         if None in inputs or not all(map(_quantizes, readers)):
             continue
-        island = node.with_(inputs=tuple(inputs), outputs=tuple(reader.outputs[0] for reader in readers))
+        island = node.with_(inputs=tuple(inputs), outputs=tuple(reader.output for reader in readers))
         sources, outputs = list(view.input_tensors(island)), list(view.output_tensors(island))
         if not _accepts(node, sources, outputs):
             continue
@@ -75,7 +75,7 @@ def _annotate(view: GraphView) -> GraphView:
     found: dict[str, Quantization | None] = {}
     for node in view.nodes:
         if node.type in ("QuantizeLinear", "DequantizeLinear"):
-            name = node.outputs[0] if node.type == "QuantizeLinear" else node.inputs[0]
+            name = node.output if node.type == "QuantizeLinear" else node.inputs[0]
             _note(found, name, linear_quantization(view, node))
     selecting = [node for node in (*view.nodes, *reversed(view.nodes)) if selects(node)]
     for node in selecting:

@@ -56,10 +56,10 @@ def _reduced(view: GraphView, rewrite: Rewrite, node: Node, use: ChannelUse, rea
     """Returns the node on the channels that are left."""
     if isinstance(node.operator, Conv | FC):
         return _reduced_linear(view, rewrite, node, use, reach)
-    mask = use.kept(node.outputs[0])
+    mask = use.kept(node.output)
     if isinstance(node.operator, Reshape):
-        return node.with_(operator=replace(node.operator, dims=rewrite.tensors[node.outputs[0]].dims))
-    rank = view.tensor(node.outputs[0]).rank
+        return node.with_(operator=replace(node.operator, dims=rewrite.tensors[node.output].dims))
+    rank = view.tensor(node.output).rank
     names = [name and _reduced_operand(rewrite, view.tensor(name), rank, mask) for name in node.inputs]
     return node.with_(inputs=tuple(names))
 

@@ -19,7 +19,7 @@ def remove_identities(view: GraphView) -> GraphView:
     for node in view.nodes:
         if not _hands_on(view, node):
             continue
-        source, result = handed.get(node.inputs[0], node.inputs[0]), node.outputs[0]
+        source, result = handed.get(node.inputs[0], node.inputs[0]), node.output
         if not view.is_output(result):
             handed[result] = source
             rewrite.redirect(result, source)
@@ -35,7 +35,7 @@ def remove_identities(view: GraphView) -> GraphView:
 def _hands_on(view: GraphView, node: Node) -> bool:
     if node.type in ("Identity", "Dropout", "StopGrad"):
         return len(node.outputs) == 1
-    source, result = view.tensor(node.inputs[0]) if node.inputs and node.inputs[0] else None, view.tensor(node.outputs[0])
+    source, result = view.tensor(node.inputs[0]) if node.inputs and node.inputs[0] else None, view.tensor(node.output)
     if node.type == "Cast":
         return source.dtype is result.dtype
     if node.type in ("Reshape", "Transpose", "Flatten", "Squeeze", "Unsqueeze"):

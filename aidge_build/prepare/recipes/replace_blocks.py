@@ -63,7 +63,7 @@ def _cut(view: GraphView, rewrite: Rewrite, node: Node) -> list[Node] | None:
     data, indices = (view.tensor(name) for name in node.inputs)
     if indices.data is None or data.is_constant or not indices.data.size or indices.rank > 1:
         return None
-    if data.quantization != view.tensor(node.outputs[0]).quantization:
+    if data.quantization != view.tensor(node.output).quantization:
         return None
     axis, places = node.operator.axis % data.rank, indices.data.reshape(-1)
     places = numpy.where(places < 0, places + data.dims[axis], places)
@@ -75,7 +75,7 @@ def _cut(view: GraphView, rewrite: Rewrite, node: Node) -> list[Node] | None:
     operator = Slice(tuple(starts), tuple(counts), tuple(steps))
     if indices.rank == 1:
         return [Node(node.name, operator, (data.name,), node.outputs, node.origin)]
-    result = view.tensor(node.outputs[0])
+    result = view.tensor(node.output)
     name = rewrite.add_tensor(result.with_(name=f"{result.name}_slice", dims=tuple(counts)))
     cut = Node(f"{node.name}_slice", operator, (data.name,), (name,), node.origin)
     return [cut, Node(node.name, Reshape(result.dims), (name,), node.outputs, node.origin)]

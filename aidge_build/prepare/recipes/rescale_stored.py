@@ -23,7 +23,7 @@ def rescale_stored(view: GraphView) -> GraphView:
         before = view.producer(node.inputs[0]) if node.type == "QuantizeLinear" else None
         if before is None or before.type != "DequantizeLinear":
             continue
-        source, result = view.tensor(before.inputs[0]), view.tensor(node.outputs[0])
+        source, result = view.tensor(before.inputs[0]), view.tensor(node.output)
         is_wide = source.dtype in _HALFWORDS or result.dtype in _HALFWORDS
         if is_wide and not source.is_constant and _is_stored(source) and _is_stored(result):
             origin = (*before.origin, *node.origin)

@@ -35,9 +35,9 @@ def _by_readers(view: GraphView) -> GraphView:
     for node in view.nodes:
         stated = linear_quantization(view, node) if node.type in ("QuantizeLinear", "DequantizeLinear") else None
         if node.type == "QuantizeLinear" and stated is not None:
-            written[node.outputs[0]] = stated
+            written[node.output] = stated
         elif selects(node) and node.inputs[0] in written and len(node.outputs) == 1:
-            written[node.outputs[0]] = written[node.inputs[0]]
+            written[node.output] = written[node.inputs[0]]
         elif node.type == "DequantizeLinear" and stated is not None and not view.tensor(node.inputs[0]).is_constant:
             source = node.inputs[0]
             if written.setdefault(source, stated) == stated or not (stated.per_tensor and written[source].per_tensor):

@@ -28,7 +28,7 @@ def scaled_layer(view: GraphView, layer: Node, factors: numpy.ndarray, summands:
     known = numpy.zeros(1) if bias is None else real_values(bias)
     dtype = weights.dtype.numpy if weights.quantization is None else numpy.float32
     added = known.reshape(-1) * factors + summands
-    return None if scaled is None else (scaled, constant(f"{layer.outputs[0]}_bias", added.astype(dtype)))
+    return None if scaled is None else (scaled, constant(f"{layer.output}_bias", added.astype(dtype)))
 
 
 def real_values(tensor: Tensor) -> numpy.ndarray:

@@ -97,7 +97,7 @@ def _lowered(quantization: Quantization) -> Quantization:
 
 
 def _touches(node: Node, inside: dict[str, str]) -> bool:
-    return node.type in _STATED and (node.inputs[0] in inside or node.outputs[0] in inside)
+    return node.type in _STATED and (node.inputs[0] in inside or node.output in inside)
 
 
 def _restated(rewrite: Rewrite, node: Node, old: Node, inside: dict[str, str]) -> Node:

@@ -38,7 +38,7 @@ def split_transposed(view: GraphView) -> GraphView:
     for node in view.nodes:
         if node.type not in ("ConvTranspose1D", "ConvTranspose2D") or not _is_plain(view, node):
             continue
-        reader = view.only_consumer(node.outputs[0])
+        reader = view.only_consumer(node.output)
         if view.tensor(node.inputs[1]).quantization is None:
             if _is_float(view, node):
                 _split(view, rewrite, node, None)
@@ -90,7 +90,7 @@ def _split(view: GraphView, rewrite: Rewrite, node: Node, reader: Node | None) -
     inputs = [data.name, rewrite.add_tensor(_phases(weights, operator.strides, taps, groups))]
     inputs += ["" if tensor is None else rewrite.add_tensor(_repeated(tensor, phases, groups)) for tensor in bias]
     dims = (data.dims[0], weights.dims[1] * groups * phases, *_blocks(operator))
-    sums = rewrite.add_tensor(Tensor(f"{node.outputs[0]}_blocks", dims, view.tensor(node.outputs[0]).dtype))
+    sums = rewrite.add_tensor(Tensor(f"{node.output}_blocks", dims, view.tensor(node.output).dtype))
     convolution = Conv(
         minimum=operator.minimum,
         maximum=operator.maximum,

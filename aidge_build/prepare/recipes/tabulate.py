@@ -127,7 +127,7 @@ def _is_stored(tensor: Tensor) -> bool:
 def _source(view: GraphView, node: Node, found: dict[str, str]) -> str | None:
     if not isinstance(node.operator, _POINTWISE) or len(node.outputs) != 1:
         return None
-    dims = view.tensor(node.outputs[0]).dims
+    dims = view.tensor(node.output).dims
     sources = set()
     for tensor in view.input_tensors(node):
         if tensor is None or tensor.is_constant and tensor.elements == 1:
@@ -152,7 +152,7 @@ def between(view: GraphView, sources: dict[str, str], name: str) -> list[Node]:
     """Returns the nodes from the source to the tensor, in order."""
     wanted, nodes = {name}, []
     for node in reversed(view.nodes):
-        if node.outputs[0] in wanted and node.outputs[0] != sources[name]:
+        if node.output in wanted and node.output != sources[name]:
             nodes.append(node)
             wanted.update(tensor for tensor in node.inputs if tensor and not view.tensor(tensor).is_constant)
     return nodes[::-1]
@@ -171,5 +171,5 @@ def results_of(view: GraphView, nodes: Sequence[Node], source: str, name: str, g
         inputs = [shaped(tensor) for tensor in view.input_tensors(node)]
         read = [None if tensor is None else tensor.data if tensor.is_constant else values[tensor.name] for tensor in inputs]
         outputs = [tensor.with_(dims=given.shape) for tensor in view.output_tensors(node)]
-        (values[node.outputs[0]],) = evaluate(node.operator, read, inputs, outputs)
+        (values[node.output],) = evaluate(node.operator, read, inputs, outputs)
     return values[name]

@@ -97,7 +97,10 @@ def test_full_disk(): raise OSError("no space left on device")
     kill, life, fail = (ended([f"test_sums.py::{name}"]) for name in ("test_three", "test_always", "test_full_disk"))
     assert (kill.killer, kill.error) == ("test_sums.py::test_three", "")
     assert (life.killer, life.error, life.passed) == ("", "", 1)
-    assert (fail.killer, fail.error) == ("", "also without the fault: test_sums.py::test_full_disk")
+    assert (fail.killer, fail.error) == (
+        "",
+        "test_sums.py::test_full_disk; without the fault: [1, 'test_sums.py::test_full_disk']",
+    )
 
 
 @pytest.mark.parametrize("fault", [ImportError("no pytest"), OSError(28, "no space left on device")])

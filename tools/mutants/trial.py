@@ -16,7 +16,7 @@ from pathlib import Path
 from tools.mutants.guards import Guard
 from tools.mutants.sites import Mutant, mutated
 from tools.testmap.marks import install
-from tools.testmap.session import Watcher, answer_of, in_child, run_pytest
+from tools.testmap.session import IMPORT, Watcher, answer_of, in_child, run_pytest
 
 # Processor time that a mutant's tests may take: so many times what they take without it, and time to start.
 FACTOR, START = 5, 20
@@ -78,7 +78,8 @@ def _verdict(child: int, status: int, mutant: Mutant, guards: Sequence[Guard], r
     if code == 0:
         return Verdict(mutant, "", len(guards))
     killer = failed or (f"no end (signal {os.WTERMSIG(status)})" if ended is None else f"pytest ended with {code}")
-    suspects = [guard for guard in guards if guard.name == failed] or guards
-    if answer_of(_start(suspects, answer, root), answer) != [0, ""]:
-        return Verdict(mutant, "", 0, f"also without the fault: {killer}")
+    suspects = [guard for guard in guards if f"{guard.name}::".startswith(f"{failed.removesuffix(IMPORT)}::")] or guards
+    alone = answer_of(_start(suspects, answer, root), answer)
+    if alone != [0, ""]:
+        return Verdict(mutant, "", 0, f"{killer}; without the fault: {alone}")
     return Verdict(mutant, killer, 0)

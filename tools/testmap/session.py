@@ -29,6 +29,7 @@ HEAVY = (
     "unicorn",
 )
 MEMORY_LIMIT = 6 << 30  # bytes of address space: a fault that fills the memory ends in MemoryError
+IMPORT = " (import)"  # after the name of a test file that cannot be imported
 WALL_FACTOR = 20  # a test that waits for ever uses no processor time; the machine may be busy
 
 
@@ -65,7 +66,7 @@ class Watcher:
 
     def pytest_collectreport(self, report) -> None:
         if report.failed and not self.failed:
-            self.failed = f"{report.nodeid} (import)"
+            self.failed = f"{report.nodeid}{IMPORT}"
 
     def pytest_runtest_logstart(self, nodeid, location) -> None:
         self._start = cpu_seconds()

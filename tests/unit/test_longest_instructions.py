@@ -443,6 +443,45 @@ def test_a_loop_of_vectors_moves_the_words_of_the_elements_that_are_left(count, 
     assert found == known
 
 
+@pytest.mark.parametrize(
+    "suffix, encoding, words", [(8, "c001f002", 0), (16, "c001f012", 0), (32, "c001f022", 1), (64, "c001f032", 2)]
+)
+def test_the_last_element_of_a_loop_moves_alone(suffix: int, encoding: str, words: int) -> None:
+    moved = "vldrw.u32 q0, [r0, #16] | 1f04ed90\nvstrw.32 q0, [r0] | 1f00ed80"
+    begin = f"f:\nmov r6, lr\nmovw r0, #0\nmovt r0, #8192\nmovs r2, #1\nwlstp.{suffix} lr, r2, .out | {encoding}\n.loop:\n"
+    stored = "".join(f"str r1, [r0, #{at}]\nstr r3, [r0, #{at + 16}]\n" for at in range(0, 16, 4))
+    memory = followed(f"{begin}{stored}{moved}\nletp lr, .loop\n.out:\nbx r6", None, 7, None, 9).memory
+    changed = [memory.load(DATA + at, 4) for at in range(0, 16, 4)]
+    assert changed == [9] * words + [None] * (suffix < 32) + [7] * (4 - words - (suffix < 32))
+
+
+def test_a_whole_vector_moves_outside_of_loops_whatever_lr_is() -> None:
+    text = "f:\nmov r6, lr\nmovw r0, #0\nmovt r0, #8192\nstr r1, [r0, #16]\nmov lr, r5\n"
+    moved = "vldrw.u32 q0, [r0, #16] | 1f00ed90\nvstrw.32 q0, [r0] | 1f00ed80\nbx r6"
+    assert followed(text + moved, None, 7).memory.load(DATA, 4) == 7
+
+
+def test_a_vector_of_a_loop_without_a_known_count_is_not_known_and_neither_is_what_it_changes() -> None:
+    stored = "".join(f"str r1, [r0, #{at}]\n" for at in range(0, 36, 4))
+    moved = "vldrw.u32 q1, [r0, #16] | 1f00ed90\nvstrw.32 q0, [r0] | 1f00ed80\nbx r6"
+    text = (
+        f"f:\nmov r6, lr\nmovw r0, #0\nmovt r0, #8192\n{stored}vldrw.u32 q0, [r0] | 1f00ed90\ndlstp.32 lr, r5 | e001f025\n{moved}"
+    )
+    found = followed(text, None, 7)
+    assert found.registers.values[16:24] == [7] * 4 + [None] * 4
+    assert [found.memory.load(DATA + at, 4) for at in range(0, 20, 4)] == [None] * 4 + [7]
+
+
+def test_a_float_that_is_stored_anywhere_may_be_in_every_object() -> None:
+    text = "f:\nmovw r0, #0\nmovt r0, #8192\nstr r1, [r0]\nvstr s0, [r5]\nbx lr"
+    assert followed(text, None, 7).memory.load(DATA, 4) is None
+
+
+def test_a_vector_of_addresses_from_a_register_that_is_not_followed_is_in_no_object() -> None:
+    text = "f:\nmovw r1, #0\nmovt r1, #8192\nvdup.32 q7, r1\nvadd.i32 q7, q7, pc\nbx lr"
+    assert followed(text).registers.values[44:] == [None] * 4
+
+
 def test_a_vector_whose_elements_are_narrower_in_memory_is_not_known_and_what_it_writes_neither():
     text = "f:\nmovw r0, #0\nmovt r0, #8192\nstr r1, [r0, #16]\nWHAT\nbx lr"
     whole = followed(text.replace("WHAT", "vldrw.u32 q0, [r0, #16] | 1f00ed90\nvstrw.32 q0, [r0] | 1f00ed80"), 1, 7).memory

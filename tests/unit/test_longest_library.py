@@ -153,6 +153,13 @@ def test_a_call_keeps_what_functions_keep_and_nothing_else_is_known_behind_it() 
     assert values[4] == 7 and values[0] is values[1] is values[2] is values[3] is values[12] is None
 
 
+@pytest.mark.parametrize("below, known", [(4, False), (8, False), (12, True)])
+def test_a_call_changes_the_stack_that_its_function_uses_and_no_more(below: int, known: bool) -> None:
+    text = f"f:\nmov r4, #7\nstr r4, [sp, #-{below}]\nmov r6, lr\nbl __aeabi_fdiv\nldr r4, [sp, #-{below}]\nmov lr, r6\nbx lr\n"
+    divides = DIVIDES.replace("fdiv:", "fdiv:\npush {r4, lr}").replace("bx lr", "pop {r4, pc}")
+    assert followed(text + divides, None, None).registers.values[4] == (7 if known else None)
+
+
 def test_where_errno_lies_is_known_to_be_apart() -> None:
     text = "f:\npush {r4, lr}\nmov r4, #3\nsub sp, #8\nstr r4, [sp]\nbl __errno\nstr r4, [r0]\n"
     assert followed(f"{text}ldr r0, [sp]\nadd sp, #8\npop {{r4, pc}}\n__errno:\nldr r0, [r1]\nbx lr\n").registers.values[0] == 3

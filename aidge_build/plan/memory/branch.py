@@ -109,10 +109,6 @@ class _Attempt:
             for index in members:
                 self.begin[index] = section
                 self.end[index] = max(self.end[index], section + 1)
-        self.spanning = [0] * len(self.members)
-        for index in range(count):
-            for boundary in range(self.begin[index], self.end[index] - 1):
-                self.spanning[boundary] += 1
         self.rank = self._ranks(ranking)
         self.twin = self._previous_equal()
 
@@ -198,19 +194,12 @@ class _Attempt:
                 continue
             mark = len(self.trail)
             rest = [other for other in waiting if other != index]
-            if self._put(index, candidate[0]) and self._solve_rest(index, rest, span, *candidate[:2]):
+            if self._put(index, candidate[0]) and self._solve_parts(rest, *candidate[:2]):
                 return True
             self._take_back(mark)
             if not raisable:
                 return False
         return False
-
-    def _solve_rest(self, placed: int, rest: list[int], span: range, offset: int, rank: int) -> bool:
-        if not rest:
-            return True
-        if 0 in self.spanning[max(0, self.begin[placed] - 1) : self.end[placed]]:
-            return self._solve_parts(rest, offset, rank)
-        return self._solve(rest, span, offset, rank)
 
     def _put(self, index: int, offset: int) -> bool:
         """Places a buffer and raises the waiting buffers in conflict with it; returns False as soon as a section cannot hold its
@@ -220,8 +209,6 @@ class _Attempt:
         top = offset + self.sizes[index]
         self._set(self.offsets, index, offset)
         begin, end = self.begin[index], self.end[index]
-        for boundary in range(begin, end - 1):
-            self._set(self.spanning, boundary, self.spanning[boundary] - 1)
         for section in range(begin, end):
             self._set(self.total, section, self.total[section] - self.sizes[index])
             self._set(self.floor, section, top)

@@ -49,7 +49,7 @@ class Span:
         """One past the last byte."""
         if self.cont_bytes:
             firsts, lengths = self.runs
-            return int((firsts + lengths).max(initial=0))
+            return int((firsts + lengths).max())
         return self.offset_bytes + self.stride_bytes * (self.rows - 1) + self.row_bytes
 
     @property

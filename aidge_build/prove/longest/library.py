@@ -111,7 +111,6 @@ class Library:
         self._blocks = Blocks(code, Objects(objects.spans, keeps_bits=True), self, parts=True)
         self._costs: dict[tuple[int, tuple[_Argument, ...]], Cost | None] = {}
         self._asked: Counter[int] = Counter()
-        self._found_now: list[int] = []
 
     def __contains__(self, entry: int) -> bool:
         return entry in self._words
@@ -123,7 +122,7 @@ class Library:
     def call(self, entry: int, state: State) -> bool:
         """Calls a function. Returns False without a call if all arguments are known or the function has no cost."""
         values = state.registers.values
-        if self._found_now and self._found_now[-1] == entry and len(state.frames) == 1:
+        if state.frames[0].entry == entry:
             return False  # its cost is being found
         known = tuple(value if isinstance(value, int | Normal) else None for value in values[: self._words[entry]])
         if known and all(isinstance(value, int) for value in known):
@@ -178,13 +177,10 @@ class Library:
         values[SP] = self._stack
         before, memory = values[:], self._memory()
         memory.room = room = Room(self._stack, self._errno)
-        self._found_now.append(entry)
         try:
             state = Search(self._blocks, most_numbers).call(State(Registers(values), memory, (), entry), entry, _LIMIT)
         except Refusal:
             return None
-        finally:
-            self._found_now.pop()
         if any(before[at] != state.registers.values[at] for at in (*_KEPT, SP)):
             return None
         return Cost(state.instructions, self._stack - room.lowest)

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from aidge_build.prove.elf.frames import Refusal
 from aidge_build.prove.longest.values import Near, Objects, Span, Value
@@ -42,7 +42,7 @@ class Room:
 
     stack: int
     errno: int
-    lowest: int = -1
+    lowest: int = field(init=False)
 
     def __post_init__(self) -> None:
         self.lowest = self.stack

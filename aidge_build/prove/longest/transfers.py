@@ -178,8 +178,8 @@ def vector(instruction: Instruction, name: str, objects: Objects, raw: int) -> O
             values[where.base] = where.after(values)
         if is_plain:
             move_words(targets, place, values, stores, False, memory)
-        elif is_whole and isinstance(place, int):
-            _move_vector(parts, place, registers, stores, memory)
+        elif is_whole and isinstance(place, int) and (left := _bytes_left(registers)) is not None:
+            _move_vector(parts, place, values, stores, memory, left)
         elif not stores:
             for part in parts:
                 values[part] = None
@@ -246,17 +246,16 @@ def _places_of_vector(instruction: Instruction) -> Sequence[int]:
     return vector_parts(memory_operand(operand)[0])
 
 
-def _move_vector(parts: list[int], place: int, registers: Registers, stores: bool, memory: Memory) -> None:
-    """Moves the words of a vector, or in the last iteration of a vector loop the remaining words."""
-    values, left = registers.values, _VECTOR_BYTES
-    if registers.elements > 1:
-        count = values[LR]
-        if not isinstance(count, int):
-            left = 0
-        elif count < registers.elements:
-            left = count * (_VECTOR_BYTES // registers.elements)
-        if stores and left == 0:
-            memory.kill(place, _VECTOR_BYTES)
+def _bytes_left(registers: Registers) -> int | None:
+    """Returns the bytes of a vector that an iteration moves: all of them, or in the last iteration of a vector loop the bytes of
+    the remaining elements; None if their number is not known."""
+    elements = registers.elements
+    count = registers.values[LR] if elements > 1 else elements
+    return min(count, elements) * (_VECTOR_BYTES // elements) if isinstance(count, int) else None
+
+
+def _move_vector(parts: list[int], place: int, values: list[Value], stores: bool, memory: Memory, left: int) -> None:
+    """Moves the words of the first `left` bytes of a vector; the loaded bytes of a partial word are not known."""
     for index, part in enumerate(parts):
         at, rest = place + 4 * index & WORD, left - 4 * index
         if not stores:

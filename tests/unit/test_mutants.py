@@ -103,6 +103,19 @@ def test_full_disk(): raise OSError("no space left on device")
     )
 
 
+def test_memory_that_tests_leave_in_cycles_is_no_fault(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("sums.py").write_text("three = 1 + 2\n")
+    Path("test_sums.py").write_text("""import mmap, pytest
+@pytest.mark.parametrize("place", range(8))
+def test_emulator(place):
+    cycle = [mmap.mmap(-1, 1 << 30)]
+    cycle.append(cycle)
+""")
+    verdict = ended(["test_sums.py"])
+    assert (verdict.killer, verdict.error) == ("", "")
+
+
 @pytest.mark.parametrize("fault", [ImportError("no pytest"), OSError(28, "no space left on device")])
 def test_a_mutant_whose_process_cannot_start_is_neither_killed_nor_a_survivor(fault, tmp_path, monkeypatch):
     def cannot_start(*_):

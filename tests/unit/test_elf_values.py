@@ -9,10 +9,11 @@ from types import SimpleNamespace
 import pytest
 
 from aidge_build.prove.elf import stack
+from aidge_build.prove.elf.bind_proof import check_bind
 from aidge_build.prove.elf.claim import ClaimedArena
 from aidge_build.prove.elf.claims import read_claims
 from aidge_build.prove.elf.debug_info import compiled_files
-from aidge_build.prove.elf.image import Image, Symbol, _notes, _section
+from aidge_build.prove.elf.image import Image, Section, Symbol, _notes, _section
 from aidge_build.prove.elf.vectors import _is_table
 
 
@@ -76,6 +77,17 @@ def test_a_handler_at_the_end_of_a_section_is_not_in_it():
 def test_a_file_that_cannot_be_read_names_no_sources(tmp_path):
     (tmp_path / "text.elf").write_text("no ELF file")
     assert compiled_files(str(tmp_path / "absent.elf")) == compiled_files(str(tmp_path / "text.elf")) == ()
+
+
+def test_code_that_no_tool_reads_does_not_say_whether_weights_are_bound():
+    claim = SimpleNamespace(update="weights", model="kws", computing=(), layers=(), arenas=(), functions=())
+    image = SimpleNamespace(symbol=lambda name: SimpleNamespace(address=0x100))
+    assert list(check_bind(image, [claim], lambda: None)) == []
+
+
+def test_a_section_holds_its_first_byte_and_its_last():
+    section = Section(".text", 0x100, 0x20, None, False, True, bytes(0x20))
+    assert [section.holds(address) for address in (0xFF, 0x100, 0x11F, 0x120)] == [False, True, True, False]
 
 
 def test_of_several_symbols_of_one_name_the_plain_global_one_counts():

@@ -167,7 +167,7 @@ class _Walker:
             raise Refusal(f"a branch into an IT block at {self._where(address)}")
         if instruction is None:
             where = self._where(address)
-            if not any(section.address <= address < section.end for section in self.code.image.sections):
+            if not any(section.holds(address) for section in self.code.image.sections):
                 raise Refusal(f"the way leads to {where}, which is not in the program")
             raise Refusal(f"the way leads to {where}, where no instruction is")
         if self.code.is_overlaid(address):

@@ -49,6 +49,10 @@ class Section:
         """The first address after the section."""
         return self.address + self.size_bytes
 
+    def holds(self, address: int) -> bool:
+        """Whether the section has a byte at the address."""
+        return self.address <= address < self.end
+
     @property
     def shift(self) -> int:
         """The distance in bytes from the address where it runs to the address where it is stored."""
@@ -113,13 +117,13 @@ class Image:
     def first_section(self) -> Section | None:
         """The section that holds the entry point. A whole image may be stored at another address than it runs at: a boot loader
         copies it."""
-        return next((section for section in self.sections if section.address <= self.entry < section.end), None)
+        return next((section for section in self.sections if section.holds(self.entry)), None)
 
     def section_of(self, symbol: Symbol) -> Section | None:
         """Returns the allocated section that a symbol belongs to; if several have its name, the section that holds its
         address."""
         named = [section for section in self.sections if section.name == symbol.section]
-        inside = (section for section in named if section.address <= symbol.address < section.end)
+        inside = (section for section in named if section.holds(symbol.address))
         return next(inside, named[0] if named else None)
 
     def content(self, symbol: Symbol) -> bytes:

@@ -116,6 +116,20 @@ def test_emulator(place):
     assert (verdict.killer, verdict.error) == ("", "")
 
 
+def test_the_limit_of_memory_holds_for_a_trial_and_not_for_the_programs_that_tests_start(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("sums.py").write_text("three = 1 + 2\n")
+    Path("test_sums.py").write_text("""import resource, subprocess, sys
+LIMITED = "import resource; raise SystemExit(resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY)"
+def test_program():
+    for _ in range(2):
+        assert subprocess.run([sys.executable, "-c", LIMITED]).returncode == 0
+        assert resource.getrlimit(resource.RLIMIT_AS)[0] == 6 << 30
+""")
+    verdict = ended(["test_sums.py"])
+    assert (verdict.killer, verdict.error) == ("", "")
+
+
 @pytest.mark.parametrize("fault", [ImportError("no pytest"), OSError(28, "no space left on device")])
 def test_a_mutant_whose_process_cannot_start_is_neither_killed_nor_a_survivor(fault, tmp_path, monkeypatch):
     def cannot_start(*_):

@@ -10,6 +10,7 @@ import json
 import os
 import resource
 import signal
+import subprocess
 import sys
 import traceback
 from collections.abc import Callable, Mapping, Sequence
@@ -140,9 +141,23 @@ def _print_to(output: Path) -> None:
 def _limit(seconds: float) -> None:
     whole = int(seconds) + 1
     resource.setrlimit(resource.RLIMIT_CPU, (whole, whole + 1))
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY_LIMIT, MEMORY_LIMIT))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    _limit_memory()
+    start = subprocess.Popen.__init__
+
+    def start_unlimited(self, *words, **options) -> None:
+        _limit_memory(resource.RLIM_INFINITY)  # a sanitizer reserves terabytes of addresses
+        try:
+            start(self, *words, **options)
+        finally:
+            _limit_memory()
+
+    subprocess.Popen.__init__ = start_unlimited
     signal.alarm(whole * WALL_FACTOR)
+
+
+def _limit_memory(limit: int = MEMORY_LIMIT) -> None:
+    resource.setrlimit(resource.RLIMIT_AS, (limit, resource.RLIM_INFINITY))
 
 
 def answer_of(child: int, answer: Path, wait: bool = True) -> object | None:

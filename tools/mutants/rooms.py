@@ -174,6 +174,7 @@ ROOMS = (
             "tests/unit/test_clip_stored.py",
             "tests/unit/test_compare_stored.py",
             "tests/unit/test_constant_channels.py",
+            "tests/unit/test_dead_channels.py",
             "tests/unit/test_fit_bias.py",
             "tests/unit/test_graph_check.py",
             "tests/unit/test_keep_levels.py",

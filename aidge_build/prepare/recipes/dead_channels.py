@@ -22,29 +22,24 @@ def dead_channels(view: GraphView) -> GraphView:
     for node in view.nodes:
         if node.type != "DequantizeLinear":
             continue
-        data, scale, *_ = view.input_tensors(node)
+        data, scale, points, *_ = (*view.input_tensors(node), None)
         if scale.is_constant and not scale.data.all():
             if data.is_constant:
-                _state_anew(view, rewrite, node, data, scale)
+                _state_anew(rewrite, node, data, scale, points)
             else:
                 _replace(view, rewrite, node)
     return rewrite.finish()
 
 
-def _state_anew(view: GraphView, rewrite: Rewrite, node: Node, data: Tensor, scale: Tensor) -> None:
-    points = (
-        view.tensor(node.inputs[2]).data if len(node.inputs) > 2 and node.inputs[2] else numpy.zeros_like(data.data, shape=())
-    )
-    shape = [1] * data.rank
-    if scale.elements > 1:
-        shape[node.operator.axis] = -1
-    else:
-        shape, points = [], points.reshape(())
-    dead = (scale.data == 0).reshape(shape)
-    values = numpy.where(dead, points.reshape(shape if points.size > 1 else ()), data.data).astype(data.data.dtype)
+def _state_anew(rewrite: Rewrite, node: Node, data: Tensor, scale: Tensor, points: Tensor | None) -> None:
+    zeros = numpy.zeros(scale.dims, data.data.dtype) if points is None else points.data
+    dead, shape = scale.data == 0, [1] * data.rank
+    if scale.dims:
+        shape[node.operator.axis] = scale.elements
+    values = numpy.where(dead.reshape(shape), zeros.reshape(shape), data.data)
     names = (
         rewrite.add_tensor(data.with_(name=f"{data.name}_pruned", data=values)),
-        rewrite.add_tensor(constant(f"{scale.name}_pruned", numpy.where(scale.data == 0, TINY, scale.data))),
+        rewrite.add_tensor(constant(f"{scale.name}_pruned", numpy.where(dead, TINY, scale.data))),
     )
     rewrite.replace_node(node, node.with_(inputs=(*names, *node.inputs[2:])))
 

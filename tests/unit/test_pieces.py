@@ -46,8 +46,8 @@ def chain(*layers: str, height: int = 12) -> bytes:
     return model(" ".join(text), inputs=f"int8[1,4,{height},8] x", outputs="int8[1,4,1,1] y", constants=constants)
 
 
-def cut_of(folder, data: bytes, kind: str, rows: int) -> tuple[Cut, tuple[str, ...]]:
-    """The first layer of this type in bands of at most so many rows, and its inputs."""
+def cut_of(folder, data: bytes, kind: str, rows: int, first_rows: int = 0) -> tuple[Cut, tuple[str, ...]]:
+    """The first layer of this type in bands of at most so many rows (the first band, of `first_rows`), and its inputs."""
     (folder / "net.onnx").write_bytes(data)
     parser = argparse.ArgumentParser()
     add_model_arguments(parser)
@@ -57,13 +57,19 @@ def cut_of(folder, data: bytes, kind: str, rows: int) -> tuple[Cut, tuple[str, .
     kernels = BandKernels(assignment, request.libraries, request.target)
     node = next(node for node in assignment.view.nodes if node.type == kind)
     layer = kernels.layer(node)
-    found = cut(kernels, layer, lambda one, band, sizes: band[1] - band[0] <= rows)
+    found = cut(kernels, layer, lambda one, band, sizes: band[1] - band[0] <= (rows if band[0] else first_rows or rows))
     assert found is not None
     return found, node.inputs
 
 
+def test_bands_are_as_small_as_the_one_with_the_least_room_wants(tmp_path):
+    found, _ = cut_of(tmp_path, chain("conv"), "Conv2D", rows=4, first_rows=2)
+    assert [(step.first, step.last) for step in found.cascade.steps] == [(first, first + 2) for first in range(0, 12, 2)]
+
+
 @pytest.mark.parametrize(
-    "kind, layers, rows", [("Conv2D", ("conv",), 3), ("Conv2D", ("stride",), 2), ("MaxPooling2D", ("pool",), 5)]
+    "kind, layers, rows",
+    [("Conv2D", ("conv",), 6), ("Conv2D", ("conv",), 3), ("Conv2D", ("stride",), 2), ("MaxPooling2D", ("pool",), 5)],
 )
 def test_the_fewest_bands_are_taken_that_fit_and_they_are_all_rows_once(kind, layers, rows, tmp_path):
     found, _ = cut_of(tmp_path, chain(*layers), kind, rows)

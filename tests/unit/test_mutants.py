@@ -107,7 +107,7 @@ def test_memory_that_tests_leave_in_cycles_is_no_fault(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("sums.py").write_text("three = 1 + 2\n")
     Path("test_sums.py").write_text("""import mmap, pytest
-@pytest.mark.parametrize("place", range(8))
+@pytest.mark.parametrize("place", range(16))
 def test_emulator(place):
     cycle = [mmap.mmap(-1, 1 << 30)]
     cycle.append(cycle)
@@ -120,11 +120,12 @@ def test_the_limit_of_memory_holds_for_a_trial_and_not_for_the_programs_that_tes
     monkeypatch.chdir(tmp_path)
     Path("sums.py").write_text("three = 1 + 2\n")
     Path("test_sums.py").write_text("""import resource, subprocess, sys
+from tools.testmap.session import MEMORY_LIMIT
 LIMITED = "import resource; raise SystemExit(resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY)"
 def test_program():
     for _ in range(2):
         assert subprocess.run([sys.executable, "-c", LIMITED]).returncode == 0
-        assert resource.getrlimit(resource.RLIMIT_AS)[0] == 6 << 30
+        assert resource.getrlimit(resource.RLIMIT_AS)[0] == MEMORY_LIMIT
 """)
     verdict = ended(["test_sums.py"])
     assert (verdict.killer, verdict.error) == ("", "")

@@ -30,7 +30,8 @@ HEAVY = (
     "elftools.elf.elffile",
     "unicorn",
 )
-MEMORY_LIMIT = 6 << 30  # bytes of address space: a fault that fills the memory ends in MemoryError
+# Bytes of address space: a fault that fills the memory ends in MemoryError. An emulator maps one gigabyte.
+MEMORY_LIMIT = 12 << 30
 IMPORT = " (import)"  # after the name of a test file that cannot be imported
 WALL_FACTOR = 20  # a test that waits for ever uses no processor time; the machine may be busy
 

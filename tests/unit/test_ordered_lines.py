@@ -105,6 +105,12 @@ def test_two_loads_replace_a_pair_where_they_save_more_cycles_than_instructions(
     assert cycles(new) + len(new) - len(old) < cycles(ordered(*STEP)) * 6
 
 
+def test_a_text_with_a_jump_that_reaches_few_bytes_does_not_grow():
+    near = ordered("cbz r0, 1f", *STEP * 6, "1:")
+    assert len(near) == len(STEP) * 6 + 2
+    assert len(ordered("beq 1f", *STEP * 6, "1:")) > len(near)
+
+
 def test_the_first_of_several_divided_loads_moves_the_address_for_all():
     """Addresses that are moved again and again would be another chain."""
     divided = [line for line in loads(ordered(*STEP * 9)) if not line.startswith("ldrd")]

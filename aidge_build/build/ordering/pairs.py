@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from aidge_build.build.ordering.lines import Moved, moved_instruction
 from aidge_build.build.ordering.order import best_order
-from aidge_build.prove.elf.disassembly import Instruction, immediate, memory_operand
+from aidge_build.contract.thumb.instruction import Instruction, immediate, memory_operand
 from aidge_build.prove.timing.table import ALONE, TimingTable
 
 _SHARE = 18  # instructions for each one more: whole models execute at most 5 % more
@@ -28,13 +28,13 @@ class _Pair(NamedTuple):
     move: int
 
 
-def best_lines(table: TimingTable, moved: Sequence[Moved], jump: Instruction | None) -> list[Line]:
+def best_lines(table: TimingTable, moved: Sequence[Moved], jump: Instruction | None, may_grow: bool = True) -> list[Line]:
     """Returns straight instructions in the order, and with the loads divided, that take the fewest cycles.
 
     Loads next to each other are divided: a step of a loop gains most if it waits for no pair at all.
     """
-    is_alone = table.kinds["load_pair"].slot == ALONE
-    pairs = {number: pair for number, one in enumerate(moved) if is_alone and (pair := _pair(one.instruction))}
+    divides = may_grow and table.kinds["load_pair"].slot == ALONE
+    pairs = {number: pair for number, one in enumerate(moved) if divides and (pair := _pair(one.instruction))}
     numbers, count = [*pairs], min(len(moved) // _SHARE, len(pairs))
     starts = (*range(0, len(pairs) - count, count), len(pairs) - count) if count else ()
     choices: list[list[int]] = [[], *(numbers[start : start + count] for start in starts)]

@@ -17,6 +17,7 @@ from aidge_build.prove.timing.table import TimingTable
 
 _LABEL = re.compile(r' {8}"(\d+):\\n".*')
 _BACK = re.compile(r"(?:b[a-z]{0,2}(?:\.[nw])?|le lr,) (\d+)b")
+_NEAR = re.compile(r'"    (cbn?z|tbb|adr|ldr[^"\[]*, =|b\w*\.n) ')  # what reaches only bytes nearby: such a text must not grow
 _FEWEST = 3  # lines that are worth a look
 _KEPT = 1 << 8  # texts
 
@@ -45,7 +46,7 @@ def ordered_text(text: str, table: TimingTable) -> str:
     known: dict[tuple[tuple[Moved, ...], Instruction | None], list[Line]] = {}
     found: list[str] = []
     run: _Run = []
-    label = ""
+    label, may_grow = "", not _NEAR.search(text)
     for line in text.split("\n"):
         said = text_of(line)
         moved = moved_instruction(said) if said else None
@@ -55,7 +56,7 @@ def ordered_text(text: str, table: TimingTable) -> str:
         instructions = tuple(moved for _, moved in run)
         key = instructions, _jump(label, said)
         if len(run) >= _FEWEST and key not in known:
-            known[key] = best_lines(table, *key)
+            known[key] = best_lines(table, *key, may_grow)
         lines = known.get(key) or [(number, "") for number in range(len(run))]
         found += [_line(run[number][0], text) for number, text in lines]
         found.append(line)

@@ -21,6 +21,8 @@ ASSEMBLY = "assembly"  # what is left out then
 WIDE_POINTERS = "64-bit pointers"  # added to the features, too: kernels that keep pointers in scratch ask for more
 # Added to the features of a core: SMLAL takes at least twice the cycles of MLA, so that kernels do without it.
 SLOW_LONG_PRODUCTS = "slow long products"
+# Added to the features of a core: instructions overlap in time, so that it pays to have others between those that wait.
+OVERLAPPING = "overlapping instructions"
 # Added to the features of a core: a word at an address that is no multiple of 4 is a fault of the core or of its memory.
 ALIGNED_ONLY = "aligned access only"
 UNALIGNED = "unaligned access"  # what is left out then
@@ -247,7 +249,7 @@ def runs_code_of(architecture: str, of: str, folders: Sequence[Path] = ()) -> bo
 def of_instructions(features: Collection[str]) -> frozenset[str]:
     """Returns the features that say which instructions there are. Tables of instruction counts depend on these alone: the time
     of a product changes which kernels are chosen, but none of their counts."""
-    return frozenset(features) - {SLOW_LONG_PRODUCTS, ALIGNED_ONLY}
+    return frozenset(features) - {SLOW_LONG_PRODUCTS, OVERLAPPING, ALIGNED_ONLY}
 
 
 @cache

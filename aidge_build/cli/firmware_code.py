@@ -9,6 +9,7 @@ from dataclasses import replace
 from aidge_build.base.errors import AidgeError, CheckFailed
 from aidge_build.base.naming import counted
 from aidge_build.base.source_files import Sources
+from aidge_build.boards.cores import OVERLAPPING
 from aidge_build.build.compile import build_program
 from aidge_build.build.emit import emit
 from aidge_build.build.inputs import UNNAMED_CONTRACT, USER_NAMES, load
@@ -44,12 +45,14 @@ def without_replaceable(where: str, name: str | None) -> AidgeError:
 def program_for(request: CompileRequest, update: ClaimedUpdate) -> tuple[Program, Sources]:
     """Returns the program of a model with the options of firmware, and its files.
 
-    They have the code of version 0.2.0 if that is the firmware's: loops of any length, instructions as kernels print them.
+    They have the code of version 0.2.0 if that is the firmware's: loops of any length, instructions as kernels print them, and
+    none of another turn of a loop between them.
     """
     program = _planned(request)
     sources = emit(program)
     if not _suits(sources, update):
-        before = _planned(replace(request, timing=None, target=replace(request.target, loop_bytes=0)))
+        target = replace(request.target, features=request.target.features - {OVERLAPPING}, loop_bytes=0)
+        before = _planned(replace(request, timing=None, target=target))
         files = emit(before)
         if _suits(files, update):
             return before, files

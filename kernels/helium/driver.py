@@ -46,6 +46,7 @@ class Driver:
             + "_cut" * (form.last > 0)
             + "_counted" * form.counted
             + "_joined" * form.joined
+            + "_beside" * form.beside
         )
         return f"aidge_helium_conv_{self.shape.name}_to_{self.shape.outputs}{ways}"
 
@@ -155,6 +156,8 @@ class Driver:
             return []
         parts, lines = parts_of(form, count), []
         twice = self.plan.pays_twice and all(size % 2 == 0 for _, size in parts)
+        is_beside = form.beside and self.plan.pays_beside(form, count)
+        form = replace(form, beside=is_beside and not is_stationary(form, count))
         if is_stationary(form, count):
             block = Stationary(form, self.plan.is_paired, twice=twice)
             name, text = block.name, block.text()
@@ -208,7 +211,7 @@ class Driver:
     def _rows_together(self, source: str) -> list[str]:
         """Whole blocks of several rows by one call, then the pixels that are left of each."""
         shape, plan = self.shape, self.plan
-        form, blocks = plan.product, shape.out_width // PIXELS
+        form, blocks = replace(plan.product, beside=False), shape.out_width // PIXELS
         jumps = shape.stride_height * shape.in_width * shape.channels, shape.out_width * form.distance
         block = Stationary(form, rows=plan.together, jumps=jumps, blocks=blocks)
         self.functions[block.name] = block.text()

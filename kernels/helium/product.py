@@ -21,6 +21,7 @@ HEAD_BYTES = 20  # of a stream: offsets of the eight stores, input zero point
 PARAMETERS = "const int8_t *x, int8_t *y, const int8_t *stream, int32_t blocks"
 POINTERS = ("r1", "r7", "r9", "r11")
 LANE_PIXELS = (0, 2, 1, 3)  # which pixel each lane of a vector of sums holds
+STORED = {1: 0x000F, 2: 0x0F0F, 3: 0x0FFF}  # predicates of the lanes that hold the first pixels
 LONGEST_UNROLLED = 640  # instructions of one pair of channels; beyond, the rows of the window become a loop
 
 
@@ -58,6 +59,7 @@ class Product:
     floats: Floats | None = None
     last: int = 0  # bytes of the last vector of weights of each tap in the stream, a multiple of 4; 0: all 16
     counted: bool = False  # the head has the zero point, and the stream's end ends the pairs of an even number of channels
+    beside: bool = False  # levels of a pair are computed beside the first products of the next one
     joined: bool = False  # of those that are counted: biases and float multipliers of a pair take three words
 
     @property
@@ -71,7 +73,7 @@ class Product:
             f"{f'_tail_{self.tail}' if self.tail else ''}{f'_last_{self.last}' * (self.last > 0)}"
             f"{'_aligned' if self.aligned else ''}{'_clamped' if self.clamps else ''}{way_of(self)}"
             f"{f'_finer_{self.bits}' if self.bits else ''}{self._offsets_name}"
-            f"{'_counted' * self.counted}{'_joined' * self.joined}"
+            f"{'_counted' * self.counted}{'_joined' * self.joined}{'_beside' * self.beside}"
             f"{self.floats.name if self.floats else ''}"
         )
 
@@ -94,6 +96,19 @@ class Product:
     def can_ring(self) -> bool:
         """Whether a pointer for each row of the window is enough."""
         return 1 < self.rows <= len(POINTERS) and self.length <= LONGEST_UNROLLED
+
+    @property
+    def can_be_beside(self) -> bool:
+        """Whether registers suffice for levels beside products, and nothing but products changes the predicate."""
+        is_whole = self.pixels == 4 or not self.last
+        is_plain = is_whole and not (self.tail or self.counted or self.fused or self.offsets or self.floats)
+        is_straight = self.length <= LONGEST_UNROLLED and not (self.ring and self.rows == len(POINTERS))
+        return is_plain and is_straight and self.rows * self.vectors > (self.last > 0)
+
+    @property
+    def products(self) -> int:
+        """Vector multiplications of a pair of channels."""
+        return 2 * self.pixels * self.rows * self.taps * self.vectors
 
     @property
     def length(self) -> int:

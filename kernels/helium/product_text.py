@@ -3,18 +3,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 
-from .assembly import BYTE_REACH, SAVED_BYTES, WORD_REACH, Access, Assembler, function, walk
+from .assembly import SAVED_BYTES, Access, Assembler, function
 from .floats import emit_floats, emit_stores
-from .joined import emit_joined
-from .product import HEAD_BYTES, LANES, LONGEST_UNROLLED, PARAMETERS, POINTERS, Product
-from .rounding import CONSTANT_BITS, emit_fixed, emit_levels_of_8
+from .product import HEAD_BYTES, LANES, LONGEST_UNROLLED, PARAMETERS, POINTERS, STORED, Product
+from .product_levels import Levels
+from .product_reads import Read, Reading
 
 ACCUMULATORS = (("r0", "r2", "r4", "r6"), ("r8", "r10", "r12", "lr"))  # of the two channels, by pixel
 OF_ROWS = PARAMETERS.replace("const int8_t *x", "int8_t *const *x", 1)
-STORED = {1: 0x000F, 2: 0x0F0F, 3: 0x0FFF}  # predicates of the lanes that hold the first pixels
 WINDOWS_PLACE = 12  # on the stack: sums of the windows
+# Beside levels: the registers of the weights by taps. Late taps have those that the levels leave.
+BESIDE_LEVELS = {1: (2, 3), 2: (2, 3, 0, 1), 3: (2, 3, 4, 5, 0, 1)}
+VECTORS_BESIDE = 2  # of one tap, whose products take as long as the levels
+OPPOSITE = {"mi": "pl", "ne": "eq"}
 VECTORS_IN_LOOP = 8  # of a long row; an even number keeps the order of the taps
 
 
@@ -31,25 +35,22 @@ def text_of(form: Product) -> str:
     return function(form.name, purpose, parameters, _Printer(form).lines(), form.plain())
 
 
-@dataclass(frozen=True)
-class _Read:
-    """One load of 16 bytes of the input, and the (pixel, tap) that use it. `masked`: only the tail is there."""
-
-    offset: int
-    uses: tuple[tuple[int, int], ...]
-    pointer: int
-    masked: bool
-
-
 class _Printer:
     """Prints one product."""
 
     def __init__(self, shape: Product):
         self.shape, self.emit = shape, Assembler()
-        self.reach = WORD_REACH if shape.aligned else BYTE_REACH
         # Three taps need six registers for weights: the offsets of the stores are then loaded again each time.
         self.offsets_stay = shape.taps < 3
-        self.data = ("q6", "q7") if shape.taps == 3 else ("q4", "q5", "q6") if shape.taps == 2 else ("q2", "q3", "q4", "q5")
+        self.data = (
+            ("q4", "q5", "q6")
+            if shape.beside and shape.taps < 3
+            else ("q6", "q7")
+            if shape.taps == 3
+            else ("q4", "q5", "q6")
+            if shape.taps == 2
+            else ("q2", "q3", "q4", "q5")
+        )
         self.in_loop = shape.length > LONGEST_UNROLLED
         self.turns = 1
         self.channels: tuple[int, ...] = (0, 1)  # of a pair, whose sums are printed
@@ -58,8 +59,14 @@ class _Printer:
         self.windows_stay = shape.taps == 1 and not self.stays
         # The highest result is in q6, or on the stack, or, where more taps need both, made each time.
         self.highest_stays, self.highest_place = self.stays and not shape.offsets, ""
-        self.counted_place = 0
+        self.reading = Reading(shape, len(POINTERS) - (self.in_loop or shape.beside))
         self.body, self.rest = self._division()
+        self.weights: Sequence[int] = BESIDE_LEVELS[shape.taps] if shape.beside else range(2 * shape.taps)
+        self.ahead = -1  # bytes from r3 to the next weights, where r3 waits
+        self.levels = Levels(self.emit, shape)
+        self.late = [tap for tap in range(shape.taps) if shape.beside and self.weights[2 * tap] == 0]
+        self.loaded: set[tuple[int, int]] = set()  # weights of the vector: tap, channel
+        self.waiting: list[tuple[int, int, str]] = []  # products of late taps: pixel, tap, data
 
     def _division(self) -> tuple[Product, Product | None]:
         """What one turn of the loop does, and what is left after it. `turns` is set."""
@@ -76,13 +83,15 @@ class _Printer:
 
     def lines(self):
         shape, emit = self.shape, self.emit
-        reads = self._reads(self.body)
+        reads = self.reading.reads(self.body)
         pointers = max(read.pointer for read in reads) + 1
         self.homes = [min(read.offset for read in reads if read.pointer == index) for index in range(pointers)]
         spare = list(POINTERS[pointers:])
         counter = spare.pop() if self.in_loop else ""
         is_prepared = shape.floats is not None and shape.floats.prepared
         prepared = spare.pop() if is_prepared and spare else ""
+        scratch = tuple(spare[:2]) if shape.beside else ()
+        spare = spare[len(scratch) :]
         start = spare.pop() if spare else ""
         blocks = spare.pop() if spare else ""
         is_wide = not self.windows_stay if shape.offsets else not self.offsets_stay
@@ -92,7 +101,8 @@ class _Printer:
         stack = max(stack, place + 4) if is_prepared and not prepared else stack
         if has_highest and not self.highest_stays:
             self.highest_place, stack = f"[sp, #{stack}]", stack + 16
-        self.counted_place, stack = stack, stack + 8 * shape.counted  # zero point, and the stream's end
+        self.levels = Levels(emit, shape, stack, scratch, "q7" if self.offsets_stay or not shape.beside else "q1")
+        stack += 8 * shape.counted  # zero point, and the stream's end
         emit.enter(stack)
         given = f"[sp, #{SAVED_BYTES + stack}]"
         self.numbers = prepared or f"[sp, #{place}]" if is_prepared else given
@@ -103,7 +113,11 @@ class _Printer:
         emit(f"mov {blocks}, r3" if blocks else "str r3, [sp, #4]", why="blocks that are left")
         if shape.counted:
             emit.add("r4", "r2", shape.stream_bytes)
-            emit(f"ldr r3, [r2, #{HEAD_BYTES}]", f"strd r3, r4, [sp, #{self.counted_place}]", why="zero point, the stream's end")
+            emit(
+                f"ldr r3, [r2, #{HEAD_BYTES}]",
+                f"strd r3, r4, [sp, #{self.levels.counted_place}]",
+                why="zero point, the stream's end",
+            )
         emit.add("r3", "r2", shape.head_bytes)
         self.start = start
         emit(f"mov {start}, r3" if start else "str r3, [sp]", why="the first pair's weights")
@@ -130,15 +144,7 @@ class _Printer:
             if shape.pixels < 4:
                 self._mark_last()
             self._windows(reads, counter)
-        emit.label(2)
-        if shape.pixels < 4:
-            self._mark_last()
-        self._sums(reads, counter)
-        if shape.floats:
-            self._store_floats()
-        else:
-            self._store()
-        emit("bmi 2b" if shape.goes_by_twos and not shape.counted else "bne 2b")
+        self._pairs(reads, counter)
         emit(f"mov r3, {start}" if start else "ldr r3, [sp]", why="the next pixels")
         for index in range(pointers):
             emit.move(POINTERS[index], shape.pixels * shape.pixel_step)
@@ -151,6 +157,68 @@ class _Printer:
         emit.leave(stack)
         return emit.lines
 
+    def _pairs(self, reads: list[Read], counter: str) -> None:
+        """The loop over pairs of channels."""
+        emit, shape = self.emit, self.shape
+        if shape.beside:
+            self._pairs_beside_levels(reads)
+            return
+        emit.label(2)
+        if shape.pixels < 4:
+            self._mark_last()
+        self._sums(reads, counter)
+        condition = self._store_floats() if shape.floats else self._store()
+        emit(f"b{condition} 2b")
+
+    def _pairs_beside_levels(self, reads: list[Read]) -> None:
+        """The same loop, in which the first products of a pair pass between the levels of the one before."""
+        emit, levels, started = self.emit, self.levels, set[tuple[int, int]]()
+        count = self._reads_beside(reads)
+        goes_on = bool(self.late) or count < len(reads)
+        self._block(self.body, reads, started, 0, slice(count))
+        if goes_on:
+            emit("b 3f", why="the rest of the products")
+        else:
+            self._gather()
+            emit(f"b{OPPOSITE[levels.test()]} 3f", why="there is no other pair")
+        emit.label(2)
+        if self.late:
+            self._gather()
+        levels.compute()
+        self.ahead = 4 * self.shape.parameter_words
+        self._block(self.body, reads, set(), 0, slice(count))
+        self._store_levels()
+        emit.move("r3", self.ahead)
+        self.ahead = -1
+        if goes_on:
+            emit.label(3)
+            self._block(self.body, reads, started, 0, slice(count, None))
+        if not self.late:
+            self._gather()
+        emit(f"b{levels.test()} 2b")
+        if not goes_on:
+            emit.label(3)
+        if self.late:
+            self._gather()
+        levels.compute()
+        self._store_levels()
+
+    def _reads_beside(self, reads: list[Read]) -> int:
+        """How many reads are multiplied beside levels: of late taps those whose data can wait for them."""
+        per_vector = len(reads) // (self.body.rows * self.body.vectors)
+        if not self.late:
+            return per_vector * min(VECTORS_BESIDE, self.body.rows * self.body.vectors - (self.shape.last > 0))
+        count, kept = 0, len(self.data)
+        while count < per_vector and (count < kept or all(tap not in self.late for _, tap in reads[count - kept].uses)):
+            count += 1
+        return count
+
+    def _store_levels(self) -> None:
+        """Those beside whose registers products pass."""
+        if not self.offsets_stay:
+            self.emit(f"vldrw.u32 {self.levels.places}, [sp, #16]")
+        self.levels.store()
+
     def _mark_last(self) -> None:
         """What there is of the last vector of weights, unless the tail of the data says it."""
         if self.shape.last and not self.shape.tail:
@@ -158,13 +226,13 @@ class _Printer:
 
     def _load_last(self) -> None:
         """The last vectors of weights, which are shorter in the stream."""
-        loads = (f"vldrwt.u32 q{channel}, [r3], #{self.shape.last}" for channel in self.channels)
+        loads = (f"vldrwt.u32 q{self.weights[channel]}, [r3], #{self.shape.last}" for channel in self.channels)
         self.emit(f"vps{'t' * len(self.channels)}", *loads)
 
-    def _load_windows(self, reads: list[_Read]) -> None:
+    def _load_windows(self, reads: list[Read]) -> None:
         """Those of all pixels, as signed bytes."""
         emit, shape = self.emit, self.shape
-        accesses, ends = self._addresses(reads)
+        accesses, ends = self.reading.addresses(reads)
         if shape.tail:
             emit(f"movs r0, #{shape.tail}", "vctp.8 r0", why="the bytes after the input must not be read")
         mark, size = ("t", "b.u8") if shape.tail else ("", "w.u32" if shape.aligned else "b.u8")
@@ -180,7 +248,7 @@ class _Printer:
         if shape.tail and shape.pixels < 4:
             emit(f"movw r0, #{STORED[shape.pixels]}", "vmsr p0, r0")
 
-    def _windows(self, reads: list[_Read], counter: str) -> None:
+    def _windows(self, reads: list[Read], counter: str) -> None:
         """The sum of each window: its products with a window of ones."""
         emit = self.emit
         self.channels = (0,)
@@ -192,52 +260,7 @@ class _Printer:
         emit(f"vmov {sums}[3], {sums}[1], {first[2]}, {first[3]}")
         emit(*([] if self.windows_stay else [f"vstrw.32 q0, [sp, #{WINDOWS_PLACE}]"]))
 
-    def _reads(self, shape: Product) -> list[_Read]:
-        """The loads of the input in order, each with a pointer: as few pointers as keep the additions away."""
-        plain: list[tuple[int, tuple, int, int, int]] = []
-        for row in range(shape.rows):
-            for vector in range(shape.vectors):
-                uses: dict[int, list[tuple[int, int]]] = {}
-                for pixel in range(shape.pixels):
-                    for tap in range(shape.taps):
-                        uses.setdefault(pixel * shape.pixel_step + tap * shape.tap_step, []).append((pixel, tap))
-                for column in sorted(uses, reverse=vector % 2 == 1):
-                    offset = row * shape.row_step + LANES * vector + column
-                    plain.append((offset, tuple(uses[column]), row, uses[column][0][0], vector))
-        available = len(POINTERS) - (1 if self.in_loop else 0)
-        choices = [lambda row, pixel: row] if shape.ring else [lambda row, pixel: 0]
-        if 1 < shape.rows <= available and not shape.ring:
-            choices.append(lambda row, pixel: row)
-        if shape.taps == shape.rows == 1 and 1 < shape.pixels <= available:
-            choices.append(lambda row, pixel: pixel)
-        if shape.taps == shape.rows == 1 and shape.pixels > 2:
-            choices.insert(1, lambda row, pixel: pixel // 2)
-        best: list[_Read] = []
-        for choose in choices:
-            reads = [
-                _Read(offset, uses, choose(row, pixel), bool(shape.tail) and vector == shape.vectors - 1)
-                for offset, uses, row, pixel, vector in plain
-            ]
-            if not best or self._additions(reads) < self._additions(best):
-                best = reads
-        return best
-
-    def _additions(self, reads: list[_Read]) -> int:
-        accesses, ends = self._addresses(reads)
-        return sum(access.before != 0 for access in accesses) + sum(end != 0 for end in ends)
-
-    def _addresses(self, reads: list[_Read]) -> tuple[list[Access], list[int]]:
-        found: dict[int, Access] = {}
-        ends = []
-        for index in range(max(read.pointer for read in reads) + 1):
-            positions = [position for position, read in enumerate(reads) if read.pointer == index]
-            home = min(reads[position].offset for position in positions)
-            accesses, end = walk(POINTERS[index], home, [reads[position].offset for position in positions], self.reach)
-            found.update(zip(positions, accesses))
-            ends.append(end)
-        return [found[position] for position in range(len(reads))], ends
-
-    def _sums(self, reads: list[_Read], counter: str) -> None:
+    def _sums(self, reads: list[Read], counter: str) -> None:
         emit, shape = self.emit, self.shape
         if self.stays:
             for channel in self.channels:
@@ -258,49 +281,63 @@ class _Printer:
         self._block(self.body, reads, started, step)
         emit(f"subs {counter}, #1", "bne 3b")
         if self.rest:
-            self._block(self.rest, self._with_pointers(self._reads(self.rest), reads), started, 0)
+            self._block(self.rest, self.reading.like(self.rest, reads), started, 0)
         for index in range(len(self.homes)):
             emit.add(POINTERS[index], POINTERS[index], -step * self.turns)
 
-    @staticmethod
-    def _with_pointers(reads: list[_Read], like: list[_Read]) -> list[_Read]:
-        """The reads with the pointers that the loop uses for the same pixels."""
-        pointer_of = {read.uses[0][0]: read.pointer for read in like}
-        return [replace(read, pointer=pointer_of[read.uses[0][0]]) for read in reads]
-
-    def _block(self, part: Product, reads: list[_Read], started: set, step: int) -> None:
-        """All multiplications of `part`; the pointers end `step` bytes further."""
-        emit = self.emit
-        accesses, ends = self._addresses(reads)
-        size = "w.u32" if self.shape.aligned else "b.u8"
-        loaded: set[int] = set()
+    def _block(self, part: Product, reads: list[Read], started: set, step: int, span: slice = slice(None)) -> None:
+        """The multiplications of `part`, or of a `span` of its reads; after all of them the pointers are `step` bytes further."""
+        accesses, ends = self.reading.addresses(reads)
         per_vector = len(reads) // (part.rows * part.vectors)
-        has_ends = part is not self.body or not self.in_loop or self.shape.rows > 1
-
-        def is_last(vector: int) -> bool:
-            return bool(self.shape.last) and has_ends and vector % part.vectors == part.vectors - 1
-
-        for position, (read, access) in enumerate(zip(reads, accesses)):
+        is_begin = span.stop is not None and (bool(self.late) or span.stop < len(reads))
+        if not is_begin:
+            self._weigh(self.waiting, started)
+        self.waiting = []
+        for position in range(len(reads))[span]:
+            if reads[position].masked:
+                self._masked_vector(reads[position:], accesses[position:], started)
+                break
             if position % per_vector == 0:
-                loaded = set()
-                if read.masked:
-                    self._masked_vector(reads[position:], accesses[position:], started)
-                    break
-                if is_last(position // per_vector):
-                    self._load_last()
-                    loaded = {(0, channel) for channel in self.channels}
+                self._begin_vector(part, position // per_vector)
             register = self.data[position % len(self.data)]
-            if access.before:
-                emit.move(POINTERS[read.pointer], access.before)
-            emit(f"vldr{size} {register}, {access.address}")
-            for pixel, tap in read.uses:
-                for channel in self.channels:
-                    if (tap, channel) not in loaded:
-                        loaded.add((tap, channel))
-                        emit(f"vldrw.u32 q{2 * tap + channel}, [r3], #16")
-                    self._multiply(pixel, channel, f"q{2 * tap + channel}", register, started)
-        for index, end in enumerate(ends):
-            emit.move(POINTERS[index], end + step)
+            self._load_data(register, reads[position], accesses[position])
+            products = [(pixel, tap, register) for pixel, tap in reads[position].uses]
+            self.waiting += [product for product in products if is_begin and product[1] in self.late]
+            self._weigh([product for product in products if product not in self.waiting], started)
+        if not is_begin:
+            for index, end in enumerate(ends):
+                self.emit.move(POINTERS[index], end + step)
+
+    def _begin_vector(self, part: Product, vector: int) -> None:
+        """Loads the weights of a vector together where they are the last ones, which are shorter; else each before its use."""
+        self.loaded = set()
+        has_ends = part is not self.body or not self.in_loop or self.shape.rows > 1
+        if has_ends and self.shape.last and vector % part.vectors == part.vectors - 1:
+            self._load_last()
+            self.loaded = {(0, channel) for channel in self.channels}
+
+    def _load_data(self, register: str, read: Read, access: Access) -> None:
+        if access.before:
+            self.emit.move(POINTERS[read.pointer], access.before)
+        self.emit(f"vldr{'w.u32' if self.shape.aligned else 'b.u8'} {register}, {access.address}")
+
+    def _weigh(self, products: Sequence[tuple[int, int, str]], started: set) -> None:
+        """The products (pixel, tap, data) with weights of both channels, which are loaded before their first product."""
+        for pixel, tap, data in products:
+            for channel in self.channels:
+                number = 2 * tap + channel
+                if (tap, channel) not in self.loaded:
+                    self.loaded.add((tap, channel))
+                    self._load_weights(number)
+                self._multiply(pixel, channel, f"q{self.weights[number]}", data, started)
+
+    def _load_weights(self, number: int) -> None:
+        """The next vector of weights, from r3, which moves on, or from as many bytes ahead."""
+        if self.ahead < 0:
+            self.emit(f"vldrw.u32 q{self.weights[number]}, [r3], #{LANES}")
+        else:
+            self.emit(f"vldrw.u32 q{self.weights[number]}, [r3, #{self.ahead}]")
+            self.ahead += LANES
 
     def _multiply(self, pixel: int, channel: int, weights: str, data: str, started: set) -> None:
         operation = "vmladava" if (pixel, channel) in started else "vmladav"
@@ -308,7 +345,7 @@ class _Printer:
         letter = self.shape.floats.letter if self.shape.floats else "s"
         self.emit(f"{operation}.{letter}8 {ACCUMULATORS[channel][pixel]}, {weights}, {data}")
 
-    def _masked_vector(self, reads: list[_Read], accesses: list[Access], started: set) -> None:
+    def _masked_vector(self, reads: list[Read], accesses: list[Access], started: set) -> None:
         """The last vector, of which only the tail may be read."""
         emit, shape = self.emit, self.shape
         if not shape.last:
@@ -365,7 +402,8 @@ class _Printer:
         size = "w.u32" if self.shape.floats else "h.u16"
         self.emit(*([] if self.start else ["ldr lr, [sp]"]), f"vldr{size} q7, [{self.start or 'lr'}, #{-self.shape.head_bytes}]")
 
-    def _store_floats(self) -> None:
+    def _store_floats(self) -> str:
+        """Stores eight sums as float32; returns the condition of "there is another pair"."""
         emit, shape, highest = self.emit, self.shape, "q6" if self.stays else "q2"
         self._gather()
         emit_floats(emit, shape.floats, self.numbers, "q6" if shape.offsets else "")
@@ -376,69 +414,13 @@ class _Printer:
         if shape.tail and shape.pixels < 4 and not self.stays:
             emit(f"movw r0, #{STORED[shape.pixels]}", "vmsr p0, r0")
         emit_stores(emit, shape.pixels == 4)
+        return "ne"
 
-    def _store(self) -> None:
-        """Requantize eight sums and store them; leaves the flags of "there is another pair"."""
-        emit, shape = self.emit, self.shape
+    def _store(self) -> str:
+        """Requantizes eight sums and stores them; returns the condition of "there is another pair"."""
         self._gather()
-        if shape.offsets:
-            emit("ldrd r0, r2, [r3], #8", "vmla.s32 q0, q6, r0", "vmla.s32 q1, q6, r2", why="what the weights lack")
-        levels = ", r10, r12" if shape.clamps or shape.fixed else ""
-        if shape.joined:
-            emit(f"ldm r3!, {{r0, r2, r4{levels}}}", why="biases and multipliers")
-            emit_joined(emit, ("r0", "r2", "r4"), ("r0", "r2"), ("r4", "r6"), "r8")
-        else:
-            emit(
-                f"ldm r3!, {{r0, r2, r4, r6{'' if shape.counted else ', r8'}{levels}}}",
-                why="biases, multipliers, zero point and step",
-            )
-        if shape.counted:
-            emit(f"ldr r8, [sp, #{self.counted_place}]")
+        self.levels.load()
         self._load_offsets()
-        emit(*(f"vshl.i32 {register}, {register}, #{shape.bits}" for register in ("q0", "q1") if shape.bits))
-        emit("vadd.i32 q0, q0, r0", "vadd.i32 q1, q1, r2")
-        if shape.mixed:
-            emit("cmp r4, #0", "bpl 4f", why="a pair of channels that is not fused")
-        if shape.fused:
-            emit("lsr r2, r8, #16", "uxth r8, r8", *(f"movt {register}, #{CONSTANT_BITS >> 16}" for register in ("r8", "r2")))
-            emit("vdup.32 q2, r4", "vdup.32 q3, r6", "vfmas.f32 q0, q2, r8", "vfmas.f32 q1, q3, r2")
-            emit("vmov q2, q0", "vmovnt.i32 q2, q1", "lsr r8, r6, #9", why="the mark where other pairs have it")
-        if shape.mixed:
-            emit("b 5f")
-            emit.label(4)
-        if not shape.fused or shape.mixed:
-            self._round_twice()
-        if shape.mixed:
-            emit.label(5)
-        if shape.clamps:
-            emit("vdup.16 q3, r10", "vmax.s16 q2, q2, q3", "vdup.16 q3, r12", "vmin.s16 q2, q2, q3")
-        emit("vqmovnb.s16 q2, q2")
-        if shape.pixels == 4:
-            emit("vstrb.16 q2, [r5, q7]")
-        else:
-            if shape.tail or shape.last:
-                emit(f"movw r0, #{STORED[shape.pixels]}", "vmsr p0, r0")
-            emit("vpst", "vstrbt.16 q2, [r5, q7]")
-        if shape.counted:
-            emit("adds r5, #2", f"ldr r10, [sp, #{self.counted_place + 4}]", "cmp r3, r10", why="equal after the last pair")
-        elif shape.goes_by_twos:
-            emit("adds r5, #2", "lsls r10, r8, #9", why="negative: there is another pair")
-        else:
-            emit("asrs r10, r8, #16", "add r5, r10", why="0 after the last pair")
-
-    def _round_twice(self) -> None:
-        """Sums with their bias in q0 and q1 become levels in q2."""
-        emit = self.emit
-        if self.shape.fixed:
-            shifts = ("r0", "r2") if self.shape.clamps else ("r10", "r12")
-            emit(*(["ldrd r0, r2, [r3], #8"] if self.shape.clamps else []))
-            emit_fixed(emit, self.shape.fixed, ("q0", "q1"), ("r4", "r6"), "r4")
-            emit(*(f"vrshl.s32 {register}, {shift}" for register, shift in zip(("q0", "q1"), shifts)))
-            emit_levels_of_8(emit, self.shape.fixed, "q0", "q1", "q2", "r8")
-            return
-        emit("vcvt.f32.s32 q0, q0", "vcvt.f32.s32 q1, q1", "vmul.f32 q0, q0, r4", "vmul.f32 q1, q1, r6")
-        if self.shape.adds:
-            emit("vadd.f32 q2, q0, r8", "vadd.f32 q1, q1, r8", "vmovnt.i32 q2, q1", why="rounded by the addition")
-        else:
-            emit("vcvtn.s32.f32 q0, q0", "vcvtn.s32.f32 q1, q1", "vqmovnb.s32 q2, q0", "vqmovnt.s32 q2, q1")
-            emit("vqadd.s16 q2, q2, r8")
+        self.levels.compute()
+        self.levels.store()
+        return self.levels.test()

@@ -129,10 +129,19 @@ def shift_words(numbers: LinearConstants) -> numpy.ndarray:
     return factors.factors[:, 1].astype("<i4") if isinstance(factors, FixedFactors) else numpy.zeros(0, "<i4")
 
 
+def high_words(fixed: Fixed) -> str:
+    """The instruction that makes the high word of twice a product."""
+    return "vqdmulh.s32" if fixed.once else "vqrdmulh.s32"
+
+
 def emit_fixed(emit: Assembler, fixed: Fixed, sums: Sequence[str], multipliers: Sequence[str], spare: str) -> None:
     """Sums become the high words of twice their products, which are still to be shifted; `spare` is a vector or a number."""
-    operation = "vqdmulh" if fixed.once else "vqrdmulh"
-    emit(*(f"{operation}.s32 {register}, {register}, {multiplier}" for register, multiplier in zip(sums, multipliers)))
+    emit(*(f"{high_words(fixed)} {register}, {register}, {multiplier}" for register, multiplier in zip(sums, multipliers)))
+    emit_fixed_halves(emit, fixed, sums, spare)
+
+
+def emit_fixed_halves(emit: Assembler, fixed: Fixed, sums: Sequence[str], spare: str) -> None:
+    """High words below zero become such that shifts round their halves the other way."""
     if not fixed.has_below or fixed.once:
         return
     if spare.startswith("r"):
@@ -163,12 +172,14 @@ __all__ = [
     "Fixed",
     "Rounded",
     "emit_fixed",
+    "emit_fixed_halves",
     "emit_levels_of_8",
     "fixed_in_c",
     "fixed_of",
     "fixed_words",
     "fused_numbers",
     "fused_words",
+    "high_words",
     "large_number",
     "multiplier_words",
     "rounds_by_addition",

@@ -15,9 +15,22 @@ import numpy
 import pytest
 from grouped_cases import grouped_cases
 from harness import under
-from helium_harness import PLAIN_C, RANDOM_CASES, case, convolution, finer, needs_emulator, random_window, run, with_offsets
+from helium_harness import (
+    FEATURES,
+    PLAIN_C,
+    RANDOM_CASES,
+    Case,
+    case,
+    convolution,
+    finer,
+    needs_emulator,
+    random_window,
+    run,
+    with_offsets,
+)
 from random_tensors import Randomness
 
+from aidge_build.boards.cores import OVERLAPPING
 from aidge_build.graph.quantization import Quantization, per_tensor
 from aidge_build.graph.tensor import constant
 from aidge_build.operators.conv import Conv
@@ -179,13 +192,13 @@ def fused_cases():
     all_of_them = [fused(edge, zero_point) for edge in FUSED for zero_point in (-128, 5)]
     mixed = [fused(edge, -128, odd) for edge, odd in zip(FUSED, itertools.cycle(((0,), (3,), (0, 3))))]
     for entry in mixed:
-        with patch.object(sys.modules[entry.kernel.node_class.__module__], "LEAST_SAVED", 0), two_in_a_turn(entry):
-            assert entry.call  # made, and kept
+        with patch.object(sys.modules[entry.kernel.node_class.__module__], "LEAST_SAVED", 0):
+            made_where_it_pays([entry])
     return all_of_them, mixed
 
 
-def two_in_a_turn(entry):
-    """Loops have two blocks in a turn wherever their number is even."""
+def always_pays(entry):
+    """Longer texts pay wherever they are possible: loops with two blocks in a turn, levels beside products."""
     folder = entry.kernel.node_class.__module__.rpartition(".")[0]
     return patch.object(sys.modules[f"{folder}.assembly"], "SAVED_BY_AN_INSTRUCTION", 0)
 
@@ -222,7 +235,7 @@ def candidates():
     fine += [with_offsets(entry, index) for index, entry in enumerate(grouped_cases()[1::6])]
     fused_ones = [*itertools.chain(*fused_cases())]
     shorter = [for_size(entry) for entry in (*edges[1::2], *fine[::3], *fused_ones[::2])]
-    return [*edges, *extremes, *fine, *fused_ones, *rest, *shorter, *joined_cases()]
+    return [*edges, *extremes, *fine, *fused_ones, *rest, *shorter, *joined_cases(), *beside_cases()]
 
 
 def joined_cases():
@@ -235,9 +248,66 @@ def joined_cases():
     ]
 
 
+# Pairs of channels whose levels pass beside the products of the next pair: one pair, two, more, an odd channel; one vector of
+# weights, two, more; one row, three of the input, of copies and of a ring; one tap, two, three; pixels that are left.
+BESIDE = [
+    *((1, 64, (3, 3), outputs, (1, 1), 1, 1, (0, 0)) for outputs in (1, 2, 3, 4, 7, 8)),
+    *((1, channels, (2, 4 + left), 6, (1, 1), 1, 1, (0, 0)) for left, channels in enumerate((33, 48, 40, 100))),
+    *((1, 32, (2, size), 5, (1, 1), 2, 1, (0, 0)) for size in (1, 3, 5, 7)),
+    (1, 16, (2, 1), 4, (1, 1), 1, 1, (0, 0)),
+    (2, 16, (5, 9), 6, (3, 3), 1, 1, (1, 1)),
+    (1, 32, (4, 10), 4, (3, 3), 2, 1, (1, 1)),
+    (1, 32, (5, 6), 6, (2, 2), 1, 1, (0, 1)),
+    (1, 48, (4, 6), 4, (2, 2), 2, 1, (0, 0)),
+    (1, 16, (7, 9), 4, (3, 3), 1, 2, (2, 2)),
+    (1, 20, (6, 7), 6, (4, 2), 1, 1, (2, 1)),
+    (1, 16, (9, 7), 5, (4, 3), 3, 1, (1, 1)),
+    (1, 5, (9, 9), 6, (3, 3), 1, 1, (1, 1)),
+    (1, 3, (9, 31), 8, (3, 3), 2, 1, (1, 1)),
+    (1, 24, (12,), 9, (5,), 2, 2, (3, 4)),
+    (1, 16, (20,), 4, (3,), 1, 1, (0, 0)),
+    (1, 144, (3, 4), 6, (3, 3), 1, 1, (1, 1)),
+]
+
+
+@functools.cache
+def beside_cases():
+    """With random clamps and without, of which some round by addition; with biases in finer units than products."""
+    plain = [convolution(seed, *edge) for seed, edge in enumerate(BESIDE)]
+    plain += [fused(edge, zero_point) for edge in BESIDE[::2] for zero_point in (-128, 5) if edge[3] > 1]
+    return made_where_it_pays([beside(entry) for entry in (*plain, *map(finer, plain[::4], range(len(plain))))])
+
+
+def made_where_it_pays(cases):
+    """The cases, whose code is made and kept."""
+    for entry in cases:
+        with always_pays(entry):
+            assert entry.call
+    return cases
+
+
+class OverlappingCase(Case):
+    """A case on a core whose instructions overlap."""
+
+    features = FEATURES | {OVERLAPPING}
+
+
+def beside(entry):
+    """The case on such a core."""
+    return OverlappingCase(replace(entry.view, features=OverlappingCase.features), entry.values)
+
+
 def for_size(entry):
     """The case as a build with --optimize size has it."""
     return replace(entry, view=replace(entry.view, objective="size"))
+
+
+def test_levels_pass_beside_products_where_the_core_gains_by_it_and_many_blocks_pay_for_the_text():
+    assert sum("_beside" in text for entry in beside_cases() for text in entry.call.texts) > len(beside_cases()) // 2
+    shape = (1, 64, (8, 16), 64, (1, 1), 1, 1, (0, 0))
+    many, few = beside(without_clamp(shape)), beside(without_clamp((*shape[:2], (1, 8), *shape[3:])))
+    for entry, is_there in ((many, True), (without_clamp(shape), False), (for_size(many), False), (few, False)):
+        assert ("_beside" in "".join(entry.call.texts)) == is_there
 
 
 @pytest.mark.parametrize("channels, stored", [(16, 16), (24, 16 + 8), (21, 16 + 8), (29, 16 + 16), (3, 4), (8, 8)])

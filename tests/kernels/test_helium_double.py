@@ -14,6 +14,7 @@ from harness import under_double
 from helium_harness import Case, case, convolution, needs_emulator, run, with_offsets
 from random_tensors import Randomness
 from test_cortexm_double import averages
+from test_helium_convolution import made_where_it_pays
 from test_helium_depthwise import depthwise
 from test_helium_others import fully_connected
 from test_ref_double import averages_of_windows, with_scale
@@ -52,6 +53,7 @@ def candidates():
     steps = {test_helium_others: 8, test_helium_convolution: 5, test_helium_depthwise: 4}
     layers = [entry for module, step in steps.items() for entry in module.candidates()[:: 1 if STRESS else step]]
     every = [under_double(entry) for entry in layers if all(tensor.quantization for tensor in entry.view.outputs)]
+    every += made_where_it_pays([under_double(entry) for entry in test_helium_convolution.beside_cases()[::2]])
     every += far_cases() + list(averages_of_windows(case)) + rounded_up()
     # Under this contract no recipe makes a staircase of functions: the operator has no meaning of its own there.
     return tuple(entry for entry in [*every, *averages(case)] if entry.view.node.type != "Staircase" and has_kernel(entry))
@@ -75,6 +77,7 @@ def test_every_way_of_rounding_is_among_them():
     found = {(re.sub(r"\d+", "", way), entry.kernel.name) for entry in candidates() for way in WAYS.findall(entry.call.function)}
     for kernel in ("conv2d_int8", "conv2d_grouped_int8", "depthwise_int8"):
         assert {("_twice_short", kernel), ("_above_short", kernel)} <= found
+    assert any("_beside" in text for entry in candidates() for text in entry.call.texts)
     assert {("_twice", "conv2d_int8"), ("_twice", "depthwise_int8"), ("_once", "fc_int8"), ("_once_short", "fc_int8")} <= found
     assert {entry.kernel.name for entry in candidates()} >= {"average_int8", "add_int8", "avgpool_line_int8"}
     assert {"conv", "dense"} <= {entry.call.function.split("_")[2] for entry in candidates() if "_offsets" in entry.call.function}

@@ -59,8 +59,6 @@ kernels/helium/plan_choice.py plan_of
 kernels/helium/planes_text.py PlanesPrinter._sums
 kernels/helium/product_text.py
 kernels/helium/product_text.py _Printer._masked_vector
-kernels/helium/product_text.py _Printer._reads
-kernels/helium/product_text.py _Printer._store
 kernels/helium/product_text.py _Printer.lines
 kernels/helium/stationary.py Stationary._lines
 kernels/ref/any/reduce.py _text

@@ -125,6 +125,7 @@ class Conv2dInt8(PlannedConvolution):
         windows = coarse(taps.transpose(0, 2, 1, 3) if plan.columns else taps).reshape(shape.outputs, form.rows, form.taps, -1)
         form = form.with_last(windows.shape[3])
         form = form if _pays(self.view, plan, form) else replace(form, last=0)
-        form = replace(form, beside=OVERLAPPING in self.view.features and self.view.objective != "size")
+        overlaps = OVERLAPPING in self.view.features and self.view.objective != "size"
+        form = replace(form, beside=overlaps and plan.pays_beside(form, plan.blocks_at_once))
         stream = product_stream(form, windows, numbers, fused, offsets_of(numbers.weights))
         return Driver(replace(plan, product=form), of_band(self.view)).call(stream)

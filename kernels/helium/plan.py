@@ -19,7 +19,7 @@ SCRATCH_BYTES = 4096  # what patches may take if they have the choice
 PIXELS = 4
 MOST_TAPS = 3  # whose weights stay in registers together
 FEWEST_STATIONARY = 3  # blocks of pixels that pay for loading a pair's weights beforehand
-BESIDE_SAVES, BESIDE_LENGTH = 8, 50  # cycles of a pair of channels, and instructions of the text, by levels beside products
+BESIDE_SAVES, BESIDE_LENGTH = 8, 30  # cycles of a pair of channels, and instructions that they pay for, by levels beside products
 MOST_BESIDE = 144  # products of a pair: of more the same cycles are less than three percent
 CALL_OF_A_PAIR = 20  # instructions, of a row, where weights stay in registers
 FEWEST_OF_A_PART = 96  # blocks of pixels beside which loading them once more is nothing
@@ -100,6 +100,12 @@ class Plan:
         shape = self.geometry
         blocks = self.whole_blocks if shape.is_pointwise else shape.batches * shape.out_height * (shape.out_width // PIXELS)
         return shape.times * blocks * self._fusing_saves
+
+    @property
+    def blocks_at_once(self) -> int:
+        """Of pixels that pass by one call, or the pixels that are fewer than a block."""
+        rows = self.rows_together if self.crosses_rows else 1
+        return max(1, self.whole_blocks if self.geometry.is_pointwise else rows * self.geometry.out_width // PIXELS)
 
     def pays_beside(self, form: Product, blocks: int) -> bool:
         """Whether levels beside products save enough for their text, where so many blocks of pixels pass at once."""

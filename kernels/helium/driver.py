@@ -156,8 +156,8 @@ class Driver:
             return []
         parts, lines = parts_of(form, count), []
         twice = self.plan.pays_twice and all(size % 2 == 0 for _, size in parts)
-        is_beside = form.beside and self.plan.pays_beside(form, count)
-        form = replace(form, beside=is_beside and not is_stationary(form, count))
+        is_whole = form.pixels == PIXELS and form.can_be_beside and not is_stationary(form, count)
+        form = replace(form, beside=form.beside and (is_whole or self.plan.pays_beside(form, count)))
         if is_stationary(form, count):
             block = Stationary(form, self.plan.is_paired, twice=twice)
             name, text = block.name, block.text()

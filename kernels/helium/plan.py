@@ -103,16 +103,18 @@ class Plan:
 
     @property
     def blocks_at_once(self) -> int:
-        """Of pixels that pass by one call, or the pixels that are fewer than a block."""
+        """Of pixels that pass by one call, or the pixels that are fewer than a block; of bands, by a call of each."""
         rows = self.rows_together if self.crosses_rows else 1
-        return max(1, self.whole_blocks if self.geometry.is_pointwise else rows * self.geometry.out_width // PIXELS)
+        blocks = self.whole_blocks if self.geometry.is_pointwise else rows * self.geometry.out_width // PIXELS
+        return self.geometry.times * max(1, blocks)
 
     def pays_beside(self, form: Product, blocks: int) -> bool:
         """Whether levels beside products save enough for their text, where so many blocks of pixels pass at once."""
         shape = self.geometry
         calls = 1 if shape.is_pointwise else shape.batches * shape.out_height // self.rows_together
-        saved = shape.times * calls * blocks * (form.pairs - 1) * BESIDE_SAVES
-        return form.can_be_beside and form.products <= MOST_BESIDE and pays_for_text(saved, BESIDE_LENGTH)
+        saved = calls * blocks * (form.pairs - 1) * BESIDE_SAVES
+        is_possible = form.can_be_beside and form.products <= MOST_BESIDE and not is_stationary(form, blocks)
+        return is_possible and pays_for_text(saved, BESIDE_LENGTH)
 
     @property
     def crosses_rows(self) -> bool:

@@ -103,7 +103,7 @@ class Product:
         is_whole = self.pixels == 4 or not self.last
         is_plain = is_whole and not (self.tail or self.counted or self.fused or self.offsets or self.floats)
         is_straight = self.length <= LONGEST_UNROLLED and not (self.ring and self.rows == len(POINTERS))
-        return is_plain and is_straight and self.rows * self.vectors > (self.last > 0)
+        return is_plain and is_straight and self.vectors > (self.last > 0)
 
     @property
     def products(self) -> int:

@@ -42,15 +42,8 @@ class _Printer:
         self.shape, self.emit = shape, Assembler()
         # Three taps need six registers for weights: the offsets of the stores are then loaded again each time.
         self.offsets_stay = shape.taps < 3
-        self.data = (
-            ("q4", "q5", "q6")
-            if shape.beside and shape.taps < 3
-            else ("q6", "q7")
-            if shape.taps == 3
-            else ("q4", "q5", "q6")
-            if shape.taps == 2
-            else ("q2", "q3", "q4", "q5")
-        )
+        few = ("q6", "q7") if shape.taps == 3 else ("q4", "q5", "q6")
+        self.data = few if shape.taps > 1 or shape.beside else ("q2", "q3", "q4", "q5")
         self.in_loop = shape.length > LONGEST_UNROLLED
         self.turns = 1
         self.channels: tuple[int, ...] = (0, 1)  # of a pair, whose sums are printed
@@ -207,7 +200,8 @@ class _Printer:
         """How many reads are multiplied beside levels: of late taps those whose data can wait for them."""
         per_vector = len(reads) // (self.body.rows * self.body.vectors)
         if not self.late:
-            return per_vector * min(VECTORS_BESIDE, self.body.rows * self.body.vectors - (self.shape.last > 0))
+            whole = self.body.vectors - 1 if self.shape.last else self.body.rows * self.body.vectors
+            return per_vector * min(VECTORS_BESIDE, whole)
         count, kept = 0, len(self.data)
         while count < per_vector and (count < kept or all(tap not in self.late for _, tap in reads[count - kept].uses)):
             count += 1

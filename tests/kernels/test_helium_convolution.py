@@ -192,13 +192,13 @@ def fused_cases():
     all_of_them = [fused(edge, zero_point) for edge in FUSED for zero_point in (-128, 5)]
     mixed = [fused(edge, -128, odd) for edge, odd in zip(FUSED, itertools.cycle(((0,), (3,), (0, 3))))]
     for entry in mixed:
-        with patch.object(sys.modules[entry.kernel.node_class.__module__], "LEAST_SAVED", 0):
-            made_where_it_pays([entry])
+        with patch.object(sys.modules[entry.kernel.node_class.__module__], "LEAST_SAVED", 0), two_in_a_turn(entry):
+            assert entry.call  # made, and kept
     return all_of_them, mixed
 
 
-def always_pays(entry):
-    """Longer texts pay wherever they are possible: loops with two blocks in a turn, levels beside products."""
+def two_in_a_turn(entry):
+    """Loops have two blocks in a turn wherever their number is even."""
     folder = entry.kernel.node_class.__module__.rpartition(".")[0]
     return patch.object(sys.modules[f"{folder}.assembly"], "SAVED_BY_AN_INSTRUCTION", 0)
 
@@ -267,6 +267,8 @@ BESIDE = [
     (1, 24, (12,), 9, (5,), 2, 2, (3, 4)),
     (1, 16, (20,), 4, (3,), 1, 1, (0, 0)),
     (1, 144, (3, 4), 6, (3, 3), 1, 1, (1, 1)),
+    *((1, channels, (4, 4), 6, (3, 1), 1, 1, (0, 0)) for channels in (8, 24, 40)),
+    (1, 40, (1, 8), 6, (1, 1), 1, 1, (0, 0)),
 ]
 
 
@@ -275,13 +277,14 @@ def beside_cases():
     """With random clamps and without, of which some round by addition; with biases in finer units than products."""
     plain = [convolution(seed, *edge) for seed, edge in enumerate(BESIDE)]
     plain += [fused(edge, zero_point) for edge in BESIDE[::2] for zero_point in (-128, 5) if edge[3] > 1]
-    return made_where_it_pays([beside(entry) for entry in (*plain, *map(finer, plain[::4], range(len(plain))))])
+    return made_beside([beside(entry) for entry in (*plain, *map(finer, plain[::4], range(len(plain))))])
 
 
-def made_where_it_pays(cases):
-    """The cases, whose code is made and kept."""
+def made_beside(cases):
+    """The cases, whose code is made as if levels beside products always paid, and kept."""
     for entry in cases:
-        with always_pays(entry):
+        folder = entry.kernel.node_class.__module__.rpartition(".")[0]
+        with patch.object(sys.modules[f"{folder}.plan"], "BESIDE_LENGTH", 0):
             assert entry.call
     return cases
 

@@ -13,11 +13,12 @@ from dataclasses import replace
 import pytest
 
 from aidge_build.boards import load_board
+from aidge_build.boards.cores import OVERLAPPING
 from aidge_build.build.compile import build_program
 from aidge_build.build.inputs import add_model_arguments, load
 from aidge_build.build.ordering.texts import ordered_text
 from aidge_build.prove.timing.table import load_timing
-from tests.compiled import program_of
+from tests.compiled import request_of
 from tests.instruction_values import differences, is_straight, lines_of, registers, results, runs_of
 from tests.shared import MODELS, int8_model
 
@@ -33,7 +34,9 @@ def texts(board: str) -> tuple[str, ...]:
     found: dict[str, None] = {}
     for model in MODELS:
         path = int8_model(model)
-        program = program_of(path.read_bytes(), path.name, load_board(board))
+        request = request_of(path.read_bytes(), path.name, load_board(board))
+        target = replace(request.target, features=request.target.features | {OVERLAPPING})
+        program = build_program(replace(request, target=target))
         found |= dict.fromkeys(text for layer in program.layers for text in layer.call.texts if "__asm__" in text)
     return tuple(found)
 

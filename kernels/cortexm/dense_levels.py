@@ -37,6 +37,8 @@ def epilogue(code: Routine, stream: Stream, pixels: str = "ab") -> None:
         if stream.form:
             integer_form(code, stream, pixels, target)
         else:
+            if stream.is_centred:
+                _centre(code, pixels)
             rounded_form(code, stream, pixels, target)
             code(f"add {{{target}}}, {{{target}}}, #{stream.few or GROUP}")
         if "b" in pixels:

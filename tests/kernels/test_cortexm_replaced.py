@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import numpy
 import pytest
-from cortexm_harness import BOARD, BOARD_WITHOUT_FPU, Case, accepted, case, run, without_fpu
+from cortexm_harness import BOARD, BOARD_WITHOUT_FPU, Case, accepted, built_for, case, run, without_fpu
 from harness import under_double
 from random_tensors import Randomness
 
@@ -95,6 +95,13 @@ def test_so_do_rows_and_pixels_of_few_outputs_with_one_text_for_each_number_of_t
     assert len({(entry.call.function, entry.call.texts) for entry in cases}) == 6
     fixed = accepted([under_double(entry) for entry in cases[::3]])
     assert run([*cases, *fixed], board=BOARD) == run(cases, board="host") == []
+
+
+@needs_compiler
+def test_so_do_layers_of_whole_groups_of_outputs_whose_factors_are_to_be_short():
+    cases = [built_for(layer(shape, kind, 3, 8), "size") for shape in range(len(SHAPES)) for kind in KINDS]
+    assert {entry.call.facts["weights"] for entry in cases} == {"2 per halfword"}
+    assert run(cases, board=BOARD) == []
 
 
 def sums(found: dict[int, Case], low: float, spread: bool) -> None:

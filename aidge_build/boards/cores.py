@@ -23,6 +23,8 @@ WIDE_POINTERS = "64-bit pointers"  # added to the features, too: kernels that ke
 SLOW_LONG_PRODUCTS = "slow long products"
 # Added to the features of a core: instructions overlap in time, so that it pays to have others between those that wait.
 OVERLAPPING = "overlapping instructions"
+# Added to the features of a core: weights of nine bits have a halfword each, as in firmware of version 0.2.0.
+WIDE_WEIGHTS = "wide weights"
 # Added to the features of a core: a word at an address that is no multiple of 4 is a fault of the core or of its memory.
 ALIGNED_ONLY = "aligned access only"
 UNALIGNED = "unaligned access"  # what is left out then
@@ -249,7 +251,7 @@ def runs_code_of(architecture: str, of: str, folders: Sequence[Path] = ()) -> bo
 def of_instructions(features: Collection[str]) -> frozenset[str]:
     """Returns the features that say which instructions there are. Tables of instruction counts depend on these alone: the time
     of a product changes which kernels are chosen, but none of their counts."""
-    return frozenset(features) - {SLOW_LONG_PRODUCTS, OVERLAPPING, ALIGNED_ONLY}
+    return frozenset(features) - {SLOW_LONG_PRODUCTS, OVERLAPPING, ALIGNED_ONLY, WIDE_WEIGHTS}
 
 
 @cache

@@ -6,6 +6,7 @@ from __future__ import annotations
 from . import dense
 from .assembly import Routine, Waiting
 from .packing import Stream
+from .plane_sums import sum_windows
 from .window import ROW_PARAMETERS, Buffer, Plane, begin_row, end_row, whole_layer
 
 LARGEST_OFFSET = 4095  # of LDR
@@ -72,6 +73,8 @@ def planes_texts(stream: Stream, buffer: Buffer, unroll: int, looped: int) -> tu
     )
     code = dense.routine_of(stream)
     begin_row(code, stream, "column")
+    if stream.sums:
+        sum_windows(code, stream, planes, span, [4 * tap for tap in taps])
     code.label(1, "two pixels")
     if body:
         code.constant("r4", planes * span)
@@ -79,38 +82,47 @@ def planes_texts(stream: Stream, buffer: Buffer, unroll: int, looped: int) -> tu
         code.put("column_end", "r4")
     code.put("base", "{column}")
     places = [(4 * tap, 4 * tap + second) for tap in taps]
-    dense.groups(code, stream, lambda: _sums(code, stream, planes, ahead, body, span, places))
+    sums = [(0, second)]
+    dense.groups(code, stream, lambda: _sums(code, stream, planes, ahead, body, span, places, sums))
     end_row(code, "column")
     offsets = ", ".join(map(str, taps))
+    windows = f"{buffer.span - max(taps)}, " if stream.sums else ""
     portable = (
         f"static const int32_t offsets[] = {{{offsets}}};\n"
         f"    const aidge_cortexm_taps taps = {{{planes}, {buffer.span}, {len(taps)}, offsets}};\n"
-        f"    aidge_cortexm_planes_row(words, output, stream, run, &taps, {stream.numbers});"
+        f"    {stream.in_c('planes_row', f'words, output, stream, run, {windows}&taps')}"
     )
     row = code.function(
         f"{name}_row", ROW_PARAMETERS, f"{planes} planes of pairs of channels, {plane.kernel[1]} taps in each.", portable
     )
     fill = "aidge_cortexm_even_bytes((uint32_t)stream[2])"
     unpack, unpacking = unpack_text(plane.in_channels, buffer.span, plane.in_gap)
-    return name, (
-        unpacking,
-        row,
-        whole_layer(name, LOAD_PLANES.replace("UNPACK", unpack), fill, stream, buffer, buffer.leaves_one),
-    )
+    load = LOAD_PLANES.replace("UNPACK", unpack)
+    return name, (unpacking, row, whole_layer(name, load, fill, stream, buffer, buffer.leaves_one))
 
 
-def _sums(code: Routine, stream: Stream, planes: int, ahead: int, body: int, span: int, taps: list[tuple[int, int]]) -> None:
-    """All planes of one group: `ahead` of them, and the others `body` in each turn of a loop; label 4."""
-    _neighbours(code, stream, ahead, span, taps, True, body > 0)
-    if not body:
-        return
-    if not ahead:
-        dense.biases_to_pixel_0(code)
-    code.label(4, f"{(planes - ahead) // body} times {body} planes")
-    _neighbours(code, stream, body, span, taps, False, True)
-    code.get("{x0}", "column_end")
-    code("cmp {column}, {x0}")
-    code("bne 4b")
+def _sums(
+    code: Routine,
+    stream: Stream,
+    planes: int,
+    ahead: int,
+    body: int,
+    span: int,
+    taps: list[tuple[int, int]],
+    sums: list[tuple[int, int]],
+) -> None:
+    """All planes of one group: `ahead` of them, and the others `body` in each turn of a loop, then those of `sums`; label 4."""
+    _neighbours(code, stream, ahead, span, taps, True, body + stream.sums > 0)
+    if body:
+        if not ahead:
+            dense.biases_to_pixel_0(code)
+        code.label(4, f"{(planes - ahead) // body} times {body} planes")
+        _neighbours(code, stream, body, span, taps, False, True)
+        code.get("{x0}", "column_end")
+        code("cmp {column}, {x0}")
+        code("bne 4b")
+    if stream.sums:
+        _neighbours(code, stream, stream.sums, span, sums, False, False)
 
 
 def _neighbours(
@@ -160,7 +172,7 @@ def _plane(code: Routine, stream: Stream, offset: int, taps: list[tuple[int, int
                     code(f"ldr {{{register}}}, [{{column}}, #{offset + place}]")
                     held[register] = place
             registers.append(register)
-        dense.multiply(code, stream.is_packed, is_first and index == 0, (registers[0], registers[1]), stream.few)
+        dense.multiply(code, stream.even_weights, is_first and index == 0, (registers[0], registers[1]), stream.few)
 
 
 def unpack_text(channels: int, span: int, gap: int) -> tuple[str, str]:
@@ -315,34 +327,38 @@ def lines_texts(stream: Stream, buffer: Buffer, order: list[int], places: list[i
         code.get("{x1}", "second_input")
         code("add {x1}, {x1}, {x0}")
     code.get("{column}", "base")
-    _gather(code, places)
+    dense.begin_sums(code, stream.sums)
+    _gather(code, places, stream.sums > 0)
+    dense.store_sums(code, [dense.STORE_SUMS] * stream.sums)
     steps = dense.split_steps(len(order) // 2, unroll)
-    dense.groups(code, stream, lambda: dense.all_steps(code, stream.is_packed, *steps, stream.few), at_base=True)
+    dense.groups(code, stream, lambda: dense.column_steps(code, stream, *steps), at_base=True)
     end_row(code, "x0")
     table = ", ".join(map(str, places))
+    column = f"words + {buffer.size_bytes // 4}, gather, {len(order)}"
     portable = (
-        f"static const int16_t gather[] = {{{table}}};\n"
-        f"    aidge_cortexm_lines_row(words, output, stream, run, words + {buffer.size_bytes // 4}, gather, {len(order)}, "
-        f"{stream.numbers});"
+        f"static const int16_t gather[] = {{{table}}};\n    {stream.in_c('lines_row', f'words, output, stream, run, {column}')}"
     )
     row = code.function(f"{name}_row", ROW_PARAMETERS, f"{len(order)} taps of two pixels.", portable)
     return name, (row, whole_layer(name, load_lines(plane), "(uint32_t)stream[2]", stream, buffer))
 
 
-def _gather(code: Routine, places: list[int]) -> None:
-    """The taps of the pixels at x0 and x1 as int16 pairs, pixel by pixel."""
+def _gather(code: Routine, places: list[int], has_sums: bool) -> None:
+    """The taps of the pixels at x0 and x1 as int16 pairs, pixel by pixel; `has_sums` as of `dense.unpack`."""
     words = places[: next((index for index in range(0, len(places), 4) if not _is_word(places[index : index + 4])), len(places))]
-    dense.unpack(code, [(f"{{x0}}, #{first}]", f"{{x1}}, #{first}]") for first in words[::4]])
+    dense.unpack(code, [(f"{{x0}}, #{first}]", f"{{x1}}, #{first}]") for first in words[::4]], has_sums)
+    even0, even1, odd0, odd1 = (f"{{{'a' if has_sums else 'b'}{index}}}" for index in range(4))
     for index in range(len(words), len(places), 2):
         first, second = places[index : index + 2]
-        code(f"ldrsb {{b0}}, [{{x0}}, #{first}]")
-        code(f"ldrsb {{b1}}, [{{x1}}, #{first}]")
+        code(f"ldrsb {even0}, [{{x0}}, #{first}]")
+        code(f"ldrsb {even1}, [{{x1}}, #{first}]")
         if second >= 0:
-            code(f"ldrsb {{b2}}, [{{x0}}, #{second}]")
-            code(f"ldrsb {{b3}}, [{{x1}}, #{second}]")
-            code("pkhbt {b0}, {b0}, {b2}, lsl #16")
-            code("pkhbt {b1}, {b1}, {b3}, lsl #16")
-        code("strd {b0}, {b1}, [{column}], #8")
+            code(f"ldrsb {odd0}, [{{x0}}, #{second}]")
+            code(f"ldrsb {odd1}, [{{x1}}, #{second}]")
+            code(f"pkhbt {even0}, {even0}, {odd0}, lsl #16")
+            code(f"pkhbt {even1}, {even1}, {odd1}, lsl #16")
+        code(f"strd {even0}, {even1}, [{{column}}], #8")
+        if has_sums:
+            dense.add_up(code, ("a0", "a1"))
 
 
 def _is_word(places: list[int]) -> bool:

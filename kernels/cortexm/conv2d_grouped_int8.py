@@ -17,7 +17,9 @@ from .conditions import GROUP, has_fpu, keeps_words_of_groups, linear_spec, want
 from .conv2d import LARGEST_OFFSET, line_taps, lines_texts, plane_taps, planes_texts
 from .conv2d_lines_int8 import Conv2dLinesInt8, no_lines
 from .conv2d_planes_int8 import Conv2dPlanesInt8, no_planes
+from .offset_weights import sum_taps
 from .packing import Stream, pack_blocks, taps_last_channels
+from .plane_sums import plane_sums, sum_bytes
 from .window import Buffer, Plane, line_buffer, plane_buffer, plane_of_view
 
 
@@ -108,9 +110,11 @@ class Conv2dGroupedInt8(LinearNode):
     def demands(cls, view: NodeView) -> Demands:
         blocks = blocks_of(view)
         if blocks.reads_planes:
-            return Demands(scratch_bytes=plane_buffer(blocks.plane).size_bytes)
+            buffer = plane_buffer(blocks.plane)
+            return Demands(scratch_bytes=buffer.size_bytes + sum_bytes(buffer, plane_sums(view, blocks.plane)))
         buffer = line_buffer(blocks.plane)
-        return Demands(scratch_bytes=buffer.size_bytes + 4 * len(line_taps(blocks.plane, buffer)[0]))
+        taps = len(line_taps(blocks.plane, buffer)[0])
+        return Demands(scratch_bytes=buffer.size_bytes + 4 * (taps + len(sum_taps(view, taps))))
 
     def call(self) -> Call:
         blocks = blocks_of(self.view)
@@ -118,7 +122,8 @@ class Conv2dGroupedInt8(LinearNode):
         outputs, fpu, is_short = blocks.plane.out_channels, has_fpu(self.view), wants_short(self.view)
         if blocks.reads_planes:
             buffer = plane_buffer(blocks.plane)
-            stream = pack_blocks(linear, plane_taps(blocks.plane), outputs, fpu, is_short=is_short)
+            order = plane_taps(blocks.plane) + plane_sums(self.view, blocks.plane)
+            stream = pack_blocks(linear, order, outputs, fpu, is_short=is_short)
             layer, texts = planes_texts(
                 stream,
                 buffer,
@@ -128,7 +133,7 @@ class Conv2dGroupedInt8(LinearNode):
         else:
             buffer = line_buffer(blocks.plane)
             order, places = line_taps(blocks.plane, buffer)
-            stream = pack_blocks(linear, order, outputs, fpu, is_short=is_short)
+            stream = pack_blocks(linear, order + sum_taps(self.view, len(order)), outputs, fpu, is_short=is_short)
             layer, texts = lines_texts(stream, buffer, order, places, Conv2dLinesInt8.unroll.steps(self.view))
         return all_blocks(blocks, buffer, stream, layer, texts)
 
@@ -148,4 +153,7 @@ static void {layer}_groups(const int8_t *input, int8_t *output, const int32_t *s
     }}
 }}"""
     arguments = (Input(0), Output(0), Constant("stream", stream.words), Scratch(), blocks.shape(buffer, stream), blocks.struct())
-    return Call(f"{layer}_groups", ("grouped.h",), arguments, note=stream.note, texts=(*texts, around), facts=stream.facts())
+    sums = ("offset_planes.h" if blocks.reads_planes else "offset_lines.h",) if stream.sums else ()
+    return Call(
+        f"{layer}_groups", ("grouped.h", *sums), arguments, note=stream.note, texts=(*texts, around), facts=stream.facts()
+    )

@@ -11,6 +11,7 @@ from aidge_build.contract.spec import Demands, NodeView, Predicate
 from .conditions import ANY_CHANNELS, Loop, linear_spec
 from .conv2d import LARGEST_OFFSET, line_taps, lines_texts
 from .dense_node import DenseNode
+from .offset_weights import sum_taps
 from .window import Plane, line_buffer, plane_of_view
 
 MOST_TAPS = 320  # of a column that is gathered without a loop
@@ -39,16 +40,17 @@ class Conv2dLinesInt8(DenseNode):
     @classmethod
     def demands(cls, view: NodeView) -> Demands:
         buffer = line_buffer(plane_of_view(view, is_upright=True))
-        return buffer.demands(view.outputs[0], 4 * len(line_taps(buffer.plane, buffer)[0]))
+        taps = len(line_taps(buffer.plane, buffer)[0])
+        return buffer.demands(view.outputs[0], 4 * (taps + len(sum_taps(view, taps))))
 
     def call(self) -> Call:
         buffer = line_buffer(plane_of_view(self.view, is_upright=True))
         order, places = line_taps(buffer.plane, buffer)
-        stream = self.stream(order)
+        stream = self.stream(order + sum_taps(self.view, len(order)))
         function, texts = lines_texts(stream, buffer, order, places, self.unroll.steps(self.view))
         return Call(
             function,
-            ("lines.h",),
+            stream.headers("lines.h"),
             (Input(0), Output(0), Constant("stream", stream.words), Scratch(), buffer.struct(stream)),
             note=stream.note,
             texts=texts,

@@ -11,6 +11,7 @@ from aidge_build.contract.spec import Demands, NodeView, Predicate
 from .conditions import ANY_CHANNELS, QUADS_OF_CHANNELS, Loop, linear_spec
 from .conv2d import LARGEST_OFFSET, plane_taps, planes_texts
 from .dense_node import DenseNode
+from .plane_sums import plane_sums, sum_bytes
 from .window import Plane, plane_buffer, plane_of_view
 
 
@@ -44,15 +45,16 @@ class Conv2dPlanesInt8(DenseNode):
 
     @classmethod
     def demands(cls, view: NodeView) -> Demands:
-        return plane_buffer(_plane(view)).demands(view.outputs[0])
+        buffer = plane_buffer(_plane(view))
+        return buffer.demands(view.outputs[0], sum_bytes(buffer, plane_sums(view, buffer.plane)))
 
     def call(self) -> Call:
         buffer = plane_buffer(_plane(self.view))
-        stream = self.stream(plane_taps(buffer.plane))
+        stream = self.stream(plane_taps(buffer.plane) + plane_sums(self.view, buffer.plane))
         function, texts = planes_texts(stream, buffer, self.unroll.steps(self.view), self.looped.steps(self.view))
         return Call(
             function,
-            ("planes.h",),
+            stream.headers("planes.h"),
             (Input(0), Output(0), Constant("stream", stream.words), Scratch(), buffer.struct(stream)),
             note=stream.note,
             texts=texts,

@@ -67,33 +67,33 @@ def near_words(is_needed: bool, is_clamped: bool) -> tuple[str, ...]:
     return ("near_start", "near_zero", *(("lowest", "highest") if is_clamped else ())) if is_needed else ()
 
 
-def step(code: Routine, is_packed: bool, is_first: bool = False, few: int = 0, has_biases: bool = True) -> None:
+def step(code: Routine, even: str, is_first: bool = False, few: int = 0, has_biases: bool = True) -> None:
     """One pair of taps from the column."""
     code("ldrd {x0}, {x1}, [{column}], #8", "a pair of taps of both pixels")
-    multiply(code, is_packed, is_first, few=few, has_biases=has_biases)
+    multiply(code, even, is_first, few=few, has_biases=has_biases)
 
 
 def multiply(
     code: Routine,
-    is_packed: bool,
+    even: str,
     is_first: bool = False,
     taps: tuple[str, str] = ("x0", "x1"),
     few: int = 0,
     has_biases: bool = True,
 ) -> None:
     """16 multiply-accumulates of a pair of taps, or of one or two channels alone (`few`) 4 or 8. The first one takes the biases,
-    which stand in b0..b3, or begins the sums if not `has_biases`."""
+    which stand in b0..b3, or begins the sums if not `has_biases`. `even` as of the Stream."""
     begin = ("b" if has_biases else "0") if is_first else ""
-    if is_packed and few in ONE_OR_TWO:
+    if even and few in ONE_OR_TWO:
         code("ldr {w0}, [{stream}], #4", "weights of 2 channels")
         _multiply(code, (("w0", 1),) * (few - 1), begin, taps)
-        code("sxtb16 {w0}, {w0}")
+        code(f"{even} {{w0}}, {{w0}}")
         _multiply(code, (("w0", 0),), begin, taps)
-    elif is_packed:
+    elif even:
         code("ldrd {w0}, {w1}, [{stream}], #8", "weights of 4 channels")
         _multiply(code, (("w0", 1), ("w1", 3)), begin, taps)
-        code("sxtb16 {w0}, {w0}")
-        code("sxtb16 {w1}, {w1}")
+        code(f"{even} {{w0}}, {{w0}}")
+        code(f"{even} {{w1}}, {{w1}}")
         _multiply(code, (("w0", 0), ("w1", 2)), begin, taps)
     else:
         for channel in (0,) if few in ONE_OR_TWO else (0, 2):
@@ -118,22 +118,60 @@ def _multiply(code: Routine, weights: tuple[tuple[str, int], ...], begin: str, t
                 code(f"smlad {total}, {{{weight}}}, {{{tap}}}, {f'{{b{channel}}}' if begin else total}")
 
 
-def unpack(code: Routine, places: Sequence[tuple[str, str]]) -> None:
+def unpack(code: Routine, places: Sequence[tuple[str, str]], has_sums: bool = False) -> None:
     """Words of 4 taps of both pixels as int16 into the column, which ends behind them: taps 0 and 2 of both, then 1 and 3.
 
-    `places` are the ends of the loads: a register with an offset or a step. Two words at a time leave in one instruction.
+    `places` are the ends of the loads: a register with an offset or a step. Two words at a time leave in one instruction, or
+    one where they are added up (`has_sums`).
     """
     for index, (first, second) in enumerate(places):
-        low = "b" if index % 2 else "a"
+        low = "b" if index % 2 and not has_sums else "a"
         code(f"ldr {{w0}}, [{first}")
         code(f"ldr {{w1}}, [{second}")
         for tap, rotation in ((0, ""), (2, ", ror #8")):
             code(f"sxtb16 {{{low}{tap}}}, {{w0}}{rotation}")
             code(f"sxtb16 {{{low}{tap + 1}}}, {{w1}}{rotation}")
-        if index % 2:
+        if low == "b":
             code("stm {column}!, {{r4-r11}}", "2 words of both pixels")
-        elif index + 1 == len(places):
+        elif has_sums or index + 1 == len(places):
             code("stm {column}!, {{r4-r7}}")
+        if has_sums:
+            add_up(code, ("a0", "a1"))
+            add_up(code, ("a2", "a3"))
+
+
+SUMS, MINUS_ONES = ("b0", "b1"), "b2"  # negated sums of both pixels, while the column is made; twice -1
+
+
+def begin_sums(code: Routine, pairs: int, sums: Sequence[str] = SUMS) -> None:
+    """Nothing is added up yet, for so many pairs of taps that hold sums."""
+    if pairs:
+        for total in sums:
+            code(f"movs {{{total}}}, #0")
+        code(f"mov {{{MINUS_ONES}}}, #-1")
+
+
+def add_up(code: Routine, pairs: Sequence[str], sums: Sequence[str] = SUMS) -> None:
+    """A pair of taps of each pixel more in the sums."""
+    for pair, total in zip(pairs, sums):
+        code(f"smlad {{{total}}}, {{{pair}}}, {{{MINUS_ONES}}}, {{{total}}}")
+
+
+STORE_SUMS = "strd {a0}, {a1}, [{column}], #8"
+
+
+def store_sums(code: Routine, stores: Sequence[str], sums: Sequence[str] = SUMS) -> None:
+    """The sums as pairs of taps of each pixel, which leave from a0 and a1 by `stores`: each half takes what fits it."""
+    for index, store in enumerate(stores):
+        is_last = index + 1 == len(stores)
+        for total, low, high in zip(sums, ("a0", "a1"), ("a2", "a3")):
+            code(f"ssat {{{low}}}, #16, {{{total}}}")
+            code(f"subs {{{total}}}, {{{total}}}, {{{low}}}")
+            if not is_last:
+                code(f"ssat {{{high}}}, #16, {{{total}}}")
+                code(f"subs {{{total}}}, {{{total}}}, {{{high}}}")
+            code(f"pkhbt {{{low}}}, {{{low}}}, {{{total if is_last else high}}}, lsl #16")
+        code(store, "a part of the negated sums")
 
 
 TURN = 3  # instructions of one turn of a loop beside its steps
@@ -153,36 +191,48 @@ def split_steps(steps: int, limit: int, start: int = START) -> tuple[int, int]:
     return min(choices, key=lambda choice: cost(*choice))
 
 
-def all_steps(code: Routine, is_packed: bool, ahead: int, body: int, few: int = 0, has_biases: bool = True) -> None:
+def all_steps(code: Routine, even: str, ahead: int, body: int, few: int = 0, has_biases: bool = True) -> None:
     """All pairs of taps: `ahead` of them, and `body` in each turn of a loop; label 4. The biases stand in b0..b3; sums without
     biases have a pair ahead."""
     for index in range(ahead):
-        step(code, is_packed, index == 0, few, has_biases)
+        step(code, even, index == 0, few, has_biases)
     if not body:
         return
     if not ahead:
         biases_to_pixel_0(code)
     code.label(4, f"{body} pairs of taps")
     for _ in range(body):
-        step(code, is_packed, few=few)
+        step(code, even, few=few)
     code.get("{x0}", "column_end")
     code("cmp {column}, {x0}")
     code("bne 4b")
 
 
-def any_steps(code: Routine, is_packed: bool, body: int) -> None:
-    """As many pairs of taps as the layer has, at least 2: the first one, then turns of `body`, a power of two. ENTRY says where
-    in the text the first turn begins, (1 - pairs of taps) % body. Labels from 20 on."""
-    step(code, is_packed, True)
+def column_steps(code: Routine, stream: Stream, ahead: int, body: int) -> None:
+    """As `all_steps`, and behind them the pairs of taps that hold sums."""
+    all_steps(code, stream.even_weights, ahead, body, stream.few)
+    _sum_steps(code, stream)
+
+
+def _sum_steps(code: Routine, stream: Stream) -> None:
+    for _ in range(stream.sums):
+        step(code, stream.even_weights, few=stream.few)
+
+
+def any_steps(code: Routine, stream: Stream, body: int) -> None:
+    """As many pairs of taps as the layer has, at least 2: the first one, turns of `body`, a power of two, then those of sums.
+    ENTRY says where in the text the first turn begins, (1 - pairs of taps) % body. Labels from 20 on."""
+    step(code, stream.even_weights, True)
     code.get("{x0}", ENTRY)
     code.table_jump("{x0}".format_map(REGISTERS), [*range(_STEPS, _STEPS + body), _DONE], _TABLE, is_far=True)
     for index in range(body):
         code.label(_STEPS + index)
-        step(code, is_packed)
+        step(code, stream.even_weights)
     code.label(_DONE)
     code.get("{x0}", "column_end")
     code("cmp {column}, {x0}")
     code(f"bne {_STEPS}b")
+    _sum_steps(code, stream)
 
 
 def load_head(code: Routine, stream: Stream) -> None:

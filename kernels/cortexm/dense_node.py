@@ -14,7 +14,7 @@ class DenseNode(LinearNode):
     """A convolution of one group of channels."""
 
     def stream(self, order: list[int]) -> Stream:
-        """For taps in this order (-1: a tap of weight 0), an even number of them."""
+        """For taps in this order, as in `pack`."""
         linear, may_pack = self.linear(taps_last_channels(self.inputs[1].data)), not are_halfwords(self.view)
         return pack(
             linear, order, has_fpu(self.view), may_pack=may_pack, is_short=wants_short(self.view), may_join=wants_short(self.view)

@@ -36,7 +36,7 @@ def routine(pairs: int, is_packed: bool, bounds: tuple[float, float], unroll: in
     code("vmov {column_end}, r5")
     code.label(3, "a group of 4 channels")
     ahead, body = dense.split_steps(pairs - 1, unroll - 1, start=0)
-    dense.all_steps(code, is_packed, 1 + ahead, body, has_biases=False)
+    dense.all_steps(code, "sxtb16" * is_packed, 1 + ahead, body, has_biases=False)
     if is_packed:
         for pixel in "ab":
             for channel in (1, 3):

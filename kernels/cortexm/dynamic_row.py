@@ -117,7 +117,7 @@ def _routine(quads: int, is_packed: bool, bounds: tuple[float, float], unroll: i
     code.label(3, "a group of 4 channels")
     for channel in range(4):
         code(f"movs {{a{channel}}}, #0")
-    all_steps(code, quads, is_packed, False, unroll)
+    all_steps(code, quads, "sxtb16" * is_packed, False, unroll)
     if is_packed:
         for channel in (1, 3):
             code(f"sub {{a{channel}}}, {{a{channel}}}, {{a{channel - 1}}}")

@@ -15,6 +15,7 @@ WEIGHTS = [f"b{index}" for index in range(4)]
 FEW_WEIGHTS = {1: "ldr {b0}, [{stream}], #4", 2: "ldrd {b0}, {b1}, [{stream}], #8", 3: "ldm {stream}!, {{r8-r10}}"}
 HEAD_WORDS = 3
 SUMS, OUTPUT = "second_output", "back_output"  # wait there, where no second pixel does
+SUM = ("b0",)  # the negated sum of inputs while they are unpacked
 
 
 def routine(stream: Stream, features: int, unroll: int, blocks: int = 1, rest: Stream | None = None) -> tuple[str, str]:
@@ -45,21 +46,19 @@ def routine(stream: Stream, features: int, unroll: int, blocks: int = 1, rest: S
     if blocks > 1:
         _halves(code, stream, features, unroll)
     else:
-        code.get("r3", "base")
-        _unpack(code, features)
-        code.put("input", "r0")
-        code.put("column_end", "r3")
+        _unpack(code, stream, features, stream.sums)
         code.get("{stream}", "begin")
         code.label(3, "a group of 4 outputs")
         code.get("{column}", "base")
         _load_biases(code, stream)
-        all_steps(code, quads, stream.is_packed, stream.are_bytes, unroll)
+        all_steps(code, quads, stream.even_weights, stream.are_bytes, unroll)
+        _sum_steps(code, stream, stream.sums)
         epilogue(code, stream, "a")
         _next_group(code, 3)
     if rest:
         code.get("{column}", "base")
         code("ldm {stream}!, {{r4-r7}}", "biases of the outputs left")
-        all_steps(code, quads, False, True, max(unroll // 2, 1), rest.few)
+        all_steps(code, quads, "", True, max(unroll // 2, 1), rest.few)
         epilogue(code, rest, "a")
     if stream.is_stated:
         code.get("r4", "output_step")
@@ -70,14 +69,17 @@ def routine(stream: Stream, features: int, unroll: int, blocks: int = 1, rest: S
     code.put("pairs", "r5")
     code("bne 1b")
     code.end()
-    numbers = f"{features}, {stream.numbers}, {rest.flags if rest else 0}"
-    portable = f"aidge_cortexm_fc_int8(input, output, stream, scratch, shape, {numbers});"
+    if stream.sums:
+        portable = stream.in_c("fc_int8", f"input, output, stream, scratch, shape, {features}, {blocks}")
+    else:
+        numbers = f"{features}, {stream.numbers}, {rest.flags if rest else 0}"
+        portable = f"aidge_cortexm_fc_int8(input, output, stream, scratch, shape, {numbers});"
     return name, code.function(name, PARAMETERS, f"Fully connected layer of {features} int8 inputs.", portable)
 
 
 def _tail_words(stream: Stream, features: int) -> int:
     """Behind the weights of each group of a stream whose groups are as long as each other."""
-    weights = features // 2 * _pair_words(stream)
+    weights = (features // 2 + stream.sums) * _pair_words(stream)
     return (len(stream.words) - HEAD_WORDS - GROUP * stream.is_uniform) // stream.groups - stream.bias_words - weights
 
 
@@ -106,15 +108,12 @@ def _next_group(code: Routine, label: int) -> None:
 
 def _halves(code: Routine, stream: Stream, features: int, unroll: int) -> None:
     """A row: sums of its first half, then of its second one, which the output's place is put away for. Labels 7, 10 and 11."""
-    weights = features * _pair_words(stream)  # bytes, of a half
+    weights = (features + 2 * stream.sums) * _pair_words(stream)  # bytes, of a half
     code.put(OUTPUT, "{w1}")
     code("movs r2, #0", "no output yet")
     code("mov {w1}, r2")
     code.label(7, "half of a row")
-    code.get("r3", "base")
-    _unpack(code, features // 2, most=4)
-    code.put("input", "r0")
-    code.put("column_end", "r3")
+    _unpack(code, stream, features // 2, stream.sums // 2, most=4)
     code.put(SUMS, "r3", "behind the inputs")
     code.get("{stream}", "begin")
     code.label(3, "a group of 4 outputs")
@@ -127,7 +126,8 @@ def _halves(code: Routine, stream: Stream, features: int, unroll: int) -> None:
     code.put(SUMS, "{x0}")
     plus(code, "{stream}", weights)
     code.label(10)
-    all_steps(code, features // 8, stream.is_packed, stream.are_bytes, unroll)
+    all_steps(code, features // 8, stream.even_weights, stream.are_bytes, unroll)
+    _sum_steps(code, stream, stream.sums // 2)
     code("cmp {w1}, #0")
     code("bne 11f")
     code.get("{x0}", SUMS)
@@ -143,60 +143,88 @@ def _halves(code: Routine, stream: Stream, features: int, unroll: int) -> None:
     _next_group(code, 3)
 
 
-def _unpack(code: Routine, features: int, most: int = 8) -> None:
-    """`features` inputs at r0 as int16 to r3; both end behind them. At most 4 * `most` of many stand in the text. Label 2."""
+def _unpack(code: Routine, stream: Stream, features: int, sums: int, most: int = 8) -> None:
+    """`features` inputs at r0 as int16 to `base`, and behind `column_end` their negated sum as `sums` pairs; r3 ends behind all.
+    At most 4 * `most` of many stand in the text. Label 2."""
+    code.get("r3", "base")
+    dense.begin_sums(code, sums, SUM)
     words = features // 4
     count = next(size for size in range(most, 0, -1) if words % size == 0) if words > 8 else words
     if words > 8:
         code.constant("r12", words // count)
         code.label(2, f"{4 * count} inputs")
-    for _ in range(count // 2):
-        code("ldr r4, [r0], #4")
-        code("ldr r5, [r0], #4")
-        for target, source in ((6, 4), (8, 5)):
-            code(f"sxtb16 r{target}, r{source}")
-            code(f"sxtb16 r{target + 1}, r{source}, ror #8")
-        code("stm r3!, {{r6-r9}}")
-    if count % 2:
-        code("ldr r4, [r0], #4")
-        code("sxtb16 r6, r4")
-        code("sxtb16 r7, r4, ror #8")
-        code("stm r3!, {{r6-r7}}")
+    together = 1 if sums else 2
+    for first in range(0, count, together):
+        _unpack_words(code, min(together, count - first))
+        if sums:
+            _add_up(code, "a2", "a3")
     if words > 8:
         code("subs r12, r12, #1")
         code("bne 2b")
-    for index in range(0, features % 4 and 4, 2):  # the inputs left over: (first, third), (second, none)
-        for half, position in enumerate((index // 2, index // 2 + 2)):
-            code(f"ldrsb r{4 + half}, [r0, #{position}]" if position < features % 4 else f"movs r{4 + half}, #0")
+    if features % 4:
+        _unpack_rest(code, features % 4, sums > 0)
+    code.put("input", "r0")
+    code.put("column_end", "r3")
+    dense.store_sums(code, ["str {a0}, [r3], #4"] * sums, SUM)
+
+
+def _unpack_rest(code: Routine, count: int, has_sum: bool) -> None:
+    """The inputs left over: (first, third), (second, none)."""
+    for index in range(2):
+        for half, position in enumerate((index, index + 2)):
+            code(f"ldrsb r{4 + half}, [r0, #{position}]" if position < count else f"movs r{4 + half}, #0")
         code("pkhbt r4, r4, r5, lsl #16")
         code("str r4, [r3], #4")
-    if features % 4:
-        code(f"adds r0, r0, #{features % 4}")
+        if has_sum:
+            _add_up(code, "a0")
+    code(f"adds r0, r0, #{count}")
 
 
-def all_steps(code: Routine, quads: int, is_packed: bool, are_bytes: bool, unroll: int, few: int = 0) -> None:
-    """A row's products with 4 outputs, of bytes with `few`, for `quads` times 4 inputs in the column. Label 4."""
+def _unpack_words(code: Routine, count: int) -> None:
+    """One or two words of inputs; if it is one, its pairs are in a2 and a3."""
+    for register in range(4, 4 + count):
+        code(f"ldr r{register}, [r0], #4")
+    for target, source in ((6, 4), (8, 5))[:count]:
+        code(f"sxtb16 r{target}, r{source}")
+        code(f"sxtb16 r{target + 1}, r{source}, ror #8")
+    code(f"stm r3!, {{{{r6-r{5 + 2 * count}}}}}")
+
+
+def _add_up(code: Routine, *pairs: str) -> None:
+    for pair in pairs:
+        dense.add_up(code, (pair,), SUM)
+
+
+def _sum_steps(code: Routine, stream: Stream, pairs: int) -> None:
+    """The taps that hold the sum of inputs."""
+    for _ in range(pairs // 2):
+        _step(code, stream.even_weights, False)
+
+
+def all_steps(code: Routine, quads: int, even: str, are_bytes: bool, unroll: int, few: int = 0) -> None:
+    """A row's products with 4 outputs, of bytes with `few`, for `quads` times 4 inputs in the column; `even` as of the Stream.
+    Label 4."""
     ahead, body = dense.split_steps(quads, unroll, start=0)
     for _ in range(ahead):
-        _step(code, is_packed, are_bytes, few)
+        _step(code, even, are_bytes, few)
     if not body:
         return
     if not are_bytes:
         code.get("{w0}", "column_end")
     code.label(4, f"{(quads - ahead) // body} times {4 * body} inputs")
     for _ in range(body):
-        _step(code, is_packed, are_bytes, few)
+        _step(code, even, are_bytes, few)
     if are_bytes:
         code.get("{w0}", "column_end")
     code("cmp {column}, {w0}")
     code("bne 4b")
 
 
-def _step(code: Routine, is_packed: bool, are_bytes: bool, few: int = 0) -> None:
+def _step(code: Routine, even: str, are_bytes: bool, few: int = 0) -> None:
     """4 inputs, 4 outputs: 16 multiply-accumulates. Weights that are bytes need w0, too, and may be of `few` outputs."""
     code("ldrd {x0}, {x1}, [{column}], #8", "4 inputs")
-    if is_packed:
-        _packed_step(code)
+    if even:
+        _packed_step(code, even)
     elif are_bytes:
         code(FEW_WEIGHTS.get(few, "ldm {stream}!, {{r8-r11}}"), f"their weights for {few or GROUP} outputs")
         for channel, weight in enumerate(WEIGHTS[: few or GROUP]):
@@ -211,12 +239,12 @@ def _step(code: Routine, is_packed: bool, are_bytes: bool, few: int = 0) -> None
                 code(f"smlad {{a{channel}}}, {{{weight}}}, {{{tap}}}, {{a{channel}}}")
 
 
-def _packed_step(code: Routine) -> None:
+def _packed_step(code: Routine, even: str) -> None:
     code("ldm {stream}!, {{r8-r11}}", "their weights for 4 outputs")
     uses = (("b0", "x0"), ("b1", "x0"), ("b2", "x1"), ("b3", "x1"))
     for index, (weight, tap) in enumerate(uses):
         code(f"smlad {{a{1 + 2 * (index % 2)}}}, {{{weight}}}, {{{tap}}}, {{a{1 + 2 * (index % 2)}}}")
     for weight in WEIGHTS:
-        code(f"sxtb16 {{{weight}}}, {{{weight}}}")
+        code(f"{even} {{{weight}}}, {{{weight}}}")
     for index, (weight, tap) in enumerate(uses):
         code(f"smlad {{a{2 * (index % 2)}}}, {{{weight}}}, {{{tap}}}, {{a{2 * (index % 2)}}}")

@@ -16,6 +16,7 @@ from aidge_build.graph.dtype import DType
 from . import fc_few
 from .conditions import FEW_OUTPUTS, GROUP, WHOLE_IMAGE, Loop, has_fpu, linear_spec, wants_short
 from .fc import HEAD_WORDS, routine
+from .offset_weights import sum_taps
 from .packing import ROUNDED, Stream, pack, quads, rows_of_image
 
 LONG_ROW = 512  # inputs, of which two halves cost less than one instruction in 200
@@ -51,6 +52,11 @@ def _row(view: NodeView, rows: int) -> tuple[int, int]:
     return view.inputs[1].dims[0], view.inputs[0].elements // rows
 
 
+def _sum_taps(view: NodeView, features: int) -> list[int]:
+    """As in offset_weights.py, behind each block of a row: a step takes two pairs of them."""
+    return sum_taps(view, features // _blocks(view.inputs[1].dims[0], features), together=4)
+
+
 def _sums_bytes(outputs: int) -> int:
     return 4 * GROUP * -(-outputs // GROUP)
 
@@ -59,7 +65,8 @@ def fc_demands(view: NodeView, rows: int) -> Demands:
     """Scratch: a row as int16, or half of one and sums, which is there before its outputs are written."""
     outputs, features = _row(view, rows)
     is_whole = _blocks(outputs, features) == 1
-    scratch = 0 if outputs < GROUP else 8 * ((features + 3) // 4) if is_whole else features + _sums_bytes(outputs)
+    sums = 2 * len(_sum_taps(view, features))
+    scratch = 0 if outputs < GROUP else 8 * ((features + 3) // 4) + sums if is_whole else features + sums + _sums_bytes(outputs)
     return following([(row * outputs, row * features) for row in range(1, rows + 1)], view.outputs[0], scratch)
 
 
@@ -75,7 +82,7 @@ def fc_call(node: LinearNode, rows: int, unroll: int) -> Call:
         function, text = routine(stream, features, unroll, _blocks(outputs, features), rest)
     return Call(
         function,
-        ("fc_int8.h",),
+        stream.headers("fc_int8.h"),
         (Input(0), Output(0), Constant("stream", words), *[Scratch()] * (not stream.few), shape),
         note=stream.note,
         texts=(text,),
@@ -83,10 +90,17 @@ def fc_call(node: LinearNode, rows: int, unroll: int) -> Call:
     )
 
 
+def _order(view: NodeView, outputs: int, features: int) -> list[int]:
+    """The inputs of a row, with what follows each block."""
+    taps = [tap if tap < features else -1 for tap in quads(features)]
+    size, sums = len(taps) // _blocks(outputs, features), _sum_taps(view, features)
+    return [tap for first in range(0, len(taps), size) for tap in [*taps[first : first + size], *sums]]
+
+
 def _streams(node: LinearNode, outputs: int, features: int, unroll: int) -> tuple[Stream, Stream | None]:
     """Of all outputs, or of those in whole groups and of the rest, where this saves more than its text takes and both are
     requantized in one way."""
-    order = [tap if tap < features else -1 for tap in quads(features)]
+    order = _order(node.view, outputs, features)
     linear, is_even = node.linear(rows_of_image(node.view)), _blocks(outputs, features) > 1
     view = node.view
     gains = (

@@ -11,6 +11,7 @@ from aidge_build.contract.spec import NodeView
 from aidge_build.graph.dtype import DType
 
 from .conditions import has_fpu
+from .packed_sums import need_offsets
 
 FEWEST_PIXELS = 512  # of a layer: two dozen instructions of an inference for a byte
 MOST_WEIGHTS = 1024  # of a layer: where there are more, its text is long, too
@@ -42,7 +43,7 @@ def _is_fit(view: NodeView) -> bool:
     return (
         view.node.type in ("Conv1D", "Conv2D")
         and view.operator.groups == 1
-        and view.inputs[1].dtype is DType.int8
+        and (view.inputs[1].dtype is DType.int8 or need_offsets(view))
         and _weights(view) <= MOST_WEIGHTS
         and _pixels(view) >= FEWEST_PIXELS
     )

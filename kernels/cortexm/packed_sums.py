@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: MIT
-"""Whether two int8 weights may share a halfword: the sums of odd channels then carry those of even ones in 8 bits below."""
+"""Whether two weights may share a halfword: the sums of odd channels then carry those of even ones in 8 bits below."""
 
 from __future__ import annotations
 
 import numpy
 
+from aidge_build.boards.cores import WIDE_WEIGHTS
 from aidge_build.contract.kernel_kit.linear_int8 import Linear, fits_fraction
+from aidge_build.contract.spec import NodeView
+from aidge_build.graph.dtype import DType
 
 LARGEST_ROUNDED = 32000  # |rint(acc * M)| below it fits 16 bits with room
 LARGEST_CENTRED = 1 << 23  # 256 times what is below it fits a word
@@ -22,6 +25,21 @@ def fit_halfwords(rows: numpy.ndarray, groups: list[list[int]], is_any: bool) ->
             if halves.size and (halves.min() < -32768 or halves.max() > 32767):
                 return False
     return True
+
+
+def fit_offsets(rows: numpy.ndarray) -> bool:
+    """Whether the weights of each channel [channels, taps], and 0, are less than 256 apart."""
+    return bool((rows.max(axis=1, initial=0) - rows.min(axis=1, initial=0) < 256).all())
+
+
+def need_offsets(view: NodeView) -> bool:
+    """Whether a layer's weights are bytes and an offset of each channel, but not int8 times a power of two."""
+    weights = view.inputs[1]
+    if weights.dtype is not DType.int16 or weights.quantization is None or WIDE_WEIGHTS in view.features:
+        return False
+    rows = weights.data.reshape(len(weights.data), -1).astype(numpy.int64)
+    every = int(numpy.bitwise_or.reduce(rows, axis=None))
+    return not DType.int8.holds(rows // max(every & -every, 1)) and fit_offsets(rows)
 
 
 def fit_sums(linear: Linear, groups: list[list[int]]) -> bool:

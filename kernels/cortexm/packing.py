@@ -27,7 +27,9 @@ from aidge_build.operators.arithmetic.thresholds import HighForm, LowForm
 from .conditions import GROUP
 from .curves import Curve
 from .limits import Limits, compared, limits_of
-from .packed_sums import are_centred, are_rounded_small, centres_of, fit_halfwords, fit_sums
+from .offset_weights import ABOVE as OFFSET_ABOVE
+from .offset_weights import SUM, less_offsets
+from .packed_sums import are_centred, are_rounded_small, centres_of, fit_halfwords, fit_offsets, fit_sums
 
 INTEGER = 1
 ROUNDED = 0
@@ -77,6 +79,7 @@ class Stream:
     are_bytes: bool = False  # weights that are not packed stand as the model's bytes, 4 taps of a channel in a word
     is_uniform: bool = False  # all channels have one float factor: those of a group follow the head, and no group has its own
     is_joined: bool = False  # 6 words at the begin of a group hold its biases and its float factors
+    sums: int = 0  # packed weights are unsigned bytes; so many pairs of taps hold negated sums of all others (offset_weights.py)
 
     @property
     def group_bytes(self) -> int:
@@ -94,6 +97,11 @@ class Stream:
         return 0 < self.few <= GROUP // 2
 
     @property
+    def even_weights(self) -> str:
+        """The instruction that makes weights of even channels of packed words; none where words are not packed."""
+        return "" if not self.is_packed else "uxtb16" if self.sums else "sxtb16"
+
+    @property
     def is_stated(self) -> bool:
         return self.form < 0
 
@@ -109,6 +117,7 @@ class Stream:
         core = "" if self.has_fpu else "_soft" if self.is_near else "_soft_exact"
         core += f"_{self.fixed_form}" if self.fixed_form else ""
         weights = "packed" if self.is_packed else "bytes" if self.are_bytes else "wide"
+        weights += f"_offsets{self.sums}" * (self.sums > 0)
         weights += f"{'_fractions' * self.has_fractions}{self.fraction_bits or ''}"
         weights += "_centred" * self.is_centred
         weights += "_uniform" * self.is_uniform + "_joined" * self.is_joined
@@ -139,6 +148,16 @@ class Stream:
             return f"{self.is_packed:d}, {self.curve.shift}, {CURVED if self.curve.is_float else PRODUCTS}"
         return f"{self.flags}, {self.shift}, {self.form_in_c}"
 
+    def in_c(self, function: str, arguments: str) -> str:
+        """The call of the C version of this name."""
+        if self.sums:
+            return f"aidge_cortexm_offset_{function}({arguments}, {self.sums}, {self.numbers});"
+        return f"aidge_cortexm_{function}({arguments}, {self.numbers});"
+
+    def headers(self, header: str) -> tuple[str, ...]:
+        """The header of a kernel, and where weights have offsets that of their C versions."""
+        return (header, f"offset_{header}") if self.sums else (header,)
+
     @property
     def padding(self) -> int:
         """Bytes that follow the shorter factors of a group where streams are even: with an FPU those in float, of fixed-point
@@ -155,6 +174,8 @@ class Stream:
 
     @property
     def _weights(self) -> str:
+        if self.sums:
+            return "two weights per halfword, an offset for each channel"
         return "two weights per halfword" if self.is_packed else "int8 weights" if self.are_bytes else "int16 weights"
 
     @property
@@ -202,7 +223,8 @@ def pack(
     may_share: bool = False,
     may_join: bool = False,
 ) -> Stream:
-    """The stream for taps in this order (-1: a tap of weight 0), an even number of them; the others as in `pack_blocks`."""
+    """The stream for taps in this order (-1: a tap of weight 0; SUM: as in offset_weights.py, where weights need it), an even
+    number of them; the others as in `pack_blocks`."""
     size, flags = (
         len(linear.rows),
         {"may_pack": may_pack, "is_row": is_row, "is_short": is_short, "as_bytes": as_bytes},
@@ -246,13 +268,14 @@ def pack_blocks(
     free, unlimited = float(linear.free_of_clamp.mean()), replace(linear, clamp=INT8)
     linear = linear if limits.is_more else unlimited
     may_prove = not (is_short and has_fpu) or linear.fixed_form() is not None
-    groups = _Groups(linear, starts, SLOTS, may_pack and not by_tap, is_alike, may_prove=may_prove)
+    may_sum = may_pack and SUM in order
+    groups = _Groups(linear, starts, SLOTS, may_pack and not by_tap, is_alike, may_prove=may_prove, may_sum=may_sum)
     is_half = 0 < few <= GROUP // 2
     is_wide_row = is_row and not may_pack  # whose output is where words of unpacked pairs have a second constant
     may_leave_words = has_fpu and may_prove and not (by_tap or is_alike or is_even or is_half or is_wide_row)
     if may_leave_words and (linear.is_any or are_rounded_small(linear).all()):
         may_end = limits.is_more and free < MOST_FREE and not linear.is_any
-        words = _Groups(unlimited if may_end else linear, starts, WORD_SLOTS, may_pack)
+        words = _Groups(unlimited if may_end else linear, starts, WORD_SLOTS, may_pack, may_sum=may_sum)
         gain = WORDS_GAIN * words.proved - BYTES_GAIN * groups.proved
         gain = TEXT_WORTH * len(starts) * (not limits.is_more) if linear.is_any else gain
         if gain >= TEXT_WORTH * len(starts) and (words.is_packed or not may_pack or (words.fixed and not is_row)):
@@ -262,7 +285,9 @@ def pack_blocks(
     if has_fractions and not (fraction_bits or groups.is_packed and has_fpu):
         linear, has_fractions = linear.in_fine_units(), False
         groups = _Groups(linear, starts, SLOTS, False, form=fine_form, may_prove=may_prove)
-    rows = numpy.where(numpy.array(order) < 0, 0, linear.rows[:, order])
+    order = order if groups.has_offsets else [tap for tap in order if tap != SUM]
+    rows = numpy.where(numpy.array(order) < 0, 0, linear.rows[:, numpy.maximum(order, 0)])
+    rows = less_offsets(rows) if groups.has_offsets else rows
     head = [
         _pair(linear.zero_point + 128, linear.zero_point + 128),
         _pair(clamp[0] + 128, clamp[1] + 128),
@@ -288,8 +313,10 @@ def pack_blocks(
             own = rows[channels[:few] if is_few_row else channels]
             if as_bytes and not groups.is_packed:
                 weights = byte_words(own)
+            elif by_tap:
+                weights = weights_by_tap(own)
             else:
-                weights = weights_by_tap(own) if by_tap else pair_words(own, groups.is_packed, is_half)
+                weights = pair_words(own, groups.is_packed, is_half, OFFSET_ABOVE * groups.has_offsets)
             factors = [groups.factors(block + first, known, has_fpu, has_fractions) for known in (is_proved, not is_proved)]
             biases = joined.pop(0) if is_joined else groups.biases(block + first)
             numbers += [*biases, *weights, *statement, *([] if is_uniform or is_joined else factors[0])]
@@ -322,6 +349,7 @@ def pack_blocks(
         are_bytes=as_bytes and not groups.is_packed,
         is_uniform=is_uniform,
         is_joined=is_joined,
+        sums=order.count(SUM) // 2,
     )
 
 
@@ -344,13 +372,17 @@ class _Groups:
         is_alike: bool = False,
         form: Callable[[Linear], IntegerForm] | None = None,
         may_prove: bool = True,
+        may_sum: bool = False,
     ):
         self.linear, self.slots, self.may_prove = linear, slots, may_prove
         self.fixed_form = linear.fixed_form(ABOVE)
         self.fixed = "" if self.fixed_form is None else "once" if self.fixed_form.once else "twice"
         self.leave_words = slots == WORD_SLOTS
         channels = [self.channels(first) for first in starts]
-        self.is_packed = may_pack and fit_halfwords(linear.rows, channels, linear.is_any) and fit_sums(linear, channels)
+        fit_bytes = fit_halfwords(linear.rows, channels, linear.is_any)
+        may_sum = may_sum and (linear.is_any or not fit_bytes) and fit_offsets(linear.rows)
+        self.is_packed = may_pack and (fit_bytes or may_sum) and fit_sums(linear, channels)
+        self.has_offsets = self.is_packed and may_sum
         self.is_centred = self.is_packed and are_centred(linear)
         self.centres = centres_of(linear) * self.is_centred
         forms = (
@@ -444,10 +476,11 @@ def _is_near(linear: Linear, starts: list[int]) -> bool:
     return bool(near_is_exact(linear.factors[channels], linear.largest[channels]).all())
 
 
-def pair_words(rows: numpy.ndarray, is_packed: bool, is_half: bool = False) -> list[int]:
-    """Per pair of taps: two words of packed channel pairs, or four words of one channel each; half of them for two channels."""
+def pair_words(rows: numpy.ndarray, is_packed: bool, is_half: bool = False, above: int = 0) -> list[int]:
+    """Per pair of taps: two words of packed channel pairs, or four words of one channel each; half of them for two channels.
+    Weights of odd channels become less by `above`."""
     rows = rows[: GROUP // 2] if is_half else rows
-    halves = 256 * rows[1::2] + rows[::2] if is_packed else rows
+    halves = 256 * (rows[1::2] - above) + rows[::2] if is_packed else rows
     pairs = (halves[:, 0::2] & 0xFFFF) | ((halves[:, 1::2] & 0xFFFF) << 16)
     return pairs.T.ravel().tolist()
 

@@ -53,21 +53,23 @@ def routine(stream: Stream, channels: int, unroll: int, is_shared: bool = False)
     else:
         code.get("{x1}", "second_input")
         code("add {x1}, {x1}, {x0}")
+    dense.begin_sums(code, stream.sums)
     if is_shared:
-        _unpack_pairs_of_words(code)
+        _unpack_pairs_of_words(code, stream.sums > 0)
     else:
-        _unpack(code, *_turns(channels // 4) if own else (shared // 4, True))
+        _unpack(code, *(_turns(channels // 4) if own else (shared // 4, True)), stream.sums > 0)
+    dense.store_sums(code, [dense.STORE_SUMS] * stream.sums)
     code.put("input", "{x1}", "the next pixel")
-    steps = dense.split_steps(channels // 2, unroll) if own else (0, shared // 2)
     if is_shared:
-        dense.groups(code, stream, lambda: dense.any_steps(code, stream.is_packed, unroll), at_base=True)
+        dense.groups(code, stream, lambda: dense.any_steps(code, stream, unroll), at_base=True)
     else:
-        dense.groups(code, stream, lambda: dense.all_steps(code, stream.is_packed, *steps), at_base=True)
+        steps = dense.split_steps(channels // 2, unroll) if own else (0, shared // 2)
+        dense.groups(code, stream, lambda: dense.column_steps(code, stream, *steps), at_base=True)
     code.get("{x0}", "input")
     code.get("r4, r5", "pairs")
     code.get("r6", "output_step")
     dense.next_pair(code, "x0", "r6")
-    portable = f"aidge_cortexm_pointwise_int8(input, output, stream, scratch, shape, {stream.numbers});"
+    portable = stream.in_c("pointwise_int8", "input, output, stream, scratch, shape")
     number = str(channels) if own else f"a multiple of {shared}"
     return name, code.function(name, PARAMETERS, f"Pointwise convolution of int8 pixels of {number} channels.", portable)
 
@@ -78,22 +80,22 @@ def _turns(words: int) -> tuple[int, bool]:
     return (next(size for size in (8, 4, 2, 1) if words % size == 0) if looped else words), looped
 
 
-def _unpack_pairs_of_words(code: Routine) -> None:
+def _unpack_pairs_of_words(code: Routine, has_sums: bool) -> None:
     """As `_unpack`, for any number of words but 1; of an odd number the first one alone. Labels 2 and 10."""
     code.get("{w0}", "column_end")
     code("sub {w0}, {w0}, {column}", "16 bytes for each word")
     code("lsls {w0}, {w0}, #27")
     code("bpl 10f")
-    dense.unpack(code, [("{x0}], #4", "{x1}], #4")])
+    dense.unpack(code, [("{x0}], #4", "{x1}], #4")], has_sums)
     code.label(10)
-    _unpack(code, 2, True)
+    _unpack(code, 2, True, has_sums)
 
 
-def _unpack(code: Routine, count: int, looped: bool) -> None:
+def _unpack(code: Routine, count: int, looped: bool, has_sums: bool) -> None:
     """Pixels at x0 and x1 as int16 into the column; x0 and x1 end behind them. Label 2."""
     if looped:
         code.label(2, f"{count} words of each pixel")
-    dense.unpack(code, [("{x0}], #4", "{x1}], #4")] * count)
+    dense.unpack(code, [("{x0}], #4", "{x1}], #4")] * count, has_sums)
     if looped:
         code.get("{w0}", "column_end")
         code("cmp {column}, {w0}")

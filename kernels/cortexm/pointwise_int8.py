@@ -12,6 +12,7 @@ from aidge_build.contract.spec import Demands, NodeView, Predicate
 from .conditions import ANY_CHANNELS, GROUP, QUADS_OR_FEW, Loop, in_text, linear_spec
 from .dense_node import DenseNode
 from .fc_int8 import FcInt8, fc_call, fc_demands
+from .offset_weights import sum_taps
 from .packing import Stream, quads
 from .pointwise import routine
 
@@ -74,26 +75,26 @@ class PointwiseInt8(DenseNode):
         pixels, channels, outputs = _pixels(view), view.inputs[0].dims[1], view.outputs[0].dims[1]
         if pixels == 1 or outputs < GROUP:
             return fc_demands(view, pixels)
-        return pairs_demands(view, pixels, channels, outputs)
+        return pairs_demands(view, pixels, channels, outputs, sum_taps(view, channels))
 
     def call(self) -> Call:
         data, (output,) = self.inputs[0], self.outputs
         channels, outputs, pixels = data.dims[1], output.dims[1], _pixels(self.view)
         if pixels == 1 or outputs < GROUP:  # of few channels the inputs are read once, so that they need no column
             return fc_call(self, pixels, FcInt8.unroll.steps(self.view))
-        stream = self.stream(quads(channels))
+        stream = self.stream(quads(channels) + sum_taps(self.view, channels))
         shared = in_text(self.shared, self.view) if _are_many(self.view) else 0
         return pairs_call(stream, pixels, channels, outputs, shared or self.unroll.steps(self.view), shared > 0)
 
 
-def pairs_demands(view: NodeView, pixels: int, channels: int, outputs: int) -> Demands:
+def pairs_demands(view: NodeView, pixels: int, channels: int, outputs: int, sums: list[int]) -> Demands:
     """Two pixels are unpacked before their outputs are written; of an odd number the last pair sees a pixel again."""
     done = [*range(2, pixels + 1, 2), pixels]
     kept = pixels - 2 if pixels % 2 else pixels
     return following(
         [(pixel * outputs, (pixel if pixel == pixels else min(pixel, kept)) * channels) for pixel in done],
         view.outputs[0],
-        4 * channels,
+        4 * (channels + len(sums)),
     )
 
 
@@ -103,7 +104,7 @@ def pairs_call(stream: Stream, pixels: int, channels: int, outputs: int, unroll:
     shape = pixel_pairs(pixels, channels, outputs, stream)
     return Call(
         function,
-        ("pointwise_int8.h",),
+        stream.headers("pointwise_int8.h"),
         (Input(0), Output(0), Constant("stream", stream.words), Scratch(), shape),
         note=stream.note,
         texts=(text,),

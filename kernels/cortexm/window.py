@@ -47,6 +47,11 @@ class Plane:
         """Of the names of functions for bands."""
         return "_band" if self.largest else ""
 
+    @property
+    def taps(self) -> int:
+        """Values that a window sees."""
+        return self.kernel[0] * self.kernel[1] * self.in_channels
+
     def extent(self, axis: int, outputs: int) -> int:
         """Input positions that `outputs` neighbouring output positions see."""
         return (outputs - 1) * self.strides[axis] + (self.kernel[axis] - 1) * self.dilations[axis] + 1

@@ -307,6 +307,21 @@ def test_a_function_that_needs_no_more_registers_saves_none():
     assert printed("%enter", "ldr %a, [%first]", "str %a, [%second]", "%leave")[-1] == "bx lr"
 
 
+def test_a_result_is_in_the_first_register():
+    lines = "ldr %left, [%second]", "adds %sum, %left, %first"
+    assert printed("%enter", *lines, "%leave %sum")[-2:] == ["adds r0, r1, r0", "bx lr"]
+    kept = printed("%enter", *lines, "%turn:", "str %sum, [%first]", "bne %turn", "mov %result, %sum", "%leave %result")
+    assert kept[-2].startswith("mov r0, ")
+    assert printed("%enter", "%leave %first") == ["bx lr"]
+    with pytest.raises(AidgeError, match="needs more registers"):
+        printed("%enter", "%leave %second")
+
+
+def test_a_register_that_a_text_writes_itself_holds_its_parameter_no_longer():
+    with pytest.raises(AidgeError, match="reads r0, which does not hold first"):
+        printed("%enter", "mov r0, %second", "str %second, [%first]", "%leave")
+
+
 def test_too_many_values_are_refused_with_the_name_of_the_function():
     names = ", ".join(f"%v{number}" for number in range(14))
     lines = [f"ldm %numbers!, {{{names}}}", f"stm %numbers!, {{{names}}}"]

@@ -11,10 +11,11 @@ import re
 from collections.abc import Mapping, Sequence
 
 from aidge_build.base.errors import AidgeError
-from aidge_build.contract.kernel_kit.registers.named import ENTERS, GET, LEAVE, PARAMETER_REGISTERS, PUT, Function, Step, Value
+from aidge_build.contract.kernel_kit.registers.named import ENTERS, GET, PARAMETER_REGISTERS, PUT, Function, Step, Value, leaves
 
 _Held = dict[str, frozenset[str]]  # the names that a register, or a place where values wait, holds
 _TOKEN = re.compile(r"%(?:[qs]\.)?[a-z]\w*|[a-z]\w*|\S")
+_RESULT = "r0"
 _NAME = re.compile(r"%(\w+)")
 _SAVES = re.compile(r"v?push \{([^}]*)\}|mov r[4-7], (r8|r9|r10|r11)")
 _REGISTER = re.compile(r"[rs]\d+|lr")
@@ -57,7 +58,7 @@ class _Wrong(Exception):
 
 def _behind(step: Step, printed: str, held: _Held) -> _Held:
     """Returns what registers hold after a step."""
-    if step.text in ENTERS or step.text == LEAVE:
+    if step.text in ENTERS:
         return held
     if step.text.startswith((PUT, GET)):
         return _waited(step.text, printed, held)
@@ -70,8 +71,12 @@ def _behind(step: Step, printed: str, held: _Held) -> _Held:
         _require(held, mine[name], name)
     if len({mine[name] for name in written}) < len(written):
         raise _Wrong("writes two values into one register")
-    behind = _without(held, written)
-    return {**behind, **{mine[name]: frozenset((name,)) for name in written}}
+    return {**_without(held, written), **_of_the_text(step), **{mine[name]: frozenset((name,)) for name in written}}
+
+
+def _of_the_text(step: Step) -> _Held:
+    """Returns the registers that a text writes itself, which hold no name."""
+    return {value.name: frozenset() for value in step.writes if not value.kind}
 
 
 def _waited(text: str, printed: str, held: _Held) -> _Held:
@@ -107,8 +112,10 @@ def _both(one: _Held, other: _Held) -> _Held:
 
 def _registers(step: Step, printed: str) -> Mapping[str, str]:
     """Returns the register in the place of each name."""
-    if step.text in ENTERS or step.text == LEAVE or step.text.startswith((PUT, GET)):
+    if step.text in ENTERS or step.text.startswith((PUT, GET)):
         return {}
+    if leaves(step.text):
+        return {value.name: _RESULT for value in step.reads}
     named, real = (_TOKEN.findall(text) for text in (step.text.partition("[%argument")[0], printed))
     found: dict[str, str] = {}
     for name, register in zip(named, real, strict=False):

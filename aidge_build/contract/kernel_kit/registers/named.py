@@ -6,6 +6,7 @@
 | `%sum`, `%q.data`, `%s.scale` | a value in a register of the core, a vector register, a float register |
 | `%turn:`, `bne %turn` | a label, and a jump to it |
 | `%enter`, `%leave` | save what the function changes; restore it and return |
+| `%leave %sum` | the same; the value is the result |
 | `%enter.low` | as `%enter`, in a text of Armv6-M's instructions |
 | `%enter.floats` | as `%enter`, if values may wait in float registers |
 | `[%argument.4]` | the place of parameter 4 on the stack |
@@ -105,8 +106,8 @@ def read(lines: Sequence[str], parameters: Sequence[str]) -> Function:
 
 def _traffic(text: str, labels: AbstractSet[str]) -> tuple[frozenset[Value], frozenset[Value], bool]:
     """Returns the values that an instruction reads, the values that it writes, and whether it only moves one."""
-    if text == LEAVE:
-        return frozenset(), frozenset(), False
+    if leaves(text):
+        return frozenset(Value("r", name) for name in text.split("%")[2:]), frozenset(), False
     if text.startswith((PUT, GET)):
         core, waiting = (frozenset(Value(kind, match[2]) for match in VALUE.finditer(text)) for kind in "rw")
         return (core, waiting, False) if text.startswith(PUT) else (waiting, core, False)
@@ -127,6 +128,11 @@ def _traffic(text: str, labels: AbstractSet[str]) -> tuple[frozenset[Value], fro
     return reads | writes if work.conditional and not work.jumps else reads, writes, is_move
 
 
+def leaves(text: str) -> bool:
+    """Whether a line returns, with a result or without one."""
+    return text.partition(" ")[0] == LEAVE
+
+
 def _first_word(name: str) -> str:
     """Returns the register by which `work_of` knows a register: vector registers by their first words."""
     return f"s{4 * int(name[1:])}" if name[0] == "q" else name
@@ -140,7 +146,7 @@ def _value(values: Mapping[str, Value], register: str) -> Value:
 
 def _following(number: int, text: str, jumps: str, at: Mapping[str, int], count: int) -> tuple[int, ...]:
     """Returns the steps that may come next; `jumps` names labels."""
-    if text == LEAVE:
+    if leaves(text):
         return ()
     behind = [] if _ALWAYS.match(text) else [number + 1]
     targets = [at[match[2]] for match in VALUE.finditer(jumps) if match[2] in at]

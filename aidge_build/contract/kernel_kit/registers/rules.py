@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from aidge_build.contract.kernel_kit.registers.named import ENTERS, GET, PARAMETER_REGISTERS, PUT, VALUE, Step, Value
+from aidge_build.contract.kernel_kit.registers.named import ENTERS, GET, PARAMETER_REGISTERS, PUT, VALUE, Step, Value, leaves
 from aidge_build.contract.kernel_kit.registers.webs import Webs
 
 LOW = tuple(f"r{number}" for number in range(8))
@@ -18,6 +18,7 @@ POOLS = {
     "w": tuple(f"w{number}" for number in range(32)),
 }
 PRESERVED = frozenset((*POOLS["r"][4:12], *POOLS["q"][4:], *POOLS["s"][16:]))
+_RESULT = "r0"
 _FIXED = re.compile(r"(?<![.\w%])(r\d+|lr|q\d|s\d+)\b")
 _LISTS = re.compile(r"v?(ldm|stm)(ia|db)?")
 _ACROSS = re.compile(r"v(r?ml[as]l?dava?|ml[as]v|ml[as]va|mlalva?|addl?va?)x?")  # to even registers of the core
@@ -90,6 +91,8 @@ def rules_of(steps: Sequence[Step], webs: Webs, is_low: bool, parameters: Sequen
         if step.text in ENTERS:
             passed = parameters[:PARAMETER_REGISTERS]
             rules.domains |= {webs.written[number][Value("r", name)]: (f"r{place}",) for place, name in enumerate(passed)}
+        elif leaves(step.text):
+            rules.domains |= dict.fromkeys(webs.read[number].values(), (_RESULT,))
         else:
             rules.add(step, webs.read[number] | webs.written[number], is_low)
     return rules

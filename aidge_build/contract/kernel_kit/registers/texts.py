@@ -16,13 +16,13 @@ from aidge_build.contract.kernel_kit.registers.named import (
     ENTER_LOW,
     ENTERS,
     GET,
-    LEAVE,
     PARAMETER_REGISTERS,
     PUT,
     VALUE,
     Function,
     Step,
     Value,
+    leaves,
     read,
 )
 from aidge_build.contract.kernel_kit.registers.rules import fixed_registers
@@ -99,8 +99,8 @@ def _lines(lines: Sequence[Line], function: Function, printed: Sequence[str], fr
         text = line.strip()
         if place in function.labels:
             found.append((f"{numbers[function.labels[place]][0]}:", why))
-        elif text in ENTERS or text == LEAVE:
-            found += [(f"    {each}", "") for each in (frame.restore if text == LEAVE else frame.save)]
+        elif text in ENTERS or leaves(text):
+            found += [(f"    {each}", "") for each in (frame.restore if leaves(text) else frame.save)]
         elif place not in steps or printed[steps[place]]:
             found.append(("    " + _with_labels(printed[steps[place]] if place in steps else text, numbers, place), why))
     return found

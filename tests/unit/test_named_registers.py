@@ -281,6 +281,54 @@ def test_instructions_of_armv6m_get_low_registers():
     assert not any(re.match(r"push .*r([89]|1[01])", line) for line in text)
 
 
+def test_values_that_wait_and_that_meet_a_number_are_in_low_registers_of_armv6m():
+    names = [f"v{number}" for number in range(6)]
+    lines = [f"{word} %{name}" for name in names for word in ("put", "get")]
+    text = printed(
+        "%enter.low",
+        "ldm %numbers!, {" + ", ".join(f"%{name}" for name in names[:4]) + "}",
+        "mov %v4, %first",
+        "mov %v5, %first",
+        *lines,
+        *(f"add %first, %{name}" for name in names),
+        "mov %other, %second",
+        "cmp %other, #3",
+        "muls %first, %second",
+        "str %first, [%output]",
+        "%leave",
+    )
+    assert not any(line.startswith(("strd", "ldrd")) for line in text)
+    reached = [number for line in text if line.startswith(("str", "ldr", "cmp")) for number in re.findall(r"\br(\d+)", line)]
+    assert all(int(number) < 8 for number in reached)
+
+
+def test_words_of_the_frame_keep_their_order_before_values_that_wait():
+    text = printed(
+        "%enter.low",
+        "%frame outputs.6, bits",
+        "put %numbers",
+        "add %to, sp, %frame.bits",
+        "str %first, [sp, %frame.outputs.5]",
+        "str %second, [%to]",
+        "get %numbers",
+        "ldr %count, [%argument.4]",
+        "str %count, [%numbers]",
+        "%leave",
+    )
+    assert [re.sub(r"\br\d+", "r", line) for line in text] == [
+        "sub sp, sp, #32",
+        "str r, [sp, #28]",
+        "add r, sp, #24",
+        "str r, [sp, #20]",
+        "str r, [r]",
+        "ldr r, [sp, #28]",
+        "ldr r, [sp, #32]",
+        "str r, [r]",
+        "add sp, sp, #32",
+        "bx lr",
+    ]
+
+
 def test_sums_across_vectors_go_to_even_registers():
     text = printed(
         "%enter",

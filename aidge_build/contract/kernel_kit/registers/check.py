@@ -15,6 +15,7 @@ from aidge_build.contract.kernel_kit.registers.named import ENTERS, GET, PARAMET
 
 _Held = dict[str, frozenset[str]]  # the names that a register, or a place where values wait, holds
 _TOKEN = re.compile(r"%(?:[qs]\.)?[a-z]\w*|[a-z]\w*|\S")
+_PLACE = re.compile(r"\[%argument|%frame\.")
 _RESULT = "r0"
 _NAME = re.compile(r"%(\w+)")
 _SAVES = re.compile(r"v?push \{([^}]*)\}|mov r[4-7], (r8|r9|r10|r11)")
@@ -116,7 +117,7 @@ def _registers(step: Step, printed: str) -> Mapping[str, str]:
         return {}
     if leaves(step.text):
         return {value.name: _RESULT for value in step.reads}
-    named, real = (_TOKEN.findall(text) for text in (step.text.partition("[%argument")[0], printed))
+    named, real = (_TOKEN.findall(text) for text in (_PLACE.split(step.text)[0], printed))
     found: dict[str, str] = {}
     for name, register in zip(named, real, strict=False):
         if name[0] == "%" and register[0] != "%" and found.setdefault(name[1:], register) != register:

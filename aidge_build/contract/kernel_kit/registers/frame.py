@@ -15,30 +15,33 @@ _FIRST_SAVED, _FIRST_SAVED_FLOAT = 4, 16  # r4 and s16
 
 @dataclass(frozen=True)
 class Frame:
-    """The instructions that save registers, the ones that restore them and return, their bytes on the stack, and the first float
-    register in which values wait; None: they wait on the stack."""
+    """The instructions that save registers, the ones that restore them and return, their bytes on the stack, the first float
+    register in which values wait (None: they wait on the stack), and the words on the stack with names, before these."""
 
     save: tuple[str, ...]
     restore: tuple[str, ...]
     size_bytes: int
     first_float: int | None = None
+    named_words: int = 0
 
     def move(self, is_put: bool, places: Sequence[str], registers: Sequence[str]) -> str:
         """Returns the instruction that moves one or two values to the places where they wait, or back."""
         first, core = number_of(places[0]), ", ".join(registers)
         if self.first_float is None:
-            return f"{'str' if is_put else 'ldr'}{'d' * (len(places) - 1)} {core}, [sp, #{4 * first}]"
+            return f"{'str' if is_put else 'ldr'}{'d' * (len(places) - 1)} {core}, [sp, #{4 * (self.named_words + first)}]"
         floats = ", ".join(f"s{self.first_float + first + number}" for number in range(len(places)))
         return f"vmov {floats}, {core}" if is_put else f"vmov {core}, {floats}"
 
 
-def frame_of(used: AbstractSet[str], begin: str, fixed: AbstractSet[str]) -> Frame:
-    """Returns the frame of a function that begins so, uses these registers and places, and names the `fixed` registers itself."""
+def frame_of(used: AbstractSet[str], begin: str, fixed: AbstractSet[str], named_words: int = 0) -> Frame:
+    """Returns the frame of a function that begins so, uses these registers and places, and itself names the `fixed` ones and so
+    many words of the frame."""
     core = sorted((name for name in (used | fixed) & PRESERVED if name[0] == "r"), key=number_of)
     last_float = max((_last_word(name) for name in used | fixed if name[0] in "qs"), default=-1)
     words, first_float = 1 + max((number_of(name) for name in used if name[0] == "w"), default=-1), None
     if begin == ENTER_FLOATS:
         first_float, last_float, words = last_float + 1, last_float + words, 0
+    words += named_words
     save, restore, size = _core_frame(core, "lr" in used | fixed, begin == ENTER_LOW)
     if last_float >= _FIRST_SAVED_FLOAT:
         listed = f"{{d8-d{last_float // 2}}}" if last_float % 2 else f"{{s{_FIRST_SAVED_FLOAT}-s{last_float}}}"
@@ -46,7 +49,7 @@ def frame_of(used: AbstractSet[str], begin: str, fixed: AbstractSet[str]) -> Fra
         size += 4 * (last_float - _FIRST_SAVED_FLOAT + 1)
     if words:
         save, restore = (*save, f"sub sp, sp, #{4 * words}"), (f"add sp, sp, #{4 * words}", *restore)
-    return Frame(save, restore, size + 4 * words, first_float)
+    return Frame(save, restore, size + 4 * words, first_float, named_words)
 
 
 def _last_word(register: str) -> int:

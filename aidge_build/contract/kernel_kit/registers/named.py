@@ -7,9 +7,11 @@
 | `%turn:`, `bne %turn` | a label, and a jump to it |
 | `%enter`, `%leave` | save what the function changes; restore it and return |
 | `%leave %sum` | the same; the value is the result |
-| `%enter.low` | as `%enter`, in a text of Armv6-M's instructions |
+| `%enter.low` | as `%enter`, in a text of Armv6-M's instructions (`put` and `get` move one value) |
 | `%enter.floats` | as `%enter`, if values may wait in float registers |
 | `[%argument.4]` | the place of parameter 4 on the stack |
+| `%frame outputs.6, bits` | words of the frame in this order: an array of six, and one more |
+| `[sp, %frame.outputs.2]`, `add %to, sp, %frame.bits` | a word of them, an address |
 | `put %low, %high` | one or two values also wait outside the registers of the core, on the stack unless the text says floats |
 | `get %low, %high` | they come back |
 """
@@ -32,6 +34,9 @@ PUT, GET = "put ", "get "
 LABEL = re.compile(r"%([a-z]\w*):")
 VALUE = re.compile(r"%(?:([qs])\.)?([a-z]\w*)\b(?!\.|:)")
 ARGUMENT = re.compile(r"\[%argument\.(\d+)\]")
+FRAME = "%frame "
+FRAME_WORD = re.compile(r"%frame\.([a-z]\w*)(?:\.(\d+))?")
+_FRAME_WORDS = re.compile(r"([a-z]\w*)(?:\.(\d+))?")
 PARAMETER_REGISTERS = 4
 _VIRTUAL = {"r": 100, "q": 100, "s": 1000}  # the number of the first value of each class, beyond the registers of all cores
 _JUMP = re.compile(r"(b[a-z]{0,2}(?:\.[nw])?|cbn?z|(le|wls)(tp)?(\.\d+)?) .*")
@@ -70,10 +75,19 @@ class Step:
 
 @dataclass
 class Function:
-    """The steps of a function in the order of its text, and its labels by their lines."""
+    """The steps of a function in the order of its text, its labels by their lines, and the words of its frame with names: the
+    first one of each name, and how many there are."""
 
     steps: list[Step] = field(default_factory=list)
     labels: dict[int, str] = field(default_factory=dict)
+    frame: dict[str, int] = field(default_factory=dict)
+    frame_words: int = 0
+
+    def name_words(self, text: str) -> None:
+        """Adds the words of a line such as `%frame outputs.6, bits`."""
+        for name, words in _FRAME_WORDS.findall(text.removeprefix(FRAME)):
+            self.frame[name] = self.frame_words
+            self.frame_words += int(words or 1)
 
 
 def read(lines: Sequence[str], parameters: Sequence[str]) -> Function:
@@ -88,6 +102,8 @@ def read(lines: Sequence[str], parameters: Sequence[str]) -> Function:
     for place, text in texts:
         if place in function.labels:
             at[function.labels[place]] = len(instructions)
+        elif text.startswith(FRAME):
+            function.name_words(text)
         elif text.startswith("."):
             jumps[len(instructions) - 1] = jumps.get(len(instructions) - 1, "") + text
         else:
@@ -117,7 +133,7 @@ def _traffic(text: str, labels: AbstractSet[str]) -> tuple[frozenset[Value], fro
         value = Value(match[1] or "r", match[2])
         return "0x0" if match[2] in labels else names.setdefault(value, f"{value.kind}{_VIRTUAL[value.kind] + len(names)}")
 
-    instruction = instruction_of_text(VALUE.sub(number, ARGUMENT.sub("[sp]", text)))
+    instruction = instruction_of_text(VALUE.sub(number, FRAME_WORD.sub("#0", ARGUMENT.sub("[sp]", text))))
     if instruction is None or _CALL.fullmatch(text):
         raise AidgeError("is no instruction of a function with named values", where=text, code="KERNEL")
     work = work_of(instruction.mnemonic, instruction.operands, instruction.size_bytes, instruction.data_type)

@@ -23,7 +23,7 @@ _FIXED = re.compile(r"(?<![.\w%])(r\d+|lr|q\d|s\d+)\b")
 _LISTS = re.compile(r"v?(ldm|stm)(ia|db)?")
 _ACROSS = re.compile(r"v(r?ml[as]l?dava?|ml[as]v|ml[as]va|mlalva?|addl?va?)x?")  # to even registers of the core
 _ACROSS_LONG = re.compile(r"v(r?ml[as]ldava?|mlalva?|addlva?)x?")  # and the next one is odd
-_REACHES_HIGH = re.compile(r"mov|cmp|add|bx|blx")  # of Armv6-M's instructions
+_REACHES_HIGH = re.compile(r"(mov|cmp|add|bx|blx) (?!.*sp,)[^#]*")  # of Armv6-M's instructions
 _ALWAYS_LOW = ("cbz", "cbnz")
 # Instructions of Armv7-M that are 16 bits long where all registers are low, and what makes them longer.
 _SHORT = re.compile(
@@ -48,7 +48,12 @@ class Rules:
         short = self.short.get(web, 0)
         return saved + (not short if register in LOW else _LONGER_BYTES * short)
 
-    def add(self, step: Step, here: dict[Value, int], is_low: bool) -> None:
+    def add_low(self, step: Step, here: dict[Value, int]) -> None:
+        """Adds the rules of an instruction of Armv6-M; `here` are its webs."""
+        if not _REACHES_HIGH.fullmatch(step.text):
+            self._keep([here[value] for value in step.named], LOW.__contains__)
+
+    def add(self, step: Step, here: dict[Value, int]) -> None:
         """Adds the rules of an instruction; `here` are its webs."""
         if step.text.startswith((PUT, GET)):
             self._list([here[Value("w", match[2])] for match in VALUE.finditer(step.text)], True)
@@ -59,7 +64,7 @@ class Rules:
             self._list(named["{" not in step.text.split(",")[0] :], mnemonic[0] == "v")
         if mnemonic == "vmov" and len(named) == 4:
             self._list([here[value] for value in step.named if value.kind == "s"], True)
-        if mnemonic in _ALWAYS_LOW or is_low and not _REACHES_HIGH.fullmatch(mnemonic):
+        if mnemonic in _ALWAYS_LOW:
             self._keep(named, LOW.__contains__)
         self._keep(named[: bool(_ACROSS.fullmatch(mnemonic))], lambda register: number_of(register) % 2 == 0)
         self._keep(named[1 : 1 + bool(_ACROSS_LONG.fullmatch(mnemonic))], lambda register: number_of(register) % 2 == 1)
@@ -94,7 +99,11 @@ def rules_of(steps: Sequence[Step], webs: Webs, is_low: bool, parameters: Sequen
         elif leaves(step.text):
             rules.domains |= dict.fromkeys(webs.read[number].values(), (_RESULT,))
         else:
-            rules.add(step, webs.read[number] | webs.written[number], is_low)
+            rules.add(step, webs.read[number] | webs.written[number])
+            if is_low:
+                rules.add_low(step, webs.read[number] | webs.written[number])
+    if is_low:
+        rules.short.clear()  # all instructions are short
     return rules
 
 

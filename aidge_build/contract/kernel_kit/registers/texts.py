@@ -15,6 +15,8 @@ from aidge_build.contract.kernel_kit.registers.named import (
     ARGUMENT,
     ENTER_LOW,
     ENTERS,
+    FRAME,
+    FRAME_WORD,
     GET,
     PARAMETER_REGISTERS,
     PUT,
@@ -52,7 +54,7 @@ def with_registers(lines: tuple[Line, ...], parameters: tuple[str, ...], where: 
         if lines == before:
             raise AidgeError("needs more registers than there are", where=where, code="KERNEL")
         found = _choice(lines, parameters)
-    pairs = tuple(in_pairs(lines))
+    pairs = lines if found[0].steps[0].text == ENTER_LOW else tuple(in_pairs(lines))
     in_pairs_found = _choice(pairs, parameters) if pairs != lines else None
     if in_pairs_found is not None:
         lines, found = pairs, in_pairs_found
@@ -71,15 +73,15 @@ def _choice(lines: Sequence[Line], parameters: Sequence[str]) -> tuple[Function,
 
 def assigned(function: Function, webs: Webs, chosen: Mapping[int, str]) -> tuple[list[str], Frame]:
     """Returns the instruction with registers of each step ("" for a move within a register), and what is saved around them."""
-    frame = frame_of(set(chosen.values()), function.steps[0].text, fixed_registers(function.steps))
+    frame = frame_of(set(chosen.values()), function.steps[0].text, fixed_registers(function.steps), function.frame_words)
     printed = []
     for number, step in enumerate(function.steps):
         here = webs.read[number] | webs.written[number]
-        printed.append(_instruction(step, {value: chosen[web] for value, web in here.items() if web in chosen}, frame))
+        printed.append(_instruction(step, {value: chosen[web] for value, web in here.items() if web in chosen}, function, frame))
     return printed, frame
 
 
-def _instruction(step: Step, registers: Mapping[Value, str], frame: Frame) -> str:
+def _instruction(step: Step, registers: Mapping[Value, str], function: Function, frame: Frame) -> str:
     """Returns an instruction with registers; labels keep their names. "" for a move within a register."""
     if step.text.startswith((PUT, GET)):
         names = [match[2] for match in VALUE.finditer(step.text)]
@@ -87,6 +89,7 @@ def _instruction(step: Step, registers: Mapping[Value, str], frame: Frame) -> st
     if step.is_move and len(set(registers.values())) == 1:
         return ""
     text = ARGUMENT.sub(lambda match: f"[sp, #{frame.size_bytes + 4 * (int(match[1]) - PARAMETER_REGISTERS)}]", step.text)
+    text = FRAME_WORD.sub(lambda match: f"#{4 * (function.frame[match[1]] + int(match[2] or 0))}", text)
     return VALUE.sub(lambda match: registers.get(Value(match[1] or "r", match[2]), match[0]), text)
 
 
@@ -101,7 +104,7 @@ def _lines(lines: Sequence[Line], function: Function, printed: Sequence[str], fr
             found.append((f"{numbers[function.labels[place]][0]}:", why))
         elif text in ENTERS or leaves(text):
             found += [(f"    {each}", "") for each in (frame.restore if leaves(text) else frame.save)]
-        elif place not in steps or printed[steps[place]]:
+        elif printed[steps[place]] if place in steps else not text.startswith(FRAME):
             found.append(("    " + _with_labels(printed[steps[place]] if place in steps else text, numbers, place), why))
     return found
 

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from aidge_build.contract.kernel_kit.table_routine import REGISTERS, TableRoutine, table_spec
+from aidge_build.contract.kernel_kit.table_routine import TableRoutine, table_spec
 from aidge_build.contract.kernel_kit.tables import FUNCTIONS
 from aidge_build.contract.node import kernel
 
@@ -22,32 +22,32 @@ class TableInt8(TableRoutine):
 
 
 def _body() -> Routine:
-    code = Routine(REGISTERS)
-    code("push {{r4, lr}}")
-    code(f"subs {{count}}, #{TOGETHER}")
-    code("blt 2f")
-    code.label(1, f"{TOGETHER} values")
+    code = Routine()
+    code("%enter.low")
+    code(f"subs %count, #{TOGETHER}")
+    code("blt %rest")
+    code.label("turn", f"{TOGETHER} values")
     for place in range(TOGETHER):
         _value(code, place)
-    code(f"adds {{x}}, #{TOGETHER}")
-    code(f"adds {{y}}, #{TOGETHER}")
-    code(f"subs {{count}}, #{TOGETHER}")
-    code("bge 1b")
-    code.label(2)
-    code(f"adds {{count}}, #{TOGETHER}")
-    code("beq 4f")
-    code.label(3, "values left over")
+    code(f"adds %x, #{TOGETHER}")
+    code(f"adds %y, #{TOGETHER}")
+    code(f"subs %count, #{TOGETHER}")
+    code("bge %turn")
+    code.label("rest")
+    code(f"adds %count, #{TOGETHER}")
+    code("beq %done")
+    code.label("one", "values left over")
     _value(code, 0)
-    code("adds {x}, #1")
-    code("adds {y}, #1")
-    code("subs {count}, #1")
-    code("bne 3b")
-    code.label(4)
-    code("pop {{r4, pc}}")
+    code("adds %x, #1")
+    code("adds %y, #1")
+    code("subs %count, #1")
+    code("bne %one")
+    code.label("done")
+    code("%leave")
     return code
 
 
 def _value(code: Routine, place: int) -> None:
-    code(f"ldrb r4, [{{x}}, #{place}]")
-    code("ldrb r4, [{table}, r4]")
-    code(f"strb r4, [{{y}}, #{place}]")
+    code(f"ldrb %value, [%x, #{place}]")
+    code("ldrb %value, [%table, %value]")
+    code(f"strb %value, [%y, #{place}]")

@@ -26,9 +26,6 @@ TOGETHER = 4  # outputs: two pairs
 PARAMETERS = "aidge_armv6m_fc_block *block"
 _NEAR_UNITS = 8  # in a chunk whose beginning a conditional branch still reaches
 _UNIT, _CHUNK, _GROUP = 12, 12, 40  # instructions of two taps of four outputs, and what they take once
-# On the stack: the fields of aidge_armv6m_fc_block but for the weights, and where these stand in it.
-_COLUMNS, _CORRECTIONS, _END, _SUMS_END, _SUMS, _WEIGHTS = range(0, 24, 4)
-_FRAME_BYTES = 24
 _STEP = " " * 4
 
 
@@ -139,119 +136,120 @@ def _stored(others: tuple[str, ...], values: str, count: str, cursor: str = "", 
     return "\n".join(call.format(kind) for kind, call in calls.items() if kind in ("", *others))
 
 
-def _begin(code: Routine) -> None:
-    code.push_all()
-    code(f"sub sp, #{_FRAME_BYTES}")
-    code("mov r7, sp")
-    code("ldm r0!, {r1-r5}", "columns, corrections, end, end of the sums, sums")
-    code("stm r7!, {r1-r5}")
-    code(f"str r0, [sp, #{_WEIGHTS}]")
-    code("ldr r1, [r0]", "weights")
-
-
-def _end(code: Routine) -> None:
-    """From the end of their sums in r7 to the next outputs (label 1), or back."""
-    code(f"str r7, [sp, #{_SUMS}]")
-    code(f"ldr r4, [sp, #{_SUMS_END}]")
-    code("cmp r7, r4")
-    code("beq 9f")
-    code("b 1b")
-    code.label(9)
-    code(f"ldr r0, [sp, #{_WEIGHTS}]")
-    code("str r1, [r0]")
-    code("subs r0, r0, #4")
-    code(f"ldr r1, [sp, #{_SUMS}]")
-    code("str r1, [r0]")
-    code(f"add sp, #{_FRAME_BYTES}")
-    code.pop_all()
-
-
 def _pairs(units: int) -> tuple[str, str]:
-    """Four outputs at a time: words of sums of a chunk in r8 and r9, of all in r10 and r11, their high halves in r12 and lr."""
+    """Four outputs at a time: words of sums of a chunk, of all taps, and the high halves of these."""
     name = f"aidge_armv6m_fc_int8_pairs_n{units}"
     code = Routine()
-    _begin(code)
-    code.label(1, "four outputs")
-    code(f"ldr r0, [sp, #{_SUMS}]")
-    code("ldm r0!, {r3-r6}", "what was summed before")
-    for low, high, total, halves in (("r3", "r4", "r10", "r12"), ("r5", "r6", "r11", "lr")):
-        code(f"lsls r7, {high}, #16")
-        code(f"adds {low}, {low}, r7")
-        code(f"mov {total}, {low}")
-        code(f"mov {halves}, {high}")
-    code(f"ldr r0, [sp, #{_COLUMNS}]")
-    code(f"ldr r2, [sp, #{_CORRECTIONS}]")
-    code.label(2, f"{2 * units} taps")
+    code("%enter.low")
+    code("%frame columns, corrections, end, sums_end, sums")
+    code("mov %frame, sp")
+    code("ldm %block!, {%columns, %corrections, %end, %sums_end, %sums}")
+    code("stm %frame!, {%columns, %corrections, %end, %sums_end, %sums}")
+    code("put %block")
+    code("ldr %weights, [%block]")
+    code.label("outputs", "four outputs")
+    code("ldr %sums, [sp, %frame.sums]")
+    code("ldm %sums!, {%low0, %high0, %low1, %high1}", "what was summed before")
+    for pair in range(2):
+        code(f"lsls %spare, %high{pair}, #16")
+        code(f"adds %low{pair}, %low{pair}, %spare")
+        code(f"mov %total{pair}, %low{pair}")
+        code(f"mov %halves{pair}, %high{pair}")
+    code("ldr %columns, [sp, %frame.columns]")
+    code("ldr %corrections, [sp, %frame.corrections]")
+    code.label("chunk", f"{2 * units} taps")
     for unit in range(units):
-        code("ldm r0!, {r5, r6}", "two taps")
-        code("ldm r1!, {r3, r4}", "their weights of two pairs of outputs")
-        for weights, total in (("r3", "r8"), ("r4", "r9")):
-            code(f"rev16 r7, {weights}")
-            code(f"muls {weights}, r5")
-            code("muls r7, r6")
-            code(f"adds {weights}, {weights}, r7")
+        code("ldm %columns!, {%tap, %next_tap}", "two taps")
+        code("ldm %weights!, {%low0, %low1}", "their weights of two pairs of outputs")
+        for pair in range(2):
+            code(f"rev16 %spare, %low{pair}")
+            code(f"muls %low{pair}, %tap")
+            code("muls %spare, %next_tap")
+            code(f"adds %low{pair}, %low{pair}, %spare")
             if unit + 1 == units:
-                code(f"add {weights}, {total}")
+                code(f"add %low{pair}, %chunk{pair}")
             else:
-                code(f"add {total}, {weights}" if unit else f"mov {total}, {weights}")
-    code("ldm r2!, {r5}", "what the chunk takes away")
-    for weights, total, high in (("r3", "r10", "r12"), ("r4", "r11", "lr")):
-        code(f"adds {weights}, {weights}, r5")
-        code(f"add {total}, {weights}")
-        code(f"lsrs {weights}, {weights}, #16")
-        code(f"add {high}, {weights}")
-    code(f"ldr r5, [sp, #{_END}]")
-    code("cmp r0, r5")
+                code(f"add %chunk{pair}, %low{pair}" if unit else f"mov %chunk{pair}, %low{pair}")
+    code("ldm %corrections!, {%tap}", "what the chunk takes away")
+    for pair in range(2):
+        code(f"adds %low{pair}, %low{pair}, %tap")
+        code(f"add %total{pair}, %low{pair}")
+        code(f"lsrs %low{pair}, %low{pair}, #16")
+        code(f"add %halves{pair}, %low{pair}")
+    code("ldr %end, [sp, %frame.end]")
+    code("cmp %columns, %end")
     if units <= _NEAR_UNITS:
-        code("bne 2b")
+        code("bne %chunk")
     else:
-        code("beq 3f")
-        code("b 2b")
-        code.label(3)
-    for pair, (low, high, total, halves) in enumerate((("r3", "r4", "r10", "r12"), ("r5", "r6", "r11", "lr"))):
-        code(f"mov {high}, {halves}", f"of output {2 * pair + 1}")
-        code(f"lsls r7, {high}, #16")
-        code(f"mov {low}, {total}")
-        code(f"subs {low}, {low}, r7", f"of output {2 * pair}")
-    code(f"ldr r7, [sp, #{_SUMS}]")
-    code("stm r7!, {r3-r6}")
+        code("beq %done")
+        code("b %chunk")
+        code.label("done")
+    for pair in range(2):
+        code(f"mov %high{pair}, %halves{pair}", f"of output {2 * pair + 1}")
+        code(f"lsls %spare, %high{pair}, #16")
+        code(f"mov %low{pair}, %total{pair}")
+        code(f"subs %low{pair}, %low{pair}, %spare", f"of output {2 * pair}")
+    code("ldr %sums, [sp, %frame.sums]")
+    code("stm %sums!, {%low0, %high0, %low1, %high1}")
+    code("str %sums, [sp, %frame.sums]")
+    code("ldr %end, [sp, %frame.sums_end]")
+    code("cmp %sums, %end")
+    code("beq %last")
+    code("b %outputs")
+    code.label("last")
+    code("get %block")
     _end(code)
     portable = f"aidge_armv6m_fc_pairs_of(block, {units});"
     return name, code.function(name, PARAMETERS, "Sums of four outputs at a time.", portable)
 
 
+def _end(code: Routine) -> None:
+    """From the place of the weights in %block back: they, and the sums before them, go on from there in the next call."""
+    code("str %weights, [%block]")
+    code("subs %block, #4")
+    code("str %sums, [%block]")
+    code("%leave")
+
+
 def _singles(turn_units: int) -> tuple[str, str]:
-    """One output at a time, its sum in r8."""
+    """One output at a time."""
     name = f"aidge_armv6m_fc_int8_singles_n{turn_units}"
     code = Routine()
-    _begin(code)
-    code.label(1, "an output")
-    code(f"ldr r3, [sp, #{_END}]")
-    code("mov r9, r3")
-    code(f"ldr r0, [sp, #{_COLUMNS}]")
-    code("movs r3, #0")
-    code("mov r8, r3")
-    code.label(2, f"{2 * turn_units} taps")
+    code("%enter.low")
+    code("ldm %block!, {%columns, %weight, %end, %sums_end, %sums}", "corrections are not read")
+    for kept, loaded in {"all_columns": "columns", "columns_end": "end", "sums_at": "sums", "outputs_end": "sums_end"}.items():
+        code(f"mov %{kept}, %{loaded}")
+    code("ldr %weights, [%block]")
+    code("mov %weights_at, %block")
+    code.label("output", "an output")
+    code("movs %weight, #0")
+    code("mov %total, %weight")
+    code("mov %columns, %all_columns")
+    code.label("turn", f"{2 * turn_units} taps")
     for _ in range(turn_units // 2):
-        code("ldm r0!, {r4-r7}", "four taps")
-        code("ldm r1!, {r2}", "their weights")
-        for place, half in enumerate(("uxth r3, r2", "lsrs r3, r2, #16")):
+        code("ldm %columns!, {%tap0, %tap1, %tap2, %tap3}", "four taps")
+        code("ldm %weights!, {%pair}", "their weights")
+        for place, half in enumerate(("uxth %weight, %pair", "lsrs %weight, %pair, #16")):
             code(half)
-            code(f"muls r{4 + 2 * place}, r3")
-            code("rev16 r3, r3")
-            code(f"muls r{5 + 2 * place}, r3")
-        code("adds r4, r4, r5")
-        code("adds r6, r6, r7")
-        code("adds r4, r4, r6")
-        code("add r8, r4")
-    code("cmp r0, r9")
-    code("bne 2b")
-    code("mov r3, r8")
-    code("ldr r4, [r0]", "what an output alone takes away")
-    code("adds r3, r3, r4")
-    code(f"ldr r7, [sp, #{_SUMS}]")
-    code("ldr r4, [r7]")
-    code("adds r3, r3, r4")
-    code("stm r7!, {r3}")
+            code(f"muls %tap{2 * place}, %weight")
+            code("rev16 %weight, %weight")
+            code(f"muls %tap{2 * place + 1}, %weight")
+        code("adds %tap0, %tap0, %tap1")
+        code("adds %tap2, %tap2, %tap3")
+        code("adds %tap0, %tap0, %tap2")
+        code("add %total, %tap0")
+    code("cmp %columns, %columns_end")
+    code("bne %turn")
+    code("mov %weight, %total")
+    code("ldr %tap0, [%columns]", "what an output alone takes away")
+    code("adds %weight, %weight, %tap0")
+    code("mov %sums, %sums_at")
+    code("ldr %tap0, [%sums]")
+    code("adds %weight, %weight, %tap0")
+    code("stm %sums!, {%weight}")
+    code("mov %sums_at, %sums")
+    code("cmp %sums, %outputs_end")
+    code("bne %output")
+    code("mov %block, %weights_at")
     _end(code)
     return name, code.function(name, PARAMETERS, "Sums of one output at a time.", "aidge_armv6m_fc_singles_of(block);")

@@ -6,27 +6,20 @@ and two additions, both modulo 2^32, are three multiply-accumulates. From the su
 exactly: the sum of a is the low 21 bits of T, the rest of T the low 11 bits of the sum of b; with these taken away U holds the
 sum of c in its low 22 bits, and above them the high bits of the sum of b. So a sum may have 21 bits with its sign, which for
 layers of many taps is one chunk of them.
-
-Registers: column in r0, stream in r1, weights in r2 and r3, a tap in r4 to r7, the words of sums in r8 to r11, the end of the
-column in r12, the constant of the requantization in lr.
 """
 
 from __future__ import annotations
 
 from .assembly import Routine
 from .packing import Form, Stream
-from .requantize import SEPARATED, Requantization, Use, begin_sums, separate, split_multiplier
+from .requantize import SEPARATED, Use, begin_sums, level, saturated, separate, split_multiplier
 
 PIXELS = 6
 PARAMETERS = "const uint32_t *columns, const int32_t *stream, int8_t *const *outputs, const aidge_armv6m_dense *dense"
 SHIFT_BYTES = 24  # before the columns: what an offset of 1 adds to the sums
 SUMS_PARAMETERS = "const uint32_t *columns, const int32_t *stream, int32_t *sums, const aidge_armv6m_dense *dense"
-# On the stack: the outputs, the beginning of the struct dense, that of the stream, and what stands behind them.
-OUTPUTS, CHANNELS, CHUNK_BYTES, COLUMN_BYTES, BELOW, ABOVE, BITS = 0, 24, 28, 32, 36, 40, 44
 _REST_OF_HEAD_BYTES = 16
-COLUMNS, MULTIPLIER, WIDTH, INDEX, COLUMN_END, COUNT, SUMS = (48 + 4 * place for place in range(7))
-FRAME_BYTES = {Form.single: SUMS, Form.chunked: SUMS + 4 * PIXELS, Form.sums: SUMS}
-REQUANTIZATION = Requantization("r0", "r12", "lr", BELOW, ABOVE)
+_TAP = "%x0, %x1, %x2, %x3"  # words of six values
 WORD_INSTRUCTIONS = 43  # of 4 taps
 TURN = 2
 
@@ -59,42 +52,41 @@ def _block(name: str, stream: Stream) -> str:
     """All channels of 6 pixels, requantized and stored."""
     code = Routine()
     _begin(code, stream.form)
-    code.label(1, "an output channel")
+    code.label("channel", "an output channel")
     if stream.has_offsets:
-        code("ldm r1!, {r3}", "what its weights lack")
-    code("ldm r1!, {r4-r7}", "offset, width, constant, multiplier")
+        code("ldm %stream!, {%lack}", "what its weights lack")
+    code("ldm %stream!, {%begin, %width, %spare, %high}", "offset, width, constant, multiplier")
+    code("mov %constant, %spare")
     if stream.has_corrections:
-        code("lsrs r2, r5, #24", "how many corrections")
-        code(f"str r2, [sp, #{COUNT}]")
-        code("lsls r5, r5, #8")
-        code("lsrs r5, r5, #8")
-    code(f"str r5, [sp, #{WIDTH}]")
-    code("mov lr, r6")
-    code(f"str r7, [sp, #{MULTIPLIER}]")
+        code("lsrs %count, %width, #24", "how many corrections")
+        code("put %count")
+        code("lsls %width, %width, #8")
+        code("lsrs %width, %width, #8")
+    code("put %width")
+    code("put %high")
     _accumulate(code, stream)
-    code(f"ldr r7, [sp, #{WIDTH}]")
-    code("mov r12, r7")
-    code(f"ldr r0, [sp, #{BITS}]")
-    code(f"ldr r2, [sp, #{MULTIPLIER}]")
+    code("get %width")
+    code("mov %limit, %width")
+    code("ldr %bits, [sp, %frame.bits]")
+    code("get %high")
     split_multiplier(code)
-    code(f"ldr r7, [sp, #{INDEX}]")
-    _each(code, stream.form, lambda value, spare, pixel: _store(code, value, spare, pixel))
+    code("get %index")
+    _each(code, stream.form, lambda value, pixel: _store(code, value, pixel))
     if stream.has_corrections:
-        code(f"ldr r2, [sp, #{COUNT}]")
-        code("cmp r2, #0")
-        code("bne 6f")
-        code.label(7)
-    code("adds r7, r7, #1")
-    code(f"str r7, [sp, #{INDEX}]")
-    code(f"ldr r4, [sp, #{CHANNELS}]")
-    code("cmp r7, r4")
-    code("beq 9f")
-    code("b 1b")
+        code("get %count")
+        code("cmp %count, #0")
+        code("bne %correct")
+        code.label("corrected")
+    code("adds %index, %index, #1")
+    code("put %index")
+    code("ldr %spare, [sp, %frame.channels]")
+    code("cmp %index, %spare")
+    code("beq %done")
+    code("b %channel")
     for pixel in range(PIXELS):
-        value, spare = SEPARATED[pixel % 3] if stream.form is Form.single else ("r5", "r6")
-        REQUANTIZATION.saturated(code, value, spare, pixel)
-    code.label(9)
-    _end(code, stream.form)
+        saturated(code, SEPARATED[pixel % 3] if stream.form is Form.single else "sum", pixel)
+    code.label("done")
+    code("%leave")
     if stream.has_corrections:
         _corrections(code, stream.form)
     return code.function(
@@ -110,181 +102,171 @@ def _sums(name: str, stream: Stream) -> str:
     code = Routine()
     _begin(code, stream.form)
     if stream.has_offsets:
-        code("ldm r1!, {r3}", "what its weights lack")
-    code("ldm r1!, {r4-r7}", "bias, three that C reads")
+        code("ldm %stream!, {%lack}", "what its weights lack")
+    code("ldm %stream!, {%begin, %x0, %x1, %x2}", "bias, three that C reads")
     _accumulate(code, stream)
-    code("mov r0, r1")
-    code(f"ldr r1, [sp, #{INDEX}]")
-    code(f"add r2, sp, #{OUTPUTS}")
+    code("get %sums")
+    code("add %from, sp, %frame.sums")
     for _ in range(2):
-        code("ldm r2!, {r4-r6}")
-        code("stm r1!, {r4-r6}")
-    _end(code, stream.form)
+        code("ldm %from!, {%x0, %x1, %x2}")
+        code("stm %sums!, {%x0, %x1, %x2}")
+    code("mov %next, %stream")
+    code("%leave %next")
     portable = f"return aidge_armv6m_sums_of(columns, stream, sums, dense, {stream.has_offsets:d});"
     return code.function(name + "_block", SUMS_PARAMETERS, "The sums of 6 pixels.", portable, "const int32_t *")
 
 
-def _sum_of(form: Form, pixel: int) -> str:
-    """Where the complete sum is; where C stores them, outputs have no place."""
-    return f"[sp, #{(OUTPUTS if form is Form.sums else SUMS) + 4 * pixel}]"
-
-
 def _begin(code: Routine, form: Form) -> None:
-    code.push_all()
-    code(f"sub sp, #{FRAME_BYTES[form]}")
-    code(f"str r0, [sp, #{COLUMNS}]")
+    code("%enter.low")
+    code("put %columns")
     if form is Form.sums:
-        code(f"str r2, [sp, #{INDEX}]", "sums")
-        code(f"add r0, sp, #{CHANNELS}")
+        code("%frame sums.6, channels, chunk_bytes, column_bytes")
+        code("put %sums")
+        code("add %to, sp, %frame.channels")
     else:
-        code("mov r0, sp")
+        code(f"%frame outputs.6, channels, chunk_bytes, column_bytes, below, above, bits{', sums.6' * (form is Form.chunked)}")
+        code("mov %to, sp")
         for _ in range(2):
-            code("ldm r2!, {r4-r6}")
-            code("stm r0!, {r4-r6}")
-    code("ldm r3!, {r4-r6}", "channels, chunk_bytes, column_bytes")
-    code("stm r0!, {r4-r6}")
+            code("ldm %outputs!, {%x0, %x1, %x2}")
+            code("stm %to!, {%x0, %x1, %x2}")
+    code("ldm %dense!, {%x0, %x1, %x2}", "channels, chunk_bytes, column_bytes")
+    code("stm %to!, {%x0, %x1, %x2}")
     if form is not Form.sums:
-        code("ldm r1!, {r4-r6}", "lowest - highest level, highest level, bits")
-        code("stm r0!, {r4-r6}")
-        code(f"adds r1, #{_REST_OF_HEAD_BYTES}")
-        code("movs r4, #0")
-        code(f"str r4, [sp, #{INDEX}]")
-
-
-def _end(code: Routine, form: Form) -> None:
-    code(f"add sp, #{FRAME_BYTES[form]}")
-    code.pop_all()
+        code("ldm %stream!, {%x0, %x1, %x2}", "lowest - highest level, highest level, bits")
+        code("stm %to!, {%x0, %x1, %x2}")
+        code(f"adds %stream, #{_REST_OF_HEAD_BYTES}")
+        code("movs %index, #0")
+        code("put %index")
 
 
 def _accumulate(code: Routine, stream: Stream) -> None:
-    """All taps of a channel: the sums in the words r8 to r11, or complete in the frame; r4 holds what they begin with, r3 what
-    the weights lack where there are offsets."""
+    """All taps of a channel: the sums in the words %sum0 to %sum3, or complete in the frame; %begin holds what they begin with,
+    %lack what the weights lack where there are offsets."""
     if stream.form is Form.single:
         begin_sums(code)
         if stream.has_offsets:
             _columns_with_shifts(code)
-        for register, source in zip(range(8, 12), ("r5", "r6") * 2):
-            code(f"mov r{register}, {_shifted(code, source) if stream.has_offsets else source}")
-        code(f"ldr r0, [sp, #{COLUMNS}]")
-        code(f"ldr r4, [sp, #{CHUNK_BYTES}]")
-        code("adds r4, r4, r0")
-        code("mov r12, r4")
+        for place, source in enumerate(("first_word", "second_word") * 2):
+            code(f"mov %sum{place}, %{_shifted(code, source) if stream.has_offsets else source}")
+        code("get %columns")
+        code("ldr %spare, [sp, %frame.chunk_bytes]")
+        code("adds %spare, %spare, %columns")
+        code("mov %end, %spare")
         _taps(code, stream.turn_words)
         return
     if stream.has_offsets:
         _columns_with_shifts(code)
     for pixel in range(PIXELS):
-        code(f"str {_shifted(code, 'r4') if stream.has_offsets else 'r4'}, {_sum_of(stream.form, pixel)}")
-    code(f"ldr r0, [sp, #{COLUMNS}]")
-    code(f"ldr r4, [sp, #{COLUMN_BYTES}]")
-    code("adds r4, r4, r0")
-    code(f"str r4, [sp, #{COLUMN_END}]")
-    code.label(3, "a chunk of taps with sums of 21 bits")
-    code(f"ldr r4, [sp, #{CHUNK_BYTES}]")
-    code("adds r4, r4, r0")
-    code(f"ldr r5, [sp, #{COLUMN_END}]")
-    code("cmp r4, r5")
-    code("bls 5f")
-    code("mov r4, r5", "the last chunk may be shorter")
-    code.label(5)
-    code("mov r12, r4")
-    code("movs r4, #0")
-    for register in range(8, 12):
-        code(f"mov r{register}, r4")
+        code(f"str %{_shifted(code, 'begin') if stream.has_offsets else 'begin'}, [sp, %frame.sums.{pixel}]")
+    code("get %columns")
+    code("ldr %column_end, [sp, %frame.column_bytes]")
+    code("adds %column_end, %column_end, %columns")
+    code("put %column_end")
+    code.label("chunk", "a chunk of taps with sums of 21 bits")
+    code("ldr %spare, [sp, %frame.chunk_bytes]")
+    code("adds %spare, %spare, %columns")
+    code("get %column_end")
+    code("cmp %spare, %column_end")
+    code("bls %whole")
+    code("mov %spare, %column_end", "the last chunk may be shorter")
+    code.label("whole")
+    code("mov %end, %spare")
+    code("movs %spare, #0")
+    for place in range(4):
+        code(f"mov %sum{place}, %spare")
     _taps(code, stream.turn_words)
-    _each(code, Form.single, lambda value, spare, pixel: _add(code, value, _sum_of(stream.form, pixel)))
-    code(f"ldr r4, [sp, #{COLUMN_END}]")
-    code("cmp r0, r4")
-    code("beq 4f")
-    code("b 3b")
-    code.label(4)
+    _each(code, Form.single, lambda value, pixel: _add(code, value, pixel))
+    code("get %column_end")
+    code("cmp %columns, %column_end")
+    code("beq %complete")
+    code("b %chunk")
+    code.label("complete")
 
 
 def _columns_with_shifts(code: Routine) -> None:
-    code(f"ldr r0, [sp, #{COLUMNS}]")
-    code(f"subs r0, #{SHIFT_BYTES}")
+    code("get %columns")
+    code(f"subs %columns, #{SHIFT_BYTES}")
 
 
 def _shifted(code: Routine, begin: str) -> str:
-    """The register that holds `begin` and what the next shift adds."""
-    code("ldm r0!, {r2}")
-    code("muls r2, r3")
-    code(f"adds r2, r2, {begin}")
-    return "r2"
+    """The name of `begin` and what the next shift adds."""
+    code("ldm %columns!, {%shift}")
+    code("muls %shift, %lack")
+    code(f"adds %shift, %shift, %{begin}")
+    return "shift"
 
 
 def _taps(code: Routine, words: int) -> None:
     """4 * words taps in each turn."""
-    code.label(2, f"{4 * words} taps")
+    code.label("taps", f"{4 * words} taps")
     for _ in range(words):
-        code("ldm r1!, {r3}", "4 weights")
+        code("ldm %stream!, {%weights}", "4 weights")
         for tap in range(4):
-            weight = "r2" if tap < 3 else "r3"
+            weight = "weight" if tap < 3 else "weights"
             if tap < 3:
-                code("sxtb r2, r3")
-                code("asrs r3, r3, #8")
-            code("ldm r0!, {r4-r7}")
-            for value in range(4, 8):
-                code(f"muls r{value}, {weight}")
-            for value in range(4, 8):
-                code(f"add r{value + 4}, r{value}")
-    code("cmp r0, r12")
-    code("bne 2b")
+                code("sxtb %weight, %weights")
+                code("asrs %weights, %weights, #8")
+            code(f"ldm %columns!, {{{_TAP}}}")
+            for value in range(4):
+                code(f"muls %x{value}, %{weight}")
+            for value in range(4):
+                code(f"add %sum{value}, %x{value}")
+    code("cmp %columns, %end")
+    code("bne %taps")
 
 
-def _add(code: Routine, value: str, place: str) -> None:
-    # r7 is free: a tap's last word.
-    code(f"ldr r7, {place}")
-    code(f"adds r7, r7, {value}")
-    code(f"str r7, {place}")
+def _add(code: Routine, value: str, pixel: int) -> None:
+    code(f"ldr %spare, [sp, %frame.sums.{pixel}]")
+    code(f"adds %spare, %spare, %{value}")
+    code(f"str %spare, [sp, %frame.sums.{pixel}]")
 
 
-def _store(code: Routine, value: str, spare: str, pixel: int) -> None:
-    REQUANTIZATION.value(code, value, spare, pixel)
-    code(f"ldr {spare}, [sp, #{OUTPUTS + 4 * pixel}]")
-    code(f"strb {value}, [{spare}, r7]")
+def _store(code: Routine, value: str, pixel: int) -> None:
+    level(code, value, pixel)
+    code(f"ldr %spare, [sp, %frame.outputs.{pixel}]")
+    code(f"strb %{value}, [%spare, %index]")
 
 
 def _each(code: Routine, form: Form, use: Use) -> None:
     """Something with the sums of all pixels."""
-    for first, words in zip((0, 3), (("r8", "r9"), ("r10", "r11"))):
+    for first, words in zip((0, 3), (("sum0", "sum1"), ("sum2", "sum3"))):
         if form is Form.single:
             separate(code, words, first, use)
             continue
         for pixel in range(first, first + 3):
-            code(f"ldr r5, {_sum_of(form, pixel)}")
-            use("r5", "r6", pixel)
+            code(f"ldr %sum, [sp, %frame.sums.{pixel}]")
+            use("sum", pixel)
 
 
 def _corrections(code: Routine, form: Form) -> None:
-    """Sums of the channel for which the line is wrong (`Correction`). Labels 6 and 30 + pixel, then back to 7.
+    """Sums of the channel for which the line is wrong (`Correction`), then back to where they are corrected.
 
     What is added must be added once: of a pixel that stands at several places (the last one of an image) only at the last.
     """
-    code.label(6)
-    code("ldm r1!, {r0, r3, r4}", "value, shift, delta")
-    code("mov lr, r4")
-    _each(code, form, lambda value, spare, pixel: _correct(code, value, spare, pixel))
-    code("subs r2, r2, #1")
-    code("bne 6b")
-    code("b 7b")
+    code.label("correct")
+    code("ldm %stream!, {%wrong, %shift_left, %spare}", "value, shift, delta")
+    code("mov %delta, %spare")
+    _each(code, form, lambda value, pixel: _correct(code, value, pixel))
+    code("subs %count, %count, #1")
+    code("bne %correct")
+    code("b %corrected")
 
 
-def _correct(code: Routine, value: str, spare: str, pixel: int) -> None:
-    code(f"subs {spare}, {value}, r0")
-    code(f"lsls {spare}, r3")
-    code(f"bne 3{pixel}f")
-    code(f"cmp {value}, r12")
-    code(f"bhi 3{pixel}f")
-    code(f"ldr {spare}, [sp, #{OUTPUTS + 4 * pixel}]")
+def _correct(code: Routine, value: str, pixel: int) -> None:
+    code(f"subs %spare, %{value}, %wrong")
+    code("lsls %spare, %shift_left")
+    code(f"bne %kept{pixel}")
+    code(f"cmp %{value}, %limit")
+    code(f"bhi %kept{pixel}")
+    code(f"ldr %spare, [sp, %frame.outputs.{pixel}]")
     if pixel + 1 < PIXELS:
-        code(f"ldr {value}, [sp, #{OUTPUTS + 4 * (pixel + 1)}]")
-        code(f"cmp {value}, {spare}", "is it taken again?")
-        code(f"beq 3{pixel}f")
-    code(f"ldrb {value}, [{spare}, r7]")
-    code(f"add {value}, lr")
-    code(f"strb {value}, [{spare}, r7]")
-    code.label(30 + pixel)
+        code(f"ldr %{value}, [sp, %frame.outputs.{pixel + 1}]")
+        code(f"cmp %{value}, %spare", "is it taken again?")
+        code(f"beq %kept{pixel}")
+    code(f"ldrb %{value}, [%spare, %index]")
+    code(f"add %{value}, %delta")
+    code(f"strb %{value}, [%spare, %index]")
+    code.label(f"kept{pixel}")
 
 
 def _channels(name: str, stream: Stream) -> str:

@@ -157,25 +157,7 @@ def _pairs(units: int) -> tuple[str, str]:
         code(f"mov %halves{pair}, %high{pair}")
     code("ldr %columns, [sp, %frame.columns]")
     code("ldr %corrections, [sp, %frame.corrections]")
-    code.label("chunk", f"{2 * units} taps")
-    for unit in range(units):
-        code("ldm %columns!, {%tap, %next_tap}", "two taps")
-        code("ldm %weights!, {%low0, %low1}", "their weights of two pairs of outputs")
-        for pair in range(2):
-            code(f"rev16 %spare, %low{pair}")
-            code(f"muls %low{pair}, %tap")
-            code("muls %spare, %next_tap")
-            code(f"adds %low{pair}, %low{pair}, %spare")
-            if unit + 1 == units:
-                code(f"add %low{pair}, %chunk{pair}")
-            else:
-                code(f"add %chunk{pair}, %low{pair}" if unit else f"mov %chunk{pair}, %low{pair}")
-    code("ldm %corrections!, {%tap}", "what the chunk takes away")
-    for pair in range(2):
-        code(f"adds %low{pair}, %low{pair}, %tap")
-        code(f"add %total{pair}, %low{pair}")
-        code(f"lsrs %low{pair}, %low{pair}, #16")
-        code(f"add %halves{pair}, %low{pair}")
+    _chunk(code, units)
     code("ldr %end, [sp, %frame.end]")
     code("cmp %columns, %end")
     if units <= _NEAR_UNITS:
@@ -201,6 +183,29 @@ def _pairs(units: int) -> tuple[str, str]:
     _end(code)
     portable = f"aidge_armv6m_fc_pairs_of(block, {units});"
     return name, code.function(name, PARAMETERS, "Sums of four outputs at a time.", portable)
+
+
+def _chunk(code: Routine, units: int) -> None:
+    """The taps of a chunk, and their sums to all."""
+    code.label("chunk", f"{2 * units} taps")
+    for unit in range(units):
+        code("ldm %columns!, {%tap, %next_tap}", "two taps")
+        code("ldm %weights!, {%low0, %low1}", "their weights of two pairs of outputs")
+        for pair in range(2):
+            code(f"rev16 %spare, %low{pair}")
+            code(f"muls %low{pair}, %tap")
+            code("muls %spare, %next_tap")
+            code(f"adds %low{pair}, %low{pair}, %spare")
+            if unit + 1 == units:
+                code(f"add %low{pair}, %chunk{pair}")
+            else:
+                code(f"add %chunk{pair}, %low{pair}" if unit else f"mov %chunk{pair}, %low{pair}")
+    code("ldm %corrections!, {%tap}", "what the chunk takes away")
+    for pair in range(2):
+        code(f"adds %low{pair}, %low{pair}, %tap")
+        code(f"add %total{pair}, %low{pair}")
+        code(f"lsrs %low{pair}, %low{pair}, #16")
+        code(f"add %halves{pair}, %low{pair}")
 
 
 def _end(code: Routine) -> None:

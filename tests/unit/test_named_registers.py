@@ -329,6 +329,14 @@ def test_words_of_the_frame_keep_their_order_before_values_that_wait():
     ]
 
 
+def test_a_move_within_a_register_stays_where_its_flags_are_read():
+    lines = ["movs %a, %first", "beq %none", "ldr %a, [%a]", "str %a, [%output]", "%none:", "str %first, [%second]", "%leave"]
+    for enter in ("%enter", "%enter.low"):
+        assert sum(line.startswith("movs") for line in printed(enter, *lines)) == 1
+        assert "movs r0, r0" in printed(enter, *lines[:2], *lines[4:])
+        assert not any(line.startswith("movs") for line in printed(enter, lines[0], *lines[2:4], "%leave"))
+
+
 def test_sums_across_vectors_go_to_even_registers():
     text = printed(
         "%enter",

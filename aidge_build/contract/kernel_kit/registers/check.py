@@ -64,10 +64,10 @@ def _behind(step: Step, printed: str, held: _Held) -> _Held:
     if step.text.startswith((PUT, GET)):
         return _waited(step.text, printed, held)
     names, written = ([_name(value) for value in values if value.kind] for values in (step.reads, step.writes))
-    if not printed:  # a move within a register
-        holders = [register for register, mine in held.items() if names[0] in mine]
-        return {**_without(held, written), **{register: held[register] | set(written) for register in holders[:1]}}
     mine = _registers(step, printed)
+    if step.is_move and len(set(map(mine.get, (*names, *written)))) == 1:  # a move within a register, left out or not
+        holders = [register for register, held_names in held.items() if names[0] in held_names]
+        return {**_without(held, written), **{register: held[register] | set(written) for register in holders[:1]}}
     for name in names:
         _require(held, mine[name], name)
     if len({mine[name] for name in written}) < len(written):

@@ -77,17 +77,18 @@ def assigned(function: Function, webs: Webs, chosen: Mapping[int, str]) -> tuple
     printed = []
     for number, step in enumerate(function.steps):
         here = webs.read[number] | webs.written[number]
-        printed.append(_instruction(step, {value: chosen[web] for value, web in here.items() if web in chosen}, function, frame))
+        registers = {value: chosen[web] for value, web in here.items() if web in chosen}
+        flags = {web for value, web in webs.written[number].items() if not value.kind}
+        is_superfluous = step.is_move and len(set(registers.values())) == 1 and not flags & webs.alive[number]
+        printed.append("" if is_superfluous else _instruction(step, registers, function, frame))
     return printed, frame
 
 
 def _instruction(step: Step, registers: Mapping[Value, str], function: Function, frame: Frame) -> str:
-    """Returns an instruction with registers; labels keep their names. "" for a move within a register."""
+    """Returns an instruction with registers; labels keep their names."""
     if step.text.startswith((PUT, GET)):
         names = [match[2] for match in VALUE.finditer(step.text)]
         return frame.move(step.text.startswith(PUT), *([registers[Value(kind, name)] for name in names] for kind in "wr"))
-    if step.is_move and len(set(registers.values())) == 1:
-        return ""
     text = ARGUMENT.sub(lambda match: f"[sp, #{frame.size_bytes + 4 * (int(match[1]) - PARAMETER_REGISTERS)}]", step.text)
     text = FRAME_WORD.sub(lambda match: f"#{4 * (function.frame[match[1]] + int(match[2] or 0))}", text)
     return VALUE.sub(lambda match: registers.get(Value(match[1] or "r", match[2]), match[0]), text)

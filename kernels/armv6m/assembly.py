@@ -7,6 +7,6 @@ from aidge_build.contract.kernel_kit import routine
 
 
 class Routine(routine.Routine):
-    """Low registers are r0 to r7: only MOV, ADD and CMP reach the others."""
+    """Only MOV, ADD and CMP reach values in r8 to r12 and lr: `mov` moves values there that wait, or that are only added."""
 
     macros = "AIDGE_ARMV6M"

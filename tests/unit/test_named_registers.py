@@ -337,6 +337,10 @@ def test_a_move_within_a_register_stays_where_its_flags_are_read():
         assert not any(line.startswith("movs") for line in printed(enter, lines[0], *lines[2:4], "%leave"))
 
 
+def test_a_constant_of_shifted_bits_is_no_value_that_the_instruction_reads():
+    assert printed("%enter", "mov %a, #1048576", "str %a, [%output]", "%leave")[0].startswith("mov ")
+
+
 def test_sums_across_vectors_go_to_even_registers():
     text = printed(
         "%enter",

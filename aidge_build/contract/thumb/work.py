@@ -173,7 +173,7 @@ def _arithmetic(kind: str, name: str, operands: tuple[str, ...]) -> tuple[list, 
     writes = _with(results, RESULT)
     if _READS_DESTINATION.fullmatch(name) or kind == "vector_from_core":
         return _with(results, ACCUMULATE) + _with(sources, OPERAND), writes
-    if len(operands) == 2 and not (kind in _UNARY or kind.startswith(_OF_THE_FPU) or name in ("mvn", "mvns")):
+    if len(operands) == 2 and not (kind in _UNARY or kind.startswith(_OF_THE_FPU) or name in ("mov", "movs", "mvn", "mvns")):
         return _with(results, OPERAND) + _with(sources, SECOND), writes
     if _ADDS_LAST.fullmatch(name):
         return _with(sources[:-1], OPERAND) + _with(sources[-1:], ACCUMULATE), writes

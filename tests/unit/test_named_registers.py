@@ -337,6 +337,32 @@ def test_a_move_within_a_register_stays_where_its_flags_are_read():
         assert not any(line.startswith("movs") for line in printed(enter, lines[0], *lines[2:4], "%leave"))
 
 
+def test_pairs_that_wait_find_neighbouring_places_wherever_one_of_them_waits_alone():
+    lines = [f"ldr %a{number}, [%first]\nput %a{number}" for number in range(8)]
+    turn = [f"get %a{number}\nadd %b{number}, %a{number}, #1\nput %a{number}, %b{number}" for number in range(8)]
+    end = [f"get %b{number}\nstr %b{number}, [%second]" for number in range(8)]
+    lines += ["%turn:", *turn, "subs %first, %first, #4", "bne %turn", *end]
+    text = printed("%enter", *(each for line in lines for each in line.split("\n")), "%leave")
+    assert "sub sp, sp, #64" in text
+    assert sum(line.startswith("strd") for line in text) >= 8
+
+
+def test_neighbours_that_move_one_value_each_join_in_the_order_of_the_pairs_that_the_text_names():
+    lines = [
+        "ldrd %a, %b, [%first]",
+        "put %a, %b",
+        "ldrd %c, %d, [%first]",
+        "put %c",
+        "put %d",
+        "get %b",
+        "get %a",
+        "get %c",
+        "get %d",
+    ]
+    text = printed("%enter", *lines, "strd %a, %b, [%second]", "strd %c, %d, [%second]", "%leave")
+    assert sum(line.startswith(("ldrd", "strd")) and "[sp" in line for line in text) == 4
+
+
 def test_a_constant_of_shifted_bits_is_no_value_that_the_instruction_reads():
     assert printed("%enter", "mov %a, #1048576", "str %a, [%output]", "%leave")[0].startswith("mov ")
 

@@ -82,10 +82,11 @@ class _Search:
         return False
 
     def _urgency(self, web: int) -> tuple[bool, int, int, int]:
-        left = self._left[web]
+        left, lists = self._left[web], self._rules.lists.get(web, ())
+        is_next = any(is_dense and not self.chosen.keys().isdisjoint(webs) for webs, is_dense in lists)
         if self._weight[web]:
-            return left > 1, left, -self._weight[web], web
-        return left > 1, web not in self._rules.lists, 0, web
+            return left > 1 and not is_next, left, -self._weight[web], web
+        return left > 1 and not is_next, not lists, 0, web
 
     def _take(self, web: int, register: str) -> None:
         self.chosen[web] = register

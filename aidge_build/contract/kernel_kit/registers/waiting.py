@@ -17,6 +17,7 @@ from aidge_build.contract.kernel_kit.registers.named import GET, PUT, Function, 
 from aidge_build.contract.kernel_kit.registers.webs import Webs
 
 _NEARBY = 6  # instructions
+_PAIR = re.compile(rf"(?:{PUT}|{GET})(%\w+), (%\w+)")
 _BLOCK = re.compile(r"(?:it|vps?t)([te]*)(?:\.\w+)?")
 
 Line = tuple[str, str]
@@ -53,7 +54,7 @@ def with_waiting(lines: Sequence[Line], function: Function, webs: Webs) -> list[
 
 def in_pairs(lines: Sequence[Line]) -> list[Line]:
     """Returns the lines with neighbours that move one value each as one line, where their places can be neighbours, too."""
-    next_to: dict[str, str] = {}
+    next_to = {pair[1]: pair[2] for line, _ in lines if (pair := _PAIR.fullmatch(line.strip()))}
     found: list[Line] = []
     for line, why in lines:
         last, text = found[-1][0].strip() if found else "", line.strip()
@@ -64,6 +65,7 @@ def in_pairs(lines: Sequence[Line]) -> list[Line]:
                 if (
                     one != two
                     and next_to.get(one, two) == two
+                    and next_to.get(two) != one
                     and all(next_to.get(each) != two for each in next_to.keys() - {one})
                 ):
                     next_to[one] = two

@@ -12,8 +12,10 @@ import pytest
 from aidge_build.base.errors import AidgeError
 from aidge_build.contract.kernel_kit.registers.check import check
 from aidge_build.contract.kernel_kit.registers.choice import choose
+from aidge_build.contract.kernel_kit.registers.exchange import shorter
 from aidge_build.contract.kernel_kit.registers.frame import Frame
-from aidge_build.contract.kernel_kit.registers.named import read
+from aidge_build.contract.kernel_kit.registers.named import Value, read
+from aidge_build.contract.kernel_kit.registers.rules import rules_of
 from aidge_build.contract.kernel_kit.registers.texts import assigned, with_registers
 from aidge_build.contract.kernel_kit.registers.webs import webs_of
 
@@ -335,6 +337,19 @@ def test_a_move_within_a_register_stays_where_its_flags_are_read():
         assert sum(line.startswith("movs") for line in printed(enter, *lines)) == 1
         assert "movs r0, r0" in printed(enter, *lines[:2], *lines[4:])
         assert not any(line.startswith("movs") for line in printed(enter, lines[0], *lines[2:4], "%leave"))
+
+
+def test_low_registers_go_to_the_values_that_make_most_instructions_short():
+    lines = ["%enter", "mla %a, %first, %b, %b", "subs %b, %b, #1", "adds %b, %b, #2", "str %a, [%first]", "%leave"]
+    function = read(lines, ("first",))
+    webs = webs_of(function.steps)
+    rules = rules_of(function.steps, webs, False, ("first",))
+    first, a, b = (webs.values.index(Value("r", name)) for name in ("first", "a", "b"))
+    joined = {first: {a, b}, a: {first, b}, b: {first, a}}
+    best = {first: "r0", a: "r9", b: "r5"}
+    assert shorter({first: "r0", a: "r5", b: "r9"}, rules, joined) == shorter(best, rules, joined) == best
+    rules.lists[a] = rules.lists[b] = [((a, b), False)]  # numbers rise
+    assert shorter({first: "r0", a: "r5", b: "r9"}, rules, joined) == {first: "r0", a: "r5", b: "r9"}
 
 
 def test_pairs_that_wait_find_neighbouring_places_wherever_one_of_them_waits_alone():

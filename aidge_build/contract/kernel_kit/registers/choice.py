@@ -6,11 +6,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
+from aidge_build.contract.kernel_kit.registers.exchange import shorter
 from aidge_build.contract.kernel_kit.registers.named import Step
 from aidge_build.contract.kernel_kit.registers.rules import POOLS, Rules, fixed_registers, number_of, rules_of
 from aidge_build.contract.kernel_kit.registers.webs import Webs
 
 MOST_TRIES = 4_000  # registers that a search tries before it gives up
+_FEW_TRIES = 2  # for each web, of a search for a better choice
 LOOP_WEIGHT, DEEPEST = 8, 4  # times that an instruction of a loop counts for one outside, and loops within loops that count
 
 
@@ -27,11 +29,18 @@ def choose(steps: Sequence[Step], webs: Webs, is_low: bool, parameters: Sequence
         return None
     for kind in POOLS:
         mine = [web for web in rules.domains if webs.values[web].kind == kind]
-        searches = (_Search(mine, rules, apart, moved, each) for each in (weights, dict.fromkeys(mine, 0)))
-        found = next((search.chosen for search in searches if search.run()), None)
-        if found is None:
+        found: list[dict[int, str]] = []
+        ways = ((False, weights), (True, weights), (True, dict.fromkeys(mine, 0)))
+        for lists_first, by in ways if kind == "r" else ways[::-1]:
+            if found and kind != "r":
+                break
+            search = _Search(mine, rules, apart, moved, by, lists_first)
+            if search.run(_FEW_TRIES * len(mine) if found else MOST_TRIES):
+                found.append(shorter(search.chosen, rules, _joined(search.chosen, apart, moved)))
+        if not found:
             return None
-        chosen |= found
+        best = min(found, key=lambda choice: (_moves(choice, moved), rules.bytes_of(choice)))
+        chosen |= best
     return chosen
 
 
@@ -41,8 +50,9 @@ def most_alive(webs: Webs) -> int:
 
 
 class _Search:
-    """A search by depth: the web with the fewest registers left comes next; without weights members of lists come first, then the
-    others as in the text. A decision is taken back where a web has none."""
+    """A search by depth: the web with the fewest registers left comes next, or without weights the next one of the text. Members
+    of lists come before others or not, with weights if they make instructions short; and a place next to one that is taken comes
+    before all. A decision is taken back where a web has none."""
 
     def __init__(
         self,
@@ -51,18 +61,21 @@ class _Search:
         apart: Mapping[int, set[int]],
         moved: Mapping[int, set[int]],
         weights: Mapping[int, int],
+        lists_first: bool,
     ):
         self._rules, self._apart, self._moved = rules, apart, moved
         self._left = {web: len(rules.domains[web]) for web in mine}
         self._taken: dict[int, Counter[str]] = {web: Counter() for web in mine}
         self._weight = {web: weights[web] * (1 + len(apart[web])) for web in mine}
+        is_weighted = any(weights.values())
+        self._first = {web for web in rules.lists if lists_first and (web in rules.short or not is_weighted)}
         self.chosen: dict[int, str] = {}
 
-    def run(self) -> bool:
+    def run(self, most_tries: int) -> bool:
         """Whether each web got a register."""
         unplaced = set(self._left)
         stack: list[tuple[int, Iterator[str]]] = []
-        for _ in range(MOST_TRIES):
+        for _ in range(most_tries):
             if len(self.chosen) == len(stack):
                 if not unplaced:
                     return True
@@ -81,12 +94,11 @@ class _Search:
             self._take_back(stack[-1][0])
         return False
 
-    def _urgency(self, web: int) -> tuple[bool, int, int, int]:
-        left, lists = self._left[web], self._rules.lists.get(web, ())
+    def _urgency(self, web: int) -> tuple[bool, bool, int, int, int]:
+        left = self._left[web]
+        lists = self._rules.lists.get(web, ())
         is_next = any(is_dense and not self.chosen.keys().isdisjoint(webs) for webs, is_dense in lists)
-        if self._weight[web]:
-            return left > 1 and not is_next, left, -self._weight[web], web
-        return left > 1 and not is_next, not lists, 0, web
+        return left > 1 and not is_next, web not in self._first, left if self._weight[web] else 0, -self._weight[web], web
 
     def _take(self, web: int, register: str) -> None:
         self.chosen[web] = register
@@ -151,6 +163,16 @@ def _moved(steps: Sequence[Step], webs: Webs) -> dict[int, set[int]]:
             moved[ends[0]].add(ends[1])
             moved[ends[1]].add(ends[0])
     return moved
+
+
+def _joined(chosen: Mapping[int, str], apart: Mapping[int, set[int]], moved: Mapping[int, set[int]]) -> dict[int, set[int]]:
+    """Returns the webs that a change of each web's register would meet, and the ones that share it to save a move."""
+    return {web: apart[web] | {other for other in moved[web] if chosen.get(other) == mine} for web, mine in chosen.items()}
+
+
+def _moves(chosen: Mapping[int, str], moved: Mapping[int, set[int]]) -> int:
+    """Returns how many moves between registers are left, each counted twice."""
+    return sum(chosen.get(other) != mine for web, mine in chosen.items() for other in moved[web])
 
 
 def _weights(steps: Sequence[Step], webs: Webs) -> dict[int, int]:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from aidge_build.contract.kernel_kit.registers.named import ENTERS, GET, PARAMETER_REGISTERS, PUT, VALUE, Step, Value, leaves
@@ -28,25 +28,40 @@ _ALWAYS_LOW = ("cbz", "cbnz")
 # Instructions of Armv7-M that are 16 bits long where all registers are low, and what makes them longer.
 _SHORT = re.compile(
     r"(mov|add|sub|rsb|adc|sbc|and|orr|eor|bic|mvn|mul|lsl|lsr|asr|ror|neg)s|cmp|cmn|tst|(ldr|str)(s?[bh])?|[us]xt[bh]|rev(16|sh)?"
+    r"|ldm|stm|put|get"
 )
-_LONGER = re.compile(r"\], |\]!|#-|(lsl|lsr|asr|ror) #")
+_LONGER = re.compile(r"\], |\]!|#-|(lsl|lsr|asr|ror) #|^ldrs[bh] [^,]+, \[[^,]+\]|^cmp %\w+, %|^(ldm|stm) [^!]*$|^(put|get) .*,")
 _SAVED_BYTES, _LONGER_BYTES = 4, 2
 
 
 @dataclass
 class Rules:
     """The choices for each web. `domains`: its registers. `lists`: for each web the lists that it is in, of webs with rising
-    numbers, in steps of 1 if dense. `short`: the times that a low register makes an instruction short."""
+    numbers, in steps of 1 if dense. `short`: for each web the instructions, by their lines, that are short where all their webs,
+    which follow, have low registers."""
 
     domains: dict[int, tuple[str, ...]] = field(default_factory=dict)
     lists: dict[int, list[tuple[tuple[int, ...], bool]]] = field(default_factory=dict)
-    short: dict[int, int] = field(default_factory=dict)
+    short: dict[int, dict[int, tuple[int, ...]]] = field(default_factory=dict)
 
     def cost(self, web: int, register: str, is_used: bool) -> int:
         """Returns the bytes that a register costs; a low one costs a little where it gains nothing."""
         saved = _SAVED_BYTES if register in PRESERVED and not is_used else 0
-        short = self.short.get(web, 0)
+        short = len(self.short.get(web, ()))
         return saved + (not short if register in LOW else _LONGER_BYTES * short)
+
+    def bytes_of(self, chosen: Mapping[int, str]) -> int:
+        """Returns the bytes that a choice costs."""
+        return _SAVED_BYTES * len(PRESERVED.intersection(chosen.values())) + _LONGER_BYTES * self.long(chosen, chosen)
+
+    def long(self, webs: Iterable[int], chosen: Mapping[int, str]) -> int:
+        """Returns how many instructions with these webs are long and need not be."""
+        steps = {step: named for web in webs for step, named in self.short.get(web, {}).items()}
+        return sum(any(chosen[web] not in LOW for web in named) for named in steps.values())
+
+    def high(self, webs: Iterable[int], chosen: Mapping[int, str]) -> int:
+        """Returns how often high registers of these webs keep instructions from being short, maybe not alone."""
+        return sum(len(self.short.get(web, ())) for web in webs if chosen[web] not in LOW)
 
     def add_low(self, step: Step, here: dict[Value, int]) -> None:
         """Adds the rules of an instruction of Armv6-M; `here` are its webs."""
@@ -55,22 +70,24 @@ class Rules:
 
     def add(self, step: Step, here: dict[Value, int]) -> None:
         """Adds the rules of an instruction; `here` are its webs."""
+        named, mnemonic = [here[value] for value in step.named], step.text.split()[0].partition(".")[0]
         if step.text.startswith((PUT, GET)):
             self._list([here[Value("w", match[2])] for match in VALUE.finditer(step.text)], True)
-            return
-        named = [here[value] for value in step.named]
-        mnemonic = step.text.split()[0].partition(".")[0]
+        else:
+            self._add_instruction(step, mnemonic, named)
+        if _SHORT.fullmatch(mnemonic) and not _LONGER.search(step.text):
+            for web in named:
+                self.short.setdefault(web, {})[step.place] = tuple(named)
+
+    def _add_instruction(self, step: Step, mnemonic: str, named: Sequence[int]) -> None:
         if _LISTS.fullmatch(mnemonic):
             self._list(named["{" not in step.text.split(",")[0] :], mnemonic[0] == "v")
         if mnemonic == "vmov" and len(named) == 4:
-            self._list([here[value] for value in step.named if value.kind == "s"], True)
+            self._list([web for web, value in zip(named, step.named, strict=True) if value.kind == "s"], True)
         if mnemonic in _ALWAYS_LOW:
             self._keep(named, LOW.__contains__)
         self._keep(named[: bool(_ACROSS.fullmatch(mnemonic))], lambda register: number_of(register) % 2 == 0)
         self._keep(named[1 : 1 + bool(_ACROSS_LONG.fullmatch(mnemonic))], lambda register: number_of(register) % 2 == 1)
-        if _SHORT.fullmatch(mnemonic) and not _LONGER.search(step.text):
-            for web in named:
-                self.short[web] = self.short.get(web, 0) + 1
 
     def _list(self, webs: Sequence[int], is_dense: bool) -> None:
         for web in webs if len(webs) > 1 else ():

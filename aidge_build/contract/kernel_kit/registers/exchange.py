@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: MIT
+"""Low registers for the values that make most instructions short: a low register and a high one change places."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+
+from aidge_build.contract.kernel_kit.registers.rules import LOW, POOLS, Rules, number_of
+
+_Cost = Callable[[Iterable[int], Mapping[int, str]], int]  # of these webs, in a choice
+
+
+def shorter(chosen: Mapping[int, str], rules: Rules, joined: Mapping[int, set[int]]) -> dict[int, str]:
+    """Returns a choice as good as this one with fewer long instructions. `joined`: the webs that change together with each one,
+    if they have one of the two registers."""
+    fewer_high = _changed(chosen, rules, joined, rules.high)
+    both = [_changed(start, rules, joined, rules.long) for start in (chosen, fewer_high)]
+    return min(both, key=lambda found: rules.long(found, found))
+
+
+def _changed(chosen: Mapping[int, str], rules: Rules, joined: Mapping[int, set[int]], cost: _Cost) -> dict[int, str]:
+    """Returns the choice after all changes that cost less."""
+    found = dict(chosen)
+    used = set(found.values())
+    pairs = [(low, high) for low in LOW for high in POOLS["r"][len(LOW) :] if {low, high} <= used]
+    is_new = True
+    while is_new:
+        is_new = False
+        for one, other in pairs:
+            for chain in _chains(found, joined, one, other):
+                changed = {web: other if found[web] == one else one for web in chain}
+                if _fits(changed, found, rules) and cost(changed, {**found, **changed}) < cost(changed, found):
+                    found |= changed
+                    is_new = True
+    return found
+
+
+def _chains(chosen: Mapping[int, str], joined: Mapping[int, set[int]], *pair: str) -> Iterator[set[int]]:
+    """Yields the sets of webs with these two registers that can only change together."""
+    left = {web for web, register in chosen.items() if register in pair}
+    while left:
+        todo, chain = [min(left)], set[int]()
+        while todo:
+            web = todo.pop()
+            if web in left:
+                left.discard(web)
+                chain.add(web)
+                todo += joined[web]
+        yield chain
+
+
+def _fits(changed: Mapping[int, str], chosen: Mapping[int, str], rules: Rules) -> bool:
+    """Whether the webs may have these registers, and their lists still rise."""
+    lists = {webs for web in changed for webs, _ in rules.lists.get(web, ())}
+    numbers = [[number_of(changed.get(web, chosen[web])) for web in webs] for webs in lists]
+    return all(register in rules.domains[web] for web, register in changed.items()) and all(
+        each == sorted(set(each)) for each in numbers
+    )

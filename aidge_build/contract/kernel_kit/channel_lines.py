@@ -7,7 +7,7 @@ proved equal to it. A library declares one kernel with the pattern `CHANNEL_LINE
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -49,7 +49,7 @@ class ChannelLinesInt8(ElementWise):
         numbers = [part for line in self.lines() for part in (line.multipliers, line.starts)]
         return numpy.stack(numbers, axis=1).astype(numpy.int32)
 
-    def assembled(self, make: Callable[[Mapping[str, str]], Routine], library: str) -> Call:
+    def assembled(self, make: Callable[[], Routine], library: str) -> Call:
         """Returns the call of the Thumb-2 function that the library's emitter prints."""
         name = "_".join(("aidge", library, "channel_lines", *map(str, self.shifts)))
         return Call(

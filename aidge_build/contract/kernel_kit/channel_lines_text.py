@@ -4,33 +4,17 @@ for one form below zero and another above."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 from aidge_build.contract.kernel_kit.channel_pixels import each_pixel, values_of_lines
 from aidge_build.contract.kernel_kit.routine import Routine
 
 COUNTED = {1: "A line", 2: "Two lines"}
 PARAMETERS = "const int8_t *input, int8_t *output, const int32_t *lines, int32_t channels, int32_t pixels"
-_REGISTERS = {
-    "input": "r0",
-    "output": "r1",
-    "lines": "r2",
-    "channels": "r3",
-    "left": "r4",
-    "a": "r5",
-    "b": "r6",
-    "c": "r7",
-    "d": "r8",
-    "read": "r9",
-    "written": "r10",
-    "x": "r11",
-    "y": "r12",
-    "thrice": "lr",
-}
 _LINES = (("a", "b"), ("c", "d"))
 
 
-def channel_lines_text(make: Callable[[Mapping[str, str]], Routine], name: str, shifts: tuple[int, ...]) -> str:
+def channel_lines_text(make: Callable[[], Routine], name: str, shifts: tuple[int, ...]) -> str:
     """Returns the function; `make` returns the library's emitter. A value is read before its place is written."""
 
     def values(code: Routine, places: Sequence[str]) -> None:
@@ -45,25 +29,25 @@ def channel_lines_text(make: Callable[[Mapping[str, str]], Routine], name: str, 
     )
 
 
-def prelu_text(make: Callable[[Mapping[str, str]], Routine], name: str, shift: int, plain: str) -> str:
+def prelu_text(make: Callable[[], Routine], name: str, shift: int, plain: str) -> str:
     """Returns the function with one linear integer form below zero and one from zero on; `plain` is its body in C."""
 
     def values(code: Routine, places: Sequence[str]) -> None:
         for place in places:
-            code(f"ldrsb {{x}}, [{{read}}{place}]")
-            code("cmp {x}, {y}")
+            code(f"ldrsb %x, [%read{place}]")
+            code("cmp %x, %y")
             code("ite lt")
-            code("mlalt {x}, {x}, {a}, {b}")
-            code("mlage {x}, {x}, {c}, {d}")
-            code(f"ssat {{x}}, #8, {{x}}, asr #{shift}")
-            code(f"strb {{x}}, [{{written}}{place}]")
+            code("mlalt %x, %x, %a, %b")
+            code("mlage %x, %x, %c, %d")
+            code(f"ssat %x, #8, %x, asr #{shift}")
+            code(f"strb %x, [%written{place}]")
 
     stated = f"{PARAMETERS}, int32_t zero", "Two lines for each channel, channels last.", plain
-    return _text(make, name, 2, values, stated, ("ldr {y}, [sp, #44]",))
+    return _text(make, name, 2, values, stated, ("ldr %y, [%argument.5]",))
 
 
 def _text(
-    make: Callable[[Mapping[str, str]], Routine],
+    make: Callable[[], Routine],
     name: str,
     lines: int,
     values: Callable[[Routine, Sequence[str]], None],
@@ -72,27 +56,24 @@ def _text(
 ) -> str:
     """Returns the text. `values` writes the instructions for these places; `stated`: parameters, comment and C body of the
     function."""
-    code = make(_REGISTERS)
-    numbers = ", ".join(f"{{{number}}}" for line in _LINES[:lines] for number in line)
-    code("push {{r4-r11, lr}}")
-    code("add {left}, {input}, {channels}")
-    code("push {{{left}}}", "where the channels end")
-    code("add {thrice}, {channels}, {channels}, lsl #1")
+    code = make()
+    numbers = ", ".join(f"%{number}" for line in _LINES[:lines] for number in line)
+    code("%enter")
+    code("add %end, %input, %channels", "where the channels end")
+    code("add %thrice, %channels, %channels, lsl #1")
     for line in first:
         code(line)
-    code.label(1, "a channel")
-    code(f"ldm {{lines}}!, {{{{{numbers}}}}}")
-    code("mov {read}, {input}")
-    code("mov {written}, {output}")
-    code("ldr {left}, [sp, #40]", "pixels")
+    code.label("channel", "a channel")
+    code(f"ldm %lines!, {{{numbers}}}")
+    code("mov %read, %input")
+    code("mov %written, %output")
+    code("ldr %left, [%argument.4]", "pixels")
     each_pixel(code, lambda places: values(code, places))
-    code("ldr {left}, [sp]")
-    code("add {input}, {input}, #1")
-    code("add {output}, {output}, #1")
-    code("cmp {input}, {left}")
-    code("bne 1b")
-    code("add sp, sp, #4")
-    code("pop {{r4-r11, pc}}")
+    code("add %input, %input, #1")
+    code("add %output, %output, #1")
+    code("cmp %input, %end")
+    code("bne %channel")
+    code("%leave")
     return code.function(name, *stated)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 import numpy
 
@@ -81,7 +81,7 @@ def factor_lines_spec(features: frozenset[str], *predicates: Predicate) -> ImplS
 class FactorLinesInt8(BinaryInt8):
     """Base of the kernels."""
 
-    def assembled(self, make: Callable[[Mapping[str, str]], Routine], library: str) -> Call:
+    def assembled(self, make: Callable[[], Routine], library: str) -> Call:
         """Returns the call of the Thumb-2 function that the library's emitter prints."""
         return self.called(library, functools.partial(factor_lines_text, make))
 

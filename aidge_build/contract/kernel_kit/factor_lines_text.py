@@ -4,7 +4,7 @@ channel after the other."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 from aidge_build.contract.kernel_kit.channel_pixels import each_pixel, values_of_lines
 from aidge_build.contract.kernel_kit.routine import Routine
@@ -12,48 +12,31 @@ from aidge_build.operators.arithmetic.factor_lines import SLOPE_BITS
 
 WHAT = "An image times a factor for each channel, channels last."
 PARAMETERS = "const int8_t *data, const int8_t *factors, int8_t *output, const int32_t *numbers, int32_t channels, int32_t pixels"
-_REGISTERS = {
-    "data": "r0",
-    "factors": "r1",
-    "output": "r2",
-    "numbers": "r3",
-    "channels": "r4",
-    "left": "r5",
-    "slope": "r6",
-    "start": "r7",
-    "read": "r8",
-    "written": "r9",
-    "x": "r10",
-    "y": "r11",
-    "thrice": "r12",
-    "end": "lr",
-}
-CHANNELS, PIXELS = 36, 40  # offsets from sp in bytes, above the saved registers
 
 
-def factor_lines_text(make: Callable[[Mapping[str, str]], Routine], name: str, shift: int) -> str:
+def factor_lines_text(make: Callable[[], Routine], name: str, shift: int) -> str:
     """Returns the function; `make` returns the library's emitter. A value is read before its place is written."""
-    code = make(_REGISTERS)
-    code("push {{r4-r11, lr}}")
-    code(f"ldr {{channels}}, [sp, #{CHANNELS}]")
-    code("add {end}, {factors}, {channels}")
-    code("add {thrice}, {channels}, {channels}, lsl #1")
-    code.label(1, "a channel")
-    code("ldrsb {slope}, [{factors}], #1")
-    code("ldrd {x}, {y}, [{numbers}]", "multiplier, offset")
-    code("mla {slope}, {slope}, {x}, {y}")
-    code("ldrd {x}, {y}, [{numbers}, #8]", "the data's zero point, first")
-    code(f"asr {{slope}}, {{slope}}, #{SLOPE_BITS}")
-    code("mla {start}, {slope}, {x}, {y}")
-    code("mov {read}, {data}")
-    code("mov {written}, {output}")
-    code(f"ldr {{left}}, [sp, #{PIXELS}]")
+    code = make()
+    code("%enter")
+    code("ldr %channels, [%argument.4]")
+    code("add %end, %factors, %channels")
+    code("add %thrice, %channels, %channels, lsl #1")
+    code.label("channel", "a channel")
+    code("ldrsb %slope, [%factors], #1")
+    code("ldrd %x, %y, [%numbers]", "multiplier, offset")
+    code("mla %slope, %slope, %x, %y")
+    code("ldrd %x, %y, [%numbers, #8]", "the data's zero point, first")
+    code(f"asr %slope, %slope, #{SLOPE_BITS}")
+    code("mla %start, %slope, %x, %y")
+    code("mov %read, %data")
+    code("mov %written, %output")
+    code("ldr %left, [%argument.5]", "pixels")
     each_pixel(code, lambda places: values_of_lines(code, [("slope", "start", shift)], places))
-    code("add {data}, {data}, #1")
-    code("add {output}, {output}, #1")
-    code("cmp {factors}, {end}")
-    code("bne 1b")
-    code("pop {{r4-r11, pc}}")
+    code("add %data, %data, #1")
+    code("add %output, %output, #1")
+    code("cmp %factors, %end")
+    code("bne %channel")
+    code("%leave")
     return code.function(name, PARAMETERS, WHAT, portable_text(shift))
 
 

@@ -6,7 +6,7 @@ The numpy backend computes the result for all 256 values of every channel, and t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import lru_cache
 
 import numpy
@@ -42,7 +42,7 @@ class PReluNode(ElementWise):
         (output,), channels = self.outputs, self.outputs[0].dims[1]
         return Literal(channels), Literal(output.elements // channels), Literal(self.inputs[0].quantization.zero_point)
 
-    def assembled(self, make: Callable[[Mapping[str, str]], Routine], library: str) -> Call:
+    def assembled(self, make: Callable[[], Routine], library: str) -> Call:
         """Returns the call of the Thumb-2 function that the library's emitter prints."""
         name = f"aidge_{library}_prelu_{self.shift}"
         text = prelu_text(make, name, self.shift, portable(self.shift))

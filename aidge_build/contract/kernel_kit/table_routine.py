@@ -16,7 +16,6 @@ from aidge_build.contract.spec import SAME, ImplSpec, IOSpec
 from aidge_build.graph.dtype import DType
 
 PARAMETERS = "const int8_t *x, int8_t *y, const int8_t *table, int32_t count"
-REGISTERS = {"x": "r0", "y": "r1", "table": "r2", "count": "r3"}
 PORTABLE = """for (; count > 0; count--) {
         *y++ = table[(uint8_t)*x++];
     }"""
@@ -42,7 +41,7 @@ class TableRoutine(ElementWise):
     together: ClassVar[int]
 
     def body(self) -> Routine:
-        """Returns the instructions, with these REGISTERS."""
+        """Returns the instructions, which name the PARAMETERS."""
         raise NotImplementedError
 
     def call(self) -> Call:

@@ -52,13 +52,12 @@ class AddRowsInt8(AddInt8):
 
 def _text(bits: int) -> str:
     """The function of a row; its output may take the place of an input."""
-    code = Code({"first": "r0", "second": "r1", "output": "r2", "count": "r3", "a": "r7", "b": "r12"})
-    code("push {{r4-r7}}")
-    code("ldm r3, {{r4-r6}}", "factors and offset")
-    code("ldr {count}, [sp, #16]")
+    code = Code()
+    code("%enter")
+    code("ldm %sum, {%first_factor, %second_factor, %offset}")
+    code("ldr %count, [%argument.4]")
     code.values(lambda: _value(code, bits), TOGETHER)
-    code("pop {{r4-r7}}")
-    code("bx lr")
+    code("%leave")
     portable = f"""for (; count > 0; count--) {{
         const int32_t total = sum[0] * *first++ + sum[1] * *second++ + sum[2];
         const int32_t level = total >> {bits};
@@ -68,9 +67,9 @@ def _text(bits: int) -> str:
 
 
 def _value(code: Code, bits: int) -> None:
-    code("ldrsb {a}, [{first}], #1")
-    code("ldrsb {b}, [{second}], #1")
-    code("mla {a}, {a}, r4, r6")
-    code("mla {a}, {b}, r5, {a}")
-    code(f"ssat {{a}}, #8, {{a}}, asr #{bits}")
-    code("strb {a}, [{output}], #1")
+    code("ldrsb %a, [%first], #1")
+    code("ldrsb %b, [%second], #1")
+    code("mla %a, %a, %first_factor, %offset")
+    code("mla %a, %b, %second_factor, %a")
+    code(f"ssat %a, #8, %a, asr #{bits}")
+    code("strb %a, [%output], #1")

@@ -8,9 +8,8 @@ from .depthwise_layout import Layout
 from .packing import CHANNEL_WORDS, FIELD, Form
 
 PAIRS = 3  # of a block
-WORDS = ("r2", "r3", "r4", "r11", "r12")  # that hold words of the plane
-SUMS = (("r5", "r6"), ("r7", "r8"), ("r9", "r10"))
-WEIGHT = "lr"
+WORDS = tuple(f"word_{number}" for number in range(5))  # that hold words of the plane
+SUMS = tuple((f"low_{number}", f"high_{number}") for number in range(PAIRS))
 LARGEST_OFFSET, LARGEST_PAIR_OFFSET = 4095, 1020
 PAIRS_TOGETHER = 4  # pairs of columns in a turn of the loop that fills the plane
 
@@ -18,60 +17,67 @@ SUMS_PARAMETERS = (
     "const uint32_t *plane, const {type} *weights, const int32_t *numbers, int8_t *output, const aidge_armv7m_deep *deep, "
     "int32_t rows"
 )
-_OWN = ("output", "factor", "low", "high")
 _SHARED = ("stride", "second", "advance", "tail", "blocks", "step", "back", "end", "lowest", "highest")
-FRAME = (*_OWN, *_SHARED, "left", "rows")
-FRAME_BYTES = 4 * len(FRAME) + 4  # with the saved registers a multiple of 8
-SAVED_BYTES = 36
 FILL_PARAMETERS = "uint32_t *plane, const int8_t *source, const aidge_armv7m_fill *fill, int32_t rows"
-
-
-def _place(name: str) -> str:
-    return f"[sp, #{4 * FRAME.index(name)}]"
 
 
 def sums_text(layout: Layout, form: Form) -> tuple[str, str]:
     """Name and text of a function that computes rows of pairs of one channel, whose requantization is a proved line."""
     name = f"aidge_armv7m_depthwise{'_wide' * form.has_offsets}_{layout.name}_line{form.shift}{'_clamped' * form.is_clamped}"
     whole, rest = layout.blocks
-    code = Code({})
-    code("push {{r4-r11, lr}}")
-    code(f"sub sp, sp, #{FRAME_BYTES}")
-    code("ldm r2, {{r4-r6}}", "factor, start")
-    code("mov r12, sp")
-    code("stm r12!, {{r3-r6}}")
-    code(f"ldr r2, [sp, #{FRAME_BYTES + SAVED_BYTES}]")
-    for _ in range(2):
-        code("ldm r2!, {{r4-r8}}")
-        code("stm r12!, {{r4-r8}}")
-    code(f"ldr r2, [sp, #{FRAME_BYTES + SAVED_BYTES + 4}]")
-    code.label(1, "a row")
-    code(f"str r2, {_place('rows')}")
+    code = Code()
+    code("%enter")
+    code("ldm %numbers, {%factor, %low, %level}", "factor, start")
+    code("put %output, %factor")
+    code("put %low, %level")
+    code("ldr %deep, [%argument.4]")
+    for words in (_SHARED[:6], _SHARED[6:]):
+        code(f"ldm %deep!, {{{', '.join(f'%{word}' for word in words)}}}")
+        needed = [f"%{word}" for word in words if _is_needed(word, layout, form)]
+        for first in range(0, len(needed), 2):
+            code(f"put {', '.join(needed[first : first + 2])}")
+    code("ldr %rows, [%argument.5]")
+    code.label("row", "a row")
+    code("put %rows")
     if layout.is_looped:
-        code(f"ldr r12, {_place('blocks')}")
-        code.label(2)
-        code(f"str r12, {_place('left')}")
+        code("get %blocks")
+        code("mov %left, %blocks")
+        code.label("block", f"{PAIRS} pairs")
+        code("put %left")
     if whole:
         _block(code, layout, form, PAIRS, "advance", "back")
     if layout.is_looped:
-        code(f"ldr r12, {_place('left')}")
-        code("subs r12, r12, #1")
-        code("bne 2b")
+        code("get %left")
+        code("subs %left, %left, #1")
+        code("bne %block")
     if rest:
         _block(code, layout, form, rest, "tail", "end")
     else:
-        code(f"ldr r4, {_place('output')}")
-        _move(code, "r4", "tail")
-        code(f"str r4, {_place('output')}")
-        _move(code, "r0", "end")
-    code(f"ldr r2, {_place('rows')}")
-    code("subs r2, r2, #1")
-    code("bne 1b")
-    code(f"add sp, sp, #{FRAME_BYTES}")
-    code("pop {{r4-r11, pc}}")
+        code("get %output")
+        _move(code, "output", "tail")
+        code("put %output")
+        _move(code, "plane", "end")
+    code("get %rows")
+    code("subs %rows, %rows, #1")
+    code("bne %row")
+    code("%leave")
     return name, code.function(
         name, SUMS_PARAMETERS.format(type=_type(form)), f"Rows of pairs of outputs, {PAIRS} pairs at once.", ""
     )
+
+
+def _is_needed(word: str, layout: Layout, form: Form) -> bool:
+    """Whether the text of a layout reads a word of `deep`."""
+    match word:
+        case "advance" | "back":
+            return layout.blocks[0] > 0
+        case "blocks":
+            return layout.is_looped
+        case "step":
+            return layout.kernel[0] > 1
+        case "lowest" | "highest":
+            return form.is_clamped
+    return True
 
 
 def _type(form: Form) -> str:
@@ -79,30 +85,28 @@ def _type(form: Form) -> str:
     return "int16_t" if form.has_offsets else "int8_t"
 
 
-def _move(code: Code, register: str, distance: str) -> None:
-    code(f"ldr lr, {_place(distance)}")
-    code(f"add {register}, {register}, lr")
+def _move(code: Code, pointer: str, distance: str) -> None:
+    code(f"get %{distance}")
+    code(f"add %{pointer}, %{pointer}, %{distance}")
 
 
 def _block(code: Code, layout: Layout, form: Form, pairs: int, advance: str, back: str) -> None:
     height, width = layout.kernel
     for row in range(height):
         _row(code, layout, form, pairs, is_first=row == 0)
-        _move(code, "r0", "step" if row < height - 1 else back)
-    code(f"subw r1, r1, #{height * width * (2 if form.has_offsets else 1)}")
+        _move(code, "plane", "step" if row < height - 1 else back)
+    code(f"subw %weights, %weights, #{height * width * (2 if form.has_offsets else 1)}")
     for low, high in SUMS[:pairs]:
-        code(f"lsrs r2, {low}, #{FIELD}", "the highest bit that leaves is the sign of the first sum")
-        code(f"sbfx {low}, {low}, #0, #{FIELD}")
-        code(f"adc {high}, r2, {high}, lsl #{32 - FIELD}")
-    code(f"ldr r2, {_place('factor')}")
-    code(f"ldr r4, {_place('output')}")
-    code(f"ldr r11, {_place('stride')}")
-    addresses = ("[r4]", "[r4, r11]", "[r4, r11, lsl #1]")
+        code.separate(low, high, FIELD)
+    code("get %factor")
+    code("get %output")
+    code("get %stride")
+    addresses = ("[%output]", "[%output, %stride]", "[%output, %stride, lsl #1]")
     for side, then in ((0, "second"), (1, advance)):
         for pair, address in zip(SUMS[:pairs], addresses):
             _store(code, pair[side], form, address)
-        _move(code, "r4", then)
-    code(f"str r4, {_place('output')}")
+        _move(code, "output", then)
+    code("put %output")
 
 
 def turns(layout: Layout, form: Form, batches: int) -> dict[str, int]:
@@ -133,16 +137,16 @@ def turns(layout: Layout, form: Form, batches: int) -> dict[str, int]:
 
 
 def _block_instructions(layout: Layout, form: Form, pairs: int) -> int:
-    code = Code({})
+    code = Code()
     _block(code, layout, form, pairs, "advance", "back")
     return code.instructions
 
 
 def _store(code: Code, value: str, form: Form, address: str) -> None:
-    code(f"ldrd r12, lr, {_place('low')}")
-    code(f"smlal r12, lr, {value}, r2")
-    code.level(form.shift, _place if form.is_clamped else None)
-    code(f"strb lr, {address}")
+    code("get %low, %level")
+    code(f"smlal %low, %level, %{value}, %factor")
+    code.level(form.shift, form.is_clamped)
+    code(f"strb %level, {address}")
 
 
 def _row(code: Code, layout: Layout, form: Form, pairs: int, is_first: bool) -> None:
@@ -151,31 +155,31 @@ def _row(code: Code, layout: Layout, form: Form, pairs: int, is_first: bool) -> 
     held: dict[int, str] = {}
     every = sorted({word for words in wanted for word in words})
     if 2 < len(every) <= len(WORDS) and every == list(range(len(every))):
-        code(f"ldm r0, {{{{{', '.join(WORDS[: len(every)])}}}}}")
+        code(f"ldm %plane, {{{', '.join(f'%{word}' for word in WORDS[: len(every)])}}}")
         held = dict(zip(every, WORDS))
     for tap, words in enumerate(wanted):
         later = {word for further in wanted[tap:] for word in further}
         for word in words:
             if word not in held:
                 _load(code, word, held, later)
-        code(f"{'ldrsh' if form.has_offsets else 'ldrsb'} {WEIGHT}, [r1], #{2 if form.has_offsets else 1}", "a weight")
+        code(f"{'ldrsh' if form.has_offsets else 'ldrsb'} %weight, [%weights], #{2 if form.has_offsets else 1}")
         for (low, high), word in zip(SUMS, words):
-            code(f"{'smull' if is_first and tap == 0 else 'smlal'} {low}, {high}, {WEIGHT}, {held[word]}")
+            code(f"{'smull' if is_first and tap == 0 else 'smlal'} %{low}, %{high}, %weight, %{held[word]}")
 
 
 def _load(code: Code, word: int, held: dict[int, str], later: set[int]) -> None:
     """A word, and with it the next one where that is wanted, too, and a register is free."""
     for old in [old for old in held if old not in later]:
         del held[old]
-    free = [register for register in WORDS if register not in held.values()]
+    free = [name for name in WORDS if name not in held.values()]
     if len(free) > 1 and word + 1 in later and word + 1 not in held and 4 * word <= LARGEST_PAIR_OFFSET:
-        code(f"ldrd {free[0]}, {free[1]}, [r0, #{4 * word}]")
+        code(f"ldrd %{free[0]}, %{free[1]}, [%plane, #{4 * word}]")
         held |= {word: free[0], word + 1: free[1]}
         return
     if not free:
         furthest = max(held)
         free = [held.pop(furthest)]
-    code(f"ldr {free[0]}, [r0, #{4 * word}]")
+    code(f"ldr %{free[0]}, [%plane, #{4 * word}]")
     held[word] = free[0]
 
 
@@ -184,51 +188,52 @@ FILL = "aidge_armv7m_fill_plane"
 
 def fill_text() -> str:
     """The text of a function that writes rows of the plane, which lie in the image."""
-    code = Code({})
-    code("push {{r4-r11}}")
-    code("ldm r2!, {{r7, r8, r10, r12}}", "step, apart, pads, skip")
-    code("add r9, r8, r7")
-    code(f"lsl r11, r10, #{FIELD}")
-    code.label(1, "a row")
-    _one_sided(code, 4, ("ldrsb r4, [r1, r8]", "add r1, r1, r7", f"add r4, r10, r4, lsl #{FIELD}"))
-    code("ldrd r5, r6, [r2, #16]", "entry, turns")
-    code.table_jump("r5", [*range(20, 20 + PAIRS_TOGETHER), 3], 2)
-    for index in range(PAIRS_TOGETHER):
-        code.label(20 + index, "two columns")
-        for first, second in (("[r1]", "[r1, r8]"), ("[r1, r7]", "[r1, r9]")):
-            code(f"ldrsb r4, {first}")
-            code(f"ldrsb r5, {second}")
-            if second == "[r1, r9]":
-                code("add r1, r1, r7, lsl #1")
-            code(f"add r4, r4, r5, lsl #{FIELD}")
-            code("str r4, [r0], #4")
-    code.label(3)
-    code("subs r6, r6, #1")
-    code("bne 20b")
-    both = ("ldrsb r4, [r1]", "ldrsb r5, [r1, r8]", "add r1, r1, r7", f"add r4, r4, r5, lsl #{FIELD}")
-    _one_sided(code, 12, both)
-    _one_sided(code, 8, ("ldrsb r4, [r1]", "add r1, r1, r7", "add r4, r4, r11"))
-    code("ldr r4, [r2]", "plane_skip")
-    code("add r1, r1, r12")
-    code("add r0, r0, r4")
-    code("subs r3, r3, #1")
-    code("bne 1b")
-    code("pop {{r4-r11}}")
-    code("bx lr")
+    code = Code()
+    code("%enter")
+    code("ldm %fill!, {%step, %apart, %pads, %skip}")
+    code("add %both, %apart, %step")
+    code(f"lsl %high_pads, %pads, #{FIELD}")
+    code.label("row", "a row")
+    second = ("ldrsb %a, [%source, %apart]", "add %source, %source, %step", f"add %a, %pads, %a, lsl #{FIELD}")
+    _one_sided(code, "seconds", 4, second)
+    code("ldrd %entry, %turns, [%fill, #16]")
+    columns = [f"columns_{index}" for index in range(PAIRS_TOGETHER)]
+    code.table_jump("%entry", [*columns, "done"], "table")
+    for label in columns:
+        code.label(label, "two columns")
+        for first, second in (("", ", %apart"), (", %step", ", %both")):
+            code(f"ldrsb %a, [%source{first}]")
+            code(f"ldrsb %b, [%source{second}]")
+            if first:
+                code("add %source, %source, %step, lsl #1")
+            code(f"add %a, %a, %b, lsl #{FIELD}")
+            code("str %a, [%plane], #4")
+    code.label("done")
+    code("subs %turns, %turns, #1")
+    code(f"bne %{columns[0]}")
+    both = ("ldrsb %a, [%source]", "ldrsb %b, [%source, %apart]", "add %source, %source, %step", f"add %a, %a, %b, lsl #{FIELD}")
+    _one_sided(code, "single", 12, both)
+    _one_sided(code, "firsts", 8, ("ldrsb %a, [%source]", "add %source, %source, %step", "add %a, %a, %high_pads"))
+    code("ldr %plane_skip, [%fill]")
+    code("add %source, %source, %skip")
+    code("add %plane, %plane, %plane_skip")
+    code("subs %rows, %rows, #1")
+    code("bne %row")
+    code("%leave")
     return code.function(FILL, FILL_PARAMETERS, "Rows of the plane.", "")
 
 
-def _one_sided(code: Code, count: int, lines: tuple[str, ...]) -> None:
-    """As many words as the number at `count` behind `fill` says, maybe none. Labels 5 and 6."""
-    code(f"ldr r6, [r2, #{count}]")
-    code("cbz r6, 6f")
-    code.label(5)
+def _one_sided(code: Code, name: str, count: int, lines: tuple[str, ...]) -> None:
+    """As many words as the number at `count` behind `fill` says, maybe none; `name` begins the labels."""
+    code(f"ldr %count, [%fill, #{count}]")
+    code(f"cbz %count, %{name}_done")
+    code.label(name)
     for line in lines:
         code(line)
-    code("str r4, [r0], #4")
-    code("subs r6, r6, #1")
-    code("bne 5b")
-    code.label(6)
+    code("str %a, [%plane], #4")
+    code("subs %count, %count, #1")
+    code(f"bne %{name}")
+    code.label(f"{name}_done")
 
 
 def layer_texts(layout: Layout, form: Form) -> tuple[str, tuple[str, ...]]:

@@ -62,13 +62,12 @@ class MulRowsInt8(MulInt8):
 
 def _text(shift: int) -> str:
     """The function of a row; its output may take the place of an input."""
-    code = Code({"first": "r0", "second": "r1", "output": "r2", "count": "r3", "a": "r9", "b": "r12"})
-    code("push {{r4-r9}}")
-    code("ldm r3, {{r4-r8}}", "zero points, extra, multiplier, constant")
-    code("ldr {count}, [sp, #24]")
+    code = Code()
+    code("%enter")
+    code("ldm %numbers, {%zero_a, %zero_b, %extra, %multiplier, %constant}")
+    code("ldr %count, [%argument.4]")
     code.values(lambda: _value(code, shift), TOGETHER)
-    code("pop {{r4-r9}}")
-    code("bx lr")
+    code("%leave")
     portable = f"""for (; count > 0; count--) {{
         const int32_t product = (*first++ + numbers[0]) * (*second++ + numbers[1]) + numbers[2];
         const int32_t level = ((int32_t)(((int64_t)product * numbers[3]) >> 32) + numbers[4]) >> {shift};
@@ -78,12 +77,12 @@ def _text(shift: int) -> str:
 
 
 def _value(code: Code, shift: int) -> None:
-    code("ldrsb {a}, [{first}], #1")
-    code("ldrsb {b}, [{second}], #1")
-    code("add {a}, {a}, r4")
-    code("add {b}, {b}, r5")
-    code("mla {a}, {a}, {b}, r6")
-    code("smull {b}, {a}, {a}, r7")
-    code("add {a}, {a}, r8")
-    code(f"ssat {{a}}, #8, {{a}}{f', asr #{shift}' if shift else ''}")
-    code("strb {a}, [{output}], #1")
+    code("ldrsb %a, [%first], #1")
+    code("ldrsb %b, [%second], #1")
+    code("add %a, %a, %zero_a")
+    code("add %b, %b, %zero_b")
+    code("mla %a, %a, %b, %extra")
+    code("smull %b, %a, %a, %multiplier")
+    code("add %a, %a, %constant")
+    code(f"ssat %a, #8, %a{f', asr #{shift}' if shift else ''}")
+    code("strb %a, [%output], #1")

@@ -17,29 +17,12 @@ PIXELS = ("first", "second", "third")  # of those that share words
 def values_text(shape: Shape) -> tuple[str, str]:
     """Name and text of a function that writes `count` values of the pixels that share words, a step of the column apart."""
     name, pixels = f"aidge_armv7m_{_words(shape)}", PIXELS[: shape.together]
-    count = {2: "r3", 3: "r4"}[shape.together]
-    code = Code({"column": "r0", **dict(zip(pixels, ("r1", "r2", "r3"))), "count": count})
-    saved = {2: "r4", 3: "r4-r6"}[shape.together]
-    code(f"push {{{{{saved}}}}}")
+    code = Code()
+    code("%enter")
     if shape.together == 3:
-        code("ldr {count}, [sp, #12]")
-    code(f"subs {{count}}, {{count}}, #{TAPS_TOGETHER}")
-    code("blo 2f")
-    code.label(1)
-    for _ in range(TAPS_TOGETHER):
-        _value(code, shape)
-    code(f"subs {{count}}, {{count}}, #{TAPS_TOGETHER}")
-    code("bhs 1b")
-    code.label(2)
-    code(f"adds {{count}}, {{count}}, #{TAPS_TOGETHER}")
-    code("beq 4f")
-    code.label(3)
-    _value(code, shape)
-    code("subs {count}, {count}, #1")
-    code("bne 3b")
-    code.label(4)
-    code(f"pop {{{{{saved}}}}}")
-    code("bx lr")
+        code("ldr %count, [%argument.4]")
+    code.values(lambda: _value(code, shape), TAPS_TOGETHER)
+    code("%leave")
     pointers = ", ".join(f"const int8_t *{pixel}" for pixel in pixels)
     statements = [f"*column = (uint32_t)*first++ + ((uint32_t)*second++ << {FIELD});"]
     if shape.together == 3:
@@ -65,18 +48,16 @@ def _place_of_set(shape: Shape) -> str:
 
 
 def _value(code: Code, shape: Shape) -> None:
+    code("ldrsb %a, [%first], #1")
+    code("ldrsb %b, [%second], #1")
     if shape.together == 3:
-        code("ldrsb r5, [{first}], #1")
-        code("ldrsb r6, [{second}], #1")
-        code("ldrsb r12, [{third}], #1")
-        code(f"add r5, r5, r6, lsl #{SUM_BITS}")
-        code(f"add r12, r12, r6, lsl #{MIDDLE}")
-        code(f"strd r5, r12, [{{column}}], #{shape.step_bytes}")
+        code("ldrsb %c, [%third], #1")
+        code(f"add %a, %a, %b, lsl #{SUM_BITS}")
+        code(f"add %c, %c, %b, lsl #{MIDDLE}")
+        code(f"strd %a, %c, [%column], #{shape.step_bytes}")
         return
-    code("ldrsb r12, [{first}], #1")
-    code("ldrsb r4, [{second}], #1")
-    code(f"add r12, r12, r4, lsl #{FIELD}")
-    code(f"str r12, [{{column}}], #{shape.step_bytes}")
+    code(f"add %a, %a, %b, lsl #{FIELD}")
+    code(f"str %a, [%column], #{shape.step_bytes}")
 
 
 def groups_text(shape: Shape, form: Form, is_long: bool) -> tuple[str, tuple[str, ...]]:

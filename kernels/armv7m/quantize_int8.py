@@ -12,7 +12,6 @@ from .conditions import FEATURES
 
 NAME = "aidge_armv7m_quantize_int8"
 TOGETHER = 2  # values of a turn
-_BEYOND = 10  # labels: of each value in the text, where it saturates and where it goes on
 
 
 @kernel("QuantizeLinear", guess_spec(FEATURES))
@@ -24,53 +23,46 @@ class QuantizeInt8(QuantizeByGuess):
 
 
 def _text() -> str:
-    code = Code(
-        {
-            **{"input": "r0", "output": "r1", "keys": "r2", "count": "r3"},
-            **{"shift": "r4", "last": "r5", "multiplier": "r6", "start": "r7", "zero": "r8"},
-            **{"pattern": "r9", "spare": "r10", "level": "r11", "sign": "r12"},
-        }
-    )
+    code = Code()
     places: list[int] = []
-    code("push {{r4-r11}}")
-    code("ldm r3, {{r4-r8}}", "shift, last exponent, multiplier, start, zero point")
-    code("ldr {count}, [sp, #32]")
-    code(f"add {{keys}}, {{keys}}, #{LEVELS // 2 * 4}", "the key that follows level 0")
+    code("%enter")
+    code("ldm %numbers, {%shift, %last, %multiplier, %start, %zero}")
+    code("ldr %count, [%argument.4]")
+    code(f"add %keys, %keys, #{LEVELS // 2 * 4}", "the key that follows level 0")
     code.values(lambda: _value(code, places), TOGETHER)
-    code("pop {{r4-r11}}")
-    code("bx lr")
+    code("%leave")
     for place in places:
-        code.label(place, "beyond all steps, or NaN")
-        code("lsl {spare}, {pattern}, #1")
-        code("asr {level}, {pattern}, #31")
-        code("cmp {spare}, #0xFF000000")
-        code("eor {level}, {level}, #127")
+        code.label(f"beyond_{place}", "beyond all steps, or NaN")
+        code("lsl %spare, %pattern, #1")
+        code("asr %level, %pattern, #31")
+        code("cmp %spare, #0xFF000000")
+        code("eor %level, %level, #127")
         code("it hi")
-        code("movhi {level}, {zero}")
-        code(f"b {place + 1}b")
+        code("movhi %level, %zero")
+        code(f"b %level_{place}")
     return code.function(NAME, PARAMETERS, "float32 to int8 by a guess and the key of one step.", portable_text(False))
 
 
 def _value(code: Code, places: list[int]) -> None:
-    place = _BEYOND + 2 * len(places)
+    place = len(places)
     places.append(place)
-    code("ldr {pattern}, [{input}], #4")
-    code("ubfx {spare}, {pattern}, #23, #8", "exponent")
-    code("cmp {spare}, {last}")
-    code(f"bhi {place}f")
-    code("sub {spare}, {shift}, {spare}")
-    code("lsl {level}, {pattern}, #8")
-    code("orr {level}, {level}, #0x80000000")
-    code("lsr {level}, {level}, {spare}")
-    code("mla {level}, {level}, {multiplier}, {start}")
-    code("asr {sign}, {pattern}, #31")
-    code(f"eor {{level}}, {{sign}}, {{level}}, lsr #{GUESS_BITS}")
-    code("add {level}, {level}, {zero}")
-    code("ssat {level}, #8, {level}")
-    code("eor {pattern}, {pattern}, {sign}, lsr #1", "its order")
-    code("ldr {spare}, [{keys}, {level}, lsl #2]")
-    code("cmp {pattern}, {spare}")
+    code("ldr %pattern, [%input], #4")
+    code("ubfx %spare, %pattern, #23, #8", "exponent")
+    code("cmp %spare, %last")
+    code(f"bhi %beyond_{place}")
+    code("sub %spare, %shift, %spare")
+    code("lsl %level, %pattern, #8")
+    code("orr %level, %level, #0x80000000")
+    code("lsr %level, %level, %spare")
+    code("mla %level, %level, %multiplier, %start")
+    code("asr %sign, %pattern, #31")
+    code(f"eor %level, %sign, %level, lsr #{GUESS_BITS}")
+    code("add %level, %level, %zero")
+    code("ssat %level, #8, %level")
+    code("eor %pattern, %pattern, %sign, lsr #1", "its order")
+    code("ldr %spare, [%keys, %level, lsl #2]")
+    code("cmp %pattern, %spare")
     code("it ge")
-    code("addge {level}, {level}, #1")
-    code.label(place + 1)
-    code("strb {level}, [{output}], #1")
+    code("addge %level, %level, #1")
+    code.label(f"level_{place}")
+    code("strb %level, [%output], #1")

@@ -12,25 +12,15 @@ GROUP = 8  # outputs
 FIELD = 24
 UNROLL = 11  # steps of the text, of 44 B: a table of bytes reaches no further
 MOST_TAPS = 1 + UNROLL * 23  # of a turn: the products of 256 fit
-SUMS = [(f"r{first}", f"r{first + 1}") for first in (4, 6, 8, 10)]
+SUMS = [(f"low_{index}", f"high_{index}") for index in range(GROUP // 2)]
 PARAMETERS = (
     "const int8_t *row, const int32_t *weights, const int32_t *numbers, int8_t *output, aidge_armv7m_row_block *block, "
     "const int32_t *end"
 )
-FRAME = ("row", "numbers", "output", "first", "entry", "offset", "lowest", "highest", "stop")
-FRAME_BYTES = 4 * len(FRAME)
 TOTALS = 28  # bytes before the sums of aidge_armv7m_row_block
 ODD = TOTALS + 4 * GROUP  # before what odd outputs of aidge_armv7m_product_block lack
-SAVED_BYTES = 36
-LEAVE, EXACT, TABLE, STEPS, AGAIN = 4, 5, 9, 10, 6  # labels
-
-
-def _place(name: str) -> str:
-    return f"[sp, #{4 * FRAME.index(name)}]"
-
-
-def _argument(index: int) -> str:
-    return f"[sp, #{FRAME_BYTES + SAVED_BYTES + 4 * index}]"
+_STEPS = [f"step_{index}" for index in range(UNROLL)]
+_ALL_SUMS = ", ".join(f"%{word}" for pair in SUMS for word in pair)
 
 
 def routine(form: Form, taps: int) -> tuple[str, str]:
@@ -54,38 +44,39 @@ def product_routine(form: Form, taps: int) -> tuple[str, str]:
 def _groups(form: Form, taps: int, kind: str, has_odd: bool = False) -> tuple[str, Code]:
     is_long = taps > MOST_TAPS
     name = f"aidge_armv7m_{kind}{'_long' * is_long}_line{form.shift}{'_clamped' * form.is_clamped}"
-    code = Code({})
-    code("push {{r4-r11, lr}}")
-    code(f"sub sp, sp, #{FRAME_BYTES}")
-    code(f"ldr r12, {_argument(0)}")
-    code("ldm r12, {{r4-r8}}", "first_taps, entry, offset, lowest, highest")
-    code("add r4, r4, r0", "where the first turn ends")
-    code("mov r12, sp")
-    code("stm r12!, {{r0, r2, r3}}")
-    code("stm r12, {{r4-r8}}")
-    code.label(1, "a group of outputs")
-    code("movw r3, #0x00ff")
-    code("movt r3, #0xff00")
+    code = Code()
+    code("%enter")
+    code("ldr %block, [%argument.4]")
+    code(f"ldm %block, {{%first_end, %entry, %offset{', %lowest, %highest' * form.is_clamped}}}")
+    code("add %first_end, %first_end, %row", "where the first turn ends")
+    code("put %row, %numbers")
+    code("put %output, %first_end")
+    code("put %entry, %offset")
+    if form.is_clamped:
+        code("put %lowest, %highest")
+    code("mov %next, %row")
+    code.label("group", "a group of outputs")
+    code.constant("%mask", 0xFF0000FF)
     if is_long:
         _clear_totals(code)
-    code(f"ldr r12, {_place('first')}")
-    code(f"str r12, {_place('stop')}")
-    code(f"ldr r12, {_place('entry')}")
+        code("get %first_end")
+        code("mov %turn_end, %first_end")
+        code("put %turn_end")
+    code("get %entry")
     if is_long:
-        code.label(AGAIN, "a turn")
+        code.label("turn")
     _step(code, is_first=True)
-    code.table_jump("r12", [*range(STEPS, STEPS + UNROLL), 2], TABLE)
-    for index in range(UNROLL):
-        code.label(STEPS + index)
+    code.table_jump("%entry", [*_STEPS, "done"], "table")
+    for label in _STEPS:
+        code.label(label)
         _step(code)
-    code.label(2)
-    code(f"ldr r2, {_place('stop')}")
-    code("cmp r0, r2")
-    code(f"bne {STEPS}b")
+    code.label("done")
+    end = "turn_end" if is_long else "first_end"
+    code(f"get %{end}")
+    code(f"cmp %next, %{end}")
+    code(f"bne %{_STEPS[0]}")
     for low, high in SUMS:
-        code(f"lsrs r2, {low}, #{FIELD}", "the highest bit that leaves is the sign of the first sum")
-        code(f"sbfx {low}, {low}, #0, #{FIELD}")
-        code(f"adc {high}, r2, {high}, lsl #{32 - FIELD}")
+        code.separate(low, high, FIELD)
     if is_long:
         _next_turn(code)
     _end_of_group(code, form, has_odd)
@@ -93,89 +84,92 @@ def _groups(form: Form, taps: int, kind: str, has_odd: bool = False) -> tuple[st
 
 
 def _step(code: Code, is_first: bool = False) -> None:
-    """A value of the row and its weights for the outputs of the group; r12 stays as it is in the first step."""
-    product, masked = ("smull", "r2") if is_first else ("smlal", "r12")
-    code("ldrsb lr, [r0], #1")
+    """A value of the row and its weights for the outputs of the group."""
+    product = "smull" if is_first else "smlal"
+    code("ldrsb %value, [%next], #1")
     for index in (0, 2):
         (low, high), (other_low, other_high) = SUMS[index], SUMS[index + 1]
-        code("ldr r2, [r1], #4", "weights of 4 outputs")
+        code("ldr %four, [%weights], #4", "weights of 4 outputs")
         if is_first:
-            code(f"and {other_low}, r3, r2, ror #16")
-            code(f"and {masked}, r2, r3")
-            code(f"{product} {low}, {high}, lr, {masked}")
-            code(f"{product} {other_low}, {other_high}, lr, {other_low}")
+            code(f"and %{other_low}, %mask, %four, ror #16")
+            code("and %four, %four, %mask")
+            code(f"{product} %{low}, %{high}, %value, %four")
+            code(f"{product} %{other_low}, %{other_high}, %value, %{other_low}")
         else:
-            code(f"and {masked}, r2, r3")
-            code(f"{product} {low}, {high}, lr, {masked}")
-            code("and r2, r3, r2, ror #16")
-            code(f"{product} {other_low}, {other_high}, lr, r2")
+            code("and %masked, %four, %mask")
+            code(f"{product} %{low}, %{high}, %value, %masked")
+            code("and %four, %mask, %four, ror #16")
+            code(f"{product} %{other_low}, %{other_high}, %value, %four")
+
+
+def _totals_of_block(code: Code) -> None:
+    code("ldr %block, [%argument.4]")
+    code(f"adds %block, %block, #{TOTALS}")
+    code(f"stm %block, {{{_ALL_SUMS}}}")
 
 
 def _clear_totals(code: Code) -> None:
-    for register in range(4, 12):
-        code(f"mov r{register}, #0")
-    code(f"ldr r12, {_argument(0)}")
-    code(f"adds r12, r12, #{TOTALS}")
-    code("stm r12, {{r4-r11}}")
+    for low, high in SUMS:
+        code(f"mov %{low}, #0")
+        code(f"mov %{high}, #0")
+    _totals_of_block(code)
 
 
 def _next_turn(code: Code) -> None:
-    """The sums of a turn to those of the turns before it, and on to the next one. Label 7: the last turn has ended."""
-    code(f"ldr lr, {_argument(0)}")
-    for index in range(4):
-        code(f"ldrd r2, r12, [lr, #{TOTALS + 8 * index}]")
-        low, high = SUMS[index]
-        code(f"add {low}, {low}, r2")
-        code(f"add {high}, {high}, r12")
-    code(f"ldr r12, {_place('row')}")
-    code("ldr r2, [lr, #24]", "taps")
-    code("add r2, r2, r12")
-    code("cmp r0, r2")
-    code("beq 7f")
-    code(f"add lr, lr, #{TOTALS}")
-    code("stm lr, {{r4-r11}}")
-    code(f"addw r2, r0, #{MOST_TAPS}")
-    code(f"str r2, {_place('stop')}")
-    code("mov r12, #0")
-    code(f"b {AGAIN}b")
-    code.label(7)
+    """The sums of a turn to those of the turns before it, and on to the next one unless it was the last."""
+    code("ldr %block, [%argument.4]")
+    for index, (low, high) in enumerate(SUMS):
+        code(f"ldrd %before_low, %before_high, [%block, #{TOTALS + 8 * index}]")
+        code(f"add %{low}, %{low}, %before_low")
+        code(f"add %{high}, %{high}, %before_high")
+    code("get %row")
+    code("ldr %row_end, [%block, #24]", "taps")
+    code("add %row_end, %row_end, %row")
+    code("cmp %next, %row_end")
+    code("beq %summed")
+    code(f"add %block, %block, #{TOTALS}")
+    code(f"stm %block, {{{_ALL_SUMS}}}")
+    code(f"addw %turn_end, %next, #{MOST_TAPS}")
+    code("put %turn_end")
+    code("mov %entry, #0")
+    code("b %turn")
+    code.label("summed")
 
 
 def _end_of_group(code: Code, form: Form, has_odd: bool) -> None:
     if has_odd:
-        code(f"ldr r2, {_argument(0)}")
-        code(f"ldr r2, [r2, #{ODD}]")
+        code("ldr %block, [%argument.4]")
+        code(f"ldr %odd, [%block, #{ODD}]")
         for _, high in SUMS:
-            code(f"sub {high}, {high}, r2")
-    code(f"ldr r2, {_place('offset')}")
-    code(f"ldr r3, {_place('numbers')}")
+            code(f"sub %{high}, %{high}, %odd")
+    code("get %offset")
+    code("get %numbers")
     for low, _ in SUMS:
-        code(f"sub {low}, {low}, r2")
-    code("ldr r2, [r3], #4", "whether every output has a line")
-    code(f"ldr r0, {_place('output')}")
-    code("cmp r2, #0")
-    code(f"beq.w {EXACT}f")
-    for register in range(4, 12):
-        code("ldm r3!, {{r2, r12, lr}}", "factor, start")
-        code(f"smlal r12, lr, r{register}, r2")
-        code.level(form.shift, _place if form.is_clamped else None)
-        code("strb lr, [r0], #1")
-    code(f"ldr r2, {_argument(1)}")
-    code(f"str r0, {_place('output')}")
-    code(f"str r3, {_place('numbers')}")
-    code(f"ldr r0, {_place('row')}")
-    code("cmp r3, r2")
-    code("bne.w 1b")
-    code("movs r0, #0")
-    code.label(LEAVE)
-    code(f"add sp, sp, #{FRAME_BYTES}")
-    code("pop {{r4-r11, pc}}")
-    code.label(EXACT, "the caller computes this group")
-    code(f"ldr r2, {_argument(0)}")
-    code(f"adds r2, r2, #{TOTALS}", "sums")
-    code("stm r2, {{r4-r11}}")
-    code(f"ldr r0, {_place('numbers')}")
-    code(f"b {LEAVE}b")
+        code(f"sub %{low}, %{low}, %offset")
+    code("ldr %have_lines, [%numbers], #4", "whether every output has a line")
+    code("get %output")
+    code("cmp %have_lines, #0")
+    code("beq %exact")
+    for pair in SUMS:
+        for value in pair:
+            code("ldm %numbers!, {%factor, %low, %level}")
+            code(f"smlal %low, %level, %{value}, %factor")
+            code.level(form.shift, form.is_clamped)
+            code("strb %level, [%output], #1")
+    code("ldr %end, [%argument.5]")
+    code("put %output")
+    code("cmp %numbers, %end")
+    code("put %numbers")
+    code("get %row")
+    code("mov %next, %row")
+    code("bne %group")
+    code("movs %numbers, #0")
+    code.label("stop")
+    code("%leave %numbers")
+    code.label("exact", "the caller computes this group")
+    _totals_of_block(code)
+    code("get %numbers")
+    code("b %stop")
 
 
 def entry(taps: int) -> tuple[int, int]:

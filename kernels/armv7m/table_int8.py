@@ -3,14 +3,14 @@
 
 from __future__ import annotations
 
-from aidge_build.contract.kernel_kit.table_routine import REGISTERS, TableRoutine, table_spec
+from aidge_build.contract.kernel_kit.table_routine import TableRoutine, table_spec
 from aidge_build.contract.kernel_kit.tables import FUNCTIONS
 from aidge_build.contract.node import kernel
 
 from .assembly import Code
 from .conditions import FEATURES
 
-VALUES = ("r4", "r5", "r6", "r7")
+VALUES = "abcd"
 TOGETHER = 16  # values of a turn
 
 
@@ -23,31 +23,30 @@ class TableInt8(TableRoutine):
 
 
 def _body() -> Code:
-    code = Code(REGISTERS)
-    code("push {{r4-r7}}")
-    code(f"subs {{count}}, {{count}}, #{TOGETHER}")
-    code("blt 2f")
-    code.label(1, f"{TOGETHER} values, the last ones first: the first one's instructions move the pointers")
+    code = Code()
+    code("%enter")
+    code(f"subs %count, %count, #{TOGETHER}")
+    code("blt %rest")
+    code.label("turn", f"{TOGETHER} values, the last ones first: the first one's instructions move the pointers")
     for last in range(TOGETHER - 1, 0, -len(VALUES)):
         places = list(zip(VALUES, range(last, -1, -1)))
         for value, place in places:
-            code(f"ldrb {value}, [{{x}}, #{place}]" if place else f"ldrb {value}, [{{x}}], #{TOGETHER}")
+            code(f"ldrb %{value}, [%x, #{place}]" if place else f"ldrb %{value}, [%x], #{TOGETHER}")
         for value, _ in places:
-            code(f"ldrb {value}, [{{table}}, {value}]")
+            code(f"ldrb %{value}, [%table, %{value}]")
         for value, place in places:
-            code(f"strb {value}, [{{y}}, #{place}]" if place else f"strb {value}, [{{y}}], #{TOGETHER}")
-    code(f"subs {{count}}, {{count}}, #{TOGETHER}")
-    code("bge 1b")
-    code.label(2)
-    code(f"adds {{count}}, {{count}}, #{TOGETHER}")
-    code("beq 4f")
-    code.label(3, "values left over")
-    code("ldrb r4, [{x}], #1")
-    code("ldrb r4, [{table}, r4]")
-    code("strb r4, [{y}], #1")
-    code("subs {count}, {count}, #1")
-    code("bne 3b")
-    code.label(4)
-    code("pop {{r4-r7}}")
-    code("bx lr")
+            code(f"strb %{value}, [%y, #{place}]" if place else f"strb %{value}, [%y], #{TOGETHER}")
+    code(f"subs %count, %count, #{TOGETHER}")
+    code("bge %turn")
+    code.label("rest")
+    code(f"adds %count, %count, #{TOGETHER}")
+    code("beq %done")
+    code.label("one", "values left over")
+    code("ldrb %a, [%x], #1")
+    code("ldrb %a, [%table, %a]")
+    code("strb %a, [%y], #1")
+    code("subs %count, %count, #1")
+    code("bne %one")
+    code.label("done")
+    code("%leave")
     return code

@@ -423,6 +423,26 @@ def test_a_register_that_a_text_writes_itself_holds_its_parameter_no_longer():
         printed("%enter", "mov r0, %second", "str %second, [%first]", "%leave")
 
 
+def test_free_registers_are_used_before_ones_that_a_function_must_save():
+    text = printed(
+        "%enter",
+        *(f"vldmia %first!, {{{', '.join(f'%s.{name}{number}' for number in range(4))}}}" for name in "abcd"),
+        *(f"vadd.f32 %s.{name}{number}, %s.{name}{number}, %s.a{number}" for name in "bcd" for number in range(4)),
+        *(f"vstmia %second!, {{{', '.join(f'%s.{name}{number}' for number in range(4))}}}" for name in "dcb"),
+        "ldr %one, [%output]",
+        "ldr %other, [%output, #4]",
+        "strd %one, %other, [%numbers]",
+        "str %one, [%output]",
+        "%leave",
+    )
+    assert not any(line.startswith(("push", "vpush")) for line in text)
+
+
+def test_one_or_several_float_registers_of_the_caller_are_saved():
+    for last, saved in ((16, "{s16}"), (17, "{d8}"), (18, "{s16-s18}"), (19, "{d8-d9}")):
+        assert printed("%enter", f"vldr s{last}, [%first]", "%leave")[0] == f"vpush {saved}"
+
+
 def test_too_many_values_are_refused_with_the_name_of_the_function():
     names = ", ".join(f"%v{number}" for number in range(14))
     lines = [f"ldm %numbers!, {{{names}}}", f"stm %numbers!, {{{names}}}"]

@@ -121,7 +121,7 @@ class _Search:
         partners = {self.chosen[other] for other in self._moved[web] if other in self.chosen}
         used = Counter(self.chosen.values())  # spread out: a register that is written again soon binds the order of instructions
         return sorted(
-            free, key=lambda name: (name not in partners, rules.cost(web, name, name in used), used[name], number_of(name))
+            free, key=lambda name: (name not in partners, rules.cost(web, name, used.keys()), used[name], number_of(name))
         )
 
     def _fits_lists(self, web: int, register: str) -> bool:

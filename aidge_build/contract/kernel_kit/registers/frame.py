@@ -44,7 +44,9 @@ def frame_of(used: AbstractSet[str], begin: str, fixed: AbstractSet[str], named_
     words += named_words
     save, restore, size = _core_frame(core, "lr" in used | fixed, begin == ENTER_LOW)
     if last_float >= _FIRST_SAVED_FLOAT:
-        listed = f"{{d8-d{last_float // 2}}}" if last_float % 2 else f"{{s{_FIRST_SAVED_FLOAT}-s{last_float}}}"
+        kind, size_words = "sd"[last_float % 2], 1 + last_float % 2
+        first, last = _FIRST_SAVED_FLOAT // size_words, last_float // size_words
+        listed = f"{{{kind}{first}{f'-{kind}{last}' * (last > first)}}}"
         save, restore = (*save, f"vpush {listed}"), (f"vpop {listed}", *restore)
         size += 4 * (last_float - _FIRST_SAVED_FLOAT + 1)
     if words:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
 from aidge_build.contract.kernel_kit.registers.named import ENTERS, GET, PARAMETER_REGISTERS, PUT, VALUE, Step, Value, leaves
@@ -31,7 +32,7 @@ _SHORT = re.compile(
     r"|ldm|stm|put|get"
 )
 _LONGER = re.compile(r"\], |\]!|#-|(lsl|lsr|asr|ror) #|^ldrs[bh] [^,]+, \[[^,]+\]|^cmp %\w+, %|^(ldm|stm) [^!]*$|^(put|get) .*,")
-_SAVED_BYTES, _LONGER_BYTES = 4, 2
+_SAVED_BYTES, _LINK_BYTES, _LONGER_BYTES = 4, 2, 2
 
 
 @dataclass
@@ -44,11 +45,19 @@ class Rules:
     lists: dict[int, list[tuple[tuple[int, ...], bool]]] = field(default_factory=dict)
     short: dict[int, dict[int, tuple[int, ...]]] = field(default_factory=dict)
 
-    def cost(self, web: int, register: str, is_used: bool) -> int:
-        """Returns the bytes that a register costs; a low one costs a little where it gains nothing."""
-        saved = _SAVED_BYTES if register in PRESERVED and not is_used else 0
+    def cost(self, web: int, register: str, used: AbstractSet[str]) -> int:
+        """Returns the bytes that a register costs where others are used; a low one costs a little where it gains nothing."""
+        saved = sum(_SAVED_BYTES for name in self._with_neighbours(web, register) if name in PRESERVED and name not in used)
+        if register == "lr" and not used & {*PRESERVED, register}:
+            saved = _LINK_BYTES
         short = len(self.short.get(web, ()))
         return saved + (not short if register in LOW else _LONGER_BYTES * short)
+
+    def _with_neighbours(self, web: int, register: str) -> set[str]:
+        """Returns the registers of the dense lists with this register in the place of a web, too."""
+        first = number_of(register)
+        lists = [(webs, first - webs.index(web)) for webs, is_dense in self.lists.get(web, ()) if is_dense]
+        return {register, *(f"{register[0]}{start + place}" for webs, start in lists for place in range(len(webs)))}
 
     def bytes_of(self, chosen: Mapping[int, str]) -> int:
         """Returns the bytes that a choice costs."""
@@ -96,6 +105,12 @@ class Rules:
     def _keep(self, webs: Sequence[int], is_possible: Callable[[str], bool]) -> None:
         for web in webs:
             self.domains[web] = tuple(filter(is_possible, self.domains[web]))
+
+
+def _may_be_short(text: str) -> bool:
+    """Whether an instruction has 16 bits if all its registers are low."""
+    is_one = _SHORT.fullmatch(text.split()[0].partition(".")[0]) and not _LONGER.search(text)
+    return bool(is_one or _SHORT_LIST.match(text))
 
 
 def number_of(register: str) -> int:

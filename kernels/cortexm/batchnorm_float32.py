@@ -13,13 +13,13 @@ from aidge_build.contract.spec import ANY, SAME, ImplSpec, IOSpec
 from aidge_build.graph.dtype import DType
 
 from .assembly import Routine
-from .float32 import FEATURES, Limits, span
+from .float32 import FEATURES, Limits, in_turns, listed, values
 
 TOGETHER = 4
+PARTS = ("mean", "factor", "bias")  # of the numbers of a channel
 PARAMETERS = (
     "const float *x, float *y, const float *numbers, const float *limits, int32_t blocks, int32_t channels, int32_t inner"
 )
-_SAVED_BYTES = 36
 FLOAT = IOSpec(DType.float32, SAME)
 
 
@@ -55,66 +55,54 @@ class BatchNormFloat32(ElementWise):
 def routine(are_neighbours: bool, limits: Limits) -> tuple[str, str]:
     """Name and text of all blocks of channels: `are_neighbours`, or each has values side by side."""
     name = f"aidge_cortexm_batchnorm_{'pixels' if are_neighbours else 'planes'}{limits.suffix}_float32"
-    code = Routine({})
-    code("push {{r4-r11, lr}}")
-    limits.load(code, "r3")
-    code(f"ldr r4, [sp, #{_SAVED_BYTES}]", "blocks")
-    code(f"ldr r5, [sp, #{_SAVED_BYTES + 4}]", "channels")
-    code(f"ldr r11, [sp, #{_SAVED_BYTES + 8}]", "values of a channel")
-    code("lsl r10, r5, #2", "from means to factors, from factors to biases")
-    code.label(1, "a block")
-    code("mov r6, r2")
-    code("add r7, r6, r10")
-    code("add r8, r7, r10")
-    if are_neighbours:
-        code("mov r9, r5")
-    else:
-        code("mov r12, r5")
-        code.label(2, "a channel")
-        for pointer, register in ((6, 4), (7, 5), (8, 6)):
-            code(f"vldmia r{pointer}!, {span(register, 1)}")
-        code("mov r9, r11")
-    code(f"subs r9, r9, #{TOGETHER}")
-    code("blt 4f")
-    code.label(3, f"{TOGETHER} values")
-    _values(code, are_neighbours, limits, TOGETHER)
-    code(f"subs r9, r9, #{TOGETHER}")
-    code("bge 3b")
-    code.label(4)
-    code(f"adds r9, r9, #{TOGETHER}")
-    code("beq 6f")
-    code.label(5, "a value")
-    _values(code, are_neighbours, limits, 1)
-    code("subs r9, r9, #1")
-    code("bne 5b")
-    code.label(6)
+    code = Routine()
+    code("%enter")
+    limits.load(code, "%limits")
+    code("ldr %blocks, [%argument.4]")
+    code("ldr %channels, [%argument.5]")
     if not are_neighbours:
-        code("subs r12, r12, #1")
-        code("bne 2b")
-    code("subs r4, r4, #1")
-    code("bne 1b")
-    code("pop {{r4-r11, pc}}")
+        code("ldr %inner, [%argument.6]", "values of a channel")
+    code("lsl %step, %channels, #2", "from means to factors, from factors to biases")
+    code.label("block", "a block")
+    code("mov %mean, %numbers")
+    code("add %factor, %mean, %step")
+    code("add %bias, %factor, %step")
+    if are_neighbours:
+        code("mov %count, %channels")
+    else:
+        code("mov %left, %channels")
+        code.label("channel", "a channel")
+        for pointer in PARTS:
+            code(f"vldmia %{pointer}!, {{%s.{pointer}}}")
+        code("mov %count, %inner")
+    in_turns(code, TOGETHER, lambda count: _values(code, are_neighbours, limits, count))
+    if not are_neighbours:
+        code("subs %left, %left, #1")
+        code("bne %channel")
+    code("subs %blocks, %blocks, #1")
+    code("bne %block")
+    code("%leave")
     inner = "1" if are_neighbours else "inner"
     portable = f"aidge_cortexm_batchnorm_float32(x, y, numbers, limits, blocks, channels, {inner});"
     return name, code.function(name, PARAMETERS, "Batch normalization. May work in place.", portable)
 
 
 def _values(code: Routine, are_neighbours: bool, limits: Limits, count: int) -> None:
-    """From r0 to r1 by way of s8 and on; the parameters of one channel are in s4-s6, of neighbours at r6, r7 and r8."""
-    results = range(8, 8 + count)
+    results = values("result", count)
     if are_neighbours:
-        code(f"vldmia r0!, {span(12, count)}")
-        code(f"vldmia r6!, {span(4, count)}")
-        for value in range(count):
-            code(f"vsub.f32 s{12 + value}, s{12 + value}, s{4 + value}")
-        code(f"vldmia r7!, {span(4, count)}")
-        code(f"vldmia r8!, {span(8, count)}")
-        for value in range(count):
-            code(f"vfma.f32 s{8 + value}, s{12 + value}, s{4 + value}")
+        numbers, means, factors = (values(name, count) for name in ("value", "mean", "factor"))
+        code(f"vldmia %x!, {listed(numbers)}")
+        code(f"vldmia %mean!, {listed(means)}")
+        for value, mean in zip(numbers, means):
+            code(f"vsub.f32 {value}, {value}, {mean}")
+        code(f"vldmia %factor!, {listed(factors)}")
+        code(f"vldmia %bias!, {listed(results)}")
+        for result, value, factor in zip(results, numbers, factors):
+            code(f"vfma.f32 {result}, {value}, {factor}")
     else:
-        code(f"vldmia r0!, {span(8, count)}")
-        for operation in ("vsub.f32 s{0}, s{0}, s4", "vmul.f32 s{0}, s{0}, s5", "vadd.f32 s{0}, s{0}, s6"):
+        code(f"vldmia %x!, {listed(results)}")
+        for operation, parameter in zip(("vsub", "vmul", "vadd"), PARTS):
             for result in results:
-                code(operation.format(result))
+                code(f"{operation}.f32 {result}, {result}, %s.{parameter}")
     limits.apply(code, results)
-    limits.store(code, results, "r1", ("r3", "lr"))
+    limits.store(code, results, "%y", ("%word", "%other"))

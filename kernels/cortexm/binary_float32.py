@@ -13,7 +13,7 @@ from aidge_build.contract.spec import SAME, ImplSpec, IOSpec, NodeView, Predicat
 from aidge_build.graph.dtype import DType
 
 from .assembly import Routine
-from .float32 import FEATURES, REAL, in_turns, span
+from .float32 import FEATURES, REAL, in_turns, listed, values
 
 TOGETHER = 8
 SHORTEST = 8  # values side by side; of shorter runs the calls take more than they gain
@@ -77,15 +77,12 @@ static void {name}(const float *first, const float *second, float *output, const
 def routine(kind: str, steps: tuple[int, int], has_relu: bool) -> tuple[str, str]:
     """Name and text of a run; `steps` of both operands, 0 of one that is a single number."""
     name = f"aidge_cortexm_{kind.lower()}{_WAYS[steps]}{'_relu' * has_relu}_float32"
-    code = Routine({})
-    if has_relu:
-        code("push {{r4-r7}}")
+    code = Routine()
+    code("%enter")
     if 0 in steps:
-        code(f"vldr s8, [r{steps.index(0)}]", "the one number")
+        code(f"vldr %s.number, [%{('first', 'second')[steps.index(0)]}]", "the one number")
     in_turns(code, TOGETHER, lambda count: _values(code, kind, steps, count, has_relu))
-    if has_relu:
-        code("pop {{r4-r7}}")
-    code("bx lr")
+    code("%leave")
     operands = [f"*{pointer}{'++' * step}" for pointer, step in zip(("first", "second"), steps)]
     relu = "*output = *output < 0.0f ? 0.0f : *output; " if has_relu else ""
     result = f"aidge_cortexm_kept({operands[0]} {SIGNS[kind]} {operands[1]})"
@@ -94,24 +91,22 @@ def routine(kind: str, steps: tuple[int, int], has_relu: bool) -> tuple[str, str
 
 
 def _values(code: Routine, kind: str, steps: tuple[int, int], count: int, has_relu: bool) -> None:
-    """s0 and on of the first operand, s8 and on of the second one; results are where the vector is, or the first one."""
-    for operand_number, step in enumerate(steps):
+    """Results are where the vector was, or the first one."""
+    operands = [values(name, count) if step else ["%s.number"] * count for name, step in zip(("first", "second"), steps)]
+    for pointer, step, names in zip(("first", "second"), steps, operands):
         if step:
-            code(f"vldmia r{operand_number}!, {span(8 * operand_number if all(steps) else 0, count)}")
-    for value in range(count):
-        first = f"s{value}" if steps[0] else "s8"
-        second = f"s{8 + value}" if all(steps) else f"s{value}" if steps[1] else "s8"
-        code(f"v{kind.lower()}.f32 s{value}, {first}, {second}")
+            code(f"vldmia %{pointer}!, {listed(names)}")
+    results = operands[steps.index(1)]
+    for result, first, second in zip(results, *operands):
+        code(f"v{kind.lower()}.f32 {result}, {first}, {second}")
     if not has_relu:
-        code(f"vstmia r2!, {span(0, count)}")
+        code(f"vstmia %output!, {listed(results)}")
         return
     for begin in range(0, count, 4):
-        some = range(begin, min(begin + 4, count))
-        for value in some[::2]:
-            pair = [value, value + 1] if value + 1 in some else [value]
-            registers = ", ".join(f"r{4 + one - begin}" for one in pair)
-            code(f"vmov {registers}, {', '.join(f's{one}' for one in pair)}")
-        for value in some:
-            register = f"r{4 + value - begin}"
-            code(f"bic {register}, {register}, {register}, asr #31", "0 if negative")
-        code("stm r2!, {{r4-r7}}" if len(some) > 1 else "str r4, [r2], #4")
+        four = results[begin : begin + 4]
+        words = [f"%word{index}" for index in range(len(four))]
+        for pair in range(0, len(four), 2):
+            code(f"vmov {', '.join((*words[pair : pair + 2], *four[pair : pair + 2]))}")
+        for word in words:
+            code(f"bic {word}, {word}, {word}, asr #31", "0 if negative")
+        code(f"stm %output!, {listed(words)}" if len(words) > 1 else f"str {words[0]}, [%output], #4")

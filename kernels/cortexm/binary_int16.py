@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import numpy
 
 from aidge_build.contract.call import Call, Constant, Input, Literal, Output, computed
@@ -15,11 +13,13 @@ from aidge_build.graph.dtype import DType
 from aidge_build.operators.arithmetic.requantize import clamp_levels
 
 from .assembly import Routine
+from .float32 import in_turns, values
 from .sums_int16 import Levels
 
 OPERATIONS = ("Add", "Sub", "Mul")
 _INSTRUCTIONS = ("vmla", "vmls", "vmul")
 TURN = 8  # values
+ENDS, POINTERS, TERMS = ("%lowest", "%highest"), ("%first", "%second"), "ab"
 SMALLEST, LARGEST = 2.0**-100, 2.0**100  # of scales: 2^16 times as much is one, too
 FRACTIONS = numpy.float32(1 << 16)  # of stored values as they are converted
 PARAMETERS = "const int16_t *first, const int16_t *second, int16_t *output, const float *scales, int32_t count"
@@ -37,76 +37,76 @@ def _unfit(view: NodeView) -> str:
 def routine(operation: int, levels: Levels) -> tuple[str, str]:
     """Name and text; TURN values at a time, then one by one."""
     name = f"aidge_cortexm_{OPERATIONS[operation].lower()}_int16{levels.name}"
-    code = Routine({})
-    code("push {{r4-r9, lr}}")
-    code("vldm r3, {{s12-s14}}", "scales, those of the terms 2^16 times as large")
-    code("ldr r3, [sp, #28]", "count")
-    levels.prepare(code)
-    code(f"subs r3, r3, #{TURN}")
-    code("blt 2f")
-    code.label(1, f"{TURN} values")
-    for _ in range(TURN // 4):
-        _four(code, operation, levels)
-    code(f"subs r3, r3, #{TURN}")
-    code("bge 1b")
-    code.label(2)
-    code(f"adds r3, r3, #{TURN}")
-    code("beq 4f")
-    code.label(3, "one value")
-    code("ldrsh r4, [r0], #2")
-    code("ldrsh r5, [r1], #2")
-    for place, register in ((0, "r4"), (4, "r5")):
-        code(f"vmov s{place}, {register}")
-        code(f"vcvt.f32.s32 s{place}, s{place}, #16")
-    _values(code, operation, (0,))
-    code("vmov r4, s0")
-    levels.apply(code, "r4")
-    code("strh r4, [r2], #2")
-    code("subs r3, r3, #1")
-    code("bne 3b")
-    code.label(4)
-    code("pop {{r4-r9, pc}}")
+    code = Routine()
+
+    def some(count: int) -> None:
+        if count == 1:
+            _one(code, operation, levels)
+        for _ in range(count // 4):
+            _four(code, operation, levels)
+
+    code("%enter")
+    code("vldm %scales, {%s.scale_a, %s.scale_b, %s.scale}", "scales, those of the terms 2^16 times as large")
+    code("ldr %count, [%argument.4]")
+    levels.prepare(code, ENDS)
+    in_turns(code, TURN, some)
+    code("%leave")
     portable = f"aidge_cortexm_binary_int16_c(first, second, output, scales, count, {operation}, {levels.low}, {levels.high});"
     return name, code.function(name, PARAMETERS, f"{OPERATIONS[operation]} of int16.", portable)
 
 
+def _one(code: Routine, operation: int, levels: Levels) -> None:
+    for pointer, name in zip(POINTERS, TERMS):
+        code(f"ldrsh %word, [{pointer}], #2")
+        code(f"vmov %s.{name}0, %word")
+        code(f"vcvt.f32.s32 %s.{name}0, %s.{name}0, #16")
+    _values(code, operation, 1)
+    code("vmov %word, %s.a0")
+    levels.apply(code, "%word", ENDS)
+    code("strh %word, [%output], #2")
+
+
 def _four(code: Routine, operation: int, levels: Levels) -> None:
-    """4 values: of the first term in s0-s3, of the second in s4-s7, with 16 fraction bits, which a conversion takes from the low
-    half of a register as from a word. Addresses need not be those of words."""
-    for pointer, first in (("r0", 0), ("r1", 4)):
-        code(f"ldr r4, [{pointer}], #4")
-        code(f"ldr r6, [{pointer}], #4")
-        code("asr r5, r4, #16")
-        code("asr r7, r6, #16")
-        code(f"vmov s{first}, s{first + 1}, r4, r5")
-        code(f"vmov s{first + 2}, s{first + 3}, r6, r7")
-    for place in range(8):
-        code(f"vcvt.f32.s{32 if place % 2 else 16} s{place}, s{place}, #16")
-    _values(code, operation, range(4))
-    code("vmov r4, r5, s0, s1")
-    code("vmov r6, r7, s2, s3")
-    for register in ("r4", "r5", "r6", "r7"):
-        levels.apply(code, register)
-    for low, high in (("r4", "r5"), ("r6", "r7")):
+    """4 values of each term, with 16 fraction bits, which a conversion takes from the low half of a register as from a word.
+    Addresses need not be those of words."""
+    words = [f"%word{place}" for place in range(4)]
+    for pointer, name in zip(POINTERS, TERMS):
+        terms = values(name, 4)
+        code(f"ldr {words[0]}, [{pointer}], #4")
+        code(f"ldr {words[2]}, [{pointer}], #4")
+        code(f"asr {words[1]}, {words[0]}, #16")
+        code(f"asr {words[3]}, {words[2]}, #16")
+        for first in (0, 2):
+            code(f"vmov {terms[first]}, {terms[first + 1]}, {words[first]}, {words[first + 1]}")
+    for name in TERMS:
+        for place, term in enumerate(values(name, 4)):
+            code(f"vcvt.f32.s{32 if place % 2 else 16} {term}, {term}, #16")
+    _values(code, operation, 4)
+    results = values("a", 4)
+    for first in (0, 2):
+        code(f"vmov {words[first]}, {words[first + 1]}, {results[first]}, {results[first + 1]}")
+    for word in words:
+        levels.apply(code, word, ENDS)
+    for low, high in (words[:2], words[2:]):
         code(f"pkhbt {low}, {low}, {high}, lsl #16")
-        code(f"str {low}, [r2], #4")
+        code(f"str {low}, [%output], #4")
 
 
-def _values(code: Routine, operation: int, values: Iterable[int]) -> None:
-    """Levels in s0 on, of what stands there and in s4 on; a sum with a product is rounded twice, as two instructions would."""
-    for value in values:
-        code(f"vmul.f32 s{value}, s{value}, s12")
-    if OPERATIONS[operation] == "Mul":
-        for value in values:
-            code(f"vmul.f32 s{value + 4}, s{value + 4}, s13")
-    for value in values:
-        operand = "" if OPERATIONS[operation] == "Mul" else ", s13"
-        first = f"s{value}, s{value}" if OPERATIONS[operation] == "Mul" else f"s{value}"
-        code(f"{_INSTRUCTIONS[operation]}.f32 {first}, s{value + 4}{operand}")
-    for value in values:
-        code(f"vdiv.f32 s{value}, s{value}, s14")
-    for value in values:
-        code(f"vcvtr.s32.f32 s{value}, s{value}")
+def _values(code: Routine, operation: int, count: int) -> None:
+    """Levels in place of the first term; a sum with a product is rounded twice, as two instructions would."""
+    terms, others = (values(name, count) for name in TERMS)
+    is_product = OPERATIONS[operation] == "Mul"
+    for term in terms:
+        code(f"vmul.f32 {term}, {term}, %s.scale_a")
+    for other in others if is_product else ():
+        code(f"vmul.f32 {other}, {other}, %s.scale_b")
+    for term, other in zip(terms, others):
+        operands = f"{term}, {other}" if is_product else f"{other}, %s.scale_b"
+        code(f"{_INSTRUCTIONS[operation]}.f32 {term}, {operands}")
+    for term in terms:
+        code(f"vdiv.f32 {term}, {term}, %s.scale")
+    for term in terms:
+        code(f"vcvtr.s32.f32 {term}, {term}")
 
 
 @kernel(

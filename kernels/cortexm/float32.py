@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy
@@ -45,23 +45,36 @@ def span(first: int, count: int) -> str:
     return f"{{{{s{first}-s{first + count - 1}}}}}" if count > 1 else f"{{{{s{first}}}}}"
 
 
-def in_turns(code: Routine, together: int, values: Callable[[int], None]) -> None:
-    """r3 values, so many `together` as long as there are, then one by one: `values` prints what computes a number of them.
-    Labels 1 to 4; the last one stands behind all."""
-    code(f"subs r3, r3, #{together}")
-    code("blt 2f")
-    code.label(1, f"{together} values")
-    values(together)
-    code(f"subs r3, r3, #{together}")
-    code("bge 1b")
-    code.label(2)
-    code(f"adds r3, r3, #{together}")
-    code("beq 4f")
-    code.label(3, "a value")
-    values(1)
-    code("subs r3, r3, #1")
-    code("bne 3b")
-    code.label(4)
+_ENDS = "%s.lowest", "%s.highest"  # of a text that names values
+
+
+def values(name: str, count: int) -> list[str]:
+    """So many values in registers of the FPU, as a line names them."""
+    return [f"%s.{name}{index}" for index in range(count)]
+
+
+def listed(names: Sequence[str]) -> str:
+    """These values as the operand of an instruction that loads or stores several."""
+    return f"{{{', '.join(names)}}}"
+
+
+def in_turns(code: Routine, together: int, compute: Callable[[int], None]) -> None:
+    """%count values, so many `together` as long as there are, then one by one: `compute` prints what computes a number of
+    them. Labels turn, rest, one and done; the last one is behind all."""
+    code(f"subs %count, %count, #{together}")
+    code("blt %rest")
+    code.label("turn", f"{together} values")
+    compute(together)
+    code(f"subs %count, %count, #{together}")
+    code("bge %turn")
+    code.label("rest")
+    code(f"adds %count, %count, #{together}")
+    code("beq %done")
+    code.label("one", "a value")
+    compute(1)
+    code("subs %count, %count, #1")
+    code("bne %one")
+    code.label("done")
 
 
 @dataclass(frozen=True)
@@ -92,34 +105,40 @@ class Limits:
         return "_relu" * self.is_zero + "".join(("_low", "_high")[index] for index, _ in self.compared)
 
     def load(self, code: Routine, pointer: str) -> None:
-        """Both limits to s0 and s1, where they are needed."""
+        """Both limits, where they are needed: %s.lowest and %s.highest, or s0 and s1 in a text that names no values."""
         if self.compared:
-            code(f"vldm {pointer}, {{{{s0-s1}}}}", "limits")
+            code(f"vldm {pointer}, {listed(_ENDS) if pointer[0] == '%' else span(0, 2)}", "limits")
 
-    def apply(self, code: Routine, registers: range, lowest: int = 0) -> None:
-        """The comparisons; the limits are in the registers `lowest` and the next."""
+    def apply(self, code: Routine, numbers: Sequence[str] | range, lowest: int = 0) -> None:
+        """The comparisons of values; of registers by their numbers, limits are in the registers `lowest` and the next."""
+        ends = [f"s{lowest}", f"s{lowest + 1}"] if isinstance(numbers, range) else _ENDS
         for limit, condition in self.compared:
-            for register in registers:
-                code(f"vcmp.f32 s{register}, s{lowest + limit}")
+            for value in _names_of(numbers):
+                code(f"vcmp.f32 {value}, {ends[limit]}")
                 code("vmrs APSR_nzcv, fpscr")
                 code(f"it {condition}")
-                code(f"vmov{condition}.f32 s{register}, s{lowest + limit}")
+                code(f"vmov{condition}.f32 {value}, {ends[limit]}")
 
-    def store(self, code: Routine, registers: range, pointer: str, pair: tuple[str, str]) -> None:
-        """The registers to memory at `pointer`, which moves on; `pair` may be overwritten."""
+    def store(self, code: Routine, numbers: Sequence[str] | range, pointer: str, pair: tuple[str, str]) -> None:
+        """Values, or registers by their numbers, to memory at `pointer`, which moves on; `pair` may be overwritten."""
+        names = _names_of(numbers)
         if not self.is_zero:
-            code(f"vstmia {pointer}!, {span(registers[0], len(registers))}")
+            code(f"vstmia {pointer}!, {span(numbers[0], len(numbers)) if isinstance(numbers, range) else listed(names)}")
             return
         first, second = pair
-        for register in registers[0 : len(registers) - 1 : 2]:
-            code(f"vmov {first}, {second}, s{register}, s{register + 1}", "negative values become 0")
+        for one, other in zip(names[::2], names[1::2]):
+            code(f"vmov {first}, {second}, {one}, {other}", "negative values become 0")
             code(f"bic {first}, {first}, {first}, asr #31")
             code(f"bic {second}, {second}, {second}, asr #31")
             code(f"strd {first}, {second}, [{pointer}], #8")
-        if len(registers) % 2:
-            code(f"vmov {first}, s{registers[-1]}")
+        if len(names) % 2:
+            code(f"vmov {first}, {names[-1]}")
             code(f"bic {first}, {first}, {first}, asr #31")
             code(f"str {first}, [{pointer}], #4")
+
+
+def _names_of(numbers: Sequence[str] | range) -> list[str]:
+    return [f"s{number}" if isinstance(number, int) else number for number in numbers]
 
 
 class RealNode(KernelNode):

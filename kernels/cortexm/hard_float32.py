@@ -13,12 +13,10 @@ from aidge_build.contract.spec import SAME, ImplSpec, IOSpec
 from aidge_build.graph.dtype import DType
 
 from .assembly import Routine
-from .float32 import FEATURES, Limits, in_turns, span
+from .float32 import FEATURES, Limits, in_turns, listed, values
 
 PARAMETERS = "const float *x, float *y, const float *line, int32_t count"
 TOGETHER, GATES = 8, 4  # values; those of them whose gates are computed together
-HIGHEST = 13  # the register of 1, before those of the line
-FACTOR, OFFSET = "s14", "s15"
 FLOAT = IOSpec(DType.float32, SAME)
 SPEC = ImplSpec((FLOAT,), (FLOAT,), features=FEATURES, predicates=(REAL,))
 
@@ -46,35 +44,36 @@ class HardSwishFloat32(_Hard):
 
 def routine(is_factor: bool) -> tuple[str, str]:
     """Name and text: a line of x between 0 and 1, or x times it."""
-    name, code = f"aidge_cortexm_hard_{'swish' if is_factor else 'sigmoid'}_float32", Routine({})
-    code(f"vldm r2, {span(HIGHEST, 3)}", "highest, factor, offset")
+    name, code = f"aidge_cortexm_hard_{'swish' if is_factor else 'sigmoid'}_float32", Routine()
+    code("%enter")
+    code("vldm %line, {%s.highest, %s.factor, %s.offset}")
     in_turns(code, TOGETHER, lambda count: _values(code, is_factor, count))
-    code("bx lr")
+    code("%leave")
     return name, code.function(name, PARAMETERS, "May work in place.", _portable(is_factor))
 
 
 def _values(code: Routine, is_factor: bool, count: int) -> None:
-    code(f"vldmia r0!, {span(0, count)}")
+    numbers = values("value", count)
+    code(f"vldmia %x!, {listed(numbers)}")
     if not is_factor:
-        for operation in (f"vmul.f32 s{{0}}, s{{0}}, {FACTOR}", f"vadd.f32 s{{0}}, s{{0}}, {OFFSET}"):
-            for value in range(count):
+        for operation in ("vmul.f32 {0}, {0}, %s.factor", "vadd.f32 {0}, {0}, %s.offset"):
+            for value in numbers:
                 code(operation.format(value))
         limits = Limits(0.0, 1.0)
-        limits.apply(code, range(count), lowest=HIGHEST - 1)
-        limits.store(code, range(count), "r1", ("r2", "r12"))
+        limits.apply(code, numbers)
+        limits.store(code, numbers, "%y", ("%word", "%other"))
         return
     for first in range(0, count, GATES):
-        values = range(first, min(first + GATES, count))
         for operation in (
-            f"vmul.f32 s{{1}}, s{{0}}, {FACTOR}",
-            f"vadd.f32 s{{1}}, s{{1}}, {OFFSET}",
-            "vcvt.u32.f32 s{1}, s{1}, #32",  # with 32 bits after the point all that is outside of 0 to 1 saturates
-            "vcvt.f32.u32 s{1}, s{1}, #32",
-            "vmul.f32 s{0}, s{0}, s{1}",
+            "vmul.f32 {1}, {0}, %s.factor",
+            "vadd.f32 {1}, {1}, %s.offset",
+            "vcvt.u32.f32 {1}, {1}, #32",  # with 32 bits after the point all that is outside of 0 to 1 saturates
+            "vcvt.f32.u32 {1}, {1}, #32",
+            "vmul.f32 {0}, {0}, {1}",
         ):
-            for value in values:
-                code(operation.format(value, TOGETHER + value - first))
-    code(f"vstmia r1!, {span(0, count)}")
+            for value, gate in zip(numbers[first : first + GATES], values("gate", GATES)):
+                code(operation.format(value, gate))
+    code(f"vstmia %y!, {listed(numbers)}")
 
 
 def _portable(is_factor: bool) -> str:

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
 import numpy
 
@@ -15,7 +14,7 @@ from aidge_build.contract.spec import ROW_MAJOR, ImplSpec, IOSpec, NodeView, Pre
 from aidge_build.graph.dtype import DType
 
 from .assembly import Routine
-from .float32 import FEATURES, span
+from .float32 import FEATURES, in_turns, listed, values
 
 NAME = "aidge_cortexm_layer_norm"
 FLOAT = IOSpec(DType.float32, ROW_MAJOR)
@@ -83,41 +82,25 @@ static void {name}(const float *input, const float *scale, const float *bias, fl
 }}"""
 
 
-def _loop(code: Routine, count: str, together: int, values: Callable[[int], None]) -> None:
-    """`values` of several at a time, then one by one; labels 1 to 4."""
-    code(f"subs {count}, {count}, #{together}")
-    code("blt 2f")
-    code.label(1, f"{together} values")
-    values(together)
-    code(f"subs {count}, {count}, #{together}")
-    code("bge 1b")
-    code.label(2)
-    code(f"adds {count}, {count}, #{together}")
-    code("beq 4f")
-    code.label(3, "a value")
-    values(1)
-    code(f"subs {count}, {count}, #1")
-    code("bne 3b")
-    code.label(4)
-
-
 def _sums(of_squares: bool) -> str:
     """To statistics[1], of the values or of the squares of what they differ from statistics[0] by."""
-    code = Routine({})
+    code = Routine()
 
-    def values(count: int) -> None:
-        code(f"vldmia r0!, {span(0, count)}")
-        for value in range(count if of_squares else 0):
-            code(f"vsub.f32 s{value}, s{value}, s14")
-        for value in range(count):
-            code(f"vfma.f32 s15, s{value}, s{value}" if of_squares else f"vadd.f32 s15, s15, s{value}")
+    def add(count: int) -> None:
+        numbers = values("value", count)
+        code(f"vldmia %row!, {listed(numbers)}")
+        for value in numbers if of_squares else ():
+            code(f"vsub.f32 {value}, {value}, %s.mean")
+        for value in numbers:
+            code(f"vfma.f32 %s.sum, {value}, {value}" if of_squares else f"vadd.f32 %s.sum, %s.sum, {value}")
 
-    code("movs r3, #0")
-    code("vmov s15, r3")
-    code("vldr s14, [r1]")
-    _loop(code, "r2", 8, values)
-    code("vstr s15, [r1, #4]")
-    code("bx lr")
+    code("%enter")
+    code("movs %zero, #0")
+    code("vmov %s.sum, %zero")
+    code("vldr %s.mean, [%statistics]")
+    in_turns(code, 8, add)
+    code("vstr %s.sum, [%statistics, #4]")
+    code("%leave")
     part = "aidge_cortexm_kept(*row - statistics[0])"
     portable = f"""statistics[1] = 0.0f;
     for (; count > 0; count--) {{
@@ -135,26 +118,26 @@ def _sums(of_squares: bool) -> str:
 
 def _scaled(has_bias: bool) -> str:
     """(x - statistics[0]) * statistics[1] * scale + bias."""
-    code = Routine({"count": "r3", "scale": "r12", "bias": "r2"})
+    code = Routine()
 
-    def values(count: int) -> None:
-        code(f"vldmia r0!, {span(0, count)}")
-        for operation, number in (("vsub", 12), ("vmul", 13)):
-            for value in range(count):
-                code(f"{operation}.f32 s{value}, s{value}, s{number}")
-        code(f"vldmia {{scale}}!, {span(4, count)}")
+    def scale(count: int) -> None:
+        numbers, factors, results = (values(name, count) for name in ("value", "scale", "result"))
+        code(f"vldmia %row!, {listed(numbers)}")
+        for operation in ("vsub.f32 {0}, {0}, %s.mean", "vmul.f32 {0}, {0}, %s.factor"):
+            for value in numbers:
+                code(operation.format(value))
+        code(f"vldmia %scale!, {listed(factors)}")
         if has_bias:
-            code(f"vldmia {{bias}}!, {span(8, count)}")
-        for value in range(count):
-            code(
-                f"vfma.f32 s{8 + value}, s{value}, s{4 + value}" if has_bias else f"vmul.f32 s{8 + value}, s{value}, s{4 + value}"
-            )
-        code(f"vstmia r1!, {span(8, count)}")
+            code(f"vldmia %bias!, {listed(results)}")
+        for result, value, factor in zip(results, numbers, factors):
+            code(f"{'vfma' if has_bias else 'vmul'}.f32 {result}, {value}, {factor}")
+        code(f"vstmia %output!, {listed(results)}")
 
-    code("vldm r2, {{s12-s13}}")
-    code("ldrd {scale}, {bias}, [sp]")
-    _loop(code, "{count}", 4, values)
-    code("bx lr")
+    code("%enter")
+    code("vldm %statistics, {%s.mean, %s.factor}")
+    code("ldrd %scale, %bias, [%argument.4]" if has_bias else "ldr %scale, [%argument.4]")
+    in_turns(code, 4, scale)
+    code("%leave")
     result = "aidge_cortexm_kept((*row++ - statistics[0]) * statistics[1]) * *scale++"
     bias = " + *bias++" if has_bias else ""
     portable = f"for (; count > 0; count--) {{ *output++ = {result}{bias}; }}"

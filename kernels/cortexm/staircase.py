@@ -21,18 +21,6 @@ CELL_BITS = {"size": 6}  # of the number of a cell, of 2 B in flash
 USUAL_CELL_BITS = 9
 MOST_BITS = 32  # behind the point of a number in fixed point; 1 at least
 _UNREACHED = 0x7FFFFFFF
-REGISTERS = {
-    "input": "r0",
-    "output": "r1",
-    "keys": "r2",
-    "levels": "r3",
-    "low": "r4",
-    "firsts": "r5",
-    "count": "r6",
-    "number": "r7",
-    "place": "r8",
-    "key": "r9",
-}
 PARAMETERS = (
     "const float *input, int8_t *output, const int32_t *keys, const int8_t *levels, const int32_t *low, const uint16_t *firsts, "
     "int32_t count"
@@ -89,38 +77,37 @@ class StaircaseFloat32Int8(ElementWise):
 def routine(bits: int, of_cell: int) -> tuple[str, str]:
     """Name and text of a loop over numbers with so many bits after the point."""
     name = f"aidge_cortexm_staircase_{bits}_{of_cell}"
-    code = Routine(REGISTERS)
-    code("push {{r4-r9}}")
-    code("ldrd {low}, {firsts}, [sp, #24]")
-    code("ldr {count}, [sp, #32]")
-    code("ldr {low}, [{low}]")
-    code("cmp {count}, #0")
-    code("ble 4f")
-    code.label(1, "a number")
-    code("vldmia {input}!, {{s0}}")
-    code("vmov {number}, s0")
-    code(f"vcvt.s32.f32 s0, s0, #{bits}")
-    code("vmov {place}, s0")
-    code("qsub {place}, {place}, {low}")
-    code(f"usat {{place}}, #{of_cell}, {{place}}")
-    code("ldrh {place}, [{firsts}, {place}, lsl #1]")
-    code("asr {key}, {number}, #31")
-    code("eor {number}, {number}, {key}, lsr #1", "its key")
-    code("ldr {key}, [{keys}, {place}, lsl #2]")
-    code("cmp {number}, {key}")
-    code("blt 3f")
-    code.label(2, "a step that it has reached")
-    code("adds {place}, {place}, #1")
-    code("ldr {key}, [{keys}, {place}, lsl #2]")
-    code("cmp {number}, {key}")
-    code("bge 2b")
-    code.label(3)
-    code("ldrb {place}, [{levels}, {place}]")
-    code("subs {count}, {count}, #1")
-    code("strb {place}, [{output}], #1")
-    code("bne 1b")
-    code.label(4)
-    code("pop {{r4-r9}}")
-    code("bx lr")
+    code = Routine()
+    code("%enter")
+    code("ldrd %low, %firsts, [%argument.4]")
+    code("ldr %count, [%argument.6]")
+    code("ldr %low, [%low]")
+    code("cmp %count, #0")
+    code("ble %done")
+    code.label("turn", "a number")
+    code("vldmia %input!, {%s.number}")
+    code("vmov %number, %s.number")
+    code(f"vcvt.s32.f32 %s.number, %s.number, #{bits}")
+    code("vmov %place, %s.number")
+    code("qsub %place, %place, %low")
+    code(f"usat %place, #{of_cell}, %place")
+    code("ldrh %place, [%firsts, %place, lsl #1]")
+    code("asr %key, %number, #31")
+    code("eor %number, %number, %key, lsr #1", "its key")
+    code("ldr %key, [%keys, %place, lsl #2]")
+    code("cmp %number, %key")
+    code("blt %found")
+    code.label("step", "a step that it has reached")
+    code("adds %place, %place, #1")
+    code("ldr %key, [%keys, %place, lsl #2]")
+    code("cmp %number, %key")
+    code("bge %step")
+    code.label("found")
+    code("ldrb %place, [%levels, %place]")
+    code("subs %count, %count, #1")
+    code("strb %place, [%output], #1")
+    code("bne %turn")
+    code.label("done")
+    code("%leave")
     portable = f"aidge_cortexm_staircase(input, output, keys, levels, low, firsts, count, {bits}, {(1 << of_cell) - 1});"
     return name, code.function(name, PARAMETERS, "A function by its steps; staircase.h says what is given.", portable)

@@ -14,6 +14,7 @@ from .assembly import Routine
 LIMITS = (-32768, 32767)
 MOST_PAIRS = 8  # in the text as one turn of the loop
 PARAMETERS = "const uint32_t *column, const int32_t *stream, int16_t *first, int16_t *second, const int32_t *end"
+_ENDS = "r12", "lr"
 _SAVED_BYTES = 36 + 32  # r4-r11, lr, s16-s23
 
 
@@ -32,9 +33,9 @@ class Levels:
         return "_" + "_".join(str(level).replace("-", "m") for level in (self.low, self.high, self.zero_point))
 
     @property
-    def _compared(self) -> tuple[tuple[str, str, int], ...]:
-        """Condition, register and bound of what no saturating instruction does."""
-        low, high = ("lt", "r12", self.low - self.zero_point), ("gt", "lr", self.high - self.zero_point)
+    def _compared(self) -> tuple[tuple[str, int, int], ...]:
+        """Condition, place of the end and bound of what no saturating instruction does."""
+        low, high = ("lt", 0, self.low - self.zero_point), ("gt", 1, self.high - self.zero_point)
         if self._saturates:
             return (high,) if self.high < LIMITS[1] else ()
         return low, high
@@ -43,19 +44,19 @@ class Levels:
     def _saturates(self) -> bool:
         return self.zero_point == 0 and self.low in (0, LIMITS[0])
 
-    def prepare(self, code: Routine) -> None:
-        """What `apply` wants in r12 and lr."""
-        for _, register, bound in self._compared:
-            code.constant(register, bound)
+    def prepare(self, code: Routine, ends: tuple[str, str] = _ENDS) -> None:
+        """The lowest and the highest level as `apply` wants them, as far as it does."""
+        for _, place, bound in self._compared:
+            code.constant(ends[place], bound)
 
-    def apply(self, code: Routine, register: str) -> None:
+    def apply(self, code: Routine, register: str, ends: tuple[str, str] = _ENDS) -> None:
         """Clamp first, as what is added might not fit. r2 holds a zero point other than 0."""
         if self._saturates:
             code(f"ssat {register}, #16, {register}" if self.low else f"usat {register}, #15, {register}")
-        for condition, bound, _ in self._compared:
-            code(f"cmp {register}, {bound}")
+        for condition, place, _ in self._compared:
+            code(f"cmp {register}, {ends[place]}")
             code(f"it {condition}")
-            code(f"mov{condition} {register}, {bound}")
+            code(f"mov{condition} {register}, {ends[place]}")
         if self.zero_point:
             code(f"add {register}, {register}, r2")
 

@@ -29,7 +29,6 @@ kernels/armv6m/depthwise.py sweep
 kernels/armv6m/fc_int8.py fc_call
 kernels/armv6m/packing.py _stream
 kernels/armv7m/depthwise.py _row
-kernels/cortexm/binary_float32.py _values
 kernels/cortexm/curve.py curve_text
 kernels/cortexm/dense_levels.py epilogue
 kernels/cortexm/depthwise.py _Rows.print

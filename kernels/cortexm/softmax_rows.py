@@ -10,48 +10,46 @@ NAME = "aidge_cortexm_softmax"
 
 def sum_text() -> str:
     """The largest value four bytes at a time, the last four whatever was before; a 64-bit sum."""
-    code = Routine({})
-    code("push {{r4-r11, lr}}")
-    code("add r12, r0, r3")
-    code("ldr r4, [r12, #-4]", "the last values, some of which come once more")
-    code("lsr r8, r3, #2")
-    code("mov r7, r0")
-    code.label(1, "the largest of each byte")
-    code("ldr r5, [r7], #4")
+    code = Routine()
+    values = [f"%value{index}" for index in range(4)]
+    code("%enter")
+    code("add %end, %x, %length")
+    code("ldr %largest, [%end, #-4]", "the last values, some of which come once more")
+    code("lsr %words, %length, #2")
+    code("mov %place, %x")
+    code.label("word", "the largest of each byte")
+    code("ldr %others, [%place], #4")
     _largest(code)
-    code("subs r8, r8, #1")
-    code("bne 1b")
+    code("subs %words, %words, #1")
+    code("bne %word")
     for distance in (16, 8):
-        code(f"ror r5, r4, #{distance}")
+        code(f"ror %others, %largest, #{distance}")
         _largest(code)
-    code("sxtb r4, r4")
-    code("rsb r5, r4, #255")
-    code("add r1, r1, r5, lsl #2", "where the exponential of 0 would stand")
-    code("movs r5, #0", "the sum in r5, r6")
-    code("movs r6, #0")
-    code("movs r7, #1")
-    code("subs r3, r3, #4")
-    code.label(2, "4 exponentials")
-    for register in range(8, 12):
-        code(f"ldrsb r{register}, [r0], #1")
-    for register in range(8, 12):
-        code(f"ldr r{register}, [r1, r{register}, lsl #2]")
-    for register in range(8, 12):
-        code(f"umlal r5, r6, r{register}, r7")
-    code("subs r3, r3, #4")
-    code("bge 2b")
-    code("adds r3, r3, #4")
-    code("beq 4f")
-    code.label(3, "an exponential")
-    code("ldrsb r8, [r0], #1")
-    code("ldr r8, [r1, r8, lsl #2]")
-    code("umlal r5, r6, r8, r7")
-    code("subs r3, r3, #1")
-    code("bne 3b")
-    code.label(4)
-    code("strd r5, r6, [r2]")
-    code("mov r0, r4")
-    code("pop {{r4-r11, pc}}")
+    code("sxtb %largest, %largest")
+    code("rsb %offset, %largest, #255")
+    code("add %exponentials, %exponentials, %offset, lsl #2", "where the exponential of 0 would stand")
+    code("movs %low, #0", "the sum")
+    code("movs %high, #0")
+    code("movs %one, #1")
+    code("subs %length, %length, #4")
+    code.label("turn", "4 exponentials")
+    for operation in ("ldrsb {0}, [%x], #1", "ldr {0}, [%exponentials, {0}, lsl #2]", "umlal %low, %high, {0}, %one"):
+        for value in values:
+            code(operation.format(value))
+    code("subs %length, %length, #4")
+    code("bge %turn")
+    code("adds %length, %length, #4")
+    code("beq %done")
+    code.label("rest", "an exponential")
+    code("ldrsb %value, [%x], #1")
+    code("ldr %value, [%exponentials, %value, lsl #2]")
+    code("umlal %low, %high, %value, %one")
+    code("subs %length, %length, #1")
+    code("bne %rest")
+    code.label("done")
+    code("strd %low, %high, [%sum]")
+    code("mov %result, %largest")
+    code("%leave %result")
     return code.function(
         f"{NAME}_sum",
         "const int8_t *x, const uint32_t *exponentials, uint64_t *sum, int32_t length",
@@ -62,38 +60,38 @@ def sum_text() -> str:
 
 
 def _largest(code: Routine) -> None:
-    code("ssub8 r6, r5, r4")
-    code("sel r4, r5, r4")
+    """Of the bytes of %largest and %others."""
+    code("ssub8 %difference, %others, %largest")
+    code("sel %largest, %others, %largest")
 
 
 def levels_text() -> str:
     """10 instructions for each value: a product, whose high word is the level and its fraction."""
-    code, values = Routine({}), range(4, 8)
-    code("push {{r4-r11, lr}}")
-    code("ldm r3, {{r3, r9, r10, r11, r12, lr}}", "last, factor, start, mask, shift, zero")
-    code("subs r2, r2, #4")
-    code("blt 2f")
-    code.label(1, "4 values")
-    for value in values:
-        code(f"ldrsb r{value}, [r0], #1")
-    for value in values:
-        code(f"ldr r{value}, [r3, r{value}, lsl #2]")
-    for value in values:
-        code(f"umull r8, r{value}, r{value}, r9")
-        code(f"add r{value}, r{value}, r10")
-    code("tst r4, r11")
-    code("ittt ne")
-    for value in values[1:]:
-        code(f"tstne r{value}, r11")
-    code("beq 2f", "one is near the middle between two levels")
-    for operation in ("lsr r{0}, r{0}, r12", "add r{0}, r{0}, lr", "ssat r{0}, #8, r{0}", "strb r{0}, [r1], #1"):
+    code, values = Routine(), [f"%value{index}" for index in range(4)]
+    code("%enter")
+    code("ldm %row, {%last, %factor, %start, %mask, %shift, %zero}")
+    code("subs %count, %count, #4")
+    code("blt %done")
+    code.label("turn", "4 values")
+    for operation in ("ldrsb {0}, [%x], #1", "ldr {0}, [%last, {0}, lsl #2]"):
         for value in values:
             code(operation.format(value))
-    code("subs r2, r2, #4")
-    code("bge 1b")
-    code.label(2)
-    code("adds r0, r2, #4", "values that are left")
-    code("pop {{r4-r11, pc}}")
+    for value in values:
+        code(f"umull %low, {value}, {value}, %factor")
+        code(f"add {value}, {value}, %start")
+    code(f"tst {values[0]}, %mask")
+    code("ittt ne")
+    for value in values[1:]:
+        code(f"tstne {value}, %mask")
+    code("beq %done", "one is near the middle between two levels")
+    for operation in ("lsr {0}, {0}, %shift", "add {0}, {0}, %zero", "ssat {0}, #8, {0}", "strb {0}, [%y], #1"):
+        for value in values:
+            code(operation.format(value))
+    code("subs %count, %count, #4")
+    code("bge %turn")
+    code.label("done")
+    code("adds %left, %count, #4", "values that are left")
+    code("%leave %left")
     return code.function(
         f"{NAME}_levels",
         f"const int8_t *x, int8_t *y, int32_t count, const {NAME}_quads *row",

@@ -14,8 +14,7 @@ from .conditions import FEATURES
 
 TOGETHER = 4  # values; the last ones of a run overlap those before
 _EVEN = 1  # form of the C version
-_UPPER, _ABOVE, _END, _RUN = 0, 8, 16, 20  # in the row
-COLUMNS, _FRAME = 0, 8  # on the stack; behind the columns the row
+_UPPER, _ABOVE, _END, RUN = 0, 8, 16, 20  # in the row
 PARAMETERS = "const aidge_kit_lanes_row *row, int8_t *output, const int32_t *columns, const aidge_kit_lanes_levels *levels"
 
 
@@ -35,83 +34,82 @@ SHIFTED = Predicate("levels by a shift alone", _scaled)
 
 
 def _sums(code: Routine) -> None:
-    """Of bytes 0 and 2 of four words in r11, of bytes 1 and 3 in r12."""
+    """Of bytes 0 and 2 of four words, and of bytes 1 and 3."""
     for place in range(4):
-        code(f"ldr r10, [r{place}], #4")
-        code("eor r10, r10, #0x80808080")
-        code("uxtb16 r9, r10")
-        code("uxtb16 r10, r10, ror #8")
-        for total, value in (("r11", "r9"), ("r12", "r10")):
-            code(f"mla {total}, {value}, r{4 + place}, {total}" if place else f"mul {total}, {value}, r{4 + place}")
+        code(f"ldr %word, [%source{place}], #4")
+        code("eor %word, %word, #0x80808080")
+        code("uxtb16 %even, %word")
+        code("uxtb16 %odd, %word, ror #8")
+        for value in ("even", "odd"):
+            product = f"%{value}s, %{value}, %weight{place}"
+            code(f"mla {product}, %{value}s" if place else f"mul {product}")
 
 
-def end_of_run(code: Routine, output: str, end: str, left: str, is_odd: bool) -> None:
-    """The loop 2 goes on until `end`; of an odd run the last ones start that many values earlier."""
+def begin_column(code: Routine) -> None:
+    """Label column: where two taps are in both rows (%source0 to %source3), their shares (%share0, %share1) and the shares of the
+    rows (%upper, %lower)."""
+    code.label("column", "a column")
+    code("ldm %columns!, {%offset0, %share0, %offset1, %share1}")
+    code("put %columns, %row")
+    code(f"ldrd %upper, %lower, [%row, #{_UPPER}]", "both rows")
+    for place in range(4):
+        code(f"add %source{place}, %{('upper', 'lower')[place // 2]}, %offset{place % 2}")
+    code(f"ldrd %upper, %lower, [%row, #{_ABOVE}]", "their shares")
+
+
+def end_of_run(code: Routine, is_odd: bool) -> None:
+    """The loop `turn` goes on until %end; of an odd run the last ones start that many values earlier."""
     if is_odd:
-        code(f"subs {left}, {end}, {output}", "values that are left")
-        code("beq 3f")
-        code(f"subs {left}, {left}, #{TOGETHER}")
-        code("bge 2b")
-        for pointer in ("r0", "r1", "r2", "r3", output):
-            code(f"add {pointer}, {pointer}, {left}")
-        code("b 2b")
-        code.label(3)
+        code("subs %left, %end, %output", "values that are left")
+        code("beq %done")
+        code(f"subs %left, %left, #{TOGETHER}")
+        code("bge %turn")
+        for pointer in (*(f"source{place}" for place in range(4)), "output"):
+            code(f"add %{pointer}, %{pointer}, %left")
+        code("b %turn")
+        code.label("done")
     else:
-        code(f"cmp {output}, {end}")
-        code("bne 2b")
+        code("cmp %output, %end")
+        code("bne %turn")
 
 
-def end_of_row(code: Routine, frame: int) -> None:
-    """The loop 1 goes on until the row's last columns; then the function returns, whose frame has `frame` bytes."""
-    code(f"ldrd r2, lr, [sp, #{COLUMNS}]")
-    code(f"ldr r3, [lr, #{_END}]")
-    code("cmp r2, r3")
-    code("bne 1b")
-    code(f"add sp, sp, #{frame}")
-    code("pop {{r4-r11, pc}}")
+def end_of_row(code: Routine) -> None:
+    """The loop `column` goes on until the row's last columns; then the function returns."""
+    code("get %columns, %row")
+    code(f"ldr %last, [%row, #{_END}]")
+    code("cmp %columns, %last")
+    code("bne %column")
+    code("%leave")
 
 
 def _even(code: Routine, levels: Levels) -> None:
-    for total in ("r11", "r12"):
-        code(f"mvn r9, {total}, lsr #{levels.shift}" if levels.ties == 3 else f"lsr r9, {total}, #{levels.shift}")
-        code("and r9, r9, #0x00010001")
-        code(f"add {total}, {total}, r9")
+    for total in ("%evens", "%odds"):
+        code(f"mvn %half, {total}, lsr #{levels.shift}" if levels.ties == 3 else f"lsr %half, {total}, #{levels.shift}")
+        code("and %half, %half, #0x00010001")
+        code(f"add {total}, {total}, %half")
         if levels.start:
             code(f"add {total}, {total}, #{levels.start * 0x00010001:#010x}")
         code(f"lsr {total}, {total}, #{levels.shift}")
         code(f"uxtb16 {total}, {total}")
-    code("orr r11, r11, r12, lsl #8")
-    code("eor r11, r11, #0x80808080")
+    code("orr %evens, %evens, %odds, lsl #8")
+    code("eor %evens, %evens, #0x80808080")
 
 
 def row_text(levels: Levels, is_odd: bool) -> tuple[str, str]:
     """Name and text of a row of outputs. A clamp costs nothing here."""
-    name, code = f"aidge_cortexm_lanes_even_{levels.ties}_{levels.shift}{'_odd' * is_odd}", Routine({})
-    code("push {{r4-r11, lr}}")
-    code(f"sub sp, sp, #{_FRAME}")
-    code("mov lr, r0")
-    code("mov r8, r1")
-    code.label(1, "a column")
-    code("ldm r2!, {{r4-r7}}", "offset, share, offset, share")
-    code(f"strd r2, lr, [sp, #{COLUMNS}]")
-    code(f"ldrd r10, r11, [lr, #{_UPPER}]", "both rows")
-    code("add r0, r10, r4")
-    code("add r1, r10, r6")
-    code("add r2, r11, r4")
-    code("add r3, r11, r6")
-    code(f"ldrd r10, r11, [lr, #{_ABOVE}]", "their shares")
-    code("mul r4, r5, r10")
-    code("mul r6, r5, r11")
-    code("mul r5, r7, r10")
-    code("mul r7, r7, r11")
-    code(f"ldr r9, [lr, #{_RUN}]")
-    code("add lr, r8, r9", "the end of the run")
-    code.label(2, "4 values")
+    name, code = f"aidge_cortexm_lanes_even_{levels.ties}_{levels.shift}{'_odd' * is_odd}", Routine()
+    code("%enter")
+    begin_column(code)
+    for place in range(4):
+        code(f"mul %weight{place}, %share{place % 2}, %{('upper', 'lower')[place // 2]}")
+    code(f"ldr %run, [%row, #{RUN}]")
+    code("add %end, %output, %run")
+    code.label("turn", "4 values")
     _sums(code)
     _even(code, levels)
-    code("str r11, [r8], #4")
-    end_of_run(code, "r8", "lr", "r9", is_odd)
-    end_of_row(code, _FRAME)
+    code("str %evens, [%output], #4")
+    end_of_run(code, is_odd)
+    end_of_row(code)
     portable = f"aidge_kit_lanes_columns(row, output, columns, levels, {_EVEN});"
     return name, code.function(name, PARAMETERS, "Linear resizing: a row of outputs.", portable)
 

@@ -20,20 +20,18 @@ from aidge_build.operators.arithmetic.contracts import FloatFactors
 from aidge_build.operators.arithmetic.thresholds import low_form, staircase
 from aidge_build.operators.resampling import LARGEST_VALUE, multiplier
 
-from .assembly import Routine, Waiting
+from .assembly import Routine
 from .conditions import FEATURES
+from .float32 import values
 from .packing import as_words
-from .resample_lanes_int8 import COLUMNS, ENOUGH, TOGETHER, end_of_row, end_of_run, layer_text
+from .resample_lanes_int8 import ENOUGH, RUN, TOGETHER, begin_column, end_of_row, end_of_run, layer_text
 
 MOST = 32767  # of all shares of an output: each is a halfword
 MOST_LEVEL = 1 << 20  # before it is limited
 LINE_SHIFTS = (*SHIFTS, 0)
 FLOATS = -1  # in place of a shift: levels by a product in float32
 PARAMETERS = "const aidge_kit_lanes_row *row, int8_t *output, const int32_t *columns, const int32_t *levels"
-_UPPER, _ABOVE, _RUN = 0, 8, 20  # in the row
-# On the stack, behind columns and row: the numbers of the levels, the end of a run.
-_START, _LINE, _ZERO, _RUN_END, _FRAME = 8, 12, 16, 20, 24
-_SUMS = "r10", "r11", "r12", "lr"
+_SUMS = tuple(f"%sum{place}" for place in range(TOGETHER))
 
 
 def _not_linear(view: NodeView) -> str:
@@ -111,77 +109,69 @@ def _row_text(shift: int, is_odd: bool) -> tuple[str, str]:
     """Name and text of a row of outputs."""
     is_float = shift == FLOATS
     name = f"aidge_cortexm_pairs_{'floats' if is_float else shift}{'_odd' * is_odd}"
-    code = Routine({}, Waiting(has_fpu=is_float))
-    code("push {{r4-r11, lr}}")
-    code(f"sub sp, sp, #{_FRAME}")
-    code("ldm r3, {{r4-r6}}", "start, multiplier, constant or zero point")
-    code(f"str r4, [sp, #{_START}]")
-    code(f"strd r5, r6, [sp, #{_LINE}]")
+    code = Routine()
+    code("%enter")
     if is_float:
-        code("vmov s8, r5")
-    code("mov lr, r0")
-    code("mov r6, r1")
-    code.label(1, "a column")
-    code("ldm r2!, {{r7-r10}}", "offset, share, offset, share")
-    code(f"strd r2, lr, [sp, #{COLUMNS}]")
-    code("orr r8, r8, r10, lsl #16")
-    code(f"ldrd r10, r11, [lr, #{_UPPER}]", "both rows")
-    code("add r0, r10, r7")
-    code("add r1, r10, r9")
-    code("add r2, r11, r7")
-    code("add r3, r11, r9")
-    code(f"ldrd r10, r11, [lr, #{_ABOVE}]", "their shares")
-    code("mul r4, r8, r10")
-    code("mul r5, r8, r11")
-    code(f"ldr r10, [lr, #{_RUN}]")
-    code("add r10, r6, r10")
-    code(f"str r10, [sp, #{_RUN_END}]")
-    code.label(2, "4 values")
-    for first, share in (("r0", "r4"), ("r2", "r5")):
-        _sums(code, first, share)
+        code("ldm %levels, {%start, %factor, %zero}")
+        code("put %zero")
+        code("vmov %s.factor, %factor")
+    else:
+        code("ldm %levels, {%start, %multiplier, %constant}")
+        code("put %multiplier, %constant")
+    code("put %start")
+    begin_column(code)
+    code("orr %share, %share0, %share1, lsl #16")
+    code("mul %upper, %share, %upper")
+    code("mul %lower, %share, %lower")
+    code(f"ldr %run, [%row, #{RUN}]")
+    code("add %end, %output, %run")
+    code("put %end")
+    code.label("turn", "4 values")
+    _sums(code, "%source0", "%source1", "%upper", is_first=True)
+    _sums(code, "%source2", "%source3", "%lower", is_first=False)
     (_floats if is_float else _line)(code, shift)
     for place, value in enumerate(_SUMS):
-        code(f"strb {value}, [r6, #{place - TOGETHER}]" if place else f"strb {value}, [r6], #{TOGETHER}")
-    code(f"ldr r7, [sp, #{_RUN_END}]")
-    end_of_run(code, "r6", "r7", "r7", is_odd)
-    end_of_row(code, _FRAME)
+        code(f"strb {value}, [%output, #{place - TOGETHER}]" if place else f"strb {value}, [%output], #{TOGETHER}")
+    code("get %end")
+    end_of_run(code, is_odd)
+    end_of_row(code)
     form = "aidge_cortexm_pairs_by_floats" if is_float else "aidge_cortexm_pairs_by_line"
     portable = f"{form}(row, output, columns, levels{f', {shift}' * (not is_float)});"
     return name, code.function(name, PARAMETERS, "Linear resizing: a row of outputs.", portable)
 
 
-def _sums(code: Routine, first: str, share: str) -> None:
+def _sums(code: Routine, first: str, second: str, share: str, is_first: bool) -> None:
     """The products of two neighbours in a row of the input with their shares, added to the sums; the first ones begin them."""
-    second, is_first = f"r{int(first[1:]) + 1}", first == "r0"
-    code(f"ldr r7, [{first}], #4")
-    code(f"ldr r8, [{second}], #4")
+    code(f"ldr %word, [{first}], #4")
+    code(f"ldr %upper_bytes, [{second}], #4")
     if is_first:
-        code(f"ldr lr, [sp, #{_START}]")
-    code("pkhbt r9, r7, r8, lsl #16", "bytes 0 and 1 of both")
-    code("pkhtb r8, r8, r7, asr #16", "bytes 2 and 3")
+        code("get %start")
+    code("pkhbt %lower_bytes, %word, %upper_bytes, lsl #16", "bytes 0 and 1 of both")
+    code("pkhtb %upper_bytes, %upper_bytes, %word, asr #16", "bytes 2 and 3")
     for index, total in enumerate(_SUMS):
-        code(f"sxtb16 r7, {'r9' if index < 2 else 'r8'}{', ror #8' * (index % 2)}")
-        code(f"smlad {total}, r7, {share}, {'lr' if is_first else total}")
+        code(f"sxtb16 %word, %{'lower' if index < 2 else 'upper'}_bytes{', ror #8' * (index % 2)}")
+        code(f"smlad {total}, %word, {share}, {'%start' if is_first else total}")
 
 
 def _line(code: Routine, shift: int) -> None:
-    code(f"ldrd r7, r8, [sp, #{_LINE}]", "multiplier, constant")
+    code("get %multiplier, %constant")
     for total in _SUMS:
-        code(f"smmla {total}, {total}, r7, r8")
+        code(f"smmla {total}, {total}, %multiplier, %constant")
     for total in _SUMS:
         code(f"ssat {total}, #8, {total}{f', asr #{shift}' if shift else ''}")
 
 
 def _floats(code: Routine, _: int) -> None:
-    code("vmov s0, s1, r10, r11")
-    code("vmov s2, s3, r12, lr")
-    for statement in ("vcvt.f32.s32 {0}, {0}", "vmul.f32 {0}, {0}, s8", "vcvtr.s32.f32 {0}, {0}"):
-        for register in range(4):
-            code(statement.format(f"s{register}"))
-    code(f"ldr r7, [sp, #{_ZERO}]")
-    code("vmov r10, r11, s0, s1")
-    code("vmov r12, lr, s2, s3")
+    numbers = values("number", TOGETHER)
+    for first in (0, 2):
+        code(f"vmov {', '.join((*numbers[first : first + 2], *_SUMS[first : first + 2]))}")
+    for statement in ("vcvt.f32.s32 {0}, {0}", "vmul.f32 {0}, {0}, %s.factor", "vcvtr.s32.f32 {0}, {0}"):
+        for number in numbers:
+            code(statement.format(number))
+    code("get %zero")
+    for first in (0, 2):
+        code(f"vmov {', '.join((*_SUMS[first : first + 2], *numbers[first : first + 2]))}")
     for total in _SUMS:
-        code(f"add {total}, {total}, r7")
+        code(f"add {total}, {total}, %zero")
     for total in _SUMS:
         code(f"ssat {total}, #8, {total}")

@@ -104,9 +104,11 @@ class Routine(routine.Routine):
         form = forms[0 if self.waiting.has_fpu else 1]
         self(form.format(state=state, registers=registers, double=double, offset=offset), comment)
 
-    def call(self, function: str) -> None:
-        """Call a C function of the library. An operand names it, so that the compiler knows of the call."""
-        self._line(f"    {_CALL}{function}", "")
+    def call(self, function: str, *arguments: str, result: str = "") -> None:
+        """Call a C function of the library, of these arguments if values have names. An operand names it, so that the compiler
+        knows of the call."""
+        named = f"({', '.join(arguments)}) {result}".rstrip() if arguments else ""
+        self._line(f"    {_CALL}{function}{named}", "")
         self.instructions += 1
 
     @property

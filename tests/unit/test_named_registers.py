@@ -443,6 +443,40 @@ def test_one_or_several_float_registers_of_the_caller_are_saved():
         assert printed("%enter", f"vldr s{last}, [%first]", "%leave")[0] == f"vpush {saved}"
 
 
+def test_a_call_gets_its_arguments_and_changes_no_value_that_is_needed_after_it():
+    lines = "ldr %sum, [%first]", "add %from, %second, #4", "put %output", "ldr %kept, [%numbers]"
+    after = "get %output", "str %kept, [%output]", "str %level, [%output, #4]", "%leave"
+    text = printed("%enter", *lines, "call rounded(%sum, %from) %level", *after)
+    assert text == [
+        "push {r4, lr}",
+        "sub sp, sp, #8",
+        "ldr r0, [r0]",
+        "add r1, r1, #4",
+        "str r2, [sp, #0]",
+        "ldr r4, [r3]",
+        "call rounded",
+        "ldr r2, [sp, #0]",
+        "str r4, [r2]",
+        "str r0, [r2, #4]",
+        "add sp, sp, #8",
+        "pop {r4, pc}",
+    ]
+
+
+def test_a_wrong_register_of_a_call_is_found():
+    names = "first", "second"
+    function = read(["%enter", "mov %kept, %second", "call rounded(%first) %level", "str %kept, [%level]", "%leave"], names)
+    right = ["", "mov r4, r1", "call rounded", "str r4, [r0]", "%leave"]
+    check(function, right, names, ["push {r4, lr}"], "kernel")
+    for wrong, save in (
+        (["", "mov r12, r1", "call rounded", "str r12, [r0]", "%leave"], ["push {lr}"]),
+        (["", "mov r4, r1", "call rounded", "str r4, [r1]", "%leave"], ["push {r4, lr}"]),
+        (right, ["push {r4}"]),
+    ):
+        with pytest.raises(AidgeError):
+            check(function, wrong, names, save, "kernel")
+
+
 def test_too_many_values_are_refused_with_the_name_of_the_function():
     names = ", ".join(f"%v{number}" for number in range(14))
     lines = [f"ldm %numbers!, {{{names}}}", f"stm %numbers!, {{{names}}}"]

@@ -11,12 +11,23 @@ import re
 from collections.abc import Mapping, Sequence
 
 from aidge_build.base.errors import AidgeError
-from aidge_build.contract.kernel_kit.registers.named import ENTERS, GET, PARAMETER_REGISTERS, PUT, Function, Step, Value, leaves
+from aidge_build.contract.kernel_kit.registers.named import (
+    CALL,
+    ENTERS,
+    GET,
+    PARAMETER_REGISTERS,
+    PUT,
+    RESULT,
+    Function,
+    Step,
+    Value,
+    called,
+    leaves,
+)
 
 _Held = dict[str, frozenset[str]]  # the names that a register, or a place where values wait, holds
 _TOKEN = re.compile(r"%(?:[qs]\.)?[a-z]\w*|[a-z]\w*|\S")
 _PLACE = re.compile(r"\[%argument|%frame\.")
-_RESULT = "r0"
 _NAME = re.compile(r"%(\w+)")
 _SAVES = re.compile(r"v?push \{([^}]*)\}|mov r[4-7], (r8|r9|r10|r11)")
 _REGISTER = re.compile(r"[rs]\d+|lr")
@@ -116,7 +127,9 @@ def _registers(step: Step, printed: str) -> Mapping[str, str]:
     if step.text in ENTERS or step.text.startswith((PUT, GET)):
         return {}
     if leaves(step.text):
-        return {value.name: _RESULT for value in step.reads}
+        return {value.name: RESULT for value in step.reads}
+    if call := CALL.fullmatch(step.text):
+        return dict(pair for registers in called(call) for pair in registers.items())
     named, real = (_TOKEN.findall(text) for text in (_PLACE.split(step.text)[0], printed))
     found: dict[str, str] = {}
     for name, register in zip(named, real, strict=False):

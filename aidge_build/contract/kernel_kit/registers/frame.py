@@ -33,22 +33,23 @@ class Frame:
         return f"vmov {floats}, {core}" if is_put else f"vmov {core}, {floats}"
 
 
-def frame_of(used: AbstractSet[str], begin: str, fixed: AbstractSet[str], named_words: int = 0) -> Frame:
+def frame_of(used: AbstractSet[str], begin: str, fixed: AbstractSet[str], named_words: int = 0, calls: bool = False) -> Frame:
     """Returns the frame of a function that begins so, uses these registers and places, and itself names the `fixed` ones and so
-    many words of the frame."""
+    many words of the frame; `calls`: it calls others, which want a stack of whole double words."""
     core = sorted((name for name in (used | fixed) & PRESERVED if name[0] == "r"), key=number_of)
     last_float = max((_last_word(name) for name in used | fixed if name[0] in "qs"), default=-1)
     words, first_float = 1 + max((number_of(name) for name in used if name[0] == "w"), default=-1), None
     if begin == ENTER_FLOATS:
         first_float, last_float, words = last_float + 1, last_float + words, 0
     words += named_words
-    save, restore, size = _core_frame(core, "lr" in used | fixed, begin == ENTER_LOW)
+    save, restore, size = _core_frame(core, calls or "lr" in used | fixed, begin == ENTER_LOW)
     if last_float >= _FIRST_SAVED_FLOAT:
         kind, size_words = "sd"[last_float % 2], 1 + last_float % 2
         first, last = _FIRST_SAVED_FLOAT // size_words, last_float // size_words
         listed = f"{{{kind}{first}{f'-{kind}{last}' * (last > first)}}}"
         save, restore = (*save, f"vpush {listed}"), (f"vpop {listed}", *restore)
         size += 4 * (last_float - _FIRST_SAVED_FLOAT + 1)
+    words += calls and (size // 4 + words) % 2
     if words:
         save, restore = (*save, f"sub sp, sp, #{4 * words}"), (f"add sp, sp, #{4 * words}", *restore)
     return Frame(save, restore, size + 4 * words, first_float, named_words)

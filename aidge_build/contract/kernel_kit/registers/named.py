@@ -12,6 +12,7 @@
 | `[%argument.4]` | the place of parameter 4 on the stack |
 | `%frame outputs.6, bits` | words of the frame in this order: an array of six, and one more |
 | `[sp, %frame.outputs.2]`, `add %to, sp, %frame.bits` | a word of them, an address |
+| `call rounded(%sum, %first) %level` | a call of C, with a result or without one |
 | `put %low, %high` | one or two values also wait outside the registers of the core, on the stack unless the text says floats |
 | `get %low, %high` | they come back |
 """
@@ -37,11 +38,13 @@ ARGUMENT = re.compile(r"\[%argument\.(\d+)\]")
 FRAME = "%frame "
 FRAME_WORD = re.compile(r"%frame\.([a-z]\w*)(?:\.(\d+))?")
 _FRAME_WORDS = re.compile(r"([a-z]\w*)(?:\.(\d+))?")
-PARAMETER_REGISTERS = 4
+PARAMETER_REGISTERS, RESULT = 4, "r0"
 _VIRTUAL = {"r": 100, "q": 100, "s": 1000}  # the number of the first value of each class, beyond the registers of all cores
 _JUMP = re.compile(r"(b[a-z]{0,2}(?:\.[nw])?|cbn?z|(le|wls)(tp)?(\.\d+)?) .*")
 _ALWAYS = re.compile(r"(b(\.[nw])?|tb[bh]) ")
-_CALL = re.compile(r"(call|bl|blx) .*")
+CALL = re.compile(r"call (\w+)\(([^)]*)\)(?: %(\w+))?")
+_OTHER_CALL = re.compile(r"(call|bl|blx) .*")
+CHANGED = frozenset(("r0", "r1", "r2", "r3", "r12", "lr", *(f"s{number}" for number in range(16))))  # by a call
 _FLOAT_REGISTERS = 32
 
 
@@ -115,18 +118,33 @@ def read(lines: Sequence[str], parameters: Sequence[str]) -> Function:
     depths = _depths(following)
     entry = frozenset(Value("r", name) for name in parameters[:PARAMETER_REGISTERS])
     for number, (place, text) in enumerate(instructions):
-        reads, writes, is_move = (frozenset(), entry, False) if text in ENTERS else _traffic(text, at.keys())
+        reads, writes, is_move = (
+            (frozenset(), entry, False) if text in ENTERS else _own_traffic(text) or _traffic(text, at.keys())
+        )
         function.steps.append(Step(text, reads, writes, following[number], is_move, depths[number], place))
     return function
 
 
-def _traffic(text: str, labels: AbstractSet[str]) -> tuple[frozenset[Value], frozenset[Value], bool]:
-    """Returns the values that an instruction reads, the values that it writes, and whether it only moves one."""
+_Traffic = tuple[
+    frozenset[Value], frozenset[Value], bool
+]  # the values that a line reads and writes, and whether it only moves one
+
+
+def _own_traffic(text: str) -> _Traffic | None:
+    """Returns the traffic of a line of this notation; None for an instruction."""
     if leaves(text):
         return frozenset(Value("r", name) for name in text.split("%")[2:]), frozenset(), False
     if text.startswith((PUT, GET)):
         core, waiting = (frozenset(Value(kind, match[2]) for match in VALUE.finditer(text)) for kind in "rw")
         return (core, waiting, False) if text.startswith(PUT) else (waiting, core, False)
+    if call := CALL.fullmatch(text):
+        arguments, result = (frozenset(Value("r", name) for name in registers) for registers in called(call))
+        return arguments, result | {Value("", register) for register in CHANGED}, False
+    return None
+
+
+def _traffic(text: str, labels: AbstractSet[str]) -> _Traffic:
+    """Returns the traffic of an instruction."""
     names: dict[Value, str] = {}
 
     def number(match: re.Match[str]) -> str:
@@ -134,7 +152,7 @@ def _traffic(text: str, labels: AbstractSet[str]) -> tuple[frozenset[Value], fro
         return "0x0" if match[2] in labels else names.setdefault(value, f"{value.kind}{_VIRTUAL[value.kind] + len(names)}")
 
     instruction = instruction_of_text(VALUE.sub(number, FRAME_WORD.sub("#0", ARGUMENT.sub("[sp]", text))))
-    if instruction is None or _CALL.fullmatch(text):
+    if instruction is None or _OTHER_CALL.fullmatch(text):
         raise AidgeError("is no instruction of a function with named values", where=text, code="KERNEL")
     work = work_of(instruction.mnemonic, instruction.operands, instruction.size_bytes, instruction.data_type)
     values = {_first_word(name): value for value, name in names.items()}
@@ -142,6 +160,12 @@ def _traffic(text: str, labels: AbstractSet[str]) -> tuple[frozenset[Value], fro
     writes = frozenset(_value(values, register) for register, _ in work.writes)
     is_move = instruction.mnemonic in ("mov", "movs", "vmov") and len(instruction.operands) == len(names) == 2
     return reads | writes if work.conditional and not work.jumps else reads, writes, is_move
+
+
+def called(call: re.Match[str]) -> tuple[dict[str, str], dict[str, str]]:
+    """Returns the registers of a call's arguments by their names, and of its result."""
+    arguments = {name: f"r{place}" for place, name in enumerate(re.findall(r"%(\w+)", call[2]))}
+    return arguments, {call[3]: RESULT} if call[3] else {}
 
 
 def leaves(text: str) -> bool:

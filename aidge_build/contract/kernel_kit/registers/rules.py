@@ -8,7 +8,20 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
-from aidge_build.contract.kernel_kit.registers.named import ENTERS, GET, PARAMETER_REGISTERS, PUT, VALUE, Step, Value, leaves
+from aidge_build.contract.kernel_kit.registers.named import (
+    CALL,
+    CHANGED,
+    ENTERS,
+    GET,
+    PARAMETER_REGISTERS,
+    PUT,
+    RESULT,
+    VALUE,
+    Step,
+    Value,
+    called,
+    leaves,
+)
 from aidge_build.contract.kernel_kit.registers.webs import Webs
 
 LOW = tuple(f"r{number}" for number in range(8))
@@ -19,7 +32,6 @@ POOLS = {
     "w": tuple(f"w{number}" for number in range(32)),
 }
 PRESERVED = frozenset((*POOLS["r"][4:12], *POOLS["q"][4:], *POOLS["s"][16:]))
-_RESULT = "r0"
 _FIXED = re.compile(r"(?<![.\w%])(r\d+|lr|q\d|s\d+)\b")
 _LISTS = re.compile(r"v?(ldm|stm)(ia|db)?")
 _ACROSS = re.compile(r"v(r?ml[as]l?dava?|ml[as]v|ml[as]va|mlalva?|addl?va?)x?")  # to even registers of the core
@@ -129,14 +141,27 @@ def rules_of(steps: Sequence[Step], webs: Webs, is_low: bool, parameters: Sequen
             passed = parameters[:PARAMETER_REGISTERS]
             rules.domains |= {webs.written[number][Value("r", name)]: (f"r{place}",) for place, name in enumerate(passed)}
         elif leaves(step.text):
-            rules.domains |= dict.fromkeys(webs.read[number].values(), (_RESULT,))
-        else:
+            rules.domains |= dict.fromkeys(webs.read[number].values(), (RESULT,))
+        elif not CALL.fullmatch(step.text):
             rules.add(step, webs.read[number] | webs.written[number])
             if is_low:
                 rules.add_low(step, webs.read[number] | webs.written[number])
     if is_low:
         rules.short.clear()  # all instructions are short
+    for number, step in enumerate(steps):
+        if call := CALL.fullmatch(step.text):
+            _add_call(rules, call, webs.read[number], webs.written[number], webs.alive[number])
     return rules
+
+
+def _add_call(
+    rules: Rules, call: re.Match[str], read: Mapping[Value, int], written: Mapping[Value, int], alive: AbstractSet[int]
+) -> None:
+    """Adds the rules of a call: values that are alive after it are not in registers that it changes."""
+    for here, registers in zip((read, written), called(call), strict=True):
+        rules.domains |= {here[Value("r", name)]: (register,) for name, register in registers.items()}
+    for web in alive & rules.domains.keys() - {*written.values()}:
+        rules.domains[web] = tuple(register for register in rules.domains[web] if register not in CHANGED)
 
 
 def fixed_registers(steps: Sequence[Step]) -> set[str]:

@@ -13,6 +13,7 @@ from aidge_build.contract.kernel_kit.registers.choice import choose
 from aidge_build.contract.kernel_kit.registers.frame import Frame, frame_of
 from aidge_build.contract.kernel_kit.registers.named import (
     ARGUMENT,
+    CALL,
     ENTER_LOW,
     ENTERS,
     FRAME,
@@ -73,7 +74,9 @@ def _choice(lines: Sequence[Line], parameters: Sequence[str]) -> tuple[Function,
 
 def assigned(function: Function, webs: Webs, chosen: Mapping[int, str]) -> tuple[list[str], Frame]:
     """Returns the instruction with registers of each step ("" for a move within a register), and what is saved around them."""
-    frame = frame_of(set(chosen.values()), function.steps[0].text, fixed_registers(function.steps), function.frame_words)
+    calls = any(CALL.fullmatch(step.text) for step in function.steps)
+    fixed = fixed_registers(function.steps)
+    frame = frame_of(set(chosen.values()), function.steps[0].text, fixed, function.frame_words, calls)
     printed = []
     for number, step in enumerate(function.steps):
         here = webs.read[number] | webs.written[number]
@@ -89,6 +92,8 @@ def _instruction(step: Step, registers: Mapping[Value, str], function: Function,
     if step.text.startswith((PUT, GET)):
         names = [match[2] for match in VALUE.finditer(step.text)]
         return frame.move(step.text.startswith(PUT), *([registers[Value(kind, name)] for name in names] for kind in "wr"))
+    if call := CALL.fullmatch(step.text):
+        return f"call {call[1]}"
     text = ARGUMENT.sub(lambda match: f"[sp, #{frame.size_bytes + 4 * (int(match[1]) - PARAMETER_REGISTERS)}]", step.text)
     text = FRAME_WORD.sub(lambda match: f"#{4 * (function.frame[match[1]] + int(match[2] or 0))}", text)
     return VALUE.sub(lambda match: registers.get(Value(match[1] or "r", match[2]), match[0]), text)

@@ -484,6 +484,11 @@ def test_too_many_values_are_refused_with_the_name_of_the_function():
         printed("%enter", *lines, "%leave")
 
 
+def test_a_value_with_the_name_of_a_label_is_refused():
+    with pytest.raises(AidgeError, match="names a value as a label is called"):
+        printed("%enter", "%row:", "subs %row, %first, #1", "bne %row", "%leave")
+
+
 def test_a_call_is_refused():
     with pytest.raises(AidgeError, match="call other"):
         printed("%enter", "call other", "%leave")

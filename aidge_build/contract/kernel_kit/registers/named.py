@@ -145,6 +145,8 @@ def _own_traffic(text: str) -> _Traffic | None:
 
 def _traffic(text: str, labels: AbstractSet[str]) -> _Traffic:
     """Returns the traffic of an instruction."""
+    if not _JUMP.fullmatch(text) and any(match[2] in labels for match in VALUE.finditer(text)):
+        raise AidgeError("names a value as a label is called", where=text, code="KERNEL")
     names: dict[Value, str] = {}
 
     def number(match: re.Match[str]) -> str:

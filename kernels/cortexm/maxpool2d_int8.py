@@ -13,7 +13,7 @@ from aidge_build.contract.kernel_kit.conditions import SAME_QUANTIZATION
 from aidge_build.contract.node import kernel
 from aidge_build.graph.dtype import DType
 
-from .assembly import Routine, Waiting
+from .assembly import Routine
 from .narrow_windows import narrow_row, store_lanes
 from .pools import pool_spec
 from .windows_inside import (
@@ -28,16 +28,6 @@ from .windows_inside import (
     step_of,
 )
 
-REGISTERS = {
-    "source": "r0",
-    "output": "r1",
-    "pixels": "r2",
-    "end": "r3",
-    "largest": "r4",
-    "word": "r5",
-    "spare": "r6",
-    "row": "r12",
-}
 PARAMETERS = "const int8_t *source, int8_t *output, int32_t pixels"
 
 
@@ -78,33 +68,32 @@ class MaxPool2dInt8(WindowsInside):
 
 def _row_text(shape: Mapping[str, int]) -> tuple[str, str]:
     """Name and text of a row of windows inside the image."""
-    name, code = f"aidge_cortexm_largest_{name_of(shape)}", Routine(REGISTERS, Waiting(has_fpu=False))
+    name, code = f"aidge_cortexm_largest_{name_of(shape)}", Routine()
 
     def four() -> None:
-        for index, _ in enumerate(loads(code, shape)):
+        for index, word in enumerate(loads(code, shape)):
             if index:
-                code("ssub8 {spare}, {largest}, {word}")
-                code("sel {largest}, {largest}, {word}")
+                code(f"ssub8 %difference, %largest, {word}")
+                code(f"sel %largest, %largest, {word}")
             else:
-                code("mov {largest}, {word}")
-        store_lanes(code, "{largest}", lanes_of(shape))
+                code(f"mov %largest, {word}")
+        store_lanes(code, "%largest", lanes_of(shape))
 
-    code("push {{r4-r6}}")
+    code("%enter")
     if is_narrow(shape):
-        code.constant("{row}".format_map(REGISTERS), shape["in_channels"])
-        code("mla {end}, {pixels}, {row}, {output}")
+        code.constant("%channels", shape["in_channels"])
+        code("mla %end, %pixels, %channels, %output")
         narrow_row(code, shape, four)
     elif are_flat(shape):
-        code.constant("{row}".format_map(REGISTERS), shape["in_channels"])
-        code("mul {pixels}, {pixels}, {row}", "values")
-        all_channels(code, shape, four, "{pixels}")
+        code.constant("%channels", shape["in_channels"])
+        code("mul %pixels, %pixels, %channels", "values")
+        all_channels(code, shape, four, "%pixels")
     else:
-        code.label(1, "a pixel")
+        code.label("pixel", "a pixel")
         all_channels(code, shape, four)
-        code("subs {pixels}, {pixels}, #1")
-        code("bne 1b")
-    code("pop {{r4-r6}}")
-    code("bx lr")
+        code("subs %pixels, %pixels, #1")
+        code("bne %pixel")
+    code("%leave")
     distances = shape["dilation_height"] * shape["in_width"], shape["dilation_width"]
     numbers = (shape["kernel_height"], shape["kernel_width"], *(distance * shape["in_channels"] for distance in distances))
     row = f"aidge_cortexm_{'narrow_' if is_narrow(shape) else ''}largest_of_row"

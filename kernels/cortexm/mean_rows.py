@@ -12,41 +12,33 @@ from .windows_inside import all_channels, are_flat, is_narrow, step_of
 PARAMETERS = "const int8_t *source, int8_t *output, const aidge_cortexm_mean2d *mean, int32_t pixels"
 # Where the numbers of a mean are in its struct, and bytes, scales and count among them, in bytes.
 NUMBERS, BYTES, INPUT_SCALE, SCALE, COUNT = 28, 8, 12, 16, 20
-_END_REGISTER = "s15"  # where the end of the output waits
-MEAN, _END, _FRAME_BYTES = 0, 4, 12  # without an FPU: where the mean and the end of the output wait on the stack
 
 
 def mean_row(
     code: Routine, shape: Mapping[str, int], begin: Callable[[], None], four: Callable[[], None], on_stack: bool = False
 ) -> None:
-    """The function up to its return: `begin` finds the mean in r2 and leaves r0, r1 and lr alone, `four` computes 4 values. What
-    waits does so in FPU registers, or `on_stack`."""
-    code("push {{r4-r11, lr}}")
-    if on_stack:
-        code(f"sub sp, sp, #{_FRAME_BYTES}")
-        code(f"str r2, [sp, #{MEAN}]")
-    code.constant("r12", shape["in_channels"])
+    """The function up to its return: `begin` uses %mean, `four` computes 4 values. What waits does so in
+    FPU registers, or `on_stack`."""
+    code("%enter" if on_stack else "%enter.floats")
+    code.constant("%channels", shape["in_channels"])
     if is_narrow(shape):
-        code("mla lr, r3, r12, {output}")
+        code("mla %end, %pixels, %channels, %output")
         begin()
-        code("mov {end}, lr")
         narrow_row(code, shape, four)
     elif are_flat(shape):
-        code("mul lr, r3, r12", "values")
+        code("mul %values, %pixels, %channels")
         begin()
-        all_channels(code, shape, four, "{row}")
+        all_channels(code, shape, four, "%values")
     else:
-        code("mla r12, r3, r12, {output}")
-        code(f"str r12, [sp, #{_END}]" if on_stack else f"vmov {_END_REGISTER}, r12")
+        code("mla %last, %pixels, %channels, %output")
+        code("put %last", "the end of the output")
         begin()
-        code.label(1, "a pixel")
+        code.label("pixel", "a pixel")
         all_channels(code, shape, four)
-        code(f"ldr {{row}}, [sp, #{_END}]" if on_stack else f"vmov {{row}}, {_END_REGISTER}")
-        code("cmp {output}, {row}")
-        code("bne 1b")
-    if on_stack:
-        code(f"add sp, sp, #{_FRAME_BYTES}")
-    code("pop {{r4-r11, pc}}")
+        code("get %last")
+        code("cmp %output, %last")
+        code("bne %pixel")
+    code("%leave")
 
 
 def mean_function(code: Routine, name: str, shape: Mapping[str, int]) -> str:
@@ -57,8 +49,8 @@ def mean_function(code: Routine, name: str, shape: Mapping[str, int]) -> str:
 
 
 def totals_of(lanes: tuple[int, ...]) -> Iterator[tuple[str, str]]:
-    """The register that sums up bytes 0 and 2, the one that sums up 1 and 3, and how the words are turned for it; as far as these
+    """The value that sums up bytes 0 and 2, the one that sums up 1 and 3, and how the words are turned for it; as far as these
     lanes are among them."""
-    for first, (total, turned) in enumerate((("even", ""), ("odd", ", ror #8"))):
+    for first, (total, turned) in enumerate((("%even", ""), ("%odd", ", ror #8"))):
         if any(lane % 2 == first for lane in lanes):
             yield total, turned

@@ -7,16 +7,16 @@ integer is negative, all taps are, and the smallest integer is the largest value
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from .assembly import Routine
-from .float32 import Limits, span
+from .float32 import Limits, listed, values
 
 PARAMETERS = "float *output, const float *source, const aidge_cortexm_seen_of_pool *seen, int32_t pixels"
 PORTABLE = "aidge_cortexm_pooled_float32({mean}, {relu}, output, source, seen, pixels);"
 WORDS = 4  # channels whose maxima are found together
 SUMS = 8  # channels whose sums are
-LARGEST, TAPS = [f"r{number}" for number in range(4, 8)], [f"r{number}" for number in range(8, 12)]
+LARGEST, TAPS = ([f"%{name}{number}" for number in range(WORDS)] for name in ("largest", "tap"))
 
 
 def _name(kind: str, whole: bool, rest: int, has_relu: bool) -> str:
@@ -28,34 +28,34 @@ def maxima_text(size: tuple[int, int] | None, channels: int, has_relu: bool) -> 
     """Name and text for windows of so many rows and columns, all in the text, or of as many as `seen` says."""
     whole, rest = channels >= WORDS, channels % WORDS
     name = _name("largest" + (f"_{size[0]}x{size[1]}" if size else ""), whole, rest, has_relu)
-    code = Routine({})
-    code("push {{r4-r11, lr}}")
-    code("vmov s4, r3", "pixels")
-    code("vldm r2, {{s0-s3}}", "rows, columns, advance, channels")
-    code("ldrd r2, r3, [r2, #16]", "from tap to tap, from behind a row to the next one")
+    code = Routine()
+    code("%enter")
+    code("vmov %s.pixels, %pixels")
+    code("vldm %seen, {%s.rows, %s.columns, %s.advance, %s.channels}")
+    code("ldrd %step, %row_step, [%seen, #16]", "from tap to tap, from behind a row to the next one")
     if whole:
-        code(f"subs r2, r2, #{4 * WORDS}", "what a load moves on by")
+        code(f"subs %step, %step, #{4 * WORDS}", "what a load moves on by")
         if size:
-            code("adds r3, r3, r2", "from a row's last tap to the next row")
-    code.label(1, "a window")
+            code("adds %row_step, %row_step, %step", "from a row's last tap to the next row")
+    code.label("window", "a window")
     if whole:
-        code("vmov lr, s3")
-        code(f"bic lr, lr, #{WORDS - 1}")
-        code("add lr, r1, lr, lsl #2")
-        code("vmov s5, lr", "end of the whole groups")
-        code.label(2, f"{WORDS} channels")
+        code("vmov %end, %s.channels")
+        code(f"bic %end, %end, #{WORDS - 1}")
+        code("add %end, %source, %end, lsl #2")
+        code("vmov %s.end, %end", "end of the whole groups")
+        code.label("group", f"{WORDS} channels")
         _largest_of_group(code, size, has_relu)
-        code("cmp r1, lr")
-        code("bne 2b")
+        code("cmp %source, %end")
+        code("bne %group")
     if rest:
         _largest_of_rest(code, rest, whole, bool(size and whole), has_relu)
-    code("vmov r4, r5, s2, s3", "advance")
-    code("add r1, r1, r4")
-    code("vmov r4, s4")
-    code("subs r4, r4, #1")
-    code("vmov s4, r4")
-    code("bne 1b")
-    code("pop {{r4-r11, pc}}")
+    code("vmov %advance, %s.advance")
+    code("add %source, %source, %advance")
+    code("vmov %left, %s.pixels")
+    code("subs %left, %left, #1")
+    code("vmov %s.pixels, %left")
+    code("bne %window")
+    code("%leave")
     if whole and not has_relu:
         _all_negative(code, size)
     portable = PORTABLE.format(mean=0, relu=int(has_relu))
@@ -70,155 +70,153 @@ def _compare(code: Routine, condition: str) -> None:
 
 
 def _largest_of_group(code: Routine, size: tuple[int, int] | None, has_relu: bool) -> None:
-    """Labels 3 to 5; label 6 lies behind the end."""
-    groups = f"{{{{{', '.join(TAPS)}}}}}"
-    code(f"ldm r1!, {{{{{', '.join(LARGEST)}}}}}")
+    """`_all_negative` goes on at the label found."""
+    code(f"ldm %source!, {listed(LARGEST)}")
     if size:
-        base = "r1"
+        base = "%source"
         for tap in range(1, size[0] * size[1]):
-            code(f"add r12, {base}, {'r2' if tap % size[1] else 'r3'}")
-            code(f"ldm r12!, {groups}")
+            code(f"add %place, {base}, {'%step' if tap % size[1] else '%row_step'}")
+            code(f"ldm %place!, {listed(TAPS)}")
             _compare(code, "lt")
-            base = "r12"
+            base = "%place"
     else:
-        code("sub r12, r1, #16")
-        _all_taps(code, lambda: _compare(code, "lt"), (3, 4))
-        code("vmov lr, s5")
+        code("sub %place, %source, #16")
+        _all_taps(code, lambda: _compare(code, "lt"), "")
+        code("vmov %end, %s.end")
     if has_relu:
         for largest in LARGEST:
             code(f"bic {largest}, {largest}, {largest}, asr #31", "0 if negative")
     else:
-        code("orr r12, r4, r5")
-        code("orr r12, r12, r6")
-        code("orrs r12, r12, r7")
-        code("bmi 6f", "all taps of a channel are negative")
-        code.label(5)
-    code(f"stm r0!, {{{{{', '.join(LARGEST)}}}}}")
+        code(f"orr %signs, {LARGEST[0]}, {LARGEST[1]}")
+        code(f"orr %signs, %signs, {LARGEST[2]}")
+        code(f"orrs %signs, %signs, {LARGEST[3]}")
+        code("bmi %negative", "all taps of a channel are negative")
+        code.label("found")
+    code(f"stm %output!, {listed(LARGEST)}")
 
 
-def _all_taps(code: Routine, each: Callable[[], None], labels: tuple[int, int]) -> None:
-    """Rows and columns as counted, from r12 on."""
-    rows, columns = labels
-    code("vmov s6, s0")
-    code.label(rows, "a row")
-    code("vmov lr, s1")
-    code.label(columns, "a tap")
-    code(f"ldm r12!, {{{{{', '.join(TAPS)}}}}}")
-    code("add r12, r12, r2")
+def _all_taps(code: Routine, each: Callable[[], None], which: str) -> None:
+    """Rows and columns as counted, from %place on. `which` ends the names of the labels."""
+    code("vmov %s.left, %s.rows")
+    code.label(f"each_row{which}", "a row")
+    code("vmov %left, %s.columns")
+    code.label(f"each_column{which}", "a tap")
+    code(f"ldm %place!, {listed(TAPS)}")
+    code("add %place, %place, %step")
     each()
-    code("subs lr, lr, #1")
-    code(f"bne {columns}b")
-    code("add r12, r12, r3")
-    code("vmov lr, s6")
-    code("subs lr, lr, #1")
-    code("vmov s6, lr")
-    code(f"bne {rows}b")
+    code("subs %left, %left, #1")
+    code(f"bne %each_column{which}")
+    code("add %place, %place, %row_step")
+    code("vmov %left, %s.left")
+    code("subs %left, %left, #1")
+    code("vmov %s.left, %left")
+    code(f"bne %each_row{which}")
 
 
 def _all_negative(code: Routine, size: tuple[int, int] | None) -> None:
     """Behind the end: the smallest integers of the group, too, and of each channel the one that counts."""
-    code.label(6, "some channel is negative")
-    code("vmov s8, s9, r4, r5")
-    code("vmov s10, s11, r6, r7")
-    code("sub r12, r1, #16")
-    code(f"ldm r12, {{{{{', '.join(LARGEST)}}}}}")
+    found = values("found", WORDS)
+    code.label("negative", "some channel is negative")
+    for first in (0, 2):
+        code(f"vmov {found[first]}, {found[first + 1]}, {LARGEST[first]}, {LARGEST[first + 1]}")
+    code("sub %place, %source, #16")
+    code(f"ldm %place, {listed(LARGEST)}")
     if size:
-        code("subs r3, r3, r2")
-    _all_taps(code, lambda: _compare(code, "gt"), (7, 8))
+        code("subs %row_step, %row_step, %step")
+    _all_taps(code, lambda: _compare(code, "gt"), "_of_negatives")
     if size:
-        code("adds r3, r3, r2")
-    code("vmov r8, r9, s8, s9")
-    code("vmov r10, r11, s10, s11")
-    for largest, found in zip(LARGEST, TAPS):
-        code(f"cmp {found}, #0")
+        code("adds %row_step, %row_step, %step")
+    for first in (0, 2):
+        code(f"vmov {TAPS[first]}, {TAPS[first + 1]}, {found[first]}, {found[first + 1]}")
+    for largest, integer in zip(LARGEST, TAPS):
+        code(f"cmp {integer}, #0")
         code("it ge")
-        code(f"movge {largest}, {found}")
-    code("vmov lr, s5")
-    code("b 5b")
+        code(f"movge {largest}, {integer}")
+    code("vmov %end, %s.end")
+    code("b %found")
 
 
 def _largest_of_rest(code: Routine, rest: int, is_moved: bool, has_row: bool, has_relu: bool) -> None:
-    """Channel by channel in registers of the FPU; labels 10 to 12. `is_moved`: the step is less by a load, `has_row`: and in the
-    step to the next row."""
-    code(f"movs r6, #{rest}", "channels that are left")
-    code("subs r7, r3, r2" if has_row else "mov r7, r3")
-    code(f"add r8, r2, #{4 * WORDS - 4}" if is_moved else "subs r8, r2, #4")
-    code.label(10, "a channel")
-    code("mov r12, r1")
-    code("vldmia r1!, {{s8}}")
-    code("vmov r5, s0")
-    code.label(11, "a row")
-    code("vmov r4, s1")
-    code.label(12, "a tap")
-    code("vldmia r12!, {{s9}}")
-    code("add r12, r12, r8")
-    code("vcmp.f32 s9, s8")
+    """Channel by channel in registers of the FPU. `is_moved`: the step is less by a load, `has_row`: and in the step to the next
+    row."""
+    code(f"movs %channel, #{rest}", "channels that are left")
+    code("subs %to_row, %row_step, %step" if has_row else "mov %to_row, %row_step")
+    code(f"add %to_tap, %step, #{4 * WORDS - 4}" if is_moved else "subs %to_tap, %step, #4")
+    code.label("channel_of_rest", "a channel")
+    code("mov %place, %source")
+    code("vldmia %source!, {%s.value}")
+    code("vmov %row, %s.rows")
+    code.label("row_of_rest", "a row")
+    code("vmov %column, %s.columns")
+    code.label("tap_of_rest", "a tap")
+    code("vldmia %place!, {%s.tap}")
+    code("add %place, %place, %to_tap")
+    code("vcmp.f32 %s.tap, %s.value")
     code("vmrs APSR_nzcv, fpscr")
     code("it gt")
-    code("vmovgt.f32 s8, s9")
-    code("subs r4, r4, #1")
-    code("bne 12b")
-    code("add r12, r12, r7")
-    code("subs r5, r5, #1")
-    code("bne 11b")
-    _store(code, 8, 1, has_relu)
-    code("subs r6, r6, #1")
-    code("bne 10b")
+    code("vmovgt.f32 %s.value, %s.tap")
+    code("subs %column, %column, #1")
+    code("bne %tap_of_rest")
+    code("add %place, %place, %to_row")
+    code("subs %row, %row, #1")
+    code("bne %row_of_rest")
+    _store(code, ["%s.value"], has_relu)
+    code("subs %channel, %channel, #1")
+    code("bne %channel_of_rest")
 
 
-def _store(code: Routine, first: int, count: int, has_relu: bool) -> None:
-    Limits(0.0 if has_relu else -float("inf"), float("inf")).store(code, range(first, first + count), "r0", ("r4", "r5"))
+def _store(code: Routine, numbers: Sequence[str], has_relu: bool) -> None:
+    Limits(0.0 if has_relu else -float("inf"), float("inf")).store(code, numbers, "%output", ("%word", "%other"))
 
 
 def means_text(channels: int, has_relu: bool) -> tuple[str, str]:
     """Name and text for windows of as many rows and columns as `seen` says."""
     whole, rest = channels >= SUMS, channels % SUMS
-    name, code = _name("means", whole, rest, has_relu), Routine({})
-    code("push {{r4-r11, lr}}")
-    code("ldm r2!, {{r6-r9}}", "rows, columns, advance, channels")
-    code("mov r12, r8")
-    code.label(1, "a window")
+    name, code = _name("means", whole, rest, has_relu), Routine()
+    code("%enter")
+    code("ldm %seen!, {%rows, %columns, %advance, %channels}")
+    code.label("window", "a window")
     if whole:
-        code("bic lr, r9, #7")
-        code("add lr, r1, lr, lsl #2", "end of the whole groups")
-        code.label(2, f"{SUMS} channels")
-        _sums(code, SUMS, has_relu, (3, 4))
-        code("cmp r1, lr")
-        code("bne 2b")
+        code("bic %end, %channels, #7")
+        code("add %end, %source, %end, lsl #2", "end of the whole groups")
+        code.label("group", f"{SUMS} channels")
+        _sums(code, SUMS, has_relu, "")
+        code("cmp %source, %end")
+        code("bne %group")
     if rest:
-        _sums(code, rest, has_relu, (6, 7))
-    code("add r1, r1, r12")
-    code("subs r3, r3, #1")
-    code("bne 1b")
-    code("pop {{r4-r11, pc}}")
+        _sums(code, rest, has_relu, "_of_rest")
+    code("add %source, %source, %advance")
+    code("subs %pixels, %pixels, #1")
+    code("bne %window")
+    code("%leave")
     portable = PORTABLE.format(mean=1, relu=int(has_relu))
     return name, code.function(name, PARAMETERS, "The means of neighbouring windows.", portable)
 
 
-def _sums(code: Routine, count: int, has_relu: bool, labels: tuple[int, int]) -> None:
-    """Of neighbouring channels; r1 and r0 move on by them."""
-    rows, columns = labels
-    code("ldrd r4, r5, [r2]", "from tap to tap, from behind a row to the next one")
-    code(f"subs r4, r4, #{4 * count}", "what a load moves on by")
-    code("movs r8, #0")
-    for value in range(count):
-        code(f"vmov s{value}, r8")
-    code("mov r8, r1")
-    code("mov r10, r6")
-    code.label(rows, "a row")
-    code("mov r11, r7")
-    code.label(columns, "a tap")
-    code(f"vldmia r8!, {span(8, count)}")
-    code("add r8, r8, r4")
-    for value in range(count):
-        code(f"vadd.f32 s{value}, s{value}, s{8 + value}")
-    code("subs r11, r11, #1")
-    code(f"bne {columns}b")
-    code("add r8, r8, r5")
-    code("subs r10, r10, #1")
-    code(f"bne {rows}b")
-    code("vldr s8, [r2, #8]", "factor")
-    for value in range(count):
-        code(f"vmul.f32 s{value}, s{value}, s8")
-    code(f"add r1, r1, #{4 * count}")
-    _store(code, 0, count, has_relu)
+def _sums(code: Routine, count: int, has_relu: bool, which: str) -> None:
+    """Of neighbouring channels; %source and %output move on by them. `which` ends the names of the labels."""
+    sums, taps = values("sum", count), values("tap", count)
+    code("ldrd %step, %row_step, [%seen]", "from tap to tap, from behind a row to the next one")
+    code(f"subs %step, %step, #{4 * count}", "what a load moves on by")
+    code("movs %zero, #0")
+    for total in sums:
+        code(f"vmov {total}, %zero")
+    code("mov %place, %source")
+    code("mov %row, %rows")
+    code.label(f"next_row{which}", "a row")
+    code("mov %column, %columns")
+    code.label(f"next_tap{which}", "a tap")
+    code(f"vldmia %place!, {listed(taps)}")
+    code("add %place, %place, %step")
+    for total, tap in zip(sums, taps):
+        code(f"vadd.f32 {total}, {total}, {tap}")
+    code("subs %column, %column, #1")
+    code(f"bne %next_tap{which}")
+    code("add %place, %place, %row_step")
+    code("subs %row, %row, #1")
+    code(f"bne %next_row{which}")
+    code("vldr %s.factor, [%seen, #8]")
+    for total in sums:
+        code(f"vmul.f32 {total}, {total}, %s.factor")
+    code(f"add %source, %source, #{4 * count}")
+    _store(code, sums, has_relu)

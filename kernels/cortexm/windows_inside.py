@@ -116,20 +116,20 @@ def step_of(shape: Mapping[str, int]) -> int:
     return shape["stride_width"] * shape["in_channels"]
 
 
-def loads(code: Routine, shape: Mapping[str, int], words: Sequence[str] = ("word",)) -> Iterator[str]:
-    """Every tap's 4 channels, one after another, each in the next one of these registers, from the last tap to the first, with
-    which {source} moves on by them; {row} is where the rows of far taps begin. Hands out the register's name."""
+def loads(code: Routine, shape: Mapping[str, int], words: Sequence[str] = ("%word",)) -> Iterator[str]:
+    """Every tap's 4 channels, one after another, each in the next one of these values, from the last tap to the first, with
+    which %source moves on by them. Hands out the value's name."""
     rows = places_of(shape)
     last = [*words, *[words[-1]] * (sum(map(len, rows)) - len(words))]
     for places in reversed(rows):
-        base, moved = "source", 0
+        base, moved = "%source", 0
         if places[-1] > LARGEST_OFFSET:
-            code("mov {row}, {source}")
-            plus(code, "{row}", places[0])
-            base, moved = "row", places[0]
+            code("mov %row, %source")
+            plus(code, "%row", places[0])
+            base, moved = "%row", places[0]
         for place in reversed(places):
             word = last.pop()
-            code(f"ldr {{{word}}}, [{{{base}}}, #{place - moved}]" if place else f"ldr {{{word}}}, [{{source}}], #4")
+            code(f"ldr {word}, [{base}, #{place - moved}]" if place else f"ldr {word}, [%source], #4")
             yield word
 
 
@@ -152,30 +152,30 @@ def are_flat(shape: Mapping[str, int]) -> bool:
 
 
 def all_channels(code: Routine, shape: Mapping[str, int], four: Callable[[], None], length: str = "") -> None:
-    """Label 2: `four` channels at a time of one window, which move {source} and {output} on, then {source} is at the next window;
-    or as many values as this register says, of neighbouring windows. Labels 2 and 3."""
+    """Label turn: `four` channels at a time of one window, which move %source and %output on, then %source is at the next window;
+    or as many values as this one says, of neighbouring windows."""
     channels = shape["in_channels"]
     if length:
-        code(f"add {{end}}, {{source}}, {length}")
+        code(f"add %end, %source, {length}")
     else:
-        code(f"addw {{end}}, {{source}}, #{min(channels, LARGEST_OFFSET)}")
-        plus(code, "{end}", max(channels - LARGEST_OFFSET, 0))
-    code.label(2, "4 channels")
+        code(f"addw %end, %source, #{min(channels, LARGEST_OFFSET)}")
+        plus(code, "%end", max(channels - LARGEST_OFFSET, 0))
+    code.label("turn", "4 channels")
     four()
     if channels % 4:
-        code("subs {row}, {end}, {source}", "channels that are left")
-        code("beq 3f")
-        code("subs {row}, {row}, #4")
-        code("bge 2b")
-        code("add {source}, {source}, {row}", "the last 4 overlap those before")
-        code("add {output}, {output}, {row}")
-        code("b 2b")
-        code.label(3)
+        code("subs %left, %end, %source", "channels that are left")
+        code("beq %done")
+        code("subs %left, %left, #4")
+        code("bge %turn")
+        code("add %source, %source, %left", "the last 4 overlap those before")
+        code("add %output, %output, %left")
+        code("b %turn")
+        code.label("done")
     else:
-        code("cmp {source}, {end}")
-        code("bne 2b")
+        code("cmp %source, %end")
+        code("bne %turn")
     if not length:
-        plus(code, "{source}", step_of(shape) - channels)
+        plus(code, "%source", step_of(shape) - channels)
 
 
 def lanes_of(shape: Mapping[str, int]) -> tuple[int, ...]:

@@ -122,13 +122,14 @@ def loads(code: Routine, shape: Mapping[str, int], words: Sequence[str] = ("%wor
     rows = places_of(shape)
     last = [*words, *[words[-1]] * (sum(map(len, rows)) - len(words))]
     for places in reversed(rows):
-        base, moved = "%source", 0
-        if places[-1] > LARGEST_OFFSET:
-            code("mov %row, %source")
-            plus(code, "%row", places[0])
-            base, moved = "%row", places[0]
+        is_far = places[-1] > LARGEST_OFFSET
+        base, moved = ("%row", places[-1] + 1) if is_far else ("%source", 0)
         for place in reversed(places):
             word = last.pop()
+            if place < moved:
+                moved = max(places[0], place - LARGEST_OFFSET)
+                code("mov %row, %source")
+                plus(code, "%row", moved)
             code(f"ldr {word}, [{base}, #{place - moved}]" if place else f"ldr {word}, [%source], #4")
             yield word
 

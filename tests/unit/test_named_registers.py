@@ -477,6 +477,13 @@ def test_a_wrong_register_of_a_call_is_found():
             check(function, wrong, names, save, "kernel")
 
 
+def test_values_wait_in_float_registers_that_a_function_need_not_save():
+    lines = (each for number in range(20) for each in (f"vldr %s.v{number}, [%first]", f"vstr %s.v{number}, [%second]"))
+    text = printed("%enter.floats", "put %output", *lines, "get %output", "str %first, [%output]", "%leave")
+    assert text[0] == "vmov s15, r2"
+    assert text[-1] == "bx lr"
+
+
 def test_too_many_values_are_refused_with_the_name_of_the_function():
     names = ", ".join(f"%v{number}" for number in range(14))
     lines = [f"ldm %numbers!, {{{names}}}", f"stm %numbers!, {{{names}}}"]

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from aidge_build.contract.kernel_kit.registers.named import (
     CALL,
     CHANGED,
+    ENTER_FLOATS,
     ENTERS,
     GET,
     PARAMETER_REGISTERS,
@@ -44,6 +45,7 @@ _SHORT = re.compile(
     r"|ldm|stm|put|get"
 )
 _LONGER = re.compile(r"\], |\]!|#-|(lsl|lsr|asr|ror) #|^ldrs[bh] [^,]+, \[[^,]+\]|^cmp %\w+, %|^(ldm|stm) [^!]*$|^(put|get) .*,")
+_CHANGED_FLOATS = 16  # registers that a function need not save
 _SAVED_BYTES, _LINK_BYTES, _LONGER_BYTES = 4, 2, 2
 
 
@@ -56,10 +58,11 @@ class Rules:
     domains: dict[int, tuple[str, ...]] = field(default_factory=dict)
     lists: dict[int, list[tuple[tuple[int, ...], bool]]] = field(default_factory=dict)
     short: dict[int, dict[int, tuple[int, ...]]] = field(default_factory=dict)
+    saved: frozenset[str] = PRESERVED  # the registers that a function must save if it uses them
 
     def cost(self, web: int, register: str, used: AbstractSet[str]) -> int:
         """Returns the bytes that a register costs where others are used; a low one costs a little where it gains nothing."""
-        saved = sum(_SAVED_BYTES for name in self._with_neighbours(web, register) if name in PRESERVED and name not in used)
+        saved = sum(_SAVED_BYTES for name in self._with_neighbours(web, register) if name in self.saved and name not in used)
         if register == "lr" and not used & {*PRESERVED, register}:
             saved = _LINK_BYTES
         short = len(self.short.get(web, ()))
@@ -133,6 +136,9 @@ def number_of(register: str) -> int:
 def rules_of(steps: Sequence[Step], webs: Webs, is_low: bool, parameters: Sequence[str]) -> Rules:
     """Returns the rules for the webs of a function with these parameters."""
     fixed, rules = fixed_registers(steps), Rules()
+    if steps[0].text == ENTER_FLOATS:  # values wait behind the float registers that are used
+        words = len({value for value in webs.values if value.kind == "w"})
+        rules.saved = PRESERVED | {*POOLS["s"][_CHANGED_FLOATS - words : _CHANGED_FLOATS]}
     for web, value in enumerate(webs.values):
         if value.kind:
             rules.domains[web] = tuple(register for register in POOLS[value.kind] if register not in fixed)

@@ -40,7 +40,7 @@ def halves_text(shape: Mapping[str, int], order: Order, saturates: bool) -> tupl
         for lane in lanes:
             total, place = _place(lane)
             code(f"tst {total}, #{taps - 1 << place}")
-            code(f"beq %middle{lane}", "of two levels")
+            code(f"beq %middle{lane}", "in the middle of two levels")
             code.label(f"found{lane}")
         _store(code, taps.bit_length() - 1, saturates, lanes)
 

@@ -37,8 +37,9 @@ def window_text_without_fpu(shape: Mapping[str, int], bits: int, order: Order) -
         code("get %mean")
         code.call(f"aidge_cortexm_unsure_mean2d_{order.name.lower()}", "%number", "%first", "%mean", result="%result")
         code(f"lsl %word, %result, #{bits}")
-        code("get %mean")
-        code(_LINE)
+        if lane:  # then there are more values than registers that a call keeps
+            code("get %mean")
+            code(_LINE)
         code("get %source, %output")
 
     mean_row(code, shape, begin, lambda: _four(code, shape, bits), on_stack=True)

@@ -44,7 +44,9 @@ _JUMP = re.compile(r"(b[a-z]{0,2}(?:\.[nw])?|cbn?z|(le|wls)(tp)?(\.\d+)?) .*")
 _ALWAYS = re.compile(r"(b(\.[nw])?|tb[bh]) ")
 CALL = re.compile(r"call (\w+)\(([^)]*)\)(?: %(\w+))?")
 _OTHER_CALL = re.compile(r"(call|bl|blx) .*")
-CHANGED = frozenset(("r0", "r1", "r2", "r3", "r12", "lr", *(f"s{number}" for number in range(16))))  # by a call
+CHANGED = frozenset(
+    ("r0", "r1", "r2", "r3", "r12", "lr", "q0", "q1", "q2", "q3", *(f"s{number}" for number in range(16)))
+)  # by a call
 _FLOAT_REGISTERS = 32
 
 
@@ -118,16 +120,13 @@ def read(lines: Sequence[str], parameters: Sequence[str]) -> Function:
     depths = _depths(following)
     entry = frozenset(Value("r", name) for name in parameters[:PARAMETER_REGISTERS])
     for number, (place, text) in enumerate(instructions):
-        reads, writes, is_move = (
-            (frozenset(), entry, False) if text in ENTERS else _own_traffic(text) or _traffic(text, at.keys())
-        )
+        own = (frozenset[Value](), entry, False) if text in ENTERS else _own_traffic(text)
+        reads, writes, is_move = own or _traffic(text, at.keys())
         function.steps.append(Step(text, reads, writes, following[number], is_move, depths[number], place))
     return function
 
 
-_Traffic = tuple[
-    frozenset[Value], frozenset[Value], bool
-]  # the values that a line reads and writes, and whether it only moves one
+_Traffic = tuple[frozenset[Value], frozenset[Value], bool]  # the values that a line reads and writes; whether it moves one
 
 
 def _own_traffic(text: str) -> _Traffic | None:

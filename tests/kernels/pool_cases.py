@@ -96,7 +96,7 @@ def edge_pools(case):
                     (AvgPooling, 1, 11, (3, 4), (1, 1), 2),
                     (AvgPooling, 1, 12, (4, 5), (2, 1), 1),
                     (MaxPooling, 1, 4, (3, 200), (3, 3), 3, 1, (0, 1)),
-                    (MaxPooling, 1, 2052, (1, 4), (1, 3), 1, 1, (0, 0), 0.02),  # taps of a row are further apart than a load reaches
+                    (MaxPooling, 1, 2052, (1, 4), (1, 3), 1, 1, (0, 0), 0.02),  # taps beyond what a load reaches
                 )
             )
         ]

@@ -136,9 +136,8 @@ def number_of(register: str) -> int:
 def rules_of(steps: Sequence[Step], webs: Webs, is_low: bool, parameters: Sequence[str]) -> Rules:
     """Returns the rules for the webs of a function with these parameters."""
     fixed, rules = fixed_registers(steps), Rules()
-    if steps[0].text == ENTER_FLOATS:  # values wait behind the float registers that are used
-        words = len({value for value in webs.values if value.kind == "w"})
-        rules.saved = PRESERVED | {*POOLS["s"][_CHANGED_FLOATS - words : _CHANGED_FLOATS]}
+    if steps[0].text == ENTER_FLOATS:
+        rules.saved |= _waiting_floats(webs)
     for web, value in enumerate(webs.values):
         if value.kind:
             rules.domains[web] = tuple(register for register in POOLS[value.kind] if register not in fixed)
@@ -158,6 +157,12 @@ def rules_of(steps: Sequence[Step], webs: Webs, is_low: bool, parameters: Sequen
         if call := CALL.fullmatch(step.text):
             _add_call(rules, call, webs.read[number], webs.written[number], webs.alive[number])
     return rules
+
+
+def _waiting_floats(webs: Webs) -> frozenset[str]:
+    """Returns the float registers in which values can wait without being saved: they wait behind the ones that are used."""
+    words = len({value for value in webs.values if value.kind == "w"})
+    return frozenset(POOLS["s"][_CHANGED_FLOATS - words : _CHANGED_FLOATS])
 
 
 def _add_call(

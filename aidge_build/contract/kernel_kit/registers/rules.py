@@ -122,12 +122,6 @@ class Rules:
             self.domains[web] = tuple(filter(is_possible, self.domains[web]))
 
 
-def _may_be_short(text: str) -> bool:
-    """Whether an instruction has 16 bits if all its registers are low."""
-    is_one = _SHORT.fullmatch(text.split()[0].partition(".")[0]) and not _LONGER.search(text)
-    return bool(is_one or _SHORT_LIST.match(text))
-
-
 def number_of(register: str) -> int:
     """Returns the number of a register."""
     return 14 if register == "lr" else int(register[1:])

@@ -145,6 +145,14 @@ def test_a_load_that_overwrites_its_address_comes_last(low, high, last):
     assert len(divided) == 4 and divided[1::2] == [last] * 2
 
 
+def test_loads_after_one_that_overwrites_their_address_are_of_another_group():
+    other = [STEP[0], "ldrd r12, r1, [r1]", *STEP[2:]]
+    old = text(*(STEP + other) * 4, *STEP)
+    new = ordered_text(old, M7)
+    assert new.count('"    ldr r') > 0
+    assert differences(old, new) == []
+
+
 @pytest.mark.parametrize("core", ["cortex-m33", "cortex-m55", "cortex-m85"])
 def test_cores_that_issue_a_pair_beside_others_keep_it(core):
     new = ordered_text(text(*STEP * 6), load_timing(core))

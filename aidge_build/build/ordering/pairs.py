@@ -82,7 +82,7 @@ def _groups(moved: Sequence[Moved], divided: Mapping[int, _Pair]) -> list[list[i
             group.append(number)
         for register, _ in (*one.work.reads, *one.work.writes):
             latest.pop(register, None)
-        if pair is not None and group is not None and divided[group[0]].move:
+        if pair is not None and group is not None and divided[group[0]].move and pair.base not in (pair.low, pair.high):
             latest[pair.base] = group
     return groups
 

@@ -14,7 +14,8 @@ from aidge_build.prove.timing.pipeline import operation_of, sequence_cycles
 from aidge_build.prove.timing.table import load_timing
 from tests.instruction_values import differences, lines_of
 
-M7 = load_timing("cortex-m7")
+M7, M55 = load_timing("cortex-m7"), load_timing("cortex-m55")
+LEVELS = ["vcvt.f32.s32 {0}, {0}", "vmul.f32 {0}, {0}, r8", "vadd.f32 {0}, {0}, r9"]
 
 
 def text(*lines: str) -> str:
@@ -84,6 +85,22 @@ def test_an_address_moves_by_all_bytes_of_several_registers(moved):
     known = [moved_instruction(line) for line in lines]
     followers = dependences(known, [operation_of(M7, one.instruction) for one in known])
     assert 3 in followers[2] and 4 not in followers[2]
+
+
+def test_a_shift_of_a_vector_through_a_register_reads_and_writes_both():
+    lines = ["vmov q1, q0", "vshlc q1, r0, #8", "add r2, r0, #1", "vadd.i32 q3, q1, q1"]
+    known = [moved_instruction(line) for line in lines]
+    followers = dependences(known, [operation_of(M55, one.instruction) for one in known])
+    assert 1 in followers[0] and {2, 3} <= {*followers[1]}
+
+
+def test_the_unit_with_most_work_does_not_wait_where_its_instructions_have_shorter_chains():
+    old = ["vmov q7[2], q7[0], r0, r2", "vmov q7[3], q7[1], r4, r6", "vadd.i32 q7, q7, r7"]
+    old += [step.format(register) for step in LEVELS for register in ("q5", "q7")]
+    instructions = {line: moved_instruction(line).instruction for line in old}
+    new = [line.strip() for line in lines_of(ordered_text(text(*old), M55)) if line]
+    assert [sequence_cycles(M55, map(instructions.get, lines)) for lines in (old, new)] == [14, 11]
+    assert new.index("vcvt.f32.s32 q5, q5") < new.index(old[0])
 
 
 STEP = [

@@ -20,7 +20,7 @@ _MOVED_KINDS = re.compile(
     r"move|from_core|to_core|immediate|load|store|gather|scatter|load_interleaved|store_interleaved)"
 )
 # These also write a register that they name as an operand, or half of their result, or read flags of their own.
-_PARTIAL = re.compile(r"v[di]w?dup|vshlc|v(adc|sbc)i?|vcvt[bt]|v(max|min)(nm)?a|rrxs?|adr|vmov[xlh]|vins|(ld|st)[ar]?l?ex[bhd]?")
+_PARTIAL = re.compile(r"v[di]w?dup|v(adc|sbc)i?|vcvt[bt]|v(max|min)(nm)?a|rrxs?|adr|vmov[xlh]|vins|(ld|st)[ar]?l?ex[bhd]?")
 # All else in an operand may be another name of a register, a state without a number, or a shift through the carry.
 _WORD = re.compile(r"(r\d+|[sdq]\d+)(-[rsdq]?\d+)?|sp|lr|pc|ip|fp|sl|sb|#[^ ,\]]+|\d+|lsl|lsr|asr|ror|uxtw")
 _MEMORY = re.compile("load|store|gather|scatter")

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 from aidge_build.build.ordering.dependences import dependences
@@ -20,8 +21,8 @@ def best_order(table: TimingTable, moved: Sequence[Moved], jump: Instruction | N
     operations = [operation_of(table, one.instruction) for one in moved]
     followers = dependences(moved, operations)
     old = list(range(len(moved)))
-    new = _listed(table, operations, followers)
-    found = [(_cycles(table, [moved[number].instruction for number in order], jump), order) for order in (old, new)]
+    orders = [old, *(_listed(table, operations, followers, unit) for unit in ("", _busiest(operations)))]
+    found = [(_cycles(table, [moved[number].instruction for number in order], jump), order) for order in orders]
     return min(found, key=lambda one: one[0])
 
 
@@ -40,16 +41,25 @@ def _heights(operations: Sequence[Operation], followers: Sequence[dict[int, int]
     return heights
 
 
-def _listed(table: TimingTable, operations: Sequence[Operation], followers: Sequence[dict[int, int]]) -> list[int]:
-    """Returns the order in which always the instruction comes next that the core can issue first. Among several it is one that
-    must be the first of its cycle, then the one with the longest chain of followers."""
+def _busiest(operations: Sequence[Operation]) -> str:
+    """Returns the unit that the operations occupy for the most cycles, apart from operations with a choice; "" if none does."""
+    held = Counter[str]()
+    for operation in operations:
+        for units in operation.units:
+            held[units[0]] += operation.hold if len(units) == 1 else 0
+    return max(held, key=lambda unit: held[unit], default="")
+
+
+def _listed(table: TimingTable, operations: Sequence[Operation], followers: Sequence[dict[int, int]], unit: str) -> list[int]:
+    """Returns the order in which always the instruction comes next that the core can issue first. Among several it is one for
+    `unit`, then one that must be the first of its cycle, then the one with the longest chain of followers."""
     heights, waiting = _heights(operations, followers), [0] * len(operations)
     for others in followers:
         for other in others:
             waiting[other] += 1
     earliest = [0] * len(operations)
     ready = [number for number, count in enumerate(waiting) if not count]
-    urgent = [(operation.slot != FIRST, -height) for operation, height in zip(operations, heights, strict=True)]
+    urgent = [((unit,) not in each.units, each.slot != FIRST, -height) for each, height in zip(operations, heights, strict=True)]
     slots, order, cycles = _Slots(table), list[int](), list[int]()
     while ready:
         number = min(ready, key=lambda each: (slots.cycle_of(operations[each], earliest[each]), urgent[each], each))

@@ -21,7 +21,7 @@ RESULT, UPDATE, STATUS = RESULTS = ("result", "update", "status")  # roles of wr
 _READS_DESTINATION = re.compile(
     r"movt|bf[ic]|[us]mlal|umaal|smlal[bt][bt]|sml[as]ldx?|(lsl|lsr|asr)l|[su]qr?sh[lr]l?|[su]rshrl?|vn?ml[as]s?|vfn?m[as]s?|"
     r"vcmla|vr?ml[as]l?dava.*|vml[as]va|vmlalva|vaddl?va|v(max|min)(nm)?a?v|vsli|vsri|vabav|vmovn[bt]|vqmovu?n[bt]|vq?r?shru?n[bt]|"
-    r"vqr?dml.*|vins"
+    r"vqr?dml.*|vins|vshlc"
 )
 _UNARY = ("move", "move_constant", "extend", "reverse", "count", "bitfield", "conditional_select", "load_pair")
 _OF_THE_FPU = ("float", "vector", "double")
@@ -182,7 +182,7 @@ def _arithmetic(kind: str, name: str, operands: tuple[str, ...]) -> tuple[list, 
 
 def _result_count(kind: str, name: str, operands: tuple[str, ...]) -> int:
     """Returns how many of the first operands are written."""
-    if name.startswith(("vmlal", "vmlsl", "vrml", "vaddlv")):
+    if name.startswith(("vmlal", "vmlsl", "vrml", "vaddlv", "vshlc")):
         return 2
     if kind.endswith("_to_core"):
         return sum(operand[0] in "rl" for operand in operands)

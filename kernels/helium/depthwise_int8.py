@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy
 
+from aidge_build.boards.cores import OVERLAPPING
 from aidge_build.contract.call import Call, Constant, Input, Literal, Output, Scratch, computed
 from aidge_build.contract.kernel_kit.conditions import BYTES_OR_HALFWORDS
 from aidge_build.contract.kernel_kit.following import following
@@ -139,6 +140,7 @@ class ConvDepthwise2dInt8(KernelNode):
         if isinstance(form, Quads):
             form, fused = form.rounded(numbers)
             return self._by_quads(form, form.stream(taps, numbers, fused))
+        form = replace(form, overlaps=form.may_overlap and OVERLAPPING in self.view.features and self.view.objective != "size")
         if isinstance(form, Strips):
             form, fused = form.rounded(numbers, shape.times)
             return self._by_planes(form, form.stream(taps, numbers, fused))

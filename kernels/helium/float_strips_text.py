@@ -36,12 +36,12 @@ class FloatStripsPrinter(StripsPrinter):
         emit(*([f"movw r0, #{bits & 0xFFFF}", f"movt r0, #{bits >> 16}", "vdup.32 q4, r0"] if bits else []))
         self._tiles()
 
-    def _mask(self, outputs: tuple[int, int]) -> None:
+    def _mask(self, outputs: tuple[int, int], register: str = "r0") -> None:
         """Each half of a tile has one of its own."""
 
-    def _tile(self, outputs: tuple[int, int]) -> None:
+    def _tile(self, outputs: tuple[int, int], is_begun: bool = False, goes_on: bool = False) -> None:
         emit, form = self.emit, self.floats
-        used = self._sums(outputs)
+        used = self._sums(outputs, is_begun)
         texts = ["vadd.i32 {0}, {0}, r7", "vcvt.f32.s32 {0}, {0}", "vmul.f32 {0}, {0}, r8", "vadd.f32 {0}, {0}, r9"]
         texts += ["vqshlu.s32 {0}, {0}, #0"] if form.bounds[0] == 0 else []
         texts += ["vmin.s32 {0}, {0}, q4"] if form.highest_bits else []

@@ -24,7 +24,7 @@ class LongStrips(Strips):
 
     halves: bool = False
 
-    largest_plane = LARGEST
+    largest_plane, may_overlap = LARGEST, False
 
     @property
     def _window_fits(self) -> bool:

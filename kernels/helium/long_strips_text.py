@@ -5,10 +5,9 @@ from __future__ import annotations
 
 from . import planes_text
 from .assembly import BYTE_REACH, walk
+from .levels_text import TOTALS
 from .long_strips import VECTORS, LongStrips
 from .strips_text import StripsPrinter
-
-TOTALS = ("r0", "r2", "r4", "r6")
 
 
 class LongStripsPrinter(StripsPrinter):
@@ -19,7 +18,6 @@ class LongStripsPrinter(StripsPrinter):
 
     def __init__(self, form: LongStrips):
         super().__init__(form)
-        self.long = form
         self.targets = ("r1", "r3", "r7")[: form.copies_of_row]
 
     def _window(self) -> None:
@@ -28,14 +26,14 @@ class LongStripsPrinter(StripsPrinter):
             mask = sum(1 << lane for lane, tap in enumerate(taps[16 * vector : 16 * (vector + 1)]) if tap >= 0)
             emit(f"movw r1, #{mask}", "vmsr p0, r1", f"vldrb.u8 q5, [r2, #{self.taps + 16 * vector}]")
             emit("vpst", f"vldrbt.u8 q{vector}, [r10, q5]")
-        emit.add("r10", "r10", shape.kernel_height * shape.kernel_width * (1 + self.long.halves))
+        emit.add("r10", "r10", shape.kernel_height * shape.kernel_width * (1 + self.form.halves))
         if self.form.stride == 1:
             emit("movs r0, #0", why="what is shifted out of the first vector goes into the second")
             for vector in range(VECTORS):  # of halves nothing is
                 emit(f"vmov q{2 + vector}, q{vector}", f"vshlc q{2 + vector}, r0, #8")
 
-    def _sums(self, outputs: tuple[int, int]) -> list[str]:
-        emit, form = self.emit, self.long
+    def _sums(self, outputs: tuple[int, int], is_begun: bool) -> list[str]:
+        emit, form = self.emit, self.form
         loads, used = form.accesses(outputs)
         step = form.steps(form.axes[0])[0]
         once = 1 + form.halves  # a patch is multiplied twice

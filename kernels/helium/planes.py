@@ -62,6 +62,7 @@ class Planes:
     mixed: bool = False
     fixed: Fixed | None = None
     wide: bool = False  # weights are sums of two bytes, the second of which is 0 in most channels
+    overlaps: bool = False  # the first products of a tile come before the one before is stored
     largest_plane: ClassVar[int] = LARGEST_PLANE
 
     @classmethod
@@ -100,6 +101,11 @@ class Planes:
     def _copies_fit(self) -> bool:
         """Whether the places of patches and of copied rows are in reach."""
         return (self.stride == 1 or max(self.patch) <= LARGEST_NARROW_OFFSET) and self.copied[1] <= LARGEST_IMMEDIATE
+
+    @property
+    def may_overlap(self) -> bool:
+        """Whether registers are free for the first products of the next tile."""
+        return not (self.clamps or self.wide)
 
     @property
     def stride(self) -> int:
@@ -184,7 +190,7 @@ class Planes:
     def name(self) -> str:
         ways = f"{'_twice' * self.pays_twice}{'_tall' * self.tall}{'_down' * self.down}{'_clamped' * self.clamps}{way_of(self)}"
         ways += f"_finer_{self.bits}" if self.bits else ""
-        ways += "_wide" * self.wide
+        ways += "_wide" * self.wide + "_overlapping" * self.overlaps
         return f"aidge_helium_planes_{self.shape.name}{ways}"
 
     @property

@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
-from .assembly import SAVED_BYTES, Assembler, function
-from .levels_text import HEAD_BYTES, emit_levels, load_numbers, plane_text
+from functools import partial
+
+from .assembly import SAVED_BYTES, function
+from .levels_text import HEAD_BYTES, TOTALS, ChannelPrinter, plane_text
 from .planes import Planes
 
 STORES, PIXELS, TAPS, COPIES = 16, 32, 48, 64  # bytes of the places behind those in a patch
@@ -12,13 +14,10 @@ FRAME_BYTES = 24  # the place that is copied to, the places, the end of the numb
 PARAMETERS = "const int8_t *x, int8_t *y, const int8_t *stream, int8_t *plane, const uint16_t *places"
 
 
-class PlanesPrinter:
+class PlanesPrinter(ChannelPrinter):
     """r1: plane, r5: outputs, r7, r8, r9: bias, multiplier, zero point, r10: taps, r11: input, r12: numbers, r2: places, but not
     while tiles are computed;
     q0 to q3: the window at its four places, q4 and q6: offsets in patches and of stores."""
-
-    def __init__(self, form: Planes):
-        self.form, self.shape, self.emit = form, form.shape, Assembler()
 
     stores, pixels, taps, copies = STORES, PIXELS, TAPS, COPIES
     targets, counter = ("r1",), "r3"  # where pixels are copied to
@@ -77,15 +76,6 @@ class PlanesPrinter:
     def _offsets(self) -> None:
         """Those that stay in registers, from the places at r4."""
         self.emit(f"vldr{'h.u16' if self.form.stride == 1 else 'b.u8'} q4, [r4]", f"vldrh.u16 q6, [r4, #{self.stores}]")
-
-    def _channel(self) -> None:
-        """The tiles of a channel, of which r12 has the numbers."""
-        load_numbers(self.emit, self.form)
-        self._tiles()
-
-    def _levels(self, used: list[str]) -> None:
-        """Sums become levels, in q5."""
-        emit_levels(self.emit, self.form, used)
 
     def _copy(self) -> None:
         """The channel's bytes into the middle of the plane, 8 or 16 pixels at a time."""
@@ -194,73 +184,83 @@ class PlanesPrinter:
         emit, (inner, outer) = self.emit, self.form.axes
         length, size = (self.shape.out_height, self.shape.out_width)[inner], self.form.tile
         whole, left = divmod(length, size[inner])
+        outputs, last = self._along(size[inner], stored), self._along(left, stored)
+        overlaps = self.form.overlaps and whole > 0
         if whole:
-            stored_outputs = self._along(size[inner], stored)
             if stored < size[outer]:
-                self._mask(stored_outputs)
-            together = 2 if self.form.pays_twice else 1
-            if whole > together:
-                emit(f"movw r0, #{whole // together}", "dls lr, r0")
-                emit.label(4)
-            for _ in range(together):
-                self._tile(stored_outputs)
-            if whole > together:
-                emit("le lr, 4b")
+                self._mask(outputs)
+            self._whole_tiles(outputs, whole, overlaps and left > 0)
         if left:
-            self._mask(self._along(left, stored))
-            self._tile(self._along(left, stored))
+            self._mask(last, "lr" if overlaps else "r0")
+            if overlaps:
+                emit.move("r1", self._behind(last)[0] - self._behind(outputs)[0])
+            self._tile(last, overlaps)
+
+    def _whole_tiles(self, outputs: tuple[int, int], count: int, goes_on: bool) -> None:
+        """So many tiles; if a tile in part `goes_on` behind them, its first products come before the last one is stored."""
+        emit, form = self.emit, self.form
+        together = 2 if form.pays_twice else 1
+        if count > together:
+            emit(f"movw r0, #{count // together}", "dls lr, r0")
+        if goes_on:
+            self._products(outputs, 0, "q7", [])
+        if count > together:
+            emit.label(4)
+        for tile in range(together):
+            self._tile(outputs, goes_on or form.overlaps and tile > 0, goes_on or form.overlaps and tile + 1 < together)
+        if count > together:
+            emit("le lr, 4b")
 
     def _along(self, along: int, beside: int) -> tuple[int, int]:
         """Rows and columns of so many outputs in the direction of the tiles, and across it."""
         return (along, beside) if self.form.down else (beside, along)
 
-    def _mask(self, outputs: tuple[int, int]) -> None:
+    def _mask(self, outputs: tuple[int, int], register: str = "r0") -> None:
         stored = [row < outputs[0] and column < outputs[1] for row, column, _ in self.form.lanes]
-        self.emit(f"movw r0, #{sum(3 << 2 * lane for lane, is_stored in enumerate(stored) if is_stored)}", "vmsr p0, r0")
+        mask = sum(3 << 2 * lane for lane, is_stored in enumerate(stored) if is_stored)
+        self.emit(f"movw {register}, #{mask}", f"vmsr p0, {register}")
 
-    def _sums(self, outputs: tuple[int, int]) -> list[str]:
+    def _behind(self, outputs: tuple[int, int]) -> tuple[int, int]:
+        """Where r1 points behind the patches of each part of a tile, from its first patch on."""
+        parts, step = self.form.parts_of(outputs), self.form.steps(self.form.axes[0])[0]
+        return parts[1][0][0] if parts[1] else step, step
+
+    def _sums(self, outputs: tuple[int, int], is_begun: bool) -> list[str]:
         """The sums of these rows and columns of eight, in q5 and q7, of which those with sums are returned; r1 moves on to the
-        next tile."""
-        emit, form = self.emit, self.form
-        totals, used = ("r0", "r2", "r4", "r6"), []
-        parts = form.parts_of(outputs)
-        starts = [start for part in parts for start, _ in part]
-        steps = iter(after - before for before, after in zip(starts, [*starts[1:], form.steps(form.axes[0])[0]]))
-        for register, part in zip(("q5", "q7"), parts):
-            if part:
-                self._begin_part(used)
-            for _, places in part:
-                windows = places if form.stride == 1 else [place % 2 for place in places]
-                products = [f"vmladav.s8 {totals[place]}, q{window}, {register}" for place, window in zip(places, windows)]
-                products += self._further([(totals[place], window) for place, window in zip(places, windows)], register)
-                self._patch(register, products, next(steps))
-            if part:
-                self._end_part(used)
+        next tile. `is_begun`: the products of the first part are there."""
+        emit, used = self.emit, []
+        for number, (register, part) in enumerate(zip(("q5", "q7"), self.form.parts_of(outputs))):
+            if part and not (is_begun and number == 0):
+                self._products(outputs, number, register, used)
             found = {place for _, places in part for place in places}
             emit(*([f"vmov {register}[2], {register}[0], r0, r2"] if found & {0, 1} else []))
             emit(*([f"vmov {register}[3], {register}[1], r4, r6"] if found & {2, 3} else []))
             used += [register] if found else []
         return used
 
+    def _products(self, outputs: tuple[int, int], number: int, register: str, used: list[str]) -> None:
+        """The products of a part of a tile, whose patches come into the register; `used` are the sums that are there."""
+        form, part = self.form, self.form.parts_of(outputs)[number]
+        for (start, places), end in zip(part, [*(start for start, _ in part[1:]), self._behind(outputs)[number]]):
+            windows = places if form.stride == 1 else [place % 2 for place in places]
+            sums = [(TOTALS[place], window) for place, window in zip(places, windows)]
+            products = [f"vmladav.s8 {total}, q{window}, {register}" for total, window in sums]
+            self._patch(register, products + self._further(sums, register), end - start)
+
     def _further(self, sums: list[tuple[str, int]], register: str) -> list[str]:
         """More products of the patch in a register: of each sum and the window at that place."""
         return []
-
-    def _begin_part(self, used: list[str]) -> None:
-        """Before the patches of a vector of sums; `used` are those that are there already."""
-
-    def _end_part(self, used: list[str]) -> None:
-        """Behind them."""
 
     def _patch(self, register: str, products: list[str], step: int) -> None:
         """Load a patch, multiply it, and move r1 to the next one."""
         self.emit(f"vldr{'h.u16' if self.form.stride == 1 else 'b.u8'} {register}, [r1, q4]", *products)
         self.emit.move("r1", step)
 
-    def _tile(self, outputs: tuple[int, int]) -> None:
+    def _tile(self, outputs: tuple[int, int], is_begun: bool = False, goes_on: bool = False) -> None:
+        """A tile; `is_begun`: its first products are there. `goes_on`: those of the next one are computed before it is stored."""
         emit = self.emit
-        used = self._sums(outputs)
-        self._levels(used)
+        used = self._sums(outputs, is_begun)
+        self._levels(used, partial(self._products, outputs, 0, "q7", []) if goes_on else None)
         emit(*(("vpst", "vstrbt.16 q5, [r5, q6]") if outputs != self.form.tile else ("vstrb.16 q5, [r5, q6]",)))
         emit.add("r5", "r5", self.form.steps(self.form.axes[0])[1])
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from aidge_build.contract.kernel_kit.terms import times
 
-from .assembly import BYTE_REACH, SAVED_BYTES, Assembler, c_function, function
-from .levels_text import HEAD_BYTES, emit_fused_channel, emit_fused_levels, emit_levels, load_numbers
+from .assembly import BYTE_REACH, SAVED_BYTES, c_function, function
+from .levels_text import HEAD_BYTES, ChannelPrinter
 from .planes_text import places_lines
 from .quads import FEW_LANES, LANES, LINES, Quads
 from .rounding import fixed_in_c
@@ -15,20 +15,19 @@ PARAMETERS = "const aidge_helium_quads_rows *rows, int8_t *y, const int8_t *stre
 OF_BANDS = "const int8_t *x, int8_t *y, const int8_t *stream, void *scratch, int32_t in_height, int32_t top, int32_t out_height"
 COLUMNS, STORES = 8, 16  # bytes of the places behind those of a patch
 ABSENT, BELOW = 16, 20  # bytes of aidge_helium_quads_rows
-# Of the frame; emit_levels finds the lowest and the highest level at 16.
+# Of the frame; levels find the lowest and the highest level at 16.
 ROWS, TURNED, BASE, PLACES, LOWEST, DONE, STREAM, STORED, FRAME_BYTES = 0, 4, 8, 12, 16, 24, 28, 32, 40
 POINTERS = ("r0", "r2", "r4", "r6")  # of the rows; then sums
 WINDOWS = ("r10", "r11")
 
 
-class _Printer:
+class _Printer(ChannelPrinter):
     """r1: where rows are turned to, then how far a channel's patches go; r3: channels that are left of a block, r5: outputs; r7,
     r8, r9: bias, multiplier, zero point; r10, r11: windows; r12: numbers. q0, q1: windows, q2: addresses of the columns of a
     patch, q4: multiplier, q5, q7: sums, q6: offsets of stores."""
 
     def __init__(self, form: Quads):
-        self.form, self.shape, self.emit = form, form.shape, Assembler()
-        self.fuses = form.fused
+        super().__init__(form)
         self.rest = self.shape.out_width % form.tile
 
     def lines(self):
@@ -145,15 +144,7 @@ class _Printer:
     def _channel(self) -> None:
         emit, form = self.emit, self.form
         emit(*(f"vldrb.u8 q{row}, [{WINDOWS[row]}], #16" for row in range(form.outputs)))
-        if not form.fused:
-            load_numbers(emit, form)
-            self._tiles()
-            return
-        emit_fused_channel(emit, form.mixed, self._tiles_of)
-
-    def _tiles_of(self, fuses: bool) -> None:
-        self.fuses = fuses
-        self._tiles()
+        super()._channel()
 
     def _tiles(self) -> None:
         emit, form, whole = self.emit, self.form, self.shape.out_width // self.form.tile
@@ -184,10 +175,7 @@ class _Printer:
             emit(*([f"vmov {register}[2], {register}[0], r0, r2"] if places & {0, 1} else []))
             emit(*([f"vmov {register}[3], {register}[1], r4, r6"] if places & {2, 3} else []))
             used += [register] if places else []
-        if self.fuses:
-            emit_fused_levels(emit, form, used)
-        else:
-            emit_levels(emit, form, used)
+        self._levels(used)
         emit(*(("vstrb.16 q5, [r5, q6]",) if columns == form.tile else ("vpst", "vstrbt.16 q5, [r5, q6]")))
 
 

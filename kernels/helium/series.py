@@ -34,6 +34,7 @@ class Series:
     adds: bool = False
     bits: int = 0  # by which sums are shifted before the bias is added: finer.py
     fixed: Fixed | None = None
+    overlaps: bool = False  # the first products of a tile come before the one before is stored, as the next channel's window
 
     @classmethod
     def of(cls, shape: Geometry, clamps: bool) -> Series | None:
@@ -109,6 +110,11 @@ class Series:
         return self.gathers > MOST_UNROLLED
 
     @property
+    def may_overlap(self) -> bool:
+        """Whether registers are free for the first products of the next tile, and for the window of the next channel."""
+        return not (self.clamps or self.has_runs)
+
+    @property
     def turned(self) -> list[list[bool]]:
         """Of each group with bytes of the input, which of its values are such; the first is group `first`."""
         end = self.shape.left + self.copied
@@ -135,7 +141,7 @@ class Series:
     @property
     def name(self) -> str:
         way = "_adding" if self.adds else self.fixed.way if self.fixed else ""
-        ways = f"{'_clamped' * self.clamps}{way}" + (f"_finer_{self.bits}" if self.bits else "")
+        ways = f"{'_clamped' * self.clamps}{way}" + (f"_finer_{self.bits}" if self.bits else "") + "_overlapping" * self.overlaps
         return f"aidge_helium_series_{self.shape.name}{ways}"
 
     @property
@@ -165,4 +171,5 @@ class Series:
         """`taps` [channels, 1, taps]: the head, bias and multiplier of each channel, all taps with zeros between dilated ones."""
         spread = numpy.zeros((len(taps), self.taps), numpy.int8)
         spread[:, :: self.shape.dilation_width] = taps.reshape(len(taps), -1)
-        return channel_stream(spread, numbers, self.bits)
+        stream = channel_stream(spread, numbers, self.bits)
+        return numpy.pad(stream, (0, self.taps if self.overlaps else 0))  # the window behind the last one is read, too

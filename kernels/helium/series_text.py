@@ -3,23 +3,25 @@
 
 from __future__ import annotations
 
-from .assembly import Assembler, function
-from .levels_text import HEAD_BYTES, emit_levels, load_numbers, plane_text
+from collections.abc import Iterator
+from functools import partial
+
+from .assembly import function
+from .levels_text import HEAD_BYTES, TOTALS, ChannelPrinter, load_numbers, plane_text
 from .rounding import fixed_in_c
 from .series import GROUP, GROUP_BYTES, LANES, TILE, Series
 
 FRAME_BYTES, SHORT_FRAME = 24, 8  # plane, channels that are left, those of a block, input zero point, lowest, highest
 PARAMETERS = "const int8_t *x, int8_t *y, const int8_t *stream, void *scratch"
 POINTERS = ("r0", "r2", "r4", "r6")  # to the four values of a group
-TOTALS = ("r0", "r2", "r4", "r6")
 
 
-class SeriesPrinter:
+class SeriesPrinter(ChannelPrinter):
     """r1: mask of the last tile, r3: taps, r5: outputs of a tile, r7, r8, r9: bias, multiplier, zero point, r10: outputs,
     r11: input, r12: numbers; q0 to q3: the window at its places, q4: addresses of a channel's groups, q6: offsets of stores."""
 
     def __init__(self, form: Series):
-        self.form, self.shape, self.emit = form, form.shape, Assembler()
+        super().__init__(form)
         self.blocks, self.left = -(-form.shape.channels // LANES), form.shape.channels % LANES
         self.whole, self.last = divmod(form.shape.out_width, TILE)
         self.frame = FRAME_BYTES if form.clamps or form.has_runs or form.sees_pads else SHORT_FRAME
@@ -104,7 +106,7 @@ class SeriesPrinter:
         else:
             emit(f"movs r0, #{self.left or LANES}")
         emit("str r0, [sp, #8]" if self.form.has_runs else "dls lr, r0")
-        if not self.last:
+        if self.form.overlaps or not self.last:
             self._mask_taps()
 
     def _mask_taps(self) -> None:
@@ -112,14 +114,13 @@ class SeriesPrinter:
 
     def _channels(self) -> None:
         emit, form = self.emit, self.form
+        if form.overlaps:
+            self._windows()
         emit.label(2)
         if self.last:
             self._mask_taps()
-        emit("vpst", f"vldrbt.u8 q0, [r3], #{form.taps}")
-        if form.windows > 1:
-            emit("movs r0, #0")
-        for window in range(1, form.windows):
-            emit(f"vmov q{window}, q{window - 1}", f"vshlc q{window}, r0, #{8 * form.stride}")
+        if not form.overlaps:
+            self._windows()
         load_numbers(emit, form)
         emit("mov r5, r10", "add r10, r10, #1")
         if form.has_runs:
@@ -129,16 +130,23 @@ class SeriesPrinter:
         else:
             self._tiles()
             emit("le lr, 2b")
+            emit(*([f"subs r3, #{form.taps}"] if form.overlaps and self.blocks > 1 else []))
+
+    def _windows(self) -> None:
+        """The next channel's window at its places."""
+        emit, form = self.emit, self.form
+        emit("vpst", f"vldrbt.u8 q0, [r3], #{form.taps}", *(["movs r0, #0"] if form.windows > 1 else []))
+        for window in range(1, form.windows):
+            emit(f"vmov q{window}, q{window - 1}", f"vshlc q{window}, r0, #{8 * form.stride}")
 
     def _tiles(self) -> None:
         """Each written out; the first gather moves on to this channel."""
         gathers = iter(["[q4, #4]!", *(f"[q4, #{GROUP_BYTES * gather}]" for gather in range(1, self.form.gathers))])
-        for tile in range(self.whole):
-            self._tile(TILE, gathers)
-            if tile + 1 < self.whole or self.last:
+        tiles = [TILE] * self.whole + [self.last] * (self.last > 0)
+        for tile, (outputs, following) in enumerate(zip(tiles, [*tiles[1:], 0])):
+            self._tile(outputs, gathers, *((tile > 0, following) if self.form.overlaps else ()))
+            if following:
                 self.emit.add("r5", "r5", TILE * self.shape.channels)
-        if self.last:
-            self._tile(self.last, gathers)
 
     def _run(self) -> None:
         """One tile after the other; each gather moves on by a group."""
@@ -155,20 +163,27 @@ class SeriesPrinter:
         if self.last:
             self._tile(self.last, gathers)
 
-    def _tile(self, outputs: int, gathers) -> None:
-        """So many outputs; `gathers`: addresses of groups."""
-        emit, together = self.emit, self.form.together
-        used = []
+    def _tile(self, outputs: int, gathers: Iterator[str], is_begun: bool = False, following: int = 0) -> None:
+        """So many outputs; `gathers`: addresses of groups. `is_begun`: the first products are there. `following`: of so many
+        outputs of the next tile the first ones are computed before this one is stored."""
+        emit, used = self.emit, []
         for register, found in (("q5", min(outputs, GROUP)), ("q7", outputs - GROUP)):
-            for output in range(found):
-                if output % together == 0:
-                    emit(f"vldrw.u32 {register}, {next(gathers)}")
-                emit(f"vmladav.s8 {TOTALS[output]}, q{output % together}, {register}")
+            if not (is_begun and register == "q5"):
+                self._products(found, gathers, register)
             emit(*([f"vmov {register}[2], {register}[0], r0, r4"] if found > 0 else []))
             emit(*([f"vmov {register}[3], {register}[1], r2, r6"] if found > 1 else []))
             used += [register] if found > 0 else []
-        emit_levels(emit, self.form, used)
+        if self.form.overlaps and not following:
+            self._windows()
+        self._levels(used, partial(self._products, min(following, GROUP), gathers, "q7"))
         emit(*(("vmsr p0, r1", "vpst", "vstrbt.16 q5, [r5, q6]") if outputs < TILE else ("vstrb.16 q5, [r5, q6]",)))
+
+    def _products(self, outputs: int, gathers: Iterator[str], register: str) -> None:
+        """The products of at most four outputs, whose values come into the register."""
+        for output in range(outputs):
+            if output % self.form.together == 0:
+                self.emit(f"vldrw.u32 {register}, {next(gathers)}")
+            self.emit(f"vmladav.s8 {TOTALS[output]}, q{output % self.form.together}, {register}")
 
 
 def text_of(form: Series) -> str:

@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from . import planes_text
-from .levels_text import emit_fused_channel, emit_fused_levels
 from .planes_text import PlanesPrinter
 from .strips import MOST_CHUNKS, REACH, Strips
 
@@ -21,10 +20,6 @@ class StripsPrinter(PlanesPrinter):
     stores, pixels, taps, copies = 0, 16, 32, 48
     targets, counter = ("r1", "r3"), "r4"
 
-    def __init__(self, form: Strips):
-        super().__init__(form)
-        self.strips, self.fuses = form, form.fused
-
     @property
     def shifts(self) -> tuple[tuple[int, ...], int]:
         return ((32,), 8) if self.form.stride == 1 else ((32, 16), 0)
@@ -33,7 +28,7 @@ class StripsPrinter(PlanesPrinter):
         self.emit(f"vldrh.u16 q6, [r4, #{self.stores}]")
 
     def _copy(self) -> None:
-        emit, form = self.emit, self.strips
+        emit, form = self.emit, self.form
         emit("ldrd r1, r2, [sp]", f"vldr{'h.u16' if form.together == 8 else 'b.u8'} q5, [r2, #{self.pixels}]")
         is_stored_twice = form.rows_of_strip % 2 == 0 or form.shape.top % 2 == 0
         for before, target in zip(self.targets, self.targets[1:]):
@@ -44,7 +39,7 @@ class StripsPrinter(PlanesPrinter):
             self._copy_rows()
 
     def _copy_rows(self) -> None:
-        emit, shape, form = self.emit, self.shape, self.strips
+        emit, shape, form = self.emit, self.shape, self.form
         (rows, columns), together, size = form.copied, form.together, form.strip_bytes
         bits = 128 // together
         apart = form.rows_of_strip
@@ -74,7 +69,7 @@ class StripsPrinter(PlanesPrinter):
 
     def _copy_pairs(self, step: int) -> None:
         """In strips of three rows an even row is the first of one and the last of the one before; an odd one goes to r4."""
-        emit, form = self.emit, self.strips
+        emit, form = self.emit, self.form
         turns, is_left = divmod(form.copied[0], 2)
         orders = [("r1", "r3"), ("r4",)]
         if form.shape.top % 2:
@@ -99,7 +94,7 @@ class StripsPrinter(PlanesPrinter):
 
     def _copy_row(self, targets: Sequence[str], step: int, beside: int) -> None:
         """One row of the image; vectors are `step` bytes apart, and where they go `beside`, or where their own places say."""
-        emit, shape, form = self.emit, self.shape, self.strips
+        emit, shape, form = self.emit, self.shape, self.form
         bits, whole = 128 // form.together, form.copied[1] // form.together
         for chunk in range(form.chunks):
             is_masked = chunk == whole
@@ -117,23 +112,6 @@ class StripsPrinter(PlanesPrinter):
 
     def _constant(self, register: str, value: int) -> None:
         self.emit(f"movw {register}, #{value & 0xFFFF}", *([f"movt {register}, #0xFFFF"] if value < 0 else []))
-
-    def _channel(self) -> None:
-        emit, form = self.emit, self.strips
-        if not form.fused:
-            super()._channel()
-            return
-        emit_fused_channel(emit, form.mixed, self._tiles_of)
-
-    def _tiles_of(self, fuses: bool) -> None:
-        self.fuses = fuses
-        self._tiles()
-
-    def _levels(self, used: list[str]) -> None:
-        if self.fuses:
-            emit_fused_levels(self.emit, self.strips, used)
-        else:
-            super()._levels(used)
 
     def _patch(self, register: str, products: list[str], step: int) -> None:
         is_near = 0 < abs(step) <= REACH

@@ -56,10 +56,8 @@ class WidePlanesPrinter(PlanesPrinter):
         loads = [(f"vldrw.u32 {free}, [sp, #{WINDOWS + 16 * window}]", total) for total, window in sums]
         return [line for load, total in loads for line in (load, f"vmladava.s8 {total}, {free}, {register}")]
 
-    def _begin_part(self, used: list[str]) -> None:
-        if self.adds_further and used:
-            self.emit(f"vstrw.32 q5, [sp, #{SUMS}]")
-
-    def _end_part(self, used: list[str]) -> None:
-        if self.adds_further and used:
-            self.emit(f"vldrw.u32 q5, [sp, #{SUMS}]")
+    def _products(self, outputs: tuple[int, int], number: int, register: str, used: list[str]) -> None:
+        waits = self.adds_further and used
+        self.emit(*([f"vstrw.32 q5, [sp, #{SUMS}]"] if waits else []))
+        super()._products(outputs, number, register, used)
+        self.emit(*([f"vldrw.u32 q5, [sp, #{SUMS}]"] if waits else []))

@@ -19,6 +19,7 @@ import pytest
 from random_tensors import Randomness, halfword_weights
 
 from aidge_build.boards import load_board
+from aidge_build.boards.cores import OVERLAPPING
 from aidge_build.build.emit.kernels import kernel_text
 from aidge_build.contract.call import Constant, Input, Literal, Output, Scratch, Struct
 from aidge_build.contract.library import Kernel, Library
@@ -138,6 +139,17 @@ class Case(harness.Case):
                 return kernel
             rejected.append(reason)
         raise AssertionError(f"no kernel for {self.view.operator}: {rejected}")
+
+
+class OverlappingCase(Case):
+    """A case on a core whose instructions overlap."""
+
+    features = FEATURES | {OVERLAPPING}
+
+
+def overlapping(entry: Case) -> Case:
+    """The case on such a core."""
+    return OverlappingCase(replace(entry.view, features=OverlappingCase.features), entry.values)
 
 
 def case(*arguments, **output) -> Case:

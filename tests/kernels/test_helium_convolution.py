@@ -16,21 +16,19 @@ import pytest
 from grouped_cases import grouped_cases
 from harness import under
 from helium_harness import (
-    FEATURES,
     PLAIN_C,
     RANDOM_CASES,
-    Case,
     case,
     convolution,
     finer,
     needs_emulator,
+    overlapping,
     random_window,
     run,
     with_offsets,
 )
 from random_tensors import Randomness
 
-from aidge_build.boards.cores import OVERLAPPING
 from aidge_build.graph.quantization import Quantization, per_tensor
 from aidge_build.graph.tensor import constant
 from aidge_build.operators.conv import Conv
@@ -277,7 +275,7 @@ def beside_cases():
     """With random clamps and without, of which some round by addition; with biases in finer units than products."""
     plain = [convolution(seed, *edge) for seed, edge in enumerate(BESIDE)]
     plain += [fused(edge, zero_point) for edge in BESIDE[::2] for zero_point in (-128, 5) if edge[3] > 1]
-    return made_beside([beside(entry) for entry in (*plain, *map(finer, plain[::4], range(len(plain))))])
+    return made_beside([overlapping(entry) for entry in (*plain, *map(finer, plain[::4], range(len(plain))))])
 
 
 def made_beside(cases):
@@ -289,17 +287,6 @@ def made_beside(cases):
     return cases
 
 
-class OverlappingCase(Case):
-    """A case on a core whose instructions overlap."""
-
-    features = FEATURES | {OVERLAPPING}
-
-
-def beside(entry):
-    """The case on such a core."""
-    return OverlappingCase(replace(entry.view, features=OverlappingCase.features), entry.values)
-
-
 def for_size(entry):
     """The case as a build with --optimize size has it."""
     return replace(entry, view=replace(entry.view, objective="size"))
@@ -308,7 +295,7 @@ def for_size(entry):
 def test_levels_pass_beside_products_where_the_core_gains_by_it_and_many_blocks_pay_for_the_text():
     assert sum("_beside" in text for entry in beside_cases() for text in entry.call.texts) > len(beside_cases()) // 2
     shape = (1, 64, (8, 16), 64, (1, 1), 1, 1, (0, 0))
-    many, few = beside(without_clamp(shape)), beside(without_clamp((*shape[:2], (1, 8), *shape[3:])))
+    many, few = overlapping(without_clamp(shape)), overlapping(without_clamp((*shape[:2], (1, 8), *shape[3:])))
     for entry, is_there in ((many, True), (without_clamp(shape), False), (for_size(many), False), (few, False)):
         assert ("_beside" in "".join(entry.call.texts)) == is_there
 

@@ -6,14 +6,16 @@ from __future__ import annotations
 
 import functools
 import itertools
+import math
 import sys
+from dataclasses import replace
 from unittest.mock import patch
 
 import numpy
 import pytest
 from cortexm_harness import accepted
 from harness import under
-from helium_harness import PLAIN_C, RANDOM_CASES, case, convolution, finer, needs_emulator, run, with_offsets
+from helium_harness import PLAIN_C, RANDOM_CASES, case, convolution, finer, needs_emulator, overlapping, run, with_offsets
 from random_tensors import Randomness
 
 from aidge_build.graph.dtype import DType
@@ -180,10 +182,10 @@ def fused(edge, odd_one=(), zero_point=-128):
     return case(entry.view.operator, [data, weights, bias], entry.values, quantization=per_tensor(1.3, zero_point))
 
 
-def fused_cases():
+def fused_cases(taken=lambda entry: entry):
     """With an even zero point, with an odd one, and with channels that are not fused."""
-    even, odd = ([fused(edge, (), zero_point) for edge in STRIPS] for zero_point in (-128, 3))
-    mixed = [fused(edge, one) for edge, one in zip(STRIPS, itertools.cycle(((0,), (2,), (0, 2))))]
+    even, odd = ([taken(fused(edge, (), zero_point)) for edge in STRIPS] for zero_point in (-128, 3))
+    mixed = [taken(fused(edge, one)) for edge, one in zip(STRIPS, itertools.cycle(((0,), (2,), (0, 2))))]
     for entry in (*even, *odd, *mixed):
         folder = entry.kernel.node_class.__module__.rpartition(".")[0]
         stream, assembly = sys.modules[f"{folder}.fused_stream"], sys.modules[f"{folder}.assembly"]
@@ -242,6 +244,38 @@ def test_windows_with_weights_beyond_bytes_are_added_up_in_planes():
     assert ["_planes_" in function for function in functions] == [True, False, False]
 
 
+def unlimited(entry, objective="balanced"):
+    """The layer without limits of its results, on a core whose instructions overlap."""
+    operator = replace(entry.view.operator, minimum=-math.inf, maximum=math.inf)
+    node = replace(entry.view.node, operator=operator)
+    return overlapping(replace(entry, view=replace(entry.view, node=node, objective=objective)))
+
+
+def overlapping_cases():
+    """Lines of tiles with and without a last one, two tiles in a turn, all roundings, and loops of tiles, too many for a text."""
+    edges = [*EDGES, *STRIPS, *SERIES, *((1, 19, (width,), (taps,), 1, 1, (0, 0)) for width, taps in ((12, 5), (20, 9), (28, 5)))]
+    plain = [unlimited(first_accepted(index, edge)) for index, edge in enumerate(edges)]
+    fine = [unlimited(finer(entry, index)) for index, entry in enumerate(plain[::4])]
+    return [*plain, *fine, *itertools.chain(*fused_cases(unlimited))]
+
+
+def test_products_of_the_next_tile_pass_before_a_tile_is_stored_where_the_core_gains_by_it():
+    functions = [entry.call.function for entry in overlapping_cases()]
+    for kind in ("_series_", "_planes_", "_strips_", "_fused", "_mixed", "_twice"):
+        assert sum(kind in name and "_overlapping" in name for name in functions) > 3, kind
+    entry = first_accepted(1, MANY)
+    clamped = next(
+        filter(lambda each: "_clamped" in each.call.function, (first_accepted(seed, MANY) for seed in itertools.count()))
+    )
+    for each, is_there in (
+        (unlimited(entry), True),
+        (entry, False),
+        (overlapping(clamped), False),
+        (unlimited(entry, "size"), False),
+    ):
+        assert ("_overlapping" in each.call.function) == is_there
+
+
 @functools.cache
 def candidates():
     alternating = [[-128, -127] * 4 + [-128]] * 3
@@ -249,6 +283,7 @@ def candidates():
         *(depthwise(index, *edge) for index, edge in enumerate(EDGES + LONG)),
         *(first_accepted(index, edge) for index, edge in enumerate(SERIES)),
         *itertools.chain(*fused_cases()),
+        *overlapping_cases(),
         with_weights(alternating, (1e-30, 2.0**-10, 1e30)),
         with_weights([[127] * 9] * 2, (2.0**-12, 2.0**-14)),
         *(random_depthwise(2000 + seed) for seed in range(RANDOM_CASES)),

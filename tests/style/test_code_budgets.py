@@ -55,7 +55,6 @@ kernels/helium/mean_direct_text.py FloatRun._lines
 kernels/helium/mean_float_text.py _driver
 kernels/helium/mean_int8.py _text
 kernels/helium/plan_choice.py plan_of
-kernels/helium/planes_text.py PlanesPrinter._sums
 kernels/helium/product_text.py
 kernels/helium/product_text.py _Printer._masked_vector
 kernels/helium/product_text.py _Printer.lines

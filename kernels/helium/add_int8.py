@@ -4,9 +4,11 @@
 from __future__ import annotations
 
 import functools
+import itertools
 
 import numpy
 
+from aidge_build.boards.cores import OVERLAPPING
 from aidge_build.contract.call import Call, Constant, computed
 from aidge_build.contract.kernel_kit.binary_int8 import meaning_of_pairs
 from aidge_build.contract.node import kernel
@@ -55,13 +57,14 @@ class AddInt8(RepeatsInt8):
         first, second, offset, shift = _constants(self.view)
         low, high = _levels(self.view)
         clamps = (low, high) != DType.int8.range
-        name = f"aidge_helium_add_shift_{shift}{'_clamped' if clamps else ''}"
+        overlaps = OVERLAPPING in self.view.features and self.view.objective != "size"
+        name = f"aidge_helium_add_shift_{shift}{'_clamped' * clamps}{'_overlapping' * overlaps}"
         numbers = Constant("sum", numpy.array([first, second, offset, low, high], numpy.int32))
         return self.by_rows(
             name,
             "helium.h",
             numbers,
-            _text(name, shift, clamps),
+            _text(name, shift, clamps, overlaps),
             note="integers proved equal on all 65,536 pairs of values",
             facts=computed("4 values", 1),
         )
@@ -77,7 +80,7 @@ class AddRowsInt8(AddInt8):
     """One term repeats, row by row."""
 
 
-def _text(name: str, shift: int, clamps: bool) -> str:
+def _text(name: str, shift: int, clamps: bool, overlaps: bool) -> str:
     emit = Assembler()
     emit("%enter")
     if clamps:
@@ -85,13 +88,14 @@ def _text(name: str, shift: int, clamps: bool) -> str:
     emit("ldm %sum_of, {%factor, %other, %offset}", "vdup.32 %q.factor, %factor")
     emit("ldr %count, [%argument.4]", "lsrs %turns, %count, #4", "wls lr, %turns, %rest")
     emit.label("turn")
-    for number in range(4):
-        _four(emit, shift, clamps, number)
+    parts = [(number, part) for number in range(4) for part in range(4)]
+    for number, part in sorted(parts, key=lambda one: (sum(one), -one[1])) if overlaps else parts:
+        emit(*_four(shift, clamps, number)[part])
     emit("le lr, %turn")
     emit.label("rest")
     emit("and %turns, %count, #15", "wlstp.32 lr, %turns, %done")
     emit.label("four")
-    _four(emit, shift, clamps, 0)
+    emit(*itertools.chain(*_four(shift, clamps, 0)))
     emit("letp lr, %four")
     emit.label("done")
     emit("%leave")
@@ -112,17 +116,13 @@ def _text(name: str, shift: int, clamps: bool) -> str:
     )
 
 
-def _four(emit: Assembler, shift: int, clamps: bool, number: int) -> None:
-    """Four values; `number` is of no other four nearby."""
+def _four(shift: int, clamps: bool, number: int) -> tuple[list[str], ...]:
+    """Four values: how they are loaded, added, shifted, and rounded and stored; `number` is of no other four nearby."""
     first, second = f"%q.first{number}", f"%q.second{number}"
-    emit(
-        f"vldrb.s32 {first}, [%a], #4",
-        f"vldrb.s32 {second}, [%b], #4",
-        f"vmlas.s32 {first}, %q.factor, %offset",
-        f"vmla.s32 {first}, {second}, %other",
-        f"vshrnb.i32 {first}, {first}, #{NARROWED}",
-        f"vqrshrnb.s16 {first}, {first}, #{shift - NARROWED}",
+    limits = [f"vmax.s8 {first}, {first}, %q.low", f"vmin.s8 {first}, {first}, %q.high"] if clamps else []
+    return (
+        [f"vldrb.s32 {first}, [%a], #4", f"vldrb.s32 {second}, [%b], #4"],
+        [f"vmlas.s32 {first}, %q.factor, %offset", f"vmla.s32 {first}, {second}, %other"],
+        [f"vshrnb.i32 {first}, {first}, #{NARROWED}"],
+        [f"vqrshrnb.s16 {first}, {first}, #{shift - NARROWED}", *limits, f"vstrb.32 {first}, [%y], #4"],
     )
-    if clamps:
-        emit(f"vmax.s8 {first}, {first}, %q.low", f"vmin.s8 {first}, {first}, %q.high")
-    emit(f"vstrb.32 {first}, [%y], #4")

@@ -14,7 +14,7 @@ import pytest
 from binary_cases import binaries, binary
 from cortexm_harness import accepted
 from harness import of_each_form, under
-from helium_harness import FEATURES, PLAIN_C, RANDOM_CASES, case, finer, library, needs_emulator, run, with_offsets
+from helium_harness import FEATURES, PLAIN_C, RANDOM_CASES, case, finer, library, needs_emulator, overlapping, run, with_offsets
 from pool_cases import CLAMPS, edge_pools, random_pool
 from random_tensors import Randomness
 from staircase_cases import EVEN, real_tables, staircases
@@ -98,6 +98,7 @@ def candidates():
         function(seed, *dims) for seed, dims in enumerate(((1, 1), (1, 5), (1, 16), (2, 5, 3, 7), (1, 64, 9)))
     ]
     cases += [binary(case, seed, (Add, Mul, Sub)[seed % 3], *dims) for seed, dims in enumerate(REPEATING * 3)]
+    cases += [overlapping(entry) for entry in binaries(case, 60) if entry.view.operator.type != "Mul"]
     cases += edge_pools(case)
     for seed in range(3000, 3000 + RANDOM_CASES):
         random = Randomness(seed)
@@ -131,6 +132,14 @@ def test_steps_apart_from_each_other_are_compared_once_where_flash_is_not_what_c
         entry = type(entry)(replace(entry.view, objective=objective), entry.values)
         names[objective] = entry.call.function.removeprefix("aidge_helium_staircase_")[0]
     assert names == {"speed": "1", "balanced": "1", "compact": "2", "size": "4"}
+
+
+def test_sums_of_other_values_pass_before_a_sum_is_stored_where_the_core_gains_by_it():
+    plain = binary(case, 254, Add, (1, 32), (1, 32))
+    fast, small = (overlapping(replace(plain, view=replace(plain.view, objective=way))) for way in ("balanced", "size"))
+    assert ["_overlapping" in entry.call.function for entry in (plain, fast, small)] == [False, True, False]
+    lines = [line.split()[0] for line in fast.call.texts[0].split('"    ')[1:]]
+    assert lines[: lines.index("vstrb.32")].count("vldrb.s32") == 6
 
 
 @functools.cache

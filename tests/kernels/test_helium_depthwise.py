@@ -251,6 +251,7 @@ def unlimited(entry, objective="balanced"):
     return overlapping(replace(entry, view=replace(entry.view, node=node, objective=objective)))
 
 
+@functools.cache
 def overlapping_cases():
     """Lines of tiles with and without a last one, two tiles in a turn, all roundings, and loops of tiles, too many for a text."""
     edges = [*EDGES, *STRIPS, *SERIES, *((1, 19, (width,), (taps,), 1, 1, (0, 0)) for width, taps in ((12, 5), (20, 9), (28, 5)))]

@@ -14,6 +14,7 @@ from aidge_build.plan.memory.climb import climb, moves_for
 from aidge_build.plan.memory.greedy import best_greedy
 from aidge_build.plan.memory.planner import plan
 from aidge_build.plan.memory.problem import Problem
+from tests.unit.test_memory_overlap_search import random_question
 
 
 class Walked(Exception):
@@ -77,6 +78,18 @@ def test_no_walk_is_begun_where_the_greedy_peak_is_enough(monkeypatch, overlaps)
         except Walked:
             walked += 1
     assert walked
+
+
+def test_no_walk_is_begun_where_buffers_may_overlap_and_the_greedy_peak_is_the_bound(monkeypatch):
+    monkeypatch.setattr(planner, "climb", lambda *_: pytest.fail("a walk was begun"))
+    checked = 0
+    for seed in range(20):
+        buffers, pairs = random_question(seed)
+        problem = Problem.of(buffers, pairs)
+        if best_greedy(problem).peak_bytes == problem.lower_bound[0] and not problem.is_rectangular:
+            assert plan(buffers, overlaps=pairs).offsets_proved_optimal
+            checked += 1
+    assert checked
 
 
 def test_the_order_that_is_known_may_be_enough(monkeypatch):

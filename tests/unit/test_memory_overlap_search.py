@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from itertools import accumulate
 from random import Random
 
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from aidge_build.plan.memory.buffer import Buffer, Overlap, Window
 from aidge_build.plan.memory.checker import check
 from aidge_build.plan.memory.greedy import Arrangement, best_greedy
-from aidge_build.plan.memory.overlap_search import overlap_search
+from aidge_build.plan.memory.overlap_search import VISITS, _OverlapSearch, overlap_search
 from aidge_build.plan.memory.planner import plan
 from aidge_build.plan.memory.problem import Problem
 
@@ -112,3 +113,45 @@ def test_it_agrees_with_the_other_exhaustive_search_where_both_can_answer():
         heights = [8 * index for index in range(len(buffers))]  # a poor start
         found, proved = overlap_search(problem, Arrangement.of(problem, heights), expected.lower_bound_bytes)
         assert found.peak_bytes == proved == expected.peak_bytes
+
+
+class Watched(_OverlapSearch):
+    """A search that looks at its heads and tails after every decision."""
+
+    def _decide(self, lower: int, distance: int, upper: int) -> None:
+        super()._decide(lower, distance, upper)
+        for below, entries in enumerate(self.above):
+            for above, bytes_between in entries:
+                assert self.heads[above] >= self.heads[below] + bytes_between
+                assert self.tails[below] >= self.tails[above] + bytes_between
+
+    def _raise(self, values: list[int], index: int, value: int) -> None:
+        assert value > values[index]
+        super()._raise(values, index, value)
+
+
+def poor_starts(seeds: int):
+    """Questions with each buffer above all before it, for which the search has much to do."""
+    for seed in range(seeds):
+        problem = Problem.of(*random_question(seed))
+        ends = list(accumulate((size + 3 & ~3 for size in problem.sizes), initial=0))
+        yield problem, Arrangement.of(problem, ends[:-1]), problem.lower_bound[0]
+
+
+def test_a_decision_raises_the_heads_and_tails_that_follow_from_it_and_no_others():
+    for problem, start, bound in poor_starts(60):
+        search = Watched(problem, start, bound, VISITS)
+        search.run()
+        assert search.best.peak_bytes == overlap_search(problem, start, bound)[0].peak_bytes
+
+
+def test_the_search_ends_with_the_visit_that_reaches_the_bound():
+    reached = 0
+    for problem, start, bound in poor_starts(60):
+        search = _OverlapSearch(problem, start, bound, VISITS)
+        search.run()
+        if search.best.peak_bytes == bound < start.peak_bytes:
+            one_visit_less = VISITS - search.visits_left - 1
+            assert overlap_search(problem, start, bound, one_visit_less)[0].peak_bytes > bound
+            reached += 1
+    assert reached > 20

@@ -22,7 +22,7 @@ from aidge_build.plan.memory import planner
 from aidge_build.plan.memory.branch import NodeBudget, Outcome, search
 from aidge_build.plan.memory.buffer import Buffer
 from aidge_build.plan.memory.checker import check
-from aidge_build.plan.memory.greedy import Arrangement
+from aidge_build.plan.memory.greedy import Arrangement, best_greedy
 from aidge_build.plan.memory.plan import CapacityExceeded, MemoryPlan, Placement
 from aidge_build.plan.memory.planner import plan
 from aidge_build.plan.memory.problem import Problem
@@ -187,6 +187,17 @@ def test_a_capacity_between_bound_and_optimum_is_refused_without_claiming_the_bo
         plan(buffers_of(instance["buffers"]), capacity_bytes=instance["max_live"])
     assert caught.value.needed_bytes == instance["optimum"]
     check(plan(buffers_of(instance["buffers"]), capacity_bytes=instance["optimum"]), buffers_of(instance["buffers"]))
+
+
+def test_a_capacity_that_the_bound_has_reached_is_still_looked_for_with_all_nodes():
+    random = Random(9407)  # impossible at the bound of 77 B, and long to search one byte above
+    firsts = [random.randrange(10) for _ in range(21)]
+    rows = [(first, random.randrange(1, 30), random.choice((1, 2, 8)), first + random.randrange(1, 7)) for first in firsts]
+    problem = Problem.of([Buffer(f"b{i}", size, alignment, first, last) for i, (first, size, alignment, last) in enumerate(rows)])
+    start, nodes = best_greedy(problem), 800
+    assert planner._raise_bound(problem, start, 77, nodes // planner.CAPACITY_SHARE) == (start, 78)
+    found, proved_bytes = planner._reach(problem, start, 77, 78, nodes)
+    assert found.peak_bytes == proved_bytes == 78
 
 
 def test_the_plan_is_the_same_under_every_hash_seed():

@@ -108,9 +108,9 @@ def test_the_solvers_answer_does_not_depend_on_the_order_of_the_buffers():
         assert spread(buffers, ROOMS, accesses, overlaps, solve) == spread(buffers[::-1], ROOMS, accesses, overlaps, solve)
 
 
-def test_memories_of_half_the_bytes_hold_what_one_of_all_holds_in_most_cases():
-    held = 0
-    for seed in range(100, 140):
+def crowds(seeds: range):
+    """Buffers of many sizes, some of which live long, and the peak that one memory of all bytes has."""
+    for seed in seeds:
         random = Random(seed)
         buffers = [
             Buffer(
@@ -122,13 +122,26 @@ def test_memories_of_half_the_bytes_hold_what_one_of_all_holds_in_most_cases():
             )
             for index in range(14)
         ]
-        peak = plan(buffers).peak_bytes
+        yield buffers, plan(buffers).peak_bytes, {buffer.name: random.randrange(1, 30) for buffer in buffers}
+
+
+def test_memories_of_half_the_bytes_hold_what_one_of_all_holds_in_most_cases():
+    held = 0
+    for buffers, peak, _ in crowds(range(100, 140)):
         rooms = [Room("A", (peak + 1) // 2), Room("B", peak - peak // 2)]
         found = spread(buffers, rooms, {})
         if isinstance(found, Spread):
             require_legal(found, buffers, rooms, {})
             held += 1
     assert held >= 31
+
+
+def test_mixtures_by_density_and_by_size_make_arrangements_cheaper():
+    """Without any mixture the sum is 60,286, without those by density 57,970, without those by size 57,878."""
+    cost = 0
+    for buffers, peak, accesses in crowds(range(100, 120)):
+        cost += spread(buffers, [Room("A", (peak + 1) // 2, 3), Room("B", peak - peak // 3)], accesses).cost
+    assert cost <= 57_518
 
 
 def test_what_is_used_most_lies_where_access_costs_least(monkeypatch):
@@ -176,7 +189,10 @@ def test_the_solvers_arrangement_is_packed_or_else_taken_as_it_is(monkeypatch):
 
     monkeypatch.setattr(regions, "plan", refuses)
     given = spread(PAIR, PAIR_ROOMS, {}, (), fake)
-    assert [(each.region, each.peak_bytes) for each in given.plans] == [("FAST", 4), ("SLOW", 7)]
+    assert [(each.region, each.peak_bytes, each.offsets_proved_optimal) for each in given.plans] == [
+        ("FAST", 4, False),
+        ("SLOW", 7, False),
+    ]
     require_legal(given, PAIR, PAIR_ROOMS, {})
 
 

@@ -103,12 +103,12 @@ class _Attempt:
         self.members = problem.sections
         self.total = [sum(self.sizes[i] for i in members) for members in self.members]
         self.floor = [0] * len(self.members)
-        self.begin = [0] * count
-        self.end = [0] * count
-        for section, members in reversed(list(enumerate(self.members))):
+        inside = [list[int]() for _ in range(count)]
+        for section, members in enumerate(self.members):
             for index in members:
-                self.begin[index] = section
-                self.end[index] = max(self.end[index], section + 1)
+                inside[index].append(section)
+        self.begin = [sections[0] for sections in inside]
+        self.end = [sections[-1] + 1 for sections in inside]
         self.rank = self._ranks(ranking)
         self.twin = self._previous_equal()
 

@@ -23,22 +23,22 @@ def overlap_search(problem: Problem, found: Arrangement, proved_bytes: int, visi
     if found.peak_bytes == proved_bytes or len(problem.separations) > MOST_PAIRS:
         return found, proved_bytes
     search = _OverlapSearch(problem, found, proved_bytes, visits)
-    ended = search.run()
-    return search.best, search.best.peak_bytes if ended else proved_bytes
+    everything = search.run()
+    return search.best, search.best.peak_bytes if everything else proved_bytes
 
 
 class _Impossible(Exception):
     """No arrangement below the best one has these decisions."""
 
 
-class _LimitReached(Exception):
-    """The visits are used up."""
+class _Ended(Exception):
+    """The visits are used up, or the best arrangement has the bytes below which none exists."""
 
 
 class _OverlapSearch:
-    def __init__(self, problem: Problem, found: Arrangement, enough_bytes: int, visits: int):
+    def __init__(self, problem: Problem, found: Arrangement, proved_bytes: int, visits: int):
         count = len(problem)
-        self.problem, self.best, self.enough_bytes, self.visits_left = problem, found, enough_bytes, visits
+        self.problem, self.best, self.proved_bytes, self.visits_left = problem, found, proved_bytes, visits
         self.heads, self.tails = [0] * count, list(problem.sizes)
         self.masks = [alignment - 1 for alignment in problem.alignments]
         self.above: list[list[tuple[int, int]]] = [[] for _ in range(count)]  # (upper, bytes)
@@ -46,10 +46,10 @@ class _OverlapSearch:
         self.trail: list[tuple[list, int | None, int]] = []
 
     def run(self) -> bool:
-        """Whether everything was searched, or nothing better can exist."""
+        """Whether everything was searched."""
         try:
             self._branch(list(self.problem.separations))
-        except _LimitReached:
+        except _Ended:
             return False
         except _Impossible:
             pass  # nothing better exists
@@ -62,8 +62,8 @@ class _OverlapSearch:
         chosen = self._costliest(open_pairs)
         if chosen is None:
             self.best = Arrangement.of(self.problem, self.heads)
-            if self.best.peak_bytes <= self.enough_bytes:
-                raise _Impossible
+            if self.best.peak_bytes == self.proved_bytes:
+                raise _Ended
             return
         one, one_bytes, other, other_bytes = chosen
         rest = [pair for pair in open_pairs if pair is not chosen]
@@ -77,8 +77,7 @@ class _OverlapSearch:
                 self._decide(lower, distance, upper)
                 self._branch(rest)
             except _Impossible:
-                if self.best.peak_bytes <= self.enough_bytes:
-                    raise
+                pass  # nothing better exists on this side
             finally:
                 self._take_back(mark)
 
@@ -134,7 +133,7 @@ class _OverlapSearch:
             self._raise(heads, upper, value)
             waiting.append(upper)
         elif left < 0:
-            raise _LimitReached
+            raise _Ended
         while waiting:
             index = waiting.pop()
             head, entries = heads[index], self.above[index]
@@ -153,7 +152,7 @@ class _OverlapSearch:
             self._raise(tails, lower, distance + tails[upper])
             waiting.append(lower)
         elif left < 0:
-            raise _LimitReached
+            raise _Ended
         while waiting:
             index = waiting.pop()
             tail, entries = tails[index], self.below[index]
@@ -168,7 +167,7 @@ class _OverlapSearch:
 
     def _raise(self, values: list[int], index: int, value: int) -> None:
         if self.visits_left < 0:
-            raise _LimitReached
+            raise _Ended
         self.trail.append((values, index, values[index]))
         values[index] = value
         if self.heads[index] + self.tails[index] >= self.best.peak_bytes:
@@ -177,7 +176,7 @@ class _OverlapSearch:
     def _visit(self, count: int) -> None:
         self.visits_left -= count
         if self.visits_left < 0:
-            raise _LimitReached
+            raise _Ended
 
     def _take_back(self, mark: int) -> None:
         while len(self.trail) > mark:

@@ -7,9 +7,12 @@ import numpy
 import pytest
 
 from aidge_build.boards import load_board
+from aidge_build.contract.node_view import asked_of
 from aidge_build.contract.spec import NodeView
+from aidge_build.prepare.adaptation.assignment import Assignment
+from aidge_build.prepare.adaptation.match import Target
 from tests.compiled import program_of
-from tests.models import model
+from tests.models import graph, model
 
 CHANNELS, TAPS = 33, 5
 
@@ -51,3 +54,9 @@ def test_only_a_core_without_an_fpu_gets_the_kernel_that_is_made_for_none(board,
     )
     program = program_of(normalized, "net.onnx", load_board(board))
     assert [layer.kernel.name for layer in program.layers] == [wanted]
+
+
+def test_a_build_that_says_nothing_asks_for_what_a_view_by_itself_has():
+    view = graph("y = Relu(x)", inputs="float[1,4] x", outputs="float[1,4] y")
+    alone = NodeView.of(view, view.nodes[0])
+    assert Target().asked == asked_of(Assignment(view, {})) == asked_of(alone)

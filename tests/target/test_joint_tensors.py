@@ -79,6 +79,7 @@ def test_what_only_moves_bytes_is_left_out_and_its_parts_lie_in_the_joint_tensor
     assert program.memory.peak.peak_bytes <= plain.memory.peak.peak_bytes
     assert program.memory.arena.peak_bytes <= plain.memory.arena.peak_bytes
     assert sum(place.rows > 1 for place in program.memory.places.values()) == with_rows
+    assert all((place.rows > 1) == (place.stride_bytes > 0) for place in program.memory.places.values())
 
 
 @pytest.mark.parametrize("name", NETWORKS)
@@ -131,6 +132,17 @@ def test_a_tensor_that_its_kernels_cannot_use_in_pieces_is_copied(text, kind, tm
         model(f"{text} y = GlobalAveragePool(d)", inputs="float[1,4,8,8] x", outputs="float[1,8,1,1] y", constants=constants)
     )
     assert kind in {layer.node.type for layer in built(path).layers}
+
+
+@pytest.mark.parametrize("pixels", [2, 3])
+def test_members_of_several_pixels_are_as_far_apart_as_the_pixels_of_the_joint_tensor(pixels, tmp_path):
+    text = f"a = {CONV}(x, w1) b = Conv(x, w2) c = Concat<axis=1>(a, b) d = {CONV}(c, w3) y = GlobalAveragePool(d)"
+    constants = {name: numpy.ones(SHAPES[name], numpy.float32) for name in ("w1", "w2", "w3")}
+    path = tmp_path / "pixels.onnx"
+    path.write_bytes(model(text, inputs=f"float[1,4,1,{pixels}] x", outputs="float[1,8,1,1] y", constants=constants))
+    places = built(path).memory.places
+    assert [(places[name].rows, places[name].stride_bytes) for name in "ab"] == [(pixels, 9 * 4)] * 2
+    assert places["b"].offset_bytes - places["a"].offset_bytes == 6 * 4
 
 
 def test_members_of_an_int8_concatenation_with_one_scale_are_written_in_place(tmp_path):

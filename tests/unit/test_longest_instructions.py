@@ -11,7 +11,7 @@ import pytest
 from aidge_build.prove.elf.frames import Refusal
 from aidge_build.prove.longest.arithmetic import BITWISE, SHIFTS
 from aidge_build.prove.longest.memory import Constants, Memory
-from aidge_build.prove.longest.operands import reader
+from aidge_build.prove.longest.operands import COUNT, VECTORS, reader, vector_parts
 from aidge_build.prove.longest.values import (
     WORD,
     Few,
@@ -104,6 +104,7 @@ RESULTS = {
     "negs r0, r1\nite cs\nmovcs r0, #7\nmovcc r0, #8": 8,
     "negs r0, r4\nite cs\nmovcs r0, #7\nmovcc r0, #8": 7,
     "cmp r1, r2\nadc r0, r1, r2": 18,
+    "cmp r1, r2\nands r0, r1, #255\nadc r0, r1, r2": 18,
     "cmp r2, r1\nsbc r0, r1, r2": 6,
     "adds r0, r3, r3\nadcs r0, r4": 9,
     "subs r0, r4, r1\nsbcs r0, r0\nit mi\nmovmi r0, #7": 7,
@@ -192,6 +193,7 @@ def test_an_instruction_computes_what_the_manual_says(text):
         "smull r0, r4, r1, r10",
         "smlal r0, r10, r1, r2",
         "adc r0, r1, r2",
+        "cmp r1, r2\nands r0, r1, #2147483648\nadc r0, r1, r2",
         "bfi r0, r10, #1, #3",
         "bfi r0, s1, #1, #3",
         "movs r0, r10, lsl #28\nite cs\nmovcs r0, #7\nmovcc r0, #8",
@@ -217,6 +219,12 @@ def strange(text: str) -> str:
 @pytest.mark.parametrize("text", sorted({strange(text) for text in RESULTS} - {""}))
 def test_what_an_operand_of_no_known_kind_gives_is_not_known(text):
     assert followed(f"f:{BEGIN}{text}\nbx lr").registers.values[0] is None
+
+
+def test_vectors_end_with_the_last_register_that_a_core_has():
+    assert vector_parts("s0")[0] == VECTORS
+    assert [vector_parts(last)[-1] + 1 for last in ("s31", "d15", "q7")] == [COUNT] * 3
+    assert not any(map(vector_parts, ("s32", "d16", "q8")))
 
 
 def test_an_instruction_that_is_not_followed_changes_no_other_register():

@@ -145,6 +145,7 @@ def test_a_loop_that_data_end_is_refused_with_its_place():
         ("lsl r1, r1, #1\ntst r1, #8\nbeq .again", 5, 3),  # bit 3 is clear for good behind 4
         ("movs r1, r1, lsl #1\nadcs r2, r2\ntst r2, #1\nbeq .again", 34, 4),
         ("add r1, r1, r1\ncmp r1, #0\nbpl .again", 33, 3),
+        ("lsrs r1, r1, #1\nb .over\n.over:\nbne .again", 33, 3),  # the block before sets the flags
     ],
 )
 def test_a_loop_of_shifts_comes_round_once_for_each_bit(body, rounds, length):
@@ -160,6 +161,7 @@ def test_a_loop_of_shifts_comes_round_once_for_each_bit(body, rounds, length):
         "lsrs r1, r2, #1\nbne .again",
         "lsr r1, r1, #1\norr r1, r1, r3\ncmp r1, #0\nbne .again",
         "cmp r3, r2\nbhi .over\nlsl r1, r1, #1\n.over:\nadd r3, r3, #1\ncmp r1, #0\nbmi .again",  # not in each round
+        "lsls r1, r1, #1\nbcs .over\ntst r1, #8\n.over:\nbne .again",  # one of two blocks sets the flags
     ],
 )
 def test_a_loop_that_does_more_than_shift_has_no_such_bound(body):

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from aidge_build.contract.kernel_kit.asm_statements import asm_statements
+from aidge_build.contract.kernel_kit.registers.refusals import names_of
 from aidge_build.contract.kernel_kit.registers.texts import names_values, with_registers
 
 LONGEST_SIGNATURE = 100
@@ -33,8 +34,7 @@ def function(name: str, purpose: str, parameters: str, lines: Sequence[Line], pl
     """The C text: a naked function, or where this is not compiled for MVE by a GNU compiler, `plain`. Values with names get
     registers."""
     if names_values(lines):
-        passed = tuple(parameter.split(" ")[-1].strip("*") for parameter in parameters.split(","))
-        lines = [Line(text.strip(), why) for text, why in with_registers(tuple(lines), passed, name)]
+        lines = [Line(text.strip(), why) for text, why in with_registers(tuple(lines), names_of(parameters, name), name)]
     statements = asm_statements([("    " + line.text, _printed(line)) for line in lines])
     unused = parameters.replace(",", " AIDGE_HELIUM_UNUSED,") + " AIDGE_HELIUM_UNUSED"
     assembly = f"AIDGE_HELIUM_NAKED void {_signature(name, unused)}\n{{\n{statements}\n}}"

@@ -15,6 +15,7 @@ from aidge_build.contract.kernel_kit.registers.choice import choose
 from aidge_build.contract.kernel_kit.registers.exchange import shorter
 from aidge_build.contract.kernel_kit.registers.frame import Frame
 from aidge_build.contract.kernel_kit.registers.named import Value, read
+from aidge_build.contract.kernel_kit.registers.refusals import names_of
 from aidge_build.contract.kernel_kit.registers.rules import rules_of
 from aidge_build.contract.kernel_kit.registers.texts import assigned, with_registers
 from aidge_build.contract.kernel_kit.registers.webs import webs_of
@@ -592,3 +593,44 @@ def test_a_loop_of_its_own_keeps_the_counter_of_the_core():
     text = printed("%enter", *lines, "dls lr, %second", "%turn:", *body, "le lr, %turn", *ends, "%leave")
     assert not any(re.match(r"(add|ldr) lr,", line) for line in text)
     assert text[0].startswith("push") and "lr" in text[0]
+
+
+@pytest.mark.parametrize(
+    ("lines", "reason"),
+    [
+        (("%a:", "%a:"), "is there twice"),
+        (("1:", "b 1b"), "is no label"),
+        (("push {r4}",), "names the stack pointer"),
+        (("popne {r4}",), "names the stack pointer"),
+        (("sub sp, sp, #8",), "names the stack pointer"),
+        (("mov ip, #2",), "names a register by another name"),
+        (("bx lr",), "only %leave does"),
+        (("b %elsewhere",), "jumps to no label"),
+        (("le lr, %elsewhere",), "jumps to no label"),
+        (("ldr %x, [%argument.1]",), "names no parameter on the stack"),
+        (("ldr %x, [%argument.9]",), "names no parameter on the stack"),
+        (("mpy %first, %first",), "is no instruction"),
+        (("put %first, %second, %output",), "names one or two values"),
+        (("put r4",), "names one or two values"),
+        (("mov %first, #1; mov %second, #2",), "is more than one instruction"),
+        (("%turn: mov %first, #1",), "is a label and an instruction"),
+        (("ldr %x, [%argument4]", "%leav %"), "has a % without the name of a value"),
+        (("vld20.8 {%q.a, %q.b}, [%first]",), "writes more than this package knows"),
+        (("vldrb.u8 %q.a, [%first]", "vldr %s.b, [%second]"), "share registers"),
+        (("%enter",), "does not begin with its one %enter"),
+    ],
+)
+def test_lines_that_would_mean_something_else_are_refused(lines, reason):
+    with pytest.raises(AidgeError, match=f"kernel: .*{re.escape(reason)}"):
+        printed("%enter", *lines, "%leave")
+
+
+def test_a_function_that_does_not_end_is_refused():
+    with pytest.raises(AidgeError, match="the function goes on"):
+        printed("%enter", "mov %first, #1")
+
+
+def test_a_parameter_outside_the_registers_of_the_core_is_refused():
+    with pytest.raises(AidgeError, match="`float scale` is not passed in one register"):
+        names_of("const int8_t *x, float scale", "kernel")
+    assert names_of("const int8_t *const *rows, int32_t x[4], const float *y", "kernel") == ("rows", "x", "y")

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from aidge_build.contract.kernel_kit.asm_statements import asm_statements
+from aidge_build.contract.kernel_kit.registers.refusals import names_of
 from aidge_build.contract.kernel_kit.registers.texts import names_values, with_registers
 
 _STATEMENT_COLUMN = 44
@@ -73,7 +74,7 @@ class Routine:
         passed = [parameter.strip() for parameter in parameters.split(",")]
         lines = tuple(self._lines)
         if names_values(lines):
-            lines = with_registers(lines, tuple(parameter.split(" ")[-1].strip("*") for parameter in passed), name)
+            lines = with_registers(lines, names_of(parameters, name), name)
         declared = ", ".join(f"{self.macros}_PASSED {parameter}" for parameter in passed)
         text = (
             f"/* {comment} */\n#if {self.condition}\n"

@@ -28,6 +28,7 @@ from aidge_build.contract.kernel_kit.registers.named import (
     leaves,
     read,
 )
+from aidge_build.contract.kernel_kit.registers.refusals import require_meant
 from aidge_build.contract.kernel_kit.registers.rules import fixed_registers
 from aidge_build.contract.kernel_kit.registers.waiting import in_pairs, with_waiting
 from aidge_build.contract.kernel_kit.registers.webs import Webs, webs_of
@@ -48,6 +49,7 @@ def with_registers(lines: tuple[Line, ...], parameters: tuple[str, ...], where: 
 
     parameters: the names of the function's parameters. AidgeError names the function (`where`) if the registers do not suffice.
     """
+    require_meant([text for text, _ in lines], parameters, where)
     found = _choice(lines, parameters)
     while found is None:
         function = read([text for text, _ in lines], parameters)

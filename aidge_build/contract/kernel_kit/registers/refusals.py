@@ -27,6 +27,7 @@ from aidge_build.contract.thumb.kinds import DEFAULT, kind_of
 _JUMP = re.compile(rf"(?:b(?:{'|'.join(CONDITIONS)})?(?:\.[nw])?|cbn?z|(?:le|wls)(?:tp)?(?:\.\d+)?) (?:.*[, ])?(\S+)")
 _END = re.compile(rf"{LEAVE}.*|b(\.[nw])? .*|tb[bh] .*|\..*")
 _FRAME_PLACE = re.compile(rf"sp, {FRAME_WORD.pattern}")
+_FRAME_BEGIN = re.compile(r"mov %\w+, sp")
 _MOVE = re.compile(r"(?:put|get)\b(?: %([a-z]\w*)(?:, %(?!\1\b)[a-z]\w*)?$)?")
 _PARAMETER = re.compile(r"(.*?)(\w+)((?:\[\w*\])*)")
 _ELSEWHERE = re.compile(r"\b(float|double|\w*64_t|long long|struct)\b")  # in other registers, or in two
@@ -100,7 +101,14 @@ def _wrong_labels(texts: Sequence[str], labels: Sequence[str]) -> Iterator[tuple
 
 def _reason(text: str, parameters: Sequence[str]) -> str:
     """Returns why a line is refused by itself; "" if it is not."""
-    if text in ENTERS or leaves(text) or LABEL.fullmatch(text) or CALL.fullmatch(text) or text.startswith(FRAME):
+    if (
+        text in ENTERS
+        or leaves(text)
+        or LABEL.fullmatch(text)
+        or CALL.fullmatch(text)
+        or text.startswith(FRAME)
+        or _FRAME_BEGIN.fullmatch(text)
+    ):
         return ""
     text = _FRAME_PLACE.sub("#0", text)
     if not all(PARAMETER_REGISTERS <= int(match[1]) < len(parameters) for match in ARGUMENT.finditer(text)):

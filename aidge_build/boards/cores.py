@@ -21,7 +21,7 @@ ASSEMBLY = "assembly"  # what is left out then
 WIDE_POINTERS = "64-bit pointers"  # added to the features, too: kernels that keep pointers in scratch ask for more
 # Added to the features of a core: SMLAL takes at least twice the cycles of MLA, so that kernels do without it.
 SLOW_LONG_PRODUCTS = "slow long products"
-# Added to the features of a core: instructions overlap in time, so that it pays to have others between those that wait.
+# Added to the features of a core with vectors: instructions overlap in time, so that others between them pay.
 OVERLAPPING = "overlapping instructions"
 # Added to the features of a core: weights of nine bits have a halfword each, as in firmware of version 0.2.0.
 WIDE_WEIGHTS = "wide weights"
@@ -246,6 +246,11 @@ def core_of_machine(machine: str, folders: Sequence[Path] = ()) -> Core | None:
 def runs_code_of(architecture: str, of: str, folders: Sequence[Path] = ()) -> bool:
     """Whether a core of `architecture` has all instructions of another one's code."""
     return any(core.architecture == architecture and of in core.runs for core in all_cores(folders))
+
+
+def with_overlaps(features: frozenset[str], overlaps: bool) -> frozenset[str]:
+    """Returns the features with OVERLAPPING if instructions of the core overlap: only kernels of vectors ask for it."""
+    return features | {OVERLAPPING} if overlaps and "mve" in features else features
 
 
 def of_instructions(features: Collection[str]) -> frozenset[str]:

@@ -20,7 +20,7 @@ from aidge_build.base.options import MODEL, QUANTIZATION, add_options, words_of
 from aidge_build.base.reading import LARGEST_TEXT_BYTES, read_regular
 from aidge_build.base.terminal import counting
 from aidge_build.boards import Board, load_board
-from aidge_build.boards.cores import OVERLAPPING, SLOW_LONG_PRODUCTS, Core, load_core
+from aidge_build.boards.cores import SLOW_LONG_PRODUCTS, Core, load_core, with_overlaps
 from aidge_build.build.layer_names import with_own_names
 from aidge_build.build.option_values import (
     bindings,
@@ -100,7 +100,7 @@ def load(arguments: argparse.Namespace, name: str) -> CompileRequest:
         libraries=libraries,
         left_out=left_out,
         operators=operators_of(libraries),
-        target=_target(arguments, board, core, features | ({OVERLAPPING} if timing and timing.overlaps else set()), table),
+        target=_target(arguments, board, core, with_overlaps(features, timing is not None and timing.overlaps), table),
         target_name=board.name if board else arguments.cpu or "any",
         board=board,
         core=core,

@@ -167,4 +167,4 @@ def test_the_recorded_figures_still_hold():
     assert result.exit_code == 0, "\n".join(result.json["worse"])
     counts = {entry["cpu"]: entry["instructions"] for entry in result.json["results"]}
     for cpu in ("cortex-m7", "cortex-m33"):
-        assert abs(counts[cpu] - counts["cortex-m4"]) <= 0.03 * counts["cortex-m4"], counts
+        assert abs(counts[cpu] - counts["cortex-m4"]) <= 0.05 * counts["cortex-m4"], counts

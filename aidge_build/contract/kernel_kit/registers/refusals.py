@@ -101,14 +101,7 @@ def _wrong_labels(texts: Sequence[str], labels: Sequence[str]) -> Iterator[tuple
 
 def _reason(text: str, parameters: Sequence[str]) -> str:
     """Returns why a line is refused by itself; "" if it is not."""
-    if (
-        text in ENTERS
-        or leaves(text)
-        or LABEL.fullmatch(text)
-        or CALL.fullmatch(text)
-        or text.startswith(FRAME)
-        or _FRAME_BEGIN.fullmatch(text)
-    ):
+    if _is_of_the_notation(text):
         return ""
     text = _FRAME_PLACE.sub("#0", text)
     if not all(PARAMETER_REGISTERS <= int(match[1]) < len(parameters) for match in ARGUMENT.finditer(text)):
@@ -120,6 +113,12 @@ def _reason(text: str, parameters: Sequence[str]) -> str:
     if move := _MOVE.match(text):
         return "" if move[1] else "names one or two values in registers of the core"
     return next((reason for pattern, reason in _REFUSED if re.match(pattern, text)), "") or _unknown(text)
+
+
+def _is_of_the_notation(text: str) -> bool:
+    """Whether a line is no instruction, or the one that may read the stack pointer."""
+    own = (LABEL, CALL, _FRAME_BEGIN)
+    return text in ENTERS or leaves(text) or text.startswith(FRAME) or any(pattern.fullmatch(text) for pattern in own)
 
 
 def _unknown(text: str) -> str:

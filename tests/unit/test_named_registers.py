@@ -617,6 +617,7 @@ def test_a_loop_of_its_own_keeps_the_counter_of_the_core():
         (("ldr %x, [%argument4]", "%leav %"), "has a % without the name of a value"),
         (("vld20.8 {%q.a, %q.b}, [%first]",), "writes more than this package knows"),
         (("vldrb.u8 %q.a, [%first]", "vldr %s.b, [%second]"), "share registers"),
+        (("vldrb.u8 %q.a, [%first]", "vldr d0, [%second]"), "share registers"),
         (("%enter",), "does not begin with its one %enter"),
     ],
 )

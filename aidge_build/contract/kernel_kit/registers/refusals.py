@@ -32,6 +32,7 @@ _MOVE = re.compile(r"(?:put|get)\b(?: %([a-z]\w*)(?:, %(?!\1\b)[a-z]\w*)?$)?")
 _PARAMETER = re.compile(r"(.*?)(\w+)((?:\[\w*\])*)")
 _ELSEWHERE = re.compile(r"\b(float|double|\w*64_t|long long|struct)\b")  # in other registers, or in two
 _LABELLED = re.compile(r"%\w+: *\S")
+_FLOAT = re.compile(r"(?<![.\w%])[sd]\d+\b")  # a float register, which the text names
 _REFUSED = (
     (r".*([;@]|//|/\*)", "is more than one instruction"),
     (r"\w+:.*", "is no label: names of labels begin with %, numbers are given by the build"),
@@ -84,8 +85,8 @@ def _wrong(texts: Sequence[str], labels: Sequence[str], parameters: Sequence[str
 
 def _wrong_for_the_core(texts: Sequence[str]) -> Iterator[tuple[str, str]]:
     kinds = {match[1] for text in texts for match in VALUE.finditer(text)}
-    if "q" in kinds and ("s" in kinds or texts[0] == ENTER_FLOATS):
-        yield texts[0], "is before vector values and float values, which share registers: name the ones of one kind yourself"
+    if "q" in kinds and ("s" in kinds or texts[0] == ENTER_FLOATS or any(map(_FLOAT.search, texts))):
+        yield texts[0], "is before vector values and floats, which share registers"
     if texts[0] == ENTER_LOW:
         pairs = [text for text in texts if _MOVE.match(text) and "," in text]
         yield from ((text, "moves two values, for which Armv6-M has no instruction") for text in pairs)

@@ -163,6 +163,9 @@ class QGemm(Operator):
         return cls(Gemm(1.0, 1.0, bool(source.integer("transA", 0)), bool(source.integer("transB", 0))))
 
     def infer(self, inputs):
+        for place in (1, 2, 7, 8):
+            dims = list(inputs[place].dims)
+            require(inputs[place].elements == 1, f"input {place} has the dims {dims}, wants one number")
         (found,) = self.inner.infer((inputs[0], inputs[3], *([inputs[6]] if inputs[6] is not None else ())))
         return (TensorType(found.dims, inputs[8].dtype),)
 

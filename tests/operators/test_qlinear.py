@@ -10,6 +10,7 @@ import onnx
 import pytest
 from onnx import compose, helper, numpy_helper
 
+from aidge_build.base.errors import AidgeError
 from aidge_build.boards import load_board
 from aidge_build.contract.reference import cpu
 from aidge_build.operators import builtin_operators
@@ -95,6 +96,16 @@ def test_a_qlinear_operator_is_within_one_level_of_onnxruntime(kind, dtype):
         ours = cpu.run(graph, inputs)["y"].astype(int)
         distance = numpy.abs(ours - theirs)
         assert distance.max() <= 1 and (distance > 0).mean() <= 0.2, distance.max()
+
+
+@pytest.mark.parametrize("name", ["sx", "zx", "sy", "zy"])
+@pytest.mark.parametrize("kind", ["QGemm", "QLinearAdd"])
+def test_a_list_of_scales_of_data_is_refused(kind, name, monkeypatch):
+    parameters, attributes, dims = CASES[kind]
+    several = [(one, [value] * 6 if one == name else value) for one, value in parameters]
+    monkeypatch.setitem(CASES, kind, (several, attributes, dims))
+    with pytest.raises(AidgeError, match=r"has the dims \[6\], wants one number"):
+        import_onnx(made(kind, "int8").SerializeToString(), "m", builtin_operators(), {}, {})
 
 
 @cache

@@ -10,6 +10,7 @@ from tools.docs.comparison import comparison_page
 from tools.docs.files import file_pages
 from tools.docs.findings import finding_page
 from tools.docs.python_api import python_page
+from tools.docs.removed import removed_page
 from tools.docs.targets import with_targets
 from tools.docs.verbs import verb_page
 
@@ -25,6 +26,7 @@ def written_pages(root: Path) -> dict[str, str]:
         "reference-files": file_pages(root),
         "reference-python": python_page(),
         "comparison": comparison_page(),
+        "removed-kernels": removed_page(root),
     }
     texts = {f"docs/{name}.md": HEAD + "\n".join(lines).rstrip("\n") + "\n" for name, lines in pages.items()}
     return texts | {PACKAGES: with_targets((root / PACKAGES).read_text(encoding="utf-8"))}

@@ -46,6 +46,22 @@ def test_new_weights_change_neither_code_nor_header():
     assert {name for name in old.files if old.files[name] != new.files[name]} == {"toy_weights.c", "toy.plan.json"}
 
 
+@pytest.mark.parametrize(
+    "options, sentence",
+    [
+        (Options(), "Not reentrant: only one task or interrupt handler at a time may call (--arena caller: one for each arena)."),
+        (Options(arena="caller"), "Reentrant: calls that may interrupt each other, or run on two cores, need different arenas."),
+        (
+            Options(arena="caller", update="weights"),
+            "Reentrant for different instances with different arenas, in tasks and interrupt handlers; not for one instance.",
+        ),
+    ],
+    ids=["static", "caller", "instances"],
+)
+def test_the_header_says_which_calls_may_interrupt_a_call(options, sentence):
+    assert sentence in re.sub(r"\s+\*?\s*", " ", text_of(chain(options=options), ".h"))
+
+
 def digest_of(program) -> str:
     """What the second names of the program's functions end in."""
     (digest,) = set(re.findall(r"_run_([0-9a-f]{12})\b", text_of(program, ".h")))

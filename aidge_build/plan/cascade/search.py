@@ -162,8 +162,8 @@ def _runs(present: Found, fullest: int, question: Question, effort: Effort, rows
     able = [step not in busy and question.graph.kernels.layer(node) is not None for step, node in enumerate(steps)]
     if not able[fullest]:
         return
-    before = takewhile(able.__getitem__, range(fullest - 1, max(-1, fullest - 1 - MOST_LAYERS), -1))
-    after = takewhile(able.__getitem__, range(fullest + 1, min(len(steps), fullest + 1 + MOST_LAYERS)))
+    before = takewhile(able.__getitem__, range(fullest - 1, -1, -1)[:MOST_LAYERS])
+    after = takewhile(able.__getitem__, range(fullest + 1, len(steps))[:MOST_LAYERS])
     first, last = min(before, default=fullest), max(after, default=fullest)
     chains = [(start, end) for end in range(fullest, last + 1) for start in range(first, min(fullest, end - 1) + 1)]
     for start, end in _some(chains, effort.chains):

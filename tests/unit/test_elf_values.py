@@ -12,7 +12,9 @@ from aidge_build.prove.elf import stack
 from aidge_build.prove.elf.bind_proof import check_bind
 from aidge_build.prove.elf.claim import ClaimedArena
 from aidge_build.prove.elf.claims import read_claims
+from aidge_build.prove.elf.code_memory import _move
 from aidge_build.prove.elf.debug_info import compiled_files
+from aidge_build.prove.elf.destinations import is_misread
 from aidge_build.prove.elf.image import Image, Section, Symbol, _notes, _section
 from aidge_build.prove.elf.vectors import _is_table
 
@@ -35,6 +37,25 @@ def test_the_parts_of_an_arena_are_the_symbols_that_begin_and_end_as_theirs():
     assert claim.arenas == (ClaimedArena("kws_arena_SRAM1", 100), ClaimedArena("kws_arena_DTCM", 28))
     assert claim.arena_bytes == 128 and not claim.from_note
     assert (claim.state, claim.weights_bytes, claim.peak_bytes, claim.is_contradicted) == (None, 0, 0, False)
+
+
+@pytest.mark.parametrize(
+    "opcode, number, register, encoded",
+    [
+        (0xF240, 0x0800, 3, "f640 0300"),
+        (0xF240, 0x1000, 3, "f241 0300"),
+        (0xF2C0, 0xF7FF, 12, "f2cf 7cff"),
+        (0xF240, 0xABCD, 14, "f64a 3ecd"),
+    ],
+)
+def test_a_move_of_16_bits_is_encoded_as_the_assembler_does(opcode, number, register, encoded):
+    first, second = struct.unpack("<HH", _move(opcode, number, register))
+    assert f"{first:04x} {second:04x}" == encoded
+
+
+def test_custom_instructions_have_the_coprocessors_0_to_7_and_vector_instructions_the_others():
+    assert [is_misread("mcr", (str(number), "0", "r1")) for number in (0, 7, 8, 15)] == [False, False, True, True]
+    assert is_misread("ldc", ("3", "cr1", "[r2]"))
 
 
 def note(name: bytes, text: bytes, kind: int = 1) -> bytes:

@@ -186,6 +186,9 @@ def test_a_capacity_between_bound_and_optimum_is_refused_without_claiming_the_bo
     with pytest.raises(CapacityExceeded) as caught:
         plan(buffers_of(instance["buffers"]), capacity_bytes=instance["max_live"])
     assert caught.value.needed_bytes == instance["optimum"]
+    with pytest.raises(CapacityExceeded) as caught:
+        plan(buffers_of(instance["buffers"]), capacity_bytes=instance["max_live"] - 1)
+    assert caught.value.needed_bytes == instance["max_live"] and caught.value.proved
     check(plan(buffers_of(instance["buffers"]), capacity_bytes=instance["optimum"]), buffers_of(instance["buffers"]))
 
 

@@ -113,6 +113,8 @@ def test_a_condition_keeps_the_macros_that_it_asks_for():
         "#if A\nstatic void f(void) {\n#else\nstatic void f(int x) {\n#endif\n}",
         '#pragma GCC poison x\n#error "no"',
         "static void f(void)\n#define A 1\n{\n}",
+        "static int f(void) { return 0; }\n#endif",
+        "#else\nstatic int f(void) { return 0; }",
     ],
 )
 def test_what_is_not_surely_one_definition_stays(text):

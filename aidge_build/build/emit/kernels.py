@@ -128,7 +128,7 @@ def _ends_in_comment(line: str, in_comment: bool) -> bool:
             end = line.find("*/", position)
             if end < 0:
                 return True
-            position, in_comment = end + 2, False
+            position = end + 2
         token = _CODE_TOKEN.search(line, position)
         if token is None:
             return False

@@ -56,7 +56,7 @@ class _Trials:
     libraries: Sequence[Library]
     target: Target
     bytes_of: Callable[[Assignment], Bytes]
-    limit: Bytes = (0, 0)
+    limit: Bytes = field(init=False)
     left: int = MOST_TRIALS
     order: dict[str, tuple[str, ...]] = field(default_factory=dict)
     passed: dict[str, int] = field(default_factory=dict)

@@ -30,8 +30,9 @@ HEAVY = (
     "elftools.elf.elffile",
     "unicorn",
 )
-# Bytes of address space: a fault that fills the memory ends in MemoryError. An emulator maps one gigabyte.
-MEMORY_LIMIT = 12 << 30
+# Bytes of address space: a fault that fills the memory ends in MemoryError. An emulator maps one gigabyte, and some tests
+# start ten.
+MEMORY_LIMIT = 16 << 30
 IMPORT = " (import)"  # after the name of a test file that cannot be imported
 WALL_FACTOR = 20  # a test that waits for ever uses no processor time; the machine may be busy
 
@@ -90,7 +91,7 @@ class Watcher:
 
     def pytest_runtest_logfinish(self, nodeid, location) -> None:
         self.seconds[nodeid] = cpu_seconds() - self._start
-        if _address_space() > MEMORY_LIMIT // 2:
+        if _address_space() > MEMORY_LIMIT // 6:
             gc.collect()  # an emulator maps a gigabyte, and is in a cycle of references
         self._ends(nodeid)
 

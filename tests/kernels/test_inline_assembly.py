@@ -48,17 +48,10 @@ CALLS = {
             "aidge_helium_fill_int16((int16_t *)(void *)p, i, j);",
         ),
         "wide_rows.h": ("aidge_helium_wide_copy((int8_t *)p, (const int8_t *)q, i);",),
-        "strided_bytes.h": (
-            "aidge_helium_strided_bytes((int8_t *)p, i, (const int8_t *)q, 1, j);",
-            "aidge_helium_strided_bytes((int8_t *)p, 1, (const int8_t *)q, i, j);",
-            "aidge_helium_strided_bytes((int8_t *)p, 40, (const int8_t *)q, 1, j);",
-            "aidge_helium_strided_bytes((int8_t *)p, 1, (const int8_t *)q, 40, j);",
+        "strided.h": (
+            "aidge_helium_run_bytes((int8_t *)p, i, (const int8_t *)q, j, *m);",
+            "aidge_helium_run_words((float *)(void *)p, i, (const float *)(const void *)q, j, *m);",
         ),
-        "strided_words.h": (
-            "aidge_helium_strided_words((float *)(void *)p, i, (const float *)(const void *)q, 1, j);",
-            "aidge_helium_strided_words((float *)(void *)p, 1, (const float *)(const void *)q, i, j);",
-        ),
-        "reformat.h": ("aidge_helium_reformat((const int8_t *)q, (int8_t *)p, i, j, *m, *seen);",),
         "softmax_int8.h": (
             "i = aidge_helium_softmax_largest((const int8_t *)q, j, i);",
             "f = aidge_helium_softmax_sum((const int8_t *)q, j, (const uint32_t *)m);",
@@ -81,7 +74,7 @@ CALLS = {
         "kit/requantize.h": ("j = aidge_kit_scale(i, f);",),
     },
 }
-STATEMENTS = {"cortexm": 15, "helium": 32}
+STATEMENTS = {"cortexm": 15, "helium": 34}
 REGISTERS = (
     (),
     ("-ffixed-r4", "-ffixed-r5", "-ffixed-r6", "-ffixed-r7"),

@@ -82,7 +82,6 @@ def reformats(case):
         (1, 17, 5, 5),
         (1, 18, 4, 5),
         (2, 40, 2, 7),
-        (1, 2, 1, 1),
         (3, 5, 8),
         (1, 1, 3, 4),
         (1, 300, 2, 3),
@@ -137,7 +136,6 @@ def candidates():
 @pytest.mark.parametrize("flags", [(), ("-Os",), ("-DAIDGE_HELIUM_PLAIN_C",)], ids=lambda flags: " ".join(flags) or "usual")
 def test_helium_copies_between_storage_orders_exactly(flags):
     cases = [*reformats(helium_harness.case), *reorders(helium_harness.case)]
-    assert sum("_reorder_" in entry.call.function for entry in cases) > 12
     assert helium_harness.run(harness.under(flags, cases), "-Wall", "-Wextra", "-Werror", *flags) == []
 
 

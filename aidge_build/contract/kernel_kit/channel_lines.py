@@ -1,29 +1,25 @@
 # SPDX-License-Identifier: MIT
-"""Batch normalization, or two sums or products with a constant of each channel, in linear integer form.
+"""Batch normalization, two sums or products with a constant of each channel, and PReLU, in linear integer form.
 
 Both requantizations stay. The numpy backend computes the result for all 256 values of every channel and layer, and the forms are
-proved equal to it. A library declares one kernel with the pattern `CHANNEL_LINES`, and one for `CHANNEL_LINE`.
+proved equal to it. A library declares one kernel with the pattern `CHANNEL_LINES`, one for `CHANNEL_LINE`, and one for PReLU.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy
 
-from aidge_build.contract.call import Call, Constant, Input, Literal, Output, computed
-from aidge_build.contract.kernel_kit.channel_lines_text import channel_lines_text
-from aidge_build.contract.kernel_kit.channel_pixels import TOGETHER
+from aidge_build.contract.call import Constant, Input, Literal, Output
 from aidge_build.contract.kernel_kit.conditions import QUANTIZED
 from aidge_build.contract.kernel_kit.elementwise import ElementWise
-from aidge_build.contract.kernel_kit.routine import Routine
 from aidge_build.contract.reference.evaluate import evaluate
 from aidge_build.contract.spec import CHANNELS_LAST, ImplSpec, IOSpec, NodeView, Predicate
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.tensor import Tensor
-from aidge_build.operators.arithmetic.channel_lines import VALUES, ChannelLines, channel_lines
+from aidge_build.operators.arithmetic.channel_lines import VALUES, ChannelLines, channel_lines, two_sided_lines
 from aidge_build.operators.base import Operator
 
 CHANNEL_LINES_TYPE = "ChannelLines"
@@ -49,31 +45,26 @@ class ChannelLinesInt8(ElementWise):
         numbers = [part for line in self.lines() for part in (line.multipliers, line.starts)]
         return numpy.stack(numbers, axis=1).astype(numpy.int32)
 
-    def assembled(self, make: Callable[[], Routine], library: str) -> Call:
-        """Returns the call of the Thumb-2 function that the library's emitter prints."""
-        name = "_".join(("aidge", library, "channel_lines", *map(str, self.shifts)))
-        return Call(
-            name,
-            ("target.h",),
-            (*self.pointers(), Literal(self.channels), Literal(self.pixels)),
-            texts=(channel_lines_text(make, name, self.shifts),),
-            note=NOTE,
-            facts=computed(f"{TOGETHER} pixels", 1),
-        )
-
     def pointers(self) -> tuple[Input, Output, Constant]:
         """The first arguments of every function of this kind."""
         return Input(0), Output(0), Constant("lines", self.numbers())
 
-    @property
-    def channels(self) -> int:
-        """The number of channels of the output, its axis 1."""
-        return self.outputs[0].dims[1]
+    def sizes(self) -> tuple[Literal, Literal]:
+        """The numbers of channels and of pixels."""
+        (output,) = self.outputs
+        return Literal(output.dims[1]), Literal(output.elements // output.dims[1])
+
+
+class PReluInt8(ChannelLinesInt8):
+    """The base of kernels for PReLU: one linear integer form below zero and one from zero on; their shifts are equal."""
+
+    def lines(self) -> tuple[ChannelLines, ...]:
+        return _prelu_lines(self.view)
 
     @property
-    def pixels(self) -> int:
-        """The number of pixels."""
-        return self.outputs[0].elements // self.channels
+    def zero(self) -> int:
+        """The stored value of zero."""
+        return self.inputs[0].quantization.zero_point
 
 
 @dataclass(frozen=True)
@@ -139,3 +130,60 @@ def channel_lines_spec(features: frozenset[str] = frozenset()) -> ImplSpec:
     data = IOSpec(DType.int8, CHANNELS_LAST)
     proved = Predicate("constants of each channel, proved as lines", _rejection)
     return ImplSpec((data, IOSpec()), (data,), (QUANTIZED, proved), features=features)
+
+
+def _prelu_rejection(view: NodeView) -> str:
+    (data, slope), (output,) = view.inputs, view.outputs
+    if data.is_constant or output.rank < 2:
+        return f"no data of the dims {list(output.dims)}"
+    spread = (1,) * (output.rank - slope.rank) + slope.dims
+    if not slope.is_constant or any(size != 1 for axis, size in enumerate(spread) if axis != 1):
+        return "no constant slope for all channels, or for each"
+    return "" if _prelu_lines(view) else "no lines in int32 are proved for every channel"
+
+
+def _prelu_lines(view: NodeView) -> tuple[ChannelLines, ChannelLines] | None:
+    (data, slope), (output,) = view.inputs, view.outputs
+    levels = numpy.broadcast_to(VALUES.astype(numpy.int8), (output.dims[1], len(VALUES)))
+    slopes = slope.data.reshape(-1, 1)
+    inputs = [data.with_(dims=levels.shape, format=None), slope.with_(dims=slopes.shape, format=None, data=None)]
+    (results,) = evaluate(view.operator, [levels, slopes], inputs, [output.with_(dims=levels.shape, format=None)])
+    return _proved_prelu(results.tobytes(), len(levels), data.quantization.zero_point)
+
+
+@lru_cache(maxsize=256)
+def _proved_prelu(results: bytes, channels: int, zero: int) -> tuple[ChannelLines, ChannelLines] | None:
+    return two_sided_lines(numpy.frombuffer(results, numpy.int8).reshape(channels, len(VALUES)), zero)
+
+
+def prelu_spec(features: frozenset[str] = frozenset()) -> ImplSpec:
+    """Returns the spec of PReLU of int8 with channels last, for cores with these features."""
+    data = IOSpec(DType.int8, CHANNELS_LAST)
+    proved = Predicate("a slope for each channel, proved as lines", _prelu_rejection)
+    return ImplSpec((data, IOSpec()), (data,), (QUANTIZED, proved), features=features)
+
+
+def portable_lines(shifts: tuple[int, ...]) -> str:
+    """Returns the body in C of a function of one linear integer form, or of two in a row."""
+    steps = [
+        f"value = (value * lines[{2 * line}] + lines[{2 * line + 1}]) >> {shift};\n            {_SATURATED}"
+        for line, shift in enumerate(shifts)
+    ]
+    return _PORTABLE.format(numbers=2 * len(shifts), steps="\n            ".join(steps))
+
+
+def portable_prelu(shift: int) -> str:
+    """Returns the body in C of a function of one linear integer form below zero and one from zero on."""
+    steps = f"value = (value < zero ? value * lines[0] + lines[1] : value * lines[2] + lines[3]) >> {shift};"
+    return _PORTABLE.format(numbers=4, steps=f"{steps}\n            {_SATURATED}")
+
+
+_SATURATED = "value = value < -128 ? -128 : value > 127 ? 127 : value;"
+_PORTABLE = """int32_t channel, place, value;
+    for (channel = 0; channel < channels; channel++, lines += {numbers}) {{
+        for (place = channel; place < channels * pixels; place += channels) {{
+            value = input[place];
+            {steps}
+            output[place] = (int8_t)value;
+        }}
+    }}"""

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy
 
-from aidge_build.contract.call import Call, Constant, Literal
+from aidge_build.contract.call import Call, Constant
 from aidge_build.contract.kernel_kit.channel_lines import (
     CHANNEL_LINE,
     CHANNEL_LINES,
@@ -21,9 +21,8 @@ from aidge_build.contract.node import kernel
 class RefChannelLinesInt8(ChannelLinesInt8):
     def call(self) -> Call:
         shifts = Constant("shifts", numpy.array(self.shifts, numpy.int32))
-        sizes = Literal(self.channels), Literal(self.pixels)
         name = "aidge_ref_channel_lines_int8" if len(self.shifts) > 1 else "aidge_ref_channel_line_int8"
-        return Call(name, ("int8/channel_lines_int8.h",), (*self.pointers(), shifts, *sizes), note=NOTE)
+        return Call(name, ("int8/channel_lines_int8.h",), (*self.pointers(), shifts, *self.sizes()), note=NOTE)
 
 
 @kernel(CHANNEL_LINE, channel_lines_spec())

@@ -34,7 +34,9 @@ FACTS = computed(f"{TOGETHER} pixels", 1)
 class Armv7MChannelLinesInt8(ChannelLinesInt8):
     def call(self) -> Call:
         name = "_".join(("aidge_armv7m_channel_lines", *map(str, self.shifts)))
-        return Call(name, ("target.h",), (*self.pointers(), *self.sizes()), texts=(_lines(name, self.shifts),), note=NOTE, facts=FACTS)
+        return Call(
+            name, ("target.h",), (*self.pointers(), *self.sizes()), texts=(_lines(name, self.shifts),), note=NOTE, facts=FACTS
+        )
 
 
 @kernel(CHANNEL_LINE, channel_lines_spec(FEATURES))

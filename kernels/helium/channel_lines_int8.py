@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Linear integer forms for each channel, four channels in the lanes: batch normalization, or two sums or products with constants of
-each channel in one pass; PReLU, with one form below zero and another from zero on."""
+"""Linear integer forms for each channel, four channels in the lanes: batch normalization, or two sums or products with constants
+of each channel in one pass; PReLU, with one form below zero and another from zero on."""
 
 from __future__ import annotations
 

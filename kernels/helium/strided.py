@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Copies of bytes or words with other steps on both sides, as runs of elements that are equally far apart: Reformat to any storage
-order, Slice, DepthToSpace, SpaceToDepth."""
+"""Copies of bytes or words with other steps on both sides, as runs of elements that are equally far apart: Reformat to any order,
+Slice, DepthToSpace, SpaceToDepth."""
 
 from __future__ import annotations
 

@@ -24,22 +24,22 @@ NAME = "aidge_cortexm_pieces_float32"
 HALF = 128  # pieces on each side of 0; the last ones go on without an end
 _COEFFICIENTS, _POINTS = 4, 16  # of a piece; where it is fitted
 _TOGETHER = 8  # values
-ELU_STEPS = 8.0
+ELU_LIMIT = 16.0
 WORTH = 1024  # values for which --optimize balanced spends the flash
 LEAST_STEPS, MOST_STEPS = 0.125, 16.0  # pieces for each unit: what vmov.f32 holds
 _INFINITY = 0xFF000000  # a pattern without its sign, one bit to the left
 
 
-def steps_of(limit: float) -> float:
-    """Pieces for each unit of x, a power of 2, so that they reach from -limit to limit, or nearly."""
+def _steps_of(operator: Any) -> float:
+    """Pieces for each unit of x, a power of 2, so that they reach both ends of the curve, or nearly."""
+    limit = ELU_LIMIT if operator.type == "Elu" else float(element_curve(operator)[0][-1])
     return float(2.0 ** math.floor(math.log2(1.02 * HALF / limit)))
 
 
 def _too_wide(view: NodeView) -> str:
     if getattr(view.operator, "alpha", 1.0) < 0:
         return "alpha is negative"
-    numbers, _ = element_curve(view.operator)
-    return "" if LEAST_STEPS <= steps_of(float(numbers[-1])) <= MOST_STEPS else "the curve is too flat or too steep"
+    return "" if LEAST_STEPS <= _steps_of(view.operator) <= MOST_STEPS else "the curve is too flat or too steep"
 
 
 def _too_few(view: NodeView) -> str:
@@ -57,54 +57,37 @@ WIDTH = Predicate("pieces of fitting length", _too_wide)
 @kernel(TIMES_CURVES, ImplSpec((FLOAT,), (FLOAT,), features=FEATURES, predicates=(WORTHWHILE, REAL, HAS_CURVE, WIDTH)))
 class Pieces(KernelNode):
     def call(self) -> Call:
-        numbers, _ = element_curve(self.operator)
-        steps = steps_of(float(numbers[-1]))
-        return _call(self, pieces_of(self.operator, steps), steps)
+        """The pieces depend on no weight: they stand once in the code, whatever the number of layers."""
+        steps = _steps_of(self.operator)
+        coefficients = pieces_of(self.operator, steps)
+        own = f"{NAME}_{zlib.crc32(coefficients.tobytes()):08x}"
+        texts = (pieces_text(steps), _own_text(own, coefficients, _routine_name(steps)))
+        arguments = (Input(0), Output(0), Literal(self.outputs[0].elements))
+        return Call(own, ("float32.h",), arguments, texts=texts, facts=computed("8 values"))
 
 
 @kernel("Elu", ImplSpec((FLOAT,), (FLOAT,), features=FEATURES, predicates=(WORTHWHILE, REAL)))
-class PiecesOfElu(ElementWise):
-    """Pieces that begin and end at whole steps: one of them ends at 0, where the curve may bend."""
-
-    def call(self) -> Call:
-        return _call(self, pieces_of_elu(self.operator), ELU_STEPS, begin_whole=True)
-
-
-def _call(node: KernelNode, coefficients: numpy.ndarray, steps: float, begin_whole: bool = False) -> Call:
-    """The pieces depend on no weight: they stand once in the code, whatever the number of layers."""
-    own = f"{NAME}_{zlib.crc32(coefficients.tobytes()):08x}"
-    texts = (pieces_text(steps, begin_whole), _own_text(own, coefficients, _routine_name(steps, begin_whole)))
-    arguments = (Input(0), Output(0), Literal(node.outputs[0].elements))
-    return Call(own, ("float32.h",), arguments, texts=texts, facts=computed("8 values"))
+class PiecesOfElu(Pieces, ElementWise):
+    pass
 
 
 def pieces_of(operator: Any, steps: float) -> numpy.ndarray:
-    """The coefficients of each piece in powers of steps * x, the constant first, float32; both last ones are 0 and x.
+    """The coefficients of each piece in powers of steps * x, the constant first, float32.
 
-    Piece HALF + n is where steps * x is nearest to n.
+    Piece HALF + n is where steps * x is from n to n + 1. The first one is the limit far below 0, the last one is x. Elu may bend
+    at 0: its piece below 0 has no constant, so that numbers near 0 keep their bits, and its pieces above 0 are x.
     """
     rows = numpy.zeros((2 * HALF, _COEFFICIENTS), numpy.float32)
-    nodes = numpy.cos((numpy.arange(_POINTS) + 0.5) * math.pi / _POINTS) / 2
+    nodes = (numpy.cos((numpy.arange(_POINTS) + 0.5) * math.pi / _POINTS) + 1) / 2
     for row in range(1, 2 * HALF - 1):
         place = row - HALF + nodes
         rows[row] = numpy.polynomial.Polynomial.fit(place, operator.forward(place / steps), _COEFFICIENTS - 1).convert().coef
     rows[-1] = (0, 1 / steps, 0, 0)
-    return rows
-
-
-def pieces_of_elu(operator: Any) -> numpy.ndarray:
-    """Piece HALF + n is where steps * x is from n to n + 1. The one below 0 has no constant, so that numbers near 0 keep their
-    bits; those above 0 are x."""
-    rows = numpy.zeros((2 * HALF, _COEFFICIENTS), numpy.float32)
-    nodes = (numpy.cos((numpy.arange(_POINTS) + 0.5) * math.pi / _POINTS) + 1) / 2
-    rows[0, 0] = operator.forward(numpy.array(-math.inf))
-    for row in range(1, HALF - 1):
-        place = row - HALF + nodes
-        values = operator.forward(place / ELU_STEPS)
-        rows[row] = numpy.polynomial.Polynomial.fit(place, values, _COEFFICIENTS - 1).convert().coef
-    slopes = operator.forward((nodes - 1) / ELU_STEPS) / (nodes - 1)
-    rows[HALF - 1, 1:] = numpy.polynomial.Polynomial.fit(nodes - 1, slopes, _COEFFICIENTS - 2).convert().coef
-    rows[HALF:, 1] = 1 / ELU_STEPS
+    if operator.type == "Elu":
+        rows[0, 0] = operator.forward(numpy.array(-math.inf))
+        slopes = operator.forward((nodes - 1) / steps) / (nodes - 1)
+        rows[HALF - 1] = (0, *numpy.polynomial.Polynomial.fit(nodes - 1, slopes, _COEFFICIENTS - 2).convert().coef)
+        rows[HALF:] = rows[-1]
     return rows
 
 
@@ -123,15 +106,14 @@ static void {name}(const float *x, float *y, int32_t count)
 """
 
 
-def _routine_name(steps: float, begin_whole: bool) -> str:
-    return f"{NAME}_{int(steps / LEAST_STEPS)}{'_whole' * begin_whole}"
+def _routine_name(steps: float) -> str:
+    return f"{NAME}_{int(steps / LEAST_STEPS)}"
 
 
-def pieces_text(steps: float, begin_whole: bool = False) -> str:
-    """11 instructions for each value, 12 where pieces `begin_whole`: at whole steps, else in the middle between two. A piece's
-    coefficients lie in one load, whose first register then holds the result."""
+def pieces_text(steps: float) -> str:
+    """12 instructions for each value. A piece's coefficients are in one load, whose first register then holds the result."""
     code, first = Routine({}), _TOGETHER
-    last = first + _TOGETHER + _COEFFICIENTS - 1 + begin_whole
+    last = first + _TOGETHER + _COEFFICIENTS
     code("cmp r3, #0")
     code("ble 7f")
     code("push {{r4-r11, lr}}")
@@ -139,8 +121,7 @@ def pieces_text(steps: float, begin_whole: bool = False) -> str:
     code(f"add r2, r2, #{HALF * _COEFFICIENTS * 4}", "the piece of 0")
     code.constant("r12", _INFINITY)
     code(f"vmov.f32 s{last}, #{steps}")
-    if begin_whole:
-        code(f"vmov.f32 s{last - 1}, #0.5")
+    code(f"vmov.f32 s{last - 1}, #0.5")
     code(f"subs r3, r3, #{_TOGETHER}")
     code("blt 4f")
     code.label(1, f"{_TOGETHER} values")
@@ -152,7 +133,7 @@ def pieces_text(steps: float, begin_whole: bool = False) -> str:
             code(f"cmphi r12, r{value}, lsl #1")
     code("bls 8f")
     code(f"vldmia r0!, {{{{s0-s{_TOGETHER - 1}}}}}")
-    _pieces(code, _TOGETHER, last, begin_whole)
+    _pieces(code, _TOGETHER, last)
     code(f"vstmia r1!, {{{{s{first}-s{first + _TOGETHER - 1}}}}}")
     code(f"subs r3, r3, #{_TOGETHER}")
     code("bge 1b")
@@ -160,13 +141,12 @@ def pieces_text(steps: float, begin_whole: bool = False) -> str:
     code(f"adds r3, r3, #{_TOGETHER}")
     code("beq 6f")
     code("mov lr, r3")
-    becomes = "itself or what the first piece holds" if begin_whole else "itself times 1 or 0"
-    code.label(5, f"lr values, one by one; an infinite one becomes {becomes}")
+    code.label(5, "lr values, one by one; an infinite one becomes itself or what the first piece holds")
     code("ldr r4, [r0]")
     code("vldmia r0!, {{s0}}")
     code("cmp r12, r4, lsl #1")
     code("beq 9f")
-    _pieces(code, 1, last, begin_whole)
+    _pieces(code, 1, last)
     code.label(10)
     code(f"vstmia r1!, {{{{s{first}}}}}")
     code("subs r3, r3, #1")
@@ -187,36 +167,28 @@ def pieces_text(steps: float, begin_whole: bool = False) -> str:
     code(f"add r3, r3, #{_TOGETHER}")
     code("b 5b")
     code.label(9)
-    if begin_whole:
-        code(f"vmov.f32 s{first}, s0")
-        code("cmp r4, #0")
-        code("bge 10b")
-        code(f"sub r5, r2, #{HALF * _COEFFICIENTS * 4}")
-        code(f"vldr s{first}, [r5]")
-    else:
-        code("mvn r5, r4")
-        code("lsr r5, r5, #31")
-        code(f"vmov s{first}, r5")
-        code(f"vcvt.f32.s32 s{first}, s{first}")
-        code(f"vmul.f32 s{first}, s0, s{first}")
+    code(f"vmov.f32 s{first}, s0")
+    code("cmp r4, #0")
+    code("bge 10b")
+    code(f"sub r5, r2, #{HALF * _COEFFICIENTS * 4}")
+    code(f"vldr s{first}, [r5]")
     code("b 10b")
     return code.function(
-        _routine_name(steps, begin_whole),
+        _routine_name(steps),
         "const float *x, float *y, const float *pieces, int32_t count",
         "y = a cubic of x, one for each piece. May work in place.",
-        _portable(steps, begin_whole),
+        _portable(steps),
     )
 
 
-def _pieces(code: Routine, count: int, steps: int, begin_whole: bool) -> None:
+def _pieces(code: Routine, count: int, steps: int) -> None:
     """The cubics of s0, s1, ... in s8, s9, ...; register `steps` holds the pieces for each unit, the one before half a piece."""
     values = range(count)
     for value in values:
         code(f"vmul.f32 s{value}, s{value}, s{steps}")
     for value in values:
-        if begin_whole:
-            code(f"vsub.f32 s{_TOGETHER + value}, s{value}, s{steps - 1}")
-        code(f"vcvtr.s32.f32 s{_TOGETHER + value}, s{_TOGETHER * begin_whole + value}")
+        code(f"vsub.f32 s{_TOGETHER + value}, s{value}, s{steps - 1}")
+        code(f"vcvtr.s32.f32 s{_TOGETHER + value}, s{_TOGETHER + value}")
     for value in values[: count - count % 2 : 2]:
         code(f"vmov r{4 + value}, r{5 + value}, s{_TOGETHER + value}, s{_TOGETHER + value + 1}")
     if count % 2:
@@ -231,15 +203,14 @@ def _pieces(code: Routine, count: int, steps: int, begin_whole: bool) -> None:
             code(f"vfma.f32 s{result + power}, s{result + power + 1}, s{value}")
 
 
-def _portable(steps: float, begin_whole: bool) -> str:
+def _portable(steps: float) -> str:
     """An infinite x times its piece's 0 would be NaN."""
-    place = "value - 0.5f" if begin_whole else "value"
-    lowest = "value < -3.4028235e38f ? *pieces : " * begin_whole
     return f"""for (; count > 0; count--) {{
         const float value = *x++ * {steps}f;
-        const float from = {place};
+        const float from = value - 0.5f;
         const float place = from < 0.0f ? from - 0.5f : from + 0.5f;
         const int32_t whole = place < {HALF - 1}.0f ? (place > -{HALF}.0f ? (int32_t)place : -{HALF}) : {HALF - 1};
         const float *c = pieces + {_COEFFICIENTS} * (whole + {HALF});
-        *y++ = {lowest}value > 3.4028235e38f ? value : ((c[3] * value + c[2]) * value + c[1]) * value + c[0];
+        const float cubic = ((c[3] * value + c[2]) * value + c[1]) * value + c[0];
+        *y++ = value < -3.4028235e38f ? *pieces : value > 3.4028235e38f ? value : cubic;
     }}"""

@@ -46,12 +46,11 @@ def sums() -> Iterator[str]:
 
 def edges() -> Iterator[str]:
     """Where the constants stop to fit their words."""
-    for bits in BITS:
-        for first in ((1 << 31) - 1, 1 << 31):
-            yield f"factor {first} {HalfwordSum(first, 0, 0, bits).fits} {HalfwordSum(0, -first, 0, bits).fits}"
-        room = (1 << 31) - (129 << bits)
-        for offset in (room - 1, room):
-            yield f"offset {offset} {HalfwordSum(0, 1, offset, bits).fits} {HalfwordSum(2, 0, -offset + 1, bits).fits}"
+    for first in ((1 << 31) - 1, 1 << 31):
+        yield f"factor {first} {HalfwordSum(first, 0, 0).fits} {HalfwordSum(0, -first, 0).fits}"
+    room = (1 << 31) - (128 << BITS)
+    for offset in (room - 1, room):
+        yield f"offset {offset} {HalfwordSum(0, 1, offset).fits} {HalfwordSum(2, 0, -offset + 1).fits}"
     for ratio in (
         Fraction(1, 3),
         Fraction(2**40 + 1, 2**30),

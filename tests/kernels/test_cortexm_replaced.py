@@ -17,8 +17,6 @@ from random_tensors import Randomness
 
 from aidge_build.graph.quantization import Quantization, per_tensor
 from aidge_build.graph.tensor import constant
-from aidge_build.operators.arithmetic.halfword_sums import BITS
-from aidge_build.operators.binary import Add
 from aidge_build.operators.conv import Conv
 from aidge_build.operators.matmul import FC
 from aidge_build.operators.window import Window
@@ -102,33 +100,6 @@ def test_so_do_layers_of_whole_groups_of_outputs_whose_factors_are_to_be_short()
     cases = [built_for(layer(shape, kind, 3, 8), "size") for shape in range(len(SHAPES)) for kind in KINDS]
     assert {entry.call.facts["weights"] for entry in cases} == {"2 per halfword"}
     assert run(cases, board=BOARD) == []
-
-
-def sums(found: dict[int, Case], low: float, spread: bool) -> None:
-    """Adds a case for each number of fraction bits to `found`, by a seeded search over scales."""
-    random = Randomness(7)
-    while len(found) < 2:
-        scales = [float(numpy.float32(random.numbers.uniform(0.01, 0.1))) for _ in range(2)]
-        result = per_tensor(float(numpy.float32(sum(scales) * random.numbers.uniform(0.4, 1))), 3)
-        dims = ((1, 6, 5, 7), (1, 6, 1, 1) if spread else (1, 6, 5, 7))
-        data = [
-            random.data(*size, name=name).with_(quantization=per_tensor(scale, -7))
-            for name, size, scale in zip("ab", dims, scales)
-        ]
-        made = case(Add(minimum=low), data, [random.int8(*size) for size in dims], quantization=result)
-        entry = type(made)(replace(made.view, any_weights=True), made.values)
-        found.setdefault(int(entry.call.note.split()[0]), entry)
-
-
-@needs_compiler
-def test_sums_take_one_text_whichever_fraction_bits_are_proved_for_their_scales():
-    cases = list[Case]()
-    for low, spread in ((-math.inf, False), (-0.1, False), (-math.inf, True)):
-        found = dict[int, Case]()
-        sums(found, low, spread)
-        assert set(found) == set(BITS) and len({(one.call.function, one.call.texts) for one in found.values()}) == 1
-        cases += found.values()
-    assert run(cases, board=BOARD) == run(cases, board="host") == []
 
 
 def test_weights_of_the_whole_range_take_one_text_wherever_the_least_one_stands():

@@ -10,29 +10,28 @@ import numpy
 
 from aidge_build.operators.arithmetic.affine import FIRST, SECOND
 
-BITS = (16, 20)  # fraction bits of the sum: with 16 one instruction packs two results
+BITS = 20  # fraction bits of the sum
 TRIES = 300
 _NEAR_TIE = 2.0**-8
 
 
 @dataclass(frozen=True)
 class HalfwordSum:
-    """y = sat8((((first * 256 * a) >> 16) + ((second * 256 * b) >> 16) + offset) >> bits), shifts rounding down."""
+    """y = sat8((((first * 256 * a) >> 16) + ((second * 256 * b) >> 16) + offset) >> BITS), shifts rounding down."""
 
     first: int
     second: int
     offset: int
-    bits: int
 
     def apply(self, a: numpy.ndarray, b: numpy.ndarray) -> numpy.ndarray:
         """Returns the stored sums, int8 values as int64, as the kernel computes them from stored values."""
         total = ((self.first * 256 * a) >> 16) + ((self.second * 256 * b) >> 16) + self.offset
-        return numpy.clip(total >> self.bits, -128, 127)
+        return numpy.clip(total >> BITS, -128, 127)
 
     @property
     def fits(self) -> bool:
-        """Whether neither a factor nor a partial sum (with 128 added to the result) leaves int32."""
-        largest = (abs(self.first) + abs(self.second)) // 2 + abs(self.offset) + (129 << self.bits)
+        """Whether neither a factor nor a partial sum leaves int32."""
+        largest = (abs(self.first) + abs(self.second)) // 2 + abs(self.offset) + (128 << BITS)
         return max(abs(self.first), abs(self.second), largest) < 1 << 31
 
 
@@ -43,17 +42,15 @@ def halfword_sum(
     exact = float(ratios[0]) * (FIRST - zero_points[0]) + float(ratios[1]) * (SECOND - zero_points[1])
     hard = numpy.abs(exact - numpy.floor(exact) - 0.5) < _NEAR_TIE
     a, b, wanted = FIRST[hard], SECOND[hard], meaning[hard]
-    nudges = _nudges()
-    for bits in BITS:
-        start = [round(ratio * (1 << (bits + 8))) for ratio in ratios]
-        middle = zero_points[2] - ratios[0] * zero_points[0] - ratios[1] * zero_points[1] + Fraction(1, 2)
-        offset = round(middle * (1 << bits)) + 1
-        for first, second, more in nudges:
-            candidate = HalfwordSum(start[0] + first, start[1] + second, offset + more, bits)
-            if not candidate.fits:
-                break
-            if numpy.array_equal(candidate.apply(a, b), wanted) and numpy.array_equal(candidate.apply(FIRST, SECOND), meaning):
-                return candidate
+    start = [round(ratio * (1 << (BITS + 8))) for ratio in ratios]
+    middle = zero_points[2] - ratios[0] * zero_points[0] - ratios[1] * zero_points[1] + Fraction(1, 2)
+    offset = round(middle * (1 << BITS)) + 1
+    for first, second, more in _nudges():
+        candidate = HalfwordSum(start[0] + first, start[1] + second, offset + more)
+        if not candidate.fits:
+            return None
+        if numpy.array_equal(candidate.apply(a, b), wanted) and numpy.array_equal(candidate.apply(FIRST, SECOND), meaning):
+            return candidate
     return None
 
 

@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy
 
 from aidge_build.contract.call import Call, Constant, computed
-from aidge_build.contract.kernel_kit.rows_int8 import PROVED_PRODUCT, SMALL_FACTOR, ProductInt8, RowsInt8, rows_spec
+from aidge_build.contract.kernel_kit.rows_int8 import PROVED_PRODUCT, SMALL_FACTOR, ProductInt8, rows_spec
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import CHANNELS_LAST, ROW_MAJOR, SAME
 from aidge_build.operators.double.products import product_factor
@@ -14,26 +16,36 @@ from aidge_build.operators.double.products import product_factor
 from .assembly import Routine
 from .conditions import FEATURES
 from .mul_int8 import four_bytes, four_products, limit, pair
+from .packing import as_words
 
 PARAMETERS = "const int8_t *first, const int8_t *second, int8_t *output, const int32_t *numbers, int32_t count"
 NAME, FIXED_NAME = "aidge_cortexm_mul_float_int8", "aidge_cortexm_mul_fixed_int8"
 
 
-@kernel("Mul", rows_spec(FEATURES | {"fpu"}, SAME, PROVED_PRODUCT))
-class MulFloatInt8(ProductInt8):
+class _ByFactor(ProductInt8):
+    """Base: a subclass knows the words of its factor."""
+
+    function: ClassVar[str]
+    note: ClassVar[str]
+
+    def factor(self) -> list[int]:
+        raise NotImplementedError
+
     def call(self) -> Call:
         low, high, zero_point = self.bounds()
         first, second = (tensor.quantization.zero_point for tensor in self.inputs)
-        words = numpy.array([pair(-first), pair(-second), pair(zero_point), four_bytes(low), four_bytes(high)], numpy.uint32)
-        numbers = numpy.concatenate([words.view(numpy.int32), numpy.array([self.multiplier()], numpy.float32).view(numpy.int32)])
-        return self.by_rows(
-            NAME,
-            "mul_factor_int8.h",
-            Constant("numbers", numbers),
-            _text(),
-            note="float32 proved equal on all 65,536 pairs of values",
-            facts=computed("4 values"),
-        )
+        words = [pair(-first), pair(-second), pair(zero_point), four_bytes(low), four_bytes(high), *self.factor()]
+        numbers = Constant("numbers", as_words(words))
+        text = _text(self.function, is_fixed=self.function == FIXED_NAME)
+        return self.by_rows(self.function, "mul_factor_int8.h", numbers, text, note=self.note, facts=computed("4 values"))
+
+
+@kernel("Mul", rows_spec(FEATURES | {"fpu"}, SAME, PROVED_PRODUCT))
+class MulFloatInt8(_ByFactor):
+    function, note = NAME, "float32 proved equal on all 65,536 pairs of values"
+
+    def factor(self) -> list[int]:
+        return [int(numpy.array([self.multiplier()], numpy.float32).view(numpy.int32)[0])]
 
 
 @kernel("Mul", rows_spec(FEATURES | {"fpu"}, CHANNELS_LAST, PROVED_PRODUCT))
@@ -47,22 +59,14 @@ class MulFloatRowsInt8(MulFloatInt8):
 
 
 @kernel("Mul", rows_spec(FEATURES | {"fpu"}, SAME, SMALL_FACTOR, rounding="double"))
-class MulFixedInt8(RowsInt8):
+class MulFixedInt8(_ByFactor):
     """By a fixed-point factor that rounds twice."""
 
-    def call(self) -> Call:
-        low, high, zero_point = self.bounds()
-        first, second = (tensor.quantization.zero_point for tensor in self.inputs)
+    function, note = FIXED_NAME, "fixed point that rounds twice"
+
+    def factor(self) -> list[int]:
         multiplier, shift = product_factor(self.inputs, self.outputs[0])
-        words = [pair(-first), pair(-second), pair(zero_point), four_bytes(low), four_bytes(high), multiplier, -shift]
-        return self.by_rows(
-            FIXED_NAME,
-            "mul_factor_int8.h",
-            Constant("numbers", numpy.array(words, numpy.uint32).view(numpy.int32)),
-            _text(FIXED_NAME, is_fixed=True),
-            note="fixed point that rounds twice",
-            facts=computed("4 values"),
-        )
+        return [multiplier, -shift]
 
 
 @kernel("Mul", rows_spec(FEATURES | {"fpu"}, CHANNELS_LAST, SMALL_FACTOR, rounding="double"))
@@ -75,7 +79,7 @@ class MulFixedRowsInt8(MulFixedInt8):
     """One factor repeats, row by row."""
 
 
-def _text(name: str = NAME, is_fixed: bool = False) -> str:
+def _text(name: str, is_fixed: bool) -> str:
     factors = "%multiplier, %shift" if is_fixed else "%multiplier"
     code = Routine()
     code("%enter")
@@ -137,7 +141,7 @@ def _text(name: str = NAME, is_fixed: bool = False) -> str:
         name,
         PARAMETERS,
         f"Products of int8 values, requantized {'by a fixed-point factor' if is_fixed else 'in float32'}.",
-        f"{name}_c(first, second, output, numbers, count);",
+        f"aidge_cortexm_mul_factor_int8_c(first, second, output, numbers, count, {is_fixed:d});",
     )
 
 

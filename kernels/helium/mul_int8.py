@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy
 
 from aidge_build.contract.call import Call, Constant, computed
@@ -18,41 +20,45 @@ from .rounding import Fixed, emit_fixed
 
 PARAMETERS = "const int8_t *a, const int8_t *b, int8_t *y, const int32_t *numbers, int32_t count"
 PLAIN = """    int32_t i;
-    float multiplier;
-    (void)memcpy(&multiplier, numbers + 3, sizeof multiplier);
-    for (i = 0; i < count; i++) {
-        int32_t level = aidge_kit_scale((a[i] + numbers[0]) * (b[i] + numbers[1]), multiplier) + numbers[2];
+    for (i = 0; i < count; i++) {{
+        const int32_t product = (a[i] + numbers[0]) * (b[i] + numbers[1]);
+        int32_t level = {scaled} + numbers[2];
         level = level < numbers[4] ? numbers[4] : level;
         y[i] = (int8_t)(level > numbers[5] ? numbers[5] : level);
-    }"""
-
-
-PLAIN_FIXED = """    int32_t i;
-    for (i = 0; i < count; i++) {
-        int32_t level = aidge_kit_scale_fixed((a[i] + numbers[0]) * (b[i] + numbers[1]), numbers[3], numbers[6]) + numbers[2];
-        level = level < numbers[4] ? numbers[4] : level;
-        y[i] = (int8_t)(level > numbers[5] ? numbers[5] : level);
-    }"""
+    }}"""
+SCALED = {
+    True: "aidge_kit_scale_fixed(product, numbers[3], numbers[6])",
+    False: "aidge_kit_scale(product, aidge_helium_float((const int8_t *)(numbers + 3)))",
+}
 ROUNDS_TWICE = Fixed(once=False, has_below=True, is_short=True)
 
 
-@kernel("Mul", repeats_spec(SAME, PROVED_PRODUCT))
-class MulInt8(RepeatsInt8, ProductInt8):
+class _ByFactor(RepeatsInt8, ProductInt8):
+    """Base: a subclass knows the words of its factor."""
+
+    function: ClassVar[str]
+    note: ClassVar[str]
+
+    def factor(self) -> tuple[int, ...]:
+        raise NotImplementedError
+
     def call(self) -> Call:
         low, high, zero_point = self.bounds()
         first, second = (tensor.quantization.zero_point for tensor in self.inputs)
-        multiplier = numpy.array([self.multiplier()], numpy.float32).view(numpy.int32)[0]
+        multiplier, *shift = self.factor()
         clamps = (low, high) != DType.int8.range
-        name = f"aidge_helium_mul_int8{'_clamped' if clamps else ''}"
-        numbers = Constant("numbers", numpy.array([-first, -second, zero_point, multiplier, low, high], numpy.int32))
-        return self.by_rows(
-            name,
-            "helium.h",
-            numbers,
-            _text(name, clamps),
-            note="float32 proved equal on all 65,536 pairs of values",
-            facts=computed("8 values"),
-        )
+        name = f"{self.function}{'_clamped' * clamps}"
+        numbers = Constant("numbers", numpy.array([-first, -second, zero_point, multiplier, low, high, *shift], numpy.int32))
+        text = _text(name, clamps, is_fixed=bool(shift))
+        return self.by_rows(name, "helium.h", numbers, text, note=self.note, facts=computed("8 values"))
+
+
+@kernel("Mul", repeats_spec(SAME, PROVED_PRODUCT))
+class MulInt8(_ByFactor):
+    function, note = "aidge_helium_mul_int8", "float32 proved equal on all 65,536 pairs of values"
+
+    def factor(self) -> tuple[int, ...]:
+        return (int(numpy.array([self.multiplier()], numpy.float32).view(numpy.int32)[0]),)
 
 
 @kernel("Mul", repeats_spec(CHANNELS_LAST, PROVED_PRODUCT))
@@ -66,24 +72,13 @@ class MulRowsInt8(MulInt8):
 
 
 @kernel("Mul", repeats_spec(SAME, SMALL_FACTOR, rounding="double"))
-class MulFixedInt8(RepeatsInt8):
+class MulFixedInt8(_ByFactor):
     """By a fixed-point factor that rounds twice."""
 
-    def call(self) -> Call:
-        low, high, zero_point = self.bounds()
-        first, second = (tensor.quantization.zero_point for tensor in self.inputs)
-        clamps = (low, high) != DType.int8.range
-        name = f"aidge_helium_mul_fixed_int8{'_clamped' if clamps else ''}"
-        multiplier, shift = product_factor(self.inputs, self.outputs[0])
-        numbers = Constant("numbers", numpy.array([-first, -second, zero_point, multiplier, low, high, shift], numpy.int32))
-        return self.by_rows(
-            name,
-            "helium.h",
-            numbers,
-            _text(name, clamps, is_fixed=True),
-            note="fixed point that rounds twice",
-            facts=computed("8 values"),
-        )
+    function, note = "aidge_helium_mul_fixed_int8", "fixed point that rounds twice"
+
+    def factor(self) -> tuple[int, ...]:
+        return product_factor(self.inputs, self.outputs[0])
 
 
 @kernel("Mul", repeats_spec(CHANNELS_LAST, SMALL_FACTOR, rounding="double"))
@@ -96,7 +91,7 @@ class MulFixedRowsInt8(MulFixedInt8):
     """One factor repeats, row by row."""
 
 
-def _text(name: str, clamps: bool, is_fixed: bool = False) -> str:
+def _text(name: str, clamps: bool, is_fixed: bool) -> str:
     emit = Assembler()
     emit("push {r4-r9, lr}", *(["vpush {d8-d11}"] if clamps else []))
     emit("ldm r3, {r4-r9}", why="zero points, multiplier, lowest and highest")
@@ -112,8 +107,8 @@ def _text(name: str, clamps: bool, is_fixed: bool = False) -> str:
     _eight(emit, "t", clamps, is_fixed)
     emit.label(3)
     emit(*(["vpop {d8-d11}"] if clamps else []), "pop {r4-r9, pc}")
-    way, plain = ("by a fixed-point factor", PLAIN_FIXED) if is_fixed else ("in float32", PLAIN)
-    return function(name, f"Products of int8 values, requantized {way}.", PARAMETERS, emit.lines, plain)
+    what = f"Products of int8 values, requantized {'by a fixed-point factor' if is_fixed else 'in float32'}."
+    return function(name, what, PARAMETERS, emit.lines, PLAIN.format(scaled=SCALED[is_fixed]))
 
 
 def _eight(emit: Assembler, then: str, clamps: bool, is_fixed: bool) -> None:

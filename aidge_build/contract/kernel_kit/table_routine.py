@@ -15,6 +15,7 @@ from aidge_build.contract.kernel_kit.tables import straight_call, table_of
 from aidge_build.contract.spec import SAME, ImplSpec, IOSpec
 from aidge_build.graph.dtype import DType
 
+VALUES, TOGETHER = "abcd", 16  # registers of values, values of a turn
 PARAMETERS = "const int8_t *x, int8_t *y, const int8_t *table, int32_t count"
 PORTABLE = """for (; count > 0; count--) {
         *y++ = table[(uint8_t)*x++];
@@ -33,16 +34,11 @@ def table_spec(features: frozenset[str]) -> ImplSpec:
 
 
 class TableRoutine(ElementWise):
-    """A library's subclass gives the `body` of its `function`. The function takes `together` values in a turn, and may overwrite
-    its input with its output."""
+    """A library's subclass names its `function` and its emitter. The function may overwrite its input with its output."""
 
     assembly = "helps"
     function: ClassVar[str]
-    together: ClassVar[int]
-
-    def body(self) -> Routine:
-        """Returns the instructions, which name the PARAMETERS."""
-        raise NotImplementedError
+    emitter: ClassVar[type[Routine]]
 
     def call(self) -> Call:
         return straight_call(self.view) or self._looked_up()
@@ -54,6 +50,40 @@ class TableRoutine(ElementWise):
             self.function,
             ("target.h",),
             (Input(0), Output(0), Constant("table", table), Literal(self.outputs[0].elements)),
-            texts=(self.body().function(self.function, PARAMETERS, what, PORTABLE),),
-            facts=computed(f"{self.together} values"),
+            texts=(_body(self.emitter()).function(self.function, PARAMETERS, what, PORTABLE),),
+            facts=computed(f"{TOGETHER} values"),
         )
+
+
+def _body(code: Routine) -> Routine:
+    """Returns the instructions, which every Cortex-M has: three for a value, four values at a time, so that loads follow loads."""
+    code("%enter.low")
+    code(f"subs %count, #{TOGETHER}")
+    code("blt %rest")
+    code.label("turn", f"{TOGETHER} values")
+    for first in range(0, TOGETHER, len(VALUES)):
+        places = [(value, first + place) for place, value in enumerate(VALUES)]
+        for value, place in places:
+            code(f"ldrb %{value}, [%x, #{place}]")
+        for value, _ in places:
+            code(f"ldrb %{value}, [%table, %{value}]")
+        for value, place in places:
+            code(f"strb %{value}, [%y, #{place}]")
+    code(f"adds %x, #{TOGETHER}")
+    code(f"adds %y, #{TOGETHER}")
+    code(f"subs %count, #{TOGETHER}")
+    code("bge %turn")
+    code.label("rest")
+    code(f"adds %count, #{TOGETHER}")
+    code("beq %done")
+    code.label("one", "values left over")
+    code("ldrb %a, [%x]")
+    code("ldrb %a, [%table, %a]")
+    code("strb %a, [%y]")
+    code("adds %x, #1")
+    code("adds %y, #1")
+    code("subs %count, #1")
+    code("bne %one")
+    code.label("done")
+    code("%leave")
+    return code

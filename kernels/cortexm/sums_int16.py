@@ -9,28 +9,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from aidge_build.contract.kernel_kit import linear_int16
+from aidge_build.contract.kernel_kit.linear_int16 import LIMITS
+
 from .assembly import Routine
 
-LIMITS = (-32768, 32767)
 MOST_PAIRS = 8  # in the text as one turn of the loop
 PARAMETERS = "const uint32_t *column, const int32_t *stream, int16_t *first, int16_t *second, const int32_t *end"
 _ENDS = "r12", "lr"
 _SAVED_BYTES = 36 + 32  # r4-r11, lr, s16-s23
 
 
-@dataclass(frozen=True)
-class Levels:
-    """What becomes of a rounded product: plus the zero point, between two levels."""
-
-    low: int
-    high: int
-    zero_point: int
-
-    @property
-    def name(self) -> str:
-        if (self.low, self.high) == LIMITS and self.zero_point == 0:
-            return ""
-        return "_" + "_".join(str(level).replace("-", "m") for level in (self.low, self.high, self.zero_point))
+class Levels(linear_int16.Levels):
+    """As instructions."""
 
     @property
     def _compared(self) -> tuple[tuple[str, int, int], ...]:
@@ -109,13 +100,12 @@ class Sums:
         code("bne 1b")
         code("vpop {{s16-s23}}")
         code("pop {{r4-r11, pc}}")
-        levels = self.levels
         return code.function(
             self.name,
             PARAMETERS,
             f"{2 * self.pairs} taps of int16.",
             f"aidge_cortexm_sums_int16_c(column, stream, first, second, end, {self.pairs}, {self.pixels}, "
-            f"{self.apart // 4}, {levels.low}, {levels.high}, {levels.zero_point});",
+            f"{self.apart // 4}, {self.levels.in_c});",
         )
 
     def _pairs(self, code: Routine, count: int) -> None:

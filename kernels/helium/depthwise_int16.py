@@ -13,12 +13,13 @@ import numpy
 
 from aidge_build.contract.call import Call, Constant, Input, Output, computed
 from aidge_build.contract.kernel_kit.linear import LinearConstants, linear_constants
+from aidge_build.contract.kernel_kit.linear_int16 import taps_last_channels
 from aidge_build.contract.kernel_kit.window2d import window2d
 from aidge_build.contract.node import KernelNode, kernel
 from aidge_build.contract.spec import CHANNELS_LAST, NodeView, Predicate
 
 from .assembly import Assembler, function
-from .linear_int16 import int16_spec, taps_last_channels
+from .linear_int16 import int16_spec
 from .sums_int16 import LANES, Levels, requantize
 
 HEAD_BYTES = 64  # of a group: biases and multipliers

@@ -13,13 +13,13 @@ from dataclasses import dataclass
 
 import numpy
 
+from aidge_build.contract.kernel_kit import linear_int16
 from aidge_build.contract.kernel_kit.linear import LinearConstants
+from aidge_build.contract.kernel_kit.linear_int16 import GROUP, LIMITS
 
 from .assembly import Assembler, function
 
 LANES = 8
-GROUP = 4  # output channels at a time
-LIMITS = (-32768, 32767)
 MOST_UNROLLED, VECTORS_IN_LOOP = 6, 4
 SAVED_BYTES = 36  # r4-r11 and lr: arguments lie behind them
 ACCUMULATORS = (("r0", "r2", "r4", "r6"), ("r8", "r10", "r12", "lr"))  # of each pixel; only even registers can be
@@ -27,27 +27,8 @@ SOURCES = ("r1", "r3")
 PARAMETERS = "const int16_t *x, const int16_t *other, const int8_t *stream, int16_t *first, int16_t *second, const int8_t *end"
 
 
-@dataclass(frozen=True)
-class Levels:
-    """What becomes of a rounded product: plus the zero point, between two levels."""
-
-    low: int
-    high: int
-    zero_point: int
-
-    @classmethod
-    def of(cls, numbers: LinearConstants) -> Levels:
-        return cls(numbers.low, numbers.high, numbers.zero_point)
-
-    @property
-    def name(self) -> str:
-        if (self.low, self.high) == LIMITS and self.zero_point == 0:
-            return ""
-        return "_" + "_".join(str(level).replace("-", "m") for level in (self.low, self.high, self.zero_point))
-
-    @property
-    def in_c(self) -> str:
-        return f"{self.low}, {self.high}, {self.zero_point}"
+class Levels(linear_int16.Levels):
+    """As vectors."""
 
     def add(self, emit: Assembler, sums: Sequence[str], spare: str) -> None:
         """The zero point is added to words."""
@@ -148,12 +129,8 @@ class Sums:
 
 def stream_of(rows: numpy.ndarray, numbers: LinearConstants) -> numpy.ndarray:
     """`rows` [outputs, taps] by groups of 4 outputs, of which the last overlaps the one before where that is needed."""
-    return numpy.concatenate([_group(rows, numbers, first) for first in starts_of(len(rows))])
-
-
-def starts_of(channels: int) -> list[int]:
-    """The first channels of groups."""
-    return [min(first, channels - GROUP) for first in range(0, channels, GROUP)]
+    starts = [min(first, len(rows) - GROUP) for first in range(0, len(rows), GROUP)]
+    return numpy.concatenate([_group(rows, numbers, first) for first in starts])
 
 
 def _group(rows: numpy.ndarray, numbers: LinearConstants, first: int) -> numpy.ndarray:

@@ -56,7 +56,7 @@ class TableRoutine(ElementWise):
 
 
 def _body(code: Routine) -> Routine:
-    """Returns the instructions, which every Cortex-M has: three for a value, four values at a time, so that loads follow loads."""
+    """Returns the instructions, which every Cortex-M has: three for a value, four values at a time, as loads follow loads."""
     code("%enter.low")
     code(f"subs %count, #{TOGETHER}")
     code("blt %rest")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Convolutions and fully connected layers of int16 data with int8 weights, two pixels by 4 channels, sums in int32: the specs, and
-the C loops around a library's function of sums."""
+"""Layers of int16 data with int8 weights, two pixels by 4 channels, sums in int32: the specs, and the C loops around a library's
+function of sums."""
 
 from __future__ import annotations
 

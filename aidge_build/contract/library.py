@@ -223,11 +223,12 @@ def load_library(files: Mapping[str, bytes], where: str) -> Library:
                         manifest["name"],
                         module.__name__.rpartition(".")[2],
                         operator_type,
-                        value.registered_spec(value.kernel_spec),
-                        value,
-                        value.kernel_pattern,
+                        variant.registered_spec(variant.kernel_spec),
+                        variant,
+                        variant.kernel_pattern,
                     )
-                    for operator_type in value.kernel_types
+                    for variant in (value, *value.kernel_variants)
+                    for operator_type in variant.kernel_types
                 ]
             elif issubclass(value, Operator) and vars(value).get("onnx_names"):
                 operators.append(value)

@@ -24,6 +24,7 @@ class KernelNode:
     kernel_types: ClassVar[tuple[str, ...]]
     kernel_spec: ClassVar[ImplSpec]
     kernel_pattern: ClassVar[str]
+    kernel_variants: ClassVar[tuple[type[KernelNode], ...]]
 
     # About the instructions of a multiply-accumulate on a core with DSP and FPU, if they are many; the build prints them.
     instructions_per_mac: ClassVar[float] = 0.0
@@ -87,16 +88,22 @@ class KernelNode:
 KernelClass = type[KernelNode]
 
 
-def kernel(types: str | Sequence[str], spec: ImplSpec, pattern: str = ""):
+def kernel(types: str | Sequence[str], spec: ImplSpec | Sequence[ImplSpec], pattern: str = ""):
     """Marks a class as a kernel for these operator types; the loader of the library registers marked classes.
 
-    With a `pattern` the type names a meta-operator: nodes that the pattern fits and the spec accepts become one node.
+    With a `pattern` the type names a meta-operator: nodes that the pattern fits and the spec accepts become one node. Several
+    specs are as many kernels: each further one is a subclass of the class, in `kernel_variants`.
     """
+    first, *further = (spec,) if isinstance(spec, ImplSpec) else spec
 
     def mark(cls: type[KernelNode]) -> type[KernelNode]:
         cls.kernel_types = (types,) if isinstance(types, str) else tuple(types)
-        cls.kernel_spec = spec
+        cls.kernel_spec = first
         cls.kernel_pattern = pattern
+        cls.kernel_variants = tuple(
+            type(f"{cls.__name__}_{number}", (cls,), {"__module__": cls.__module__, "kernel_spec": other})
+            for number, other in enumerate(further, 1)
+        )
         return cls
 
     return mark

@@ -5,9 +5,8 @@ from __future__ import annotations
 
 from aidge_build.contract.call import Call, Constant, computed
 from aidge_build.contract.kernel_kit.proved_products import ProvedProducts
-from aidge_build.contract.kernel_kit.rows_int8 import RowsInt8, rows_spec
+from aidge_build.contract.kernel_kit.rows_int8 import RowsInt8, rows_specs
 from aidge_build.contract.node import kernel
-from aidge_build.contract.spec import CHANNELS_LAST, ROW_MAJOR, SAME
 from aidge_build.operators.arithmetic.narrow_products import NarrowForm, narrow_form
 
 from .assembly import Routine
@@ -26,7 +25,7 @@ def _form(stairs, bounds):
 PRODUCTS: ProvedProducts[NarrowForm] = ProvedProducts(_form)
 
 
-@kernel("Mul", rows_spec(FEATURES, SAME, PRODUCTS.condition))
+@kernel("Mul", rows_specs(FEATURES, PRODUCTS.condition))
 class MulInt8(RowsInt8):
     def call(self) -> Call:
         form = PRODUCTS.of(self.view)
@@ -43,16 +42,6 @@ class MulInt8(RowsInt8):
             note="two products of 32 bits, proved equal on all 65,536 pairs of values",
             facts=computed("1 value", 1),
         )
-
-
-@kernel("Mul", rows_spec(FEATURES, CHANNELS_LAST, PRODUCTS.condition))
-class MulPixelsInt8(MulInt8):
-    """One factor repeats, pixel by pixel."""
-
-
-@kernel("Mul", rows_spec(FEATURES, ROW_MAJOR, PRODUCTS.condition))
-class MulRowsInt8(MulInt8):
-    """One factor repeats, row by row."""
 
 
 def _routine(bits: int) -> tuple[str, str]:

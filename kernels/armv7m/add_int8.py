@@ -7,9 +7,8 @@ import numpy
 
 from aidge_build.contract.call import Call, Constant, computed
 from aidge_build.contract.kernel_kit.proved_sums import ProvedSums
-from aidge_build.contract.kernel_kit.rows_int8 import RowsInt8, rows_spec
+from aidge_build.contract.kernel_kit.rows_int8 import RowsInt8, rows_specs
 from aidge_build.contract.node import kernel
-from aidge_build.contract.spec import CHANNELS_LAST, ROW_MAJOR, SAME
 from aidge_build.operators.arithmetic.word_sums import word_sum
 
 from .assembly import Code
@@ -23,7 +22,7 @@ PARAMETERS = "const int8_t *first, const int8_t *second, int8_t *output, const i
 SUMS = ProvedSums(word_sum, "one shift")
 
 
-@kernel(("Add", "Sub"), rows_spec(FEATURES, SAME, *SUMS.conditions))
+@kernel(("Add", "Sub"), rows_specs(FEATURES, *SUMS.conditions))
 class AddInt8(RowsInt8):
     assembly = "helps"
 
@@ -38,16 +37,6 @@ class AddInt8(RowsInt8):
             note=f"{found.bits} fraction bits, proved equal on all 65,536 pairs of values",
             facts=computed(f"{TOGETHER} values", 1),
         )
-
-
-@kernel(("Add", "Sub"), rows_spec(FEATURES, CHANNELS_LAST, *SUMS.conditions))
-class AddPixelsInt8(AddInt8):
-    """One term repeats, pixel by pixel."""
-
-
-@kernel(("Add", "Sub"), rows_spec(FEATURES, ROW_MAJOR, *SUMS.conditions))
-class AddRowsInt8(AddInt8):
-    """One term repeats, row by row."""
 
 
 def _text(bits: int) -> str:

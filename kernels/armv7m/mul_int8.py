@@ -8,9 +8,8 @@ import numpy
 from aidge_build.contract.call import Call, Constant, computed
 from aidge_build.contract.kernel_kit.linear_int8 import INT8, SHIFTS
 from aidge_build.contract.kernel_kit.proved_products import ProvedProducts
-from aidge_build.contract.kernel_kit.rows_int8 import RowsInt8, rows_spec
+from aidge_build.contract.kernel_kit.rows_int8 import RowsInt8, rows_specs
 from aidge_build.contract.node import kernel
-from aidge_build.contract.spec import CHANNELS_LAST, ROW_MAJOR, SAME
 from aidge_build.operators.arithmetic.thresholds import LowForm, low_form
 
 from .assembly import Code
@@ -32,7 +31,7 @@ def _form(stairs, bounds):
 PRODUCTS: ProvedProducts[tuple[LowForm, int]] = ProvedProducts(_form)
 
 
-@kernel("Mul", rows_spec(FEATURES, SAME, PRODUCTS.condition))
+@kernel("Mul", rows_specs(FEATURES, PRODUCTS.condition))
 class MulInt8(RowsInt8):
     assembly = "helps"
 
@@ -48,16 +47,6 @@ class MulInt8(RowsInt8):
             note="proved equal on all 65,536 pairs of values",
             facts=computed(f"{TOGETHER} values", 1),
         )
-
-
-@kernel("Mul", rows_spec(FEATURES, CHANNELS_LAST, PRODUCTS.condition))
-class MulPixelsInt8(MulInt8):
-    """One factor repeats, pixel by pixel."""
-
-
-@kernel("Mul", rows_spec(FEATURES, ROW_MAJOR, PRODUCTS.condition))
-class MulRowsInt8(MulInt8):
-    """One factor repeats, row by row."""
 
 
 def _text(shift: int) -> str:

@@ -6,9 +6,8 @@ from __future__ import annotations
 from aidge_build.contract.call import Call, Constant, computed
 from aidge_build.contract.kernel_kit.linear_int8 import INT8
 from aidge_build.contract.kernel_kit.proved_sums import ProvedSums, limits
-from aidge_build.contract.kernel_kit.rows_int8 import RowsInt8, rows_spec
+from aidge_build.contract.kernel_kit.rows_int8 import RowsInt8, rows_specs
 from aidge_build.contract.node import kernel
-from aidge_build.contract.spec import CHANNELS_LAST, ROW_MAJOR, SAME
 from aidge_build.operators.arithmetic.halfword_sums import BITS, halfword_sum
 
 from .assembly import Routine
@@ -20,7 +19,7 @@ WORDS = 4  # in one turn of the loop
 SUMS = ProvedSums(halfword_sum, f"{BITS} fraction bits", has_limits=True)
 
 
-@kernel(("Add", "Sub"), rows_spec(FEATURES, SAME, *SUMS.conditions))
+@kernel(("Add", "Sub"), rows_specs(FEATURES, *SUMS.conditions))
 class AddInt8(RowsInt8):
     def call(self) -> Call:
         found = SUMS.of(self.view)
@@ -37,16 +36,6 @@ class AddInt8(RowsInt8):
             note="proved equal on all 65,536 pairs of values",
             facts=computed(f"{4 * WORDS} values", 1),
         )
-
-
-@kernel(("Add", "Sub"), rows_spec(FEATURES, CHANNELS_LAST, *SUMS.conditions))
-class AddPixelsInt8(AddInt8):
-    """One term repeats, pixel by pixel."""
-
-
-@kernel(("Add", "Sub"), rows_spec(FEATURES, ROW_MAJOR, *SUMS.conditions))
-class AddRowsInt8(AddInt8):
-    """One term repeats, row by row."""
 
 
 def _routine(is_limited: bool) -> tuple[str, str]:

@@ -8,9 +8,8 @@ from typing import ClassVar
 import numpy
 
 from aidge_build.contract.call import Call, Constant, computed
-from aidge_build.contract.kernel_kit.rows_int8 import PROVED_PRODUCT, SMALL_FACTOR, ProductInt8, rows_spec
+from aidge_build.contract.kernel_kit.rows_int8 import PROVED_PRODUCT, SMALL_FACTOR, ProductInt8, rows_specs
 from aidge_build.contract.node import kernel
-from aidge_build.contract.spec import CHANNELS_LAST, ROW_MAJOR, SAME
 from aidge_build.operators.double.products import product_factor
 
 from .assembly import Routine
@@ -40,7 +39,7 @@ class _ByFactor(ProductInt8):
         return self.by_rows(self.function, "mul_factor_int8.h", numbers, text, note=self.note, facts=computed("4 values"))
 
 
-@kernel("Mul", rows_spec(FEATURES | {"fpu"}, SAME, PROVED_PRODUCT))
+@kernel("Mul", rows_specs(FEATURES | {"fpu"}, PROVED_PRODUCT))
 class MulFloatInt8(_ByFactor):
     function, note = NAME, "float32 proved equal on all 65,536 pairs of values"
 
@@ -48,17 +47,7 @@ class MulFloatInt8(_ByFactor):
         return [int(numpy.array([self.multiplier()], numpy.float32).view(numpy.int32)[0])]
 
 
-@kernel("Mul", rows_spec(FEATURES | {"fpu"}, CHANNELS_LAST, PROVED_PRODUCT))
-class MulFloatPixelsInt8(MulFloatInt8):
-    """One factor repeats, pixel by pixel."""
-
-
-@kernel("Mul", rows_spec(FEATURES | {"fpu"}, ROW_MAJOR, PROVED_PRODUCT))
-class MulFloatRowsInt8(MulFloatInt8):
-    """One factor repeats, row by row."""
-
-
-@kernel("Mul", rows_spec(FEATURES | {"fpu"}, SAME, SMALL_FACTOR, rounding="double"))
+@kernel("Mul", rows_specs(FEATURES | {"fpu"}, SMALL_FACTOR, rounding="double"))
 class MulFixedInt8(_ByFactor):
     """By a fixed-point factor that rounds twice."""
 
@@ -67,16 +56,6 @@ class MulFixedInt8(_ByFactor):
     def factor(self) -> list[int]:
         multiplier, shift = product_factor(self.inputs, self.outputs[0])
         return [multiplier, -shift]
-
-
-@kernel("Mul", rows_spec(FEATURES | {"fpu"}, CHANNELS_LAST, SMALL_FACTOR, rounding="double"))
-class MulFixedPixelsInt8(MulFixedInt8):
-    """One factor repeats, pixel by pixel."""
-
-
-@kernel("Mul", rows_spec(FEATURES | {"fpu"}, ROW_MAJOR, SMALL_FACTOR, rounding="double"))
-class MulFixedRowsInt8(MulFixedInt8):
-    """One factor repeats, row by row."""
 
 
 def _text(name: str, is_fixed: bool) -> str:

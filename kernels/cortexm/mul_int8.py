@@ -8,9 +8,9 @@ import numpy
 from aidge_build.contract.call import Call, Constant, computed
 from aidge_build.contract.kernel_kit.linear_int8 import INT8, SHIFTS
 from aidge_build.contract.kernel_kit.proved_products import ProvedProducts
-from aidge_build.contract.kernel_kit.rows_int8 import RowsInt8, rows_spec
+from aidge_build.contract.kernel_kit.rows_int8 import RowsInt8, rows_specs
 from aidge_build.contract.node import kernel
-from aidge_build.contract.spec import CHANNELS_LAST, ROW_MAJOR, SAME, NodeView, Predicate
+from aidge_build.contract.spec import NodeView, Predicate
 from aidge_build.operators.arithmetic.thresholds import LowForm, low_form
 
 from .assembly import Routine
@@ -36,7 +36,7 @@ PRODUCTS: ProvedProducts[tuple[LowForm, int]] = ProvedProducts(_form)
 CONDITIONS = Predicate("scales that stay", _other_scales), PRODUCTS.condition
 
 
-@kernel("Mul", rows_spec(FEATURES, SAME, *CONDITIONS))
+@kernel("Mul", rows_specs(FEATURES, *CONDITIONS))
 class MulInt8(RowsInt8):
     def call(self) -> Call:
         form, shift = PRODUCTS.of(self.view)
@@ -53,16 +53,6 @@ class MulInt8(RowsInt8):
             note="proved equal on all 65,536 pairs of values",
             facts=computed(f"{TOGETHER} values", 1),
         )
-
-
-@kernel("Mul", rows_spec(FEATURES, CHANNELS_LAST, *CONDITIONS))
-class MulPixelsInt8(MulInt8):
-    """One factor repeats, pixel by pixel."""
-
-
-@kernel("Mul", rows_spec(FEATURES, ROW_MAJOR, *CONDITIONS))
-class MulRowsInt8(MulInt8):
-    """One factor repeats, row by row."""
 
 
 def pair(value: int) -> int:

@@ -12,14 +12,14 @@ from aidge_build.boards.cores import OVERLAPPING
 from aidge_build.contract.call import Call, Constant, computed
 from aidge_build.contract.kernel_kit.binary_int8 import meaning_of_pairs
 from aidge_build.contract.node import kernel
-from aidge_build.contract.spec import CHANNELS_LAST, ROW_MAJOR, SAME, NodeView, Predicate
+from aidge_build.contract.spec import NodeView, Predicate
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.quantization import Quantization
 from aidge_build.operators.arithmetic.requantize import clamp_levels
 from aidge_build.operators.base import Operator
 
 from .assembly import Assembler, function
-from .repeats import RepeatsInt8, repeats_spec
+from .repeats import RepeatsInt8, repeats_specs
 from .sums import NARROWED, proved_sum
 
 
@@ -51,7 +51,7 @@ def _levels(view: NodeView) -> tuple[int, int]:
 PROVED = Predicate("the sum in 32 bits is proved on all 65,536 pairs", _unproved)
 
 
-@kernel(("Add", "Sub"), repeats_spec(SAME, PROVED))
+@kernel(("Add", "Sub"), repeats_specs(PROVED))
 class AddInt8(RepeatsInt8):
     def call(self) -> Call:
         first, second, offset, shift = _constants(self.view)
@@ -68,16 +68,6 @@ class AddInt8(RepeatsInt8):
             note="integers proved equal on all 65,536 pairs of values",
             facts=computed("4 values", 1),
         )
-
-
-@kernel(("Add", "Sub"), repeats_spec(CHANNELS_LAST, PROVED))
-class AddPixelsInt8(AddInt8):
-    """One term repeats, pixel by pixel."""
-
-
-@kernel(("Add", "Sub"), repeats_spec(ROW_MAJOR, PROVED))
-class AddRowsInt8(AddInt8):
-    """One term repeats, row by row."""
 
 
 def _text(name: str, shift: int, clamps: bool, overlaps: bool) -> str:

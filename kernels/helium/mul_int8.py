@@ -10,12 +10,11 @@ import numpy
 from aidge_build.contract.call import Call, Constant, computed
 from aidge_build.contract.kernel_kit.rows_int8 import PROVED_PRODUCT, SMALL_FACTOR, ProductInt8
 from aidge_build.contract.node import kernel
-from aidge_build.contract.spec import CHANNELS_LAST, ROW_MAJOR, SAME
 from aidge_build.graph.dtype import DType
 from aidge_build.operators.double.products import product_factor
 
 from .assembly import Assembler, function
-from .repeats import RepeatsInt8, repeats_spec
+from .repeats import RepeatsInt8, repeats_specs
 from .rounding import Fixed, emit_fixed
 
 PARAMETERS = "const int8_t *a, const int8_t *b, int8_t *y, const int32_t *numbers, int32_t count"
@@ -53,7 +52,7 @@ class _ByFactor(RepeatsInt8, ProductInt8):
         return self.by_rows(name, "helium.h", numbers, text, note=self.note, facts=computed("8 values"))
 
 
-@kernel("Mul", repeats_spec(SAME, PROVED_PRODUCT))
+@kernel("Mul", repeats_specs(PROVED_PRODUCT))
 class MulInt8(_ByFactor):
     function, note = "aidge_helium_mul_int8", "float32 proved equal on all 65,536 pairs of values"
 
@@ -61,17 +60,7 @@ class MulInt8(_ByFactor):
         return (int(numpy.array([self.multiplier()], numpy.float32).view(numpy.int32)[0]),)
 
 
-@kernel("Mul", repeats_spec(CHANNELS_LAST, PROVED_PRODUCT))
-class MulPixelsInt8(MulInt8):
-    """One factor repeats, pixel by pixel."""
-
-
-@kernel("Mul", repeats_spec(ROW_MAJOR, PROVED_PRODUCT))
-class MulRowsInt8(MulInt8):
-    """One factor repeats, row by row."""
-
-
-@kernel("Mul", repeats_spec(SAME, SMALL_FACTOR, rounding="double"))
+@kernel("Mul", repeats_specs(SMALL_FACTOR, rounding="double"))
 class MulFixedInt8(_ByFactor):
     """By a fixed-point factor that rounds twice."""
 
@@ -79,16 +68,6 @@ class MulFixedInt8(_ByFactor):
 
     def factor(self) -> tuple[int, ...]:
         return product_factor(self.inputs, self.outputs[0])
-
-
-@kernel("Mul", repeats_spec(CHANNELS_LAST, SMALL_FACTOR, rounding="double"))
-class MulFixedPixelsInt8(MulFixedInt8):
-    """One factor repeats, pixel by pixel."""
-
-
-@kernel("Mul", repeats_spec(ROW_MAJOR, SMALL_FACTOR, rounding="double"))
-class MulFixedRowsInt8(MulFixedInt8):
-    """One factor repeats, row by row."""
 
 
 def _text(name: str, clamps: bool, is_fixed: bool) -> str:

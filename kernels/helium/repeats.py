@@ -8,10 +8,8 @@ from dataclasses import replace
 
 from aidge_build.contract.call import Call, Constant, Scratch, Struct
 from aidge_build.contract.kernel_kit.broadcast import merged_loops
-from aidge_build.contract.kernel_kit.conditions import ALL_QUANTIZED
-from aidge_build.contract.kernel_kit.rows_int8 import PIECES, RowsInt8, has_fewer_axes
-from aidge_build.contract.spec import CHANNELS_LAST, ROW_MAJOR, SAME, Demands, DFormat, ImplSpec, IOSpec, NodeView, Predicate
-from aidge_build.graph.dtype import DType
+from aidge_build.contract.kernel_kit.rows_int8 import PIECES, RowsInt8, has_fewer_axes, specs_of
+from aidge_build.contract.spec import CHANNELS_LAST, ROW_MAJOR, SAME, Demands, DFormat, ImplSpec, NodeView, Predicate
 from aidge_build.graph.format import channels_last, row_major
 from aidge_build.graph.tensor import Tensor
 
@@ -147,7 +145,6 @@ _SHAPES = {
 }
 
 
-def repeats_spec(form: DFormat, *predicates: Predicate, rounding: str = "any") -> ImplSpec:
-    """As `rows_spec` of kernel_kit/rows_int8.py, whatever the length of rows."""
-    sides = (IOSpec(DType.int8, form), IOSpec(DType.int8, form)), (IOSpec(DType.int8, form),)
-    return ImplSpec(*sides, features=MVE, predicates=(ALL_QUANTIZED, _SHAPES[form], *predicates), rounding=rounding)
+def repeats_specs(*predicates: Predicate, rounding: str = "any") -> tuple[ImplSpec, ...]:
+    """As `rows_specs` of kernel_kit/rows_int8.py, whatever the length of rows."""
+    return specs_of(_SHAPES, MVE, *predicates, rounding=rounding)

@@ -168,35 +168,18 @@ static void aidge_helium_move_{kind}(const void *source, void *target, const aid
 }}"""
 
 
-def _spec(dtype: DType, form: str = SAME, *conditions: Predicate) -> ImplSpec:
-    return ImplSpec((IOSpec(dtype, form),), (IOSpec(dtype, form),), (*conditions, RUNS), MVE)
+_TYPES = (DType.int8, DType.uint8, DType.float32)
 
 
-@kernel("Reformat", _spec(DType.int8, ANY))
-class ReformatInt8(_Strided):
+def _specs(form: str, *conditions: Predicate) -> list[ImplSpec]:
+    return [ImplSpec((IOSpec(dtype, form),), (IOSpec(dtype, form),), (*conditions, RUNS), MVE) for dtype in _TYPES]
+
+
+@kernel("Reformat", _specs(ANY))
+class Reformat(_Strided):
     pass
 
 
-@kernel("Reformat", _spec(DType.uint8, ANY))
-class ReformatUint8(_Strided):
-    pass
-
-
-@kernel("Reformat", _spec(DType.float32, ANY))
-class ReformatFloat32(_Strided):
-    pass
-
-
-@kernel(("Slice", "DepthToSpace", "SpaceToDepth"), _spec(DType.int8, SAME, SAME_QUANTIZATION))
-class StridedInt8(_Strided):
-    pass
-
-
-@kernel(("Slice", "DepthToSpace", "SpaceToDepth"), _spec(DType.uint8, SAME, SAME_QUANTIZATION))
-class StridedUint8(_Strided):
-    pass
-
-
-@kernel(("Slice", "DepthToSpace", "SpaceToDepth"), _spec(DType.float32, SAME, SAME_QUANTIZATION))
-class StridedFloat32(_Strided):
+@kernel(("Slice", "DepthToSpace", "SpaceToDepth"), _specs(SAME, SAME_QUANTIZATION))
+class Strided(_Strided):
     pass

@@ -5,7 +5,7 @@ shape."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from aidge_build.base.errors import AidgeError
@@ -162,11 +162,26 @@ def _repeats_in(formats: Callable[[int], Format]) -> Callable[[NodeView], str]:
     return not_by_loops
 
 
-def rows_spec(features: frozenset[str], form: DFormat, *predicates: Predicate, rounding: str = "any") -> ImplSpec:
-    """Returns the spec of int8 operations in this format: SAME for tensors of the same dims, CHANNELS_LAST or ROW_MAJOR for
-    tensors that repeat. Their constants are proved on all pairs of stored values, so every contract accepts them."""
-    sides = (IOSpec(DType.int8, form), IOSpec(DType.int8, form)), (IOSpec(DType.int8, form),)
-    return ImplSpec(*sides, features=features, predicates=(ALL_QUANTIZED, _SHAPES[form], *predicates), rounding=rounding)
+def rows_specs(features: frozenset[str], *predicates: Predicate, rounding: str = "any") -> tuple[ImplSpec, ...]:
+    """Returns the specs of int8 operations: tensors of the same dims in any format, and tensors that repeat, with channels last
+    and row-major. Their constants are proved on all pairs of stored values, so every contract accepts them."""
+    return specs_of(_SHAPES, features, *predicates, rounding=rounding)
+
+
+def specs_of(
+    shapes: Mapping[DFormat, Predicate], features: frozenset[str], *predicates: Predicate, rounding: str = "any"
+) -> tuple[ImplSpec, ...]:
+    """Returns the specs of int8 operations in these formats, each with its condition on the dims."""
+    return tuple(
+        ImplSpec(
+            (IOSpec(DType.int8, form), IOSpec(DType.int8, form)),
+            (IOSpec(DType.int8, form),),
+            features=features,
+            predicates=(ALL_QUANTIZED, shape, *predicates),
+            rounding=rounding,
+        )
+        for form, shape in shapes.items()
+    )
 
 
 _SHAPES = {

@@ -9,12 +9,11 @@ from dataclasses import replace
 import numpy
 
 from aidge_build.contract.call import Call, Struct
-from aidge_build.contract.kernel_kit.conditions import ONE_GROUP
 from aidge_build.contract.kernel_kit.linear_int8 import LinearNode
 from aidge_build.contract.kernel_kit.raster import block_demands
 from aidge_build.contract.kernel_kit.window2d import is_pointwise, window2d, window_of_layer
 from aidge_build.contract.node import kernel
-from aidge_build.contract.spec import Demands, NodeView, Predicate
+from aidge_build.contract.spec import Demands, NodeView
 from aidge_build.graph.tensor import Tensor
 
 from .columns import column_bytes, dense_call, has_offsets, runs
@@ -36,7 +35,8 @@ def _are_rows(view: NodeView) -> bool:
     pixels = _pixels(view)
     if view.layer:
         pixels = pixels // view.outputs[0].dims[2] * view.layer.rows
-    return is_pointwise(window_of_layer(view)) and pixels <= MOST_ROWS and not has_offsets(view)
+    is_dense = view.operator.groups == 1 and is_pointwise(window_of_layer(view))
+    return is_dense and pixels <= MOST_ROWS and not has_offsets(view)
 
 
 def _short(view: NodeView) -> bool:
@@ -44,14 +44,7 @@ def _short(view: NodeView) -> bool:
     return 128 * math.prod(view.inputs[1].dims[1:]) < 1 << (SUM_BITS - 1)
 
 
-def _one_group(view: NodeView) -> str:
-    return "" if view.operator.groups > 1 else "one group"
-
-
-SEVERAL_GROUPS = Predicate("several groups", _one_group)
-
-
-@kernel(("Conv1D", "Conv2D"), linear_spec(ONE_GROUP, with_offsets=_short))
+@kernel(("Conv1D", "Conv2D"), linear_spec(with_offsets=_short))
 class Conv2dInt8(LinearNode):
     assembly = "needed"
 
@@ -63,30 +56,14 @@ class Conv2dInt8(LinearNode):
     def demands(cls, view: NodeView) -> Demands:
         if _are_rows(view):
             return fc_demands(view, _pixels(view))
+        if view.operator.groups > 1:  # group by group: outputs are written before all of the input is read
+            return Demands(scratch_bytes=_scratch_bytes(view))
         data, (output,) = view.inputs[0], view.outputs
         demands = block_demands(_image(view).fields, data, output, _blocks(output))
         return replace(demands, scratch_bytes=_scratch_bytes(view))
 
     def call(self) -> Call:
         return fc_call(self, _pixels(self.view)) if _are_rows(self.view) else _dense_call(self)
-
-
-@kernel(("Conv1D", "Conv2D"), linear_spec(SEVERAL_GROUPS, with_offsets=_short))
-class Conv2dGroupedInt8(LinearNode):
-    """Group by group, so that the output is written before all of the input is read."""
-
-    assembly = "needed"
-
-    @classmethod
-    def takes_per_mac(cls, view: NodeView, is_narrow: bool) -> float:
-        return dense_per_mac(view)
-
-    @classmethod
-    def demands(cls, view: NodeView) -> Demands:
-        return Demands(scratch_bytes=_scratch_bytes(view))
-
-    def call(self) -> Call:
-        return _dense_call(self)
 
 
 def _image(view: NodeView) -> Struct:

@@ -144,80 +144,9 @@ AIDGE_ARMV6M_NOINLINE const int8_t *aidge_armv6m_fc_add_runs(const int8_t *input
     return runs;
 }
 
-/* Outputs from their sums, one as any other; those without a narrow form get a level that means nothing. Here, outputs > 0. */
-#if AIDGE_ARMV6M_ASSEMBLY
-AIDGE_ARMV6M_NAKED void aidge_armv6m_fc_store(AIDGE_ARMV6M_PASSED const int32_t *sums,
-                                              AIDGE_ARMV6M_PASSED const aidge_armv6m_fc_outputs *target,
-                                              AIDGE_ARMV6M_PASSED int32_t outputs)
-{
-    __asm__(
-        ".syntax unified\n"
-        "    push {r4-r7, lr}\n"
-        "    mov r4, r8\n"
-        "    mov r5, r9\n"
-        "    mov r6, r10\n"
-        "    mov r7, r11\n"
-        "    push {r4-r7}\n"
-        "    sub sp, #8\n"
-        "    lsls r2, r2, #2\n"
-        "    adds r2, r2, r0\n"
-        "    mov r12, r2\n" /* the end of the sums */
-        "    ldm r1!, {r4-r7}\n"
-        "    mov r9, r4\n"
-        "    mov r8, r7\n"
-        "    mov r2, r6\n"
-        "    ldm r5!, {r3, r4, r6}\n" /* lowest - highest level, highest level, bits */
-        "    str r3, [sp]\n"
-        "    str r4, [sp, #4]\n"
-        "    mov r10, r6\n"
-        "    movs r3, #32\n"
-        "    subs r3, r3, r6\n"
-        "    mov r11, r3\n"
-        "1:\n"
-        "    ldm r0!, {r4}\n"
-        "    ldm r2!, {r3, r5, r6, r7}\n" /* offset, width, constant, multiplier */
-        "    adds r4, r4, r3\n"
-        "    cmp r4, r5\n"
-        "    bhi 3f\n"
-        "    mov r3, r11\n"
-        "    mov r5, r7\n"
-        "    lsls r5, r3\n"
-        "    lsrs r5, r3\n" /* the low bits of the multiplier */
-        "    mov r3, r10\n"
-        "    lsrs r7, r3\n"
-        "    muls r5, r4\n"
-        "    lsrs r5, r3\n"
-        "    muls r4, r7\n"
-        "    adds r4, r4, r5\n"
-        "    adds r4, r4, r6\n"
-        "    lsrs r4, r4, #24\n"
-        "2:\n"
-        "    mov r3, r8\n"
-        "    ldrh r5, [r3]\n"
-        "    adds r3, #2\n"
-        "    mov r8, r3\n"
-        "    mov r6, r9\n"
-        "    strb r4, [r6, r5]\n"
-        "    cmp r0, r12\n"
-        "    bne 1b\n"
-        "    add sp, #8\n"
-        "    pop {r4-r7}\n"
-        "    mov r8, r4\n"
-        "    mov r9, r5\n"
-        "    mov r10, r6\n"
-        "    mov r11, r7\n"
-        "    pop {r4-r7, pc}\n"
-        "3:\n" /* below the first step or above the last one */
-        "    asrs r4, r4, #31\n"
-        "    ldr r3, [sp]\n"
-        "    ands r4, r3\n"
-        "    ldr r3, [sp, #4]\n"
-        "    adds r4, r4, r3\n"
-        "    b 2b\n"
-    );
-}
-#else
-static void aidge_armv6m_fc_store(const int32_t *sums, const aidge_armv6m_fc_outputs *target, int32_t outputs)
+#if !AIDGE_ARMV6M_ASSEMBLY
+/* The C version of the generated function of this name. */
+static void aidge_armv6m_fc_store_c(const int32_t *sums, const aidge_armv6m_fc_outputs *target, int32_t outputs)
 {
     const int32_t *numbers = target->numbers;
     const uint16_t *order = target->order;
@@ -243,7 +172,7 @@ AIDGE_ARMV6M_NOINLINE const uint16_t *aidge_armv6m_fc_correct(const int32_t *sum
         if (left == AIDGE_ARMV6M_GENERAL_KIND) {
             float multiplier;
             (void)memcpy(&multiplier, own + 3, sizeof multiplier);
-            *value = aidge_kit_requantize(sum, multiplier, levels);
+            *value = aidge_kit_requantize(aidge_armv6m_fine(sum, own[1], own[2]), multiplier, levels);
             left = 0;
         }
         for (; left > 0; left--) {
@@ -254,21 +183,6 @@ AIDGE_ARMV6M_NOINLINE const uint16_t *aidge_armv6m_fc_correct(const int32_t *sum
         }
     }
     return marks + AIDGE_ARMV6M_FC_MARK;
-}
-
-/* Outputs by the general requantization whose biases lie between two units of the sums. */
-AIDGE_ARMV6M_NOINLINE void aidge_armv6m_fc_fine(const int32_t *sums, const aidge_armv6m_fc_outputs *target, const uint16_t *marks)
-{
-    const aidge_kit_levels levels = aidge_kit_load_levels(target->head + 4);
-    for (; marks[0] != (uint16_t)AIDGE_ARMV6M_FC_END; marks += AIDGE_ARMV6M_FC_MARK) {
-        if (marks[1] == (uint16_t)AIDGE_ARMV6M_GENERAL_KIND) {
-            const int32_t *const own = target->numbers + 4 * (int32_t)marks[0];
-            float multiplier;
-            (void)memcpy(&multiplier, own + 3, sizeof multiplier);
-            target->output[target->order[marks[0]]] =
-                aidge_kit_requantize(aidge_armv6m_fine(sums[marks[0]] + own[0], own[1], own[2]), multiplier, levels);
-        }
-    }
 }
 
 #if !AIDGE_ARMV6M_ASSEMBLY

@@ -47,10 +47,10 @@ def text_bytes(units: int) -> int:
 def texts(
     units: tuple[int, ...], turn_units: int, has_singles: bool, others: tuple[str, ...], is_in_pieces: bool
 ) -> tuple[str, tuple[str, ...]]:
-    """Name and texts of a layer with chunks of so many pairs of taps, rising; `others`: "outliers" or "runs", "marks", "fine"."""
+    """Name and texts of a layer with chunks of so many pairs of taps, rising; `others`: "outliers" or "runs", "marks"."""
     variant = [f"n{each}" for each in units] + ["p"] * is_in_pieces + [f"singles{turn_units}"] * has_singles + list(others)
     name = "_".join(["aidge_armv6m_fc_int8", *variant])
-    calls, functions = [], []
+    calls, functions = [], [_store()]
     for place, each in enumerate(units):
         function, text = _pairs(each)
         functions.append(text)
@@ -131,9 +131,66 @@ def _stored(others: tuple[str, ...], values: str, count: str, cursor: str = "", 
         "runs": f"{behind}aidge_armv6m_fc_add_runs({values}, sums, {cursor}runs, {count});",
         "": f"aidge_armv6m_fc_store(sums, &target, {count});",
         "marks": f"{behind}aidge_armv6m_fc_correct(sums, &target, {own}marks, &next_corrections);",
-        "fine": f"aidge_armv6m_fc_fine(sums, &target, {own}marks);",
     }
     return "\n".join(call.format(kind) for kind, call in calls.items() if kind in ("", *others))
+
+
+def _store() -> str:
+    """Outputs from their sums, one as any other, at least one; those without a narrow form get a level that means nothing."""
+    code = Routine()
+    code("%enter.low")
+    code("%frame below, above")
+    code("lsls %outputs, %outputs, #2")
+    code("adds %outputs, %outputs, %sums")
+    code("mov %end, %outputs", "of the sums")
+    code("ldm %target!, {%spare, %head, %numbers, %level}")
+    code("mov %output, %spare")
+    code("mov %order, %level")
+    code("ldm %head!, {%spare, %level, %high}", "lowest - highest level, highest level, bits")
+    code("str %spare, [sp, %frame.below]")
+    code("str %level, [sp, %frame.above]")
+    code("mov %bits, %high")
+    code("movs %spare, #32")
+    code("subs %spare, %spare, %high")
+    code("mov %other_bits, %spare")
+    code.label("turn")
+    code("ldm %sums!, {%level}")
+    code("ldm %numbers!, {%spare, %low, %constant, %high}", "offset, width, constant, multiplier")
+    code("adds %level, %level, %spare")
+    code("cmp %level, %low")
+    code("bhi %beyond")
+    code("mov %spare, %other_bits")
+    code("mov %low, %high")
+    code("lsls %low, %spare")
+    code("lsrs %low, %spare", "the low bits of the multiplier")
+    code("mov %spare, %bits")
+    code("lsrs %high, %spare")
+    code("muls %low, %level")
+    code("lsrs %low, %spare")
+    code("muls %level, %high")
+    code("adds %level, %level, %low")
+    code("adds %level, %level, %constant")
+    code("lsrs %level, %level, #24")
+    code.label("store")
+    code("mov %spare, %order")
+    code("ldrh %low, [%spare]")
+    code("adds %spare, #2")
+    code("mov %order, %spare")
+    code("mov %constant, %output")
+    code("strb %level, [%constant, %low]")
+    code("cmp %sums, %end")
+    code("bne %turn")
+    code("%leave")
+    code.label("beyond", "below the first step or above the last one")
+    code("asrs %level, %level, #31")
+    code("ldr %spare, [sp, %frame.below]")
+    code("ands %level, %spare")
+    code("ldr %spare, [sp, %frame.above]")
+    code("adds %level, %level, %spare")
+    code("b %store")
+    parameters = "const int32_t *sums, const aidge_armv6m_fc_outputs *target, int32_t outputs"
+    portable = "aidge_armv6m_fc_store_c(sums, target, outputs);"
+    return code.function("aidge_armv6m_fc_store", parameters, "Outputs from their sums.", portable)
 
 
 def _pairs(units: int) -> tuple[str, str]:

@@ -19,7 +19,7 @@ from .costs import dense_per_mac
 from .dense import PIXELS
 from .fc import TOGETHER, texts
 from .fc_layout import HALF, PIECE, UNITS, Layout, layout, most_words
-from .packing import GENERAL_KIND, Kinds, as_words, filled, general_numbers, has_fractions, head, kinds_of
+from .packing import GENERAL_KIND, Kinds, as_words, filled, general_numbers, head, kinds_of
 
 ANY_OUTLIERS = 4  # weights, one of which may be kept apart, where others may come
 MOST_STEP = 127  # taps from one weight that is kept apart to the next
@@ -88,7 +88,6 @@ def fc_call(node: LinearNode, rows: int) -> Call:
         "outliers": (apart or linear.is_any) and not are_many,
         "runs": are_many,
         "marks": len(marks),
-        "fine": len(marks) and has_fractions(node.view),
     }
     others = tuple(kind for kind, is_wanted in wanted.items() if is_wanted)
     function, functions = texts(found.units, found.turn_units, singles > 0, others, found.is_in_pieces)
@@ -115,7 +114,6 @@ def fc_call(node: LinearNode, rows: int) -> Call:
             Constant("marks", _ended(numpy.stack([marks, kinds.kinds[marks]], axis=1), found).astype(numpy.uint16)),
             kinds.constants[1],
         ),
-        "fine": (),
     }
     return Call(
         function,

@@ -222,7 +222,6 @@ def test_channels_without_a_line_are_scaled_in_fractions_of_the_unit_in_every_ke
     assert len(found) == len(list(fraction_cases()))
     forms = {entry.call.function.removeprefix("aidge_armv6m_") for entry in found if "float" in entry.call.facts["epilogue"]}
     assert {"dense_int8_sums_u2", "depthwise_int8_3x3_d1_layer_fine_corrected"} <= forms
-    assert any(form.startswith("fc_") and form.endswith("_fine") for form in forms)
 
 
 def test_the_cases_reach_every_form():
@@ -242,7 +241,7 @@ def test_the_cases_reach_every_form():
     assert any({"n2", "n4", "n8", "n16", "marks"} <= each and each & {"outliers", "runs"} for each in parts)
     assert not any({"outliers", "runs"} <= each for each in parts)
     pieces = [each for each in parts if "p" in each]
-    assert {"n2", "n4", "singles4", "outliers", "runs", "marks", "fine"} <= set().union(*pieces)
+    assert {"n2", "n4", "singles4", "outliers", "runs", "marks"} <= set().union(*pieces)
     assert {"_".join(name.split("_")[:2]) for name in forms if name in fully_connected_forms()} == {"fc_int8", "dense_int8"}
     assert any(not each & {"n2", "n4", "n8", "n16"} for each in parts) and any("singles" not in "".join(each) for each in parts)
 

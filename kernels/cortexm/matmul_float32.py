@@ -56,7 +56,10 @@ def block_text() -> str:
         "aidge_cortexm_product_4x4",
         "const float *a, const float *b, float *y, const aidge_cortexm_product_float32 *shape",
         "4 rows by 4 columns, fused multiply-add.",
-        "aidge_cortexm_product_4x4_portable(a, b, y, shape);",
+        """int32_t row;
+    for (row = 0; row < 4; row++) {
+        aidge_cortexm_product_1x4(a + row * shape->inner, b, y + row * shape->columns, shape);
+    }""",
     )
 
 

@@ -3,59 +3,28 @@
 
 from __future__ import annotations
 
-import functools
 import itertools
 
 import numpy
 
 from aidge_build.boards.cores import OVERLAPPING
 from aidge_build.contract.call import Call, Constant, computed
-from aidge_build.contract.kernel_kit.binary_int8 import meaning_of_pairs
+from aidge_build.contract.kernel_kit.proved_sums import ProvedSums, limits
 from aidge_build.contract.node import kernel
-from aidge_build.contract.spec import NodeView, Predicate
 from aidge_build.graph.dtype import DType
-from aidge_build.graph.quantization import Quantization
-from aidge_build.operators.arithmetic.requantize import clamp_levels
-from aidge_build.operators.base import Operator
 
 from .assembly import Assembler, function
 from .repeats import RepeatsInt8, repeats_specs
 from .sums import NARROWED, proved_sum
 
-
-def _unproved(view: NodeView) -> str:
-    return "" if _constants(view) else "no sum in 32 bits is proved equal for these scales"
+SUMS = ProvedSums(proved_sum, "a sum in 32 bits", has_limits=True)
 
 
-def _constants(view: NodeView) -> tuple[int, int, int, int] | None:
-    quantizations = [tensor.quantization for tensor in (*view.inputs, *view.outputs)]
-    return _proved(view.operator, quantizations[-1].rounding, _levels(view), *quantizations)
-
-
-@functools.lru_cache(maxsize=256)
-def _proved(
-    operator: Operator, _rounding: str, limits: tuple[int, int], *quantizations: Quantization
-) -> tuple[int, int, int, int] | None:
-    """`_rounding` is the contract of the output, by which quantizations are not told apart."""
-    scales = tuple(quantization.scale for quantization in quantizations)
-    zero_points = tuple(quantization.zero_point for quantization in quantizations)
-    meaning = meaning_of_pairs(operator, *quantizations)
-    return proved_sum(scales, zero_points, -1 if operator.type == "Sub" else 1, limits, meaning)
-
-
-def _levels(view: NodeView) -> tuple[int, int]:
-    (output,) = view.outputs
-    return clamp_levels(view.operator.minimum, view.operator.maximum, output.quantization, output.dtype)
-
-
-PROVED = Predicate("the sum in 32 bits is proved on all 65,536 pairs", _unproved)
-
-
-@kernel(("Add", "Sub"), repeats_specs(PROVED))
+@kernel(("Add", "Sub"), repeats_specs(*SUMS.conditions))
 class AddInt8(RepeatsInt8):
     def call(self) -> Call:
-        first, second, offset, shift = _constants(self.view)
-        low, high = _levels(self.view)
+        first, second, offset, shift = SUMS.of(self.view)
+        low, high = limits(self.view)
         clamps = (low, high) != DType.int8.range
         overlaps = OVERLAPPING in self.view.features and self.view.objective != "size"
         name = f"aidge_helium_add_shift_{shift}{'_clamped' * clamps}{'_overlapping' * overlaps}"

@@ -4,11 +4,12 @@
 from __future__ import annotations
 
 import itertools
+from fractions import Fraction
 
 import numpy
 
+from aidge_build.contract.kernel_kit.linear_int8 import INT8
 from aidge_build.operators.arithmetic.affine import FIRST, SECOND
-from aidge_build.operators.arithmetic.fixed_point import exact_ratio
 
 NARROWED = 16  # bits that the first narrowing drops; the second one rounds
 SHIFTS = (21, 22, 20, 19, 18, 17)  # the first one serves nearly all scales: it stands in the code
@@ -20,12 +21,10 @@ NUDGES = sorted(
 
 
 def proved_sum(
-    scales: tuple[float, ...], zero_points: tuple[int, ...], sign: int, limits: tuple[int, int], meaning: numpy.ndarray
+    ratios: tuple[Fraction, Fraction], zero_points: tuple[int, ...], meaning: numpy.ndarray
 ) -> tuple[int, int, int, int] | None:
-    """(A, B, C, shift) so that clamp(saturate(((a * A + b * B + C) >> 16, rounded half up, >> shift - 16))) is `meaning`, the
-    stored sum of a and sign * b, for all 65,536 pairs of stored values; None when there are none."""
-    ratios = exact_ratio(scales[0], scales[2]), sign * exact_ratio(scales[1], scales[2])
-    low, high = limits
+    """(A, B, C, shift) so that saturate(((a * A + b * B + C) >> 16, rounded half up, >> shift - 16)) is `meaning`, the stored sum
+    of a and b, for all 65,536 pairs of stored values; None when there are none."""
     exact = float(ratios[0]) * (FIRST - zero_points[0]) + float(ratios[1]) * (SECOND - zero_points[1])
     distance = numpy.abs(exact - numpy.floor(exact) - 0.5).ravel()
     near = numpy.argpartition(distance, HARDEST)[:HARDEST]
@@ -34,27 +33,27 @@ def proved_sum(
         for nudge in NUDGES:
             first, second = (round(ratio * (1 << shift)) + change for ratio, change in zip(ratios, nudge))
             nominal = (zero_points[2] << shift) - zero_points[0] * first - zero_points[1] * second
-            offset = _offset(hard, first, second, nominal, shift, limits)
+            offset = _offset(hard, first, second, nominal, shift)
             if offset is None:
                 continue
             largest = 128 * (abs(first) + abs(second)) + abs(offset)
             if max(abs(first), abs(second), abs(offset), largest) >= 1 << 31:
                 break
-            if numpy.array_equal(_lanes(FIRST, SECOND, first, second, offset, shift, low, high), meaning):
+            if numpy.array_equal(_lanes(FIRST, SECOND, first, second, offset, shift), meaning):
                 return first, second, offset, shift
     return None
 
 
-def _offset(pairs, first: int, second: int, nominal: int, shift: int, limits: tuple[int, int]) -> int | None:
-    """In the middle of those that give the levels of these pairs, if any; levels at a limit bound it on one side."""
+def _offset(pairs, first: int, second: int, nominal: int, shift: int) -> int | None:
+    """In the middle of those that give the levels of these pairs, if any; levels at an end of int8 bound it on one side."""
     a, b, wanted = pairs
     sums = a * first + b * second + (1 << (shift - 1))
-    least = ((wanted << shift) - sums)[wanted > limits[0]].max(initial=nominal - (1 << (shift - 5)))
-    most = (((wanted + 1) << shift) - 1 - sums)[wanted < limits[1]].min(initial=nominal + (1 << (shift - 5)))
+    least = ((wanted << shift) - sums)[wanted > INT8[0]].max(initial=nominal - (1 << (shift - 5)))
+    most = (((wanted + 1) << shift) - 1 - sums)[wanted < INT8[1]].min(initial=nominal + (1 << (shift - 5)))
     return int(least + most) // 2 if least <= most else None
 
 
-def _lanes(a, b, first: int, second: int, offset: int, shift: int, low: int, high: int) -> numpy.ndarray:
+def _lanes(a, b, first: int, second: int, offset: int, shift: int) -> numpy.ndarray:
     narrow = (a * first + b * second + offset) >> NARROWED
     rounded = (narrow + (1 << (shift - NARROWED - 1))) >> (shift - NARROWED)
-    return numpy.clip(rounded, low, high)
+    return numpy.clip(rounded, *INT8)

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 import numpy
 
 from aidge_build.contract.call import Call, Constant, computed
@@ -19,7 +21,6 @@ from .packing import as_words
 
 TOGETHER = 4  # values of a turn
 PARAMETERS = "const int8_t *first, const int8_t *second, int8_t *output, const int32_t *numbers, int32_t count"
-_LIMITS = 20  # bytes of the numbers before the limits
 
 
 def _form(stairs, bounds):
@@ -42,14 +43,24 @@ class MulInt8(RowsInt8):
         form, shift = PRODUCTS.of(self.view)
         bounds = self.bounds()[:2]
         is_limited = bounds != INT8
-        row, text = _row(shift, is_limited)
+        name = f"aidge_cortexm_mul_int8_{shift}{'_limited' * is_limited}"
+
+        def levels(code: Routine, values: str) -> None:
+            for value in values:
+                code(f"smmla %{value}, %{value}, %multiplier, %constant")
+                code(f"ssat %{value}, #8, %{value}, asr #{shift}")
+
+        said = (
+            "Products of int8 values.",
+            f"aidge_cortexm_mul_int8_c(first, second, output, numbers, count, {shift}, {is_limited:d});",
+        )
         points = [pair(-tensor.quantization.zero_point) for tensor in self.inputs]
         line = [numbers[0] for numbers in (form.extras, form.multipliers, form.constants)]
         return self.by_rows(
-            row,
+            name,
             "mul_int8.h",
             Constant("numbers", as_words([*points, *line, *map(four_bytes, bounds if is_limited else ())])),
-            text,
+            row(name, ("extra", "multiplier", "constant"), is_limited, levels, said, "extra"),
             note="proved equal on all 65,536 pairs of values",
             facts=computed(f"{TOGETHER} values", 1),
         )
@@ -65,15 +76,7 @@ def four_bytes(value: int) -> int:
     return (value & 0xFF) * 0x01010101
 
 
-def limit(code: Routine) -> None:
-    """Four bytes in %a between %low and %high; %b changes."""
-    code("ssub8 %b, %a, %low")
-    code("sel %a, %a, %low")
-    code("ssub8 %b, %high, %a")
-    code("sel %a, %a, %high")
-
-
-def four_products(code: Routine, product: str = "smul", added: str = "") -> None:
+def four_products(code: Routine, product: str, added: str) -> None:
     """Of the next values at %first and %second, minus their zero points, in %e, %c, %d and %a; %b changes."""
     code("ldr %a, [%first], #4")
     code("ldr %b, [%second], #4")
@@ -90,23 +93,30 @@ def four_products(code: Routine, product: str = "smul", added: str = "") -> None
         code(f"{product}{halves} %{total}, %{left}, %{right}{added}")
 
 
-def _row(shift: int, is_limited: bool) -> tuple[str, str]:
-    """Name and text of a row; its output may take the place of an input."""
-    name = f"aidge_cortexm_mul_int8_{shift}{'_limited' * is_limited}"
+def row(
+    name: str,
+    words: Sequence[str],
+    is_limited: bool,
+    levels: Callable[[Routine, str], None],
+    said: tuple[str, str],
+    extra: str = "",
+) -> str:
+    """The text of a row; its output may take the place of an input. `words` are the numbers behind the zero points; `levels` makes
+    levels of the products with these names, saturated; `said`: comment and C version; `extra` is added to products."""
+    product, added = ("smla", f", %{extra}") if extra else ("smul", "")
     code = Routine()
     code("%enter")
     if is_limited:
-        code(f"ldrd %low, %high, [%numbers, #{_LIMITS}]", "lowest, highest")
+        code(f"ldrd %low, %high, [%numbers, #{4 * (2 + len(words))}]", "lowest, highest")
         code("put %low, %high")
-    code("ldm %numbers, {%zero_a, %zero_b, %extra, %multiplier, %constant}")
+    code(f"ldm %numbers, {{%zero_a, %zero_b, {', '.join(f'%{word}' for word in words)}}}")
     code("ldr %end, [%argument.4]", "count")
     code("bics %end, %end, #3")
     code("beq %rest")
     code("add %end, %end, %output")
     code.label("turn", "4 values")
-    four_products(code, "smla", ", %extra")
-    for value in "edca":
-        _level(code, value, shift)
+    four_products(code, product, added)
+    levels(code, "edca")
     code("strb %e, [%output], #4")
     for place, value in enumerate("dca"):
         code(f"strb %{value}, [%output, #{place - 3}]")
@@ -125,8 +135,8 @@ def _row(shift: int, is_limited: bool) -> tuple[str, str]:
     code("ldrb %b, [%second], #1")
     code("sxtab16 %a, %zero_a, %a")
     code("sxtab16 %b, %zero_b, %b")
-    code("smlabb %a, %a, %b, %extra")
-    _level(code, "a", shift)
+    code(f"{product}bb %a, %a, %b{added}")
+    levels(code, "a")
     if is_limited:
         _limit(code)
     code("strb %a, [%output], #1")
@@ -134,15 +144,13 @@ def _row(shift: int, is_limited: bool) -> tuple[str, str]:
     code("bne %one")
     code.label("done")
     code("%leave")
-    portable = f"aidge_cortexm_mul_int8_c(first, second, output, numbers, count, {shift}, {is_limited:d});"
-    return name, code.function(name, PARAMETERS, "Products of two rows of int8 values.", portable)
-
-
-def _level(code: Routine, value: str, shift: int) -> None:
-    code(f"smmla %{value}, %{value}, %multiplier, %constant")
-    code(f"ssat %{value}, #8, %{value}, asr #{shift}")
+    return code.function(name, PARAMETERS, *said)
 
 
 def _limit(code: Routine) -> None:
+    """Four bytes in %a between the lowest and the highest one; %b changes."""
     code("get %low, %high")
-    limit(code)
+    code("ssub8 %b, %a, %low")
+    code("sel %a, %a, %low")
+    code("ssub8 %b, %high, %a")
+    code("sel %a, %a, %high")

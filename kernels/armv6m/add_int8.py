@@ -51,7 +51,10 @@ def routine(bits: int) -> tuple[str, str]:
     code("movs %spare, #127")
     code("eors %value, %spare")
     code("b %store")
-    portable = f"aidge_armv6m_add_int8(first, second, output, sum, count, {bits});"
+    portable = f"""for (; count > 0; count--) {{
+        const int32_t level = (*first++ * sum[0] + *second++ * sum[1] + sum[2]) >> {bits};
+        *output++ = (int8_t)(level < -128 ? -128 : level > 127 ? 127 : level);
+    }}"""
     return name, code.function(name, PARAMETERS, f"Sums of int8 values, with {bits} fraction bits.", portable)
 
 
@@ -65,7 +68,7 @@ class AddInt8(RowsInt8):
         row, text = routine(found.bits)
         return self.by_rows(
             row,
-            "add_int8.h",
+            "target.h",
             Constant("sum", numpy.array([found.first, found.second, found.offset], numpy.int32)),
             text,
             note=f"{found.bits} fraction bits, proved equal on all 65,536 pairs of values",

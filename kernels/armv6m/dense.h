@@ -84,13 +84,6 @@ AIDGE_KIT_INLINE void aidge_armv6m_fill(const aidge_armv6m_window *window, const
     }
 }
 
-/* The same where the sums of taps stand before the columns. */
-AIDGE_KIT_NOINLINE void aidge_armv6m_make_room(aidge_armv6m_window *window, const int32_t *stream)
-{
-    window->columns += AIDGE_ARMV6M_PIXELS;
-    aidge_armv6m_fill(window, stream);
-}
-
 /* From the last pixel of an image to the first one of the next. */
 AIDGE_KIT_NOINLINE void aidge_armv6m_next_image(aidge_armv6m_window *window)
 {
@@ -248,11 +241,6 @@ AIDGE_KIT_NOINLINE void aidge_armv6m_shift_of(uint32_t *columns, int32_t taps, i
     (void)memset(shifts, 0, AIDGE_ARMV6M_PIXELS * sizeof shifts[0]);
     aidge_armv6m_separate(first, second, (int32_t *)shifts);
     aidge_armv6m_separate(third, fourth, (int32_t *)shifts + 3);
-}
-
-AIDGE_KIT_NOINLINE void aidge_armv6m_shift(aidge_armv6m_window *window, int32_t is_packed)
-{
-    aidge_armv6m_shift_of(window->columns, window->shape->kernel_height * window->dense->runs * window->dense->run, is_packed);
 }
 
 /* The columns of the next 6 pixels. */

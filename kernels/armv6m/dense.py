@@ -286,17 +286,18 @@ AIDGE_ARMV6M_NOINLINE void {name}_channels(const aidge_armv6m_window *window, co
 
 def _layer(name: str, stream: Stream, call: str) -> str:
     """The C function around the assembly."""
-    shift, begin = "", "aidge_armv6m_fill"
+    shift, room = "", 0
     if stream.has_offsets:
-        begin = "aidge_armv6m_make_room"
-        shift = f"aidge_armv6m_shift(&window, {int(stream.form is Form.single)});\n            "
+        taps = "shape->kernel_height * dense->runs * dense->run"
+        room = SHIFT_BYTES // 4
+        shift = f"aidge_armv6m_shift_of(window.columns, {taps}, {stream.form is Form.single:d});\n            "
     return f"""/* Gathers 6 pixels after the other and computes all their channels. */
 static void {name}(const int8_t *input, int8_t *output, const int32_t *stream, void *scratch, const aidge_armv6m_dense *dense,
                    const aidge_kit_window2d *shape)
 {{
-    aidge_armv6m_window window = {{{{0}}, input, output, (uint32_t *)scratch, dense, shape, 0, 0, 0}};
+    aidge_armv6m_window window = {{{{0}}, input, output, (uint32_t *)scratch + {room}, dense, shape, 0, 0, 0}};
     int32_t batch;
-    {begin}(&window, stream);
+    aidge_armv6m_fill(&window, stream);
     for (batch = shape->batches; batch > 0; batch--) {{
         window.left = shape->out_height * shape->out_width;
         while (window.left > 0) {{

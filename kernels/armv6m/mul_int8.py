@@ -36,7 +36,7 @@ class MulInt8(RowsInt8):
         row, text = _routine(form.bits)
         return self.by_rows(
             row,
-            "mul_int8.h",
+            "narrow.h",
             Constant("numbers", as_words([-first, -second, -int(start), int(width), int(constant), *factors, low - high, high])),
             text,
             note="two products of 32 bits, proved equal on all 65,536 pairs of values",
@@ -90,5 +90,10 @@ def _routine(bits: int) -> tuple[str, str]:
     code("ands %value, %less")
     code("add %value, %highest")
     code("b %store")
-    portable = f"aidge_armv6m_mul_int8(first, second, output, numbers, count, {bits});"
+    portable = f"""const int32_t head[3] = {{numbers[7], numbers[8], {bits}}};
+    const uint32_t multiplier = ((uint32_t)numbers[6] << {bits}) | (uint32_t)numbers[5];
+    for (; count > 0; count--) {{
+        const int32_t sum = (*first++ + numbers[0]) * (*second++ + numbers[1]) + numbers[2];
+        *output++ = aidge_armv6m_narrow(sum, (uint32_t)numbers[3], (uint32_t)numbers[4], multiplier, head);
+    }}"""
     return name, code.function(name, PARAMETERS, "Products of int8 values.", portable)

@@ -31,7 +31,7 @@ class AddInt8(RowsInt8):
         constants = numpy.array([found.first, found.second, found.offset], numpy.int32)
         return self.by_rows(
             f"{NAME}_{found.bits}",
-            "add_int8.h",
+            "target.h",
             Constant("sum", constants),
             _text(found.bits),
             note=f"{found.bits} fraction bits, proved equal on all 65,536 pairs of values",

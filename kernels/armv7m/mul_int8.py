@@ -41,7 +41,7 @@ class MulInt8(RowsInt8):
         numbers = numpy.array([*points, form.extras[0], form.multipliers[0], form.constants[0]], numpy.int32)
         return self.by_rows(
             f"{NAME}_{shift}",
-            "mul_int8.h",
+            "target.h",
             Constant("numbers", numbers),
             _text(shift),
             note="proved equal on all 65,536 pairs of values",

@@ -101,7 +101,7 @@ def row(
     said: tuple[str, str],
     extra: str = "",
 ) -> str:
-    """The text of a row; its output may take the place of an input. `words` are the numbers behind the zero points; `levels` makes
+    """The text of a row; its output may take the place of an input. `words` are the numbers after the zero points; `levels` makes
     levels of the products with these names, saturated; `said`: comment and C version; `extra` is added to products."""
     product, added = ("smla", f", %{extra}") if extra else ("smul", "")
     code = Routine()

@@ -39,7 +39,6 @@ kernels/cortexm/depthwise_gather.py gather_text
 kernels/cortexm/depthwise_int16.py routine
 kernels/cortexm/dynamic.py depthwise
 kernels/cortexm/dynamic_quantize.py measure
-kernels/cortexm/mul_factor_int8.py _text
 kernels/cortexm/packing.py
 kernels/cortexm/packing.py _Groups.factors
 kernels/cortexm/packing.py pack

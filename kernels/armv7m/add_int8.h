@@ -1,3 +1,0 @@
-/* SPDX-License-Identifier: 0BSD */
-#include "kit/wide.h"
-#include "target.h"

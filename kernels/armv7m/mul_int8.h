@@ -1,2 +1,0 @@
-/* SPDX-License-Identifier: 0BSD */
-#include "target.h"

@@ -5,8 +5,7 @@ from __future__ import annotations
 
 from aidge_build.contract.call import Call
 from aidge_build.contract.kernel_kit.channel_pixels import TOGETHER
-from aidge_build.contract.kernel_kit.factor_lines import FactorLinesInt8, factor_lines_spec
-from aidge_build.contract.kernel_kit.factor_lines_text import PARAMETERS, WHAT, portable_text
+from aidge_build.contract.kernel_kit.factor_lines import PARAMETERS, WHAT, FactorLinesInt8, factor_lines_spec, portable_text
 from aidge_build.contract.node import kernel
 from aidge_build.operators.arithmetic.factor_lines import SLOPE_BITS
 

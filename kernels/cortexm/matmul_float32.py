@@ -13,7 +13,7 @@ from aidge_build.contract.spec import NodeView, Predicate
 from .assembly import Routine
 from .float32 import FEATURES
 
-ROWS = ("r0", "r6", "r7", "r8")  # of the first matrix
+ROWS = ("%a", "%a1", "%a2", "%a3")  # of the first matrix
 SIZES = 52  # the byte of `inner` and `columns` in aidge_cortexm_product_float32
 STEPS = 2  # products of a sum in one turn of the loop
 
@@ -25,33 +25,31 @@ def _few_columns(view: NodeView) -> str:
 
 def block_text() -> str:
     """The function of 4 rows by 4 columns: 16 sums in s0 to s15."""
-    code = Routine({"second": "r1", "output": "r2", "inner": "r4", "row": "r5", "turns": "r12"})
-    code("push {{r4-r8, lr}}")
-    code("vpush {{s16-s31}}")
-    code(f"ldrd {{inner}}, {{row}}, [r3, #{SIZES}]")
-    code("lsl {row}, {row}, #2", "bytes of a row of the second matrix")
+    code = Routine()
+    code("%enter")
+    code(f"ldrd %inner, %row, [%shape, #{SIZES}]")
+    code("lsl %row, %row, #2", "bytes of a row of the second matrix")
     for before, after in zip(ROWS, ROWS[1:]):
-        code(f"add {after}, {before}, {{inner}}, lsl #2")
-    code("mov {turns}, #0")
+        code(f"add {after}, {before}, %inner, lsl #2")
+    code("mov %turns, #0")
     for first in range(0, 16, 2):
-        code(f"vmov s{first}, s{first + 1}, {{turns}}, {{turns}}")
-    code(f"lsrs {{turns}}, {{inner}}, #{STEPS.bit_length() - 1}")
-    code("beq 2f")
-    code.label(1, f"{STEPS} columns of the first matrix")
+        code(f"vmov s{first}, s{first + 1}, %turns, %turns")
+    code(f"lsrs %turns, %inner, #{STEPS.bit_length() - 1}")
+    code("beq %rest")
+    code.label("turn", f"{STEPS} columns of the first matrix")
     _steps(code, STEPS)
-    code("subs {turns}, {turns}, #1")
-    code("bne 1b")
-    code.label(2)
-    code("tst {inner}, #1")
-    code("beq 3f")
+    code("subs %turns, %turns, #1")
+    code("bne %turn")
+    code.label("rest")
+    code("tst %inner, #1")
+    code("beq %done")
     _steps(code, 1)
-    code.label(3)
+    code.label("done")
     for row in range(4):
-        code(f"vstmia {{output}}, {{{{s{4 * row}-s{4 * row + 3}}}}}")
+        code(f"vstmia %y, {{s{4 * row}-s{4 * row + 3}}}")
         if row < 3:
-            code("add {output}, {output}, {row}")
-    code("vpop {{s16-s31}}")
-    code("pop {{r4-r8, pc}}")
+            code("add %y, %y, %row")
+    code("%leave")
     return code.function(
         "aidge_cortexm_product_4x4",
         "const float *a, const float *b, float *y, const aidge_cortexm_product_float32 *shape",
@@ -66,11 +64,11 @@ def block_text() -> str:
 def _steps(code: Routine, count: int) -> None:
     """Products of `count` columns of the first matrix with as many rows of the second one."""
     for place, row in enumerate(ROWS):
-        code(f"vldmia {row}!, {{{{{', '.join(f's{20 + count * place + step}' for step in range(count))}}}}}")
+        code(f"vldmia {row}!, {{{', '.join(f's{20 + count * place + step}' for step in range(count))}}}")
     for step in range(count):
         second = 16 if step == 0 else 28
-        code(f"vldmia {{second}}, {{{{s{second}-s{second + 3}}}}}")
-        code("add {second}, {second}, {row}")
+        code(f"vldmia %b, {{s{second}-s{second + 3}}}")
+        code("add %b, %b, %row")
         for row in range(4):
             for column in range(4):
                 code(f"vfma.f32 s{4 * row + column}, s{20 + count * row + step}, s{second + column}")

@@ -111,8 +111,8 @@ class FactorLinesInt8(BinaryInt8):
 
 
 def factor_lines_text(make: Callable[[], Routine], name: str, shift: int) -> str:
-    """Returns the Thumb-2 function, 5 instructions for a value, 4 pixels in a turn, one channel after the other. `make` returns the
-    library's emitter. A value is read before its place is written."""
+    """Returns the Thumb-2 function, 5 instructions for a value, 4 pixels in a turn, one channel after the other. `make` returns
+    the library's emitter. A value is read before its place is written."""
     code = make()
     code("%enter")
     code("ldr %channels, [%argument.4]")

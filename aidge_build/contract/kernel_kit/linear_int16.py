@@ -61,7 +61,7 @@ def int16_spec(features: frozenset[str], form: DFormat, *further: Predicate) -> 
 
 @dataclass(frozen=True)
 class Levels:
-    """What becomes of a rounded product: plus the zero point, between two stored values."""
+    """The zero point that is added to a rounded product, and the lowest and highest stored value."""
 
     low: int
     high: int

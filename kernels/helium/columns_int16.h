@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: 0BSD */
-#include "copies.h"
 #include "kit/window2d.h"
+#include "runs.h"
 
 /* Values at these offsets, side by side. */
 static inline void aidge_helium_gather_int16(int16_t *column, const int16_t *from, const uint16_t *offsets, int32_t taps)
@@ -24,26 +24,6 @@ static inline void aidge_helium_gather_int16(int16_t *column, const int16_t *fro
 #endif
 }
 
-static inline void aidge_helium_fill_int16(int16_t *column, int32_t value, int32_t taps)
-{
-#if AIDGE_HELIUM_ASSEMBLY
-    __asm__ volatile("vdup.16 q0, %[value]\n\t"
-                     "wlstp.16 lr, %[taps], 2f\n"
-                     "1:\n\t"
-                     "vstrh.16 q0, [%[column]], #16\n\t"
-                     "letp lr, 1b\n"
-                     "2:"
-                     : [column] "+r"(column)
-                     : [value] "r"(value), [taps] "r"(taps)
-                     : "lr", "d0", "d1", "memory");
-#else
-    int32_t tap;
-    for (tap = 0; tap < taps; tap++) {
-        column[tap] = (int16_t)value;
-    }
-#endif
-}
-
 /*
  * The window of one pixel, side by side: `fill` outside of the image; offsets: of the taps of a window from the first.
  */
@@ -59,12 +39,13 @@ AIDGE_KIT_NOINLINE void aidge_helium_column_int16(int16_t *column, const int16_t
     const int32_t first_x = aidge_kit_first_tap(left, shape->dilation_width);
     const int32_t end_y = aidge_kit_end_tap(top, shape->dilation_height, shape->in_height, shape->kernel_height);
     const int32_t end_x = aidge_kit_end_tap(left, shape->dilation_width, shape->in_width, width);
+    const int16_t value = (int16_t)fill;
     int32_t tap_y, tap_x;
     if ((first_y == 0) && (first_x == 0) && (end_y == shape->kernel_height) && (end_x == width)) {
         aidge_helium_gather_int16(column, input + (top * shape->in_width + left) * channels, offsets, taps);
         return;
     }
-    aidge_helium_fill_int16(column, fill, taps);
+    aidge_helium_fill_bytes((uint8_t *)(void *)column, (const uint8_t *)(const void *)&value, 2 * taps, 2);
     for (tap_y = first_y; tap_y < end_y; tap_y++) {
         const int16_t *from = input + (top + tap_y * shape->dilation_height) * shape->in_width * channels;
         const int32_t together = shape->dilation_width == 1 ? end_x - first_x : 1;

@@ -6,26 +6,15 @@ from __future__ import annotations
 import numpy
 
 from aidge_build.contract.call import Call, Constant, Input, Literal, Output, computed
-from aidge_build.contract.kernel_kit.conditions import ALL_QUANTIZED
 from aidge_build.contract.kernel_kit.elementwise import ElementWise
+from aidge_build.contract.kernel_kit.table_routine import table_spec
 from aidge_build.contract.kernel_kit.tables import FUNCTIONS, straight_call, table_of
 from aidge_build.contract.node import kernel
-from aidge_build.contract.spec import SAME, ImplSpec, IOSpec
-from aidge_build.graph.dtype import DType
 
 from .conditions import MVE
 
 
-@kernel(
-    FUNCTIONS,
-    ImplSpec(
-        inputs=(IOSpec(DType.int8, SAME),),
-        outputs=(IOSpec(DType.int8, SAME),),
-        features=MVE,
-        predicates=(ALL_QUANTIZED,),
-        rounding="any",
-    ),
-)
+@kernel(FUNCTIONS, table_spec(MVE))
 class TableInt8(ElementWise):
     def call(self) -> Call:
         return straight_call(self.view, "aidge_helium_straight_int8", "straight.h") or self._looked_up()

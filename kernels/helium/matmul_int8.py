@@ -53,10 +53,10 @@ def _too_wide(view: NodeView) -> str:
 class MatmulInt8(KernelNode):
     @classmethod
     def demands(cls, view: NodeView) -> Demands:
-        return Demands(scratch_bytes=_Matrices(view).scratch_bytes)
+        return Demands(scratch_bytes=_Matrices.of(view).scratch_bytes)
 
     def call(self) -> Call:
-        matrices = _Matrices(self.view)
+        matrices = _Matrices.of(self.view)
         text = text_of(matrices.form)
         name = matrices.form.name.replace("_product_", f"_matmul_{matrices.rows}_", 1)
         name += f"_columns_{matrices.columns}" if matrices.columns != matrices.band else ""
@@ -92,18 +92,18 @@ class _Matrices:
     """One product of matrices: which rows and columns are computed together."""
 
     view: NodeView
+    rows: int
+    inner: int
+    columns: int
+
+    @classmethod
+    def of(cls, view: NodeView) -> _Matrices:
+        return cls(view, *matrix_dims(view.inputs))
 
     @property
-    def rows(self) -> int:
-        return matrix_dims(self.view.inputs)[0]
-
-    @property
-    def inner(self) -> int:
-        return matrix_dims(self.view.inputs)[1]
-
-    @property
-    def columns(self) -> int:
-        return matrix_dims(self.view.inputs)[2]
+    def pixels(self) -> int:
+        """Rows of a block."""
+        return min(self.rows, PIXELS)
 
     @property
     def band(self) -> int:
@@ -114,9 +114,8 @@ class _Matrices:
 
     @property
     def form(self) -> Product:
-        pixels = min(self.rows, PIXELS)
         vectors = -(-self.inner // LANES)
-        form = Product(pixels, self.inner, 1, 0, 1, self.inner, vectors, self.band, gap=self.columns - self.band)
+        form = Product(self.pixels, self.inner, 1, 0, 1, self.inner, vectors, self.band, gap=self.columns - self.band)
         return replace(form, adds=self._adds, offsets=self.view.inputs[1].quantization.zero_point != 0)
 
     @property
@@ -129,17 +128,14 @@ class _Matrices:
     @property
     def direct(self) -> int:
         """Blocks of rows from the first that are read where they are: a whole vector can be read behind them."""
-        pixels, behind = min(self.rows, PIXELS), -self.inner % LANES
-        found = self.rows // pixels
-        while found and (self.rows - pixels * found) * self.inner < behind:
-            found -= 1
-        return found
+        rows_behind = -(-(-self.inner % LANES) // self.inner)
+        return max(0, self.rows - rows_behind) // self.pixels
 
     @property
     def rest(self) -> int:
         """The first row of the blocks behind those, of which the last one may overlap another."""
-        pixels = min(self.rows, PIXELS)
-        return min(pixels * self.direct, self.rows - pixels) if pixels * self.direct < self.rows else self.rows
+        done = self.pixels * self.direct
+        return min(done, self.rows - self.pixels) if done < self.rows else self.rows
 
     @property
     def copied_bytes(self) -> int:
@@ -210,7 +206,7 @@ class _Matrices:
 
     def _blocks(self, start: int) -> list[str]:
         """The calls for all rows of the columns from `start`."""
-        pixels, place = self.form.pixels, "copied" if self.copied_bytes else "first"
+        pixels, place = self.pixels, "copied" if self.copied_bytes else "first"
         begins = self.rest if self.copied_bytes else 0
         blocks, left = divmod(self.rows - self.rest, pixels)
         runs = [("first", 0, self.direct), (place, self.rest - begins, blocks)]

@@ -13,7 +13,7 @@ from aidge_build.contract.spec import SAME, ImplSpec, IOSpec, NodeView, Predicat
 from aidge_build.graph.dtype import DType
 
 from .assembly import Routine
-from .float32 import FEATURES, REAL, in_turns, listed, values
+from .float32 import FEATURES, REAL, Limits, in_turns, listed, values
 
 TOGETHER = 8
 SHORTEST = 8  # values side by side; of shorter runs the calls take more than they gain
@@ -99,14 +99,4 @@ def _values(code: Routine, kind: str, steps: tuple[int, int], count: int, has_re
     results = operands[steps.index(1)]
     for result, first, second in zip(results, *operands):
         code(f"v{kind.lower()}.f32 {result}, {first}, {second}")
-    if not has_relu:
-        code(f"vstmia %output!, {listed(results)}")
-        return
-    for begin in range(0, count, 4):
-        four = results[begin : begin + 4]
-        words = [f"%word{index}" for index in range(len(four))]
-        for pair in range(0, len(four), 2):
-            code(f"vmov {', '.join((*words[pair : pair + 2], *four[pair : pair + 2]))}")
-        for word in words:
-            code(f"bic {word}, {word}, {word}, asr #31", "0 if negative")
-        code(f"stm %output!, {listed(words)}" if len(words) > 1 else f"str {words[0]}, [%output], #4")
+    Limits(0.0 if has_relu else -math.inf, math.inf).store(code, results, "%output", ("%word", "%other"))

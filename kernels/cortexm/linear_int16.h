@@ -25,13 +25,6 @@ AIDGE_CORTEXM_NOINLINE void aidge_cortexm_column_int16(uint32_t *column, int32_t
                 from++;
                 c--;
             }
-            for (; (c >= 4) && (inside != 0); c -= 4) {
-                const uint32_t second = aidge_cortexm_load(from + 2);
-                column[0] = aidge_cortexm_load(from);
-                column[step] = second;
-                column += 2 * step;
-                from += 4;
-            }
             for (; c >= 2; c -= 2) {
                 *column = inside != 0 ? aidge_cortexm_load(from) : fills;
                 column += step;

@@ -21,7 +21,7 @@ _SAVED_BYTES = 36 + 32  # r4-r11, lr, s16-s23
 
 
 class Levels(linear_int16.Levels):
-    """As instructions."""
+    """The same, applied to words in registers."""
 
     @property
     def _compared(self) -> tuple[tuple[str, int, int], ...]:

@@ -28,7 +28,7 @@ PARAMETERS = "const int16_t *x, const int16_t *other, const int8_t *stream, int1
 
 
 class Levels(linear_int16.Levels):
-    """As vectors."""
+    """The same, applied to vectors."""
 
     def add(self, emit: Assembler, sums: Sequence[str], spare: str) -> None:
         """The zero point is added to words."""

@@ -16,10 +16,9 @@ from test_cortexm_float import DEPTHWISE, EDGES
 from test_ref_pools_and_moves import pools as random_pools
 
 from aidge_build.graph.dtype import DType
-from aidge_build.graph.format import channels_last, row_major
+from aidge_build.graph.format import channels_last
 from aidge_build.graph.tensor import Tensor, constant
 from aidge_build.operators.activation import Clip, HardSigmoid, HardSwish, LeakyReLU, ReLU
-from aidge_build.operators.batchnorm import BatchNormalization
 from aidge_build.operators.binary import Add, Mul, Sub
 from aidge_build.operators.conv import Conv
 from aidge_build.operators.conv_transpose import ConvTranspose
@@ -144,7 +143,7 @@ BINARY_DIMS = [
 
 
 def elements():
-    """Sums, differences and products with broadcasting, functions of one value, batch normalization."""
+    """Sums, differences and products with broadcasting, functions of one value."""
     for seed, (first, second) in enumerate(BINARY_DIMS * 4):
         random, (low, high) = Randomness(seed), CLAMPS[seed % len(CLAMPS)]
         given = (first, second) if seed % 2 else (second, first)
@@ -159,15 +158,6 @@ def elements():
     for operator in (HardSigmoid(), HardSwish()):
         values = numpy.array([[math.nan, -math.nan, math.inf, -3.5, 3.5, 0.0, -0.0]], numpy.float32)
         yield case(operator, [Randomness(0).real(*values.shape)], [values])
-    for seed, dims in enumerate([(1, 5, 3, 3), (2, 16, 4), (3, 7), (1, 1, 1, 9), (2, 3, 5, 2), (6,)]):
-        random, (low, high) = Randomness(seed), CLAMPS[seed % len(CLAMPS)]
-        channels = dims[1] if len(dims) > 1 else 1
-        numbers = [constant(name, random.float32(channels)) for name in ("scale", "bias", "mean")]
-        variance = constant("variance", random.float32(channels) ** 2 + 1)
-        operator = BatchNormalization(minimum=low, maximum=high)
-        for form in (row_major, channels_last) if len(dims) > 2 else (row_major,):
-            data = random.real(*dims).with_(format=form(len(dims)))
-            yield case(operator, [data, *numbers, variance], [random.float32(*dims)], format=data.format)
 
 
 def pools():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""float32 operations on two tensors, functions of one value and batch normalization: four values at a time."""
+"""float32 operations on two tensors and functions of one value: four values at a time."""
 
 from __future__ import annotations
 
@@ -11,16 +11,15 @@ import numpy
 
 from aidge_build.contract.call import Call, Constant, Input, Literal, Output, computed
 from aidge_build.contract.kernel_kit.broadcast import broadcast, operand
-from aidge_build.contract.kernel_kit.conditions import CONSTANT_PARAMETERS, REAL
+from aidge_build.contract.kernel_kit.conditions import REAL
 from aidge_build.contract.kernel_kit.elementwise import ElementWise
 from aidge_build.contract.node import kernel
-from aidge_build.contract.spec import ANY, SAME, ImplSpec, IOSpec, NodeView, Predicate
+from aidge_build.contract.spec import SAME, ImplSpec, IOSpec, NodeView, Predicate
 from aidge_build.graph.dtype import DType
 
 from ..conditions import MVE
 from .elements import BINARY, CLAMPED, Loop
 from .real import clamp_between, clamp_of, limits, limits_between
-from .scaled import Scaled
 
 # Of functions of one value: {alpha, beta}.
 NUMBERS = {
@@ -110,31 +109,3 @@ class UnaryFloat32(ElementWise):
             limits_between(low, high),
         )
         return Call(loop.name, ("float32/elements.h",), arguments, texts=(loop.text(),), facts=FACTS)
-
-
-@kernel(
-    "BatchNormalization",
-    ImplSpec(inputs=(FLOAT, IOSpec(DType.float32, ANY)), outputs=(FLOAT,), features=MVE, predicates=(REAL, CONSTANT_PARAMETERS)),
-)
-class BatchNormFloat32(ElementWise):
-    def call(self) -> Call:
-        scale, bias, mean, variance = (tensor.data.astype(numpy.float64) for tensor in self.inputs[1:])
-        numbers = numpy.concatenate([mean, scale / numpy.sqrt(variance + self.operator.epsilon), bias])
-        (output,) = self.outputs
-        channels, inner = (output.dims[1], output.layout.strides[1]) if output.rank > 1 else (1, output.elements)
-        text = Scaled(inner == 1, clamp_of(self.operator))
-        return Call(
-            text.name,
-            ("float32/scaled.h",),
-            (
-                Input(0),
-                Output(0),
-                Constant("numbers", numbers.astype(numpy.float32)),
-                limits(self.operator),
-                Literal(output.elements // (channels * inner)),
-                Literal(channels),
-                Literal(inner),
-            ),
-            texts=(text.text(),),
-            facts=FACTS,
-        )

@@ -7,16 +7,13 @@ integer is negative, all taps are, and the smallest integer is the largest value
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from aidge_build.contract.kernel_kit.pool_float32 import PARAMETERS, portable
 
 from .assembly import Routine
 from .float32 import Limits, listed, values
 
-PARAMETERS = "float *output, const float *source, const aidge_cortexm_seen_of_pool *seen, int32_t pixels"
-PORTABLE = "aidge_cortexm_pooled_float32({mean}, {relu}, output, source, seen, pixels);"
 WORDS = 4  # channels whose maxima are found together
 SUMS = 8  # channels whose sums are
-LARGEST, TAPS = ([f"%{name}{number}" for number in range(WORDS)] for name in ("largest", "tap"))
 
 
 def _name(kind: str, whole: bool, rest: int, has_relu: bool) -> str:
@@ -29,14 +26,13 @@ def maxima_text(size: tuple[int, int] | None, channels: int, has_relu: bool) -> 
     whole, rest = channels >= WORDS, channels % WORDS
     name = _name("largest" + (f"_{size[0]}x{size[1]}" if size else ""), whole, rest, has_relu)
     code = Routine()
+    groups = [_Maxima(code, WORDS, size, has_relu, "")] * whole + [_Maxima(code, rest, size, has_relu, "_of_rest")] * (rest > 0)
     code("%enter")
     code("vmov %s.pixels, %pixels")
     code("vldm %seen, {%s.rows, %s.columns, %s.advance, %s.channels}")
     code("ldrd %step, %row_step, [%seen, #16]", "from tap to tap, from behind a row to the next one")
-    if whole:
-        code(f"subs %step, %step, #{4 * WORDS}", "what a load moves on by")
-        if size:
-            code("adds %row_step, %row_step, %step", "from a row's last tap to the next row")
+    if size:
+        code("adds %row_step, %row_step, %step", "from a row's last tap to the next row")
     code.label("window", "a window")
     if whole:
         code("vmov %end, %s.channels")
@@ -44,11 +40,13 @@ def maxima_text(size: tuple[int, int] | None, channels: int, has_relu: bool) -> 
         code("add %end, %source, %end, lsl #2")
         code("vmov %s.end, %end", "end of the whole groups")
         code.label("group", f"{WORDS} channels")
-        _largest_of_group(code, size, has_relu)
+        groups[0].print()
+        if not size:
+            code("vmov %end, %s.end")
         code("cmp %source, %end")
         code("bne %group")
     if rest:
-        _largest_of_rest(code, rest, whole, bool(size and whole), has_relu)
+        groups[-1].print()
     code("vmov %advance, %s.advance")
     code("add %source, %source, %advance")
     code("vmov %left, %s.pixels")
@@ -56,117 +54,102 @@ def maxima_text(size: tuple[int, int] | None, channels: int, has_relu: bool) -> 
     code("vmov %s.pixels, %left")
     code("bne %window")
     code("%leave")
-    if whole and not has_relu:
-        _all_negative(code, size)
-    portable = PORTABLE.format(mean=0, relu=int(has_relu))
-    return name, code.function(name, PARAMETERS, "The largest values of neighbouring windows.", portable)
+    for group in groups:
+        group.print_negative()
+    return name, code.function(name, PARAMETERS, "The largest values of neighbouring windows.", portable(is_mean=False))
 
 
-def _compare(code: Routine, condition: str) -> None:
-    for largest, tap in zip(LARGEST, TAPS):
-        code(f"cmp {largest}, {tap}")
-        code(f"it {condition}")
-        code(f"mov{condition} {largest}, {tap}")
+class _Maxima:
+    """The largest values of so many neighbouring channels of a window; `which` ends the names of the labels."""
 
+    def __init__(self, code: Routine, count: int, size: tuple[int, int] | None, has_relu: bool, which: str):
+        self.code, self.count, self.size, self.has_relu, self.which = code, count, size, has_relu, which
+        self.largest, self.taps = ([f"%{name}{number}" for number in range(count)] for name in ("largest", "tap"))
 
-def _largest_of_group(code: Routine, size: tuple[int, int] | None, has_relu: bool) -> None:
-    """`_all_negative` goes on at the label found."""
-    code(f"ldm %source!, {listed(LARGEST)}")
-    if size:
-        base = "%source"
-        for tap in range(1, size[0] * size[1]):
-            code(f"add %place, {base}, {'%step' if tap % size[1] else '%row_step'}")
-            code(f"ldm %place!, {listed(TAPS)}")
-            _compare(code, "lt")
-            base = "%place"
-    else:
-        code("sub %place, %source, #16")
-        _all_taps(code, lambda: _compare(code, "lt"), "")
-        code("vmov %end, %s.end")
-    if has_relu:
-        for largest in LARGEST:
-            code(f"bic {largest}, {largest}, {largest}, asr #31", "0 if negative")
-    else:
-        code(f"orr %signs, {LARGEST[0]}, {LARGEST[1]}")
-        code(f"orr %signs, %signs, {LARGEST[2]}")
-        code(f"orrs %signs, %signs, {LARGEST[3]}")
-        code("bmi %negative", "all taps of a channel are negative")
-        code.label("found")
-    code(f"stm %output!, {listed(LARGEST)}")
+    def print(self) -> None:
+        """%source and %output move on to the next channels."""
+        code = self.code
+        if self.size:
+            taps = range(1, self.size[0] * self.size[1])
+            if taps:
+                code(f"add %place, %source, {self._step(1)}")
+            self._load("%source", self.largest, moves=True)
+            for tap in taps:
+                if tap > 1:
+                    code(f"add %place, %place, {self._step(tap)}")
+                self._load("%place", self.taps)
+                self._compare("lt")
+        else:
+            code("mov %place, %source")
+            self._load("%source", self.largest, moves=True)
+            self._all_taps("lt", self.which)
+        if self.has_relu:
+            for largest in self.largest:
+                code(f"bic {largest}, {largest}, {largest}, asr #31", "0 if negative")
+        else:
+            code(f"orrs %signs, {self.largest[0]}, {self.largest[min(1, self.count - 1)]}")
+            for largest in self.largest[2:]:
+                code(f"orrs %signs, %signs, {largest}")
+            code(f"bmi %negative{self.which}", "all taps of a channel are negative")
+            code.label(f"found{self.which}")
+        code(f"stm %output!, {listed(self.largest)}" if self.count > 1 else f"str {self.largest[0]}, [%output], #4")
 
+    def print_negative(self) -> None:
+        """Behind the end: the smallest integers, too, and of each channel the one that counts."""
+        if self.has_relu:
+            return
+        code, found = self.code, values("found", self.count)
+        code.label(f"negative{self.which}", "some channel is negative")
+        for name, largest in zip(found, self.largest):
+            code(f"vmov {name}, {largest}")
+        code(f"sub %place, %source, #{4 * self.count}")
+        self._load("%place", self.largest)
+        if self.size:
+            code("subs %row_step, %row_step, %step")
+        self._all_taps("gt", f"_of_negatives{self.which}")
+        if self.size:
+            code("adds %row_step, %row_step, %step")
+        for name, largest, tap in zip(found, self.largest, self.taps):
+            code(f"vmov {tap}, {name}")
+            code(f"cmp {tap}, #0")
+            code("it ge")
+            code(f"movge {largest}, {tap}")
+        if self.size and self.count == WORDS:
+            code("vmov %end, %s.end")
+        code(f"b %found{self.which}")
 
-def _all_taps(code: Routine, each: Callable[[], None], which: str) -> None:
-    """Rows and columns as counted, from %place on. `which` ends the names of the labels."""
-    code("vmov %s.left, %s.rows")
-    code.label(f"each_row{which}", "a row")
-    code("vmov %left, %s.columns")
-    code.label(f"each_column{which}", "a tap")
-    code(f"ldm %place!, {listed(TAPS)}")
-    code("add %place, %place, %step")
-    each()
-    code("subs %left, %left, #1")
-    code(f"bne %each_column{which}")
-    code("add %place, %place, %row_step")
-    code("vmov %left, %s.left")
-    code("subs %left, %left, #1")
-    code("vmov %s.left, %left")
-    code(f"bne %each_row{which}")
+    def _step(self, tap: int) -> str:
+        return "%step" if tap % self.size[1] else "%row_step"
 
+    def _load(self, pointer: str, names: list[str], moves: bool = False) -> None:
+        if len(names) > 1:
+            self.code(f"ldm {pointer}{'!' * moves}, {listed(names)}")
+        else:
+            self.code(f"ldr {names[0]}, [{pointer}]{', #4' * moves}")
 
-def _all_negative(code: Routine, size: tuple[int, int] | None) -> None:
-    """Behind the end: the smallest integers of the group, too, and of each channel the one that counts."""
-    found = values("found", WORDS)
-    code.label("negative", "some channel is negative")
-    for first in (0, 2):
-        code(f"vmov {found[first]}, {found[first + 1]}, {LARGEST[first]}, {LARGEST[first + 1]}")
-    code("sub %place, %source, #16")
-    code(f"ldm %place, {listed(LARGEST)}")
-    if size:
-        code("subs %row_step, %row_step, %step")
-    _all_taps(code, lambda: _compare(code, "gt"), "_of_negatives")
-    if size:
-        code("adds %row_step, %row_step, %step")
-    for first in (0, 2):
-        code(f"vmov {TAPS[first]}, {TAPS[first + 1]}, {found[first]}, {found[first + 1]}")
-    for largest, integer in zip(LARGEST, TAPS):
-        code(f"cmp {integer}, #0")
-        code("it ge")
-        code(f"movge {largest}, {integer}")
-    code("vmov %end, %s.end")
-    code("b %found")
+    def _compare(self, condition: str) -> None:
+        for largest, tap in zip(self.largest, self.taps):
+            self.code(f"cmp {largest}, {tap}")
+            self.code(f"it {condition}")
+            self.code(f"mov{condition} {largest}, {tap}")
 
-
-def _largest_of_rest(code: Routine, rest: int, is_moved: bool, has_row: bool, has_relu: bool) -> None:
-    """Channel by channel in registers of the FPU. `is_moved`: the step is less by a load, `has_row`: and in the step to the next
-    row."""
-    code(f"movs %channel, #{rest}", "channels that are left")
-    code("subs %to_row, %row_step, %step" if has_row else "mov %to_row, %row_step")
-    code(f"add %to_tap, %step, #{4 * WORDS - 4}" if is_moved else "subs %to_tap, %step, #4")
-    code.label("channel_of_rest", "a channel")
-    code("mov %place, %source")
-    code("vldmia %source!, {%s.value}")
-    code("vmov %row, %s.rows")
-    code.label("row_of_rest", "a row")
-    code("vmov %column, %s.columns")
-    code.label("tap_of_rest", "a tap")
-    code("vldmia %place!, {%s.tap}")
-    code("add %place, %place, %to_tap")
-    code("vcmp.f32 %s.tap, %s.value")
-    code("vmrs APSR_nzcv, fpscr")
-    code("it gt")
-    code("vmovgt.f32 %s.value, %s.tap")
-    code("subs %column, %column, #1")
-    code("bne %tap_of_rest")
-    code("add %place, %place, %to_row")
-    code("subs %row, %row, #1")
-    code("bne %row_of_rest")
-    _store(code, ["%s.value"], has_relu)
-    code("subs %channel, %channel, #1")
-    code("bne %channel_of_rest")
-
-
-def _store(code: Routine, numbers: Sequence[str], has_relu: bool) -> None:
-    Limits(0.0 if has_relu else -float("inf"), float("inf")).store(code, numbers, "%output", ("%word", "%other"))
+    def _all_taps(self, condition: str, which: str) -> None:
+        """Rows and columns as counted, from %place on."""
+        code = self.code
+        code("vmov %s.left, %s.rows")
+        code.label(f"each_row{which}", "a row")
+        code("vmov %left, %s.columns")
+        code.label(f"each_column{which}", "a tap")
+        self._load("%place", self.taps)
+        code("add %place, %place, %step")
+        self._compare(condition)
+        code("subs %left, %left, #1")
+        code(f"bne %each_column{which}")
+        code("add %place, %place, %row_step")
+        code("vmov %left, %s.left")
+        code("subs %left, %left, #1")
+        code("vmov %s.left, %left")
+        code(f"bne %each_row{which}")
 
 
 def means_text(channels: int, has_relu: bool) -> tuple[str, str]:
@@ -189,8 +172,7 @@ def means_text(channels: int, has_relu: bool) -> tuple[str, str]:
     code("subs %pixels, %pixels, #1")
     code("bne %window")
     code("%leave")
-    portable = PORTABLE.format(mean=1, relu=int(has_relu))
-    return name, code.function(name, PARAMETERS, "The means of neighbouring windows.", portable)
+    return name, code.function(name, PARAMETERS, "The means of neighbouring windows.", portable(is_mean=True))
 
 
 def _sums(code: Routine, count: int, has_relu: bool, which: str) -> None:
@@ -219,4 +201,5 @@ def _sums(code: Routine, count: int, has_relu: bool, which: str) -> None:
     for total in sums:
         code(f"vmul.f32 {total}, {total}, %s.factor")
     code(f"add %source, %source, #{4 * count}")
-    _store(code, sums, has_relu)
+    limits = Limits(0.0 if has_relu else -float("inf"), float("inf"))
+    limits.store(code, sums, "%output", ("%word", "%other"))

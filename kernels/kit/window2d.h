@@ -41,6 +41,14 @@ static inline int32_t aidge_kit_count_of_taps(int32_t inside, int32_t top, int32
                                           * aidge_kit_end_tap(left, shape->dilation_width, counted_width, shape->kernel_width);
 }
 
+/* How many pixels from this column on see as much as its own, whose window begins at `left`; 1 if that one sees pads. */
+static inline int32_t aidge_kit_alike(int32_t column, int32_t left, const aidge_kit_window2d *shape)
+{
+    const int32_t room = shape->in_width - (shape->kernel_width - 1) * shape->dilation_width - 1 - left;
+    const int32_t inner = room < 0 ? 1 : aidge_kit_divide(room, shape->stride_width) + 1;
+    return left < 0 ? 1 : inner < shape->out_width - column ? inner : shape->out_width - column;
+}
+
 /* Which of the counts it is; the last one if none before it. */
 static inline int32_t aidge_kit_kind_of_count(int32_t count, const int32_t *counts, int32_t kinds)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: 0BSD */
-#include "alike.h"
 #include "strip.h"
+#include "kit/window2d.h"
 
 /* What all strips of a convolution have in common. */
 AIDGE_KIT_NOINLINE void aidge_helium_strips_float32(aidge_helium_strip_float32 *strip, const float *limits, int32_t gap,
@@ -27,7 +27,7 @@ AIDGE_KIT_NOINLINE int32_t aidge_helium_next_strip_float32(aidge_helium_strip_fl
     const int32_t row_values = shape->kernel_width * values;
     const int32_t seen = (end > first) && (end_row > first_row) ? (end - first) * values : 0;
     const int32_t run = is_apart && (seen > 0) ? values : seen;
-    const int32_t pixels = aidge_helium_alike(column, left, shape);
+    const int32_t pixels = aidge_kit_alike(column, left, shape);
     strip->quads = run / 4;
     strip->singles = run & 3;
     strip->taps = is_apart && (seen > 0) ? end - first : 1;

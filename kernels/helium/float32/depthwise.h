@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: 0BSD */
-#include "alike.h"
 #include "strip.h"
+#include "kit/window2d.h"
 
 /*
  * Neighbouring pixels of a row of a float32 depthwise convolution. What the assembly knows, in this order; steps, and what of
@@ -103,7 +103,7 @@ AIDGE_KIT_NOINLINE int32_t aidge_helium_next_deep_float32(aidge_helium_deep_floa
         const uint32_t two = ((before > 1) ? 0x40000000u : 0u) | ((behind > 1) ? 0x10000000u : 0u);
         strip->ends = two | ((before > 0) ? 0x80000000u : 0u) | ((behind > 0) ? 0x20000000u : 0u);
         if (strip->ends == 0u) {
-            strip->blocks = aidge_kit_divide(aidge_helium_alike(start, left, shape), pixels);
+            strip->blocks = aidge_kit_divide(aidge_kit_alike(start, left, shape), pixels);
         }
         strip->column = start;
         strip->first = first_row * row_weights;
@@ -119,7 +119,7 @@ AIDGE_KIT_NOINLINE int32_t aidge_helium_next_deep_float32(aidge_helium_deep_floa
         const int32_t first = aidge_kit_first_tap(left, shape->dilation_width);
         const int32_t taps = aidge_kit_end_tap(left, shape->dilation_width, shape->in_width, shape->kernel_width) - first;
         const int32_t row = top + first_row * shape->dilation_height;
-        const int32_t together = outside > 0 ? 1 : aidge_helium_alike(column, left, shape);
+        const int32_t together = outside > 0 ? 1 : aidge_kit_alike(column, left, shape);
         strip->column = column;
         if ((rows <= 0) || (taps <= 0)) { /* pads alone */
             strip->rows = 1;

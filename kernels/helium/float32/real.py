@@ -48,6 +48,18 @@ def is_limited(operator) -> bool:
     return has_limits(operator.minimum, operator.maximum)
 
 
+def clamp_lines(clamp: str, value: str, low: str, high: str) -> list[str]:
+    """The clamp of a vector; `low` and `high` are registers with the limits, or for ReLU `low` is a vector of zeros."""
+    if clamp == "limits":
+        return [
+            f"vpt.f32 lt, {value}, {low}",
+            f"vdupt.32 {value}, {low}",
+            f"vpt.f32 gt, {value}, {high}",
+            f"vdupt.32 {value}, {high}",
+        ]
+    return [f"vmax.s32 {value}, {value}, {low}"] if clamp else []
+
+
 def limits_between(low: float, high: float) -> Constant:
     """Lowest and highest."""
     return Constant("limits", numpy.array([low, high], numpy.float32))

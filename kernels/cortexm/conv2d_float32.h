@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: 0BSD */
 #include "float32.h"
-
-typedef struct {
-    int32_t batches, in_height, in_width, channels, out_height, out_width, out_channels;
-    int32_t kernel_height, kernel_width, stride_height, stride_width, dilation_height, dilation_width, pad_top, pad_left;
-    int32_t whole_turns; /* values of a pixel in whole turns of the loop over the column */
-    int32_t stream_words;
-} aidge_cortexm_conv2d_float32;
+#include "kit/window2d.h"
 
 /* Neighbouring values of 4 pixels that meet neighbouring weights. */
 typedef struct {
@@ -28,26 +22,32 @@ typedef struct {
 } aidge_cortexm_walk_float32;
 
 AIDGE_CORTEXM_INLINE float *aidge_cortexm_zeros_float32(aidge_cortexm_table_float32 *table,
-                                                        const aidge_cortexm_conv2d_float32 *shape)
+                                                        const aidge_kit_window2d *shape)
 {
     return (float *)(void *)(table->runs + shape->kernel_height * shape->kernel_width);
 }
 
+/* Values that a window sees. */
+AIDGE_CORTEXM_INLINE int32_t aidge_cortexm_values_float32(const aidge_kit_window2d *shape)
+{
+    return shape->kernel_height * shape->kernel_width * shape->in_channels;
+}
+
 /* The table at the beginning of the scratch; zeros for taps outside of the image and the column lie behind it. */
-static aidge_cortexm_table_float32 *aidge_cortexm_table_of_float32(void *scratch, const aidge_cortexm_conv2d_float32 *shape)
+static aidge_cortexm_table_float32 *aidge_cortexm_table_of_float32(void *scratch, const aidge_kit_window2d *shape)
 {
     aidge_cortexm_table_float32 *const table = (aidge_cortexm_table_float32 *)scratch;
     float *zeros = aidge_cortexm_zeros_float32(table, shape);
     int32_t i;
-    for (i = shape->kernel_width * shape->channels; i > 0; i--) {
+    for (i = shape->kernel_width * shape->in_channels; i > 0; i--) {
         *zeros++ = 0.0f;
     }
     table->column = zeros;
-    table->end_of_turns = zeros + 4 * shape->whole_turns;
+    table->end_of_turns = zeros + 4 * (aidge_cortexm_values_float32(shape) & ~3);
     return table;
 }
 
-static aidge_cortexm_walk_float32 aidge_cortexm_walk_of_float32(float *output, const aidge_cortexm_conv2d_float32 *shape)
+static aidge_cortexm_walk_float32 aidge_cortexm_walk_of_float32(float *output, const aidge_kit_window2d *shape)
 {
     aidge_cortexm_walk_float32 walk;
     walk.output = output;
@@ -59,7 +59,7 @@ static aidge_cortexm_walk_float32 aidge_cortexm_walk_of_float32(float *output, c
 
 /* The runs of 4 pixels at windows that see pads: a tap outside of the image reads zeros. */
 static int32_t aidge_cortexm_border_runs_float32(aidge_cortexm_table_float32 *table, const float *input, const int32_t *top,
-                                                 const int32_t *left, const aidge_cortexm_conv2d_float32 *shape)
+                                                 const int32_t *left, const aidge_kit_window2d *shape)
 {
     const float *const zeros = aidge_cortexm_zeros_float32(table, shape);
     aidge_cortexm_run_float32 *run = table->runs;
@@ -76,9 +76,9 @@ static int32_t aidge_cortexm_border_runs_float32(aidge_cortexm_table_float32 *ta
                 const int32_t y = top[pixel] + row * shape->dilation_height;
                 const int32_t x = left[pixel] + tap * shape->dilation_width;
                 const int inside = ((y >= 0) && (y < shape->in_height) && (x >= 0) && (x < shape->in_width)) ? 1 : 0;
-                run->source[pixel] = inside ? input + (y * shape->in_width + x) * shape->channels : zeros;
+                run->source[pixel] = inside ? input + (y * shape->in_width + x) * shape->in_channels : zeros;
             }
-            run->length = together * shape->channels;
+            run->length = together * shape->in_channels;
             run++;
         }
     }
@@ -87,11 +87,11 @@ static int32_t aidge_cortexm_border_runs_float32(aidge_cortexm_table_float32 *ta
 
 /* The runs of 4 neighbouring pixels whose windows lie inside the image; `corner`: the first value of the first. */
 static int32_t aidge_cortexm_inner_runs_float32(aidge_cortexm_table_float32 *table, const float *corner,
-                                                const aidge_cortexm_conv2d_float32 *shape)
+                                                const aidge_kit_window2d *shape)
 {
     const int32_t together = shape->dilation_width == 1 ? shape->kernel_width : 1;
-    const int32_t length = together * shape->channels;
-    const int32_t step = shape->stride_width * shape->channels;
+    const int32_t length = together * shape->in_channels;
+    const int32_t step = shape->stride_width * shape->in_channels;
     aidge_cortexm_run_float32 *run = table->runs;
     int32_t row, tap;
     for (row = shape->kernel_height; row > 0; row--) {
@@ -102,16 +102,16 @@ static int32_t aidge_cortexm_inner_runs_float32(aidge_cortexm_table_float32 *tab
             run->source[2] = source + 2 * step;
             run->source[3] = source + 3 * step;
             run->length = length;
-            source += shape->dilation_width * shape->channels;
+            source += shape->dilation_width * shape->in_channels;
             run++;
         }
-        corner += shape->dilation_height * shape->in_width * shape->channels;
+        corner += shape->dilation_height * shape->in_width * shape->in_channels;
     }
     return (int32_t)(run - table->runs);
 }
 
 /* To the next pixel. */
-AIDGE_CORTEXM_INLINE void aidge_cortexm_step_float32(aidge_cortexm_walk_float32 *walk, const aidge_cortexm_conv2d_float32 *shape)
+AIDGE_CORTEXM_INLINE void aidge_cortexm_step_float32(aidge_cortexm_walk_float32 *walk, const aidge_kit_window2d *shape)
 {
     walk->output += shape->out_channels;
     walk->left += shape->stride_width;
@@ -125,7 +125,7 @@ AIDGE_CORTEXM_INLINE void aidge_cortexm_step_float32(aidge_cortexm_walk_float32 
 
 /* The same for any 4 pixels: the last of those that are left stands in for those behind it. */
 static int32_t aidge_cortexm_any_runs_float32(aidge_cortexm_walk_float32 *walk, aidge_cortexm_table_float32 *table,
-                                              const float *input, int32_t pixels, const aidge_cortexm_conv2d_float32 *shape)
+                                              const float *input, int32_t pixels, const aidge_kit_window2d *shape)
 {
     int32_t top[4];
     int32_t left[4];
@@ -145,7 +145,7 @@ static int32_t aidge_cortexm_any_runs_float32(aidge_cortexm_walk_float32 *walk, 
  * when the assembly, which saves all registers, begins. */
 AIDGE_CORTEXM_NOINLINE int32_t aidge_cortexm_next_runs_float32(aidge_cortexm_walk_float32 *walk,
                                                                aidge_cortexm_table_float32 *table, const float *input,
-                                                               int32_t pixels, const aidge_cortexm_conv2d_float32 *shape)
+                                                               int32_t pixels, const aidge_kit_window2d *shape)
 {
     const int32_t bottom = walk->top + (shape->kernel_height - 1) * shape->dilation_height;
     const int32_t right = walk->left + 3 * shape->stride_width + (shape->kernel_width - 1) * shape->dilation_width;
@@ -155,7 +155,7 @@ AIDGE_CORTEXM_NOINLINE int32_t aidge_cortexm_next_runs_float32(aidge_cortexm_wal
         || (bottom >= shape->in_height) || (right >= shape->in_width)) {
         return aidge_cortexm_any_runs_float32(walk, table, input, pixels, shape);
     }
-    corner = input + (walk->top * shape->in_width + walk->left) * shape->channels;
+    corner = input + (walk->top * shape->in_width + walk->left) * shape->in_channels;
     table->output[0] = output;
     table->output[1] = output + shape->out_channels;
     table->output[2] = output + 2 * shape->out_channels;

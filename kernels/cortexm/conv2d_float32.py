@@ -3,46 +3,40 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
-from aidge_build.contract.call import Call, Input, Output, Scratch, Struct, computed
+from aidge_build.contract.call import Call, Input, Output, Scratch, computed
 from aidge_build.contract.kernel_kit.conditions import ONE_GROUP
 from aidge_build.contract.kernel_kit.raster import convolution_demands
+from aidge_build.contract.kernel_kit.window2d import window_or_row
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import Demands, NodeView
 
 from .conditions import ENOUGH_CHANNELS, GROUP
 from .float32 import LinearFloat32, float_spec
 from .packing import taps_last_channels
-from .pixels_float32 import AT_ONCE, column_text, direct_text
-from .window import SCRATCH_BYTES, Plane, plane_of_view
+from .pixels_float32 import column_text, direct_text
+from .window import SCRATCH_BYTES
 
 PIXELS = 4  # at a time
 VALUE_BYTES = 4 * 4  # of a value of 4 pixels in the column
 
 
-def _values(plane: Plane) -> int:
-    return plane.kernel[0] * plane.kernel[1] * plane.in_channels
+def _values(fields: Mapping[str, int]) -> int:
+    return fields["kernel_height"] * fields["kernel_width"] * fields["in_channels"]
 
 
-def _column_bytes(plane: Plane, pointer_bytes: int) -> int:
+def _column_bytes(fields: Mapping[str, int], pointer_bytes: int) -> int:
     """0 where the column would be too large: then the groups of channels read the image."""
-    size = VALUE_BYTES * _values(plane)
-    return size if size <= SCRATCH_BYTES - _table_bytes(plane, pointer_bytes) else 0
+    size = VALUE_BYTES * _values(fields)
+    return size if size <= SCRATCH_BYTES - _table_bytes(fields, pointer_bytes) else 0
 
 
-def _table_bytes(plane: Plane, pointer_bytes: int) -> int:
+def _table_bytes(fields: Mapping[str, int], pointer_bytes: int) -> int:
     """Pointers to where 4 pixels go, to the column and its end; runs, each 4 pointers and a length; zeros as long as a run."""
-    runs = plane.kernel[0] * plane.kernel[1]
-    return (6 + 5 * runs) * pointer_bytes + 4 * plane.kernel[1] * plane.in_channels
-
-
-def _flat(plane: Plane) -> Plane:
-    """A pointwise layer as one row of pixels: no block of 4 goes across the end of a row."""
-    if (plane.kernel, plane.strides, plane.pads) != ((1, 1), (1, 1), (0, 0)) or plane.in_size != plane.out_size:
-        return plane
-    size = (1, plane.batches * plane.in_size[0] * plane.in_size[1])
-    return replace(plane, batches=1, in_size=size, out_size=size)
+    runs = fields["kernel_height"] * fields["kernel_width"]
+    return (6 + 5 * runs) * pointer_bytes + 4 * fields["kernel_width"] * fields["in_channels"]
 
 
 @kernel(("Conv1D", "Conv2D"), float_spec(ENOUGH_CHANNELS, ONE_GROUP))
@@ -51,37 +45,14 @@ class Conv2dFloat32(LinearFloat32):
 
     @classmethod
     def demands(cls, view: NodeView) -> Demands:
-        plane, pointer = plane_of_view(view), view.pointer_bytes
-        scratch = _table_bytes(plane, pointer) + _column_bytes(plane, pointer)
+        fields, pointer = window_or_row(view).fields, view.pointer_bytes
+        scratch = _table_bytes(fields, pointer) + _column_bytes(fields, pointer)
         return replace(convolution_demands(view, PIXELS), scratch_bytes=scratch, scratch_alignment=pointer)
 
     def call(self) -> Call:
-        plane, stream = _flat(plane_of_view(self.view)), self.stream(taps_last_channels(self.inputs[1].data), GROUP)
-        values = _values(plane)
-        has_column = _column_bytes(plane, self.view.pointer_bytes) > 0
-        pixels, text = column_text(values, self.clamp) if has_column else direct_text(self.clamp)
-        shape = Struct(
-            "aidge_cortexm_conv2d_float32",
-            {
-                "batches": plane.batches,
-                "in_height": plane.in_size[0],
-                "in_width": plane.in_size[1],
-                "channels": plane.in_channels,
-                "out_height": plane.out_size[0],
-                "out_width": plane.out_size[1],
-                "out_channels": plane.out_channels,
-                "kernel_height": plane.kernel[0],
-                "kernel_width": plane.kernel[1],
-                "stride_height": plane.strides[0],
-                "stride_width": plane.strides[1],
-                "dilation_height": plane.dilations[0],
-                "dilation_width": plane.dilations[1],
-                "pad_top": plane.pads[0],
-                "pad_left": plane.pads[1],
-                "whole_turns": values - values % AT_ONCE,
-                "stream_words": stream.values.size,
-            },
-        )
+        shape, stream = window_or_row(self.view), self.stream(taps_last_channels(self.inputs[1].data), GROUP)
+        has_column = _column_bytes(shape.fields, self.view.pointer_bytes) > 0
+        pixels, text = column_text(_values(shape.fields), self.clamp) if has_column else direct_text(self.clamp)
         name = pixels.replace("pixels", "conv2d", 1)
         return Call(
             name,
@@ -97,17 +68,18 @@ def _layer(name: str, pixels: str) -> str:
     return f"""/* Convolution of float32, channels last: 4 pixels at a time. */
 static void {name}(
     const float *input, float *output, const int32_t *stream, const float *limits, void *scratch,
-    const aidge_cortexm_conv2d_float32 *shape)
+    const aidge_kit_window2d *shape)
 {{
+    const int32_t *const end = stream + (shape->out_channels + 3) / 4 * (5 + 4 * aidge_cortexm_values_float32(shape));
     aidge_cortexm_table_float32 *const table = aidge_cortexm_table_of_float32(scratch, shape);
-    const int32_t in_floats = shape->in_height * shape->in_width * shape->channels;
+    const int32_t in_floats = shape->in_height * shape->in_width * shape->in_channels;
     const int32_t pixels = shape->out_height * shape->out_width;
     int32_t batch, left;
     for (batch = shape->batches; batch > 0; batch--) {{
         aidge_cortexm_walk_float32 walk = aidge_cortexm_walk_of_float32(output, shape);
         for (left = pixels; left > 0; left -= 4) {{
             const int32_t runs = aidge_cortexm_next_runs_float32(&walk, table, input, left, shape);
-            {pixels}(table, stream, runs, stream + shape->stream_words, limits);
+            {pixels}(table, stream, runs, end, limits);
         }}
         input += in_floats;
         output += pixels * shape->out_channels;

@@ -3,62 +3,203 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy
 
-from aidge_build.contract.call import Call, Constant, Input, Output, Scratch, Struct, computed
+from aidge_build.contract.call import Call, Constant, Input, Output, Scratch, computed
 from aidge_build.contract.kernel_kit.raster import convolution_demands
+from aidge_build.contract.kernel_kit.window2d import window_or_row
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import Demands, NodeView, Predicate
 
 from .assembly import Routine
-from .float32 import SAVED_BYTES, Limits, LinearFloat32, float_spec, span
+from .float32 import Limits, LinearFloat32, float_spec, listed, values
 from .packing import taps_last_channels
-from .window import Plane, plane_of_view
 
 PARAMETERS = (
     "float *output, const aidge_cortexm_sources_float32 *table, const float *stream, int32_t pixels, "
-    "const float *limits, const aidge_cortexm_depthwise_float32 *shape"
+    "const float *limits, int32_t channels"
 )
-PORTABLE = "aidge_cortexm_depthwise_pixels_float32(output, table, stream, pixels, limits, shape);"
 TOGETHER = 8  # channels
 MOST_OUTPUTS = 32  # of a channel: a store moves on by at most 255 bytes
-HELD = tuple(f"r{number}" for number in range(4, 13))  # the taps of a window that fit registers
+HELD = 9  # taps of a window whose pointers fit registers
 
 
-def _taps(plane: Plane) -> int:
+def _taps(fields: Mapping[str, int]) -> int:
     """In the table: an even number where they are read two by two."""
-    taps = plane.kernel[0] * plane.kernel[1]
-    return taps if taps <= len(HELD) else taps + taps % 2
+    taps = fields["kernel_height"] * fields["kernel_width"]
+    return taps if taps <= HELD else taps + taps % 2
 
 
 @dataclass(frozen=True)
-class Stores:
-    """What becomes of the sums of neighbouring channels, whose outputs are `step` apart."""
+class Pixels:
+    """The function of one pixel, or of neighbours if all of its taps have pointers in registers: `whole` groups of 8 channels if
+    there are any, then `rest` channels. `apart`: pixels are not adjacent. `multiplier`: outputs of a channel, one of which is
+    computed."""
 
+    taps: int
+    whole: bool
+    rest: int
+    apart: bool
     limits: Limits
-    step: int
+    multiplier: int
 
     @property
-    def suffix(self) -> str:
-        return self.limits.suffix + (f"_x{self.step}" if self.step > 1 else "")
+    def is_held(self) -> bool:
+        return self.taps <= HELD
 
-    def __call__(self, code: Routine, channels: int, pair: tuple[str, str]) -> None:
-        """Of s16 and on; r0 moves on."""
-        registers = range(16, 16 + channels)
-        self.limits.apply(code, registers, 28)
-        if self.step == 1:
-            self.limits.store(code, registers, "r0", pair)
+    @property
+    def name(self) -> str:
+        """Tells all that the text depends on."""
+        groups = f"{'8' * self.whole}{'_' * bool(self.whole and self.rest)}{self.rest or ''}{'_apart' * self._moves}"
+        several = f"_x{self.multiplier}" * (self.multiplier > 1)
+        return f"aidge_cortexm_depthwise_pixels_float32_{self.taps}_taps_{groups}{self.limits.suffix}{several}"
+
+    @property
+    def _moves(self) -> bool:
+        """Whether all pointers move from pixel to pixel."""
+        return self.apart and self.is_held
+
+    def text(self) -> str:
+        """The C text of the assembly."""
+        code = Routine()
+        code("%enter")
+        if self.limits.compared:
+            code("ldr %limits, [%argument.4]")
+            self.limits.load(code, "%limits")
+        if self.is_held:
+            self._neighbours(code)
+        else:
+            self._pixel(code)
+        code("%leave")
+        further = f"channels, {self.taps}, {self.multiplier}"
+        portable = f"aidge_cortexm_depthwise_pixels_float32(output, table, stream, pixels, limits, {further});"
+        return code.function(self.name, PARAMETERS, f"Pixels of a depthwise layer of {self.taps} taps.", portable)
+
+    def _neighbours(self, code: Routine) -> None:
+        """A pointer to each tap moves on from channel to channel, behind the last one of a pixel to the next pixel."""
+        pointers = [f"%tap{number}" for number in range(self.taps)]
+        code("vmov %s.stream, %stream")
+        code("vmov %s.pixels, %pixels")
+        code("ldmia %table!, {%advance, %end}", "to the next pixel, end of the whole groups")
+        code("vmov %s.advance, %advance")
+        # A list of one register is no instruction: some assemblers take it for a load, others encode what no core promises.
+        code(f"ldm %table, {listed(pointers)}" if len(pointers) > 1 else f"ldr {pointers[0]}, [%table]")
+        code.label("pixel", "a pixel")
+        code("vmov %weights, %s.stream")
+        if self.whole:
+            code.label("group", f"{TOGETHER} channels")
+            self._held_group(code, pointers, TOGETHER)
+            code("cmp %weights, %end")
+            code("bne %group")
+        if self.rest:
+            self._held_group(code, pointers, self.rest)
+        if self._moves:
+            code("vmov %advance, %s.advance")
+            for pointer in pointers:
+                code(f"add {pointer}, {pointer}, %advance")
+        code("vmov %left, %s.pixels")
+        code("subs %left, %left, #1")
+        code("vmov %s.pixels, %left")
+        code("bne %pixel")
+
+    def _held_group(self, code: Routine, pointers: list[str], channels: int) -> None:
+        code(f"vldmia %weights!, {listed(values('sum', channels))}")
+        for pointer in pointers:
+            self._tap(code, f"vldmia {pointer}!", channels, "%weights")
+        self._store(code, channels)
+
+    def _pixel(self, code: Routine) -> None:
+        """One pixel, whose taps are read from the table two by two for each group of channels."""
+        code("ldr %end, [%table, #4]", "end of the whole groups")
+        code("add %sources, %table, #8")
+        code("movs %before, #0", "bytes of the channels before this group")
+        if self.whole:
+            code.label("group", f"{TOGETHER} channels")
+            self._listed_group(code, TOGETHER, "")
+            code(f"adds %before, %before, #{4 * TOGETHER}")
+            code("cmp %stream, %end")
+            code("bne %group")
+        if self.rest:
+            self._listed_group(code, self.rest, "_of_rest")
+
+    def _listed_group(self, code: Routine, channels: int, which: str) -> None:
+        code(f"vldmia %stream!, {listed(values('sum', channels))}")
+        code("mov %source, %sources")
+        code(f"movs %left, #{self.taps}")
+        code.label(f"taps{which}", "two taps")
+        code("ldrd %tap0, %tap1, [%source], #8")
+        for pointer in ("%tap0", "%tap1"):
+            code(f"add {pointer}, {pointer}, %before")
+            self._tap(code, f"vldm {pointer}", channels, "%stream")
+        code("subs %left, %left, #2")
+        code(f"bne %taps{which}")
+        self._store(code, channels)
+
+    @staticmethod
+    def _tap(code: Routine, load: str, channels: int, weights: str) -> None:
+        sums, data, factors = (values(name, channels) for name in ("sum", "value", "weight"))
+        code(f"{load}, {listed(data)}")
+        code(f"vldmia {weights}!, {listed(factors)}")
+        for total, value, factor in zip(sums, data, factors):
+            code(f"vfma.f32 {total}, {value}, {factor}")
+
+    def _store(self, code: Routine, channels: int) -> None:
+        """%output moves on."""
+        sums = values("sum", channels)
+        self.limits.apply(code, sums)
+        if self.multiplier == 1:
+            self.limits.store(code, sums, "%output", ("%word", "%other"))
             return
-        for register in registers:
+        for total in sums:
             if self.limits.is_zero:
-                code(f"vmov {pair[0]}, s{register}", "negative values become 0")
-                code(f"bic {pair[0]}, {pair[0]}, {pair[0]}, asr #31")
-                code(f"str {pair[0]}, [r0], #{4 * self.step}")
+                code(f"vmov %word, {total}", "negative values become 0")
+                code("bic %word, %word, %word, asr #31")
+                code(f"str %word, [%output], #{4 * self.multiplier}")
             else:
-                code(f"vstr s{register}, [r0]")
-                code(f"add r0, r0, #{4 * self.step}")
+                code(f"vstr {total}, [%output]")
+                code(f"add %output, %output, #{4 * self.multiplier}")
+
+    def layer(self) -> str:
+        """The C function around the assembly."""
+        calls = (_CALL if self.multiplier == 1 else _CALLS).format(
+            pixels=self.name, multiplier=self.multiplier, numbers=1 + self.taps
+        )
+        together = "aidge_cortexm_together_float32(top, x, shape)" if self.is_held else "1"
+        return f"""/* Depthwise convolution of float32, channels last. */
+static void {self.name.replace("pixels", "layer", 1)}(
+    const float *input, float *output, const float *stream, const float *limits, void *scratch, const aidge_kit_window2d *shape)
+{{
+    aidge_cortexm_sources_float32 *const table = aidge_cortexm_sources_of_float32(scratch, stream, {self.taps}, shape);
+    int32_t batch, x, y, count{", i" * (self.multiplier > 1)};
+    for (batch = shape->batches; batch > 0; batch--) {{
+        int32_t top = -shape->pad_top;
+        for (y = shape->out_height; y > 0; y--) {{
+            for (x = 0; x < shape->out_width; x += count) {{
+                const int32_t left = x * shape->stride_width - shape->pad_left;
+                count = {together};
+                aidge_cortexm_seen_float32(table, input, {self.taps}, top, left, shape);
+{calls}
+            }}
+            top += shape->stride_height;
+        }}
+        input += shape->in_height * shape->in_width * shape->in_channels;
+    }}
+}}"""
+
+
+_CALL = """\
+                {pixels}(output, table, stream, count, limits, shape->in_channels);
+                output += count * shape->in_channels;"""
+_CALLS = """\
+                for (i = 0; i < {multiplier}; i++) {{
+                    const float *const weights = stream + i * shape->in_channels * {numbers};
+                    table->groups = weights + (shape->in_channels & ~7) * {numbers};
+                    {pixels}(output + i, table, weights, count, limits, shape->in_channels);
+                }}
+                output += count * shape->in_channels * {multiplier};"""
 
 
 @kernel(("ConvDepthWise1D", "ConvDepthWise2D"), float_spec())
@@ -67,59 +208,29 @@ class DepthwiseFloat32(LinearFloat32):
 
     @classmethod
     def demands(cls, view: NodeView) -> Demands:
-        plane, pointer = plane_of_view(view), view.pointer_bytes
-        scratch = (2 + _taps(plane)) * pointer + 4 * plane.in_channels
-        is_run = plane.out_channels > plane.in_channels and _taps(plane) <= len(HELD)  # read again for each output of a channel
-        demands = convolution_demands(view, plane.out_size[1] if is_run else 1)
-        return replace(demands, scratch_bytes=scratch, scratch_alignment=pointer)
+        fields, pointer = window_or_row(view).fields, view.pointer_bytes
+        taps, channels = _taps(fields), fields["in_channels"]
+        is_run = fields["out_channels"] > channels and taps <= HELD  # read again for each output of a channel
+        demands = convolution_demands(view, fields["out_width"] if is_run else 1)
+        return replace(demands, scratch_bytes=(2 + taps) * pointer + 4 * channels, scratch_alignment=pointer)
 
     def call(self) -> Call:
-        plane = plane_of_view(self.view)
-        taps, channels = _taps(plane), plane.in_channels
+        shape = window_or_row(self.view)
+        taps, channels = _taps(shape.fields), shape.fields["in_channels"]
         rows = taps_last_channels(self.inputs[1].data).astype(numpy.float32)
-        multiplier = plane.out_channels // channels
+        multiplier = shape.fields["out_channels"] // channels
         rows = numpy.concatenate([self.bias()[:, None], rows, numpy.zeros((len(rows), taps - rows.shape[1]), numpy.float32)], 1)
         stream = [
             rows[output::multiplier][first : first + TOGETHER].T.ravel()
             for output in range(multiplier)
             for first in range(0, channels, TOGETHER)
         ]
-        holds, advance = taps <= len(HELD), 4 * (plane.strides[1] - 1) * channels
-        rest = channels % TOGETHER
-        shape = Struct(
-            "aidge_cortexm_depthwise_float32",
-            {
-                "batches": plane.batches,
-                "in_height": plane.in_size[0],
-                "in_width": plane.in_size[1],
-                "channels": channels,
-                "out_height": plane.out_size[0],
-                "out_width": plane.out_size[1],
-                "kernel_height": plane.kernel[0],
-                "kernel_width": plane.kernel[1],
-                "stride_height": plane.strides[0],
-                "stride_width": plane.strides[1],
-                "dilation_height": plane.dilations[0],
-                "dilation_width": plane.dilations[1],
-                "pad_top": plane.pads[0],
-                "pad_left": plane.pads[1],
-                "taps": taps,
-                "longest": plane.out_size[1] if holds else 1,
-                "advance": advance,
-                "group": TOGETHER,
-                "rest": rest,
-                "multiplier": multiplier,
-            },
-        )
-        whole = channels >= TOGETHER
-        stores = Stores(self.clamp, multiplier)
-        pixels, text = held_text(taps, whole, rest, advance > 0, stores) if holds else listed_text(whole, rest, stores)
-        name = pixels.replace("pixels", "layer", 1)
+        form = Pixels(taps, channels >= TOGETHER, channels % TOGETHER, shape.fields["stride_width"] > 1, self.clamp, multiplier)
         return Call(
-            name,
+            form.name.replace("pixels", "layer", 1),
             ("depthwise_float32.h",),
             (Input(0), Output(0), Constant("stream", numpy.concatenate(stream)), self.limits(), Scratch(), shape),
-            texts=(text, _layer(name, pixels, multiplier)),
+            texts=(form.text(), form.layer()),
             facts=computed(f"1 pixel x {min(TOGETHER, channels)} channels"),
         )
 
@@ -134,152 +245,3 @@ def _several(view: NodeView) -> str:
 @kernel(("Conv1D", "Conv2D"), float_spec(Predicate("each channel by itself, with several outputs", _several)))
 class DepthwiseMultipliedFloat32(DepthwiseFloat32):
     """The same, once for each output of a channel; the spec differs."""
-
-
-def _layer(name: str, pixels: str, multiplier: int) -> str:
-    """The C function around the assembly."""
-    calls = _CALL if multiplier == 1 else _CALLS
-    return f"""/* Depthwise convolution of float32, channels last. */
-static void {name}(
-    const float *input, float *output, const float *stream, const float *limits, void *scratch,
-    const aidge_cortexm_depthwise_float32 *shape)
-{{
-    aidge_cortexm_sources_float32 *const table = aidge_cortexm_sources_of_float32(scratch, stream, shape);
-    int32_t batch, x, y, count{", i" * (multiplier > 1)};
-    for (batch = shape->batches; batch > 0; batch--) {{
-        int32_t top = -shape->pad_top;
-        for (y = shape->out_height; y > 0; y--) {{
-            for (x = 0; x < shape->out_width; x += count) {{
-                count = aidge_cortexm_together_float32(top, x, shape);
-                aidge_cortexm_seen_float32(table, input, top, x * shape->stride_width - shape->pad_left, shape);
-{calls.format(pixels=pixels)}
-            }}
-            top += shape->stride_height;
-        }}
-        input += shape->in_height * shape->in_width * shape->channels;
-    }}
-}}"""
-
-
-_CALL = """\
-                {pixels}(output, table, stream, count, limits, shape);
-                output += count * shape->channels;"""
-_CALLS = """\
-                for (i = 0; i < shape->multiplier; i++) {{
-                    const float *const weights = stream + i * shape->channels * (1 + shape->taps);
-                    table->groups = weights + (shape->channels - shape->rest) * (1 + shape->taps);
-                    {pixels}(output + i, table, weights, count, limits, shape);
-                }}
-                output += count * shape->channels * shape->multiplier;"""
-
-
-def _begin(limits: Limits) -> Routine:
-    """s28, s29: the limits."""
-    code = Routine({})
-    code("push {{r4-r11, lr}}")
-    code("vpush {{s16-s31}}")
-    if limits.compared:
-        code(f"ldr r4, [sp, #{SAVED_BYTES}]", "limits")
-        code("vldm r4, {{s28-s29}}")
-    return code
-
-
-def _end(code: Routine) -> None:
-    code("vpop {{s16-s31}}")
-    code("pop {{r4-r11, pc}}")
-
-
-def _load(code: Routine, register: int, pointer: str, channels: int, moves: bool = True) -> None:
-    code(f"vldm{'ia' if moves else ''} {pointer}{'!' if moves else ''}, {span(register, channels)}")
-
-
-def _multiply(code: Routine, channels: int) -> None:
-    for channel in range(channels):
-        code(f"vfma.f32 s{16 + channel}, s{channel}, s{8 + channel}")
-
-
-def held_text(taps: int, whole: bool, rest: int, advances: bool, stores: Stores) -> tuple[str, str]:
-    """Name and text for windows of at most 9 taps: a pointer to each stays in a register and moves on from channel to channel,
-    behind the last one of a pixel to the next pixel.
-
-    `whole`: there is a group of 8 channels; `rest`: channels of the last group; `advances`: pixels lie apart.
-    """
-    name = (
-        f"aidge_cortexm_depthwise_pixels_float32_{taps}_taps_{'8' * whole}{'_' * bool(whole and rest)}{rest or ''}"
-        f"{'_apart' if advances else ''}{stores.suffix}"
-    )
-    pointers = HELD[:taps]
-    code = _begin(stores.limits)
-    code("vmov s24, r2", "stream")
-    code("vmov s25, r3", "pixels")
-    code("ldmia r1!, {{r2, r4}}", "advance, end of the whole groups")
-    code("vmov s26, r2")
-    code("mov r3, r4")
-    # A list of one register is no instruction: some assemblers take it for a load, others encode what no core promises to run.
-    code(f"ldm r1, {{{{{', '.join(pointers)}}}}}" if len(pointers) > 1 else f"ldr {pointers[0]}, [r1]")
-    code("mov r1, r3")
-    code.label(1, "a pixel")
-    code("vmov lr, s24")
-    if whole:
-        code.label(2, f"{TOGETHER} channels")
-        _held_group(code, pointers, TOGETHER, stores)
-        code("cmp lr, r1")
-        code("bne 2b")
-    if rest:
-        _held_group(code, pointers, rest, stores)
-    if advances:
-        code("vmov r2, s26")
-        for pointer in pointers:
-            code(f"add {pointer}, {pointer}, r2")
-    code("vmov r2, s25")
-    code("subs r2, r2, #1")
-    code("vmov s25, r2")
-    code("bne 1b")
-    _end(code)
-    return name, code.function(name, PARAMETERS, f"Neighbouring pixels of a depthwise layer of {taps} taps.", PORTABLE)
-
-
-def _held_group(code: Routine, pointers: tuple[str, ...], channels: int, stores: Stores) -> None:
-    _load(code, 16, "lr", channels)
-    for pointer in pointers:
-        _load(code, 0, pointer, channels)
-        _load(code, 8, "lr", channels)
-        _multiply(code, channels)
-    stores(code, channels, ("r2", "r3"))
-
-
-def listed_text(whole: bool, rest: int, stores: Stores) -> tuple[str, str]:
-    """Name and text for larger windows: one pixel, whose taps are read from the table two by two for each group of channels."""
-    name = f"aidge_cortexm_depthwise_pixels_float32_taps_{'8' * whole}{'_' * bool(whole and rest)}{rest or ''}{stores.suffix}"
-    code = _begin(stores.limits)
-    code(f"ldr r4, [sp, #{SAVED_BYTES + 4}]", "shape")
-    code("ldr r12, [r4, #56]", "taps")
-    code("ldr r11, [r1, #4]", "end of the whole groups")
-    code("add r10, r1, #8", "sources")
-    code("movs r9, #0", "bytes of the channels before this group")
-    if whole:
-        code.label(1, f"{TOGETHER} channels")
-        _listed_group(code, TOGETHER, stores, 2)
-        code(f"adds r9, r9, #{4 * TOGETHER}")
-        code("cmp r2, r11")
-        code("bne 1b")
-    if rest:
-        _listed_group(code, rest, stores, 3)
-    _end(code)
-    return name, code.function(name, PARAMETERS, "One pixel of a depthwise layer.", PORTABLE)
-
-
-def _listed_group(code: Routine, channels: int, stores: Stores, label: int) -> None:
-    _load(code, 16, "r2", channels)
-    code("mov r6, r10")
-    code("mov r7, r12")
-    code.label(label, "two taps")
-    code("ldrd r4, r5, [r6], #8")
-    for source in ("r4", "r5"):
-        code(f"add {source}, {source}, r9")
-        _load(code, 0, source, channels, moves=False)
-        _load(code, 8, "r2", channels)
-        _multiply(code, channels)
-    code("subs r7, r7, #2")
-    code(f"bne {label}b")
-    stores(code, channels, ("r4", "r5"))

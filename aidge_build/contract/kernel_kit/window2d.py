@@ -72,6 +72,18 @@ def window2d(data: Tensor, output: Tensor, window: Window, groups: int = 1, is_u
     )
 
 
+def window_or_row(view: NodeView) -> Struct:
+    """Returns the window of a convolution; a pointwise layer is one row of pixels, so that no block of them ends at the end of a
+    row."""
+    data, (output,), operator = view.inputs[0], view.outputs, view.operator
+    shape = window2d(data, output, operator.window, operator.groups)
+    if not is_pointwise(operator.window):
+        return shape
+    pixels = shape.fields["batches"] * shape.fields["in_height"] * shape.fields["in_width"]
+    row = {"batches": 1, "in_height": 1, "out_height": 1, "in_width": pixels, "out_width": pixels}
+    return Struct(shape.type, {**shape.fields, **row})
+
+
 def rows_as_image(dims: tuple[int, ...], out_dims: tuple[int, ...]) -> Struct:
     """Returns rows [..., K] to [..., M] as a pointwise convolution."""
     count = math.prod(dims[:-1])

@@ -9,7 +9,7 @@ import numpy
 
 from aidge_build.contract.call import Call, Constant, Input, Literal, Output, Struct, computed
 from aidge_build.contract.kernel_kit.raster import raster_demands
-from aidge_build.contract.kernel_kit.window2d import is_pointwise, window2d
+from aidge_build.contract.kernel_kit.window2d import window_or_row
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import Demands, NodeView
 
@@ -21,23 +21,11 @@ from .strip import GROUP, PIXELS, SLACK, Strip, stream_of
 MOST_STRAIGHT = 16  # values of a row
 
 
-def _shape(view: NodeView) -> Struct:
-    """The window; a pointwise layer is one row of pixels, so that no block ends at the end of a row."""
-    data, (output,), operator = view.inputs[0], view.outputs, view.operator
-    shape = window2d(data, output, operator.window, operator.groups)
-    if not is_pointwise(operator.window):
-        return shape
-    fields = shape.fields
-    pixels = fields["batches"] * fields["in_height"] * fields["in_width"]
-    row = {"batches": 1, "in_height": 1, "out_height": 1, "in_width": pixels, "out_width": pixels}
-    return Struct(shape.type, {**fields, **row})
-
-
 @kernel(("Conv1D", "Conv2D"), linear_float_spec())
 class Conv2dFloat32(LinearFloat32):
     @classmethod
     def demands(cls, view: NodeView) -> Demands:
-        shape = _shape(view)
+        shape = window_or_row(view)
         fields = shape.fields
         # Groups of channels come one after the other along a row.
         together = most_pixels(view) if fields["groups"] == 1 else fields["out_width"]
@@ -46,7 +34,7 @@ class Conv2dFloat32(LinearFloat32):
 
     def call(self) -> Call:
         rows = numpy.moveaxis(self.inputs[1].data, 1, -1).reshape(self.inputs[1].dims[0], -1).astype(numpy.float32)
-        return conv2d_call(self.view, _shape(self.view), rows, self.bias(), self.output_gap)
+        return conv2d_call(self.view, window_or_row(self.view), rows, self.bias(), self.output_gap)
 
 
 def most_pixels(view: NodeView) -> int:

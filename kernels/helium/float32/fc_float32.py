@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import numpy
 
-from aidge_build.contract.call import Call, Constant, Input, Literal, Output, Struct, computed
+from aidge_build.contract.call import Call, Constant, Input, Literal, Output, computed
+from aidge_build.contract.kernel_kit.window2d import rows_as_image
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import ROW_MAJOR
 
@@ -20,11 +21,7 @@ class FcFloat32(LinearFloat32):
         rows, bias, batches = self.inputs[1].data.astype(numpy.float32), self.bias(), self.inputs[0].dims[0]
         outputs, features = rows.shape
         if batches > 1:
-            ones = {f"{name}_{axis}": 1 for name in ("kernel", "stride", "dilation") for axis in ("height", "width")}
-            sizes = {"batches": 1, "in_height": 1, "in_width": batches, "in_channels": features}
-            sizes |= {"out_height": 1, "out_width": batches, "out_channels": outputs}
-            shape = Struct("aidge_kit_window2d", {**sizes, **ones, "pad_top": 0, "pad_left": 0, "groups": 1})
-            return conv2d_call(self.view, shape, rows, bias)
+            return conv2d_call(self.view, rows_as_image((batches, features), (batches, outputs)), rows, bias)
         strip = Strip.of(1, outputs, False, is_limited(self.operator), WIDE)
         name = f"aidge_helium_fc_float32_{strip.suffix}"
         return Call(

@@ -11,7 +11,7 @@ from aidge_build.contract.spec import ROW_MAJOR
 
 from .assembly import Routine
 from .conditions import WHOLE_IMAGE
-from .float32 import SAVED_BYTES, Limits, LinearFloat32, float_spec, span
+from .float32 import Limits, LinearFloat32, float_spec, in_turns, listed, values
 from .packing import rows_of_image
 
 PARAMETERS = "const float *input, float *output, const int32_t *stream, int32_t features, const int32_t *end, const float *limits"
@@ -62,49 +62,34 @@ static void {name}(
 def row_text(limits: Limits, together: int = OUTPUTS) -> tuple[str, str]:
     """Name and text of one row, so many outputs at a time: 8 at most."""
     name = f"aidge_cortexm_row_of_fc_float32{'' if together == OUTPUTS else f'_{together}'}{limits.suffix}"
-    sums = range(24, 24 + together)
-    code = Routine({})
-    code("push {{r4-r11, lr}}")
-    code("vpush {{s16-s31}}")
-    code(f"ldr r12, [sp, #{SAVED_BYTES}]", "end")
-    code(f"ldr r11, [sp, #{SAVED_BYTES + 4}]", "limits")
-    code.label(1, f"a group of {together} outputs")
-    code("ldr r10, [r2], #4", "4 * first output")
-    code(f"vldmia r2!, {span(sums[0], together)}", "biases")
-    code("mov r4, r0")
-    code("subs r5, r3, #4")
-    code("blo 4f")
-    code.label(3, "4 inputs")
-    code("vldmia r4!, {{s0-s3}}")
-    for pair in range(2):
-        code(f"vldmia r2!, {span(4, 2 * together)}", f"weights of 2 inputs for {together} outputs")
-        for value in range(2):
-            for output, register in enumerate(sums):
-                code(f"vfma.f32 s{register}, s{2 * pair + value}, s{4 + together * value + output}")
-    code("subs r5, r5, #4")
-    code("bhs 3b")
-    code.label(4)
-    code("adds r5, r5, #4")
-    code("beq 6f")
-    code.label(5, "the inputs left over")
-    code("vldmia r4!, {{s0}}")
-    code(f"vldmia r2!, {span(4, together)}")
-    for output, register in enumerate(sums):
-        code(f"vfma.f32 s{register}, s0, s{4 + output}")
-    code("subs r5, r5, #1")
-    code("bne 5b")
-    code.label(6)
-    limits.load(code, "r11")
-    limits.apply(code, sums)
-    code("add r4, r1, r10")
-    limits.store(code, sums, "r4", ("r6", "r7"))
-    code("cmp r2, r12")
-    code("bne 1b")
-    code("vpop {{s16-s31}}")
-    code("pop {{r4-r11, pc}}")
-    return name, code.function(
-        name,
-        PARAMETERS,
-        f"A row of inputs x {together} outputs of float32.",
-        f"aidge_cortexm_row_of_fc_float32_c(input, output, stream, features, end, limits, {together});",
-    )
+    sums, code = values("sum", together), Routine()
+
+    def multiply(count: int) -> None:
+        numbers = values("input", count)
+        code(f"vldmia %place!, {listed(numbers)}")
+        for first in range(0, count, 2):
+            pair = numbers[first : first + 2]
+            weights = values("weight", together * len(pair))
+            code(f"vldmia %stream!, {listed(weights)}", f"weights for {together} outputs")
+            for place, weight in enumerate(weights):
+                code(f"vfma.f32 {sums[place % together]}, {pair[place // together]}, {weight}")
+
+    code("%enter")
+    code("ldr %end, [%argument.4]")
+    code.label("group", f"a group of {together} outputs")
+    code("ldr %channel, [%stream], #4", "4 * first output")
+    code(f"vldmia %stream!, {listed(sums)}", "biases")
+    code("mov %place, %input")
+    code("mov %count, %features")
+    in_turns(code, 4, multiply)
+    if limits.compared:
+        code("ldr %limits, [%argument.5]")
+        limits.load(code, "%limits")
+        limits.apply(code, sums)
+    code("add %place, %output, %channel")
+    limits.store(code, sums, "%place", ("%word", "%other"))
+    code("cmp %stream, %end")
+    code("bne %group")
+    code("%leave")
+    portable = f"aidge_cortexm_row_of_fc_float32_c(input, output, stream, features, end, limits, {together});"
+    return name, code.function(name, PARAMETERS, f"A row of inputs x {together} outputs of float32.", portable)

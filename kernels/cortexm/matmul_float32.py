@@ -11,11 +11,9 @@ from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import NodeView, Predicate
 
 from .assembly import Routine
-from .float32 import FEATURES
+from .float32 import FEATURES, in_turns, listed, values
 
-ROWS = ("%a", "%a1", "%a2", "%a3")  # of the first matrix
 SIZES = 52  # the byte of `inner` and `columns` in aidge_cortexm_product_float32
-STEPS = 2  # products of a sum in one turn of the loop
 
 
 def _few_columns(view: NodeView) -> str:
@@ -24,31 +22,35 @@ def _few_columns(view: NodeView) -> str:
 
 
 def block_text() -> str:
-    """The function of 4 rows by 4 columns: 16 sums in s0 to s15."""
-    code = Routine()
+    """The function of 4 rows by 4 columns."""
+    sums, rows, code = values("sum", 16), [f"%row{row}" for row in range(4)], Routine()
+
+    def multiply(count: int) -> None:
+        """`count` columns of the first matrix with as many rows of the second one."""
+        numbers = [values(f"first{row}_", count) for row in range(4)]
+        for row, part in zip(rows, numbers):
+            code(f"vldmia {row}!, {listed(part)}")
+        for step in range(count):
+            columns = values(f"second{step}_", 4)
+            code(f"vldmia %b, {listed(columns)}")
+            code("add %b, %b, %step")
+            for place, total in enumerate(sums):
+                code(f"vfma.f32 {total}, {numbers[place // 4][step]}, {columns[place % 4]}")
+
     code("%enter")
-    code(f"ldrd %inner, %row, [%shape, #{SIZES}]")
-    code("lsl %row, %row, #2", "bytes of a row of the second matrix")
-    for before, after in zip(ROWS, ROWS[1:]):
-        code(f"add {after}, {before}, %inner, lsl #2")
-    code("mov %turns, #0")
-    for first in range(0, 16, 2):
-        code(f"vmov s{first}, s{first + 1}, %turns, %turns")
-    code(f"lsrs %turns, %inner, #{STEPS.bit_length() - 1}")
-    code("beq %rest")
-    code.label("turn", f"{STEPS} columns of the first matrix")
-    _steps(code, STEPS)
-    code("subs %turns, %turns, #1")
-    code("bne %turn")
-    code.label("rest")
-    code("tst %inner, #1")
-    code("beq %done")
-    _steps(code, 1)
-    code.label("done")
+    code(f"ldrd %count, %step, [%shape, #{SIZES}]")
+    code("lsl %step, %step, #2", "bytes of a row of the second matrix")
+    code(f"mov {rows[0]}, %a")
+    for before, after in zip(rows, rows[1:]):
+        code(f"add {after}, {before}, %count, lsl #2")
+    code("movs %zero, #0")
+    for first, second in zip(sums[::2], sums[1::2]):
+        code(f"vmov {first}, {second}, %zero, %zero")
+    in_turns(code, 2, multiply)
     for row in range(4):
-        code(f"vstmia %y, {{s{4 * row}-s{4 * row + 3}}}")
+        code(f"vstmia %y, {listed(sums[4 * row : 4 * row + 4])}")
         if row < 3:
-            code("add %y, %y, %row")
+            code("add %y, %y, %step")
     code("%leave")
     return code.function(
         "aidge_cortexm_product_4x4",
@@ -59,19 +61,6 @@ def block_text() -> str:
         aidge_cortexm_product_1x4(a + row * shape->inner, b, y + row * shape->columns, shape);
     }""",
     )
-
-
-def _steps(code: Routine, count: int) -> None:
-    """Products of `count` columns of the first matrix with as many rows of the second one."""
-    for place, row in enumerate(ROWS):
-        code(f"vldmia {row}!, {{{', '.join(f's{20 + count * place + step}' for step in range(count))}}}")
-    for step in range(count):
-        second = 16 if step == 0 else 28
-        code(f"vldmia %b, {{s{second}-s{second + 3}}}")
-        code("add %b, %b, %row")
-        for row in range(4):
-            for column in range(4):
-                code(f"vfma.f32 s{4 * row + column}, s{20 + count * row + step}, s{second + column}")
 
 
 @kernel("MatMul", product_spec(FEATURES, Predicate("at least 4 columns", _few_columns)))

@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from .assembly import Routine
-from .float32 import SAVED_BYTES, Limits
+from .float32 import Limits, in_turns, listed, values
 
 PARAMETERS = (
     "const aidge_cortexm_table_float32 *table, const int32_t *stream, int32_t runs, const int32_t *end, const float *limits"
@@ -13,140 +15,109 @@ PORTABLE = "aidge_cortexm_pixels_float32(table, stream, runs, end, limits);"
 AT_ONCE = 4  # values of a pixel in one turn of the loop
 GATHERED = 8  # values of a pixel that go to the column in one turn
 OUTPUTS_BYTES = 16  # of the table: what lies before `column`
+SOURCES = [f"%source{pixel}" for pixel in range(4)]
 
 
 def direct_text(limits: Limits) -> tuple[str, str]:
     """Name and text: each group of channels reads the values of the 4 pixels from the image."""
     name = f"aidge_cortexm_pixels_float32_direct{limits.suffix}"
-    code = _begin()
-    code.label(1, "a group of 4 channels")
+    code = Routine()
+
+    def multiply(count: int) -> None:
+        for first in range(0, count, 2):
+            together = min(2, count - first)
+            pixels = [values(f"pixel{pixel}_", together) for pixel in range(4)]
+            for source, numbers in zip(SOURCES, pixels):
+                code(f"vldmia {source}!, {listed(numbers)}")
+            _multiply(code, list(zip(*pixels)))
+
+    code("%enter")
+    code.label("group", "a group of 4 channels")
     _load_biases(code)
-    code(f"add r10, r0, #{OUTPUTS_BYTES + 8}")
-    code("mov r9, r2")
-    code.label(2, "a run of neighbouring values")
-    code("ldm r10!, {{r4-r8}}", "4 sources, length")
-    code(f"subs r8, r8, #{AT_ONCE}")
-    code("blo 4f")
-    code.label(3, "4 values of 4 pixels")
-    for _ in range(2):
-        for pixel in range(4):
-            code(f"vldmia r{4 + pixel}!, {{{{s{2 * pixel}-s{2 * pixel + 1}}}}}")
-        code("vldmia r1!, {{s8-s15}}", "weights of 2 values for 4 channels")
-        for value in range(2):
-            _multiply(code, [2 * pixel + value for pixel in range(4)], 8 + 4 * value)
-    code(f"subs r8, r8, #{AT_ONCE}")
-    code("bhs 3b")
-    code.label(4)
-    code(f"adds r8, r8, #{AT_ONCE}")
-    code("beq 6f")
-    code.label(5, "the values left over")
-    for pixel in range(4):
-        code(f"vldmia r{4 + pixel}!, {{{{s{pixel}}}}}")
-    code("vldmia r1!, {{s8-s11}}")
-    _multiply(code, range(4), 8)
-    code("subs r8, r8, #1")
-    code("bne 5b")
-    code.label(6)
-    code("subs r9, r9, #1")
-    code("bne 2b")
+    _runs(code, AT_ONCE, multiply)
     _end(code, limits)
     return name, code.function(name, PARAMETERS, "4 pixels x 4 channels of float32, fused multiply-add.", PORTABLE)
 
 
-def column_text(values: int, limits: Limits) -> tuple[str, str]:
-    """Name and text: the `values` of the 4 pixels are gathered once, side by side, for all groups of channels."""
-    turns, rest = divmod(values, AT_ONCE)
+def column_text(count: int, limits: Limits) -> tuple[str, str]:
+    """Name and text: `count` values of each of the 4 pixels are gathered once, side by side, for all groups of channels."""
+    turns, rest = divmod(count, AT_ONCE)
     name = f"aidge_cortexm_pixels_float32_column{'_loop' if turns else ''}_{rest}{limits.suffix}"
-    code = _begin()
-    _gather(code)
-    code(f"ldr r9, [r0, #{OUTPUTS_BYTES + 4}]", "the end of whole turns")
-    code.label(1, "a group of 4 channels")
-    _load_biases(code)
-    code(f"ldr r10, [r0, #{OUTPUTS_BYTES}]", "column")
+    code = Routine()
+
+    def gather(count: int) -> None:
+        numbers = values("gathered", 4 * count)
+        for pixel, source in enumerate(SOURCES):
+            for value in range(count):
+                code(f"vldr {numbers[4 * value + pixel]}, [{source}, #{4 * value}]")
+        code(f"vstmia %column!, {listed(numbers)}")
+        for source in SOURCES:
+            code(f"adds {source}, {source}, #{4 * count}")
+
+    def multiply(count: int) -> None:
+        for first in range(0, count, 2):
+            numbers = values("value", 4 * min(2, count - first))
+            code(f"vldmia %column!, {listed(numbers)}")
+            _multiply(code, [numbers[begin : begin + 4] for begin in range(0, len(numbers), 4)])
+
+    code("%enter")
+    code(f"ldr %column, [%table, #{OUTPUTS_BYTES}]")
+    _runs(code, GATHERED, gather)
     if turns:
-        code.label(3, "4 values of 4 pixels")
-        for _ in range(AT_ONCE // 2):
-            _two_values(code)
-        code("cmp r10, r9")
-        code("bne 3b")
-    if rest >= 2:
-        _two_values(code)
-    if rest % 2:
-        code("vldmia r10!, {{s0-s3}}")
-        code("vldmia r1!, {{s8-s11}}")
-        _multiply(code, range(4), 8)
+        code(f"ldr %last, [%table, #{OUTPUTS_BYTES + 4}]", "the end of whole turns")
+    code.label("group", "a group of 4 channels")
+    _load_biases(code)
+    code(f"ldr %column, [%table, #{OUTPUTS_BYTES}]")
+    if turns:
+        code.label("values", f"{AT_ONCE} values of 4 pixels")
+        multiply(AT_ONCE)
+        code("cmp %column, %last")
+        code("bne %values")
+    multiply(rest)
     _end(code, limits)
     return name, code.function(name, PARAMETERS, "4 pixels x 4 channels of float32 through a column.", PORTABLE)
 
 
-def _begin() -> Routine:
-    code = Routine({})
-    code("push {{r4-r11, lr}}")
-    code("vpush {{s16-s31}}")
-    code(f"ldr r12, [sp, #{SAVED_BYTES}]", "limits")
-    return code
-
-
 def _load_biases(code: Routine) -> None:
-    code("ldr r11, [r1], #4", "4 * first channel")
-    code("vldmia r1!, {{s16-s19}}", "biases")
-    for register in range(20, 32):
-        code(f"vmov.f32 s{register}, s{register - 4}")
+    sums = values("sum", 16)
+    code("ldr %channel, [%stream], #4", "4 * first channel")
+    code(f"vldmia %stream!, {listed(sums[:4])}", "biases")
+    for before, after in zip(sums, sums[4:]):
+        code(f"vmov.f32 {after}, {before}")
 
 
-def _multiply(code: Routine, pixels, weights: int) -> None:
-    for index, pixel in enumerate(pixels):
-        for channel in range(4):
-            code(f"vfma.f32 s{16 + 4 * index + channel}, s{pixel}, s{weights + channel}")
+def _runs(code: Routine, together: int, compute) -> None:
+    """Run after run of the table: `compute` prints what is done with a number of values of the 4 pixels."""
+    code(f"add %run, %table, #{OUTPUTS_BYTES + 8}")
+    code("mov %left, %runs")
+    code.label("next_run", "a run of neighbouring values")
+    code(f"ldm %run!, {listed([*SOURCES, '%count'])}")
+    in_turns(code, together, compute)
+    code("subs %left, %left, #1")
+    code("bne %next_run")
 
 
-def _two_values(code: Routine) -> None:
-    code("vldmia r10!, {{s0-s7}}", "2 values of 4 pixels")
-    code("vldmia r1!, {{s8-s15}}", "weights of 2 values for 4 channels")
-    for value in range(2):
-        _multiply(code, range(4 * value, 4 * value + 4), 8 + 4 * value)
-
-
-def _gather(code: Routine) -> None:
-    """All runs into the column, value by value of the 4 pixels; labels 7 to 9."""
-    code(f"ldr r9, [r0, #{OUTPUTS_BYTES}]", "column")
-    code(f"add r10, r0, #{OUTPUTS_BYTES + 8}")
-    code.label(2, "a run of neighbouring values")
-    code("ldm r10!, {{r4-r8}}", "4 sources, length")
-    code(f"subs r8, r8, #{GATHERED}")
-    code("blo 7f")
-    code.label(6, f"{GATHERED} values of 4 pixels")
-    for pixel in range(4):
-        for value in range(GATHERED):
-            code(f"vldr s{4 * value + pixel}, [r{4 + pixel}, #{4 * value}]")
-    code("vstmia r9!, {{s0-s31}}")
-    for pixel in range(4):
-        code(f"adds r{4 + pixel}, r{4 + pixel}, #{4 * GATHERED}")
-    code(f"subs r8, r8, #{GATHERED}")
-    code("bhs 6b")
-    code.label(7)
-    code(f"adds r8, r8, #{GATHERED}")
-    code("beq 9f")
-    code.label(8, "the values left over")
-    for pixel in range(4):
-        code(f"vldmia r{4 + pixel}!, {{{{s{pixel}}}}}")
-    code("vstmia r9!, {{s0-s3}}")
-    code("subs r8, r8, #1")
-    code("bne 8b")
-    code.label(9)
-    code("subs r2, r2, #1")
-    code("bne 2b")
+def _multiply(code: Routine, numbers: Sequence[Sequence[str]]) -> None:
+    """Values of the 4 pixels, each with the weights of the 4 channels."""
+    weights = values("weight", 4 * len(numbers))
+    code(f"vldmia %stream!, {listed(weights)}")
+    for value, pixels in enumerate(numbers):
+        for pixel, number in enumerate(pixels):
+            for channel, weight in enumerate(weights[4 * value : 4 * value + 4]):
+                code(f"vfma.f32 %s.sum{4 * pixel + channel}, {number}, {weight}")
 
 
 def _end(code: Routine, limits: Limits) -> None:
-    """Limits and stores; to the next group (label 1), or back to the caller."""
-    limits.load(code, "r12")
-    limits.apply(code, range(16, 32))
-    code("ldm r0, {{r4-r7}}", "where the pixels go")
-    for pixel in range(4):
-        code(f"add r{4 + pixel}, r{4 + pixel}, r11")
-        limits.store(code, range(16 + 4 * pixel, 20 + 4 * pixel), f"r{4 + pixel}", ("r8", "r10"))
-    code("cmp r1, r3")
-    code("bne 1b")
-    code("vpop {{s16-s31}}")
-    code("pop {{r4-r11, pc}}")
+    """Limits and stores; to the next group, or back to the caller."""
+    sums, targets = values("sum", 16), [f"%target{pixel}" for pixel in range(4)]
+    if limits.compared:
+        code("ldr %limits, [%argument.4]")
+        limits.load(code, "%limits")
+        limits.apply(code, sums)
+    code(f"ldm %table, {listed(targets)}", "where the pixels go")
+    for pixel, target in enumerate(targets):
+        code(f"add {target}, {target}, %channel")
+        limits.store(code, sums[4 * pixel : 4 * pixel + 4], target, ("%word", "%other"))
+    code("cmp %stream, %end")
+    code("bne %group")
+    code("%leave")

@@ -27,31 +27,34 @@ static aidge_cortexm_sources_float32 *aidge_cortexm_sources_of_float32(void *scr
     return table;
 }
 
-/* The taps of the window at (top, left) of the image; those outside of it read zeros. */
-static void aidge_cortexm_seen_float32(aidge_cortexm_sources_float32 *table, const float *input, int32_t taps, int32_t top,
-                                       int32_t left, const aidge_kit_window2d *shape)
+/*
+ * Lists the taps of the window of column x at row `top` of the image; taps outside of it read zeros. Returns how many windows from
+ * this one on see no pad, so that one call computes them; 1 if it sees pads or its taps are not held in registers. Not inlined: what
+ * it has on the stack is gone when the assembly begins.
+ */
+AIDGE_CORTEXM_NOINLINE int32_t aidge_cortexm_next_windows_float32(aidge_cortexm_sources_float32 *table, const float *input,
+                                                                  int32_t taps, int32_t top, int32_t x,
+                                                                  const aidge_kit_window2d *shape)
 {
     const float *const zeros = (const float *)(const void *)(table->source + taps);
     const float **source = table->source;
     const int32_t step = shape->dilation_width * shape->in_channels;
+    const int32_t left = x * shape->stride_width - shape->pad_left;
+    const int32_t bottom = top + (shape->kernel_height - 1) * shape->dilation_height;
+    const int32_t count = (taps > 9) || (top < 0) || (bottom >= shape->in_height) ? 1 : aidge_kit_alike(x, left, shape);
     int32_t row, tap;
     for (row = shape->kernel_height; row > 0; row--) {
         const float *place = input + (top * shape->in_width + left) * shape->in_channels;
-        int32_t x = left;
+        int32_t column = left;
         for (tap = shape->kernel_width; tap > 0; tap--) {
-            *source++ = (top >= 0) && (top < shape->in_height) && (x >= 0) && (x < shape->in_width) ? place : zeros;
+            const int inside = (top >= 0) && (top < shape->in_height) && (column >= 0) && (column < shape->in_width) ? 1 : 0;
+            *source++ = inside != 0 ? place : zeros;
             place += step;
-            x += shape->dilation_width;
+            column += shape->dilation_width;
         }
         top += shape->dilation_height;
     }
-}
-
-/* How many outputs from column x on see no pad; 1 where the first does, as that one is computed alone. */
-static int32_t aidge_cortexm_together_float32(int32_t top, int32_t x, const aidge_kit_window2d *shape)
-{
-    const int32_t bottom = top + (shape->kernel_height - 1) * shape->dilation_height;
-    return (top < 0) || (bottom >= shape->in_height) ? 1 : aidge_kit_alike(x, x * shape->stride_width - shape->pad_left, shape);
+    return count;
 }
 
 /* Neighbouring pixels, one of `multiplier` outputs of each channel, 8 channels at a time: the C version of the assembly. */

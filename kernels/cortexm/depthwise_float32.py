@@ -167,7 +167,6 @@ class Pixels:
         calls = (_CALL if self.multiplier == 1 else _CALLS).format(
             pixels=self.name, multiplier=self.multiplier, numbers=1 + self.taps
         )
-        together = "aidge_cortexm_together_float32(top, x, shape)" if self.is_held else "1"
         return f"""/* Depthwise convolution of float32, channels last. */
 static void {self.name.replace("pixels", "layer", 1)}(
     const float *input, float *output, const float *stream, const float *limits, void *scratch, const aidge_kit_window2d *shape)
@@ -178,9 +177,7 @@ static void {self.name.replace("pixels", "layer", 1)}(
         int32_t top = -shape->pad_top;
         for (y = shape->out_height; y > 0; y--) {{
             for (x = 0; x < shape->out_width; x += count) {{
-                const int32_t left = x * shape->stride_width - shape->pad_left;
-                count = {together};
-                aidge_cortexm_seen_float32(table, input, {self.taps}, top, left, shape);
+                count = aidge_cortexm_next_windows_float32(table, input, {self.taps}, top, x, shape);
 {calls}
             }}
             top += shape->stride_height;

@@ -5,42 +5,48 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..assembly import Assembler, function, loop
+from ..assembly import Assembler, function
+from .real import clamp_lines
 
 RUN = "const float *a, const float *b, float *y, int32_t count, const float *limits"
 RUNS = f"{RUN}, int32_t runs"
-SAVED = 24  # bytes, of r4-r8 and lr: limits and runs lie behind them
 EACH = "const float *x, float *y, const float *numbers, int32_t count, const float *limits"
-# What is done to q1 and q2, into q0; there is no vector division, and what is NaN stays it.
+# The result q0 of q1 and q2, and in C; there is no vector division, and what is NaN stays it.
 BINARY = {
-    "Add": ("vadd.f32 q0, q1, q2",),
-    "Sub": ("vsub.f32 q0, q1, q2",),
-    "Mul": ("vmul.f32 q0, q1, q2",),
-    "Div": tuple(f"vdiv.f32 s{lane}, s{4 + lane}, s{8 + lane}" for lane in range(4)),
-    "PReLU": ("vmov q0, q1", "vpt.f32 lt, q1, zr", "vmult.f32 q0, q1, q2"),
-    "Max": ("vmov q0, q1", "vpt.f32 lt, q1, q2", "vmovt q0, q2", "vpt.f32 ne, q2, q2", "vmovt q0, q2"),
-    "Min": ("vmov q0, q1", "vpt.f32 gt, q1, q2", "vmovt q0, q2", "vpt.f32 ne, q2, q2", "vmovt q0, q2"),
+    "Add": (("vadd.f32 q0, q1, q2",), "*a + *b"),
+    "Sub": (("vsub.f32 q0, q1, q2",), "*a - *b"),
+    "Mul": (("vmul.f32 q0, q1, q2",), "*a * *b"),
+    "Div": (tuple(f"vdiv.f32 s{lane}, s{4 + lane}, s{8 + lane}" for lane in range(4)), "*a / *b"),
+    "PReLU": (("vmov q0, q1", "vpt.f32 lt, q1, zr", "vmult.f32 q0, q1, q2"), "*a < 0.0f ? *a * *b : *a"),
+    "Max": (
+        ("vmov q0, q1", "vpt.f32 lt, q1, q2", "vmovt q0, q2", "vpt.f32 ne, q2, q2", "vmovt q0, q2"),
+        "(*a < *b) || (*b != *b) ? *b : *a",
+    ),
+    "Min": (
+        ("vmov q0, q1", "vpt.f32 gt, q1, q2", "vmovt q0, q2", "vpt.f32 ne, q2, q2", "vmovt q0, q2"),
+        "(*a > *b) || (*b != *b) ? *b : *a",
+    ),
 }
 CLAMPED = ("Add", "Sub", "Mul", "Div")
-# What is done to q0; r2, r12: alpha, beta; r4, q2: 1, q3: 0. What is NaN stays it; for HardSwish it is a factor anyway.
+# The result of q0, and in C; q2: 1, q3: 0. What is NaN stays it; for HardSwish it is a factor anyway.
 UNARY = {
-    "Identity": (),
-    "Abs": ("vabs.f32 q0, q0",),
-    "Neg": ("vneg.f32 q0, q0",),
-    "LeakyReLU": ("vpt.f32 lt, q0, zr", "vmult.f32 q0, q0, r2"),
+    "Identity": ((), "*x"),
+    "Abs": (("vabs.f32 q0, q0",), "*x < 0.0f ? -*x : *x"),
+    "Neg": (("vneg.f32 q0, q0",), "-*x"),
+    "LeakyReLU": (("vpt.f32 lt, q0, zr", "vmult.f32 q0, q0, %alpha"), "*x < 0.0f ? *x * numbers[0] : *x"),
     "HardSigmoid": (
-        "vmul.f32 q0, q0, r2",
-        "vadd.f32 q0, q0, r12",
-        "vmax.s32 q0, q0, q3",
-        "vpt.f32 gt, q0, r4",
-        "vdupt.32 q0, r4",
+        ("vmul.f32 q0, q0, %alpha", "vadd.f32 q0, q0, %beta", "vmax.s32 q0, q0, q3", "vpt.f32 gt, q0, %one", "vdupt.32 q0, %one"),
+        "aidge_helium_limited_float32(*x * numbers[0] + numbers[1], unit)",
     ),
     "HardSwish": (
-        "vmul.f32 q1, q0, r2",
-        "vadd.f32 q1, q1, r12",
-        "vmax.s32 q1, q1, q3",
-        "vmin.s32 q1, q1, q2",
-        "vmul.f32 q0, q0, q1",
+        (
+            "vmul.f32 q1, q0, %alpha",
+            "vadd.f32 q1, q1, %beta",
+            "vmax.s32 q1, q1, q3",
+            "vmin.s32 q1, q1, q2",
+            "vmul.f32 q0, q0, q1",
+        ),
+        "*x * aidge_helium_limited_float32(*x * numbers[0] + numbers[1], unit)",
     ),
 }
 
@@ -63,82 +69,59 @@ class Loop:
 
     def text(self) -> str:
         """The C text."""
-        if self.operation in BINARY:
-            number, steps = list(BINARY).index(self.operation), [int(self.repeats != name) for name in "ab"]
-            plain = f"    aidge_helium_binary_float32(a, {steps[0]}, b, {steps[1]}, y, count, limits, {number});"
-            if self.again:
-                moves = [f"{pointer} += count;" for pointer in "aby" if pointer != self.again]
-                lines = ["int32_t run;", *loop("run", "runs", [plain.strip(), *moves])]
-                plain = "\n".join(f"    {line}" for line in lines)
-            return function(self.name, f"{self.operation} of float32.", RUNS if self.again else RUN, self._binary(), plain)
-        plain = f"    aidge_helium_unary_float32(x, y, numbers, count, limits, {list(UNARY).index(self.operation)});"
-        return function(self.name, f"{self.operation} of float32, then a clamp.", EACH, self._unary(), plain)
+        return self._binary() if self.operation in BINARY else self._unary()
 
-    def _binary(self):
-        emit, operands = self._begin(), (("r0", "a", "q1"), ("r1", "b", "q2"))
-        for pointer, operand, register in operands:
-            if self.repeats == operand:
-                emit(f"ldr {pointer}, [{pointer}]", f"vdup.32 {register}, {pointer}")
+    def _binary(self) -> str:
+        lines, result = BINARY[self.operation]
+        emit, registers = self._begin(), {"a": "q1", "b": "q2"}
+        loads = {operand: register for operand, register in registers.items() if operand != self.repeats}
+        if self.repeats:
+            emit(f"ldr %{self.repeats}, [%{self.repeats}]", f"vdup.32 {registers[self.repeats]}, %{self.repeats}")
         if self.again:
-            emit(f"mov r8, {'r0' if self.again == 'a' else 'r1'}", f"ldr r4, [sp, #{SAVED + 4}]", why="runs")
-            emit("rsb r7, r3, #0", "and r7, r7, #3", "lsls r7, r7, #2", why="bytes that the last vector lacks")
-            emit.label(3)
-        emit("wlstp.32 lr, r3, 2f")
-        emit.label(1)
-        for pointer, operand, register in operands:
-            if self.repeats != operand:
-                emit(f"vldrw.u32 {register}, [{pointer}], #16")
-        emit(*BINARY[self.operation])
-        self._clamp(emit)
-        if not self.again:
-            return self._end(emit, "r2")
-        self._store(emit, "r2")
-        again, other = ("r0", "r1") if self.again == "a" else ("r1", "r0")
-        emit(f"mov {again}, r8", f"sub {other}, r7", "sub r2, r7", "subs r4, #1", "bne 3b", "pop {r4-r8, pc}")
-        return emit.lines
+            emit(f"mov %begin, %{self.again}", "ldr %runs, [%argument.5]")
+            emit("rsb %lacks, %count, #0", "and %lacks, %lacks, #3", "lsls %lacks, %lacks, #2", why="bytes of the last vector")
+            emit.label("run")
+        self._values(emit, [f"vldrw.u32 {register}, [%{operand}], #16" for operand, register in loads.items()], lines)
+        if self.again:
+            other = "b" if self.again == "a" else "a"
+            emit(f"mov %{self.again}, %begin", f"sub %{other}, %{other}, %lacks", "sub %y, %y, %lacks")
+            emit("subs %runs, %runs, #1", "bne %run")
+        emit("%leave")
+        moves = "".join(f" {operand}++;" for operand in loads)
+        plain = f"for (i = count; i > 0; i--) {{ *y++ = aidge_helium_limited_float32({result}, limits);{moves} }}"
+        if self.again:
+            plain = f"for (; runs > 0; runs--) {{ {plain} {self.again} -= count; }}"
+        parameters = RUNS if self.again else RUN
+        return function(self.name, f"{self.operation} of float32.", parameters, emit.lines, f"    int32_t i;\n    {plain}")
 
-    def _unary(self):
-        emit = self._begin()
-        if UNARY[self.operation]:
-            emit("ldrd r2, r12, [r2]", why="alpha, beta")
+    def _unary(self) -> str:
+        (lines, result), emit = UNARY[self.operation], self._begin()
+        if lines:
+            emit("ldrd %alpha, %beta, [%numbers]")
         if self.operation.startswith("Hard"):
-            emit(
-                "mov r4, #0x3f800000",
-                "vmov.i32 q3, #0",
-                *(["vdup.32 q2, r4"] if self.operation == "HardSwish" else []),
-                why="1.0",
-            )
-        emit("wlstp.32 lr, r3, 2f")
-        emit.label(1)
-        emit("vldrw.u32 q0, [r0], #16", *UNARY[self.operation])
-        self._clamp(emit)
-        return self._end(emit, "r1")
+            emit("mov %one, #0x3f800000", "vmov.i32 q3, #0", "vdup.32 q2, %one")
+        self._values(emit, ["vldrw.u32 q0, [%x], #16"], lines)
+        emit("%leave")
+        unit = "    static const float unit[2] = {0.0f, 1.0f};\n" * ("unit" in result)
+        unused = "    (void)numbers;\n" * ("numbers" not in result)
+        plain = f"for (; count > 0; count--) {{ *y++ = aidge_helium_limited_float32({result}, limits); x++; }}"
+        purpose = f"{self.operation} of float32, then a clamp."
+        return function(self.name, purpose, EACH, emit.lines, f"{unit}{unused}    {plain}")
 
     def _begin(self) -> Assembler:
-        """r5, r6: limits; or q3 holds the 0 of ReLU."""
+        """The limits, or in q3 the 0 of ReLU."""
         emit = Assembler()
-        if self.again:
-            emit("push {r4-r8, lr}")
-        else:
-            emit("push {r4-r6, lr}")
+        emit("%enter")
         if self.clamp == "limits":
-            emit(f"ldr r4, [sp, #{SAVED if self.again else 16}]", "ldrd r5, r6, [r4]", why="limits")
+            emit("ldr %limits, [%argument.4]", "ldrd %low, %high, [%limits]")
         elif self.clamp:
             emit("vmov.i32 q3, #0")
         return emit
 
-    def _clamp(self, emit: Assembler) -> None:
-        if self.clamp == "limits":
-            emit("vpt.f32 lt, q0, r5", "vdupt.32 q0, r5", "vpt.f32 gt, q0, r6", "vdupt.32 q0, r6")
-        elif self.clamp:
-            emit("vmax.s32 q0, q0, q3")
-
-    @staticmethod
-    def _store(emit: Assembler, target: str) -> None:
-        emit(f"vstrw.32 q0, [{target}], #16", "letp lr, 1b")
-        emit.label(2)
-
-    def _end(self, emit: Assembler, target: str):
-        self._store(emit, target)
-        emit("pop {r4-r6, pc}")
-        return emit.lines
+    def _values(self, emit: Assembler, loads: list[str], lines: tuple[str, ...]) -> None:
+        """The loop over %count values."""
+        emit("wlstp.32 lr, %count, %done")
+        emit.label("value")
+        emit(*loads, *lines, *clamp_lines(self.clamp, "q0", "q3" if self.clamp == "relu" else "%low", "%high"))
+        emit("vstrw.32 q0, [%y], #16", "letp lr, %value")
+        emit.label("done")

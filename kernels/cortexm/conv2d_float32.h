@@ -2,6 +2,11 @@
 #include "float32.h"
 #include "kit/window2d.h"
 
+typedef struct {
+    aidge_kit_window2d window;
+    int32_t stream_words;
+} aidge_cortexm_conv2d_float32;
+
 /* Neighbouring values of 4 pixels that meet neighbouring weights. */
 typedef struct {
     const float *source[4];
@@ -27,12 +32,6 @@ AIDGE_CORTEXM_INLINE float *aidge_cortexm_zeros_float32(aidge_cortexm_table_floa
     return (float *)(void *)(table->runs + shape->kernel_height * shape->kernel_width);
 }
 
-/* Values that a window sees. */
-AIDGE_CORTEXM_INLINE int32_t aidge_cortexm_values_float32(const aidge_kit_window2d *shape)
-{
-    return shape->kernel_height * shape->kernel_width * shape->in_channels;
-}
-
 /* The table at the beginning of the scratch; zeros for taps outside of the image and the column lie behind it. */
 static aidge_cortexm_table_float32 *aidge_cortexm_table_of_float32(void *scratch, const aidge_kit_window2d *shape)
 {
@@ -43,7 +42,7 @@ static aidge_cortexm_table_float32 *aidge_cortexm_table_of_float32(void *scratch
         *zeros++ = 0.0f;
     }
     table->column = zeros;
-    table->end_of_turns = zeros + 4 * (aidge_cortexm_values_float32(shape) & ~3);
+    table->end_of_turns = zeros + 4 * (shape->kernel_height * shape->kernel_width * shape->in_channels & ~3);
     return table;
 }
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from aidge_build.contract.call import Call, Input, Output, Scratch, computed
+from aidge_build.contract.call import Call, Input, Output, Scratch, Struct, computed
 from aidge_build.contract.kernel_kit.conditions import ONE_GROUP
 from aidge_build.contract.kernel_kit.raster import convolution_demands
 from aidge_build.contract.kernel_kit.window2d import window_or_row
@@ -53,11 +53,14 @@ class Conv2dFloat32(LinearFloat32):
         shape, stream = window_or_row(self.view), self.stream(taps_last_channels(self.inputs[1].data), GROUP)
         has_column = _column_bytes(shape.fields, self.view.pointer_bytes) > 0
         pixels, text = column_text(_values(shape.fields), self.clamp) if has_column else direct_text(self.clamp)
+        layer = Struct(
+            "aidge_cortexm_conv2d_float32", {"window": tuple(shape.fields.values()), "stream_words": stream.values.size}
+        )
         name = pixels.replace("pixels", "conv2d", 1)
         return Call(
             name,
             ("conv2d_float32.h",),
-            (Input(0), Output(0), stream, self.limits(), Scratch(), shape),
+            (Input(0), Output(0), stream, self.limits(), Scratch(), layer),
             texts=(text, _layer(name, pixels)),
             facts=computed(f"4 pixels x 4 channels{' through a column' if has_column else ''}"),
         )
@@ -68,9 +71,9 @@ def _layer(name: str, pixels: str) -> str:
     return f"""/* Convolution of float32, channels last: 4 pixels at a time. */
 static void {name}(
     const float *input, float *output, const int32_t *stream, const float *limits, void *scratch,
-    const aidge_kit_window2d *shape)
+    const aidge_cortexm_conv2d_float32 *layer)
 {{
-    const int32_t *const end = stream + (shape->out_channels + 3) / 4 * (5 + 4 * aidge_cortexm_values_float32(shape));
+    const aidge_kit_window2d *const shape = &layer->window;
     aidge_cortexm_table_float32 *const table = aidge_cortexm_table_of_float32(scratch, shape);
     const int32_t in_floats = shape->in_height * shape->in_width * shape->in_channels;
     const int32_t pixels = shape->out_height * shape->out_width;
@@ -79,7 +82,7 @@ static void {name}(
         aidge_cortexm_walk_float32 walk = aidge_cortexm_walk_of_float32(output, shape);
         for (left = pixels; left > 0; left -= 4) {{
             const int32_t runs = aidge_cortexm_next_runs_float32(&walk, table, input, left, shape);
-            {pixels}(table, stream, runs, end, limits);
+            {pixels}(table, stream, runs, stream + layer->stream_words, limits);
         }}
         input += in_floats;
         output += pixels * shape->out_channels;

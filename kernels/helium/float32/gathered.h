@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: 0BSD */
-#include "limited.h"
+#include "fc.h"
 
 /* Rows of values, each of which becomes a row of outputs; what the assembly knows, in this order. Steps in bytes. */
 typedef struct {
@@ -11,28 +11,21 @@ typedef struct {
 } aidge_helium_gathered_float32;
 
 #if !AIDGE_HELIUM_ASSEMBLY
-/* The stream has biases and then one weight for each value, of each group of `outputs` and then of `more` outputs. */
+/* The stream has the groups of `outputs` and then of `more` outputs, each as that of strips. */
 static void aidge_helium_gathered_plain_float32(const float *x, float *y, const float *stream, const float *limits,
                                                 const aidge_helium_gathered_float32 *shape, int32_t outputs, int32_t more)
 {
     const int32_t values = shape->input_step / 4;
-    int32_t row, group, output, value;
-    for (row = 0; row < shape->rows; row++) {
-        const float *numbers = stream;
-        float *to = y;
-        for (group = 0; group < shape->groups + shape->more_groups; group++) {
-            const int32_t together = group < shape->groups ? outputs : more;
-            for (output = 0; output < together; output++) {
-                float sum = numbers[output];
-                for (value = 0; value < values; value++) {
-                    sum += x[value] * numbers[(value + 1) * together + output];
-                }
-                *to++ = aidge_helium_limited_float32(sum, limits);
-            }
-            numbers += (values + 1) * together;
-        }
-        x += values;
-        y += shape->output_step / 4;
+    aidge_helium_strip_float32 strip;
+    aidge_helium_row_strip_float32(&strip, x, limits, values, shape->groups * outputs);
+    strip.blocks = shape->rows;
+    strip.pixel_step = shape->input_step;
+    strip.output_step = shape->output_step;
+    aidge_helium_pixels_float32(&strip, y, stream, 1, outputs);
+    if (more > 0) {
+        strip.source = x;
+        strip.channels = shape->more_groups * more;
+        aidge_helium_pixels_float32(&strip, y + shape->groups * outputs, stream + shape->groups * outputs * (1 + values), 1, more);
     }
 }
 #endif

@@ -7,8 +7,6 @@
  * steps: rising numbers at which the level changes, NaN behind them; levels: one more than steps.
  * numbers: {bits of the float scale, lowest cell, number of cells less 1}: a number is in the cell of the whole part of x * scale;
  *   firsts: of each cell how many steps its lowest number has reached (arithmetic/staircase.py).
- * Alone: no cell has more than one step. firsts count in bytes of steps, and levels has 4 bytes for each step and for what is
- *   behind the last one: the level from the step on, that below it, and two of nothing.
  */
 #if !AIDGE_HELIUM_ASSEMBLY
 /* The cell of a number. */
@@ -31,16 +29,6 @@ AIDGE_KIT_INLINE void aidge_helium_staircase(const float *x, int8_t *y, const fl
             place++;
         }
         *y++ = levels[place];
-    }
-}
-
-AIDGE_KIT_INLINE void aidge_helium_staircase_alone(const float *x, int8_t *y, const float *steps, const int8_t *levels,
-                                                   const int32_t *numbers, const uint16_t *firsts, int32_t count)
-{
-    for (; count > 0; count--) {
-        const float number = *x++;
-        const int32_t place = firsts[aidge_helium_staircase_cell(number, numbers)];
-        *y++ = levels[place + (number >= steps[place / 4] ? 0 : 1)];
     }
 }
 #endif

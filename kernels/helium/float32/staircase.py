@@ -23,7 +23,6 @@ MOST_COMPARED = 4  # steps of a cell
 FEW_COMPARED = {"size": MOST_COMPARED, "compact": 2}  # more are worth more cells; elsewhere more than one
 MOST_BITS = 32  # by which a conversion to integers multiplies
 SMALLEST = 1 << 29  # the key of 2^-63: products with the scale are no subnormal numbers, which vectors take for 0
-ALONE_BYTES = 4  # of a step, which its place counts where cells have one step at most
 _UNREACHED = 0x7FFFFFFF  # the bits of NaN
 
 
@@ -69,14 +68,12 @@ class StaircaseFloat32Int8(ElementWise):
         compared = cells.most_left
         bits = _bits(scale)
         is_short = 0 < bits <= MOST_BITS
-        is_alone = compared == 1
         name = f"aidge_helium_staircase_{compared}{f'_bits_{bits}' if is_short else ''}"
         numbers = numpy.array([0, cells.low, len(cells.firsts) - 1], numpy.int32)
         numbers[:1] = numpy.array([scale], numpy.float32).view(numpy.int32)
         lines = [line.format(bits=bits) for line in (_SHORT if is_short else _LONG)]
-        lines += _ONLY_STEP if is_alone else _STEP * compared
+        lines += _STEP * compared
         steps = "".join(f'                     "{line}\\n\\t"\n' for line in lines)
-        levels = numpy.array(self.operator.levels, numpy.int8)
         return Call(
             name,
             ("float32/staircase.h",),
@@ -84,21 +81,14 @@ class StaircaseFloat32Int8(ElementWise):
                 Input(0),
                 Output(0),
                 Constant("steps", numpy.append(_patterns(keys), _UNREACHED).astype(numpy.uint32).view(numpy.float32)),
-                Constant("levels", _beside_steps(levels) if is_alone else levels),
+                Constant("levels", numpy.array(self.operator.levels, numpy.int8)),
                 Constant("numbers", numbers),
-                Constant("firsts", numpy.array(cells.firsts, numpy.uint16) * numpy.uint16(ALONE_BYTES if is_alone else 1)),
+                Constant("firsts", numpy.array(cells.firsts, numpy.uint16)),
                 Literal(self.outputs[0].elements),
             ),
-            texts=(_TEXT.format(name=name, steps=steps, portable=f"aidge_helium_staircase{'_alone' * is_alone}"),),
+            texts=(_TEXT.format(name=name, steps=steps),),
             facts=computed("4 values"),
         )
-
-
-def _beside_steps(levels: numpy.ndarray) -> numpy.ndarray:
-    """Of each step, and behind the last one: the levels from it on and below it, in as many bytes as the step has."""
-    beside = numpy.zeros((len(levels), ALONE_BYTES), numpy.int8)
-    beside[:, 0], beside[:, 1] = numpy.append(levels[1:], levels[-1]), levels
-    return beside.ravel()
 
 
 def _patterns(keys: numpy.ndarray) -> numpy.ndarray:
@@ -110,8 +100,6 @@ _FIND = ["vmax.s32 q1, q1, q4", "vmin.s32 q1, q1, q5", "vldrh.u32 q2, [%[firsts]
 _SHORT = ["vcvt.s32.f32 q1, q0, #{bits}", *_FIND]
 _LONG = ["vmul.f32 q1, q0, q3", "vcvt.s32.f32 q1, q1", *_FIND]
 _STEP = ["vldrw.u32 q1, [%[steps], q2, uxtw #2]", "vcmp.f32 ge, q0, q1", "vpst", "vaddt.i32 q2, q2, r12"]
-# The sign of the difference becomes bit 0 of the place: no difference of numbers of this size is rounded to 0.
-_ONLY_STEP = ["vldrw.u32 q1, [%[steps], q2]", "vsub.f32 q1, q0, q1", "vsri.32 q2, q1, #31"]
 _TEXT = """/* y[i] = levels[how many steps x[i] has reached]; staircase.h says what is given. May work in place. */
 static void {name}(const float *x, int8_t *y, const float *steps, const int8_t *levels, const int32_t *numbers,
     const uint16_t *firsts, int32_t count)
@@ -136,6 +124,6 @@ static void {name}(const float *x, int8_t *y, const float *steps, const int8_t *
                      : [steps] "r"(steps), [levels] "r"(levels), [numbers] "r"(numbers), [count] "r"(count)
                      : "r12", "lr", "d0", "d1", "d2", "d3", "d4", "d5", "d6", "d7", "d8", "d9", "d10", "d11", "cc", "memory");
 #else
-    {portable}(x, y, steps, levels, numbers, firsts, count);
+    aidge_helium_staircase(x, y, steps, levels, numbers, firsts, count);
 #endif
 }}"""

@@ -4,12 +4,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
-import numpy
-
-from aidge_build.contract.call import Call, Constant, Input, Literal, Output, Struct, computed
 from aidge_build.contract.kernel_kit.conditions import REAL
-from aidge_build.contract.node import KernelNode, kernel
+from aidge_build.contract.kernel_kit.layer_norm_float32 import (
+    OPERATORS,
+    PARAMETERS,
+    SCALED_PARAMETERS,
+    LayerNormFloat32,
+    scaled_name,
+)
+from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import ROW_MAJOR, ImplSpec, IOSpec, NodeView, Predicate
 from aidge_build.graph.dtype import DType
 
@@ -32,54 +37,14 @@ def _others(view: NodeView) -> str:
 
 
 @kernel(
-    ("LayerNormalization", "RMSNormalization"),
+    OPERATORS,
     ImplSpec((FLOAT,), (FLOAT,), features=FEATURES, predicates=(REAL, Predicate("one output, rows of several values", _others))),
 )
-class LayerNormFloat32(KernelNode):
-    assembly = "needed"
+class CortexmLayerNorm(LayerNormFloat32):
+    assembly, prefix, source, together = "needed", NAME, "layer_norm_float32.h", 8
 
-    def call(self) -> Call:
-        dims, axis = self.inputs[0].dims, self.operator.axis
-        has_bias = len(self.inputs) > 2 and self.inputs[2] is not None
-        with_mean = self.node.type == "LayerNormalization"
-        numbers = {"rows": math.prod(dims[:axis]), "length": math.prod(dims[axis:]), "with_mean": int(with_mean)}
-        name = f"{NAME}{'' if has_bias else '_alone'}_float32"
-        return Call(
-            name,
-            ("layer_norm_float32.h",),
-            (
-                Input(0),
-                Input(1),
-                Input(2) if has_bias else Literal(0),
-                Output(0),
-                Constant("epsilon", numpy.array([self.operator.epsilon], numpy.float32)),
-                Struct("aidge_cortexm_rows_of_floats", numbers),
-            ),
-            texts=(_sums(False), _sums(True), _scaled(has_bias), _DRIVER.format(name=name, scaled=_SCALED[has_bias], base=NAME)),
-            facts=computed("8 values"),
-        )
-
-
-_SCALED = {True: f"{NAME}_scaled", False: f"{NAME}_scaled_alone"}
-_DRIVER = """/* Row by row. */
-static void {name}(const float *input, const float *scale, const float *bias, float *output, const float *epsilon,
-    const aidge_cortexm_rows_of_floats *shape)
-{{
-    float statistics[2];
-    int32_t row;
-    for (row = 0; row < shape->rows; row++) {{
-        statistics[0] = 0.0f;
-        if (shape->with_mean != 0) {{
-            {base}_sum(input, statistics, shape->length);
-            statistics[0] = statistics[1] / (float)shape->length;
-        }}
-        {base}_squares(input, statistics, shape->length);
-        statistics[1] = 1.0f / sqrtf(statistics[1] / (float)shape->length + *epsilon);
-        {scaled}(input, output, statistics, shape->length, scale, bias);
-        input += shape->length;
-        output += shape->length;
-    }}
-}}"""
+    def texts(self, has_bias: bool) -> Sequence[str]:
+        return _sums(False), _sums(True), _scaled(has_bias)
 
 
 def _sums(of_squares: bool) -> str:
@@ -110,7 +75,7 @@ def _sums(of_squares: bool) -> str:
     }}"""
     return code.function(
         f"{NAME}_{'squares' if of_squares else 'sum'}",
-        "const float *row, float *statistics, int32_t count",
+        PARAMETERS,
         "The sum of the squares of what values differ from the mean by." if of_squares else "The sum of values.",
         portable,
     )
@@ -142,8 +107,8 @@ def _scaled(has_bias: bool) -> str:
     bias = " + *bias++" if has_bias else ""
     portable = f"for (; count > 0; count--) {{ *output++ = {result}{bias}; }}"
     return code.function(
-        _SCALED[has_bias],
-        "const float *row, float *output, const float *statistics, int32_t count, const float *scale, const float *bias",
+        scaled_name(NAME, has_bias),
+        SCALED_PARAMETERS,
         "Values less the mean, over the deviation, with scale and bias.",
         portable if has_bias else f"(void)bias;\n    {portable}",
     )

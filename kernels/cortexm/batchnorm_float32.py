@@ -8,6 +8,7 @@ import numpy
 from aidge_build.contract.call import Call, Constant, Input, Literal, Output, computed
 from aidge_build.contract.kernel_kit.conditions import CONSTANT_PARAMETERS, REAL
 from aidge_build.contract.kernel_kit.elementwise import ElementWise
+from aidge_build.contract.kernel_kit.linear_float32 import limits
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import ANY, SAME, ImplSpec, IOSpec
 from aidge_build.graph.dtype import DType
@@ -31,10 +32,9 @@ class BatchNormFloat32(ElementWise):
     def call(self) -> Call:
         scale, bias, mean, variance = (tensor.data.astype(numpy.float64) for tensor in self.inputs[1:])
         numbers = numpy.concatenate([mean, scale / numpy.sqrt(variance + self.operator.epsilon), bias])
-        clamp = self.operator.minimum, self.operator.maximum
         (output,) = self.outputs
         channels, inner = (output.dims[1], output.layout.strides[1]) if output.rank > 1 else (1, output.elements)
-        name, text = routine(inner == 1, Limits(*clamp))
+        name, text = routine(inner == 1, Limits(self.operator.minimum, self.operator.maximum))
         return Call(
             name,
             ("batchnorm_float32.h",),
@@ -42,7 +42,7 @@ class BatchNormFloat32(ElementWise):
                 Input(0),
                 Output(0),
                 Constant("numbers", numbers.astype(numpy.float32)),
-                Constant("limits", numpy.array(clamp, numpy.float32)),
+                limits(self.operator),
                 Literal(output.elements // (channels * inner)),
                 Literal(channels),
                 Literal(inner),
@@ -105,4 +105,4 @@ def _values(code: Routine, are_neighbours: bool, limits: Limits, count: int) -> 
             for result in results:
                 code(f"{operation}.f32 {result}, {result}, %s.{parameter}")
     limits.apply(code, results)
-    limits.store(code, results, "%y", ("%word", "%other"))
+    limits.store(code, results, "%y")

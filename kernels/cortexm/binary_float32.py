@@ -7,13 +7,14 @@ import math
 
 from aidge_build.contract.call import Call, Literal, Output, computed
 from aidge_build.contract.kernel_kit.broadcast import broadcast, operand
+from aidge_build.contract.kernel_kit.conditions import REAL
 from aidge_build.contract.kernel_kit.elementwise import ElementWise
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import SAME, ImplSpec, IOSpec, NodeView, Predicate
 from aidge_build.graph.dtype import DType
 
 from .assembly import Routine
-from .float32 import FEATURES, REAL, Limits, in_turns, listed, values
+from .float32 import FEATURES, Limits, in_turns, listed, values
 
 TOGETHER = 8
 SHORTEST = 8  # values side by side; of shorter runs the calls take more than they gain

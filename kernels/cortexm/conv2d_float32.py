@@ -8,13 +8,14 @@ from dataclasses import replace
 
 from aidge_build.contract.call import Call, Input, Output, Scratch, Struct, computed
 from aidge_build.contract.kernel_kit.conditions import ONE_GROUP
+from aidge_build.contract.kernel_kit.linear_float32 import limits, linear_float_spec
 from aidge_build.contract.kernel_kit.raster import convolution_demands
 from aidge_build.contract.kernel_kit.window2d import window_or_row
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import Demands, NodeView
 
 from .conditions import ENOUGH_CHANNELS, GROUP
-from .float32 import LinearFloat32, float_spec
+from .float32 import FEATURES, CortexmLinearFloat32
 from .packing import taps_last_channels
 from .pixels_float32 import column_text, direct_text
 from .window import SCRATCH_BYTES
@@ -39,10 +40,8 @@ def _table_bytes(fields: Mapping[str, int], pointer_bytes: int) -> int:
     return (6 + 5 * runs) * pointer_bytes + 4 * fields["kernel_width"] * fields["in_channels"]
 
 
-@kernel(("Conv1D", "Conv2D"), float_spec(ENOUGH_CHANNELS, ONE_GROUP))
-class Conv2dFloat32(LinearFloat32):
-    assembly = "needed"
-
+@kernel(("Conv1D", "Conv2D"), linear_float_spec(FEATURES, ENOUGH_CHANNELS, ONE_GROUP))
+class Conv2dFloat32(CortexmLinearFloat32):
     @classmethod
     def demands(cls, view: NodeView) -> Demands:
         fields, pointer = window_or_row(view).fields, view.pointer_bytes
@@ -60,7 +59,7 @@ class Conv2dFloat32(LinearFloat32):
         return Call(
             name,
             ("conv2d_float32.h",),
-            (Input(0), Output(0), stream, self.limits(), Scratch(), layer),
+            (Input(0), Output(0), stream, limits(self.operator), Scratch(), layer),
             texts=(text, _layer(name, pixels)),
             facts=computed(f"4 pixels x 4 channels{' through a column' if has_column else ''}"),
         )

@@ -9,13 +9,14 @@ from dataclasses import dataclass, replace
 import numpy
 
 from aidge_build.contract.call import Call, Constant, Input, Output, Scratch, computed
+from aidge_build.contract.kernel_kit.linear_float32 import limits, linear_float_spec
 from aidge_build.contract.kernel_kit.raster import convolution_demands
 from aidge_build.contract.kernel_kit.window2d import window_or_row
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import Demands, NodeView, Predicate
 
 from .assembly import Routine
-from .float32 import Limits, LinearFloat32, float_spec, listed, values
+from .float32 import FEATURES, CortexmLinearFloat32, Limits, listed, values
 from .packing import taps_last_channels
 
 PARAMETERS = (
@@ -151,7 +152,7 @@ class Pixels:
         sums = values("sum", channels)
         self.limits.apply(code, sums)
         if self.multiplier == 1:
-            self.limits.store(code, sums, "%output", ("%word", "%other"))
+            self.limits.store(code, sums, "%output")
             return
         for total in sums:
             if self.limits.is_zero:
@@ -199,10 +200,8 @@ _CALLS = """\
                 output += count * shape->in_channels * {multiplier};"""
 
 
-@kernel(("ConvDepthWise1D", "ConvDepthWise2D"), float_spec())
-class DepthwiseFloat32(LinearFloat32):
-    assembly = "needed"
-
+@kernel(("ConvDepthWise1D", "ConvDepthWise2D"), linear_float_spec(FEATURES))
+class DepthwiseFloat32(CortexmLinearFloat32):
     @classmethod
     def demands(cls, view: NodeView) -> Demands:
         fields, pointer = window_or_row(view).fields, view.pointer_bytes
@@ -226,7 +225,7 @@ class DepthwiseFloat32(LinearFloat32):
         return Call(
             form.name.replace("pixels", "layer", 1),
             ("depthwise_float32.h",),
-            (Input(0), Output(0), Constant("stream", numpy.concatenate(stream)), self.limits(), Scratch(), shape),
+            (Input(0), Output(0), Constant("stream", numpy.concatenate(stream)), limits(self.operator), Scratch(), shape),
             texts=(form.text(), form.layer()),
             facts=computed(f"1 pixel x {min(TOGETHER, channels)} channels"),
         )
@@ -239,6 +238,6 @@ def _several(view: NodeView) -> str:
     return "" if outputs // channels <= MOST_OUTPUTS else f"more than {MOST_OUTPUTS} outputs per channel"
 
 
-@kernel(("Conv1D", "Conv2D"), float_spec(Predicate("each channel by itself, with several outputs", _several)))
+@kernel(("Conv1D", "Conv2D"), linear_float_spec(FEATURES, Predicate("each channel by itself, with several outputs", _several)))
 class DepthwiseMultipliedFloat32(DepthwiseFloat32):
     """The same, once for each output of a channel; the spec differs."""

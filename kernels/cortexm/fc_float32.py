@@ -6,22 +6,21 @@ from __future__ import annotations
 
 from aidge_build.contract.call import Call, Input, Literal, Output, computed
 from aidge_build.contract.kernel_kit.conditions import ONE_GROUP
+from aidge_build.contract.kernel_kit.linear_float32 import limits, linear_float_spec
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import ROW_MAJOR
 
 from .assembly import Routine
 from .conditions import WHOLE_IMAGE
-from .float32 import Limits, LinearFloat32, float_spec, in_turns, listed, values
+from .float32 import FEATURES, CortexmLinearFloat32, Limits, in_turns, listed, values
 from .packing import rows_of_image
 
 PARAMETERS = "const float *input, float *output, const int32_t *stream, int32_t features, const int32_t *end, const float *limits"
 OUTPUTS = 8  # at a time, where a layer has as many
 
 
-@kernel("FC", float_spec(form=ROW_MAJOR))
-class FcFloat32(LinearFloat32):
-    assembly = "needed"
-
+@kernel("FC", linear_float_spec(FEATURES, form=ROW_MAJOR))
+class FcFloat32(CortexmLinearFloat32):
     def call(self) -> Call:
         rows = rows_of_image(self.view)
         outputs, features = rows.shape
@@ -33,13 +32,13 @@ class FcFloat32(LinearFloat32):
         return Call(
             name,
             ("fc_float32.h",),
-            (Input(0), Output(0), stream, self.limits(), *map(Literal, numbers)),
+            (Input(0), Output(0), stream, limits(self.operator), *map(Literal, numbers)),
             texts=(text, _layer(name, row, together)),
             facts=computed(f"1 row x {together} outputs"),
         )
 
 
-@kernel(("Conv1D", "Conv2D"), float_spec(ONE_GROUP, WHOLE_IMAGE))
+@kernel(("Conv1D", "Conv2D"), linear_float_spec(FEATURES, ONE_GROUP, WHOLE_IMAGE))
 class WholeImageFloat32(FcFloat32):
     """An image is a row."""
 
@@ -87,7 +86,7 @@ def row_text(limits: Limits, together: int = OUTPUTS) -> tuple[str, str]:
         limits.load(code, "%limits")
         limits.apply(code, sums)
     code("add %place, %output, %channel")
-    limits.store(code, sums, "%place", ("%word", "%other"))
+    limits.store(code, sums, "%place")
     code("cmp %stream, %end")
     code("bne %group")
     code("%leave")

@@ -61,7 +61,7 @@ def _values(code: Routine, is_factor: bool, count: int) -> None:
                 code(operation.format(value))
         limits = Limits(0.0, 1.0)
         limits.apply(code, numbers)
-        limits.store(code, numbers, "%y", ("%word", "%other"))
+        limits.store(code, numbers, "%y")
         return
     for first in range(0, count, GATES):
         for operation in (

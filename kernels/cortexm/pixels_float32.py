@@ -117,7 +117,7 @@ def _end(code: Routine, limits: Limits) -> None:
     code(f"ldm %table, {listed(targets)}", "where the pixels go")
     for pixel, target in enumerate(targets):
         code(f"add {target}, {target}, %channel")
-        limits.store(code, sums[4 * pixel : 4 * pixel + 4], target, ("%word", "%other"))
+        limits.store(code, sums[4 * pixel : 4 * pixel + 4], target)
     code("cmp %stream, %end")
     code("bne %group")
     code("%leave")

@@ -6,13 +6,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
+from aidge_build.contract.kernel_kit.conditions import REAL
 from aidge_build.contract.kernel_kit.pool_float32 import MAXIMA, MEANS, PoolFloat32
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import CHANNELS_LAST, ImplSpec, IOSpec, NodeView, Predicate
 from aidge_build.graph.dtype import DType
 
 from .conditions import in_text
-from .float32 import FEATURES, REAL
+from .float32 import FEATURES
 from .pools_float32_text import SUMS, WORDS, maxima_text, means_text
 
 FLOAT = IOSpec(DType.float32, CHANNELS_LAST)

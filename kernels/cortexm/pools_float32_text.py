@@ -202,4 +202,4 @@ def _sums(code: Routine, count: int, has_relu: bool, which: str) -> None:
         code(f"vmul.f32 {total}, {total}, %s.factor")
     code(f"add %source, %source, #{4 * count}")
     limits = Limits(0.0 if has_relu else -float("inf"), float("inf"))
-    limits.store(code, sums, "%output", ("%word", "%other"))
+    limits.store(code, sums, "%output")

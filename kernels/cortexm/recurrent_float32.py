@@ -17,8 +17,7 @@ from aidge_build.graph.dtype import DType
 
 from .curve import NAME, curve_text
 from .fc_float32 import OUTPUTS, row_text
-from .float32 import Limits
-from .packing import group_starts
+from .float32 import Limits, stream_of
 
 
 def _product(number: int, section: Section) -> str:
@@ -63,11 +62,4 @@ class RecurrentFloat32(KernelNode):
         return recurrent_call(self, DRIVER, self._stream, "recurrent_float32.h", texts, facts=computed("8 sums"))
 
     def _stream(self, section: Section, direction: int) -> numpy.ndarray:
-        """The words of fc_float32.h."""
-        rows, bias = real_rows(self, section, direction)
-        found = []
-        for first in group_starts(len(rows), OUTPUTS):
-            block = slice(first, first + OUTPUTS)
-            numbers = numpy.concatenate([bias[block], rows[block].T.ravel()])
-            found += [numpy.array([4 * first], numpy.int32), numbers.view(numpy.int32)]
-        return numpy.concatenate(found)
+        return stream_of(*real_rows(self, section, direction), OUTPUTS)

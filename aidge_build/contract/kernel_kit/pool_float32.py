@@ -6,9 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import numpy
-
-from aidge_build.contract.call import Call, Constant, Input, Literal, Output, computed
+from aidge_build.contract.call import Call, Input, Literal, Output, computed
+from aidge_build.contract.kernel_kit.linear_float32 import limits
 from aidge_build.contract.kernel_kit.pooling import PoolNode
 
 PARAMETERS = "float *output, const float *source, const aidge_kit_seen_float32 *seen, int32_t pixels"
@@ -41,14 +40,14 @@ class PoolFloat32(PoolNode):
         if self.is_mean:
             self.counts()  # refuses windows without a position
             ends = self.counted_ends()
-        shape, bounds = self.shape(), [self.operator.minimum, self.operator.maximum]
+        shape = self.shape()
         functions = self.functions(shape.fields)
         whole, others = functions[0][0], functions[-1][0]
         name = f"{whole}_layer"
         return Call(
             name,
             (self.source,),
-            (Input(0), Output(0), Constant("limits", numpy.array(bounds, numpy.float32)), *ends, shape),
+            (Input(0), Output(0), limits(self.operator), *ends, shape),
             texts=(*(text for _, text in functions), _LAYER.format(name=name, whole=whole, others=others)),
             facts=computed(f"{min(self.together, shape.fields['in_channels'])} channels"),
         )

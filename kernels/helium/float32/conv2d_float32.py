@@ -8,20 +8,22 @@ from dataclasses import replace
 import numpy
 
 from aidge_build.contract.call import Call, Constant, Input, Literal, Output, Struct, computed
+from aidge_build.contract.kernel_kit.linear_float32 import LinearFloat32, limits, linear_float_spec
 from aidge_build.contract.kernel_kit.raster import raster_demands
 from aidge_build.contract.kernel_kit.window2d import window_or_row
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import Demands, NodeView
 
 from ..assembly import loop, pays_for_text
+from ..conditions import MVE
 from .gathered import LANES, Gathered, pays
-from .real import LinearFloat32, clamp_of, is_limited, limits, linear_float_spec
+from .real import clamp_of, is_limited
 from .strip import GROUP, PIXELS, SLACK, Strip, stream_of
 
 MOST_STRAIGHT = 16  # values of a row
 
 
-@kernel(("Conv1D", "Conv2D"), linear_float_spec())
+@kernel(("Conv1D", "Conv2D"), linear_float_spec(MVE))
 class Conv2dFloat32(LinearFloat32):
     @classmethod
     def demands(cls, view: NodeView) -> Demands:

@@ -13,12 +13,14 @@ from dataclasses import dataclass
 import numpy
 
 from aidge_build.contract.call import Call, Constant, Input, Output, computed
+from aidge_build.contract.kernel_kit.linear_float32 import LinearFloat32, limits, linear_float_spec
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import NodeView, Predicate
 
 from ..assembly import c_function, loop
+from ..conditions import MVE
 from .conv2d_float32 import most_pixels, pixels_lines
-from .real import LinearFloat32, is_limited, limits, linear_float_spec
+from .real import is_limited
 from .strip import GROUP, SLACK, Strip, stream_of
 
 MOST_PHASES = 64
@@ -59,7 +61,7 @@ def phases_of(size: int, taps: int, stride: int, pad: int) -> list[Phase]:
     return found
 
 
-@kernel(("ConvTranspose1D", "ConvTranspose2D"), linear_float_spec(PLAIN))
+@kernel(("ConvTranspose1D", "ConvTranspose2D"), linear_float_spec(MVE, PLAIN))
 class ConvTransposeFloat32(LinearFloat32):
     def bias(self) -> numpy.ndarray:
         given = self.inputs[2] if len(self.inputs) > 2 else None

@@ -6,13 +6,15 @@ from __future__ import annotations
 import numpy
 
 from aidge_build.contract.call import Call, Constant, Input, Output, Struct, computed
+from aidge_build.contract.kernel_kit.linear_float32 import LinearFloat32, limits, linear_float_spec
 from aidge_build.contract.kernel_kit.raster import depthwise_demands
 from aidge_build.contract.kernel_kit.window2d import window2d
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import Demands, NodeView, Predicate
 
+from ..conditions import MVE
 from .deep import LANES, RUNS, Deep, deep_stream
-from .real import LinearFloat32, clamp_of, limits, linear_float_spec
+from .real import clamp_of
 
 MOST_COLUMNS = 5  # taps of a row that are known while generating
 MOST_PIXELS = 4  # of a block
@@ -45,7 +47,7 @@ def _block(view: NodeView) -> Deep:
     return best.near(4 * channels, times, rows)
 
 
-@kernel(("ConvDepthWise1D", "ConvDepthWise2D"), linear_float_spec(Predicate("at least 4 channels", _few_channels)))
+@kernel(("ConvDepthWise1D", "ConvDepthWise2D"), linear_float_spec(MVE, Predicate("at least 4 channels", _few_channels)))
 class DepthwiseFloat32(LinearFloat32):
     @classmethod
     def demands(cls, view: NodeView) -> Demands:

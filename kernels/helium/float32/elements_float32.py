@@ -13,13 +13,14 @@ from aidge_build.contract.call import Call, Constant, Input, Literal, Output, co
 from aidge_build.contract.kernel_kit.broadcast import broadcast, operand
 from aidge_build.contract.kernel_kit.conditions import REAL
 from aidge_build.contract.kernel_kit.elementwise import ElementWise
+from aidge_build.contract.kernel_kit.linear_float32 import limits, limits_between
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import SAME, ImplSpec, IOSpec, NodeView, Predicate
 from aidge_build.graph.dtype import DType
 
 from ..conditions import MVE
 from .elements import BINARY, CLAMPED, Loop
-from .real import clamp_between, clamp_of, limits, limits_between
+from .real import clamp_between, clamp_of
 
 # Of functions of one value: {alpha, beta}.
 NUMBERS = {

@@ -6,16 +6,18 @@ from __future__ import annotations
 import numpy
 
 from aidge_build.contract.call import Call, Constant, Input, Literal, Output, computed
+from aidge_build.contract.kernel_kit.linear_float32 import LinearFloat32, limits, linear_float_spec
 from aidge_build.contract.kernel_kit.window2d import rows_as_image
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import ROW_MAJOR
 
+from ..conditions import MVE
 from .conv2d_float32 import conv2d_call
-from .real import LinearFloat32, is_limited, limits, linear_float_spec
+from .real import is_limited
 from .strip import SLACK, WIDE, Strip, stream_of
 
 
-@kernel("FC", linear_float_spec(form=ROW_MAJOR))
+@kernel("FC", linear_float_spec(MVE, form=ROW_MAJOR))
 class FcFloat32(LinearFloat32):
     def call(self) -> Call:
         rows, bias, batches = self.inputs[1].data.astype(numpy.float32), self.bias(), self.inputs[0].dims[0]

@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 from aidge_build.contract.call import Call, Constant, Input, Output, Scratch, computed
+from aidge_build.contract.kernel_kit.linear_float32 import limits
 from aidge_build.contract.kernel_kit.pool_parts import MEANS, PartNode
 from aidge_build.contract.node import kernel
 
 from .pools_float32 import SPEC
-from .real import limits
 
 
 @kernel(MEANS, SPEC)

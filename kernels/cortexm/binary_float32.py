@@ -100,4 +100,4 @@ def _values(code: Routine, kind: str, steps: tuple[int, int], count: int, has_re
     results = operands[steps.index(1)]
     for result, first, second in zip(results, *operands):
         code(f"v{kind.lower()}.f32 {result}, {first}, {second}")
-    Limits(0.0 if has_relu else -math.inf, math.inf).store(code, results, "%output", ("%word", "%other"))
+    Limits(0.0 if has_relu else -math.inf, math.inf).store(code, results, "%output")

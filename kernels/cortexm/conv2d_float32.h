@@ -56,34 +56,6 @@ static aidge_cortexm_walk_float32 aidge_cortexm_walk_of_float32(float *output, c
     return walk;
 }
 
-/* The runs of 4 pixels at windows that see pads: a tap outside of the image reads zeros. */
-static int32_t aidge_cortexm_border_runs_float32(aidge_cortexm_table_float32 *table, const float *input, const int32_t *top,
-                                                 const int32_t *left, const aidge_kit_window2d *shape)
-{
-    const float *const zeros = aidge_cortexm_zeros_float32(table, shape);
-    aidge_cortexm_run_float32 *run = table->runs;
-    int32_t together = shape->dilation_width == 1 ? shape->kernel_width : 1;
-    int32_t row, tap, pixel;
-    for (pixel = 0; pixel < 4; pixel++) {
-        if ((left[pixel] < 0) || (left[pixel] + shape->kernel_width > shape->in_width)) {
-            together = 1;
-        }
-    }
-    for (row = 0; row < shape->kernel_height; row++) {
-        for (tap = 0; tap < shape->kernel_width; tap += together) {
-            for (pixel = 0; pixel < 4; pixel++) {
-                const int32_t y = top[pixel] + row * shape->dilation_height;
-                const int32_t x = left[pixel] + tap * shape->dilation_width;
-                const int inside = ((y >= 0) && (y < shape->in_height) && (x >= 0) && (x < shape->in_width)) ? 1 : 0;
-                run->source[pixel] = inside ? input + (y * shape->in_width + x) * shape->in_channels : zeros;
-            }
-            run->length = together * shape->in_channels;
-            run++;
-        }
-    }
-    return (int32_t)(run - table->runs);
-}
-
 /* The runs of 4 neighbouring pixels whose windows lie inside the image; `corner`: the first value of the first. */
 static int32_t aidge_cortexm_inner_runs_float32(aidge_cortexm_table_float32 *table, const float *corner,
                                                 const aidge_kit_window2d *shape)
@@ -122,22 +94,41 @@ AIDGE_CORTEXM_INLINE void aidge_cortexm_step_float32(aidge_cortexm_walk_float32 
     }
 }
 
-/* The same for any 4 pixels: the last of those that are left stands in for those behind it. */
+/* The same for any 4 pixels: a tap outside of the image reads zeros, and the last of the pixels that are left stands in for those
+ * behind it. */
 static int32_t aidge_cortexm_any_runs_float32(aidge_cortexm_walk_float32 *walk, aidge_cortexm_table_float32 *table,
                                               const float *input, int32_t pixels, const aidge_kit_window2d *shape)
 {
+    const float *const zeros = aidge_cortexm_zeros_float32(table, shape);
+    aidge_cortexm_run_float32 *run = table->runs;
+    int32_t together = shape->dilation_width == 1 ? shape->kernel_width : 1;
     int32_t top[4];
     int32_t left[4];
-    int32_t pixel;
+    int32_t row, tap, pixel;
     for (pixel = 0; pixel < 4; pixel++) {
         top[pixel] = walk->top;
         left[pixel] = walk->left;
         table->output[pixel] = walk->output;
+        if ((walk->left < 0) || (walk->left + shape->kernel_width > shape->in_width)) {
+            together = 1;
+        }
         if (pixel + 1 < pixels) {
             aidge_cortexm_step_float32(walk, shape);
         }
     }
-    return aidge_cortexm_border_runs_float32(table, input, top, left, shape);
+    for (row = 0; row < shape->kernel_height; row++) {
+        for (tap = 0; tap < shape->kernel_width; tap += together) {
+            for (pixel = 0; pixel < 4; pixel++) {
+                const int32_t y = top[pixel] + row * shape->dilation_height;
+                const int32_t x = left[pixel] + tap * shape->dilation_width;
+                const int inside = ((y >= 0) && (y < shape->in_height) && (x >= 0) && (x < shape->in_width)) ? 1 : 0;
+                run->source[pixel] = inside ? input + (y * shape->in_width + x) * shape->in_channels : zeros;
+            }
+            run->length = together * shape->in_channels;
+            run++;
+        }
+    }
+    return (int32_t)(run - table->runs);
 }
 
 /* Fills the table for the next 4 of the pixels that are left. Returns the runs. Not inlined: what it has on the stack is gone

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 import numpy
 
 from ..assembly import WORD_REACH, Assembler, function, pays_for_text
+from .real import clamp_lines
 
 LANES = 4
 REGISTERS = 8
@@ -186,14 +187,13 @@ class _Printer:
         emit("subs r12, #1", "bne 3b")
 
     def _clamp(self) -> None:
-        emit = self.emit
-        if self.shape.clamp != "limits":
-            if self.shape.clamp:
-                emit("vmov.i32 q7, #0", *(f"vmax.s32 {sum_}, {sum_}, q7" for sum_ in self.sums))
-            return
-        emit(f"ldr lr, {_field('limits')}", "ldrd r0, lr, [lr]")
+        emit, clamp = self.emit, self.shape.clamp
+        if clamp == "limits":
+            emit(f"ldr lr, {_field('limits')}", "ldrd r0, lr, [lr]")
+        elif clamp:
+            emit("vmov.i32 q7, #0")
         for sum_ in self.sums:
-            emit(f"vpt.f32 lt, {sum_}, r0", f"vdupt.32 {sum_}, r0", f"vpt.f32 gt, {sum_}, lr", f"vdupt.32 {sum_}, lr")
+            emit(*clamp_lines(clamp, sum_, "r0" if clamp == "limits" else "q7", "lr"))
 
     def _store(self) -> None:
         """r1 and r8 move on to the next channels."""

@@ -15,6 +15,7 @@ import numpy
 from aidge_build.contract.call import Struct
 
 from ..assembly import Assembler, function
+from .real import clamp_lines
 from .strip import GROUP, PIXELS, stream_of
 
 LANES = 4
@@ -189,14 +190,13 @@ class _Printer:
             self.emit(*(f"vfma.f32 q{output}, q6, r{value * outputs + output}" for output in range(outputs)))
 
     def _clamp(self, outputs: int) -> None:
-        emit = self.emit
-        if self.form.clamp == "relu":
-            emit("vmov.i32 q6, #0", *(f"vmax.s32 q{output}, q{output}, q6" for output in range(outputs)))
-        elif self.form.clamp:
+        emit, clamp = self.emit, self.form.clamp
+        if clamp == "limits":
             emit(f"ldr r0, [sp, #{LIMITS}]", "ldrd r0, r1, [r0]")
-            for output in range(outputs):
-                emit(f"vpt.f32 lt, q{output}, r0", f"vdupt.32 q{output}, r0")
-                emit(f"vpt.f32 gt, q{output}, r1", f"vdupt.32 q{output}, r1")
+        elif clamp:
+            emit("vmov.i32 q6, #0")
+        for output in range(outputs):
+            emit(*clamp_lines(clamp, f"q{output}", "r0" if clamp == "limits" else "q6", "r1"))
 
     def _store(self, outputs: int) -> None:
         """Of rows that are."""

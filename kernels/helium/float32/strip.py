@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy
 
 from ..assembly import Assembler, function
+from .real import clamp_lines
 
 LANES = 4
 GROUP = 8  # output channels at a time
@@ -228,7 +229,7 @@ class _Printer:
             return
         emit(f"ldr r4, {_field('limits')}", "ldrd r4, r5, [r4]")
         for sum_ in sums:
-            emit(f"vpt.f32 lt, {sum_}, r4", f"vdupt.32 {sum_}, r4", f"vpt.f32 gt, {sum_}, r5", f"vdupt.32 {sum_}, r5")
+            emit(*clamp_lines("limits", sum_, "r4", "r5"))
 
     def _store(self, channels: int, sums: list[list[str]]) -> None:
         """r1 moves on to the next channels."""

@@ -15,6 +15,7 @@ from aidge_build.graph.dtype import DType
 from aidge_build.operators.arithmetic.float_thresholds import number_of
 from aidge_build.operators.arithmetic.staircase import Cells, floor_scale, truncated_cells
 
+from ..assembly import Assembler, function
 from ..conditions import MVE
 
 COUNTS = {"size": (64, 256, 1024)}  # of cells, of 2 B in flash: the fewest with few steps in each of them
@@ -23,7 +24,10 @@ MOST_COMPARED = 4  # steps of a cell
 FEW_COMPARED = {"size": MOST_COMPARED, "compact": 2}  # more are worth more cells; elsewhere more than one
 MOST_BITS = 32  # by which a conversion to integers multiplies
 SMALLEST = 1 << 29  # the key of 2^-63: products with the scale are no subnormal numbers, which vectors take for 0
-_UNREACHED = 0x7FFFFFFF  # the bits of NaN
+PARAMETERS = (
+    "const float *x, int8_t *y, const float *steps, const int8_t *levels, const int32_t *numbers, const uint16_t *firsts, "
+    "int32_t count"
+)
 
 
 def cells_of(keys: numpy.ndarray, objective: str) -> tuple[float, Cells] | None:
@@ -71,59 +75,48 @@ class StaircaseFloat32Int8(ElementWise):
         name = f"aidge_helium_staircase_{compared}{f'_bits_{bits}' if is_short else ''}"
         numbers = numpy.array([0, cells.low, len(cells.firsts) - 1], numpy.int32)
         numbers[:1] = numpy.array([scale], numpy.float32).view(numpy.int32)
-        lines = [line.format(bits=bits) for line in (_SHORT if is_short else _LONG)]
-        lines += _STEP * compared
-        steps = "".join(f'                     "{line}\\n\\t"\n' for line in lines)
         return Call(
             name,
             ("float32/staircase.h",),
             (
                 Input(0),
                 Output(0),
-                Constant("steps", numpy.append(_patterns(keys), _UNREACHED).astype(numpy.uint32).view(numpy.float32)),
+                Constant("steps", numpy.append(number_of(keys), numpy.float32(math.nan)).astype(numpy.float32)),
                 Constant("levels", numpy.array(self.operator.levels, numpy.int8)),
                 Constant("numbers", numbers),
                 Constant("firsts", numpy.array(cells.firsts, numpy.uint16)),
                 Literal(self.outputs[0].elements),
             ),
-            texts=(_TEXT.format(name=name, steps=steps),),
+            texts=(_text(name, bits if is_short else 0, compared),),
             facts=computed("4 values"),
         )
 
 
-def _patterns(keys: numpy.ndarray) -> numpy.ndarray:
-    """Of the floats with these keys."""
-    return number_of(keys).view(numpy.uint32)
-
-
-_FIND = ["vmax.s32 q1, q1, q4", "vmin.s32 q1, q1, q5", "vldrh.u32 q2, [%[firsts], q1, uxtw #1]"]
-_SHORT = ["vcvt.s32.f32 q1, q0, #{bits}", *_FIND]
-_LONG = ["vmul.f32 q1, q0, q3", "vcvt.s32.f32 q1, q1", *_FIND]
-_STEP = ["vldrw.u32 q1, [%[steps], q2, uxtw #2]", "vcmp.f32 ge, q0, q1", "vpst", "vaddt.i32 q2, q2, r12"]
-_TEXT = """/* y[i] = levels[how many steps x[i] has reached]; staircase.h says what is given. May work in place. */
-static void {name}(const float *x, int8_t *y, const float *steps, const int8_t *levels, const int32_t *numbers,
-    const uint16_t *firsts, int32_t count)
-{{
-#if AIDGE_HELIUM_ASSEMBLY
-    __asm__ volatile("ldr r12, [%[numbers]]\\n\\t"
-                     "vdup.32 q3, r12\\n\\t"
-                     "ldrd r12, lr, [%[numbers], #4]\\n\\t"
-                     "vdup.32 q4, r12\\n\\t"
-                     "sub %[firsts], %[firsts], r12, lsl #1\\n\\t"
-                     "add r12, r12, lr\\n\\t"
-                     "vdup.32 q5, r12\\n\\t"
-                     "mov r12, #1\\n\\t"
-                     "wlstp.32 lr, %[count], 2f\\n"
-                     "1:\\n\\t"
-                     "vldrw.u32 q0, [%[x]], #16\\n\\t"
-{steps}                     "vldrb.u32 q1, [%[levels], q2]\\n\\t"
-                     "vstrb.32 q1, [%[y]], #4\\n\\t"
-                     "letp lr, 1b\\n"
-                     "2:"
-                     : [x] "+&r"(x), [y] "+&l"(y), [firsts] "+&r"(firsts)
-                     : [steps] "r"(steps), [levels] "r"(levels), [numbers] "r"(numbers), [count] "r"(count)
-                     : "r12", "lr", "d0", "d1", "d2", "d3", "d4", "d5", "d6", "d7", "d8", "d9", "d10", "d11", "cc", "memory");
-#else
-    aidge_helium_staircase(x, y, steps, levels, numbers, firsts, count);
-#endif
-}}"""
+def _text(name: str, bits: int, compared: int) -> str:
+    """The C text; `bits` of a number in fixed point are behind the point, 0 if a product finds its cell."""
+    emit = Assembler()
+    emit("%enter", "ldrd %numbers, %firsts, [%argument.4]", "ldr %count, [%argument.6]")
+    emit("ldm %numbers, {%scale, %low, %last}", "vdup.32 q3, %low", why="scale, lowest cell, number of cells less 1")
+    emit("sub %firsts, %firsts, %low, lsl #1", "add %last, %last, %low", "vdup.32 q4, %last", "movs %one, #1")
+    emit("wlstp.32 lr, %count, %done")
+    emit.label("value")
+    emit("vldrw.u32 q0, [%x], #16")
+    if bits:
+        emit(f"vcvt.s32.f32 q1, q0, #{bits}")
+    else:
+        emit("vmul.f32 q1, q0, %scale", "vcvt.s32.f32 q1, q1")
+    emit("vmax.s32 q1, q1, q3", "vmin.s32 q1, q1, q4")
+    emit("vldrh.u32 q2, [%firsts, q1, uxtw #1]")
+    for _ in range(compared):
+        emit("vldrw.u32 q1, [%steps, q2, uxtw #2]", "vcmp.f32 ge, q0, q1")
+        emit("vpst", "vaddt.i32 q2, q2, %one")
+    emit("vldrb.u32 q1, [%levels, q2]", "vstrb.32 q1, [%y], #4", "letp lr, %value")
+    emit.label("done")
+    emit("%leave")
+    return function(
+        name,
+        "y[i] = levels[how many steps x[i] has reached]; staircase.h says what is given. May work in place.",
+        PARAMETERS,
+        emit.lines,
+        "    aidge_helium_staircase(x, y, steps, levels, numbers, firsts, count);",
+    )

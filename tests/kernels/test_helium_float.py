@@ -9,10 +9,10 @@ import math
 
 import numpy
 import pytest
+from float_cases import CLAMPS, DEPTHWISE, EDGES, ROWS, convolution, depthwise, fully_connected
 from harness import under
 from helium_harness import RANDOM_CASES, case, needs_emulator, random_window, run
 from random_tensors import Randomness
-from test_cortexm_float import DEPTHWISE, EDGES
 from test_ref_pools_and_moves import pools as random_pools
 
 from aidge_build.graph.dtype import DType
@@ -20,16 +20,13 @@ from aidge_build.graph.format import channels_last
 from aidge_build.graph.tensor import Tensor, constant
 from aidge_build.operators.activation import Clip, HardSigmoid, HardSwish, LeakyReLU, ReLU
 from aidge_build.operators.binary import Add, Mul, Sub
-from aidge_build.operators.conv import Conv
 from aidge_build.operators.conv_transpose import ConvTranspose
-from aidge_build.operators.matmul import FC
 from aidge_build.operators.pool import AvgPooling, MaxPooling
 from aidge_build.operators.quantize import DequantizeLinear, QuantizeLinear
 from aidge_build.operators.resize import Resize
 from aidge_build.operators.unary import Abs, Neg
 from aidge_build.operators.window import Window
 
-CLAMPS = ((-math.inf, math.inf), (0.0, math.inf), (0.0, 6.0), (-1.0, 1.5), (-math.inf, 0.5))
 # As EDGES of cortexm, and groups: all numbers of channels that are left over, rows of one pixel, windows in pads alone.
 MORE = [
     *((1, 5, (1, 7), outputs, (1, 1), 1, 1, (0, 0), 1) for outputs in (1, 2, 3, 7, 12, 15)),
@@ -77,46 +74,12 @@ LARGE_DEPTHWISE = [
 ]
 
 
-def convolution(seed, batch, channels, spatial, outputs, kernel, stride, dilation, pads, groups=1):
-    random, rank = Randomness(seed), len(kernel)
-    low, high = CLAMPS[seed % len(CLAMPS)]
-    window = Window(kernel, (stride,) * rank, (dilation,) * rank, (pads[0],) * rank, (pads[1],) * rank)
-    data, weights = random.real(batch, channels, *spatial), constant("w", random.float32(outputs, channels // groups, *kernel))
-    return case(
-        Conv(minimum=low, maximum=high, window=window, groups=groups),
-        [data, weights, random.bias(outputs, "float32")],
-        [random.float32(*data.dims)],
-    )
-
-
-def depthwise(seed, batch, channels, spatial, kernel, strides, dilations, pads):
-    random, rank, (low, high) = Randomness(seed), len(kernel), CLAMPS[seed % len(CLAMPS)]
-    window = Window(kernel, strides, dilations, (pads[0],) * rank, (pads[1],) * rank)
-    data, weights = random.real(batch, channels, *spatial), constant("w", random.float32(channels, 1, *kernel))
-    return case(
-        Conv(minimum=low, maximum=high, window=window, groups=channels, depthwise=True),
-        [data, weights, random.bias(channels, "float32")],
-        [random.float32(*data.dims)],
-    )
-
-
 def random_depthwise(seed):
     random = Randomness(seed)
     spatial, kernel, dilation, pads = random_window(random)
     stride, rank = random.choice(1, 1, 2, 3), len(kernel)
     return depthwise(
-        seed, random.choice(1, 2), random.integer(4, 23), spatial, kernel, (stride,) * rank, (dilation,) * rank, pads
-    )
-
-
-def fully_connected(seed, batch, features, outputs):
-    random = Randomness(seed)
-    low, high = CLAMPS[seed % len(CLAMPS)]
-    weights = constant("w", random.float32(outputs, features))
-    return case(
-        FC(minimum=low, maximum=high),
-        [random.real(batch, features), weights, random.bias(outputs, "float32")],
-        [random.float32(batch, features)],
+        case, seed, random.choice(1, 2), random.integer(4, 23), spatial, kernel, (stride,) * rank, (dilation,) * rank, pads
     )
 
 
@@ -126,7 +89,7 @@ def random_convolution(seed):
     groups = random.choice(1, 1, 1, 2)
     channels, outputs = (groups * random.integer(1, 17) for _ in range(2))
     return convolution(
-        seed, random.choice(1, 2), channels, spatial, outputs, kernel, random.choice(1, 1, 2), dilation, pads, groups
+        case, seed, random.choice(1, 2), channels, spatial, outputs, kernel, random.choice(1, 1, 2), dilation, pads, groups
     )
 
 
@@ -250,21 +213,21 @@ def conversions():
 @functools.cache
 def candidates():
     cases = [*elements(), *pools(), *windows(), *conversions(), *transposed(), *resizes()]
-    cases += [convolution(seed, *edge) for seed, edge in enumerate([*EDGES, *MORE] * 2)]
-    shapes = [(1, 1, 8), (1, 7, 9), (3, 64, 10), (1, 300, 17), (2, 5, 16), (1, 33, 4), (1, 4, 31), (1, 16, 12), (1, 20, 2)]
-    cases += [fully_connected(seed, *shape) for seed, shape in enumerate(shapes * 2)]
-    cases += [depthwise(seed, *edge) for seed, edge in enumerate([*DEPTHWISE, *MORE_DEPTHWISE] * 2) if edge[1] >= 4]
+    cases += [convolution(case, seed, *edge) for seed, edge in enumerate([*EDGES, *MORE] * 2)]
+    shapes = [*ROWS, (1, 33, 4), (1, 4, 31), (1, 16, 12), (1, 20, 2)]
+    cases += [fully_connected(case, seed, *shape) for seed, shape in enumerate(shapes * 2)]
+    cases += [depthwise(case, seed, *edge) for seed, edge in enumerate([*DEPTHWISE, *MORE_DEPTHWISE] * 2) if edge[1] >= 4]
     cases += gathered() + large_depthwise()
     cases += [random_depthwise(seed) for seed in range(5000, 5000 + RANDOM_CASES // 2)]
     return cases + [random_convolution(seed) for seed in range(4000, 4000 + RANDOM_CASES // 2)]
 
 
 def gathered():
-    return [convolution(seed, *edge) for seed, edge in enumerate(GATHERED * 2)] + [fully_connected(1, 16, 20, 30)]
+    return [convolution(case, seed, *edge) for seed, edge in enumerate(GATHERED * 2)] + [fully_connected(case, 1, 16, 20, 30)]
 
 
 def large_depthwise():
-    return [depthwise(seed, *edge) for seed, edge in enumerate(LARGE_DEPTHWISE)]
+    return [depthwise(case, seed, *edge) for seed, edge in enumerate(LARGE_DEPTHWISE)]
 
 
 def test_pixels_of_pointwise_layers_lie_in_the_lanes_unless_many_outputs_of_few_pixels_are_wanted():

@@ -48,10 +48,12 @@ def column_text(count: int, limits: Limits) -> tuple[str, str]:
     def gather(count: int) -> None:
         numbers = values("gathered", 4 * count)
         for pixel, source in enumerate(SOURCES):
-            for value in range(count):
+            if count == 1:
+                code(f"vldmia {source}!, {listed(numbers[pixel : pixel + 1])}")
+            for value in range(count) if count > 1 else ():
                 code(f"vldr {numbers[4 * value + pixel]}, [{source}, #{4 * value}]")
         code(f"vstmia %column!, {listed(numbers)}")
-        for source in SOURCES:
+        for source in SOURCES if count > 1 else ():
             code(f"adds {source}, {source}, #{4 * count}")
 
     def multiply(count: int) -> None:

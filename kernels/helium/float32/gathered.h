@@ -17,15 +17,17 @@ static void aidge_helium_gathered_plain_float32(const float *x, float *y, const 
 {
     const int32_t values = shape->input_step / 4;
     aidge_helium_strip_float32 strip;
-    aidge_helium_row_strip_float32(&strip, x, limits, values, shape->groups * outputs);
-    strip.blocks = shape->rows;
-    strip.pixel_step = shape->input_step;
-    strip.output_step = shape->output_step;
-    aidge_helium_pixels_float32(&strip, y, stream, 1, outputs);
-    if (more > 0) {
-        strip.source = x;
-        strip.channels = shape->more_groups * more;
-        aidge_helium_pixels_float32(&strip, y + shape->groups * outputs, stream + shape->groups * outputs * (1 + values), 1, more);
+    int32_t row;
+    for (row = 0; row < shape->rows; row++) {
+        const int32_t first = shape->groups * outputs;
+        aidge_helium_row_strip_float32(&strip, x, limits, values, first);
+        aidge_helium_pixels_float32(&strip, y, stream, 1, outputs);
+        if (more > 0) {
+            aidge_helium_row_strip_float32(&strip, x, limits, values, shape->more_groups * more);
+            aidge_helium_pixels_float32(&strip, y + first, stream + first * (1 + values), 1, more);
+        }
+        x += values;
+        y += shape->output_step / 4;
     }
 }
 #endif

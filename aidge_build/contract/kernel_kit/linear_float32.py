@@ -10,11 +10,11 @@ import numpy
 from aidge_build.contract.call import Constant
 from aidge_build.contract.kernel_kit.conditions import CONSTANT_PARAMETERS, REAL
 from aidge_build.contract.node import KernelNode
-from aidge_build.contract.spec import ANY, CHANNELS_LAST, ImplSpec, IOSpec, Predicate
+from aidge_build.contract.spec import ANY, CHANNELS_LAST, DFormat, ImplSpec, IOSpec, Predicate
 from aidge_build.graph.dtype import DType
 
 
-def linear_float_spec(features: frozenset[str], *predicates: Predicate, form: str = CHANNELS_LAST) -> ImplSpec:
+def linear_float_spec(features: frozenset[str], *predicates: Predicate, form: DFormat = CHANNELS_LAST) -> ImplSpec:
     """Returns the spec of float32 data, weights and bias."""
     return ImplSpec(
         inputs=(IOSpec(DType.float32, form), IOSpec(DType.float32, ANY)),

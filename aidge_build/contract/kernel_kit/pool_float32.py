@@ -21,7 +21,7 @@ def portable(is_mean: bool) -> str:
 
 
 class PoolFloat32(PoolNode):
-    """A pool whose library prints functions for neighbouring windows; `source` is the header that has what they need."""
+    """A pool for which a library prints functions for neighbouring windows; `source` is the header that these need."""
 
     source: str
     together: int  # channels

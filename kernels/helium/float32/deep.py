@@ -5,11 +5,11 @@ longer than until the last pixel has seen it."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy
 
-from ..assembly import WORD_REACH, Assembler, function, pays_for_text
+from ..assembly import Assembler, function
 from .real import clamp_lines
 
 LANES = 4
@@ -77,12 +77,6 @@ class Deep:
         return (
             20 + 3 * self.pixels + rows * (self.columns + self.reach + moves + self.pixels * self.columns + 2 * self.outside + 2)
         )
-
-    def near(self, step: int, times: int, rows: int) -> Deep:
-        """The same with columns `step` bytes apart in the text, if so many vectors of channels of all blocks pay for it."""
-        form = replace(self, apart=step)
-        pays = pays_for_text(times * (self.instructions(rows) - form.instructions(rows)), form.instructions(1))
-        return form if step <= WORD_REACH and pays else self
 
     @property
     def suffix(self) -> str:

@@ -12,6 +12,7 @@ from aidge_build.contract.kernel_kit.window2d import window2d
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import Demands, NodeView, Predicate
 
+from ..assembly import WORD_REACH
 from ..conditions import MVE
 from .deep import LANES, RUNS, Deep, deep_stream
 from .real import clamp_of
@@ -40,11 +41,11 @@ def _block(view: NodeView) -> Deep:
     taps, width = fields["kernel_width"], fields["out_width"]
     if taps > MOST_COLUMNS or fields["dilation_width"] > 1 or width < 2:
         return Deep(RUNS, 0, 0, *further)
-    blocks = [Deep(pixels, taps, fields["stride_width"], *further) for pixels in range(2, min(width, MOST_PIXELS) + 1)]
-    rows, channels = fields["kernel_height"], fields["in_channels"]
-    best = min((block for block in blocks if block.fits), key=lambda block: -(-width // block.pixels) * block.instructions(rows))
-    times = fields["batches"] * fields["out_height"] * -(-width // best.pixels) * -(-channels // LANES)
-    return best.near(4 * channels, times, rows)
+    step = 4 * fields["in_channels"]
+    form = taps, fields["stride_width"], *further, step if step <= WORD_REACH else 0
+    blocks = [Deep(pixels, *form) for pixels in range(2, min(width, MOST_PIXELS) + 1)]
+    rows = fields["kernel_height"]
+    return min((block for block in blocks if block.fits), key=lambda block: -(-width // block.pixels) * block.instructions(rows))
 
 
 @kernel(("ConvDepthWise1D", "ConvDepthWise2D"), linear_float_spec(MVE, Predicate("at least 4 channels", _few_channels)))

@@ -51,20 +51,14 @@ class BinaryFloat32(ElementWise):
         repeats = "a" if shape.fields["first_step"] == 0 else "b" if shape.fields["second_step"] == 0 else ""
         loop = Loop(self.node.type, clamp_of(self.operator) if is_clamped else "", repeats, _begins_again(shape.fields))
         operands = (operand(0, "first", first, output), operand(1, "second", second, output))
-        if shape.fields["runs"] == 1:
-            arguments = (*operands, Output(0), Literal(shape.fields["length"]), bounds)
-            return Call(loop.name, ("float32/elements.h",), arguments, texts=(loop.text(),), facts=FACTS)
-        if loop.again:
-            arguments = (*operands, Output(0), Literal(shape.fields["length"]), bounds, Literal(shape.fields["runs"]))
-            return Call(loop.name, ("float32/elements.h",), arguments, texts=(loop.text(),), facts=FACTS)
-        name = f"{loop.name}_runs"
-        return Call(
-            name,
-            ("float32/elements.h",),
-            (*operands, Output(0), bounds, shape),
-            texts=(loop.text(), _runs(name, loop)),
-            facts=FACTS,
-        )
+        name, texts = loop.name, (loop.text(),)
+        if shape.fields["runs"] == 1 or loop.again:
+            runs = [Literal(shape.fields["runs"])] if loop.again else []
+            arguments = (*operands, Output(0), Literal(shape.fields["length"]), bounds, *runs)
+        else:
+            name = f"{loop.name}_runs"
+            arguments, texts = (*operands, Output(0), bounds, shape), (*texts, _runs(name, loop))
+        return Call(name, ("float32/elements.h",), arguments, texts=texts, facts=FACTS)
 
 
 def _begins_again(fields: Mapping[str, Any]) -> str:

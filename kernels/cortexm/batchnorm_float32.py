@@ -37,7 +37,7 @@ class BatchNormFloat32(ElementWise):
         name, text = routine(inner == 1, Limits(self.operator.minimum, self.operator.maximum))
         return Call(
             name,
-            ("batchnorm_float32.h",),
+            ("float32.h",),
             (
                 Input(0),
                 Output(0),
@@ -82,8 +82,15 @@ def routine(are_neighbours: bool, limits: Limits) -> tuple[str, str]:
     code("subs %blocks, %blocks, #1")
     code("bne %block")
     code("%leave")
-    inner = "1" if are_neighbours else "inner"
-    portable = f"aidge_cortexm_batchnorm_float32(x, y, numbers, limits, blocks, channels, {inner});"
+    portable = f"""int32_t channel, i;
+    for (; blocks > 0; blocks--) {{
+        for (channel = 0; channel < channels; channel++) {{
+            for (i = 0; i < {"1" if are_neighbours else "inner"}; i++) {{
+                const float *const own = numbers + channel;
+                *y++ = aidge_cortexm_limit((*x++ - own[0]) * own[channels] + own[2 * channels], limits);
+            }}
+        }}
+    }}"""
     return name, code.function(name, PARAMETERS, "Batch normalization. May work in place.", portable)
 
 

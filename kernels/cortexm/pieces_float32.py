@@ -18,7 +18,7 @@ from aidge_build.contract.spec import SAME, ImplSpec, IOSpec, NodeView, Predicat
 from aidge_build.graph.dtype import DType
 
 from .assembly import Routine
-from .float32 import FEATURES
+from .float32 import FEATURES, in_turns, listed, values
 
 NAME = "aidge_cortexm_pieces_float32"
 HALF = 128  # pieces on each side of 0; the last ones go on without an end
@@ -112,67 +112,39 @@ def _routine_name(steps: float) -> str:
 
 def pieces_text(steps: float) -> str:
     """12 instructions for each value. A piece's coefficients are in one load, whose first register then holds the result."""
-    code, first = Routine({}), _TOGETHER
-    last = first + _TOGETHER + _COEFFICIENTS
-    code("cmp r3, #0")
-    code("ble 7f")
-    code("push {{r4-r11, lr}}")
-    code(f"vpush {{{{s16-s{last}}}}}")
-    code(f"add r2, r2, #{HALF * _COEFFICIENTS * 4}", "the piece of 0")
-    code.constant("r12", _INFINITY)
-    code(f"vmov.f32 s{last}, #{steps}")
-    code(f"vmov.f32 s{last - 1}, #0.5")
-    code(f"subs r3, r3, #{_TOGETHER}")
-    code("blt 4f")
-    code.label(1, f"{_TOGETHER} values")
-    code("ldm r0, {{r4-r11}}")
-    code("cmp r12, r4, lsl #1")
-    for group in (range(5, 9), range(9, 12)):
-        code(f"i{'t' * len(group)} hi")
-        for value in group:
-            code(f"cmphi r12, r{value}, lsl #1")
-    code("bls 8f")
-    code(f"vldmia r0!, {{{{s0-s{_TOGETHER - 1}}}}}")
-    _pieces(code, _TOGETHER, last)
-    code(f"vstmia r1!, {{{{s{first}-s{first + _TOGETHER - 1}}}}}")
-    code(f"subs r3, r3, #{_TOGETHER}")
-    code("bge 1b")
-    code.label(4, "values left over")
-    code(f"adds r3, r3, #{_TOGETHER}")
-    code("beq 6f")
-    code("mov lr, r3")
-    code.label(5, "lr values, one by one; an infinite one becomes itself or what the first piece holds")
-    code("ldr r4, [r0]")
-    code("vldmia r0!, {{s0}}")
-    code("cmp r12, r4, lsl #1")
-    code("beq 9f")
-    _pieces(code, 1, last)
-    code.label(10)
-    code(f"vstmia r1!, {{{{s{first}}}}}")
-    code("subs r3, r3, #1")
-    code("subs lr, lr, #1")
-    code("bne 5b")
-    code("cmp r3, #0")
-    code("beq 6f")
-    code(f"subs r3, r3, #{_TOGETHER}")
-    code("bge 1b")
-    code("b 4b")
-    code.label(6)
-    code(f"vpop {{{{s16-s{last}}}}}")
-    code("pop {{r4-r11, pc}}")
-    code.label(7)
-    code("bx lr")
-    code.label(8, "one is infinite or NaN")
-    code(f"mov lr, #{_TOGETHER}")
-    code(f"add r3, r3, #{_TOGETHER}")
-    code("b 5b")
-    code.label(9)
-    code(f"vmov.f32 s{first}, s0")
-    code("cmp r4, #0")
-    code("bge 10b")
-    code(f"sub r5, r2, #{HALF * _COEFFICIENTS * 4}")
-    code(f"vldr s{first}, [r5]")
-    code("b 10b")
+    code = Routine()
+
+    def compute(count: int) -> None:
+        if count == 1:
+            _value(code, "")
+            return
+        words = [f"%word{index}" for index in range(count)]
+        code(f"ldm %x, {listed(words)}")
+        code(f"cmp %infinity, {words[0]}, lsl #1")
+        for group in (words[1:5], words[5:]):
+            code(f"i{'t' * len(group)} hi")
+            for word in group:
+                code(f"cmphi %infinity, {word}, lsl #1")
+        code("bls %one_by_one", "one is infinite or NaN")
+        code(f"vldmia %x!, {listed(values('value', count))}")
+        _cubics(code, count)
+        code(f"vstmia %y!, {listed(values('result', count))}")
+        code.label("stored")
+
+    code("%enter")
+    code(f"add %pieces, %pieces, #{HALF * _COEFFICIENTS * 4}", "the piece of 0")
+    code.constant("%infinity", _INFINITY)
+    code(f"vmov.f32 %s.steps, #{steps}")
+    code("vmov.f32 %s.half, #0.5")
+    in_turns(code, _TOGETHER, compute)
+    code("%leave")
+    code.label("one_by_one")
+    code(f"movs %left, #{_TOGETHER}")
+    code.label("next")
+    _value(code, "_of_several")
+    code("subs %left, %left, #1")
+    code("bne %next")
+    code("b %stored")
     return code.function(
         _routine_name(steps),
         "const float *x, float *y, const float *pieces, int32_t count",
@@ -181,26 +153,43 @@ def pieces_text(steps: float) -> str:
     )
 
 
-def _pieces(code: Routine, count: int, steps: int) -> None:
-    """The cubics of s0, s1, ... in s8, s9, ...; register `steps` holds the pieces for each unit, the one before half a piece."""
-    values = range(count)
-    for value in values:
-        code(f"vmul.f32 s{value}, s{value}, s{steps}")
-    for value in values:
-        code(f"vsub.f32 s{_TOGETHER + value}, s{value}, s{steps - 1}")
-        code(f"vcvtr.s32.f32 s{_TOGETHER + value}, s{_TOGETHER + value}")
-    for value in values[: count - count % 2 : 2]:
-        code(f"vmov r{4 + value}, r{5 + value}, s{_TOGETHER + value}, s{_TOGETHER + value + 1}")
-    if count % 2:
-        code(f"vmov r{3 + count}, s{_TOGETHER + count - 1}")
-    for value in values:
-        code(f"ssat r{4 + value}, #{HALF.bit_length()}, r{4 + value}")
-        code(f"add r{4 + value}, r2, r{4 + value}, lsl #4")
-    for value in values:
-        result = _TOGETHER + value
-        code(f"vldm r{4 + value}, {{{{s{result}-s{result + _COEFFICIENTS - 1}}}}}")
-        for power in range(_COEFFICIENTS - 2, -1, -1):
-            code(f"vfma.f32 s{result + power}, s{result + power + 1}, s{value}")
+def _value(code: Routine, which: str) -> None:
+    """One value, maybe an infinite one; `which` ends the names of the labels."""
+    code("ldr %word0, [%x]")
+    code("vldmia %x!, {%s.value0}")
+    code("cmp %infinity, %word0, lsl #1")
+    code(f"bne %finite{which}")
+    code("vmov.f32 %s.result0, %s.value0", "itself, or what the first piece holds")
+    code("cmp %word0, #0")
+    code(f"bge %found{which}")
+    code(f"sub %first, %pieces, #{HALF * _COEFFICIENTS * 4}")
+    code("vldr %s.result0, [%first]")
+    code(f"b %found{which}")
+    code.label(f"finite{which}")
+    _cubics(code, 1)
+    code.label(f"found{which}")
+    code("vstmia %y!, {%s.result0}")
+
+
+def _cubics(code: Routine, count: int) -> None:
+    """The cubics of value0, value1, ... in result0, result1, ..., registers that follow each other."""
+    numbers, results = values("value", count), values("result", count + _COEFFICIENTS - 1)
+    words = [f"%word{index}" for index in range(count)]
+    for number in numbers:
+        code(f"vmul.f32 {number}, {number}, %s.steps")
+    for number, result in zip(numbers, results):
+        code(f"vsub.f32 {result}, {number}, %s.half")
+        code(f"vcvtr.s32.f32 {result}, {result}")
+    for first in range(0, count, 2):
+        code(f"vmov {', '.join((*words[first : first + 2], *results[first : min(first + 2, count)]))}")
+    for word in words:
+        code(f"ssat {word}, #{HALF.bit_length()}, {word}")
+        code(f"add {word}, %pieces, {word}, lsl #4")
+    for place, (word, number) in enumerate(zip(words, numbers)):
+        coefficients = results[place : place + _COEFFICIENTS]
+        code(f"vldm {word}, {listed(coefficients)}")
+        for lower, higher in zip(coefficients[-2::-1], coefficients[:0:-1]):
+            code(f"vfma.f32 {lower}, {higher}, {number}")
 
 
 def _portable(steps: float) -> str:

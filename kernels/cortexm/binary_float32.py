@@ -14,7 +14,7 @@ from aidge_build.contract.spec import SAME, ImplSpec, IOSpec, NodeView, Predicat
 from aidge_build.graph.dtype import DType
 
 from .assembly import Routine
-from .float32 import FEATURES, Limits, in_turns, listed, values
+from .float32 import FEATURES, NO_OTHER_CLAMP, Limits, in_turns, listed, values
 
 TOGETHER = 8
 SHORTEST = 8  # values side by side; of shorter runs the calls take more than they gain
@@ -22,11 +22,6 @@ SIGNS = {"Add": "+", "Sub": "-", "Mul": "*", "Div": "/"}
 _WAYS = {(1, 1): "", (1, 0): "_by_one", (0, 1): "_of_one"}
 PARAMETERS = "const float *first, const float *second, float *output, int32_t count"
 FLOAT = IOSpec(DType.float32, SAME)
-
-
-def _clamped(view: NodeView) -> str:
-    bounds = view.operator.minimum, view.operator.maximum
-    return "" if bounds in ((-math.inf, math.inf), (0, math.inf)) else "a clamp that is no ReLU"
 
 
 def _short(view: NodeView) -> str:
@@ -42,7 +37,7 @@ def _short(view: NodeView) -> str:
         (FLOAT, FLOAT),
         (FLOAT,),
         features=FEATURES,
-        predicates=(REAL, Predicate("no clamp but ReLU", _clamped), Predicate("many values", _short)),
+        predicates=(REAL, NO_OTHER_CLAMP, Predicate("many values", _short)),
     ),
 )
 class BinaryFloat32(ElementWise):

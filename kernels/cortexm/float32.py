@@ -11,6 +11,7 @@ import numpy
 
 from aidge_build.contract.call import Constant
 from aidge_build.contract.kernel_kit.linear_float32 import LinearFloat32
+from aidge_build.contract.spec import NodeView, Predicate
 
 from .assembly import Routine
 from .packing import group_starts
@@ -106,6 +107,14 @@ class Limits:
             code(f"vmov {first}, {names[-1]}")
             code(f"bic {first}, {first}, {first}, asr #31")
             code(f"str {first}, [{pointer}], #4")
+
+
+def _other_clamp(view: NodeView) -> str:
+    bounds = view.operator.minimum, view.operator.maximum
+    return "" if bounds in ((-math.inf, math.inf), (0, math.inf)) else "a clamp that is no ReLU"
+
+
+NO_OTHER_CLAMP = Predicate("no clamp but ReLU", _other_clamp)
 
 
 class CortexmLinearFloat32(LinearFloat32):

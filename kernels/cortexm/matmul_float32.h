@@ -1,16 +1,10 @@
 /* SPDX-License-Identifier: 0BSD */
-#include "kit/batches.h"
 #include "target.h"
-
-/* Batches of matrices [rows][inner] and [inner][columns] over 4 outer axes; steps in bytes, 0 repeats. */
-typedef struct {
-    int32_t dims[4], first_steps[4], second_steps[4];
-    int32_t rows, inner, columns;
-} aidge_cortexm_product_float32;
+#include "kit/product_float32.h"
 
 /* 1 row by 4 columns. */
 AIDGE_CORTEXM_NOINLINE void aidge_cortexm_product_1x4(const float *a, const float *b, float *y,
-                                                      const aidge_cortexm_product_float32 *shape)
+                                                      const aidge_kit_product_float32 *shape)
 {
     float sum0 = 0.0f, sum1 = 0.0f, sum2 = 0.0f, sum3 = 0.0f;
     int32_t k;

@@ -13,7 +13,7 @@ from aidge_build.contract.spec import NodeView, Predicate
 from .assembly import Routine
 from .float32 import FEATURES, in_turns, listed, values
 
-SIZES = 52  # the byte of `inner` and `columns` in aidge_cortexm_product_float32
+SIZES = 52  # the byte of `inner` and `columns` in aidge_kit_product_float32
 
 
 def _few_columns(view: NodeView) -> str:
@@ -54,19 +54,16 @@ def block_text() -> str:
     code("%leave")
     return code.function(
         "aidge_cortexm_product_4x4",
-        "const float *a, const float *b, float *y, const aidge_cortexm_product_float32 *shape",
+        "const float *a, const float *b, float *y, const aidge_kit_product_float32 *shape",
         "4 rows by 4 columns, fused multiply-add.",
-        """int32_t row;
-    for (row = 0; row < 4; row++) {
-        aidge_cortexm_product_1x4(a + row * shape->inner, b, y + row * shape->columns, shape);
-    }""",
+        "aidge_kit_product_rows(a, b, y, 4, shape->inner, shape->columns, 4);",
     )
 
 
 @kernel("MatMul", product_spec(FEATURES, Predicate("at least 4 columns", _few_columns)))
 class CortexmMatMulFloat32(MatMulFloat32):
     function, source = "aidge_cortexm_matmul_float32", "matmul_float32.h"
-    kind, at_once = "aidge_cortexm_product_float32", "4 rows x 4 columns"
+    at_once = "4 rows x 4 columns"
 
     def call(self) -> Call:
         return replace(super().call(), texts=(block_text(), _DRIVER))
@@ -74,7 +71,7 @@ class CortexmMatMulFloat32(MatMulFloat32):
 
 _DRIVER = """/* `rows` rows (4 or 1): the last 4 columns may lie over those before them. */
 AIDGE_CORTEXM_NOINLINE void aidge_cortexm_product_columns(const float *a, const float *b, float *y, int32_t rows,
-                                                          const aidge_cortexm_product_float32 *shape)
+                                                          const aidge_kit_product_float32 *shape)
 {
     int32_t column = 0;
     while (column < shape->columns) {
@@ -90,7 +87,7 @@ AIDGE_CORTEXM_NOINLINE void aidge_cortexm_product_columns(const float *a, const 
 
 /* Products of matrices of float32; at least 4 columns. */
 static void aidge_cortexm_matmul_float32(const float *first, const float *second, float *output,
-                                         const aidge_cortexm_product_float32 *shape)
+                                         const aidge_kit_product_float32 *shape)
 {
     const int8_t *a = (const int8_t *)first;
     const int8_t *b = (const int8_t *)second;

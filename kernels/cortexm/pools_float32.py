@@ -9,23 +9,18 @@ from collections.abc import Mapping
 from aidge_build.contract.kernel_kit.conditions import REAL
 from aidge_build.contract.kernel_kit.pool_float32 import MAXIMA, MEANS, PoolFloat32
 from aidge_build.contract.node import kernel
-from aidge_build.contract.spec import CHANNELS_LAST, ImplSpec, IOSpec, NodeView, Predicate
+from aidge_build.contract.spec import CHANNELS_LAST, ImplSpec, IOSpec
 from aidge_build.graph.dtype import DType
 
 from .conditions import in_text
-from .float32 import FEATURES
+from .float32 import FEATURES, NO_OTHER_CLAMP
 from .pools_float32_text import SUMS, WORDS, maxima_text, means_text
 
 FLOAT = IOSpec(DType.float32, CHANNELS_LAST)
 TOGETHER = {"speed": 25, "balanced": 9, "size": 0}  # taps in the text
 
 
-def _clamped(view: NodeView) -> str:
-    bounds = view.operator.minimum, view.operator.maximum
-    return "" if bounds in ((-math.inf, math.inf), (0, math.inf)) else "a clamp that is no ReLU"
-
-
-SPEC = ImplSpec((FLOAT,), (FLOAT,), features=FEATURES, predicates=(REAL, Predicate("no clamp but ReLU", _clamped)))
+SPEC = ImplSpec((FLOAT,), (FLOAT,), features=FEATURES, predicates=(REAL, NO_OTHER_CLAMP))
 
 
 @kernel(MAXIMA, SPEC)

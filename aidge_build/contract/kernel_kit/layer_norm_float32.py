@@ -8,7 +8,8 @@ from collections.abc import Sequence
 
 import numpy
 
-from aidge_build.contract.call import Argument, Call, Constant, Input, Literal, Output, Struct, computed
+from aidge_build.contract.call import Call, Constant, Input, Literal, Output, Struct, computed
+from aidge_build.contract.kernel_kit.linear_float32 import parameter
 from aidge_build.contract.node import KernelNode
 
 OPERATORS = ("LayerNormalization", "RMSNormalization")
@@ -50,12 +51,6 @@ class LayerNormFloat32(KernelNode):
             texts=(*self.texts(has_bias), _LAYER.format(name=name, scaled=scaled_name(self.prefix, has_bias), base=self.prefix)),
             facts=computed(f"{self.together} values"),
         )
-
-
-def parameter(node: KernelNode, index: int, name: str) -> Argument:
-    """Returns the argument for an input that may be constant."""
-    tensor = node.inputs[index]
-    return Constant(name, tensor.data) if tensor.is_constant else Input(index)
 
 
 def scaled_name(prefix: str, has_bias: bool) -> str:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Convolutions and fully connected layers of float32, whatever the core: their spec, bias and limits."""
+"""Layers of float32 with parameters, whatever the core: the spec, bias and limits of linear layers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy
 
-from aidge_build.contract.call import Constant
+from aidge_build.contract.call import Argument, Constant, Input
 from aidge_build.contract.kernel_kit.conditions import CONSTANT_PARAMETERS, REAL
 from aidge_build.contract.node import KernelNode
 from aidge_build.contract.spec import ANY, CHANNELS_LAST, DFormat, ImplSpec, IOSpec, Predicate
@@ -32,6 +32,12 @@ def limits_between(low: float, high: float) -> Constant:
 def limits(operator: Any) -> Constant:
     """Returns the limits of an operator's clamp."""
     return limits_between(operator.minimum, operator.maximum)
+
+
+def parameter(node: KernelNode, index: int, name: str) -> Argument:
+    """Returns the argument for an input that may be constant."""
+    tensor = node.inputs[index]
+    return Constant(name, tensor.data) if tensor.is_constant else Input(index)
 
 
 class LinearFloat32(KernelNode):

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from aidge_build.contract.call import Argument, Call, Constant, Input, Output, Struct, computed
+from aidge_build.contract.call import Call, Output, Struct, computed
 from aidge_build.contract.kernel_kit.conditions import REAL
+from aidge_build.contract.kernel_kit.linear_float32 import parameter
 from aidge_build.contract.node import KernelNode
 from aidge_build.contract.spec import ROW_MAJOR, ImplSpec, IOSpec, NodeView, Predicate
 from aidge_build.graph.dtype import DType
@@ -29,27 +30,25 @@ def product_spec(features: frozenset[str], *predicates: Predicate) -> ImplSpec:
 
 
 class MatMulFloat32(KernelNode):
-    """A subclass states its function, file, struct, what it computes at once, and whether the struct has the matrices' sizes."""
+    """A subclass states its function, its header, and what it computes at once."""
 
     function: ClassVar[str]
     source: ClassVar[str]
-    kind: ClassVar[str]
     at_once: ClassVar[str]
-    has_sizes: ClassVar[bool] = True
 
     def call(self) -> Call:
         first, second = self.inputs
         sizes = {"rows": first.dims[-2], "inner": first.dims[-1], "columns": second.dims[-1]}
         shape = Struct(
-            self.kind,
+            "aidge_kit_product_float32",
             {
                 "dims": tuple(max(sizes) for sizes in zip(_batches(first), _batches(second))),
                 "first_steps": _batch_steps(first),
                 "second_steps": _batch_steps(second),
-                **(sizes if self.has_sizes else {}),
+                **sizes,
             },
         )
-        arguments = (_pointer(0, "first", first), _pointer(1, "second", second), Output(0), shape)
+        arguments = (parameter(self, 0, "first"), parameter(self, 1, "second"), Output(0), shape)
         return Call(self.function, (self.source,), arguments, facts=computed(self.at_once))
 
 
@@ -62,7 +61,3 @@ def _batch_steps(tensor: Tensor) -> tuple[int, ...]:
     dims = (1,) * (BATCH_AXES + 2 - tensor.rank) + tensor.dims
     steps = layout(dims, row_major(len(dims)), tensor.dtype).strides[:BATCH_AXES]
     return tuple(0 if size == 1 else tensor.dtype.size_bytes * step for size, step in zip(dims, steps))
-
-
-def _pointer(index: int, name: str, tensor: Tensor) -> Argument:
-    return Constant(name, tensor.data) if tensor.is_constant else Input(index)

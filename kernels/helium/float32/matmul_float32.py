@@ -16,8 +16,7 @@ from .matmul_text import texts_of
 @kernel("MatMul", product_spec(MVE))
 class HeliumMatMulFloat32(MatMulFloat32):
     function, source = "aidge_helium_matmul_float32", "float32/matmul.h"
-    kind, at_once = "aidge_helium_product_float32", "3 rows x 8 columns"
-    has_sizes = False
+    at_once = "3 rows x 8 columns"
 
     def call(self) -> Call:
         first, second = self.inputs

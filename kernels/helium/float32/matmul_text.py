@@ -54,7 +54,7 @@ class Rows:
             self._block(emit, -(-rest // LANES), rest % LANES, 3)
         emit.leave()
         purpose = f"{self.rows} row{'s' * (self.rows > 1)} of {self.inner} values times {self.inner} x {self.columns}."
-        plain = f"    aidge_helium_product_rows(a, b, y, {self.rows}, {self.inner}, {self.columns});"
+        plain = f"    aidge_kit_product_rows(a, b, y, {self.rows}, {self.inner}, {self.columns}, {self.columns});"
         return function(self.name, purpose, "const float *a, const float *b, float *y", emit.lines, plain)
 
     @property
@@ -140,5 +140,5 @@ def texts_of(rows: int, inner: int, columns: int) -> tuple[str, tuple[str, ...]]
     body += [
         "} while (aidge_kit_next_batch(place, shape->dims, shape->first_steps, shape->second_steps, &a, &b) != 0);",
     ]
-    parameters = "const float *first, const float *second, float *output, const aidge_helium_product_float32 *shape"
+    parameters = "const float *first, const float *second, float *output, const aidge_kit_product_float32 *shape"
     return name, (*(Rows(size, inner, columns).text() for size in parts), c_function(name, parameters, body))

@@ -15,9 +15,9 @@ from aidge_build.contract.kernel_kit.layer_norm_float32 import (
     PARAMETERS,
     SCALED_PARAMETERS,
     LayerNormFloat32,
-    parameter,
     scaled_name,
 )
+from aidge_build.contract.kernel_kit.linear_float32 import parameter
 from aidge_build.contract.node import KernelNode, kernel
 from aidge_build.contract.spec import ROW_MAJOR, ImplSpec, IOSpec, NodeView, Predicate
 from aidge_build.graph.dtype import DType

@@ -46,16 +46,6 @@ static aidge_cortexm_table_float32 *aidge_cortexm_table_of_float32(void *scratch
     return table;
 }
 
-static aidge_cortexm_walk_float32 aidge_cortexm_walk_of_float32(float *output, const aidge_kit_window2d *shape)
-{
-    aidge_cortexm_walk_float32 walk;
-    walk.output = output;
-    walk.top = -shape->pad_top;
-    walk.left = -shape->pad_left;
-    walk.columns = shape->out_width;
-    return walk;
-}
-
 /* The runs of 4 neighbouring pixels whose windows lie inside the image; `corner`: the first value of the first. */
 static int32_t aidge_cortexm_inner_runs_float32(aidge_cortexm_table_float32 *table, const float *corner,
                                                 const aidge_kit_window2d *shape)

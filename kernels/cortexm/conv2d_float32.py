@@ -78,7 +78,7 @@ static void {name}(
     const int32_t pixels = shape->out_height * shape->out_width;
     int32_t batch, left;
     for (batch = shape->batches; batch > 0; batch--) {{
-        aidge_cortexm_walk_float32 walk = aidge_cortexm_walk_of_float32(output, shape);
+        aidge_cortexm_walk_float32 walk = {{output, -shape->pad_top, -shape->pad_left, shape->out_width}};
         for (left = pixels; left > 0; left -= 4) {{
             const int32_t runs = aidge_cortexm_next_runs_float32(&walk, table, input, left, shape);
             {pixels}(table, stream, runs, stream + layer->stream_words, limits);

@@ -28,7 +28,7 @@ class FcFloat32(LinearFloat32):
         name = f"aidge_helium_fc_float32_{strip.suffix}"
         return Call(
             name,
-            ("float32/fc.h",),
+            ("float32/strip.h",),
             (
                 Input(0),
                 Output(0),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: 0BSD */
-#include "fc.h"
+#include "strip.h"
 
 /* Rows of values, each of which becomes a row of outputs; what the assembly knows, in this order. Steps in bytes. */
 typedef struct {

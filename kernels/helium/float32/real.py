@@ -9,14 +9,11 @@ from collections.abc import Sequence
 from ..assembly import c_function
 
 
-def has_limits(low: float, high: float) -> bool:
-    """Whether a clamp is neither nothing nor ReLU, which one instruction for four values does."""
-    return low not in (0.0, -math.inf) or high != math.inf
-
-
 def clamp_between(low: float, high: float) -> str:
-    """What a clamp is in a text: "" for none, "relu", or "limits"."""
-    return "limits" if has_limits(low, high) else "relu" if low == 0 else ""
+    """A clamp in a text: "" for none, "relu", which one instruction for four values does, or "limits"."""
+    if low not in (0.0, -math.inf) or high != math.inf:
+        return "limits"
+    return "relu" if low == 0 else ""
 
 
 def clamp_of(operator) -> str:
@@ -25,8 +22,8 @@ def clamp_of(operator) -> str:
 
 
 def is_limited(operator) -> bool:
-    """The same of an operator's clamp."""
-    return has_limits(operator.minimum, operator.maximum)
+    """Whether it is neither nothing nor ReLU."""
+    return clamp_of(operator) == "limits"
 
 
 def clamp_lines(clamp: str, value: str, low: str, high: str) -> list[str]:

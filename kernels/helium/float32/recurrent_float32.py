@@ -24,7 +24,7 @@ def _driver(strips: Sequence[Strip]) -> Driver:
     def product(number: int, section: Section) -> str:
         source, count = source_of(section)
         return (
-            f"aidge_helium_sums_strip_float32(strip, {source}, numbers, {count}, {section.gates} * hidden);\n                "
+            f"aidge_helium_row_strip_float32(strip, {source}, numbers, {count}, {section.gates} * hidden);\n                "
             f"{strips[number].name}(strip, {section.sums}, stream + places->starts[{number}]);"
         )
 

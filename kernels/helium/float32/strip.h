@@ -20,6 +20,19 @@ typedef struct {
     const float *limits;              /* lowest and highest */
 } aidge_helium_strip_float32;
 
+/* One row of inputs as one pixel without neighbours. */
+AIDGE_KIT_NOINLINE void aidge_helium_row_strip_float32(aidge_helium_strip_float32 *strip, const float *x, const float *limits,
+                                                       int32_t features, int32_t outputs)
+{
+    (void)memset(strip, 0, sizeof *strip);
+    strip->source = x;
+    strip->blocks = strip->rows = strip->taps = 1;
+    strip->quads = features / 4;
+    strip->singles = features & 3;
+    strip->channels = outputs;
+    strip->limits = limits;
+}
+
 #if !AIDGE_HELIUM_ASSEMBLY
 /* The stream has biases and then one weight for each value, of each `group` of output channels and then of the rest. */
 static void aidge_helium_pixels_float32(aidge_helium_strip_float32 *strip, float *y, const float *stream, int32_t pixels,

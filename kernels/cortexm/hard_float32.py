@@ -18,28 +18,19 @@ from .float32 import FEATURES, Limits, in_turns, listed, values
 PARAMETERS = "const float *x, float *y, const float *line, int32_t count"
 TOGETHER, GATES = 8, 4  # values; those of them whose gates are computed together
 FLOAT = IOSpec(DType.float32, SAME)
-SPEC = ImplSpec((FLOAT,), (FLOAT,), features=FEATURES, predicates=(REAL,))
 
 
-class _Hard(ElementWise):
-    def layer(self, line: tuple[float, float], is_factor: bool) -> Call:
-        """The call of a layer; the line is the factor of x, and what is added."""
+@kernel(("HardSigmoid", "HardSwish"), ImplSpec((FLOAT,), (FLOAT,), features=FEATURES, predicates=(REAL,)))
+class HardFloat32(ElementWise):
+    """A line of x between 0 and 1, or x times it."""
+
+    def call(self) -> Call:
+        is_factor = self.node.type == "HardSwish"
+        line = (1 / 6, 0.5) if is_factor else (self.operator.alpha, self.operator.beta)
         name, text = routine(is_factor)
         constants = Constant("line", numpy.array([1.0, *line], numpy.float32))
         arguments = (Input(0), Output(0), constants, Literal(self.outputs[0].elements))
         return Call(name, ("float32.h",), arguments, texts=(text,), facts=computed(f"{TOGETHER} values"))
-
-
-@kernel("HardSigmoid", SPEC)
-class HardSigmoidFloat32(_Hard):
-    def call(self) -> Call:
-        return self.layer((self.operator.alpha, self.operator.beta), is_factor=False)
-
-
-@kernel("HardSwish", SPEC)
-class HardSwishFloat32(_Hard):
-    def call(self) -> Call:
-        return self.layer((1 / 6, 0.5), is_factor=True)
 
 
 def routine(is_factor: bool) -> tuple[str, str]:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from .assembly import Routine
 from .float32 import Limits, in_turns, listed, values
@@ -88,7 +88,7 @@ def _load_biases(code: Routine) -> None:
         code(f"vmov.f32 {after}, {before}")
 
 
-def _runs(code: Routine, together: int, compute) -> None:
+def _runs(code: Routine, together: int, compute: Callable[[int], None]) -> None:
     """Run after run of the table: `compute` prints what is done with a number of values of the 4 pixels."""
     code(f"add %run, %table, #{OUTPUTS_BYTES + 8}")
     code("mov %left, %runs")

@@ -43,7 +43,6 @@ kernels/cortexm/packing.py
 kernels/cortexm/packing.py _Groups.factors
 kernels/cortexm/packing.py pack
 kernels/cortexm/packing.py pack_blocks
-kernels/cortexm/pieces_float32.py pieces_text
 kernels/helium/avgpool_direct_int8.py _driver
 kernels/helium/dense.py Dense._group
 kernels/helium/depthwise.py _Printer.lines

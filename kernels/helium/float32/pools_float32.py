@@ -118,7 +118,8 @@ def _counted(emit: Assembler, kind: Kind, channels: int, which: str) -> None:
     mask = [f"movs %lanes, #{lanes}", "vctp.32 %lanes"] if lanes else []
     emit(*mask, *(["vmov.i32 %q.masked, #0"] if lanes else []))
     for vector, result in enumerate(results):
-        emit(f"vmov.i32 {result}, #0", *([] if kind.is_mean else access("vldrw", "u32", result, vector, "%source")))
+        first = [] if kind.is_mean else access("vldrw", "u32", result, vector, "%source")
+        emit(*([] if len(first) == 1 else [f"vmov.i32 {result}, #0"]), *first)
     emit("mov %tap, %source", "mov %row, %rows")
     emit.label(f"each_row{which}")
     emit("dls lr, %columns")

@@ -400,6 +400,22 @@ def test_sums_across_vectors_go_to_even_registers():
     assert higher % 2 == 1
 
 
+def test_vectors_that_widen_have_low_addresses_and_gathered_ones_do_not_replace_their_offsets():
+    names = [f"v{number}" for number in range(7)]
+    text = printed(
+        "%enter",
+        *(f"ldr %{name}, [%first, #{4 * number}]" for number, name in enumerate(names)),
+        "vldrb.s16 %q.a, [%v6], #8",
+        "vldrh.u16 %q.b, [%second, %q.a, uxtw #1]",
+        "vstrb.16 %q.b, [%v6]",
+        *(f"str %{name}, [%output, #{4 * number}]" for number, name in enumerate(names)),
+        "%leave",
+    )
+    widening, gathering, narrowing = (line for line in text if line.startswith(("vld", "vst")))
+    assert all(re.search(r"\[r[0-7]\]", line) for line in (widening, narrowing))
+    assert len(set(re.findall(r"q\d", gathering))) == 2
+
+
 def test_parameters_on_the_stack_are_behind_all_that_is_saved():
     text = printed("%enter", "put %first", "ldr %end, [%argument.4]", "get %first", "str %end, [%first]", "%leave")
     assert text[:3] == ["sub sp, sp, #4", "str r0, [sp, #0]", "ldr r0, [sp, #4]"]

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -14,6 +15,8 @@ from aidge_build.contract.kernel_kit.registers.webs import Webs
 MOST_TRIES = 4_000  # registers that a search tries before it gives up
 _FEW_TRIES = 2  # for each web, of a search for a better choice
 LOOP_WEIGHT, DEEPEST = 8, 4  # times that an instruction of a loop counts for one outside, and loops within loops that count
+
+_GATHER = re.compile(r"vldr.*, \[[^,]+, %q")  # its result must not replace the offsets
 
 
 def choose(steps: Sequence[Step], webs: Webs, is_low: bool, parameters: Sequence[str]) -> dict[int, str] | None:
@@ -141,13 +144,16 @@ class _Search:
 
 
 def _apart(steps: Sequence[Step], webs: Webs) -> dict[int, set[int]]:
-    """Returns the webs that each web must not share a register with: they are alive where it is written."""
+    """Returns the webs that each web must not share a register with: they are alive where it is written, or tell where a vector
+    is gathered."""
     apart: dict[int, set[int]] = {web: set() for web in range(len(webs.values))}
     for number, step in enumerate(steps):
         written = set(webs.written[number].values())
-        source = set(webs.read[number].values()) if step.is_move else set()
+        read = set(webs.read[number].values())
+        source = read if step.is_move else set()
+        alive = webs.alive[number] | written | (read if _GATHER.match(step.text) else set())
         for web in written:
-            for other in (webs.alive[number] | written) - {web} - (source - written):
+            for other in alive - {web} - (source - written):
                 if webs.values[other].kind == webs.values[web].kind:
                     apart[web].add(other)
                     apart[other].add(web)

@@ -39,6 +39,8 @@ _ACROSS = re.compile(r"v(r?ml[as]l?dava?|ml[as]v|ml[as]va|mlalva?|addl?va?)x?") 
 _ACROSS_LONG = re.compile(r"v(r?ml[as]ldava?|mlalva?|addlva?)x?")  # and the next one is odd
 _REACHES_HIGH = re.compile(r"(mov|cmp|add|bx|blx) (?!.*sp,)[^#]*")  # of Armv6-M's instructions
 _ALWAYS_LOW = ("cbz", "cbnz")
+# Loads that widen and stores that narrow take their address from a low register.
+_WIDENS = re.compile(r"v(ldr|str)(b[te]?\.[su]?(16|32)|h[te]?\.[su]?32) [^,]+, \[%\w+(\]|, #).*")
 # Instructions of Armv7-M that are 16 bits long where all registers are low, and what makes them longer.
 _SHORT = re.compile(
     r"(mov|add|sub|rsb|adc|sbc|and|orr|eor|bic|mvn|mul|lsl|lsr|asr|ror|neg)s|cmp|cmn|tst|(ldr|str)(s?[bh])?|[us]xt[bh]|rev(16|sh)?"
@@ -110,6 +112,7 @@ class Rules:
             self._list([web for web, value in zip(named, step.named, strict=True) if value.kind == "s"], True)
         if mnemonic in _ALWAYS_LOW:
             self._keep(named, LOW.__contains__)
+        self._keep(named[1 : 1 + bool(_WIDENS.fullmatch(step.text))], LOW.__contains__)
         self._keep(named[: bool(_ACROSS.fullmatch(mnemonic))], lambda register: number_of(register) % 2 == 0)
         self._keep(named[1 : 1 + bool(_ACROSS_LONG.fullmatch(mnemonic))], lambda register: number_of(register) % 2 == 1)
 

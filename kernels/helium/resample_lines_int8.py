@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""int8 Resize, linear along two neighbouring axes: two rows are blended to a line of 16 bits, then neighbours in the line."""
+"""int8 Resize along one axis or two neighbouring ones with up to four taps each, as linear and cubic resizing have them.
+
+The rows that an output row sees are added up to a line of sums, then neighbours in the line: sums of whole shares are exact in
+any order.
+"""
 
 from __future__ import annotations
 
@@ -8,114 +12,103 @@ from dataclasses import dataclass
 
 import numpy
 
-from aidge_build.contract.call import Argument, Call, Constant, Input, Output, Scratch, Struct, computed
+from aidge_build.contract.call import Call, Constant, Input, Output, Scratch, Struct, computed
 from aidge_build.contract.kernel_kit.resample import resample_spec
-from aidge_build.contract.kernel_kit.resample_lanes import TAPS, Axes, lanes, levels_of
+from aidge_build.contract.kernel_kit.resample_lanes import Axes, lanes, levels_of
 from aidge_build.contract.node import KernelNode, kernel
 from aidge_build.contract.spec import Demands, NodeView, Predicate
-from aidge_build.graph.tensor import Tensor
+from aidge_build.graph.format import Format
 from aidge_build.operators.resampling import Shares, multiplier
 
 from .conditions import MVE
 from .resample_lines_text import Form, resample_text
 
-MOST = 255  # of a denominator: products with int8 fit 16 bits
-SHORT = 8  # elements that lie side by side: fewer are gathered, with a table for each output of a row
+TAPS = 4
+SHORT = {True: 8, False: 4}  # elements of a run: fewer are gathered; of at most two taps, of more
+MAGNITUDE = 128  # of an element
 HALFWORDS = 1 << 15
+ALONE = Shares(numpy.zeros((1, 1), numpy.int64), numpy.ones((1, 1), numpy.int64), 1)
 
 
 @dataclass(frozen=True)
 class Plan:
-    """rows, columns: shares of an axis, None where there is none; `run` elements lie side by side, `width` of them in a row."""
+    """Shares of rows and of the columns in a row, `width` columns of `run` adjacent elements; `gathers`: neighbours are gathered,
+    with a table for each element of an output row."""
 
     images: int
-    rows: Shares | None
-    columns: Shares | None
+    rows: Shares
+    columns: Shares
     width: int
     run: int
-    step: int
-    row_stride: int
-    form: Form
+    gathers: bool
+
+    @classmethod
+    def of(cls, view: NodeView, order: Format) -> Plan | None:
+        """The plan in this storage order; None if other axes are resized. A single axis with long runs is the axis of the rows."""
+        (source,), (target,) = view.inputs, view.outputs
+        shares = view.operator.in_integers(source, target)
+        axes = Axes.of(source, target, shares, order)
+        chosen = [shares[axis] for axis in axes.resized]
+        if not 1 <= len(chosen) <= 2 or any(one.shares.shape[1] > TAPS or one.indices.min() < 0 for one in chosen):
+            return None
+        images, run = (math.prod(source.dims[axis] for axis in some) for some in (axes.images, axes.run))
+        gathers = run < SHORT[chosen[-1].shares.shape[1] <= 2]
+        if len(chosen) == 1 and not gathers:
+            return cls(images, chosen[0], ALONE, 1, run, False)
+        return cls(images, *[ALONE, *chosen][-2:], source.dims[axes.resized[-1]], run, gathers)
 
     @property
-    def gathers(self) -> bool:
-        """Whether neighbours are gathered."""
-        return self.run < SHORT
+    def count(self) -> int:
+        """Elements of a row of the source."""
+        return self.width * self.run
+
+    @property
+    def outputs(self) -> int:
+        """Elements of a row of outputs."""
+        return len(self.columns.shares) * self.run
+
+    @property
+    def line_bytes(self) -> int:
+        """Bytes of an element of the line."""
+        return 2 if self.rows.largest * MAGNITUDE < HALFWORDS else 4
 
 
 def _unfit(view: NodeView) -> str:
-    (source,), (target,) = view.inputs, view.outputs
-    shares = view.operator.in_integers(source, target)
-    for order in target.orders:
-        axes = Axes.of(source, target, shares, order)
-        if not 1 <= len(axes.resized) <= 2 or any(not _is_linear(shares[axis]) for axis in axes.resized):
-            return f"it is not linear along two neighbouring axes with denominators of at most {MOST}"
-        if _row_elements(source, axes) >= HALFWORDS * 2:
-            return "rows are longer than offsets of 16 bits reach"
+    for order in view.outputs[0].orders:
+        plan = Plan.of(view, order)
+        if plan is None:
+            return f"it has not one axis or two neighbouring ones with up to {TAPS} taps inside"
+        if plan.gathers and max(plan.count // 2, plan.columns.largest) >= HALFWORDS:
+            return "places or shares of columns need more than 16 bits"
     return ""
 
 
-def _is_linear(one: Shares) -> bool:
-    if one.shares.shape[1] > TAPS or one.shares.min() < 0 or one.indices.min() < 0 or one.whole > MOST:
-        return False
-    low, high = one.indices.min(axis=1), one.indices.max(axis=1)
-    return bool((high - low <= 1).all())
-
-
-def _row_elements(source: Tensor, axes: Axes) -> int:
-    return math.prod(source.dims[axis] for axis in (*axes.resized[-1:], *axes.run))
-
-
 def plan_of(view: NodeView) -> Plan:
-    """What is resized, and how sums become levels."""
-    (source,), (target,) = view.inputs, view.outputs
-    shares = view.operator.in_integers(source, target)
-    axes = Axes.of(source, target, shares, target.orders[0])
-    run = math.prod(target.dims[axis] for axis in axes.run)
-    column_axis = axes.resized[-1]
-    rows = axes.resized[0] if len(axes.resized) == 2 else None
-    images = math.prod(target.dims[axis] for axis in axes.images)
-    step = math.prod(source.dims[axis] for axis in (*axes.resized, *axes.run))
-    form = _form(shares, axes, source, target)
-    if rows is None and run >= SHORT:  # long runs: the axis is that of the rows
-        return Plan(images, shares[column_axis], None, 1, run, step, run, form)
-    width = source.dims[column_axis]
-    return Plan(images, None if rows is None else shares[rows], shares[column_axis], width, run, step, width * run, form)
+    """The plan of a layer whose storage order is known, or of the first possible order."""
+    plan = Plan.of(view, view.outputs[0].orders[0])
+    assert plan is not None
+    return plan
 
 
-def _form(shares: tuple[Shares, ...], axes: Axes, source: Tensor, target: Tensor) -> Form:
-    whole = math.prod(one.whole for one in shares)
-    found = levels_of(shares, source, target) if lanes(shares, axes.resized) else None
-    if found is not None and found.ties:
-        start = found.start - (128 << found.shift) + (found.ties >> 1)
-        return Form("even", found.shift, bool(found.ties >> 1), 128 * whole, 0, start)
-    if found is not None:
-        return Form("scaled", found.shift, False, 128 * whole, found.multiplier, found.start)
-    factor = multiplier(shares, float(source.quantization.scale), float(target.quantization.scale))
-    centre, bits = source.quantization.zero_point, int(numpy.array([factor]).view(numpy.int32)[0])
-    is_narrow = whole * max(128 + centre, 127 - centre) < HALFWORDS
-    return Form("float" if is_narrow else "wide", 0, False, -centre * whole, bits, target.quantization.zero_point)
-
-
-@kernel("Resize", resample_spec(Predicate("linear along two axes, in lines of 16 bits", _unfit), features=MVE))
+@kernel("Resize", resample_spec(Predicate(f"up to {TAPS} taps along two neighbouring axes", _unfit), features=MVE))
 class ResampleLinesInt8(KernelNode):
     @classmethod
     def demands(cls, view: NodeView) -> Demands:
         plan = plan_of(view)
-        return Demands(scratch_bytes=2 * plan.width * plan.run, bands=False)  # the tables follow from the rows
+        return Demands(scratch_bytes=plan.line_bytes * plan.count, bands=False)  # the tables follow from the rows
 
     def call(self) -> Call:
         plan = plan_of(self.view)
-        columns = 1 if plan.columns is None else len(plan.columns.shares)
-        rows = numpy.array([[0, 1, 0, 0]]) if plan.rows is None else _table(plan.rows, plan.row_stride)
+        form, numbers = self._form(plan)
         shape = {
             "images": plan.images,
-            "step": plan.step,
-            "rows": len(rows),
-            "count": plan.width * plan.run,
-            "outputs": columns * plan.run,
+            "step": self.inputs[0].elements // plan.images,
+            "rows": len(plan.rows.shares),
+            "count": plan.count,
+            "outputs": plan.outputs,
         }
-        name, texts = resample_text(plan.form, plan.gathers, columns * plan.run if plan.gathers else plan.run)
+        columns = _places(plan, form) if plan.gathers else _table(plan.columns, plan.line_bytes * plan.run)
+        name, texts = resample_text(form)
         return Call(
             name,
             ("resample_lines.h",),
@@ -123,46 +116,63 @@ class ResampleLinesInt8(KernelNode):
                 Input(0),
                 Output(0),
                 Scratch(),
-                Constant("rows", rows.ravel().astype(numpy.int32)),
-                *self._columns(plan, columns),
+                Constant("rows", _table(plan.rows, plan.count)),
+                Constant("columns", columns),
+                Constant("numbers", numpy.array(numbers, numpy.int32)),
                 Struct("aidge_helium_lines_shape", shape),
             ),
             texts=texts,
-            facts=computed("4 values" if plan.form.kind == "wide" else "8 values", 0),
+            facts=computed(f"{form.lanes // 4} values", 0),
         )
 
-    def _columns(self, plan: Plan, columns: int) -> tuple[Argument, ...]:
-        """Where neighbours lie and their shares, and the numbers that the text reads."""
-        form, whole = plan.form, 1 if plan.columns is None else plan.columns.whole
-        if plan.gathers:
-            assert plan.columns is not None
-            table, distance = _places(plan.columns, plan.width, plan.run), 2 * plan.run * (plan.width > 1)
-            numbers = (columns * plan.run, distance, form.added, form.multiplier, form.start, whole)
-        else:
-            given = numpy.array([[0, 1, 0, 0]]) if plan.columns is None else _table(plan.columns, 2 * plan.run)
-            table = given.astype(numpy.int32).ravel()
-            numbers = (columns, plan.run, form.added, form.multiplier, form.start, whole)
-        return Constant("columns", table), Constant("numbers", numpy.array(numbers, numpy.int32))
-
-
-def _pairs(one: Shares, size: int) -> tuple[numpy.ndarray, numpy.ndarray]:
-    """For each output index the first of two neighbours, and the share of the second."""
-    first = numpy.minimum(one.indices.min(axis=1), max(0, size - 2))
-    second = numpy.where(one.indices > first[:, None], one.shares, 0).sum(axis=1)
-    return first, second
+    def _form(self, plan: Plan) -> tuple[Form, list[int]]:
+        """How sums are added up and become quantized values, and the numbers that the text reads."""
+        (source,), (target,) = self.inputs, self.outputs
+        shares = self.operator.in_integers(source, target)
+        axes = Axes.of(source, target, shares, target.storage)
+        centre, whole = source.quantization.zero_point, plan.rows.whole * plan.columns.whole
+        found = levels_of(shares, source, target) if lanes(shares, axes.resized) else None
+        largest = plan.rows.largest * plan.columns.largest * max(MAGNITUDE + centre, MAGNITUDE - 1 - centre)
+        is_even = found is not None and found.ties > 0 and plan.line_bytes == 2
+        # Floats of an odd number of halfwords would end in the middle of a vector's lane.
+        is_narrow = largest < HALFWORDS and (plan.outputs if plan.gathers else plan.run) % 2 == 0
+        taps = _windows(plan)[1].shape[1] if plan.gathers else plan.columns.shares.shape[1]
+        form = Form(
+            gathers=plan.gathers,
+            rows=plan.rows.shares.shape[1],
+            columns=taps,
+            line=8 * plan.line_bytes,
+            lanes=16 if plan.line_bytes == 2 and (is_even or is_narrow) else 32,
+            shift=found.shift if is_even else 0,
+            is_turned=is_even and found.ties == 3,
+        )
+        counts = [plan.outputs, plan.line_bytes * plan.run] if plan.gathers else [len(plan.columns.shares), plan.run]
+        factor = multiplier(shares, float(source.quantization.scale), float(target.quantization.scale))
+        bits = int(numpy.array([factor]).view(numpy.int32)[0])
+        return form, [*counts, found.start if is_even else -centre * whole, bits, target.quantization.zero_point]
 
 
 def _table(one: Shares, stride: int) -> numpy.ndarray:
-    """{offset, share, offset, share} of each output index."""
-    first, second = _pairs(one, int(one.indices.max()) + 1)
-    following = numpy.where(second > 0, first + 1, first)
-    return numpy.stack([first * stride, one.whole - second, following * stride, second], axis=1)
+    """The offsets of its taps and their shares, for each output index."""
+    return numpy.concatenate([one.indices * stride, one.shares], axis=1).astype(numpy.int32).ravel()
 
 
-def _places(one: Shares, width: int, run: int) -> numpy.ndarray:
-    """Of each element of an output row: where its first neighbour lies in the line, then the shares of all second ones."""
-    first, second = _pairs(one, width)
-    places = (first[:, None] * run + numpy.arange(run)).ravel().astype("<u2")
-    shares = numpy.repeat(second, run).astype(numpy.uint8)
-    shares = numpy.pad(shares, (0, len(shares) % 2))
-    return numpy.concatenate([places, shares.view("<u2")])
+def _windows(plan: Plan) -> tuple[numpy.ndarray, numpy.ndarray]:
+    """For each output column the first of neighbouring columns [outputs], and the shares of all of them [outputs, taps]."""
+    one = plan.columns
+    size = min(plan.width, int((one.indices.max(axis=1) - one.indices.min(axis=1)).max()) + 1)
+    first = numpy.minimum(one.indices.min(axis=1), plan.width - size)
+    shares = numpy.zeros((len(first), size), numpy.int64)
+    numpy.add.at(shares, (numpy.arange(len(first))[:, None], one.indices - first[:, None]), one.shares)
+    return first, shares
+
+
+def _places(plan: Plan, form: Form) -> numpy.ndarray:
+    """For each vector of elements of an output row: the places of their first neighbours in the line, then the shares of these and
+    of each further neighbour."""
+    first, shares = _windows(plan)
+    places = (first[:, None] * plan.run + numpy.arange(plan.run)).reshape(-1, 1)
+    both = numpy.concatenate([places, numpy.repeat(shares, plan.run, axis=0)], axis=1)
+    size = 128 // form.lanes
+    both = numpy.pad(both, ((0, -len(both) % size), (0, 0))).reshape(-1, size, both.shape[1])
+    return both.transpose(0, 2, 1).astype("<u2").view("<i2").ravel()

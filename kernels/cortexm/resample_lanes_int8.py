@@ -1,63 +1,170 @@
 # SPDX-License-Identifier: MIT
-"""int8 Resize, linear along two neighbouring axes: four values at a time, two sums in a register."""
+"""int8 Resize, linear along two neighbouring axes: four values at a time, two products of halfwords in an instruction.
+
+A sum becomes a quantized value by a shift, if the factor is a power of two (ties go to the even value, which a bit of the sum
+tells), by a product of integers, or by a product in float32.
+"""
 
 from __future__ import annotations
 
-from aidge_build.contract.call import Call, computed
+import functools
+import math
+from dataclasses import dataclass
+
+import numpy
+
+from aidge_build.contract.call import Call, Constant, computed
+from aidge_build.contract.kernel_kit.linear_int8 import INT8, SHIFTS
 from aidge_build.contract.kernel_kit.resample import resample_spec
-from aidge_build.contract.kernel_kit.resample_lanes import LANES, Levels, ResampleLanes, levels_of, run_of
+from aidge_build.contract.kernel_kit.resample_lanes import ResampleLanes, not_linear, run_of, whole_of
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import CHANNELS_LAST, NodeView, Predicate
+from aidge_build.operators.arithmetic.contracts import FloatFactors
+from aidge_build.operators.arithmetic.thresholds import low_form, staircase
+from aidge_build.operators.resampling import LARGEST_VALUE, multiplier
 
 from .assembly import Routine
 from .conditions import FEATURES
+from .float32 import values
+from .packing import as_words
 
 TOGETHER = 4  # values; the last ones of a run overlap those before
-_EVEN = 1  # form of the C version
-_UPPER, _ABOVE, _END, RUN = 0, 8, 16, 20  # in the row
-PARAMETERS = "const aidge_kit_lanes_row *row, int8_t *output, const int32_t *columns, const aidge_kit_lanes_levels *levels"
+MOST = 32767  # of all shares of an output: each is a halfword
+MOST_LEVEL = 1 << 20  # before it is limited
+MOST_SHIFT = 20  # of sums whose factor is a power of two
+LINE_SHIFTS = (*SHIFTS, 0)
+EVEN, TURNED, LINE, FLOATS = "even", "turned", "line", "floats"  # as resample_lanes_int8.h has them
+PARAMETERS = "const aidge_kit_lanes_row *row, int8_t *output, const int32_t *columns, const int32_t *levels"
+_ROWS, _SHARES, _END, _RUN = 0, 8, 16, 20  # in the row
+_SUMS = tuple(f"%sum{place}" for place in range(TOGETHER))
+
+
+@dataclass(frozen=True)
+class Levels:
+    """The way from sums to quantized values, and the numbers that the text reads: what sums begin with first."""
+
+    form: str
+    shift: int
+    numbers: tuple[int, ...]
+
+
+def _not_linear(view: NodeView) -> str:
+    return not_linear(view, MOST)
 
 
 def _short_run(view: NodeView) -> str:
     run = run_of(view)
-    return f"{run} elements side by side, wants at least {TOGETHER}" if run < TOGETHER else ""
+    return f"{run} adjacent elements, wants at least {TOGETHER}" if run < TOGETHER else ""
 
 
-def _scaled(view: NodeView) -> str:
+def _levels(view: NodeView) -> Levels:
     (source,), (target,) = view.inputs, view.outputs
-    levels = levels_of(view.operator.in_integers(source, target), source, target)
-    return "" if levels and levels.ties else "sums become levels by more than a shift"
+    shares = view.operator.in_integers(source, target)
+    factor = multiplier(shares, float(source.quantization.scale), float(target.quantization.scale))
+    whole = whole_of(shares)
+    return _found(factor, -source.quantization.zero_point * whole, whole, target.quantization.zero_point)
 
 
+@functools.lru_cache(64)
+def _found(factor: numpy.float32, start: int, whole: int, zero_point: int) -> Levels:
+    mantissa, exponent = math.frexp(float(factor))
+    shift = 1 - exponent
+    if mantissa == 0.5 and 1 <= shift <= MOST_SHIFT:
+        is_odd = zero_point % 2
+        first = start + (zero_point << shift) + (1 << shift - 1) - 1 + is_odd
+        return Levels(TURNED if is_odd else EVEN, shift, (first,))
+    ends = (numpy.array([start + whole * level]) for level in INT8)
+    stairs = staircase(FloatFactors(numpy.array([factor])), zero_point, *ends)
+    for shift in LINE_SHIFTS:
+        form = low_form(stairs, shift)
+        if form.multipliers[0]:
+            return Levels(LINE, shift, (start + int(form.extras[0]), int(form.multipliers[0]), int(form.constants[0])))
+    return Levels(FLOATS, 0, (start, int(factor.view(numpy.int32)), zero_point))
+
+
+def _in_floats(view: NodeView) -> str:
+    return "no product of integers gives the levels" if _levels(view).form == FLOATS else ""
+
+
+def _far(view: NodeView) -> str:
+    (source,), (target,) = view.inputs, view.outputs
+    shares = view.operator.in_integers(source, target)
+    factor = multiplier(shares, float(source.quantization.scale), float(target.quantization.scale))
+    return "levels are far beyond 8 bits" if LARGEST_VALUE * whole_of(shares) * float(factor) >= MOST_LEVEL else ""
+
+
+LINEAR = Predicate("sums of two axes with shares that fit 16 bits", _not_linear)
+IN_INTEGERS = Predicate("a shift or a product of integers gives the levels", _in_floats)
+NEAR = Predicate("levels that floats give", _far)
 ENOUGH = Predicate("runs of at least 4", _short_run)
-SHIFTED = Predicate("levels by a shift alone", _scaled)
 
 
-def _sums(code: Routine) -> None:
-    """Of bytes 0 and 2 of four words, and of bytes 1 and 3."""
-    for place in range(4):
-        code(f"ldr %word, [%source{place}], #4")
-        code("eor %word, %word, #0x80808080")
-        code("uxtb16 %even, %word")
-        code("uxtb16 %odd, %word, ror #8")
-        for value in ("even", "odd"):
-            product = f"%{value}s, %{value}, %weight{place}"
-            code(f"mla {product}, %{value}s" if place else f"mul {product}")
+@kernel("Resize", resample_spec(LINEAR, IN_INTEGERS, ENOUGH, features=FEATURES, form=CHANNELS_LAST))
+class ResampleLanesInt8(ResampleLanes):
+    def call(self) -> Call:
+        levels, is_odd = _levels(self.view), run_of(self.view) % TOGETHER > 0
+        row, text = _row_text(levels.form, levels.shift, is_odd)
+        name = row.replace("lanes", "resample_lanes", 1)
+        arguments = self.arguments_with(Constant("levels", as_words(levels.numbers)))
+        texts = text, _layer_text(name, row)
+        return Call(name, ("resample_lanes_int8.h",), arguments, texts=texts, facts=computed("4 values", 1))
 
 
-def begin_column(code: Routine) -> None:
-    """Label column: where two taps are in both rows (%source0 to %source3), their shares (%share0, %share1) and the shares of the
-    rows (%upper, %lower)."""
+@kernel("Resize", resample_spec(LINEAR, NEAR, ENOUGH, features=FEATURES | {"fpu"}, form=CHANNELS_LAST))
+class ResampleLanesFloatInt8(ResampleLanesInt8):
+    """Ties of sums over what is no power of two go to the even value, which no product of integers gives."""
+
+
+def _row_text(form: str, shift: int, is_odd: bool) -> tuple[str, str]:
+    """Name and text of a row of outputs."""
+    name = f"aidge_cortexm_lanes_{form}{f'_{shift}' * (form != FLOATS)}{'_odd' * is_odd}"
+    code = Routine()
+    code("%enter")
+    code({FLOATS: "ldm %levels, {%start, %factor, %zero}", LINE: "ldm %levels, {%start, %multiplier, %constant}"}.get(
+        form, "ldr %start, [%levels]"
+    ))
+    if form == FLOATS:
+        code("put %zero")
+        code("vmov %s.factor, %factor")
+    elif form == LINE:
+        code("put %multiplier, %constant")
+    code("put %start")
+    _begin_column(code)
+    code.label("turn", "4 values")
+    _sums(code, "%source0", "%source1", "%upper", is_first=True)
+    _sums(code, "%source2", "%source3", "%lower", is_first=False)
+    {FLOATS: _floats, LINE: _line}.get(form, _even)(code, form, shift)
+    for place, value in enumerate(_SUMS):
+        code(f"strb {value}, [%output, #{place - TOGETHER}]" if place else f"strb {value}, [%output], #{TOGETHER}")
+    code("get %end")
+    _end_of_run(code, is_odd)
+    code("get %columns, %row")
+    code(f"ldr %last, [%row, #{_END}]")
+    code("cmp %columns, %last")
+    code("bne %column")
+    code("%leave")
+    portable = f"aidge_cortexm_resampled_row(row, output, columns, levels, AIDGE_CORTEXM_RESAMPLE_{form.upper()}, {shift});"
+    return name, code.function(name, PARAMETERS, "Linear resizing: a row of outputs.", portable)
+
+
+def _begin_column(code: Routine) -> None:
+    """Label column: where two taps are in both rows (%source0 to %source3), and pairs of their shares (%upper, %lower)."""
     code.label("column", "a column")
     code("ldm %columns!, {%offset0, %share0, %offset1, %share1}")
     code("put %columns, %row")
-    code(f"ldrd %upper, %lower, [%row, #{_UPPER}]", "both rows")
+    code(f"ldrd %upper, %lower, [%row, #{_ROWS}]", "both rows")
     for place in range(4):
         code(f"add %source{place}, %{('upper', 'lower')[place // 2]}, %offset{place % 2}")
-    code(f"ldrd %upper, %lower, [%row, #{_ABOVE}]", "their shares")
+    code(f"ldrd %upper, %lower, [%row, #{_SHARES}]", "their shares")
+    code("orr %share, %share0, %share1, lsl #16")
+    code("mul %upper, %share, %upper")
+    code("mul %lower, %share, %lower")
+    code(f"ldr %run, [%row, #{_RUN}]")
+    code("add %end, %output, %run")
+    code("put %end")
 
 
-def end_of_run(code: Routine, is_odd: bool) -> None:
+def _end_of_run(code: Routine, is_odd: bool) -> None:
     """The loop `turn` goes on until %end; of an odd run the last ones start that many values earlier."""
     if is_odd:
         code("subs %left, %end, %output", "values that are left")
@@ -73,61 +180,57 @@ def end_of_run(code: Routine, is_odd: bool) -> None:
         code("bne %turn")
 
 
-def end_of_row(code: Routine) -> None:
-    """The loop `column` goes on until the row's last columns; then the function returns."""
-    code("get %columns, %row")
-    code(f"ldr %last, [%row, #{_END}]")
-    code("cmp %columns, %last")
-    code("bne %column")
-    code("%leave")
+def _sums(code: Routine, first: str, second: str, share: str, is_first: bool) -> None:
+    """The products of two neighbours in a row of the input with their shares, added to the sums; the first ones begin them."""
+    code(f"ldr %word, [{first}], #4")
+    code(f"ldr %upper_bytes, [{second}], #4")
+    if is_first:
+        code("get %start")
+    code("pkhbt %lower_bytes, %word, %upper_bytes, lsl #16", "bytes 0 and 1 of both")
+    code("pkhtb %upper_bytes, %upper_bytes, %word, asr #16", "bytes 2 and 3")
+    for index, total in enumerate(_SUMS):
+        code(f"sxtb16 %word, %{'lower' if index < 2 else 'upper'}_bytes{', ror #8' * (index % 2)}")
+        code(f"smlad {total}, %word, {share}, {'%start' if is_first else total}")
 
 
-def _even(code: Routine, levels: Levels) -> None:
-    for total in ("%evens", "%odds"):
-        code(f"mvn %half, {total}, lsr #{levels.shift}" if levels.ties == 3 else f"lsr %half, {total}, #{levels.shift}")
-        code("and %half, %half, #0x00010001")
-        code(f"add {total}, {total}, %half")
-        if levels.start:
-            code(f"add {total}, {total}, #{levels.start * 0x00010001:#010x}")
-        code(f"lsr {total}, {total}, #{levels.shift}")
-        code(f"uxtb16 {total}, {total}")
-    code("orr %evens, %evens, %odds, lsl #8")
-    code("eor %evens, %evens, #0x80808080")
+def _even(code: Routine, form: str, shift: int) -> None:
+    """The bit of a sum that tells where ties go is added, or if they are turned its complement is taken off."""
+    for total in _SUMS:
+        code(f"lsrs %bit, {total}, #{shift + 1}", "into the carry flag")
+        code(f"{'sbc' if form == TURNED else 'adc'} {total}, {total}, #0")
+    for total in _SUMS:
+        code(f"ssat {total}, #8, {total}, asr #{shift}")
 
 
-def row_text(levels: Levels, is_odd: bool) -> tuple[str, str]:
-    """Name and text of a row of outputs. A clamp costs nothing here."""
-    name, code = f"aidge_cortexm_lanes_even_{levels.ties}_{levels.shift}{'_odd' * is_odd}", Routine()
-    code("%enter")
-    begin_column(code)
-    for place in range(4):
-        code(f"mul %weight{place}, %share{place % 2}, %{('upper', 'lower')[place // 2]}")
-    code(f"ldr %run, [%row, #{RUN}]")
-    code("add %end, %output, %run")
-    code.label("turn", "4 values")
-    _sums(code)
-    _even(code, levels)
-    code("str %evens, [%output], #4")
-    end_of_run(code, is_odd)
-    end_of_row(code)
-    portable = f"aidge_kit_lanes_columns(row, output, columns, levels, {_EVEN});"
-    return name, code.function(name, PARAMETERS, "Linear resizing: a row of outputs.", portable)
+def _line(code: Routine, _: str, shift: int) -> None:
+    code("get %multiplier, %constant")
+    for total in _SUMS:
+        code(f"smmla {total}, {total}, %multiplier, %constant")
+    for total in _SUMS:
+        code(f"ssat {total}, #8, {total}{f', asr #{shift}' if shift else ''}")
 
 
-@kernel("Resize", resample_spec(LANES, SHIFTED, ENOUGH, features=FEATURES, form=CHANNELS_LAST))
-class ResampleLanesInt8(ResampleLanes):
-    def call(self) -> Call:
-        row, text = row_text(self.levels, run_of(self.view) % TOGETHER > 0)
-        name = row.replace("lanes", "resample_lanes", 1)
-        texts = text, layer_text(name, row, "aidge_kit_lanes_levels")
-        return Call(name, ("resample_lanes_int8.h",), self.arguments(), texts=texts, facts=computed("4 values", 1))
+def _floats(code: Routine, *_) -> None:
+    numbers = values("number", TOGETHER)
+    for first in (0, 2):
+        code(f"vmov {', '.join((*numbers[first : first + 2], *_SUMS[first : first + 2]))}")
+    for statement in ("vcvt.f32.s32 {0}, {0}", "vmul.f32 {0}, {0}, %s.factor", "vcvtr.s32.f32 {0}, {0}"):
+        for number in numbers:
+            code(statement.format(number))
+    code("get %zero")
+    for first in (0, 2):
+        code(f"vmov {', '.join((*_SUMS[first : first + 2], *numbers[first : first + 2]))}")
+    for total in _SUMS:
+        code(f"add {total}, {total}, %zero")
+    for total in _SUMS:
+        code(f"ssat {total}, #8, {total}")
 
 
-def layer_text(name: str, row: str, levels: str) -> str:
-    """The function `name` of a layer, which calls `row` for each row of outputs with levels of this type."""
+def _layer_text(name: str, row: str) -> str:
+    """The function `name` of a layer, which calls `row` for each row of outputs."""
     return f"""/* Resizing along rows and columns with two taps each. */
 static void {name}(
-    const int8_t *input, int8_t *output, const int32_t *rows, const int32_t *columns, const {levels} *levels,
+    const int8_t *input, int8_t *output, const int32_t *rows, const int32_t *columns, const int32_t *levels,
     const aidge_kit_lanes_shape *shape)
 {{
     int32_t image, row;

@@ -125,7 +125,7 @@ def cortexm_images():
 def test_cortexm_gives_the_same(flags, board):
     found = cortexm_images()
     names = {entry.call.function for entry in found}
-    for way in ("lanes_even", "pairs_floats", "pairs_4", "pairs_0"):
+    for way in ("lanes_even", "lanes_turned", "lanes_floats", "lanes_line_4", "lanes_line_0"):
         assert any(way in name for name in names), way
     assert {name.endswith("_odd") for name in names} == {True, False}
     assert cortexm_harness.run(harness.under(flags, found), *flags, board=board) == []
@@ -135,7 +135,7 @@ def test_cortexm_gives_the_same(flags, board):
 @pytest.mark.parametrize("board", [BOARD_WITHOUT_FPU, "host"])
 def test_without_an_fpu_it_gives_the_same(board):
     found = without_fpu(cortexm_images())
-    assert {entry.kernel.name for entry in found} == {"resample_lanes_int8", "resample_pairs_int8"}
+    assert {entry.kernel.name for entry in found} == {"resample_lanes_int8"}
     assert cortexm_harness.run(found, "-Wall", "-Wextra", "-Werror", board=board) == []
 
 

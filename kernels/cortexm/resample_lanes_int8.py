@@ -8,7 +8,6 @@ tells), by a product of integers, or by a product in float32.
 from __future__ import annotations
 
 import functools
-import math
 from dataclasses import dataclass
 
 import numpy
@@ -16,12 +15,12 @@ import numpy
 from aidge_build.contract.call import Call, Constant, computed
 from aidge_build.contract.kernel_kit.linear_int8 import INT8, SHIFTS
 from aidge_build.contract.kernel_kit.resample import resample_spec
-from aidge_build.contract.kernel_kit.resample_lanes import ResampleLanes, not_linear, run_of, whole_of
+from aidge_build.contract.kernel_kit.resample_lanes import Even, ResampleLanes, not_linear, run_of, sums_of
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import CHANNELS_LAST, NodeView, Predicate
 from aidge_build.operators.arithmetic.contracts import FloatFactors
 from aidge_build.operators.arithmetic.thresholds import low_form, staircase
-from aidge_build.operators.resampling import LARGEST_VALUE, multiplier
+from aidge_build.operators.resampling import LARGEST_VALUE
 
 from .assembly import Routine
 from .conditions import FEATURES
@@ -31,7 +30,6 @@ from .packing import as_words
 TOGETHER = 4  # values; the last ones of a run overlap those before
 MOST = 32767  # of all shares of an output: each is a halfword
 MOST_LEVEL = 1 << 20  # before it is limited
-MOST_SHIFT = 20  # of sums whose factor is a power of two
 LINE_SHIFTS = (*SHIFTS, 0)
 EVEN, TURNED, LINE, FLOATS = "even", "turned", "line", "floats"  # as resample_lanes_int8.h has them
 PARAMETERS = "const aidge_kit_lanes_row *row, int8_t *output, const int32_t *columns, const int32_t *levels"
@@ -58,21 +56,14 @@ def _short_run(view: NodeView) -> str:
 
 
 def _levels(view: NodeView) -> Levels:
-    (source,), (target,) = view.inputs, view.outputs
-    shares = view.operator.in_integers(source, target)
-    factor = multiplier(shares, float(source.quantization.scale), float(target.quantization.scale))
-    whole = whole_of(shares)
-    return _found(factor, -source.quantization.zero_point * whole, whole, target.quantization.zero_point)
+    if even := Even.of(view):
+        # Where ties are turned, the bit is read after the last 1 is added.
+        return Levels(TURNED if even.is_turned else EVEN, even.shift, (even.start + even.is_turned,))
+    return _found(*sums_of(view), view.outputs[0].quantization.zero_point)
 
 
 @functools.lru_cache(64)
 def _found(factor: numpy.float32, start: int, whole: int, zero_point: int) -> Levels:
-    mantissa, exponent = math.frexp(float(factor))
-    shift = 1 - exponent
-    if mantissa == 0.5 and 1 <= shift <= MOST_SHIFT:
-        is_odd = zero_point % 2
-        first = start + (zero_point << shift) + (1 << shift - 1) - 1 + is_odd
-        return Levels(TURNED if is_odd else EVEN, shift, (first,))
     ends = (numpy.array([start + whole * level]) for level in INT8)
     stairs = staircase(FloatFactors(numpy.array([factor])), zero_point, *ends)
     for shift in LINE_SHIFTS:
@@ -87,10 +78,8 @@ def _in_floats(view: NodeView) -> str:
 
 
 def _far(view: NodeView) -> str:
-    (source,), (target,) = view.inputs, view.outputs
-    shares = view.operator.in_integers(source, target)
-    factor = multiplier(shares, float(source.quantization.scale), float(target.quantization.scale))
-    return "levels are far beyond 8 bits" if LARGEST_VALUE * whole_of(shares) * float(factor) >= MOST_LEVEL else ""
+    factor, _, whole = sums_of(view)
+    return "levels are far beyond 8 bits" if LARGEST_VALUE * whole * float(factor) >= MOST_LEVEL else ""
 
 
 LINEAR = Predicate("sums of two axes with shares that fit 16 bits", _not_linear)
@@ -105,7 +94,7 @@ class ResampleLanesInt8(ResampleLanes):
         levels, is_odd = _levels(self.view), run_of(self.view) % TOGETHER > 0
         row, text = _row_text(levels.form, levels.shift, is_odd)
         name = row.replace("lanes", "resample_lanes", 1)
-        arguments = self.arguments_with(Constant("levels", as_words(levels.numbers)))
+        arguments = self.arguments(Constant("levels", as_words(levels.numbers)))
         texts = text, _layer_text(name, row)
         return Call(name, ("resample_lanes_int8.h",), arguments, texts=texts, facts=computed("4 values", 1))
 

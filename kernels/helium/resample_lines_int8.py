@@ -14,11 +14,11 @@ import numpy
 
 from aidge_build.contract.call import Call, Constant, Input, Output, Scratch, Struct, computed
 from aidge_build.contract.kernel_kit.resample import resample_spec
-from aidge_build.contract.kernel_kit.resample_lanes import Axes, lanes, levels_of
+from aidge_build.contract.kernel_kit.resample_lanes import Axes, Even, sums_of
 from aidge_build.contract.node import KernelNode, kernel
 from aidge_build.contract.spec import Demands, NodeView, Predicate
 from aidge_build.graph.format import Format
-from aidge_build.operators.resampling import Shares, multiplier
+from aidge_build.operators.resampling import Shares
 
 from .conditions import MVE
 from .resample_lines_text import Form, resample_text
@@ -27,6 +27,7 @@ TAPS = 4
 SHORT = {True: 8, False: 4}  # elements of a run: fewer are gathered; of at most two taps, of more
 MAGNITUDE = 128  # of an element
 HALFWORDS = 1 << 15
+MOST_SHIFT = 8  # of sums that fit halfwords
 ALONE = Shares(numpy.zeros((1, 1), numpy.int64), numpy.ones((1, 1), numpy.int64), 1)
 
 
@@ -128,28 +129,25 @@ class ResampleLinesInt8(KernelNode):
     def _form(self, plan: Plan) -> tuple[Form, list[int]]:
         """How sums are added up and become quantized values, and the numbers that the text reads."""
         (source,), (target,) = self.inputs, self.outputs
-        shares = self.operator.in_integers(source, target)
-        axes = Axes.of(source, target, shares, target.storage)
-        centre, whole = source.quantization.zero_point, plan.rows.whole * plan.columns.whole
-        found = levels_of(shares, source, target) if lanes(shares, axes.resized) else None
+        factor, start, _ = sums_of(self.view)
+        even, centre = Even.of_means(self.view), source.quantization.zero_point
+        is_even = even is not None and plan.line_bytes == 2 and even.shift <= MOST_SHIFT and min(plan.rows.shares.min(), plan.columns.shares.min()) >= 0
         largest = plan.rows.largest * plan.columns.largest * max(MAGNITUDE + centre, MAGNITUDE - 1 - centre)
-        is_even = found is not None and found.ties > 0 and plan.line_bytes == 2
         # Floats of an odd number of halfwords would end in the middle of a vector's lane.
-        is_narrow = largest < HALFWORDS and (plan.outputs if plan.gathers else plan.run) % 2 == 0
+        is_narrow = plan.line_bytes == 2 and largest < HALFWORDS and (plan.outputs if plan.gathers else plan.run) % 2 == 0
         taps = _windows(plan)[1].shape[1] if plan.gathers else plan.columns.shares.shape[1]
         form = Form(
             gathers=plan.gathers,
             rows=plan.rows.shares.shape[1],
             columns=taps,
             line=8 * plan.line_bytes,
-            lanes=16 if plan.line_bytes == 2 and (is_even or is_narrow) else 32,
-            shift=found.shift if is_even else 0,
-            is_turned=is_even and found.ties == 3,
+            lanes=16 if is_even or is_narrow else 32,
+            shift=even.shift if is_even else 0,
+            is_turned=is_even and even.is_turned,
         )
         counts = [plan.outputs, plan.line_bytes * plan.run] if plan.gathers else [len(plan.columns.shares), plan.run]
-        factor = multiplier(shares, float(source.quantization.scale), float(target.quantization.scale))
         bits = int(numpy.array([factor]).view(numpy.int32)[0])
-        return form, [*counts, found.start if is_even else -centre * whole, bits, target.quantization.zero_point]
+        return form, [*counts, even.start if is_even else start, bits, target.quantization.zero_point]
 
 
 def _table(one: Shares, stride: int) -> numpy.ndarray:

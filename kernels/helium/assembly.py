@@ -30,17 +30,17 @@ class Line(NamedTuple):
     comment: str = ""
 
 
-def function(name: str, purpose: str, parameters: str, lines: Sequence[Line], plain: str) -> str:
+def function(name: str, purpose: str, parameters: str, lines: Sequence[Line], plain: str, result: str = "void") -> str:
     """The C text: a naked function, or where this is not compiled for MVE by a GNU compiler, `plain`. Values with names get
     registers."""
     if names_values(lines):
         lines = [Line(text.strip(), why) for text, why in with_registers(tuple(lines), names_of(parameters, name), name)]
     statements = asm_statements([("    " + line.text, _printed(line)) for line in lines])
     unused = parameters.replace(",", " AIDGE_HELIUM_UNUSED,") + " AIDGE_HELIUM_UNUSED"
-    assembly = f"AIDGE_HELIUM_NAKED void {_signature(name, unused)}\n{{\n{statements}\n}}"
+    assembly = f"AIDGE_HELIUM_NAKED {result} {_signature(name, unused)}\n{{\n{statements}\n}}"
     return (
         f"/* {purpose} */\n#if AIDGE_HELIUM_ASSEMBLY\n{assembly}\n#else\n"
-        f"static void {_signature(name, parameters)}\n{{\n{plain}\n}}\n#endif"
+        f"static {result} {_signature(name, parameters)}\n{{\n{plain}\n}}\n#endif"
     )
 
 

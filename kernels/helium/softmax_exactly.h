@@ -18,10 +18,8 @@ enum {
     AIDGE_HELIUM_SOFTMAX_FACTOR /* two words, the lower one first */
 };
 
-#if AIDGE_HELIUM_ASSEMBLY
 #define AIDGE_HELIUM_SOFTMAX_DECIDED 0.49999f /* from a level, with all that a quotient may err */
 #define AIDGE_HELIUM_SOFTMAX_DECIDED_BITS 0x3EFFFEB0u /* of that float */
-#endif
 #define AIDGE_HELIUM_SOFTMAX_LAST 255 /* where the exponential of a row's largest value stands */
 
 /* The levels of rows in whole numbers, one by one; between two elements of a row lies `step`, of two rows `next`. */

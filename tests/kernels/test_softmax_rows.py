@@ -144,8 +144,7 @@ def test_cores_without_dsp_instructions_give_the_exact_levels(flags):
 @pytest.mark.parametrize("flags", [(), ("-DAIDGE_HELIUM_PLAIN_C",), ("-Os",)][: 1 + 2 * STRESS], ids=str)
 def test_helium_gives_the_exact_levels(flags):
     entries = [*rows(helium_harness.case), *single_rows(helium_harness.case)]
-    few = {f"aidge_helium_softmax_int8_{length}" for length in range(1, 9)}
-    assert {entry.call.function for entry in entries} == {"aidge_helium_softmax_int8", "aidge_helium_softmax_lanes", *few}
+    assert {entry.call.function for entry in entries} == {"aidge_helium_softmax_int8", "aidge_helium_softmax_lanes"}
     assert helium_harness.run(entries, "-Wall", "-Wextra", "-Werror", *flags) == []
 
 

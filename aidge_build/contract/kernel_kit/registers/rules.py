@@ -40,7 +40,7 @@ _ACROSS_LONG = re.compile(r"v(r?ml[as]ldava?|mlalva?|addlva?)x?")  # and the nex
 _REACHES_HIGH = re.compile(r"(mov|cmp|add|bx|blx) (?!.*sp,)[^#]*")  # of Armv6-M's instructions
 _ALWAYS_LOW = ("cbz", "cbnz")
 # Loads that widen and stores that narrow take their address from a low register.
-_WIDENS = re.compile(r"v(ldr|str)(b[te]?\.[su]?(16|32)|h[te]?\.[su]?32) [^,]+, \[%\w+(\]|, #).*")
+_WIDENS = re.compile(r"v(ldr|str)(b[te]?\.[su]?(16|32)|h[te]?\.[su]?32) [^,]+, \[%(?P<address>\w+)(\]|, #).*")
 # Instructions of Armv7-M that are 16 bits long where all registers are low, and what makes them longer.
 _SHORT = re.compile(
     r"(mov|add|sub|rsb|adc|sbc|and|orr|eor|bic|mvn|mul|lsl|lsr|asr|ror|neg)s|cmp|cmn|tst|(ldr|str)(s?[bh])?|[us]xt[bh]|rev(16|sh)?"
@@ -101,6 +101,8 @@ class Rules:
             self._list([here[Value("w", match[2])] for match in VALUE.finditer(step.text)], True)
         else:
             self._add_instruction(step, mnemonic, named)
+        if match := _WIDENS.fullmatch(step.text):
+            self._keep([here[Value("r", match["address"])]], LOW.__contains__)
         if _SHORT.fullmatch(mnemonic) and not _LONGER.search(step.text):
             for web in named:
                 self.short.setdefault(web, {})[step.place] = tuple(named)
@@ -112,7 +114,6 @@ class Rules:
             self._list([web for web, value in zip(named, step.named, strict=True) if value.kind == "s"], True)
         if mnemonic in _ALWAYS_LOW:
             self._keep(named, LOW.__contains__)
-        self._keep(named[1 : 1 + bool(_WIDENS.fullmatch(step.text))], LOW.__contains__)
         self._keep(named[: bool(_ACROSS.fullmatch(mnemonic))], lambda register: number_of(register) % 2 == 0)
         self._keep(named[1 : 1 + bool(_ACROSS_LONG.fullmatch(mnemonic))], lambda register: number_of(register) % 2 == 1)
 

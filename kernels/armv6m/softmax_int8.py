@@ -3,19 +3,18 @@
 
 from __future__ import annotations
 
-from aidge_build.contract.kernel_kit.softmax import SoftmaxRows, softmax_spec
+from aidge_build.contract.kernel_kit.softmax import TABLE_PAYS, SoftmaxRows, softmax_spec
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import CHANNELS_LAST
 
 from .conditions import FEATURES
 
 
-@kernel("Softmax", softmax_spec(FEATURES))
+@kernel("Softmax", softmax_spec(FEATURES, TABLE_PAYS))
 class SoftmaxInt8(SoftmaxRows):
-    function, source = "aidge_armv6m_softmax_int8", "softmax_int8.h"
-    factored = ("aidge_armv6m_softmax_factored_int8", "softmax_factored_int8.h")
+    pass
 
 
-@kernel("Softmax", softmax_spec(FEATURES, CHANNELS_LAST))
-class SoftmaxPixelsInt8(SoftmaxInt8):
+@kernel("Softmax", softmax_spec(FEATURES, TABLE_PAYS, form=CHANNELS_LAST))
+class SoftmaxPixelsInt8(SoftmaxRows):
     """Over the channels of each pixel."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""int8 softmax of rows of neighbours."""
+"""int8 softmax of many values in rows of neighbours: exponentials are added up, then four levels at a time are rounded."""
 
 from __future__ import annotations
 
@@ -9,38 +9,136 @@ from dataclasses import replace
 from aidge_build.contract.call import Call, computed
 from aidge_build.contract.kernel_kit.softmax import SoftmaxRows, softmax_spec
 from aidge_build.contract.node import kernel
-from aidge_build.contract.spec import CHANNELS_LAST
+from aidge_build.contract.spec import CHANNELS_LAST, NodeView, Predicate
 
+from .assembly import Routine
 from .conditions import FEATURES
-from .softmax_rows import NAME, levels_text, sum_text
 
+NAME = "aidge_cortexm_softmax"
 QUADS = f"{NAME}_quads_int8"
 WORTH = 256  # values for which --optimize balanced spends 400 bytes of code
 
 
-@kernel("Softmax", softmax_spec(FEATURES))
+def _few(view: NodeView) -> str:
+    values, least = view.outputs[0].elements, {"speed": 1, "balanced": WORTH, "size": math.inf}[view.objective]
+    return f"{values} values are not worth 400 bytes of code" if values < least else ""
+
+
+MANY = Predicate(f"at least {WORTH} values, under --optimize speed any number", _few)
+
+
+@kernel("Softmax", softmax_spec(FEATURES, MANY))
 class SoftmaxInt8(SoftmaxRows):
-    function, source = f"{NAME}_int8", "softmax_int8.h"
-    factored = (f"{NAME}_factored_int8", "softmax_factored_int8.h")
-
     def call(self) -> Call:
-        found = super().call()
-        many = {"speed": 1, "balanced": WORTH, "size": math.inf}[self.view.objective]
-        if self.outputs[0].elements < many:
-            return found
-        texts = sum_text(), levels_text(), _ROWS
-        return replace(found, function=QUADS, sources=("softmax_quads_int8.h",), texts=texts, facts=computed("4 values"))
+        texts = _sum_text(), _levels_text(), _ROWS
+        return replace(
+            super().call(), function=QUADS, sources=("softmax_quads_int8.h",), texts=texts, facts=computed("4 values")
+        )
 
 
-@kernel("Softmax", softmax_spec(FEATURES, CHANNELS_LAST))
+@kernel("Softmax", softmax_spec(FEATURES, MANY, form=CHANNELS_LAST))
 class SoftmaxPixelsInt8(SoftmaxInt8):
     """Over the channels of each pixel."""
+
+
+def _sum_text() -> str:
+    """The largest value four bytes at a time, the last four whatever was before; a 64-bit sum."""
+    code = Routine()
+    values = [f"%value{index}" for index in range(4)]
+    code("%enter")
+    code("add %end, %x, %length")
+    code("ldr %largest, [%end, #-4]", "the last values, some of which come once more")
+    code("lsr %words, %length, #2")
+    code("mov %place, %x")
+    code.label("word", "the largest of each byte")
+    code("ldr %others, [%place], #4")
+    _largest(code)
+    code("subs %words, %words, #1")
+    code("bne %word")
+    for distance in (16, 8):
+        code(f"ror %others, %largest, #{distance}")
+        _largest(code)
+    code("sxtb %largest, %largest")
+    code("rsb %offset, %largest, #255")
+    code("add %exponentials, %exponentials, %offset, lsl #2", "where the exponential of 0 would stand")
+    code("movs %low, #0", "the sum")
+    code("movs %high, #0")
+    code("movs %one, #1")
+    code("subs %length, %length, #4")
+    code.label("turn", "4 exponentials")
+    for operation in ("ldrsb {0}, [%x], #1", "ldr {0}, [%exponentials, {0}, lsl #2]", "umlal %low, %high, {0}, %one"):
+        for value in values:
+            code(operation.format(value))
+    code("subs %length, %length, #4")
+    code("bge %turn")
+    code("adds %length, %length, #4")
+    code("beq %done")
+    code.label("rest", "an exponential")
+    code("ldrsb %value, [%x], #1")
+    code("ldr %value, [%exponentials, %value, lsl #2]")
+    code("umlal %low, %high, %value, %one")
+    code("subs %length, %length, #1")
+    code("bne %rest")
+    code.label("done")
+    code("strd %low, %high, [%sum]")
+    code("mov %result, %largest")
+    code("%leave %result")
+    return code.function(
+        f"{NAME}_sum",
+        "const int8_t *x, const uint32_t *exponentials, uint64_t *sum, int32_t length",
+        "The largest of 4 values or more, and the sum of their exponentials.",
+        "",
+        "int32_t",
+    )
+
+
+def _largest(code: Routine) -> None:
+    """Of the bytes of %largest and %others."""
+    code("ssub8 %difference, %others, %largest")
+    code("sel %largest, %others, %largest")
+
+
+def _levels_text() -> str:
+    """10 instructions for each value: a product, whose high word is the level and its fraction."""
+    code, values = Routine(), [f"%value{index}" for index in range(4)]
+    code("%enter")
+    code("ldm %row, {%last, %factor, %start, %mask, %shift, %zero}")
+    code("subs %count, %count, #4")
+    code("blt %done")
+    code.label("turn", "4 values")
+    for operation in ("ldrsb {0}, [%x], #1", "ldr {0}, [%last, {0}, lsl #2]"):
+        for value in values:
+            code(operation.format(value))
+    for value in values:
+        code(f"umull %low, {value}, {value}, %factor")
+        code(f"add {value}, {value}, %start")
+    code(f"tst {values[0]}, %mask")
+    code("ittt ne")
+    for value in values[1:]:
+        code(f"tstne {value}, %mask")
+    code("beq %done", "one is near the middle between two levels")
+    for operation in ("lsr {0}, {0}, %shift", "add {0}, {0}, %zero", "ssat {0}, #8, {0}", "strb {0}, [%y], #1"):
+        for value in values:
+            code(operation.format(value))
+    code("subs %count, %count, #4")
+    code("bge %turn")
+    code.label("done")
+    code("adds %left, %count, #4", "values that are left")
+    code("%leave %left")
+    return code.function(
+        f"{NAME}_levels",
+        f"const int8_t *x, int8_t *y, int32_t count, const {NAME}_quads *row",
+        "Levels of values four at a time, until fewer are left or one of four is to be rounded exactly: how many are left.",
+        "",
+        "int32_t",
+    )
 
 
 _ROWS = f"""/* Softmax of rows of 4 neighbouring int8 values or more: kit/softmax_rows.h says of what numbers. */
 static void {QUADS}(const int8_t *input, int8_t *output, const uint32_t *exponentials, const uint64_t *quotient,
     const int32_t *zero_point, int32_t rows, int32_t length)
 {{
+#if AIDGE_CORTEXM_ASSEMBLY
     {NAME}_quads row;
     row.zero = *zero_point;
     for (; rows > 0; rows--) {{
@@ -72,4 +170,7 @@ static void {QUADS}(const int8_t *input, int8_t *output, const uint32_t *exponen
         input += length;
         output += length;
     }}
+#else
+    aidge_kit_softmax_rows_int8(input, output, exponentials, quotient, zero_point, rows, length);
+#endif
 }}"""

@@ -3,12 +3,10 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 from aidge_build.contract.call import Call, Input, Literal, Output, computed
 from aidge_build.contract.kernel_kit.softmax import softmax_spec
 from aidge_build.contract.node import KernelNode, kernel
-from aidge_build.contract.spec import ROW_MAJOR, NodeView, Predicate
+from aidge_build.contract.spec import NodeView, Predicate
 
 from .assembly import Assembler, c_function, function
 from .conditions import MVE
@@ -33,20 +31,12 @@ def _few(view: NodeView) -> str:
     return f"{values} values, whose exponentials others keep in 864 B less" if is_few else ""
 
 
-SPEC = softmax_spec(MVE, ROW_MAJOR, 1)
+
+LONG = Predicate(f"rows of at least {SHORTEST} values, or fewer than {MANY}", _short)
+ENOUGH = Predicate(f"under --optimize size at least {FEWEST_UNDER_SIZE} values", _few)
 
 
-@kernel(
-    "Softmax",
-    dataclasses.replace(
-        SPEC,
-        predicates=(
-            *SPEC.predicates,
-            Predicate(f"rows of at least {SHORTEST} values, or fewer than {MANY}", _short),
-            Predicate(f"under --optimize size at least {FEWEST_UNDER_SIZE} values", _few),
-        ),
-    ),
-)
+@kernel("Softmax", softmax_spec(MVE, LONG, ENOUGH, shortest=1))
 class SoftmaxInt8(KernelNode):
     def call(self) -> Call:
         rows = self.outputs[0].elements // self.operator.row_length(self.inputs[0].dims)
@@ -87,7 +77,7 @@ def _row_text() -> str:
     emit.label("done")
     emit("movs %farthest, #0", "vmaxnmv.f32 %farthest, q3", "%leave %farthest")
     purpose = "Softmax of a row; returns the float, as its bits, that says whether all values are decided."
-    exactly = f"    aidge_helium_softmax_exactly(input, output, exponentials, numbers, 1, 1, numbers[5]);\n    return 0;"
+    exactly = "    aidge_helium_softmax_exactly(input, output, exponentials, numbers, 1, 1, numbers[5]);\n    return 0;"
     return function(ROW, purpose, PARAMETERS, emit.lines, exactly, "uint32_t")
 
 

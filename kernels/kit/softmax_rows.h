@@ -1,25 +1,16 @@
 /* SPDX-License-Identifier: 0BSD */
 #include <string.h>
 
-#include "exponential.h"
 #include "softmax.h"
-
-/* The exponential of x; `last` is where that of the largest value of the row would stand if that were 0. */
-AIDGE_KIT_INLINE uint32_t aidge_kit_row_term(const uint32_t *exponentials, const uint32_t *last, int32_t largest, int32_t x,
-                                             int32_t are_factored)
-{
-    return are_factored != 0 ? aidge_kit_exponential(exponentials, (uint32_t)(largest - x)) : last[x];
-}
 
 /*
  * Softmax of rows of neighbouring int8 values: with T[k] the exponential for k = (largest value of the row) - x and S the sum of
  * T over the row, output = saturate(rint_half_even((T << shift) / (S * factor)) + zero point).
  *
- * exponentials: [256], T[255] first, or if they are_factored [40] as above; quotient: {shift, factor}; zero_point: one number.
+ * exponentials: [256], T[255] first; quotient: {shift, factor}; zero_point: one number.
  */
-AIDGE_KIT_INLINE void aidge_kit_softmax_rows_int8(const int8_t *input, int8_t *output, const uint32_t *exponentials,
-                                                  const uint64_t *quotient, const int32_t *zero_point, int32_t rows,
-                                                  int32_t length, int32_t are_factored)
+static inline void aidge_kit_softmax_rows_int8(const int8_t *input, int8_t *output, const uint32_t *exponentials,
+                                               const uint64_t *quotient, const int32_t *zero_point, int32_t rows, int32_t length)
 {
     for (; rows > 0; rows--) {
         const int8_t *const end = input + length;
@@ -36,12 +27,11 @@ AIDGE_KIT_INLINE void aidge_kit_softmax_rows_int8(const int8_t *input, int8_t *o
         }
         last = exponentials + (255 - largest);
         if (even != input) {
-            sum = aidge_kit_row_term(exponentials, last, largest, *input, are_factored);
+            sum = last[*input];
         }
         AIDGE_KIT_ROLLED
         for (x = even; x != end; x += 2) { /* a term is 2^30 at most */
-            sum += aidge_kit_row_term(exponentials, last, largest, x[0], are_factored)
-                   + aidge_kit_row_term(exponentials, last, largest, x[1], are_factored);
+            sum += last[x[0]] + last[x[1]];
         }
         by = aidge_kit_row_quotient_of(aidge_kit_multiply(sum, quotient[1]), (int32_t)quotient[0]);
         if (by.shift > 31) { /* every level is 0 */
@@ -54,8 +44,7 @@ AIDGE_KIT_INLINE void aidge_kit_softmax_rows_int8(const int8_t *input, int8_t *o
             const int32_t shift = by.shift;
             AIDGE_KIT_ROLLED
             for (x = input; x != end; x++) {
-                const uint32_t exponential = aidge_kit_row_term(exponentials, last, largest, *x, are_factored);
-                const int32_t stored = (int32_t)aidge_kit_row_level(exponential, &by, factor, half, shift) + zero;
+                const int32_t stored = (int32_t)aidge_kit_row_level(last[*x], &by, factor, half, shift) + zero;
                 *output++ = (int8_t)(stored > 127 ? 127 : stored);
             }
         }

@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import numpy
 
 from aidge_build.contract.call import Call, Constant, Input, Literal, Output, computed
@@ -38,7 +36,16 @@ def _output_scale(view: NodeView) -> str:
     return "" if scale >= FINEST else f"the output scale is {scale}, wants at least {FINEST}"
 
 
-def softmax_spec(features: frozenset[str], form: DFormat = ROW_MAJOR, shortest: int = SHORTEST) -> ImplSpec:
+def _smaller_without(view: NodeView) -> str:
+    return "exponentials of two factors take 864 B less" if are_factored(view) else ""
+
+
+TABLE_PAYS = Predicate("a table of all exponentials", _smaller_without)
+
+
+def softmax_spec(
+    features: frozenset[str], *predicates: Predicate, form: DFormat = ROW_MAJOR, shortest: int = SHORTEST
+) -> ImplSpec:
     """Returns the spec of rows of neighbouring int8 values: along the last axis, or for CHANNELS_LAST over the channels of a
     pixel."""
     return ImplSpec(
@@ -48,6 +55,7 @@ def softmax_spec(features: frozenset[str], form: DFormat = ROW_MAJOR, shortest: 
             ALL_QUANTIZED,
             _rows(form, shortest),
             Predicate("an output scale of at least 2^-10", _output_scale),
+            *predicates,
         ),
         features=features,
     )
@@ -73,28 +81,20 @@ def constants(view: NodeView, is_factored: bool, are_ascending: bool = False) ->
 
 
 class SoftmaxRows(KernelNode):
-    """A library's subclass names its `function`, defined in `source`, and for `are_factored` a `factored` function with its
-    source. The table's smallest exponential comes first, as kernels/kit/softmax_rows.h has it."""
-
-    function: ClassVar[str]
-    factored: ClassVar[tuple[str, str] | None] = None
-    source: ClassVar[str]
-    block: ClassVar[str] = "1 value"
+    """Rows of neighbours by kernels/kit/softmax_rows.h; the table's smallest exponential comes first."""
 
     def call(self) -> Call:
         (data,), (output,) = self.inputs, self.outputs
         length = self.operator.row_length(data.dims)
-        is_factored = self.factored is not None and are_factored(self.view)
-        function, source = self.factored if is_factored else (self.function, self.source)
         return Call(
-            function,
-            (source,),
+            "aidge_kit_softmax_rows_int8",
+            ("kit/softmax_rows.h",),
             (
                 Input(0),
                 Output(0),
-                *constants(self.view, is_factored, are_ascending=True),
+                *constants(self.view, False, are_ascending=True),
                 Literal(output.elements // length),
                 Literal(length),
             ),
-            facts=computed(self.block),
+            facts=computed("1 value"),
         )

@@ -40,70 +40,73 @@ AIDGE_CORTEXM_INLINE float aidge_cortexm_exp(float x)
     return x < -87.0f ? 0.0f : power;
 }
 
-/* Of a row of neighbours. */
-AIDGE_CORTEXM_INLINE float aidge_cortexm_largest(const float *from, int32_t length)
+/* Of `length` values, `step` apart. */
+AIDGE_CORTEXM_INLINE float aidge_cortexm_largest(const float *from, int32_t length, int32_t step)
 {
     float largest = *from;
-    int32_t left = length;
-    if (left >= 4) {
-        largest = from[1] > largest ? from[1] : largest;
-        largest = from[2] > largest ? from[2] : largest;
-        largest = from[3] > largest ? from[3] : largest;
-        from += 4;
-        left -= 4;
-    } else {
-        from++;
-        left--;
-    }
-    for (; left >= 4; left -= 4) {
+    int32_t left;
+    for (left = length; left >= 4; left -= 4) {
         largest = from[0] > largest ? from[0] : largest;
-        largest = from[1] > largest ? from[1] : largest;
-        largest = from[2] > largest ? from[2] : largest;
-        largest = from[3] > largest ? from[3] : largest;
-        from += 4;
+        largest = from[step] > largest ? from[step] : largest;
+        largest = from[2 * step] > largest ? from[2 * step] : largest;
+        largest = from[3 * step] > largest ? from[3 * step] : largest;
+        from += 4 * step;
     }
     for (; left > 0; left--) {
         largest = *from > largest ? *from : largest;
-        from++;
+        from += step;
     }
     return largest;
 }
 
-/* A row of neighbours. May work in place. */
-AIDGE_CORTEXM_INLINE void aidge_cortexm_softmax_row(const float *input, float *output, int32_t length)
+/* A row of values, `step` apart. May work in place. */
+AIDGE_CORTEXM_INLINE void aidge_cortexm_softmax_row(const float *input, float *output, int32_t length, int32_t step)
 {
-    const float largest = aidge_cortexm_largest(input, length);
-    const float *from = input;
+    const float largest = aidge_cortexm_largest(input, length, step);
     float *to = output;
     float sum = 0.0f;
     int32_t left;
     for (left = length; left > 0; left--) {
-        const float part = aidge_cortexm_exp(*from - largest);
+        const float part = aidge_cortexm_exp(*input - largest);
         *to = part;
         sum += part;
-        from++;
-        to++;
+        input += step;
+        to += step;
     }
     sum = 1.0f / sum;
     for (left = length; left >= 4; left -= 4) {
         output[0] *= sum;
-        output[1] *= sum;
-        output[2] *= sum;
-        output[3] *= sum;
-        output += 4;
+        output[step] *= sum;
+        output[2 * step] *= sum;
+        output[3 * step] *= sum;
+        output += 4 * step;
     }
     for (; left > 0; left--) {
-        *output++ *= sum;
+        *output *= sum;
+        output += step;
     }
 }
 
-/* The same of rows of neighbours. */
+/* output = e^(x - largest of the row) / sum of these, of rows of neighbours. May work in place. */
 static void aidge_cortexm_softmax_rows_float32(const float *input, float *output, int32_t rows, int32_t length)
 {
     for (; rows > 0; rows--) {
-        aidge_cortexm_softmax_row(input, output, length);
+        aidge_cortexm_softmax_row(input, output, length, 1);
         input += length;
         output += length;
+    }
+}
+
+/* The same of `outer` blocks of `inner` rows of `length`. */
+static void aidge_cortexm_softmax_float32(const float *input, float *output, int32_t outer, int32_t length, int32_t inner)
+{
+    int32_t row;
+    for (; outer > 0; outer--) {
+        for (row = inner; row > 0; row--) {
+            aidge_cortexm_softmax_row(input++, output++, length, inner);
+        }
+        input += (length - 1) * inner;
+        output += (length - 1) * inner;
     }
 }
 
@@ -112,67 +115,21 @@ AIDGE_CORTEXM_UNUSED
 static void aidge_cortexm_log_softmax_float32(const float *input, float *output, int32_t rows, int32_t length)
 {
     for (; rows > 0; rows--) {
-        const float largest = aidge_cortexm_largest(input, length);
-        const float *from = input;
+        const float largest = aidge_cortexm_largest(input, length, 1);
         float sum = 0.0f;
-        int32_t left;
-        for (left = length; left > 0; left--) {
-            const float below = *from - largest;
+        int32_t index;
+        for (index = 0; index < length; index++) {
+            const float below = input[index] - largest;
             const float shifted = below * 1.44269504f + AIDGE_CORTEXM_SHIFTER;
             int32_t power;
             (void)memcpy(&power, &shifted, sizeof power);
             if (power >= AIDGE_CORTEXM_LOWEST_POWER) {
                 sum += aidge_cortexm_power(below, shifted);
             }
-            from++;
         }
         sum = logf(sum);
-        for (left = length; left >= 4; left -= 4) {
-            output[0] = aidge_kit_exact(input[0] - largest) - sum;
-            output[1] = aidge_kit_exact(input[1] - largest) - sum;
-            output[2] = aidge_kit_exact(input[2] - largest) - sum;
-            output[3] = aidge_kit_exact(input[3] - largest) - sum;
-            input += 4;
-            output += 4;
-        }
-        for (; left > 0; left--) {
+        for (index = 0; index < length; index++) {
             *output++ = aidge_kit_exact(*input++ - largest) - sum;
         }
-    }
-}
-
-/* output = e^(x - largest of the row) / sum of these: `outer` blocks of `inner` rows of `length`. May work in place. */
-static void aidge_cortexm_softmax_float32(const float *input, float *output, int32_t outer, int32_t length, int32_t inner)
-{
-    int32_t row, left;
-    for (; outer > 0; outer--) {
-        for (row = inner; row > 0; row--) {
-            const float *from = input;
-            float *to = output;
-            float largest = -INFINITY;
-            float sum = 0.0f;
-            for (left = length; left > 0; left--) {
-                largest = *from > largest ? *from : largest;
-                from += inner;
-            }
-            from = input;
-            for (left = length; left > 0; left--) {
-                const float part = aidge_cortexm_exp(*from - largest);
-                *to = part;
-                sum += part;
-                from += inner;
-                to += inner;
-            }
-            sum = 1.0f / sum;
-            to = output;
-            for (left = length; left > 0; left--) {
-                *to *= sum;
-                to += inner;
-            }
-            input++;
-            output++;
-        }
-        input += (length - 1) * inner;
-        output += (length - 1) * inner;
     }
 }

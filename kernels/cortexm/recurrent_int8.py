@@ -9,141 +9,104 @@ import numpy
 
 from aidge_build.contract.call import Call, computed
 from aidge_build.contract.kernel_kit.recurrent import recurrent_call
-from aidge_build.contract.kernel_kit.recurrent_int8 import STATE, Rows, byte_rows, padded, recurrent_spec
+from aidge_build.contract.kernel_kit.recurrent_int8 import Rows, byte_rows, padded, recurrent_spec
 from aidge_build.contract.kernel_kit.recurrent_layer import NUMBERS, Driver, Section, apart_from, sections
 from aidge_build.contract.node import KernelNode, kernel
 from aidge_build.contract.spec import Demands
 from aidge_build.graph.dtype import DType
 
 from .curve import NAME, curve_text
-from .recurrent_sums import MOST_BYTES, ROWS, Sums, bounded_text, most_bits, words_of_columns, words_of_pairs
+from .recurrent_sums import ROWS, Sums, most_bits, words_of_columns
 
-UNITS = 6  # words before the data
-HEADER = "recurrent_int8.h"
-FPU = frozenset({"dsp", "fpu"})
+UNITS = 4  # words before the data
+BYTE_BITS = 8  # of a byte less its zero point, without a sign
 PLACE = "data + time * shape->x_time + batch * shape->x_batch"
 INTEGERS = "(int32_t *)(void *)x"
-HEAD = f"(aidge_cortexm_recurrent_units *)(void *)(x - {UNITS})"
+UNITS_OF = f"(aidge_cortexm_recurrent_units *)(void *)(x - {UNITS})"
 
 
-class Recurrent(KernelNode):
-    """Base: a subclass says how many words the data take."""
-
-    are_bytes = False
-
-    @classmethod
-    def words(cls, inputs: int) -> int:
-        """Of an element of X."""
-        return (inputs + 1) // 2 if cls.are_bytes else inputs
-
+@kernel(("RNN", "GRU", "LSTM"), recurrent_spec(DType.float32, features=frozenset({"dsp", "fpu"})))
+class RecurrentBytesFloat32(KernelNode):
     @classmethod
     def demands(cls, view) -> Demands:
         operator, slack = view.operator, ROWS - 1
-        words = UNITS + cls.words(view.inputs[0].dims[2]) + 2 * operator.hidden + apart_from(operator) + slack
+        words = UNITS + view.inputs[0].dims[2] + 2 * operator.hidden + apart_from(operator) + slack
         return Demands(scratch_bytes=4 * words)
 
     def call(self) -> Call:
-        bits = self._bits
-        words = self.words(self.inputs[0].dims[2])
-        state = f"{INTEGERS} + {words}"
-        data = "bytes" if self.are_bytes else f"reals_{self._data_bits}"
-        bounded, bounded_definition = bounded_text(bits)
-        keep = f"{bounded}({HEAD}, {state}, {{state}}, hidden);"
-        if not self.is_bounded:
-            keep = f"aidge_cortexm_recurrent_state({HEAD}, {state}, {{state}}, hidden, {bits});"
-        kind = f"{'bounded_' * self.is_bounded}{'short_' * self._is_short}{bits}"
+        inputs, hidden = self.inputs[0].dims[2], self.operator.hidden
+        bits, state = self._bits("recurrence"), f"{INTEGERS} + {inputs}"
         driver = Driver(
             prefix="aidge_cortexm",
-            form=f"int8_{self.inputs[0].dims[2]}_{data}_{self.operator.hidden}_{kind}",
-            element="int8_t" if self.are_bytes else "float",
+            form=f"int8_{inputs}_{self.inputs[0].dtype.name}_{self._bits('weights')}_{hidden}_{bits}",
+            element=self.inputs[0].dtype.c_type,
             stream="int32_t",
             take=self._take(),
-            x_floats=f"({words} + shape->hidden)",
-            keep=keep,
+            x_floats=f"({inputs} + shape->hidden)",
+            keep=_integers("state", "{state}", state, hidden, bits),
             curve=NAME,
             product=lambda number, section: self._product(number, section, state),
             head=UNITS,
             copy="aidge_cortexm_copy_floats",
         )
         texts = [*dict.fromkeys(self._sums(part).text() for part in sections(self.operator)), curve_text()]
-        texts += [bounded_definition] if self.is_bounded else []
-        points = (self.inputs[0].quantization.zero_point,) if self.are_bytes else ()
-        return recurrent_call(self, driver, self._stream, HEADER, texts, points, facts=computed("4 sums"))
+        points = () if self.inputs[0].quantization is None else (self.inputs[0].quantization.zero_point,)
+        return recurrent_call(self, driver, self._stream, "recurrent_int8.h", texts, points, facts=computed("4 sums"))
 
     @cached_property
     def _rows(self) -> list[Rows]:
         return [byte_rows(self, part, way) for way in range(self.operator.directions) for part in sections(self.operator)]
 
-    @cached_property
-    def _bits(self) -> int:
-        """Of the integers that stand for the state."""
-        return min(most_bits(rows.recurrence) for rows in self._rows)
+    def _bits(self, side: str) -> int:
+        """Of the integers that stand for data (`weights`) or the state (`recurrence`)."""
+        return min(most_bits(getattr(rows, side)) for rows in self._rows)
 
-    @cached_property
-    def _data_bits(self) -> int:
-        """Of those that stand for float data."""
-        return min(most_bits(rows.weights) for rows in self._rows)
-
-    @cached_property
-    def is_bounded(self) -> bool:
-        """Whether the state stays within +-1: o f(c), a mean of what is within it, or f of sums that are never NaN (which the
-        next state of an RNN would forget)."""
-        operator, given = self.operator, self.inputs[STATE] if len(self.inputs) > STATE else None
-        per = len(operator.default_functions)
-        mean = operator.type == "GRU" and all(name == "sigmoid" for name in operator.functions[::per])
-        value = operator.type == "RNN" and self.are_bytes
-        return given is None and (mean or value or operator.type == "LSTM") and "relu" not in operator.functions
+    def _take(self) -> str:
+        return _integers("data", PLACE, INTEGERS, self.inputs[0].dims[2], self._bits("weights"))
 
     def _sums(self, section: Section) -> Sums:
         data = self.inputs[0].dims[2] if section.weights is not None else 0
-        state = self.operator.hidden if section.recurrence is not None else 0
-        return Sums(data, self.are_bytes and data > 0, state, self.is_bounded and state > 0, self._is_short)
-
-    @property
-    def _is_short(self) -> bool:
-        return self.view.objective == "size"
-
-    def _take(self) -> str:
-        return f"aidge_cortexm_recurrent_data({HEAD}, {INTEGERS}, {PLACE}, shape->inputs, {self._data_bits});"
+        return Sums(data, self.operator.hidden if section.recurrence is not None else 0)
 
     def _product(self, number: int, section: Section, state: str) -> str:
         return (
             f"{self._sums(section).name}({INTEGERS}, {section.sums}, stream + places->starts[{number}], "
-            f"stream + places->starts[{number + 1}], {state}, {HEAD});"
+            f"stream + places->starts[{number + 1}], {state}, {UNITS_OF});"
         )
 
     def _stream(self, section: Section, direction: int) -> numpy.ndarray:
         rows = padded(byte_rows(self, section, direction), ROWS)
-        return numpy.concatenate([self._group(section, rows, first) for first in range(0, len(rows.bias), ROWS)])
-
-    def _group(self, section: Section, rows: Rows, first: int) -> numpy.ndarray:
-        """The words of 4 rows, as recurrent_sums.py reads them."""
-        block, found = slice(first, first + ROWS), []
-        by_weights, bias = rows.by_weights[block], rows.bias[block].view(numpy.int32)
-        if section.weights is not None and self.are_bytes:
-            ends = [slice(start, start + MOST_BYTES) for start in range(0, rows.weights.shape[1], MOST_BYTES)]
-            pieces = [words_of_pairs(rows.weights[block, part]) for part in ends]
-            factors = by_weights * numpy.array([1, 1 / 256] * 2, numpy.float32)
-            found += [pieces[0], bias, factors.view(numpy.int32), *pieces[1:]]
-        elif section.weights is not None:
-            found += [words_of_columns(rows.weights[block]), bias, (by_weights * numpy.float32(256)).view(numpy.int32)]
-        if section.recurrence is not None:
-            found += [words_of_columns(rows.recurrence[block])]
-            found += [bias] if section.weights is None else []
-            unit = 2.0 ** (1 - self._bits) if self.is_bounded else 1.0
-            found += [(rows.by_recurrence[block] * numpy.float32(256 * unit)).view(numpy.int32)]
-        return numpy.concatenate(found)
+        return numpy.concatenate([_group(section, rows, first) for first in range(0, len(rows.bias), ROWS)])
 
 
-@kernel(("RNN", "GRU", "LSTM"), recurrent_spec(DType.int8, features=FPU))
-class RecurrentInt8(Recurrent):
-    are_bytes = True
-
+@kernel(("RNN", "GRU", "LSTM"), recurrent_spec(DType.int8, features=frozenset({"dsp", "fpu"})))
+class RecurrentInt8(RecurrentBytesFloat32):
     def _take(self) -> str:
-        point = f"(int32_t)numbers[{NUMBERS + 1}]"
-        return f"aidge_cortexm_recurrent_pairs({HEAD}, {INTEGERS}, {PLACE}, shape->inputs, {point});"
+        shift = self._bits("weights") - BYTE_BITS
+        point, count = f"(int32_t)numbers[{NUMBERS + 1}]", self.inputs[0].dims[2]
+        return (
+            f"({UNITS_OF})->unit_of_data = {2.0**-shift!r}f;\n                "
+            f"({UNITS_OF})->of_data = aidge_cortexm_recurrent_bytes({INTEGERS}, {PLACE}, {count}, {point}, {shift});"
+        )
 
 
-@kernel(("RNN", "GRU", "LSTM"), recurrent_spec(DType.float32, features=FPU))
-class RecurrentBytesFloat32(Recurrent):
-    pass
+def _integers(side: str, floats: str, integers: str, count: int, bits: int) -> str:
+    """C that makes floats integers of so many bits with one exponent, and what sums of products by them begin with."""
+    return (
+        f"({UNITS_OF})->unit_of_{side} = aidge_kit_common_exponent({floats}, {integers}, {count}, {bits});\n                "
+        f"({UNITS_OF})->of_{side} = aidge_cortexm_recurrent_start({integers}, {count});"
+    )
+
+
+def _group(section: Section, rows: Rows, first: int) -> numpy.ndarray:
+    """The words of 4 rows, as recurrent_sums.py reads them."""
+    block = slice(first, first + ROWS)
+    sides = (
+        (section.weights, rows.weights, rows.by_weights),
+        (section.recurrence, rows.recurrence, rows.by_recurrence),
+    )
+    found = [rows.bias[block].view(numpy.int32)]
+    for chosen, matrix, factors in sides:
+        if chosen is not None:
+            found += [words_of_columns(matrix[block]), (factors[block] * numpy.float32(256)).view(numpy.int32)]
+    return numpy.concatenate(found)

@@ -19,10 +19,6 @@ PARAMETERS = (
     "const int8_t *x, float *sums, const int32_t *stream, const int32_t *end, const int8_t *state, "
     "const aidge_helium_recurrent_units *units"
 )
-_X, _SUMS, _END, _STATE, _UNITS = range(0, 20, 4)  # places on the stack
-_FRAME = 24
-_DATA_UNIT, _STATE_UNIT = 0, 4  # in units
-_SAVED_BYTES = 36 + 64  # r4-r11, lr and d8-d15
 
 
 def digit_bytes(count: int) -> int:
@@ -55,66 +51,60 @@ class Sums:
 
     def _lines(self):
         emit = Assembler()
-        emit("push {r4-r11, lr}", "vpush {d8-d15}", f"sub sp, #{_FRAME}")
-        emit(f"ldrd r4, r5, [sp, #{_FRAME + _SAVED_BYTES}]", why="state, units")
-        emit(f"strd r0, r1, [sp, #{_X}]", f"strd r3, r4, [sp, #{_END}]", f"str r5, [sp, #{_UNITS}]", "mov r1, r2")
-        emit.label(1)
-        if self.data and self.are_bytes:
-            _bytes(emit, self.data)
-        elif self.data:
-            _digits(emit, self.data, _X, "q5")
+        emit("%enter")
+        emit.label("group")
+        if self.data:
+            (_bytes if self.are_bytes else _digits)(emit, self.data, "x", "q5")
         if self.state:
-            _digits(emit, self.state, _STATE, "q4")
-        self._finish(emit)
-        emit(f"ldr r3, [sp, #{_SUMS}]", "vstrw.32 q0, [r3], #16", f"str r3, [sp, #{_SUMS}]")
-        emit(f"ldr r3, [sp, #{_END}]", "cmp r1, r3", "bne 1b")
-        emit(f"add sp, #{_FRAME}", "vpop {d8-d15}", "pop {r4-r11, pc}")
+            emit("ldr %state_of, [%argument.4]")
+            _digits(emit, self.state, "state_of", "q4")
+        if self.data and self.are_bytes:
+            emit("vldrw.u32 q0, [%stream], #16", "vadd.i32 q5, q5, q0", why="what the zero point adds")
+        emit("vldrw.u32 q0, [%stream], #16", "ldr %units_of, [%argument.5]", why="biases")
+        if self.data:
+            _add(emit, "q5", None if self.are_bytes else 0)
+        if self.state:
+            _add(emit, "q4", 4)
+        emit("vstrw.32 q0, [%sums], #16", "cmp %stream, %end", "bne %group")
+        emit("%leave")
         return emit.lines
 
-    def _finish(self, emit: Assembler) -> None:
-        if self.data and self.are_bytes:
-            emit("vldrw.u32 q0, [r1], #16", "vadd.i32 q5, q5, q0")
-        emit("vldrw.u32 q0, [r1], #16", f"ldr r3, [sp, #{_UNITS}]", why="biases")
-        sides = [("q5", "" if self.are_bytes else _DATA_UNIT)] if self.data else []
-        sides += [("q4", _STATE_UNIT)] if self.state else []
-        for sums, unit in sides:
-            emit(f"vcvt.f32.s32 {sums}, {sums}")
-            if unit != "":
-                emit(f"ldr r4, [r3, #{unit}]", f"vmul.f32 {sums}, {sums}, r4")
-            emit("vldrw.u32 q1, [r1], #16", f"vfma.f32 q0, {sums}, q1", why="factors")
+
+def _add(emit: Assembler, sums: str, unit: int | None) -> None:
+    """Adds sums times factors, and times the unit at this offset, to q0."""
+    emit(f"vcvt.f32.s32 {sums}, {sums}")
+    if unit is not None:
+        emit(f"ldr %unit, [%units_of, #{unit}]", f"vmul.f32 {sums}, {sums}, %unit")
+    emit("vldrw.u32 q1, [%stream], #16", f"vfma.f32 q0, {sums}, q1", why="factors")
 
 
-def _bytes(emit: Assembler, count: int) -> None:
-    """The sums of 4 rows into q5."""
-    emit(f"ldr r11, [sp, #{_X}]", f"movw r12, #{count}")
-    emit("mov r3, r1", "add r5, r3, r12", "add r7, r5, r12", "add r9, r7, r12", "add r1, r9, r12")
-    emit(*(f"movs r{total}, #0" for total in (0, 2, 4, 6)))
-    emit("dlstp.8 lr, r12")
-    emit.label(2)
-    emit("vldrb.u8 q0, [r11], #16")
-    for total, row in ((0, "r3"), (2, "r5"), (4, "r7"), (6, "r9")):
-        emit(f"vldrb.u8 q1, [{row}], #16", f"vmladava.s8 r{total}, q0, q1")
-    emit("letp lr, 2b")
-    emit("vmov q5[2], q5[0], r0, r4", "vmov q5[3], q5[1], r2, r6")
+def _bytes(emit: Assembler, count: int, source: str, target: str) -> None:
+    """The sums of 4 rows."""
+    emit(f"movw %count, #{count}", f"mov %from, %{source}", "mov %row0, %stream")
+    emit(*(f"add %row{row}, %row{row - 1}, %count" for row in range(1, 4)), "add %stream, %row3, %count")
+    emit(*(f"mov %total{row}, #0" for row in range(4)), "dlstp.8 lr, %count")
+    emit.label("bytes")
+    emit("vldrb.u8 q0, [%from], #16")
+    for row in range(4):
+        emit(f"vldrb.u8 q1, [%row{row}], #16", f"vmladava.s8 %total{row}, q0, q1")
+    emit("letp lr, %bytes")
+    emit(*(f"vmov {target}[{2 + row}], {target}[{row}], %total{row}, %total{row + 2}" for row in range(2)))
 
 
-def _digits(emit: Assembler, count: int, place: int, target: str) -> None:
+def _digits(emit: Assembler, count: int, source: str, target: str) -> None:
     """The sums of 4 rows over 256: two rows at a time meet all digits."""
+    rows = {"first": [f"%first{digit}" for digit in range(DIGITS)], "second": [f"%second{digit}" for digit in range(DIGITS)]}
     for pair in range(2):
-        label = 3 + pair + 2 * (place == _X)
-        emit(f"ldr r9, [sp, #{place}]", f"movw r12, #{count}")
-        if pair == 0:
-            emit("mov r5, r1", "add r7, r1, r12, lsl #1", "add r1, r1, r12")
-        else:
-            emit("mov r5, r1", "add r7, r1, r12, lsl #1", "add r1, r7, r12")
-        emit(*(f"mov{'s' * (total < 8)} r{total}, #0" for total in (0, 2, 4, 6, 8, 10)))
-        emit("dlstp.8 lr, r12")
-        emit.label(label)
-        emit("vldrb.u8 q1, [r9, #16]", "vldrb.u8 q2, [r9, #32]", "vldrb.u8 q0, [r9], #48")
-        for row, totals in (("r5", (0, 2, 4)), ("r7", (6, 8, 10))):
-            emit(f"vldrb.u8 q3, [{row}], #16")
-            emit(*(f"vmladava.s8 r{total}, q{digit}, q3" for digit, total in enumerate(totals)))
-        emit(f"letp lr, {label}b")
-        for low in (0, 6):
-            emit(f"add r{low + 2}, r{low + 2}, r{low + 4}, lsl #8", f"add r{low + 2}, r{low + 2}, r{low}, asr #8")
-        emit(f"vmov {target}[{2 + pair}], {target}[{pair}], r2, r8")
+        emit(f"movw %count, #{count}", f"mov %from, %{source}")
+        emit("mov %first, %stream", "add %second, %stream, %count, lsl #1")
+        emit(f"add %stream, %{'second' if pair else 'stream'}, %count")
+        emit(*(f"mov {total}, #0" for totals in rows.values() for total in totals), "dlstp.8 lr, %count")
+        emit.label(f"{source}{pair}")
+        emit("vldrb.u8 q1, [%from, #16]", "vldrb.u8 q2, [%from, #32]", "vldrb.u8 q0, [%from], #48")
+        for row, totals in rows.items():
+            emit(f"vldrb.u8 q3, [%{row}], #16")
+            emit(*(f"vmladava.s8 {total}, q{digit}, q3" for digit, total in enumerate(totals)))
+        emit(f"letp lr, %{source}{pair}")
+        for low, middle, high in rows.values():
+            emit(f"add {middle}, {middle}, {high}, lsl #8", f"add {middle}, {middle}, {low}, asr #8")
+        emit(f"vmov {target}[{2 + pair}], {target}[{pair}], %first1, %second1")

@@ -14,9 +14,11 @@ from aidge_build.contract.node import KernelNode, kernel
 from aidge_build.contract.spec import CHANNELS_LAST, Demands, ImplSpec, IOSpec, NodeView, Predicate
 from aidge_build.graph.dtype import DType
 
+from ..assembly import Assembler, c_function, function
 from ..conditions import MVE
 
-MOST_TAPS, MOST_ROWS, MOST_AXES = 16, 8, 5  # of one output: elements, rows that they lie in
+MOST_TAPS, MOST_ROWS, MOST_AXES = 16, 8, 5  # of one output: elements, rows that they are in
+TOGETHER = 4  # pixels whose addresses and weights stay in registers
 FLOAT = IOSpec(DType.float32, CHANNELS_LAST)
 
 
@@ -71,8 +73,9 @@ class ResampleFloat32(KernelNode):
             "taps": (1, *(1,) * missing, *(taps[axis][1].shape[1] for axis in axes[1:])),
             "run": target.dims[1],
         }
+        rows, columns = math.prod(shape["taps"][:-1]), shape["taps"][-1]
         return Call(
-            "aidge_helium_resample_float32",
+            f"aidge_helium_resample_float32_{rows}x{columns}",
             ("float32/resample.h",),
             (
                 Input(0),
@@ -81,5 +84,66 @@ class ResampleFloat32(KernelNode):
                 Constant("weights", whole(weights, 1).astype(numpy.float32)),
                 Struct("aidge_helium_resample_shape", shape),
             ),
+            texts=(_weighted_text(rows * columns), _layer_text(rows, columns)),
             facts=computed("4 channels"),
         )
+
+
+def _weighted_text(count: int) -> str:
+    """The weighted sums of pixels; products are rounded before they are added, as the numpy meaning does it."""
+    emit = Assembler()
+    emit("%enter")
+    for first in range(0, count, TOGETHER):
+        taps = range(min(TOGETHER, count - first))
+        emit(f"ldm %pixels!, {{{', '.join(f'%pixel{tap}' for tap in taps)}}}")
+        emit(f"ldm %weights!, {{{', '.join(f'%weight{tap}' for tap in taps)}}}")
+        emit("mov %to, %y", f"wlstp.32 lr, %run, %done{first}")
+        emit.label(f"turn{first}")
+        if first:
+            emit("vldrw.u32 %q.sum, [%to]")
+        for tap in taps:
+            value = "%q.value" if first + tap else "%q.sum"
+            emit(f"vldrw.u32 {value}, [%pixel{tap}], #16", f"vmul.f32 {value}, {value}, %weight{tap}")
+            emit(*(["vadd.f32 %q.sum, %q.sum, %q.value"] if first + tap else []))
+        emit("vstrw.32 %q.sum, [%to], #16", f"letp lr, %turn{first}")
+        emit.label(f"done{first}")
+    emit("%leave")
+    plain = f"""    int32_t i, tap;
+    for (i = 0; i < run; i++) {{
+        float sum = 0.0f;
+        for (tap = 0; tap < {count}; tap++) {{
+            volatile float rounded = pixels[tap][i] * weights[tap];
+            sum += rounded;
+        }}
+        y[i] = sum;
+    }}"""
+    parameters = "float *y, const float *const *pixels, const float *weights, int32_t run"
+    return function(f"aidge_helium_weighted_{count}", "y = the weighted sum of pixels.", parameters, emit.lines, plain)
+
+
+def _layer_text(rows: int, columns: int) -> str:
+    count = rows * columns
+    return c_function(
+        f"aidge_helium_resample_float32_{rows}x{columns}",
+        "const float *input, float *output, const int32_t *offsets, const float *weights, "
+        "const aidge_helium_resample_shape *shape",
+        [
+            "int32_t above, column, row, tap;",
+            "for (above = 0; above < shape->dims[0] * shape->dims[1] * shape->dims[2]; above++) {",
+            f"    const float *begins[{rows}], *pixels[{count}];",
+            f"    float factors[{rows}], products[{count}];",
+            "    int32_t at = aidge_helium_resample_rows(begins, factors, input, above, offsets, weights, shape);",
+            "    for (column = 0; column < shape->dims[3]; column++) {",
+            f"        for (row = 0; row < {rows}; row++) {{",
+            f"            for (tap = 0; tap < {columns}; tap++) {{",
+            f"                pixels[{columns} * row + tap] = begins[row] + offsets[at + tap];",
+            f"                products[{columns} * row + tap] = factors[row] * weights[at + tap];",
+            "            }",
+            "        }",
+            f"        aidge_helium_weighted_{count}(output, pixels, products, shape->run);",
+            "        output += shape->run;",
+            f"        at += {columns};",
+            "    }",
+            "}",
+        ],
+    )

@@ -8,12 +8,10 @@ import math
 import numpy
 
 from aidge_build.contract.call import Call, computed
-from aidge_build.contract.kernel_kit.conditions import REAL
-from aidge_build.contract.kernel_kit.recurrent import CONSTANT_WEIGHTS, FLOATS, NO_PEEPHOLES, real_rows, recurrent_call
+from aidge_build.contract.kernel_kit.recurrent import real_rows, real_spec, recurrent_call
 from aidge_build.contract.kernel_kit.recurrent_layer import Driver, Section, source_of, sums_of
 from aidge_build.contract.node import KernelNode, kernel
-from aidge_build.contract.spec import ANY, ROW_MAJOR, Demands, ImplSpec, IOSpec
-from aidge_build.graph.dtype import DType
+from aidge_build.contract.spec import Demands
 
 from .curve import NAME, curve_text
 from .fc_float32 import OUTPUTS, row_text
@@ -42,15 +40,7 @@ DRIVER = Driver(
 )
 
 
-@kernel(
-    ("RNN", "GRU", "LSTM"),
-    ImplSpec(
-        inputs=(IOSpec(DType.float32, ROW_MAJOR), IOSpec(DType.any, ANY)),
-        outputs=(IOSpec(DType.float32, ROW_MAJOR),),
-        features=frozenset({"dsp", "fpu"}),
-        predicates=(REAL, FLOATS, CONSTANT_WEIGHTS, NO_PEEPHOLES),
-    ),
-)
+@kernel(("RNN", "GRU", "LSTM"), real_spec(frozenset({"dsp", "fpu"})))
 class RecurrentFloat32(KernelNode):
     @classmethod
     def demands(cls, view) -> Demands:
@@ -59,7 +49,7 @@ class RecurrentFloat32(KernelNode):
 
     def call(self) -> Call:
         texts = (row_text(Limits(-math.inf, math.inf))[1], curve_text())
-        return recurrent_call(self, DRIVER, self._stream, "recurrent_float32.h", texts, facts=computed("8 sums"))
+        return recurrent_call(self, DRIVER, self._stream, ("fc_float32.h", "recurrent.h"), texts, facts=computed("8 sums"))
 
     def _stream(self, section: Section, direction: int) -> numpy.ndarray:
         return stream_of(*real_rows(self, section, direction), OUTPUTS)

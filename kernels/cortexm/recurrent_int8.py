@@ -9,14 +9,14 @@ import numpy
 
 from aidge_build.contract.call import Call, computed
 from aidge_build.contract.kernel_kit.recurrent import recurrent_call
-from aidge_build.contract.kernel_kit.recurrent_int8 import Rows, byte_rows, padded, recurrent_spec
-from aidge_build.contract.kernel_kit.recurrent_layer import NUMBERS, Driver, Section, apart_from, sections
-from aidge_build.contract.node import KernelNode, kernel
+from aidge_build.contract.kernel_kit.recurrent_int8 import ROWS, RecurrentBytes, Rows, byte_rows, recurrent_spec, sums_call
+from aidge_build.contract.kernel_kit.recurrent_layer import NUMBERS, Driver, apart_from, sections
+from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import Demands
 from aidge_build.graph.dtype import DType
 
 from .curve import NAME, curve_text
-from .recurrent_sums import ROWS, Sums, most_bits, words_of_columns
+from .recurrent_sums import Sums, most_bits, words_of_columns
 
 UNITS = 4  # words before the data
 BYTE_BITS = 8  # of a byte less its zero point, without a sign
@@ -26,7 +26,7 @@ UNITS_OF = f"(aidge_cortexm_recurrent_units *)(void *)(x - {UNITS})"
 
 
 @kernel(("RNN", "GRU", "LSTM"), recurrent_spec(DType.float32, features=frozenset({"dsp", "fpu"})))
-class RecurrentBytesFloat32(KernelNode):
+class RecurrentBytesFloat32(RecurrentBytes):
     @classmethod
     def demands(cls, view) -> Demands:
         operator, slack = view.operator, ROWS - 1
@@ -45,13 +45,13 @@ class RecurrentBytesFloat32(KernelNode):
             x_floats=f"({inputs} + shape->hidden)",
             keep=_integers("state", "{state}", state, hidden, bits),
             curve=NAME,
-            product=lambda number, section: self._product(number, section, state),
+            product=lambda number, part: sums_call(Sums(*self.counts(part)).name, INTEGERS, number, part, state, UNITS_OF),
             head=UNITS,
             copy="aidge_cortexm_copy_floats",
         )
-        texts = [*dict.fromkeys(self._sums(part).text() for part in sections(self.operator)), curve_text()]
+        texts = [*dict.fromkeys(Sums(*self.counts(part)).text() for part in sections(self.operator)), curve_text()]
         points = () if self.inputs[0].quantization is None else (self.inputs[0].quantization.zero_point,)
-        return recurrent_call(self, driver, self._stream, "recurrent_int8.h", texts, points, facts=computed("4 sums"))
+        return recurrent_call(self, driver, self.stream, ("recurrent_int8.h",), texts, points, facts=computed("4 sums"))
 
     @cached_property
     def _rows(self) -> list[Rows]:
@@ -64,19 +64,8 @@ class RecurrentBytesFloat32(KernelNode):
     def _take(self) -> str:
         return _integers("data", PLACE, INTEGERS, self.inputs[0].dims[2], self._bits("weights"))
 
-    def _sums(self, section: Section) -> Sums:
-        data = self.inputs[0].dims[2] if section.weights is not None else 0
-        return Sums(data, self.operator.hidden if section.recurrence is not None else 0)
-
-    def _product(self, number: int, section: Section, state: str) -> str:
-        return (
-            f"{self._sums(section).name}({INTEGERS}, {section.sums}, stream + places->starts[{number}], "
-            f"stream + places->starts[{number + 1}], {state}, {UNITS_OF});"
-        )
-
-    def _stream(self, section: Section, direction: int) -> numpy.ndarray:
-        rows = padded(byte_rows(self, section, direction), ROWS)
-        return numpy.concatenate([_group(section, rows, first) for first in range(0, len(rows.bias), ROWS)])
+    def words(self, weights: numpy.ndarray, is_data: bool) -> numpy.ndarray:
+        return words_of_columns(weights)
 
 
 @kernel(("RNN", "GRU", "LSTM"), recurrent_spec(DType.int8, features=frozenset({"dsp", "fpu"})))
@@ -96,17 +85,3 @@ def _integers(side: str, floats: str, integers: str, count: int, bits: int) -> s
         f"({UNITS_OF})->unit_of_{side} = aidge_kit_common_exponent({floats}, {integers}, {count}, {bits});\n                "
         f"({UNITS_OF})->of_{side} = aidge_cortexm_recurrent_start({integers}, {count});"
     )
-
-
-def _group(section: Section, rows: Rows, first: int) -> numpy.ndarray:
-    """The words of 4 rows, as recurrent_sums.py reads them."""
-    block = slice(first, first + ROWS)
-    sides = (
-        (section.weights, rows.weights, rows.by_weights),
-        (section.recurrence, rows.recurrence, rows.by_recurrence),
-    )
-    found = [rows.bias[block].view(numpy.int32)]
-    for chosen, matrix, factors in sides:
-        if chosen is not None:
-            found += [words_of_columns(matrix[block]), (factors[block] * numpy.float32(256)).view(numpy.int32)]
-    return numpy.concatenate(found)

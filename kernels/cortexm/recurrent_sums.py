@@ -15,10 +15,11 @@ from dataclasses import dataclass
 
 import numpy
 
+from aidge_build.contract.kernel_kit.recurrent_int8 import ROWS
+
 from .assembly import Routine
 from .float32 import listed, values
 
-ROWS = 4
 FLIPPED = 0x80
 MOST = 24  # columns in the text of a loop
 PARAMETERS = (

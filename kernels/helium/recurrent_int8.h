@@ -40,37 +40,37 @@ AIDGE_KIT_INLINE int32_t aidge_helium_digit_sum(const int8_t *weights, const int
     return sums[2] * 256 + sums[1] + (sums[0] >> 8);
 }
 
-/* The same as the assembly of recurrent_sums.py. */
+/* The C version of recurrent_sums.py. */
 AIDGE_KIT_NOINLINE void aidge_helium_row_sums(const int8_t *x, float *sums, const int32_t *stream, const int32_t *end,
     const int8_t *state, const aidge_helium_recurrent_units *units, int32_t data, int32_t are_bytes, int32_t hidden)
 {
     for (; stream != end; sums += 4) {
-        const int8_t *const of_data = (const int8_t *)(const void *)stream;
-        const int8_t *const of_state = of_data + 4 * data;
-        const int8_t *const numbers = of_state + 4 * hidden;
-        const int32_t bias = are_bytes != 0 ? 16 : 0;
-        const int32_t factors = bias + (data > 0 ? 32 : 16);
+        const int8_t *const of_data = (const int8_t *)(const void *)(stream + 4);
+        const int8_t *const after_data = of_data + 4 * data;
+        const int8_t *const by_data = after_data + (are_bytes != 0 ? 16 : 0);
+        const int8_t *const of_state = by_data + (data > 0 ? 16 : 0);
+        const int8_t *const by_state = of_state + 4 * hidden;
         int32_t row, index;
         for (row = 0; row < 4; row++) {
-            float sum = aidge_helium_float(numbers + bias + 4 * row);
+            float sum = aidge_helium_float((const int8_t *)(const void *)(stream + row));
             if (are_bytes != 0) {
-                int32_t total = aidge_helium_word(numbers + 4 * row);
+                int32_t total = aidge_helium_word(after_data + 4 * row);
                 for (index = 0; index < data; index++) {
                     total += x[index] * of_data[row * data + index];
                 }
-                sum += (float)total * aidge_helium_float(numbers + bias + 16 + 4 * row);
+                sum += (float)total * aidge_helium_float(by_data + 4 * row);
             } else if (data > 0) {
                 const int32_t total = aidge_helium_digit_sum(of_data + row * data, x, data);
-                sum += (float)total * units->of_data * aidge_helium_float(numbers + bias + 16 + 4 * row);
+                sum += (float)total * units->of_data * aidge_helium_float(by_data + 4 * row);
             } else {
                 /* no columns of this kind */
             }
             if (hidden > 0) {
                 const int32_t total = aidge_helium_digit_sum(of_state + row * hidden, state, hidden);
-                sum += (float)total * units->of_state * aidge_helium_float(numbers + factors + 4 * row);
+                sum += (float)total * units->of_state * aidge_helium_float(by_state + 4 * row);
             }
             sums[row] = sum;
         }
-        stream += data + hidden + (factors + (hidden > 0 ? 16 : 0)) / 4;
+        stream = (const int32_t *)(const void *)(by_state + (hidden > 0 ? 16 : 0));
     }
 }

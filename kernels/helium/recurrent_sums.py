@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Sums of rows of bytes times data and state: 16 products in an instruction; 32-bit numbers as three digits of 8 bits.
 
-A group of 4 rows: their bytes for the data, row by row, those for the state, and vectors of 4 numbers: what the data's zero point
-adds to the sums, where data are bytes, biases, factors of the data, factors of the state.
+A group of 4 rows: biases; their bytes for the data, row by row, what the data's zero point adds to the sums if data are bytes, and
+factors; their bytes for the state, and factors.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 from .assembly import Assembler, function
 
-ROWS = 4
 DIGITS = 3
 BLOCK = 16  # values whose digits lie together
 BITS = 22  # the highest digit is within int8, too
@@ -53,33 +52,29 @@ class Sums:
         emit = Assembler()
         emit("%enter")
         emit.label("group")
+        emit("vldrw.u32 q5, [%stream], #16", why="biases")
         if self.data:
-            (_bytes if self.are_bytes else _digits)(emit, self.data, "x", "q5")
+            (_bytes if self.are_bytes else _digits)(emit, self.data, "x")
+            _add(emit, None if self.are_bytes else 0)
         if self.state:
             emit("ldr %state_of, [%argument.4]")
-            _digits(emit, self.state, "state_of", "q4")
-        if self.data and self.are_bytes:
-            emit("vldrw.u32 q0, [%stream], #16", "vadd.i32 q5, q5, q0", why="what the zero point adds")
-        emit("vldrw.u32 q0, [%stream], #16", "ldr %units_of, [%argument.5]", why="biases")
-        if self.data:
-            _add(emit, "q5", None if self.are_bytes else 0)
-        if self.state:
-            _add(emit, "q4", 4)
-        emit("vstrw.32 q0, [%sums], #16", "cmp %stream, %end", "bne %group")
+            _digits(emit, self.state, "state_of")
+            _add(emit, 4)
+        emit("vstrw.32 q5, [%sums], #16", "cmp %stream, %end", "bne %group")
         emit("%leave")
         return emit.lines
 
 
-def _add(emit: Assembler, sums: str, unit: int | None) -> None:
-    """Adds sums times factors, and times the unit at this offset, to q0."""
-    emit(f"vcvt.f32.s32 {sums}, {sums}")
+def _add(emit: Assembler, unit: int | None) -> None:
+    """Adds the sums in q4 times factors, and times the unit at this offset, to q5."""
+    emit("vcvt.f32.s32 q4, q4")
     if unit is not None:
-        emit(f"ldr %unit, [%units_of, #{unit}]", f"vmul.f32 {sums}, {sums}, %unit")
-    emit("vldrw.u32 q1, [%stream], #16", f"vfma.f32 q0, {sums}, q1", why="factors")
+        emit("ldr %units_of, [%argument.5]", f"ldr %unit, [%units_of, #{unit}]", "vmul.f32 q4, q4, %unit")
+    emit("vldrw.u32 q0, [%stream], #16", "vfma.f32 q5, q4, q0", why="factors")
 
 
-def _bytes(emit: Assembler, count: int, source: str, target: str) -> None:
-    """The sums of 4 rows."""
+def _bytes(emit: Assembler, count: int, source: str) -> None:
+    """The sums of 4 rows into q4."""
     emit(f"movw %count, #{count}", f"mov %from, %{source}", "mov %row0, %stream")
     emit(*(f"add %row{row}, %row{row - 1}, %count" for row in range(1, 4)), "add %stream, %row3, %count")
     emit(*(f"mov %total{row}, #0" for row in range(4)), "dlstp.8 lr, %count")
@@ -88,11 +83,12 @@ def _bytes(emit: Assembler, count: int, source: str, target: str) -> None:
     for row in range(4):
         emit(f"vldrb.u8 q1, [%row{row}], #16", f"vmladava.s8 %total{row}, q0, q1")
     emit("letp lr, %bytes")
-    emit(*(f"vmov {target}[{2 + row}], {target}[{row}], %total{row}, %total{row + 2}" for row in range(2)))
+    emit(*(f"vmov q4[{2 + row}], q4[{row}], %total{row}, %total{row + 2}" for row in range(2)))
+    emit("vldrw.u32 q0, [%stream], #16", "vadd.i32 q4, q4, q0", why="what the zero point adds")
 
 
-def _digits(emit: Assembler, count: int, source: str, target: str) -> None:
-    """The sums of 4 rows over 256: two rows at a time meet all digits."""
+def _digits(emit: Assembler, count: int, source: str) -> None:
+    """The sums of 4 rows over 256 into q4: two rows at a time meet all digits."""
     rows = {"first": [f"%first{digit}" for digit in range(DIGITS)], "second": [f"%second{digit}" for digit in range(DIGITS)]}
     for pair in range(2):
         emit(f"movw %count, #{count}", f"mov %from, %{source}")
@@ -107,4 +103,4 @@ def _digits(emit: Assembler, count: int, source: str, target: str) -> None:
         emit(f"letp lr, %{source}{pair}")
         for low, middle, high in rows.values():
             emit(f"add {middle}, {middle}, {high}, lsl #8", f"add {middle}, {middle}, {low}, asr #8")
-        emit(f"vmov {target}[{2 + pair}], {target}[{pair}], %first1, %second1")
+        emit(f"vmov q4[{2 + pair}], q4[{pair}], %first1, %second1")

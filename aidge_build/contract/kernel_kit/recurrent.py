@@ -9,10 +9,11 @@ from collections.abc import Callable, Sequence
 import numpy
 
 from aidge_build.contract.call import Argument, Call, Constant, Input, Literal, Output, Scratch, Struct
+from aidge_build.contract.kernel_kit.conditions import REAL
 from aidge_build.contract.kernel_kit.curves import LOGISTIC, TANH, curve
 from aidge_build.contract.kernel_kit.recurrent_layer import Driver, Section, gate_text, has_bounded_cell, layer_text, sections
 from aidge_build.contract.node import KernelNode
-from aidge_build.contract.spec import NodeView, Predicate
+from aidge_build.contract.spec import ANY, ROW_MAJOR, ImplSpec, IOSpec, NodeView, Predicate
 from aidge_build.graph.dtype import DType
 
 FEWEST = 8  # units
@@ -40,9 +41,22 @@ def _peepholes(view: NodeView) -> str:
 
 
 FLOATS = Predicate("all but the lengths are float32", _types)
-
-CONSTANT_WEIGHTS = Predicate(f"constant weights and biases, at least {FEWEST} units", _computed_weights)
 NO_PEEPHOLES = Predicate("no peepholes", _peepholes)
+
+
+def real_spec(features: frozenset[str]) -> ImplSpec:
+    """Returns the spec of a layer of floats with constant weights."""
+    return ImplSpec(
+        inputs=(IOSpec(DType.float32, ROW_MAJOR), IOSpec(DType.any, ANY)),
+        outputs=(IOSpec(DType.float32, ROW_MAJOR),),
+        features=features,
+        predicates=(
+            REAL,
+            FLOATS,
+            Predicate(f"constant weights and biases, at least {FEWEST} units", _computed_weights),
+            NO_PEEPHOLES,
+        ),
+    )
 
 
 def optional_input(node: KernelNode, index: int) -> Argument:
@@ -66,7 +80,7 @@ def recurrent_call(
     node: KernelNode,
     driver: Driver,
     stream: Callable[[Section, int], numpy.ndarray],
-    source: str,
+    sources: tuple[str, ...],
     texts: Sequence[str],
     others: Sequence[float] = (),
     **more,
@@ -80,7 +94,7 @@ def recurrent_call(
     numbers += [numpy.array([operator.cell_limit])] if has_bounded_cell(operator) else []
     return Call(
         driver.name(operator),
-        (source,),
+        sources,
         (
             Input(0),
             *(optional_input(node, index) for index in states),

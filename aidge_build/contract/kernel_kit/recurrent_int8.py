@@ -15,6 +15,7 @@ from aidge_build.graph.dtype import DType
 from aidge_build.graph.tensor import Tensor
 
 DATA, WEIGHTS, RECURRENCE, BIAS, LENGTHS, STATE = range(6)  # the inputs
+ROWS = 4  # of a group, whose sums kernels compute together
 MOST_TERMS = 4095  # of a sum of values of 12 bits: |sum| <= 4095 * 4095 * 128
 
 
@@ -90,11 +91,50 @@ def byte_rows(node: KernelNode, section: Section, direction: int) -> Rows:
     )
 
 
-def padded(rows: Rows, group: int) -> Rows:
-    """Returns the rows, padded with zeros to whole groups of so many rows."""
-    more = -len(rows.bias) % group
-    matrices = (numpy.pad(part, ((0, more), (0, 0))) for part in (rows.weights, rows.recurrence))
-    return Rows(*matrices, *(numpy.pad(part, (0, more)) for part in (rows.by_weights, rows.by_recurrence, rows.bias)))
+class RecurrentBytes(KernelNode):
+    """Base of kernels that compute the sums of groups of rows. The words of a group: biases; for the data, then for the state, what
+    the library makes of the weights, and factors."""
+
+    def words(self, weights: numpy.ndarray, is_data: bool) -> numpy.ndarray:
+        """Returns the int32 words of the weights of a group [rows, values]."""
+        raise NotImplementedError
+
+    def divisor(self, is_data: bool) -> int:
+        """Returns the number by which the library's integer sums are too small."""
+        return 256
+
+    def stream(self, section: Section, direction: int) -> numpy.ndarray:
+        """Returns the words of all groups of a section; rows of zeros make the last group whole."""
+        rows = byte_rows(self, section, direction)
+        more = -len(rows.bias) % ROWS
+        bias = numpy.pad(rows.bias, (0, more)).view(numpy.int32)
+        sides = []
+        for is_data, chosen in ((True, section.weights), (False, section.recurrence)):
+            matrix, factors = (rows.weights, rows.by_weights) if is_data else (rows.recurrence, rows.by_recurrence)
+            if chosen is not None:
+                matrix = numpy.pad(matrix, ((0, more), (0, 0)))
+                numbers = numpy.pad(factors, (0, more)) * numpy.float32(self.divisor(is_data))
+                sides.append((is_data, matrix, numbers.view(numpy.int32)))
+        found = []
+        for first in range(0, len(bias), ROWS):
+            block = slice(first, first + ROWS)
+            found.append(bias[block])
+            for is_data, matrix, numbers in sides:
+                found += [self.words(matrix[block], is_data), numbers[block]]
+        return numpy.concatenate(found)
+
+    def counts(self, section: Section) -> tuple[int, int]:
+        """Returns how many values of the data and of the state a section multiplies."""
+        data = self.inputs[DATA].dims[2] if section.weights is not None else 0
+        return data, self.operator.hidden if section.recurrence is not None else 0
+
+
+def sums_call(name: str, source: str, number: int, section: Section, state: str, units: str) -> str:
+    """Returns the C that computes the sums of a section."""
+    return (
+        f"{name}({source}, {section.sums}, stream + places->starts[{number}], "
+        f"stream + places->starts[{number + 1}], {state}, {units});"
+    )
 
 
 def _side(tensor: Tensor, chosen: numpy.ndarray | None, direction: int, rows: int) -> tuple[numpy.ndarray, numpy.ndarray]:

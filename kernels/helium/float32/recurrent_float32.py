@@ -8,12 +8,10 @@ from collections.abc import Sequence
 import numpy
 
 from aidge_build.contract.call import Call, computed
-from aidge_build.contract.kernel_kit.conditions import REAL
-from aidge_build.contract.kernel_kit.recurrent import CONSTANT_WEIGHTS, FLOATS, NO_PEEPHOLES, real_rows, recurrent_call
+from aidge_build.contract.kernel_kit.recurrent import real_rows, real_spec, recurrent_call
 from aidge_build.contract.kernel_kit.recurrent_layer import Driver, Section, sections, source_of, sums_of
 from aidge_build.contract.node import KernelNode, kernel
-from aidge_build.contract.spec import ANY, ROW_MAJOR, Demands, ImplSpec, IOSpec
-from aidge_build.graph.dtype import DType
+from aidge_build.contract.spec import Demands
 
 from ..conditions import MVE
 from .curve import NAME, curve_text
@@ -43,15 +41,7 @@ def _driver(strips: Sequence[Strip]) -> Driver:
     )
 
 
-@kernel(
-    ("RNN", "GRU", "LSTM"),
-    ImplSpec(
-        inputs=(IOSpec(DType.float32, ROW_MAJOR), IOSpec(DType.any, ANY)),
-        outputs=(IOSpec(DType.float32, ROW_MAJOR),),
-        features=MVE,
-        predicates=(REAL, FLOATS, CONSTANT_WEIGHTS, NO_PEEPHOLES),
-    ),
-)
+@kernel(("RNN", "GRU", "LSTM"), real_spec(MVE))
 class RecurrentFloat32(KernelNode):
     @classmethod
     def demands(cls, view) -> Demands:
@@ -65,7 +55,7 @@ class RecurrentFloat32(KernelNode):
             self,
             _driver(strips),
             self._stream,
-            "float32/recurrent.h",
+            ("float32/recurrent.h",),
             texts,
             facts=computed("16 sums"),
         )

@@ -13,7 +13,6 @@ from aidge_build.contract.node import KernelNode, kernel
 from aidge_build.contract.spec import Demands
 from aidge_build.graph.dtype import DType
 
-HEADER = "int8/recurrent_int8.h"
 UNITS = 2  # floats before the data
 BITS = "AIDGE_REF_RECURRENT_BITS"
 PLACE = "data + time * shape->x_time + batch * shape->x_batch"
@@ -52,7 +51,7 @@ class Recurrent(KernelNode):
         )
         data = self.inputs[0].quantization
         points = (data.zero_point,) if data is not None else ()
-        return recurrent_call(self, driver, self._stream, HEADER, (), points, facts=computed("1 row"))
+        return recurrent_call(self, driver, self._stream, ("int8/recurrent_int8.h",), (), points, facts=computed("1 row"))
 
     def _product(self, number: int, section: Section) -> str:
         features = "shape->inputs" if section.weights is not None else "0"

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Sums of rows of bytes times data and state, both 32-bit integers: 4 rows at a time, bytes widened where they are met.
 
-A word of weights holds one column of 4 rows, the bytes of even rows with their highest bit flipped: w0 + 128, w1, w2 + 128, w3. Its
-halfwords are 256 w1 + w0 + 128 and 256 w3 + w2 + 128. The halfwords of the word shifted by a byte, highest bits flipped, are
-256 w0 + 128 and 256 w2 + w1 + 128. So SMLAW gives four products of a 32-bit number with the bytes, and the sums are
-256 S0, 256 S1 + S0, 256 S2 + S1, 256 S3 + S2, each with 128 times the sum of all numbers, which is taken off before.
+A word of weights holds one column of 4 rows, the bytes of even rows with their highest bit flipped: w0 + 128, w1, w2 + 128,
+w3. Its halfwords are 256 w1 + w0 + 128 and 256 w3 + w2 + 128. The halfwords of the word shifted by a byte, highest bits
+flipped, are 256 w0 + 128 and 256 w2 + w1 + 128. So SMLAW gives four products of a 32-bit number with the bytes, and the sums
+are 256 S0, 256 S1 + S0, 256 S2 + S1, 256 S3 + S2, each with 128 times the sum of all numbers, which is taken off before.
 
 A group of 4 rows: biases; for the data, then for the state, the words of columns and the factors of the rows.
 """

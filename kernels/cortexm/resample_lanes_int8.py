@@ -109,9 +109,11 @@ def _row_text(form: str, shift: int, is_odd: bool) -> tuple[str, str]:
     name = f"aidge_cortexm_lanes_{form}{f'_{shift}' * (form != FLOATS)}{'_odd' * is_odd}"
     code = Routine()
     code("%enter")
-    code({FLOATS: "ldm %levels, {%start, %factor, %zero}", LINE: "ldm %levels, {%start, %multiplier, %constant}"}.get(
-        form, "ldr %start, [%levels]"
-    ))
+    code(
+        {FLOATS: "ldm %levels, {%start, %factor, %zero}", LINE: "ldm %levels, {%start, %multiplier, %constant}"}.get(
+            form, "ldr %start, [%levels]"
+        )
+    )
     if form == FLOATS:
         code("put %zero")
         code("vmov %s.factor, %factor")

@@ -31,9 +31,7 @@ MANY = Predicate(f"at least {WORTH} values, under --optimize speed any number", 
 class SoftmaxInt8(SoftmaxRows):
     def call(self) -> Call:
         texts = _sum_text(), _levels_text(), _ROWS
-        return replace(
-            super().call(), function=QUADS, sources=("softmax_quads_int8.h",), texts=texts, facts=computed("4 values")
-        )
+        return replace(super().call(), function=QUADS, sources=("softmax_quads_int8.h",), texts=texts, facts=computed("4 values"))
 
 
 @kernel("Softmax", softmax_spec(FEATURES, MANY, form=CHANNELS_LAST))

@@ -11,6 +11,7 @@ from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import SAME, ImplSpec, IOSpec
 from aidge_build.graph.dtype import DType
 
+from .assembly import Assembler, function
 from .conditions import MVE
 
 
@@ -20,7 +21,21 @@ class RealTable(ElementWise):
         table = numpy.roll(numpy.array(self.operator.results, numpy.float32), 128)  # by the value's byte
         return Call(
             "aidge_helium_real_table",
-            ("real_table.h",),
+            ("helium.h",),
             (Input(0), Output(0), Constant("table", table), Literal(self.outputs[0].elements)),
+            texts=(_text(),),
             facts=computed("4 values"),
         )
+
+
+def _text() -> str:
+    emit = Assembler()
+    emit("%enter", "wlstp.32 lr, %count, %done")
+    emit.label("turn")
+    emit("vldrb.u32 %q.bytes, [%x], #4", "vldrw.u32 %q.results, [%table, %q.bytes, uxtw #2]")
+    emit("vstrw.32 %q.results, [%y], #16", "letp lr, %turn")
+    emit.label("done")
+    emit("%leave")
+    parameters = "const int8_t *x, float *y, const float *table, int32_t count"
+    plain = "    int32_t i;\n    for (i = 0; i < count; i++) {\n        y[i] = table[(uint8_t)x[i]];\n    }"
+    return function("aidge_helium_real_table", "y = table[the byte x]; table: [256].", parameters, emit.lines, plain)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Sums of rows of bytes times data and state: 16 products in an instruction; 32-bit numbers as three digits of 8 bits.
 
-A group of 4 rows: biases; their bytes for the data, row by row, what the data's zero point adds to the sums if data are bytes, and
-factors; their bytes for the state, and factors.
+A group of 4 rows: biases; their bytes for the data, row by row, what the data's zero point adds to the sums if data are bytes,
+and factors; their bytes for the state, and factors.
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ class Plan:
 
     @classmethod
     def of(cls, view: NodeView, order: Format) -> Plan | None:
-        """The plan in this storage order; None if other axes are resized. A single axis with long runs is the axis of the rows."""
+        """The plan in this storage order; None if other axes are resized. A single axis with long runs is the rows' axis."""
         (source,), (target,) = view.inputs, view.outputs
         shares = view.operator.in_integers(source, target)
         axes = Axes.of(source, target, shares, order)
@@ -131,7 +131,12 @@ class ResampleLinesInt8(KernelNode):
         (source,), (target,) = self.inputs, self.outputs
         factor, start, _ = sums_of(self.view)
         even, centre = Even.of_means(self.view), source.quantization.zero_point
-        is_even = even is not None and plan.line_bytes == 2 and even.shift <= MOST_SHIFT and min(plan.rows.shares.min(), plan.columns.shares.min()) >= 0
+        is_even = (
+            even is not None
+            and plan.line_bytes == 2
+            and even.shift <= MOST_SHIFT
+            and min(plan.rows.shares.min(), plan.columns.shares.min()) >= 0
+        )
         largest = plan.rows.largest * plan.columns.largest * max(MAGNITUDE + centre, MAGNITUDE - 1 - centre)
         # Floats of an odd number of halfwords would end in the middle of a vector's lane.
         is_narrow = plan.line_bytes == 2 and largest < HALFWORDS and (plan.outputs if plan.gathers else plan.run) % 2 == 0
@@ -166,8 +171,8 @@ def _windows(plan: Plan) -> tuple[numpy.ndarray, numpy.ndarray]:
 
 
 def _places(plan: Plan, form: Form) -> numpy.ndarray:
-    """For each vector of elements of an output row: the places of their first neighbours in the line, then the shares of these and
-    of each further neighbour."""
+    """For each vector of elements of an output row: the places of their first neighbours in the line, then the shares of these
+    and of each further neighbour."""
     first, shares = _windows(plan)
     places = (first[:, None] * plan.run + numpy.arange(plan.run)).reshape(-1, 1)
     both = numpy.concatenate([places, numpy.repeat(shares, plan.run, axis=0)], axis=1)

@@ -46,7 +46,7 @@ class Form:
 def resample_text(form: Form) -> tuple[str, tuple[str, ...]]:
     """The name of a layer's function, and the texts that it needs."""
     name = f"aidge_helium_resample_{form.suffix}_of_{form.rows}"
-    line = f"int{form.line}_t"
+    line, add_up = f"int{form.line}_t", f"aidge_helium_line_{form.rows}_{form.line}"
     driver = c_function(
         name,
         "const int8_t *input, int8_t *output, void *scratch, const int32_t *rows, "
@@ -55,7 +55,7 @@ def resample_text(form: Form) -> tuple[str, tuple[str, ...]]:
             "int32_t image, row;",
             "for (image = 0; image < shape->images; image++) {",
             "    for (row = 0; row < shape->rows; row++) {",
-            f"        aidge_helium_line_{form.rows}_{form.line}(({line} *)scratch, input, rows + {2 * form.rows} * row, shape->count);",
+            f"        {add_up}(({line} *)scratch, input, rows + {2 * form.rows} * row, shape->count);",
             f"        aidge_helium_blend_{form.suffix}(output, (const {line} *)scratch, columns, numbers);",
             "        output += shape->outputs;",
             "    }",

@@ -31,7 +31,6 @@ def _few(view: NodeView) -> str:
     return f"{values} values, whose exponentials others keep in 864 B less" if is_few else ""
 
 
-
 LONG = Predicate(f"rows of at least {SHORTEST} values, or fewer than {MANY}", _short)
 ENOUGH = Predicate(f"under --optimize size at least {FEWEST_UNDER_SIZE} values", _few)
 

@@ -51,12 +51,6 @@ CALLS = {
             "aidge_helium_run_bytes((int8_t *)p, i, (const int8_t *)q, j, *m);",
             "aidge_helium_run_words((float *)(void *)p, i, (const float *)(const void *)q, j, *m);",
         ),
-        "softmax_int8.h": (
-            "i = aidge_helium_softmax_largest((const int8_t *)q, j, i);",
-            "f = aidge_helium_softmax_sum((const int8_t *)q, j, (const uint32_t *)m);",
-            "f = aidge_helium_softmax_levels((const int8_t *)q, (int8_t *)p, (const uint32_t *)m, f, m);",
-        ),
-        "real_table.h": ("aidge_helium_real_table((const int8_t *)q, (float *)p, (const float *)m, j);",),
         "table_int8.h": ("aidge_helium_table_int8((const int8_t *)q, (int8_t *)p, (const int8_t *)m, j);",),
         "straight.h": ("aidge_helium_straight_int8((const int8_t *)q, (int8_t *)p, m, j);",),
         "avgpool2d.h": ("aidge_helium_avgpool2d((int8_t *)p, (int8_t *)p + j, m, i, m, i, j, i, s);",),

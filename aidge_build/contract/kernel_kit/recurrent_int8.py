@@ -92,8 +92,8 @@ def byte_rows(node: KernelNode, section: Section, direction: int) -> Rows:
 
 
 class RecurrentBytes(KernelNode):
-    """Base of kernels that compute the sums of groups of rows. The words of a group: biases; for the data, then for the state, what
-    the library makes of the weights, and factors."""
+    """Base of kernels that compute the sums of groups of rows. The words of a group: biases; for the data, then for the state,
+    the library's words for the weights, and factors."""
 
     def words(self, weights: numpy.ndarray, is_data: bool) -> numpy.ndarray:
         """Returns the int32 words of the weights of a group [rows, values]."""
@@ -105,22 +105,19 @@ class RecurrentBytes(KernelNode):
 
     def stream(self, section: Section, direction: int) -> numpy.ndarray:
         """Returns the words of all groups of a section; rows of zeros make the last group whole."""
-        rows = byte_rows(self, section, direction)
-        more = -len(rows.bias) % ROWS
-        bias = numpy.pad(rows.bias, (0, more)).view(numpy.int32)
-        sides = []
-        for is_data, chosen in ((True, section.weights), (False, section.recurrence)):
-            matrix, factors = (rows.weights, rows.by_weights) if is_data else (rows.recurrence, rows.by_recurrence)
-            if chosen is not None:
-                matrix = numpy.pad(matrix, ((0, more), (0, 0)))
-                numbers = numpy.pad(factors, (0, more)) * numpy.float32(self.divisor(is_data))
-                sides.append((is_data, matrix, numbers.view(numpy.int32)))
-        found = []
-        for first in range(0, len(bias), ROWS):
+        rows = _padded(byte_rows(self, section, direction))
+        sides: list[tuple[bool, numpy.ndarray, numpy.ndarray]] = []
+        if section.weights is not None:
+            sides.append((True, rows.weights, rows.by_weights))
+        if section.recurrence is not None:
+            sides.append((False, rows.recurrence, rows.by_recurrence))
+        found: list[numpy.ndarray] = []
+        for first in range(0, len(rows.bias), ROWS):
             block = slice(first, first + ROWS)
-            found.append(bias[block])
-            for is_data, matrix, numbers in sides:
-                found += [self.words(matrix[block], is_data), numbers[block]]
+            found.append(rows.bias[block].view(numpy.int32))
+            for is_data, matrix, factors in sides:
+                numbers = factors[block] * numpy.float32(self.divisor(is_data))
+                found += [self.words(matrix[block], is_data), numbers.view(numpy.int32)]
         return numpy.concatenate(found)
 
     def counts(self, section: Section) -> tuple[int, int]:
@@ -135,6 +132,12 @@ def sums_call(name: str, source: str, number: int, section: Section, state: str,
         f"{name}({source}, {section.sums}, stream + places->starts[{number}], "
         f"stream + places->starts[{number + 1}], {state}, {units});"
     )
+
+
+def _padded(rows: Rows) -> Rows:
+    more = -len(rows.bias) % ROWS
+    matrices = (numpy.pad(part, ((0, more), (0, 0))) for part in (rows.weights, rows.recurrence))
+    return Rows(*matrices, *(numpy.pad(part, (0, more)) for part in (rows.by_weights, rows.by_recurrence, rows.bias)))
 
 
 def _side(tensor: Tensor, chosen: numpy.ndarray | None, direction: int, rows: int) -> tuple[numpy.ndarray, numpy.ndarray]:

@@ -41,7 +41,7 @@ class Even:
 
     @classmethod
     def of_means(cls, view: NodeView) -> Even | None:
-        """Returns the form of a layer whose outputs are means of inputs with the same scale and zero point, else None."""
+        """Returns the form of a layer with outputs that are means of inputs in the same scale, else None."""
         (source,), (target,) = view.inputs, view.outputs
         found, (*_, whole) = cls.of(view), sums_of(view)
         is_same = source.quantization.zero_point == target.quantization.zero_point

@@ -73,15 +73,6 @@ static void aidge_helium_softmax_lanes_float32(const float *input, float *output
         }
     }
 }
-
-static void aidge_helium_softmax_rows_c(const float *input, float *output, int32_t rows, int32_t length)
-{
-    for (; rows > 0; rows--) {
-        aidge_helium_softmax_lanes_float32(input, output, length, 1, 1);
-        input += length;
-        output += length;
-    }
-}
 #endif
 
 /* output = e^(x - largest of the row) / sum of these over the row: `outer` blocks of `inner` rows of `length`. May work in place. */

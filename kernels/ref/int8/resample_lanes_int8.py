@@ -26,8 +26,8 @@ _INT8 = (-128, 127)
 
 @dataclass(frozen=True)
 class Levels:
-    """quantized value = (sum * multiplier + start) >> shift, limited to int8. `ties`: 1 or 3 if the multiplier is 1 and ties go to
-    the even quantized value, told by bit `shift` of the sum (3: by the inverted bit); the results are then 128 too large."""
+    """quantized value = (sum * multiplier + start) >> shift, limited to int8. `ties`: 1 or 3 if the multiplier is 1 and ties go
+    to the even quantized value, told by bit `shift` of the sum (3: by the inverted bit); results are then 128 too large."""
 
     multiplier: int
     start: int

@@ -15,7 +15,7 @@ from aidge_build.graph.dtype import DType
 from aidge_build.graph.tensor import Tensor
 
 DATA, WEIGHTS, RECURRENCE, BIAS, LENGTHS, STATE = range(6)  # the inputs
-ROWS = 4  # of a group, whose sums kernels compute together
+ROWS = 4  # of a group; their sums are computed together
 MOST_TERMS = 4095  # of a sum of values of 12 bits: |sum| <= 4095 * 4095 * 128
 
 

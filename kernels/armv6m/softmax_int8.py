@@ -12,9 +12,9 @@ from .conditions import FEATURES
 
 @kernel("Softmax", softmax_spec(FEATURES, TABLE_PAYS))
 class SoftmaxInt8(SoftmaxRows):
-    pass
+    function = "aidge_armv6m_softmax_int8"
 
 
 @kernel("Softmax", softmax_spec(FEATURES, TABLE_PAYS, form=CHANNELS_LAST))
-class SoftmaxPixelsInt8(SoftmaxRows):
+class SoftmaxPixelsInt8(SoftmaxInt8):
     """Over the channels of each pixel."""

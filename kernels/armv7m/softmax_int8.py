@@ -13,6 +13,7 @@ from .conditions import FEATURES
 @kernel("Softmax", softmax_spec(FEATURES, TABLE_PAYS))
 class SoftmaxInt8(SoftmaxRows):
     assembly = "helps"
+    function = "aidge_armv7m_softmax_int8"
 
 
 @kernel("Softmax", softmax_spec(FEATURES, TABLE_PAYS, form=CHANNELS_LAST))

@@ -38,7 +38,7 @@ static void {NAME}_times_float32(const float *x, float *y, const float *numbers,
 def _call(node: KernelNode, function: str, *texts: str) -> Call:
     numbers = Constant("numbers", element_curve(node.operator)[0])
     arguments = (Input(0), Output(0), numbers, Literal(node.outputs[0].elements))
-    return Call(function, ("recurrent_float32.h",), arguments, texts=(curve_text(), *texts), facts=computed("8 values"))
+    return Call(function, ("recurrent.h",), arguments, texts=(curve_text(), *texts), facts=computed("8 values"))
 
 
 @kernel(CURVES, SPEC)

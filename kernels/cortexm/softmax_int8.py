@@ -3,13 +3,12 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 
 from aidge_build.contract.call import Call, computed
-from aidge_build.contract.kernel_kit.softmax import SoftmaxRows, softmax_spec
+from aidge_build.contract.kernel_kit.softmax import TABLE_PAYS, SoftmaxRows, softmax_spec
 from aidge_build.contract.node import kernel
-from aidge_build.contract.spec import CHANNELS_LAST, NodeView, Predicate
+from aidge_build.contract.spec import CHANNELS_LAST
 
 from .assembly import Routine
 from .conditions import FEATURES
@@ -19,22 +18,19 @@ QUADS = f"{NAME}_quads_int8"
 WORTH = 256  # values for which --optimize balanced spends 400 bytes of code
 
 
-def _few(view: NodeView) -> str:
-    values, least = view.outputs[0].elements, {"speed": 1, "balanced": WORTH, "size": math.inf}[view.objective]
-    return f"{values} values are not worth 400 bytes of code" if values < least else ""
-
-
-MANY = Predicate(f"at least {WORTH} values, under --optimize speed any number", _few)
-
-
-@kernel("Softmax", softmax_spec(FEATURES, MANY))
+@kernel("Softmax", softmax_spec(FEATURES, TABLE_PAYS))
 class SoftmaxInt8(SoftmaxRows):
+    function = f"{NAME}_int8"
+
     def call(self) -> Call:
+        found = super().call()
+        if self.view.objective != "speed" and self.outputs[0].elements < WORTH:
+            return found
         texts = _sum_text(), _levels_text(), _ROWS
-        return replace(super().call(), function=QUADS, sources=("softmax_quads_int8.h",), texts=texts, facts=computed("4 values"))
+        return replace(found, function=QUADS, sources=("softmax_quads_int8.h",), texts=texts, facts=computed("4 values"))
 
 
-@kernel("Softmax", softmax_spec(FEATURES, MANY, form=CHANNELS_LAST))
+@kernel("Softmax", softmax_spec(FEATURES, TABLE_PAYS, form=CHANNELS_LAST))
 class SoftmaxPixelsInt8(SoftmaxInt8):
     """Over the channels of each pixel."""
 

@@ -9,8 +9,9 @@
  *
  * exponentials: [256], T[255] first; quotient: {shift, factor}; zero_point: one number.
  */
-static inline void aidge_kit_softmax_rows_int8(const int8_t *input, int8_t *output, const uint32_t *exponentials,
-                                               const uint64_t *quotient, const int32_t *zero_point, int32_t rows, int32_t length)
+AIDGE_KIT_INLINE void aidge_kit_softmax_rows_int8(const int8_t *input, int8_t *output, const uint32_t *exponentials,
+                                                  const uint64_t *quotient, const int32_t *zero_point, int32_t rows,
+                                                  int32_t length)
 {
     for (; rows > 0; rows--) {
         const int8_t *const end = input + length;

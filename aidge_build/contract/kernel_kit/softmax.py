@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy
 
 from aidge_build.contract.call import Call, Constant, Input, Literal, Output, computed
@@ -81,13 +83,16 @@ def constants(view: NodeView, is_factored: bool, are_ascending: bool = False) ->
 
 
 class SoftmaxRows(KernelNode):
-    """Rows of neighbours by kernels/kit/softmax_rows.h; the table's smallest exponential comes first."""
+    """Rows of neighbours by kernels/kit/softmax_rows.h; the table's smallest exponential comes first. A library's subclass names
+    its `function`."""
+
+    function: ClassVar[str]
 
     def call(self) -> Call:
         (data,), (output,) = self.inputs, self.outputs
         length = self.operator.row_length(data.dims)
         return Call(
-            "aidge_kit_softmax_rows_int8",
+            self.function,
             ("kit/softmax_rows.h",),
             (
                 Input(0),
@@ -96,5 +101,14 @@ class SoftmaxRows(KernelNode):
                 Literal(output.elements // length),
                 Literal(length),
             ),
+            texts=(_ROWS.format(self.function),),
             facts=computed("1 value"),
         )
+
+
+_ROWS = """/* Softmax of rows of neighbouring int8 values. */
+static void {}(const int8_t *input, int8_t *output, const uint32_t *exponentials, const uint64_t *quotient,
+    const int32_t *zero_point, int32_t rows, int32_t length)
+{{
+    aidge_kit_softmax_rows_int8(input, output, exponentials, quotient, zero_point, rows, length);
+}}"""

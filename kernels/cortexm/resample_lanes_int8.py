@@ -106,7 +106,8 @@ class ResampleLanesFloatInt8(ResampleLanesInt8):
 
 def _row_text(form: str, shift: int, is_odd: bool) -> tuple[str, str]:
     """Name and text of a row of outputs."""
-    name = f"aidge_cortexm_lanes_{form}{f'_{shift}' * (form != FLOATS)}{'_odd' * is_odd}"
+    kind = {FLOATS: FLOATS, TURNED: f"{EVEN}_{shift}_{TURNED}"}.get(form, f"{form}_{shift}")
+    name = f"aidge_cortexm_lanes_{kind}{'_odd' * is_odd}"
     code = Routine()
     code("%enter")
     code(

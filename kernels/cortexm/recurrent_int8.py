@@ -58,7 +58,7 @@ class RecurrentBytesFloat32(RecurrentBytes):
         return [byte_rows(self, part, way) for way in range(self.operator.directions) for part in sections(self.operator)]
 
     def _bits(self, side: str) -> int:
-        """Of the integers that stand for data (`weights`) or the state (`recurrence`)."""
+        """Bits of the integers for data (`weights`) or the state (`recurrence`)."""
         return min(most_bits(getattr(rows, side)) for rows in self._rows)
 
     def _take(self) -> str:

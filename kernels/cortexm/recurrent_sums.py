@@ -120,7 +120,7 @@ def words_of_columns(rows: numpy.ndarray) -> numpy.ndarray:
 
 
 def most_bits(rows: numpy.ndarray) -> int:
-    """The most bits of 32-bit numbers whose sums of products by such rows, over 2^16, int32 holds whatever they are."""
+    """The most bits of 32-bit numbers whose sums of products by such rows, over 2^16, int32 holds for all such numbers."""
     wide = 256 * numpy.abs(rows.astype(numpy.int64)) + 255 + 128  # with what is taken off before
     largest = int(wide.sum(axis=1).max(initial=1))
     return min(30, ((1 << 47) // largest).bit_length() - 1)

@@ -57,7 +57,7 @@ def _row_text() -> str:
     emit.label("values")
     emit("vldrb.u8 q0, [%x], #16", "vmaxv.s8 %largest, q0", "letp lr, %values")
     emit.label("known")
-    emit("rsb %largest, %largest, #255", "add %exponentials, %exponentials, %largest, lsl #2", why="where that of 0 stands")
+    emit("rsb %largest, %largest, #255", "add %exponentials, %exponentials, %largest, lsl #2", why="the exponential of 0")
     emit("movs %low, #0", "movs %high, #0", "mov %x, %input", "wlstp.32 lr, %length, %added")
     emit.label("terms")
     emit("vldrb.s32 q0, [%x], #4", "vldrw.u32 q1, [%exponentials, q0, uxtw #2]", "vaddlva.u32 %low, %high, q1")

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: 0BSD */
 #include <stdint.h>
-#include <string.h>
 #include "inline.h"
-#include "wide.h"
 
-/* Images of rows x columns x run; between two of the source lie `step` elements. */
+/* Images of rows x columns x run, `step` elements apart in the source. */
 typedef struct {
     int32_t images, step, rows, columns, run;
 } aidge_kit_lanes_shape;
@@ -31,7 +29,7 @@ AIDGE_KIT_INLINE aidge_kit_lanes_row aidge_kit_lanes_row_of(const int8_t *input,
     return found;
 }
 
-/* Where the elements of an output position lie, and their shares. */
+/* Pointers to the elements that an output position sees, and their shares. */
 AIDGE_KIT_INLINE void aidge_kit_lanes_position(const int8_t **from, uint32_t *shares, const aidge_kit_lanes_row *row,
                                                const int32_t *column)
 {

@@ -38,6 +38,7 @@ _LISTS = re.compile(r"v?(ldm|stm)(ia|db)?")
 _ACROSS = re.compile(r"v(r?ml[as]l?dava?|ml[as]v|ml[as]va|mlalva?|addl?va?)x?")  # to even registers of the core
 _ACROSS_LONG = re.compile(r"v(r?ml[as]ldava?|mlalva?|addlva?)x?")  # and the next one is odd
 _REACHES_HIGH = re.compile(r"(mov|cmp|add|bx|blx) (?!.*sp,)[^#]*")  # of Armv6-M's instructions
+_CONVERTS = re.compile(r"v(ld|st)r(bt?\.[su]?(16|32)|ht?\.[su]?32) %q\.\w+, \[[^,\]]*(\]|, #).*")  # with a low register as base
 _ALWAYS_LOW = ("cbz", "cbnz")
 # Loads that widen and stores that narrow take their address from a low register.
 _WIDENS = re.compile(r"v(ldr|str)(b[te]?\.[su]?(16|32)|h[te]?\.[su]?32) [^,]+, \[%(?P<address>\w+)(\]|, #).*")
@@ -114,6 +115,8 @@ class Rules:
             self._list([web for web, value in zip(named, step.named, strict=True) if value.kind == "s"], True)
         if mnemonic in _ALWAYS_LOW:
             self._keep(named, LOW.__contains__)
+        if _CONVERTS.fullmatch(step.text):
+            self._keep(named[1:], LOW.__contains__)
         self._keep(named[: bool(_ACROSS.fullmatch(mnemonic))], lambda register: number_of(register) % 2 == 0)
         self._keep(named[1 : 1 + bool(_ACROSS_LONG.fullmatch(mnemonic))], lambda register: number_of(register) % 2 == 1)
 

@@ -44,10 +44,10 @@ def function(name: str, purpose: str, parameters: str, lines: Sequence[Line], pl
     )
 
 
-def c_function(name: str, parameters: str, body: Sequence[str]) -> str:
+def c_function(name: str, parameters: str, body: Sequence[str], result: str = "void") -> str:
     """The C text of a function without assembly."""
     lines = "\n".join(f"    {line}" for line in body)
-    return f"static void {_signature(name, parameters)}\n{{\n{lines}\n}}"
+    return f"static {result} {_signature(name, parameters)}\n{{\n{lines}\n}}"
 
 
 def loop(variable: str, count: int | str, body: Sequence[str]) -> list[str]:

@@ -79,7 +79,7 @@ def test_every_way_of_rounding_is_among_them():
         assert {("_twice_short", kernel), ("_above_short", kernel)} <= found
     assert any("_beside" in text for entry in candidates() for text in entry.call.texts)
     assert {("_twice", "conv2d_int8"), ("_twice", "depthwise_int8"), ("_once", "fc_int8"), ("_once_short", "fc_int8")} <= found
-    assert {entry.kernel.name for entry in candidates()} >= {"average_int8", "add_int8", "avgpool_line_int8"}
+    assert {entry.kernel.name for entry in candidates()} >= {"average_int8", "add_int8", "avgpool2d_int8"}
     assert {"conv", "dense"} <= {entry.call.function.split("_")[2] for entry in candidates() if "_offsets" in entry.call.function}
     names = " ".join(entry.call.function for entry in candidates())
     for way in (

@@ -43,14 +43,11 @@ kernels/cortexm/packing.py
 kernels/cortexm/packing.py _Groups.factors
 kernels/cortexm/packing.py pack
 kernels/cortexm/packing.py pack_blocks
-kernels/helium/avgpool_direct_int8.py _driver
 kernels/helium/dense.py Dense._group
 kernels/helium/depthwise.py _Printer.lines
 kernels/helium/float32/deep.py _Printer._columns
 kernels/helium/float_strips_text.py FloatStripsPrinter._tile
 kernels/helium/long_strips_text.py LongStripsPrinter._sums
-kernels/helium/mean_direct_text.py FloatRun._lines
-kernels/helium/mean_float_text.py _driver
 kernels/helium/mean_int8.py _text
 kernels/helium/plan_choice.py plan_of
 kernels/helium/product_text.py

@@ -16,7 +16,6 @@ from aidge_build.contract.kernel_kit.average import ONE_SCALE
 from aidge_build.contract.kernel_kit.mean_pooling import IN_INTEGERS, PARTIAL, MeanPool
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import NodeView, Predicate
-from aidge_build.graph.dtype import DType
 from aidge_build.operators.arithmetic.fixed_sums import quotients_half_up, rounded_quotients
 from aidge_build.operators.arithmetic.means import Order, integer_mean
 from aidge_build.operators.pool import AvgPoolingHalvesUp

@@ -84,16 +84,7 @@ class Run:
         emit.label("pixel")
         emit(f"movw %turns, #{self.channels}", "wlstp.32 lr, %turns, %passed")
         emit.label("four")
-        starts = {column * self.rows for column in range(self.columns)} if by_columns else {0}
-        for index, address in enumerate(self._taps(emit, 4, by_columns)):
-            total = "%q.column" if index in starts and index else "%q.sum" if not index else "%q.value"
-            emit(f"vldrb.s32 {total}, {address}", f"vadd.i32 {total}, {total}, %less_zero")
-            emit(f"vcvt.f32.s32 {total}, {total}", f"vmul.f32 {total}, {total}, %scale")
-            if index not in starts:
-                chain = "%q.column" if by_columns and index >= self.rows else "%q.sum"
-                emit(f"vadd.f32 {chain}, {chain}, %q.value")
-            if index + 1 in starts | {self.rows * self.columns} and by_columns and index >= self.rows:
-                emit("vadd.f32 %q.sum, %q.sum, %q.column")
+        self._float_sums(emit, by_columns)
         result = "%q.sum"
         for inverse, less in (("%inverse", "%less"), ("%second", "%less_second"))[:stages]:
             quotient = "%q.quotient" if result == "%q.sum" else "%q.sum"
@@ -107,6 +98,18 @@ class Run:
         emit.label("passed")
         self._next(emit, 4)
         return self._function(f"floats_{stages}{'_by_columns' * by_columns}", emit)
+
+    def _float_sums(self, emit: Assembler, by_columns: bool) -> None:
+        """The sum of the values in float32, row by row, or the sum of the columns' sums."""
+        addresses, size = self._taps(emit, 4, by_columns), self.rows if by_columns else self.rows * self.columns
+        for chain in range(self.rows * self.columns // size):
+            total = "%q.column" if chain else "%q.sum"
+            for index in range(size):
+                value = "%q.value" if index else total
+                emit(f"vldrb.s32 {value}, {next(addresses)}", f"vadd.i32 {value}, {value}, %less_zero")
+                emit(f"vcvt.f32.s32 {value}, {value}", f"vmul.f32 {value}, {value}, %scale")
+                emit(*([f"vadd.f32 {total}, {total}, %q.value"] if index else []))
+            emit(*(["vadd.f32 %q.sum, %q.sum, %q.column"] if chain else []))
 
     def _taps(self, emit: Assembler, lanes: int, by_columns: bool = False) -> Iterator[str]:
         """Yields the address of each tap, row by row or column by column; %x moves on with the first one."""

@@ -168,7 +168,7 @@ def test_pools_may_follow_their_input_as_closely_as_they_promise():
     pools = [entry for entry in accepted(edge_pools(case) + [random_pool(case, seed) for seed in range(60)]) if sharing([entry])]
     assert len(pools) > 20
     texts = " ".join(text for entry in pools for text in (entry.call.function, *entry.call.texts))
-    ways = ("maxpool2d", "mean_line_drop_5", "mean_line_checked", "_clamped", "floats_1_by_columns", "floats_2")
+    ways = ("maxima", "means_drop_5", "means_checked_drop", "_clamped", "float_means_1_by_columns", "float_means_2")
     assert [way for way in ways if way not in texts] == []
     assert run(of_each_form(pools), lead=promised_lead) == []
 

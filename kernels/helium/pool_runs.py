@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Means of neighbouring windows inside the image in assembly, all taps in the text: from integer sums, or in float32.
+"""Neighbouring windows of int8 pools in assembly, all taps in the text: maxima, and means from integer sums or in float32.
 
 Float32 values are added up in onnxruntime's order; a quotient by a constant is a product and one step of Newton's method
 (quotients.py).
@@ -36,7 +36,24 @@ class Run:
         down, right = shape["dilation_height"] * shape["in_width"] * channels, shape["dilation_width"] * channels
         return cls(rows, columns, down, right, shape["stride_width"] * channels, channels, clamps)
 
-    def line(self, drop: int, away: bool, checks: bool) -> tuple[str, str]:
+    def maxima(self) -> tuple[str, str]:
+        """Returns name and text of the function of maxima; numbers: {0, 0, lowest, highest}."""
+        emit = Assembler()
+        emit("%enter")
+        self._begin(emit)
+        emit.label("pixel")
+        emit(*self._count("%turns"), "wlstp.8 lr, %turns, %passed")
+        emit.label("some")
+        for index, address in enumerate(self._taps(emit, 16)):
+            emit(f"vldrb.u8 {'%q.value' if index else '%q.largest'}, {address}")
+            emit(*(["vmax.s8 %q.largest, %q.largest, %q.value"] if index else []))
+        self._clamp(emit, "%q.largest")
+        emit("vstrb.8 %q.largest, [%y], #16", "letp lr, %some")
+        emit.label("passed")
+        self._next(emit, 16)
+        return self._function("maxima", emit)
+
+    def means(self, drop: int, away: bool, checks: bool) -> tuple[str, str]:
         """Returns name and text of the function of a line; numbers: {factor, start, lowest, highest, suspect sums}.
 
         It returns how many pixels are left; if it `checks`, the first one of these has a suspect sum.
@@ -49,7 +66,7 @@ class Run:
         if not whole:
             emit("vmov.i32 %q.sum, #0", "vmov.i32 %q.value, #0", why="predicated loads read them")
         emit.label("pixel")
-        emit(f"movw %turns, #{-(-self.channels // 8)}", *([] if whole else [f"movw %left, #{self.channels}"]))
+        emit(*self._count("%left", checks), "add %turns, %left, #7", "lsr %turns, %turns, #3")
         emit(*(["vmov.i32 %q.found, #-1"] if checks else []), "dls lr, %turns")
         emit.label("eight")
         if not whole:
@@ -69,9 +86,9 @@ class Run:
         emit(*_predicated("vstrb.16 %q.even, [%y], #8", whole), "le lr, %eight")
         self._next(emit, 8, checks)
         ways = f"{'_away' * away}{'_checked' * checks}_drop_{drop}"
-        return self._function(f"line{ways}", emit)
+        return self._function(f"means{ways}", emit)
 
-    def floats(self, by_columns: bool, stages: int) -> tuple[str, str]:
+    def float_means(self, by_columns: bool, stages: int) -> tuple[str, str]:
         """Returns name and text of the function in float32, which divides in so many stages; numbers: {zero point, 0,
         lowest, highest, less the zero point of the input, its scale, for each stage the reciprocal of the divisor, less the
         divisor}."""
@@ -82,7 +99,7 @@ class Run:
             emit("ldrd %second, %less_second, [%numbers, #32]")
         self._begin(emit)
         emit.label("pixel")
-        emit(f"movw %turns, #{self.channels}", "wlstp.32 lr, %turns, %passed")
+        emit(*self._count("%turns"), "wlstp.32 lr, %turns, %passed")
         emit.label("four")
         self._float_sums(emit, by_columns)
         result = "%q.sum"
@@ -97,7 +114,7 @@ class Run:
         emit(f"vstrb.32 {result}, [%y], #4", "letp lr, %four")
         emit.label("passed")
         self._next(emit, 4)
-        return self._function(f"floats_{stages}{'_by_columns' * by_columns}", emit)
+        return self._function(f"float_means_{stages}{'_by_columns' * by_columns}", emit)
 
     def _float_sums(self, emit: Assembler, by_columns: bool) -> None:
         """The sum of the values in float32, row by row, or the sum of the columns' sums."""
@@ -124,6 +141,14 @@ class Run:
                 base, place = "%tap", offset
             yield f"[{base}, #{offset - place}]"
 
+    def _is_flat(self, checks: bool) -> bool:
+        """Whether a run is computed as one pixel with all channels of its pixels, which are neighbours in memory."""
+        return self.step == self.channels and not checks
+
+    def _count(self, target: str, checks: bool = False) -> list[str]:
+        """The number of values of a turn."""
+        return [f"movw {target}, #{self.channels}", *([f"mul {target}, {target}, %pixels"] if self._is_flat(checks) else [])]
+
     def _begin(self, emit: Assembler) -> None:
         if self.clamps:
             emit("ldrd %low, %high, [%numbers, #8]", "vdup.8 %q.low, %low", "vdup.8 %q.high, %high", why="levels")
@@ -135,6 +160,9 @@ class Run:
     def _next(self, emit: Assembler, lanes: int, checks: bool = False) -> None:
         """The next pixel, and the end of the function."""
         passed = -(-self.channels // lanes) * lanes
+        if self._is_flat(checks):
+            emit("movs %pixels, #0", "%leave %pixels")
+            return
         if checks:
             emit("movw %least, #65535", "vminv.u16 %least, %q.found", "cmp %least, #0", "beq %end")
         emit.add("%x", "%x", self.step - passed)
@@ -145,8 +173,8 @@ class Run:
 
     def _function(self, kind: str, emit: Assembler) -> tuple[str, str]:
         size = f"{self.rows}x{self.columns}_{self.down}x{self.right}_s{self.step}_c{self.channels}{'_clamped' * self.clamps}"
-        name = f"aidge_helium_mean_{kind}_{size}"
-        return name, function(name, "Means of neighbouring windows.", PARAMETERS, emit.lines, NO_ADVANCE, "int32_t")
+        name = f"aidge_helium_{kind}_{size}"
+        return name, function(name, "Neighbouring windows of a pool.", PARAMETERS, emit.lines, NO_ADVANCE, "int32_t")
 
 
 def _predicated(instruction: str, whole: bool) -> list[str]:

@@ -33,7 +33,7 @@ CALLS = {
         "copies.h": ("aidge_cortexm_copy_bytes(p, q, i);", "aidge_cortexm_fill_bytes(p, q, i, 1);"),
         "lanes.h": ("u = aidge_cortexm_add_odd_bytes(u, (uint32_t)j);", "j = aidge_cortexm_int8(i);"),
         "avgpool2d_int8.h": ("aidge_cortexm_avgpool2d_int8((int8_t *)p, (int8_t *)p + j, m, (const aidge_cortexm_means *)s);",),
-        "mean_chains_int8.h": ("aidge_cortexm_add_links_of_4((const int8_t *)q, i, j, (int32_t *)(void *)p, m);",),
+        "pool_parts.h": ("aidge_cortexm_add_links_of_4((const int8_t *)q, i, j, (int32_t *)(void *)p, m);",),
         "kit/cells.h": ("f = *aidge_kit_again((float *)(void *)p);",),
         "kit/log_mel.h": LOG_MEL,
         "kit/mean.h": MEAN,
@@ -53,10 +53,11 @@ CALLS = {
         ),
         "table_int8.h": ("aidge_helium_table_int8((const int8_t *)q, (int8_t *)p, (const int8_t *)m, j);",),
         "straight.h": ("aidge_helium_straight_int8((const int8_t *)q, (int8_t *)p, m, j);",),
-        "avgpool2d.h": ("aidge_helium_avgpool2d((int8_t *)p, (int8_t *)p + j, m, i, m, i, j, i, s);",),
-        "maxpool2d.h": ("aidge_helium_maxpool2d((const int8_t *)q, (int8_t *)p, (int8_t *)m, (const int8_t *)m, s);",),
+        "avgpool2d.h": (
+            "aidge_helium_means_of_window((int8_t *)p, (const int8_t *)q, (const aidge_helium_pool_window *)(const void *)m);",
+        ),
         "mean_int8.h": ("j = aidge_helium_int8(i);",),
-        "mean_chains_int8.h": (
+        "pool_parts.h": (
             "aidge_helium_add_links((const int8_t *)q, (int32_t *)(void *)p, *(aidge_kit_links *)(void *)p, i, m, j);",
         ),
         "pixel_sums.h": ("vstrbq_s16((int8_t *)p, aidge_helium_add_8((const int8_t *)q, i, j));",),

@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import ClassVar
 
 import numpy
 
@@ -14,7 +15,7 @@ from aidge_build.contract.kernel_kit.average import AVERAGE_OF_MAP, ONE_SCALE, S
 from aidge_build.contract.kernel_kit.conditions import ALL_QUANTIZED, SAME_QUANTIZATION
 from aidge_build.contract.kernel_kit.mean_pooling import IN_INTEGERS, WHOLE_MAP, MeanPool
 from aidge_build.contract.kernel_kit.pooling import PoolNode
-from aidge_build.contract.node import KernelNode
+from aidge_build.contract.node import KernelNode, kernel
 from aidge_build.contract.spec import CHANNELS_LAST, Demands, ImplSpec, IOSpec, NodeView, Predicate
 from aidge_build.graph.dtype import DType
 from aidge_build.operators.arithmetic.means import Order, every_sum_decides
@@ -51,127 +52,6 @@ def part_of(view: NodeView) -> Struct:
     )
 
 
-class PartNode(KernelNode):
-    """A part of a pool. Values that belong to the whole pool, such as its constants, follow from `whole`, never from the part.
-
-    `header` defines `mean`, a C expression that computes the stored mean from `sum`, `numbers` and `part`.
-    """
-
-    kind: str  # the word for the mean in names of functions
-    header: str
-    mean: str
-    note: str
-
-    @functools.cached_property
-    def whole(self) -> NodeView:
-        """The pool with all of its input."""
-        return whole_of(self.view)
-
-    def numbers(self) -> Constant:
-        """Returns the constants for the means of the whole pool."""
-        raise NotImplementedError
-
-    @staticmethod
-    def kept_bytes(view: NodeView) -> int:
-        """Returns the bytes that the scratch keeps: a sum of 4 bytes for each channel."""
-        return 4 * view.inputs[0].dims[1]
-
-    @classmethod
-    def demands(cls, view: NodeView) -> Demands:
-        return Demands(scratch_bytes=cls.kept_bytes(view), keeps_scratch=True)
-
-    def part(self) -> Struct:
-        """The struct of kit/pool_part.h."""
-        return part_of(self.view)
-
-
-class MeanPart(PartNode):
-    """A part of a mean in the contract `onnx`; every sum decides its quantized value."""
-
-    kind, header, mean = "mean", "kit/mean_part.h", "aidge_kit_mean_of_sum(sum, numbers, part)"
-    note = "integers: every sum decides its level"
-
-    def numbers(self) -> Constant:
-        return MeanPool(self.whole).numbers()
-
-
-class ChainedPart(MeanPart):
-    """A part of a mean whose values are added up in float32, in order: the chains of kit/mean_chains.h."""
-
-    note = "float32 in onnxruntime's order"
-
-    @staticmethod
-    def kept_bytes(view: NodeView) -> int:
-        return 4 * view.inputs[0].dims[1] * chains_of(view)
-
-    def chains(self) -> Struct:
-        """Returns the struct: the part, the number of chains, and whether the chains are lanes."""
-        in_lanes = MeanPool(self.whole).order() is Order.LANES
-        fields = {"part": tuple(self.part().fields.values()), "count": chains_of(self.view), "in_lanes": int(in_lanes)}
-        return Struct("aidge_kit_chains", fields)
-
-    def call_of(self, library: str, source: str, facts: Mapping[str, str]) -> Call:
-        """Returns the call of the function aidge_<library>_mean_chains_int8 in this file."""
-        return Call(
-            f"aidge_{library}_mean_chains_int8",
-            (source,),
-            (Input(0), Output(0), Scratch(), self.numbers(), self.chains()),
-            note=self.note,
-            facts=facts,
-        )
-
-
-class AveragePart(PartNode):
-    """A part of a mean in the contract `double`."""
-
-    kind, header, mean = "average", "kit/average.h", "aidge_kit_average(sum, numbers)"
-    note = "integers, one product for each quotient"
-
-    def numbers(self) -> Constant:
-        constant, *_ = AverageOfMap(self.whole).arguments()
-        assert isinstance(constant, Constant)
-        return constant
-
-
-class HalvesUpPart(PartNode):
-    """A part of a mean of a file's bytes in the contract `double`."""
-
-    kind, header = "average_up", "kit/average_halves_up.h"
-    mean = "aidge_kit_average_halves_up(sum, numbers, part)"
-    note = "integers, halves upwards"
-
-    def numbers(self) -> Constant:
-        return Constant("numbers", numpy.array(AverageOfMap(self.whole).levels(), numpy.int32))
-
-
-class FixedMeanPart(PartNode):
-    """A part of a ReduceMean in the contract `double`."""
-
-    kind, header, mean = "fixed_mean", "kit/mean_fixed.h", "(int8_t)aidge_kit_fixed_mean(sum, numbers)"
-    note = "integers, one factor"
-
-    def numbers(self) -> Constant:
-        return mean_numbers(self.whole)
-
-
-class MaximumPart(KernelNode):
-    """A part of a maximum, int8: the scratch keeps the largest of each channel, and begins with the lowest there is."""
-
-    @classmethod
-    def demands(cls, view: NodeView) -> Demands:
-        return Demands(scratch_bytes=view.inputs[0].dims[1], keeps_scratch=True)
-
-    def call_of(self, library: str, source: str, facts: Mapping[str, str]) -> Call:
-        """Returns the call of the function aidge_<library>_max_part_int8 in this file."""
-        levels = Constant("levels", numpy.array(PoolNode(whole_of(self.view)).levels(), numpy.int8))
-        return Call(
-            f"aidge_{library}_max_part_int8",
-            (source,),
-            (Input(0), Output(0), Scratch(), levels, part_of(self.view)),
-            facts=facts,
-        )
-
-
 def on_whole(predicate: Predicate) -> Predicate:
     """Returns the condition applied to the whole pool, for a node that reads one part of it."""
     return Predicate(f"{predicate.name} (of all parts)", lambda view: predicate.rejection(whole_of(view)))
@@ -206,37 +86,214 @@ ORDER_DECIDES = Predicate("a sum of the map does not decide its level", _decided
 SUMS_DECIDE = Predicate("every sum of the map decides its level", _in_doubt)
 
 
-def means_spec(*predicates: Predicate, features: frozenset[str] = frozenset()) -> ImplSpec:
-    """Returns the spec of int8 means under the contract `onnx`, channels last."""
-    spec = ImplSpec(
-        inputs=(IOSpec(DType.int8, CHANNELS_LAST),),
-        outputs=(IOSpec(DType.int8, CHANNELS_LAST),),
-        features=features,
-    )
-    return replace(spec, predicates=(ALL_QUANTIZED, on_whole(IN_INTEGERS), *predicates))
+def _spec(*predicates: Predicate) -> ImplSpec:
+    sides = (IOSpec(DType.int8, CHANNELS_LAST),)
+    return ImplSpec(inputs=sides, outputs=sides, predicates=(ALL_QUANTIZED, *predicates))
 
 
-def maxima_spec(*predicates: Predicate, features: frozenset[str] = frozenset()) -> ImplSpec:
-    """Returns the spec of int8 maxima, channels last, under every contract."""
-    spec = means_spec(features=features)
-    return replace(spec, rounding="any", predicates=(ALL_QUANTIZED, SAME_QUANTIZATION, *predicates))
+def _double(*predicates: Predicate) -> ImplSpec:
+    return replace(_spec(*map(on_whole, predicates)), rounding="double")
 
 
-def _double(*predicates: Predicate, features: frozenset[str]) -> ImplSpec:
-    spec = means_spec(features=features)
-    return replace(spec, rounding="double", predicates=(ALL_QUANTIZED, *map(on_whole, predicates)))
+def taken(features: frozenset[str] = frozenset(), *predicates: Predicate) -> Callable[[type[Part]], type[Part]]:
+    """Marks an int8 part as a kernel for its operators on cores with these features, under these conditions, too."""
+
+    def mark(made: type[Part]) -> type[Part]:
+        spec = replace(made.spec, features=features, predicates=(*made.spec.predicates, *predicates))
+        return kernel(made.types, spec)(made)
+
+    return mark
 
 
-def averages_spec(features: frozenset[str] = frozenset()) -> ImplSpec:
-    """Returns the spec of int8 means under the contract `double`, channels last."""
-    return _double(*AVERAGE_OF_MAP, features=features)
+class PartNode(KernelNode):
+    """A part of a mean. Values that belong to the whole pool, such as its constants, follow from `whole`, never from the part."""
+
+    @functools.cached_property
+    def whole(self) -> NodeView:
+        """The pool with all of its input."""
+        return whole_of(self.view)
+
+    def numbers(self) -> Constant:
+        """Returns the constants for the means of the whole pool."""
+        raise NotImplementedError
+
+    @staticmethod
+    def kept_bytes(view: NodeView) -> int:
+        """Returns the bytes that the scratch keeps: a sum of 4 bytes for each channel."""
+        return 4 * view.inputs[0].dims[1]
+
+    @classmethod
+    def demands(cls, view: NodeView) -> Demands:
+        return Demands(scratch_bytes=cls.kept_bytes(view), keeps_scratch=True)
+
+    def part(self) -> Struct:
+        """The struct of kit/pool_part.h."""
+        return part_of(self.view)
 
 
-def halves_up_spec(features: frozenset[str] = frozenset()) -> ImplSpec:
-    """Returns the spec of int8 means of values that a file stores as bytes, under the contract `double`, channels last."""
-    return _double(WHOLE_MAP, ONE_SCALE, features=features)
+class Part(PartNode):
+    """An int8 part. Its text is C around functions of the library's header:
+
+    | function | does |
+    | --- | --- |
+    | aidge_<library>_add_pixels(input, sums, part) | adds the part's values to int32 sums of the channels |
+    | aidge_<library>_add_links(input, sums, links, step, numbers, channels) | the same in float32, for kit/mean_chains.h |
+    | aidge_<library>_add_largest(input, largest, part) | replaces each channel's largest value by a larger one |
+    """
+
+    types: ClassVar[Sequence[str]]
+    spec: ClassVar[ImplSpec]
+    kind: ClassVar[str]  # the word in names of functions
+    header: ClassVar[str]
+    note: ClassVar[str] = ""
+    library: ClassVar[str]
+    source: ClassVar[str]  # the header of the library
+    facts: ClassVar[Mapping[str, str]] = {}
+
+    def struct(self) -> Struct:
+        """Returns the last argument."""
+        return self.part()
+
+    def body(self) -> str:
+        """Returns the C of the function's body."""
+        raise NotImplementedError
+
+    def call(self) -> Call:
+        numbers, struct = self.numbers(), self.struct()
+        name = f"aidge_{self.library}_{self.kind}_int8"
+        parameters = f"const {DType(numbers.values.dtype.name).c_type} *numbers, const {struct.type} *{struct.type[10:]}"
+        body = self.body().replace("LIBRARY", self.library)
+        text = f"""/* Part of a pool over the whole map, int8, channels last; numbers as in {self.header}. */
+static void {name}(const int8_t *input, int8_t *output, void *scratch, {parameters})
+{{
+{body}
+}}"""
+        arguments = (Input(0), Output(0), Scratch(), numbers, struct)
+        return Call(name, (self.header, self.source), arguments, note=self.note, texts=(text,), facts=self.facts)
 
 
-def fixed_means_spec(features: frozenset[str] = frozenset()) -> ImplSpec:
-    """Returns the spec of ReduceMean of whole maps, int8, under the contract `double`, channels last."""
-    return _double(SUM_FITS, features=features)
+class _Sum(Part):
+    """`mean`: a C expression of the stored mean from `sum`, `numbers` and `part`."""
+
+    mean: ClassVar[str]
+
+    def body(self) -> str:
+        return f"""    int32_t *const sums = (int32_t *)scratch;
+    int32_t channel;
+    aidge_kit_begin_part(sums, part->channels * 4, part);
+    aidge_LIBRARY_add_pixels(input, sums, part);
+    for (channel = 0; (part->is_last != 0) && (channel < part->channels); channel++) {{
+        const int32_t sum = sums[channel];
+        output[channel] = {self.mean};
+    }}"""
+
+
+class MeanPart(_Sum):
+    """A part of a mean in the contract `onnx`; every sum decides its quantized value."""
+
+    types, spec = MEANS, _spec(on_whole(IN_INTEGERS), SUMS_DECIDE)
+    kind, header, mean = "mean_part", "kit/mean_part.h", "aidge_kit_mean_of_sum(sum, numbers, part)"
+    note = "integers: every sum decides its level"
+
+    def numbers(self) -> Constant:
+        return MeanPool(self.whole).numbers()
+
+
+class ChainedPart(Part):
+    """A part of a mean whose values are added up in float32, in order: the chains of kit/mean_chains.h."""
+
+    types, spec = MEANS, _spec(on_whole(IN_INTEGERS), ORDER_DECIDES)
+    kind, header, note = "mean_chains", "kit/mean_chains.h", "float32 in onnxruntime's order"
+
+    @staticmethod
+    def kept_bytes(view: NodeView) -> int:
+        return 4 * view.inputs[0].dims[1] * chains_of(view)
+
+    def numbers(self) -> Constant:
+        return MeanPool(self.whole).numbers()
+
+    def struct(self) -> Struct:
+        """Returns the struct: the part, the number of chains, and whether the chains are lanes."""
+        in_lanes = MeanPool(self.whole).order() is Order.LANES
+        fields = {"part": tuple(self.part().fields.values()), "count": chains_of(self.view), "in_lanes": int(in_lanes)}
+        return Struct("aidge_kit_chains", fields)
+
+    def body(self) -> str:
+        return """    const aidge_kit_part *const part = &chains->part;
+    const int32_t channels = part->channels;
+    const int32_t step = chains->count * channels;
+    int32_t *const kept = (int32_t *)scratch;
+    int32_t chain;
+    aidge_kit_begin_part(kept, step * 4, part);
+    for (chain = 0; chain < chains->count; chain++) {
+        aidge_LIBRARY_add_links(input, kept + chain * channels, aidge_kit_links_of(chain, chains), step, numbers, channels);
+    }
+    if (aidge_kit_ends_chains(chains) != 0) {
+        aidge_kit_join_chains(kept, chains);
+    }
+    aidge_LIBRARY_add_links(input, kept, aidge_kit_links_left_over(chains), channels, numbers, channels);
+    if (part->is_last != 0) {
+        aidge_kit_means_of_chains(output, kept, numbers, part);
+    }"""
+
+
+class AveragePart(_Sum):
+    """A part of a mean in the contract `double`."""
+
+    types, spec = MEANS, _double(*AVERAGE_OF_MAP)
+    kind, header, mean = "average_part", "kit/average.h", "aidge_kit_average(sum, numbers)"
+    note = "integers, one product for each quotient"
+
+    def numbers(self) -> Constant:
+        constant, *_ = AverageOfMap(self.whole).arguments()
+        assert isinstance(constant, Constant)
+        return constant
+
+
+class HalvesUpPart(_Sum):
+    """A part of a mean of a file's bytes in the contract `double`."""
+
+    types, spec = HALVES_UP, _double(WHOLE_MAP, ONE_SCALE)
+    kind, header = "average_up_part", "kit/average_halves_up.h"
+    mean = "aidge_kit_average_halves_up(sum, numbers, part)"
+    note = "integers, halves upwards"
+
+    def numbers(self) -> Constant:
+        return Constant("numbers", numpy.array(AverageOfMap(self.whole).levels(), numpy.int32))
+
+
+class FixedMeanPart(_Sum):
+    """A part of a ReduceMean in the contract `double`."""
+
+    types, spec = REDUCE_MEAN, _double(SUM_FITS)
+    kind, header, mean = "fixed_mean_part", "kit/mean_fixed.h", "(int8_t)aidge_kit_fixed_mean(sum, numbers)"
+    note = "integers, one factor"
+
+    def numbers(self) -> Constant:
+        return mean_numbers(self.whole)
+
+
+class MaximumPart(Part):
+    """A part of a maximum: the scratch keeps the largest of each channel, and begins with the lowest there is."""
+
+    types, spec = MAXIMA, replace(_spec(SAME_QUANTIZATION), rounding="any")
+    kind, header = "max_part", "kit/pool_part.h"
+
+    @staticmethod
+    def kept_bytes(view: NodeView) -> int:
+        return view.inputs[0].dims[1]
+
+    def numbers(self) -> Constant:
+        return Constant("levels", numpy.array(PoolNode(self.whole).levels(), numpy.int8))
+
+    def body(self) -> str:
+        return """    int8_t *const largest = (int8_t *)scratch;
+    int32_t channel;
+    if (part->before == 0) {
+        (void)memset(largest, -128, (size_t)part->channels);
+    }
+    aidge_LIBRARY_add_largest(input, largest, part);
+    for (channel = 0; (part->is_last != 0) && (channel < part->channels); channel++) {
+        const int8_t most = largest[channel] < numbers[1] ? largest[channel] : numbers[1];
+        output[channel] = most > numbers[0] ? most : numbers[0];
+    }"""

@@ -1,6 +1,46 @@
 /* SPDX-License-Identifier: 0BSD */
 #include "kit/mean_chains.h"
-#include "lanes.h"
+#include "pixel_sums.h"
+
+/* Adds the values of a part to the sums of their channels. */
+AIDGE_CORTEXM_INLINE void aidge_cortexm_add_pixels(const int8_t *input, int32_t *sums, const aidge_kit_part *part)
+{
+    const int32_t channels = part->channels;
+    int32_t channel, pixel;
+    for (channel = channels; channel >= 4; channel -= 4) {
+        int32_t some[4];
+        aidge_cortexm_sums_of_4(input, part->pixels, channels, some);
+        sums[0] += some[0];
+        sums[1] += some[1];
+        sums[2] += some[2];
+        sums[3] += some[3];
+        sums += 4;
+        input += 4;
+    }
+    for (; channel > 0; channel--) {
+        for (pixel = 0; pixel < part->pixels; pixel++) {
+            *sums += input[pixel * channels];
+        }
+        sums++;
+        input++;
+    }
+}
+
+/* Replaces the largest value of each channel by a larger one of a part; at least 4 channels. */
+AIDGE_CORTEXM_INLINE void aidge_cortexm_add_largest(const int8_t *input, int8_t *largest, const aidge_kit_part *part)
+{
+    int32_t channel, pixel;
+    for (channel = 0; channel < part->channels; channel += 4) {
+        const int32_t place = channel + 4 <= part->channels ? channel : part->channels - 4; /* the last 4 overlap those before */
+        const int8_t *source = input + place;
+        uint32_t most = aidge_cortexm_load(largest + place);
+        for (pixel = part->pixels; pixel > 0; pixel--) {
+            most = aidge_cortexm_larger_bytes(most, aidge_cortexm_load(source));
+            source += part->channels;
+        }
+        aidge_cortexm_store(largest + place, most);
+    }
+}
 
 #if AIDGE_CORTEXM_FPU
 /* Adds `count` pixels, `step` bytes apart, to the sums of 4 channels; each term and each sum is rounded. */
@@ -59,27 +99,5 @@ AIDGE_CORTEXM_NOINLINE void aidge_cortexm_add_links(const int8_t *input, int32_t
     for (; channel < channels; channel++) {
         kept[channel] = aidge_kit_keep_sum(
             aidge_kit_add_values(aidge_kit_kept_sum(kept[channel]), source + channel, step, links.count, numbers));
-    }
-}
-
-/* Part of the mean over the whole map, int8, channels last, in the order of mean_chains.h; numbers as in mean.h. */
-static void aidge_cortexm_mean_chains_int8(const int8_t *input, int8_t *output, void *scratch, const int32_t *numbers,
-                                           const aidge_kit_chains *chains)
-{
-    const aidge_kit_part *const part = &chains->part;
-    const int32_t channels = part->channels;
-    int32_t *const kept = (int32_t *)scratch;
-    int32_t chain;
-    aidge_kit_begin_part(kept, chains->count * channels * 4, part);
-    for (chain = 0; chain < chains->count; chain++) {
-        aidge_cortexm_add_links(input, kept + chain * channels, aidge_kit_links_of(chain, chains), chains->count * channels,
-                                numbers, channels);
-    }
-    if (aidge_kit_ends_chains(chains) != 0) {
-        aidge_kit_join_chains(kept, chains);
-    }
-    aidge_cortexm_add_links(input, kept, aidge_kit_links_left_over(chains), channels, numbers, channels);
-    if (part->is_last != 0) {
-        aidge_kit_means_of_chains(output, kept, numbers, part);
     }
 }

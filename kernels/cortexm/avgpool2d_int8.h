@@ -123,18 +123,7 @@ AIDGE_CORTEXM_APART const int8_t *aidge_cortexm_window_at(aidge_cortexm_mean2d *
     return first;
 }
 
-/* The means of all channels of a window. */
-AIDGE_CORTEXM_INLINE void aidge_cortexm_means_of_window(const int8_t *source, int8_t *output, const aidge_cortexm_mean2d *mean,
-                                                       int32_t channels)
-{
-    int32_t channel;
-    for (channel = 0; channel < channels; channel += 4) { /* the last 4 overlap those before */
-        const int32_t place = channel + 4 <= channels ? channel : channels - 4;
-        aidge_cortexm_means_of_4(source + place, output + place, mean);
-    }
-}
-
-/* The same of 1 to 3 channels. */
+/* The means of all channels of a window, of which there are 1 to 3. */
 AIDGE_CORTEXM_NOINLINE void aidge_cortexm_narrow_means_of_window(const int8_t *source, int8_t *output, const aidge_cortexm_mean2d *mean,
                                                               int32_t channels)
 {
@@ -155,6 +144,20 @@ AIDGE_CORTEXM_NOINLINE void aidge_cortexm_narrow_means_of_window(const int8_t *s
     }
 }
 
+/* The means of all channels of a window. */
+AIDGE_CORTEXM_INLINE void aidge_cortexm_means_of_window(const int8_t *source, int8_t *output, const aidge_cortexm_mean2d *mean,
+                                                       int32_t channels)
+{
+    int32_t channel;
+    for (channel = 0; (channel < channels) && (channels >= 4); channel += 4) { /* the last 4 overlap those before */
+        const int32_t place = channel + 4 <= channels ? channel : channels - 4;
+        aidge_cortexm_means_of_4(source + place, output + place, mean);
+    }
+    if (channels < 4) {
+        aidge_cortexm_narrow_means_of_window(source, output, mean, channels);
+    }
+}
+
 #if !AIDGE_CORTEXM_FPU
 /* Those of a row of windows inside the image, `step` bytes apart: the C version of the functions of this name. */
 AIDGE_CORTEXM_NOINLINE void aidge_cortexm_means_of_row(const int8_t *source, int8_t *output, const aidge_cortexm_mean2d *mean, int32_t pixels,
@@ -162,17 +165,6 @@ AIDGE_CORTEXM_NOINLINE void aidge_cortexm_means_of_row(const int8_t *source, int
 {
     for (; pixels > 0; pixels--) {
         aidge_cortexm_means_of_window(source, output, mean, channels);
-        source += step;
-        output += channels;
-    }
-}
-
-/* The same of 1 to 3 channels. */
-AIDGE_CORTEXM_NOINLINE void aidge_cortexm_narrow_means_of_row(const int8_t *source, int8_t *output, const aidge_cortexm_mean2d *mean,
-                                                       int32_t pixels, int32_t step, int32_t channels)
-{
-    for (; pixels > 0; pixels--) {
-        aidge_cortexm_narrow_means_of_window(source, output, mean, channels);
         source += step;
         output += channels;
     }
@@ -190,7 +182,7 @@ AIDGE_CORTEXM_INLINE void aidge_cortexm_mean2d_begin(aidge_cortexm_mean2d *mean,
 }
 
 /*
- * The mean of each window of at most 255 taps, int8, channels last, at least 4 channels, as in mean.h.
+ * The mean of each window of at most 255 taps, int8, channels last, as in mean.h.
  *
  * numbers: [layer->kinds][AIDGE_CORTEXM_MEAN_NUMBERS].
  */
@@ -206,26 +198,6 @@ static void aidge_cortexm_avgpool2d_int8(const int8_t *input, int8_t *output, co
         for (y = 0; y < shape->out_height; y++) {
             for (x = 0; x < shape->out_width; x++) {
                 aidge_cortexm_means_of_window(aidge_cortexm_window_at(&mean, input, y, x), output, &mean, shape->in_channels);
-                output += shape->in_channels;
-            }
-        }
-        input += shape->in_height * shape->in_width * shape->in_channels;
-    }
-}
-
-/* The same of 1 to 3 channels. */
-AIDGE_CORTEXM_UNUSED /* where functions of their own know of windows inside the image */
-static void aidge_cortexm_narrow_avgpool2d_int8(const int8_t *input, int8_t *output, const int32_t *numbers,
-                                         const aidge_cortexm_means *layer)
-{
-    const aidge_kit_window2d *const shape = &layer->shape;
-    aidge_cortexm_mean2d mean;
-    int32_t batch, y, x;
-    aidge_cortexm_mean2d_begin(&mean, numbers, layer);
-    for (batch = 0; batch < shape->batches; batch++) {
-        for (y = 0; y < shape->out_height; y++) {
-            for (x = 0; x < shape->out_width; x++) {
-                aidge_cortexm_narrow_means_of_window(aidge_cortexm_window_at(&mean, input, y, x), output, &mean, shape->in_channels);
                 output += shape->in_channels;
             }
         }

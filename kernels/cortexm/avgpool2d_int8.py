@@ -21,7 +21,7 @@ from .mean_halves import are_halves, halves_text
 from .mean_windows import unsure_text, window_text, window_text_without_fpu
 from .packing import as_words
 from .pools import pool_spec
-from .windows_inside import WindowsInside, cut_shape, is_narrow
+from .windows_inside import WindowsInside, cut_shape
 
 MOST_TAPS = 255  # whose sums fit int16
 BITS = range(22, 11, -1)  # of the fraction of a scaled sum
@@ -71,8 +71,7 @@ class AvgPool2dInt8(WindowsInside, MeanPool):
         row, text = self._row_text(bits, shape)
         cut = [self._row_text(bits, cut_shape(shape, size), is_cut=True) for size in sizes]
         name = row.replace("means", "avgpool2d_int8") + "".join(map(_of_cut, sizes, (function for function, _ in cut)))
-        narrow = "narrow_" if is_narrow(shape) else ""
-        single = f"aidge_cortexm_{narrow}means_of_window(source, output, &mean, shape->in_channels);"
+        single = "aidge_cortexm_means_of_window(source, output, &mean, shape->in_channels);"
         others = self.by_size_in_c([function for function, _ in cut], "source, output, &mean, pixels", "mean.window.", single)
         rows = _KEPT if has_fpu(self.view) else _FOUND
         inside = {part: text.format(row=row) for part, text in rows.items()}
@@ -90,8 +89,7 @@ class AvgPool2dInt8(WindowsInside, MeanPool):
     def call(self) -> Call:
         counts, ends, inside = self.counts(), self.counted_ends(), self.inside()
         bits, lines = self._lines()
-        narrow = "narrow_" if is_narrow(self.shape().fields) else ""
-        name, texts = f"aidge_cortexm_{narrow}avgpool2d_int8", ()
+        name, texts = "aidge_cortexm_avgpool2d_int8", ()
         if bits and self.has_inside() and (has_fpu(self.view) or self.order() is not Order.LANES):
             name, texts = self._texts(bits)
         layer = Struct(

@@ -81,33 +81,35 @@ AIDGE_CORTEXM_INLINE const int8_t *aidge_cortexm_first_of_window(const int8_t *i
     return input + (top * shape->in_width + x * shape->stride_width - shape->pad_left) * shape->in_channels;
 }
 
+/* The largest values of a window, of all channels. levels: {lowest, highest}. */
+AIDGE_CORTEXM_INLINE void aidge_cortexm_largest_of_window(const int8_t *source, int8_t *output, const int8_t *levels, int32_t channels,
+                                                          const aidge_cortexm_taps2d *taps)
+{
+    const uint32_t low = aidge_cortexm_four_bytes(levels[0]);
+    const uint32_t high = aidge_cortexm_four_bytes(levels[1]);
+    int32_t channel = 0;
+    for (; channel + 16 <= channels; channel += 16) {
+        aidge_cortexm_largest_of_16(source + channel, output + channel, low, high, taps);
+    }
+    for (; (channel < channels) && (channels >= 4); channel += 4) { /* the last 4 overlap those before */
+        const int32_t place = channel + 4 <= channels ? channel : channels - 4;
+        aidge_cortexm_largest_of_4(source + place, output + place, low, high, taps);
+    }
+    for (; channel < channels; channel++) {
+        output[channel] = aidge_cortexm_largest_of_1(source + channel, levels, taps);
+    }
+}
+
 #if !AIDGE_CORTEXM_ASSEMBLY
 /* Maxima of the whole range of a row of windows inside the image, `step` bytes apart: the C version of the functions of this name. */
 AIDGE_CORTEXM_NOINLINE void aidge_cortexm_largest_of_row(const int8_t *source, int8_t *output, int32_t pixels, int32_t step,
                                                          int32_t channels, const aidge_cortexm_taps2d *taps)
 {
-    for (; pixels > 0; pixels--) {
-        int32_t channel;
-        for (channel = 0; channel < channels; channel += 4) { /* the last 4 overlap those before */
-            const int32_t place = channel + 4 <= channels ? channel : channels - 4;
-            aidge_cortexm_largest_of_4(source + place, output + place, 0x80808080u, 0x7F7F7F7Fu, taps);
-        }
-        source += step;
-        output += channels;
-    }
-}
-
-/* The same of 1 to 3 channels. */
-AIDGE_CORTEXM_NOINLINE void aidge_cortexm_narrow_largest_of_row(const int8_t *source, int8_t *output, int32_t pixels, int32_t step,
-                                                                int32_t channels, const aidge_cortexm_taps2d *taps)
-{
     static const int8_t levels[2] = {-128, 127};
     for (; pixels > 0; pixels--) {
-        int32_t channel;
-        for (channel = 0; channel < channels; channel++) {
-            *output++ = aidge_cortexm_largest_of_1(source + channel, levels, taps);
-        }
+        aidge_cortexm_largest_of_window(source, output, levels, channels, taps);
         source += step;
+        output += channels;
     }
 }
 #endif
@@ -135,36 +137,12 @@ AIDGE_CORTEXM_INLINE const int8_t *aidge_cortexm_taps_of(aidge_cortexm_taps2d *t
 AIDGE_CORTEXM_NOINLINE void aidge_cortexm_maximum(const int8_t *input, int8_t *output, const int8_t *levels,
                                                   const aidge_kit_window2d *shape, int32_t y, int32_t x)
 {
-    const uint32_t low = aidge_cortexm_four_bytes(levels[0]);
-    const uint32_t high = aidge_cortexm_four_bytes(levels[1]);
-    const int32_t channels = shape->in_channels;
     aidge_cortexm_taps2d taps;
-    const int8_t *source = aidge_cortexm_taps_of(&taps, input, shape, y, x);
-    int32_t channel;
-    for (channel = 0; channel + 16 <= channels; channel += 16) {
-        aidge_cortexm_largest_of_16(source + channel, output + channel, low, high, &taps);
-    }
-    for (; channel < channels; channel += 4) { /* the last 4 overlap those before */
-        const int32_t place = channel + 4 <= channels ? channel : channels - 4;
-        aidge_cortexm_largest_of_4(source + place, output + place, low, high, &taps);
-    }
+    const int8_t *const source = aidge_cortexm_taps_of(&taps, input, shape, y, x);
+    aidge_cortexm_largest_of_window(source, output, levels, shape->in_channels, &taps);
 }
 
-/* The same of 1 to 3 channels. */
-AIDGE_CORTEXM_NOINLINE void aidge_cortexm_narrow_maximum(const int8_t *input, int8_t *output, const int8_t *levels,
-                                                         const aidge_kit_window2d *shape, int32_t y, int32_t x)
-{
-    const int32_t channels = shape->in_channels;
-    aidge_cortexm_taps2d taps;
-    const int8_t *source = aidge_cortexm_taps_of(&taps, input, shape, y, x);
-    int32_t channel;
-    for (channel = 0; channel < channels; channel++) {
-        *output++ = aidge_cortexm_largest_of_1(source, levels, &taps);
-        source++;
-    }
-}
-
-/* The largest value of each window, int8, channels last, at least 4; taps in the pads never win. levels: {lowest, highest}. */
+/* The largest value of each window, int8, channels last; taps in the pads never win. levels: {lowest, highest}. */
 AIDGE_CORTEXM_UNUSED /* where functions of their own know of windows inside the image */
 static void aidge_cortexm_maxpool2d_int8(const int8_t *input, int8_t *output, const int8_t *levels,
                                          const aidge_cortexm_maxima *layer)
@@ -175,24 +153,6 @@ static void aidge_cortexm_maxpool2d_int8(const int8_t *input, int8_t *output, co
         for (y = 0; y < shape->out_height; y++) {
             for (x = 0; x < shape->out_width; x++) {
                 aidge_cortexm_maximum(input, output, levels, shape, y, x);
-                output += shape->in_channels;
-            }
-        }
-        input += shape->in_height * shape->in_width * shape->in_channels;
-    }
-}
-
-/* The same of 1 to 3 channels. */
-AIDGE_CORTEXM_UNUSED /* where functions of their own know of windows inside the image */
-static void aidge_cortexm_narrow_maxpool2d_int8(const int8_t *input, int8_t *output, const int8_t *levels,
-                                         const aidge_cortexm_maxima *layer)
-{
-    const aidge_kit_window2d *const shape = &layer->shape;
-    int32_t batch, y, x;
-    for (batch = 0; batch < shape->batches; batch++) {
-        for (y = 0; y < shape->out_height; y++) {
-            for (x = 0; x < shape->out_width; x++) {
-                aidge_cortexm_narrow_maximum(input, output, levels, shape, y, x);
                 output += shape->in_channels;
             }
         }

@@ -35,8 +35,7 @@ PARAMETERS = "const int8_t *source, int8_t *output, int32_t pixels"
 class MaxPool2dInt8(WindowsInside):
     def call(self) -> Call:
         shape = self.shape()
-        narrow = "narrow_" if is_narrow(shape.fields) else ""
-        name, texts = f"aidge_cortexm_{narrow}maxpool2d_int8", ()
+        name, texts = "aidge_cortexm_maxpool2d_int8", ()
         if self.has_inside() and self.levels() == DType.int8.range:
             row, text = _row_text(shape.fields)
             sizes = self.cut_sizes()
@@ -58,8 +57,7 @@ class MaxPool2dInt8(WindowsInside):
 
     def _layer_text(self, name: str, row: str, cut: list[str]) -> str:
         """The function of a layer whose rows and cut windows have these functions."""
-        narrow = "narrow_" if is_narrow(self.shape().fields) else ""
-        single = f"aidge_cortexm_{narrow}maximum(input, output, levels, shape, y, x);"
+        single = "aidge_cortexm_maximum(input, output, levels, shape, y, x);"
         others = self.by_size_in_c(cut, "source, output, pixels", "taps.", single)
         taps = "aidge_cortexm_taps2d taps;\nconst int8_t *const source = aidge_cortexm_taps_of(&taps, input, shape, y, x);\n"
         others = textwrap.indent(taps * bool(cut) + others, " " * 20)
@@ -96,10 +94,9 @@ def _row_text(shape: Mapping[str, int]) -> tuple[str, str]:
     code("%leave")
     distances = shape["dilation_height"] * shape["in_width"], shape["dilation_width"]
     numbers = (shape["kernel_height"], shape["kernel_width"], *(distance * shape["in_channels"] for distance in distances))
-    row = f"aidge_cortexm_{'narrow_' if is_narrow(shape) else ''}largest_of_row"
     portable = (
         f"static const aidge_cortexm_taps2d taps = {{{', '.join(map(str, numbers))}}};\n"
-        f"    {row}(source, output, pixels, {step_of(shape)}, {shape['in_channels']}, &taps);"
+        f"    aidge_cortexm_largest_of_row(source, output, pixels, {step_of(shape)}, {shape['in_channels']}, &taps);"
     )
     return name, code.function(name, PARAMETERS, "Maxima of a row of windows inside the image.", portable)
 

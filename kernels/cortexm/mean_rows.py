@@ -43,9 +43,10 @@ def mean_row(
 
 def mean_function(code: Routine, name: str, shape: Mapping[str, int]) -> str:
     """The text of the function, whose instructions are complete."""
-    portable = f"aidge_cortexm_{'narrow_' if is_narrow(shape) else ''}means_of_row"
     arguments = f"source, output, mean, pixels, {step_of(shape)}, {shape['in_channels']}"
-    return code.function(name, PARAMETERS, "Means of a row of windows inside the image.", f"{portable}({arguments});")
+    return code.function(
+        name, PARAMETERS, "Means of a row of windows inside the image.", f"aidge_cortexm_means_of_row({arguments});"
+    )
 
 
 def totals_of(lanes: tuple[int, ...]) -> Iterator[tuple[str, str]]:

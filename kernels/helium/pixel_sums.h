@@ -2,9 +2,10 @@
 #include "mve.h"
 
 #if AIDGE_HELIUM_ASSEMBLY
-/* Sums of 8 channels plus `count` pixels that lie `step` bytes apart; 0 < count. */
-AIDGE_KIT_INLINE int16x8_t aidge_helium_add_8_to(int16x8_t sums, const int8_t *pixel, int32_t count, int32_t step)
+/* The sums of 8 channels over pixels that are `step` bytes apart; 0 < count <= 255. */
+AIDGE_KIT_INLINE int16x8_t aidge_helium_add_8(const int8_t *pixel, int32_t count, int32_t step)
 {
+    int16x8_t sums = vdupq_n_s16(0);
     int16x8_t values;
     __asm__ volatile("dls lr, %[count]\n"
                      "1:\n\t"
@@ -16,12 +17,6 @@ AIDGE_KIT_INLINE int16x8_t aidge_helium_add_8_to(int16x8_t sums, const int8_t *p
                      : [count] "r"(count), [step] "r"(step)
                      : "lr", "memory");
     return sums;
-}
-
-/* The sums of 8 channels over as many pixels; count <= 255. */
-static inline int16x8_t aidge_helium_add_8(const int8_t *pixel, int32_t count, int32_t step)
-{
-    return aidge_helium_add_8_to(vdupq_n_s16(0), pixel, count, step);
 }
 
 /* The same of the channels that the mask names. */

@@ -15,12 +15,19 @@ static inline void aidge_helium_add_pixels(const int8_t *input, int32_t *sums, c
         for (left = part->pixels; left > 0; left -= room) {
             int16_t some[8];
             room = left < 255 ? left : 255; /* whose sums fit int16 */
-            vstrhq_s16(some, channel + 8 <= channels ? aidge_helium_add_8(pixel, room, channels)
-                                                     : aidge_helium_add_up_to_8(pixel, room, channels, mask));
-            pixel += room * channels;
-            for (lane = 0; (lane < 8) && (channel + lane < channels); lane++) {
-                sums[channel + lane] += some[lane];
+            if (channel + 8 <= channels) {
+                const int16x8_t whole = aidge_helium_add_8(pixel, room, channels);
+                int32x4x2_t kept = vld2q_s32(sums + channel);
+                kept.val[0] = vaddq_s32(kept.val[0], vmovlbq_s16(whole));
+                kept.val[1] = vaddq_s32(kept.val[1], vmovltq_s16(whole));
+                vst2q_s32(sums + channel, kept);
+            } else {
+                vstrhq_s16(some, aidge_helium_add_up_to_8(pixel, room, channels, mask));
+                for (lane = 0; channel + lane < channels; lane++) {
+                    sums[channel + lane] += some[lane];
+                }
             }
+            pixel += room * channels;
         }
     }
 #else

@@ -27,7 +27,6 @@ from .depthwise_layout import (
     struct,
 )
 from .depthwise_levels import Form
-from .one_pixel import OTHERS
 from .packing import otherwise, taps_last_channels
 from .window import plane_of_view
 
@@ -82,7 +81,7 @@ def _are_bytes(rows: numpy.ndarray, scales: numpy.ndarray, is_scaled: numpy.ndar
 NEAR = Predicate("strides of at most 2, columns not dilated, near rows", unfit)
 
 
-@kernel(("ConvDepthWise1D", "ConvDepthWise2D"), linear_spec(NEAR, OTHERS))
+@kernel(("ConvDepthWise1D", "ConvDepthWise2D"), linear_spec(NEAR))
 class DepthwiseInt8(LinearNode):
     assembly = "needed"
     together = Loop(80, {"speed": 14, "balanced": 8, "compact": 2, "size": 1})  # over pairs of outputs
@@ -94,6 +93,8 @@ class DepthwiseInt8(LinearNode):
         plane = plane_of_view(view, is_upright=True)
         wider, layer = depthwise_of(plane), depthwise_of(plane, in_text(cls.order, view))
         if plane.in_channels < FEWEST_CHANNELS or layer.weight_words > MOST_NARROW_WORDS:
+            return wider
+        if view.objective != "size" and plane.made_for == (1, 1):  # no other pixel shares what unpacking takes
             return wider
         if view.objective != "balanced" or not has_fpu(view):
             return layer

@@ -25,7 +25,7 @@ FEW = tuple(  # whose candidates are made quickly
     f"test_{name}"
     for name in (
         *("armv7m_linear", "channel_lines", "cortexm_dynamic", "cortexm_grouped", "cortexm_int16", "cortexm_linear"),
-        *("cortexm_one_pixel", "helium_dynamic", "moves", "products"),
+        *("helium_dynamic", "moves", "products"),
     )
 )
 TOGETHER = 150  # cases in a program

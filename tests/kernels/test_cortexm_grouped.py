@@ -35,19 +35,6 @@ EDGES = [
     (1, 6, (15,), 12, (5,), 1, 2, (1, 0), 6),
     (1, 8, (12,), 12, (3,), 2, 1, (0, 1), 2),
 ]
-DEPTHWISE = [
-    (1, 4, (9, 9), 4, (3, 3), 3, 1, (1, 1), 4),
-    (2, 6, (9, 10), 6, (3, 3), 1, 2, (2, 2), 6),
-    (1, 17, (9, 8), 17, (2, 3), 3, 2, (1, 2), 17),
-    (1, 8, (5, 160), 8, (3, 3), 1, 2, (2, 2), 8),
-    (1, 8, (5, 161), 8, (5, 5), 1, 2, (4, 4), 8),
-    (1, 5, (4, 4), 5, (3, 3), 4, 1, (0, 0), 5),
-    (1, 4, (5, 5), 4, (3, 3), 1, 3, (1, 1), 4),
-    (1, 8, (30,), 8, (7,), 1, 4, (12, 12), 8),
-    (1, 9, (20,), 9, (5,), 5, 1, (2, 2), 9),
-    (1, 4, (9, 1), 4, (3, 1), 4, 1, (1, 1), 4),
-    (1, 4200, (2, 2), 4200, (2, 2), 1, 1, (0, 1), 4200),
-]
 OBJECTIVES = ("balanced", "size", "speed")
 
 
@@ -60,30 +47,18 @@ def random_groups(seed):
     return edge and (edge[0], groups * channels, edge[2], groups * outputs, *edge[4:8], groups)
 
 
-def random_depthwise(seed):
-    """A random layer with distant columns, and axes of its own length."""
-    random = Randomness(seed)
-    channels, width, stride, dilation = random.integer(4, 21), random.integer(1, 5), random.integer(1, 6), random.integer(1, 4)
-    dilation += stride < 3 and dilation == 1
-    extent = (max(2, width) - 1) * dilation + 1
-    spatial = random.choice((), (random.integer(extent, extent + 3),)) + (extent + random.integer(0, 30),)
-    pads = (random.integer(0, 2), random.integer(0, 2))
-    return random.integer(1, 2), channels, spatial, channels, (max(2, width),) * len(spatial), stride, dilation, pads, channels
-
-
 @functools.cache
 def candidates():
     """Cases of every objective."""
     many = [(1, 32, (4, 5), 64, (3, 3), 1, 1, (1, 1), 32), (1, 24, (4, 3), 36, (1, 1), 1, 1, (0, 0), 6)] * 3
     edges = [*EDGES, *many, *filter(None, map(random_groups, range(7000, 7000 + RANDOM_CASES // 2)))]
-    edges += [*DEPTHWISE, *map(random_depthwise, range(8000, 8000 + RANDOM_CASES // 3))]
     return [built_for(int8_case(index, *edge), OBJECTIVES[index % 3]) for index, edge in enumerate(edges)]
 
 
 def test_no_layer_of_few_taps_is_left_to_another_library():
     cases = candidates()
     assert len(accepted(cases)) == len(cases) > 40
-    assert {entry.kernel.name for entry in cases} == {"conv2d_grouped_int8", "depthwise_taps_int8", "depthwise_pixel_int8"}
+    assert {entry.kernel.name for entry in cases} == {"conv2d_grouped_int8"}
     assert {
         form
         for form in ("packed", "wide")
@@ -105,6 +80,6 @@ def test_the_c_versions_equal_the_meaning_on_this_machine():
     assert run(candidates(), *STRICT, board="host") == []
 
 
-@pytest.mark.parametrize("edge", [EDGES[0], EDGES[7], DEPTHWISE[0]], ids=["planes", "lines", "taps"])
+@pytest.mark.parametrize("edge", [EDGES[0], EDGES[7]], ids=["planes", "lines"])
 def test_a_layer_alone_leaves_no_function_unused(edge):
     assert run([int8_case(1, *edge)], *STRICT, board="host") == []

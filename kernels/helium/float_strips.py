@@ -17,8 +17,7 @@ from .finer import are_two_bytes
 from .floats import FloatNumbers, Floats
 from .geometry import Geometry
 from .long_strips import LongStrips
-from .planes import PLACES
-from .strips import Strips
+from .strips import PLACES, Strips
 
 LARGEST = 16_384  # bytes of scratch: results take four each
 OUTPUT_BYTES = 4
@@ -97,6 +96,5 @@ def best_of(shape: Geometry, form: Floats, weights: numpy.ndarray) -> FloatStrip
     kinds: list[Callable[..., FloatStrips]] = [FloatStrips, FloatLongStrips]
     if weights.min(initial=0) < -128 or weights.max(initial=0) > 127:
         kinds = [functools.partial(FloatLongStrips, halves=True)] if are_two_bytes(weights) else []
-    ways = itertools.product(kinds, (False, True), (False, True))
-    forms = [kind(shape, False, tall, down, floats=form) for kind, tall, down in ways]
+    forms = [kind(shape, False, tall, floats=form) for kind, tall in itertools.product(kinds, (False, True))]
     return min((one for one in forms if one.fits), key=lambda one: one.instructions, default=None)

@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from .assembly import Assembler
-from .planes import Planes
 from .rounding import emit_fixed, emit_levels_of_8
 from .series import Series
+from .strips import Strips
 
 HEAD_BYTES = 16  # of a stream: zero points, lowest, highest
 
@@ -24,7 +24,7 @@ def plane_text(fields: Sequence[int], plane: str) -> str:
 TOTALS = ("r0", "r2", "r4", "r6")  # the sums of the outputs of a vector
 
 
-def load_numbers(emit: Assembler, form: Planes | Series) -> None:
+def load_numbers(emit: Assembler, form: Strips | Series) -> None:
     """Of the next channel into r7, r8, and r9 where the zero point has a shift above it."""
     if form.fixed:
         emit("ldm r12!, {r7, r8, r9}", why="bias, multiplier, shift and zero point")
@@ -37,7 +37,7 @@ class ChannelPrinter:
 
     fuses = False  # whether levels take one fused multiplication
 
-    def __init__(self, form: Planes | Series):
+    def __init__(self, form: Strips | Series):
         self.form, self.shape, self.emit = form, form.shape, Assembler()
 
     def _channel(self) -> None:

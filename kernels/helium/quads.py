@@ -16,10 +16,10 @@ import numpy
 from aidge_build.contract.kernel_kit.linear import LinearConstants
 
 from .assembly import BYTE_REACH, WORD_REACH, pays_for_text
-from .fused_stream import fused_stream, fusing
+from .channel_stream import channel_stream, fusing
 from .geometry import Geometry
-from .planes import LARGEST_OFFSET, channel_stream
 from .rounding import Fixed, FusedForm, way_of
+from .strips import LARGEST_OFFSET
 
 LINES = 4  # rows that are turned together, columns of a patch
 LANES = 16
@@ -208,7 +208,7 @@ class Quads:
         windows = numpy.zeros((len(taps), LINES, LINES), numpy.int8)  # [channel, column, row]
         windows[:, : taps.shape[2], : taps.shape[1]] = taps.transpose(0, 2, 1)
         behind = numpy.concatenate([numpy.zeros(LINES, numpy.int8), windows.reshape(-1)])
-        return channel_stream(behind, numbers, self.bits) if fused is None else fused_stream(behind, numbers, self.bits, fused)
+        return channel_stream(behind, numbers, self.bits, fused)
 
     @property
     def lanes(self) -> list[tuple[int, int]]:

@@ -7,9 +7,9 @@ from aidge_build.contract.kernel_kit.terms import times
 
 from .assembly import BYTE_REACH, SAVED_BYTES, c_function, function
 from .levels_text import HEAD_BYTES, ChannelPrinter
-from .planes_text import places_lines
 from .quads import FEW_LANES, LANES, LINES, Quads
 from .rounding import fixed_in_c
+from .strips_text import places_lines
 
 PARAMETERS = "const aidge_helium_quads_rows *rows, int8_t *y, const int8_t *stream, int8_t *columns, const uint16_t *places"
 OF_BANDS = "const int8_t *x, int8_t *y, const int8_t *stream, void *scratch, int32_t in_height, int32_t top, int32_t out_height"

@@ -14,14 +14,16 @@ import numpy
 
 from aidge_build.contract.kernel_kit.linear import LinearConstants
 
+from .channel_stream import channel_stream
 from .geometry import Geometry
-from .planes import LARGEST_OFFSET, LARGEST_PLANE, channel_stream
 from .rounding import Fixed
+from .strips import LARGEST_OFFSET
 
 LANES = 16  # channels that are turned at once, and values that one product sees
 GROUP = 4  # values whose bytes of a channel lie side by side
 GROUP_BYTES = GROUP * LANES
 TILE = 8  # outputs that are stored at once
+LARGEST_PLANE = 4096
 MOST_UNROLLED = 6  # gathers of a channel: beyond, tiles are a loop, whose code is a third
 
 

@@ -77,7 +77,7 @@ def rounded(edges):
         for odd_one in ((), (0, 2)):
             entry = fused((1, *edge), odd_one)
             folder = entry.kernel.node_class.__module__.rpartition(".")[0]
-            with patch.multiple(sys.modules[f"{folder}.fused_stream"], FEWEST_TILES=0, FEWEST_OF_FEW=0, LEAST_SAVED=0):
+            with patch.multiple(sys.modules[f"{folder}.channel_stream"], FEWEST_TILES=0, FEWEST_OF_FEW=0, LEAST_SAVED=0):
                 yield from quads(entry, rows[-1])
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Numbers of channels that are computed one at a time, rounded by one fused multiplication where that is proved and pays."""
+"""Streams of channels that are computed one at a time, rounded by one fused multiplication where that is proved and pays."""
 
 from __future__ import annotations
 
@@ -7,8 +7,17 @@ import numpy
 
 from aidge_build.contract.kernel_kit.linear import LinearConstants
 
-from .planes import head_bytes
-from .rounding import CONSTANT_BITS, Fixed, FusedForm, fused_numbers, fused_words, zero_point_word
+from .rounding import (
+    CONSTANT_BITS,
+    Fixed,
+    FusedForm,
+    fixed_of,
+    fixed_words,
+    fused_numbers,
+    fused_words,
+    multiplier_words,
+    zero_point_word,
+)
 
 FEWEST_TILES = 32  # of a channel that pay for the four bytes of its third number
 FEW_CHANNELS, FEWEST_OF_FEW = 32, 16  # where that is not much for a layer
@@ -32,9 +41,22 @@ def fusing(
     return {}, None
 
 
-def fused_stream(taps: numpy.ndarray, numbers: LinearConstants, bits: int, fused: FusedForm) -> numpy.ndarray:
-    """As `channel_stream`, but each channel has a third number: the constant, or what the head has as zero point. A negative
+def channel_stream(taps: numpy.ndarray, numbers: LinearConstants, bits: int, fused: FusedForm | None = None) -> numpy.ndarray:
+    """`taps` [channels, ...]: the head; bias and multiplier of each channel, with fixed-point factors shift and zero point; all
+    taps. If some channels are `fused`, each has a third number: the constant, or what the head has as zero point; a negative
     multiplier tells that it is fused."""
+    head = [numbers.input_zero_point, zero_point_word(numbers, bits), numbers.low, numbers.high]
+    if fused is None:
+        columns = [numbers.bias.astype("<i4"), multiplier_words(numbers)]
+        columns += [fixed_words(numbers)] if fixed_of(numbers) else []
+        words = numpy.stack(columns, axis=1)
+    else:
+        words = _fused_numbers(numbers, bits, fused)
+    parts = [numpy.array(head, "<i4"), words, numpy.ascontiguousarray(taps)]
+    return numpy.frombuffer(b"".join(part.tobytes() for part in parts), numpy.int8)
+
+
+def _fused_numbers(numbers: LinearConstants, bits: int, fused: FusedForm) -> numpy.ndarray:
     words: list[int] = []
     for channel, is_proved in enumerate(fused.is_proved.tolist()):
         if is_proved:
@@ -43,5 +65,4 @@ def fused_stream(taps: numpy.ndarray, numbers: LinearConstants, bits: int, fused
         else:
             plain = numbers.multipliers[channel : channel + 1].astype("<f4").view("<u4")
             words += [int(numbers.bias[channel]) & 0xFFFFFFFF, int(plain[0]), zero_point_word(numbers, bits) & 0xFFFFFFFF]
-    parts = [head_bytes(numbers, bits), numpy.array(words, "<u4").tobytes(), numpy.ascontiguousarray(taps).tobytes()]
-    return numpy.frombuffer(b"".join(parts), numpy.int8)
+    return numpy.array(words, "<u4")

@@ -12,7 +12,6 @@ from cortexm_harness import BOARD, PORTABLE, accepted, case, run
 from dynamic_cases import convolution, dynamic_layers, layer, measured_cases
 from harness import under
 from random_tensors import Randomness
-from staircase_cases import staircases
 
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.tensor import constant
@@ -78,17 +77,11 @@ def candidates():
     yield from (convolution(case, place + 1, edge, place % 4 == 1) for place, edge in enumerate(DEPTHWISE))
     yield from (convolution(case, 2 * place + turn, edge, turn == 1) for turn in range(2) for place, edge in enumerate(SMALL))
     yield from measured_cases(case)
-    yield from accepted(list(staircases(case)))
     for seed, (rows, count) in enumerate([(1, 1), (1, 2), (1, 3), (1, 4), (1, 5), (1, 6), (1, 7), (2, 1), (2, 4), (2, 31)]):
         random = Randomness(seed)
         numbers = constant("s", numpy.array(0.05, numpy.float32)), constant("z", numpy.array(-3 * seed, numpy.int8))
         values = random.float32(rows, count) * 5
         yield case(QuantizeLinear(0, DType.int8), [random.real(rows, count), *numbers], [values])
-
-
-def test_most_functions_by_their_steps_are_taken():
-    names = [entry.call.function for entry in accepted(list(staircases(case)))]
-    assert len(names) >= 6 and all("_staircase_" in name for name in names)
 
 
 def test_numbers_behind_a_clamp_have_no_lowest_to_look_for():

@@ -15,7 +15,7 @@ from .curved_layers import PATTERN, TYPE, CurvedLayer, curved_layer, curved_spec
 from .curves import table_of
 from .depthwise import texts
 from .depthwise_int8 import NEAR, DepthwiseInt8
-from .depthwise_layout import CURVED_HEAD_WORDS, Depthwise, Weights, group, struct
+from .depthwise_layout import CURVED_HEAD_WORDS, Depthwise, group, struct
 from .depthwise_levels import Form
 from .limits import Limits
 from .packing import as_words, group_starts
@@ -23,9 +23,7 @@ from .packing import as_words, group_starts
 
 @kernel(TYPE, curved_spec(DEPTHWISE, NEAR), PATTERN)
 class CurvedDepthwiseInt8(DepthwiseInt8):
-    """The layer alone is one of DepthwiseInt8. The words of a function are flash enough: weights are bytes, but for speed."""
-
-    order = {"speed": Weights.halfwords, "balanced": Weights.pairs, "compact": Weights.pairs, "size": Weights.plain}
+    """The layer alone is one of DepthwiseInt8."""
 
     @classmethod
     def demands(cls, view: NodeView) -> Demands:
@@ -33,8 +31,8 @@ class CurvedDepthwiseInt8(DepthwiseInt8):
 
     def call(self) -> Call:
         found, geometry = curved_layer(self.view), self.layer(layer_alone(self.view))
-        are_bytes = DType.int8.holds(found.rows)
-        geometry = replace(geometry, weights=geometry.weights if are_bytes else Weights.halfwords, head_words=CURVED_HEAD_WORDS)
+        are_bytes = geometry.are_bytes and DType.int8.holds(found.rows)
+        geometry = replace(geometry, are_bytes=are_bytes, head_words=CURVED_HEAD_WORDS)
         words = _groups(found, geometry)
         form = Form(
             0,
@@ -44,7 +42,7 @@ class CurvedDepthwiseInt8(DepthwiseInt8):
             together=self.together.steps(self.view),
             has_fpu=True,
             is_near=False,
-            weights=geometry.weights,
+            are_bytes=are_bytes,
             curve=found.curve,
             distance=len(words) + found.curve.middle,
         )

@@ -82,7 +82,7 @@ AIDGE_CORTEXM_C void aidge_cortexm_depthwise_gather(const int8_t *source, uint32
 
 /* Where the C version finds things: sizes in words; `places` [kernel_height * kernel_width]: 2 * word + half of each weight. Where
  * weights are bytes, `scale` is theirs in channels that are not proved, else it is 0. Of each channel `head` words stand before its
- * weights, and the next one's `step` words further (no more than `head`: all weights stand in order behind those of 4 channels):
+ * weights, and the next one's `step` words further (where weights are bytes, all stand in order behind those of 4 channels):
  * bias and multiplier; 3 where a function follows, whose scale is two words (aidge_cortexm_curved and aidge_cortexm_product_level); 4 where what is not proved
  * has a fixed-point factor, whose constant and shift follow. Weights and bias of such channels are `doubled`, or not. */
 typedef struct {
@@ -97,14 +97,6 @@ AIDGE_CORTEXM_C int32_t aidge_cortexm_depthwise_weight(const int32_t *weights, i
 {
     const uint32_t word = (uint32_t)weights[place / 2];
     return (place & 1) != 0 ? aidge_cortexm_high(word) : aidge_cortexm_low(word);
-}
-
-/* The same where one word holds the bytes of two. */
-AIDGE_CORTEXM_C int32_t aidge_cortexm_depthwise_in_pairs(const int32_t *weights, int32_t place)
-{
-    const int32_t byte = ((place / 2) & 1) + 2 * (place & 1);
-    const int32_t weight = (int32_t)(((uint32_t)weights[place / 4] >> (8 * byte)) & 0xFF);
-    return weight - 2 * (weight & 0x80);
 }
 
 /* One of weights that are bytes in order. */
@@ -154,9 +146,7 @@ AIDGE_CORTEXM_INLINE void aidge_cortexm_depthwise_rows(const uint32_t *words, in
                         const int32_t tap = ky * geometry->kernel_width + kx;
                         const int32_t weight =
                             scale == 0 ? aidge_cortexm_depthwise_weight(constants + geometry->head, geometry->places[tap])
-                            : geometry->step == geometry->head
-                                ? scale * aidge_cortexm_depthwise_byte(bytes, channel * taps + tap)
-                                : scale * aidge_cortexm_depthwise_in_pairs(constants + geometry->head, geometry->places[tap]);
+                                       : scale * aidge_cortexm_depthwise_byte(bytes, channel * taps + tap);
                         const int32_t value = (at & 1) != 0 ? aidge_cortexm_high(row[at / 2]) : aidge_cortexm_low(row[at / 2]);
                         sum += (uint32_t)(weight * value);
                     }

@@ -15,7 +15,7 @@ from .assembly import Routine, Waiting
 from .dense import split_steps
 from .depthwise_gather import gather_text
 from .depthwise_groups import layer_text
-from .depthwise_layout import FIXED_HEAD_WORDS, LARGEST_OFFSET, NARROW_SCALE, Depthwise, Weights, places
+from .depthwise_layout import FIXED_HEAD_WORDS, LARGEST_OFFSET, NARROW_SCALE, Depthwise, places
 from .depthwise_levels import (
     CurvedLevels,
     FixedLevels,
@@ -83,7 +83,7 @@ def _waiting(form: Form, has_rows: bool) -> Waiting:
     """`has_rows`: whether the text says how many there are."""
     unneeded = [*(() if form.curve else ("real_bias", "curve")), *(("words", "output", "row_bytes") if has_rows else ())]
     waiting = {name: place for name, place in WAITING.items() if name not in unneeded}
-    if form.weights is Weights.plain:
+    if form.are_bytes:
         waiting["taps"] = _TAPS_OF_CURVED if form.curve else _TAPS
     if form.has_fpu:
         return Waiting(waiting)
@@ -115,7 +115,7 @@ def _band_text(layer: Depthwise, name: str, form: Form) -> str:
     if not layer.is_uneven:
         _sum(code, "r5", "r2", 16 * layer.step_words)
         code.put("group_end", "r5")
-    if layer.weights is Weights.plain:
+    if layer.are_bytes:
         code.put("taps", "r5")
     if not rows.is_single and not layer.rows:
         code.constant("r4", plane.out_size[1] * plane.in_channels)

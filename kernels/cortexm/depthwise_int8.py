@@ -13,7 +13,7 @@ from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import Demands, NodeView, Predicate
 from aidge_build.operators.arithmetic.near_halves import near_is_exact
 
-from .conditions import Loop, has_fpu, in_text, linear_spec
+from .conditions import Loop, has_fpu, linear_spec
 from .depthwise import texts
 from .depthwise_integers import channel_scales, integers_of
 from .depthwise_layout import (
@@ -21,7 +21,6 @@ from .depthwise_layout import (
     LARGEST_OFFSET,
     NARROW_SCALE,
     Depthwise,
-    Weights,
     depthwise_of,
     pack,
     struct,
@@ -53,15 +52,10 @@ def _pay(view: NodeView, layer: Depthwise, wider: Depthwise) -> bool:
     """Whether bytes, which each band unpacks anew, cost little beside what they save of the `wider` layer's, and no memory that
     no other layer needs. Little: unpacked once in an inference, or with less than an instruction for each byte saved."""
     bands = -(-layer.plane.out_size[0] // layer.band) * layer.plane.batches
-    saved = wider.weight_bytes - layer.weight_bytes
+    saved = 4 * layer.weight_words - layer.taps
     if view.layer or layer.band < wider.band or (bands > 1 and bands * layer.unpacking > saved):
         return False
     return layer.scratch_bytes <= wider.scratch_bytes or _is_small(view, layer)
-
-
-def _are_repeated(layer: Depthwise) -> bool:
-    """Whether pairs, of which a row's neighbours share taps, take half as many bytes again as the taps, or more."""
-    return 2 * layer.weight_bytes >= 3 * layer.taps
 
 
 def _is_small(view: NodeView, layer: Depthwise) -> bool:
@@ -85,21 +79,18 @@ NEAR = Predicate("strides of at most 2, columns not dilated, near rows", unfit)
 class DepthwiseInt8(LinearNode):
     assembly = "needed"
     together = Loop(80, {"speed": 14, "balanced": 8, "compact": 2, "size": 1})  # over pairs of outputs
-    order = {"speed": Weights.halfwords, "balanced": Weights.pairs, "compact": Weights.pairs, "size": Weights.plain}
 
     @classmethod
     def layer(cls, view: NodeView) -> Depthwise:
         """The geometry; with weights as bytes where they may be."""
         plane = plane_of_view(view, is_upright=True)
-        wider, layer = depthwise_of(plane), depthwise_of(plane, in_text(cls.order, view))
-        if plane.in_channels < FEWEST_CHANNELS or layer.weight_words > MOST_NARROW_WORDS:
+        wider, layer = depthwise_of(plane), depthwise_of(plane, are_bytes=True)
+        is_one_pixel = plane.made_for == (1, 1)  # no other one shares what unpacking takes
+        if plane.in_channels < FEWEST_CHANNELS or layer.weight_words > MOST_NARROW_WORDS or view.objective == "speed":
             return wider
-        if view.objective != "size" and plane.made_for == (1, 1):  # no other pixel shares what unpacking takes
+        if view.objective != "size" and is_one_pixel:
             return wider
-        if view.objective != "balanced" or not has_fpu(view):
-            return layer
-        layers = [depthwise_of(plane, Weights.plain), layer] if _are_repeated(layer) else [layer]
-        return next((narrow for narrow in layers if _pay(view, narrow, wider)), wider)
+        return layer if view.objective != "balanced" or not has_fpu(view) or _pay(view, layer, wider) else wider
 
     @classmethod
     def demands(cls, view: NodeView) -> Demands:
@@ -121,7 +112,7 @@ class DepthwiseInt8(LinearNode):
         scales = channel_scales(linear, integers, in_float, is_doubled)
         layer = replace(
             layer,
-            weights=layer.weights if _are_bytes(linear.rows, scales, is_proved | in_float) else Weights.halfwords,
+            are_bytes=layer.are_bytes and _are_bytes(linear.rows, scales, is_proved | in_float),
             head_words=FIXED_HEAD_WORDS if has_fixed else layer.head_words,
             is_doubled=is_doubled,
         )
@@ -142,7 +133,7 @@ class DepthwiseInt8(LinearNode):
                 together=self.together.steps(self.view),
                 has_fpu=fpu,
                 is_near=is_near,
-                weights=layer.weights,
+                are_bytes=layer.are_bytes,
                 is_fixed=is_fixed,
                 is_doubled=layer.is_doubled,
                 has_ends=integers.has_ends,

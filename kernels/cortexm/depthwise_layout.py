@@ -7,7 +7,6 @@ and bias of the integer requantization are one exact constant.
 
 from __future__ import annotations
 
-import enum
 from dataclasses import dataclass
 
 import numpy
@@ -27,15 +26,6 @@ NARROW_SCALE = 256  # of weights that stand in the stream as bytes, where sums c
 LARGEST_OFFSET = 4095  # of a load
 
 
-class Weights(enum.Enum):
-    """How they stand in the stream: as the sums read them; as bytes, two words of halfwords in one; as the model's bytes, behind
-    the heads of all 4 channels of a group."""
-
-    halfwords = enum.auto()
-    pairs = enum.auto()
-    plain = enum.auto()
-
-
 @dataclass(frozen=True)
 class Depthwise:
     """The geometry of one layer; sizes of the buffer in words."""
@@ -43,7 +33,7 @@ class Depthwise:
     plane: Plane
     pairs: int  # words of one channel in a row
     band: int  # output rows at once
-    weights: Weights = Weights.halfwords
+    are_bytes: bool = False  # the stream has the model's weights behind the heads of 4 channels, not halfwords behind each head
     head_words: int = HEAD_WORDS  # of a channel in the stream, before its weights
     is_doubled: bool = False  # weights of channels with fixed-point factors are twice as large
 
@@ -70,12 +60,7 @@ class Depthwise:
     def scratch_bytes(self) -> int:
         if not self.are_bytes or self.in_registers:
             return self.buffer_bytes
-        return max(self.buffer_bytes, self.weights_at + 4 * (self.weight_words + self.skipped_words))
-
-    @property
-    def skipped_words(self) -> int:
-        """By which the last group's words, and the weights behind them, begin later: channels that the group before computes."""
-        return self.pairs * (-self.plane.in_channels % 4) if self.is_uneven else 0
+        return max(self.buffer_bytes, self.weights_at + 4 * self.weight_words)
 
     @property
     def is_one_band(self) -> bool:
@@ -131,45 +116,25 @@ class Depthwise:
         return self.plane.kernel[0] * self.plane.kernel[1]
 
     @property
-    def are_bytes(self) -> bool:
-        """Whether weights stand in the stream as bytes, which become halfwords for each channel."""
-        return self.weights is not Weights.halfwords
-
-    @property
-    def stream_words(self) -> int:
-        """Words of a channel's weights behind its head."""
-        counts = {Weights.halfwords: self.weight_words, Weights.pairs: (self.weight_words + 1) // 2, Weights.plain: 0}
-        return counts[self.weights]
-
-    @property
-    def weight_bytes(self) -> int:
-        """Of a channel's weights in the stream."""
-        return self.taps if self.weights is Weights.plain else 4 * self.stream_words
-
-    @property
     def unpacking(self) -> int:
         """Instructions that make words of halfwords of a channel's bytes."""
-        if self.weights is Weights.plain:
-            return 2 + self.taps + 2 * self.weight_words + (0 if self.in_registers else (self.weight_words + 1) // 2)
-        if self.in_registers:
-            return 1 + self.weight_words
-        return 2 + self.weight_words + self.stream_words + -(-self.stream_words // 4)
+        return 2 + self.taps + 2 * self.weight_words + (0 if self.in_registers else (self.weight_words + 1) // 2)
 
     @property
     def step_words(self) -> int:
         """From the head of a channel to that of the next."""
-        return self.head_words + self.stream_words
+        return self.head_words + (0 if self.are_bytes else self.weight_words)
 
     @property
     def is_uneven(self) -> bool:
         """Whether channels of the last group that are in the one before, too, are passed over: not where the weights of all 4
         stand behind them."""
-        return self.plane.in_channels % 4 != 0 and self.weights is not Weights.plain
+        return self.plane.in_channels % 4 != 0 and not self.are_bytes
 
     @property
     def group_words(self) -> int:
         """What the stream holds of 4 channels."""
-        return 4 * self.step_words + (self.taps if self.weights is Weights.plain else 0)
+        return 4 * self.step_words + (self.taps if self.are_bytes else 0)
 
     @property
     def in_registers(self) -> bool:
@@ -187,11 +152,11 @@ class Depthwise:
         return max(1, min(of_words, (LARGEST_OFFSET // self.plane.in_channels + 1) // 2))
 
 
-def depthwise_of(plane: Plane, weights: Weights = Weights.halfwords) -> Depthwise:
+def depthwise_of(plane: Plane, are_bytes: bool = False) -> Depthwise:
     """The layer with bands as large as the scratch allows."""
     positions = max(plane.extent(1, plane.out_size[1]), plane.pads[1] + plane.in_size[1])
     pairs = (positions + 1) // 2
-    bands = [Depthwise(plane, pairs, band, weights) for band in range(1, plane.made_for[0] + 1)]
+    bands = [Depthwise(plane, pairs, band, are_bytes) for band in range(1, plane.made_for[0] + 1)]
     return max((layer for layer in bands if layer.scratch_bytes <= SCRATCH_BYTES), key=lambda layer: layer.band, default=bands[0])
 
 
@@ -265,22 +230,10 @@ def pack(linear: Linear, layer: Depthwise, integers: Integers, in_float: bool) -
 
 def group(layer: Depthwise, heads: list[list[int]], rows: numpy.ndarray) -> list[int]:
     """4 channels in the stream, from their heads and weights [channel, tap]."""
-    if layer.weights is Weights.plain:
+    if layer.are_bytes:
         return [number for head in heads for number in head] + rows.astype(numpy.int8).ravel().view("<i4").tolist()
     words: list[int] = []
     for head, taps in zip(heads, rows):
         pairs = [pair for row in taps.reshape(layer.plane.kernel).tolist() for pair in row_pairs(layer, row)]
-        words += [
-            *head,
-            *(_in_pairs(pairs) if layer.are_bytes else (low & 0xFFFF | (high & 0xFFFF) << 16 for low, high in pairs)),
-        ]
+        words += [*head, *(low & 0xFFFF | (high & 0xFFFF) << 16 for low, high in pairs)]
     return words
-
-
-def _in_pairs(pairs: list[tuple[int, int]]) -> list[int]:
-    """Two words of halfwords in one: bytes 0 and 2, 1 and 3, as SXTB16 unpacks them."""
-    both = [*pairs, (0, 0)][: len(pairs) + len(pairs) % 2]
-    return [
-        first & 0xFF | (second & 0xFF) << 8 | (third & 0xFF) << 16 | (fourth & 0xFF) << 24
-        for (first, third), (second, fourth) in zip(both[::2], both[1::2])
-    ]

@@ -11,7 +11,6 @@ from aidge_build.operators.arithmetic import near_halves
 from . import curved_levels, dense_levels
 from .assembly import Routine
 from .curves import Curve
-from .depthwise_layout import Weights
 from .limits import Limits
 
 
@@ -26,7 +25,7 @@ class Form:
     together: int
     has_fpu: bool
     is_near: bool
-    weights: Weights = Weights.halfwords
+    are_bytes: bool = False  # weights, in the stream
     is_fixed: bool = False  # what is not proved has a fixed-point factor that rounds twice, and goes not through floats
     is_doubled: bool = False  # its sums are twice as large
     has_ends: bool = False  # what is proved must be limited by more than saturation, too
@@ -66,7 +65,7 @@ class Form:
         kind += "_ends" * self.has_ends
         core = "" if self.has_fpu else "_soft" if self.is_near else "_soft_exact"
         core += f"_twice{'_doubled' * self.is_doubled}" if self.is_fixed and self.has_floats else ""
-        weights = {Weights.halfwords: "", Weights.pairs: "_pairs", Weights.plain: "_bytes"}[self.weights]
+        weights = "_bytes" * self.are_bytes
         if self.curve:
             return f"{self.curve.variant}_at{self.distance}{weights}_u{self.together}"
         return f"_s{self.shift}{self.limits.variant}{kind}{core}{weights}_u{self.together}"

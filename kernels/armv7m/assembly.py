@@ -16,10 +16,6 @@ class Code(Routine):
         super().table_jump(register, labels, first, is_far)
         self.align()
 
-    def align(self) -> None:
-        """Begins a word of the text."""
-        self._line("    .p2align 2", "")
-
     def separate(self, low: str, high: str, bits: int) -> None:
         """Two sums, of which the first one has so many bits, to a word each."""
         self(f"lsrs %carried, %{low}, #{bits}", "the highest bit that leaves is the sign of the first sum")

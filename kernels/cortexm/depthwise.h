@@ -121,17 +121,17 @@ AIDGE_CORTEXM_C int8_t aidge_cortexm_depthwise_proved(int32_t sum, int32_t facto
     return aidge_cortexm_limited(factor != 0 ? aidge_cortexm_proved(sum, factor, 0, shift) : even, head);
 }
 
-/* Output rows of so many channels, 4 at most; is_curved: with a function, whose floats no other layer's code
+/* Output rows of 4 channels; is_curved: with a function, whose floats no other layer's code
  * holds, 1 or AIDGE_CORTEXM_PRODUCTS. */
 AIDGE_CORTEXM_INLINE void aidge_cortexm_depthwise_rows(const uint32_t *words, int8_t *output, const int32_t *constants,
                                                        int32_t rows, const int32_t *head,
                                                        const aidge_cortexm_depthwise_geometry *geometry, int32_t shift,
-                                                       int32_t channels, int32_t is_curved)
+                                                       int32_t is_curved)
 {
     const int32_t taps = geometry->kernel_height * geometry->kernel_width;
     const int32_t *const bytes = constants + 4 * geometry->step;
     int32_t channel, y, x, ky, kx;
-    for (channel = 0; channel < channels; channel++) {
+    for (channel = 0; channel < 4; channel++) {
         const int32_t form = ((constants[1] >= 0) && (is_curved == 0)) ? 1 : 0;
         const int32_t factor = constants[1] & 0x7FFFFFFF;
         const int32_t scale = (geometry->scale != 0) && (form != 0) ? 256 : geometry->scale;
@@ -170,24 +170,22 @@ AIDGE_CORTEXM_INLINE void aidge_cortexm_depthwise_rows(const uint32_t *words, in
 /* The C versions of the functions of this name. */
 AIDGE_CORTEXM_C void aidge_cortexm_depthwise_band(const uint32_t *words, int8_t *output, const int32_t *constants, int32_t rows,
                                                   const int32_t *head, const aidge_cortexm_depthwise_geometry *geometry,
-                                                  int32_t shift, int32_t channels)
+                                                  int32_t shift)
 {
-    aidge_cortexm_depthwise_rows(words, output, constants, rows, head, geometry, shift, channels, 0);
+    aidge_cortexm_depthwise_rows(words, output, constants, rows, head, geometry, shift, 0);
 }
 
 AIDGE_CORTEXM_C void aidge_cortexm_depthwise_band_curved(const uint32_t *words, int8_t *output, const int32_t *constants,
                                                          int32_t rows, const int32_t *head,
-                                                         const aidge_cortexm_depthwise_geometry *geometry, int32_t shift,
-                                                         int32_t channels)
+                                                         const aidge_cortexm_depthwise_geometry *geometry, int32_t shift)
 {
-    aidge_cortexm_depthwise_rows(words, output, constants, rows, head, geometry, shift, channels, 1);
+    aidge_cortexm_depthwise_rows(words, output, constants, rows, head, geometry, shift, 1);
 }
 
 AIDGE_CORTEXM_C void aidge_cortexm_depthwise_band_products(const uint32_t *words, int8_t *output, const int32_t *constants,
                                                            int32_t rows, const int32_t *head,
-                                                           const aidge_cortexm_depthwise_geometry *geometry, int32_t shift,
-                                                           int32_t channels)
+                                                           const aidge_cortexm_depthwise_geometry *geometry, int32_t shift)
 {
-    aidge_cortexm_depthwise_rows(words, output, constants, rows, head, geometry, shift, channels, AIDGE_CORTEXM_PRODUCTS);
+    aidge_cortexm_depthwise_rows(words, output, constants, rows, head, geometry, shift, AIDGE_CORTEXM_PRODUCTS);
 }
 #endif

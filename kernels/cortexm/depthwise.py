@@ -8,7 +8,7 @@ their windows lie in the same words, the second one a halfword further.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from . import dense
 from .assembly import Routine, Waiting
@@ -32,8 +32,7 @@ from .offsets import plus
 
 LARGEST_STEP = 255  # by which a load or store of one number moves its pointer
 WAITING = {  # in FPU registers; s2 and s3 are for the requantization
-    "bias": 0,
-    "bias_again": 1,
+    "taps": 0,  # the weights that come next, if they are bytes
     "multiplier": 4,
     "zero": 5,
     "limits": 6,
@@ -47,7 +46,6 @@ WAITING = {  # in FPU registers; s2 and s3 are for the requantization
     "real_bias": 7,
     "curve": 15,
 }
-_TAPS, _TAPS_OF_CURVED = 7, 17  # where it waits which weights come next, if they are plain
 BAND_PARAMETERS = "const uint32_t *words, int8_t *output, const int32_t *constants, int32_t rows, const int32_t *head"
 
 
@@ -61,13 +59,13 @@ def texts(layer: Depthwise, form: Form) -> tuple[str, tuple[str, ...]]:
     band = (
         f"aidge_cortexm_depthwise_band_{plane.in_channels}x{plane.out_size[1]}_k{height}x{width}"
         f"_s{plane.strides[0]}x{plane.strides[1]}d{plane.dilations[0]}_w{layer.pairs}{form.variant}"
-        f"{'_single' if plane.made_for[0] == 1 else f'_r{layer.rows}' if layer.rows else ''}"
+        f"{'_single' * (plane.made_for[0] == 1)}"
     )
     name = band.replace("_band_", "_int8_") + f"_i{plane.in_size[1]}p{pads[1]}{'' if layer.is_one_band else '_bands'}"
     return name, (
         gather_text(layer, gather, form.has_fpu, quads),
         _band_text(layer, band, form),
-        layer_text(layer, name, (gather, band), _BEGIN, _ARGUMENTS, layer.is_uneven),
+        layer_text(layer, name, (gather, band), _BEGIN, _ARGUMENTS),
     )
 
 
@@ -79,50 +77,45 @@ _BEGIN = (
 _ARGUMENTS = "AIDGE_CORTEXM_HEAD_WORDS", "(uint32_t)stream[2]", "stream"
 
 
-def _waiting(form: Form, has_rows: bool) -> Waiting:
-    """`has_rows`: whether the text says how many there are."""
-    unneeded = [*(() if form.curve else ("real_bias", "curve")), *(("words", "output", "row_bytes") if has_rows else ())]
-    waiting = {name: place for name, place in WAITING.items() if name not in unneeded}
-    if form.are_bytes:
-        waiting["taps"] = _TAPS_OF_CURVED if form.curve else _TAPS
+def _waiting(form: Form) -> Waiting:
+    unneeded = [*(() if form.curve else ("real_bias", "curve")), *(() if form.are_bytes else ("taps",))]
+    if not form.has_fpu and form.is_fixed and form.has_floats:
+        unneeded += ["limits"] * (not form.limits.is_more)
+        return Waiting(_without(unneeded), has_fpu=False)
     if form.has_fpu:
-        return Waiting(waiting)
-    if form.is_fixed and form.has_floats:
-        return Waiting({name: place for name, place in waiting.items() if name != "limits" or form.limits.is_more}, has_fpu=False)
-    of_float = ("zero", "limits") if form.has_floats else ("zero", "limits", "multiplier")
-    places = {name: place for name, place in waiting.items() if name not in of_float}
-    return Waiting(
-        places, (*dense.near_words(form.has_floats, form.limits.is_more), "head")[: None if form.has_floats else 0], False
-    )
+        return Waiting(_without(unneeded))
+    unneeded += ["zero", "limits", *(() if form.has_floats else ("multiplier",))]
+    on_stack = (*dense.near_words(form.has_floats, form.limits.is_more), "head") if form.has_floats else ()
+    return Waiting(_without(unneeded), on_stack, False)
+
+
+def _without(names: Sequence[str]) -> dict[str, int]:
+    return {name: place for name, place in WAITING.items() if name not in names}
 
 
 def _band_text(layer: Depthwise, name: str, form: Form) -> str:
     plane = layer.plane
-    code = Routine(REGISTERS, _waiting(form, bool(layer.rows)))
+    code = Routine(REGISTERS, _waiting(form))
     if form.needs_head:
         code("ldr r12, [sp]", "head")
     code.begin()
-    if layer.is_uneven:
-        code(f"ldr r5, [sp, #{code.waiting.argument_offset + 4}]", "end")
-        code.put("group_end", "r5")
     if form.needs_head:
         _load_head(code, form)
     rows = _Rows(code, layer, form)
-    if rows.wait:
+    if not rows.stay:
         code.put("words", "r0, r1")
     place_for_weights(code, layer)
     code("mov r10, r2")
-    if not layer.is_uneven:
-        _sum(code, "r5", "r2", 16 * layer.step_words)
-        code.put("group_end", "r5")
+    _sum(code, "r5", "r2", 16 * layer.step_words)
+    code.put("group_end", "r5")
     if layer.are_bytes:
         code.put("taps", "r5")
-    if not rows.is_single and not layer.rows:
+    if not rows.is_single:
         code.constant("r4", plane.out_size[1] * plane.in_channels)
         code("mul r4, r4, r3")
         code.put("row_bytes", "r4", "bytes of the output rows")
     code.label(1, "a channel")
-    code(f"ldrd {'{bias}' if rows.keeps_bias else 'r11'}, {{factor}}, [r10], #8", "bias, multiplier")
+    code("ldrd {bias}, {factor}, [r10], #8", "bias, multiplier")
     if layer.head_words == FIXED_HEAD_WORDS:
         code("ldrd {sum0}, {sum1}, [r10], #8", "constant, shift")
         code.put("multiplier", "{sum0}, {sum1}")
@@ -131,8 +124,6 @@ def _band_text(layer: Depthwise, name: str, form: Form) -> str:
         code.put("real_bias", "{sum0}")
     load_weights(code, layer)
     code.put("constants", "r10")
-    if not rows.keeps_bias:
-        code.put("bias", "r11, r11")
     rounded = _other_form(form)(code, form)
     rows.begin()
     if form.is_mixed:
@@ -190,18 +181,13 @@ def _band_text(layer: Depthwise, name: str, form: Form) -> str:
         form.distance,
     )
     band = f"aidge_cortexm_depthwise_band{'_products' if form.has_products else '_curved' if form.curve else ''}"
-    channels = f"(int32_t)(end - constants) / {layer.step_words}" if layer.is_uneven else "4"
-    parameters = BAND_PARAMETERS + ", const int32_t *end" * layer.is_uneven
     portable = (
         f"static const int16_t places[] = {{{table}}};\n"
         f"    const aidge_cortexm_depthwise_geometry geometry = {{{', '.join(map(str, numbers))}, places}};\n"
-        f"    {band}(words, output, constants, rows, head, &geometry, {form.in_c}, {channels});"
+        f"    {band}(words, output, constants, rows, head, &geometry, {form.in_c});"
     )
     return code.function(
-        name,
-        parameters,
-        f"Output rows of {'up to ' * layer.is_uneven}4 channels, window {plane.kernel[0]}x{plane.kernel[1]}.",
-        portable,
+        name, BAND_PARAMETERS, f"Output rows of 4 channels, window {plane.kernel[0]}x{plane.kernel[1]}.", portable
     )
 
 
@@ -239,42 +225,26 @@ class _Rows:
         self.pairs, self.is_odd = divmod(layer.plane.out_size[1], 2)
         forms = [self.together] * form.has_integers + [self.rounded_together] * form.has_floats
         self.stay = self.is_single and not any(self._split(together)[1] for together in forms)  # what words and output are
-        self.wait = not self.stay and not layer.rows  # words and output, which are moved back otherwise
         self.moves = not self.stay and layer.plane.in_channels <= LARGEST_STEP  # stores move the output
-        ahead, body = self._split(forms[0])
-        waiting = 1 + (self.pairs - ahead) // body if body else int(not self.is_single)  # instructions, where the end waits
-        self.keeps_bias = self.pairs + self.is_odd > waiting
 
     def _split(self, together: int) -> tuple[int, int]:
         return split_steps(self.pairs, min(together, self.layer.most_together), start=0)
 
     def begin(self) -> None:
-        """Where the rows end waits; without a loop over a row it stays in a register, too, unless the bias does."""
+        """Where the rows end waits."""
         if not self.is_single:
-            end = "r11" if self.keeps_bias else REGISTERS["end"]
-            if self.layer.rows:
-                _sum(self.code, end, REGISTERS["output"], self.output_bytes)
-            else:
-                self.code.get("r11", "row_bytes")
-                self.code(f"add {end}, {{output}}, r11")
-            self.code.put("rows_end", end)
-
-    @property
-    def output_bytes(self) -> int:
-        """Of all rows, where the text says how many there are."""
-        plane = self.layer.plane
-        return (self.layer.rows or 0) * plane.out_size[1] * plane.in_channels
+            self.code.get("r11", "row_bytes")
+            self.code("add r11, {output}, r11")
+            self.code.put("rows_end", "r11")
 
     def to_next_channel(self) -> None:
-        """Words and output, which stand at their beginning or behind the last row."""
-        code, layer = self.code, self.layer
-        if self.wait:
+        """Words and output."""
+        code = self.code
+        if not self.stay:
             code.get("r0, r1", "words")
-        moved = not self.stay and not self.wait
-        read = 4 * layer.plane.strides[0] * layer.row_words * (layer.rows or 0)
-        _move(code, "r0", 4 * layer.pairs - read * moved)
-        _move(code, "r1", 1 - self.output_bytes * moved)
-        if self.wait:
+        plus(code, "r0", 4 * self.layer.pairs)
+        code("adds r1, r1, #1")
+        if not self.stay:
             code.put("words", "r0, r1")
 
     def print(self, label: int, together: int, requantize: Callable[[bool, int | None], None]) -> None:
@@ -284,12 +254,12 @@ class _Rows:
         pairs, (ahead, body) = self.pairs, self._split(together)
         row = 4 * plane.strides[0] * layer.row_words
         moved = 0 if self.is_single or body or row > LARGEST_STEP else row  # by the first load of a row
+        code.align()
         if not self.is_single:
             code.label(label, "an output row")
         if body:
-            _end_of_row(code, pairs * pair_bytes, "x0" if self.keeps_bias else "end")
-            if self.keeps_bias:
-                code.put("row_end", "{x0}")
+            _sum(code, REGISTERS["x0"], REGISTERS["words"], pairs * pair_bytes)
+            code.put("row_end", "{x0}")
         at_words, at_output = self._pairs(ahead, ahead * pair_bytes if body else moved, requantize)
         if body:
             plus(code, "r1", at_output)
@@ -300,14 +270,12 @@ class _Rows:
             code(f"bne {label + 1}b")
             at_words = at_output = 0
         if self.is_odd:
-            sums(code, layer, False, at_words, self.keeps_bias, moved if self.pairs == 0 else 0)
+            sums(code, layer, False, at_words, True, moved if self.pairs == 0 else 0)
             requantize(False, None if self.moves else at_output)
         if self.is_single:
             return
         plus(code, "r0", row - (pairs * pair_bytes if body else moved))
         plus(code, "r1", 0 if self.moves else at_output + self.is_odd * channels)
-        if body and not self.keeps_bias:
-            code.get("{end}", "rows_end")
         self._compare("output", "rows_end")
         code(f"bne {label}b")
 
@@ -319,14 +287,13 @@ class _Rows:
         for pair in range(count):
             moved = advance if pair else 0
             first = advance if not pair else 0
-            sums(self.code, self.layer, True, pair * pair_bytes - moved, self.keeps_bias, first)
+            sums(self.code, self.layer, True, pair * pair_bytes - moved, True, first)
             requantize(True, None if self.moves else pair * outputs)
         return count * pair_bytes - (advance if count else 0), count * outputs
 
     def _compare(self, register: str, end: str) -> None:
-        if self.keeps_bias:
-            self.code.get("{x0}", end)
-        self.code(f"cmp {{{register}}}, {{{'x0' if self.keeps_bias else 'end'}}}")
+        self.code.get("{x0}", end)
+        self.code(f"cmp {{{register}}}, {{x0}}")
 
 
 def _sum(code: Routine, register: str, start: str, value: int) -> None:
@@ -336,16 +303,3 @@ def _sum(code: Routine, register: str, start: str, value: int) -> None:
     else:
         code.constant(register, value)
         code(f"add {register}, {register}, {start}")
-
-
-def _move(code: Routine, register: str, value: int) -> None:
-    """Adds a number to a register; r10 is lost where that is long."""
-    if abs(value) <= LARGEST_OFFSET:
-        plus(code, register, value)
-    else:
-        code.constant("r10", abs(value))
-        code(f"{'add' if value > 0 else 'sub'} {register}, {register}, r10")
-
-
-def _end_of_row(code: Routine, size: int, end: str) -> None:
-    _sum(code, REGISTERS[end], REGISTERS["words"], size)

@@ -15,13 +15,11 @@ _BANDS = """\
                 if (band.count > 0) {{
                     {gather}(input + band.source + first, band.target, band.count, {fill});
                 }}
-                {band}(words{skipped}, output + y * shape->out_width * shape->channels + first{done}, {group}, lines, {last});
+                {band}(words, output + y * shape->out_width * shape->channels + first, group, lines, {last});
             }}"""
 _ONE_BAND = """\
             {gather}(input + whole.source + first, whole.target, whole.count, {fill});
-            {band}(words{skipped}, output + first{done}, {group}, shape->out_height, {last});"""
-_COMPUTED = """
-            const int32_t done = -first & 3; /* channels of the last group that the one before has computed */"""
+            {band}(words, output + first, group, shape->out_height, {last});"""
 
 
 def layer_text(
@@ -30,23 +28,15 @@ def layer_text(
     functions: tuple[str, str],
     begin: tuple[str, str, str],
     arguments: tuple[str, str, str],
-    ends: bool = False,
 ) -> str:
     """All groups of channels, by the functions that gather and that compute a band. `begin`: the parameters in front of the
     stream, the first declarations and the first statements; `arguments`: the words of the stream's head, what gathering fills
-    with, the last argument of a band. `ends`: behind it a band is given where its group ends, and that of the last group begins
-    with the first channel that the one before has not computed. With one band the rows outside the image are filled once: no
+    with, the last argument of a band. With one band the rows outside the image are filled once: no
     group of channels writes there."""
     (gather, band), (parameters, declarations, statements), (head, fill, last) = functions, begin, arguments
     once = "        const aidge_cortexm_band whole = aidge_cortexm_band_of(shape, words, fill, 0, shape->out_height);\n"
     once = once if layer.is_one_band else ""
-    skipped, done, group = "", "", "group"
-    if ends:
-        skipped, done, group = f" + done * {layer.pairs}", " + done", f"group + done * {layer.step_words}"
-        last = f"{last}, group + {4 * layer.step_words}"
-    inner = (_ONE_BAND if layer.is_one_band else _BANDS).format(
-        gather=gather, band=band, fill=fill, last=last, skipped=skipped, done=done, group=group
-    )
+    inner = (_ONE_BAND if layer.is_one_band else _BANDS).format(gather=gather, band=band, fill=fill, last=last)
     return f"""/* All groups of 4 channels{"" if layer.is_one_band else ", band by band"}. */
 static void {name}(
     {parameters}, const int32_t *stream, void *scratch, const aidge_cortexm_depthwise *shape)
@@ -59,7 +49,7 @@ static void {name}(
     int32_t first, batch{"" if layer.is_one_band else ", y"};
 {statements}    for (batch = 0; batch < shape->batches; batch++) {{
 {once}        first = 0;
-        for (group = stream + {head}; group != end; group += shape->group_words) {{{_COMPUTED * ends}
+        for (group = stream + {head}; group != end; group += shape->group_words) {{
 {inner}
             first = first + 4 < last ? first + 4 : last;
         }}

@@ -70,11 +70,6 @@ class Depthwise:
         return self.band == plane.made_for[0] and sees_image
 
     @property
-    def rows(self) -> int | None:
-        """Rows of the output that each call for 4 channels computes, if they are always as many, and more than one."""
-        return self.band if self.is_one_band and self.plane.largest is None and self.band > 1 else None
-
-    @property
     def works_in_place(self) -> bool:
         """Whether the output may lie where the input is: a group of channels reads and writes no other's bytes, and gathers what
         a band sees before it writes the band."""
@@ -124,12 +119,6 @@ class Depthwise:
     def step_words(self) -> int:
         """From the head of a channel to that of the next."""
         return self.head_words + (0 if self.are_bytes else self.weight_words)
-
-    @property
-    def is_uneven(self) -> bool:
-        """Whether channels of the last group that are in the one before, too, are passed over: not where the weights of all 4
-        stand behind them."""
-        return self.plane.in_channels % 4 != 0 and not self.are_bytes
 
     @property
     def group_words(self) -> int:

@@ -45,6 +45,10 @@ class Routine:
             self._line(f"    .{'hword' if is_far else 'byte'} ({reached(label)} - {reached(first, 'b')}) / 2", "")
         self._line("    .p2align 1", "")
 
+    def align(self) -> None:
+        """Begins a word of the text."""
+        self._line("    .p2align 2", "")
+
     def constant(self, register: str, value: int) -> None:
         """Loads a 32-bit number into a register, without a literal pool."""
         value &= 0xFFFFFFFF

@@ -152,7 +152,8 @@ AIDGE_ARMV6M_NOINLINE void aidge_armv6m_correct_row(const int32_t *sums, int8_t 
     (void)memcpy(&multiplier, numbers + 3, sizeof multiplier);
     for (column = 0; column < shape->out_columns; column++) {
         if (kind == AIDGE_ARMV6M_GENERAL_KIND) {
-            *output = aidge_kit_requantize(sums[column] + numbers[2], multiplier, levels);
+            const int32_t sum = aidge_armv6m_fine(sums[column], numbers[1] & 0xFFFFFF, numbers[2]);
+            *output = aidge_kit_requantize(sum, multiplier, levels);
         } else {
             for (each = 0; each < 3 * kind; each += 3) {
                 if (aidge_armv6m_is_corrected(sums[column], numbers[1] & 0xFFFFFF, corrections + each) != 0) {
@@ -160,20 +161,6 @@ AIDGE_ARMV6M_NOINLINE void aidge_armv6m_correct_row(const int32_t *sums, int8_t 
                 }
             }
         }
-        output += shape->out_column_step;
-    }
-}
-
-/* A row of outputs by the general requantization where biases may lie between two units of the sums. */
-AIDGE_ARMV6M_NOINLINE void aidge_armv6m_fine_row(const int32_t *sums, int8_t *output, const int32_t *numbers, const int32_t *stream,
-                                                 const aidge_armv6m_depthwise *shape)
-{
-    const aidge_kit_levels levels = aidge_kit_load_levels(stream + 4);
-    float multiplier;
-    int32_t column;
-    (void)memcpy(&multiplier, numbers + 3, sizeof multiplier);
-    for (column = 0; column < shape->out_columns; column++) {
-        *output = aidge_kit_requantize(aidge_armv6m_fine(sums[column], numbers[1] & 0xFFFFFF, numbers[2]), multiplier, levels);
         output += shape->out_column_step;
     }
 }

@@ -149,31 +149,22 @@ def _store(code: Routine, value: str, part: int, is_sums: bool) -> None:
     code(f"{store} %{value}, [%to, %spare]" if part else f"{store} %{value}, [%to]")
 
 
-def layer(fast: str, sums: str, is_fine: bool) -> tuple[str, str]:
-    """Name and text of the C function around sweeps; `sums` is "" where every channel has the fast form; `is_fine`: biases may
-    lie between two units of the sums."""
-    fine = "_fine" * is_fine
-    name = f"{fast}_layer{f'{fine}_corrected' if sums else ''}"
+def layer(fast: str, sums: str) -> tuple[str, str]:
+    """Name and text of the C function around sweeps; `sums` is "" where every channel has the fast form."""
+    name = f"{fast}_layer{'_corrected' * bool(sums)}"
     call = f"{fast}(plane, output + channel, numbers, &shape->sweep, strip.rows, stream);"
     given, start = "", ""
     if sums:
         given = ", const uint8_t *kinds, const int32_t *corrections"
         start = "\n            const int32_t *correction = corrections;"
         target = "output + line * shape->out_row_step + channel"
-        correct = f"aidge_armv6m_correct_row(strip.sums, {target}, numbers, stream, kinds[channel], correction, shape);"
-        if is_fine:
-            correct = f"""if (kinds[channel] == AIDGE_ARMV6M_GENERAL_KIND) {{
-                            aidge_armv6m_fine_row(strip.sums, {target}, numbers, stream, shape);
-                        }} else {{
-                            {correct}
-                        }}"""
         call = f"""if (kinds[channel] != AIDGE_ARMV6M_GENERAL_KIND) {{
                     {call}
                 }}
                 if (kinds[channel] != 0u) {{
                     for (line = 0; line < strip.rows; line++) {{
                         {sums}(plane + line * shape->row_words, (int8_t *)strip.sums, numbers, &shape->sums, 1, stream);
-                        {correct}
+                        aidge_armv6m_correct_row(strip.sums, {target}, numbers, stream, kinds[channel], correction, shape);
                     }}
                     correction += kinds[channel] != AIDGE_ARMV6M_GENERAL_KIND ? 3 * (int32_t)kinds[channel] : 0;
                 }}"""

@@ -18,7 +18,7 @@ from .conditions import linear_spec
 from .costs import depthwise_per_mac
 from .depthwise import MOST_TAPS, layer, sweep
 from .depthwise_layout import NUMBERS, Layout, layout_of
-from .packing import GENERAL_KIND, WIDTH_BITS, Kinds, as_words, filled, fits_sums, general_numbers, has_fractions, head, kinds_of
+from .packing import GENERAL_KIND, WIDTH_BITS, Kinds, as_words, filled, fits_sums, general_numbers, head, kinds_of
 
 
 def _taps(view: NodeView) -> str:
@@ -53,7 +53,7 @@ class DepthwiseInt8(LinearNode):
         if kinds.kinds.any() or linear.is_any:
             sums, text = sweep(layout.kernel, dilation if layout.kernel[1] > 1 else 1, is_wide, True)
             texts.append(text)
-        function, text = layer(fast, sums, has_fractions(self.view))
+        function, text = layer(fast, sums)
         return Call(
             function,
             ("depthwise.h",),

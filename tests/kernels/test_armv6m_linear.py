@@ -221,7 +221,7 @@ def test_channels_without_a_line_are_scaled_in_fractions_of_the_unit_in_every_ke
     found = accepted(fraction_cases())
     assert len(found) == len(list(fraction_cases()))
     forms = {entry.call.function.removeprefix("aidge_armv6m_") for entry in found if "float" in entry.call.facts["epilogue"]}
-    assert {"dense_int8_sums_u2", "depthwise_int8_3x3_d1_layer_fine_corrected"} <= forms
+    assert {"dense_int8_sums_u2", "depthwise_int8_3x3_d1_layer_corrected"} <= forms
 
 
 def test_the_cases_reach_every_form():

@@ -45,7 +45,7 @@ BYTES_IN_A_RUN = [
     (13, (7, 5), (2, 3), 1, 1, (1, 1), (2,)),
     (5, (9, 10), (3, 3), 2, 1, (1, 1), (1, 2)),  # no pad behind the columns, whose last vector is not whole
 ]
-BLOCKS_OF_4 = [
+WIDE_ROWS = [
     (8, (6, 48), (3, 3), 1, 1, (1, 1), (2,)),
     (24, (5, 37), (3, 3), 1, 1, (1, 1), (1, 2)),
     (16, (7, 42), (3, 3), 2, 1, (1, 1), (1,)),
@@ -84,15 +84,12 @@ def rounded(edges):
 @functools.cache
 def candidates() -> tuple[Case, ...]:
     found = [
-        band
-        for entry, many in layers(BLOCKS_OF_16 + BYTES_IN_A_RUN + BLOCKS_OF_4)
-        for rows in many
-        for band in quads(entry, rows)
+        band for entry, many in layers(BLOCKS_OF_16 + BYTES_IN_A_RUN + WIDE_ROWS) for rows in many for band in quads(entry, rows)
     ]
-    some = [*layers(BLOCKS_OF_16[:5:2] + BYTES_IN_A_RUN[1:2] + BLOCKS_OF_4[1:3])]
+    some = [*layers(BLOCKS_OF_16[:5:2] + BYTES_IN_A_RUN[1:2] + WIDE_ROWS[1:3])]
     found += [band for seed, (entry, rows) in enumerate(some) for band in quads(finer(entry, seed), rows[0])]
     found += [band for entry, rows in some for band in quads(under_double(entry), rows[-1])]
-    found += rounded([BLOCKS_OF_16[0], BLOCKS_OF_16[3], BYTES_IN_A_RUN[1], BLOCKS_OF_4[1]])
+    found += rounded([BLOCKS_OF_16[0], BLOCKS_OF_16[3], BYTES_IN_A_RUN[1], WIDE_ROWS[1]])
     return tuple(found)
 
 
@@ -124,18 +121,11 @@ def forced(entry: Case, rows: int):
         return form_of(entry, rows)
 
 
-@pytest.mark.parametrize("edges, block", [(BLOCKS_OF_16, 16), (BLOCKS_OF_4, 4)])
-def test_channels_of_a_block_follow_from_its_scratch(edges, block):
-    for entry, rows in layers(edges):
+def test_scratch_holds_four_rows_of_a_block():
+    for entry, rows in layers(BLOCKS_OF_16 + WIDE_ROWS):
         for number in rows:
             form, scratch = forced(entry, number)
-            assert form.block == block and scratch == 4 * block * form.shape.reached_width <= 1792
-
-
-def test_a_large_block_pays_for_its_scratch():
-    """Two blocks of four channels of 48 pixels are one in fifty instructions more than one of eight, for half the scratch."""
-    eight, thirty_two = (first_accepted(1, (1, *edge)) for edge in (BLOCKS_OF_4[0][:-1], (32, (8, 24), (3, 3), 1, 1, (1, 1))))
-    assert forced(eight, 2)[1] == 4 * 4 * 50 and forced(thirty_two, 2)[1] == 4 * 16 * 26
+            assert scratch == 4 * min(16, form.shape.channels) * form.shape.reached_width
 
 
 def test_scratch_does_not_grow_with_the_rows_of_a_band():

@@ -27,7 +27,7 @@ LANES = 16
 
 @dataclass(frozen=True)
 class Quads:
-    """All channels of one band; `adds`, `fixed`, `fused`, `mixed`: levels are rounded as in
+    """All channels of one band; `adds`, `fixed`, `fused`: levels are rounded as in
     rounding.py."""
 
     shape: Geometry
@@ -35,8 +35,8 @@ class Quads:
     adds: bool = False
     bits: int = 0  # by which sums are shifted before the bias is added: finer.py
     fused: bool = False
-    mixed: bool = False
     fixed: Fixed | None = None
+    mixed = False  # all channels are rounded alike
 
     @classmethod
     def best(cls, shape: Geometry, clamps: bool) -> Quads | None:
@@ -179,7 +179,7 @@ class Quads:
     def rounded(self, numbers: LinearConstants) -> tuple[Quads, FusedForm | None]:
         """The form with fused multiplications where they are proved and pay for what they take of flash, and their numbers."""
         tiles = self.shape.times * self.groups * -(-self.shape.out_width // self.tile)
-        changes, fused = fusing(numbers, self.bits, self.fixed, self.adds, tiles, in_bands=True)
+        changes, fused = fusing(numbers, self.bits, self.fixed, tiles, in_bands=True)
         return replace(self, **changes), fused
 
     def stream(self, taps: numpy.ndarray, numbers: LinearConstants, fused: FusedForm | None) -> numpy.ndarray:

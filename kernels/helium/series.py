@@ -16,7 +16,7 @@ from aidge_build.contract.kernel_kit.linear import LinearConstants
 
 from .channel_stream import channel_stream
 from .geometry import Geometry
-from .rounding import Fixed
+from .rounding import Fixed, way_of
 from .strips import LARGEST_OFFSET
 
 LANES = 16  # channels that are turned at once, and values that one product sees
@@ -36,6 +36,7 @@ class Series:
     adds: bool = False
     bits: int = 0  # by which sums are shifted before the bias is added: finer.py
     fixed: Fixed | None = None
+    fused = mixed = False  # all channels are rounded alike
     overlaps: bool = False  # the first products of a tile come before the one before is stored, as the next channel's window
 
     @classmethod
@@ -142,8 +143,11 @@ class Series:
 
     @property
     def name(self) -> str:
-        way = "_adding" if self.adds else self.fixed.way if self.fixed else ""
-        ways = f"{'_clamped' * self.clamps}{way}" + (f"_finer_{self.bits}" if self.bits else "") + "_overlapping" * self.overlaps
+        ways = (
+            f"{'_clamped' * self.clamps}{way_of(self)}"
+            + (f"_finer_{self.bits}" if self.bits else "")
+            + "_overlapping" * self.overlaps
+        )
         return f"aidge_helium_series_{self.shape.name}{ways}"
 
     @property

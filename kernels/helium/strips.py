@@ -40,7 +40,7 @@ def _cuts(length: int, size: int) -> list[tuple[int, int]]:
 
 @dataclass(frozen=True)
 class Strips:
-    """All channels of one image. `tall`: tiles of 4 x 2 outputs; `adds`, `fixed`, `fused`, `mixed`: levels are rounded as in
+    """All channels of one image. `tall`: tiles of 4 x 2 outputs; `adds`, `fixed`, `fused`: levels are rounded as in
     rounding.py."""
 
     shape: Geometry
@@ -49,11 +49,11 @@ class Strips:
     adds: bool = False
     bits: int = 0  # by which sums are shifted before the bias is added: finer.py
     fused: bool = False
-    mixed: bool = False
     fixed: Fixed | None = None
     wide: bool = False  # weights are sums of two bytes, the second of which is 0 in most channels
     overlaps: bool = False  # the first products of a tile come before the one before is stored
     largest_plane: ClassVar[int] = LARGEST_STRIPS
+    mixed = False  # all channels are rounded alike
 
     @classmethod
     def best(cls, shape: Geometry, clamps: bool, wide: bool = False) -> Strips | None:
@@ -301,7 +301,7 @@ class Strips:
     def rounded(self, numbers: LinearConstants, times: int) -> tuple[Strips, FusedForm | None]:
         """The form, which runs `times`, with fused multiplications where they are proved and pay for what they take of flash, and
         their numbers."""
-        changes, fused = fusing(numbers, self.bits, self.fixed, self.adds, times * self.tiles[0] * self.tiles[1])
+        changes, fused = fusing(numbers, self.bits, self.fixed, times * self.tiles[0] * self.tiles[1])
         return replace(self, **changes), fused
 
     def stream(self, taps: numpy.ndarray, numbers: LinearConstants, fused: FusedForm | None = None) -> numpy.ndarray:

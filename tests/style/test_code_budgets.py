@@ -31,9 +31,7 @@ kernels/armv6m/packing.py _stream
 kernels/armv7m/depthwise.py _row
 kernels/cortexm/curve.py curve_text
 kernels/cortexm/dense_levels.py epilogue
-kernels/cortexm/depthwise.py _Rows.print
 kernels/cortexm/depthwise.py _band_text
-kernels/cortexm/depthwise.py _waiting
 kernels/cortexm/depthwise_gather.py _gather_quad
 kernels/cortexm/depthwise_gather.py gather_text
 kernels/cortexm/depthwise_int16.py routine

@@ -14,8 +14,7 @@ REGISTERS = {
     "x0": "r10",
     "x1": "r11",
     "factor": "r12",
-    "end": "lr",
-    "bias": "lr",  # in a text of several outputs, where the end waits
+    "bias": "lr",
     "weights": "r6",
     **{f"w{index}": f"r{4 + index}" for index in range(6)},
 }

@@ -52,7 +52,10 @@ def unusual(tmp_path) -> Path:
 
 @pytest.mark.parametrize(
     "board, library, reason",
-    [("mps2-an386", "cortexm", "81 taps, wants at most 64"), ("mps3-an547", "helium", "a window of 9 x 9 taps")],
+    [
+        ("mps2-an386", "cortexm", "steps 3 columns, 1 between taps; wants at most 2, and 1"),
+        ("mps3-an547", "helium", "a window of 9 x 9 taps"),
+    ],
 )
 def test_what_the_first_library_does_not_take_goes_to_another_is_right_and_the_reasons_are_said(unusual, board, library, reason):
     nodes = [node for node in aidge_build("explain", unusual, "--board", board, "--json").json["nodes"] if node["macs"]]

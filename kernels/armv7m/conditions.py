@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import numpy
-
 from aidge_build.contract.kernel_kit.byte_weights import byte_weights, linear_of, offsets_of
 from aidge_build.contract.kernel_kit.conditions import CONSTANT_PARAMETERS, QUANTIZED, ROOM, SYMMETRIC_WEIGHTS
 from aidge_build.contract.spec import ANY, CHANNELS_LAST, ImplSpec, IOSpec, NodeView, Predicate
@@ -25,14 +23,8 @@ def has_offsets(view: NodeView) -> bool:
 
 
 def _fitting(view: NodeView) -> str:
-    fits = sums_fit(view.inputs[1].data if view.inputs[1].dtype is DType.int8 else _multiplied(view))
-    return "" if fits else f"sums of a pixel take more than {FIELD} bits"
-
-
-def _multiplied(view: NodeView) -> numpy.ndarray:
-    """The weights that meet words of two pixels: of a depthwise layer as they are, else what is left of them as bytes."""
-    rows = linear_of(view).rows
-    return rows if view.node.type.startswith("ConvDepthWise") else rows - offsets_of(rows)[:, None]
+    weights = view.inputs[1].data if view.inputs[1].dtype is DType.int8 else linear_of(view).rows
+    return "" if sums_fit(weights) else f"sums of a pixel take more than {FIELD} bits"
 
 
 def _few_products(view: NodeView) -> str:

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""int8 convolution over one or two axes: blocks of pixels whose taps are gathered two pixels to a word."""
+"""int8 convolution over one or two axes: blocks of pixels whose taps are gathered, three pixels to two words."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import ClassVar
 
 import numpy
 
@@ -18,28 +17,26 @@ from aidge_build.contract.kernel_kit.window2d import is_pointwise, window2d, win
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import Demands, NodeView, Predicate
 
-from .conditions import BYTES_AND_OFFSETS, FITTING_SUMS, has_offsets, linear_spec
-from .dense import SHAPES, Shape
+from .conditions import BYTES_AND_OFFSETS, has_offsets, linear_spec
+from .dense import FEW_PIXELS, SHAPES, Shape, can_begin_so, offset_words, segment_taps
 from .packing import CHANNEL_WORDS, Form, form_of, group_starts, grouped, grouped_numbers, head, taps_last_channels, with_offsets
 from .pixels import layer_texts
 
 MOST_SCRATCH_BYTES = 4096
+MOST_BYTES_OF_FEW_PIXELS = 5632  # where the shape of the fewest pixels needs more than that
+MOST_BYTES_WITH_OFFSETS = 8704  # no other kernel of a library computes these layers
 BLOCK_BYTES = 80  # of aidge_armv7m_block
 
 
-def shape_of(view: NodeView, shapes: tuple[Shape, ...] = SHAPES) -> Shape | None:
-    """The first shape whose scratch is small enough; None where none is."""
+def shape_of(view: NodeView) -> Shape | None:
+    """The first shape with small scratch, else the first one with scratch that is not too large; None where none is."""
     outputs, pixels = view.outputs[0].dims[1], _images_and_pixels(view)[1]
     if view.layer:
         pixels = view.layer.fewest * math.prod(view.outputs[0].dims[3:])
-    return next(
-        (
-            shape
-            for shape in shapes
-            if scratch_bytes(view, shape) <= MOST_SCRATCH_BYTES and shape.channels <= outputs and shape.pixels <= pixels
-        ),
-        None,
-    )
+    shapes = (FEW_PIXELS, *SHAPES) if has_offsets(view) else SHAPES
+    fitting = [shape for shape in shapes if shape.channels <= outputs and shape.pixels <= pixels]
+    limits = MOST_SCRATCH_BYTES, MOST_BYTES_WITH_OFFSETS if has_offsets(view) else MOST_BYTES_OF_FEW_PIXELS
+    return next((shape for most in limits for shape in fitting if scratch_bytes(view, shape) <= most), None)
 
 
 def scratch_bytes(view: NodeView, shape: Shape) -> int:
@@ -48,7 +45,7 @@ def scratch_bytes(view: NodeView, shape: Shape) -> int:
     run = fields["kernel_width"] * fields["in_channels"]
     column = shape.step_bytes * fields["kernel_height"] * run
     before = 4 * shape.pixels * has_offsets(view)
-    return BLOCK_BYTES + before + column + (0 if is_pointwise(window_of_layer(view)) else shape.together * run)
+    return BLOCK_BYTES + before + column + (0 if is_pointwise(window_of_layer(view)) else 3 * run)
 
 
 def _images_and_pixels(view: NodeView) -> tuple[int, int]:
@@ -74,19 +71,30 @@ def _places(fields: Mapping[str, int], axis: str) -> numpy.ndarray:
 
 
 def _has_shape(view: NodeView) -> str:
-    return "" if shape_of(view) else "too few pixels, or too many taps for the scratch"
+    return "" if shape_of(view) else "too few pixels or channels, or too many taps for the scratch"
 
 
-BLOCKS = Predicate("pixels and taps that make blocks", _has_shape)
+def _has_room(view: NodeView) -> str:
+    linear = LinearNode(view).linear(taps_last_channels(view.inputs[1].data))
+    fits = can_begin_so(form_of(linear), -(-linear.rows.shape[1] // _segment(linear, shape_of(view))))
+    return "" if fits else "biases that leave the sums no room"
 
 
-@kernel(("Conv1D", "Conv2D"), linear_spec(ONE_GROUP, BLOCKS, FITTING_SUMS, weights=BYTES_AND_OFFSETS))
+def _segment(linear: Linear, shape: Shape) -> int:
+    """How many taps a sum has room for; the first segment of a column may be shorter."""
+    taps = linear.rows.shape[1]
+    return segment_taps(with_offsets(linear.rows)[:, -taps:], shape.unroll, linear.is_any)
+
+
+BLOCKS = Predicate("6 or 3 pixels, few taps", _has_shape)
+ROOM_OF_SUMS = Predicate("biases that fit", _has_room)
+
+
+@kernel(("Conv1D", "Conv2D"), linear_spec(ONE_GROUP, BLOCKS, ROOM_OF_SUMS, weights=BYTES_AND_OFFSETS))
 class Conv2dInt8(LinearNode):
-    shapes: ClassVar[tuple[Shape, ...]] = SHAPES
-
     @classmethod
     def demands(cls, view: NodeView) -> Demands:
-        shape = shape_of(view, cls.shapes)
+        shape = shape_of(view)
         data, (output,) = view.inputs[0], view.outputs
         window = window2d(data, output, view.operator.window).fields
         images, pixels = _images_and_pixels(view)
@@ -98,19 +106,20 @@ class Conv2dInt8(LinearNode):
         return replace(block_demands(window, data, output, blocks), scratch_bytes=scratch_bytes(view, shape))
 
     def call(self) -> Call:
-        shape, is_window = shape_of(self.view, self.shapes), not is_pointwise(window_of_layer(self.view))
+        shape, is_window = shape_of(self.view), not is_pointwise(window_of_layer(self.view))
         rows = taps_last_channels(self.inputs[1].data)
         linear = self.linear(rows)
         form = form_of(linear)
-        segment = self.segment_taps(shape, linear)
-        name, texts = layer_texts(shape, form, is_window, segment < rows.shape[1])
+        taps, segment = rows.shape[1], _segment(linear, shape)
+        weights, numbers = with_offsets(linear.rows), offset_words(form, -(-taps // segment))
+        name, texts = layer_texts(shape, form, is_window, segment < taps or form.has_offsets)
         arguments = [
             Input(0),
             Output(0),
-            Constant("weights", grouped(with_offsets(linear.rows), shape.channels)),
-            Constant("numbers", numpy.concatenate([head(linear, form), self.numbers(shape, form, rows.shape[1], segment)])),
+            Constant("weights", grouped(weights, shape.channels)),
+            Constant("numbers", numpy.concatenate([head(linear, form), grouped_numbers(numbers, shape.channels)])),
             Scratch(),
-            self._layer(shape, rows.shape[1], with_offsets(linear.rows).shape[1], segment),
+            self._layer(shape, taps, weights.shape[1], segment),
         ]
         if is_window:
             arguments.append(window2d(self.inputs[0], self.outputs[0], self.operator.window))
@@ -121,7 +130,7 @@ class Conv2dInt8(LinearNode):
             note=form.note,
             texts=texts,
             facts=form.facts(f"{shape.pixels} pixels x {shape.channels} channel{'s' * (shape.channels > 1)}"),
-            work=self._turns(shape, rows.shape[1], form),
+            work=self._turns(shape, taps, form),
         )
 
     def _turns(self, shape: Shape, taps: int, form: Form) -> dict[str, int]:
@@ -137,8 +146,8 @@ class Conv2dInt8(LinearNode):
         groups, slow = blocks * len(starts), blocks * sum(has_no_line)
         return {
             "blocks": blocks,
-            "column_rows": blocks * shape.pairs * rows,
-            "column_words": blocks * shape.pairs * taps,
+            "column_rows": blocks * shape.sets * rows,
+            "column_words": blocks * shape.sets * taps,
             "patched_rows": patched,
             "patched_taps": patched * row_taps,
             "patched_words": patched * taps // rows,
@@ -149,14 +158,6 @@ class Conv2dInt8(LinearNode):
             "groups_without_line": slow,
             "outputs_without_line": slow * shape.channels * shape.pixels,
         }
-
-    def segment_taps(self, shape: Shape, linear: Linear) -> int:
-        """How many taps a sum has room for; the first segment of a column may be shorter."""
-        return linear.rows.shape[1]
-
-    def numbers(self, shape: Shape, form: Form, taps: int, segment: int) -> numpy.ndarray:
-        """Those of the groups."""
-        return grouped_numbers(form.channels, shape.channels)
 
     def _layer(self, shape: Shape, taps: int, row_bytes: int, segment: int) -> Struct:
         images, pixels = _images_and_pixels(self.view)

@@ -4,8 +4,9 @@
 #include "target.h"
 
 /*
- * Blocks of pixels whose taps stand as words of two pixels, first + second * 2^23, in a column: tap after tap the words of all
- * pairs. `weights`: group of channels after group, in it tap after tap those of its channels.
+ * Blocks of pixels whose taps are two words of three pixels in a column, first + second * 2^21 and third + second * 2^11: tap
+ * after tap the words of all sets. `weights`: group of channels after group, in it tap after tap the weights of its channels,
+ * after what these lack if they have offsets.
  *
  * `numbers`: the head, {lowest, highest, zero point} of the output and the input's zero point; then for each channel of each
  * group {factor, low and high word of the start}: the level of a sum is (sum * factor + start) >> (32 + shift). Where no factor
@@ -15,6 +16,7 @@
  * point of the output has 256 * the bits of these fractions added.
  */
 enum { AIDGE_ARMV7M_HEAD = 4, AIDGE_ARMV7M_FIELD = 23 };
+#define AIDGE_ARMV7M_BEGIN 0x100000u /* of each sum of a segment */
 
 /* What the scratch begins with. Of a layer: bytes of the column, where its first turn enters the steps of the text, bytes from pixel to pixel of the output,
  * and the head of the numbers. Assembly reads it in this order. */
@@ -25,7 +27,7 @@ typedef struct {
 typedef struct {
     int32_t column_bytes, entry, stride;
     aidge_armv7m_limits limits;
-    int32_t first_bytes, segment_bytes; /* of the column: the first segment of thirds.py, and each other one */
+    int32_t first_bytes, segment_bytes; /* of the column: the first segment of taps, and each other one */
     int32_t sums[12];                   /* of a group that the caller computes */
 } aidge_armv7m_block;
 
@@ -95,52 +97,7 @@ AIDGE_KIT_INLINE int8_t aidge_armv7m_level(int32_t sum, const int32_t *numbers, 
     return is_fine != 0 ? aidge_armv7m_fine_level(sum, numbers, limits) : aidge_armv7m_exact_level(sum, numbers, limits);
 }
 
-/* What the assembly of dense.py does. */
-AIDGE_KIT_INLINE const int32_t *aidge_armv7m_dense(const uint32_t *column, const int8_t *weights, const int32_t *numbers,
-                                                   int8_t *output, aidge_armv7m_block *block, const int32_t *end,
-                                                   int32_t pairs, int32_t channels, int32_t shift, int32_t has_offsets)
-{
-    int32_t *const sums = block->sums;
-    const int32_t *const of_taps = (const int32_t *)column - 2 * pairs;
-    const int32_t taps = block->column_bytes / (4 * pairs);
-    int32_t channel, pair, pixel, tap;
-    for (; numbers != end; numbers += 3 * channels) {
-        for (channel = 0; channel < channels; channel++) {
-            for (pair = 0; pair < pairs; pair++) {
-                int64_t sum = 0;
-                for (tap = 0; tap < taps; tap++) {
-                    sum += (int64_t)(int32_t)column[tap * pairs + pair] * weights[tap * channels + channel];
-                }
-                sums[2 * (channel * pairs + pair)] = aidge_armv7m_first_sum(sum);
-                sums[2 * (channel * pairs + pair) + 1]
-                    = (int32_t)((sum - aidge_armv7m_first_sum(sum)) / ((int64_t)1 << AIDGE_ARMV7M_FIELD));
-            }
-        }
-        weights += taps * channels;
-        if (has_offsets != 0) {
-            for (channel = 0; channel < channels; channel++) {
-                for (pixel = 0; pixel < 2 * pairs; pixel++) {
-                    sums[2 * pairs * channel + pixel] += of_taps[pixel] * *weights;
-                }
-                weights++;
-            }
-        }
-        for (channel = 0; channel < channels; channel++) {
-            const int32_t *own = numbers + 3 * channel;
-            if (own[0] == 0) {
-                return numbers;
-            }
-            for (pixel = 0; pixel < 2 * pairs; pixel++) {
-                output[pixel * block->stride + channel]
-                    = aidge_armv7m_level(sums[2 * pairs * channel + pixel], own, &block->limits, shift, 0);
-            }
-        }
-        output += channels;
-    }
-    return 0;
-}
-
-/* A value of the third of three pixels, which are in two words (thirds.py). */
+/* A value of one of three pixels, which are in two words. */
 AIDGE_KIT_INLINE int32_t aidge_armv7m_third(const uint32_t *words, int32_t pixel)
 {
     const int32_t first = (int32_t)((words[0] & 0xFFu) ^ 0x80u) - 0x80;
@@ -148,18 +105,43 @@ AIDGE_KIT_INLINE int32_t aidge_armv7m_third(const uint32_t *words, int32_t pixel
     return pixel == 0 ? first : pixel == 1 ? middle : (int32_t)words[1] - middle * 2048;
 }
 
-/* What the assembly of thirds.py does. */
-AIDGE_KIT_INLINE const int32_t *aidge_armv7m_thirds(const uint32_t *column, const int8_t *weights, const int32_t *numbers,
-                                                    int8_t *output, aidge_armv7m_block *block, const int32_t *end, int32_t sets,
-                                                    int32_t channels, int32_t shift)
+/* The sums of all taps of each pixel, before the column; separated as in dense.py. */
+AIDGE_KIT_NOINLINE void aidge_armv7m_sums_of_taps(const uint32_t *column, int32_t column_bytes, int32_t sets)
 {
-    const int32_t begin = (1 + (block->column_bytes - block->first_bytes) / block->segment_bytes) * 1048576;
+    int32_t *sums = (int32_t *)column - 3 * sets;
+    const uint32_t *const end = column + column_bytes / 4;
+    int32_t set;
+    for (set = 0; set < sets; set++) {
+        uint32_t near = AIDGE_ARMV7M_BEGIN;
+        uint32_t far = AIDGE_ARMV7M_BEGIN * 2049u;
+        const uint32_t *words;
+        for (words = column + 2 * set; words < end; words += 2 * sets) {
+            near += words[0];
+            far += words[1];
+        }
+        far -= (near >> 21) << 11;
+        *sums++ = (int32_t)(near & 0x1FFFFFu) - (int32_t)AIDGE_ARMV7M_BEGIN;
+        *sums++ = (int32_t)((near >> 21) + ((far >> 22) << 11)) - (int32_t)AIDGE_ARMV7M_BEGIN;
+        *sums++ = (int32_t)(far & 0x3FFFFFu) - (int32_t)AIDGE_ARMV7M_BEGIN;
+    }
+}
+
+/* What the assembly of dense.py does. */
+AIDGE_KIT_INLINE const int32_t *aidge_armv7m_dense(const uint32_t *column, const int8_t *weights, const int32_t *numbers,
+                                                   int8_t *output, aidge_armv7m_block *block, const int32_t *end, int32_t sets,
+                                                   int32_t channels, int32_t shift, int32_t has_offsets)
+{
+    const int32_t segments = 1 + (block->column_bytes - block->first_bytes) / block->segment_bytes;
+    const int32_t *const of_taps = (const int32_t *)column - 3 * sets;
     const int32_t taps = block->column_bytes / (8 * sets);
     int32_t channel, pixel, tap;
     for (; numbers != end; numbers += 3 * channels) {
+        const int8_t *const offsets = weights;
+        weights += has_offsets != 0 ? channels : 0;
         for (channel = 0; channel < channels; channel++) {
             for (pixel = 0; pixel < 3 * sets; pixel++) {
-                int32_t sum = begin;
+                int32_t sum = segments * (int32_t)AIDGE_ARMV7M_BEGIN;
+                sum += has_offsets != 0 ? of_taps[pixel] * offsets[channel] : 0;
                 for (tap = 0; tap < taps; tap++) {
                     sum += aidge_armv7m_third(column + 2 * (tap * sets + pixel / 3), pixel % 3) * weights[tap * channels + channel];
                 }

@@ -111,9 +111,9 @@ def sums_fit(rows: numpy.ndarray) -> bool:
 
 
 def with_offsets(rows: numpy.ndarray) -> numpy.ndarray:
-    """Weights [channels, taps] as bytes, and behind the taps what they lack; as they are where that is nothing."""
+    """Weights [channels, taps] as bytes, and before the taps what they lack; as they are where that is nothing."""
     offsets = offsets_of(rows)[:, None]
-    return numpy.concatenate([rows - offsets, offsets], axis=1) if offsets.any() else rows
+    return numpy.concatenate([offsets, rows - offsets], axis=1) if offsets.any() else rows
 
 
 def group_starts(channels: int, size: int) -> list[int]:

@@ -2,7 +2,7 @@
 #include "dense.h"
 #include "kit/window2d.h"
 
-/* A layer that computes blocks of `together` pixels, the last of which may be computed twice. */
+/* A layer that computes blocks of pixels, the last of which may be computed twice. */
 typedef struct {
     int32_t images, pixels;                /* of the output, and pixels of one */
     int32_t channels, outputs;             /* of a pixel */

@@ -4,65 +4,46 @@
 from __future__ import annotations
 
 from .assembly import Code
-from .dense import PARAMETERS, Shape
-from .packing import CHANNEL_WORDS, FIELD, Form
-from .thirds import MIDDLE, SUM_BITS
+from .dense import MIDDLE, PARAMETERS, SUM_BITS, Shape, routine
+from .packing import CHANNEL_WORDS, Form
 
 TAPS_TOGETHER = 4  # that a turn of the gathering loop takes
 
 
-PIXELS = ("first", "second", "third")  # of those that share words
+PIXELS = ("first", "second", "third")  # of a set, which share words
 
 
 def values_text(shape: Shape) -> tuple[str, str]:
-    """Name and text of a function that writes `count` values of the pixels that share words, a step of the column apart."""
-    name, pixels = f"aidge_armv7m_{_words(shape)}", PIXELS[: shape.together]
+    """Name and text of a function that writes `count` values of a set of pixels, a step of the column apart."""
+    name = f"aidge_armv7m_triples_{shape.sets}"
     code = Code()
     code("%enter")
-    if shape.together == 3:
-        code("ldr %count, [%argument.4]")
+    code("ldr %count, [%argument.4]")
     code.values(lambda: _value(code, shape), TAPS_TOGETHER)
     code("%leave")
-    pointers = ", ".join(f"const int8_t *{pixel}" for pixel in pixels)
-    statements = [f"*column = (uint32_t)*first++ + ((uint32_t)*second++ << {FIELD});"]
-    if shape.together == 3:
-        statements = [
-            "const uint32_t middle = (uint32_t)*second++;",
-            f"column[0] = (uint32_t)*first++ + (middle << {SUM_BITS});",
-            f"column[1] = (uint32_t)*third++ + (middle << {MIDDLE});",
-        ]
-    lines = "".join(f"        {statement}\n" for statement in (*statements, f"column += {shape.step_bytes // 4};"))
-    portable = f"for (; count > 0; count--) {{\n{lines}    }}"
-    what = f"Values of {('two', 'three')[shape.together - 2]} pixels as words of {('both', 'all')[shape.together - 2]}."
+    pointers = ", ".join(f"const int8_t *{pixel}" for pixel in PIXELS)
+    portable = f"""for (; count > 0; count--) {{
+        const uint32_t middle = (uint32_t)*second++;
+        column[0] = (uint32_t)*first++ + (middle << {SUM_BITS});
+        column[1] = (uint32_t)*third++ + (middle << {MIDDLE});
+        column += {shape.step_bytes // 4};
+    }}"""
+    what = "Values of three pixels as words of all."
     return name, code.function(name, f"uint32_t *column, {pointers}, int32_t count", what, portable)
-
-
-def _words(shape: Shape) -> str:
-    """For names of functions that fill the column."""
-    return f"{('pairs', 'triples')[shape.together - 2]}_{shape.pairs}"
-
-
-def _place_of_set(shape: Shape) -> str:
-    """Words of the column before a set of pixels that share words."""
-    return "set" if shape.together == 2 else "2 * set"
 
 
 def _value(code: Code, shape: Shape) -> None:
     code("ldrsb %a, [%first], #1")
     code("ldrsb %b, [%second], #1")
-    if shape.together == 3:
-        code("ldrsb %c, [%third], #1")
-        code(f"add %a, %a, %b, lsl #{SUM_BITS}")
-        code(f"add %c, %c, %b, lsl #{MIDDLE}")
-        code(f"strd %a, %c, [%column], #{shape.step_bytes}")
-        return
-    code(f"add %a, %a, %b, lsl #{FIELD}")
-    code(f"str %a, [%column], #{shape.step_bytes}")
+    code("ldrsb %c, [%third], #1")
+    code(f"add %a, %a, %b, lsl #{SUM_BITS}")
+    code(f"add %c, %c, %b, lsl #{MIDDLE}")
+    code(f"strd %a, %c, [%column], #{shape.step_bytes}")
 
 
 def groups_text(shape: Shape, form: Form, is_long: bool) -> tuple[str, tuple[str, ...]]:
     """Name and texts of a function that computes groups of channels of a block, whatever their sums are."""
-    dense, text = shape.routine(form, is_long)
+    dense, text = routine(shape, form, is_long)
     if form.is_proved:
         return dense, (text,)
     name, exact = f"{dense}_groups", f"aidge_armv7m_exact{'_fine' * (form.fine_bits > 0)}"
@@ -103,18 +84,16 @@ def _behind(shape: Shape, form: Form) -> str:
 
 def _pointwise_text(shape: Shape) -> tuple[str, tuple[str, ...]]:
     values, text = values_text(shape)
-    name = f"aidge_armv7m_gather_{_words(shape)}"
-    sources = "source, source + channels, source + 2 * channels".split(", ")[: shape.together]
-    place = _place_of_set(shape)
+    name = f"aidge_armv7m_gather_{shape.sets}"
     return name, (
         text,
         f"""/* The column of a block of neighbouring pixels. */
 static void {name}(uint32_t *column, const int8_t *source, int32_t channels)
 {{
     int32_t set;
-    for (set = 0; set < {shape.pairs}; set++) {{
-        {values}(column + {place}, {", ".join(sources)}, channels);
-        source += {shape.together} * channels;
+    for (set = 0; set < {shape.sets}; set++) {{
+        {values}(column + 2 * set, source, source + channels, source + 2 * channels, channels);
+        source += 3 * channels;
     }}
 }}""",
     )
@@ -122,19 +101,17 @@ static void {name}(uint32_t *column, const int8_t *source, int32_t channels)
 
 def _window_text(shape: Shape) -> tuple[str, tuple[str, ...]]:
     values, text = values_text(shape)
-    name, pixels = f"aidge_armv7m_gather_window_{_words(shape)}", PIXELS[: shape.together]
-    place = _place_of_set(shape)
-    declared = ", ".join(f"{pixel}_top, {pixel}_left" for pixel in pixels)
+    name = f"aidge_armv7m_gather_window_{shape.sets}"
     corners = "".join(
         f"        {pixel}_top = y * shape->stride_height - shape->pad_top;\n"
         f"        {pixel}_left = x * shape->stride_width - shape->pad_left;\n"
         "        aidge_armv7m_next_pixel(&y, &x, shape);\n"
-        for pixel in pixels
+        for pixel in PIXELS
     )
     rows = "".join(
         f"            const int8_t *const {pixel}\n"
-        f"                = aidge_armv7m_row(image, {pixel}_top + down, {pixel}_left, {patch}, fill, shape);\n"
-        for pixel, patch in zip(pixels, ("patches", "patches + run", "patches + 2 * run"))
+        f"                = aidge_armv7m_row(image, {pixel}_top + down, {pixel}_left, patches + {place} * run, fill, shape);\n"
+        for place, pixel in enumerate(PIXELS)
     )
     return name, (
         text,
@@ -146,42 +123,15 @@ static void {name}(uint32_t *column, int8_t *patches, const int8_t *image, int32
     int32_t y = aidge_kit_divide(pixel, shape->out_width);
     int32_t x = pixel - y * shape->out_width;
     int32_t set, row;
-    for (set = 0; set < {shape.pairs}; set++) {{
-        uint32_t *to = column + {place};
-        int32_t {declared};
+    for (set = 0; set < {shape.sets}; set++) {{
+        uint32_t *to = column + 2 * set;
+        int32_t {", ".join(f"{pixel}_top, {pixel}_left" for pixel in PIXELS)};
 {corners}        for (row = 0; row < shape->kernel_height; row++) {{
             const int32_t down = row * shape->dilation_height;
-{rows}            {values}(to, {", ".join(pixels)}, run);
+{rows}            {values}(to, {", ".join(PIXELS)}, run);
             to += {shape.step_bytes // 4} * run;
         }}
     }}
-}}""",
-    )
-
-
-def _sums_text(shape: Shape) -> tuple[str, str]:
-    """Name and text of a function that writes the sums of all taps of each pixel before the column."""
-    name, pairs = f"aidge_armv7m_sums_of_taps_{shape.pairs}", range(shape.pairs)
-    totals = ", ".join(f"of_{pair} = 0" for pair in pairs)
-    add = "\n        ".join(f"of_{pair} += (int32_t)word[{pair}];" for pair in pairs)
-    store = "\n    ".join(
-        f"sums[{2 * pair}] = aidge_armv7m_first_sum(of_{pair});\n"
-        f"    sums[{2 * pair + 1}] = (int32_t)((of_{pair} - sums[{2 * pair}]) / ((int64_t)1 << AIDGE_ARMV7M_FIELD));"
-        for pair in pairs
-    )
-    return (
-        name,
-        f"""/* The sums of all taps of each pixel, before the column. */
-AIDGE_KIT_NOINLINE void {name}(uint32_t *column, int32_t column_bytes)
-{{
-    int32_t *const sums = (int32_t *)column - {shape.pixels};
-    const uint32_t *const end = column + column_bytes / 4;
-    const uint32_t *word;
-    int64_t {totals};
-    for (word = column; word != end; word += {shape.pairs}) {{
-        {add}
-    }}
-    {store}
 }}""",
     )
 
@@ -192,11 +142,10 @@ def layer_texts(shape: Shape, form: Form, is_window: bool, is_long: bool) -> tup
     groups, texts = groups_text(shape, form, is_long)
     room = begin = ""
     if form.has_offsets:
-        sums, text = _sums_text(shape)
-        gathering, room, begin = (*gathering, text), f" + {shape.pixels}", f"{sums}(column, shape->column_bytes);\n            "
+        room = f" + {shape.pixels}"
+        begin = f"aidge_armv7m_sums_of_taps(column, shape->column_bytes, {shape.sets});\n            "
     kind = "conv2d" if is_window else "pointwise"
-    core = f"{shape.core}{'_long' * is_long}_{shape.pairs}x{shape.channels}"
-    name = f"aidge_armv7m_{kind}_int8_{core}_{form.variant}"
+    name = f"aidge_armv7m_{kind}_int8{'_long' * is_long}_{shape.pixels}x{shape.channels}_{form.variant}"
     window = ", const aidge_kit_window2d *window" if is_window else ""
     image = "window->in_height * window->in_width * window->in_channels" if is_window else "shape->pixels * shape->channels"
     where = "(int8_t *)column + shape->column_bytes, input, first, numbers[3], window"

@@ -9,8 +9,6 @@ from dataclasses import replace
 import harness
 import helium_harness
 
-from aidge_build.boards.cores import SLOW_LONG_PRODUCTS
-
 BOARD = "mps2-an385"
 PORTABLE = ("-DAIDGE_ARMV7M_ASSEMBLY=0",)  # the C versions on an Arm core
 
@@ -19,18 +17,9 @@ class Case(helium_harness.Case):
     library_name, features = "armv7m", frozenset({"thumb2"})
 
 
-class SlowCase(Case):
-    """On a core whose long multiplications are slow, as those of the Cortex-M3 are."""
-
-    features = Case.features | {SLOW_LONG_PRODUCTS}
-
-
 def of_this_library(cases: Iterable[harness.Case]) -> list[Case]:
-    """The same nodes and values, for kernels of this library, which take none of a build for the least memory; those for speed
-    for a Cortex-M3, the others for a Cortex-M33 without DSP instructions."""
+    """The same nodes and values, for kernels of this library, which take none of a build for the least memory."""
     return [
-        SlowCase(replace(entry.view, features=SlowCase.features), entry.values)
-        if entry.view.objective == "speed"
-        else Case(replace(entry.view, objective="balanced"), entry.values)
+        Case(replace(entry.view, objective="speed" if entry.view.objective == "speed" else "balanced"), entry.values)
         for entry in cases
     ]

@@ -7,12 +7,11 @@ from __future__ import annotations
 import functools
 import os
 import sys
-from dataclasses import replace
 
 import numpy
 import pytest
 import test_cortexm_linear
-from armv7m_harness import BOARD, PORTABLE, Case, of_this_library
+from armv7m_harness import BOARD, PORTABLE, of_this_library
 from binary_cases import binaries
 from cortexm_harness import accepted, built_for, case
 from harness import under
@@ -20,10 +19,8 @@ from helium_harness import library, needs_emulator, run
 from random_tensors import halfword_weights, offset_weights
 from test_cortexm_linear import EDGES, fc_cases, int8_case
 
-from aidge_build.boards.cores import load_core
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.tensor import constant
-from aidge_build.prove.timing.table import timing_of
 
 STRESS = "AIDGE_STRESS" in os.environ
 
@@ -42,6 +39,7 @@ OWN_EDGES = [
     (1, 3, (4, 9), 5, (2, 3), 1, 2, (3, 0), 1),
     (1, 210, (3, 3), 5, (1, 1), 1, 1, (0, 0), 1),  # several segments of 6 pixels, and of 3
     (1, 400, (3, 1), 4, (1, 1), 1, 1, (0, 0), 1),
+    (1, 9, (4, 5), 1, (3, 3), 1, 1, (1, 1), 1),  # one channel
 ]
 
 
@@ -80,7 +78,7 @@ def finer_cases(layers):
 def offset_cases():
     """Layers whose weights bytes do not hold, but bytes and an offset do; with biases between two units, too."""
     for index, edge in enumerate(
-        [*OWN_EDGES[::2], *FINE_EDGES[:3], *[OWN_EDGES[7]] * 5, FINE_EDGES[2], OWN_EDGES[10], *DEPTHWISE]
+        [*OWN_EDGES[::2], *FINE_EDGES[:3], *[OWN_EDGES[7]] * 5, FINE_EDGES[2], OWN_EDGES[10], *DEPTHWISE, OWN_EDGES[13]]
     ):
         entry = int8_case(index, *edge)
         data, weights, bias = entry.view.inputs
@@ -160,9 +158,8 @@ def test_a_bias_between_two_units_keeps_a_layer_fast_whatever_its_sums_are():
     assert len(accepted(cases)) == len(cases)
     functions = [entry.call.function for entry in cases]
     for form in (
-        "dense_3x1_line",
-        "thirds_long_2x2_line",
-        "thirds_long_1x4_line",
+        "long_6x2_line",
+        "long_3x4_line",
         "fc_int8_fine",
         "conv2d_rows_int8_fine",
         "depthwise_int8",
@@ -173,8 +170,8 @@ def test_a_bias_between_two_units_keeps_a_layer_fast_whatever_its_sums_are():
 def test_weights_less_a_zero_point_are_bytes_in_flash_in_blocks_of_every_shape():
     entries = accepted(of_this_library(offset_cases()))
     functions = [entry.call.function for entry in entries]
-    for shape in ("3x1", "2x2", "1x4"):
-        assert any(f"dense_{shape}_" in name and name.endswith("_offset") for name in functions), shape
+    for shape in ("6x2", "3x4", "6x1"):
+        assert any(f"_long_{shape}_" in name and name.endswith("_offset") for name in functions), shape
     assert any("_some_" in name and name.endswith("_offset") for name in functions)
     depthwise = [name for name in functions if "depthwise_int8_wide_" in name]
     assert any(name.endswith(("_some", "_fine")) for name in depthwise) and len(depthwise) > 2
@@ -186,8 +183,8 @@ def test_weights_less_a_zero_point_are_bytes_in_flash_in_blocks_of_every_shape()
 
 
 def test_segments_hold_as_many_taps_as_21_bits_do_whatever_the_inputs_are():
-    kernel = next(one for one in library("armv7m").kernels if one.name == "conv2d_thirds_int8")
-    thirds = sys.modules[kernel.node_class.__module__.rpartition(".")[0] + ".thirds"]
+    kernel = next(one for one in library("armv7m").kernels if one.name == "conv2d_int8")
+    dense = sys.modules[kernel.node_class.__module__.rpartition(".")[0] + ".dense"]
     random = numpy.random.default_rng(3)
 
     def fits(rows, count):
@@ -197,25 +194,12 @@ def test_segments_hold_as_many_taps_as_21_bits_do_whatever_the_inputs_are():
 
     for scale in (2, 20, 60, 127):
         rows = numpy.clip(numpy.rint(random.normal(0, scale, (3, 400))), -128, 127).astype(numpy.int64)
-        count = thirds.segment_taps(rows, 10, False)
+        count = dense.segment_taps(rows, 10, False)
         assert fits(rows, count) and (count == 400 or count % 10 == 1)
         assert count >= 391 or not fits(rows, count + 20)  # bounded by the larger end of each product
-    assert thirds.segment_taps(numpy.full((2, 64), -127), 10, False) == 64
-    assert thirds.segment_taps(numpy.full((2, 64), -128), 10, False) == 61
-    assert thirds.segment_taps(numpy.zeros((2, 200)), 10, True) == 61
-
-
-def test_sums_in_two_words_are_for_cores_whose_long_products_are_slow():
-    (entry,) = accepted(of_this_library([built_for(int8_case(0, *OWN_EDGES[5]), "speed")]))
-    assert entry.kernel.name == "conv2d_thirds_int8"
-    quick = replace(entry.view, features=Case.features)
-    assert "are quick" in entry.kernel.spec.rejection(quick, quick.features, "onnx")
-    cores = [load_core(name) for name in ("cortex-m3", "cortex-m33+nodsp", "cortex-m4", "cortex-m0plus")]
-    assert [core.has_slow_long_products for core in cores] == [True, False, False, False]
-    for core in cores:
-        kinds = timing_of(core).kinds
-        longer = kinds["multiply_accumulate_long"].cycles >= 2 * kinds["multiply_accumulate"].cycles
-        assert core.has_slow_long_products == longer
+    assert dense.segment_taps(numpy.full((2, 64), -127), 10, False) == 64
+    assert dense.segment_taps(numpy.full((2, 64), -128), 10, False) == 61
+    assert dense.segment_taps(numpy.zeros((2, 200)), 10, True) == 61
 
 
 def test_a_build_for_the_least_memory_gets_no_kernel_that_needs_scratch():

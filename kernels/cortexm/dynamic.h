@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: 0BSD */
 #include "dynamic_bytes.h"
-#include "kit/window2d.h"
 
 /*
  * Layers of dynamic quantization: bytes less a zero point of run time, as int16 in the columns of two pixels; sums scaled to float.
@@ -14,152 +13,99 @@ typedef struct {
     int32_t groups, group_words, channels, pairs;
 } aidge_cortexm_dynamic;
 
-/* What gathering two pixels inside the image needs: the zero point in both halves (of int8 and 128 more), the runs of a window, how
- * often a run has 8 bytes, from the last whole 4 of them to the next run, and the bytes of a run. */
+/* What gathering two pixels needs: the zero point in both halves (of int8 and 128 more), the runs of a window, how often a run has
+ * 8 bytes, from the last whole 4 of them to the next run of each pixel, and the bytes of a run. Assembly reads it in this order. */
 typedef struct {
     uint32_t zeros;
-    int32_t runs, eights, step, length;
+    int32_t runs, eights, first_step, second_step, length;
 } aidge_cortexm_dynamic_runs;
 
-/* What gathering one pixel needs: the tensor's zero point in both halves, the highest bits of bytes with signs, room for a run. */
+/* A pixel of the output, and its image of the input. */
 typedef struct {
-    uint32_t zeros, signs;
-    uint8_t *room; /* 4 bytes more than a run */
-} aidge_cortexm_dynamic_data;
-
-/* The room for a run behind the column, 4 bytes ahead of which are read. */
-AIDGE_CORTEXM_INLINE uint8_t *aidge_cortexm_dynamic_room(uint32_t *behind)
-{
-    *behind = 0;
-    return (uint8_t *)behind;
-}
-
-/* Bytes side by side, in every other word of the column: of every 4 the pairs (0, 2) and (1, 3), and so of the last 4 if 3 are left;
- * of 2 that are left their pair, of 1 that is left it and its neighbour but one. It reads 4 bytes before the last ones. */
-AIDGE_CORTEXM_INLINE uint32_t *aidge_cortexm_dynamic_run(uint32_t *column, const uint8_t *from, int32_t length, uint32_t zeros,
-                                                         uint32_t signs)
-{
-    int32_t left;
-    uint32_t word;
-    for (left = length; left >= 4; left -= 4) {
-        word = aidge_cortexm_load(from) ^ signs;
-        column[0] = aidge_cortexm_centred(word, zeros);
-        column[2] = aidge_cortexm_centred(word >> 8, zeros);
-        column += 4;
-        from += 4;
-    }
-    if (left == 0) {
-        return column;
-    }
-    word = aidge_cortexm_load(from + left - 4) ^ signs;
-    if (left == 2) {
-        word = ((word >> 8) & 0xFF0000u) | ((word >> 16) & 0xFFu);
-    } else {
-        if (left == 3) {
-            *column = aidge_cortexm_centred(word, zeros);
-            column += 2;
-        }
-        word >>= 8;
-    }
-    *column = aidge_cortexm_centred(word, zeros);
-    return column + 2;
-}
-
-/* A run of `taps` from `at` on in the room, for taps outside the image its zero point; the image has `width` of them in this row. */
-AIDGE_CORTEXM_NOINLINE void aidge_cortexm_dynamic_edge(const aidge_cortexm_dynamic_data *data, const uint8_t *line, int32_t at,
-                                                       int32_t taps, int32_t width, int32_t channels)
-{
-    const int32_t first = at < 0 ? 0 : at;
-    const int32_t end = at + taps < width ? at + taps : width;
-    uint8_t *const to = data->room + 4;
-    (void)memset(to, (int)((data->zeros ^ data->signs) & 0xFFu), (size_t)(taps * channels));
-    (void)memcpy(to + (first - at) * channels, line + first * channels, (size_t)((end - first) * channels));
-}
-
-/* Rows of the image that the windows of row y of the output see, `width` pixels each; what lies beside the image is `zero`. Pixels
- * of the image are a step apart, of which the channels of `shape` are read. */
-AIDGE_CORTEXM_INLINE void aidge_cortexm_dynamic_lines(uint8_t *lines, const uint8_t *input, int32_t y, int32_t width, uint32_t zero,
-                                                      int32_t step, const aidge_kit_window2d *shape)
-{
-    const int32_t channels = shape->in_channels;
-    const int32_t room = width - shape->pad_left;
-    const int32_t inside = room < shape->in_width ? room : shape->in_width;
-    int32_t tap, row = y * shape->stride_height - shape->pad_top;
-    (void)memset(lines, (int)zero, (size_t)(shape->kernel_height * width * channels));
-    for (tap = 0; tap < shape->kernel_height; tap++) {
-        if ((row >= 0) && (row < shape->in_height) && (inside > 0)) {
-            const uint8_t *const from = input + row * shape->in_width * step;
-            uint8_t *const to = lines + shape->pad_left * channels;
-            if (step == channels) {
-                (void)memcpy(to, from, (size_t)(inside * channels));
-            } else {
-                int32_t x;
-                for (x = 0; x < inside; x++) {
-                    (void)memcpy(to + x * channels, from + x * step, (size_t)channels);
-                }
-            }
-        }
-        lines += width * channels;
-        row += shape->dilation_height;
-    }
-}
-
-/* Taps of one pixel: a run is a row of taps side by side in the image, or where they are further apart one tap. */
-AIDGE_CORTEXM_NOINLINE void aidge_cortexm_dynamic_gather(uint32_t *column, const uint8_t *input, int32_t y, int32_t x,
-                                                       const aidge_cortexm_dynamic_data *data, const aidge_kit_window2d *shape)
-{
-    const int32_t channels = shape->in_channels;
-    const int32_t taps = shape->dilation_width == 1 ? shape->kernel_width : 1;
-    const int32_t length = taps * channels;
-    const int32_t left = x * shape->stride_width - shape->pad_left;
-    int32_t tap_y, tap_x, pair;
-    for (tap_y = 0; tap_y < shape->kernel_height; tap_y++) {
-        const int32_t row = y * shape->stride_height - shape->pad_top + tap_y * shape->dilation_height;
-        const int32_t inside = ((row >= 0) && (row < shape->in_height)) ? 1 : 0;
-        const int32_t line = row * shape->in_width * channels;
-        for (tap_x = 0; tap_x < shape->kernel_width; tap_x += taps) {
-            const int32_t at = left + tap_x * shape->dilation_width;
-            if ((inside == 0) || (at + taps <= 0) || (at >= shape->in_width)) {
-                for (pair = length; pair > 0; pair -= 2) {
-                    *column = 0;
-                    column += 2;
-                }
-            } else if ((at < 0) || (at + taps > shape->in_width) || (length < 4)) {
-                aidge_cortexm_dynamic_edge(data, input + line, at, taps, shape->in_width, channels);
-                column = aidge_cortexm_dynamic_run(column, data->room + 4, length, data->zeros, data->signs);
-            } else {
-                column = aidge_cortexm_dynamic_run(column, input + line + at * channels, length, data->zeros, data->signs);
-            }
-        }
-    }
-}
-
-/* A pixel of the output. */
-typedef struct {
+    const uint8_t *image;
     int32_t y, x;
 } aidge_cortexm_dynamic_place;
 
-/* The pixel behind it. */
-AIDGE_CORTEXM_INLINE void aidge_cortexm_dynamic_next(aidge_cortexm_dynamic_place *place, const aidge_kit_window2d *shape)
+/* The pixel behind it, in the next image if need be; pixels of the input are `step` bytes apart. */
+AIDGE_CORTEXM_INLINE void aidge_cortexm_dynamic_next(aidge_cortexm_dynamic_place *place, int32_t step,
+                                                     const aidge_kit_window2d *shape)
 {
     place->x++;
     if (place->x == shape->out_width) {
         place->x = 0;
         place->y++;
+        if (place->y == shape->out_height) {
+            place->y = 0;
+            place->image += shape->in_height * shape->in_width * step;
+        }
     }
 }
 
-/* The first tap of a window that lies inside the image, or NULL; its rows of taps are runs. */
-AIDGE_CORTEXM_INLINE const uint8_t *aidge_cortexm_dynamic_inside(const uint8_t *input, const aidge_cortexm_dynamic_place *place,
+/* Bytes as words of the column, `apart` words from each other: of every 4 the pairs (0, 2) and (1, 3); of 3 that are left the
+ * second one, then (0, 2), of 2 their pair, of 1 it alone. Single ones are in the upper half; the lower halves meet weights of 0. */
+AIDGE_CORTEXM_INLINE uint32_t *aidge_cortexm_dynamic_run(uint32_t *column, const uint8_t *from, int32_t length, uint32_t zeros,
+                                                         uint32_t signs, int32_t apart)
+{
+    int32_t left;
+    for (left = length; left >= 4; left -= 4) {
+        const uint32_t word = aidge_cortexm_load(from) ^ signs;
+        column[0] = aidge_cortexm_centred(word, zeros);
+        column[apart] = aidge_cortexm_centred(word >> 8, zeros);
+        column += 2 * apart;
+        from += 4;
+    }
+    if (left == 3) {
+        *column = aidge_cortexm_centred(((uint32_t)from[1] << 16) ^ signs, zeros);
+        column += apart;
+    }
+    if (left > 0) {
+        const uint32_t word = left == 1 ? (uint32_t)from[0] << 16 : from[0] | ((uint32_t)from[left - 1] << 16);
+        *column = aidge_cortexm_centred(word ^ signs, zeros);
+        column += apart;
+    }
+    return column;
+}
+
+/* The taps of a window at `top` and `left`, side by side; those beside the image are `fill`. Pixels of it are `step` bytes apart. */
+AIDGE_CORTEXM_NOINLINE const uint8_t *aidge_cortexm_dynamic_copy(uint8_t *copy, const uint8_t *image, int32_t top, int32_t left,
+                                                                 int32_t step, uint8_t fill, const aidge_kit_window2d *shape)
+{
+    const int32_t channels = shape->in_channels;
+    const int32_t first = aidge_kit_first_tap(left, shape->dilation_width);
+    const int32_t end = aidge_kit_end_tap(left, shape->dilation_width, shape->in_width, shape->kernel_width);
+    const int32_t many = (shape->dilation_width == 1) && (step == channels) ? end - first : 1;
+    uint8_t *to = copy;
+    int32_t x, y;
+    (void)memset(copy, fill, (size_t)(shape->kernel_height * shape->kernel_width * channels));
+    for (y = 0; y < shape->kernel_height; y++) {
+        if ((top >= 0) && (top < shape->in_height)) {
+            const uint8_t *const from = image + (top * shape->in_width + left) * step;
+            for (x = first; x < end; x += many) {
+                (void)memcpy(to + x * channels, from + x * shape->dilation_width * step, (size_t)(many * channels));
+            }
+        }
+        to += shape->kernel_width * channels;
+        top += shape->dilation_height;
+    }
+    return copy;
+}
+
+/* Where the taps of a window begin: in the image if they are all there, each row side by side, or else in `copy`. `next_row`: bytes
+ * from a row of taps to the next one. */
+AIDGE_CORTEXM_INLINE const uint8_t *aidge_cortexm_dynamic_window(const aidge_cortexm_dynamic_place *place, uint8_t *copy,
+                                                                 int32_t step, uint8_t fill, int32_t *next_row,
                                                                  const aidge_kit_window2d *shape)
 {
     const int32_t top = place->y * shape->stride_height - shape->pad_top;
     const int32_t left = place->x * shape->stride_width - shape->pad_left;
     const int32_t bottom = top + (shape->kernel_height - 1) * shape->dilation_height;
-    if ((top < 0) || (left < 0) || (bottom >= shape->in_height) || (left + shape->kernel_width > shape->in_width)) {
-        return NULL;
+    if ((top >= 0) && (left >= 0) && (bottom < shape->in_height) && (left + shape->kernel_width <= shape->in_width)
+        && (shape->dilation_width == 1) && (step == shape->in_channels)) {
+        *next_row = shape->dilation_height * shape->in_width * step;
+        return place->image + (top * shape->in_width + left) * step;
     }
-    return input + (top * shape->in_width + left) * shape->in_channels;
+    *next_row = shape->kernel_width * shape->in_channels;
+    return aidge_cortexm_dynamic_copy(copy, place->image, top, left, step, fill, shape);
 }
 
 /* Of groups of 4 results, one for each pixel, the first `channels`, of which there are 1 to 3, the next pixel's a step further; where
@@ -188,9 +134,10 @@ AIDGE_CORTEXM_C void aidge_cortexm_dynamic_gather_two(uint32_t *column, const ui
     const int32_t length = runs->length;
     int32_t run;
     for (run = 0; run < runs->runs; run++) {
-        const int32_t from = run * (runs->step + length / 4 * 4);
-        uint32_t *const next = aidge_cortexm_dynamic_run(column, first + from, length, runs->zeros, signs);
-        (void)aidge_cortexm_dynamic_run(column + 1, second + from, length, runs->zeros, signs);
+        uint32_t *const next = aidge_cortexm_dynamic_run(column, first, length, runs->zeros, signs, 2);
+        (void)aidge_cortexm_dynamic_run(column + 1, second, length, runs->zeros, signs, 2);
+        first += runs->first_step + length / 4 * 4;
+        second += runs->second_step + length / 4 * 4;
         column = next;
     }
 }

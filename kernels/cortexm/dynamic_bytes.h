@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: 0BSD */
+#include "kit/wide.h"
+#include "kit/window2d.h"
 #include "target.h"
 
 /* A byte of each halfword, less the zero point that both halves of `zeros` hold. */

@@ -1,69 +1,77 @@
 # SPDX-License-Identifier: MIT
-"""What layers of dynamic quantization read for two pixels at once, in assembly: the taps of windows that lie inside the image."""
+"""The taps of two pixels for layers of dynamic quantization, in assembly: bytes less their zero point, as int16 in the column."""
 
 from __future__ import annotations
 
 from .assembly import Routine
 
 PARAMETERS = "uint32_t *column, const uint8_t *first, const uint8_t *second, const aidge_cortexm_dynamic_runs *runs"
-LEAST_RUN = 4  # bytes, of windows in the image: up to 3 bytes before the last one are read
 
 
 def gather(length: int, signed: bool) -> tuple[str, str]:
-    """Name and text of what gathers runs of `length` bytes in the order of `order_of`; `signed`: of int8."""
+    """Name and text of a function that gathers runs of `length` bytes in the order of `order_of`; `signed`: of int8."""
     eights, rest = divmod(length, 8)
     has_four, tail = divmod(rest, 4)
-    letter = "s" if signed else "u"
+    extend = f"{'s' if signed else 'u'}xtab16"
     name = f"aidge_cortexm_dynamic_gather_{'eights_' * (eights > 0)}{rest}{'_signed' * signed}"
-    code = Routine({"column": "r0", "first": "r1", "second": "r2", "eights": "r3", "zeros": "r12", "runs": "lr"})
-    code("push {{r4-r11, lr}}")
-    code("ldr {zeros}, [r3]")
-    code(f"mov r4, #{0x800080 if signed else 0}", "data are read with their signs")
-    code("ssub16 {zeros}, r4, {zeros}", "less than nothing, to be added")
-    code("ldr {runs}, [r3, #4]")
-    code("ldrd r4, r5, [r3, #8]", "eights, step")
-    code("vmov s0, s1, r4, r5")
-    code.label(1, "a run")
+    code = Routine()
+    code("%enter.floats")
+    code("ldm %runs, {%zero, %left, %eights, %first_step, %second_step}")
+    code(f"mov %zeros, #{0x800080 if signed else 0}", "data are read with their signs")
+    code("ssub16 %zeros, %zeros, %zero", "less than nothing, to be added")
+    code("put %eights, %first_step")
+    code("put %second_step")
+    code.label("run")
     if eights:
-        code("vmov {eights}, s0")
-        code.label(2, "8 bytes of both")
-        _quad(code, letter, ("r4", "r5", "r6", "r7"))
-        _quad(code, letter, ("r8", "r9", "r10", "r11"))
-        code("stm {column}!, {{r4-r11}}")
-        code("subs {eights}, {eights}, #1")
-        code("bne 2b")
+        code("get %eights")
+        code.label("turn", "8 bytes of both")
+        for _ in range(2):
+            _quad(code, extend)
+        code("subs %eights, %eights, #1")
+        code("bne %turn")
     if has_four:
-        _quad(code, letter, ("r4", "r5", "r6", "r7"))
-        code("stm {column}!, {{r4-r7}}")
-    _tail(code, letter, tail)
-    code("vmov r4, s1")
-    code("add {first}, {first}, r4")
-    code("add {second}, {second}, r4")
-    code("subs {runs}, {runs}, #1")
-    code("bne 1b")
-    code("pop {{r4-r11, pc}}")
+        _quad(code, extend)
+    _tail(code, tail, extend, length > tail)
+    for pixel in ("first", "second"):
+        code(f"get %{pixel}_step")
+        code(f"add %{pixel}, %{pixel}, %{pixel}_step")
+    code("subs %left, %left, #1")
+    code("bne %run")
+    code("%leave")
     portable = f"aidge_cortexm_dynamic_gather_two(column, first, second, runs, {0x80808080 if signed else 0}u);"
     return name, code.function(name, PARAMETERS, "Taps of two pixels.", portable)
 
 
-def _quad(code: Routine, letter: str, targets: tuple[str, str, str, str], place: str = "], #4") -> None:
+def _quad(code: Routine, extend: str, place: str = "], #4") -> None:
     """4 bytes of both pixels: bytes 0 and 2 of both, then 1 and 3 of both."""
-    for source, target in (("first", targets[0]), ("second", targets[1])):
-        code(f"ldr {target}, [{{{source}}}{place}")
-    for even, odd in (targets[::2], targets[1::2]):
-        code(f"{letter}xtab16 {odd}, {{zeros}}, {even}, ror #8")
-        code(f"{letter}xtab16 {even}, {{zeros}}, {even}")
+    for pixel in ("first", "second"):
+        code(f"ldr %{pixel}_even, [%{pixel}{place}")
+    _extend(code, extend)
 
 
-def _tail(code: Routine, letter: str, tail: int) -> None:
-    """The last 1, 2 or 3 bytes of a run."""
-    if tail == 3:
-        _quad(code, letter, ("r4", "r5", "r6", "r7"), ", #-1]")
-        code("stm {column}!, {{r4-r7}}")
+def _extend(code: Routine, extend: str) -> None:
+    """Words of 4 bytes, which are in the registers of the even ones, to the column."""
+    for pixel in ("first", "second"):
+        code(f"{extend} %{pixel}_odd, %zeros, %{pixel}_even, ror #8")
+        code(f"{extend} %{pixel}_even, %zeros, %{pixel}_even")
+    code("stm %column!, {%first_even, %second_even, %first_odd, %second_odd}")
+
+
+def _tail(code: Routine, tail: int, extend: str, has_before: bool) -> None:
+    """The last 1, 2 or 3 bytes of a run, which `has_before` other ones."""
+    if tail == 3 and has_before:
+        _quad(code, extend, ", #-1]")
+    elif tail == 3:
+        for pixel in ("first", "second"):
+            code(f"ldrh %{pixel}_even, [%{pixel}]")
+            code(f"ldrb %{pixel}_odd, [%{pixel}, #2]")
+            code(f"lsl %{pixel}_even, %{pixel}_even, #8")
+            code(f"orr %{pixel}_even, %{pixel}_even, %{pixel}_odd, lsl #24")
+        _extend(code, extend)
     elif tail:
-        for source, target in (("first", "r4"), ("second", "r5")):
-            code(f"{'ldrh' if tail == 2 else 'ldrb'} {target}, [{{{source}}}]")
+        for pixel in ("first", "second"):
+            code(f"{'ldrh' if tail == 2 else 'ldrb'} %{pixel}_even, [%{pixel}]")
             if tail == 2:
-                code(f"orr {target}, {target}, {target}, lsl #8", "the second one to byte 2")
-            code(f"{letter}xtab16 {target}, {{zeros}}, {target}{', ror #16' if tail == 1 else ''}")
-        code("stm {column}!, {{r4-r5}}")
+                code(f"orr %{pixel}_even, %{pixel}_even, %{pixel}_even, lsl #8", "the second one to byte 2")
+            code(f"{extend} %{pixel}_even, %zeros, %{pixel}_even{', ror #16' if tail == 1 else ''}")
+        code("stm %column!, {%first_even, %second_even}")

@@ -9,15 +9,13 @@ import shutil
 import numpy
 import pytest
 from cortexm_harness import BOARD, PORTABLE, accepted, case, run
-from dynamic_cases import convolution, dynamic_layers, layer, measured_cases
+from dynamic_cases import convolution, dynamic_layers, measured_cases
 from harness import under
 from random_tensors import Randomness
 
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.tensor import constant
-from aidge_build.operators.dynamic import DynamicConv
 from aidge_build.operators.quantize import QuantizeLinear
-from aidge_build.operators.window import Window
 
 # batch, channels, spatial, outputs, kernel, stride, dilation, pads (begin, end), groups
 DEPTHWISE = [
@@ -68,6 +66,7 @@ GROUPED = [
     (1, 4, (9, 5), 8, (3, 3), 2, 1, (0, 1), 4),
     (1, 16, (19,), 24, (5,), 1, 1, (2, 2), 2),
     (1, 220, (3, 3), 8, (3, 3), 1, 1, (1, 1), 2),
+    (1, 8, (9, 9), 8, (3, 3), 1, 2, (1, 0), 2),
 ]
 SMALL = [*WINDOWS, *SHORT_RUNS, *FEW_OUTPUTS, *GROUPED]
 
@@ -99,23 +98,7 @@ def test_depthwise_layers_are_gathered_into_planes_of_pixels_where_strides_are_s
             f"aidge_cortexm_dynamic_uint8_8x{-(-9 // stride)}_k3x3_s{stride}x{stride}d1",
             f"aidge_cortexm_dynamic_uint8_7x{7 // stride + stride // 2}_k5x4_s{stride}x{stride}d1",
         ]
-    assert all(name.endswith("_image") for name in functions(3))
-
-
-def test_rows_are_kept_with_what_lies_beside_the_image_where_windows_reach_beyond_it():
-    def function(channels, width, pads, outputs=8):
-        return convolution(case, 0, (1, channels, (8, width), outputs, (3, 3), 1, 1, pads, 1)).call.function
-
-    assert "_lines_" in function(2, 8, (1, 1)) and "_lines_" in function(30, 8, (1, 1))
-    assert "_windows_" in function(2, 8, (0, 0)) and "_windows_" in function(36, 8, (1, 1))
-    assert "_lines_" in function(2, 7, (1, 1)) and "_windows_" in function(30, 7, (1, 1), 64)
-
-
-def test_groups_whose_taps_lie_apart_are_left_to_others():
-    for spatial, kernel in (((9, 9), (3, 3)), ((12, 1), (3, 1))):
-        window = Window(kernel, (1, 1), (2, 2), (1, 0), (1, 0))
-        operator = DynamicConv(window=window, groups=2)
-        assert not accepted([layer(case, 0, operator, (1, 8, *spatial), (8, 4, *kernel), signed=True)])
+    assert all(name.startswith("aidge_cortexm_dynamic_channels") for name in functions(3))
 
 
 def test_groups_of_channels_are_layers_of_their_own():
@@ -126,7 +109,7 @@ def test_groups_of_channels_are_layers_of_their_own():
 
 def test_a_row_that_is_read_as_it_lies_has_no_second_pixel_beside_it():
     names = [entry.call.function for entry in accepted(list(dynamic_layers(case)))]
-    assert sum("_one_row_" in name for name in names) == 8, names
+    assert sum("_row" in name for name in names) == 8, names
 
 
 @pytest.mark.skipif(not shutil.which("arm-none-eabi-gcc"), reason="needs arm-none-eabi-gcc")

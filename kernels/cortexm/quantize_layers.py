@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy
 
 from aidge_build.contract.call import Call, Constant, Input, Literal, Output
@@ -15,7 +13,7 @@ from aidge_build.contract.spec import ANY, SAME, ImplSpec, IOSpec, NodeView, Pre
 from aidge_build.graph.dtype import DType
 
 from .conditions import FEATURES
-from .dynamic_quantize import FEW, levels, measure
+from .dynamic_quantize import levels, measure
 from .quantize import TOGETHER, routine
 
 
@@ -75,19 +73,17 @@ class QuantizeFloat32Int16(Quantize):
 class DynamicQuantize(KernelNode):
     def call(self) -> Call:
         is_above, top = is_above_0(self.view), self.operator.maximum
-        is_short = self.view.objective == "size"
-        is_few = not is_above and self.inputs[0].elements <= FEW
-        found, found_text = measure(is_above, top, is_few)
-        bytes_, bytes_text = levels(is_above, False, is_short)
-        limited, limited_text = levels(is_above, True, is_short or top == math.inf)
-        name = f"aidge_cortexm_dynamic_quantize{'_above_0' * is_above}{end_name(top)}{'_few' * is_few}"
+        found, found_text = measure(is_above, top)
+        bytes_, bytes_text = levels(is_above)
+        limited, limited_text = routine("uint8")
+        name = f"aidge_cortexm_dynamic_quantize{'_above_0' * is_above}{end_name(top)}"
         driver = f"""/* The range, then the levels. */
 static void {name}(const float *input, uint8_t *output, float *scale, uint8_t *zero_point, int32_t count)
 {{
     if ({found}(input, scale, zero_point, count) != 0) {{
         {bytes_}(input, output, scale, zero_point, count);
     }} else {{
-        {limited}(input, output, scale, zero_point, count);
+        {limited}(input, output, scale, zero_point[0], count);
     }}
 }}"""
         arguments = (Input(0), *map(Output, range(3)), Literal(self.inputs[0].elements))

@@ -85,7 +85,7 @@ def candidates():
 
 def test_numbers_behind_a_clamp_have_no_lowest_to_look_for():
     names = {entry.call.function.split("_to_")[0] for entry in measured_cases(case)}
-    assert names == {f"aidge_cortexm_dynamic_quantize{kind}" for kind in ("", "_few", "_above_0")}
+    assert names == {f"aidge_cortexm_dynamic_quantize{kind}" for kind in ("", "_above_0")}
 
 
 def test_depthwise_layers_are_gathered_into_planes_of_pixels_where_strides_are_short():

@@ -35,7 +35,6 @@ kernels/cortexm/depthwise.py _band_text
 kernels/cortexm/depthwise_gather.py _gather_quad
 kernels/cortexm/depthwise_gather.py gather_text
 kernels/cortexm/depthwise_int16.py routine
-kernels/cortexm/dynamic_quantize.py measure
 kernels/cortexm/packing.py
 kernels/cortexm/packing.py _Groups.factors
 kernels/cortexm/packing.py pack

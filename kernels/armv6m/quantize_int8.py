@@ -11,12 +11,11 @@ from .assembly import Routine
 from .conditions import FEATURES
 
 NAME = "aidge_armv6m_quantize_int8"
-TOGETHER = 2  # values of a turn: a conditional branch reaches 254 bytes
 
 
 @kernel("QuantizeLinear", guess_spec(FEATURES))
 class QuantizeInt8(QuantizeByGuess):
-    function, together, is_unsigned = NAME, TOGETHER, True
+    function, is_unsigned = NAME, True
 
     def text(self) -> str:
         return _text()
@@ -38,40 +37,15 @@ def _text() -> str:
     code("mov %less, %spare", "-128: from steps to levels")
     code("movs %top, #1")
     code("lsls %top, %top, #31")
-    code("lsrs %count, %count, #1", "pairs")
-    code("beq %rest")
-    code("lsls %count, %count, #3")
+    code("lsls %count, %count, #2")
     code("add %count, %input")
     code("mov %end, %count")
-    code.label("turn", "two values")
-    for index in range(TOGETHER):
-        _value(code, index)
-    code("adds %output, #2")
-    code("cmp %input, %end")
-    code("bne %turn")
-    code.label("rest")
-    code("ldr %count, [%argument.4]")
-    code("lsrs %count, %count, #1")
-    code("bcc %leaving")
-    code("b %one", "the last one")
-    code.label("leaving")
-    code("%leave")
-    for index in range(TOGETHER):
-        _outside(code, index)
-    code.label("one")
-    _value(code, TOGETHER)
-    code("%leave")
-    _outside(code, TOGETHER)
-    return code.function(NAME, PARAMETERS, "float32 to int8 by a guess and the key of one step.", portable_text(True))
-
-
-def _value(code: Routine, index: int) -> None:
-    """The value that %input is at; it moves on, %output does not."""
+    code.label("turn")
     code("ldm %input!, {%pattern}")
     code("lsls %spare, %pattern, #1")
     code("lsrs %spare, %spare, #24", "exponent")
     code("cmp %spare, %last")
-    code(f"bhi %far{index}")
+    code("bhi %far")
     code("subs %spare, %shift, %spare")
     code("lsls %level, %pattern, #8")
     code("orrs %level, %top")
@@ -83,8 +57,8 @@ def _value(code: Routine, index: int) -> None:
     code("eors %level, %spare")
     code("add %level, %zero")
     code(f"cmp %level, #{LEVELS - 2}")
-    code(f"bhi %full{index}")
-    code.label(f"on{index}")
+    code("bhi %full")
+    code.label("on")
     code("orrs %spare, %top")
     code("eors %pattern, %spare", "its order, without sign")
     code("lsls %spare, %level, #2")
@@ -93,30 +67,31 @@ def _value(code: Routine, index: int) -> None:
     code("cmp %pattern, %spare", "carry: the step is reached")
     code("mov %spare, %less")
     code("adcs %level, %spare")
-    code.label(f"store{index}")
-    code(f"strb %level, [%output, #{index % TOGETHER}]")
-
-
-def _outside(code: Routine, index: int) -> None:
-    """What lies apart from a value's way."""
-    code.label(f"far{index}", "beyond all steps, or NaN")
+    code.label("store")
+    code("strb %level, [%output]")
+    code("adds %output, #1")
+    code("cmp %input, %end")
+    code("bne %turn")
+    code("%leave")
+    code.label("far", "beyond all steps, or NaN")
     code("lsls %spare, %pattern, #1")
     code("movs %level, #255")
     code("lsls %level, %level, #24")
     code("cmp %spare, %level")
-    code(f"bhi %nan{index}")
+    code("bhi %nan")
     code("asrs %level, %pattern, #31")
     code("movs %spare, #127")
     code("eors %level, %spare")
-    code(f"b %store{index}")
-    code.label(f"nan{index}")
+    code("b %store")
+    code.label("nan")
     code("mov %level, %zero")
     code("subs %level, #128")
-    code(f"b %store{index}")
-    code.label(f"full{index}", "all steps but one, or none")
+    code("b %store")
+    code.label("full", "all steps but one, or none")
     code("asrs %level, %level, #31")
     code("mvns %level, %level")
     code(f"movs %spare, #{LEVELS - 2}")
     code("ands %level, %spare")
     code("asrs %spare, %pattern, #31")
-    code(f"b %on{index}")
+    code("b %on")
+    return code.function(NAME, PARAMETERS, "float32 to int8 by a guess and the key of one step.", portable_text(True))

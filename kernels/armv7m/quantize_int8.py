@@ -11,12 +11,11 @@ from .assembly import Code
 from .conditions import FEATURES
 
 NAME = "aidge_armv7m_quantize_int8"
-TOGETHER = 2  # values of a turn
 
 
 @kernel("QuantizeLinear", guess_spec(FEATURES))
 class QuantizeInt8(QuantizeByGuess):
-    function, together = NAME, TOGETHER
+    function = NAME
 
     def text(self) -> str:
         return _text()
@@ -24,32 +23,16 @@ class QuantizeInt8(QuantizeByGuess):
 
 def _text() -> str:
     code = Code()
-    places: list[int] = []
     code("%enter")
     code("ldm %numbers, {%shift, %last, %multiplier, %start, %zero}")
     code("ldr %count, [%argument.4]")
     code(f"add %keys, %keys, #{LEVELS // 2 * 4}", "the key that follows level 0")
-    code.values(lambda: _value(code, places), TOGETHER)
-    code("%leave")
-    for place in places:
-        code.label(f"beyond_{place}", "beyond all steps, or NaN")
-        code("lsl %spare, %pattern, #1")
-        code("asr %level, %pattern, #31")
-        code("cmp %spare, #0xFF000000")
-        code("eor %level, %level, #127")
-        code("it hi")
-        code("movhi %level, %zero")
-        code(f"b %level_{place}")
-    return code.function(NAME, PARAMETERS, "float32 to int8 by a guess and the key of one step.", portable_text(False))
-
-
-def _value(code: Code, places: list[int]) -> None:
-    place = len(places)
-    places.append(place)
+    code.align()
+    code.label("turn")
     code("ldr %pattern, [%input], #4")
     code("ubfx %spare, %pattern, #23, #8", "exponent")
     code("cmp %spare, %last")
-    code(f"bhi %beyond_{place}")
+    code("bhi %beyond")
     code("sub %spare, %shift, %spare")
     code("lsl %level, %pattern, #8")
     code("orr %level, %level, #0x80000000")
@@ -64,5 +47,17 @@ def _value(code: Code, places: list[int]) -> None:
     code("cmp %pattern, %spare")
     code("it ge")
     code("addge %level, %level, #1")
-    code.label(f"level_{place}")
+    code.label("store")
+    code("subs %count, %count, #1")
     code("strb %level, [%output], #1")
+    code("bne %turn")
+    code("%leave")
+    code.label("beyond", "all steps, or NaN")
+    code("lsl %spare, %pattern, #1")
+    code("asr %level, %pattern, #31")
+    code("cmp %spare, #0xFF000000")
+    code("eor %level, %level, #127")
+    code("it hi")
+    code("movhi %level, %zero")
+    code("b %store")
+    return code.function(NAME, PARAMETERS, "float32 to int8 by a guess and the key of one step.", portable_text(False))

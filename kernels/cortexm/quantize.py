@@ -12,34 +12,19 @@ PARAMETERS = "const float *input, {type} *output, const float *scale, int32_t ze
 TOGETHER = 8  # values of a turn
 
 
-def routine(kind: str, few: int = 0) -> tuple[str, str]:
-    """Name and text for int8, uint8 or int16; `few`: for that many values alone, TOGETHER at most. A quotient beyond int32
-    saturates there, NaN gives 0: as QuantizeLinear has it."""
-    name = f"aidge_cortexm_quantize_{kind}{f'_{few}' if few else ''}"
+def routine(kind: str) -> tuple[str, str]:
+    """Name and text for int8, uint8 or int16. A quotient beyond int32 saturates there, NaN gives 0: as QuantizeLinear has it."""
+    name = f"aidge_cortexm_quantize_{kind}"
     code = Routine()
-    if few:
-        _few_values(code, few, kind)
-    else:
-        _any_number(code, kind)
-    limits = ", ".join(map(str, DType[kind].range))
-    output = "0, output" if kind == "int16" else "(uint8_t *)output, 0"
-    portable = f"aidge_cortexm_quantize_portable(input, {output}, *scale, zero_point, count, {limits});"
-    return name, code.function(name, PARAMETERS.format(type=f"{kind}_t"), f"float32 to {kind}, by one scale.", portable)
-
-
-def _few_values(code: Routine, count: int, kind: str) -> None:
-    code("%enter")
-    code("vldr %s.scale, [%scale]")
-    _values(code, count, kind)
-    code("%leave")
-
-
-def _any_number(code: Routine, kind: str) -> None:
     code("%enter")
     code("ldr %count, [%argument.4]")
     code("vldr %s.scale, [%scale]")
     in_turns(code, TOGETHER, lambda count: _values(code, count, kind))
     code("%leave")
+    limits = ", ".join(map(str, DType[kind].range))
+    output = "0, output" if kind == "int16" else "(uint8_t *)output, 0"
+    portable = f"aidge_cortexm_quantize_portable(input, {output}, *scale, zero_point, count, {limits});"
+    return name, code.function(name, PARAMETERS.format(type=f"{kind}_t"), f"float32 to {kind}, by one scale.", portable)
 
 
 def _values(code: Routine, count: int, kind: str) -> None:

@@ -14,7 +14,7 @@ from aidge_build.graph.dtype import DType
 
 from .conditions import FEATURES
 from .dynamic_quantize import levels, measure
-from .quantize import TOGETHER, routine
+from .quantize import routine
 
 
 def _many_scales(view: NodeView) -> str:
@@ -37,8 +37,7 @@ class Quantize(KernelNode):
 
     def call(self) -> Call:
         kind, count = self.outputs[0].dtype.name, self.outputs[0].elements
-        is_few = count < TOGETHER and self.view.objective != "size"
-        name, text = routine(kind, count if is_few else 0)
+        name, text = routine(kind)
         scale = Constant("scale", numpy.ascontiguousarray(self.inputs[1].data.reshape(1)))
         given = self.inputs[2] if len(self.inputs) > 2 else None
         zero_point = 0 if given is None else int(given.data.reshape(()))

@@ -66,12 +66,10 @@ def guess_spec(features: frozenset[str]) -> ImplSpec:
 
 
 class QuantizeByGuess(KernelNode):
-    """A library's subclass gives the `text` of its `function`, which takes `together` values in a turn; `is_unsigned`: keys have
-    no sign there."""
+    """A library's subclass gives the `text` of its `function`; `is_unsigned`: keys have no sign there."""
 
     assembly = "helps"
     function: ClassVar[str]
-    together: ClassVar[int]
     is_unsigned: ClassVar[bool] = False
 
     def text(self) -> str:
@@ -96,7 +94,7 @@ class QuantizeByGuess(KernelNode):
                 Literal(self.outputs[0].elements),
             ),
             texts=(self.text(),),
-            facts=computed(f"{self.together} values"),
+            facts=computed("1 value"),
         )
 
 

@@ -210,8 +210,6 @@ class GroupedDriver(Driver):
     """The C function that runs a plan calls, for each group, another one for the pixels of a row or of all rows."""
 
     plan: GroupedPlan
-    of_group = PARAMETERS  # the parameters of the function for one of them
-    given_group = ""  # and those behind `windows`
 
     @property
     def name(self) -> str:
@@ -240,7 +238,7 @@ class GroupedDriver(Driver):
         """A loop over the groups, which calls a function for the `pixels` of one; those of the first begin at `source`."""
         plan, name = self.plan, f"{self.name}_group_of_{of}"
         windows = (", int8_t *windows", ", windows") if plan.patches else ("", "")
-        self.functions[name] = c_function(name, f"{self.of_group}{windows[0]}{self.given_group}", pixels)
+        self.functions[name] = c_function(name, f"{PARAMETERS}{windows[0]}", pixels)
         call = (
             f"{name}({source} + group * {plan.channels}, y + group * {plan.product.channels}, "
             f"stream + group * {plan.product.stream_bytes}{windows[1]}{self.further});"

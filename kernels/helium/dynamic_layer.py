@@ -12,18 +12,15 @@ from aidge_build.contract.call import Argument, Call, Constant, Output, Scratch,
 from aidge_build.contract.kernel_kit.dynamic import DEPTHWISE, ONE_GROUP, data_arguments, dynamic_spec, is_signed
 from aidge_build.contract.kernel_kit.terms import plus
 from aidge_build.contract.node import KernelNode, kernel
-from aidge_build.contract.spec import CHANNELS_LAST, ROW_MAJOR, Demands, NodeView, Predicate
+from aidge_build.contract.spec import CHANNELS_LAST, ROW_MAJOR, Demands, NodeView
 from aidge_build.operators.dynamic import DATA, WEIGHTS
 
 from . import float_strips_text, floats
 from .conditions import MVE
-from .conv2d_grouped_int8 import SEVERAL_GROUPS, GroupedDriver, GroupedPlan
-from .conv2d_grouped_int8 import SMALL_WINDOW as GROUP_WINDOW
-from .conv2d_grouped_int8 import plan_of as groups_plan_of
 from .conv2d_int8 import FEW_DILATED_TAPS
 from .depthwise import LANES, Depthwise
 from .depthwise_int8 import SMALL_WINDOW, driver_of
-from .driver import PARAMETERS, Driver
+from .driver import Driver
 from .finer import BYTES_APART, in_bytes, offsets_of
 from .float_strips import FloatStrips, best_of
 from .floats import FloatNumbers, Floats
@@ -143,47 +140,6 @@ class DynamicFC(DynamicLayer):
         data, output = view.inputs[DATA], view.outputs[0]
         rows = math.prod(data.dims[:-1])
         return Geometry(1, 1, rows, data.dims[-1], 1, rows, output.dims[-1], 1, 1, 1, 1, 1, 1, 0, 0)
-
-
-def _single_outputs(view: NodeView) -> str:
-    count = view.inputs[WEIGHTS].dims[0] // view.operator.groups
-    return "" if count >= FEWEST_OUTPUTS else f"{count} output of a group, wants at least {FEWEST_OUTPUTS}"
-
-
-PAIRS_IN_GROUPS = Predicate("groups of at least two outputs", _single_outputs)
-
-
-class DynamicGroupsDriver(DynamicDriver, GroupedDriver):
-    """One group after the other, with numbers of run time."""
-
-    of_group, given_group = PARAMETERS.replace("int8_t *y", "float *y"), floats.PARAMETERS
-
-
-@kernel(
-    "DynamicConv",
-    dynamic_spec(CHANNELS_LAST, MVE, FEWEST_OUTPUTS, SEVERAL_GROUPS, GROUP_WINDOW, PAIRS_IN_GROUPS, BYTES_APART),
-)
-class DynamicGroups(KernelNode):
-    @classmethod
-    def plan(cls, view: NodeView) -> GroupedPlan:
-        plan = groups_plan_of(of_image(view), view.operator.groups, False, True)
-        return replace(plan, product=replace(plan.product, floats=_floats_of(view)))
-
-    @classmethod
-    def demands(cls, view: NodeView) -> Demands:
-        return Demands(scratch_bytes=cls.plan(view).scratch_bytes)
-
-    def call(self) -> Call:
-        plan, weights = self.plan(self.view), self.inputs[WEIGHTS].data
-        form, count = plan.product, plan.product.channels
-        numbers = FloatNumbers.of(self.inputs, weights, form.floats.missing)
-        taps = _stored(numpy.moveaxis(weights, 1, -1), form.floats)
-        streams = []
-        for first in range(0, plan.geometry.outputs, count):
-            windows = taps[first : first + count].reshape(count, form.rows, form.taps, -1)
-            streams.append(float_stream(form, windows, numbers.part(slice(first, first + count))))
-        driver = DynamicGroupsDriver(plan, plan.geometry)
-        return driver.of_data(data_arguments(self.inputs), numpy.concatenate(streams))
 
 
 @kernel("DynamicConv", dynamic_spec(CHANNELS_LAST, MVE, FEWEST_OUTPUTS, DEPTHWISE, SMALL_WINDOW))

@@ -243,51 +243,41 @@ static void {name}(const int8_t *row, int8_t *output, const int32_t *weights, co
     )
 
 
-def rows_texts(form: Form, taps: int) -> tuple[str, tuple[str, ...]]:
-    """Name and texts of a layer of rows that lie one behind the other."""
+def rows_texts(form: Form, taps: int, is_window: bool) -> tuple[str, tuple[str, ...]]:
+    """Name and texts of a layer of rows one after the other in memory, or of the windows of an image."""
     whole, texts = layer_texts(form, taps)
-    name = whole.replace("_row_", "_fc_int8_")
+    name = whole.replace("_row_", "_conv2d_rows_int8_" if is_window else "_fc_int8_")
+    loop = _WINDOWS if is_window else _ROWS
     return name, (
         *texts,
         f"""/* Row after row. */
 static void {name}(const int8_t *input, int8_t *output, const int32_t *weights, const int32_t *numbers, void *scratch,
-    const aidge_armv7m_rows *shape)
+    const aidge_armv7m_rows *shape{", const aidge_kit_window2d *window" * is_window})
 {{
     aidge_armv7m_row_block *const block = (aidge_armv7m_row_block *)scratch;
-    int32_t rows;
+{loop.replace("<row>", whole)}}}""",
+    )
+
+
+_ROWS = """    int32_t rows;
     aidge_armv7m_begin_rows(block, shape, numbers);
-    for (rows = shape->rows; rows > 0; rows--) {{
-        {whole}(input, output, weights, numbers, block, shape);
+    for (rows = shape->rows; rows > 0; rows--) {
+        <row>(input, output, weights, numbers, block, shape);
         input += shape->taps;
         output += shape->outputs;
-    }}
-}}""",
-    )
-
-
-def window_texts(form: Form, taps: int) -> tuple[str, tuple[str, ...]]:
-    """Name and texts of a convolution whose pixels become rows one after the other."""
-    whole, texts = layer_texts(form, taps)
-    name = whole.replace("_row_", "_conv2d_rows_int8_")
-    return name, (
-        *texts,
-        f"""/* Pixel after pixel: what its window sees is copied to a row. */
-static void {name}(const int8_t *input, int8_t *output, const int32_t *weights, const int32_t *numbers, void *scratch,
-    const aidge_armv7m_rows *shape, const aidge_kit_window2d *window)
-{{
-    aidge_armv7m_row_block *const block = (aidge_armv7m_row_block *)scratch;
-    int8_t *const row = (int8_t *)(block + 1);
+    }
+"""
+_WINDOWS = """    int8_t *const row = (int8_t *)(block + 1);
     int32_t image, y, x;
     aidge_armv7m_begin_rows(block, shape, numbers);
-    for (image = 0; image < window->batches; image++) {{
-        for (y = 0; y < window->out_height; y++) {{
-            for (x = 0; x < window->out_width; x++) {{
-                aidge_armv7m_patch(input, y, x, row, numbers[3], window);
-                {whole}(row, output, weights, numbers, block, shape);
+    for (image = 0; image < window->batches; image++) {
+        for (y = 0; y < window->out_height; y++) {
+            for (x = 0; x < window->out_width; x++) {
+                aidge_armv7m_patch(input, y, x, row, numbers[3], window); /* what the window of the pixel sees */
+                <row>(row, output, weights, numbers, block, shape);
                 output += shape->outputs;
-            }}
-        }}
+            }
+        }
         input += window->in_height * window->in_width * window->in_channels;
-    }}
-}}""",
-    )
+    }
+"""

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from aidge_build.contract.kernel_kit.quantize_guess import LEVELS, PARAMETERS, QuantizeByGuess, guess_spec, portable_text
+from aidge_build.contract.kernel_kit.quantize_guess import LEVELS, PARAMETERS, PORTABLE, QuantizeByGuess, guess_spec
 from aidge_build.contract.node import kernel
 from aidge_build.operators.arithmetic.float_thresholds import GUESS_BITS
 
@@ -15,7 +15,7 @@ NAME = "aidge_armv6m_quantize_int8"
 
 @kernel("QuantizeLinear", guess_spec(FEATURES))
 class QuantizeInt8(QuantizeByGuess):
-    function, is_unsigned = NAME, True
+    function = NAME
 
     def text(self) -> str:
         return _text()
@@ -94,4 +94,4 @@ def _text() -> str:
     code("ands %level, %spare")
     code("asrs %spare, %pattern, #31")
     code("b %on")
-    return code.function(NAME, PARAMETERS, "float32 to int8 by a guess and the key of one step.", portable_text(True))
+    return code.function(NAME, PARAMETERS, "float32 to int8 by a guess and the key of one step.", PORTABLE)

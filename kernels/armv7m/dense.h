@@ -166,7 +166,7 @@ AIDGE_KIT_INLINE const int32_t *aidge_armv7m_dense(const uint32_t *column, const
 }
 
 /* The outputs of a group from its sums. */
-AIDGE_KIT_INLINE void aidge_armv7m_outputs(const int32_t *numbers, int8_t *output, const aidge_armv7m_block *block, int32_t shift,
+AIDGE_KIT_NOINLINE void aidge_armv7m_exact(const int32_t *numbers, int8_t *output, const aidge_armv7m_block *block, int32_t shift,
                                            int32_t pixels, int32_t channels, int32_t is_fine)
 {
     const int32_t *sums = block->sums;
@@ -179,18 +179,4 @@ AIDGE_KIT_INLINE void aidge_armv7m_outputs(const int32_t *numbers, int8_t *outpu
         }
         numbers += 3;
     }
-}
-
-AIDGE_KIT_NOINLINE void aidge_armv7m_exact(const int32_t *numbers, int8_t *output,
-                                                                   const aidge_armv7m_block *block, int32_t shift,
-                                                                   int32_t pixels, int32_t channels)
-{
-    aidge_armv7m_outputs(numbers, output, block, shift, pixels, channels, 0);
-}
-
-AIDGE_KIT_NOINLINE void aidge_armv7m_exact_fine(const int32_t *numbers, int8_t *output,
-                                                                        const aidge_armv7m_block *block, int32_t shift,
-                                                                        int32_t pixels, int32_t channels)
-{
-    aidge_armv7m_outputs(numbers, output, block, shift, pixels, channels, 1);
 }

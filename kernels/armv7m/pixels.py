@@ -46,8 +46,8 @@ def groups_text(shape: Shape, form: Form, is_long: bool) -> tuple[str, tuple[str
     dense, text = routine(shape, form, is_long)
     if form.is_proved:
         return dense, (text,)
-    name, exact = f"{dense}_groups", f"aidge_armv7m_exact{'_fine' * (form.fine_bits > 0)}"
-    step = CHANNEL_WORDS * shape.channels
+    name, step = f"{dense}_groups", CHANNEL_WORDS * shape.channels
+    of_channel = f"(block->column_bytes / {shape.step_bytes}{' + 1' * form.has_offsets})"  # bytes of weights
     return name, (
         text,
         f"""/* All channels of a block, those without a line among them. */
@@ -60,26 +60,14 @@ static void {name}({PARAMETERS})
             break;
         }}
         groups = (int32_t)(stop - numbers) / {step};
-        output += {_times(shape)}groups;
-        {exact}(stop, output, block, {form.shift}, {shape.pixels}, {shape.channels});
+        output += {shape.channels} * groups;
+        aidge_armv7m_exact(stop, output, block, {form.shift}, {shape.pixels}, {shape.channels}, {form.is_fine});
         output += {shape.channels};
-{_behind(shape, form)}        numbers = stop + {step};
+        weights += {shape.channels} * {of_channel} * (groups + 1);
+        numbers = stop + {step};
     }}
 }}""",
     )
-
-
-def _times(shape: Shape) -> str:
-    """A factor for the channels of a group."""
-    return f"{shape.channels} * " if shape.channels > 1 else ""
-
-
-def _behind(shape: Shape, form: Form) -> str:
-    """The statement that makes `weights` those behind the group that has just been computed."""
-    of_group = f"{_times(shape)}block->column_bytes / {shape.step_bytes}"
-    if form.has_offsets:
-        of_group = f"({of_group} + {shape.channels})"
-    return f"        weights += {of_group} * (groups + 1);\n"
 
 
 def _pointwise_text(shape: Shape) -> tuple[str, tuple[str, ...]]:

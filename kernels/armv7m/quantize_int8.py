@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from aidge_build.contract.kernel_kit.quantize_guess import LEVELS, PARAMETERS, QuantizeByGuess, guess_spec, portable_text
+from aidge_build.contract.kernel_kit.quantize_guess import LEVELS, PARAMETERS, PORTABLE, QuantizeByGuess, guess_spec
 from aidge_build.contract.node import kernel
 from aidge_build.operators.arithmetic.float_thresholds import GUESS_BITS
 
@@ -42,11 +42,11 @@ def _text() -> str:
     code(f"eor %level, %sign, %level, lsr #{GUESS_BITS}")
     code("add %level, %level, %zero")
     code("ssat %level, #8, %level")
-    code("eor %pattern, %pattern, %sign, lsr #1", "its order")
+    code("orr %sign, %sign, #0x80000000")
+    code("eor %pattern, %pattern, %sign", "its order, without sign")
     code("ldr %spare, [%keys, %level, lsl #2]")
-    code("cmp %pattern, %spare")
-    code("it ge")
-    code("addge %level, %level, #1")
+    code("cmp %pattern, %spare", "carry: the step is reached")
+    code("adc %level, %level, #0")
     code.label("store")
     code("subs %count, %count, #1")
     code("strb %level, [%output], #1")
@@ -60,4 +60,4 @@ def _text() -> str:
     code("it hi")
     code("movhi %level, %zero")
     code("b %store")
-    return code.function(NAME, PARAMETERS, "float32 to int8 by a guess and the key of one step.", portable_text(False))
+    return code.function(NAME, PARAMETERS, "float32 to int8 by a guess and the key of one step.", PORTABLE)

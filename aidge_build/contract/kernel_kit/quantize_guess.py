@@ -66,11 +66,10 @@ def guess_spec(features: frozenset[str]) -> ImplSpec:
 
 
 class QuantizeByGuess(KernelNode):
-    """A library's subclass gives the `text` of its `function`; `is_unsigned`: keys have no sign there."""
+    """A library's subclass gives the `text` of its `function`."""
 
     assembly = "helps"
     function: ClassVar[str]
-    is_unsigned: ClassVar[bool] = False
 
     def text(self) -> str:
         """The function with these PARAMETERS."""
@@ -89,7 +88,7 @@ class QuantizeByGuess(KernelNode):
             (
                 Input(0),
                 Output(0),
-                Constant("keys", keys ^ numpy.int32(-(2**31)) if self.is_unsigned else keys),
+                Constant("keys", keys ^ numpy.int32(-(2**31))),
                 Constant("numbers", numpy.array(numbers, numpy.int64).astype(numpy.uint32).view(numpy.int32)),
                 Literal(self.outputs[0].elements),
             ),
@@ -98,11 +97,8 @@ class QuantizeByGuess(KernelNode):
         )
 
 
-def portable_text(is_unsigned: bool) -> str:
-    """The body of the function in C."""
-    key = "pattern ^ (sign | 0x80000000u)" if is_unsigned else "(int32_t)(pattern ^ (sign >> 1))"
-    step = "(uint32_t)keys[level + 128]" if is_unsigned else "keys[level + 128]"
-    return f"""for (; count > 0; count--) {{
+# The body of the function in C.
+PORTABLE = f"""for (; count > 0; count--) {{
         const float number = *input++; /* before its bytes are taken: what is known of its address would be lost */
         uint32_t pattern, sign;
         int32_t exponent, level;
@@ -116,7 +112,7 @@ def portable_text(is_unsigned: bool) -> str:
             const uint32_t value = dropped < 32 ? ((pattern << 8) | 0x80000000u) >> dropped : 0u;
             level = (int32_t)(sign ^ ((value * (uint32_t)numbers[2] + (uint32_t)numbers[3]) >> {GUESS_BITS})) + numbers[4];
             level = level < -128 ? -128 : level > 127 ? 127 : level;
-            level += ({key}) >= {step} ? 1 : 0;
+            level += (pattern ^ (sign | 0x80000000u)) >= (uint32_t)keys[level + 128] ? 1 : 0;
         }}
         *output++ = (int8_t)level;
     }}"""

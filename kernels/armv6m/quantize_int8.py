@@ -41,6 +41,19 @@ def _text() -> str:
     code("add %count, %input")
     code("mov %end, %count")
     code.label("turn")
+    _level(code)
+    code.label("store")
+    code("strb %level, [%output]")
+    code("adds %output, #1")
+    code("cmp %input, %end")
+    code("bne %turn")
+    code("%leave")
+    _outside(code)
+    return code.function(NAME, PARAMETERS, "float32 to int8 by a guess and the key of one step.", PORTABLE)
+
+
+def _level(code: Routine) -> None:
+    """The level of the value that %input is at; it moves on."""
     code("ldm %input!, {%pattern}")
     code("lsls %spare, %pattern, #1")
     code("lsrs %spare, %spare, #24", "exponent")
@@ -67,12 +80,10 @@ def _text() -> str:
     code("cmp %pattern, %spare", "carry: the step is reached")
     code("mov %spare, %less")
     code("adcs %level, %spare")
-    code.label("store")
-    code("strb %level, [%output]")
-    code("adds %output, #1")
-    code("cmp %input, %end")
-    code("bne %turn")
-    code("%leave")
+
+
+def _outside(code: Routine) -> None:
+    """Values beyond all steps or none."""
     code.label("far", "beyond all steps, or NaN")
     code("lsls %spare, %pattern, #1")
     code("movs %level, #255")
@@ -94,4 +105,3 @@ def _text() -> str:
     code("ands %level, %spare")
     code("asrs %spare, %pattern, #31")
     code("b %on")
-    return code.function(NAME, PARAMETERS, "float32 to int8 by a guess and the key of one step.", PORTABLE)

@@ -17,7 +17,7 @@ from aidge_build.contract.node import KernelNode, kernel
 from aidge_build.contract.spec import Demands, NodeView, Predicate
 from aidge_build.operators.arithmetic.requantize import clamp_levels
 
-from . import floats, long_strips_text, quads_text, series_text, strips_text
+from . import floats, long_strips_text, planes_text, quads_text, series_text, strips_text
 from .assembly import c_function, loop
 from .conditions import linear_spec
 from .depthwise import LANES, Depthwise
@@ -25,12 +25,13 @@ from .driver import PARAMETERS
 from .finer import are_two_bytes, numbers_of, shifted
 from .geometry import Geometry, geometry_of, of_band
 from .long_strips import LongStrips
+from .planes import Planes
 from .quads import Quads
 from .rounding import fixed_of, rounds_by_addition
 from .series import Series
 from .staging import Staging
 from .strips import Strips
-from .wide_strips_text import WideStripsPrinter, in_two
+from .wide_planes_text import WidePlanesPrinter, in_two
 
 MOST_ROWS, MOST_TAPS = 7, 128
 
@@ -67,12 +68,12 @@ class ConvDepthwise2dInt8(KernelNode):
         return None if shape.stays_inside and shape.channels % LANES == 0 else Staging.of(shape)
 
     @classmethod
-    def planes(cls, view: NodeView) -> Strips | Series | Quads | None:
-        """One channel at a time where that takes fewer instructions than channels in lanes; weights beyond bytes: in strips."""
+    def planes(cls, view: NodeView) -> Planes | Series | Quads | None:
+        """One channel at a time where that takes fewer instructions than channels in lanes; of weights beyond bytes by planes."""
         shape, clamps = cls.geometry(view), _clamps(view)
         if is_wide(view.inputs[1].data):
-            return cls._wide_strips(view, shape, clamps)
-        makers = [Quads.best] if shape.bands else [Strips.best, LongStrips.best, Series.of]
+            return cls._wide_planes(view, shape, clamps)
+        makers = [Quads.best] if shape.bands else [Planes.best, Strips.best, LongStrips.best, Series.of]
         found = [make(shape, clamps) for make in makers]
         form = min(filter(None, found), key=lambda form: form.instructions, default=None)
         most = cls._instructions_of_lanes(view, shape.out_height) if shape.bands else Depthwise.instructions_for(shape)
@@ -83,9 +84,9 @@ class ConvDepthwise2dInt8(KernelNode):
         return quads if quads and quads.instructions < most else None
 
     @staticmethod
-    def _wide_strips(view: NodeView, shape: Geometry, clamps: bool) -> Strips | None:
+    def _wide_planes(view: NodeView, shape: Geometry, clamps: bool) -> Planes | None:
         fits = not shape.bands and are_two_bytes(shifted(view.inputs[1].data))
-        form = Strips.best(shape, clamps, wide=True) if fits else None
+        form = Planes.best(shape, clamps, wide=True) if fits else None
         return form if form and form.instructions < Depthwise.instructions_for(shape) else None
 
     @classmethod
@@ -134,18 +135,18 @@ class ConvDepthwise2dInt8(KernelNode):
         taps, planes = shifted(taps), self.planes(self.view)
         if planes is None:
             return self._by_lanes(shape, taps, numbers, bits)
-        taps = in_two(taps) if isinstance(planes, Strips) and planes.wide else taps.astype(numpy.int8)
+        taps = in_two(taps) if isinstance(planes, Planes) and planes.wide else taps.astype(numpy.int8)
         form = replace(planes, adds=rounds_by_addition(numbers, bits), bits=bits, fixed=fixed_of(numbers, bits))
         if isinstance(form, Quads):
             form, fused = form.rounded(numbers)
             return self._by_quads(form, form.stream(taps, numbers, fused))
         form = replace(form, overlaps=form.may_overlap and OVERLAPPING in self.view.features and self.view.objective != "size")
-        if isinstance(form, Strips) and not form.wide:
+        if isinstance(form, Strips):
             form, fused = form.rounded(numbers, shape.times)
             return self._by_planes(form, form.stream(taps, numbers, fused))
         return self._by_planes(form, form.stream(taps, numbers))
 
-    def _by_planes(self, form: Strips | Series, stream: numpy.ndarray) -> Call:
+    def _by_planes(self, form: Planes | Series, stream: numpy.ndarray) -> Call:
         name, texts = _all_images(form)
         return Call(
             name,
@@ -206,15 +207,15 @@ class ConvDepthwise2dInt8(KernelNode):
         )
 
 
-def _all_images(form: Strips | Series) -> tuple[str, tuple[str, ...]]:
+def _all_images(form: Planes | Series) -> tuple[str, tuple[str, ...]]:
     """The function for all images, and the C texts that it needs."""
-    shape, has_places = form.shape, isinstance(form, Strips)
+    shape, has_places = form.shape, isinstance(form, Planes)
     text = _text_of(form)
     if not has_places and form.is_all:
         return form.name, (text,)
     name, scratch = f"{form.name}_all", "(int8_t *)scratch, places" if has_places else "scratch"
     body = [
-        *(strips_text.places_lines(form.places) if has_places else []),
+        *(planes_text.places_lines(form.places) if has_places else []),
         "int32_t batch;",
         *([f"aidge_helium_fill((int8_t *)scratch, stream[0], {form.plane_bytes});"] if has_places or form.sees_pads else []),
         *loop(
@@ -230,12 +231,14 @@ def _all_images(form: Strips | Series) -> tuple[str, tuple[str, ...]]:
     return name, (text, c_function(name, "const int8_t *x, int8_t *y, const int8_t *stream, void *scratch", body))
 
 
-def _text_of(form: Strips | Series) -> str:
+def _text_of(form: Planes | Series) -> str:
     if isinstance(form, Series):
         return series_text.text_of(form)
     if isinstance(form, LongStrips):
         return long_strips_text.text_of(form)
-    return strips_text.text_of(form, WideStripsPrinter(form) if form.wide else None)
+    if isinstance(form, Strips):
+        return strips_text.text_of(form)
+    return planes_text.text_of(form, WidePlanesPrinter(form) if form.wide else None)
 
 
 def _clamps(view: NodeView) -> bool:

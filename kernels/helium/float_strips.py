@@ -17,7 +17,8 @@ from .finer import are_two_bytes
 from .floats import FloatNumbers, Floats
 from .geometry import Geometry
 from .long_strips import LongStrips
-from .strips import PLACES, Strips
+from .planes import PLACES
+from .strips import Strips
 
 LARGEST = 16_384  # bytes of scratch: results take four each
 OUTPUT_BYTES = 4
@@ -96,5 +97,6 @@ def best_of(shape: Geometry, form: Floats, weights: numpy.ndarray) -> FloatStrip
     kinds: list[Callable[..., FloatStrips]] = [FloatStrips, FloatLongStrips]
     if weights.min(initial=0) < -128 or weights.max(initial=0) > 127:
         kinds = [functools.partial(FloatLongStrips, halves=True)] if are_two_bytes(weights) else []
-    forms = [kind(shape, False, tall, floats=form) for kind, tall in itertools.product(kinds, (False, True))]
+    ways = itertools.product(kinds, (False, True), (False, True))
+    forms = [kind(shape, False, tall, down, floats=form) for kind, tall, down in ways]
     return min((one for one in forms if one.fits), key=lambda one: one.instructions, default=None)

@@ -7,7 +7,8 @@ from . import floats
 from .assembly import SAVED_BYTES, c_function, function, loop
 from .float_strips import OUTPUT_BYTES, FloatLongStrips, FloatStrips
 from .long_strips_text import LongStripsPrinter
-from .strips_text import FRAME_BYTES, PARAMETERS, STORES, StripsPrinter, places_lines
+from .planes_text import FRAME_BYTES, PARAMETERS, places_lines
+from .strips_text import StripsPrinter
 
 
 class FloatStripsPrinter(StripsPrinter):
@@ -29,7 +30,7 @@ class FloatStripsPrinter(StripsPrinter):
 
     def _channel(self) -> None:
         emit, bits = self.emit, self.floats.highest_bits
-        emit(f"vldrw.u32 q6, [r2, #{STORES}]", "ldm r12!, {r7, r8, r9}", why="sum of the weights, factor, bias")
+        emit(f"vldrw.u32 q6, [r2, #{self.stores}]", "ldm r12!, {r7, r8, r9}", why="sum of the weights, factor, bias")
         emit("ldrd r0, r2, [sp, #16]", "mul r7, r7, r0", why="zero point, scale")
         emit("vmov s20, s21, r8, r2", "vmul.f32 s20, s20, s21", "vmov r8, s20")
         emit(*([f"movw r0, #{bits & 0xFFFF}", f"movt r0, #{bits >> 16}", "vdup.32 q4, r0"] if bits else []))
@@ -56,7 +57,7 @@ class FloatStripsPrinter(StripsPrinter):
             emit.add("r0", "r5", self.second_half if second else 0) if second else None
             emit(*([] if all(lanes) else ["vpst"]))
             emit(f"vstrw{'' if all(lanes) else 't'}.32 {register}, [{'r0' if second else 'r5'}, q6, uxtw #2]")
-        emit.add("r5", "r5", self.form.steps(0)[1])
+        emit.add("r5", "r5", self.form.steps(self.form.axes[0])[1])
 
 
 class FloatLongStripsPrinter(FloatStripsPrinter, LongStripsPrinter):

@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from .assembly import Assembler
+from .planes import Planes
 from .rounding import emit_fixed, emit_levels_of_8
 from .series import Series
-from .strips import Strips
 
 HEAD_BYTES = 16  # of a stream: zero points, lowest, highest
 
@@ -24,10 +24,10 @@ def plane_text(fields: Sequence[int], plane: str) -> str:
 TOTALS = ("r0", "r2", "r4", "r6")  # the sums of the outputs of a vector
 
 
-def load_numbers(emit: Assembler, form: Strips | Series) -> None:
-    """Of the next channel into r7, r8, and r9 where there is a constant, or a shift above the zero point."""
-    if form.fixed or form.fused:
-        emit("ldm r12!, {r7, r8, r9}", why="bias, multiplier, constant or shift and zero point")
+def load_numbers(emit: Assembler, form: Planes | Series) -> None:
+    """Of the next channel into r7, r8, and r9 where the zero point has a shift above it."""
+    if form.fixed:
+        emit("ldm r12!, {r7, r8, r9}", why="bias, multiplier, shift and zero point")
     else:
         emit("ldrd r7, r8, [r12], #8", why="bias, multiplier")
 
@@ -35,18 +35,34 @@ def load_numbers(emit: Assembler, form: Strips | Series) -> None:
 class ChannelPrinter:
     """Prints one channel after the other: its numbers, then its tiles."""
 
-    def __init__(self, form: Strips | Series):
+    fuses = False  # whether levels take one fused multiplication
+
+    def __init__(self, form: Planes | Series):
         self.form, self.shape, self.emit = form, form.shape, Assembler()
 
     def _channel(self) -> None:
-        """A channel, of which r12 has the numbers. Its tiles find bias, multiplier, and zero point or constant in r7 to r9."""
-        load_numbers(self.emit, self.form)
-        self.emit(*(["vdup.32 q4, r8"] if self.form.fused else []))
+        """A channel, of which r12 has the numbers. Its tiles find bias, multiplier, and zero point or constant in r7 to r9. In a
+        mixed form it is fused if the word of its multiplier is negative."""
+        emit, form = self.emit, self.form
+        if not form.fused:
+            load_numbers(emit, form)
+            self._tiles()
+            return
+        emit("ldm r12!, {r7, r8, r9}", why="bias, multiplier, constant")
+        emit(*(["cmp r8, #0", "bpl 6f"] if form.mixed else []), why="a channel that is not fused")
+        emit("vdup.32 q4, r8")
+        self.fuses = True
         self._tiles()
+        if form.mixed:
+            emit("b 7f")
+            emit.label(6)
+            self.fuses = False
+            self._tiles()
+            emit.label(7)
 
     def _levels(self, used: Sequence[str], beside: Callable[[], None] | None = None) -> None:
         """The sums in q5, and q7 where it is used, become int8 in the halfwords of q5. r7, r8, r9: bias, multiplier, zero point;
-        r0 and r2 are changed; at sp + 16: lowest and highest. If it is fused, r7, q4, r9: bias with offset, multiplier, constant.
+        r0 and r2 are changed; at sp + 16: lowest and highest. If it fuses, r7, q4, r9: bias with offset, multiplier, constant.
         `beside` prints what passes while levels become narrow: all but q5 is free for it, unless levels are clamped."""
         emit, form = self.emit, self.form
         emit(*(f"vshl.i32 {register}, {register}, #{form.bits}" for register in used if form.bits))
@@ -65,16 +81,16 @@ class ChannelPrinter:
         """Sums with their bias become levels of 16 bits, or of these less the zero point."""
         emit, form = self.emit, self.form
         rounding = "vadd.f32 {0}, {0}, r9" if form.adds else "vcvtn.s32.f32 {0}, {0}"
-        for text in ["vfmas.f32 {0}, q4, r9"] if form.fused else ["vcvt.f32.s32 {0}, {0}", "vmul.f32 {0}, {0}, r8", rounding]:
+        for text in ["vfmas.f32 {0}, q4, r9"] if self.fuses else ["vcvt.f32.s32 {0}, {0}", "vmul.f32 {0}, {0}, r8", rounding]:
             emit(*(text.format(register) for register in used))
-        is_wide = not (form.fused or form.adds)
+        is_wide = not (self.fuses or form.adds)
         emit(*(["vqmovnb.s32 q5, q5"] if is_wide else []))
         emit(*(["vqmovnt.s32 q5, q7" if is_wide else "vmovnt.i32 q5, q7"] if len(used) > 1 else []))
 
     def _narrow(self) -> None:
         """Levels of 16 bits in q5 become int8."""
         emit, form = self.emit, self.form
-        if not (form.fixed or form.fused or form.adds):
+        if not (form.fixed or self.fuses or form.adds):
             emit("vqadd.s16 q5, q5, r9")
         if form.clamps:
             emit("ldrd r0, r2, [sp, #16]", "vdup.16 q7, r0", "vmax.s16 q5, q5, q7", "vdup.16 q7, r2", "vmin.s16 q5, q5, q7")

@@ -84,7 +84,8 @@ class LongStrips(Strips):
 
     def patches_of(self, half: int, stored: set[int]) -> list[tuple[int, list[int]]]:
         """Of each of the two columns, with stride 2 of each strip: where it begins, and the sums of it that are stored."""
-        strip, other, column = self.strip_bytes, self.other_half, self.stride * self.rows_of_strip
+        _, strip, other = self.starts
+        column = self.stride * self.rows_of_strip
         if self.stride == 1:
             return [(half * other + beside * column, sorted(stored & {beside, 2 + beside})) for beside in (0, 1)]
         found = [(row, beside) for row in (0, 1) for beside in (0, 1)]

@@ -3,18 +3,18 @@
 
 from __future__ import annotations
 
-from . import strips_text
+from . import planes_text
 from .assembly import BYTE_REACH, walk
 from .levels_text import TOTALS
 from .long_strips import VECTORS, LongStrips
-from .strips_text import TAPS, StripsPrinter
+from .strips_text import StripsPrinter
 
 
 class LongStripsPrinter(StripsPrinter):
     """As the base, but q0, q1: the window at its first place, q2, q3: one row further; while copying r7: where rows are stored
     a third time."""
 
-    copies = TAPS + 16 * VECTORS
+    copies = StripsPrinter.taps + 16 * VECTORS
 
     def __init__(self, form: LongStrips):
         super().__init__(form)
@@ -24,7 +24,7 @@ class LongStripsPrinter(StripsPrinter):
         emit, shape, taps = self.emit, self.shape, self.form.taps_of_patch
         for vector in range(VECTORS):
             mask = sum(1 << lane for lane, tap in enumerate(taps[16 * vector : 16 * (vector + 1)]) if tap >= 0)
-            emit(f"movw r1, #{mask}", "vmsr p0, r1", f"vldrb.u8 q5, [r2, #{TAPS + 16 * vector}]")
+            emit(f"movw r1, #{mask}", "vmsr p0, r1", f"vldrb.u8 q5, [r2, #{self.taps + 16 * vector}]")
             emit("vpst", f"vldrbt.u8 q{vector}, [r10, q5]")
         emit.add("r10", "r10", shape.kernel_height * shape.kernel_width * (1 + self.form.halves))
         if self.form.stride == 1:
@@ -35,7 +35,7 @@ class LongStripsPrinter(StripsPrinter):
     def _sums(self, outputs: tuple[int, int], is_begun: bool) -> list[str]:
         emit, form = self.emit, self.form
         loads, used = form.accesses(outputs)
-        step = form.steps(0)[0]
+        step = form.steps(form.axes[0])[0]
         once = 1 + form.halves  # a patch is multiplied twice
         accesses, rest = walk("r1", 0, [offset for offset, *_ in loads[::once]], BYTE_REACH, step)
         accesses = [access for access in accesses for _ in range(once)]
@@ -58,4 +58,4 @@ class LongStripsPrinter(StripsPrinter):
 
 def text_of(form: LongStrips) -> str:
     """The C text of the function."""
-    return strips_text.text_of(form, LongStripsPrinter(form))
+    return planes_text.text_of(form, LongStripsPrinter(form))

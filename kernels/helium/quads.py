@@ -16,33 +16,45 @@ import numpy
 from aidge_build.contract.kernel_kit.linear import LinearConstants
 
 from .assembly import BYTE_REACH, WORD_REACH, pays_for_text
-from .channel_stream import channel_stream, fusing
+from .fused_stream import fused_stream, fusing
 from .geometry import Geometry
+from .planes import LARGEST_OFFSET, channel_stream
 from .rounding import Fixed, FusedForm, way_of
-from .strips import LARGEST_OFFSET
 
 LINES = 4  # rows that are turned together, columns of a patch
 LANES = 16
+FEW_LANES = 4  # channels of a block of which four columns are a vector
+LARGEST_SCRATCH = 1792  # bytes of blocks of 16 channels; more take blocks of 4
+SAVED_PER_SCRATCH = 32  # less than one in so many instructions is not worth larger blocks
 
 
 @dataclass(frozen=True)
 class Quads:
-    """All channels of one band; `adds`, `fixed`, `fused`: levels are rounded as in
+    """All channels of one band, `block` of them turned together; `adds`, `fixed`, `fused`, `mixed`: levels are rounded as in
     rounding.py."""
 
     shape: Geometry
     clamps: bool
+    block: int
     adds: bool = False
     bits: int = 0  # by which sums are shifted before the bias is added: finer.py
     fused: bool = False
+    mixed: bool = False
     fixed: Fixed | None = None
-    mixed = False  # all channels are rounded alike
 
     @classmethod
     def best(cls, shape: Geometry, clamps: bool) -> Quads | None:
-        """None where it does not fit."""
-        form = cls(shape, clamps)
-        return form if form.fits else None
+        """The form with nearly the fewest instructions among those of little scratch; None where none fits."""
+        blocks = [LANES, FEW_LANES] if shape.channels > LANES else [shape.channels, FEW_LANES]
+        forms = [form for form in (cls(shape, clamps, block) for block in dict.fromkeys(blocks)) if form.fits]
+        small = [form for form in forms if form.bytes <= LARGEST_SCRATCH]
+        if not small:
+            return min(forms, key=lambda form: form.bytes, default=None)
+        quickest = min(small, key=lambda form: form.instructions)
+        near = [
+            form for form in small if SAVED_PER_SCRATCH * (form.instructions - quickest.instructions) <= quickest.instructions
+        ]
+        return min(near, key=lambda form: form.bytes)
 
     @property
     def fits(self) -> bool:
@@ -56,12 +68,19 @@ class Quads:
             and self.bytes <= LARGEST_OFFSET
             and farthest * shape.channels <= LARGEST_OFFSET
             and self.runs[0] > 0
+            and self._block_fits
         )
 
     @property
-    def block(self) -> int:
-        """Channels that are turned together."""
-        return min(LANES, self.shape.channels)
+    def _block_fits(self) -> bool:
+        if self.is_few:
+            return self.shape.channels % FEW_LANES == 0 and LINES * self.shape.channels <= WORD_REACH
+        return self.block == min(LANES, self.shape.channels)
+
+    @property
+    def is_few(self) -> bool:
+        """Whether a vector has four columns of four channels."""
+        return self.block == FEW_LANES != self.shape.channels
 
     @property
     def outputs(self) -> int:
@@ -121,7 +140,9 @@ class Quads:
 
     @property
     def runs(self) -> tuple[int, int]:
-        """Whole vectors of a turned row, and bytes that are left: the last vector then begins as many before."""
+        """Whole vectors of a turned row, and elements that are left: the last vector then begins as many before."""
+        if self.is_few:
+            return divmod(self.copied, FEW_LANES)
         return divmod(self.copied * self.block, LANES) if self.shape.channels < LANES else (self.copied, 0)
 
     @property
@@ -138,7 +159,7 @@ class Quads:
     @property
     def name(self) -> str:
         ways = f"{'_clamped' * self.clamps}{way_of(self)}{f'_finer_{self.bits}' if self.bits else ''}"
-        return f"aidge_helium_quads_{self.shape.name}{ways}"
+        return f"aidge_helium_quads_{self.block}_{self.shape.name}{ways}"
 
     @property
     def description(self) -> str:
@@ -161,14 +182,14 @@ class Quads:
         channel = (
             8 + whole * (self.instructions_of_tile(self.tile) + (whole > 1)) + (rest and 1 + self.instructions_of_tile(rest))
         )
-        steps = 0 if self.vector_step <= BYTE_REACH else self.lines
-        block = 30 + (self.runs[0] + bool(self.runs[1])) * (5 + self.lines + steps)
+        steps = 0 if self.is_few or self.vector_step <= BYTE_REACH else self.lines
+        block = 30 + 5 * self.is_few + (self.runs[0] + bool(self.runs[1])) * (5 + self.lines + steps)
         return 60 + -(-rows // self.outputs) * (100 + self.blocks * block + self.shape.channels * channel)
 
     @property
     def vector_step(self) -> int:
         """Bytes from a vector of a row to the next one."""
-        return max(LANES, self.shape.channels)
+        return LINES * self.shape.channels if self.is_few else max(LANES, self.shape.channels)
 
     def instructions_of_tile(self, columns: int) -> int:
         """Of a tile of which so many columns are stored."""
@@ -179,7 +200,7 @@ class Quads:
     def rounded(self, numbers: LinearConstants) -> tuple[Quads, FusedForm | None]:
         """The form with fused multiplications where they are proved and pay for what they take of flash, and their numbers."""
         tiles = self.shape.times * self.groups * -(-self.shape.out_width // self.tile)
-        changes, fused = fusing(numbers, self.bits, self.fixed, tiles, in_bands=True)
+        changes, fused = fusing(numbers, self.bits, self.fixed, self.adds, tiles, in_bands=True)
         return replace(self, **changes), fused
 
     def stream(self, taps: numpy.ndarray, numbers: LinearConstants, fused: FusedForm | None) -> numpy.ndarray:
@@ -187,7 +208,7 @@ class Quads:
         windows = numpy.zeros((len(taps), LINES, LINES), numpy.int8)  # [channel, column, row]
         windows[:, : taps.shape[2], : taps.shape[1]] = taps.transpose(0, 2, 1)
         behind = numpy.concatenate([numpy.zeros(LINES, numpy.int8), windows.reshape(-1)])
-        return channel_stream(behind, numbers, self.bits, fused)
+        return channel_stream(behind, numbers, self.bits) if fused is None else fused_stream(behind, numbers, self.bits, fused)
 
     @property
     def lanes(self) -> list[tuple[int, int]]:
@@ -202,11 +223,12 @@ class Quads:
 
     @property
     def places(self) -> list[int]:
-        """Offsets, as halfwords: of the columns of a patch, of stores, of stores of one row alone."""
+        """Offsets, as halfwords: of the columns of a patch, of the columns of a vector, of stores, of stores of one row alone."""
         shape = self.shape
         taps = [min(tap, shape.kernel_width - 1) * shape.dilation_width * self.column_bytes for tap in range(LINES)]
+        columns = [(column * shape.channels - self.vector_step) & 0xFFFF for column in range(LINES)]  # loads move on before
         stores = [(row * shape.out_width + column) * shape.channels for row, column in self.lanes]
-        return [*taps, *stores, *(column * shape.channels for _, column in self.lanes)]
+        return [*taps, *columns, *stores, *(column * shape.channels for _, column in self.lanes)]
 
     @property
     def gap(self) -> int:

@@ -7,13 +7,13 @@ from aidge_build.contract.kernel_kit.terms import times
 
 from .assembly import BYTE_REACH, SAVED_BYTES, c_function, function
 from .levels_text import HEAD_BYTES, ChannelPrinter
-from .quads import LANES, LINES, Quads
+from .planes_text import places_lines
+from .quads import FEW_LANES, LANES, LINES, Quads
 from .rounding import fixed_in_c
-from .strips_text import places_lines
 
 PARAMETERS = "const aidge_helium_quads_rows *rows, int8_t *y, const int8_t *stream, int8_t *columns, const uint16_t *places"
 OF_BANDS = "const int8_t *x, int8_t *y, const int8_t *stream, void *scratch, int32_t in_height, int32_t top, int32_t out_height"
-STORES, STORES_OF_ONE = 8, 24  # bytes of the places behind those of a patch
+COLUMNS, STORES = 8, 16  # bytes of the places behind those of a patch
 ABSENT, BELOW = 16, 20  # bytes of aidge_helium_quads_rows
 # Of the frame; levels find the lowest and the highest level at 16.
 ROWS, TURNED, BASE, PLACES, LOWEST, DONE, STREAM, STORED, FRAME_BYTES = 0, 4, 8, 12, 16, 24, 28, 32, 40
@@ -33,9 +33,9 @@ class _Printer(ChannelPrinter):
     def lines(self):
         emit, form = self.emit, self.form
         emit.enter(FRAME_BYTES)
-        emit(f"ldr r4, [sp, #{SAVED_BYTES + FRAME_BYTES}]", f"add r7, r4, #{STORES}", f"ldr r6, [r0, #{BELOW}]")
+        emit(f"ldr r4, [sp, #{SAVED_BYTES + FRAME_BYTES}]", "add r7, r4, #16", f"ldr r6, [r0, #{BELOW}]")
         if form.outputs > 1:
-            emit("cmp r6, #0", "it eq", f"addeq r7, #{STORES_OF_ONE - STORES}", why="the second row is stored over the first one")
+            emit("cmp r6, #0", "it eq", "addeq r7, #16", why="the second row is stored over the first one")
         emit(f"str r0, [sp, #{ROWS}]", f"str r2, [sp, #{STREAM}]", f"str r7, [sp, #{STORED}]", f"str r4, [sp, #{PLACES}]")
         emit.add("r4", "r3", form.left * form.column_bytes)
         emit.add("r7", "r3", -form.step)
@@ -79,6 +79,9 @@ class _Printer(ChannelPrinter):
         if form.blocks > 1:
             emit(f"ldr r1, [sp, #{DONE}]", *(["sub r1, r1, r8"] if form.gap else []))
             emit(*(f"add {pointer}, r1" for pointer in used))
+        if form.is_few:
+            emit(f"ldr r1, [sp, #{PLACES}]", f"vldrh.s32 q0, [r1, #{COLUMNS}]")
+            emit(*(f"vadd.i32 q{4 + line}, q0, {pointer}" for line, pointer in enumerate(used)))
         emit(f"ldr r1, [sp, #{TURNED}]")
         whole, rest = form.runs
         together = min(1 + whole // 3, 3 if whole % 3 == 0 else 2)  # of a turn, without too many more
@@ -92,14 +95,26 @@ class _Printer(ChannelPrinter):
         for _ in range(whole % together):
             self._vector()
         if rest:
-            emit(*(f"subs {pointer}, #{LANES - rest}" for pointer in used), f"subs r1, #{(LANES - rest) * LINES}")
+            self._back(used, (FEW_LANES if form.is_few else LANES) - rest)
             self._vector()
+
+    def _back(self, used: tuple[str, ...], elements: int) -> None:
+        """The last vector begins so many elements before: pixels of four bytes, or bytes."""
+        emit, form = self.emit, self.form
+        if form.is_few:
+            emit(f"movw r0, #{elements * self.shape.channels}")
+            emit(*(f"vsub.i32 q{4 + line}, q{4 + line}, r0" for line, _ in enumerate(used)))
+        else:
+            emit(*(f"subs {pointer}, #{elements}" for pointer in used))
+        emit(f"subs r1, #{elements * (form.column_bytes if form.is_few else LINES)}")
 
     def _vector(self) -> None:
         emit, form = self.emit, self.form
         step = form.vector_step
         for line, pointer in enumerate(POINTERS[: form.lines]):
-            if step <= BYTE_REACH:
+            if form.is_few:
+                emit(f"vldrw.u32 q{line}, [q{4 + line}, #{step}]!")
+            elif step <= BYTE_REACH:
                 emit(f"vldrb.u8 q{line}, [{pointer}], #{step}")
             else:
                 emit(f"vldrb.u8 q{line}, [{pointer}]")

@@ -14,16 +14,14 @@ import numpy
 
 from aidge_build.contract.kernel_kit.linear import LinearConstants
 
-from .channel_stream import channel_stream
 from .geometry import Geometry
-from .rounding import Fixed, way_of
-from .strips import LARGEST_OFFSET
+from .planes import LARGEST_OFFSET, LARGEST_PLANE, channel_stream
+from .rounding import Fixed
 
 LANES = 16  # channels that are turned at once, and values that one product sees
 GROUP = 4  # values whose bytes of a channel lie side by side
 GROUP_BYTES = GROUP * LANES
 TILE = 8  # outputs that are stored at once
-LARGEST_PLANE = 4096
 MOST_UNROLLED = 6  # gathers of a channel: beyond, tiles are a loop, whose code is a third
 
 
@@ -36,7 +34,6 @@ class Series:
     adds: bool = False
     bits: int = 0  # by which sums are shifted before the bias is added: finer.py
     fixed: Fixed | None = None
-    fused = mixed = False  # all channels are rounded alike
     overlaps: bool = False  # the first products of a tile come before the one before is stored, as the next channel's window
 
     @classmethod
@@ -143,11 +140,8 @@ class Series:
 
     @property
     def name(self) -> str:
-        ways = (
-            f"{'_clamped' * self.clamps}{way_of(self)}"
-            + (f"_finer_{self.bits}" if self.bits else "")
-            + "_overlapping" * self.overlaps
-        )
+        way = "_adding" if self.adds else self.fixed.way if self.fixed else ""
+        ways = f"{'_clamped' * self.clamps}{way}" + (f"_finer_{self.bits}" if self.bits else "") + "_overlapping" * self.overlaps
         return f"aidge_helium_series_{self.shape.name}{ways}"
 
     @property

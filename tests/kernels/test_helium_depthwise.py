@@ -183,29 +183,30 @@ def fused(edge, odd_one=(), zero_point=-128):
 
 
 def fused_cases(taken=lambda entry: entry):
-    """With an even zero point and with an odd one, every second one in two tiles of a turn."""
+    """With an even zero point, with an odd one, and with channels that are not fused."""
     even, odd = ([taken(fused(edge, (), zero_point)) for edge in STRIPS] for zero_point in (-128, 3))
-    for index, entry in enumerate((*even, *odd)):
+    mixed = [taken(fused(edge, one)) for edge, one in zip(STRIPS, itertools.cycle(((0,), (2,), (0, 2))))]
+    for entry in (*even, *odd, *mixed):
         folder = entry.kernel.node_class.__module__.rpartition(".")[0]
-        stream, assembly = sys.modules[f"{folder}.channel_stream"], sys.modules[f"{folder}.assembly"]
-        twice = patch.object(assembly, "SAVED_BY_AN_INSTRUCTION", 40 * (index % 2))
-        with patch.multiple(stream, FEWEST_TILES=0, FEWEST_OF_FEW=0), twice:
+        stream, assembly = sys.modules[f"{folder}.fused_stream"], sys.modules[f"{folder}.assembly"]
+        twice = patch.object(assembly, "SAVED_BY_AN_INSTRUCTION", 0 if entry in mixed else 40)
+        with patch.multiple(stream, FEWEST_TILES=0, FEWEST_OF_FEW=0, LEAST_SAVED=0), twice:
             assert entry.call  # made, and kept
-    return even, odd
+    return even, odd, mixed
 
 
 def test_levels_of_strips_come_from_one_fused_multiplication_where_that_is_proved():
-    even, odd = fused_cases()
-    assert all("_strips_" in entry.call.function for entry in (*even, *odd))
+    even, odd, mixed = fused_cases()
+    assert all("_strips_" in entry.call.function for entry in (*even, *odd, *mixed))
     found = [[("_fused" in entry.call.function) for entry in cases] for cases in (even, odd)]
     assert found[0].count(True) >= 6 and found[1].count(True) >= 6
-    assert not any("_fused" in fused(edge, (0,)).call.function for edge in STRIPS)  # one channel is not proved
+    assert ["_mixed" in entry.call.function for entry in mixed] == [True] * len(mixed)
     assert ["_fused" in fused(edge).call.function for edge in (STRIPS[0], MANY)] == [True, False]
 
 
-def test_what_is_too_large_for_strips_is_turned_four_rows_at_a_time():
+def test_what_is_too_large_for_strips_lies_in_planes():
     functions = [first_accepted(1, (1, 8, (size, 48), (3, 3), 1, 1, (1, 1))).call.function for size in (52, 64)]
-    assert ["_strips_" in function for function in functions] == [True, False] and "_quads_" in functions[1]
+    assert ["_strips_" in function for function in functions] == [True, False] and "_planes_" in functions[1]
 
 
 def test_larger_windows_are_patches_of_two_vectors():
@@ -213,7 +214,7 @@ def test_larger_windows_are_patches_of_two_vectors():
     assert "_lanes_" in depthwise(2, 1, 16, (9, 9), (7, 7), 1, 1, (3, 3)).call.function
 
 
-# Tiles of both shapes, both strides, copies of rows and of pixels, images.
+# Tiles of both shapes, one below the other and side by side, both strides, copies of rows and of pixels, images.
 WIDE = [
     (1, 8, (20, 48), (3, 3), 1, 1, (1, 1)),
     (2, 5, (9, 17), (3, 3), 1, 1, (1, 1)),
@@ -228,19 +229,19 @@ WIDE = [
 ]
 
 
-def wide_strips():
+def wide_planes():
     """Of all channels, of every second one, and with a bias of finer units, too."""
     return [with_offsets(depthwise(index, *edge), index + turn) for turn in range(3) for index, edge in enumerate(WIDE)]
 
 
-def test_windows_with_weights_beyond_bytes_are_added_up_in_strips():
-    names = [entry.call.function for entry in accepted(wide_strips())]
-    names = [name for name in names if name.startswith("aidge_helium_strips_") and "_wide" in name]
+def test_windows_with_weights_beyond_bytes_are_added_up_in_planes():
+    names = [entry.call.function for entry in accepted(wide_planes())]
+    names = [name for name in names if name.startswith("aidge_helium_planes_") and "_wide" in name]
     assert len(names) >= 2 * len(WIDE) + len(WIDE) // 2
-    assert {"_tall" in name for name in names} == {False, True}
+    assert {"_tall" in name for name in names} == {"_down" in name for name in names} == {False, True}
     ends = ([254, -256] * 4 + [0], [255] + [0] * 8, [-257] + [0] * 8)
     functions = [with_weights([taps, [1] * 9], (1.0, 1.0)).call.function for taps in ends]
-    assert ["_strips_" in function for function in functions] == [True, False, False]
+    assert ["_planes_" in function for function in functions] == [True, False, False]
 
 
 def unlimited(entry, objective="balanced"):
@@ -261,7 +262,7 @@ def overlapping_cases():
 
 def test_products_of_the_next_tile_pass_before_a_tile_is_stored_where_the_core_gains_by_it():
     functions = [entry.call.function for entry in overlapping_cases()]
-    for kind in ("_series_", "_strips_", "_fused", "_twice"):
+    for kind in ("_series_", "_planes_", "_strips_", "_fused", "_mixed", "_twice"):
         assert sum(kind in name and "_overlapping" in name for name in functions) > 3, kind
     entry = first_accepted(1, MANY)
     clamped = next(
@@ -290,7 +291,7 @@ def candidates():
         *(finer(depthwise(index, *edge), index) for index, edge in enumerate(EDGES) if index % 3 == 0),
         *(finer(first_accepted(index, edge), index) for index, edge in enumerate(SERIES + LONG) if index % 5 == 1),
         *(with_offsets(depthwise(index, *edge), index) for index, edge in enumerate(EDGES) if index % 3 == 1),
-        *wide_strips(),
+        *wide_planes(),
         with_weights([[-128] * 9] * 3, (2.0**-14, 1e-30, 1e30)),
         *(with_weights([[254, -256] * 4 + [0], [1] * 9], (2.0**-12, 2.0**-9), value) for value in (-128, 127)),
     ]

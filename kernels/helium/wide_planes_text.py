@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The assembly of strips whose weights need more than bytes: of most channels they do not, others have a second window.
+"""The assembly of planes whose weights need more than bytes: of most channels they do not, others have a second window.
 
 Weights less a zero point have nine bits, but few of a layer spread as widely. What those have beyond bytes is a second window,
 whose products are added where it is not 0. It waits on the stack, as the first one fills the registers.
@@ -10,9 +10,9 @@ from __future__ import annotations
 import numpy
 
 from .levels_text import load_numbers
-from .strips_text import FRAME_BYTES, StripsPrinter
+from .planes_text import FRAME_BYTES, PlanesPrinter
 
-IS_WIDE, SUMS, WINDOWS = 12, FRAME_BYTES, FRAME_BYTES + 16  # on the stack: a word, and vectors
+IS_WIDE, SUMS, WINDOWS = FRAME_BYTES, FRAME_BYTES + 8, FRAME_BYTES + 24  # on the stack: a word, and vectors
 
 
 def in_two(taps: numpy.ndarray) -> numpy.ndarray:
@@ -21,7 +21,7 @@ def in_two(taps: numpy.ndarray) -> numpy.ndarray:
     return numpy.stack([first, taps - first], axis=1).astype(numpy.int8)
 
 
-class WideStripsPrinter(StripsPrinter):
+class WidePlanesPrinter(PlanesPrinter):
     """As those of bytes, with each channel's tiles in two versions."""
 
     frame_bytes = WINDOWS + 64

@@ -17,21 +17,17 @@ from aidge_build.contract.node import KernelNode, kernel
 from aidge_build.contract.spec import Demands, NodeView, Predicate
 from aidge_build.operators.arithmetic.requantize import clamp_levels
 
-from . import floats, long_strips_text, planes_text, quads_text, series_text, strips_text
+from . import floats, series_text, strips_text
 from .assembly import c_function, loop
 from .conditions import linear_spec
 from .depthwise import LANES, Depthwise
 from .driver import PARAMETERS
 from .finer import are_two_bytes, numbers_of, shifted
 from .geometry import Geometry, geometry_of, of_band
-from .long_strips import LongStrips
-from .planes import Planes
-from .quads import Quads
 from .rounding import fixed_of, rounds_by_addition
 from .series import Series
 from .staging import Staging
 from .strips import Strips
-from .wide_planes_text import WidePlanesPrinter, in_two
 
 MOST_ROWS, MOST_TAPS = 7, 128
 
@@ -68,46 +64,24 @@ class ConvDepthwise2dInt8(KernelNode):
         return None if shape.stays_inside and shape.channels % LANES == 0 else Staging.of(shape)
 
     @classmethod
-    def planes(cls, view: NodeView) -> Planes | Series | Quads | None:
-        """One channel at a time where that takes fewer instructions than channels in lanes; of weights beyond bytes by planes."""
+    def form(cls, view: NodeView) -> Strips | Series | None:
+        """One channel at a time where that takes fewer instructions than channels in lanes."""
         shape, clamps = cls.geometry(view), _clamps(view)
-        if is_wide(view.inputs[1].data):
-            return cls._wide_planes(view, shape, clamps)
-        makers = [Quads.best] if shape.bands else [Planes.best, Strips.best, LongStrips.best, Series.of]
-        found = [make(shape, clamps) for make in makers]
+        taps = shifted(view.inputs[1].data)
+        if shape.bands or not are_two_bytes(taps):
+            return None
+        halves = bool(taps.min(initial=0) < -128 or taps.max(initial=0) > 127)
+        found = [Strips.best(shape, clamps, halves), *([] if halves else [Series.of(shape, clamps)])]
         form = min(filter(None, found), key=lambda form: form.instructions, default=None)
-        most = cls._instructions_of_lanes(view, shape.out_height) if shape.bands else Depthwise.instructions_for(shape)
-        form = form if form and form.instructions < most else None
-        if form or shape.bands:
-            return form
-        quads = Quads.best(shape, clamps)  # not in place, as others are
-        return quads if quads and quads.instructions < most else None
-
-    @staticmethod
-    def _wide_planes(view: NodeView, shape: Geometry, clamps: bool) -> Planes | None:
-        fits = not shape.bands and are_two_bytes(shifted(view.inputs[1].data))
-        form = Planes.best(shape, clamps, wide=True) if fits else None
         return form if form and form.instructions < Depthwise.instructions_for(shape) else None
 
     @classmethod
     def demands(cls, view: NodeView) -> Demands:
-        planes = cls.planes(view)
-        if isinstance(planes, Quads):
-            instructions = planes.instructions_of_rows(of_band(view).out_height)
-            return replace(cls._demands_of_quads(view, planes), instructions=instructions)
-        if planes:
-            in_place = (0,) if planes.works_in_place else ()
-            return Demands(scratch_bytes=planes.plane_bytes, in_place=in_place, instructions=planes.instructions)
+        form = cls.form(view)
+        if form:
+            in_place = (0,) if form.works_in_place else ()
+            return Demands(scratch_bytes=form.bytes, in_place=in_place, instructions=form.instructions)
         return replace(cls._demands_of_lanes(view), instructions=cls._instructions_of_lanes(view, of_band(view).out_height))
-
-    @classmethod
-    def _demands_of_quads(cls, view: NodeView, form: Quads) -> Demands:
-        shape, (output,) = form.shape, view.outputs
-        if shape.bands:
-            return Demands(scratch_bytes=form.bytes)
-        rows = range(0, shape.out_height, form.outputs)
-        first = [(min(row + form.outputs, shape.out_height), max(0, row * shape.stride_height - shape.top)) for row in rows]
-        return following(shape.row_steps(first), output, form.bytes)
 
     @classmethod
     def _demands_of_lanes(cls, view: NodeView) -> Demands:
@@ -132,46 +106,23 @@ class ConvDepthwise2dInt8(KernelNode):
         shape = self.geometry(self.view)
         taps = self.inputs[1].data.reshape(shape.channels, shape.kernel_height, shape.kernel_width)
         numbers, bits = numbers_of(self, taps.reshape(shape.channels, -1))
-        taps, planes = shifted(taps), self.planes(self.view)
-        if planes is None:
+        taps, found = shifted(taps), self.form(self.view)
+        if found is None:
             return self._by_lanes(shape, taps, numbers, bits)
-        taps = in_two(taps) if isinstance(planes, Planes) and planes.wide else taps.astype(numpy.int8)
-        form = replace(planes, adds=rounds_by_addition(numbers, bits), bits=bits, fixed=fixed_of(numbers, bits))
-        if isinstance(form, Quads):
-            form, fused = form.rounded(numbers)
-            return self._by_quads(form, form.stream(taps, numbers, fused))
+        form = replace(found, adds=rounds_by_addition(numbers, bits), bits=bits, fixed=fixed_of(numbers, bits))
         form = replace(form, overlaps=form.may_overlap and OVERLAPPING in self.view.features and self.view.objective != "size")
-        if isinstance(form, Strips):
-            form, fused = form.rounded(numbers, shape.times)
-            return self._by_planes(form, form.stream(taps, numbers, fused))
-        return self._by_planes(form, form.stream(taps, numbers))
+        if isinstance(form, Series):
+            return self._by_channels(form, form.stream(taps.astype(numpy.int8), numbers))
+        fused = form.fused_numbers(numbers, shape.times)
+        form = form if fused is None else replace(form, fused=True, fixed=None)
+        return self._by_channels(form, form.stream(taps, numbers, fused))
 
-    def _by_planes(self, form: Planes | Series, stream: numpy.ndarray) -> Call:
+    def _by_channels(self, form: Strips | Series, stream: numpy.ndarray) -> Call:
         name, texts = _all_images(form)
         return Call(
             name,
-            ("planes.h",),
+            ("single_channels.h",),
             (Input(0), Output(0), Constant("stream", stream), Scratch()),
-            form.description,
-            texts,
-            facts=computed("8 pixels x 1 channel", 0, otherwise="fixed point" if form.fixed else "float"),
-        )
-
-    def _by_quads(self, form: Quads, stream: numpy.ndarray) -> Call:
-        image = of_band(self.view)
-        name, texts = quads_text.bands_texts(form)
-        return Call(
-            name,
-            ("quads.h",),
-            (
-                Input(0),
-                Output(0),
-                Constant("stream", stream),
-                Scratch(),
-                Literal(image.in_height),
-                Literal(image.top),
-                Literal(image.out_height),
-            ),
             form.description,
             texts,
             facts=computed("8 pixels x 1 channel", 0, otherwise="fixed point" if form.fixed else "float"),
@@ -207,17 +158,17 @@ class ConvDepthwise2dInt8(KernelNode):
         )
 
 
-def _all_images(form: Planes | Series) -> tuple[str, tuple[str, ...]]:
+def _all_images(form: Strips | Series) -> tuple[str, tuple[str, ...]]:
     """The function for all images, and the C texts that it needs."""
-    shape, has_places = form.shape, isinstance(form, Planes)
-    text = _text_of(form)
-    if not has_places and form.is_all:
+    shape, is_series = form.shape, isinstance(form, Series)
+    text = series_text.text_of(form) if is_series else strips_text.text_of(form)
+    if is_series and form.is_all:
         return form.name, (text,)
-    name, scratch = f"{form.name}_all", "(int8_t *)scratch, places" if has_places else "scratch"
+    name, scratch = f"{form.name}_all", "scratch" if is_series else "(int8_t *)scratch, places"
     body = [
-        *(planes_text.places_lines(form.places) if has_places else []),
+        *([] if is_series else strips_text.places_lines(form.places)),
         "int32_t batch;",
-        *([f"aidge_helium_fill((int8_t *)scratch, stream[0], {form.plane_bytes});"] if has_places or form.sees_pads else []),
+        *([f"aidge_helium_fill((int8_t *)scratch, stream[0], {form.bytes});"] if not is_series or form.sees_pads else []),
         *loop(
             "batch",
             shape.batches,
@@ -229,16 +180,6 @@ def _all_images(form: Planes | Series) -> tuple[str, tuple[str, ...]]:
         ),
     ]
     return name, (text, c_function(name, "const int8_t *x, int8_t *y, const int8_t *stream, void *scratch", body))
-
-
-def _text_of(form: Planes | Series) -> str:
-    if isinstance(form, Series):
-        return series_text.text_of(form)
-    if isinstance(form, LongStrips):
-        return long_strips_text.text_of(form)
-    if isinstance(form, Strips):
-        return strips_text.text_of(form)
-    return planes_text.text_of(form, WidePlanesPrinter(form) if form.wide else None)
 
 
 def _clamps(view: NodeView) -> bool:

@@ -15,14 +15,14 @@ from aidge_build.contract.node import KernelNode, kernel
 from aidge_build.contract.spec import CHANNELS_LAST, ROW_MAJOR, Demands, NodeView
 from aidge_build.operators.dynamic import DATA, WEIGHTS
 
-from . import float_strips_text, floats
+from . import float_strips, floats
 from .conditions import MVE
 from .conv2d_int8 import FEW_DILATED_TAPS
 from .depthwise import LANES, Depthwise
 from .depthwise_int8 import SMALL_WINDOW, driver_of
 from .driver import Driver
 from .finer import BYTES_APART, in_bytes, offsets_of
-from .float_strips import FloatStrips, best_of
+from .float_strips import FloatStrips
 from .floats import FloatNumbers, Floats
 from .geometry import Geometry, of_image
 from .plan import PIXELS, Plan
@@ -151,7 +151,7 @@ class DynamicDepthwise(KernelNode):
         shape = of_image(view)
         if view.layer is not None:
             return None
-        best = best_of(shape, _floats_of(view), view.inputs[WEIGHTS].data)
+        best = FloatStrips.of(shape, _floats_of(view), view.inputs[WEIGHTS].data)
         return best if best and best.instructions * shape.batches < Depthwise.float_instructions_for(shape) else None
 
     @staticmethod
@@ -163,18 +163,18 @@ class DynamicDepthwise(KernelNode):
     @classmethod
     def demands(cls, view: NodeView) -> Demands:
         strips, staging = cls.strips(view), cls.staging(view)
-        return Demands(scratch_bytes=strips.plane_bytes if strips else staging.bytes if staging else 0)
+        return Demands(scratch_bytes=strips.bytes if strips else staging.bytes if staging else 0)
 
     def call(self) -> Call:
         strips = self.strips(self.view)
         return self._by_strips(strips) if strips else self._by_lanes()
 
     def _by_strips(self, form: FloatStrips) -> Call:
-        name, texts = float_strips_text.texts_of(form)
+        name, texts = float_strips.texts_of(form)
         weights = self.inputs[WEIGHTS].data
         stream = form.float_stream(weights, FloatNumbers.of(self.inputs, weights, 0))
         arguments = (*data_arguments(self.inputs), Output(0), Constant("stream", stream), Scratch())
-        return Call(name, ("dynamic_planes.h",), arguments, form.description, texts, facts=computed("8 pixels x 1 channel"))
+        return Call(name, ("dynamic_channels.h",), arguments, form.description, texts, facts=computed("8 pixels x 1 channel"))
 
     def _by_lanes(self) -> Call:
         shape, staging, weights = of_image(self.view), self.staging(self.view), self.inputs[WEIGHTS].data

@@ -6,28 +6,26 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from .assembly import Assembler
-from .planes import Planes
 from .rounding import emit_fixed, emit_levels_of_8
 from .series import Series
+from .strips import Strips
 
 HEAD_BYTES = 16  # of a stream: zero points, lowest, highest
-
-
-def plane_text(fields: Sequence[int], plane: str) -> str:
-    """The portable form: planes.h explains the fields."""
-    return (
-        f"    static const aidge_helium_planes_shape shape = {{{', '.join(map(str, fields))}}};\n"
-        f"    aidge_helium_planes(x, y, stream, {plane}, &shape);"
-    )
-
-
 TOTALS = ("r0", "r2", "r4", "r6")  # the sums of the outputs of a vector
 
 
-def load_numbers(emit: Assembler, form: Planes | Series) -> None:
-    """Of the next channel into r7, r8, and r9 where the zero point has a shift above it."""
-    if form.fixed:
-        emit("ldm r12!, {r7, r8, r9}", why="bias, multiplier, shift and zero point")
+def plain_text(fields: Sequence[int], scratch: str) -> str:
+    """The portable form: single_channels.h explains the fields."""
+    return (
+        f"    static const aidge_helium_channels_shape shape = {{{', '.join(map(str, fields))}}};\n"
+        f"    aidge_helium_channels(x, y, stream, {scratch}, &shape);"
+    )
+
+
+def load_numbers(emit: Assembler, form: Strips | Series) -> None:
+    """Of the next channel into r7, r8, and r9 where it has a third number."""
+    if form.numbers_bytes == 12:
+        emit("ldm r12!, {r7, r8, r9}", why="bias, multiplier, shift and zero point" if form.fixed else "bias, multiplier, constant")
     else:
         emit("ldrd r7, r8, [r12], #8", why="bias, multiplier")
 
@@ -37,28 +35,8 @@ class ChannelPrinter:
 
     fuses = False  # whether levels take one fused multiplication
 
-    def __init__(self, form: Planes | Series):
+    def __init__(self, form: Strips | Series):
         self.form, self.shape, self.emit = form, form.shape, Assembler()
-
-    def _channel(self) -> None:
-        """A channel, of which r12 has the numbers. Its tiles find bias, multiplier, and zero point or constant in r7 to r9. In a
-        mixed form it is fused if the word of its multiplier is negative."""
-        emit, form = self.emit, self.form
-        if not form.fused:
-            load_numbers(emit, form)
-            self._tiles()
-            return
-        emit("ldm r12!, {r7, r8, r9}", why="bias, multiplier, constant")
-        emit(*(["cmp r8, #0", "bpl 6f"] if form.mixed else []), why="a channel that is not fused")
-        emit("vdup.32 q4, r8")
-        self.fuses = True
-        self._tiles()
-        if form.mixed:
-            emit("b 7f")
-            emit.label(6)
-            self.fuses = False
-            self._tiles()
-            emit.label(7)
 
     def _levels(self, used: Sequence[str], beside: Callable[[], None] | None = None) -> None:
         """The sums in q5, and q7 where it is used, become int8 in the halfwords of q5. r7, r8, r9: bias, multiplier, zero point;

@@ -15,12 +15,14 @@ import numpy
 from aidge_build.contract.kernel_kit.linear import LinearConstants
 
 from .geometry import Geometry
-from .planes import LARGEST_OFFSET, LARGEST_PLANE, channel_stream
 from .rounding import Fixed
+from .single_channels import channel_stream
+from .strips import LARGEST_OFFSET
 
 LANES = 16  # channels that are turned at once, and values that one product sees
 GROUP = 4  # values whose bytes of a channel lie side by side
 GROUP_BYTES = GROUP * LANES
+LARGEST_PLANE = 4096  # bytes of scratch
 TILE = 8  # outputs that are stored at once
 MOST_UNROLLED = 6  # gathers of a channel: beyond, tiles are a loop, whose code is a third
 
@@ -51,7 +53,7 @@ class Series:
         """Whether the window at all its places fits 16 values, and offsets and the copy are within limits."""
         return (
             self.taps + (self.windows - 1) * self.stride <= LANES
-            and self.plane_bytes <= LARGEST_PLANE
+            and self.bytes <= LARGEST_PLANE
             and (TILE - 1) * self.shape.channels <= LARGEST_OFFSET
             and self.copied > 0
         )
@@ -91,7 +93,7 @@ class Series:
         return GROUP * self.groups
 
     @property
-    def plane_bytes(self) -> int:
+    def bytes(self) -> int:
         return GROUP_BYTES * self.groups
 
     @property
@@ -164,7 +166,7 @@ class Series:
         is_cut = bool(self.shape.channels % LANES)
         block = 21 + 4 * is_cut + len(self.turned) * (13 + is_cut)
         blocks = -(-self.shape.channels // LANES)
-        fill = (20 + self.plane_bytes // 8) * self.sees_pads
+        fill = (20 + self.bytes // 8) * self.sees_pads
         return fill + self.shape.batches * (30 + blocks * block + self.shape.channels * (channel + tiles))
 
     def stream(self, taps: numpy.ndarray, numbers: LinearConstants) -> numpy.ndarray:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from .assembly import function
-from .levels_text import HEAD_BYTES, TOTALS, ChannelPrinter, load_numbers, plane_text
+from .levels_text import HEAD_BYTES, TOTALS, ChannelPrinter, load_numbers, plain_text
 from .rounding import fixed_in_c
 from .series import GROUP, GROUP_BYTES, LANES, TILE, Series
 
@@ -193,4 +193,4 @@ def text_of(form: Series) -> str:
     purpose = f"{shape.channels} channels of {shape.out_width} outputs, one after the other."
     lines = SeriesPrinter(form).lines()
     numbers = 1, form.taps, form.bits, form.numbers_bytes, fixed_in_c(form.fixed), 0
-    return function(form.name, purpose, PARAMETERS, lines, plane_text((*fields, *numbers), "(int8_t *)scratch"))
+    return function(form.name, purpose, PARAMETERS, lines, plain_text((*fields, *numbers), "(int8_t *)scratch"))

@@ -1,39 +1,136 @@
 # SPDX-License-Identifier: MIT
-"""Depthwise convolution of small windows in strips: the rows that one row of patches sees lie column by column.
+"""Depthwise convolution, one channel at a time: its bytes are copied into strips of some rows, column by column, with their pads.
 
-As in planes.py, but a patch is a run of 16 bytes. With stride 1 a strip has four rows, of which two are rows of the next strip,
-too, and a patch of four columns gives 2 x 2 outputs; with stride 2 it has three rows, of which one is shared, and five columns
-give two neighbours. A row is therefore stored into two strips. No offsets of a patch wait in a register: the multiplier does, for
-one fused multiplication (rounding.py).
+A patch is a run of bytes of a strip: the columns that one window sees, or two neighbours. It is a vector, or two of larger windows.
+With stride 1 the next strip begins two rows further, and a patch gives outputs of two rows, by the window at two places; with
+stride 2 outputs of one row. So each row is stored into two or three strips. Eight outputs are a tile: 2 x 4 or, where that needs
+fewer, 4 x 2; tiles follow each other downwards.
+
+Weights of nine bits are sums of two bytes, the second of which is 0 in most channels: each patch is multiplied with two windows.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy
 
 from aidge_build.contract.kernel_kit.linear import LinearConstants
 
-from .fused_stream import fused_stream, fusing
-from .planes import LARGEST_NARROW_OFFSET, LARGEST_OFFSET, MOST_PERIODS, Planes
-from .rounding import FusedForm
+from .assembly import pays_for_text
+from .geometry import Geometry
+from .rounding import Fixed, FusedForm, fixed_in_c, way_of
+from .single_channels import channel_stream, fused_stream, fusing
 
-LARGEST_STRIPS = 6144
+SMALL_WINDOW = 3  # rows, and columns: a patch has two neighbours
+LARGEST = 8192  # bytes of scratch
 MOST_CHUNKS = 4  # of a copied row: each has a register for its places
-REACH = 508  # of the steps that loads of a patch make
+MOST_PERIODS = 16  # vectors after which the places of copied pixels repeat
+MOST_ROWS = 6  # of a strip: each row is stored into three
+LARGEST_OFFSET, LARGEST_NARROW_OFFSET = 65_535, 255
+WORD_REACH, BYTE_REACH = 508, 127  # of the steps that loads of a patch make
+PLACES = ((0, 0), (1, 0), (0, 1), (1, 1))  # row and column of the output that each lane of a vector of sums holds
 
 
 @dataclass(frozen=True)
-class Strips(Planes):
-    """All channels of one image."""
+class Strips:
+    """All channels of one image. `tall`: tiles of 4 x 2 outputs; `halves`: weights are sums of two bytes; `adds`, `fixed`, `fused`:
+    levels are rounded as in rounding.py."""
 
-    largest_plane = LARGEST_STRIPS
+    shape: Geometry
+    clamps: bool = False
+    tall: bool = False
+    halves: bool = False
+    adds: bool = False
+    bits: int = 0  # by which sums are shifted before the bias is added: finer.py
+    fused: bool = False
+    fixed: Fixed | None = None
+    overlaps: bool = False  # the first products of a tile come before the one before is stored
+    mixed, largest, output_bytes = False, LARGEST, 1
+
+    @classmethod
+    def best(cls, shape: Geometry, clamps: bool, halves: bool = False) -> Strips | None:
+        """The form with the fewest instructions that fits; None where none does."""
+        forms = [form for form in (cls(shape, clamps, tall, halves) for tall in (False, True)) if form.fits]
+        return min(forms, key=lambda form: form.instructions, default=None)
+
+    @property
+    def fits(self) -> bool:
+        """Whether the window moves by one or two and fits a patch, and all offsets and copies are within limits."""
+        shape = self.shape
+        rows, columns = self.tile
+        farthest = (rows - 1) * shape.out_width + columns - 1
+        return (
+            shape.stride_height == shape.stride_width <= 2
+            and shape.dilation_height == shape.dilation_width == 1
+            and self._window_fits
+            and self.bytes <= self.largest
+            and max(farthest, 7) * shape.channels <= LARGEST_OFFSET
+            and min(self.copied) > 0
+        )
+
+    @property
+    def _window_fits(self) -> bool:
+        height, width = self.reach
+        is_high = self.halves or height > 1
+        return self.is_small or is_high and self.rows_of_strip <= MOST_ROWS and width * self.rows_of_strip <= 16 * self.loads
+
+    @property
+    def is_small(self) -> bool:
+        """Whether a patch has two neighbours."""
+        return not self.halves and max(self.shape.kernel_height, self.shape.kernel_width) <= SMALL_WINDOW
+
+    @property
+    def vectors(self) -> int:
+        """Of a window."""
+        return 1 if self.is_small else 2
+
+    @property
+    def reach(self) -> tuple[int, int]:
+        """Rows and columns that a window is taken to have."""
+        return (SMALL_WINDOW, SMALL_WINDOW) if self.is_small else (self.shape.kernel_height, self.shape.kernel_width)
+
+    @property
+    def may_overlap(self) -> bool:
+        """Whether registers are free for the first products of the next tile."""
+        return not self.clamps
+
+    @property
+    def stride(self) -> int:
+        return self.shape.stride_height
+
+    @property
+    def tile(self) -> tuple[int, int]:
+        """Rows and columns of outputs."""
+        return (4, 2) if self.tall else (2, 4)
+
+    @property
+    def tiles(self) -> tuple[int, int]:
+        """From top to bottom and from left to right."""
+        return -(-self.shape.out_height // self.tile[0]), -(-self.shape.out_width // self.tile[1])
+
+    @property
+    def width(self) -> int:
+        """Columns that whole tiles read."""
+        return self.stride * (self.tiles[1] * self.tile[1] - 1) + self.reach[1]
+
+    @property
+    def height(self) -> int:
+        """Rows that whole tiles read."""
+        return self.stride * (self.tiles[0] * self.tile[0] - 1) + self.reach[0]
+
+    @property
+    def copied(self) -> tuple[int, int]:
+        """Rows and columns of the input that tiles read."""
+        shape = self.shape
+        return min(shape.in_height, self.height - shape.top), min(shape.in_width, self.width - shape.left)
 
     @property
     def rows_of_strip(self) -> int:
-        return 4 if self.stride == 1 else 3
+        """As many as its outputs see; of larger windows even."""
+        seen = self.reach[0] + self.outputs_of_strip - 1
+        return seen if self.is_small else max(4, seen + seen % 2)
 
     @property
     def outputs_of_strip(self) -> int:
@@ -43,7 +140,7 @@ class Strips(Planes):
     @property
     def copies_of_row(self) -> int:
         """Into how many strips each row is stored."""
-        return 2
+        return -(-self.rows_of_strip // 2)
 
     @property
     def strip_bytes(self) -> int:
@@ -56,16 +153,29 @@ class Strips(Planes):
     @property
     def begins(self) -> int:
         """Where the first strip begins: the first rows are stored in front of it, too, where nothing reads them."""
-        return self.strip_bytes
+        return (self.copies_of_row - 1) * self.strip_bytes
 
     @property
-    def plane_bytes(self) -> int:
-        """Rows that no strip begins with are stored behind the last one, too. A patch is one byte longer than what it has."""
-        behind = self.shape.top + self.copied[0] > 2 * self.strips
-        return self.begins + self.strip_bytes * (self.strips + behind) + 4
+    def bytes(self) -> int:
+        """Of scratch. Rows that no strip begins with are stored behind the last one, too. A patch reads more than what it has."""
+        last = max(self.strips, (self.shape.top + self.copied[0] + 1) // 2)
+        return self.begins + self.strip_bytes * last + (4 if self.is_small else 16 * self.vectors)
+
+    def place_of(self, row: int, column: int) -> int:
+        """Of a byte of the image, behind the place of its first byte."""
+        top = self.shape.top
+        strips = (top + row) // 2 - top // 2
+        return strips * self.strip_bytes + (top + row) % 2 - top % 2 + self.rows_of_strip * column
+
+    @property
+    def first_place(self) -> int:
+        """Of the first byte of the image."""
+        top = self.shape.top
+        return self.begins + top // 2 * self.strip_bytes + top % 2 + self.rows_of_strip * self.shape.left
 
     @property
     def together(self) -> int:
+        """Pixels that one gather copies."""
         narrow = max(15 * self.shape.channels, self.rows_of_strip * self.copied[1] - 1) <= LARGEST_NARROW_OFFSET
         return 16 if narrow else 8
 
@@ -76,99 +186,219 @@ class Strips(Planes):
 
     @property
     def gathers(self) -> int:
-        """Vectors of a copied row whose pixels have places of their own, in registers that those of a strip leave."""
+        """Vectors of a copied row whose pixels have places of their own, in registers that the places in a strip leave."""
         largest = LARGEST_NARROW_OFFSET if self.together == 16 else LARGEST_OFFSET
         reached = [(self.together * (number + 1) - 1) * self.shape.channels <= largest for number in range(self.chunks)]
         taken = self.chunks if self.chunks <= MOST_CHUNKS else 2  # one has the places, of one more nobody knows
         return max(1, min(reached.index(False) if False in reached else self.chunks, MOST_CHUNKS + 2 - taken))
 
     @property
-    def _copies_fit(self) -> bool:
-        return self.chunks <= MOST_CHUNKS or self.periods > 0
-
-    @property
-    def moves_of_copy(self) -> int:
-        """Of the places that a row goes to, beside those after it: vectors have no register each."""
-        return self.copies_of_row * (self.chunks - 1) if self.chunks > MOST_CHUNKS else 0
-
-    @property
     def periods(self) -> int:
-        """As in planes.py, of an even number of rows: every second row begins a strip."""
+        """Vectors of pixels of the image as one row after which their places in the strips repeat: an even number of rows, as every
+        second row begins a strip. 0 where rows are copied."""
         shape, (rows, columns) = self.shape, self.copied
         count = columns // math.gcd(columns, 8)
         count *= 1 + 8 * count // columns % 2
-        by_rows = rows * (4 * self.chunks + 5)
-        linear = 5 * -(-rows * columns // 8) + 8
-        fits = self.stride == 1 and self.together == 8 and columns == shape.in_width and count <= MOST_PERIODS
-        return count if fits and linear < by_rows else 0
+        by_rows = rows * ((2 + self.copies_of_row) * self.chunks + 5)
+        fits = self.rows_of_strip % 2 == 0 and self.together == 8 and columns == shape.in_width and count <= MOST_PERIODS
+        return count if fits and self._instructions_of_pixels < by_rows else 0
+
+    @property
+    def works_in_place(self) -> bool:
+        """Whether the output may lie where the input is: a channel reads and writes no other's bytes, and is copied as a whole
+        before it is written; no image may reach into the next one."""
+        shape = self.shape
+        return shape.batches == 1 or shape.out_height * shape.out_width <= shape.in_height * shape.in_width
+
+    @property
+    def pays_twice(self) -> bool:
+        """Whether lines have so many whole tiles that two in a turn of their loop pay for their text."""
+        whole = self.shape.out_height // self.tile[0]
+        saved = self.shape.channels * self.tiles[1] * whole // 2
+        return whole > 0 and whole % 2 == 0 and pays_for_text(saved, self.instructions_of_tile(self.tile))
 
     @property
     def name(self) -> str:
-        return super().name.replace("_planes_", "_strips_", 1)
-
-    def steps(self, axis: int) -> tuple[int, int]:
-        count = self.tile[axis]
-        if axis == 0:
-            return count // self.outputs_of_strip * self.strip_bytes, count * self.shape.out_width * self.shape.channels
-        return count * self.stride * self.rows_of_strip, count * self.shape.channels
-
-    def place_of(self, row: int, column: int) -> int:
-        top = self.shape.top
-        strips = (top + row) // 2 - top // 2
-        return strips * self.strip_bytes + (top + row) % 2 - top % 2 + self.rows_of_strip * column
+        ways = f"{'_twice' * self.pays_twice}{'_halves' * self.halves}{'_tall' * self.tall}{'_clamped' * self.clamps}{way_of(self)}"
+        ways += (f"_finer_{self.bits}" if self.bits else "") + "_overlapping" * self.overlaps
+        return f"aidge_helium_strips_{self.shape.name}{ways}"
 
     @property
-    def first_place(self) -> int:
-        """Of the first byte of the image, in the plane."""
-        top = self.shape.top
-        return self.begins + top // 2 * self.strip_bytes + top % 2 + self.rows_of_strip * self.shape.left
+    def description(self) -> str:
+        way = "by one fused multiplication" if self.fused else "in fixed point" if self.fixed else "in float"
+        return f"one channel at a time, {self.tile[0]} x {self.tile[1]} outputs, requantized {way}"
+
+    @property
+    def numbers_bytes(self) -> int:
+        """Of a channel's numbers."""
+        return 12 if self.fused or self.fixed else 8
+
+    def steps(self, axis: int) -> tuple[int, int]:
+        """To the next tile downwards (0) or to the right (1), in the strips and in the output."""
+        count, outputs = self.tile[axis], self.tile[axis] * self.shape.channels * self.output_bytes
+        if axis == 0:
+            return count // self.outputs_of_strip * self.strip_bytes, outputs * self.shape.out_width
+        return count * self.stride * self.rows_of_strip, outputs
+
+    @property
+    def instructions(self) -> int:
+        """Of one image, nearly."""
+        shape, (rows, columns) = self.shape, self.tile
+        far = sum(step >= 4096 for axis in (0, 1) for step in self.steps(axis))
+        tiles = 0
+        for beside, count in _cuts(shape.out_width, columns):
+            line = 6 + far
+            for along, times in _cuts(shape.out_height, rows):
+                line += times * self.instructions_of_tile((along, beside)) + 2 * ((along, beside) != self.tile)
+            tiles += count * line
+        return shape.channels * (tiles + self.instructions_of_copy + 45)
 
     @property
     def instructions_of_copy(self) -> int:
-        rows, columns = self.copied
+        """Of a channel."""
         if self.periods:
-            return 5 * -(-rows * columns // 8) + 8
+            return self._instructions_of_pixels
+        rows, columns = self.copied
         moves = -(-self.chunks // self.gathers) + self.moves_of_copy
-        if self.rows_of_strip == 3 and not self.moves_of_copy:
-            two_rows = 5 * self.chunks + 2 * moves + 4 + 2 * (columns % self.together > 0)
-            return -(-rows // 2) * two_rows + 2 * self.chunks + self.gathers
-        return rows * (3 * self.chunks + moves + 4 + (columns % self.together > 0)) + 2 * self.chunks + self.gathers
+        left, before = columns % self.together > 0, 2 * self.chunks + self.gathers
+        if self.rows_of_strip % 2 and not self.moves_of_copy:
+            return -(-rows // 2) * (5 * self.chunks + 2 * moves + 4 + 2 * left) + before
+        return rows * ((1 + self.copies_of_row) * self.chunks + moves + 2 + self.copies_of_row + left) + before
+
+    @property
+    def _instructions_of_pixels(self) -> int:
+        return (3 + self.copies_of_row) * -(-self.copied[0] * self.copied[1] // 8) + 8
+
+    @property
+    def moves_of_copy(self) -> int:
+        """Of the places that a row goes to, if its vectors have no register each."""
+        return self.copies_of_row * (self.chunks - 1) if self.chunks > MOST_CHUNKS else 0
+
+    @property
+    def loads(self) -> int:
+        """Vectors of a patch."""
+        return 1 if self.halves else self.vectors
 
     def instructions_of_tile(self, outputs: tuple[int, int]) -> int:
+        """Of a tile of which so many rows and columns are stored."""
         parts = [part for part in self.parts_of(outputs) if part]
-        patches = [places for part in parts for _, places in part]
+        sums = sum(self.loads + self.vectors * len(places) for part in parts for _, places in part)
         moves = sum(len({place // 2 for _, places in part for place in places}) for part in parts)
-        return sum(1 + len(places) for places in patches) + moves + 3 * len(parts) + 5 + (outputs != self.tile)
+        return sums + moves + 3 * len(parts) + 5 + (outputs != self.tile)
 
     @property
-    def starts(self) -> tuple[int, int, int]:
-        """From a patch to the one beside, to the one of the next strip, and to that of the other half of a tile."""
-        beside = 2 * self.stride * self.rows_of_strip
-        halves = 2 // self.outputs_of_strip * self.strip_bytes
-        return beside, self.strip_bytes, halves if self.tall else beside
+    def windows(self) -> list[tuple[int, int]]:
+        """The places of the window in a patch: output rows below and columns to the right of the first."""
+        return [(row, column) for row in range(self.outputs_of_strip) for column in range(2 if self.is_small else 1)]
 
-    def patches_of(self, half: int, stored: set[int]) -> list[tuple[int, list[int]]]:
-        _, strip, other = self.starts
-        if self.stride == 1:
-            return [(half * other, sorted(stored))]
-        return [(half * other + row * strip, sorted(stored & {2 * row, 2 * row + 1})) for row in (0, 1)]
+    def parts_of(self, outputs: tuple[int, int]) -> list[list[tuple[int, list[int]]]]:
+        """For each of the two vectors of sums its patches: where each begins in the strips, and the places of the sums of it that
+        are among the first `outputs` rows and columns of the tile: of the first row 0 and 1, of the second 2 and 3."""
+        found = []
+        for half in (0, 1):
+            stored = [
+                2 * row + column
+                for row in (0, 1)
+                for column in (0, 1)
+                if row + 2 * half * self.tall < outputs[0] and column + 2 * half * (not self.tall) < outputs[1]
+            ]
+            found.append([patch for patch in self._patches(half, stored) if patch[1]])
+        return found
+
+    def _patches(self, half: int, stored: list[int]) -> list[tuple[int, list[int]]]:
+        """The patches of half a tile, of which the sums at these places are stored."""
+        column = self.stride * self.rows_of_strip
+        start = half * (2 // self.outputs_of_strip * self.strip_bytes if self.tall else 2 * column)
+        rows = [(0, 1)] if self.stride == 1 else [(0,), (1,)]
+        columns = [(0, 1)] if self.is_small else [(0,), (1,)]
+        return [
+            (
+                start + of_rows[0] * self.strip_bytes + of_columns[0] * column,
+                [place for place in stored if place // 2 in of_rows and place % 2 in of_columns],
+            )
+            for of_rows in rows
+            for of_columns in columns
+        ]
+
+    def window_of(self, place: int) -> int:
+        """Which of `windows` gives the sum at a place."""
+        row, column = divmod(place, 2)
+        return self.windows.index((row % self.outputs_of_strip, column * self.is_small))
 
     @property
-    def tiles_of_channel(self) -> int:
-        return self.tiles[0] * self.tiles[1]
+    def taps_of_patch(self) -> list[int]:
+        """For each byte of the vectors of a window the tap that is there; -1: none."""
+        (height, width), size = (self.shape.kernel_height, self.shape.kernel_width), 16 * self.loads
+        places = [divmod(lane, self.rows_of_strip) for lane in range(size)]
+        found = [row * width + column if row < height and column < width else -1 for column, row in places]
+        return [*found, *(tap + height * width if tap >= 0 else tap for tap in found)] if self.halves else found
 
-    def rounded(self, numbers: LinearConstants, times: int) -> tuple[Strips, FusedForm | None]:
-        """The form, which runs `times`, with fused multiplications where they are proved and pay for what they take of flash, and
-        their numbers."""
-        changes, fused = fusing(numbers, self.bits, self.fixed, self.adds, times * self.tiles_of_channel)
-        return replace(self, **changes), fused
+    @property
+    def lanes(self) -> list[tuple[int, int, int]]:
+        """Row and column in a tile of the outputs of a vector of eight, and of which of the two vectors of sums they are."""
+        return [
+            (row + 2 * second * self.tall, column + 2 * second * (not self.tall), second)
+            for row, column in PLACES
+            for second in (0, 1)
+        ]
 
-    def stream(self, taps: numpy.ndarray, numbers: LinearConstants, fused: FusedForm | None = None) -> numpy.ndarray:
-        """As of planes.py; where multiplications are fused as of fused_stream.py."""
-        return super().stream(taps, numbers) if fused is None else fused_stream(taps, numbers, self.bits, fused)
+    @property
+    def places(self) -> list[int]:
+        """Offsets, as halfwords: of stores, of pixels, of the taps of a window, of copied pixels."""
+        shape = self.shape
+        pixels = [pixel * shape.channels for pixel in range(self.together)]
+        copies = [divmod(position, shape.in_width) for position in range(8 * self.periods)]
+        parts = [
+            self.stores,
+            numpy.array(pixels, "<u2" if self.together == 8 else "<u1"),
+            numpy.array([max(tap, 0) for tap in self.taps_of_patch], "<u1"),
+            numpy.array([self.place_of(row, column) for row, column in copies], "<u2"),
+        ]
+        return numpy.frombuffer(b"".join(part.tobytes() for part in parts), "<u2").tolist()
 
-    patch_bytes = b""  # patches are runs
+    @property
+    def stores(self) -> numpy.ndarray:
+        """Offsets of the outputs of a tile, 16 bytes."""
+        shape = self.shape
+        return numpy.array([(row * shape.out_width + column) * shape.channels for row, column, _ in self.lanes], "<u2")
 
-    def _in_patch(self, lane: int) -> tuple[int, int]:
-        column, row = divmod(lane, self.rows_of_strip)
-        return row, column
+    @property
+    def fields(self) -> tuple[int, ...]:
+        """The fields that single_channels.h explains."""
+        shape = self.shape
+        return (
+            shape.channels,
+            shape.in_width,
+            *self.copied,
+            shape.out_height,
+            shape.out_width,
+            shape.top,
+            shape.left,
+            self.width,
+            self.stride,
+            shape.kernel_height,
+            shape.kernel_width,
+            self.bits,
+            self.numbers_bytes,
+            fixed_in_c(self.fixed),
+            int(self.halves),
+        )
+
+    def fused_numbers(self, numbers: LinearConstants, times: int) -> FusedForm | None:
+        """The numbers of fused multiplications, if they are proved and pay for what they take of flash; the form runs `times`."""
+        return fusing(numbers, self.bits, self.fixed, times * self.tiles[0] * self.tiles[1])
+
+    def stream(self, taps: numpy.ndarray, numbers: LinearConstants, fused: FusedForm | None) -> numpy.ndarray:
+        """`taps` [channels, rows, columns], integers: the head, the numbers of each channel, all taps as bytes."""
+        taps = self.stored(taps)
+        return channel_stream(taps, numbers, self.bits) if fused is None else fused_stream(taps, numbers, self.bits, fused)
+
+    def stored(self, taps: numpy.ndarray) -> numpy.ndarray:
+        """Taps [channels, rows, columns] as bytes: of halves those that are beyond a byte are two."""
+        first = numpy.clip(taps, -128, 127)
+        return (numpy.stack([first, taps - first], axis=1) if self.halves else taps).astype(numpy.int8)
+
+
+def _cuts(length: int, size: int) -> list[tuple[int, int]]:
+    """Sizes of the pieces, and how many there are of each."""
+    return [(size, length // size), *([(length % size, 1)] if length % size else [])]

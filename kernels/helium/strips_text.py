@@ -1,35 +1,101 @@
 # SPDX-License-Identifier: MIT
-"""The assembly of strips.py: as planes_text.py, but each row is stored twice, and patches are runs of bytes."""
+"""The assembly of strips.py: a channel is copied, its window laid out, and tile after tile computed."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
-from . import planes_text
-from .planes_text import PlanesPrinter
-from .strips import MOST_CHUNKS, REACH, Strips
+from .assembly import SAVED_BYTES, function
+from .levels_text import HEAD_BYTES, TOTALS, ChannelPrinter, load_numbers, plain_text
+from .strips import BYTE_REACH, MOST_CHUNKS, WORD_REACH, Strips
 
+PIXELS, TAPS = 16, 32  # bytes of the places behind those of stores
+FRAME_BYTES = 24  # the place that is copied to, the places, the end of the numbers; lowest and highest
+PARAMETERS = "const int8_t *x, int8_t *y, const int8_t *stream, int8_t *strips, const uint16_t *places"
 MOST_PREDICATED = 4  # instructions behind one VPST
 GATHERS = ("q5", "q4", "q3", "q2")  # places of the pixels of vectors side by side
 
 
-class StripsPrinter(PlanesPrinter):
-    """As the base, but q4: the multiplier; while copying r3: where rows are stored once more, r4: the step to the next row,
-    r6: bytes of a strip, q0 to q3: places of pixels in a row of a strip."""
+class StripsPrinter(ChannelPrinter):
+    """r1: strips, r5: outputs, r7, r8, r9: bias, multiplier, zero point, r10: taps, r11: input, r12: numbers; q0 to q3: the window at
+    its places, q4: the multiplier of fused multiplications, q6: offsets of stores. While copying r1, r3, r7: where rows are stored,
+    r2: places, r4: the step to the next row, r6: bytes of a strip, q0 to q3: places of pixels in a row of a strip."""
 
-    stores, pixels, taps, copies = 0, 16, 32, 48
-    targets, counter = ("r1", "r3"), "r4"
+    flips = False  # whether 128 in r8 makes signed bytes of those that are copied
+
+    def __init__(self, form: Strips):
+        super().__init__(form)
+        self.fuses = form.fused
+        self.targets = ("r1", "r3", "r7")[: form.copies_of_row]
+        self.windows_of_patch = range(2)  # of halves
+        self.copies = TAPS + 16 * form.vectors
+
+    def lines(self):
+        emit, shape, form = self.emit, self.shape, self.form
+        emit.enter(FRAME_BYTES)
+        emit.add("r3", "r3", form.first_place)
+        emit(f"ldr r4, [sp, #{SAVED_BYTES + FRAME_BYTES}]", "strd r3, r4, [sp]", why="where a channel is copied to, places")
+        self._begin_layer()
+        emit("mov r5, r1", "mov r11, r0")
+        emit.add("r12", "r2", HEAD_BYTES)
+        emit.add("r10", "r12", form.numbers_bytes * shape.channels)
+        emit("str r10, [sp, #8]", why="the numbers' end is where the taps begin")
+        emit.label(1)
+        self._copy()
+        self._window()
+        self._numbers()
+        self._channel()
+        emit.add("r11", "r11", 1 - self._copied_bytes)
+        emit.add("r5", "r5", form.output_bytes - self._passed_bytes)
+        emit("ldr r0, [sp, #8]", "cmp r12, r0", "bne 1b")
+        emit.leave(FRAME_BYTES)
+        return emit.lines
+
+    def _begin_layer(self) -> None:
+        """What stays the same for all channels, from the places at r4 and the head of the stream at r2."""
+        self.emit("vldrh.u16 q6, [r4]", "ldr r9, [r2, #4]", why="offsets of stores, zero point")
+        if self.form.clamps:
+            self.emit("ldrd r4, r5, [r2, #8]", "strd r4, r5, [sp, #16]", why="lowest and highest")
+
+    def _numbers(self) -> None:
+        """The numbers of a channel."""
+        load_numbers(self.emit, self.form)
+        self.emit(*(["vdup.32 q4, r8"] if self.form.fused else []))
+
+    def _channel(self) -> None:
+        """The tiles of a channel; of halves in two versions, as the second halves are 0 in most channels."""
+        emit = self.emit
+        if self.form.halves:
+            emit("vmladav.s8 r0, q1, q1", "cmp r0, #0", "beq 6f", why="0 where no weight is beyond a byte")
+            self._tiles()
+            emit("b 7f")
+            emit.label(6)
+            self.windows_of_patch = range(1)
+        self._tiles()
+        if self.form.halves:
+            emit.label(7)
+            self.windows_of_patch = range(2)
 
     @property
-    def shifts(self) -> tuple[tuple[int, ...], int]:
-        return ((32,), 8) if self.form.stride == 1 else ((32, 16), 0)
+    def _copied_bytes(self) -> int:
+        """By which r11 moves while a channel is copied."""
+        (rows, columns), channels = self.form.copied, self.shape.channels
+        return rows * columns // 8 * 8 * channels if self.form.periods else rows * self.shape.in_width * channels
 
-    def _offsets(self) -> None:
-        self.emit(f"vldrh.u16 q6, [r4, #{self.stores}]")
+    @property
+    def _passed_bytes(self) -> int:
+        """By which r5 moves while a channel's tiles are stored."""
+        form = self.form
+        whole, left = divmod(self.shape.out_width, form.tile[1])
+        line = form.tiles[0] * form.steps(0)[1]
+        moves_on = whole > 1 or left > 0  # after each line
+        return (whole * form.steps(1)[1] if moves_on else 0) + (line if left or not moves_on else 0)
 
     def _copy(self) -> None:
+        """The channel's bytes into the strips, 8 or 16 pixels at a time."""
         emit, form = self.emit, self.form
-        emit("ldrd r1, r2, [sp]", f"vldr{'h.u16' if form.together == 8 else 'b.u8'} q5, [r2, #{self.pixels}]")
+        emit("ldrd r1, r2, [sp]", f"vldr{'h.u16' if form.together == 8 else 'b.u8'} q5, [r2, #{PIXELS}]")
         is_stored_twice = form.rows_of_strip % 2 == 0 or form.shape.top % 2 == 0
         for before, target in zip(self.targets, self.targets[1:]):
             emit.add(target, before, 2 - form.strip_bytes if is_stored_twice else 0)
@@ -37,6 +103,39 @@ class StripsPrinter(PlanesPrinter):
             self._copy_image()
         else:
             self._copy_rows()
+
+    def _copy_image(self) -> None:
+        """All pixels one after the other; where eight of them go repeats after some vectors, which are whole rows."""
+        emit, form, periods = self.emit, self.form, self.form.periods
+        rows, columns = form.copied
+        whole, left = divmod(rows * columns, 8)
+        turns = whole // periods
+        emit.add("r0", "r2", self.copies)
+        if turns > 1:
+            emit(f"movs r4, #{turns}", "dls lr, r4")
+            emit.label(2)
+        for _ in range(periods if turns else 0):
+            self._copy_eight()
+        if turns:
+            for register in self.targets:
+                emit.add(register, register, form.place_of(8 * periods // columns, 0))
+            emit.add("r0", "r0", -16 * periods)
+        if turns > 1:
+            emit("le lr, 2b")
+        for _ in range(whole - turns * periods):
+            self._copy_eight()
+        if left:
+            emit(f"movs r4, #{left}", "vctp.16 r4", "vldrh.u16 q6, [r0]")
+            emit(f"vpst{'t' * (len(self.targets) + self.flips)}", "vldrbt.u16 q7, [r11, q5]")
+            emit(*(["vaddt.i16 q7, q7, r8"] if self.flips else []))
+            emit(*(f"vstrbt.16 q7, [{register}, q6]" for register in self.targets))
+        emit("vldrh.u16 q6, [r2]", why="offsets of stores")
+
+    def _copy_eight(self) -> None:
+        emit = self.emit
+        emit("vldrh.u16 q6, [r0], #16", "vldrb.u16 q7, [r11, q5]", *(["vadd.i16 q7, q7, r8"] if self.flips else []))
+        emit(*(f"vstrb.16 q7, [{register}, q6]" for register in self.targets))
+        emit.add("r11", "r11", 8 * self.shape.channels)
 
     def _copy_rows(self) -> None:
         emit, shape, form = self.emit, self.shape, self.form
@@ -55,7 +154,7 @@ class StripsPrinter(PlanesPrinter):
         left = columns % together
         if left:
             emit(f"movs r0, #{left}", f"vctp.{bits} r0")
-        if apart == 3 and not moves:
+        if apart % 2 and not moves:
             self._copy_pairs(step)
             return
         back = (form.chunks - 1) * beside
@@ -113,13 +212,131 @@ class StripsPrinter(PlanesPrinter):
     def _constant(self, register: str, value: int) -> None:
         self.emit(f"movw {register}, #{value & 0xFFFF}", *([f"movt {register}, #0xFFFF"] if value < 0 else []))
 
-    def _patch(self, register: str, products: list[str], step: int) -> None:
-        is_near = 0 < abs(step) <= REACH
-        self.emit(f"vldrw.u32 {register}, [r1]{f', #{step}' if is_near else ''}", *products)
-        if not is_near:
-            self.emit.move("r1", step)
+    def _window(self) -> None:
+        """The window at its places in a patch."""
+        emit, form = self.emit, self.form
+        for vector in range(form.vectors):
+            mask = sum(1 << lane for lane, tap in enumerate(form.taps_of_patch[16 * vector : 16 * (vector + 1)]) if tap >= 0)
+            emit(f"movw r1, #{mask}", "vmsr p0, r1", f"vldrb.u8 q5, [r2, #{TAPS + 16 * vector}]")
+            emit("vpst", f"vldrbt.u8 q{vector}, [r10, q5]")
+        emit.add("r10", "r10", self.shape.kernel_height * self.shape.kernel_width * (1 + form.halves))
+        emit(*(["movs r0, #0"] if len(form.windows) > 1 else []), why="shifted out of one vector into the next, at last 0")
+        for number, (row, column) in enumerate(form.windows[1:], 1):
+            source = form.windows.index((row, 0) if column else (0, 0))
+            bits = 8 * form.stride * form.rows_of_strip if column else 8
+            for vector in range(form.vectors):
+                register = f"q{form.vectors * number + vector}"
+                emit(f"vmov {register}, q{form.vectors * source + vector}")
+                emit(*(f"vshlc {register}, r0, #{part}" for part in (min(bits, 32), bits - 32) if part > 0))
+
+    def _tiles(self) -> None:
+        """Lines of tiles from top to bottom, one to the right of the other."""
+        emit, form = self.emit, self.form
+        emit("ldr r1, [sp]")
+        emit.add("r1", "r1", form.begins - form.first_place)
+        whole, left = divmod(self.shape.out_width, form.tile[1])
+        if whole > 1:
+            emit(f"movw r3, #{whole}")
+            emit.label(3)
+        if whole:
+            self._line(form.tile[1])
+        if whole > 1 or left and whole:
+            for register, along, after in zip(("r1", "r5"), form.steps(0), form.steps(1)):
+                emit.add(register, register, after - form.tiles[0] * along)
+        emit(*(["subs r3, #1", "bne 3b"] if whole > 1 else []))
+        if left:
+            self._line(left)
+
+    def _line(self, columns: int) -> None:
+        """Tiles from top to bottom, of which so many columns are stored."""
+        emit, form = self.emit, self.form
+        whole, left = divmod(self.shape.out_height, form.tile[0])
+        outputs, last = (form.tile[0], columns), (left, columns)
+        overlaps = form.overlaps and whole > 0
+        if whole:
+            if outputs != form.tile:
+                self._mask(outputs)
+            self._whole_tiles(outputs, whole, overlaps and left > 0)
+        if left:
+            self._mask(last, "lr" if overlaps else "r0")
+            if overlaps:
+                emit.move("r1", self._behind(last)[0] - self._behind(outputs)[0])
+            self._tile(last, overlaps)
+
+    def _whole_tiles(self, outputs: tuple[int, int], count: int, goes_on: bool) -> None:
+        """So many tiles; if a tile in part `goes_on` behind them, its first products come before the last one is stored."""
+        emit, form = self.emit, self.form
+        together = 2 if form.pays_twice else 1
+        if count > together:
+            emit(f"movw r0, #{count // together}", "dls lr, r0")
+        if goes_on:
+            self._products(outputs, 0, "q7")
+        if count > together:
+            emit.label(4)
+        for tile in range(together):
+            self._tile(outputs, goes_on or form.overlaps and tile > 0, goes_on or form.overlaps and tile + 1 < together)
+        if count > together:
+            emit("le lr, 4b")
+
+    def _mask(self, outputs: tuple[int, int], register: str = "r0") -> None:
+        stored = [row < outputs[0] and column < outputs[1] for row, column, _ in self.form.lanes]
+        mask = sum(3 << 2 * lane for lane, is_stored in enumerate(stored) if is_stored)
+        self.emit(f"movw {register}, #{mask}", f"vmsr p0, {register}")
+
+    def _behind(self, outputs: tuple[int, int]) -> tuple[int, int]:
+        """Where r1 points behind the patches of each part of a tile, from its first patch on."""
+        parts, step = self.form.parts_of(outputs), self.form.steps(0)[0]
+        return parts[1][0][0] if parts[1] else step, step
+
+    def _sums(self, outputs: tuple[int, int], is_begun: bool) -> list[str]:
+        """The sums of these rows and columns of eight, in q5 and q7, of which those with sums are returned; r1 moves on to the
+        next tile. `is_begun`: the products of the first part are there."""
+        emit, used = self.emit, []
+        for number, (register, part) in enumerate(zip(("q5", "q7"), self.form.parts_of(outputs))):
+            if part and not (is_begun and number == 0):
+                self._products(outputs, number, register)
+            found = {place for _, places in part for place in places}
+            emit(*([f"vmov {register}[2], {register}[0], r0, r2"] if found & {0, 1} else []))
+            emit(*([f"vmov {register}[3], {register}[1], r4, r6"] if found & {2, 3} else []))
+            used += [register] if found else []
+        return used
+
+    def _products(self, outputs: tuple[int, int], number: int, register: str) -> None:
+        """The products of a part of a tile, whose patches come into the register; r1 moves on to the next part."""
+        emit, form, part = self.emit, self.form, self.form.parts_of(outputs)[number]
+        size, reach = ("w.u32", WORD_REACH) if form.rows_of_strip % 4 == 0 or form.is_small else ("b.u8", BYTE_REACH)
+        for (start, places), end in zip(part, [*(start for start, _ in part[1:]), self._behind(outputs)[number]]):
+            step = end - start
+            is_near = 0 < abs(step) <= reach
+            started: set[int] = set()
+            for load in reversed(range(form.loads)):  # the last load moves r1
+                emit(f"vldr{size} {register}, " + (f"[r1, #{16 * load}]" if load else f"[r1]{f', #{step}' * is_near}"))
+                for vector in self.windows_of_patch if form.halves else [load]:
+                    for place in places:
+                        window = form.vectors * form.window_of(place) + vector
+                        emit(f"vmladav{'a' * (place in started)}.s8 {TOTALS[place]}, q{window}, {register}")
+                        started.add(place)
+            if not is_near:
+                emit.move("r1", step)
+
+    def _tile(self, outputs: tuple[int, int], is_begun: bool = False, goes_on: bool = False) -> None:
+        """A tile; `is_begun`: its first products are there. `goes_on`: those of the next one are computed before it is stored."""
+        emit = self.emit
+        used = self._sums(outputs, is_begun)
+        self._levels(used, partial(self._products, outputs, 0, "q7") if goes_on else None)
+        emit(*(("vpst", "vstrbt.16 q5, [r5, q6]") if outputs != self.form.tile else ("vstrb.16 q5, [r5, q6]",)))
+        emit.add("r5", "r5", self.form.steps(0)[1])
+
+
+def places_lines(places: list[int]) -> list[str]:
+    """The table of a driver."""
+    rows = [", ".join(map(str, places[first : first + 16])) for first in range(0, len(places), 16)]
+    return ["static const uint16_t places[] = {", *(f"    {row}," for row in rows), "};"]
 
 
 def text_of(form: Strips) -> str:
-    """The C text of the function."""
-    return planes_text.text_of(form, StripsPrinter(form))
+    """The C text of the function, with the portable form beside the assembly."""
+    shape = form.shape
+    plain = "    (void)places;\n" + plain_text(form.fields, "strips")
+    purpose = f"{shape.channels} channels of {shape.out_height} x {shape.out_width} outputs, one after the other."
+    return function(form.name, purpose, PARAMETERS, StripsPrinter(form).lines(), plain)

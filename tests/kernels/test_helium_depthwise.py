@@ -108,7 +108,7 @@ def first_accepted(seed, edge):
 def test_tiles_at_an_edge_multiply_for_what_is_stored_alone(stride):
     for spatial, pads in (((9, 5), (1, 1)), ((5, 10), (1, 1)), ((6, 7), (1, 1)), ((19, 11), (0, 1))):
         entry = depthwise(1, 1, 3, spatial, (3, 3), stride, 1, pads)
-        form = entry.kernel.node_class.planes(entry.stored)
+        form = entry.kernel.node_class.form(entry.stored)
         for rows, columns in itertools.product(range(1, form.tile[0] + 1), range(1, form.tile[1] + 1)):
             places = [place for part in form.parts_of((rows, columns)) for _, places in part for place in places]
             assert len(places) == rows * columns
@@ -118,13 +118,13 @@ def test_channels_of_one_axis_are_turned_and_computed_one_at_a_time():
     for index, edge in enumerate(SERIES):
         entry = first_accepted(index, edge)
         series = sys.modules[entry.kernel.node_class.__module__.rpartition(".")[0] + ".series"]
-        assert isinstance(entry.kernel.node_class.planes(entry.stored), series.Series), edge
+        assert isinstance(entry.kernel.node_class.form(entry.stored), series.Series), edge
 
 
 def test_a_window_over_all_of_a_signal_keeps_channels_in_lanes():
     for taps in (9, 15):
         entry = first_accepted(1, (1, 16, (taps,), (taps,), 1, 1, (0, 0)))
-        assert entry.kernel.node_class.planes(entry.stored) is None
+        assert entry.kernel.node_class.form(entry.stored) is None
 
 
 def random_depthwise(seed):
@@ -138,13 +138,14 @@ def random_depthwise(seed):
     return depthwise(seed, random.choice(1, 1, 2), channels, spatial, kernel, random.choice(1, 1, 2, 3), dilation, pads)
 
 
-def with_weights(values, scales, data_value=-128):
+def with_weights(values, scales, data_value=-128, dilation=1):
     """All taps of each channel as given, over values that are all the same."""
     random, channels = Randomness(3), len(values)
     data = random.data(1, channels, 6, 6).with_(quantization=per_tensor(0.5, 127))
     kind = numpy.int8 if DType.int8.holds(numpy.array(values)) else numpy.int16
     weights = constant("w", numpy.array(values, kind).reshape(channels, 1, 3, 3), Quantization(scales, (0,) * channels, 0))
-    operator = Conv(window=Window((3, 3), (1, 1), (1, 1), (1, 1), (1, 1)), groups=channels, depthwise=True)
+    window = Window((3, 3), (1, 1), (dilation,) * 2, (dilation,) * 2, (dilation,) * 2)
+    operator = Conv(window=window, groups=channels, depthwise=True)
     return case(
         operator,
         [data, weights, random.bias(channels)],
@@ -167,13 +168,13 @@ STRIPS = [
 MANY = (1, 40, (25, 5), (3, 3), 1, 1, (1, 1))  # channels of few tiles, whose third numbers would not pay
 
 
-def fused(edge, odd_one=(), zero_point=-128):
-    """A layer of such a shape whose multipliers fused multiplications take. `odd_one`: a channel that has a vanishing one."""
+def fused(edge, zero_point=-128, vanishing=()):
+    """A layer of such a shape whose multipliers fused multiplications take, but those of the `vanishing` channels."""
     entry = first_accepted(edge[1], edge)
     data, weights, *_ = entry.view.inputs
     channels, random = edge[1], Randomness(edge[1])
     scales = numpy.geomspace(0.0131, 0.0271, channels)
-    scales[list(odd_one)] = 1e-12
+    scales[list(vanishing)] = 1e-12
     weights = constant("w", weights.data).with_(
         quantization=Quantization(tuple(scales.astype(numpy.float32).tolist()), (0,) * channels, 0)
     )
@@ -183,38 +184,31 @@ def fused(edge, odd_one=(), zero_point=-128):
 
 
 def fused_cases(taken=lambda entry: entry):
-    """With an even zero point, with an odd one, and with channels that are not fused."""
-    even, odd = ([taken(fused(edge, (), zero_point)) for edge in STRIPS] for zero_point in (-128, 3))
-    mixed = [taken(fused(edge, one)) for edge, one in zip(STRIPS, itertools.cycle(((0,), (2,), (0, 2))))]
-    for entry in (*even, *odd, *mixed):
+    """With an even zero point, and with an odd one, whose loops have two tiles in a turn wherever their number is even."""
+    even, odd = ([taken(fused(edge, zero_point)) for edge in STRIPS] for zero_point in (-128, 3))
+    for entry in (*even, *odd):
         folder = entry.kernel.node_class.__module__.rpartition(".")[0]
-        stream, assembly = sys.modules[f"{folder}.fused_stream"], sys.modules[f"{folder}.assembly"]
-        twice = patch.object(assembly, "SAVED_BY_AN_INSTRUCTION", 0 if entry in mixed else 40)
-        with patch.multiple(stream, FEWEST_TILES=0, FEWEST_OF_FEW=0, LEAST_SAVED=0), twice:
+        constants, assembly = sys.modules[f"{folder}.single_channels"], sys.modules[f"{folder}.assembly"]
+        twice = patch.object(assembly, "SAVED_BY_AN_INSTRUCTION", 0 if entry in odd else 40)
+        with patch.multiple(constants, FEWEST_TILES=0, FEWEST_OF_FEW=0), twice:
             assert entry.call  # made, and kept
-    return even, odd, mixed
+    return even, odd
 
 
 def test_levels_of_strips_come_from_one_fused_multiplication_where_that_is_proved():
-    even, odd, mixed = fused_cases()
-    assert all("_strips_" in entry.call.function for entry in (*even, *odd, *mixed))
-    found = [[("_fused" in entry.call.function) for entry in cases] for cases in (even, odd)]
-    assert found[0].count(True) >= 6 and found[1].count(True) >= 6
-    assert ["_mixed" in entry.call.function for entry in mixed] == [True] * len(mixed)
-    assert ["_fused" in fused(edge).call.function for edge in (STRIPS[0], MANY)] == [True, False]
-
-
-def test_what_is_too_large_for_strips_lies_in_planes():
-    functions = [first_accepted(1, (1, 8, (size, 48), (3, 3), 1, 1, (1, 1))).call.function for size in (52, 64)]
-    assert ["_strips_" in function for function in functions] == [True, False] and "_planes_" in functions[1]
+    for cases in fused_cases():
+        assert all("_strips_" in entry.call.function for entry in cases)
+        assert sum("_fused" in entry.call.function for entry in cases) >= 6
+    entries = fused(STRIPS[0]), fused(STRIPS[0], vanishing=(2,)), fused(MANY)
+    assert ["_fused" in entry.call.function for entry in entries] == [True, False, False]
 
 
 def test_larger_windows_are_patches_of_two_vectors():
-    assert sum("_long_strips_" in depthwise(2, *edge).call.function for edge in LONG) >= len(LONG) - 3
+    assert sum("_strips_" in depthwise(2, *edge).call.function for edge in LONG) >= len(LONG) - 3
     assert "_lanes_" in depthwise(2, 1, 16, (9, 9), (7, 7), 1, 1, (3, 3)).call.function
 
 
-# Tiles of both shapes, one below the other and side by side, both strides, copies of rows and of pixels, images.
+# Tiles of both shapes, both strides, copies of rows and of pixels, images.
 WIDE = [
     (1, 8, (20, 48), (3, 3), 1, 1, (1, 1)),
     (2, 5, (9, 17), (3, 3), 1, 1, (1, 1)),
@@ -229,19 +223,19 @@ WIDE = [
 ]
 
 
-def wide_planes():
+def of_two_bytes():
     """Of all channels, of every second one, and with a bias of finer units, too."""
     return [with_offsets(depthwise(index, *edge), index + turn) for turn in range(3) for index, edge in enumerate(WIDE)]
 
 
-def test_windows_with_weights_beyond_bytes_are_added_up_in_planes():
-    names = [entry.call.function for entry in accepted(wide_planes())]
-    names = [name for name in names if name.startswith("aidge_helium_planes_") and "_wide" in name]
+def test_weights_beyond_bytes_are_sums_of_two_bytes():
+    names = [entry.call.function for entry in accepted(of_two_bytes())]
+    names = [name for name in names if "_halves" in name]
     assert len(names) >= 2 * len(WIDE) + len(WIDE) // 2
-    assert {"_tall" in name for name in names} == {"_down" in name for name in names} == {False, True}
+    assert {"_tall" in name for name in names} == {False, True}
     ends = ([254, -256] * 4 + [0], [255] + [0] * 8, [-257] + [0] * 8)
     functions = [with_weights([taps, [1] * 9], (1.0, 1.0)).call.function for taps in ends]
-    assert ["_planes_" in function for function in functions] == [True, False, False]
+    assert ["_strips_" in function for function in functions] == [True, False, False]
 
 
 def unlimited(entry, objective="balanced"):
@@ -254,15 +248,16 @@ def unlimited(entry, objective="balanced"):
 @functools.cache
 def overlapping_cases():
     """Lines of tiles with and without a last one, two tiles in a turn, all roundings, and loops of tiles, too many for a text."""
-    edges = [*EDGES, *STRIPS, *SERIES, *((1, 19, (width,), (taps,), 1, 1, (0, 0)) for width, taps in ((12, 5), (20, 9), (28, 5)))]
+    edges = [*EDGES, *STRIPS, *LONG, *SERIES, *((1, 19, (width,), (taps,), 1, 1, (0, 0)) for width, taps in ((12, 5), (20, 9), (28, 5)))]
     plain = [unlimited(first_accepted(index, edge)) for index, edge in enumerate(edges)]
     fine = [unlimited(finer(entry, index)) for index, entry in enumerate(plain[::4])]
-    return [*plain, *fine, *itertools.chain(*fused_cases(unlimited))]
+    wide = [unlimited(entry) for entry in accepted(of_two_bytes()[::3])]
+    return [*plain, *fine, *wide, *itertools.chain(*fused_cases(unlimited))]
 
 
 def test_products_of_the_next_tile_pass_before_a_tile_is_stored_where_the_core_gains_by_it():
     functions = [entry.call.function for entry in overlapping_cases()]
-    for kind in ("_series_", "_planes_", "_strips_", "_fused", "_mixed", "_twice"):
+    for kind in ("_series_", "_strips_", "_halves", "_fused", "_twice"):
         assert sum(kind in name and "_overlapping" in name for name in functions) > 3, kind
     entry = first_accepted(1, MANY)
     clamped = next(
@@ -291,8 +286,8 @@ def candidates():
         *(finer(depthwise(index, *edge), index) for index, edge in enumerate(EDGES) if index % 3 == 0),
         *(finer(first_accepted(index, edge), index) for index, edge in enumerate(SERIES + LONG) if index % 5 == 1),
         *(with_offsets(depthwise(index, *edge), index) for index, edge in enumerate(EDGES) if index % 3 == 1),
-        *wide_planes(),
-        with_weights([[-128] * 9] * 3, (2.0**-14, 1e-30, 1e30)),
+        *of_two_bytes(),
+        *(with_weights([[-128] * 9] * 3, (2.0**-14, 1e-30, 1e30), dilation=dilation) for dilation in (1, 2)),
         *(with_weights([[254, -256] * 4 + [0], [1] * 9], (2.0**-12, 2.0**-9), value) for value in (-128, 127)),
     ]
 
@@ -321,5 +316,5 @@ def test_the_plain_c_equals_numpy_on_this_machine():
 
 def test_weights_whose_products_do_not_fit_16_bits_are_multiplied_as_halfwords():
     rows = ([-128] * 9, [-128, 127] * 4 + [-128], [-129] + [0] * 8, [1] * 8 + [128], [0] * 8 + [128])
-    layers = [with_weights([taps], (1.0,)) for taps in rows]
+    layers = [with_weights([taps], (1.0,), dilation=2) for taps in rows]
     assert ["_wide" in entry.call.function for entry in layers] == [True, False, True, True, False]

@@ -83,7 +83,6 @@ def test_every_way_of_rounding_is_among_them():
     assert {"conv", "dense"} <= {entry.call.function.split("_")[2] for entry in candidates() if "_offsets" in entry.call.function}
     names = " ".join(entry.call.function for entry in candidates())
     for way in (
-        "planes.*twice",
         "strips.*twice",
         "strips.*above",
         "strips.*fused",

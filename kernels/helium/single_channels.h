@@ -1,19 +1,30 @@
 /* SPDX-License-Identifier: 0BSD */
-#include "planes_shape.h"
+#include "copies.h"
+
+/* What a generated function for one channel at a time computes. */
+typedef struct {
+    int32_t channels, in_width, rows, columns; /* of the input that are read */
+    int32_t out_height, out_width, top, left;
+    int32_t width, stride; /* of the columns with their pads */
+    int32_t kernel_height, kernel_width;
+    int32_t bits;    /* by which sums are shifted before the bias is added */
+    int32_t numbers; /* bytes of those of a channel */
+    int32_t fixed;   /* rounding.py */
+    int32_t halves;  /* whether each channel has two windows, whose sum counts */
+} aidge_helium_channels_shape;
 
 #if !AIDGE_HELIUM_ASSEMBLY
 /*
- * Depthwise convolution of one image with stride 1 or 2, [height][width][channels]; the plane holds the zero point around
- * each channel.
+ * Depthwise convolution of one image, [height][width][channels]; the plane holds the zero point around each channel.
  *
  * stream: int32 {input zero point, zero point or the number of rounding.py, lowest, highest}; for each channel
- *   int32 bias, float multiplier; the taps of all channels, of each one window, or `wide` ones two whose sum counts. With 12 bytes a third number follows: where the multiplier is
- *   negative, they are those of a fused multiplication (rounding.py); with `fixed` multipliers are int32, and the third one is
+ *   int32 bias, float multiplier; the taps of all channels. With 12 bytes a third number follows: where the multiplier is
+ *   negative, the three belong to a fused multiplication (rounding.py); with `fixed` multipliers are int32, and the third one is
  *   int32 shift << 16 | zero point.
  * Ranges: the generator has proved that no sum leaves int32; partial sums may wrap around.
  */
-static void aidge_helium_planes(const int8_t *x, int8_t *y, const int8_t *stream, int8_t *plane,
-                                const aidge_helium_planes_shape *shape)
+static void aidge_helium_channels(const int8_t *x, int8_t *y, const int8_t *stream, int8_t *plane,
+                                  const aidge_helium_channels_shape *shape)
 {
     const int32_t channels = shape->channels;
     const int32_t window = shape->kernel_height * shape->kernel_width;
@@ -24,7 +35,7 @@ static void aidge_helium_planes(const int8_t *x, int8_t *y, const int8_t *stream
     levels.highest = aidge_helium_word(stream + 12) - levels.zero_point;
     for (channel = 0; channel < channels; channel++) {
         const int8_t *numbers = stream + 16 + shape->numbers * channel;
-        const int8_t *taps = stream + 16 + shape->numbers * channels + (shape->wide + 1) * window * channel;
+        const int8_t *taps = stream + 16 + shape->numbers * channels + (shape->halves + 1) * window * channel;
         for (row = 0; row < shape->rows; row++) {
             for (column = 0; column < shape->columns; column++) {
                 plane[(row + shape->top) * shape->width + column + shape->left] =
@@ -38,7 +49,7 @@ static void aidge_helium_planes(const int8_t *x, int8_t *y, const int8_t *stream
                     for (column = 0; column < shape->kernel_width; column++) {
                         const int8_t *patch = plane + shape->stride * (out_y * shape->width + out_x);
                         const int8_t *tap = taps + shape->kernel_width * row + column;
-                        const int32_t weight = shape->wide != 0 ? tap[0] + tap[window] : tap[0];
+                        const int32_t weight = shape->halves != 0 ? tap[0] + tap[window] : tap[0];
                         sum += (uint32_t)(patch[row * shape->width + column] * weight);
                     }
                 }

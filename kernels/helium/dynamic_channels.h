@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: 0BSD */
 #include "dynamic_data.h"
-#include "planes_shape.h"
+#include "single_channels.h"
 
 #if !AIDGE_HELIUM_ASSEMBLY
 /*
- * As aidge_helium_planes, for bytes whose zero point and scale are in `data`, which become signed by taking `flip` away; the
+ * As aidge_helium_channels, for bytes whose zero point and scale are in `data`, which become signed by taking `flip` away; the
  * result is float32.
  *
  * stream: 16 bytes that are not used; for each channel int32 sum of the weights, float factor and bias; the taps of all channels,
- *   with `halves` two of each channel, whose sums are the weights.
+ *   with `halves` of the shape two of each channel, whose sums are the weights.
  */
-static void aidge_helium_dynamic_planes(const int8_t *x, float *y, const int8_t *stream, int8_t *plane,
-                                        const aidge_helium_data *data, int32_t flip, int32_t halves, float lowest, float highest,
-                                        const aidge_helium_planes_shape *shape)
+static void aidge_helium_dynamic_channels(const int8_t *x, float *y, const int8_t *stream, int8_t *plane,
+                                        const aidge_helium_data *data, int32_t flip, float lowest, float highest,
+                                        const aidge_helium_channels_shape *shape)
 {
     const int32_t channels = shape->channels, window = shape->kernel_height * shape->kernel_width;
     int32_t out_y, out_x, channel, row, column;
     for (channel = 0; channel < channels; channel++) {
         const int8_t *const numbers = stream + 16 + 12 * channel;
-        const int8_t *const taps = stream + 16 + 12 * channels + (halves != 0 ? 2 * window : window) * channel;
+        const int8_t *const taps = stream + 16 + 12 * channels + (shape->halves != 0 ? 2 * window : window) * channel;
         const float factor = aidge_helium_float(numbers + 4) * data->scale;
         for (row = 0; row < shape->rows; row++) {
             for (column = 0; column < shape->columns; column++) {
@@ -35,7 +35,7 @@ static void aidge_helium_dynamic_planes(const int8_t *x, float *y, const int8_t 
                 for (row = 0; row < shape->kernel_height; row++) {
                     for (column = 0; column < shape->kernel_width; column++) {
                         const int8_t *const tap = taps + shape->kernel_width * row + column;
-                        const int32_t weight = *tap + (halves != 0 ? tap[window] : 0);
+                        const int32_t weight = *tap + (shape->halves != 0 ? tap[window] : 0);
                         sum += (uint32_t)(patch[row * shape->width + column] * weight);
                     }
                 }

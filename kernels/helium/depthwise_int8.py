@@ -23,7 +23,7 @@ from .conditions import linear_spec
 from .depthwise import LANES, Depthwise
 from .driver import PARAMETERS
 from .finer import are_two_bytes, numbers_of, shifted
-from .geometry import Geometry, geometry_of, of_band
+from .geometry import Geometry, geometry_of, of_band, of_image
 from .rounding import fixed_of, rounds_by_addition
 from .series import Series
 from .staging import Staging
@@ -68,9 +68,13 @@ class ConvDepthwise2dInt8(KernelNode):
         """One channel at a time where that takes fewer instructions than channels in lanes."""
         shape, clamps = cls.geometry(view), _clamps(view)
         taps = shifted(view.inputs[1].data)
-        if shape.bands or not are_two_bytes(taps):
+        if not are_two_bytes(taps):
             return None
         halves = bool(taps.min(initial=0) < -128 or taps.max(initial=0) > 127)
+        if shape.bands:
+            form = Strips.of_bands(shape, clamps, halves) if _sees_rows(of_image(view.layer.whole, is_upright=True)) else None
+            rows = shape.out_height
+            return form if form and form.instructions_of_rows(rows) < cls._instructions_of_lanes(view, rows) else None
         found = [Strips.best(shape, clamps, halves), *([] if halves else [Series.of(shape, clamps)])]
         form = min(filter(None, found), key=lambda form: form.instructions, default=None)
         return form if form and form.instructions < Depthwise.instructions_for(shape) else None
@@ -78,6 +82,8 @@ class ConvDepthwise2dInt8(KernelNode):
     @classmethod
     def demands(cls, view: NodeView) -> Demands:
         form = cls.form(view)
+        if form and form.shape.bands:
+            return Demands(scratch_bytes=form.bytes, instructions=form.instructions_of_rows(of_band(view).out_height))
         if form:
             in_place = (0,) if form.works_in_place else ()
             return Demands(scratch_bytes=form.bytes, in_place=in_place, instructions=form.instructions)
@@ -118,11 +124,13 @@ class ConvDepthwise2dInt8(KernelNode):
         return self._by_channels(form, form.stream(taps, numbers, fused))
 
     def _by_channels(self, form: Strips | Series, stream: numpy.ndarray) -> Call:
-        name, texts = _all_images(form)
+        in_bands, image = form.shape.bands is not None, of_band(self.view)
+        name, texts = strips_text.bands_texts(form) if in_bands else _all_images(form)
+        rows = map(Literal, (image.in_height, image.top, image.out_height) if in_bands else ())
         return Call(
             name,
-            ("single_channels.h",),
-            (Input(0), Output(0), Constant("stream", stream), Scratch()),
+            ("strips_of_bands.h" if in_bands else "single_channels.h",),
+            (Input(0), Output(0), Constant("stream", stream), Scratch(), *rows),
             form.description,
             texts,
             facts=computed("8 pixels x 1 channel", 0, otherwise="fixed point" if form.fixed else "float"),
@@ -180,6 +188,11 @@ def _all_images(form: Strips | Series) -> tuple[str, tuple[str, ...]]:
         ),
     ]
     return name, (text, c_function(name, "const int8_t *x, int8_t *y, const int8_t *stream, void *scratch", body))
+
+
+def _sees_rows(shape: Geometry) -> bool:
+    """Whether each row of the output sees a row of the input."""
+    return shape.top < shape.kernel_height and (shape.out_height - 1) * shape.stride_height - shape.top < shape.in_height
 
 
 def _clamps(view: NodeView) -> bool:

@@ -12,7 +12,7 @@ Weights of nine bits are sums of two bytes, the second of which is 0 in most cha
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy
 
@@ -24,7 +24,8 @@ from .rounding import Fixed, FusedForm, fixed_in_c, way_of
 from .single_channels import channel_stream, fused_stream, fusing
 
 SMALL_WINDOW = 3  # rows, and columns: a patch has two neighbours
-LARGEST = 8192  # bytes of scratch
+LARGEST, LARGEST_OF_BAND = 32_768, 2048  # bytes of scratch
+ROWS_OF_BAND = (4, 2, 1)  # of the output that pass together
 MOST_CHUNKS = 4  # of a copied row: each has a register for its places
 MOST_PERIODS = 16  # vectors after which the places of copied pixels repeat
 MOST_ROWS = 6  # of a strip: each row is stored into three
@@ -35,7 +36,8 @@ PLACES = ((0, 0), (1, 0), (0, 1), (1, 1))  # row and column of the output that e
 
 @dataclass(frozen=True)
 class Strips:
-    """All channels of one image. `tall`: tiles of 4 x 2 outputs; `halves`: weights are sums of two bytes; `adds`, `fixed`, `fused`:
+    """All channels of one image, or of some rows of a band: those of the output are static, and what the image lacks above and below
+    is known at run time. `tall`: tiles of 4 x 2 outputs; `halves`: weights are sums of two bytes; `adds`, `fixed`, `fused`:
     levels are rounded as in rounding.py."""
 
     shape: Geometry
@@ -55,6 +57,13 @@ class Strips:
         forms = [form for form in (cls(shape, clamps, tall, halves) for tall in (False, True)) if form.fits]
         return min(forms, key=lambda form: form.instructions, default=None)
 
+    @classmethod
+    def of_bands(cls, shape: Geometry, clamps: bool, halves: bool) -> Strips | None:
+        """The form of the most rows of little scratch, at most as many as the smallest band has; None where none fits."""
+        rows = [replace(shape, out_height=count) for count in ROWS_OF_BAND if count <= shape.bands.fewest]
+        forms = [form for form in (cls(some, clamps, halves=halves) for some in rows) if form.fits]
+        return next((form for form in forms if form.bytes <= LARGEST_OF_BAND), forms[-1] if forms else None)
+
     @property
     def fits(self) -> bool:
         """Whether the window moves by one or two and fits a patch, and all offsets and copies are within limits."""
@@ -68,6 +77,7 @@ class Strips:
             and self.bytes <= self.largest
             and max(farthest, 7) * shape.channels <= LARGEST_OFFSET
             and min(self.copied) > 0
+            and (shape.bands is None or shape.batches == 1)
         )
 
     @property
@@ -127,6 +137,11 @@ class Strips:
         return min(shape.in_height, self.height - shape.top), min(shape.in_width, self.width - shape.left)
 
     @property
+    def deepest(self) -> int:
+        """Rows from the first that windows see to the last that is copied."""
+        return self.height if self.shape.bands else self.shape.top + self.copied[0]
+
+    @property
     def rows_of_strip(self) -> int:
         """As many as its outputs see; of larger windows even."""
         seen = self.reach[0] + self.outputs_of_strip - 1
@@ -158,7 +173,7 @@ class Strips:
     @property
     def bytes(self) -> int:
         """Of scratch. Rows that no strip begins with are stored behind the last one, too. A patch reads more than what it has."""
-        last = max(self.strips, (self.shape.top + self.copied[0] + 1) // 2)
+        last = max(self.strips, (self.deepest + 1) // 2)
         return self.begins + self.strip_bytes * last + (4 if self.is_small else 16 * self.vectors)
 
     def place_of(self, row: int, column: int) -> int:
@@ -200,7 +215,8 @@ class Strips:
         count = columns // math.gcd(columns, 8)
         count *= 1 + 8 * count // columns % 2
         by_rows = rows * ((2 + self.copies_of_row) * self.chunks + 5)
-        fits = self.rows_of_strip % 2 == 0 and self.together == 8 and columns == shape.in_width and count <= MOST_PERIODS
+        is_one = self.rows_of_strip % 2 == 0 and columns == shape.in_width and not shape.bands
+        fits = is_one and self.together == 8 and count <= MOST_PERIODS and self.bytes <= LARGEST_OFFSET
         return count if fits and self._instructions_of_pixels < by_rows else 0
 
     @property
@@ -252,6 +268,10 @@ class Strips:
                 line += times * self.instructions_of_tile((along, beside)) + 2 * ((along, beside) != self.tile)
             tiles += count * line
         return shape.channels * (tiles + self.instructions_of_copy + 45)
+
+    def instructions_of_rows(self, rows: int) -> int:
+        """Of a call for so many rows of a band, nearly."""
+        return 60 + -(-rows // self.shape.out_height) * (60 + self.bytes // 8 + self.instructions)
 
     @property
     def instructions_of_copy(self) -> int:

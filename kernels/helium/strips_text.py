@@ -6,13 +6,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from .assembly import SAVED_BYTES, function
+from aidge_build.contract.kernel_kit.terms import times
+
+from .assembly import SAVED_BYTES, c_function, function
 from .levels_text import HEAD_BYTES, TOTALS, ChannelPrinter, load_numbers, plain_text
 from .strips import BYTE_REACH, MOST_CHUNKS, WORD_REACH, Strips
 
 PIXELS, TAPS = 16, 32  # bytes of the places behind those of stores
 FRAME_BYTES = 24  # the place that is copied to, the places, the end of the numbers; lowest and highest
+SEEN, STRIPS, INPUT, FRAME_BYTES_OF_BANDS = 24, 28, 32, 40  # and of bands: what is seen, the strips, the channel's input
 PARAMETERS = "const int8_t *x, int8_t *y, const int8_t *stream, int8_t *strips, const uint16_t *places"
+OF_BANDS = "const int8_t *x, int8_t *y, const int8_t *stream, void *scratch, int32_t in_height, int32_t top, int32_t out_height"
 MOST_PREDICATED = 4  # instructions behind one VPST
 GATHERS = ("q5", "q4", "q3", "q2")  # places of the pixels of vectors side by side
 
@@ -29,13 +33,18 @@ class StripsPrinter(ChannelPrinter):
         self.fuses = form.fused
         self.targets = ("r1", "r3", "r7")[: form.copies_of_row]
         self.windows_of_patch = range(2)  # of halves
+        self.frame_bytes = FRAME_BYTES_OF_BANDS if form.shape.bands else FRAME_BYTES
         self.copies = TAPS + 16 * form.vectors
 
     def lines(self):
         emit, shape, form = self.emit, self.shape, self.form
-        emit.enter(FRAME_BYTES)
-        emit.add("r3", "r3", form.first_place)
-        emit(f"ldr r4, [sp, #{SAVED_BYTES + FRAME_BYTES}]", "strd r3, r4, [sp]", why="where a channel is copied to, places")
+        emit.enter(self.frame_bytes)
+        if shape.bands:
+            emit(f"ldr r4, [sp, #{SAVED_BYTES + self.frame_bytes + 4}]", f"strd r4, r3, [sp, #{SEEN}]", f"str r0, [sp, #{INPUT}]")
+            emit("ldr r4, [r4, #4]", "add r3, r3, r4")
+        else:
+            emit.add("r3", "r3", form.first_place)
+        emit(f"ldr r4, [sp, #{SAVED_BYTES + self.frame_bytes}]", "strd r3, r4, [sp]", why="where a channel is copied to, places")
         self._begin_layer()
         emit("mov r5, r1", "mov r11, r0")
         emit.add("r12", "r2", HEAD_BYTES)
@@ -46,10 +55,13 @@ class StripsPrinter(ChannelPrinter):
         self._window()
         self._numbers()
         self._channel()
-        emit.add("r11", "r11", 1 - self._copied_bytes)
+        if shape.bands:
+            emit(f"ldr r11, [sp, #{INPUT}]", "add r11, r11, #1", f"str r11, [sp, #{INPUT}]")
+        else:
+            emit.add("r11", "r11", 1 - self._copied_bytes)
         emit.add("r5", "r5", form.output_bytes - self._passed_bytes)
         emit("ldr r0, [sp, #8]", "cmp r12, r0", "bne 1b")
-        emit.leave(FRAME_BYTES)
+        emit.leave(self.frame_bytes)
         return emit.lines
 
     def _begin_layer(self) -> None:
@@ -97,8 +109,11 @@ class StripsPrinter(ChannelPrinter):
         emit, form = self.emit, self.form
         emit("ldrd r1, r2, [sp]", f"vldr{'h.u16' if form.together == 8 else 'b.u8'} q5, [r2, #{PIXELS}]")
         is_stored_twice = form.rows_of_strip % 2 == 0 or form.shape.top % 2 == 0
-        for before, target in zip(self.targets, self.targets[1:]):
-            emit.add(target, before, 2 - form.strip_bytes if is_stored_twice else 0)
+        if form.shape.bands and form.rows_of_strip % 2:
+            emit(f"ldr r3, [sp, #{SEEN}]", "ldr r3, [r3, #12]", "add r3, r3, r1", why="where rows are stored once more")
+        else:
+            for before, target in zip(self.targets, self.targets[1:]):
+                emit.add(target, before, 2 - form.strip_bytes if is_stored_twice else 0)
         if form.periods:
             self._copy_image()
         else:
@@ -154,13 +169,18 @@ class StripsPrinter(ChannelPrinter):
         left = columns % together
         if left:
             emit(f"movs r0, #{left}", f"vctp.{bits} r0")
-        if apart % 2 and not moves:
+        if apart % 2 and not moves and not shape.bands:
             self._copy_pairs(step)
             return
         back = (form.chunks - 1) * beside
         self._constant("r6", size - 2 * back)
-        self._constant("r4", (size - 1 if shape.top % 2 else 1) - back)
-        emit(f"movw r0, #{rows}", "dls lr, r0")
+        if shape.bands:
+            emit(f"ldr r0, [sp, #{SEEN}]", "ldr r4, [r0, #8]", "ldr r0, [r0]", why="the step to the next row, rows")
+            emit.add("r4", "r4", -back)
+        else:
+            self._constant("r4", (size - 1 if shape.top % 2 else 1) - back)
+            emit(f"movw r0, #{rows}")
+        emit("dls lr, r0")
         emit.label(2)
         self._copy_row(self.targets, step, beside)
         steps, other = [f"add {target}, {target}, r4" for target in self.targets], "sub r4, r6, r4"
@@ -232,8 +252,8 @@ class StripsPrinter(ChannelPrinter):
     def _tiles(self) -> None:
         """Lines of tiles from top to bottom, one to the right of the other."""
         emit, form = self.emit, self.form
-        emit("ldr r1, [sp]")
-        emit.add("r1", "r1", form.begins - form.first_place)
+        emit(f"ldr r1, [sp, #{STRIPS}]" if form.shape.bands else "ldr r1, [sp]")
+        emit.add("r1", "r1", form.begins - (0 if form.shape.bands else form.first_place))
         whole, left = divmod(self.shape.out_width, form.tile[1])
         if whole > 1:
             emit(f"movw r3, #{whole}")
@@ -337,6 +357,32 @@ def places_lines(places: list[int]) -> list[str]:
 def text_of(form: Strips) -> str:
     """The C text of the function, with the portable form beside the assembly."""
     shape = form.shape
-    plain = "    (void)places;\n" + plain_text(form.fields, "strips")
+    plain, parameters = "    (void)places;\n" + plain_text(form.fields, "strips"), PARAMETERS
+    if shape.bands:
+        parameters += ", const aidge_helium_seen *seen"
+        some = "    aidge_helium_channels_shape some = shape;\n    some.rows = seen->rows;\n    some.top = seen->top;\n"
+        shape_line, call = plain.rsplit("\n", 1)
+        plain = f"{shape_line}\n{some}{call.replace('&shape', '&some')}"
     purpose = f"{shape.channels} channels of {shape.out_height} x {shape.out_width} outputs, one after the other."
-    return function(form.name, purpose, PARAMETERS, StripsPrinter(form).lines(), plain)
+    return function(form.name, purpose, parameters, StripsPrinter(form).lines(), plain)
+
+
+def bands_texts(form: Strips) -> tuple[str, tuple[str, ...]]:
+    """Name and texts of the function for all bands of the layer, of which `top` rows are above the image. The last rows of a band
+    are computed together with some of those before."""
+    shape, name = form.shape, f"{form.name}_rows"
+    rows, in_row, stride = shape.out_height, shape.in_width * shape.channels, shape.stride_height
+    fields = ", ".join(map(str, (stride, shape.reached_height, form.begins + form.rows_of_strip * shape.left, form.strip_bytes)))
+    body = [
+        *places_lines(form.places),
+        f"static const aidge_helium_strips strips = {{{fields}, {form.rows_of_strip % 2}}};",
+        "int32_t row;",
+        f"for (row = 0; row < out_height; row += {rows}) {{",
+        f"    const int32_t first = row + {rows} < out_height ? row : out_height - {rows};",
+        "    const aidge_helium_seen seen = aidge_helium_see(first, in_height, top, &strips);",
+        f"    aidge_helium_fill((int8_t *)scratch, stream[0], {form.bytes});",
+        f"    {form.name}(x + ({times('first', stride)} - top + seen.top) * {in_row}, y + first * {shape.out_width * shape.channels},",
+        "        stream, (int8_t *)scratch, places, &seen);",
+        "}",
+    ]
+    return name, (text_of(form), c_function(name, OF_BANDS, body))

@@ -98,7 +98,7 @@ def _pays(view: NodeView, plan: Plan, form: Product) -> bool:
         return False
     shape = plan.geometry
     rows, row = (1, plan.pixels) if shape.is_pointwise else (shape.batches * shape.out_height, shape.out_width)
-    loads = rows // plan.together if plan.is_stationary else rows * -(-row // PIXELS)
+    loads = rows if plan.is_stationary else rows * -(-row // PIXELS)
     saved = 2 * (LANES - form.last) if form.last else 0
     return view.objective == "size" or DEAREST * saved >= loads * shape.times
 

@@ -155,11 +155,10 @@ class Driver:
         if count == 0:
             return []
         parts, lines = parts_of(form, count), []
-        twice = self.plan.pays_twice and all(size % 2 == 0 for _, size in parts)
         is_whole = form.pixels == PIXELS and form.can_be_beside and not is_stationary(form, count)
         form = replace(form, beside=form.beside and (is_whole or self.plan.pays_beside(form, count)))
         if is_stationary(form, count):
-            block = Stationary(form, self.plan.is_paired, twice=twice)
+            block = Stationary(form, self.plan.is_paired)
             name, text = block.name, block.text()
         else:
             name, text = form.name, text_of(form)
@@ -184,11 +183,10 @@ class Driver:
         if plan.crosses_rows:
             inner = self._groups()
         else:
-            count, step = plan.together, plan.together * shape.stride_height * in_row
+            step = shape.stride_height * in_row
             source = "pointers" if plan.is_ring else "rows" if plan.staging or plan.columns else f"(x + row * {step})"
             body = [*self._copies(), *self._row(source)]
-            height = self._out_height if shape.bands else shape.out_height // count
-            inner = loop("row", height, [*body, f"y += {count * shape.out_width * shape.outputs};"])
+            inner = loop("row", self._out_height, [*body, f"y += {shape.out_width * shape.outputs};"])
         if plan.is_ring:
             inner[:0] = ["state.first = 0;", "state.number = 0;"]
         return [*lines, *loop("batch", shape.batches, [*inner, f"x += {shape.in_height * in_row};"])]
@@ -200,27 +198,11 @@ class Driver:
         return [self._copy("row")] if self.plan.staging else self._columns() if self.plan.columns else []
 
     def _row(self, source: str) -> list[str]:
-        """One output row, or those that pass together, whose windows begin at `source`."""
+        """One output row, whose windows begin at `source`."""
         if self.plan.patches:
             return self._patched(source)
-        if self.plan.together > 1:
-            return self._rows_together(source)
         form = replace(self.plan.product, ring=self.plan.is_ring)
         return self._pixels(form, source, "y", 0, self.shape.out_width)
-
-    def _rows_together(self, source: str) -> list[str]:
-        """Whole blocks of several rows by one call, then the pixels that are left of each."""
-        shape, plan = self.shape, self.plan
-        form, blocks = replace(plan.product, beside=False), shape.out_width // PIXELS
-        jumps = shape.stride_height * shape.in_width * shape.channels, shape.out_width * form.distance
-        block = Stationary(form, rows=plan.together, jumps=jumps, blocks=blocks)
-        self.functions[block.name] = block.text()
-        lines = [f"{block.name}({source}, y, stream, {blocks});"]
-        if shape.out_width % PIXELS:
-            for row in range(plan.together):
-                place, target = (_at(pointer, row * jump) for pointer, jump in zip((source, "y"), jumps))
-                lines += self._pixels(form, place, target, blocks * PIXELS, shape.out_width)
-        return lines
 
     def _copy(self, row: str) -> str:
         """The rows that output row `row` sees."""

@@ -25,7 +25,8 @@ def plain_text(fields: Sequence[int], scratch: str) -> str:
 def load_numbers(emit: Assembler, form: Strips | Series) -> None:
     """Of the next channel into r7, r8, and r9 where it has a third number."""
     if form.numbers_bytes == 12:
-        emit("ldm r12!, {r7, r8, r9}", why="bias, multiplier, shift and zero point" if form.fixed else "bias, multiplier, constant")
+        third = "shift and zero point" if form.fixed else "constant"
+        emit("ldm r12!, {r7, r8, r9}", why=f"bias, multiplier, {third}")
     else:
         emit("ldrd r7, r8, [r12], #8", why="bias, multiplier")
 

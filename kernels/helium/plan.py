@@ -36,7 +36,6 @@ class Plan:
     patches: Patches | None = None
     batch: int = 0
     columns: Columns | None = None
-    together: int = 1  # rows of the output that pass while weights stay in registers
     prepared: int = 0  # bytes of scratch behind all that, of numbers that depend on the data (floats.py)
 
     @property
@@ -75,19 +74,13 @@ class Plan:
     def is_stationary(self) -> bool:
         """Whether the weights of a pair of channels stay in registers for most of the pixels."""
         shape = self.geometry
-        blocks = self.whole_blocks if shape.is_pointwise else shape.out_width // PIXELS * self.together
+        blocks = self.whole_blocks if shape.is_pointwise else shape.out_width // PIXELS
         return self.patches is None and is_stationary(self.product, blocks)
 
     @property
     def is_paired(self) -> bool:
         """Whether one load has two pixels of a pointwise layer."""
         return self.geometry.is_pointwise and 2 * self.product.pixel_step <= LANES
-
-    @property
-    def pays_twice(self) -> bool:
-        """Whether loops of a pointwise layer run so often that two blocks in a turn pay for their text."""
-        saved = self.geometry.times * self.whole_blocks * self.product.pairs // 2 if self.geometry.is_pointwise else 0
-        return pays_for_text(saved, instructions_of(self.product) - (self._fusing_saves if self.product.fused else 0))
 
     @property
     def _fusing_saves(self) -> int:
@@ -124,7 +117,7 @@ class Plan:
     @property
     def rows_together(self) -> int:
         """Output rows whose windows are laid out before the first of them is written."""
-        return max(self.together, self.batch // self.geometry.out_width)
+        return max(1, self.batch // self.geometry.out_width)
 
     @property
     def steps(self) -> Steps:
@@ -150,7 +143,7 @@ class Plan:
     def _needed(self, end: int) -> int:
         """The first input row that is needed while, or after, the output rows before `end` are written."""
         if self.staging is None and self.columns is None:
-            return (end - self.together) * self.geometry.stride_height
+            return (end - 1) * self.geometry.stride_height
         if end == self.geometry.out_height:
             return self.geometry.in_height
         if self.is_ring:

@@ -8,13 +8,10 @@ from dataclasses import replace
 from .columns import Columns
 from .geometry import Geometry
 from .patches import Patches
-from .plan import CALL_OF_A_PAIR, FEWEST_STATIONARY, MOST_TAPS, PIXELS, SCRATCH_BYTES, Plan, instructions_of
+from .plan import CALL_OF_A_PAIR, MOST_TAPS, PIXELS, SCRATCH_BYTES, Plan, instructions_of
 from .plan_cost import instructions_of_call
 from .product import LANES, Product
 from .staging import Staging
-from .stationary import Stationary
-
-MOST_TOGETHER = 8  # rows of the output: while they are written, the input that they see is still needed
 
 
 def plan_of(shape: Geometry, clamps: bool, offsets: bool) -> Plan:
@@ -40,8 +37,7 @@ def plan_of(shape: Geometry, clamps: bool, offsets: bool) -> Plan:
     runs_are_whole = shape.dilation_width == 1 or shape.kernel_width == 1
     candidates = [*([usual] if runs_are_whole else []), *([taps] if whole and shape.kernel_width <= MOST_TAPS else [])]
     if shape.stays_inside and (whole or row % LANES == 0 and runs_are_whole) and candidates:
-        best = min(candidates, key=instructions_of)
-        return Plan(shape, best, together=_together(shape, best, MOST_TOGETHER))
+        return Plan(shape, min(candidates, key=instructions_of))
     staging = Staging.of(shape)
     aligned = shape.channels % 4 == 0
     plans = [Plan(shape, replace(form, row_step=staging.row_bytes, aligned=aligned), staging) for form in candidates]
@@ -83,15 +79,6 @@ def _by_columns(columns: Columns, usual: Product, other: Plan) -> Plan:
     staged = shape.kernel_height * (18 + 2 * other.staging.row_bytes // LANES)
     windows = shape.out_width * (other.patches.instructions + instructions_of(other.product) * form.pairs / PIXELS)
     return plan if row < staged + windows else other
-
-
-def _together(shape: Geometry, form: Product, most: int) -> int:
-    """How many rows of the output pass at once; of bands one, as they have some rows more or less."""
-    if shape.bands:
-        return 1
-    blocks = shape.out_width // PIXELS
-    counts = [count for count in range(1, most + 1) if shape.out_height % count == 0 and count * blocks >= FEWEST_STATIONARY]
-    return max(counts, default=1) if Stationary.fits(form) and blocks else 1
 
 
 def _batch(shape: Geometry, room: int) -> int:

@@ -8,7 +8,6 @@ from .plan import CALL_OF_A_PAIR, PIXELS, Plan, instructions_of
 
 CALL, CALL_OF_BLOCKS = 60, 40
 ROW, PER_VECTOR = 18, 2  # of a row that is copied
-SAVED_TOGETHER = 7  # of a row and a pair, where weights stay in registers for several rows
 
 
 def instructions_of_call(plan: Plan, rows: int) -> int:
@@ -38,8 +37,6 @@ def _rows(plan: Plan, rows: int) -> int:
     pixels = groups * _pixels(plan, count * shape.out_width)
     if plan.crosses_rows and rest:
         pixels += rest * _pixels(plan, shape.out_width) if shape.bands else _pixels(plan, rest * shape.out_width)
-    elif plan.together > 1:
-        pixels -= rows * (plan.together - 1) // plan.together * plan.product.pairs * SAVED_TOGETHER
     return beside + rows * row + pixels
 
 

@@ -48,7 +48,7 @@ def fusing(numbers: LinearConstants, bits: int, fixed: Fixed | None, tiles: int)
 
 
 def fused_stream(taps: numpy.ndarray, numbers: LinearConstants, bits: int, fused: FusedForm) -> numpy.ndarray:
-    """As `channel_stream`, but each channel has the three numbers of a fused multiplication. A negative multiplier tells plain C."""
+    """As `channel_stream`, but each channel has the three numbers of a fused multiplication; their multiplier is negative."""
     words: list[int] = []
     for channel in range(len(taps)):
         base, multiplier, constant = fused_words(fused, numbers, channel, True)

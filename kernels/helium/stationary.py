@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from .assembly import BYTE_REACH, WORD_REACH, Assembler, function, loop
+from .assembly import BYTE_REACH, WORD_REACH, Assembler, function
 from .joined import emit_joined
 from .product import HEAD_BYTES, PARAMETERS, Product
 from .rounding import CONSTANT_BITS, emit_fixed, emit_levels_of_8
@@ -20,15 +20,10 @@ MOST_VECTORS = 2
 @dataclass(frozen=True)
 class Stationary:
     """Blocks of four pixels of the product's shape. `paired`: one load has two pixels of a pointwise layer, and there are
-    weights for each of its halves. `rows` of blocks pass, the inputs and the outputs of each `jumps` bytes behind those of the
-    row before."""
+    weights for each of its halves."""
 
     product: Product
     paired: bool = False
-    rows: int = 1
-    jumps: tuple[int, int] = (0, 0)
-    blocks: int = 0  # of each of several rows
-    twice: bool = False  # whether a turn of the loop has two blocks
 
     @classmethod
     def fits(cls, shape: Product) -> bool:
@@ -47,30 +42,21 @@ class Stationary:
 
     @property
     def name(self) -> str:
-        rows = f"_rows_{self.rows}_by_{self.jumps[0]}_{self.jumps[1]}" if self.rows > 1 else ""
-        return self.product.name.replace("product", f"stationary{'_pairs' * self.paired}{'_twice' * self.twice}{rows}")
+        return self.product.name.replace("product", f"stationary{'_pairs' * self.paired}")
 
     def text(self) -> str:
         """The C text."""
         shape = self.product
         purpose = f"Blocks of 4 pixels, {shape.channels} output channels; the weights stay in registers."
-        return function(self.name, purpose, PARAMETERS, self._lines(), self._plain())
-
-    def _plain(self) -> str:
         # One by one the last pixel would be read with a whole vector, of which only its own bytes are there.
-        product = replace(self.product, tail=self.product.pixel_step) if self.paired else self.product
-        if self.rows == 1:
-            return product.plain()
-        step, distance = self.jumps
-        body = ["aidge_helium_product(x, NULL, y, stream, blocks, &shape);", f"x += {step};", f"y += {distance};"]
-        shape, _ = product.plain().split("\n")
-        return "\n".join(("    int32_t row;", shape, *(f"    {line}" for line in loop("row", self.rows, body))))
+        plain = replace(shape, tail=shape.pixel_step) if self.paired else shape
+        return function(self.name, purpose, PARAMETERS, self._lines(), plain.plain())
 
     def _lines(self):
         shape, emit = self.product, Assembler()
         emit.enter(16)
         emit("vldrh.u16 q7, [r2]", why="offsets of the stores: {channel A, channel B} of each pixel")
-        emit(*(["str r0, [sp, #8]"] if self.x_waits else ["mov r11, r0"]), "mov r10, r1")
+        emit(*(["str r0, [sp, #8]"] if shape.fused else ["mov r11, r0"]), "mov r10, r1")
         emit.add("r12", "r2", shape.head_bytes)
         emit("str r3, [sp]")
         if shape.counted:
@@ -124,34 +110,17 @@ class Stationary:
         return emit.lines
 
     @property
-    def x_waits(self) -> bool:
-        """Whether the input's address lies on the stack."""
-        return self.rows > 1 or self.product.fused
-
-    @property
     def factors_stay(self) -> bool:
         """Whether there are vectors left for the multipliers."""
         return self.product.vectors == 1 and not self.paired
 
     def _pass(self, emit: Assembler, fused: bool) -> None:
         """All pixels with the weights of a pair; r10 moves on to the next pair."""
-        shape, left = self.product, "r0" if fused else "r11"
-        if self.rows > 1:
-            emit("ldr r1, [sp, #8]", "str r10, [sp, #4]", f"movw {left}, #{self.rows}", why="rows that are left")
-            emit(*(["str r0, [sp, #12]"] if fused else []))
-            emit.label(3)
-        else:
-            emit("ldr r1, [sp, #8]" if self.x_waits else "mov r1, r11", "str r10, [sp, #4]")
-        is_twice = self.twice and fused == shape.fused
-        emit("ldr r0, [sp]", *(["lsr r0, r0, #1"] if is_twice else []), "dls lr, r0")
+        shape = self.product
+        emit("ldr r1, [sp, #8]" if shape.fused else "mov r1, r11", "str r10, [sp, #4]", "ldr r0, [sp]", "dls lr, r0")
         emit.label(2)
-        for _ in range(2 if is_twice else 1):
-            self._block(emit, fused)
+        self._block(emit, fused)
         emit("le lr, 2b")
-        if self.rows > 1:
-            for register, jump in zip(("r1", "r10"), self.jumps):
-                emit.move(register, jump - 4 * self.blocks * (shape.pixel_step if register == "r1" else shape.distance))
-            emit(*(["ldr r0, [sp, #12]", "subs r0, #1", "str r0, [sp, #12]"] if fused else ["subs r11, #1"]), "bne 3b")
         emit("ldr r10, [sp, #4]", *(["add r10, #2"] if shape.goes_by_twos else []))
 
     def _block(self, emit: Assembler, fused: bool) -> None:

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
 """Depthwise convolution, one channel at a time: its bytes are copied into strips of some rows, column by column, with their pads.
 
-A patch is a run of bytes of a strip: the columns that one window sees, or two neighbours. It is a vector, or two of larger windows.
+A patch is a run of bytes of a strip: the columns that one window sees, or two neighbours. It is a vector, of larger windows two.
 With stride 1 the next strip begins two rows further, and a patch gives outputs of two rows, by the window at two places; with
 stride 2 outputs of one row. So each row is stored into two or three strips. Eight outputs are a tile: 2 x 4 or, where that needs
 fewer, 4 x 2; tiles follow each other downwards.
 
-Weights of nine bits are sums of two bytes, the second of which is 0 in most channels: each patch is multiplied with two windows.
+Weights of nine bits are sums of two bytes, and each patch is multiplied with two windows; of most channels the second is 0.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ PLACES = ((0, 0), (1, 0), (0, 1), (1, 1))  # row and column of the output that e
 
 @dataclass(frozen=True)
 class Strips:
-    """All channels of one image, or of some rows of a band: those of the output are static, and what the image lacks above and below
-    is known at run time. `tall`: tiles of 4 x 2 outputs; `halves`: weights are sums of two bytes; `adds`, `fixed`, `fused`:
-    levels are rounded as in rounding.py."""
+    """All channels of one image; in bands of some rows of the output, and the rows of the input are known at run time. `tall`:
+    tiles of 4 x 2 outputs; `halves`: weights are sums of two bytes; `adds`, `fixed`, `fused`: levels are rounded as in
+    rounding.py."""
 
     shape: Geometry
     clamps: bool = False
@@ -209,8 +209,8 @@ class Strips:
 
     @property
     def periods(self) -> int:
-        """Vectors of pixels of the image as one row after which their places in the strips repeat: an even number of rows, as every
-        second row begins a strip. 0 where rows are copied."""
+        """Vectors of pixels of the image as one row after which their places in the strips repeat: an even number of rows, as
+        every second row begins a strip. 0 where rows are copied."""
         shape, (rows, columns) = self.shape, self.copied
         count = columns // math.gcd(columns, 8)
         count *= 1 + 8 * count // columns % 2
@@ -235,8 +235,8 @@ class Strips:
 
     @property
     def name(self) -> str:
-        ways = f"{'_twice' * self.pays_twice}{'_halves' * self.halves}{'_tall' * self.tall}{'_clamped' * self.clamps}{way_of(self)}"
-        ways += (f"_finer_{self.bits}" if self.bits else "") + "_overlapping" * self.overlaps
+        ways = "_twice" * self.pays_twice + "_halves" * self.halves + "_tall" * self.tall + "_clamped" * self.clamps
+        ways += way_of(self) + (f"_finer_{self.bits}" if self.bits else "") + "_overlapping" * self.overlaps
         return f"aidge_helium_strips_{self.shape.name}{ways}"
 
     @property

@@ -22,9 +22,10 @@ GATHERS = ("q5", "q4", "q3", "q2")  # places of the pixels of vectors side by si
 
 
 class StripsPrinter(ChannelPrinter):
-    """r1: strips, r5: outputs, r7, r8, r9: bias, multiplier, zero point, r10: taps, r11: input, r12: numbers; q0 to q3: the window at
-    its places, q4: the multiplier of fused multiplications, q6: offsets of stores. While copying r1, r3, r7: where rows are stored,
-    r2: places, r4: the step to the next row, r6: bytes of a strip, q0 to q3: places of pixels in a row of a strip."""
+    """r1: strips, r5: outputs, r7, r8, r9: bias, multiplier, zero point, r10: taps, r11: input, r12: numbers; q0 to q3: the
+    window at its places, q4: the multiplier of fused multiplications, q6: offsets of stores. While copying r1, r3, r7: where
+    rows are stored, r2: places, r4: the step to the next row, r6: bytes of a strip, q0 to q3: places of pixels in a row of a
+    strip."""
 
     flips = False  # whether 128 in r8 makes signed bytes of those that are copied
 
@@ -371,18 +372,20 @@ def bands_texts(form: Strips) -> tuple[str, tuple[str, ...]]:
     """Name and texts of the function for all bands of the layer, of which `top` rows are above the image. The last rows of a band
     are computed together with some of those before."""
     shape, name = form.shape, f"{form.name}_rows"
-    rows, in_row, stride = shape.out_height, shape.in_width * shape.channels, shape.stride_height
-    fields = ", ".join(map(str, (stride, shape.reached_height, form.begins + form.rows_of_strip * shape.left, form.strip_bytes)))
+    rows, stride = shape.out_height, shape.stride_height
+    in_row, out_row = shape.in_width * shape.channels, shape.out_width * shape.channels
+    place = form.begins + form.rows_of_strip * shape.left
+    fields = stride, shape.reached_height, place, form.strip_bytes, form.rows_of_strip % 2
     body = [
         *places_lines(form.places),
-        f"static const aidge_helium_strips strips = {{{fields}, {form.rows_of_strip % 2}}};",
+        f"static const aidge_helium_strips strips = {{{', '.join(map(str, fields))}}};",
         "int32_t row;",
         f"for (row = 0; row < out_height; row += {rows}) {{",
         f"    const int32_t first = row + {rows} < out_height ? row : out_height - {rows};",
         "    const aidge_helium_seen seen = aidge_helium_see(first, in_height, top, &strips);",
         f"    aidge_helium_fill((int8_t *)scratch, stream[0], {form.bytes});",
-        f"    {form.name}(x + ({times('first', stride)} - top + seen.top) * {in_row}, y + first * {shape.out_width * shape.channels},",
-        "        stream, (int8_t *)scratch, places, &seen);",
+        f"    const int8_t *const rows = x + ({times('first', stride)} - top + seen.top) * {in_row};",
+        f"    {form.name}(rows, y + first * {out_row}, stream, (int8_t *)scratch, places, &seen);",
         "}",
     ]
     return name, (text_of(form), c_function(name, OF_BANDS, body))

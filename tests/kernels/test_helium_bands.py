@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Bands of convolutions of `helium` against their numpy meaning: the assembly of depthwise ones in strips on the emulated Cortex-M55,
-and the plain C on this machine."""
+"""Bands of convolutions of `helium` against their numpy meaning: the assembly of depthwise ones in strips on the emulated
+Cortex-M55, and the plain C on this machine."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from test_helium_depthwise import depthwise, first_accepted, fused
 STRESS = "AIDGE_STRESS" in os.environ
 WARNINGS = ("-std=c99", "-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Wundef", "-Werror")
 WAYS = re.compile("_(?:fused|adding|twice|above|finer|clamped|halves)")
-# Channels, spatial, kernel, stride, dilation, pads (begin, end); rows of a band. Both strides, pads of even and odd numbers of rows,
-# strips of three, four and six rows, rows of many vectors, last bands with fewer rows.
+# Channels, spatial, kernel, stride, dilation, pads (begin, end); rows of a band. Both strides, pads of even and odd numbers of
+# rows, strips of three, four and six rows, rows of many vectors, last bands with fewer rows.
 EDGES = [
     (64, (25, 5), (3, 3), 1, 1, (1, 1), (1, 2, 3, 4)),
     (16, (7, 12), (3, 3), 1, 1, (1, 1), (2,)),

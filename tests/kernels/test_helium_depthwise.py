@@ -248,7 +248,8 @@ def unlimited(entry, objective="balanced"):
 @functools.cache
 def overlapping_cases():
     """Lines of tiles with and without a last one, two tiles in a turn, all roundings, and loops of tiles, too many for a text."""
-    edges = [*EDGES, *STRIPS, *LONG, *SERIES, *((1, 19, (width,), (taps,), 1, 1, (0, 0)) for width, taps in ((12, 5), (20, 9), (28, 5)))]
+    series = [(1, 19, (width,), (taps,), 1, 1, (0, 0)) for width, taps in ((12, 5), (20, 9), (28, 5))]
+    edges = [*EDGES, *STRIPS, *LONG, *SERIES, *series]
     plain = [unlimited(first_accepted(index, edge)) for index, edge in enumerate(edges)]
     fine = [unlimited(finer(entry, index)) for index, entry in enumerate(plain[::4])]
     wide = [unlimited(entry) for entry in accepted(of_two_bytes()[::3])]

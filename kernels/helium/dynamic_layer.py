@@ -21,7 +21,7 @@ from .conv2d_int8 import FEW_DILATED_TAPS
 from .depthwise import LANES, Depthwise
 from .depthwise_int8 import SMALL_WINDOW, driver_of
 from .driver import Driver
-from .finer import BYTES_APART, in_bytes, offsets_of
+from .finer import BYTES_APART, in_bytes
 from .float_strips import FloatStrips
 from .floats import FloatNumbers, Floats
 from .geometry import Geometry, of_image
@@ -44,10 +44,10 @@ class DynamicDriver(Driver):
     def begin(self) -> tuple[str, ...]:
         form = self.plan.product
         if not form.floats.prepared:
-            return form.floats.begin
+            return floats.BEGIN
         window = form.rows * form.taps * form.vectors * LANES
         return (
-            *form.floats.begin,
+            *floats.BEGIN,
             f"int32_t *const prepared = {plus('(int32_t *)scratch', self.plan.prepared_begins // 4)};",
             f"aidge_helium_prepare(stream + {HEAD_BYTES + window * form.offsets}, {2 * window}, prepared, data);",
         )
@@ -63,7 +63,7 @@ class DynamicDriver(Driver):
     @property
     def name(self) -> str:
         form, name = self.plan.product.floats, super().name.replace("_conv_", "_dynamic_conv_", 1)
-        return (name if form.stays else name.replace("_offsets", "")) + form.name
+        return name.replace("_offsets", "") + form.name
 
     @property
     def note(self) -> str:
@@ -102,13 +102,9 @@ class DynamicLayer(KernelNode):
         plan, form = plan_of(cls.geometry(view), False, True), _floats_of(view)
         shape, pairs = plan.geometry, plan.geometry.outputs // 2 + plan.geometry.outputs % 2
         is_prepared = shape.batches * shape.out_height * shape.out_width >= FEWEST_PIXELS
-        product = plan.product
-        is_one = product.rows == product.taps == product.vectors == 1
-        form = replace(form, prepared=is_prepared, stays=is_prepared and is_one)
-        has_offsets = not form.stays or bool(offsets_of(view.inputs[WEIGHTS].data).any())
         return replace(
             plan,
-            product=replace(product, floats=form, offsets=has_offsets),
+            product=replace(plan.product, floats=replace(form, prepared=is_prepared)),
             prepared=floats.PREPARED_BYTES * pairs if is_prepared else 0,
         )
 

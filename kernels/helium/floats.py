@@ -5,9 +5,6 @@ Beside unsigned data weights are stored + 128, so that both factors are unsigned
 with it, is an offset (finer.py). From each sum the zero point of the data times the sum of the weights goes.
 
 That, and the factor times the scale, is prepared in scratch before a layer of many pixels.
-
-Where a window is one vector, those of four pixels stay in registers for all channels, as signed bytes: 128 less where they are
-unsigned.
 """
 
 from __future__ import annotations
@@ -41,19 +38,18 @@ PREPARED_BYTES = 16  # of a pair of channels
 @dataclass(frozen=True)
 class Floats:
     """What sums become: `bounds` are none, 0 and none, or 0 and a number. `signed`: those of int8 data. `prepared`: numbers of
-    pairs of channels that depend on the data are in scratch. `stays`: so do windows in registers."""
+    pairs of channels that depend on the data are in scratch."""
 
     bounds: tuple[float, float]
     signed: bool = False
     prepared: bool = False
-    stays: bool = False
 
     @property
     def name(self) -> str:
         """The part of a function's name that says so."""
         lowest, highest = self.bounds
         clamp = f"_to_{self.highest_bits:x}" if highest < math.inf else "_relu" if lowest == 0 else ""
-        return clamp + "_signed" * self.signed + "_prepared" * self.prepared + "_staying" * self.stays
+        return clamp + "_signed" * self.signed + "_prepared" * self.prepared
 
     @property
     def further(self) -> str:
@@ -63,28 +59,12 @@ class Floats:
     @property
     def letter(self) -> str:
         """Of the instructions that read data."""
-        return "s" if self.signed or self.stays else "u"
-
-    @property
-    def flips(self) -> bool:
-        """Whether unsigned data become signed."""
-        return self.stays and not self.signed
-
-    @property
-    def kind(self) -> int:
-        """Of the data, for plain C: 0 signed, 1 unsigned, 2 becomes signed."""
-        return 0 if self.signed else 2 if self.stays else 1
+        return "s" if self.signed else "u"
 
     @property
     def missing(self) -> int:
         """What stored weights have more."""
-        return 0 if self.signed or self.stays else UNSIGNED
-
-    @property
-    def begin(self) -> tuple[str, ...]:
-        """The first lines of a function that runs a layer."""
-        zero_point = f"{UNSIGNED} - (int32_t)zero_point[0]" if self.flips else "-(int32_t)zero_point[0]"
-        return tuple(line.replace("-(int32_t)zero_point[0]", zero_point) for line in BEGIN)
+        return 0 if self.signed else UNSIGNED
 
     @property
     def of_driver(self) -> str:
@@ -145,12 +125,12 @@ class FloatNumbers:
         return numbers + factors + numpy.array([step], "<i4").tobytes()
 
 
-def emit_floats(emit: Assembler, form: Floats, numbers: str, windows: str) -> None:
+def emit_floats(emit: Assembler, form: Floats, numbers: str) -> None:
     """The sums of two channels in q0 and q1 become float32, not yet clamped; even registers change. `numbers`: where the stack
-    has the address of what is known of the data, or, as a register or there, the address of what is prepared; `windows`: the
-    register with the sums of the windows, if weights have offsets."""
+    has the address of what is known of the data, or, as a register or there, the address of what is prepared; q6: the
+    sums of the windows."""
     emit("ldm r3!, {r0, r2, r4, r6, r8, r10, r12, lr}", why="offsets, sums of the weights, factors, biases")
-    emit(*([f"vmla.s32 q0, {windows}, r0", f"vmla.s32 q1, {windows}, r2"] if windows else []))
+    emit("vmla.s32 q0, q6, r0", "vmla.s32 q1, q6, r2")
     if not form.prepared:
         emit(f"ldr r0, {numbers}", "ldrd r0, r2, [r0]", "mul r4, r4, r0", "mul r6, r6, r0", why="- zero point, scale")
         emit("vmov s8, s9, r8, r10", "vmov s10, r2", "vmul.f32 s8, s8, s10", "vmul.f32 s9, s9, s10", "vmov r8, r10, s8, s9")

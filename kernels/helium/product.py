@@ -34,7 +34,7 @@ class Product:
     rows, in which the first window begins after `begin` bytes. `fused`: levels come from one fused multiplication (rounding.py),
     with `mixed` except for some pairs of channels. `fixed`: or by fixed-point factors (rounding.py). `offsets`: weights of each
     channel lack an offset (finer.py); the stream begins with a window of ones, whose products give the sums of the windows.
-    `floats`: sums become float32, and data may be unsigned (floats.py)."""
+    `floats`: sums become float32, data may be unsigned, and weights have offsets always (floats.py)."""
 
     pixels: int
     pixel_step: int
@@ -72,15 +72,10 @@ class Product:
             f"aidge_helium_{kind}_{window}_to_{self.channels}{f'_of_{self.distance}' if self.gap else ''}"
             f"{f'_tail_{self.tail}' if self.tail else ''}{f'_last_{self.last}' * (self.last > 0)}"
             f"{'_aligned' if self.aligned else ''}{'_clamped' if self.clamps else ''}{way_of(self)}"
-            f"{f'_finer_{self.bits}' if self.bits else ''}{self._offsets_name}"
+            f"{f'_finer_{self.bits}' if self.bits else ''}{'_offsets' * (self.offsets and self.floats is None)}"
             f"{'_counted' * self.counted}{'_joined' * self.joined}{'_beside' * self.beside}"
             f"{self.floats.name if self.floats else ''}"
         )
-
-    @property
-    def _offsets_name(self) -> str:
-        """Among those of float results, weights that do not stay have offsets always."""
-        return "_offsets" if self.offsets and (self.floats is None or self.floats.stays) else ""
 
     @property
     def goes_by_twos(self) -> bool:
@@ -171,7 +166,7 @@ class Product:
             self.bits,
             fixed_in_c(self.fixed),
             int(self.offsets),
-            self.floats.kind if self.floats else 0,
+            int(self.floats is not None and not self.floats.signed),
             self.last or LANES,
             4 * self.counted,
             int(self.joined),

@@ -48,10 +48,8 @@ class _Printer:
         self.turns = 1
         self.channels: tuple[int, ...] = (0, 1)  # of a pair, whose sums are printed
         # Sums of the windows are in a register that data leave, or on the stack, where there is no place for the offsets then.
-        self.stays = shape.floats is not None and shape.floats.stays  # whether windows do, in q2 to q5
-        self.windows_stay = shape.taps == 1 and not self.stays
-        # The highest result is in q6, or on the stack, or, where more taps need both, made each time.
-        self.highest_stays, self.highest_place = self.stays and not shape.offsets, ""
+        self.windows_stay = shape.taps == 1
+        self.highest_place = ""  # of the highest result on the stack; with more taps it is made each time
         self.reading = Reading(shape, len(POINTERS) - (self.in_loop or shape.beside))
         self.body, self.rest = self._division()
         self.weights: Sequence[int] = BESIDE_LEVELS[shape.taps] if shape.beside else range(2 * shape.taps)
@@ -92,7 +90,7 @@ class _Printer:
         stack = 16 + (16 if is_wide else 0) - (4 if is_wide and shape.offsets else 0)
         place = 28 if is_wide else 12  # of the address of prepared numbers, where no register has it
         stack = max(stack, place + 4) if is_prepared and not prepared else stack
-        if has_highest and not self.highest_stays:
+        if has_highest:
             self.highest_place, stack = f"[sp, #{stack}]", stack + 16
         self.levels = Levels(emit, shape, stack, scratch, "q7" if self.offsets_stay or not shape.beside else "q1")
         stack += 8 * shape.counted  # zero point, and the stream's end
@@ -124,15 +122,12 @@ class _Printer:
             emit(f"movw r0, #{STORED[shape.pixels]}", "vmsr p0, r0", why="the stores of the pixels that there are")
         if has_highest:
             shape.floats.highest(emit, "q6", "r0")
-        if self.highest_place:
             emit(f"vstrw.32 q6, {self.highest_place}")
         if shape.pixels == 4:
             self._mark_last()
         emit.label(1)
         if is_prepared:
             emit(*([f"ldr {prepared}, {given}"] if prepared else [f"ldr r0, {given}", f"str r0, {self.numbers}"]))
-        if self.stays:
-            self._load_windows(reads)
         if shape.offsets:
             if shape.pixels < 4:
                 self._mark_last()
@@ -223,25 +218,6 @@ class _Printer:
         loads = (f"vldrwt.u32 q{self.weights[channel]}, [r3], #{self.shape.last}" for channel in self.channels)
         self.emit(f"vps{'t' * len(self.channels)}", *loads)
 
-    def _load_windows(self, reads: list[Read]) -> None:
-        """Those of all pixels, as signed bytes."""
-        emit, shape = self.emit, self.shape
-        accesses, ends = self.reading.addresses(reads)
-        if shape.tail:
-            emit(f"movs r0, #{shape.tail}", "vctp.8 r0", why="the bytes after the input must not be read")
-        mark, size = ("t", "b.u8") if shape.tail else ("", "w.u32" if shape.aligned else "b.u8")
-        for read, access in zip(reads, accesses):
-            if access.before:
-                emit.move(POINTERS[read.pointer], access.before)
-            emit(*(["vpst"] if shape.tail else []))
-            emit(f"vldr{size[0]}{mark}{size[1:]} q{2 + read.uses[0][0]}, {access.address}")
-        for index, end in enumerate(ends):
-            emit.move(POINTERS[index], end)
-        if shape.floats.flips:
-            emit("movs r0, #128", *(f"vadd.i8 q{2 + pixel}, q{2 + pixel}, r0" for pixel in range(shape.pixels)))
-        if shape.tail and shape.pixels < 4:
-            emit(f"movw r0, #{STORED[shape.pixels]}", "vmsr p0, r0")
-
     def _windows(self, reads: list[Read], counter: str) -> None:
         """The sum of each window: its products with a window of ones."""
         emit = self.emit
@@ -256,12 +232,6 @@ class _Printer:
 
     def _sums(self, reads: list[Read], counter: str) -> None:
         emit, shape = self.emit, self.shape
-        if self.stays:
-            for channel in self.channels:
-                emit(f"vldrw.u32 q{channel}, [r3], #16")
-                for pixel in range(shape.pixels):
-                    self._multiply(pixel, channel, f"q{channel}", f"q{2 + pixel}", set())
-            return
         if not self.in_loop:
             self._block(self.body, reads, set(), 0)
             return
@@ -398,14 +368,14 @@ class _Printer:
 
     def _store_floats(self) -> str:
         """Stores eight sums as float32; returns the condition of "there is another pair"."""
-        emit, shape, highest = self.emit, self.shape, "q6" if self.stays else "q2"
+        emit, shape = self.emit, self.shape
         self._gather()
-        emit_floats(emit, shape.floats, self.numbers, "q6" if shape.offsets else "")
+        emit_floats(emit, shape.floats, self.numbers)
         if shape.taps > 1:
-            shape.floats.highest(emit, highest, "r0")
-        shape.floats.clamp(emit, ("q0", "q1"), highest, self.highest_place)
+            shape.floats.highest(emit, "q2", "r0")
+        shape.floats.clamp(emit, ("q0", "q1"), "q2", self.highest_place)
         self._load_offsets()
-        if shape.tail and shape.pixels < 4 and not self.stays:
+        if shape.tail and shape.pixels < 4:
             emit(f"movw r0, #{STORED[shape.pixels]}", "vmsr p0, r0")
         emit_stores(emit, shape.pixels == 4)
         return "ne"

@@ -17,7 +17,7 @@ static int32_t aidge_helium_window_bytes(const aidge_helium_product_shape *shape
 }
 
 /* The products of a window, which begins at x, with the weights of a channel, of which `channels` lie side by side at w, vector by
- * vector; `floats`: 1: bytes are unsigned, 2: those of the data become signed, 128 less. */
+ * vector; `floats`: bytes are unsigned. */
 static uint32_t aidge_helium_window(const int8_t *x, int8_t *const *rows, const int8_t *w, int32_t channel, int32_t channels,
                                     const aidge_helium_product_shape *shape)
 {
@@ -34,8 +34,8 @@ static uint32_t aidge_helium_window(const int8_t *x, int8_t *const *rows, const 
                 const int8_t *source = window + column * shape->tap_step + 16 * vector;
                 for (lane = 0; lane < length; lane++) {
                     const int32_t value = shape->floats != 0 ? (int32_t)(uint8_t)source[lane] : (int32_t)source[lane];
-                    const int32_t weight = shape->floats == 1 ? (int32_t)(uint8_t)own[lane] : (int32_t)own[lane];
-                    sum += (uint32_t)((value - (shape->floats == 2 ? 128 : 0)) * weight);
+                    const int32_t weight = shape->floats != 0 ? (int32_t)(uint8_t)own[lane] : (int32_t)own[lane];
+                    sum += (uint32_t)(value * weight);
                 }
                 own += channels * stored;
                 w += channels * stored;

@@ -47,7 +47,7 @@ DEPTHWISE = [  # of small windows
     (2, 6, (5, 6), 6, (6, 2), 1, 1, (3, 1), 6),
     (1, 3, (9, 8), 3, (7, 1), 2, 1, (3, 0), 3),
 ]
-ONE_VECTOR = [  # windows that stay in registers
+ONE_VECTOR = [
     (1, 8, (4, 6), 5, (1, 1), 1, 1, (0, 0), 1),
     (2, 16, (5, 5), 6, (1, 1), 1, 1, (0, 0), 1),
     (1, 12, (3, 7), 2, (1, 1), 1, 1, (0, 0), 1),
@@ -115,19 +115,9 @@ def test_depthwise_layers_of_small_windows_take_one_channel_at_a_time():
     assert sum("_halves" in name for name in taken) >= 4
 
 
-def test_windows_of_one_vector_stay_in_registers_beside_weights_of_nine_bits_too():
-    taken = {entry.call.function for entry in candidates() if entry.call.function.endswith("_staying")}
-    assert {("_offsets" in name, "_to_40200000" in name) for name in taken} == {
-        (False, False),
-        (False, True),
-        (True, False),
-        (True, True),
-    }
-
-
 def made_signed(entry) -> bool:
     """Whether unsigned data become signed before they are multiplied."""
-    return "_strips_" in entry.call.function or "_staying" in entry.call.function
+    return "_strips_" in entry.call.function
 
 
 @pytest.mark.parametrize("data, taken, other", [(DType.uint8, "u8", "s8"), (DType.int8, "s8", "u8")])

@@ -158,7 +158,7 @@ class Driver:
         is_whole = form.pixels == PIXELS and form.can_be_beside and not is_stationary(form, count)
         form = replace(form, beside=form.beside and (is_whole or self.plan.pays_beside(form, count)))
         if is_stationary(form, count):
-            block = Stationary(form, self.plan.is_paired)
+            block = Stationary(form)
             name, text = block.name, block.text()
         else:
             name, text = form.name, text_of(form)

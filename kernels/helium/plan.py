@@ -61,13 +61,8 @@ class Plan:
     @property
     def whole_blocks(self) -> int:
         """Of a pointwise layer: blocks of pixels before those behind which the input ends."""
-        pairs = self._blocks_before_end(2)
-        return pairs if self.is_paired and is_stationary(self.product, pairs) else self._blocks_before_end(1)
-
-    def _blocks_before_end(self, pixels: int) -> int:
-        """Of those that read so many pixels at once."""
         channels = self.geometry.channels
-        masked = min(self.pixels, -(-(-pixels * channels % LANES) // channels))
+        masked = min(self.pixels, -(-(-channels % LANES) // channels))
         return (self.pixels - masked) // PIXELS
 
     @property
@@ -78,14 +73,9 @@ class Plan:
         return self.patches is None and is_stationary(self.product, blocks)
 
     @property
-    def is_paired(self) -> bool:
-        """Whether one load has two pixels of a pointwise layer."""
-        return self.geometry.is_pointwise and 2 * self.product.pixel_step <= LANES
-
-    @property
     def _fusing_saves(self) -> int:
         """Instructions of a block."""
-        return 2 if self.is_paired or self.product.vectors > 1 else 4
+        return 2 if self.product.vectors > 1 else 4
 
     @property
     def saved_by_fusing(self) -> int:

@@ -6,7 +6,7 @@ The same stream and the same result as product.py, with the loops exchanged; the
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from .assembly import BYTE_REACH, WORD_REACH, Assembler, function
 from .joined import emit_joined
@@ -19,11 +19,9 @@ MOST_VECTORS = 2
 
 @dataclass(frozen=True)
 class Stationary:
-    """Blocks of four pixels of the product's shape. `paired`: one load has two pixels of a pointwise layer, and there are
-    weights for each of its halves."""
+    """Blocks of four pixels of the product's shape."""
 
     product: Product
-    paired: bool = False
 
     @classmethod
     def fits(cls, shape: Product) -> bool:
@@ -42,15 +40,13 @@ class Stationary:
 
     @property
     def name(self) -> str:
-        return self.product.name.replace("product", f"stationary{'_pairs' * self.paired}")
+        return self.product.name.replace("product", "stationary")
 
     def text(self) -> str:
         """The C text."""
         shape = self.product
         purpose = f"Blocks of 4 pixels, {shape.channels} output channels; the weights stay in registers."
-        # One by one the last pixel would be read with a whole vector, of which only its own bytes are there.
-        plain = replace(shape, tail=shape.pixel_step) if self.paired else shape
-        return function(self.name, purpose, PARAMETERS, self._lines(), plain.plain())
+        return function(self.name, purpose, PARAMETERS, self._lines(), shape.plain())
 
     def _lines(self):
         shape, emit = self.product, Assembler()
@@ -70,12 +66,6 @@ class Stationary:
             emit(f"vldrw.u32 q{register}, [r12], #16", why="weights" if register == 0 else "")
         if shape.last:
             emit("vpstt", *(f"vldrwt.u32 q{whole + channel}, [r12], #{shape.last}" for channel in (0, 1)))
-        if self.paired:
-            emit("movs r0, #0", why="stays 0: nothing but 0 is shifted out")
-            for register in (2, 3):
-                emit(f"vmov q{register}, q{register - 2}")
-                bits = 8 * shape.pixel_step
-                emit(*(f"vshlc q{register}, r0, #{part}" for part in (min(bits, 32), bits - 32) if part > 0))
         if shape.joined:
             emit("ldm r12!, {r0, r2, r4}", why="biases and multipliers")
             emit_joined(emit, ("r0", "r2", "r4"), ("r5", "r7"), ("r8", "r3"), "r6")
@@ -112,7 +102,7 @@ class Stationary:
     @property
     def factors_stay(self) -> bool:
         """Whether there are vectors left for the multipliers."""
-        return self.product.vectors == 1 and not self.paired
+        return self.product.vectors == 1
 
     def _pass(self, emit: Assembler, fused: bool) -> None:
         """All pixels with the weights of a pair; r10 moves on to the next pair."""
@@ -127,11 +117,8 @@ class Stationary:
         """Four pixels times two channels."""
         shape = self.product
         for half in (0, 1):
-            if self.paired:
-                self._pair(emit)
-            else:
-                for pixel in (0, 1):
-                    self._pixel(emit, pixel)
+            for pixel in (0, 1):
+                self._pixel(emit, pixel)
             emit(f"vmov q5[{2 + half}], q5[{half}], r0, r2", f"vmov q6[{2 + half}], q6[{half}], r4, r6")
         emit(*(f"vshl.i32 {register}, {register}, #{shape.bits}" for register in ("q5", "q6") if shape.bits))
         emit("vadd.i32 q5, q5, r5", "vadd.i32 q6, q6, r7")
@@ -153,12 +140,6 @@ class Stationary:
                 emit("vqadd.s16 q5, q5, r9")
         emit("vqmovnb.s16 q5, q5", "vstrb.16 q5, [r10, q7]")
         emit.add("r10", "r10", 4 * shape.distance)
-
-    def _pair(self, emit: Assembler) -> None:
-        size = "w.u32" if self.product.aligned else "b.u8"
-        emit(f"vldr{size} q4, [r1], #{2 * self.product.pixel_step}")
-        for pixel in (0, 1):
-            emit(*(f"vmladav.s8 {SUMS[channel][pixel]}, q{2 * pixel + channel}, q4" for channel in (0, 1)))
 
     def _pixel(self, emit: Assembler, pixel: int) -> None:
         """The sums of one pixel; the first two take lanes 0 and 2, the others 1 and 3."""

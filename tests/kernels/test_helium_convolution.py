@@ -158,7 +158,7 @@ FAR_LEVELS = [
 ]
 
 
-# Layers whose weights stay in registers: pairs of pixels in a load, one vector, two, pixels that are left, rows.
+# Layers whose weights stay in registers: few bytes, one vector, two, pixels that are left, rows.
 FUSED = [
     (1, 8, (6, 7), 6, (1, 1), 1, 1, (0, 0)),
     (1, 5, (5, 7), 4, (1, 1), 1, 1, (0, 0)),
@@ -192,11 +192,6 @@ def fused_cases():
         with patch.object(sys.modules[entry.kernel.node_class.__module__], "LEAST_SAVED", 0):
             assert entry.call  # made, and kept
     return all_of_them, mixed
-
-
-def test_pairs_of_pixels_that_end_with_the_input_need_no_mask():
-    texts = ["".join(fused((1, channels, (4, 8), 8, (1, 1), 1, 1, (0, 0)), -128).call.texts) for channels in (8, 7)]
-    assert ["_tail_" in text for text in texts] == [False, True]
 
 
 @functools.cache

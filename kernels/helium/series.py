@@ -17,7 +17,7 @@ from aidge_build.contract.kernel_kit.linear import LinearConstants
 from .geometry import Geometry
 from .rounding import Fixed
 from .single_channels import channel_stream
-from .strips import LARGEST_OFFSET
+from .strip_rows import LARGEST_OFFSET
 
 LANES = 16  # channels that are turned at once, and values that one product sees
 GROUP = 4  # values whose bytes of a channel lie side by side

@@ -10,7 +10,8 @@ from aidge_build.contract.kernel_kit.terms import times
 
 from .assembly import SAVED_BYTES, c_function, function
 from .levels_text import HEAD_BYTES, TOTALS, ChannelPrinter, load_numbers, plain_text
-from .strips import BYTE_REACH, MOST_CHUNKS, WORD_REACH, Strips
+from .strip_rows import MOST_CHUNKS
+from .strips import BYTE_REACH, WORD_REACH, Strips
 
 PIXELS, TAPS = 16, 32  # bytes of the places behind those of stores
 FRAME_BYTES = 24  # the place that is copied to, the places, the end of the numbers; lowest and highest
@@ -155,39 +156,46 @@ class StripsPrinter(ChannelPrinter):
 
     def _copy_rows(self) -> None:
         emit, shape, form = self.emit, self.shape, self.form
-        (rows, columns), together, size = form.copied, form.together, form.strip_bytes
-        bits = 128 // together
-        apart = form.rows_of_strip
-        emit("movs r0, #0", *([] if apart == 4 else [f"movs r4, #{apart}"]))
+        (rows, columns), together, apart = form.copied, form.together, form.rows_of_strip
         moves = form.chunks > MOST_CHUNKS  # all vectors share the places of the first one, and the targets move on
         beside = apart * together if moves else 0
-        for chunk in range(1 if moves else form.chunks):
-            emit(f"vidup.u{bits} q{chunk}, r0, #{4 if apart == 4 else 1}")
-            emit(*([] if apart == 4 else [f"vmul.i{bits} q{chunk}, q{chunk}, r4"]))
-        step = together * shape.channels
-        emit(*([f"movw r0, #{step}"] if form.gathers > 1 else []))
-        emit(*(f"vadd.i{bits} {GATHERS[number]}, {GATHERS[number - 1]}, r0" for number in range(1, form.gathers)))
-        left = columns % together
-        if left:
-            emit(f"movs r0, #{left}", f"vctp.{bits} r0")
+        self._places(1 if moves else form.chunks)
+        if columns % together:
+            emit(f"movs r0, #{columns % together}", f"vctp.{128 // together} r0")
         if apart % 2 and not moves and not shape.bands:
-            self._copy_pairs(step)
+            self._copy_pairs()
             return
         back = (form.chunks - 1) * beside
-        self._constant("r6", size - 2 * back)
+        self._constant("r6", form.strip_bytes - 2 * back)
         if shape.bands:
             emit(f"ldr r0, [sp, #{SEEN}]", "ldr r4, [r0, #8]", "ldr r0, [r0]", why="the step to the next row, rows")
             emit.add("r4", "r4", -back)
         else:
-            self._constant("r4", (size - 1 if shape.top % 2 else 1) - back)
+            self._constant("r4", (form.strip_bytes - 1 if shape.top % 2 else 1) - back)
             emit(f"movw r0, #{rows}")
         emit("dls lr, r0")
         emit.label(2)
-        self._copy_row(self.targets, step, beside)
+        self._copy_row(self.targets, beside)
         steps, other = [f"add {target}, {target}, r4" for target in self.targets], "sub r4, r6, r4"
         emit(*([*steps, other] if apart % 2 == 0 else [steps[0], other, steps[1]]), "le lr, 2b")
 
-    def _copy_pairs(self, step: int) -> None:
+    def _places(self, chunks: int) -> None:
+        """The places of pixels in a row of a strip, of so many vectors, and in a row of the image."""
+        emit, form = self.emit, self.form
+        bits, apart = 128 // form.together, form.rows_of_strip
+        emit("movs r0, #0", *([] if apart == 4 else [f"movs r4, #{apart}"]))
+        for chunk in range(chunks):
+            emit(f"vidup.u{bits} q{chunk}, r0, #{4 if apart == 4 else 1}")
+            emit(*([] if apart == 4 else [f"vmul.i{bits} q{chunk}, q{chunk}, r4"]))
+        emit(*([f"movw r0, #{self.step_of_vectors}"] if form.gathers > 1 else []))
+        emit(*(f"vadd.i{bits} {GATHERS[number]}, {GATHERS[number - 1]}, r0" for number in range(1, form.gathers)))
+
+    @property
+    def step_of_vectors(self) -> int:
+        """Bytes between vectors of a row of the image."""
+        return self.form.together * self.shape.channels
+
+    def _copy_pairs(self) -> None:
         """In strips of three rows an even row is the first of one and the last of the one before; an odd one goes to r4."""
         emit, form = self.emit, self.form
         turns, is_left = divmod(form.copied[0], 2)
@@ -203,18 +211,18 @@ class StripsPrinter(ChannelPrinter):
             emit(f"movw r0, #{turns}", "dls lr, r0")
             emit.label(2)
         for targets in orders if turns else ():
-            self._copy_row(targets, step, 0)
+            self._copy_row(targets, 0)
         if turns > 1 or is_left:
             for target in ("r1", "r3", "r4"):
                 emit.add(target, target, form.strip_bytes)
         if turns > 1:
             emit("le lr, 2b")
         if is_left:
-            self._copy_row(orders[0], step, 0)
+            self._copy_row(orders[0], 0)
 
-    def _copy_row(self, targets: Sequence[str], step: int, beside: int) -> None:
-        """One row of the image; vectors are `step` bytes apart, and where they go `beside`, or where their own places say."""
-        emit, shape, form = self.emit, self.shape, self.form
+    def _copy_row(self, targets: Sequence[str], beside: int) -> None:
+        """One row of the image; where its vectors go is `beside` bytes apart, or what their own places say."""
+        emit, shape, form, step = self.emit, self.shape, self.form, self.step_of_vectors
         bits, whole = 128 // form.together, form.copied[1] // form.together
         for chunk in range(form.chunks):
             is_masked = chunk == whole

@@ -42,11 +42,8 @@ kernels/cortexm/packing.py pack_blocks
 kernels/helium/dense.py Dense._group
 kernels/helium/depthwise.py _Printer.lines
 kernels/helium/float32/deep.py _Printer._columns
-kernels/helium/float_strips_text.py FloatStripsPrinter._tile
-kernels/helium/long_strips_text.py LongStripsPrinter._sums
 kernels/helium/mean_int8.py _text
 kernels/helium/plan_choice.py plan_of
-kernels/helium/product_text.py
 kernels/helium/product_text.py _Printer._masked_vector
 kernels/helium/product_text.py _Printer.lines
 kernels/helium/stationary.py Stationary._lines

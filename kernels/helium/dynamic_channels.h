@@ -11,8 +11,8 @@
  *   with `halves` of the shape two of each channel, whose sums are the weights.
  */
 static void aidge_helium_dynamic_channels(const int8_t *x, float *y, const int8_t *stream, int8_t *plane,
-                                        const aidge_helium_data *data, int32_t flip, float lowest, float highest,
-                                        const aidge_helium_channels_shape *shape)
+                                          const aidge_helium_data *data, int32_t flip, float lowest, float highest,
+                                          const aidge_helium_channels_shape *shape)
 {
     const int32_t channels = shape->channels, window = shape->kernel_height * shape->kernel_width;
     int32_t out_y, out_x, channel, row, column;

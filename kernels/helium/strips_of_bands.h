@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: 0BSD */
 #include "single_channels.h"
 
-/* The strips of some rows of the output, strips.py: `place` of the first row, in bytes, from which others are `strip_bytes` for two. */
+/* The strips of some rows of the output, strips.py; `place`: of the first row, in bytes. Two rows further is `strip_bytes` further. */
 typedef struct {
     int32_t stride, height, place, strip_bytes;
     int32_t is_odd; /* whether strips have an odd number of rows: not each is stored twice */

@@ -101,7 +101,7 @@ def cases_of(library: str, step: int = 20) -> list[helium_harness.Case]:
             found.setdefault((entry.kernel.type, entry.kernel.name, form), entry)
     kernels = helium_harness.library(library).kernels
     lacking = {kernel.name for kernel in kernels} - {entry.kernel.name for entry in found.values()}
-    kinds = {kernel.type for kernel in kernels if kernel.name in lacking}
+    kinds = {kernel.type.removesuffix("Part") for kernel in kernels if kernel.name in lacking}
     for entry in (entry for group in groups for entry in group):
         is_near = lacking and kinds & {entry.view.node.type, *entry.view.operator.kinds()}
         if is_near and accepted([entry]) and entry.kernel.name in lacking:

@@ -12,13 +12,12 @@ from aidge_build.contract.spec import Demands, NodeView
 from aidge_build.graph.dtype import DType
 
 from .curved_layers import PATTERN, TYPE, CurvedLayer, curved_layer, curved_spec, layer_alone
-from .curves import table_of
 from .depthwise import texts
 from .depthwise_int8 import NEAR, DepthwiseInt8
 from .depthwise_layout import CURVED_HEAD_WORDS, Depthwise, group, struct
 from .depthwise_levels import Form
 from .limits import Limits
-from .packing import as_words, group_starts
+from .packing import as_words, curve_note, group_starts
 
 
 @kernel(TYPE, curved_spec(DEPTHWISE, NEAR), PATTERN)
@@ -53,11 +52,11 @@ class CurvedDepthwiseInt8(DepthwiseInt8):
             (
                 Input(0),
                 Output(0),
-                Constant("stream", as_words(words + table_of(found.curved))),
+                Constant("stream", as_words(words + found.curve.entries.tolist())),
                 Scratch(),
                 struct(geometry, len(words)),
             ),
-            note=found.curve.note,
+            note=curve_note(found.curve),
             texts=functions,
             facts=computed("2 pixels x 1 channel", otherwise="one word for each cell"),
         )

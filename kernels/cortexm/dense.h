@@ -37,8 +37,7 @@
  * Curved: 2 factors and 2 biases of each pair of channels, float32 (of odd channels packed: a 256th of the factor), stand in place
  *   of the multipliers; behind the groups the words of a function (aidge_cortexm_curved). The head holds what numbers are raised and
  *   lowered by instead of zero point and limits. Before the factors a word: the first channel, and above 16 bits how many words
- *   from there the middle of these words is. `form`: AIDGE_CORTEXM_CURVE. Or, without floats, AIDGE_CORTEXM_PRODUCTS: multiplier
- *   and constant of each channel; the head says how far sums go to the left, and how many bits numbers have; the words begin there.
+ *   from there the middle of these words is. `form`: AIDGE_CORTEXM_CURVE.
  * Form 1: the generator has proved that hi32(sum * multiplier) (+ constant), shifted right, equals the float formula for every
  *   possible sum.
  */
@@ -263,7 +262,7 @@ typedef struct {
     const int32_t *taps;
 } aidge_cortexm_taps;
 
-enum { AIDGE_CORTEXM_CURVE = -8, AIDGE_CORTEXM_PRODUCTS = -9 };
+enum { AIDGE_CORTEXM_CURVE = -8 };
 
 /*
  * The level of a sum by way of float32 and a whole number (arithmetic/carried_steps.py). Factor and bias are patterns of
@@ -283,23 +282,6 @@ AIDGE_CORTEXM_INLINE int8_t aidge_cortexm_curved(int32_t sum, int32_t factor, in
     fixed = fixed < -2147483647 - 1 ? -2147483647 - 1 : fixed;
     entry = words[fixed >> shift];
     level = ((uint32_t)entry + (entry < 0 ? ~(uint32_t)fixed : (uint32_t)fixed)) >> shift;
-    return (int8_t)((int32_t)((level & 0xFFu) ^ 0x80u) - 128);
-}
-
-/*
- * The same without floats (arithmetic/curved_products.py): `left` is how far the sum goes to the left; of the head the second word
- * is how many bits a number has.
- */
-AIDGE_CORTEXM_INLINE int8_t aidge_cortexm_product_level(int32_t sum, int32_t multiplier, int32_t constant, int32_t left,
-                                                        const int32_t *head, const int32_t *words, int32_t shift)
-{
-    const int32_t most = (int32_t)((1u << (uint32_t)head[1]) - 1u);
-    int32_t number = aidge_cortexm_high_product((int32_t)((uint32_t)sum << (uint32_t)left), multiplier) + constant;
-    uint32_t level;
-    int32_t word;
-    number = aidge_cortexm_clamp(number, 0, most);
-    word = words[number >> shift];
-    level = (uint32_t)(word + aidge_cortexm_high_product(word, number)) >> 16;
     return (int8_t)((int32_t)((level & 0xFFu) ^ 0x80u) - 128);
 }
 
@@ -339,16 +321,6 @@ AIDGE_CORTEXM_INLINE const int32_t *aidge_cortexm_four_levels(uint32_t sum0, uin
         output[1] = aidge_cortexm_curved((int32_t)sum1, group[1], group[3], head, middle, shift);
         output[2] = aidge_cortexm_curved((int32_t)sum2, group[4], group[6], head, middle, shift);
         output[3] = aidge_cortexm_curved((int32_t)sum3, group[5], group[7], head, middle, shift);
-        return group + 8;
-    }
-    if (form == AIDGE_CORTEXM_PRODUCTS) {
-        const int32_t *const table = group + ((uint32_t)*group >> 16);
-        const int32_t odd = is_packed != 0 ? head[0] - 8 : head[0];
-        output += *group++ & 0xFFFF;
-        output[0] = aidge_cortexm_product_level((int32_t)sum0, group[0], group[1], head[0], head, table, shift);
-        output[1] = aidge_cortexm_product_level((int32_t)sum1, group[2], group[3], odd, head, table, shift);
-        output[2] = aidge_cortexm_product_level((int32_t)sum2, group[4], group[5], head[0], head, table, shift);
-        output[3] = aidge_cortexm_product_level((int32_t)sum3, group[6], group[7], odd, head, table, shift);
         return group + 8;
     }
     if (form < 0) {

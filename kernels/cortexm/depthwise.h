@@ -83,7 +83,7 @@ AIDGE_CORTEXM_C void aidge_cortexm_depthwise_gather(const int8_t *source, uint32
 /* Where the C version finds things: sizes in words; `places` [kernel_height * kernel_width]: 2 * word + half of each weight. Where
  * weights are bytes, `scale` is theirs in channels that are not proved, else it is 0. Of each channel `head` words stand before its
  * weights, and the next one's `step` words further (where weights are bytes, all stand in order behind those of 4 channels):
- * bias and multiplier; 3 where a function follows, whose scale is two words (aidge_cortexm_curved and aidge_cortexm_product_level); 4 where what is not proved
+ * bias and multiplier; 3 where a function follows, whose scale is two words (aidge_cortexm_curved); 4 where what is not proved
  * has a fixed-point factor, whose constant and shift follow. Weights and bias of such channels are `doubled`, or not. */
 typedef struct {
     int32_t channels, out_width, kernel_height, kernel_width, stride_height, stride_width, dilation_height;
@@ -121,8 +121,7 @@ AIDGE_CORTEXM_C int8_t aidge_cortexm_depthwise_proved(int32_t sum, int32_t facto
     return aidge_cortexm_limited(factor != 0 ? aidge_cortexm_proved(sum, factor, 0, shift) : even, head);
 }
 
-/* Output rows of 4 channels; is_curved: with a function, whose floats no other layer's code
- * holds, 1 or AIDGE_CORTEXM_PRODUCTS. */
+/* Output rows of 4 channels; is_curved: with a function, whose floats no other layer's code holds. */
 AIDGE_CORTEXM_INLINE void aidge_cortexm_depthwise_rows(const uint32_t *words, int8_t *output, const int32_t *constants,
                                                        int32_t rows, const int32_t *head,
                                                        const aidge_cortexm_depthwise_geometry *geometry, int32_t shift,
@@ -152,10 +151,7 @@ AIDGE_CORTEXM_INLINE void aidge_cortexm_depthwise_rows(const uint32_t *words, in
                     }
                 }
                 output[(y * geometry->out_width + x) * geometry->channels + channel] =
-                    is_curved == AIDGE_CORTEXM_PRODUCTS
-                        ? aidge_cortexm_product_level((int32_t)sum, constants[1], constants[2], head[0], head,
-                                                      head + geometry->curve, shift)
-                    : is_curved != 0
+                    is_curved != 0
                         ? aidge_cortexm_curved((int32_t)sum, constants[1], constants[2], head, head + geometry->curve, shift)
                     : form != 0 ? aidge_cortexm_depthwise_proved((int32_t)sum, factor, shift + 8, head)
                     : geometry->head > 2
@@ -182,10 +178,4 @@ AIDGE_CORTEXM_C void aidge_cortexm_depthwise_band_curved(const uint32_t *words, 
     aidge_cortexm_depthwise_rows(words, output, constants, rows, head, geometry, shift, 1);
 }
 
-AIDGE_CORTEXM_C void aidge_cortexm_depthwise_band_products(const uint32_t *words, int8_t *output, const int32_t *constants,
-                                                           int32_t rows, const int32_t *head,
-                                                           const aidge_cortexm_depthwise_geometry *geometry, int32_t shift)
-{
-    aidge_cortexm_depthwise_rows(words, output, constants, rows, head, geometry, shift, AIDGE_CORTEXM_PRODUCTS);
-}
 #endif

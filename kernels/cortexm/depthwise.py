@@ -22,7 +22,6 @@ from .depthwise_levels import (
     FloatForm,
     Form,
     NearForm,
-    ProductLevels,
     integer_form,
     near_factor,
 )
@@ -142,15 +141,15 @@ def _band_text(layer: Depthwise, name: str, form: Form) -> str:
     if form.has_floats:
         if not form.curve:
             code("bic {factor}, {factor}, #0x80000000")
-        if not form.is_fixed and not form.has_products:
+        if not form.is_fixed:
             code.put("multiplier", "{factor}")
         if form.in_float:
             code.get("{factor}", "zero")
             code("sxth {factor}, {factor}")
             code("sub {factor}, {factor}, #128", "zero point")
-        elif form.curve and not form.has_products:
+        elif form.curve:
             code.get("{factor}", "curve")
-        elif form.is_near and not form.is_fixed and not form.curve:
+        elif form.is_near and not form.is_fixed:
             near_factor(code)
         unpack_weights(code, layer, is_scaled=form.in_float)
         rows.print(
@@ -180,7 +179,7 @@ def _band_text(layer: Depthwise, name: str, form: Form) -> str:
         int(layer.is_doubled),
         form.distance,
     )
-    band = f"aidge_cortexm_depthwise_band{'_products' if form.has_products else '_curved' if form.curve else ''}"
+    band = f"aidge_cortexm_depthwise_band{'_curved' if form.curve else ''}"
     portable = (
         f"static const int16_t places[] = {{{table}}};\n"
         f"    const aidge_cortexm_depthwise_geometry geometry = {{{', '.join(map(str, numbers))}, places}};\n"
@@ -191,10 +190,10 @@ def _band_text(layer: Depthwise, name: str, form: Form) -> str:
     )
 
 
-def _other_form(form: Form) -> type[CurvedLevels | FixedLevels | FloatForm | NearForm | ProductLevels]:
+def _other_form(form: Form) -> type[CurvedLevels | FixedLevels | FloatForm | NearForm]:
     """Of sums of which no integer form is proved."""
     if form.curve:
-        return ProductLevels if form.has_products else CurvedLevels
+        return CurvedLevels
     return FixedLevels if form.is_fixed else FloatForm if form.has_fpu else NearForm
 
 

@@ -21,11 +21,11 @@ from aidge_build.contract.kernel_kit.linear_int8 import (
     word_forms,
 )
 from aidge_build.contract.spec import NodeView
+from aidge_build.operators.arithmetic.carried_steps import CarriedSteps
 from aidge_build.operators.arithmetic.near_halves import near_factors, near_is_exact, near_starts
 from aidge_build.operators.arithmetic.thresholds import HighForm, LowForm
 
 from .conditions import GROUP
-from .curves import Curve
 from .limits import Limits, compared, limits_of
 from .offset_weights import ABOVE as OFFSET_ABOVE
 from .offset_weights import SUM, less_offsets
@@ -38,7 +38,7 @@ EVEN = -2
 _FORMS_WITHOUT_FPU = {INTEGER: 1, ROUNDED: 2, STATED: -3, EVEN: -4}  # in C
 _FORMS_IN_FIXED_POINT = {INTEGER: 1, ROUNDED: 3, STATED: -5, EVEN: -6}
 FIXED_WORDS = 12  # multiplier, constant and shift of the 4 channels of a group
-CURVED, PRODUCTS = -8, -9  # the form in C
+CURVED = -8  # the form in C
 CENTRE_WORDS = 2  # of the odd channels of a group, before its factors
 SLOTS = (0, 1, 2, 3)  # channels of a group in the order of their registers
 WORD_SLOTS = (0, 2, 1, 3)  # where two registers become halves of one, whose bytes are then interleaved
@@ -75,7 +75,7 @@ class Stream:
     has_ends: bool = False  # levels of proved groups leave as words, and must be limited to more than int8
     is_centred: bool = False  # packed, and where nothing is proved odd sums lack the middle of their range, which is added
     few: int = 0  # of fewer than 4 output channels how many there are; the last one then stands for those that lack
-    curve: Curve | None = None  # sums go through a function, whose table stands behind the groups; nothing is proved
+    curve: CarriedSteps | None = None  # sums go through a function, whose table stands behind the groups; nothing is proved
     are_bytes: bool = False  # weights that are not packed stand as the model's bytes, 4 taps of a channel in a word
     is_uniform: bool = False  # all channels have one float factor: those of a group follow the head, and no group has its own
     is_joined: bool = False  # 6 words at the begin of a group hold its biases and its float factors
@@ -84,7 +84,7 @@ class Stream:
     @property
     def group_bytes(self) -> int:
         """Of head and groups, without the table of a curve."""
-        return self.words.nbytes - (4 * self.curve.cells if self.curve else 0)
+        return self.words.nbytes - 4 * (len(self.curve.entries) if self.curve else 0)
 
     @property
     def bias_words(self) -> int:
@@ -123,7 +123,7 @@ class Stream:
         weights += "_uniform" * self.is_uniform + "_joined" * self.is_joined
         weights += f"{'_sums' * self.sums_round}{'_words' * self.leaves_words}{f'_few{self.few}' * (self.few > 0)}"
         if self.curve:
-            return f"{weights}{self.curve.variant}"
+            return f"{weights}{curve_variant(self.curve)}"
         return f"{weights}_s{self.shift}{self.limits.variant}{'_ends' * self.has_ends}{form}{core}"
 
     @property
@@ -145,7 +145,7 @@ class Stream:
     def numbers(self) -> str:
         """The last arguments of the C versions."""
         if self.curve:
-            return f"{self.is_packed:d}, {self.curve.shift}, {CURVED if self.curve.is_float else PRODUCTS}"
+            return f"{self.is_packed:d}, {self.curve.shift}, {CURVED}"
         return f"{self.flags}, {self.shift}, {self.form_in_c}"
 
     def in_c(self, function: str, arguments: str) -> str:
@@ -181,7 +181,7 @@ class Stream:
     @property
     def note(self) -> str:
         if self.curve:
-            return f"{self._weights}, {self.curve.note}"
+            return f"{self._weights}, {curve_note(self.curve)}"
         return (
             f"{self._weights}, requantization of {self.proved} "
             f"of {self.groups} groups of channels proved in integers, of the others in "
@@ -196,6 +196,16 @@ class Stream:
             **computed(block, self.proved, self.groups, otherwise=otherwise),
             "weights": "2 per halfword" if self.is_packed else "int8" if self.are_bytes else "int16",
         }
+
+
+def curve_variant(curve: CarriedSteps) -> str:
+    """What a text depends on, for its name."""
+    return f"_curve{curve.shift}{'_up' * curve.rises}"
+
+
+def curve_note(curve: CarriedSteps) -> str:
+    """What a layer's comment says of its function."""
+    return f"then a function by {len(curve.entries)} words, each of a cell with one step at most"
 
 
 def otherwise(has_fpu: bool, is_near: bool, fixed: str = "") -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from . import dense
 from .assembly import Routine, Waiting
-from .packing import Stream
 from .plane_sums import sum_windows
+from .stream import Stream
 from .window import ROW_PARAMETERS, Buffer, Plane, begin_row, end_row, whole_layer
 
 LARGEST_OFFSET = 4095  # of LDR
@@ -86,11 +86,11 @@ def planes_texts(stream: Stream, buffer: Buffer, unroll: int, looped: int) -> tu
     dense.groups(code, stream, lambda: _sums(code, stream, planes, ahead, body, span, places, sums))
     end_row(code, "column")
     offsets = ", ".join(map(str, taps))
-    windows = f"{buffer.span - max(taps)}, " if stream.sums else ""
+    windows = f"aidge_cortexm_window_sums(words, {buffer.span - max(taps)}, &taps, {stream.sums});\n    " * (stream.sums > 0)
     portable = (
         f"static const int32_t offsets[] = {{{offsets}}};\n"
         f"    const aidge_cortexm_taps taps = {{{planes}, {buffer.span}, {len(taps)}, offsets}};\n"
-        f"    {stream.in_c('planes_row', f'words, output, stream, run, {windows}&taps')}"
+        f"    {windows}aidge_cortexm_pairs_row(words, output, stream, run, &taps, NULL, NULL, {stream.numbers});"
     )
     row = code.function(
         f"{name}_row", ROW_PARAMETERS, f"{planes} planes of pairs of channels, {plane.kernel[1]} taps in each.", portable
@@ -334,9 +334,11 @@ def lines_texts(stream: Stream, buffer: Buffer, order: list[int], places: list[i
     dense.groups(code, stream, lambda: dense.column_steps(code, stream, *steps), at_base=True)
     end_row(code, "x0")
     table = ", ".join(map(str, places))
-    column = f"words + {buffer.size_bytes // 4}, gather, {len(order)}"
+    column = f"words + {buffer.size_bytes // 4}"
     portable = (
-        f"static const int16_t gather[] = {{{table}}};\n    {stream.in_c('lines_row', f'words, output, stream, run, {column}')}"
+        f"static const int16_t gather[] = {{{table}}};\n    const int32_t tap = 0;\n"
+        f"    const aidge_cortexm_taps taps = {{{len(order) // 2}, 2, 1, &tap}};\n"
+        f"    aidge_cortexm_pairs_row(words, output, stream, run, &taps, {column}, gather, {stream.numbers});"
     )
     row = code.function(f"{name}_row", ROW_PARAMETERS, f"{len(order)} taps of two pixels.", portable)
     return name, (row, whole_layer(name, load_lines(plane), "(uint32_t)stream[2]", stream, buffer))

@@ -18,8 +18,9 @@ from .conv2d import LARGEST_OFFSET, line_taps, lines_texts, plane_taps, planes_t
 from .conv2d_lines_int8 import Conv2dLinesInt8, no_lines
 from .conv2d_planes_int8 import Conv2dPlanesInt8, no_planes
 from .offset_weights import sum_taps
-from .packing import Stream, pack_blocks, taps_last_channels
+from .packing import pack_blocks, taps_last_channels
 from .plane_sums import plane_sums, sum_bytes
+from .stream import Stream
 from .window import Buffer, Plane, line_buffer, plane_buffer, plane_of_view
 
 
@@ -153,7 +154,4 @@ static void {layer}_groups(const int8_t *input, int8_t *output, const int32_t *s
     }}
 }}"""
     arguments = (Input(0), Output(0), Constant("stream", stream.words), Scratch(), blocks.shape(buffer, stream), blocks.struct())
-    sums = ("offset_planes.h" if blocks.reads_planes else "offset_lines.h",) if stream.sums else ()
-    return Call(
-        f"{layer}_groups", ("grouped.h", *sums), arguments, note=stream.note, texts=(*texts, around), facts=stream.facts()
-    )
+    return Call(f"{layer}_groups", ("grouped.h",), arguments, note=stream.note, texts=(*texts, around), facts=stream.facts())

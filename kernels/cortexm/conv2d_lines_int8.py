@@ -50,7 +50,7 @@ class Conv2dLinesInt8(DenseNode):
         function, texts = lines_texts(stream, buffer, order, places, self.unroll.steps(self.view))
         return Call(
             function,
-            stream.headers("lines.h"),
+            ("lines.h",),
             (Input(0), Output(0), Constant("stream", stream.words), Scratch(), buffer.struct(stream)),
             note=stream.note,
             texts=texts,

@@ -54,7 +54,7 @@ class Conv2dPlanesInt8(DenseNode):
         function, texts = planes_texts(stream, buffer, self.unroll.steps(self.view), self.looped.steps(self.view))
         return Call(
             function,
-            stream.headers("planes.h"),
+            ("planes.h",),
             (Input(0), Output(0), Constant("stream", stream.words), Scratch(), buffer.struct(stream)),
             note=stream.note,
             texts=texts,

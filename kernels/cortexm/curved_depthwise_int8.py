@@ -17,7 +17,8 @@ from .depthwise_int8 import NEAR, DepthwiseInt8
 from .depthwise_layout import CURVED_HEAD_WORDS, Depthwise, group, struct
 from .depthwise_levels import Form
 from .limits import Limits
-from .packing import as_words, curve_note, group_starts
+from .packing import as_words, group_starts
+from .stream import curve_note
 
 
 @kernel(TYPE, curved_spec(DEPTHWISE, NEAR), PATTERN)

@@ -19,7 +19,8 @@ from aidge_build.operators.staircase import Staircase
 from .conditions import FEATURES, GROUP
 from .limits import Limits
 from .packed_sums import fit_halfwords
-from .packing import STATED, Stream, as_words, group_starts, pair_words, taps_last_channels
+from .packing import as_words, group_starts, pair_words, taps_last_channels
+from .stream import STATED, Stream
 
 TYPE, PATTERN = "CurvedConv", "DynamicConv->Staircase"
 MOST_CELLS = {"speed": 2048, "balanced": 1536, "size": 320}  # of 4 B

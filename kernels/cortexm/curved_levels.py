@@ -9,7 +9,7 @@ from aidge_build.operators.arithmetic.carried_steps import CarriedSteps
 
 from .assembly import Routine
 from .conditions import GROUP
-from .packing import Stream
+from .stream import Stream
 
 
 def curved_form(code: Routine, stream: Stream, pixels: str) -> None:

@@ -7,7 +7,7 @@ from aidge_build.contract.spec import Demands, NodeView
 
 from .curved_layers import curved_layer, layer_alone, pack_curved
 from .dense_node import DenseNode
-from .packing import Stream
+from .stream import Stream
 
 
 class CurvedNode(DenseNode):

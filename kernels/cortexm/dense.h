@@ -43,14 +43,23 @@
  */
 enum { AIDGE_CORTEXM_HEAD_WORDS = 3 };
 
-/* What the C versions know of a stream: two weights in a halfword; fractions of the biases of even channels stand before the
- * multipliers of form 0; levels leave as words; fixed-point factors round once; centred sums; times how many channels
- * there are, if fewer than 4; bytes; one factor; joined. */
-enum { AIDGE_CORTEXM_PACKED = 1, AIDGE_CORTEXM_FRACTIONS = 2, AIDGE_CORTEXM_WORDS = 4, AIDGE_CORTEXM_ONCE = 8,
-       AIDGE_CORTEXM_CENTRED = 16, AIDGE_CORTEXM_FEW = 32, AIDGE_CORTEXM_BYTES = 128,
-       AIDGE_CORTEXM_UNIFORM = 256, AIDGE_CORTEXM_JOINED = 512, AIDGE_CORTEXM_BITS = 1024 };
+/* What the C versions know of a stream: the sum of these. The last three stand for numbers: times 1 to 3 channels, if fewer than 4;
+ * times the bits of fractions; times the pairs of taps that hold negated sums (offset_weights.py), 0 if weights have no offsets. */
+enum {
+    AIDGE_CORTEXM_PACKED = 1,     /* two weights in a halfword */
+    AIDGE_CORTEXM_FRACTIONS = 2,  /* fractions of the biases of even channels stand before the multipliers of form 0 */
+    AIDGE_CORTEXM_WORDS = 4,      /* levels leave as words */
+    AIDGE_CORTEXM_ONCE = 8,       /* fixed-point factors round once */
+    AIDGE_CORTEXM_CENTRED = 16,
+    AIDGE_CORTEXM_BYTES = 32,
+    AIDGE_CORTEXM_UNIFORM = 64,
+    AIDGE_CORTEXM_JOINED = 128,
+    AIDGE_CORTEXM_FEW = 256,
+    AIDGE_CORTEXM_BITS = 1024,
+    AIDGE_CORTEXM_SUMS = 8192
+};
 
-enum { AIDGE_CORTEXM_JOINED_BASE = 0x30000000 };
+enum { AIDGE_CORTEXM_CURVE = -8, AIDGE_CORTEXM_JOINED_BASE = 0x30000000 };
 
 /* (a * b) >> 32. */
 AIDGE_CORTEXM_INLINE int32_t aidge_cortexm_high_product(int32_t a, int32_t b)
@@ -256,13 +265,12 @@ AIDGE_CORTEXM_INLINE const int32_t *aidge_cortexm_biases(const int32_t *group, u
     return group + 6;
 }
 
-/* Where the activations of a pixel lie, in words: `planes` times `step` apart, in each plane those of `taps` [count]. */
-typedef struct {
-    int32_t planes, step, count;
-    const int32_t *taps;
-} aidge_cortexm_taps;
-
-enum { AIDGE_CORTEXM_CURVE = -8 };
+/* How many channels of a group there are. */
+AIDGE_CORTEXM_INLINE int32_t aidge_cortexm_channels(int32_t packed)
+{
+    const int32_t few = (packed / AIDGE_CORTEXM_FEW) & 3;
+    return few != 0 ? few : 4;
+}
 
 /*
  * The level of a sum by way of float32 and a whole number (arithmetic/carried_steps.py). Factor and bias are patterns of
@@ -285,237 +293,184 @@ AIDGE_CORTEXM_INLINE int8_t aidge_cortexm_curved(int32_t sum, int32_t factor, in
     return (int8_t)((int32_t)((level & 0xFFu) ^ 0x80u) - 128);
 }
 
+/* The factors of a group: whether they are proved integers, how many words they have, and which words they are. */
+typedef struct {
+    int32_t is_proved, words;
+    const int32_t *numbers;
+    const int32_t *multipliers; /* of form 0 */
+    int32_t joined[4];
+} aidge_cortexm_factors;
+
+/* The factors at `group`, behind the weights; `start` points to the begin of the group. */
+AIDGE_CORTEXM_INLINE void aidge_cortexm_read_factors(aidge_cortexm_factors *factors, const int32_t *start, const int32_t *group,
+                                                     const int32_t *head, int32_t is_proved, int32_t packed, int32_t form)
+{
+    const int32_t is_even = (int32_t)((form == -2) || (form == -4) || (form == -6));
+    const int32_t bits = (packed / AIDGE_CORTEXM_BITS) & 7;
+    const int32_t near_words = (form == 2) || (form == -3) || (form == -4) ? (bits != 0 ? 8 : 4) : 0; /* before multipliers */
+    const int32_t is_own = (packed & (AIDGE_CORTEXM_WORDS | AIDGE_CORTEXM_PACKED)) == AIDGE_CORTEXM_WORDS ? 1 : 0;
+    const int32_t is_ahead = packed & (AIDGE_CORTEXM_UNIFORM | AIDGE_CORTEXM_JOINED);
+    const int32_t fractions = ((packed & AIDGE_CORTEXM_FRACTIONS) != 0) && (bits == 0) ? 2 : 0;
+    const int32_t before = (packed & AIDGE_CORTEXM_CENTRED) != 0 ? 2 : fractions;
+    const int32_t integers = is_own != 0 ? 8 : 6;
+    const int32_t others = before + ((form == 3) || (form < -4) ? 12 : near_words != 0 ? 2 * near_words : is_ahead != 0 ? 0 : 4);
+    int32_t channel;
+    factors->is_proved = is_proved;
+    factors->words = is_even != 0 ? (integers > others ? integers : others) : is_proved != 0 ? integers : others;
+    factors->numbers = group;
+    factors->multipliers = (packed & AIDGE_CORTEXM_UNIFORM) != 0 ? head + AIDGE_CORTEXM_HEAD_WORDS : group + before + near_words;
+    if ((packed & AIDGE_CORTEXM_JOINED) != 0) {
+        for (channel = 0; channel < 4; channel++) {
+            factors->joined[channel] = (int32_t)(((uint32_t)start[channel] >> 4) + (uint32_t)AIDGE_CORTEXM_JOINED_BASE);
+        }
+        factors->multipliers = factors->joined;
+    }
+}
+
+/* The stored value of the sum of a channel, which lacks those of other channels but has fraction bits if it is odd and packed. */
+AIDGE_CORTEXM_INLINE int8_t aidge_cortexm_level(int32_t sum, int32_t channel, const aidge_cortexm_factors *factors,
+                                                const int32_t *head, int32_t packed, int32_t shift, int32_t form)
+{
+    const int32_t is_odd = channel & 1;
+    const int32_t has_bits = is_odd & packed; /* AIDGE_CORTEXM_PACKED is 1 */
+    const int32_t words = packed & AIDGE_CORTEXM_WORDS;
+    const int32_t bits = (packed / AIDGE_CORTEXM_BITS) & 7;
+    const int32_t *numbers = factors->numbers;
+    if (factors->is_proved != 0) {
+        const int32_t own = (words != 0) && ((packed & AIDGE_CORTEXM_PACKED) == 0) ? 1 : 0; /* a constant for odd channels */
+        const int32_t own_shift = has_bits != 0 ? shift + 8 : (words != 0) && (is_odd == 0) ? 0 : shift;
+        int32_t constant = words != 0 ? -(128 << own_shift) : 0; /* is in that of the stream, which is a halfword's */
+        numbers += channel / 2 * (3 + own);
+        constant += has_bits != 0 ? 0 : numbers[2 + own * is_odd];
+        return aidge_cortexm_limited(aidge_cortexm_proved(sum, numbers[is_odd], constant, own_shift), head);
+    }
+    if ((packed & AIDGE_CORTEXM_CENTRED) != 0) {
+        sum = is_odd != 0 ? (sum >> 8) + numbers[channel / 2] : sum;
+        numbers += 2;
+    } else if ((form > 1) || (form < -2)) {
+        sum = has_bits != 0 ? sum >> 8 : sum;
+    } else if ((packed & AIDGE_CORTEXM_FRACTIONS) != 0) {
+        sum = is_odd != 0 ? sum : (int32_t)(((uint32_t)sum << 8) + (uint32_t)numbers[channel / 2]);
+    } else {
+        /* the sum is as it is */
+    }
+    if ((form == 3) || (form < -4)) {
+        return aidge_cortexm_fixed(sum, numbers + 3 * channel, packed, head);
+    }
+    if (bits != 0) {
+        sum = (int32_t)(((uint32_t)sum << bits) + (uint32_t)factors->multipliers[4 + channel]);
+    }
+    return aidge_cortexm_rounded(sum, factors->multipliers[channel], head);
+}
+
 /*
- * The stored values of a group of channels from their sums; `start` points to its begin, `group` behind its weights. Returns its end.
- * packed: AIDGE_CORTEXM_PACKED and others.
+ * The stored values of a group of channels from their sums; `start` points to its begin, `group` behind its weights. Returns its
+ * end. packed: AIDGE_CORTEXM_PACKED and others.
  */
-AIDGE_CORTEXM_INLINE const int32_t *aidge_cortexm_four_levels(uint32_t sum0, uint32_t sum1, uint32_t sum2, uint32_t sum3,
+AIDGE_CORTEXM_INLINE const int32_t *aidge_cortexm_store_group(uint32_t sum0, uint32_t sum1, uint32_t sum2, uint32_t sum3,
                                                               const int32_t *start, const int32_t *group, int8_t *output,
                                                               const int32_t *head, int32_t packed, int32_t shift, int32_t form)
 {
-    const int32_t is_fixed = (int32_t)((form == 3) || (form < -4));
-    const int32_t bits = packed / AIDGE_CORTEXM_BITS;
-    const int32_t is_whole = (int32_t)((form == 2) || (form < -2));
-    const int32_t whole = is_whole == 0 ? 0 : bits != 0 ? 8 : 4; /* words before the multipliers, which are whole */
     const int32_t is_packed = packed & AIDGE_CORTEXM_PACKED;
-    const int32_t words = packed & AIDGE_CORTEXM_WORDS;
-    const int32_t own = ((words != 0) && (is_packed == 0)) ? 1 : 0; /* constants of odd sums */
-    const int32_t centres = (packed & AIDGE_CORTEXM_CENTRED) != 0 ? 2 : 0;
-    const int32_t integers = form == -6 ? 12 + centres : form == -4 ? 2 * whole + centres : own != 0 ? 8 : 6;
-    const int32_t more = packed & (AIDGE_CORTEXM_FRACTIONS | AIDGE_CORTEXM_CENTRED); /* in place of two words */
-    const int32_t floats = whole != 0 ? 2 * whole : (form == -2) && (more == 0) ? integers : 4;
-    const int32_t is_ahead = packed & (AIDGE_CORTEXM_UNIFORM | AIDGE_CORTEXM_JOINED); /* the multipliers are not behind weights */
-    const int32_t *factors;
-    int32_t joined[4];
-    int8_t *second;
-    int8_t *third;
+    const int32_t channels = aidge_cortexm_channels(packed);
+    const int32_t sums[4] = {(int32_t)sum0, (int32_t)(is_packed != 0 ? sum1 - sum0 : sum1), (int32_t)sum2,
+                             (int32_t)(is_packed != 0 ? sum3 - sum2 : sum3)};
     int32_t is_proved = (int32_t)(form == 1);
-    if (is_packed != 0) {
-        sum1 -= sum0;
-        sum3 -= sum2;
-    }
+    aidge_cortexm_factors factors;
+    int32_t channel;
     if (form == AIDGE_CORTEXM_CURVE) {
         const int32_t *const middle = group + ((uint32_t)*group >> 16);
         output += *group++ & 0xFFFF;
-        output[0] = aidge_cortexm_curved((int32_t)sum0, group[0], group[2], head, middle, shift);
-        output[1] = aidge_cortexm_curved((int32_t)sum1, group[1], group[3], head, middle, shift);
-        output[2] = aidge_cortexm_curved((int32_t)sum2, group[4], group[6], head, middle, shift);
-        output[3] = aidge_cortexm_curved((int32_t)sum3, group[5], group[7], head, middle, shift);
+        for (channel = 0; channel < 4; channel++) {
+            const int32_t *const own = group + channel / 2 * 4 + (channel & 1);
+            output[channel] = aidge_cortexm_curved(sums[channel], own[0], own[2], head, middle, shift);
+        }
         return group + 8;
     }
     if (form < 0) {
         is_proved = *group & 1;
         output += *group++ >> 1;
     }
-    second = output + (words != 0 ? 2 : 1);
-    third = output + (words != 0 ? 1 : 2);
-    if (is_proved != 0) {
-        const int32_t high_shift = is_packed != 0 ? shift + 8 : shift;
-        const int32_t low_shift = words != 0 ? 0 : shift;
-        const int32_t low_above = words != 0 ? 128 : 0; /* is in the constants */
-        const int32_t high_above = words != 0 ? 128 << high_shift : 0;
-        const int32_t *next = group + 3 + own;
-        output[0] = aidge_cortexm_proved((int32_t)sum0, group[0], group[2] - low_above, low_shift);
-        *second = aidge_cortexm_proved((int32_t)sum1, group[1], (is_packed != 0 ? 0 : group[2 + own]) - high_above, high_shift);
-        *third = aidge_cortexm_proved((int32_t)sum2, next[0], next[2] - low_above, low_shift);
-        output[3] = aidge_cortexm_proved((int32_t)sum3, next[1], (is_packed != 0 ? 0 : next[2 + own]) - high_above, high_shift);
-        output[0] = aidge_cortexm_limited(output[0], head);
-        output[1] = aidge_cortexm_limited(output[1], head);
-        output[2] = aidge_cortexm_limited(output[2], head);
-        output[3] = aidge_cortexm_limited(output[3], head);
-        return group + integers;
-    }
-    if (centres != 0) {
-        sum1 = (uint32_t)((int32_t)sum1 >> 8) + (uint32_t)group[0];
-        sum3 = (uint32_t)((int32_t)sum3 >> 8) + (uint32_t)group[1];
-        group += centres;
-    } else if (((whole != 0) || (is_fixed != 0)) && (is_packed != 0)) {
-        sum1 = (uint32_t)((int32_t)sum1 >> 8);
-        sum3 = (uint32_t)((int32_t)sum3 >> 8);
-    } else {
-        /* no sum has the bits of another above it */
-    }
-    if (is_fixed != 0) {
-        output[0] = aidge_cortexm_fixed((int32_t)sum0, group, packed, head);
-        *second = aidge_cortexm_fixed((int32_t)sum1, group + 3, packed, head);
-        *third = aidge_cortexm_fixed((int32_t)sum2, group + 6, packed, head);
-        output[3] = aidge_cortexm_fixed((int32_t)sum3, group + 9, packed, head);
-        return group + 12;
-    }
-    if (bits != 0) {
-        sum0 = (sum0 << bits) + (uint32_t)group[12];
-        sum1 = (sum1 << bits) + (uint32_t)group[13];
-        sum2 = (sum2 << bits) + (uint32_t)group[14];
-        sum3 = (sum3 << bits) + (uint32_t)group[15];
-    } else if ((packed & AIDGE_CORTEXM_FRACTIONS) != 0) {
-        sum0 = (sum0 << 8) + (uint32_t)*group++;
-        sum2 = (sum2 << 8) + (uint32_t)*group++;
-    } else {
-        /* the sums are as they are */
-    }
-    factors = (packed & AIDGE_CORTEXM_UNIFORM) != 0 ? head + AIDGE_CORTEXM_HEAD_WORDS : group + whole;
-    if ((packed & AIDGE_CORTEXM_JOINED) != 0) {
-        int32_t i;
-        for (i = 0; i < 4; i++) {
-            joined[i] = (int32_t)(((uint32_t)start[i] >> 4) + (uint32_t)AIDGE_CORTEXM_JOINED_BASE);
+    aidge_cortexm_read_factors(&factors, start, group, head, is_proved, packed, form);
+    for (channel = 0; channel < 4; channel++) {
+        const int32_t is_inner = ((channel == 1) || (channel == 2)) && ((packed & AIDGE_CORTEXM_WORDS) != 0) ? 1 : 0;
+        const int32_t place = is_inner != 0 ? 3 - channel : channel; /* both have changed places */
+        if (place < channels) {
+            output[place] = aidge_cortexm_level(sums[channel], channel, &factors, head, packed, shift, form);
         }
-        factors = joined;
     }
-    output[0] = aidge_cortexm_rounded((int32_t)sum0, factors[0], head);
-    *second = aidge_cortexm_rounded((int32_t)sum1, factors[1], head);
-    *third = aidge_cortexm_rounded((int32_t)sum2, factors[2], head);
-    output[3] = aidge_cortexm_rounded((int32_t)sum3, factors[3], head);
-    return is_ahead != 0 ? group : group + floats;
+    return group + factors.words;
 }
 
-/* The same of as many channels as there are. */
-AIDGE_CORTEXM_INLINE const int32_t *aidge_cortexm_store_group(uint32_t sum0, uint32_t sum1, uint32_t sum2, uint32_t sum3,
-                                                              const int32_t *start, const int32_t *group, int8_t *output,
-                                                              const int32_t *head, int32_t packed, int32_t shift, int32_t form)
+/* Where the activations of a pixel lie, in words: `planes` times `step` apart, in each plane those of `taps` [count]. */
+typedef struct {
+    int32_t planes, step, count;
+    const int32_t *taps;
+} aidge_cortexm_taps;
+
+/* The words of the weights of a pair of taps for a group of channels. */
+AIDGE_CORTEXM_INLINE int32_t aidge_cortexm_tap_words(int32_t packed)
 {
-    const int32_t few = (packed / AIDGE_CORTEXM_FEW) & 3;
-    int8_t levels[4];
-    if (few == 0) {
-        return aidge_cortexm_four_levels(sum0, sum1, sum2, sum3, start, group, output, head, packed, shift, form);
-    }
-    group = aidge_cortexm_four_levels(sum0, sum1, sum2, sum3, start, group, levels, head, packed, shift, form);
-    (void)memcpy(output, levels, (uint32_t)few);
-    return group;
+    const int32_t channels = aidge_cortexm_channels(packed) > 2 ? 4 : 2; /* of one or two, the others have no weights */
+    return (packed & AIDGE_CORTEXM_PACKED) != 0 ? channels / 2 : channels;
 }
 
-/* Whether only the first two channels of a group have weights. */
-AIDGE_CORTEXM_INLINE int32_t aidge_cortexm_is_half(int32_t packed)
+/* The weights of the even channel in a word of two channels. */
+AIDGE_CORTEXM_INLINE uint32_t aidge_cortexm_even_weights(uint32_t both, int32_t packed)
 {
-    const int32_t few = (packed / AIDGE_CORTEXM_FEW) & 3;
-    return (int32_t)((few == 1) || (few == 2));
+    return packed >= AIDGE_CORTEXM_SUMS ? both & 0x00FF00FFu : aidge_cortexm_even_bytes(both);
 }
 
-/* The sums of a group of channels at one pixel, of two channels if weights are wide; `group` points to its weights. Returns their end. */
-AIDGE_CORTEXM_INLINE const int32_t *aidge_cortexm_sums(const uint32_t *column, const aidge_cortexm_taps *taps, const int32_t *group,
-                                                       uint32_t *sums, int32_t packed)
+/* The sums [0], [1] and [4], [5] of two channels at two pixels, `second` words apart, and of the taps behind them that hold sums. */
+AIDGE_CORTEXM_INLINE void aidge_cortexm_two_channels(const uint32_t *column, int32_t second, const aidge_cortexm_taps *taps,
+                                                     const int32_t *weights, uint32_t *sums, int32_t packed)
 {
-    uint32_t sum0 = sums[0];
-    uint32_t sum1 = sums[1];
-    uint32_t sum2 = sums[2];
-    uint32_t sum3 = sums[3];
+    const int32_t more = packed / AIDGE_CORTEXM_SUMS;
+    const int32_t is_packed = packed & AIDGE_CORTEXM_PACKED;
+    uint32_t a = sums[0];
+    uint32_t b = sums[1];
+    uint32_t c = sums[4];
+    uint32_t d = sums[5];
     int32_t plane, tap;
-    for (plane = taps->planes; plane > 0; plane--) {
-        for (tap = 0; tap < taps->count; tap++) {
-            const uint32_t x = column[taps->taps[tap]];
-            if (aidge_cortexm_is_half(packed) != 0) {
-                sum0 = aidge_cortexm_dot((uint32_t)group[0], x, sum0);
-                sum1 = aidge_cortexm_dot((uint32_t)group[1], x, sum1);
-                group += 2;
-            } else if ((packed & AIDGE_CORTEXM_PACKED) != 0) {
-                const uint32_t w0 = (uint32_t)group[0];
-                const uint32_t w1 = (uint32_t)group[1];
-                sum1 = aidge_cortexm_dot(w0, x, sum1);
-                sum3 = aidge_cortexm_dot(w1, x, sum3);
-                sum0 = aidge_cortexm_dot(aidge_cortexm_even_bytes(w0), x, sum0);
-                sum2 = aidge_cortexm_dot(aidge_cortexm_even_bytes(w1), x, sum2);
-                group += 2;
-            } else {
-                sum0 = aidge_cortexm_dot((uint32_t)group[0], x, sum0);
-                sum1 = aidge_cortexm_dot((uint32_t)group[1], x, sum1);
-                sum2 = aidge_cortexm_dot((uint32_t)group[2], x, sum2);
-                sum3 = aidge_cortexm_dot((uint32_t)group[3], x, sum3);
-                group += 4;
-            }
-        }
-        column += taps->step;
-    }
-    sums[0] = sum0;
-    sums[1] = sum1;
-    sums[2] = sum2;
-    sums[3] = sum3;
-    return group;
-}
-
-/* One group of channels at one pixel. Returns the end of the group. Not every model that has this header calls it. */
-AIDGE_CORTEXM_INLINE const int32_t *aidge_cortexm_group(const uint32_t *column, const aidge_cortexm_taps *taps,
-                                                          const int32_t *group, int8_t *output, const int32_t *head,
-                                                          int32_t packed, int32_t shift, int32_t form)
-{
-    const int32_t *const start = group;
-    uint32_t sums[4];
-    group = aidge_cortexm_biases(group, sums, packed);
-    group = aidge_cortexm_sums(column, taps, group, sums, packed);
-    return aidge_cortexm_store_group(sums[0], sums[1], sums[2], sums[3], start, group, output, head, packed, shift, form);
-}
-
-/* The sums of two channels at two pixels, with packed weights that lie `step` words apart. */
-AIDGE_CORTEXM_INLINE void aidge_cortexm_packed_sums(const uint32_t *column, int32_t second, const aidge_cortexm_taps *taps,
-                                                    const int32_t *weights, int32_t step, uint32_t *first_sums,
-                                                    uint32_t *second_sums)
-{
-    uint32_t a = first_sums[0];
-    uint32_t b = first_sums[1];
-    uint32_t c = second_sums[0];
-    uint32_t d = second_sums[1];
-    int32_t plane, tap;
-    for (plane = taps->planes; plane > 0; plane--) {
-        const uint32_t *const next = column + second;
-        for (tap = 0; tap < taps->count; tap++) {
-            const int32_t place = taps->taps[tap];
-            const uint32_t w = (uint32_t)*weights;
-            const uint32_t even = aidge_cortexm_even_bytes(w);
-            const uint32_t x = column[place];
-            const uint32_t y = next[place];
+    for (plane = taps->planes + more; plane > 0; plane--) {
+        const int32_t count = plane > more ? taps->count : 1;
+        for (tap = 0; tap < count; tap++) {
+            const uint32_t *const place = column + taps->taps[tap];
+            const uint32_t odd = (uint32_t)weights[is_packed != 0 ? 0 : 1];
+            const uint32_t even = is_packed != 0 ? aidge_cortexm_even_weights(odd, packed) : (uint32_t)weights[0];
+            const uint32_t x = place[0];
+            const uint32_t y = place[second];
             a = aidge_cortexm_dot(even, x, a);
-            b = aidge_cortexm_dot(w, x, b);
+            b = aidge_cortexm_dot(odd, x, b);
             c = aidge_cortexm_dot(even, y, c);
-            d = aidge_cortexm_dot(w, y, d);
-            weights += step;
+            d = aidge_cortexm_dot(odd, y, d);
+            weights += aidge_cortexm_tap_words(packed);
         }
         column += taps->step;
     }
-    first_sums[0] = a;
-    first_sums[1] = b;
-    second_sums[0] = c;
-    second_sums[1] = d;
+    sums[0] = a;
+    sums[1] = b;
+    sums[4] = c;
+    sums[5] = d;
 }
 
-/* One group of channels at two pixels, `second` words apart: the weights are read once where they are packed. */
+/* One group of channels at two pixels, `second` words apart. Returns the end of the group. */
 AIDGE_CORTEXM_INLINE const int32_t *aidge_cortexm_two_groups(const uint32_t *column, int32_t second,
                                                                const aidge_cortexm_taps *taps, const int32_t *group,
                                                                int8_t *output, int32_t second_output, const int32_t *head,
                                                                int32_t packed, int32_t shift, int32_t form)
 {
     const int32_t *const start = group;
-    uint32_t sums[8] = {0u, 0u, 0u, 0u, 0u, 0u, 0u, 0u};
+    const int32_t pairs = taps->planes * taps->count + packed / AIDGE_CORTEXM_SUMS;
+    uint32_t sums[8];
     group = aidge_cortexm_biases(group, sums, packed);
     (void)memcpy(sums + 4, sums, 16);
-    if ((packed & AIDGE_CORTEXM_PACKED) != 0) {
-        const int32_t step = aidge_cortexm_is_half(packed) != 0 ? 1 : 2;
-        aidge_cortexm_packed_sums(column, second, taps, group, step, sums, sums + 4);
-        if (step > 1) {
-            aidge_cortexm_packed_sums(column, second, taps, group + 1, step, sums + 2, sums + 6);
-        }
-        group += step * taps->planes * taps->count;
-    } else {
-        (void)aidge_cortexm_sums(column, taps, group, sums, packed);
-        group = aidge_cortexm_sums(column + second, taps, group, sums + 4, packed);
+    aidge_cortexm_two_channels(column, second, taps, group, sums, packed);
+    if (aidge_cortexm_channels(packed) > 2) {
+        const int32_t words = (packed & AIDGE_CORTEXM_PACKED) != 0 ? 1 : 2;
+        aidge_cortexm_two_channels(column, second, taps, group + words, sums + 2, packed);
     }
+    group += pairs * aidge_cortexm_tap_words(packed);
     (void)aidge_cortexm_store_group(sums[0], sums[1], sums[2], sums[3], start, group, output, head, packed, shift, form);
     return aidge_cortexm_store_group(sums[4], sums[5], sums[6], sums[7], start, group, output + second_output, head, packed, shift,
                                      form);

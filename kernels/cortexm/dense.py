@@ -15,7 +15,7 @@ from aidge_build.operators.arithmetic import near_halves
 
 from .assembly import Routine, Waiting
 from .dense_levels import epilogue
-from .packing import INTEGER, Stream
+from .stream import INTEGER, Stream
 
 REGISTERS = {
     "column": "r0",
@@ -45,9 +45,7 @@ WAITING = {  # in FPU registers; s0-s7 are for the requantization
     "input_step": 22,
 }
 ONE_OR_TWO = (1, 2)  # channels of a group whose other half has no weights
-ENTRY = "input_step"  # waits there in layers that have no such step
 ROUNDING = 0x4B400000  # 1.5 * 2^23 in float32: to what it is added is rounded to integers, ties to even
-_TABLE, _DONE, _STEPS = 20, 21, 30  # labels
 
 
 def routine_of(stream: Stream) -> Routine:
@@ -211,28 +209,8 @@ def all_steps(code: Routine, even: str, ahead: int, body: int, few: int = 0, has
 def column_steps(code: Routine, stream: Stream, ahead: int, body: int) -> None:
     """As `all_steps`, and behind them the pairs of taps that hold sums."""
     all_steps(code, stream.even_weights, ahead, body, stream.few)
-    _sum_steps(code, stream)
-
-
-def _sum_steps(code: Routine, stream: Stream) -> None:
     for _ in range(stream.sums):
         step(code, stream.even_weights, few=stream.few)
-
-
-def any_steps(code: Routine, stream: Stream, body: int) -> None:
-    """As many pairs of taps as the layer has, at least 2: the first one, turns of `body`, a power of two, then those of sums.
-    ENTRY says where in the text the first turn begins, (1 - pairs of taps) % body. Labels from 20 on."""
-    step(code, stream.even_weights, True)
-    code.get("{x0}", ENTRY)
-    code.table_jump("{x0}".format_map(REGISTERS), [*range(_STEPS, _STEPS + body), _DONE], _TABLE, is_far=True)
-    for index in range(body):
-        code.label(_STEPS + index)
-        step(code, stream.even_weights)
-    code.label(_DONE)
-    code.get("{x0}", "column_end")
-    code("cmp {column}, {x0}")
-    code(f"bne {_STEPS}b")
-    _sum_steps(code, stream)
 
 
 def load_head(code: Routine, stream: Stream) -> None:
@@ -296,21 +274,3 @@ def load_biases(code: Routine, stream: Stream) -> None:
     code.call("aidge_cortexm_joined_group")
     for even, odd in ((0, 1), (2, 3)) if stream.is_packed else ():
         code(f"add {{b{odd}}}, {{b{even}}}, {{b{odd}}}, lsl #{HIGH_SHIFT}")
-
-
-def next_pair(code: Routine, entry: str, step: str) -> None:
-    """To the next pair (label 1), whose input stands in `entry`, or back to the caller. The pairs behind the one that is done are
-    in r4, its output is in r5; label 7."""
-    code(f"add r5, r5, {step}")
-    code("subs r4, r4, #1")
-    code.put("pairs", "r4, r5")
-    code("bgt 1b")
-    code("blt 7f")
-    code.get("r6, r7", "back_input", "the last pair overlaps the one before if pixels are odd")
-    code(f"sub {{{entry}}}, {{{entry}}}, r6")
-    code("sub r5, r5, r7")
-    code.put("output", "r5")
-    code.put("input", f"{{{entry}}}")
-    code("b 1b")
-    code.label(7)
-    code.end()

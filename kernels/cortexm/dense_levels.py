@@ -10,7 +10,7 @@ from .assembly import Routine
 from .conditions import GROUP
 from .curved_levels import curved_form
 from .limits import Limits
-from .packing import CENTRE_WORDS, EVEN, INTEGER, Stream
+from .stream import INTEGER, Stream
 
 CONDITIONS = {"lowest": "lt", "highest": "gt"}  # a level beyond an end
 ABOVE_IN_BYTES = "0x80808080"
@@ -28,40 +28,44 @@ def epilogue(code: Routine, stream: Stream, pixels: str = "ab") -> None:
     if stream.curve:
         curved_form(code, stream, pixels)
         return
+    target = "column" if "b" in pixels else "w1"
+    integer_form = _word_form if stream.leaves_words else _integer_form
     if "b" in pixels and not _stores_late(stream):
         code.get("{column}, {w1}", "output")
-    rounded_form = _fixed_form if stream.fixed else _float_form if stream.has_fpu else _near_form
-    integer_form = _word_form if stream.leaves_words else _integer_form
-    if not stream.is_stated:
-        target = "column" if "b" in pixels else "w1"
-        if stream.form:
-            integer_form(code, stream, pixels, target)
-        else:
-            if stream.is_centred:
-                _centre(code, pixels)
-            rounded_form(code, stream, pixels, target)
-            code(f"add {{{target}}}, {{{target}}}, #{stream.few or GROUP}")
-        if "b" in pixels:
-            code.put("output", "{column}")
+    if stream.is_stated:
+        code("ldr {x0}, [{stream}], #4", "2 * first channel + 1 if the integer form is proved")
+        code("lsrs {x0}, {x0}, #1")
+        code(f"add {{column}}, {{{target}}}, {{x0}}", "where pixel 0 goes")
+        code("bcs 5f")
+        _other_form(code, stream, pixels, "column")
+        code("b 6f")
+        code.label(5, "integers, proved equal for every sum")
+        integer_form(code, stream, pixels, "column")
+        _skip(code, stream.padding(True))
+        code.label(6)
         return
-    code("ldr {x0}, [{stream}], #4", "2 * first channel + 1 if the integer form is proved")
-    code("lsrs {x0}, {x0}, #1")
-    code(f"add {{column}}, {{{'column' if 'b' in pixels else 'w1'}}}, {{x0}}", "where pixel 0 goes")
-    code("bcs 5f")
+    if stream.form:
+        integer_form(code, stream, pixels, target)
+    else:
+        _other_form(code, stream, pixels, target)
+        code(f"add {{{target}}}, {{{target}}}, #{stream.few or GROUP}")
+    if "b" in pixels:
+        code.put("output", "{column}")
+
+
+def _other_form(code: Routine, stream: Stream, pixels: str, target: str) -> None:
+    """Of groups that are not proved."""
     if stream.is_centred:
         _centre(code, pixels)
-    rounded_form(code, stream, pixels)
-    if stream.form == EVEN and stream.has_fpu and not stream.fixed and stream.padding:
-        code(f"adds {{stream}}, {{stream}}, #{stream.padding}")
-    code("b 6f")
-    code.label(5, "integers, proved equal for every sum")
-    integer_form(code, stream, pixels)
-    if stream.form == EVEN and stream.fixed:
-        code(f"adds {{stream}}, {{stream}}, #{stream.padding}")
-    elif stream.form == EVEN and not stream.has_fpu:
-        more = 4 * CENTRE_WORDS * stream.is_centred
-        code(f"adds {{stream}}, {{stream}}, #{NEAR_BYTES * (2 if stream.fraction_bits else 1) - 24 + more}")
-    code.label(6)
+    form = _fixed_form if stream.fixed else _float_form if stream.has_fpu else _near_form
+    form(code, stream, pixels, target)
+    _skip(code, stream.padding(False))
+
+
+def _skip(code: Routine, padding: int) -> None:
+    """Bytes of the stream."""
+    if padding:
+        code(f"adds {{stream}}, {{stream}}, #{padding}")
 
 
 def _centre(code: Routine, pixels: str) -> None:
@@ -72,7 +76,7 @@ def _centre(code: Routine, pixels: str) -> None:
             code(f"add {{{pixel}{channel}}}, {{{middle}}}, {{{pixel}{channel}}}, asr #{HIGH_SHIFT}")
 
 
-def _fixed_form(code: Routine, stream: Stream, pixels: str, target: str = "column") -> None:
+def _fixed_form(code: Routine, stream: Stream, pixels: str, target: str) -> None:
     """By fixed-point factors, as arithmetic/fixed_form.py says, for levels + 128. With two pixels w1 is free until they leave."""
     are_high = stream.is_packed and not stream.is_centred
     for channel in range(GROUP):
@@ -106,7 +110,7 @@ def _leave(code: Routine, stream: Stream, pixels: str, target: str) -> None:
         _store(code, stream, pixel, target)
 
 
-def _float_form(code: Routine, stream: Stream, pixels: str, target: str = "column") -> None:
+def _float_form(code: Routine, stream: Stream, pixels: str, target: str) -> None:
     if stream.has_fractions:
         code("ldm {stream}!, {{r2, r3}}", "fractions of the biases of even channels")
         for pixel in pixels:
@@ -210,7 +214,7 @@ def _clamp(code: Routine, limits: Limits, registers: list[str], spare: str) -> N
             code(f"sel {value}, {value}, {{{limit}}}")
 
 
-def _near_form(code: Routine, stream: Stream, pixels: str, target: str = "column") -> None:
+def _near_form(code: Routine, stream: Stream, pixels: str, target: str) -> None:
     """By a product of 64 bits, or where that says that it may be wrong by the float formula: arithmetic/near_halves.py."""
     targets = [("a", target), ("b", "w1")][: len(pixels)]
     if stream.is_packed and not stream.is_centred:
@@ -287,7 +291,7 @@ def _in_fractions(code: Routine, bits: int) -> None:
         code(f"add {{a{channel}}}, {{x0}}, {{a{channel}}}, lsl #{bits}")
 
 
-def _integer_form(code: Routine, stream: Stream, pixels: str, first: str = "column") -> None:
+def _integer_form(code: Routine, stream: Stream, pixels: str, target: str) -> None:
     if "b" in pixels:
         code("add {w1}, {w1}, {column}", "where pixel 1 goes")
     for channel in (0, 2):
@@ -295,7 +299,7 @@ def _integer_form(code: Routine, stream: Stream, pixels: str, first: str = "colu
             code("adds {stream}, {stream}, #12", "those of channels that are not there")
             break
         code("ldm {stream}!, {{r2, r3, r12}}", "2 multipliers and a constant")
-        for pixel, target in zip(pixels, (first, "w1")):
+        for pixel, place in zip(pixels, (target, "w1")):
             even, odd = f"{{{pixel}{channel}}}", f"{{{pixel}{channel + 1}}}"
             levels = ((channel, even), (channel + 1, odd))[: (stream.few or GROUP) - channel]
             code(f"smmla {even}, {even}, {{x0}}, {{w0}}")
@@ -304,8 +308,8 @@ def _integer_form(code: Routine, stream: Stream, pixels: str, first: str = "colu
             code(stream.limits.saturate(even, stream.shift))
             if len(levels) > 1:
                 code(stream.limits.saturate(odd, stream.shift + (HIGH_SHIFT if stream.is_packed else 0)))
-            for place, value in levels:
-                code(f"strb {value}, [{{{target}}}{f', #{place}]' if stream.is_stated else '], #1'}")
+            for number, value in levels:
+                code(f"strb {value}, [{{{place}}}{f', #{number}]' if stream.is_stated else '], #1'}")
 
 
 def _stores_late(stream: Stream) -> bool:
@@ -313,7 +317,7 @@ def _stores_late(stream: Stream) -> bool:
     return stream.leaves_words and not stream.is_packed and stream.form == INTEGER
 
 
-def _word_form(code: Routine, stream: Stream, pixels: str, target: str = "column") -> None:
+def _word_form(code: Routine, stream: Stream, pixels: str, target: str) -> None:
     """Only of packed weights for one pixel, whose output stays in w1."""
     shift = 16 - stream.shift - HIGH_SHIFT * stream.is_packed
     for even, odd in _halves(stream):
@@ -329,10 +333,6 @@ def _word_form(code: Routine, stream: Stream, pixels: str, target: str = "column
             low, high = f"{{{pixel}{even}}}", f"{{{pixel}{odd}}}"
             code(f"pkhbt {low}, {low}, {high}{f', lsl #{shift}' * (shift > 0)}")
             code(f"usat16 {low}, #8, {low}")
-    if stream.has_ends:
-        for pixel in pixels:
-            halves = _halves(stream)
-            _clamp(code, stream.limits, [f"{{{pixel}{low}}}" for low, _ in halves], f"{{{pixel}{halves[0][1]}}}")
     _prepare_join(code, stream)
     if _stores_late(stream):
         code.get("{column}, {w1}", "output")

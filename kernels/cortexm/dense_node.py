@@ -7,7 +7,8 @@ from aidge_build.contract.kernel_kit.linear_int8 import LinearNode
 
 from .conditions import has_fpu, wants_short
 from .halfwords import are_halfwords
-from .packing import Stream, pack, taps_last_channels
+from .packing import pack, taps_last_channels
+from .stream import Stream
 
 
 class DenseNode(LinearNode):

@@ -26,7 +26,8 @@ from .depthwise_layout import (
     struct,
 )
 from .depthwise_levels import Form
-from .packing import otherwise, taps_last_channels
+from .packing import taps_last_channels
+from .stream import otherwise
 from .window import plane_of_view
 
 FEWEST_CHANNELS = 16  # whose weights are more than the text that unpacks them

@@ -12,7 +12,7 @@ from aidge_build.operators.arithmetic.carried_steps import CarriedSteps
 from . import curved_levels, dense_levels
 from .assembly import Routine
 from .limits import Limits
-from .packing import curve_variant
+from .stream import curve_variant
 
 
 @dataclass(frozen=True)

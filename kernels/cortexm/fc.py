@@ -8,26 +8,29 @@ from .assembly import Routine
 from .conditions import GROUP
 from .dense_levels import epilogue
 from .offsets import plus
-from .packing import Stream
+from .stream import Stream
 
 PARAMETERS = "const int8_t *input, int8_t *output, const int32_t *stream, void *scratch, const aidge_cortexm_fc *shape"
 WEIGHTS = [f"b{index}" for index in range(4)]
-FEW_WEIGHTS = {1: "ldr {b0}, [{stream}], #4", 2: "ldrd {b0}, {b1}, [{stream}], #8", 3: "ldm {stream}!, {{r8-r10}}"}
+LOADS = {  # of a word of weights for each of so many outputs
+    1: "ldr {b0}, [{stream}], #4",
+    2: "ldrd {b0}, {b1}, [{stream}], #8",
+    3: "ldm {stream}!, {{r8-r10}}",
+    4: "ldm {stream}!, {{r8-r11}}",
+}
 HEAD_WORDS = 3
 SUMS, OUTPUT = "second_output", "back_output"  # wait there, where no second pixel does
 SUM = ("b0",)  # the negated sum of inputs while they are unpacked
 
 
-def routine(stream: Stream, features: int, unroll: int, blocks: int = 1, rest: Stream | None = None) -> tuple[str, str]:
+def routine(stream: Stream, features: int, unroll: int, blocks: int = 1) -> tuple[str, str]:
     """Name and text for rows of `features` inputs; the last ones are filled up to a multiple of 4 with weights of 0.
 
     In 2 `blocks` half of a row is unpacked at a time, and behind it wait the sums of all outputs; features are then a multiple
-    of 8, and all groups of outputs have streams of one length. The `rest` is the stream of fewer outputs than a group has, which
-    stands without its head behind the others and is requantized as they are.
+    of 8, and all groups of outputs have streams of one length.
     """
     halves = f"_{_tail_words(stream, features)}_halves" if blocks > 1 else ""
-    behind = f"_and_{rest.few}" if rest else ""
-    name = f"aidge_cortexm_fc_int8_{features}_{stream.variant}_u{unroll}{halves}{behind}"
+    name = f"aidge_cortexm_fc_int8_{features}_{stream.variant}_u{unroll}{halves}"
     quads = (features + 3) // 4
     code = dense.routine_of(stream)
     code.begin()
@@ -55,11 +58,6 @@ def routine(stream: Stream, features: int, unroll: int, blocks: int = 1, rest: S
         _sum_steps(code, stream, stream.sums)
         epilogue(code, stream, "a")
         _next_group(code, 3)
-    if rest:
-        code.get("{column}", "base")
-        code("ldm {stream}!, {{r4-r7}}", "biases of the outputs left")
-        all_steps(code, quads, "", True, max(unroll // 2, 1), rest.few)
-        epilogue(code, rest, "a")
     if stream.is_stated:
         code.get("r4", "output_step")
         code("add {w1}, {w1}, r4")
@@ -69,11 +67,7 @@ def routine(stream: Stream, features: int, unroll: int, blocks: int = 1, rest: S
     code.put("pairs", "r5")
     code("bne 1b")
     code.end()
-    if stream.sums:
-        portable = stream.in_c("fc_int8", f"input, output, stream, scratch, shape, {features}, {blocks}")
-    else:
-        numbers = f"{features}, {stream.numbers}, {rest.flags if rest else 0}"
-        portable = f"aidge_cortexm_fc_int8(input, output, stream, scratch, shape, {numbers});"
+    portable = f"aidge_cortexm_fc_int8(input, output, stream, scratch, shape, {features}, {blocks}, {stream.numbers});"
     return name, code.function(name, PARAMETERS, f"Fully connected layer of {features} int8 inputs.", portable)
 
 
@@ -201,42 +195,48 @@ def _sum_steps(code: Routine, stream: Stream, pairs: int) -> None:
         _step(code, stream.even_weights, False)
 
 
-def all_steps(code: Routine, quads: int, even: str, are_bytes: bool, unroll: int, few: int = 0) -> None:
-    """A row's products with 4 outputs, of bytes with `few`, for `quads` times 4 inputs in the column; `even` as of the Stream.
-    Label 4."""
+def all_steps(code: Routine, quads: int, even: str, are_bytes: bool, unroll: int) -> None:
+    """A row's products with 4 outputs for `quads` times 4 inputs in the column; `even` as of the Stream. Label 4."""
     ahead, body = dense.split_steps(quads, unroll, start=0)
     for _ in range(ahead):
-        _step(code, even, are_bytes, few)
+        _step(code, even, are_bytes)
     if not body:
         return
     if not are_bytes:
         code.get("{w0}", "column_end")
     code.label(4, f"{(quads - ahead) // body} times {4 * body} inputs")
     for _ in range(body):
-        _step(code, even, are_bytes, few)
+        _step(code, even, are_bytes)
     if are_bytes:
         code.get("{w0}", "column_end")
     code("cmp {column}, {w0}")
     code("bne 4b")
 
 
-def _step(code: Routine, even: str, are_bytes: bool, few: int = 0) -> None:
-    """4 inputs, 4 outputs: 16 multiply-accumulates. Weights that are bytes need w0, too, and may be of `few` outputs."""
+def _step(code: Routine, even: str, are_bytes: bool) -> None:
+    """4 inputs, 4 outputs: 16 multiply-accumulates."""
     code("ldrd {x0}, {x1}, [{column}], #8", "4 inputs")
     if even:
         _packed_step(code, even)
-    elif are_bytes:
-        code(FEW_WEIGHTS.get(few, "ldm {stream}!, {{r8-r11}}"), f"their weights for {few or GROUP} outputs")
-        for channel, weight in enumerate(WEIGHTS[: few or GROUP]):
+    else:
+        multiply(code, are_bytes)
+
+
+def multiply(code: Routine, are_bytes: bool, outputs: int = GROUP) -> None:
+    """4 inputs in x0 and x1 with the weights of each output; those that are bytes need w0, too."""
+    load = LOADS[outputs]
+    if are_bytes:
+        code(load, "weights of each output")
+        for channel, weight in enumerate(WEIGHTS[:outputs]):
             code(f"sxtb16 {{w0}}, {{{weight}}}")
             code(f"sxtb16 {{{weight}}}, {{{weight}}}, ror #8")
             code(f"smlad {{a{channel}}}, {{w0}}, {{x0}}, {{a{channel}}}")
             code(f"smlad {{a{channel}}}, {{{weight}}}, {{x1}}, {{a{channel}}}")
-    else:
-        for tap in ("x0", "x1"):
-            code("ldm {stream}!, {{r8-r11}}", "their weights for 4 outputs")
-            for channel, weight in enumerate(WEIGHTS):
-                code(f"smlad {{a{channel}}}, {{{weight}}}, {{{tap}}}, {{a{channel}}}")
+        return
+    for tap in ("x0", "x1"):
+        code(load, "weights of each output")
+        for channel, weight in enumerate(WEIGHTS[:outputs]):
+            code(f"smlad {{a{channel}}}, {{{weight}}}, {{{tap}}}, {{a{channel}}}")
 
 
 def _packed_step(code: Routine, even: str) -> None:

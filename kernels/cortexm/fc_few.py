@@ -7,8 +7,8 @@ from __future__ import annotations
 from . import dense
 from .assembly import Routine
 from .dense_levels import epilogue
-from .fc import FEW_WEIGHTS
-from .packing import Stream
+from .fc import multiply
+from .stream import Stream
 
 PARAMETERS = "const int8_t *input, int8_t *output, const int32_t *stream, const aidge_cortexm_fc *shape"
 
@@ -36,7 +36,7 @@ def routine(stream: Stream, features: int, unroll: int) -> tuple[str, str]:
     code("subs {b3}, {b3}, #1")
     code("bne 1b")
     code.end()
-    portable = f"aidge_cortexm_fc_few_int8(input, output, stream, shape, {features}, {stream.numbers});"
+    portable = f"aidge_cortexm_fc_int8(input, output, stream, NULL, shape, {features}, 1, {stream.numbers});"
     return name, code.function(
         name, PARAMETERS, f"Fully connected layer of {features} int8 inputs, {stream.few} outputs.", portable
     )
@@ -56,7 +56,7 @@ def _steps(code: Routine, stream: Stream, features: int, unroll: int) -> None:
         code("bne 4b")
     if features % 4:
         _load_rest(code, features % 4)
-        _multiply(code, stream)
+        multiply(code, stream.are_bytes, stream.few)
 
 
 def _step(code: Routine, stream: Stream) -> None:
@@ -64,7 +64,7 @@ def _step(code: Routine, stream: Stream) -> None:
     code("ldr {x1}, [{column}], #4", "4 inputs")
     code("sxtb16 {x0}, {x1}")
     code("sxtb16 {x1}, {x1}, ror #8")
-    _multiply(code, stream)
+    multiply(code, stream.are_bytes, stream.few)
 
 
 def _load_rest(code: Routine, count: int) -> None:
@@ -75,19 +75,3 @@ def _load_rest(code: Routine, count: int) -> None:
         code("ldrsb {w0}, [{column}, #2]")
         code("pkhbt {x0}, {x0}, {w0}, lsl #16")
     code(f"adds {{column}}, {{column}}, #{count}")
-
-
-def _multiply(code: Routine, stream: Stream) -> None:
-    """The inputs in x0 and x1 with each output's weights."""
-    if stream.are_bytes:
-        code(FEW_WEIGHTS[stream.few], "their weights")
-        for channel in range(stream.few):
-            code(f"sxtb16 {{w0}}, {{b{channel}}}")
-            code(f"sxtb16 {{b{channel}}}, {{b{channel}}}, ror #8")
-            code(f"smlad {{a{channel}}}, {{w0}}, {{x0}}, {{a{channel}}}")
-            code(f"smlad {{a{channel}}}, {{b{channel}}}, {{x1}}, {{a{channel}}}")
-        return
-    for taps in ("x0", "x1"):
-        code(FEW_WEIGHTS[stream.few], "their weights")
-        for channel in range(stream.few):
-            code(f"smlad {{a{channel}}}, {{b{channel}}}, {{{taps}}}, {{a{channel}}}")

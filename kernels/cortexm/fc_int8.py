@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import numpy
-
 from aidge_build.contract.call import Call, Constant, Input, Output, Scratch, Struct
 from aidge_build.contract.kernel_kit.conditions import ONE_GROUP
 from aidge_build.contract.kernel_kit.following import following
@@ -15,13 +13,13 @@ from aidge_build.graph.dtype import DType
 
 from . import fc_few
 from .conditions import FEW_OUTPUTS, GROUP, WHOLE_IMAGE, Loop, has_fpu, linear_spec, wants_short
-from .fc import HEAD_WORDS, routine
+from .fc import routine
 from .offset_weights import sum_taps
-from .packing import ROUNDED, Stream, pack, quads, rows_of_image
+from .packing import pack, quads, rows_of_image
+from .stream import Stream
 
 LONG_ROW = 512  # inputs, of which two halves cost less than one instruction in 200
 LEAST_SAVED_BYTES = 64
-REST_TEXT_BYTES = 200  # of the text for fewer outputs than a group has, behind groups
 
 
 @kernel("FC", linear_spec(form=ROW_MAJOR, channels=FEW_OUTPUTS))
@@ -73,17 +71,16 @@ def fc_demands(view: NodeView, rows: int) -> Demands:
 def fc_call(node: LinearNode, rows: int, unroll: int) -> Call:
     """The call for so many rows of all inputs."""
     outputs, features = _row(node.view, rows)
-    stream, rest = _streams(node, outputs, features, unroll)
+    stream = _stream(node, outputs, features, unroll)
     shape = Struct("aidge_cortexm_fc", {"rows": rows, "outputs": outputs, "stream_bytes": stream.words.nbytes})
-    words = numpy.concatenate([stream.words, rest.words[HEAD_WORDS:]]) if rest else stream.words
     if stream.few:
         function, text = fc_few.routine(stream, features, unroll)
     else:
-        function, text = routine(stream, features, unroll, _blocks(outputs, features), rest)
+        function, text = routine(stream, features, unroll, _blocks(outputs, features))
     return Call(
         function,
-        stream.headers("fc_int8.h"),
-        (Input(0), Output(0), Constant("stream", words), *[Scratch()] * (not stream.few), shape),
+        ("fc_int8.h",),
+        (Input(0), Output(0), Constant("stream", stream.words), *[Scratch()] * (not stream.few), shape),
         note=stream.note,
         texts=(text,),
         facts=stream.facts(pixels=1),
@@ -97,29 +94,19 @@ def _order(view: NodeView, outputs: int, features: int) -> list[int]:
     return [tap for first in range(0, len(taps), size) for tap in [*taps[first : first + size], *sums]]
 
 
-def _streams(node: LinearNode, outputs: int, features: int, unroll: int) -> tuple[Stream, Stream | None]:
-    """Of all outputs, or of those in whole groups and of the rest, where this saves more than its text takes and both are
-    requantized in one way."""
-    order = _order(node.view, outputs, features)
-    linear, is_even = node.linear(rows_of_image(node.view)), _blocks(outputs, features) > 1
+def _stream(node: LinearNode, outputs: int, features: int, unroll: int) -> Stream:
     view = node.view
     gains = (
         outputs >= GROUP or features > 4 * unroll
     )  # of a short row, a text that unpacks bytes is longer by more than they save
-    as_bytes = gains and view.objective != "speed" and node.inputs[1].dtype is DType.int8
-    choices = {"is_short": wants_short(view), "as_bytes": as_bytes, "may_share": wants_short(view), "may_join": wants_short(view)}
-    whole = pack(linear, order, has_fpu(view), is_even=is_even, is_row=True, **choices)
-    left = outputs % GROUP
-    spared = (GROUP - left) * features + 4 * whole.groups
-    if not (whole.is_stated and left and has_fpu(view) and wants_short(view)) or is_even or spared < REST_TEXT_BYTES:
-        return whole, None
-    parts = (linear.of(numpy.arange(outputs - left)), linear.of(numpy.arange(outputs - left, outputs)))
-    groups, rest = (pack(part, order, True, is_row=True, **choices) for part in parts)
-    return (groups, rest) if _are_alike(groups, rest) else (whole, None)
-
-
-def _are_alike(groups: Stream, rest: Stream) -> bool:
-    """Whether one text requantizes both."""
-    in_float = groups.form == rest.form == ROUNDED and not (groups.fixed or rest.has_fractions or rest.is_centred)
-    ways = [(stream.limits, stream.sums_round, stream.leaves_words) for stream in (groups, rest)]
-    return in_float and rest.are_bytes and not groups.is_uniform and ways[0] == ways[1]
+    return pack(
+        node.linear(rows_of_image(view)),
+        _order(view, outputs, features),
+        has_fpu(view),
+        is_even=_blocks(outputs, features) > 1,
+        is_row=True,
+        is_short=wants_short(view),
+        as_bytes=gains and view.objective != "speed" and node.inputs[1].dtype is DType.int8,
+        may_share=wants_short(view),
+        may_join=wants_short(view),
+    )

@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
 
 import numpy
 
-from aidge_build.contract.call import computed
 from aidge_build.contract.kernel_kit.joined import joined_words
 from aidge_build.contract.kernel_kit.linear_int8 import (
     ABOVE,
@@ -21,7 +22,6 @@ from aidge_build.contract.kernel_kit.linear_int8 import (
     word_forms,
 )
 from aidge_build.contract.spec import NodeView
-from aidge_build.operators.arithmetic.carried_steps import CarriedSteps
 from aidge_build.operators.arithmetic.near_halves import near_factors, near_is_exact, near_starts
 from aidge_build.operators.arithmetic.thresholds import HighForm, LowForm
 
@@ -30,189 +30,50 @@ from .limits import Limits, compared, limits_of
 from .offset_weights import ABOVE as OFFSET_ABOVE
 from .offset_weights import SUM, less_offsets
 from .packed_sums import are_centred, are_rounded_small, centres_of, fit_halfwords, fit_offsets, fit_sums
+from .stream import EVEN, INTEGER, ROUNDED, STATED, Stream
 
-INTEGER = 1
-ROUNDED = 0
-STATED = -1
-EVEN = -2
-_FORMS_WITHOUT_FPU = {INTEGER: 1, ROUNDED: 2, STATED: -3, EVEN: -4}  # in C
-_FORMS_IN_FIXED_POINT = {INTEGER: 1, ROUNDED: 3, STATED: -5, EVEN: -6}
-FIXED_WORDS = 12  # multiplier, constant and shift of the 4 channels of a group
-CURVED = -8  # the form in C
-CENTRE_WORDS = 2  # of the odd channels of a group, before its factors
 SLOTS = (0, 1, 2, 3)  # channels of a group in the order of their registers
 WORD_SLOTS = (0, 2, 1, 3)  # where two registers become halves of one, whose bytes are then interleaved
 WORDS_GAIN = 16  # instructions that a proved group of two pixels saves where words are stored
 BYTES_GAIN = 13  # and where bytes are
-MOST_FREE = 0.5  # of the channels that no clamp changes, where words of all groups are limited
 TEXT_WORTH = 1  # instructions of a group that a text for words must save at least: other layers may have the one for bytes
 
 
-@dataclass(frozen=True, eq=False)
-class Stream:
-    """`words` as in dense.h; `is_packed`: two int8 weights share a halfword; `shift` of the integer form.
+@dataclass(frozen=True)
+class Asked:
+    """What a layer asks of its stream."""
 
-    `form`: INTEGER or ROUNDED where every group has that form and no group overlaps another (the stream then does not
-    say it, and outputs follow each other), else STATED, or EVEN where groups of both forms are as long as each other, too.
-    `is_near`: without an FPU, whether a product of 64 bits gives the levels of all groups that are not proved.
-    `fixed`: groups that are not proved are requantized by fixed-point factors, which round "once" or "twice"; "": in float.
-    """
-
-    words: numpy.ndarray
-    is_packed: bool
-    limits: Limits
-    shift: int
-    groups: int
-    proved: int  # groups whose requantization is proved in integers
-    form: int
     has_fpu: bool
-    is_near: bool
-    has_fractions: bool = False  # packed, and float forms add fractions of the biases of even channels; or without an FPU
-    fraction_bits: int = 0  # without an FPU, those of any channel, of this many bits
-    sums_round: bool = False  # float forms round by a sum, which adds an even zero point, too; all levels fit 16 bits
-    fixed: str = ""
-    leaves_words: bool = False  # registers hold the channels of WORD_SLOTS, whose levels leave as a word in every form
-    has_ends: bool = False  # levels of proved groups leave as words, and must be limited to more than int8
-    is_centred: bool = False  # packed, and where nothing is proved odd sums lack the middle of their range, which is added
-    few: int = 0  # of fewer than 4 output channels how many there are; the last one then stands for those that lack
-    curve: CarriedSteps | None = None  # sums go through a function, whose table stands behind the groups; nothing is proved
-    are_bytes: bool = False  # weights that are not packed stand as the model's bytes, 4 taps of a channel in a word
-    is_uniform: bool = False  # all channels have one float factor: those of a group follow the head, and no group has its own
-    is_joined: bool = False  # 6 words at the begin of a group hold its biases and its float factors
-    sums: int = 0  # packed weights are unsigned bytes; so many pairs of taps hold negated sums of all others (offset_weights.py)
+    by_tap: bool = False  # never packed; of each tap the weights of channels 0 and 2, then 1 and 3
+    is_alike: bool = False  # all channels have one multiplier and one range: two unpacked channels can share a constant
+    is_even: bool = False  # groups of one block are as long as each other
+    may_pack: bool = True  # weights may share a halfword
+    is_row: bool = False  # one pixel at a time; its output waits where words of unpacked pairs have a second constant
+    is_short: bool = False  # with an FPU all groups are requantized in float, whose factors take the fewest bytes
+    few: int = 0  # how many channels of the only group there are, if not all
+    as_bytes: bool = False  # weights that share no halfword are bytes, of taps in the order of `quads`
+    may_share: bool = False  # one float factor of all channels may stand once
+    may_join: bool = False  # biases and float factors may stand in 6 words
 
     @property
-    def group_bytes(self) -> int:
-        """Of head and groups, without the table of a curve."""
-        return self.words.nbytes - 4 * (len(self.curve.entries) if self.curve else 0)
-
-    @property
-    def bias_words(self) -> int:
-        """Of a group before its weights."""
-        return 6 if self.is_joined else GROUP
+    def is_few_row(self) -> bool:
+        """Whether each of few channels has weights of its own alone, which share no halfword."""
+        return self.is_row and self.few > 0
 
     @property
     def is_half(self) -> bool:
         """Whether only the first two channels of the group have weights."""
         return 0 < self.few <= GROUP // 2
 
-    @property
-    def even_weights(self) -> str:
-        """The instruction that makes weights of even channels of packed words; none where words are not packed."""
-        return "" if not self.is_packed else "uxtb16" if self.sums else "sxtb16"
+    def may_prove(self, linear: Linear) -> bool:
+        """Whether groups may be requantized in integers."""
+        return not (self.is_short and self.has_fpu) or linear.fixed_form() is not None
 
-    @property
-    def is_stated(self) -> bool:
-        return self.form < 0
-
-    @property
-    def fixed_form(self) -> str:
-        """How factors round where the text has them: not where every group is proved."""
-        return "" if self.form == INTEGER else self.fixed
-
-    @property
-    def variant(self) -> str:
-        """What the text of a kernel depends on, for its name."""
-        form = {STATED: "", EVEN: "_even", INTEGER: "_integer", ROUNDED: "_float"}[self.form]
-        core = "" if self.has_fpu else "_soft" if self.is_near else "_soft_exact"
-        core += f"_{self.fixed_form}" if self.fixed_form else ""
-        weights = "packed" if self.is_packed else "bytes" if self.are_bytes else "wide"
-        weights += f"_offsets{self.sums}" * (self.sums > 0)
-        weights += f"{'_fractions' * self.has_fractions}{self.fraction_bits or ''}"
-        weights += "_centred" * self.is_centred
-        weights += "_uniform" * self.is_uniform + "_joined" * self.is_joined
-        weights += f"{'_sums' * self.sums_round}{'_words' * self.leaves_words}{f'_few{self.few}' * (self.few > 0)}"
-        if self.curve:
-            return f"{weights}{curve_variant(self.curve)}"
-        return f"{weights}_s{self.shift}{self.limits.variant}{'_ends' * self.has_ends}{form}{core}"
-
-    @property
-    def form_in_c(self) -> int:
-        """The form as the C versions know it."""
-        if self.fixed:
-            return _FORMS_IN_FIXED_POINT[self.form]
-        return self.form if self.has_fpu else _FORMS_WITHOUT_FPU[self.form]
-
-    @property
-    def flags(self) -> int:
-        """What the C versions know beside shift and form."""
-        flags = self.is_packed + 2 * self.has_fractions + 4 * self.leaves_words + 8 * (self.fixed_form == "once")
-        flags += 16 * self.is_centred + 32 * self.few + 128 * self.are_bytes
-        flags += 256 * self.is_uniform + 512 * self.is_joined + 1024 * self.fraction_bits
-        return flags
-
-    @property
-    def numbers(self) -> str:
-        """The last arguments of the C versions."""
-        if self.curve:
-            return f"{self.is_packed:d}, {self.curve.shift}, {CURVED}"
-        return f"{self.flags}, {self.shift}, {self.form_in_c}"
-
-    def in_c(self, function: str, arguments: str) -> str:
-        """The call of the C version of this name."""
-        if self.sums:
-            return f"aidge_cortexm_offset_{function}({arguments}, {self.sums}, {self.numbers});"
-        return f"aidge_cortexm_{function}({arguments}, {self.numbers});"
-
-    def headers(self, header: str) -> tuple[str, ...]:
-        """The header of a kernel, and where weights have offsets that of their C versions."""
-        return (header, f"offset_{header}") if self.sums else (header,)
-
-    @property
-    def padding(self) -> int:
-        """Bytes that follow the shorter factors of a group where streams are even: with an FPU those in float, of fixed-point
-        factors the proved ones."""
-        integers = 8 if self.leaves_words and not self.is_packed else 6
-        if self.fixed:
-            return 4 * (FIXED_WORDS + CENTRE_WORDS * self.is_centred - integers)
-        return 4 * (integers - (6 if self.has_fractions or self.is_centred else 4))
-
-    def left_to_step(self, step: int, channels: int) -> int:
-        """How far the output still is from the next pixels', after all groups of `channels`, if it was `step` before the
-        first."""
-        return step if self.is_stated else step - channels
-
-    @property
-    def _weights(self) -> str:
-        if self.sums:
-            return "two weights per halfword, an offset for each channel"
-        return "two weights per halfword" if self.is_packed else "int8 weights" if self.are_bytes else "int16 weights"
-
-    @property
-    def note(self) -> str:
-        if self.curve:
-            return f"{self._weights}, {curve_note(self.curve)}"
-        return (
-            f"{self._weights}, requantization of {self.proved} "
-            f"of {self.groups} groups of channels proved in integers, of the others in "
-            f"{otherwise(self.has_fpu, self.is_near, self.fixed)}"
-        )
-
-    def facts(self, pixels: int = 2) -> dict[str, str]:
-        """For `Call.facts`: blocks of this many pixels."""
-        block = f"{pixels} pixels x {GROUP} channels" if pixels > 1 else f"1 row x {self.few or GROUP} outputs"
-        otherwise = "fixed point" if self.fixed else "one word for each cell" if self.curve else "float"
-        return {
-            **computed(block, self.proved, self.groups, otherwise=otherwise),
-            "weights": "2 per halfword" if self.is_packed else "int8" if self.are_bytes else "int16",
-        }
-
-
-def curve_variant(curve: CarriedSteps) -> str:
-    """What a text depends on, for its name."""
-    return f"_curve{curve.shift}{'_up' * curve.rises}"
-
-
-def curve_note(curve: CarriedSteps) -> str:
-    """What a layer's comment says of its function."""
-    return f"then a function by {len(curve.entries)} words, each of a cell with one step at most"
-
-
-def otherwise(has_fpu: bool, is_near: bool, fixed: str = "") -> str:
-    """How sums are requantized whose integer form is not proved."""
-    if fixed:
-        return f"fixed point that rounds {fixed}"
-    return "float" if has_fpu else "64 bits" if is_near else "the integers of float"
+    def may_leave_words(self, linear: Linear) -> bool:
+        """Whether levels may leave as words."""
+        is_wide_row = self.is_row and not self.may_pack
+        others = self.by_tap or self.is_alike or self.is_even or self.is_half or is_wide_row or self.is_few_row
+        return self.has_fpu and not others and (linear.is_any or bool(are_rounded_small(linear).all()))
 
 
 def group_starts(channels: int, size: int = GROUP) -> list[int]:
@@ -220,147 +81,117 @@ def group_starts(channels: int, size: int = GROUP) -> list[int]:
     return [min(first, channels - size) for first in range(0, channels, size)]
 
 
-def pack(
-    linear: Linear,
-    order: list[int],
-    has_fpu: bool,
-    is_alike: bool = False,
-    is_even: bool = False,
-    may_pack: bool = True,
-    is_row: bool = False,
-    is_short: bool = False,
-    as_bytes: bool = False,
-    may_share: bool = False,
-    may_join: bool = False,
-) -> Stream:
+def pack(linear: Linear, order: list[int], has_fpu: bool, **asked: Any) -> Stream:
     """The stream for taps in this order (-1: a tap of weight 0; SUM: as in offset_weights.py, where weights need it), an even
-    number of them; the others as in `pack_blocks`."""
-    size, flags = (
-        len(linear.rows),
-        {"may_pack": may_pack, "is_row": is_row, "is_short": is_short, "as_bytes": as_bytes},
-    )
-    flags |= {"may_share": may_share, "may_join": may_join}
+    number of them; `asked`: fields of `Asked`."""
+    size = len(linear.rows)
     few = size if size < GROUP else 0
     if few:
         linear, size = linear.of(numpy.minimum(range(GROUP), few - 1)), GROUP
-    return pack_blocks(linear, order, size, has_fpu, is_alike=is_alike, is_even=is_even, few=few, **flags)
+    return pack_blocks(linear, order, size, has_fpu, few=few, **asked)
 
 
-def pack_blocks(
-    linear: Linear,
-    order: list[int],
-    size: int,
-    has_fpu: bool,
-    by_tap: bool = False,
-    is_alike: bool = False,
-    is_even: bool = False,
-    may_pack: bool = True,
-    is_row: bool = False,
-    is_short: bool = False,
-    few: int = 0,
-    as_bytes: bool = False,
-    may_share: bool = False,
-    may_join: bool = False,
-) -> Stream:
-    """Streams one behind the other, as long as each other and for one text, of blocks of `size` channels. `by_tap`: never packed,
-    of each tap the weights of channels 0 and 2, then 1 and 3. `is_alike`: all channels have one multiplier and one range, so
-    that the two of an unpacked pair can share a constant of their own. `is_even`: groups of one block are as long as each other,
-    too. `may_pack`: whether weights may share a halfword. `is_row`: one pixel at a time; its output waits where words of
-    unpacked pairs have a second constant, and of few channels each has its own weights, which share no halfword. `is_short`:
-    with an FPU all groups are requantized in float, whose factors take the fewest bytes. `few`: how many channels of the only
-    group there are, if not all. `as_bytes`: weights that share no halfword are bytes, of taps in the order of `quads`.
-    `may_share`: one float factor of all channels may stand once. `may_join`: biases and float factors may stand in 6 words."""
-    is_few_row = is_row and few > 0
-    may_pack = may_pack and not is_few_row
-    blocks, within = range(0, len(linear.rows), size), group_starts(size)
-    starts = [block + first for block in blocks for first in within]
-    clamp, limits, has_ends = linear.clamp, _limits(linear), False
-    free, unlimited = float(linear.free_of_clamp.mean()), replace(linear, clamp=INT8)
-    linear = linear if limits.is_more else unlimited
-    may_prove = not (is_short and has_fpu) or linear.fixed_form() is not None
-    may_sum = may_pack and SUM in order
-    groups = _Groups(linear, starts, SLOTS, may_pack and not by_tap, is_alike, may_prove=may_prove, may_sum=may_sum)
-    is_half = 0 < few <= GROUP // 2
-    is_wide_row = is_row and not may_pack  # whose output is where words of unpacked pairs have a second constant
-    may_leave_words = has_fpu and may_prove and not (by_tap or is_alike or is_even or is_half or is_wide_row)
-    if may_leave_words and (linear.is_any or are_rounded_small(linear).all()):
-        may_end = limits.is_more and free < MOST_FREE and not linear.is_any
-        words = _Groups(unlimited if may_end else linear, starts, WORD_SLOTS, may_pack, may_sum=may_sum)
+def pack_blocks(linear: Linear, order: list[int], size: int, has_fpu: bool, **asked: Any) -> Stream:
+    """Streams one behind the other, as long as each other and for one text, of blocks of `size` channels; the rest as of
+    `pack`."""
+    wishes, blocks = Asked(has_fpu, **asked), range(0, len(linear.rows), size)
+    limits = _limits(linear)
+    starts = [block + first for block in blocks for first in group_starts(size)]
+    groups = _choose(linear if limits.is_more else replace(linear, clamp=INT8), starts, wishes, limits, SUM in order)
+    order = order if groups.has_offsets else [tap for tap in order if tap != SUM]
+    stream = _encoding(groups, wishes, size, limits, order.count(SUM) // 2)
+    rows = numpy.where(numpy.array(order) < 0, 0, groups.linear.rows[:, numpy.maximum(order, 0)])
+    rows = less_offsets(rows) if groups.has_offsets else rows
+    words: list[int] = []
+    for block in blocks:
+        words += _head(linear)
+        words += groups.factors(0, False) if stream.is_uniform else []
+        for first in group_starts(size):
+            words += groups.joined(block + first) if stream.is_joined else groups.biases(block + first)
+            words += _weights(rows[groups.channels(block + first)], stream, wishes)
+            words += groups.behind_weights(block + first, first, stream)
+    return replace(stream, words=as_words(words))
+
+
+def _choose(linear: Linear, starts: list[int], asked: Asked, limits: Limits, has_sums: bool) -> _Groups:
+    """The groups of the layer, of which as many as possible are requantized in integers."""
+    may_pack = asked.may_pack and not asked.is_few_row
+    groups = _Groups(linear, starts, SLOTS, asked, may_pack and not asked.by_tap, has_sums)
+    if asked.may_leave_words(linear):
+        words = _Groups(linear, starts, WORD_SLOTS, asked, may_pack, has_sums)
         gain = WORDS_GAIN * words.proved - BYTES_GAIN * groups.proved
         gain = TEXT_WORTH * len(starts) * (not limits.is_more) if linear.is_any else gain
-        if gain >= TEXT_WORTH * len(starts) and (words.is_packed or not may_pack or (words.fixed and not is_row)):
-            groups, has_ends = words, may_end
-    has_fractions = not all(groups.takes_fractions(first, has_fpu) for first in starts)
-    fraction_bits = linear.unit.bit_length() - 1 if has_fractions and not has_fpu and groups.are_near(starts) else 0
-    if has_fractions and not (fraction_bits or groups.is_packed and has_fpu):
-        linear, has_fractions = linear.in_fine_units(), False
-        groups = _Groups(linear, starts, SLOTS, False, form=fine_form, may_prove=may_prove)
-    order = order if groups.has_offsets else [tap for tap in order if tap != SUM]
-    rows = numpy.where(numpy.array(order) < 0, 0, linear.rows[:, numpy.maximum(order, 0)])
-    rows = less_offsets(rows) if groups.has_offsets else rows
-    head = [
-        _pair(linear.zero_point + 128, linear.zero_point + 128),
-        _pair(clamp[0] + 128, clamp[1] + 128),
-        (linear.input_zero_point & 0xFF) * 0x01010101,
-    ]
-    proofs = {first: groups.is_proved(first) for first in starts}
-    is_mixed, numbers = len(set(proofs.values())) > 1, []
-    in_float = has_fpu and not (any(proofs.values()) or groups.fixed or has_fractions or groups.is_centred or linear.is_any)
-    is_uniform = may_share and in_float and len(starts) > 1 and len(set(linear.factors.tolist())) == 1
-    if is_uniform:
-        head += groups.factors(starts[0], False, has_fpu, has_fractions)
-    can_join = may_join and in_float and not (is_uniform or is_few_row)
-    joined = [groups.joined(first) for first in starts] if can_join else []
-    is_joined = bool(joined) and all(joined)
-    if linear.is_any and may_prove:  # which groups are proved depends on the weights, and the stream says it
-        is_mixed = is_even = True
-    stated, is_even = (few > 0 and not is_row) or size % GROUP > 0 or is_mixed, is_mixed and (is_even or len(blocks) > 1)
-    for block in blocks:
-        numbers += head
-        for first in within:
-            is_proved, channels = proofs[block + first], groups.channels(block + first)
-            statement = [first << 1 | int(is_proved)] if stated else []
-            own = rows[channels[:few] if is_few_row else channels]
-            if as_bytes and not groups.is_packed:
-                weights = byte_words(own)
-            elif by_tap:
-                weights = weights_by_tap(own)
-            else:
-                weights = pair_words(own, groups.is_packed, is_half, OFFSET_ABOVE * groups.has_offsets)
-            factors = [groups.factors(block + first, known, has_fpu, has_fractions) for known in (is_proved, not is_proved)]
-            biases = joined.pop(0) if is_joined else groups.biases(block + first)
-            numbers += [*biases, *weights, *statement, *([] if is_uniform or is_joined else factors[0])]
-            numbers += [0] * (len(factors[1]) - len(factors[0])) * is_even
+        fits = words.is_packed or not may_pack or (words.fixed and not asked.is_row)
+        if gain >= TEXT_WORTH * len(starts) and fits:
+            groups = words
+    if groups.has_fractions and not (groups.fraction_bits or groups.is_packed and asked.has_fpu):
+        groups = _Groups(linear.in_fine_units(), starts, SLOTS, asked, False, False, fine_form)
+    return groups
+
+
+def _encoding(groups: _Groups, asked: Asked, size: int, limits: Limits, sums: int) -> Stream:
+    """The stream without its words."""
+    is_uniform, is_joined = _short_factors(groups, asked)
     return Stream(
-        as_words(numbers),
-        groups.is_packed,
-        limits,
-        groups.form.shift,
-        len(starts),
-        sum(proofs.values()),
-        EVEN if is_even else STATED if stated else INTEGER if proofs[0] else ROUNDED,
-        has_fpu,
-        bool(groups.fixed)
-        or not linear.is_any
-        and _is_near(linear, [first for first, is_proved in proofs.items() if not is_proved]),
-        has_fractions,
-        fraction_bits,
-        has_fpu
-        and not groups.fixed
-        and not all(proofs.values())
-        and not linear.is_any
-        and linear.zero_point % 2 == 0
-        and bool(are_rounded_small(linear).all()),
-        groups.fixed,
-        groups.leave_words,
-        has_ends,
-        groups.is_centred,
-        few,
-        are_bytes=as_bytes and not groups.is_packed,
+        words=numpy.zeros(0, numpy.int32),
+        is_packed=groups.is_packed,
+        limits=limits,
+        shift=groups.form.shift,
+        groups=len(groups.starts),
+        proved=groups.proved,
+        form=_form(groups, asked, size),
+        has_fpu=asked.has_fpu,
+        is_near=bool(groups.fixed) or not groups.linear.is_any and groups.are_near,
+        has_fractions=groups.has_fractions,
+        fraction_bits=groups.fraction_bits,
+        sums_round=groups.sums_round,
+        fixed=groups.fixed,
+        leaves_words=groups.leave_words,
+        is_centred=groups.is_centred,
+        few=asked.few,
+        are_bytes=asked.as_bytes and not groups.is_packed,
         is_uniform=is_uniform,
         is_joined=is_joined,
-        sums=order.count(SUM) // 2,
+        sums=sums,
     )
+
+
+def _form(groups: _Groups, asked: Asked, size: int) -> int:
+    """As of a Stream, of blocks of `size` channels."""
+    is_any = groups.linear.is_any and groups.may_prove  # which groups are proved depends on the weights: the stream says it
+    is_mixed = is_any or 0 < groups.proved < len(groups.starts)
+    if is_mixed and (is_any or asked.is_even or len(groups.linear.rows) > size):
+        return EVEN
+    if is_mixed or size % GROUP or (asked.few and not asked.is_row):
+        return STATED
+    return INTEGER if groups.proved else ROUNDED
+
+
+def _short_factors(groups: _Groups, asked: Asked) -> tuple[bool, bool]:
+    """Whether one float factor stands for all channels, and else whether factors stand in the words of the biases."""
+    linear = groups.linear
+    others = groups.proved or groups.fixed or groups.has_fractions or groups.is_centred or linear.is_any
+    if not asked.has_fpu or others:
+        return False, False
+    if asked.may_share and len(groups.starts) > 1 and len(set(linear.factors.tolist())) == 1:
+        return True, False
+    return False, asked.may_join and not asked.is_few_row and all(groups.joined(first) for first in groups.starts)
+
+
+def _head(linear: Linear) -> list[int]:
+    """The first words."""
+    ends = _pair(linear.clamp[0] + 128, linear.clamp[1] + 128)
+    return [_pair(linear.zero_point + 128, linear.zero_point + 128), ends, (linear.input_zero_point & 0xFF) * 0x01010101]
+
+
+def _weights(rows: numpy.ndarray, stream: Stream, asked: Asked) -> list[int]:
+    """Those of a group [channels, taps]."""
+    rows = rows[: asked.few] if asked.is_few_row else rows
+    if stream.are_bytes:
+        return byte_words(rows)
+    if asked.by_tap:
+        return weights_by_tap(rows)
+    return pair_words(rows, stream.is_packed, asked.is_half, OFFSET_ABOVE * (stream.sums > 0))
 
 
 def _limits(linear: Linear) -> Limits:
@@ -378,30 +209,31 @@ class _Groups:
         linear: Linear,
         starts: list[int],
         slots: tuple[int, ...],
+        asked: Asked,
         may_pack: bool,
-        is_alike: bool = False,
+        has_sums: bool,
         form: Callable[[Linear], IntegerForm] | None = None,
-        may_prove: bool = True,
-        may_sum: bool = False,
     ):
-        self.linear, self.slots, self.may_prove = linear, slots, may_prove
+        self.linear, self.starts, self.slots, self.asked = linear, starts, slots, asked
+        self.may_prove = asked.may_prove(linear)
         self.fixed_form = linear.fixed_form(ABOVE)
         self.fixed = "" if self.fixed_form is None else "once" if self.fixed_form.once else "twice"
         self.leave_words = slots == WORD_SLOTS
         channels = [self.channels(first) for first in starts]
         fit_bytes = fit_halfwords(linear.rows, channels, linear.is_any)
-        may_sum = may_sum and (linear.is_any or not fit_bytes) and fit_offsets(linear.rows)
+        may_sum = has_sums and (linear.is_any or not fit_bytes) and fit_offsets(linear.rows)
         self.is_packed = may_pack and (fit_bytes or may_sum) and fit_sums(linear, channels)
         self.has_offsets = self.is_packed and may_sum
         self.is_centred = self.is_packed and are_centred(linear)
         self.centres = centres_of(linear) * self.is_centred
-        forms = (
-            word_forms(linear, self.is_packed)
-            if self.leave_words
-            else integer_forms(linear, high=self.is_packed, is_tuned=self.is_packed or is_alike)
-        )
-        self.form = form(linear) if form else best_form(forms, lambda found: self._count(found, starts), len(starts))
-        self.proved = self._count(self.form, starts)
+        self.form = form(linear) if form else best_form(self._forms(), self._count, len(starts))
+        self._proofs = {first: self._proves(self.form, first) for first in starts}
+        self.proved = sum(self._proofs.values())
+
+    def _forms(self) -> Iterator[IntegerForm]:
+        if self.leave_words:
+            return word_forms(self.linear, self.is_packed)
+        return integer_forms(self.linear, high=self.is_packed, is_tuned=self.is_packed or self.asked.is_alike)
 
     def channels(self, first: int) -> list[int]:
         """Of the group that begins at this channel."""
@@ -409,15 +241,37 @@ class _Groups:
 
     def is_proved(self, first: int) -> bool:
         """Whether the integer form is, of all channels of the group."""
-        return self._proves(self.form, first)
+        return self._proofs[first]
 
-    def are_near(self, starts: list[int]) -> bool:
-        """Whether products of 64 bits give the levels of what is not proved, and sums in fractions of their unit fit 32 bits."""
-        finest = self.linear.in_fine_units().largest.max(initial=0)
-        return bool(finest < 1 << 31) and _is_near(self.linear, [first for first in starts if not self.is_proved(first)])
+    @property
+    def sums_round(self) -> bool:
+        """As of a Stream."""
+        in_float = self.asked.has_fpu and self.proved < len(self.starts) and not (self.fixed or self.linear.is_any)
+        return in_float and self.linear.zero_point % 2 == 0 and bool(are_rounded_small(self.linear).all())
 
-    def _count(self, form: IntegerForm, starts: list[int]) -> int:
-        return sum(self._proves(form, first) for first in starts)
+    @cached_property
+    def are_near(self) -> bool:
+        """Whether products of 64 bits give the levels of what is not proved."""
+        channels = [first + index for first in self.starts if not self.is_proved(first) for index in range(GROUP)]
+        return bool(near_is_exact(self.linear.factors[channels], self.linear.largest[channels]).all())
+
+    @cached_property
+    def has_fractions(self) -> bool:
+        """Whether sums of what is not proved need more bits for the fractions of the biases: constants of the integer form hold
+        them, and with an FPU so do sums that carry 8 fraction bits."""
+        step = 2 if self.is_packed and self.asked.has_fpu else 1
+        others = [first for first in self.starts if not self.is_proved(first)]
+        return any(self.linear.fractions[self.channels(first)[::step]].any() for first in others)
+
+    @cached_property
+    def fraction_bits(self) -> int:
+        """Of sums without an FPU, if these have room for the fractions."""
+        has_room = self.linear.in_fine_units().largest.max(initial=0) < 1 << 31
+        fits = has_room and self.has_fractions and not self.asked.has_fpu and self.are_near
+        return self.linear.unit.bit_length() - 1 if fits else 0
+
+    def _count(self, form: IntegerForm) -> int:
+        return sum(self._proves(form, first) for first in self.starts)
 
     def _proves(self, form: IntegerForm, first: int) -> bool:
         return self.may_prove and all(
@@ -427,12 +281,6 @@ class _Groups:
     def _parts(self, form: IntegerForm) -> tuple[LowForm | HighForm, ...]:
         """The form of each of the 4 channels of a group."""
         return (form.low, form.high if self.is_packed or self.leave_words else form.low) * 2
-
-    def takes_fractions(self, first: int, has_fpu: bool) -> bool:
-        """Whether the sums of a group need no more bits for the fractions of the biases: constants of the integer form hold them,
-        and with an FPU so do sums that carry 8 fraction bits."""
-        whole = self.channels(first)[:: 2 if self.is_packed and has_fpu else 1]
-        return self.is_proved(first) or not self.linear.fractions[whole].any()
 
     def biases(self, first: int) -> list[int]:
         """Those of a group, with what its form adds to the sums."""
@@ -450,40 +298,53 @@ class _Groups:
         """Biases and float factors of a group in 6 words; none where they do not fit, or where more than its own is in a bias."""
         own = [int(self.linear.bias[channel]) for channel in self.channels(first)]
         sums = [256 * own[index] + own[index - 1] if self.is_packed and index % 2 else own[index] for index in range(GROUP)]
-        return joined_words(own, self.factors(first, False, True, False)) if sums == self.biases(first) else []
+        return joined_words(own, self.factors(first, False)) if sums == self.biases(first) else []
 
-    def factors(self, first: int, is_proved: bool, has_fpu: bool, has_fractions: bool) -> list[int]:
-        """The words behind the weights of a group, if its integer form is proved, or if not."""
-        channels, parts = self.channels(first), self._parts(self.form)
+    def behind_weights(self, first: int, number: int, stream: Stream) -> list[int]:
+        """The words of a group behind its weights; `number` is its first channel as the stream says it."""
+        is_proved = self.is_proved(first)
+        words = [number << 1 | int(is_proved)] if stream.is_stated else []
+        if not (stream.is_uniform or stream.is_joined):
+            words += self.factors(first, is_proved)
+        return words + [0] * (stream.padding(is_proved) // 4)
+
+    def factors(self, first: int, is_proved: bool) -> list[int]:
+        """Those of a group, if its integer form is proved, or if not."""
+        channels = self.channels(first)
         if is_proved:
-            multipliers = [int(part.multipliers[channel]) for part, channel in zip(parts, channels)]
-            is_own = self.leave_words and not self.is_packed
-            constants = [[int(parts[0].constants[channels[pair]])] for pair in (0, 2)]
-            if is_own:
-                constants = [[*own, int(parts[1].constants[channels[pair + 1]])] for own, pair in zip(constants, (0, 2))]
-            return [*multipliers[:2], *constants[0], *multipliers[2:], *constants[1]]
+            return self._proved_factors(channels)
         centres = self.centres[channels[1::2]].tolist() if self.is_centred else []
         if self.fixed_form is not None:
             fixed = (self.fixed_form.multipliers, self.fixed_form.constants, self.fixed_form.shifts)
             return [*centres, *numpy.stack(fixed, axis=1)[channels].ravel().tolist()]
-        factors = self.linear.factors[channels]
-        if not has_fpu:
-            own, unit = self.linear.fractions[channels], self.linear.unit
-            fine = (factors / numpy.float32(unit if has_fractions else 1)).astype(numpy.float32)
-            more = [near_starts(factors, own, unit).tolist(), own.tolist()] if has_fractions else [[], []]
-            return [*centres, *near_factors(factors).tolist(), *more[0], *fine.view(numpy.uint32).tolist(), *more[1]]
-        scales = [1 / 256 if has_fractions else 1, 1 / 256] * 2 if self.is_packed and not self.is_centred else [1] * 4
-        fractions = [self._fraction(channel) for channel in channels[::2]] if has_fractions else []
-        return [*centres, *fractions, *(factors * numpy.array(scales, numpy.float32)).view(numpy.uint32).tolist()]
+        return centres + (self._float_factors(channels) if self.asked.has_fpu else self._near_factors(channels))
+
+    def _proved_factors(self, channels: list[int]) -> list[int]:
+        """Of each pair of channels both multipliers, then the constant of the first one, or one of each."""
+        parts, words = self._parts(self.form), []
+        for pair in (0, 2):
+            own = list(zip(parts, channels[pair : pair + 2]))
+            words += [int(part.multipliers[channel]) for part, channel in own]
+            have_constants = own if self.leave_words and not self.is_packed else own[:1]
+            words += [int(part.constants[channel]) for part, channel in have_constants]
+        return words
+
+    def _float_factors(self, channels: list[int]) -> list[int]:
+        scales = [1 / 256 if self.has_fractions else 1, 1 / 256] * 2 if self.is_packed and not self.is_centred else [1] * 4
+        fractions = [self._fraction(channel) for channel in channels[::2]] if self.has_fractions else []
+        factors = self.linear.factors[channels] * numpy.array(scales, numpy.float32)
+        return [*fractions, *factors.view(numpy.uint32).tolist()]
+
+    def _near_factors(self, channels: list[int]) -> list[int]:
+        factors, own, unit = self.linear.factors[channels], self.linear.fractions[channels], self.linear.unit
+        if not self.has_fractions:
+            return [*near_factors(factors).tolist(), *factors.view(numpy.uint32).tolist()]
+        fine = (factors / numpy.float32(unit)).astype(numpy.float32).view(numpy.uint32)
+        return [*near_factors(factors).tolist(), *near_starts(factors, own, unit).tolist(), *fine.tolist(), *own.tolist()]
 
     def _fraction(self, channel: int) -> int:
         """Of the bias, in 1/256."""
         return 256 * int(self.linear.fractions[channel]) // self.linear.unit
-
-
-def _is_near(linear: Linear, starts: list[int]) -> bool:
-    channels = [first + index for first in starts for index in range(GROUP)]
-    return bool(near_is_exact(linear.factors[channels], linear.largest[channels]).all())
 
 
 def pair_words(rows: numpy.ndarray, is_packed: bool, is_half: bool = False, above: int = 0) -> list[int]:

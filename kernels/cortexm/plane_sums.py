@@ -9,7 +9,7 @@ from . import dense
 from .assembly import Routine
 from .depthwise_layout import LARGEST_OFFSET
 from .offset_weights import sum_taps
-from .packing import Stream
+from .stream import Stream
 from .window import Buffer, Plane, plane_buffer
 
 SUMMED_TOGETHER = 4  # planes

@@ -48,26 +48,20 @@ AIDGE_CORTEXM_C void aidge_cortexm_unpack_pixels(const int8_t *source, uint32_t 
     }
 }
 
-/* One row of pairs from planes: the C version of the generated functions of this name. */
-AIDGE_CORTEXM_C void aidge_cortexm_planes_row(const uint32_t *words, int8_t *output, const int32_t *stream,
-                                              const aidge_cortexm_run *run, const aidge_cortexm_taps *taps, int32_t packed,
-                                              int32_t shift, int32_t form)
+/* The negated sums of `windows` neighbouring windows as `sums` planes behind the others. */
+AIDGE_CORTEXM_C void aidge_cortexm_window_sums(uint32_t *words, int32_t windows, const aidge_cortexm_taps *taps, int32_t sums)
 {
-    const int32_t *const end = stream + run->stream_bytes / 4;
-    int32_t pair;
-    for (pair = run->pairs; pair > 0; pair--) {
-        const int32_t *group = stream + AIDGE_CORTEXM_HEAD_WORDS;
-        if ((pair == 1) && (run->pairs > 1)) {
-            words -= run->back_input / 4;
-            output -= run->back_output;
+    int32_t window, plane, tap;
+    for (window = 0; window < windows; window++) {
+        const uint32_t *values = words + window;
+        uint32_t total = 0;
+        for (plane = taps->planes; plane > 0; plane--) {
+            for (tap = 0; tap < taps->count; tap++) {
+                total = aidge_cortexm_dot(values[taps->taps[tap]], (uint32_t)AIDGE_CORTEXM_MINUS_ONES, total);
+            }
+            values += taps->step;
         }
-        while (group != end) {
-            group = aidge_cortexm_two_groups(words, run->second_input / 4, taps, group, output, run->second_output, stream, packed,
-                                             shift, form);
-            output += form < 0 ? 0 : 4;
-        }
-        words += run->input_step / 4;
-        output += run->output_step;
+        aidge_cortexm_put_sum(words + taps->planes * taps->step + window, taps->step, sums, (int32_t)total);
     }
 }
 #endif

@@ -9,12 +9,13 @@ from aidge_build.contract.kernel_kit.following import following
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import Demands, NodeView, Predicate
 
-from .conditions import ANY_CHANNELS, GROUP, QUADS_OR_FEW, Loop, in_text, linear_spec
+from .conditions import ANY_CHANNELS, GROUP, QUADS_OR_FEW, Loop, has_fpu, linear_spec
 from .dense_node import DenseNode
 from .fc_int8 import FcInt8, fc_call, fc_demands
 from .offset_weights import sum_taps
-from .packing import Stream, quads
+from .packing import quads
 from .pointwise import routine
+from .stream import Stream
 
 LONG_CHANNELS = 16  # of a pixel: a text for them takes more than 700 B
 MOST_LONG_TEXTS = 2  # for as many different numbers of channels, else one is shared
@@ -42,8 +43,8 @@ def _alone(view: NodeView) -> str:
 
 def _are_many(view: NodeView) -> bool:
     """Whether pixels have so many different numbers of channels in this graph that a text for each takes much room, of which this
-    layer's would be a long one."""
-    if view.graph is None or view.inputs[0].dims[1] < LONG_CHANNELS:
+    layer's would be a long one. Chips with an FPU have this room."""
+    if has_fpu(view) or view.objective == "speed" or view.graph is None or view.inputs[0].dims[1] < LONG_CHANNELS:
         return False
     nodes = [NodeView.of(view.graph, node) for node in view.graph.nodes if node.type in ("Conv1D", "Conv2D")]
     long = {node.inputs[0].dims[1] for node in nodes if not _window(node) and node.inputs[0].dims[1] >= LONG_CHANNELS}
@@ -67,8 +68,7 @@ BANDS = Predicate("bands of more pixels than one", _alone)
     ),
 )
 class PointwiseInt8(DenseNode):
-    unroll = Loop(44, {"speed": 80, "balanced": 36, "size": 0})  # over pairs of taps; 0: the text is shared
-    shared = {"speed": 0, "balanced": 0, "compact": 16, "size": 0}  # pairs of taps in a text that many layers share; 0: none
+    unroll = Loop(44, {"speed": 80, "balanced": 36, "size": 0})  # over pairs of taps; 0: layers of other channels share the text
 
     @classmethod
     def demands(cls, view: NodeView) -> Demands:
@@ -83,8 +83,8 @@ class PointwiseInt8(DenseNode):
         if pixels == 1 or outputs < GROUP:  # of few channels the inputs are read once, so that they need no column
             return fc_call(self, pixels, FcInt8.unroll.steps(self.view))
         stream = self.stream(quads(channels) + sum_taps(self.view, channels))
-        shared = in_text(self.shared, self.view) if _are_many(self.view) else 0
-        return pairs_call(stream, pixels, channels, outputs, shared or self.unroll.steps(self.view), shared > 0)
+        unroll = 0 if _are_many(self.view) else self.unroll.steps(self.view)
+        return pairs_call(stream, pixels, channels, outputs, unroll)
 
 
 def pairs_demands(view: NodeView, pixels: int, channels: int, outputs: int, sums: list[int]) -> Demands:
@@ -98,25 +98,24 @@ def pairs_demands(view: NodeView, pixels: int, channels: int, outputs: int, sums
     )
 
 
-def pairs_call(stream: Stream, pixels: int, channels: int, outputs: int, unroll: int, is_shared: bool = False) -> Call:
+def pairs_call(stream: Stream, pixels: int, channels: int, outputs: int, unroll: int) -> Call:
     """The call for at least 2 pixels, or rows of a fully connected layer."""
-    function, text = routine(stream, channels, unroll, is_shared)
-    shape = pixel_pairs(pixels, channels, outputs, stream)
+    function, text = routine(stream, channels, unroll)
     return Call(
         function,
-        stream.headers("pointwise_int8.h"),
-        (Input(0), Output(0), Constant("stream", stream.words), Scratch(), shape),
+        ("pairs.h",),
+        (Input(0), Output(0), Constant("stream", stream.words), _pixel_pairs(pixels, channels, outputs, stream), Scratch()),
         note=stream.note,
         texts=(text,),
         facts=stream.facts(),
     )
 
 
-def pixel_pairs(pixels: int, channels: int, outputs: int, stream: Stream) -> Struct:
-    """The struct of pointwise_int8.h for at least 2 pixels."""
+def _pixel_pairs(pixels: int, channels: int, outputs: int, stream: Stream) -> Struct:
+    """The struct of pairs.h for at least 2 pixels."""
     odd = pixels % 2
     return Struct(
-        "aidge_cortexm_pointwise",
+        "aidge_cortexm_run",
         {
             "pairs": (pixels + 1) // 2,
             "second_input": channels,
@@ -124,7 +123,7 @@ def pixel_pairs(pixels: int, channels: int, outputs: int, stream: Stream) -> Str
             "back_input": channels if odd else 0,
             "back_output": outputs if odd else 0,
             "output_step": stream.left_to_step(2 * outputs, outputs),
+            "input_step": 2 * channels,
             "stream_bytes": stream.group_bytes,
-            "column_bytes": 4 * channels,
         },
     )

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: 0BSD */
 #include "blocks.h"
-#include "dense.h"
+#include "pairs.h"
 
 /* A convolution that reads its input through a buffer of a few rows, whose pads hold the input's zero point. */
 typedef struct {
@@ -14,11 +14,6 @@ typedef struct {
     int32_t advanced;               /* bytes of the output that the groups of channels advance by themselves */
     int32_t stream_bytes;
 } aidge_cortexm_window;
-
-/* One row of pairs: what its assembly reads, in this order. */
-typedef struct {
-    int32_t pairs, second_input, second_output, back_input, back_output, output_step, input_step, stream_bytes;
-} aidge_cortexm_run;
 
 /* The buffer: `first` is the input column of its first pixel; `top` the input row of its first row, `loaded` rows are right. */
 typedef struct {
@@ -57,13 +52,19 @@ static aidge_cortexm_run aidge_cortexm_run_of(const aidge_cortexm_window *shape,
 
 static void aidge_cortexm_fill(uint32_t *words, uint32_t value, int32_t count)
 {
+    for (; count >= 4; count -= 4) {
+        words[0] = value;
+        words[1] = value;
+        words[2] = value;
+        words[3] = value;
+        words += 4;
+    }
     for (; count > 0; count--) {
         *words++ = value;
     }
 }
 
 /* An empty buffer for the tile at output column x. */
-AIDGE_CORTEXM_UNUSED /* bands have their own */
 static aidge_cortexm_rows aidge_cortexm_rows_of(const int8_t *input, void *scratch, uint32_t fill,
                                                 const aidge_cortexm_window *shape, int32_t x)
 {
@@ -75,35 +76,6 @@ static aidge_cortexm_rows aidge_cortexm_rows_of(const int8_t *input, void *scrat
     rows.top = 0;
     rows.loaded = 0;
     aidge_cortexm_fill(rows.words, fill, shape->rows * shape->row_words);
-    return rows;
-}
-
-/* The same for a band of a layer: it is filled once for a few rows of the output, so 8 words go together. */
-AIDGE_CORTEXM_UNUSED /* whole layers have their own */
-static aidge_cortexm_rows aidge_cortexm_rows_of_band(const int8_t *input, void *scratch, uint32_t fill,
-                                                     const aidge_cortexm_window *shape, int32_t x)
-{
-    uint32_t *words = (uint32_t *)scratch;
-    int32_t count = shape->rows * shape->row_words;
-    aidge_cortexm_rows rows;
-    rows.input = input;
-    rows.words = words;
-    rows.fill = fill;
-    rows.first = x * shape->stride_width - shape->pad_left;
-    rows.top = 0;
-    rows.loaded = 0;
-    for (; count >= 8; count -= 8) {
-        words[0] = fill;
-        words[1] = fill;
-        words[2] = fill;
-        words[3] = fill;
-        words[4] = fill;
-        words[5] = fill;
-        words[6] = fill;
-        words[7] = fill;
-        words += 8;
-    }
-    aidge_cortexm_fill(words, fill, count);
     return rows;
 }
 

@@ -13,7 +13,7 @@ from aidge_build.graph.tensor import Tensor
 
 from . import dense
 from .assembly import Routine
-from .packing import Stream
+from .stream import Stream
 
 ROW_PARAMETERS = "uint32_t *words, int8_t *output, const int32_t *stream, const aidge_cortexm_run *run"
 SCRATCH_BYTES = 4096  # wished for; a single pair of pixels may need more
@@ -225,7 +225,7 @@ static void {name}(const int8_t *input, int8_t *output, const int32_t *stream, v
     for (batch = 0; batch < shape->batches; batch++) {{
         for (x = 0; x < shape->out_width; x += shape->tile) {{
 {LAST_TWO * leaves_one}            const aidge_cortexm_run run = aidge_cortexm_run_of(shape, x);
-            aidge_cortexm_rows rows = aidge_cortexm_rows_of{buffer.plane.suffix}(input, scratch, {fill}, shape, x);
+            aidge_cortexm_rows rows = aidge_cortexm_rows_of(input, scratch, {fill}, shape, x);
             for (y = 0; y < shape->out_height; y += shape->lines) {{
                 y = y + shape->lines > shape->out_height ? shape->out_height - shape->lines : y;
                 {{
@@ -273,10 +273,23 @@ def begin_row(code: Routine, stream: Stream, entry: str) -> None:
 
 
 def end_row(code: Routine, entry: str) -> None:
-    """To the next pair (label 1), or back to the caller; label 7."""
+    """To the next pair (label 1), or back to the caller; label 7. The pairs behind the one that is done are in r4, its output is
+    in r5."""
     code.get(f"{{{entry}}}", "input")
     code.get("r4, r5", "pairs")
     code.get("r6, r7", "output_step")
     code(f"add {{{entry}}}, {{{entry}}}, r7")
     code.put("input", f"{{{entry}}}")
-    dense.next_pair(code, entry, "r6")
+    code("add r5, r5, r6")
+    code("subs r4, r4, #1")
+    code.put("pairs", "r4, r5")
+    code("bgt 1b")
+    code("blt 7f")
+    code.get("r6, r7", "back_input", "the last pair overlaps the one before if pixels are odd")
+    code(f"sub {{{entry}}}, {{{entry}}}, r6")
+    code("sub r5, r5, r7")
+    code.put("output", "r5")
+    code.put("input", f"{{{entry}}}")
+    code("b 1b")
+    code.label(7)
+    code.end()

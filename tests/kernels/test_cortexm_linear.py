@@ -169,7 +169,6 @@ def random_edge(seed, is_wide=False):
 
 ROWS = [(1, 4, 4), (1, 1, 4), (1, 7, 5), (3, 64, 10), (1, 300, 7), (2, 5, 6), (1, 33, 17), (1, 66, 9), (2, 35, 8)]
 LONG_ROWS = [(2, 512, 8), (2, 640, 13), (1, 2064, 4)]  # of which one half is unpacked at a time
-REST_ROWS = [(2, 210, 6), (3, 90, 13), (1, 72, 18), (2, 301, 7)]  # whole groups of outputs, and fewer that are worth a text
 # Fewer outputs than a group has: one turn, several, no whole word, a rest of each length.
 FEW_ROWS = [(1, 64, 1), (2, 35, 2), (1, 130, 3), (1, 3, 3), (3, 2, 2), (2, 5, 1), (1, 260, 2), (1, 20, 3), (1, 700, 1)]
 
@@ -323,7 +322,7 @@ def candidates():
     others = [built_for(entry, ("balanced", "size", "speed")[index % 3]) for index, entry in enumerate([*randoms, *fc_cases()])]
     others += [built_for(one_factor(entry), "size") for entry in fc_cases()]
     special = [*extreme_cases(), *halfword_cases(), *narrow_cases(), *halfword_sized_cases(), *limited_cases(), *few_cases()]
-    return [*edges, *others, *special, *few_row_cases(), *many_row_cases(), *byte_cases(), *joined_cases(), *rest_cases()]
+    return [*edges, *others, *special, *few_row_cases(), *many_row_cases(), *byte_cases(), *joined_cases()]
 
 
 def test_long_rows_are_unpacked_by_halves_and_need_less_scratch():
@@ -392,21 +391,6 @@ def joined_cases():
     """The largest biases that 20 bits hold, above and below zero."""
     shapes = [(2, 64, 12)]
     return [built_for(with_bias(entry, largest), "size") for entry in fc_cases(shapes) for largest in (2**19 - 1, -(2**19))]
-
-
-def rest_cases():
-    return [built_for(entry, "size") for entry in fc_cases(REST_ROWS)]
-
-
-def test_under_size_outputs_behind_whole_groups_take_weights_for_themselves_alone():
-    apart = [entry for entry in rest_cases() if f"_and_{entry.view.outputs[0].dims[1] % 4}" in entry.call.function]
-    assert len(apart) >= len(REST_ROWS)
-    for entry in apart:
-        features, outputs = entry.stored.inputs[0].dims[1], entry.stored.outputs[0].dims[1]
-        left, row = outputs % 4, 4 * -(-features // 4)
-        taken = entry.call.constants[0].values.nbytes
-        assert taken == 12 + outputs // 4 * 4 * (row + 6) + left * row + 32
-    assert not any("_and_" in built_for(entry, "balanced").call.function for entry in apart)
 
 
 def test_under_size_bias_and_factor_of_a_channel_take_six_bytes():
@@ -579,8 +563,5 @@ def test_limits_are_saturations_where_an_instruction_has_them_and_cost_one_compa
         "_clamped",
         "_u4",
         "_s4",
-        "_lowest_integer_ends",
-        "_clamped_even_ends",
-        "_ends_integer",
     ):
         assert any(variant in function for function in functions), variant

@@ -30,15 +30,10 @@ kernels/armv6m/fc_int8.py fc_call
 kernels/armv6m/packing.py _stream
 kernels/armv7m/depthwise.py _row
 kernels/cortexm/curve.py curve_text
-kernels/cortexm/dense_levels.py epilogue
 kernels/cortexm/depthwise.py _band_text
 kernels/cortexm/depthwise_gather.py _gather_quad
 kernels/cortexm/depthwise_gather.py gather_text
 kernels/cortexm/depthwise_int16.py routine
-kernels/cortexm/packing.py
-kernels/cortexm/packing.py _Groups.factors
-kernels/cortexm/packing.py pack
-kernels/cortexm/packing.py pack_blocks
 kernels/helium/dense.py Dense._group
 kernels/helium/depthwise.py _Printer.lines
 kernels/helium/float32/deep.py _Printer._columns

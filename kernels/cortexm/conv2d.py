@@ -4,14 +4,13 @@
 from __future__ import annotations
 
 from . import dense
-from .assembly import Routine, Waiting
+from .assembly import Routine
 from .plane_sums import sum_windows
 from .stream import Stream
 from .window import ROW_PARAMETERS, Buffer, Plane, begin_row, end_row, whole_layer
 
 LARGEST_OFFSET = 4095  # of LDR
 LARGEST_PAIR_OFFSET = 1020  # of LDRD, STRD
-LARGEST_STEP = 255  # by which a store of one word moves its pointer
 
 
 LOAD_PLANES = """\
@@ -24,8 +23,7 @@ LOAD_PLANES = """\
                     }}"""
 LOAD_LINES = "                    aidge_cortexm_load_lines({rows}, shape, top);"
 LOAD_GROUP = "                    aidge_cortexm_load_group({rows}, shape, top, CHANNELS);"
-UNPACKED_AHEAD = 16  # words of a pixel that are unpacked without a loop
-UNPACKED_TOGETHER = 4
+UNPACKED_TOGETHER = 4  # words of a pixel
 
 
 def load_lines(plane: Plane) -> str:
@@ -179,26 +177,35 @@ def unpack_text(channels: int, span: int, gap: int) -> tuple[str, str]:
     """Name and text of a function that unpacks pixels of a multiple of 4 channels, `gap` bytes apart, into planes of `span`
     words."""
     name = f"aidge_cortexm_unpack_pixels_{channels}{f'_g{gap}' * (gap > 0)}_i{span}"
-    registers = {
-        "source": "r0",
-        "target": "r1",
-        "pixels": "r2",
-        "words": "r3",
-        "place": "r12",
-        "even": "r4",
-        "odd": "r5",
-        "even1": "r6",
-        "odd1": "r7",
-    }
-    code = Routine(registers, Waiting(has_fpu=False))
-    code("push {{r4-r7}}")
-    words, step = channels // 4, 8 * span
-    if words <= UNPACKED_AHEAD and words * step <= LARGEST_OFFSET and 2 * (channels + gap) <= LARGEST_OFFSET:
-        _unpack_pairs(code, channels, span, gap)
-    else:
-        _unpack_pixels(code, words, span, gap)
-    code("pop {{r4-r7}}")
-    code("bx lr")
+    code, words, step = Routine(), channels // 4, 8 * span
+    sizes = range(UNPACKED_TOGETHER, 0, -1)
+    together = next(size for size in sizes if words % size == 0 and (size == 1 or size * step <= LARGEST_OFFSET))
+    code("%enter")
+    code.constant("%step", together * step)
+    code.constant("%half", 4 * span)
+    code.label("pixel")
+    code("mov %place, %target")
+    code.constant("%words", words // together)
+    code.label("turn", f"{4 * together} channels")
+    for index in range(together):
+        code("ldr %odd, [%source], #4")
+        code("sxtb16 %even, %odd")
+        code("sxtb16 %odd, %odd, ror #8")
+        if index * step + 4 * span <= LARGEST_OFFSET:
+            code(f"str %even, [%place, #{index * step}]")
+            code(f"str %odd, [%place, #{index * step + 4 * span}]")
+        else:
+            code("str %even, [%place]")
+            code("str %odd, [%place, %half]")
+    code("add %place, %place, %step")
+    code("subs %words, %words, #1")
+    code("bne %turn")
+    if gap:
+        code(f"addw %source, %source, #{gap}")
+    code("adds %target, %target, #4")
+    code("subs %pixels, %pixels, #1")
+    code("bne %pixel")
+    code("%leave")
     portable = f"aidge_cortexm_unpack_pixels(source, target, pixels, {channels}, {gap}, {span});"
     return name, code.function(
         name,
@@ -206,76 +213,6 @@ def unpack_text(channels: int, span: int, gap: int) -> tuple[str, str]:
         f"{channels} int8 channels of each pixel to planes of pairs.",
         portable,
     )
-
-
-def _unpack_pairs(code: Routine, channels: int, span: int, gap: int) -> None:
-    """Two pixels at a time, whose words are neighbours in the planes; the last of an odd number alone."""
-    code("subs {pixels}, {pixels}, #2")
-    code("blt 3f")
-    code.label(1, "two pixels")
-    for index in range(channels // 4):
-        code(f"ldr {{odd1}}, [{{source}}, #{channels + gap + 4 * index}]")
-        code(f"ldr {{odd}}, [{{source}}{f', #{4 * index}' * (index > 0)}]")
-        for even, odd in (("even", "odd"), ("even1", "odd1")):
-            code(f"sxtb16 {{{even}}}, {{{odd}}}")
-            code(f"sxtb16 {{{odd}}}, {{{odd}}}, ror #8")
-        for values, place in (("even", 8 * span * index), ("odd", 8 * span * index + 4 * span)):
-            if place <= LARGEST_PAIR_OFFSET:
-                code(f"strd {{{values}}}, {{{values}1}}, [{{target}}, #{place}]")
-            else:
-                code(f"str {{{values}}}, [{{target}}, #{place}]")
-                code(f"str {{{values}1}}, [{{target}}, #{place + 4}]")
-    code(f"addw {{source}}, {{source}}, #{2 * (channels + gap)}")
-    code("adds {target}, {target}, #8")
-    code("subs {pixels}, {pixels}, #2")
-    code("bge 1b")
-    code.label(3)
-    code("adds {pixels}, {pixels}, #2")
-    code("beq 5f")
-    code.constant("r3", channels // 4)
-    code.label(4, "4 channels of one pixel")
-    code("ldr {odd}, [{source}], #4")
-    code("sxtb16 {even}, {odd}")
-    code("sxtb16 {odd}, {odd}, ror #8")
-    code(f"str {{odd}}, [{{target}}, #{4 * span}]")
-    code(f"str {{even}}, [{{target}}], #{8 * span}" if 8 * span <= LARGEST_STEP else "str {even}, [{target}]")
-    if 8 * span > LARGEST_STEP:
-        code(f"addw {{target}}, {{target}}, #{8 * span}")
-    code("subs {words}, {words}, #1")
-    code("bne 4b")
-    code.label(5)
-
-
-def _unpack_pixels(code: Routine, words: int, span: int, gap: int) -> None:
-    """Pixels of many channels, or into distant planes, one at a time."""
-    step = 8 * span
-    together = next(
-        size for size in range(UNPACKED_TOGETHER, 0, -1) if words % size == 0 and (size == 1 or size * step <= LARGEST_OFFSET)
-    )
-    code.constant("r6", together * step)
-    code.constant("r7", 4 * span)
-    code.label(1, "a pixel")
-    code("mov {place}, {target}")
-    code.constant("r3", words // together)
-    code.label(2, f"{4 * together} channels")
-    for index in range(together):
-        code("ldr {odd}, [{source}], #4")
-        code("sxtb16 {even}, {odd}")
-        code("sxtb16 {odd}, {odd}, ror #8")
-        if index * step + 4 * span <= LARGEST_OFFSET:
-            code(f"str {{even}}, [{{place}}, #{index * step}]")
-            code(f"str {{odd}}, [{{place}}, #{index * step + 4 * span}]")
-        else:
-            code("str {even}, [{place}]")
-            code("str {odd}, [{place}, r7]")
-    code("add {place}, {place}, r6")
-    code("subs {words}, {words}, #1")
-    code("bne 2b")
-    if gap:
-        code(f"addw {{source}}, {{source}}, #{gap}")
-    code("adds {target}, {target}, #4")
-    code("subs {pixels}, {pixels}, #1")
-    code("bne 1b")
 
 
 def line_taps(plane: Plane, buffer: Buffer) -> tuple[list[int], list[int]]:

@@ -52,13 +52,6 @@ static aidge_cortexm_run aidge_cortexm_run_of(const aidge_cortexm_window *shape,
 
 static void aidge_cortexm_fill(uint32_t *words, uint32_t value, int32_t count)
 {
-    for (; count >= 4; count -= 4) {
-        words[0] = value;
-        words[1] = value;
-        words[2] = value;
-        words[3] = value;
-        words += 4;
-    }
     for (; count > 0; count--) {
         *words++ = value;
     }

@@ -33,13 +33,14 @@ def fit_offsets(rows: numpy.ndarray) -> bool:
 
 
 def need_offsets(view: NodeView) -> bool:
-    """Whether a layer's weights are bytes and an offset of each channel, but not int8 times a power of two."""
+    """Whether a layer's weights are bytes and an offset of each channel, times a power of two, but not int8 times one."""
     weights = view.inputs[1]
     if weights.dtype is not DType.int16 or weights.quantization is None or WIDE_WEIGHTS in view.features:
         return False
     rows = weights.data.reshape(len(weights.data), -1).astype(numpy.int64)
     every = int(numpy.bitwise_or.reduce(rows, axis=None))
-    return not DType.int8.holds(rows // max(every & -every, 1)) and fit_offsets(rows)
+    rows = rows // max(every & -every, 1)
+    return not DType.int8.holds(rows) and fit_offsets(rows)
 
 
 def fit_sums(linear: Linear, groups: list[list[int]]) -> bool:

@@ -11,4 +11,4 @@ from aidge_build.graph.dtype import DType
 
 @kernel(MOVES, runs_spec(DType.any_1, NEAREST, features=frozenset({"dsp"})))
 class Runs(MoveNode):
-    copying = Copying("aidge_cortexm_copy_runs", "runs.h", "aidge_cortexm_copy_bytes", "aidge_cortexm_fill_bytes")
+    copying = Copying("aidge_cortexm_copy_runs", "runs.h", "aidge_cortexm_copy_bytes", "aidge_kit_fill_bytes")

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import math
+
 from . import dense
 from .assembly import Routine
 from .stream import Stream
@@ -13,42 +15,43 @@ LARGEST_STEP = 4095  # that an instruction adds
 UNPACKED_AHEAD = 16  # words of 4 taps that are unpacked without a loop
 
 
-def routine(stream: Stream, channels: int, unroll: int) -> tuple[str, str]:
-    """Name and text for pixels of `channels` int8 values, a multiple of 4. Layers of other channels share the text if `unroll` is
-    0."""
-    shared = 8 if channels % 8 == 0 else 4  # channels that are a multiple of it
-    name = f"aidge_cortexm_pointwise_int8_{channels if unroll else f'by_{shared}'}_{stream.variant}_u{unroll}"
+def routine(stream: Stream, channels: int, unroll: int, is_shared: bool = False) -> tuple[str, str]:
+    """Name and text for pixels of `channels` int8 values, a multiple of 4. At most `unroll` pairs of taps stand in the text. If
+    it `is_shared`, they divide all pairs, and other layers whose pairs they divide have the same text."""
+    pairs = math.gcd(channels // 2, unroll)
+    number = f"by_{2 * pairs}" if is_shared else str(channels)
+    name = f"aidge_cortexm_pointwise_int8_{number}_{stream.variant}{'' if is_shared else f'_u{unroll}'}"
     code = dense.routine_of(stream)
     begin_row(code, stream, "x0")
     code(f"ldr r4, [sp, #{code.waiting.argument_offset}]", "the column")
     code.put("base", "r4")
-    if unroll:
-        code.constant("r5", 4 * channels)
-    else:
+    if is_shared:
         code.get("r5", "input_step")
-        code("lsl r5, r5, #1", "two bytes for each of two pixels")
+        code("lsls r5, r5, #1", "two bytes for each of two pixels")
+    else:
+        code.constant("r5", 4 * channels)
     code("add r4, r4, r5")
     code.put("column_end", "r4")
     code.label(1, "two pixels")
     code.get("{column}", "base")
-    if unroll and channels <= LARGEST_STEP:
+    if channels <= LARGEST_STEP and not is_shared:
         code(f"addw {{x1}}, {{x0}}, #{channels}")
     else:
         code.get("{x1}", "second_input")
         code("add {x1}, {x1}, {x0}")
     dense.begin_sums(code, stream.sums)
-    _unpack(code, *(_turns(channels // 4) if unroll else (shared // 4, True)), stream.sums > 0)
+    _unpack(code, *((min(pairs // 2, 2), True) if is_shared else _turns(channels // 4)), stream.sums > 0)
     dense.store_sums(code, [dense.STORE_SUMS] * stream.sums)
-    steps = dense.split_steps(channels // 2, unroll) if unroll else (0, shared // 2)
+    steps = (0, pairs) if is_shared else dense.split_steps(channels // 2, unroll)
     dense.groups(code, stream, lambda: dense.column_steps(code, stream, *steps), at_base=True)
     end_row(code, "x0")
-    taps = f"{channels} / 2" if unroll else "run->input_step / 4"
+    taps = "run->input_step / 4" if is_shared else f"{channels // 2}"
     portable = (
         f"const int32_t tap = 0;\n    const aidge_cortexm_taps taps = {{{taps}, 2, 1, &tap}};\n"
         f"    aidge_cortexm_pairs_row(input, output, stream, run, &taps, (uint32_t *)scratch, NULL, {stream.numbers});"
     )
-    number = str(channels) if unroll else f"a multiple of {shared}"
-    return name, code.function(name, PARAMETERS, f"Pointwise convolution of int8 pixels of {number} channels.", portable)
+    of = f"a multiple of {2 * pairs}" if is_shared else f"{channels}"
+    return name, code.function(name, PARAMETERS, f"Pointwise convolution of int8 pixels of {of} channels.", portable)
 
 
 def _turns(words: int) -> tuple[int, bool]:

@@ -9,7 +9,7 @@ from aidge_build.contract.kernel_kit.following import following
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import Demands, NodeView, Predicate
 
-from .conditions import ANY_CHANNELS, GROUP, QUADS_OR_FEW, Loop, has_fpu, linear_spec
+from .conditions import ANY_CHANNELS, GROUP, QUADS_OR_FEW, Loop, has_fpu, linear_spec, wants_short
 from .dense_node import DenseNode
 from .fc_int8 import FcInt8, fc_call, fc_demands
 from .offset_weights import sum_taps
@@ -18,7 +18,8 @@ from .pointwise import routine
 from .stream import Stream
 
 LONG_CHANNELS = 16  # of a pixel: a text for them takes more than 700 B
-MOST_LONG_TEXTS = 2  # for as many different numbers of channels, else one is shared
+MOST_LONG_TEXTS = 2  # for as many different numbers of channels, else texts are shared
+MOST_SHARED = 16  # pairs of taps in such a text
 
 
 def _pixels(view: NodeView) -> int:
@@ -44,7 +45,7 @@ def _alone(view: NodeView) -> str:
 def _are_many(view: NodeView) -> bool:
     """Whether pixels have so many different numbers of channels in this graph that a text for each takes much room, of which this
     layer's would be a long one. Chips with an FPU have this room."""
-    if has_fpu(view) or view.objective == "speed" or view.graph is None or view.inputs[0].dims[1] < LONG_CHANNELS:
+    if has_fpu(view) or view.objective != "balanced" or view.graph is None or view.inputs[0].dims[1] < LONG_CHANNELS:
         return False
     nodes = [NodeView.of(view.graph, node) for node in view.graph.nodes if node.type in ("Conv1D", "Conv2D")]
     long = {node.inputs[0].dims[1] for node in nodes if not _window(node) and node.inputs[0].dims[1] >= LONG_CHANNELS}
@@ -68,7 +69,7 @@ BANDS = Predicate("bands of more pixels than one", _alone)
     ),
 )
 class PointwiseInt8(DenseNode):
-    unroll = Loop(44, {"speed": 80, "balanced": 36, "size": 0})  # over pairs of taps; 0: layers of other channels share the text
+    unroll = Loop(44, {"speed": 80, "balanced": 36, "size": 4})  # over pairs of taps
 
     @classmethod
     def demands(cls, view: NodeView) -> Demands:
@@ -83,8 +84,9 @@ class PointwiseInt8(DenseNode):
         if pixels == 1 or outputs < GROUP:  # of few channels the inputs are read once, so that they need no column
             return fc_call(self, pixels, FcInt8.unroll.steps(self.view))
         stream = self.stream(quads(channels) + sum_taps(self.view, channels))
-        unroll = 0 if _are_many(self.view) else self.unroll.steps(self.view)
-        return pairs_call(stream, pixels, channels, outputs, unroll)
+        are_many = _are_many(self.view)
+        unroll = MOST_SHARED if are_many else self.unroll.steps(self.view)
+        return pairs_call(stream, pixels, channels, outputs, unroll, are_many or wants_short(self.view))
 
 
 def pairs_demands(view: NodeView, pixels: int, channels: int, outputs: int, sums: list[int]) -> Demands:
@@ -98,9 +100,9 @@ def pairs_demands(view: NodeView, pixels: int, channels: int, outputs: int, sums
     )
 
 
-def pairs_call(stream: Stream, pixels: int, channels: int, outputs: int, unroll: int) -> Call:
+def pairs_call(stream: Stream, pixels: int, channels: int, outputs: int, unroll: int, is_shared: bool = False) -> Call:
     """The call for at least 2 pixels, or rows of a fully connected layer."""
-    function, text = routine(stream, channels, unroll)
+    function, text = routine(stream, channels, unroll, is_shared)
     return Call(
         function,
         ("pairs.h",),

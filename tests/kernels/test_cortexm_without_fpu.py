@@ -165,8 +165,8 @@ def test_weights_are_bytes_in_flash_where_flash_is_small():
 
 def test_pointwise_layers_of_many_numbers_of_channels_share_a_text():
     cases = without_fpu(shared_cases())
-    assert all("_by_" in entry.call.function for entry in cases)
-    assert len({entry.call.function for entry in cases}) < len(cases)
+    shared = [re.search(r"_by_(\d+)_", entry.call.function).group(1) for entry in cases]
+    assert shared == ["16", "4", "32", "4", "4", "32"]
     alone = without_fpu([Case(replace(entry.view, graph=None), entry.values) for entry in cases])
     assert not any("_by_" in entry.call.function for entry in alone)
 

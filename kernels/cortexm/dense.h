@@ -20,6 +20,8 @@
  *   words, or 4 behind levels as words of wide sums, follow the integer form, too. They give levels + 128.
  * Packed: each halfword is 256 * (weight of the odd channel) + weight of the even channel; the bias of an odd channel is
  *   256 * its own + offset + that of the even channel, so that the sum modulo 2^32 separates exactly.
+ * Packed with offsets (offset_weights.py): weights of even channels are unsigned bytes, those of odd channels 128 more than in the
+ *   stream. Behind the other pairs of taps some pairs hold the negated sum of all others; their weight is the offset of each channel.
  * Packed and centred: where a group has form 0, the bias of an odd channel is less by 256 times the middle of the range of its
  *   sums, whatever that is; the middles of both odd channels stand before the factors, in place of the two words of `form` -2, and
  *   the multipliers are those of sums as they are.

@@ -30,7 +30,7 @@ LOG_MEL = ("j = aidge_kit_add_times_low(aidge_kit_times_high(i, u), aidge_kit_ti
 # The function with operands asm, and a call of it. p, q: pointers to bytes; i, j: numbers; u: unsigned; f: a float.
 CALLS = {
     "cortexm": {
-        "copies.h": ("aidge_cortexm_copy_bytes(p, q, i);", "aidge_cortexm_fill_bytes(p, q, i, 1);"),
+        "copies.h": ("aidge_cortexm_copy_bytes(p, q, i);",),
         "lanes.h": ("u = aidge_cortexm_add_odd_bytes(u, (uint32_t)j);", "j = aidge_cortexm_int8(i);"),
         "avgpool2d_int8.h": ("aidge_cortexm_avgpool2d_int8((int8_t *)p, (int8_t *)p + j, m, (const aidge_cortexm_means *)s);",),
         "pool_parts.h": ("aidge_cortexm_add_links_of_4((const int8_t *)q, i, j, (int32_t *)(void *)p, m);",),
@@ -68,6 +68,7 @@ CALLS = {
         "kit/requantize.h": ("j = aidge_kit_scale(i, f);",),
     },
 }
+STATEMENTS = {"cortexm": 14, "helium": 32}
 REGISTERS = (
     (),
     ("-ffixed-r4", "-ffixed-r5", "-ffixed-r6", "-ffixed-r7"),

@@ -512,9 +512,7 @@ def test_halfwords_go_to_the_layers_of_most_pixels_and_are_a_sixteenth_of_all_we
         (16, (1, 10), (1, 5), LARGE, "_bytes"),  # 4 words, which fit registers
     ],
 )
-def test_depthwise_weights_are_bytes_where_that_costs_little(
-    channels, spatial, kernel, others, expected
-):
+def test_depthwise_weights_are_bytes_where_that_costs_little(channels, spatial, kernel, others, expected):
     view = int8_case(1, 1, channels, spatial, channels, kernel, 1, 1, (kernel[0] // 2,) * 2, channels).view
     entry = built_for(Case(in_graph(view, others), ()), "balanced")
     assert ("_bytes" in entry.call.function) == bool(expected)

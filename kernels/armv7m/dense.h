@@ -106,7 +106,7 @@ AIDGE_KIT_INLINE int32_t aidge_armv7m_third(const uint32_t *words, int32_t pixel
 }
 
 /* The sums of all taps of each pixel, before the column; separated as in dense.py. */
-AIDGE_KIT_NOINLINE void aidge_armv7m_sums_of_taps(const uint32_t *column, int32_t column_bytes, int32_t sets)
+AIDGE_KIT_NOINLINE void aidge_armv7m_sums_of_taps(uint32_t *column, int32_t column_bytes, int32_t sets)
 {
     int32_t *sums = (int32_t *)column - 3 * sets;
     const uint32_t *const end = column + column_bytes / 4;

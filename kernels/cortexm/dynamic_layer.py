@@ -91,7 +91,7 @@ class DynamicLayer(KernelNode):
                 Struct("aidge_cortexm_dynamic", counts),
             ),
             texts=(text, *texts),
-            note=f"{'two weights per halfword' if is_packed else 'int16 weights'}, {pixels} pixels x {GROUP} channels",
+            note=f"{'two weights per halfword' if is_packed else 'int16 weights'}, {pixels} x {GROUP} sums at a time",
         )
 
 

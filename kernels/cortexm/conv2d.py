@@ -180,26 +180,29 @@ def unpack_text(channels: int, span: int, gap: int) -> tuple[str, str]:
     code, words, step = Routine(), channels // 4, 8 * span
     sizes = range(UNPACKED_TOGETHER, 0, -1)
     together = next(size for size in sizes if words % size == 0 and (size == 1 or size * step <= LARGEST_OFFSET))
+    place = "%place" if together < words else "%target"
     code("%enter")
     code.constant("%step", together * step)
     code.constant("%half", 4 * span)
     code.label("pixel")
-    code("mov %place, %target")
-    code.constant("%words", words // together)
-    code.label("turn", f"{4 * together} channels")
+    if together < words:
+        code("mov %place, %target")
+        code.constant("%words", words // together)
+        code.label("turn", f"{4 * together} channels")
     for index in range(together):
         code("ldr %odd, [%source], #4")
         code("sxtb16 %even, %odd")
         code("sxtb16 %odd, %odd, ror #8")
         if index * step + 4 * span <= LARGEST_OFFSET:
-            code(f"str %even, [%place, #{index * step}]")
-            code(f"str %odd, [%place, #{index * step + 4 * span}]")
+            code(f"str %even, [{place}, #{index * step}]")
+            code(f"str %odd, [{place}, #{index * step + 4 * span}]")
         else:
-            code("str %even, [%place]")
-            code("str %odd, [%place, %half]")
-    code("add %place, %place, %step")
-    code("subs %words, %words, #1")
-    code("bne %turn")
+            code(f"str %even, [{place}]")
+            code(f"str %odd, [{place}, %half]")
+    if together < words:
+        code("add %place, %place, %step")
+        code("subs %words, %words, #1")
+        code("bne %turn")
     if gap:
         code(f"addw %source, %source, #{gap}")
     code("adds %target, %target, #4")

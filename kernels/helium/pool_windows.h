@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: 0BSD */
-#include "float32/alike.h"
+#include "kit/window2d.h"
 #include "kit/mean.h"
 #include "mve.h"
 
@@ -50,7 +50,7 @@ AIDGE_KIT_INLINE void aidge_helium_pool_windows(aidge_helium_pool_runs *runs, ai
                 const int32_t first_x = aidge_kit_first_tap(begin, shape->dilation_width);
                 const int32_t columns =
                     aidge_kit_end_tap(begin, shape->dilation_width, shape->in_width, shape->kernel_width) - first_x;
-                const int32_t alike = columns == shape->kernel_width ? aidge_helium_alike(out_x, begin, shape) : 1;
+                const int32_t alike = columns == shape->kernel_width ? aidge_kit_alike(out_x, begin, shape) : 1;
                 const int8_t *const source = x + (top + first_y * shape->dilation_height) * in_row
                                              + (begin + first_x * shape->dilation_width) * channels;
                 int32_t done = 0;

@@ -113,7 +113,8 @@ class Routine(routine.Routine):
 
     @property
     def condition(self) -> str:
-        uses_fpu = any(line.lstrip().startswith("v") for line, _ in self._lines)  # its instructions alone begin with v
+        fpu = "v", "%enter.floats"  # its instructions alone begin with v, and values may wait in its registers
+        uses_fpu = any(line.lstrip().startswith(fpu) for line, _ in self._lines)
         return "AIDGE_CORTEXM_FPU" if uses_fpu else super().condition
 
     def statements(self, lines: Sequence[tuple[str, str]]) -> str:

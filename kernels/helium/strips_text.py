@@ -143,9 +143,11 @@ class StripsPrinter(ChannelPrinter):
             self._copy_eight()
         if left:
             emit(f"movs r4, #{left}", "vctp.16 r4", "vldrh.u16 q6, [r0]")
-            emit(f"vpst{'t' * (len(self.targets) + self.flips)}", "vldrbt.u16 q7, [r11, q5]")
-            emit(*(["vaddt.i16 q7, q7, r8"] if self.flips else []))
-            emit(*(f"vstrbt.16 q7, [{register}, q6]" for register in self.targets))
+            predicated = ["vldrbt.u16 q7, [r11, q5]", *(["vaddt.i16 q7, q7, r8"] if self.flips else [])]
+            predicated += [f"vstrbt.16 q7, [{register}, q6]" for register in self.targets]
+            for first in range(0, len(predicated), 4):  # one vpst predicates four instructions at most
+                together = predicated[first : first + 4]
+                emit(f"vpst{'t' * (len(together) - 1)}", *together)
         emit("vldrh.u16 q6, [r2]", why="offsets of stores")
 
     def _copy_eight(self) -> None:

@@ -5,8 +5,8 @@
 
 /*
  * Neighbouring windows of a float32 image, channels last, that see as many rows and columns of it; what assembly reads, in this
- * order. Steps in bytes: from the end of a window's first pixel to the next window, from tap to tap, and from behind the last tap of
- * a row to the next row.
+ * order. Steps in bytes: from the end of a window's first pixel to the next window, from tap to tap, and from behind the last
+ * tap of a row to the next row.
  */
 typedef struct {
     int32_t rows, columns, advance, channels;
@@ -43,9 +43,9 @@ AIDGE_KIT_INLINE void aidge_kit_pooled_float32(int is_mean, float *output, const
 }
 
 /*
- * The mean or the largest value of each window within limits {lowest, highest}; taps in the pads are left out. The divisor of a mean
- * is the number of taps inside the image or, if counted_height is not 0, of taps above and left of (counted_height, counted_width).
- * `whole` computes windows that see all their taps, neighbours together, and `others` the rest, one by one.
+ * The mean or the largest value of each window within limits {lowest, highest}; taps in the pads are left out. The divisor of a
+ * mean is the number of taps inside the image or, if counted_height is not 0, of taps above and left of (counted_height,
+ * counted_width). `whole` computes windows that see all their taps, neighbours together, and `others` the rest, one by one.
  */
 AIDGE_KIT_INLINE void aidge_kit_pool_float32(aidge_kit_windows_float32 *whole, aidge_kit_windows_float32 *others,
                                              const float *input, float *output, const float *limits, int32_t counted_height,

@@ -71,7 +71,7 @@ def test_each_header_is_complete_by_itself():
 
 
 def test_float_kernels_refuse_fast_math():
-    headers = [header for header in HEADERS if "_float32" in header]
+    headers = [header for header in HEADERS if header.startswith("ref/") and "_float32" in header]
     text = "\n".join(f'#line 1 "{header}"\n{text_of(header)}' for header in headers)
     done = compile_text("gcc", text, "-xc", "-ffast-math", "-E")
     assert set(re.findall(r"^(.+?):\d+:\d+: error: .*without -ffast-math", done.stderr, re.M)) == set(headers)

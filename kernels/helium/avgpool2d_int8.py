@@ -33,6 +33,7 @@ AWAY = -1  # an order: as the contract `double` divides, halves of negative sums
 class AvgPool2dInt8(PoolOfWindows, MeanPool):
     """As float32 gives them."""
 
+    word, others, lanes = "avgpool2d", "means_of_window", 8
     note = "integers, near a tie float32 in onnxruntime's order"
 
     @property
@@ -100,7 +101,7 @@ class AvgPool2dInt8(PoolOfWindows, MeanPool):
         return found
 
     def call(self) -> Call:
-        return self.call_of("avgpool2d", "means_of_window", self.numbers(), (self.line_runs(), self.float_runs()), self.note)
+        return self.call_of(self.numbers(), (self.line_runs(), self.float_runs()), self.note)
 
 
 class _Average(AvgPool2dInt8):

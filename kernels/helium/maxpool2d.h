@@ -40,7 +40,8 @@ AIDGE_KIT_NOINLINE void aidge_helium_largest_of_window(int8_t *y, const int8_t *
 }
 
 /* The largest values of each channel over all pixels. */
-AIDGE_KIT_INLINE void aidge_helium_max_of_map(const int8_t *x, int8_t *y, const int32_t *levels, int32_t batches, const aidge_kit_values *map)
+AIDGE_KIT_NOINLINE void aidge_helium_max_of_map(const int8_t *x, int8_t *y, const int32_t *levels, int32_t batches,
+                                                const aidge_kit_values *map)
 {
     for (; batches > 0; batches--) {
         aidge_helium_largest(y, x, map->column_step, map, levels);

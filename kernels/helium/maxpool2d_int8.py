@@ -16,10 +16,12 @@ from .pooling import pool_spec
 
 @kernel(("MaxPooling1D", "MaxPooling2D"), pool_spec(SAME_QUANTIZATION))
 class MaxPool2dInt8(PoolOfWindows):
+    word, others, lanes = "maxpool2d", "largest_of_window", 16
+
     def call(self) -> Call:
         levels = self.levels()
         runs = [SizedRun(size, *self.run(*size[:2]).maxima(), (0, 0, *levels)) for size in self.sizes()]
-        return self.call_of("maxpool2d", "largest_of_window", words([levels], "levels"), (runs, ()), "16 channels")
+        return self.call_of(words([levels], "levels"), (runs, ()), "the largest taps of neighbouring windows")
 
 
 @kernel("GlobalMaxPooling", pool_spec(SAME_QUANTIZATION))

@@ -7,6 +7,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, product
+from typing import ClassVar
 
 import numpy
 
@@ -34,6 +35,10 @@ class SizedRun:
 class PoolOfWindows(PoolNode):
     """A pool whose windows have runs in assembly, each for one size of windows."""
 
+    word: ClassVar[str]  # of the header and of the functions
+    others: ClassVar[str]  # the function of the header that computes a window of any size
+    lanes: ClassVar[int]
+
     def sizes(self) -> list[tuple[int, int, int]]:
         """Returns rows and columns of taps inside the image, and how many taps count, of the windows that have texts."""
         layer = self.view.layer
@@ -50,21 +55,20 @@ class PoolOfWindows(PoolNode):
         low, high = self.levels()
         return Run.of(self.shape().fields, rows, columns, clamps=(low, high) != (-128, 127))
 
-    def call_of(self, kind: str, others: str, numbers: Constant, runs: Sequence[Sequence[SizedRun]], note: str) -> Call:
+    def call_of(self, numbers: Constant, runs: Sequence[Sequence[SizedRun]], note: str) -> Call:
         """Returns the call of the layer, which computes windows by two lists of `runs`: by the second one if the first one leaves
-        them, and by the function `others` of <kind>.h if both do."""
+        them, and by the function of `others` if both do."""
         every, ends = [*runs[0], *runs[1]], self.counted_ends()
         starts = numpy.cumsum([0, *(len(run.numbers) for run in every)]).tolist()
         cases = [_case(*placed) for placed in zip(every, starts)]
         digest = hashlib.sha256("".join(cases).encode()).hexdigest()[:8]
         texts, names = list(dict.fromkeys(run.text for run in every)), []
         for index, own in enumerate((cases[: len(runs[0])], cases[len(runs[0]) :])):
-            names.append(f"aidge_helium_{kind}_{digest}_{'runs' if index == 0 else 'left'}" if own else "NULL")
+            names.append(f"aidge_helium_{self.word}_{digest}_{'runs' if index == 0 else 'left'}" if own else "NULL")
             declared = f"{PARAMETERS}, const aidge_helium_pool_window *window"
             texts += [c_function(names[-1], declared, [*own, "return pixels;"], "int32_t")] if own else []
-        function, text = wrapper(
-            f"{kind}_{digest}", "pool_windows", (*names, f"aidge_helium_{others}"), LAYER_PARAMETERS.split(", ")
-        )
+        inlined = (*names, f"aidge_helium_{self.others}")
+        function, text = wrapper(f"{self.word}_{digest}", "pool_windows", inlined, LAYER_PARAMETERS.split(", "))
         layer = {
             "shape": tuple(self.shape().fields.values()),
             "kinds": len(self.counts()),
@@ -74,7 +78,9 @@ class PoolOfWindows(PoolNode):
         }
         passed = (words([run.numbers for run in every] or [(0,)], "runs"), Struct("aidge_helium_pools", layer))
         arguments = (Input(0), Output(0), numbers, *passed)
-        return Call(function, (f"{kind}.h",), arguments, note, texts=(*texts, text), facts=computed("8 channels"))
+        return Call(
+            function, (f"{self.word}.h",), arguments, note, texts=(*texts, text), facts=computed(f"{self.lanes} channels")
+        )
 
     def order_in_c(self) -> int:
         """Returns the order of sums for aidge_helium_pools."""

@@ -1,26 +1,26 @@
 # SPDX-License-Identifier: MIT
-"""Copies of bytes or words with other steps on both sides, as runs of elements that are equally far apart: Reformat to any order,
-Slice, DepthToSpace, SpaceToDepth."""
+"""Copies with other steps on both sides, as runs of elements that are equally far apart: Slice, DepthToSpace, SpaceToDepth;
+reformat.py has another."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from aidge_build.contract.call import Call, Input, Output, Struct, computed
 from aidge_build.contract.kernel_kit.conditions import SAME_QUANTIZATION
 from aidge_build.contract.kernel_kit.moves import block_axes
 from aidge_build.contract.kernel_kit.orders import in_each_order
 from aidge_build.contract.node import KernelNode, kernel
-from aidge_build.contract.spec import ANY, SAME, ImplSpec, IOSpec, NodeView, Predicate
+from aidge_build.contract.spec import SAME, ImplSpec, IOSpec, NodeView, Predicate
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.format import layout
 
+from .assembly import Assembler, function
 from .conditions import MVE
 
 OUTER_LOOPS = 4
-MOST_STEP = 9362  # elements: eight of them are within the 16 bits of an offset
-SHORTEST_RUN = 8  # elements of a Reformat; shorter runs are not worth a call
+MOST_CHANNELS = 9362  # that elements of a run are apart: eight of them are within 16 bits
 
 
 @dataclass(frozen=True)
@@ -32,11 +32,10 @@ class Loop:
     target: int
 
 
-def merged(sizes: Sequence[int], source: Sequence[int], target: Sequence[int]) -> list[Loop]:
-    """The loops of more than one element, the slowest in the target first; neighbours that go on alike on both sides are one."""
+def merged(loops: Sequence[Loop]) -> list[Loop]:
+    """Those of more than one element, the slowest in the target first; neighbours that go on alike on both sides are one."""
     found: list[Loop] = []
-    loops = [Loop(*numbers) for numbers in zip(sizes, source, target) if numbers[0] > 1]
-    for loop in sorted(loops, key=lambda loop: -loop.target):
+    for loop in sorted((loop for loop in loops if loop.size > 1), key=lambda loop: -loop.target):
         last = found[-1] if found else Loop(1, 0, 0)
         if found and last.source == loop.size * loop.source and last.target == loop.size * loop.target:
             found[-1] = Loop(last.size * loop.size, loop.source, loop.target)
@@ -47,139 +46,144 @@ def merged(sizes: Sequence[int], source: Sequence[int], target: Sequence[int]) -
 
 def run_of(loops: Sequence[Loop]) -> Loop | None:
     """The loop that takes the fewest instructions as a run, of those within reach of a gather and a scatter."""
-    near = [loop for loop in loops if 1 <= min(loop.source, loop.target) and max(loop.source, loop.target) <= MOST_STEP]
+    near = [loop for loop in loops if 1 <= min(loop.source, loop.target) and max(loop.source, loop.target) <= MOST_CHANNELS]
     return min(near, key=lambda loop: (_instructions(loop) / loop.size, -loop.target), default=None)
 
 
 def _instructions(run: Loop) -> int:
-    """About the instructions of a run of bytes."""
+    """Of a run of bytes, nearly."""
     steps = sorted((run.source, run.target))
     if steps == [1, 1]:
         return 14 + 3 * -(-run.size // 16)
     return 18 + (4 if steps[0] == 1 else 5) * -(-run.size // (16 if steps[0] == 1 and steps[1] <= 17 else 8))
 
 
-def _reformat(view: NodeView) -> tuple[int, list[Loop]]:
-    (source,), (target,) = view.inputs, view.outputs
-    return 0, merged(target.dims, source.layout.strides, target.layout.strides)
+class StridedNode(KernelNode):
+    """Base: what moves where."""
 
+    @staticmethod
+    def loops(view: NodeView) -> tuple[int, list[Loop]]:
+        """Where the first element lies in the source, and the loops."""
+        raise NotImplementedError
 
-def _slice(view: NodeView) -> tuple[int, list[Loop]]:
-    (source,), (target,), operator = view.inputs, view.outputs, view.operator
-    strides = layout(source.dims, target.storage, source.dtype).strides
-    start = sum(first * stride for first, stride in zip(operator.starts, strides))
-    steps = [step * stride for step, stride in zip(operator.steps, strides)]
-    return start, merged(target.dims, steps, target.layout.strides)
-
-
-def _blocks(view: NodeView) -> tuple[int, list[Loop]]:
-    return 0, merged(*block_axes(view))
-
-
-# Of each operator: where the first element is in the source, and the loops.
-LOOPS: dict[str, Callable[[NodeView], tuple[int, list[Loop]]]] = {
-    "Reformat": _reformat,
-    "Slice": _slice,
-    "DepthToSpace": _blocks,
-    "SpaceToDepth": _blocks,
-}
-
-
-def _in_both_orders(view: NodeView) -> Iterator[NodeView]:
-    """The node of a Reformat in each order of its input and output."""
-    (source,), (target,) = view.inputs, view.outputs
-    for read in source.orders:
-        for written in target.orders:
-            yield replace(view, inputs=(source.with_(format=read),), outputs=(target.with_(format=written),))
-
-
-def _refused(view: NodeView) -> str:
-    if 0 in view.outputs[0].dims:
-        return "no elements"
-    is_reformat = view.node.type == "Reformat"
-    runs = []
-    for stored in (_in_both_orders if is_reformat else in_each_order)(view):
-        _, loops = LOOPS[view.node.type](stored)
-        run = run_of(loops)
-        if run is None:
-            return "no axis with elements within reach of a gather"
-        if len(loops) - 1 > OUTER_LOOPS:
-            return f"{len(loops) - 1} loops around a run, at most {OUTER_LOOPS}"
-        runs.append(run.size)
-    return f"runs of {max(runs)}, wants at least {SHORTEST_RUN}" if is_reformat and max(runs) < SHORTEST_RUN else ""
-
-
-RUNS = Predicate("runs of elements that are equally far apart", _refused)
-
-
-class _Strided(KernelNode):
     def call(self) -> Call:
-        start, loops = LOOPS[self.node.type](self.view)
+        start, loops = type(self).loops(self.view)
         run = run_of(loops)
         assert run is not None
         outer = [loop for loop in loops if loop is not run]
         outer = [Loop(1, 0, 0)] * (OUTER_LOOPS - len(outer)) + outer
-        size = self.inputs[0].dtype.size_bytes
-        kind = "runs" if run.source == run.target == 1 else "bytes" if size == 1 else "words"
         fields = {
-            "start": size * start,
+            "start": start,
             "dims": tuple(loop.size for loop in outer),
-            "source_steps": tuple(size * loop.source for loop in outer),
-            "target_steps": tuple(size * loop.target for loop in outer),
-            "length": run.size * (size if kind == "runs" else 1),
-            "from_step": run.source,
-            "to_step": run.target,
+            "source_steps": tuple(loop.source for loop in outer),
+            "target_steps": tuple(loop.target for loop in outer),
+            "run": (run.size, run.source, run.target),
         }
+        is_words = self.inputs[0].dtype.size_bytes > 1
+        name, texts = _texts(run, is_words)
         return Call(
-            f"aidge_helium_move_{kind}",
-            ("strided.h",),
+            name,
+            ("moved.h",),
             (Input(0), Output(0), Struct("aidge_helium_moved", fields)),
-            texts=(_TEXT.format(kind=kind, run=_RUNS[kind]),),
-            facts=computed("8 values" if size == 1 else "4 values"),
+            texts=texts,
+            facts=computed("4 values" if is_words else "8 values"),
         )
 
 
-_RUNS = {
-    "runs": "aidge_helium_copy(output, from, shape->length);",
-    "bytes": "aidge_helium_run_bytes(output, shape->to_step, from, shape->from_step, shape->length);",
-    "words": """aidge_helium_run_words((float *)(void *)output, shape->to_step, (const float *)(const void *)from,
-                                   shape->from_step, shape->length);""",
-}
-_TEXT = """/* Elements to other places. */
-static void aidge_helium_move_{kind}(const void *source, void *target, const aidge_helium_moved *shape)
+def _scatter(name: str, kind: str, ending: str) -> str:
+    """The C text of the function for a run by gathers and scatters; run: its length, its steps on both sides."""
+    emit = Assembler()
+    bits, load, store, offset, shift = (32, "w.u32", "w.32", ", uxtw #2", 4) if kind == "float" else (16, "b.u16", "b.16", "", 3)
+    emit("push {r4, lr}", "ldm r2, {r2, r3, r12}", "movs r4, #0", f"vidup.u{bits} q2, r4, #1")
+    emit(f"vmul.i{bits} q1, q2, r3", f"vmul.i{bits} q2, q2, r12", f"wlstp.{bits} lr, r2, 2f")
+    emit.label(1)
+    emit(f"vldr{load} q0, [r1, q1{offset}]", f"vstr{store} q0, [r0, q2{offset}]")
+    emit(f"add r1, r1, r3, lsl #{shift}", f"add r0, r0, r12, lsl #{shift}", "letp lr, 1b")
+    emit.label(2)
+    emit("pop {r4, pc}")
+    plain = f"    aidge_helium_strided_{ending}(to, run[2], from, run[1], run[0]);"
+    return function(name, "A run of elements.", f"{kind} *to, const {kind} *from, const int32_t *run", emit.lines, plain)
+
+
+def _texts(run: Loop, is_words: bool) -> tuple[str, tuple[str, ...]]:
+    """The name of the C function for runs of one kind, and the texts that it needs."""
+    kind, ending = ("float", "words") if is_words else ("int8_t", "bytes")
+    if run.source == run.target == 1:
+        way, moved = "copy", f"aidge_helium_copy((int8_t *)to, (const int8_t *)from, {'4 * ' * is_words}shape->run[0])"
+    elif 1 in (run.source, run.target):
+        way, moved = "stride", f"aidge_helium_strided_{ending}(to, shape->run[2], from, shape->run[1], shape->run[0])"
+    else:
+        way, moved = "scatter", f"aidge_helium_scatter_{ending}(to, from, shape->run)"
+    name = f"aidge_helium_move_{ending}_{way}"
+    scatter = [_scatter(f"aidge_helium_scatter_{ending}", kind, ending)] if way == "scatter" else []
+    text = f"""/* Elements to other places. */
+static void {name}(const void *source, void *target, const aidge_helium_moved *shape)
 {{
-    const int8_t *from = (const int8_t *)source + shape->start;
-    const int8_t *to = (const int8_t *)target;
-    int32_t place[4] = {{0, 0, 0, 0}};
-    do {{
-        int32_t left = shape->dims[3];
-        for (;;) {{
-            int8_t *const output = (int8_t *)(uintptr_t)to;
-            {run}
-            left--;
-            if (left == 0) {{
-                break;
+    const {kind} *const input = (const {kind} *)source;
+    {kind} *const output = ({kind} *)target;
+    const int32_t *const from_steps = shape->source_steps;
+    const int32_t *const to_steps = shape->target_steps;
+    int32_t a, b, c, d;
+    for (a = 0; a < shape->dims[0]; a++) {{
+        for (b = 0; b < shape->dims[1]; b++) {{
+            for (c = 0; c < shape->dims[2]; c++) {{
+                const {kind} *from = input + shape->start + a * from_steps[0] + b * from_steps[1] + c * from_steps[2];
+                {kind} *to = output + a * to_steps[0] + b * to_steps[1] + c * to_steps[2];
+                for (d = 0; d < shape->dims[3]; d++) {{
+                    {moved};
+                    from += from_steps[3];
+                    to += to_steps[3];
+                }}
             }}
-            from += shape->source_steps[3];
-            to += shape->target_steps[3];
         }}
-        place[3] = shape->dims[3] - 1;
-    }} while (aidge_kit_next_batch(place, shape->dims, shape->source_steps, shape->target_steps, &from, &to) != 0);
+    }}
 }}"""
+    return name, (*scatter, text)
 
 
-_TYPES = (DType.int8, DType.uint8, DType.float32)
+def refused(loops: Sequence[Loop]) -> str:
+    """Why these loops are not computed, or nothing."""
+    if run_of(loops) is None:
+        return "no axis with elements within reach of a gather"
+    return f"{len(loops) - 1} loops around a run, at most {OUTER_LOOPS}" if len(loops) - 1 > OUTER_LOOPS else ""
 
 
-def _specs(form: str, *conditions: Predicate) -> list[ImplSpec]:
-    return [ImplSpec((IOSpec(dtype, form),), (IOSpec(dtype, form),), (*conditions, RUNS), MVE) for dtype in _TYPES]
+def _other_type(view: NodeView) -> str:
+    dtype = view.inputs[0].dtype
+    return "" if dtype in (DType.int8, DType.uint8, DType.float32) else f"elements of type {dtype.name}"
 
 
-@kernel("Reformat", _specs(ANY))
-class Reformat(_Strided):
-    pass
+ELEMENTS = Predicate("elements of type int8, uint8 or float32", _other_type)
 
 
-@kernel(("Slice", "DepthToSpace", "SpaceToDepth"), _specs(SAME, SAME_QUANTIZATION))
-class Strided(_Strided):
-    pass
+def _spec(loops: Callable[[NodeView], tuple[int, list[Loop]]]) -> ImplSpec:
+    def without_runs(view: NodeView) -> str:
+        if 0 in view.outputs[0].dims:
+            return "no elements"
+        return next(filter(None, (refused(loops(stored)[1]) for stored in in_each_order(view))), "")
+
+    runs = Predicate("runs of elements that are equally far apart", without_runs)
+    side = (IOSpec(DType.any_1, SAME),)
+    return ImplSpec(side, side, (SAME_QUANTIZATION, ELEMENTS, runs), MVE)
+
+
+def _loops_of_slice(view: NodeView) -> tuple[int, list[Loop]]:
+    (source,), (target,), operator = view.inputs, view.outputs, view.operator
+    strides = layout(source.dims, target.storage, source.dtype).strides
+    start = sum(first * stride for first, stride in zip(operator.starts, strides))
+    steps = [step * stride for step, stride in zip(operator.steps, strides)]
+    return start, merged([Loop(*numbers) for numbers in zip(target.dims, steps, target.layout.strides)])
+
+
+def _loops_of_blocks(view: NodeView) -> tuple[int, list[Loop]]:
+    return 0, merged([Loop(*numbers) for numbers in zip(*block_axes(view))])
+
+
+@kernel("Slice", _spec(_loops_of_slice))
+class Slice(StridedNode):
+    loops = staticmethod(_loops_of_slice)
+
+
+@kernel(("DepthToSpace", "SpaceToDepth"), _spec(_loops_of_blocks))
+class Blocks(StridedNode):
+    loops = staticmethod(_loops_of_blocks)

@@ -48,8 +48,12 @@ CALLS = {
         ),
         "wide_rows.h": ("aidge_helium_wide_copy((int8_t *)p, (const int8_t *)q, i);",),
         "strided.h": (
-            "aidge_helium_run_bytes((int8_t *)p, i, (const int8_t *)q, j, *m);",
-            "aidge_helium_run_words((float *)(void *)p, i, (const float *)(const void *)q, j, *m);",
+            "aidge_helium_strided_bytes((int8_t *)p, i, (const int8_t *)q, 1, j);",
+            "aidge_helium_strided_bytes((int8_t *)p, 1, (const int8_t *)q, i, j);",
+            "aidge_helium_strided_bytes((int8_t *)p, 40, (const int8_t *)q, 1, j);",
+            "aidge_helium_strided_bytes((int8_t *)p, 1, (const int8_t *)q, 40, j);",
+            "aidge_helium_strided_words((float *)(void *)p, i, (const float *)(const void *)q, 1, j);",
+            "aidge_helium_strided_words((float *)(void *)p, 1, (const float *)(const void *)q, i, j);",
         ),
         "table_int8.h": ("aidge_helium_table_int8((const int8_t *)q, (int8_t *)p, (const int8_t *)m, j);",),
         "straight.h": ("aidge_helium_straight_int8((const int8_t *)q, (int8_t *)p, m, j);",),
@@ -68,7 +72,7 @@ CALLS = {
         "kit/requantize.h": ("j = aidge_kit_scale(i, f);",),
     },
 }
-STATEMENTS = {"cortexm": 14, "helium": 28}
+STATEMENTS = {"cortexm": 14, "helium": 26}
 REGISTERS = (
     (),
     ("-ffixed-r4", "-ffixed-r5", "-ffixed-r6", "-ffixed-r7"),

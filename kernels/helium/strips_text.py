@@ -145,9 +145,8 @@ class StripsPrinter(ChannelPrinter):
             emit(f"movs r4, #{left}", "vctp.16 r4", "vldrh.u16 q6, [r0]")
             predicated = ["vldrbt.u16 q7, [r11, q5]", *(["vaddt.i16 q7, q7, r8"] if self.flips else [])]
             predicated += [f"vstrbt.16 q7, [{register}, q6]" for register in self.targets]
-            for first in range(0, len(predicated), 4):  # one vpst predicates four instructions at most
-                together = predicated[first : first + 4]
-                emit(f"vpst{'t' * (len(together) - 1)}", *together)
+            for group in (predicated[:4], predicated[4:]):  # one vpst predicates four instructions at most
+                emit(*([f"vpst{'t' * (len(group) - 1)}", *group] if group else []))
         emit("vldrh.u16 q6, [r2]", why="offsets of stores")
 
     def _copy_eight(self) -> None:

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: 0BSD */
 #include <string.h>
 #include "kit/resample_lanes.h"
+#include "kit/wide.h"
 
 /* ref/int8/resample_lanes_int8.py: the quantized value of a sum. */
 typedef struct {

@@ -14,8 +14,8 @@ from aidge_build.contract.kernel_kit.window2d import window_or_row
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import Demands, NodeView
 
-from ..assembly import loop, pays_for_text
-from ..conditions import MVE
+from ..core.assembly import loop, pays_for_text
+from ..core.conditions import MVE
 from .gathered import LANES, Gathered, pays
 from .real import clamp_of, is_limited
 from .strip import GROUP, PIXELS, SLACK, Strip, stream_of

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: 0BSD */
-#include "../helium.h"
+#include "core/helium.h"
 #include "kit/exact.h"
 
 #if !AIDGE_HELIUM_ASSEMBLY

@@ -12,8 +12,8 @@ from aidge_build.contract.spec import ANY, SAME, ImplSpec, IOSpec, NodeView, Pre
 from aidge_build.graph.dtype import DType
 from aidge_build.operators.arithmetic.reciprocal import proved_reciprocal
 
-from ..assembly import Assembler, function
-from ..conditions import MVE
+from ..core.assembly import Assembler, function
+from ..core.conditions import MVE
 
 SMALLEST_SCALE = 2.0**-126  # below it products would be taken for 0
 

@@ -17,8 +17,8 @@ from aidge_build.contract.kernel_kit.linear_float32 import LinearFloat32, limits
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import NodeView, Predicate
 
-from ..assembly import c_function, loop
-from ..conditions import MVE
+from ..core.assembly import c_function, loop
+from ..core.conditions import MVE
 from .conv2d_float32 import most_pixels, pixels_lines
 from .real import is_limited
 from .strip import GROUP, SLACK, Strip, stream_of

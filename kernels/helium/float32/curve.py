@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..assembly import Assembler, function
+from ..core.assembly import Assembler, function
 
 NAME = "aidge_helium_curve"
 RECIPROCAL = 0x7EF311C3 + 1  # less the bits of a float: about the bits of its reciprocal, 12 % off; + 1 for the complement

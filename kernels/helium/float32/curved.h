@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: 0BSD */
-#include "../helium.h"
+#include "core/helium.h"
 #include "kit/cells.h"
 
 #if !AIDGE_HELIUM_ASSEMBLY

@@ -11,7 +11,7 @@ from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import SAME, ImplSpec, IOSpec
 from aidge_build.graph.dtype import DType
 
-from ..conditions import MVE
+from ..core.conditions import MVE
 from .curve import element_name, element_text
 
 FLOAT = IOSpec(DType.float32, SAME)

@@ -12,8 +12,8 @@ from aidge_build.contract.kernel_kit.window2d import window2d
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import Demands, NodeView, Predicate
 
-from ..assembly import WORD_REACH
-from ..conditions import MVE
+from ..core.assembly import WORD_REACH
+from ..core.conditions import MVE
 from .deep import LANES, RUNS, Deep, deep_stream
 from .real import clamp_of
 

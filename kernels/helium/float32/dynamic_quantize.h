@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: 0BSD */
 #include <math.h>
-#include "../helium.h"
+#include "core/helium.h"
 #include "kit/dynamic_range.h"
 #include "kit/exact.h"
 

@@ -24,8 +24,8 @@ from aidge_build.contract.node import KernelNode, kernel
 from aidge_build.contract.spec import SAME, ImplSpec, IOSpec
 from aidge_build.graph.dtype import DType
 
-from ..assembly import Assembler, function
-from ..conditions import MVE
+from ..core.assembly import Assembler, function
+from ..core.conditions import MVE
 
 
 @kernel(

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..assembly import Assembler, function
+from ..core.assembly import Assembler, function
 from .real import clamp_lines
 
 RUN = "const float *a, const float *b, float *y, int32_t count, const float *limits"

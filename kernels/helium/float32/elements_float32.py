@@ -18,7 +18,7 @@ from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import SAME, ImplSpec, IOSpec, NodeView, Predicate
 from aidge_build.graph.dtype import DType
 
-from ..conditions import MVE
+from ..core.conditions import MVE
 from .elements import BINARY, CLAMPED, Loop
 from .real import clamp_between, clamp_of
 

@@ -11,7 +11,7 @@ from aidge_build.contract.kernel_kit.window2d import rows_as_image
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import ROW_MAJOR
 
-from ..conditions import MVE
+from ..core.conditions import MVE
 from .conv2d_float32 import conv2d_call
 from .real import is_limited
 from .strip import SLACK, WIDE, Strip, stream_of

@@ -14,7 +14,7 @@ import numpy
 
 from aidge_build.contract.call import Struct
 
-from ..assembly import Assembler, function
+from ..core.assembly import Assembler, function
 from .real import clamp_lines
 from .strip import GROUP, PIXELS, stream_of
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: 0BSD */
-#include "../helium.h"
+#include "core/helium.h"
 
 /* The value within limits {lowest, highest}; NaN stays NaN. */
 AIDGE_KIT_INLINE float aidge_helium_limited_float32(float value, const float *limits)

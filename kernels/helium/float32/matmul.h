@@ -1,3 +1,3 @@
 /* SPDX-License-Identifier: 0BSD */
-#include "../helium.h"
+#include "core/helium.h"
 #include "kit/product_float32.h"

@@ -9,7 +9,7 @@ from aidge_build.contract.call import Call
 from aidge_build.contract.kernel_kit.matmul_float32 import MatMulFloat32, product_spec
 from aidge_build.contract.node import kernel
 
-from ..conditions import MVE
+from ..core.conditions import MVE
 from .matmul_text import texts_of
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..assembly import WORD_REACH, Assembler, c_function, function, walk
+from ..core.assembly import WORD_REACH, Assembler, c_function, function, walk
 
 LANES, WORD = 4, 4
 MOST_SUMS = 6  # vectors

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: 0BSD */
-#include "../mve.h"
+#include "core/mve.h"
 #include "limited.h"
 #include "kit/pool_part.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: 0BSD */
-#include "../helium.h"
+#include "core/helium.h"
 #include "kit/layer_norm_float32.h"
 
 /* Batches of groups of values that have one mean and one deviation, in `runs` runs of `length` with a scale and a bias each. */

@@ -22,8 +22,8 @@ from aidge_build.contract.node import KernelNode, kernel
 from aidge_build.contract.spec import ROW_MAJOR, ImplSpec, IOSpec, NodeView, Predicate
 from aidge_build.graph.dtype import DType
 
-from ..assembly import Assembler, function
-from ..conditions import MVE
+from ..core.assembly import Assembler, function
+from ..core.conditions import MVE
 
 PREFIX, GROUPS = "aidge_helium_normalize", "aidge_helium_normalize_groups_float32"
 

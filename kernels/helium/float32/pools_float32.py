@@ -16,8 +16,8 @@ from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import CHANNELS_LAST, ImplSpec, IOSpec
 from aidge_build.graph.dtype import DType
 
-from ..assembly import WORD_REACH, Assembler, function, pays_for_text
-from ..conditions import MVE
+from ..core.assembly import WORD_REACH, Assembler, function, pays_for_text
+from ..core.conditions import MVE
 from .real import clamp_lines, clamp_of
 
 LANES = 4

@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from ..assembly import c_function
+from ..core.assembly import c_function
 
 
 def clamp_between(low: float, high: float) -> str:

@@ -13,7 +13,7 @@ from aidge_build.contract.kernel_kit.recurrent_layer import Driver, Section, sec
 from aidge_build.contract.node import KernelNode, kernel
 from aidge_build.contract.spec import Demands
 
-from ..conditions import MVE
+from ..core.conditions import MVE
 from .curve import NAME, curve_text
 from .strip import FIELDS, SLACK, WIDE, Strip, stream_of
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: 0BSD */
 #include <math.h>
-#include "../mve.h"
+#include "core/mve.h"
 
 /* Blocks of so many outputs of `count` values each; steps in values. */
 typedef struct {

@@ -11,8 +11,8 @@ from aidge_build.contract.node import KernelNode, kernel
 from aidge_build.contract.spec import ROW_MAJOR, ImplSpec, IOSpec
 from aidge_build.graph.dtype import DType
 
-from ..conditions import MVE
-from ..reductions import NEIGHBOURS, sizes_of
+from ..core.conditions import MVE
+from ..rows.reductions import NEIGHBOURS, sizes_of
 
 _SIDE = (IOSpec(DType.float32, ROW_MAJOR),)
 

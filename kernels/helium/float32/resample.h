@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: 0BSD */
-#include "../helium.h"
+#include "core/helium.h"
 
 /* Images, planes, rows and columns of the output, how many elements of the input each sees along these axes; channels. */
 typedef struct {

@@ -14,8 +14,8 @@ from aidge_build.contract.node import KernelNode, kernel
 from aidge_build.contract.spec import CHANNELS_LAST, Demands, ImplSpec, IOSpec, NodeView, Predicate
 from aidge_build.graph.dtype import DType
 
-from ..assembly import Assembler, c_function, function
-from ..conditions import MVE
+from ..core.assembly import Assembler, c_function, function
+from ..core.conditions import MVE
 
 MOST_TAPS, MOST_ROWS, MOST_AXES = 16, 8, 5  # of one output: elements, rows that they are in
 TOGETHER = 4  # pixels whose addresses and weights stay in registers

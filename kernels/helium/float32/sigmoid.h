@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: 0BSD */
 #include <math.h>
-#include "../helium.h"
+#include "core/helium.h"
 
 #if !AIDGE_HELIUM_ASSEMBLY
 /* y = 1 / (1 + e^-x); may work in place. */

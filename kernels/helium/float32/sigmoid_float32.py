@@ -15,8 +15,8 @@ from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import SAME, ImplSpec, IOSpec
 from aidge_build.graph.dtype import DType
 
-from ..assembly import Assembler, function
-from ..conditions import MVE
+from ..core.assembly import Assembler, function
+from ..core.conditions import MVE
 
 # 1 / ln 2; ln 2 in two parts, negative; the polynomial but for its last two coefficients, 1; below which e is 0.
 NUMBERS = (1.44269504, -0.693359375, 2.12194440e-4, 8.31247773e-3, 4.18905504e-2, 1.66671157e-1, 4.99992281e-1, -87.0)

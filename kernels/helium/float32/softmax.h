@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: 0BSD */
 #include <math.h>
-#include "../mve.h"
+#include "core/mve.h"
 
 #if AIDGE_HELIUM_ASSEMBLY
 /*

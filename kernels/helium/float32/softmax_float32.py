@@ -11,8 +11,8 @@ from aidge_build.contract.call import Call, Constant, Input, Literal, Output
 from aidge_build.contract.kernel_kit.softmax_float32 import SoftmaxFloat32, along_one_axis, over_several_axes
 from aidge_build.contract.node import kernel
 
-from ..assembly import Assembler, function
-from ..conditions import MVE
+from ..core.assembly import Assembler, function
+from ..core.conditions import MVE
 
 ROWS = "aidge_helium_softmax_rows_float32"
 PARAMETERS = "const float *input, float *output, const float *numbers, int32_t rows, int32_t length"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: 0BSD */
-#include "helium.h"
+#include "core/helium.h"
 
 /*
  * Functions from float32 to int8.

@@ -15,8 +15,8 @@ from aidge_build.graph.dtype import DType
 from aidge_build.operators.arithmetic.float_thresholds import number_of
 from aidge_build.operators.arithmetic.staircase import Cells, floor_scale, truncated_cells
 
-from ..assembly import Assembler, function
-from ..conditions import MVE
+from ..core.assembly import Assembler, function
+from ..core.conditions import MVE
 
 COUNTS = {"size": (64, 256, 1024)}  # of cells, of 2 B in flash: the fewest with few steps in each of them
 USUAL_COUNTS = (512, 1024, 2048)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy
 
-from ..assembly import Assembler, function
+from ..core.assembly import Assembler, function
 from .real import clamp_lines
 
 LANES = 4

@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: 0BSD */
+#include "kit/requantize.h"
+#include "kit/window2d.h"
+#include "core/sums.h"
+
+/*
+ * The stream of words that the dense kernels read.
+ *
+ * Head: lowest - highest level of the output, highest level, bits of a multiplier's low part, the input's zero point;
+ * the three numbers of aidge_kit_load_levels.
+ * Then of each output channel: what its sums begin with; width, constant and multiplier of the requantization (forms `single` and
+ * `chunked`; in form `sums` unit, fraction and a float, which scales unit * sum + fraction); its weights, four in a word, the first one lowest; where the text says so, its corrections,
+ * whose number is the highest byte of the width. Where the text says so, before each channel's numbers stands what all its weights
+ * lack: the sums of the taps that are multiplied by it lie in 6 words before the columns.
+ *
+ * Columns: of each tap four words, X and Y of pixels 0 to 2, then of pixels 3 to 5: X = a + 2^21 b, Y = c + 2^11 b.
+ */
+enum { AIDGE_ARMV6M_HEAD_WORDS = 7, AIDGE_ARMV6M_PIXELS = 6 };
+
+/* A layer's own numbers: bytes of a chunk of the column and of the whole, bytes of a run of taps, runs in a row of the window;
+ * whether any tap lies outside of the image; where the last windows begin that end inside. The assembly reads the first three. */
+typedef struct {
+    int32_t channels, chunk_bytes, column_bytes, run, runs, has_pads, last_top, last_left;
+} aidge_armv6m_dense;
+
+/* The pixels that are computed: where their outputs go, `left` and more of the image at `input`, the first at (y, x). */
+typedef struct {
+    int8_t *outputs[AIDGE_ARMV6M_PIXELS];
+    const int8_t *input;
+    int8_t *output;
+    uint32_t *columns; /* behind them a run of zero points, and a run for each of three pixels, where it lies across an edge */
+    const aidge_armv6m_dense *dense;
+    const aidge_kit_window2d *shape;
+    int32_t left, y, x;
+} aidge_armv6m_window;
+
+/* Runs of three pixels as the words X and Y, 16 bytes from tap to tap. Here, count > 0. */
+#if AIDGE_ARMV6M_ASSEMBLY
+AIDGE_ARMV6M_NAKED void aidge_armv6m_pack(AIDGE_ARMV6M_PASSED uint32_t *target,
+                                              AIDGE_ARMV6M_PASSED const int8_t *const *sources, AIDGE_ARMV6M_PASSED int32_t count)
+{
+    __asm__(
+        ".syntax unified\n"
+        "    push {r4-r7, lr}\n"
+        "    mov r7, r0\n"
+        "    ldm r1!, {r4-r6}\n"
+        "    adds r0, r4, r2\n"
+        "    adds r1, r5, r2\n"
+        "    rsbs r3, r2, #0\n"
+        "    adds r2, r6, r2\n"
+        "1:\n"
+        "    ldrsb r4, [r0, r3]\n"
+        "    ldrsb r5, [r1, r3]\n"
+        "    ldrsb r6, [r2, r3]\n"
+        "    lsls r5, r5, #11\n"
+        "    adds r6, r6, r5\n"
+        "    lsls r5, r5, #10\n"
+        "    adds r4, r4, r5\n"
+        "    str r4, [r7]\n"
+        "    str r6, [r7, #4]\n"
+        "    adds r7, r7, #16\n"
+        "    adds r3, r3, #1\n"
+        "    bne 1b\n"
+        "    pop {r4-r7, pc}\n"
+    );
+}
+#else
+static void aidge_armv6m_pack(uint32_t *target, const int8_t *const *sources, int32_t count)
+{
+    int32_t tap;
+    for (tap = 0; tap < count; tap++) {
+        const uint32_t second = (uint32_t)(int32_t)sources[1][tap];
+        target[4 * tap] = (uint32_t)(int32_t)sources[0][tap] + (second << 21);
+        target[4 * tap + 1] = (uint32_t)(int32_t)sources[2][tap] + (second << 11);
+    }
+}
+#endif
+
+/* The run of zero points behind the columns, where there are pads. */
+AIDGE_KIT_INLINE void aidge_armv6m_fill(const aidge_armv6m_window *window, const int32_t *stream)
+{
+    if (window->dense->has_pads != 0) {
+        (void)memset((int8_t *)window->columns + window->dense->column_bytes, stream[3], (uint32_t)window->dense->run);
+    }
+}
+
+/* From the last pixel of an image to the first one of the next. */
+AIDGE_KIT_NOINLINE void aidge_armv6m_next_image(aidge_armv6m_window *window)
+{
+    window->input += window->shape->in_height * window->shape->in_width * window->shape->in_channels;
+    window->output += window->shape->out_channels;
+    window->y = 0;
+    window->x = 0;
+}
+
+/* The outputs of 6 sums by the general requantization, with three of a channel's numbers; of use where no cheaper form is proved. */
+AIDGE_KIT_NOINLINE void aidge_armv6m_store(const int32_t *sums, const int32_t *numbers, const int32_t *stream, int32_t channel,
+                                                int8_t *const *outputs)
+{
+    const aidge_kit_levels levels = aidge_kit_load_levels(stream + 4);
+    float multiplier;
+    int32_t pixel;
+    (void)memcpy(&multiplier, numbers + 2, sizeof multiplier);
+    for (pixel = 0; pixel < AIDGE_ARMV6M_PIXELS; pixel++) {
+        outputs[pixel][channel] = aidge_kit_requantize(aidge_armv6m_fine(sums[pixel], numbers[0], numbers[1]), multiplier, levels);
+    }
+}
+
+/* A run of taps that begins in row y and column `left` of the image: where it lies, or a copy in `edge` where it has pads. */
+AIDGE_KIT_NOINLINE const int8_t *aidge_armv6m_run(const aidge_armv6m_window *window, int32_t y, int32_t left, int8_t *edge)
+{
+    const int8_t *const blank = (const int8_t *)window->columns + window->dense->column_bytes;
+    const int32_t run = window->dense->run;
+    const int32_t width = window->shape->in_width * window->shape->in_channels;
+    const int8_t *row = window->input + y * width;
+    left *= window->shape->in_channels;
+    if ((y < 0) || (y >= window->shape->in_height) || (left >= width) || (left + run <= 0)) {
+        return blank;
+    }
+    if ((left >= 0) && (left + run <= width)) {
+        return row + left;
+    }
+    (void)memcpy(edge, blank, (uint32_t)run);
+    {
+        const int32_t begin = left < 0 ? -left : 0;
+        const int32_t end = width - left < run ? width - left : run;
+        (void)memcpy(edge + begin, row + left + begin, (uint32_t)(end - begin));
+    }
+    return edge;
+}
+
+/* To the next pixel; behind the last one it is taken again. */
+static void aidge_armv6m_advance(aidge_armv6m_window *window)
+{
+    if (window->left > 1) {
+        window->output += window->shape->out_channels;
+        window->x++;
+        if (window->x == window->shape->out_width) {
+            window->x = 0;
+            window->y++;
+        }
+    }
+    window->left--;
+}
+
+/* The columns of the next three pixels, `first` and those behind it, and where their outputs go. Returns 0, and does nothing, where
+ * a window lies across an edge. */
+AIDGE_KIT_NOINLINE int32_t aidge_armv6m_gather_inside(aidge_armv6m_window *window, int32_t first)
+{
+    const aidge_kit_window2d *const shape = window->shape;
+    const int32_t run_step = shape->dilation_width * shape->in_channels;
+    const int32_t row_step = shape->dilation_height * shape->in_width * shape->in_channels - window->dense->runs * run_step;
+    uint32_t *columns = window->columns + (first == 0 ? 0 : 2);
+    const int8_t *sources[3];
+    const int32_t y = window->y, x = window->x, left = window->left;
+    int8_t *const output = window->output;
+    int32_t pixel, row, run;
+    AIDGE_KIT_ROLLED
+    for (pixel = 0; pixel < 3; pixel++) {
+        const int32_t top = window->y * shape->stride_height - shape->pad_top;
+        const int32_t begin = window->x * shape->stride_width - shape->pad_left;
+        if ((top < 0) || (begin < 0) || (top > window->dense->last_top) || (begin > window->dense->last_left)) {
+            window->y = y;
+            window->x = x;
+            window->left = left;
+            window->output = output;
+            return 0;
+        }
+        sources[pixel] = window->input + (top * shape->in_width + begin) * shape->in_channels;
+        window->outputs[first + pixel] = window->output;
+        aidge_armv6m_advance(window);
+    }
+    for (row = shape->kernel_height; row > 0; row--) {
+        for (run = window->dense->runs; run > 0; run--) {
+            aidge_armv6m_pack(columns, sources, window->dense->run);
+            columns += 4 * window->dense->run;
+            sources[0] += run_step;
+            sources[1] += run_step;
+            sources[2] += run_step;
+        }
+        sources[0] += row_step;
+        sources[1] += row_step;
+        sources[2] += row_step;
+    }
+    return 1;
+}
+
+/* The same of windows that may lie across an edge. */
+AIDGE_KIT_NOINLINE void aidge_armv6m_gather_across(aidge_armv6m_window *window, int32_t first)
+{
+    const aidge_kit_window2d *const shape = window->shape;
+    uint32_t *columns = window->columns + (first == 0 ? 0 : 2);
+    const int8_t *sources[3];
+    int32_t tops[3], lefts[3];
+    int32_t pixel, row, run;
+    AIDGE_KIT_ROLLED
+    for (pixel = 0; pixel < 3; pixel++) {
+        tops[pixel] = window->y * shape->stride_height - shape->pad_top;
+        lefts[pixel] = window->x * shape->stride_width - shape->pad_left;
+        window->outputs[first + pixel] = window->output;
+        aidge_armv6m_advance(window);
+    }
+    for (row = 0; row < shape->kernel_height; row++) {
+        for (run = 0; run < window->dense->runs; run++) {
+            int8_t *edge = (int8_t *)window->columns + window->dense->column_bytes;
+            AIDGE_KIT_ROLLED
+            for (pixel = 0; pixel < 3; pixel++) {
+                edge += window->dense->run;
+                sources[pixel] = aidge_armv6m_run(window, tops[pixel] + row * shape->dilation_height,
+                                                  lefts[pixel] + run * shape->dilation_width, edge);
+            }
+            aidge_armv6m_pack(columns, sources, window->dense->run);
+            columns += 4 * window->dense->run;
+        }
+    }
+}
+
+/* The sums of all taps of each pixel, before the columns: as four words, as those of a tap are, or on their own. */
+AIDGE_KIT_NOINLINE void aidge_armv6m_shift_of(uint32_t *columns, int32_t taps, int32_t is_packed)
+{
+    uint32_t *const shifts = columns - AIDGE_ARMV6M_PIXELS;
+    uint32_t first = 0, second = 0, third = 0, fourth = 0;
+    for (; taps > 0; taps--) {
+        first += columns[0];
+        second += columns[1];
+        third += columns[2];
+        fourth += columns[3];
+        columns += 4;
+    }
+#if AIDGE_ARMV6M_ASSEMBLY
+    if (is_packed != 0) {
+        shifts[0] = first;
+        shifts[1] = second;
+        shifts[2] = third;
+        shifts[3] = fourth;
+        return;
+    }
+#else
+    (void)is_packed;
+#endif
+    (void)memset(shifts, 0, AIDGE_ARMV6M_PIXELS * sizeof shifts[0]);
+    aidge_armv6m_separate(first, second, (int32_t *)shifts);
+    aidge_armv6m_separate(third, fourth, (int32_t *)shifts + 3);
+}
+
+/* The columns of the next 6 pixels. */
+AIDGE_KIT_INLINE void aidge_armv6m_gather(aidge_armv6m_window *window)
+{
+    if (aidge_armv6m_gather_inside(window, 0) == 0) {
+        aidge_armv6m_gather_across(window, 0);
+    }
+    if (aidge_armv6m_gather_inside(window, 3) == 0) {
+        aidge_armv6m_gather_across(window, 3);
+    }
+}
+
+#if !AIDGE_ARMV6M_ASSEMBLY
+/* The sums of 6 pixels; `weights` points to those of a channel. Returns where they end. */
+static const int32_t *aidge_armv6m_accumulate(const uint32_t *columns, const int32_t *weights,
+                                                const aidge_armv6m_dense *dense, int32_t *sums)
+{
+    int32_t first, tap, word;
+    for (first = 0; first < dense->column_bytes; first += dense->chunk_bytes) {
+        const int32_t left = dense->column_bytes - first;
+        const int32_t taps = (left < dense->chunk_bytes ? left : dense->chunk_bytes) / 16;
+        uint32_t words[4] = {0, 0, 0, 0};
+        for (tap = 0; tap < taps; tap++) {
+            const uint32_t weight = ((((uint32_t)weights[tap / 4] >> (8 * (tap % 4))) & 0xFFu) ^ 0x80u) - 0x80u;
+            for (word = 0; word < 4; word++) {
+                words[word] += *columns++ * weight;
+            }
+        }
+        weights += taps / 4;
+        aidge_armv6m_separate(words[0], words[1], sums);
+        aidge_armv6m_separate(words[2], words[3], sums + 3);
+    }
+    return weights;
+}
+
+/* What the sums of 6 pixels begin with. Returns the numbers of the channel. */
+static const int32_t *aidge_armv6m_begin(const uint32_t *columns, const int32_t *stream, int32_t *sums, int32_t has_offsets)
+{
+    const int32_t *const shifts = (const int32_t *)columns - AIDGE_ARMV6M_PIXELS;
+    const int32_t offset = has_offsets != 0 ? *stream++ : 0;
+    int32_t pixel;
+    for (pixel = 0; pixel < AIDGE_ARMV6M_PIXELS; pixel++) {
+        sums[pixel] = stream[0] + (has_offsets != 0 ? offset * shifts[pixel] : 0);
+    }
+    return stream;
+}
+
+/* Whether the pixel stands at the next place, too, as the last one of an image does: what is added to its output is added once. */
+AIDGE_KIT_INLINE int32_t aidge_armv6m_is_taken_again(int8_t *const *outputs, int32_t pixel)
+{
+    return (pixel + 1 < AIDGE_ARMV6M_PIXELS) && (outputs[pixel] == outputs[pixel + 1]);
+}
+
+/* All channels of 6 pixels: the C version of the generated functions of forms `single` and `chunked`. */
+AIDGE_KIT_INLINE void aidge_armv6m_block_of(const uint32_t *columns, const int32_t *head, int8_t *const *outputs,
+                                                   const aidge_armv6m_dense *dense, int32_t has_corrections,
+                                                   int32_t has_offsets)
+{
+    const int32_t *stream = head + AIDGE_ARMV6M_HEAD_WORDS;
+    int32_t channel, pixel, left;
+    for (channel = 0; channel < dense->channels; channel++) {
+        int32_t sums[AIDGE_ARMV6M_PIXELS];
+        const int32_t *const numbers = aidge_armv6m_begin(columns, stream, sums, has_offsets);
+        const uint32_t width = (uint32_t)numbers[1] & 0xFFFFFFu;
+        const int32_t corrections = has_corrections != 0 ? (int32_t)((uint32_t)numbers[1] >> 24) : 0;
+        const uint32_t constant = (uint32_t)numbers[2];
+        const uint32_t multiplier = (uint32_t)numbers[3];
+        stream = aidge_armv6m_accumulate(columns, numbers + 4, dense, sums);
+        for (pixel = 0; pixel < AIDGE_ARMV6M_PIXELS; pixel++) {
+            outputs[pixel][channel] = aidge_armv6m_narrow(sums[pixel], width, constant, multiplier, head);
+        }
+        for (left = corrections; left > 0; left--) {
+            for (pixel = 0; pixel < AIDGE_ARMV6M_PIXELS; pixel++) {
+                if ((aidge_armv6m_is_taken_again(outputs, pixel) == 0) &&
+                    (aidge_armv6m_is_corrected(sums[pixel], (int32_t)width, stream) != 0)) {
+                    outputs[pixel][channel] = (int8_t)(outputs[pixel][channel] + stream[2]);
+                }
+            }
+            stream += 3;
+        }
+    }
+}
+
+/* The sums of 6 pixels: the C version of the generated functions of form `sums`. */
+AIDGE_KIT_INLINE const int32_t *aidge_armv6m_sums_of(const uint32_t *columns, const int32_t *stream, int32_t *sums,
+                                                     const aidge_armv6m_dense *dense, int32_t has_offsets)
+{
+    const int32_t *const numbers = aidge_armv6m_begin(columns, stream, sums, has_offsets);
+    return aidge_armv6m_accumulate(columns, numbers + 4, dense, sums);
+}
+#endif

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: 0BSD */
+#include "kit/requantize.h"
+#include "core/narrow.h"
+
+/*
+ * weights: for each block of taps those of all groups of four outputs, then those of the other outputs, each as w + 128. Of a group
+ *   for each pair of taps two words: outputs 0 and 1, each with both taps, then outputs 2 and 3. Of an output alone four taps in
+ *   a word. Blocks are filled up with taps that see 0.
+ * numbers: head (lowest - highest level of the output, highest level, bits of a multiplier's low part, 0; the three numbers of
+ *   aidge_kit_load_levels), then of each output in the order of the weights what its sum begins with; width, constant and
+ *   multiplier of the requantization, or unit, fraction and a float: the general one scales unit * sum + fraction.
+ * order: the output that each of them is.
+ * outliers: which of them has at which tap how much more weight. Where there are many, runs: of each of them pairs of taps since
+ *   the one before and weight, and {0, 0} at the end; a weight of 0 moves on alone.
+ * marks: which of them have how many of the corrections, or AIDGE_ARMV6M_GENERAL_KIND.
+ *
+ * Where the sums of a piece of the outputs are in memory at a time (fc.py), outliers and marks number the outputs of each piece,
+ * AIDGE_ARMV6M_FC_END ends the list of each, and taps are counted in bytes of the columns: a tap's first byte is the input.
+ *
+ * Columns: of each pair of taps a and b (fc.py), filled up to whole chunks; behind all a word that turns a sum of one output with
+ * weights + 128 into one with the weights; behind it for each chunk one that does so for two outputs, + 2^15 for both.
+ */
+enum {
+    AIDGE_ARMV6M_FC_HEAD = 7,
+    AIDGE_ARMV6M_FC_MOST_TAPS = 32,
+    AIDGE_ARMV6M_FC_MARK = 2,
+    AIDGE_ARMV6M_FC_OUTLIER = 3,
+    AIDGE_ARMV6M_FC_END = -1
+};
+
+#define AIDGE_ARMV6M_FC_HALVES 0x80008000u
+
+/* A layer's own numbers: taps of a block but for the last one, and of all; words in front of the sums, taps of the shortest
+ * chunks; groups of four outputs with chunks of so many pairs of taps; outputs whose sums are in memory at a time. */
+typedef struct {
+    int32_t rows, features, outputs, block_taps, taps, column_words, chunk;
+    int32_t groups_2, groups_4, groups_8, groups_16, singles, piece;
+} aidge_armv6m_fc;
+
+/* What the assembly reads of a block of taps; it moves on `sums` and `weights`. */
+typedef struct {
+    const uint32_t *columns;
+    uint32_t *corrections;
+    const uint32_t *end; /* of the columns */
+    int32_t *sums_end;
+    int32_t *sums;
+    const uint32_t *weights;
+} aidge_armv6m_fc_block;
+
+/* What the assembly reads of outputs whose sums are known. */
+typedef struct {
+    int8_t *output;
+    const int32_t *head;
+    const int32_t *numbers;
+    const uint16_t *order;
+} aidge_armv6m_fc_outputs;
+
+/* The columns of a block of inputs, of which `left` and no more are there, and the words of its shortest chunks. */
+AIDGE_ARMV6M_NOINLINE void aidge_armv6m_fc_columns(const int8_t *input, int32_t left, aidge_armv6m_fc_block *block,
+                                                   const aidge_armv6m_fc *shape)
+{
+    uint32_t *column = (uint32_t *)(uintptr_t)block->columns;
+    uint32_t *const end = (uint32_t *)(uintptr_t)block->end;
+    const int32_t chunk = shape->chunk;
+    uint32_t *correction = end + 1;
+    uint32_t total = 0;
+    int8_t last[AIDGE_ARMV6M_FC_MOST_TAPS];
+    block->corrections = correction;
+    while (column != end) {
+        const int8_t *stop;
+        uint32_t sum = 0;
+        if (left < chunk) {
+            (void)memset(last, 0, sizeof last);
+            (void)memcpy(last, input, left > 0 ? (uint32_t)left : 0u);
+            input = last;
+        }
+        stop = input + chunk;
+        do {
+            const uint32_t even = (uint32_t)(int32_t)*input++;
+            const uint32_t odd = (uint32_t)(int32_t)*input++;
+            const uint32_t a = even - (odd << 8);
+            const uint32_t b = odd - (even << 8);
+            *column++ = a + (a << 16);
+            *column++ = b + (b << 16);
+            sum += even + odd;
+        } while (input != stop);
+        *correction++ = AIDGE_ARMV6M_FC_HALVES - 0x00800080u * sum;
+        total += sum;
+        left -= chunk;
+    }
+    *end = 0u - 128u * total;
+}
+
+/* Chunks of `units` pairs of taps out of `ratio` chunks each. */
+AIDGE_ARMV6M_NOINLINE void aidge_armv6m_fc_join(aidge_armv6m_fc_block *block, int32_t units, int32_t ratio)
+{
+    const uint32_t *column;
+    const uint32_t *source = block->corrections;
+    uint32_t *target = block->corrections;
+    for (column = block->columns; column != block->end; column += 2 * units) {
+        uint32_t sum = *source++;
+        int32_t left;
+        for (left = ratio - 1; left > 0; left--) {
+            sum += *source++ - AIDGE_ARMV6M_FC_HALVES;
+        }
+        *target++ = sum;
+    }
+}
+
+/* Makes room for the sums of the next outputs, of which `left` are left. Returns how many they are. */
+AIDGE_ARMV6M_NOINLINE int32_t aidge_armv6m_fc_begin(aidge_armv6m_fc_block *block, int32_t *sums, int32_t left, int32_t piece)
+{
+    const int32_t count = left < piece ? left : piece;
+    block->sums = sums;
+    block->sums_end = sums + count;
+    (void)memset(sums, 0, (uint32_t)count * sizeof *sums);
+    return count;
+}
+
+/* Weights that are not with the others. Return what is behind them. */
+AIDGE_ARMV6M_NOINLINE const int16_t *aidge_armv6m_fc_add_outliers(const int8_t *input, int32_t *sums, const int16_t *outliers)
+{
+    for (; outliers[0] != AIDGE_ARMV6M_FC_END; outliers += AIDGE_ARMV6M_FC_OUTLIER) {
+        sums[outliers[0]] += input[outliers[1]] * outliers[2];
+    }
+    return outliers + AIDGE_ARMV6M_FC_OUTLIER;
+}
+
+AIDGE_ARMV6M_NOINLINE const int8_t *aidge_armv6m_fc_add_runs(const int8_t *input, int32_t *sums, const int8_t *runs, int32_t outputs)
+{
+    for (; outputs > 0; outputs--) {
+        const int8_t *value = input;
+        int32_t sum = *sums;
+        int32_t taps = *runs++;
+        int32_t weight = *runs++;
+        while ((taps | weight) != 0) {
+            value += taps;
+            sum += *value * weight;
+            taps = *runs++;
+            weight = *runs++;
+        }
+        *sums++ = sum;
+    }
+    return runs;
+}
+
+#if !AIDGE_ARMV6M_ASSEMBLY
+/* The C version of the generated function of this name. */
+static void aidge_armv6m_fc_store_c(const int32_t *sums, const aidge_armv6m_fc_outputs *target, int32_t outputs)
+{
+    const int32_t *numbers = target->numbers;
+    const uint16_t *order = target->order;
+    for (; outputs > 0; outputs--) {
+        target->output[*order++] = aidge_armv6m_narrow(*sums++ + numbers[0], (uint32_t)numbers[1], (uint32_t)numbers[2],
+                                                       (uint32_t)numbers[3], target->head);
+        numbers += 4;
+    }
+}
+#endif
+
+/* Outputs that `aidge_armv6m_fc_store` has not got right: those with corrections, on which it moves on, and those by the general
+ * requantization. Returns what is behind the marks. */
+AIDGE_ARMV6M_NOINLINE const uint16_t *aidge_armv6m_fc_correct(const int32_t *sums, const aidge_armv6m_fc_outputs *target,
+                                                              const uint16_t *marks, const int32_t **corrections)
+{
+    const aidge_kit_levels levels = aidge_kit_load_levels(target->head + 4);
+    for (; marks[0] != (uint16_t)AIDGE_ARMV6M_FC_END; marks += AIDGE_ARMV6M_FC_MARK) {
+        const int32_t *const own = target->numbers + 4 * (int32_t)marks[0];
+        const int32_t sum = sums[marks[0]] + own[0];
+        int8_t *const value = target->output + target->order[marks[0]];
+        int32_t left = marks[1];
+        if (left == AIDGE_ARMV6M_GENERAL_KIND) {
+            float multiplier;
+            (void)memcpy(&multiplier, own + 3, sizeof multiplier);
+            *value = aidge_kit_requantize(aidge_armv6m_fine(sum, own[1], own[2]), multiplier, levels);
+            left = 0;
+        }
+        for (; left > 0; left--) {
+            if (aidge_armv6m_is_corrected(sum, own[1], *corrections) != 0) {
+                *value = (int8_t)(*value + (*corrections)[2]);
+            }
+            *corrections += 3;
+        }
+    }
+    return marks + AIDGE_ARMV6M_FC_MARK;
+}
+
+#if !AIDGE_ARMV6M_ASSEMBLY
+/* Groups of four outputs: the C version of the generated functions of this name. */
+static void aidge_armv6m_fc_pairs_of(aidge_armv6m_fc_block *block, int32_t units)
+{
+    const uint32_t *weights = block->weights;
+    int32_t unit, pair;
+    while (block->sums != block->sums_end) {
+        const uint32_t *column = block->columns;
+        const uint32_t *correction = block->corrections;
+        uint32_t total[2] = {0, 0};
+        uint32_t high[2] = {0, 0};
+        while (column != block->end) {
+            uint32_t sum[2] = {*correction, *correction};
+            correction++;
+            for (unit = units; unit > 0; unit--) {
+                for (pair = 0; pair < 2; pair++) {
+                    const uint32_t exchanged = ((*weights >> 8) & 0x00FF00FFu) + ((*weights & 0x00FF00FFu) << 8);
+                    sum[pair] += *weights++ * column[0] + exchanged * column[1];
+                }
+                column += 2;
+            }
+            for (pair = 0; pair < 2; pair++) {
+                total[pair] += sum[pair];
+                high[pair] += sum[pair] >> 16;
+            }
+        }
+        for (pair = 0; pair < 2; pair++) {
+            *block->sums++ += (int32_t)(total[pair] - (high[pair] << 16));
+            *block->sums++ += (int32_t)high[pair];
+        }
+    }
+    block->weights = weights;
+}
+
+/* Outputs one by one. */
+static void aidge_armv6m_fc_singles_of(aidge_armv6m_fc_block *block)
+{
+    const uint32_t *weights = block->weights;
+    while (block->sums != block->sums_end) {
+        const uint32_t *column = block->columns;
+        uint32_t sum = *block->end;
+        while (column != block->end) {
+            const uint32_t low = *weights & 0xFFFFu;
+            const uint32_t high = *weights >> 16;
+            sum += low * column[0] + ((low >> 8) + ((low & 0xFFu) << 8)) * column[1];
+            sum += high * column[2] + ((high >> 8) + ((high & 0xFFu) << 8)) * column[3];
+            weights++;
+            column += 4;
+        }
+        *block->sums++ += (int32_t)sum;
+    }
+    block->weights = weights;
+}
+#endif

@@ -1,0 +1,317 @@
+# SPDX-License-Identifier: MIT
+"""Fully connected layers in assembly: a row of inputs, of which every weight is used once, straight from flash.
+
+Weights lie in flash as u = w + 128, so that bytes of a word never borrow from each other. Two outputs o, p together: a word
+F = u(o, t) + 2^8 u(o, t + 1) + 2^16 u(p, t) + 2^24 u(p, t + 1), and R, which is F with the bytes of its halves exchanged (REV16),
+give modulo 2^32
+
+    F a + R b = u(o, t) x(t) + u(o, t + 1) x(t + 1) + 2^16 (the same of p)     where a + 2^8 b = x(t) and 2^8 a + b = x(t + 1),
+
+which a = (1 + 2^16) (x(t) - 2^8 x(t + 1)) and b = (1 + 2^16) (x(t + 1) - 2^8 x(t)) solve, as (1 + 2^16) (1 - 2^16) is 1. At the
+end of a chunk of taps a word takes away 128 times the sum of the chunk's inputs, for both outputs, and adds 2^15 to each, after
+which both are halfwords without sign, if the weights of the chunk are small enough (`fc_layout`). An output alone needs no
+chunks: its taps come from the halves of its words, one after the other.
+
+A layer whose taps are one block (`fc_layout`) has the sums of a piece of its outputs in memory, stores these outputs and goes on;
+one of several blocks has all sums.
+"""
+
+from __future__ import annotations
+
+from textwrap import indent
+
+from ..core.assembly import Routine
+
+TOGETHER = 4  # outputs: two pairs
+PARAMETERS = "aidge_armv6m_fc_block *block"
+_NEAR_UNITS = 8  # in a chunk whose beginning a conditional branch still reaches
+_UNIT, _CHUNK, _GROUP = 12, 12, 40  # instructions of two taps of four outputs, and what they take once
+_STEP = " " * 4
+
+
+def pairs_cost(units: int) -> float:
+    """Instructions per multiply-accumulate of outputs in pairs, for chunks of so many pairs of taps."""
+    return (_UNIT * units + _CHUNK) / (2 * TOGETHER * units)
+
+
+def singles_cost() -> float:
+    """The same of an output alone."""
+    return 3.75
+
+
+def text_bytes(units: int) -> int:
+    """Of outputs in pairs."""
+    return 2 * (_UNIT * units + _CHUNK + 2 * _GROUP)
+
+
+def texts(
+    units: tuple[int, ...], turn_units: int, has_singles: bool, others: tuple[str, ...], is_in_pieces: bool
+) -> tuple[str, tuple[str, ...]]:
+    """Name and texts of a layer with chunks of so many pairs of taps, rising; `others`: "outliers" or "runs", "marks"."""
+    variant = [f"n{each}" for each in units] + ["p"] * is_in_pieces + [f"singles{turn_units}"] * has_singles + list(others)
+    name = "_".join(["aidge_armv6m_fc_int8", *variant])
+    calls, functions = [], [_store()]
+    for place, each in enumerate(units):
+        function, text = _pairs(each)
+        functions.append(text)
+        join = f"aidge_armv6m_fc_join(&block, {each}, {each // units[place - 1]});\n" if place else ""
+        calls.append((join, f"{TOGETHER} * shape->groups_{each}", f"{function}(&block);"))
+    if has_singles:
+        function, text = _singles(turn_units)
+        functions.append(text)
+        calls.append(("", "shape->singles", f"{function}(&block);"))
+    given = "".join(f"{parameters}, " for kind, parameters in _PARAMETERS.items() if kind in others)
+    declarations, body = _in_pieces(calls, others) if is_in_pieces else _in_blocks(calls, others)
+    lists = [parameter.rsplit(" *", 1) for kind in others for parameter in _PARAMETERS.get(kind, "").split(", ") if parameter]
+    cursors = "".join(f"        {kind} *next_{name} = {name};\n" for kind, name in lists if is_in_pieces or name == "corrections")
+    layer = f"""/* Rows of inputs. */
+static void {name}(const int8_t *input, int8_t *output, const int32_t *weights, const int32_t *numbers, const uint16_t *order,
+                   {given}void *scratch, const aidge_armv6m_fc *shape)
+{{
+    uint32_t *const columns = (uint32_t *)scratch;
+    int32_t *const sums = (int32_t *)columns + shape->column_words;
+    int32_t {declarations};
+    for (row = shape->rows; row > 0; row--) {{
+        aidge_armv6m_fc_outputs target = {{output, numbers, numbers + AIDGE_ARMV6M_FC_HEAD, order}};
+        aidge_armv6m_fc_block block;
+{cursors}        block.columns = columns;
+        block.weights = (const uint32_t *)weights;
+{indent(body, 2 * _STEP)}
+        input += shape->features;
+        output += shape->outputs;
+    }}
+}}"""
+    return name, (*functions, layer)
+
+
+_PARAMETERS = {
+    "outliers": "const int16_t *outliers",
+    "runs": "const int8_t *runs",
+    "marks": "const uint16_t *marks, const int32_t *corrections",
+}
+
+
+def _in_blocks(calls: list[tuple[str, str, str]], others: tuple[str, ...]) -> tuple[str, str]:
+    """Counters and text of a row whose sums are all in memory while block after block of its taps is added."""
+    each = "\n".join(f"{join}block.sums_end = block.sums + {count};\n{call}" for join, count, call in calls)
+    text = f"""(void)memset(sums, 0, (uint32_t)shape->outputs * sizeof *sums);
+for (first = 0; first < shape->taps; first += shape->block_taps) {{
+    const int32_t taps = shape->taps - first;
+    block.end = columns + (taps < shape->block_taps ? taps : shape->block_taps);
+    aidge_armv6m_fc_columns(input + first, shape->features - first, &block, shape);
+    block.sums = sums;
+{indent(each, _STEP)}
+}}
+{_stored(others, "input", "shape->outputs")}"""
+    return "row, first", text
+
+
+def _in_pieces(calls: list[tuple[str, str, str]], others: tuple[str, ...]) -> tuple[str, str]:
+    """The same of a row of one block of taps, whose sums are in memory piece by piece of the outputs."""
+    own = f"{_STEP}const uint16_t *const own_marks = next_marks;\n" * ("marks" in others)
+    each = "\n".join(
+        f"""{join}for (left = {total}; left > 0; left -= count) {{
+{own}    count = aidge_armv6m_fc_begin(&block, sums, left, shape->piece);
+    {call}
+{indent(_stored(others, "(const int8_t *)columns", "count", "next_", "own_"), _STEP)}
+    target.numbers += 4 * count;
+    target.order += count;
+}}"""
+        for join, total, call in calls
+    )
+    begin = "block.end = columns + shape->taps;\naidge_armv6m_fc_columns(input, shape->features, &block, shape);"
+    return "row, left, count", f"{begin}\n{each}"
+
+
+def _stored(others: tuple[str, ...], values: str, count: str, cursor: str = "", own: str = "") -> str:
+    """Outputs from their sums; lists are read on from the pointers called `cursor`."""
+    behind = f"{cursor}{{}} = " if cursor else "(void)"
+    calls = {
+        "outliers": f"{behind}aidge_armv6m_fc_add_outliers({values}, sums, {cursor}outliers);",
+        "runs": f"{behind}aidge_armv6m_fc_add_runs({values}, sums, {cursor}runs, {count});",
+        "": f"aidge_armv6m_fc_store(sums, &target, {count});",
+        "marks": f"{behind}aidge_armv6m_fc_correct(sums, &target, {own}marks, &next_corrections);",
+    }
+    return "\n".join(call.format(kind) for kind, call in calls.items() if kind in ("", *others))
+
+
+def _store() -> str:
+    """Outputs from their sums, one as any other, at least one; those without a narrow form get a level that means nothing."""
+    code = Routine()
+    code("%enter.low")
+    code("%frame below, above")
+    code("lsls %outputs, %outputs, #2")
+    code("adds %outputs, %outputs, %sums")
+    code("mov %end, %outputs", "of the sums")
+    code("ldm %target!, {%spare, %head, %numbers, %level}")
+    code("mov %output, %spare")
+    code("mov %order, %level")
+    code("ldm %head!, {%spare, %level, %high}", "lowest - highest level, highest level, bits")
+    code("str %spare, [sp, %frame.below]")
+    code("str %level, [sp, %frame.above]")
+    code("mov %bits, %high")
+    code("movs %spare, #32")
+    code("subs %spare, %spare, %high")
+    code("mov %other_bits, %spare")
+    code.label("turn")
+    code("ldm %sums!, {%level}")
+    code("ldm %numbers!, {%spare, %low, %constant, %high}", "offset, width, constant, multiplier")
+    code("adds %level, %level, %spare")
+    code("cmp %level, %low")
+    code("bhi %beyond")
+    code("mov %spare, %other_bits")
+    code("mov %low, %high")
+    code("lsls %low, %spare")
+    code("lsrs %low, %spare", "the low bits of the multiplier")
+    code("mov %spare, %bits")
+    code("lsrs %high, %spare")
+    code("muls %low, %level")
+    code("lsrs %low, %spare")
+    code("muls %level, %high")
+    code("adds %level, %level, %low")
+    code("adds %level, %level, %constant")
+    code("lsrs %level, %level, #24")
+    code.label("store")
+    code("mov %spare, %order")
+    code("ldrh %low, [%spare]")
+    code("adds %spare, #2")
+    code("mov %order, %spare")
+    code("mov %constant, %output")
+    code("strb %level, [%constant, %low]")
+    code("cmp %sums, %end")
+    code("bne %turn")
+    code("%leave")
+    code.label("beyond", "below the first step or above the last one")
+    code("asrs %level, %level, #31")
+    code("ldr %spare, [sp, %frame.below]")
+    code("ands %level, %spare")
+    code("ldr %spare, [sp, %frame.above]")
+    code("adds %level, %level, %spare")
+    code("b %store")
+    parameters = "const int32_t *sums, const aidge_armv6m_fc_outputs *target, int32_t outputs"
+    portable = "aidge_armv6m_fc_store_c(sums, target, outputs);"
+    return code.function("aidge_armv6m_fc_store", parameters, "Outputs from their sums.", portable)
+
+
+def _pairs(units: int) -> tuple[str, str]:
+    """Four outputs at a time: words of sums of a chunk, of all taps, and the high halves of these."""
+    name = f"aidge_armv6m_fc_int8_pairs_n{units}"
+    code = Routine()
+    code("%enter.low")
+    code("%frame columns, corrections, end, sums_end, sums")
+    code("mov %frame, sp")
+    code("ldm %block!, {%columns, %corrections, %end, %sums_end, %sums}")
+    code("stm %frame!, {%columns, %corrections, %end, %sums_end, %sums}")
+    code("put %block")
+    code("ldr %weights, [%block]")
+    code.label("outputs", "four outputs")
+    code("ldr %sums, [sp, %frame.sums]")
+    code("ldm %sums!, {%low0, %high0, %low1, %high1}", "what was summed before")
+    for pair in range(2):
+        code(f"lsls %spare, %high{pair}, #16")
+        code(f"adds %low{pair}, %low{pair}, %spare")
+        code(f"mov %total{pair}, %low{pair}")
+        code(f"mov %halves{pair}, %high{pair}")
+    code("ldr %columns, [sp, %frame.columns]")
+    code("ldr %corrections, [sp, %frame.corrections]")
+    _chunk(code, units)
+    code("ldr %end, [sp, %frame.end]")
+    code("cmp %columns, %end")
+    if units <= _NEAR_UNITS:
+        code("bne %chunk")
+    else:
+        code("beq %done")
+        code("b %chunk")
+        code.label("done")
+    for pair in range(2):
+        code(f"mov %high{pair}, %halves{pair}", f"of output {2 * pair + 1}")
+        code(f"lsls %spare, %high{pair}, #16")
+        code(f"mov %low{pair}, %total{pair}")
+        code(f"subs %low{pair}, %low{pair}, %spare", f"of output {2 * pair}")
+    code("ldr %sums, [sp, %frame.sums]")
+    code("stm %sums!, {%low0, %high0, %low1, %high1}")
+    code("str %sums, [sp, %frame.sums]")
+    code("ldr %end, [sp, %frame.sums_end]")
+    code("cmp %sums, %end")
+    code("beq %last")
+    code("b %outputs")
+    code.label("last")
+    code("get %block")
+    _end(code)
+    portable = f"aidge_armv6m_fc_pairs_of(block, {units});"
+    return name, code.function(name, PARAMETERS, "Sums of four outputs at a time.", portable)
+
+
+def _chunk(code: Routine, units: int) -> None:
+    """The taps of a chunk, and their sums to all."""
+    code.label("chunk", f"{2 * units} taps")
+    for unit in range(units):
+        code("ldm %columns!, {%tap, %next_tap}", "two taps")
+        code("ldm %weights!, {%low0, %low1}", "their weights of two pairs of outputs")
+        for pair in range(2):
+            code(f"rev16 %spare, %low{pair}")
+            code(f"muls %low{pair}, %tap")
+            code("muls %spare, %next_tap")
+            code(f"adds %low{pair}, %low{pair}, %spare")
+            if unit + 1 == units:
+                code(f"add %low{pair}, %chunk{pair}")
+            else:
+                code(f"add %chunk{pair}, %low{pair}" if unit else f"mov %chunk{pair}, %low{pair}")
+    code("ldm %corrections!, {%tap}", "what the chunk takes away")
+    for pair in range(2):
+        code(f"adds %low{pair}, %low{pair}, %tap")
+        code(f"add %total{pair}, %low{pair}")
+        code(f"lsrs %low{pair}, %low{pair}, #16")
+        code(f"add %halves{pair}, %low{pair}")
+
+
+def _end(code: Routine) -> None:
+    """From the place of the weights in %block back: they, and the sums before them, go on from there in the next call."""
+    code("str %weights, [%block]")
+    code("subs %block, #4")
+    code("str %sums, [%block]")
+    code("%leave")
+
+
+def _singles(turn_units: int) -> tuple[str, str]:
+    """One output at a time."""
+    name = f"aidge_armv6m_fc_int8_singles_n{turn_units}"
+    code = Routine()
+    code("%enter.low")
+    code("ldm %block!, {%columns, %weight, %end, %sums_end, %sums}", "corrections are not read")
+    for kept, loaded in {"all_columns": "columns", "columns_end": "end", "sums_at": "sums", "outputs_end": "sums_end"}.items():
+        code(f"mov %{kept}, %{loaded}")
+    code("ldr %weights, [%block]")
+    code("mov %weights_at, %block")
+    code.label("output", "an output")
+    code("movs %weight, #0")
+    code("mov %total, %weight")
+    code("mov %columns, %all_columns")
+    code.label("turn", f"{2 * turn_units} taps")
+    for _ in range(turn_units // 2):
+        code("ldm %columns!, {%tap0, %tap1, %tap2, %tap3}", "four taps")
+        code("ldm %weights!, {%pair}", "their weights")
+        for place, half in enumerate(("uxth %weight, %pair", "lsrs %weight, %pair, #16")):
+            code(half)
+            code(f"muls %tap{2 * place}, %weight")
+            code("rev16 %weight, %weight")
+            code(f"muls %tap{2 * place + 1}, %weight")
+        code("adds %tap0, %tap0, %tap1")
+        code("adds %tap2, %tap2, %tap3")
+        code("adds %tap0, %tap0, %tap2")
+        code("add %total, %tap0")
+    code("cmp %columns, %columns_end")
+    code("bne %turn")
+    code("mov %weight, %total")
+    code("ldr %tap0, [%columns]", "what an output alone takes away")
+    code("adds %weight, %weight, %tap0")
+    code("mov %sums, %sums_at")
+    code("ldr %tap0, [%sums]")
+    code("adds %weight, %weight, %tap0")
+    code("stm %sums!, {%weight}")
+    code("mov %sums_at, %sums")
+    code("cmp %sums, %outputs_end")
+    code("bne %output")
+    code("mov %block, %weights_at")
+    _end(code)
+    return name, code.function(name, PARAMETERS, "Sums of one output at a time.", "aidge_armv6m_fc_singles_of(block);")

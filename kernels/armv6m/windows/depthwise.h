@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: 0BSD */
+#include "kit/requantize.h"
+#include "core/sums.h"
+
+/*
+ * Depthwise convolution, a channel at a time. The three parts of a row, whose first outputs are columns 0, second and last, are
+ * one row of word pairs in a plane: X = a + 2^21 b, Y = c + 2^11 b. Parts may overlap: outputs are then written twice, alike.
+ *
+ * The stream of words: lowest - highest level of the output, highest level, bits of a multiplier's low part, the input's zero
+ * point; the three numbers of aidge_kit_load_levels. Then of each channel: what its sums begin with; width, constant and
+ * multiplier of the requantization, or for the general one unit, bias in fractions of it and a float; its weights, four in a word,
+ * and the last of 4 n + 1 weights the highest byte of the width; or two in a word, where the text says so.
+ * kinds: how many of the corrections a channel has, or AIDGE_ARMV6M_GENERAL_KIND.
+ *
+ * Rows and columns are those of the plane; where that is cheaper, they are the columns and rows of the image.
+ */
+enum { AIDGE_ARMV6M_DEPTHWISE_HEAD = 7, AIDGE_ARMV6M_BLANK = -0x7FFFFFFF };
+
+/* Steps in bytes, in the order in which the assembly reads them. */
+typedef struct {
+    int32_t next_step;            /* of the plane, from the last tap of an output to the first one of the next */
+    int32_t out_step, second, last; /* of the output: to the next column, to the other two parts */
+    int32_t row_step;             /* of the plane, from a row of taps to the next */
+    int32_t row_bytes;            /* that the output of a part has */
+    int32_t end_step, out_end;    /* behind a row, to the next one */
+} aidge_armv6m_sweep;
+
+typedef struct {
+    aidge_armv6m_sweep sweep, sums;
+    int32_t batches, channels;
+    int32_t in_rows, in_columns, out_rows, out_columns;
+    int32_t in_row_step, in_column_step, out_row_step, out_column_step; /* bytes */
+    int32_t in_image, out_image;                                        /* bytes */
+    int32_t stride_row, stride_column, pad_row, pad_column;
+    int32_t strip_rows;             /* output rows of a strip */
+    int32_t window_rows;            /* input rows that an output sees */
+    int32_t columns;                /* word pairs in a row of the plane */
+    int32_t second, last;           /* first output columns of the other two parts */
+    int32_t row_words;              /* of the plane, from an output row to the next */
+    int32_t plane_words, places;    /* words of the plane and of the places */
+    int32_t numbers;                /* words of a channel in the stream */
+} aidge_armv6m_depthwise;
+
+/* What all channels share: which word pairs of the plane are loaded, from where, and how many rows are computed. */
+typedef struct {
+    const int32_t *places;
+    int32_t *sums;
+    int32_t first, count, rows;
+} aidge_armv6m_strip;
+
+/* Word pairs of the plane from three places each. `places` [-1] is the zero point. */
+#if AIDGE_ARMV6M_ASSEMBLY
+AIDGE_ARMV6M_NAKED void aidge_armv6m_plane(AIDGE_ARMV6M_PASSED uint32_t *plane, AIDGE_ARMV6M_PASSED const int32_t *places,
+                                               AIDGE_ARMV6M_PASSED const int8_t *channel, AIDGE_ARMV6M_PASSED int32_t count)
+{
+    __asm__(
+        ".syntax unified\n"
+        "    push {r4-r6, lr}\n"
+        "1:\n"
+        "    ldm r1!, {r4-r6}\n"
+        "    ldrsb r4, [r2, r4]\n"
+        "    ldrsb r5, [r2, r5]\n"
+        "    ldrsb r6, [r2, r6]\n"
+        "    lsls r5, r5, #11\n"
+        "    adds r6, r6, r5\n"
+        "    lsls r5, r5, #10\n"
+        "    adds r4, r4, r5\n"
+        "    stm r0!, {r4, r6}\n"
+        "    subs r3, r3, #1\n"
+        "    bne 1b\n"
+        "    pop {r4-r6, pc}\n"
+    );
+}
+#else
+static void aidge_armv6m_plane(uint32_t *plane, const int32_t *places, const int8_t *channel, int32_t count)
+{
+    const int32_t blank = places[-1];
+    for (; count > 0; count--) {
+        const int32_t a = places[0] == AIDGE_ARMV6M_BLANK ? blank : channel[places[0]];
+        const int32_t b = places[1] == AIDGE_ARMV6M_BLANK ? blank : channel[places[1]];
+        const int32_t c = places[2] == AIDGE_ARMV6M_BLANK ? blank : channel[places[2]];
+        *plane++ = (uint32_t)a + ((uint32_t)b << 21);
+        *plane++ = (uint32_t)c + ((uint32_t)b << 11);
+        places += 3;
+    }
+}
+#endif
+
+/* The places of one row of the image, for all columns of the plane. `blank`: what stands for a pad. */
+AIDGE_ARMV6M_NOINLINE int32_t *aidge_armv6m_places(int32_t *places, int32_t row, int32_t blank,
+                                                       const aidge_armv6m_depthwise *shape)
+{
+    const int32_t parts[3] = {0, shape->second * shape->stride_column, shape->last * shape->stride_column};
+    int32_t column, part;
+    for (column = -shape->pad_column; column < shape->columns - shape->pad_column; column++) {
+        AIDGE_KIT_ROLLED
+        for (part = 0; part < 3; part++) {
+            const int32_t x = parts[part] + column;
+            const int32_t inside = ((x >= 0) && (x < shape->in_columns)) ? 1 : 0;
+            *places++ = inside != 0 ? row * shape->in_row_step + x * shape->in_column_step : blank;
+        }
+    }
+    return places;
+}
+
+/* The strip that begins at an output row: places of its rows inside the image; those outside hold the zero point already. */
+AIDGE_ARMV6M_NOINLINE aidge_armv6m_strip aidge_armv6m_strip_at(int32_t row, const int8_t *input, uint32_t *plane,
+                                                                     const int32_t *stream,
+                                                                     const aidge_armv6m_depthwise *shape)
+{
+    const int32_t top = row * shape->stride_row - shape->pad_row;
+    const int32_t left = shape->out_rows - row;
+    int32_t *places = (int32_t *)plane + shape->plane_words;
+    int8_t *const blanks = (int8_t *)(places + shape->places);
+    const int32_t zero_point = stream[3];
+    const int32_t first = top < 0 ? -top : 0;
+    int32_t end, word, blank;
+    aidge_armv6m_strip strip;
+    strip.rows = left < shape->strip_rows ? left : shape->strip_rows;
+    end = (strip.rows - 1) * shape->stride_row + shape->window_rows;
+    end = end < shape->in_rows - top ? end : shape->in_rows - top;
+    (void)memset(blanks, zero_point, (uint32_t)shape->channels);
+#if AIDGE_ARMV6M_ASSEMBLY
+    blank = (int32_t)((uint32_t)blanks - (uint32_t)input);
+#else
+    (void)input;
+    blank = AIDGE_ARMV6M_BLANK;
+#endif
+    for (word = 0; word < shape->plane_words; word += 2) {
+        plane[word] = (uint32_t)zero_point + ((uint32_t)zero_point << 21);
+        plane[word + 1] = (uint32_t)zero_point + ((uint32_t)zero_point << 11);
+    }
+    strip.sums = (int32_t *)plane + shape->plane_words + shape->places + (shape->channels + 3) / 4;
+    *places++ = zero_point;
+    strip.places = places;
+    strip.first = 2 * first * shape->columns;
+    strip.count = end > first ? (end - first) * shape->columns : 0;
+    for (word = first; word < end; word++) {
+        places = aidge_armv6m_places(places, top + word, blank, shape);
+    }
+    return strip;
+}
+
+/* A row of outputs from its sums: those of `kind` corrections are there but for these, others by the general requantization. */
+AIDGE_ARMV6M_NOINLINE void aidge_armv6m_correct_row(const int32_t *sums, int8_t *output, const int32_t *numbers,
+                                                    const int32_t *stream, int32_t kind, const int32_t *corrections,
+                                                    const aidge_armv6m_depthwise *shape)
+{
+    const aidge_kit_levels levels = aidge_kit_load_levels(stream + 4);
+    float multiplier;
+    int32_t column, each;
+    (void)memcpy(&multiplier, numbers + 3, sizeof multiplier);
+    for (column = 0; column < shape->out_columns; column++) {
+        if (kind == AIDGE_ARMV6M_GENERAL_KIND) {
+            const int32_t sum = aidge_armv6m_fine(sums[column], numbers[1] & 0xFFFFFF, numbers[2]);
+            *output = aidge_kit_requantize(sum, multiplier, levels);
+        } else {
+            for (each = 0; each < 3 * kind; each += 3) {
+                if (aidge_armv6m_is_corrected(sums[column], numbers[1] & 0xFFFFFF, corrections + each) != 0) {
+                    *output = (int8_t)(*output + corrections[each + 2]);
+                }
+            }
+        }
+        output += shape->out_column_step;
+    }
+}
+
+#if !AIDGE_ARMV6M_ASSEMBLY
+/* Rows of outputs of one channel: the C version of the generated functions. */
+static void aidge_armv6m_sweep_of(const uint32_t *plane, int8_t *output, const int32_t *channel,
+                                    const aidge_armv6m_sweep *sweep, int32_t rows, const int32_t *head,
+                                    int32_t height, int32_t width, int32_t dilation, int32_t is_wide, int32_t is_sums)
+{
+    for (; rows > 0; rows--) {
+        const int8_t *const row_end = output + sweep->row_bytes;
+        while (output != row_end) {
+            uint32_t words[2] = {0, 0};
+            int32_t sums[3] = {channel[0], channel[0], channel[0]};
+            int32_t row, tap, part;
+            for (row = 0; row < height; row++) {
+                for (tap = 0; tap < width; tap++) {
+                    const int32_t place = row * width + tap;
+                    const int32_t is_last = ((is_wide == 0) && (place == height * width - 1) && (place % 4 == 0)) ? 1 : 0;
+                    const uint32_t sign = is_wide != 0 ? 0x8000u : 0x80u;
+                    const uint32_t word = (uint32_t)channel[is_last != 0 ? 1 : 4 + place / (is_wide != 0 ? 2 : 4)];
+                    const int32_t shift = is_last != 0 ? 24 : is_wide != 0 ? 16 * (place % 2) : 8 * (place % 4);
+                    const uint32_t weight = (((word >> shift) & (2u * sign - 1u)) ^ sign) - sign;
+                    words[0] += plane[0] * weight;
+                    words[1] += plane[1] * weight;
+                    plane += tap + 1 < width ? 2 * dilation : 2;
+                }
+                plane += row + 1 < height ? sweep->row_step / 4 : 0;
+            }
+            plane += sweep->next_step / 4;
+            aidge_armv6m_separate(words[0], words[1], sums);
+            for (part = 0; part < 3; part++) {
+                int8_t *const target = output + (part == 0 ? 0 : part == 1 ? sweep->second : sweep->last);
+                if (is_sums != 0) {
+                    (void)memcpy(target, sums + part, sizeof sums[part]);
+                } else {
+                    *target = aidge_armv6m_narrow(sums[part], (uint32_t)channel[1] & 0xFFFFFFu, (uint32_t)channel[2], (uint32_t)channel[3], head);
+                }
+            }
+            output += sweep->out_step;
+        }
+        plane += sweep->end_step / 4;
+        output += sweep->out_end;
+    }
+}
+#endif

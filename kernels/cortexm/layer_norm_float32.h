@@ -1,3 +1,0 @@
-/* SPDX-License-Identifier: 0BSD */
-#include "target.h"
-#include "kit/layer_norm_float32.h"

@@ -1,3 +1,0 @@
-/* SPDX-License-Identifier: 0BSD */
-#include "copies.h"
-#include "kit/parts.h"

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: MIT
+"""Sums that go through a function of few levels, in assembly: arithmetic/curved_sums.py."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from aidge_build.operators.arithmetic.carried_steps import CarriedSteps
+
+from ..core.assembly import Routine
+from ..core.conditions import GROUP
+from .stream import Stream
+
+
+def curved_form(code: Routine, stream: Stream, pixels: str) -> None:
+    """4 sums of each pixel become levels in the output by way of float32, a table of words and a carry."""
+    curve = stream.curve
+    code("ldr {w1}, [{stream}], #4", "first channel in the low half")
+    for first in (0, 2):
+        code("vldmia {stream}!, {{s4-s7}}", "2 factors, 2 biases")
+        pairs = [f"{{{pixel}{first}}}, {{{pixel}{first + 1}}}" for pixel in pixels]
+        for index, pair in enumerate(pairs):
+            code(f"vmov s{2 * index}, s{2 * index + 1}, {pair}")
+        convert(code, [(2 * index + channel, 4 + channel, 6 + channel) for index in range(len(pairs)) for channel in (0, 1)])
+        for index, pair in enumerate(pairs):
+            code(f"vmov {pair}, s{2 * index}, s{2 * index + 1}")
+    code.get("{column}", "output")
+    code("uxtah {column}, {column}, {w1}", "where pixel 0 goes")
+    code.get("{x0}, {x1}", "zero", "what numbers are raised and lowered by")
+    code.get("{w0}", "end")
+    code(f"add {{w0}}, {{w0}}, #{4 * curve.middle}", "the middle of the table")
+    for pixel in pixels:
+        if pixel == "b":
+            code.get("{w1}", "second_output")
+            code("add {column}, {column}, {w1}")
+        for channel in range(GROUP):
+            value = f"{{{pixel}{channel}}}"
+            code(f"qadd {value}, {value}, {{x0}}")
+            code(f"qsub {value}, {value}, {{x1}}")
+            carry(code, curve, value, "{w1}", "{w0}")
+            code(f"strb {value}, [{{column}}, #{channel}]")
+
+
+def convert(code: Routine, cells: Sequence[tuple[int, int, int]]) -> None:
+    """Sums in FPU registers (with those of their factor and bias) become integers, by way of float32."""
+    for operation in ("vcvt.f32.s32 s{0}, s{0}", "vmul.f32 s{0}, s{0}, s{1}", "vadd.f32 s{0}, s{0}, s{2}"):
+        for cell in cells:
+            code(operation.format(*cell))
+    for value, *_ in cells:
+        code(f"vcvt.s32.f32 s{value}, s{value}")
+
+
+def carry(code: Routine, curve: CarriedSteps, value: str, entry: str, table: str) -> None:
+    """A number within the limits becomes a level in the lowest byte: arithmetic/carried_steps.py."""
+    code(f"asr {entry}, {value}, #{curve.shift}")
+    code(f"ldr {entry}, [{table}, {entry}, lsl #2]")
+    if not curve.rises:
+        code(f"eor {value}, {value}, {entry}, asr #31")
+    code(f"add {value}, {value}, {entry}")
+    code(f"lsr {value}, {value}, #{curve.shift}")

@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: MIT
+"""What a stream of words holds, for the texts that read it: dense.h says where."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy
+
+from aidge_build.contract.call import computed
+from aidge_build.operators.arithmetic.carried_steps import CarriedSteps
+
+from ..core.conditions import GROUP
+from ..core.limits import Limits
+
+INTEGER = 1
+ROUNDED = 0
+STATED = -1
+EVEN = -2
+_FORMS_WITHOUT_FPU = {INTEGER: 1, ROUNDED: 2, STATED: -3, EVEN: -4}  # in C
+_FORMS_IN_FIXED_POINT = {INTEGER: 1, ROUNDED: 3, STATED: -5, EVEN: -6}
+_CURVED = -8
+FIXED_WORDS = 12  # multiplier, constant and shift of the 4 channels of a group
+CENTRE_WORDS = 2  # of the odd channels of a group, before its factors
+
+
+@dataclass(frozen=True, eq=False)
+class Stream:
+    """`words` as in dense.h; `is_packed`: two int8 weights share a halfword; `shift` of the integer form.
+
+    `form`: INTEGER or ROUNDED where every group has that form and no group overlaps another (the stream then does not
+    say it, and outputs follow each other), else STATED, or EVEN where groups of both forms are as long as each other, too.
+    `is_near`: without an FPU, whether a product of 64 bits gives the levels of all groups that are not proved.
+    `fixed`: groups that are not proved are requantized by fixed-point factors, which round "once" or "twice"; "": in float.
+    """
+
+    words: numpy.ndarray
+    is_packed: bool
+    limits: Limits
+    shift: int
+    groups: int
+    proved: int  # groups whose requantization is proved in integers
+    form: int
+    has_fpu: bool
+    is_near: bool
+    has_fractions: bool = False  # packed, and float forms add fractions of the biases of even channels; or without an FPU
+    fraction_bits: int = 0  # without an FPU, those of any channel, of this many bits
+    sums_round: bool = False  # float forms round by a sum, which adds an even zero point, too; all levels fit 16 bits
+    fixed: str = ""
+    leaves_words: bool = False  # registers hold the channels of WORD_SLOTS, whose levels leave as a word in every form
+    is_centred: bool = False  # packed, and where nothing is proved odd sums lack the middle of their range, which is added
+    few: int = 0  # of fewer than 4 output channels how many there are; the last one then stands for those that lack
+    curve: CarriedSteps | None = None  # sums go through a function, whose table stands behind the groups; nothing is proved
+    are_bytes: bool = False  # weights that are not packed stand as the model's bytes, 4 taps of a channel in a word
+    is_uniform: bool = False  # all channels have one float factor: those of a group follow the head, and no group has its own
+    is_joined: bool = False  # 6 words at the begin of a group hold its biases and its float factors
+    sums: int = 0  # packed weights are unsigned bytes; so many pairs of taps hold negated sums of all others (offset_weights.py)
+
+    @property
+    def group_bytes(self) -> int:
+        """Of head and groups, without the table of a curve."""
+        return self.words.nbytes - 4 * (len(self.curve.entries) if self.curve else 0)
+
+    @property
+    def bias_words(self) -> int:
+        """Of a group before its weights."""
+        return 6 if self.is_joined else GROUP
+
+    @property
+    def is_half(self) -> bool:
+        """Whether only the first two channels of the group have weights."""
+        return 0 < self.few <= GROUP // 2
+
+    @property
+    def even_weights(self) -> str:
+        """The instruction that makes weights of even channels of packed words; none where words are not packed."""
+        return "" if not self.is_packed else "uxtb16" if self.sums else "sxtb16"
+
+    @property
+    def is_stated(self) -> bool:
+        return self.form < 0
+
+    @property
+    def fixed_form(self) -> str:
+        """How factors round where the text has them: not where every group is proved."""
+        return "" if self.form == INTEGER else self.fixed
+
+    @property
+    def _weights(self) -> str:
+        return "packed" if self.is_packed else "bytes" if self.are_bytes else "wide"
+
+    @property
+    def variant(self) -> str:
+        """What the text of a kernel depends on, for its name."""
+        weights = self._weights
+        weights += f"_offsets{self.sums}" * (self.sums > 0)
+        weights += f"{'_fractions' * self.has_fractions}{self.fraction_bits or ''}"
+        weights += "_centred" * self.is_centred + "_uniform" * self.is_uniform + "_joined" * self.is_joined
+        weights += f"{'_sums' * self.sums_round}{'_words' * self.leaves_words}{f'_few{self.few}' * (self.few > 0)}"
+        if self.curve:
+            return f"{weights}{curve_variant(self.curve)}"
+        form = {STATED: "", EVEN: "_even", INTEGER: "_integer", ROUNDED: "_float"}[self.form]
+        core = "" if self.has_fpu else "_soft" if self.is_near else "_soft_exact"
+        core += f"_{self.fixed_form}" if self.fixed_form else ""
+        return f"{weights}_s{self.shift}{self.limits.variant}{form}{core}"
+
+    @property
+    def form_in_c(self) -> int:
+        """The form as the C versions know it."""
+        if self.curve:
+            return _CURVED
+        if self.fixed:
+            return _FORMS_IN_FIXED_POINT[self.form]
+        return self.form if self.has_fpu else _FORMS_WITHOUT_FPU[self.form]
+
+    @property
+    def numbers(self) -> str:
+        """The last arguments of the C versions."""
+        known = {
+            "PACKED": self.is_packed,
+            "FRACTIONS": self.has_fractions,
+            "WORDS": self.leaves_words,
+            "ONCE": self.fixed_form == "once",
+            "CENTRED": self.is_centred,
+            "BYTES": self.are_bytes,
+            "UNIFORM": self.is_uniform,
+            "JOINED": self.is_joined,
+            "FEW": self.few,
+            "BITS": self.fraction_bits,
+            "SUMS": self.sums,
+        }
+        terms = [f"{f'{int(times)} * ' * (times > 1)}AIDGE_CORTEXM_{name}" for name, times in known.items() if times]
+        return f"{' + '.join(terms) or '0'}, {self.curve.shift if self.curve else self.shift}, {self.form_in_c}"
+
+    def padding(self, is_proved: bool) -> int:
+        """Bytes that follow the factors of groups that are proved or not, where streams are even."""
+        integers = 8 if self.leaves_words and not self.is_packed else 6
+        if self.fixed:
+            others = FIXED_WORDS
+        elif self.has_fpu:
+            others = GROUP + 2 * self.has_fractions
+        else:
+            others = 2 * GROUP * (2 if self.fraction_bits else 1)
+        others += CENTRE_WORDS * self.is_centred
+        return 4 * max(others - integers if is_proved else integers - others, 0) * (self.form == EVEN)
+
+    def left_to_step(self, step: int, channels: int) -> int:
+        """How far the output still is from the next pixels', after all groups of `channels`, if it was `step` before the
+        first."""
+        return step if self.is_stated else step - channels
+
+    @property
+    def note(self) -> str:
+        weights = {"packed": "two weights per halfword", "bytes": "int8 weights", "wide": "int16 weights"}[self._weights]
+        weights += ", an offset for each channel" * (self.sums > 0)
+        if self.curve:
+            return f"{weights}, {curve_note(self.curve)}"
+        return (
+            f"{weights}, requantization of {self.proved} "
+            f"of {self.groups} groups of channels proved in integers, of the others in "
+            f"{otherwise(self.has_fpu, self.is_near, self.fixed)}"
+        )
+
+    def facts(self, pixels: int = 2) -> dict[str, str]:
+        """For `Call.facts`: blocks of this many pixels."""
+        block = f"{pixels} pixels x {GROUP} channels" if pixels > 1 else f"1 row x {self.few or GROUP} outputs"
+        otherwise = "fixed point" if self.fixed else "one word for each cell" if self.curve else "float"
+        return {
+            **computed(block, self.proved, self.groups, otherwise=otherwise),
+            "weights": {"packed": "2 per halfword", "bytes": "int8", "wide": "int16"}[self._weights],
+        }
+
+
+def curve_variant(curve: CarriedSteps) -> str:
+    """What a text depends on, for its name."""
+    return f"_curve{curve.shift}{'_up' * curve.rises}"
+
+
+def curve_note(curve: CarriedSteps) -> str:
+    """What a layer's comment says of its function."""
+    return f"then a function by {len(curve.entries)} words, each of a cell with one step at most"
+
+
+def otherwise(has_fpu: bool, is_near: bool, fixed: str = "") -> str:
+    """How sums are requantized whose integer form is not proved."""
+    if fixed:
+        return f"fixed point that rounds {fixed}"
+    return "float" if has_fpu else "64 bits" if is_near else "the integers of float"

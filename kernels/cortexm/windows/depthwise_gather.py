@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: MIT
+"""The gathering of a depthwise layer in assembly: rows of 4 channels become planes of pixel pairs."""
+
+from __future__ import annotations
+
+from ..core.assembly import Routine, Waiting
+from ..sums.dense import split_steps
+from .depthwise_layout import LARGEST_OFFSET, Depthwise
+
+GATHER_PARAMETERS = "const int8_t *source, uint32_t *target, int32_t rows, uint32_t fill"
+LARGEST_PAIR_OFFSET = 1020  # of a store of two words, to either side
+LARGEST_NEGATIVE_OFFSET = 255  # of a store of one
+
+
+def gather_text(layer: Depthwise, name: str, has_fpu: bool, together: int, signed: bool = True) -> str:
+    """A function that unpacks rows of 4 channels into planes of pixel pairs; at most `together` times 4 pixels of the middle of a
+    row stand in the text, or 3. `signed`: of int8, else of uint8."""
+    plane = layer.plane
+    width, pad, channels = plane.in_size[1], plane.pads[1], plane.in_channels
+    columns = min(width, 2 * layer.pairs - pad)  # of a row that anything reads
+    positions = [None] * pad + list(range(columns)) + [None] * (2 * layer.pairs - pad - columns)
+    quads = [positions[first : first + 4] for first in range(0, len(positions), 4)]
+    registers = {"source": "r0", "target": "r1", "rows": "r2", "pads": "r3", "t0": "r12", "t1": "lr"}  # pads: the fill
+    unpack = {"unpack": "sxtb16" if signed else "uxtb16"}  # the instruction, in all lines that unpack
+    code = Routine(registers | unpack, Waiting({"quads_end": 1}, has_fpu=has_fpu))
+    code.begin()
+    code.label(1, "a row")
+    row_bytes, most = 4 * layer.row_words, max(together, 3)
+    reach = LARGEST_PAIR_OFFSET if len(quads[-1]) == 4 else LARGEST_NEGATIVE_OFFSET
+    has_loop = sum(len(quad) == 4 and None not in quad for quad in quads) > most
+    first_moves = len(quads[0]) == 4 and row_bytes <= reach and not has_loop  # the first store of a row to the next one
+    if first_moves:
+        _gather_quad(code, quads[0], 0, layer.pairs, channels, row_bytes)
+    index, advanced = (1, row_bytes) if first_moves else (0, 0)
+    while index < len(quads):
+        alike = index
+        while alike < len(quads) and len(quads[alike]) == 4 and None not in quads[alike]:
+            alike += 1
+        ahead, body = split_steps(alike - index, most, start=0)
+        if body:
+            for quad in range(index, index + ahead):
+                _gather_quad(code, quads[quad], 8 * quad - advanced, layer.pairs, channels)
+            index += ahead
+            code.constant(registers["t0"], 8 * (alike - index))
+            code("add {t0}, {t0}, {target}")
+            code.put("quads_end", "{t0}")
+            code.label(2, f"{(alike - index) // body} times {4 * body} pixels")
+            for quad in range(index, index + body):
+                _gather_quad(code, quads[quad], 8 * quad - advanced, layer.pairs, channels)
+            code.get("{t0}", "quads_end")
+            _add(code, "target", 8 * body)
+            code("cmp {target}, {t0}")
+            code("bne 2b")
+            advanced += 8 * (alike - index)
+            index = alike
+        else:
+            _gather_quad(code, quads[index], 8 * index - advanced, layer.pairs, channels)
+            index += 1
+    _add(code, "source", (width - columns) * channels)
+    _add(code, "target", 4 * layer.row_words - advanced)
+    code("subs {rows}, {rows}, #1")
+    code("bne 1b")
+    code.end()
+    kind = "" if signed else "_unsigned"
+    sizes = f"{channels}, {width}, {pad}, {layer.pairs}"
+    portable = f"aidge_cortexm_depthwise_gather{kind}(source, target, rows, fill, {sizes});"
+    return code.function(name, GATHER_PARAMETERS, f"Rows of 4 of {channels} channels as pairs of pixels.", portable)
+
+
+def _gather_quad(code: Routine, quad: list[int | None], offset: int, pairs: int, channels: int, advance: int = 0) -> None:
+    """4 (or 2) pixels of 4 channels to `offset` in the planes of the channels; the first store moves the target by `advance`."""
+    loads = [index for index, position in enumerate(quad) if position is not None]
+    after = channels <= 255
+    for number, index in enumerate(loads):
+        place = f"], #{channels}" if after else f", #{number * channels}]" if number else "]"
+        code(f"ldr r{4 + index}, [{{source}}{place}")
+    if not after:
+        _add(code, "source", len(loads) * channels)
+    pixel = [f"r{4 + index}" if position is not None else "{pads}" for index, position in enumerate(quad)]
+    words = [("{t0}", 8), ("{t1}", 9)][: len(quad) // 2]  # of a pair of pixels; from this register channels 0 and 1, + 2: 2 and 3
+    for number, (_, even) in enumerate(words):
+        first, second = 2 * number, 2 * number + 1
+        if quad[first] is None and quad[second] is None:  # the same in all channels
+            words[number] = (f"r{4 + first}", 0)
+            code(f"{{unpack}} r{4 + first}, {{pads}}")
+        else:
+            code(f"pkhbt r{even}, {pixel[first]}, {pixel[second]}, lsl #16")
+            code(f"pkhtb r{even + 2}, {pixel[second]}, {pixel[first]}, asr #16")
+    for channel in range(4):
+        place = offset + 4 * pairs * channel - (advance if channel else 0)
+        for target, even in words:
+            if even:
+                code(f"{{unpack}} {target}, r{even + channel // 2 * 2}{', ror #8' * (channel % 2)}")
+        if advance and channel == 0:
+            code(f"strd {words[0][0]}, {words[1][0]}, [{{target}}], #{advance}")
+        elif len(words) == 2 and place <= LARGEST_PAIR_OFFSET:
+            code(f"strd {words[0][0]}, {words[1][0]}, [{{target}}, #{place}]")
+        else:
+            for number, (target, _) in enumerate(words):
+                code(f"str {target}, [{{target}}, #{place + 4 * number}]")
+
+
+def _add(code: Routine, register: str, value: int) -> None:
+    while value:
+        part = min(value, LARGEST_OFFSET)
+        code(f"addw {{{register}}}, {{{register}}}, #{part}")
+        value -= part

@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: MIT
+"""Sums of a depthwise layer in assembly: two neighbouring outputs of one channel."""
+
+from __future__ import annotations
+
+from ..core.assembly import Routine
+from .depthwise_layout import Depthwise
+
+REGISTERS = {
+    "words": "r0",
+    "output": "r1",
+    "sum0": "r2",
+    "sum1": "r3",
+    "x0": "r10",
+    "x1": "r11",
+    "factor": "r12",
+    "bias": "lr",
+    "weights": "r6",
+    **{f"w{index}": f"r{4 + index}" for index in range(6)},
+}
+LARGEST_PAIR_OFFSET = 1020  # of a load of two words
+
+
+def sums(code: Routine, layer: Depthwise, two: bool, place: int, keeps_bias: bool, advance: int = 0) -> None:
+    """The sums of two neighbouring outputs (or of the first of them), whose activations begin at byte `place`. `keeps_bias`: the
+    bias is in a register. `advance`: what the first load of a place 0 adds to the pointer, from which all others then differ."""
+    if not keeps_bias:
+        code.get("{sum0}, {sum1}" if two else "{sum0}", "bias")
+    multiply, words = _Multiply(code, "bias" if keeps_bias else ""), _Words(code, advance)
+    for row in range(layer.plane.kernel[0]):
+        start = place + 4 * row * layer.plane.dilations[0] * layer.row_words
+        weights = _Weights(code, layer, row)
+        if layer.is_even:
+            _even_row(multiply, words, weights, layer.steps, start, two)
+        else:
+            _row(multiply, words, weights, layer.plane.kernel[1], start, two)
+
+
+class _Multiply:
+    """Multiplications that are added to sums; the first one of each sum adds to `bias` where that is a register."""
+
+    def __init__(self, code: Routine, bias: str):
+        self.code, self.bias, self.begun = code, bias, {"sum0", "sum1"} if not bias else set()
+
+    def __call__(self, operation: str, name: str, activations: str, weights: str) -> None:
+        """One instruction."""
+        addend = name if name in self.begun else self.bias
+        self.begun.add(name)
+        self.code(f"{operation} {{{name}}}, {{{activations}}}, {{{weights}}}, {{{addend}}}")
+
+
+class _Words:
+    """Loads of activations; the first of them moves the pointer by `advance`, which offsets behind it take into account."""
+
+    def __init__(self, code: Routine, advance: int):
+        self.code, self.advance, self.moved = code, advance, 0
+
+    def load(self, registers: tuple[str, ...], offset: int) -> None:
+        """One or two neighbouring words from byte `offset` on."""
+        if self.advance:
+            place = f"], #{self.advance}"
+            self.advance, self.moved = 0, self.advance
+        else:
+            offset -= self.moved
+            place = f", #{offset}]"
+        if len(registers) == 2 and offset <= LARGEST_PAIR_OFFSET:
+            self.code(f"ldrd {{{registers[0]}}}, {{{registers[1]}}}, [{{words}}{place}")
+        elif len(registers) == 2:
+            for index, register in enumerate(registers):
+                self.code(f"ldr {{{register}}}, [{{words}}, #{offset + 4 * index}]")
+        else:
+            self.code(f"ldr {{{registers[0]}}}, [{{words}}{place}")
+
+
+class _Weights:
+    """The words of weights of a row: in registers, or loaded two at a time when the first of them is asked for."""
+
+    def __init__(self, code: Routine, layer: Depthwise, row: int):
+        self.code, self.layer, self.first, self.loaded = code, layer, row * layer.row_weights, -1
+
+    def __call__(self, word: int) -> str:
+        """The register of one; loaded ones stay until the next but one two are loaded."""
+        if self.layer.in_registers:
+            return f"w{self.first + word}"
+        if word // 2 > self.loaded:
+            self.loaded = word // 2
+            self._load(2 * self.loaded)
+        return _loaded(word)
+
+    def _load(self, word: int) -> None:
+        registers = [_loaded(each) for each in range(word, min(word + 2, self.layer.row_weights))]
+        offset = 4 * (self.first + word)
+        if len(registers) == 2 and offset <= LARGEST_PAIR_OFFSET:
+            self.code(f"ldrd {{{registers[0]}}}, {{{registers[1]}}}, [{{weights}}, #{offset}]")
+            return
+        for index, register in enumerate(registers):
+            self.code(f"ldr {{{register}}}, [{{weights}}, #{offset + 4 * index}]")
+
+
+def _loaded(word: int) -> str:
+    return ("w0", "w1", "w4", "w5")[word % 4]
+
+
+def _row(multiply: _Multiply, activations: _Words, weights: _Weights, width: int, start: int, two: bool) -> None:
+    """Steps of 1 column: the second output of two begins in the upper half of the first word of activations."""
+    middle, is_odd = divmod(width, 2)
+    words = middle + 1 if two else middle + is_odd
+    for word in range(words):
+        value = f"x{word % 2}"
+        if word % 2 == 0:
+            activations.load(("x0", "x1")[: words - word], start + 4 * word)
+        if two and word == 0:
+            multiply("smlatb", "sum1", value, weights(0))
+        elif two and (is_odd or word < middle):
+            multiply("smlad", "sum1", value, weights(2 * word - 1))
+        elif two:
+            multiply("smlabt", "sum1", value, weights(width - 2))
+        if word < middle or width == 1:
+            multiply("smlad", "sum0", value, weights(2 * word))
+        elif is_odd:
+            multiply("smlabt", "sum0", value, weights(width - 2))
+
+
+def _even_row(multiply: _Multiply, activations: _Words, weights: _Weights, steps: int, start: int, two: bool) -> None:
+    """Steps of 2 columns: a word meets the weights of this step for the first output, and those of the step before for the
+    second."""
+    words = steps + int(two)
+    for word in range(words):
+        value = f"x{word % 2}"
+        if word % 2 == 0:
+            activations.load(("x0", "x1")[: words - word], start + 4 * word)
+        if two and word:
+            multiply("smlad", "sum1", value, weights(word - 1))
+        if word < steps:
+            multiply("smlad", "sum0", value, weights(word))

@@ -1,0 +1,3 @@
+/* SPDX-License-Identifier: 0BSD */
+#include "core/target.h"
+#include "kit/pool_float32.h"

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: 0BSD */
+#include "kit/window2d.h"
+#include "sums/levels_int16.h"
+
+/*
+ * Of a pixel the taps inside of the image: where the weights of the first one lie in a group, how many groups of 8 channels there
+ * are, rows and columns of taps, and how far the next tap and the next row are in the data and the next row in the weights, in bytes.
+ */
+typedef struct {
+    int32_t weights, groups, rows, columns, step, row_step, weights_row_step;
+} aidge_helium_patch_int16;
+
+/* What the pixel at (y, x) sees; returns the place of the first value. */
+AIDGE_KIT_NOINLINE int32_t aidge_helium_see_int16(aidge_helium_patch_int16 *patch, int32_t y, int32_t x, const aidge_kit_window2d *shape)
+{
+    const int32_t channels = shape->in_channels;
+    const int32_t top = y * shape->stride_height - shape->pad_top;
+    const int32_t left = x * shape->stride_width - shape->pad_left;
+    const int32_t first_y = aidge_kit_first_tap(top, shape->dilation_height);
+    const int32_t first_x = aidge_kit_first_tap(left, shape->dilation_width);
+    const int32_t rows = aidge_kit_end_tap(top, shape->dilation_height, shape->in_height, shape->kernel_height) - first_y;
+    const int32_t columns = aidge_kit_end_tap(left, shape->dilation_width, shape->in_width, shape->kernel_width) - first_x;
+    patch->groups = channels / 8;
+    patch->step = 2 * shape->dilation_width * channels;
+    if ((rows <= 0) || (columns <= 0)) { /* pads alone */
+        patch->weights = patch->rows = patch->columns = patch->row_step = patch->weights_row_step = 0;
+        return 0;
+    }
+    patch->weights = 64 + 8 * (first_y * shape->kernel_width + first_x);
+    patch->rows = rows;
+    patch->columns = columns;
+    patch->row_step = 2 * shape->dilation_height * shape->in_width * channels - columns * patch->step;
+    patch->weights_row_step = 8 * (shape->kernel_width - columns);
+    return ((top + first_y * shape->dilation_height) * shape->in_width + left + first_x * shape->dilation_width) * channels;
+}
+
+#if !AIDGE_HELIUM_ASSEMBLY
+/* The C version of depthwise_int16.py. */
+static void aidge_helium_depthwise_int16(const int16_t *x, const int8_t *stream, int16_t *y, const aidge_helium_patch_int16 *patch,
+                                         int32_t taps, int32_t rest, int32_t low, int32_t high, int32_t zero_point)
+{
+    int32_t channel, row, column;
+    for (channel = 0; channel < 8 * patch->groups + rest; channel++) {
+        const int8_t *const group = stream + (channel / 8) * (64 + 8 * taps);
+        const int8_t *const numbers = group + 16 * (channel & 1) + 4 * ((channel & 7) / 2);
+        const int16_t *from = x + channel;
+        const int8_t *w = group + patch->weights + (channel & 7);
+        uint32_t sum = (uint32_t)aidge_helium_word(numbers);
+        for (row = 0; row < patch->rows; row++) {
+            for (column = 0; column < patch->columns; column++) {
+                sum += (uint32_t)(*from * *w);
+                from += patch->step / 2;
+                w += 8;
+            }
+            from += patch->row_step / 2;
+            w += patch->weights_row_step;
+        }
+        y[channel] = aidge_helium_level_int16((int32_t)sum, aidge_helium_float(numbers + 32), low, high, zero_point);
+    }
+}
+#endif

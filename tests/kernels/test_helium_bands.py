@@ -62,8 +62,8 @@ def layers(edges):
 def fused_bands(edges):
     for *edge, rows in edges:
         entry = fused((1, *edge))
-        folder = entry.kernel.node_class.__module__.rpartition(".")[0]
-        with patch.multiple(sys.modules[f"{folder}.single_channels"], FEWEST_TILES=0, FEWEST_OF_FEW=0):
+        folder = entry.kernel.node_class.__module__.rsplit(".", 2)[0]
+        with patch.multiple(sys.modules[f"{folder}.windows.single_channels"], FEWEST_TILES=0, FEWEST_OF_FEW=0):
             yield from strips(entry, rows[-1])
 
 

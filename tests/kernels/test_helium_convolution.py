@@ -261,8 +261,8 @@ def beside_cases():
 def made_beside(cases):
     """The cases, whose code is made as if levels beside products always paid, and kept."""
     for entry in cases:
-        folder = entry.kernel.node_class.__module__.rpartition(".")[0]
-        with patch.object(sys.modules[f"{folder}.plan"], "BESIDE_LENGTH", 0):
+        folder = entry.kernel.node_class.__module__.rsplit(".", 2)[0]
+        with patch.object(sys.modules[f"{folder}.sums.plan"], "BESIDE_LENGTH", 0):
             assert entry.call
     return cases
 

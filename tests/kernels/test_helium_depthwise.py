@@ -187,8 +187,8 @@ def fused_cases(taken=lambda entry: entry):
     """With an even zero point, and with an odd one, whose loops have two tiles in a turn wherever their number is even."""
     even, odd = ([taken(fused(edge, zero_point)) for edge in STRIPS] for zero_point in (-128, 3))
     for entry in (*even, *odd):
-        folder = entry.kernel.node_class.__module__.rpartition(".")[0]
-        constants, assembly = sys.modules[f"{folder}.single_channels"], sys.modules[f"{folder}.assembly"]
+        folder = entry.kernel.node_class.__module__.rsplit(".", 2)[0]
+        constants, assembly = sys.modules[f"{folder}.windows.single_channels"], sys.modules[f"{folder}.core.assembly"]
         twice = patch.object(assembly, "SAVED_BY_AN_INSTRUCTION", 0 if entry in odd else 40)
         with patch.multiple(constants, FEWEST_TILES=0, FEWEST_OF_FEW=0), twice:
             assert entry.call  # made, and kept

@@ -30,10 +30,12 @@ LOG_MEL = ("j = aidge_kit_add_times_low(aidge_kit_times_high(i, u), aidge_kit_ti
 # The function with operands asm, and a call of it. p, q: pointers to bytes; i, j: numbers; u: unsigned; f: a float.
 CALLS = {
     "cortexm": {
-        "copies.h": ("aidge_cortexm_copy_bytes(p, q, i);",),
-        "lanes.h": ("u = aidge_cortexm_add_odd_bytes(u, (uint32_t)j);", "j = aidge_cortexm_int8(i);"),
-        "avgpool2d_int8.h": ("aidge_cortexm_avgpool2d_int8((int8_t *)p, (int8_t *)p + j, m, (const aidge_cortexm_means *)s);",),
-        "pool_parts.h": ("aidge_cortexm_add_links_of_4((const int8_t *)q, i, j, (int32_t *)(void *)p, m);",),
+        "core/copies.h": ("aidge_cortexm_copy_bytes(p, q, i);",),
+        "core/lanes.h": ("u = aidge_cortexm_add_odd_bytes(u, (uint32_t)j);", "j = aidge_cortexm_int8(i);"),
+        "windows/avgpool2d_int8.h": (
+            "aidge_cortexm_avgpool2d_int8((int8_t *)p, (int8_t *)p + j, m, (const aidge_cortexm_means *)s);",
+        ),
+        "sums/pool_parts.h": ("aidge_cortexm_add_links_of_4((const int8_t *)q, i, j, (int32_t *)(void *)p, m);",),
         "kit/cells.h": ("f = *aidge_kit_again((float *)(void *)p);",),
         "kit/log_mel.h": LOG_MEL,
         "kit/mean.h": MEAN,
@@ -41,13 +43,13 @@ CALLS = {
         "kit/requantize.h": ("j = aidge_kit_scale(i, f);",),
     },
     "helium": {
-        "steps.h": ("q = (const uint8_t *)aidge_helium_next_of_4((const float *)(const void *)q);",),
-        "copies.h": ("aidge_helium_copy((int8_t *)p, (const int8_t *)q, i);", "aidge_helium_fill((int8_t *)p, i, j);"),
-        "columns_int16.h": (
+        "core/steps.h": ("q = (const uint8_t *)aidge_helium_next_of_4((const float *)(const void *)q);",),
+        "core/copies.h": ("aidge_helium_copy((int8_t *)p, (const int8_t *)q, i);", "aidge_helium_fill((int8_t *)p, i, j);"),
+        "sums/columns_int16.h": (
             "aidge_helium_gather_int16((int16_t *)(void *)p, (const int16_t *)(const void *)q, (const uint16_t *)m, i);",
         ),
-        "wide_rows.h": ("aidge_helium_wide_copy((int8_t *)p, (const int8_t *)q, i);",),
-        "strided.h": (
+        "core/wide_rows.h": ("aidge_helium_wide_copy((int8_t *)p, (const int8_t *)q, i);",),
+        "values/strided.h": (
             "aidge_helium_strided_bytes((int8_t *)p, i, (const int8_t *)q, 1, j);",
             "aidge_helium_strided_bytes((int8_t *)p, 1, (const int8_t *)q, i, j);",
             "aidge_helium_strided_bytes((int8_t *)p, 40, (const int8_t *)q, 1, j);",
@@ -55,16 +57,16 @@ CALLS = {
             "aidge_helium_strided_words((float *)(void *)p, i, (const float *)(const void *)q, 1, j);",
             "aidge_helium_strided_words((float *)(void *)p, 1, (const float *)(const void *)q, i, j);",
         ),
-        "table_int8.h": ("aidge_helium_table_int8((const int8_t *)q, (int8_t *)p, (const int8_t *)m, j);",),
-        "straight.h": ("aidge_helium_straight_int8((const int8_t *)q, (int8_t *)p, m, j);",),
-        "avgpool2d.h": (
+        "values/table_int8.h": ("aidge_helium_table_int8((const int8_t *)q, (int8_t *)p, (const int8_t *)m, j);",),
+        "core/straight.h": ("aidge_helium_straight_int8((const int8_t *)q, (int8_t *)p, m, j);",),
+        "windows/avgpool2d.h": (
             "aidge_helium_means_of_window((int8_t *)p, (const int8_t *)q, (const aidge_helium_pool_window *)(const void *)m);",
         ),
-        "mean_int8.h": ("j = aidge_helium_int8(i);",),
-        "pool_parts.h": (
+        "windows/mean_int8.h": ("j = aidge_helium_int8(i);",),
+        "windows/pool_parts.h": (
             "aidge_helium_add_links((const int8_t *)q, (int32_t *)(void *)p, *(aidge_kit_links *)(void *)p, i, m, j);",
         ),
-        "pixel_sums.h": ("vstrbq_s16((int8_t *)p, aidge_helium_add_8((const int8_t *)q, i, j));",),
+        "core/pixel_sums.h": ("vstrbq_s16((int8_t *)p, aidge_helium_add_8((const int8_t *)q, i, j));",),
         "kit/cells.h": ("f = *aidge_kit_again((float *)(void *)p);",),
         "kit/log_mel.h": LOG_MEL,
         "kit/mean.h": MEAN,
@@ -85,7 +87,7 @@ OPERANDS = re.compile(r'"[\s\\]*:\s')
 
 def parts(library: str):
     files = {name: helium_harness.library(name).files for name in (library, "kit")}
-    wanted = [path.split("/", 1) if "/" in path else (library, path) for path in CALLS[library]]
+    wanted = [path.split("/", 1) if path.startswith("kit/") else (library, path) for path in CALLS[library]]
     return kernel_text(files, [tuple(one) for one in wanted])
 
 
@@ -180,7 +182,7 @@ def test_each_function_with_operands_in_its_assembly_is_among_them(library):
         statements = re.findall(r"__asm__(?: volatile)?\((.*?)\);", path.read_text(), re.S)
         # A call in a naked function has an operand, but no register.
         with_operands = [text for text in statements if OPERANDS.search(text) and ': "i"(' not in text]
-        name = path.name if path.parent.name == library else f"kit/{path.name}"
+        name = str(path.relative_to(folder)).removeprefix(f"{library}/")
         assert not with_operands or library == "ref" and name.startswith("kit/") or name in CALLS.get(library, ()), path
         for text in with_operands:
             code, operands = OPERANDS.split(text.replace("\\n", "\n").replace("\\t", "\t"), maxsplit=1)

@@ -25,23 +25,23 @@ ARGUED = {
 
 # Kernels that are being rewritten: the list only gets shorter.
 KERNELS = """\
-kernels/armv6m/depthwise.py sweep
-kernels/armv6m/fc_int8.py fc_call
-kernels/armv6m/packing.py _stream
-kernels/armv7m/depthwise.py _row
-kernels/cortexm/curve.py curve_text
-kernels/cortexm/depthwise.py _band_text
-kernels/cortexm/depthwise_gather.py _gather_quad
-kernels/cortexm/depthwise_gather.py gather_text
-kernels/cortexm/depthwise_int16.py routine
-kernels/helium/dense.py Dense._group
-kernels/helium/depthwise.py _Printer.lines
+kernels/armv6m/windows/depthwise.py sweep
+kernels/armv6m/sums/fc_int8.py fc_call
+kernels/armv6m/sums/packing.py _stream
+kernels/armv7m/windows/depthwise.py _row
+kernels/cortexm/core/curve.py curve_text
+kernels/cortexm/windows/depthwise.py _band_text
+kernels/cortexm/windows/depthwise_gather.py _gather_quad
+kernels/cortexm/windows/depthwise_gather.py gather_text
+kernels/cortexm/windows/depthwise_int16.py routine
+kernels/helium/sums/dense.py Dense._group
+kernels/helium/windows/depthwise.py _Printer.lines
 kernels/helium/float32/deep.py _Printer._columns
-kernels/helium/mean_int8.py _text
-kernels/helium/plan_choice.py plan_of
-kernels/helium/product_text.py _Printer._masked_vector
-kernels/helium/product_text.py _Printer.lines
-kernels/helium/stationary.py Stationary._lines
+kernels/helium/windows/mean_int8.py _text
+kernels/helium/sums/plan_choice.py plan_of
+kernels/helium/sums/product_text.py _Printer._masked_vector
+kernels/helium/sums/product_text.py _Printer.lines
+kernels/helium/sums/stationary.py Stationary._lines
 kernels/ref/any/reduce.py _text
 kernels/ref/float32/fourier_float32.py RealFourier._text
 kernels/ref/shared/each_expressions.py _unary.find

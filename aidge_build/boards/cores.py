@@ -23,8 +23,6 @@ WIDE_POINTERS = "64-bit pointers"  # added to the features, too: kernels that ke
 SLOW_LONG_PRODUCTS = "slow long products"
 # Added to the features of a core with vectors: instructions overlap in time, so that others between them pay.
 OVERLAPPING = "overlapping instructions"
-# Added to the features of a core: weights of nine bits have a halfword each, as in firmware of version 0.2.0.
-WIDE_WEIGHTS = "wide weights"
 # Added to the features of a core: a word at an address that is no multiple of 4 is a fault of the core or of its memory.
 ALIGNED_ONLY = "aligned access only"
 UNALIGNED = "unaligned access"  # what is left out then
@@ -256,7 +254,7 @@ def with_overlaps(features: frozenset[str], overlaps: bool) -> frozenset[str]:
 def of_instructions(features: Collection[str]) -> frozenset[str]:
     """Returns the features that say which instructions there are. Tables of instruction counts depend on these alone: the time
     of a product changes which kernels are chosen, but none of their counts."""
-    return frozenset(features) - {SLOW_LONG_PRODUCTS, OVERLAPPING, ALIGNED_ONLY, WIDE_WEIGHTS}
+    return frozenset(features) - {SLOW_LONG_PRODUCTS, OVERLAPPING, ALIGNED_ONLY}
 
 
 @cache

@@ -12,9 +12,10 @@ from aidge_build.base.errors import AidgeError
 from aidge_build.base.reading import read_regular
 from aidge_build.base.version import VERSION
 from aidge_build.boards import Board
+from aidge_build.build.emit import emit
 from aidge_build.build.emit.blob import LARGEST_BLOCK_BYTES, BlobHead, read_blob
 from aidge_build.build.request import CompileRequest
-from aidge_build.cli.firmware_code import program_for, requested_for, require_suits, without_replaceable
+from aidge_build.cli.firmware_code import planned, requested_for, require_suits, without_replaceable
 from aidge_build.cli.firmware_options import install, other_options, with_options_of, with_scales_of
 from aidge_build.cli.linked import require_identity
 from aidge_build.plan.program import Program
@@ -79,7 +80,8 @@ def block_of(arguments: argparse.Namespace, elf: Path, name: str | None = None) 
     merged.weights_version = head.version
     assert claim.update is not None
     request = requested_for(with_scales_of(claim.update, merged), claim.model)
-    program, sources = program_for(request, claim.update)
+    program = planned(request)
+    sources = emit(program)
     others = other_options(merged, firmware, "weights-version")
     remedy = f"it is another network than the firmware's: name the model that {file.name} was made of"
     if claim.tool not in ("", VERSION):

@@ -4,19 +4,15 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import replace
 
 from aidge_build.base.errors import AidgeError, CheckFailed
 from aidge_build.base.naming import counted
 from aidge_build.base.source_files import Sources
-from aidge_build.boards.cores import OVERLAPPING, WIDE_WEIGHTS
 from aidge_build.build.compile import build_program
-from aidge_build.build.emit import emit
 from aidge_build.build.inputs import UNNAMED_CONTRACT, USER_NAMES, load
 from aidge_build.build.request import CompileRequest
 from aidge_build.cli.firmware_options import without_quantization
 from aidge_build.plan.program import Program
-from aidge_build.prepare.adaptation.match import Target
 from aidge_build.prove.elf.claim import Claim, ClaimedUpdate
 from aidge_build.sources.formats import format_of, formats
 
@@ -43,33 +39,7 @@ def without_replaceable(where: str, name: str | None) -> AidgeError:
     )
 
 
-def program_for(request: CompileRequest, update: ClaimedUpdate) -> tuple[Program, Sources]:
-    """Returns the program of a model with the options of firmware, and its files.
-
-    They have the code of version 0.2.0 if that is the firmware's.
-    """
-    program = _planned(request)
-    sources = emit(program)
-    if not _suits(sources, update):
-        before = _planned(replace(request, timing=None, target=of_version_0_2_0(request.target)))
-        files = emit(before)
-        if _suits(files, update):
-            return before, files
-    return program, sources
-
-
-def of_version_0_2_0(target: Target) -> Target:
-    """Returns the target for which kernels give the code of version 0.2.0: loops of any length, no instructions of another turn
-    between them, halfwords for weights of nine bits. Without a timing, instructions stay as kernels print them."""
-    return replace(target, loop_bytes=0, features=target.features - {OVERLAPPING} | {WIDE_WEIGHTS})
-
-
-def _suits(sources: Sources, update: ClaimedUpdate) -> bool:
-    new = sources.manifest["claim"]["update"]
-    return (new["layout"], new["data"]) == (update.layout, update.data)
-
-
-def _planned(request: CompileRequest) -> Program:
+def planned(request: CompileRequest) -> Program:
     """The program of a model with the options of firmware. No option helps against a layer that the firmware's contract does not
     have: each would make other code."""
     try:
@@ -80,6 +50,11 @@ def _planned(request: CompileRequest) -> Program:
                 _other_format(request) or "give the network of the firmware with other weights; another one needs new firmware"
             )
         raise
+
+
+def _suits(sources: Sources, update: ClaimedUpdate) -> bool:
+    new = sources.manifest["claim"]["update"]
+    return (new["layout"], new["data"]) == (update.layout, update.data)
 
 
 def _other_format(request: CompileRequest) -> str:

@@ -11,9 +11,10 @@ from aidge_build.base.naming import counted
 from aidge_build.base.options import MODEL, with_given
 from aidge_build.base.output import write_files
 from aidge_build.base.version import VERSION
+from aidge_build.build.emit import emit
 from aidge_build.build.emit.blob import read_blob
 from aidge_build.build.inputs import add_model_arguments
-from aidge_build.cli.firmware_code import program_for, requested_for, require_suits, without_replaceable
+from aidge_build.cli.firmware_code import planned, requested_for, require_suits, without_replaceable
 from aidge_build.cli.firmware_options import install, options_of, other_options, with_scales_of
 from aidge_build.cli.linked import require_identity
 from aidge_build.cli.outcome import Outcome
@@ -41,7 +42,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
     firmware.weights_version = update.version + 1
     merged = with_scales_of(update, with_given(arguments, firmware, MODEL.options))
     request = requested_for(merged, claim.model)
-    _, sources = program_for(request, update)
+    sources = emit(planned(request))
     remedy = "what differs needs new firmware, too"
     if claim.tool not in ("", VERSION):  # a later version may have other kernels
         remedy = f"version {claim.tool} made it, this is {VERSION}: {install(claim)}, and make the weights with that"

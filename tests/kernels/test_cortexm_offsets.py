@@ -14,7 +14,6 @@ from harness import under_double
 from random_tensors import Randomness
 from test_cortexm_linear import fc_cases, int8_case
 
-from aidge_build.boards.cores import WIDE_WEIGHTS
 from aidge_build.contract.call import Constant
 from aidge_build.graph.tensor import constant
 
@@ -95,13 +94,3 @@ def test_weights_take_a_byte_each_and_one_text_whatever_their_zero_points_are():
         assert len({call.texts for call in found}) == 1 and found[0].facts["weights"] == "2 per halfword"
         (stream,) = (argument.values.nbytes for argument in found[0].arguments if isinstance(argument, Constant))
         assert stream < 1.1 * plain.view.inputs[1].elements + 100 * edge[3] // 4  # biases and factors
-
-
-class CaseOfVersion020(Case):
-    features = Case.features | {WIDE_WEIGHTS}
-
-
-def test_firmware_of_version_0_2_0_has_a_halfword_for_each():
-    entry = of_nine_bits(int8_case(1, *EDGES[0]), 0)
-    assert entry.call.facts["weights"] == "2 per halfword"
-    assert CaseOfVersion020(entry.view, entry.values).call.facts["weights"] == "int16"

@@ -34,6 +34,7 @@ from tools.release_artefacts import (
 )
 
 FOLDER = Path(__file__).parent
+OTHER_KERNELS = ("0.2.0",)  # blocks of weights for their firmware are made by these versions themselves
 RELEASES = sorted(path.name for path in FOLDER.iterdir() if (path / "api.json").is_file())
 
 
@@ -83,12 +84,26 @@ def test_a_dump_of_released_firmware_is_replayed(release):
 def test_released_firmware_gets_new_weights_and_computes_with_them(release):
     folder = release / "update"
     stored = read_blob((folder / BLOCK).read_bytes(), BLOCK)
-    (folder / BLOCK).unlink()
-    run_json(verbs_of("update")["weights"], folder)
+    if release.name in OTHER_KERNELS:
+        assert refusal_of_weights(folder)["hint"].endswith(
+            f"pip install aidge-build=={release.name}, and make the weights with that"
+        )
+    else:
+        (folder / BLOCK).unlink()
+        run_json(verbs_of("update")["weights"], folder)
     made = read_blob((folder / BLOCK).read_bytes(), BLOCK)
     assert (made.layout, made.size_bytes) == (stored.layout, stored.size_bytes)
     run_json(verbs_of("update")["run"], folder)
     assert numpy.array_equal(numpy.fromfile(folder / "output.bin", numpy.int8), meant(release, RETRAINED))
+
+
+def refusal_of_weights(folder: Path) -> dict:
+    """The error of `weights` for firmware whose kernels this version has no more."""
+    with pytest.raises(RuntimeError, match="exit code 1: ") as caught:
+        run_json(verbs_of("update")["weights"], folder)
+    error = json.loads(str(caught.value).partition("exit code 1: ")[2])["error"]
+    assert error["code"] == "WEIGHTS"
+    return error
 
 
 def meant(release: Path, model: str) -> numpy.ndarray:
@@ -108,6 +123,8 @@ def test_released_firmware_computes_what_the_model_means(release):
 def test_no_key_of_the_json_of_a_verb_is_gone(release, verb):
     """Later versions add keys, and leave those that are there."""
     case = "update" if verb == "weights" else "plain"
+    if verb == "weights" and release.name in OTHER_KERNELS:
+        return
     now = run_json(verbs_of(case)[verb], release / case)
     gone = set(keys_of(json.loads((release / case / f"{verb}.json").read_text()))) - set(keys_of(now))
     assert not gone

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import numpy
 
-from aidge_build.boards.cores import WIDE_WEIGHTS
 from aidge_build.contract.kernel_kit.linear_int8 import Linear, fits_fraction
 from aidge_build.contract.spec import NodeView
 from aidge_build.graph.dtype import DType
@@ -35,7 +34,7 @@ def fit_offsets(rows: numpy.ndarray) -> bool:
 def need_offsets(view: NodeView) -> bool:
     """Whether a layer's weights are bytes and an offset of each channel, times a power of two, but not int8 times one."""
     weights = view.inputs[1]
-    if weights.dtype is not DType.int16 or weights.quantization is None or WIDE_WEIGHTS in view.features:
+    if weights.dtype is not DType.int16 or weights.quantization is None:
         return False
     rows = weights.data.reshape(len(weights.data), -1).astype(numpy.int64)
     every = int(numpy.bitwise_or.reduce(rows, axis=None))

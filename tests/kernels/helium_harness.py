@@ -33,7 +33,6 @@ from aidge_build.run.toolchain.build import compile_sources, link_objects
 KERNELS = Path(__file__).resolve().parents[2] / "kernels"
 BOARDS = KERNELS.parent / "boards"
 FEATURES = frozenset({"dsp", "fpu", "mve"})
-PLAIN_C = ("-DAIDGE_HELIUM_PLAIN_C",)  # the C versions on an Arm core
 GUARD_BYTES = 64
 FEW_CASES = 20  # another file costs as much as -O2 for them
 RANDOM_CASES = int(os.environ.get("AIDGE_CASES", "40" if "AIDGE_STRESS" in os.environ else "20"))

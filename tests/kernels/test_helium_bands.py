@@ -87,12 +87,6 @@ def test_bands_equal_the_meaning_on_the_emulated_core(flags):
         assert run(made, *flags, board="mps3-an547") == []
 
 
-def test_the_plain_c_equals_numpy_on_this_machine():
-    made = candidates()
-    with without_lanes(made[0]):
-        assert run(made[:: 1 if STRESS else 3], *WARNINGS, board="host") == []
-
-
 def test_scratch_of_bands_does_not_grow_with_more_than_four_rows():
     entry = first_accepted(1, (1, 64, (25, 5), (3, 3), 1, 1, (1, 1)))
     bands = [Layer(entry, entry.kernel, rows).bands()[0] for rows in (5, 25)]

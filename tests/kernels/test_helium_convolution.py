@@ -16,7 +16,6 @@ import pytest
 from grouped_cases import grouped_cases
 from harness import under
 from helium_harness import (
-    PLAIN_C,
     RANDOM_CASES,
     case,
     convolution,
@@ -359,12 +358,3 @@ def test_groups_are_computed_by_a_kernel_of_their_own():
 @pytest.mark.parametrize("flags", [(), ("-O3",), ("-Os", "-flto")], ids=lambda flags: " ".join(flags) or "usual")
 def test_convolutions_equal_numpy_on_the_emulated_core(flags):
     assert run(under(flags, candidates()), "-Wall", "-Wextra", "-Werror", *flags) == []
-
-
-@needs_emulator
-def test_the_plain_c_equals_numpy_on_the_emulated_core():
-    assert run(under(PLAIN_C, candidates()), *PLAIN_C) == []
-
-
-def test_the_plain_c_equals_numpy_on_this_machine():
-    assert run(candidates(), "-Wall", "-Wextra", "-Wconversion", "-Werror", board="host") == []

@@ -15,7 +15,7 @@ import numpy
 import pytest
 from cortexm_harness import accepted
 from harness import under
-from helium_harness import PLAIN_C, RANDOM_CASES, case, convolution, finer, needs_emulator, overlapping, run, with_offsets
+from helium_harness import RANDOM_CASES, case, convolution, finer, needs_emulator, overlapping, run, with_offsets
 from random_tensors import Randomness
 
 from aidge_build.graph.dtype import DType
@@ -304,15 +304,6 @@ def sample():
 def test_depthwise_convolutions_equal_numpy_on_the_emulated_core(flags):
     assert len(sample()) > len(EDGES) // 2
     assert run(under(flags, sample()), "-Wall", "-Wextra", "-Werror", *flags) == []
-
-
-@needs_emulator
-def test_the_plain_c_equals_numpy_on_the_emulated_core():
-    assert run(under(PLAIN_C, sample()), *PLAIN_C) == []
-
-
-def test_the_plain_c_equals_numpy_on_this_machine():
-    assert run(sample(), "-Wall", "-Wextra", "-Wconversion", "-Werror", board="host") == []
 
 
 def test_weights_whose_products_do_not_fit_16_bits_are_multiplied_as_halfwords():

@@ -104,10 +104,6 @@ def test_layers_equal_the_meaning_on_the_emulated_core(flags):
     assert run(under(flags, candidates()), "-Wall", "-Wextra", "-Werror", *flags) == []
 
 
-def test_the_plain_c_equals_the_meaning_on_this_machine():
-    assert run(candidates(), "-Wall", "-Wextra", "-Wconversion", "-Werror", board="host") == []
-
-
 def test_depthwise_layers_of_small_windows_take_one_channel_at_a_time():
     taken = [entry.call.function for entry in candidates() if "_dynamic_strips_" in entry.call.function]
     assert len(taken) >= len(DEPTHWISE)

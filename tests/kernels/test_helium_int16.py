@@ -6,10 +6,8 @@ from __future__ import annotations
 import math
 import os
 
-import pytest
 from cortexm_harness import accepted
-from harness import under
-from helium_harness import PLAIN_C, Case, case, needs_emulator, run
+from helium_harness import Case, case, needs_emulator, run
 from random_tensors import Randomness
 from test_cortexm_int16 import convolutions, int16, output_of, parameters, products, wide
 
@@ -57,14 +55,9 @@ def candidates():
 
 
 @needs_emulator
-@pytest.mark.parametrize("flags", [(), PLAIN_C], ids=str)
-def test_int16_layers_equal_the_meaning(flags):
+def test_int16_layers_equal_the_meaning():
     found = linear(60 if STRESS else 14)
     assert {entry.kernel.name for entry in found} == {"linear_int16"}
     found += depthwise(60 if STRESS else 14)
     assert {entry.kernel.name for entry in found} == {"linear_int16", "depthwise_int16"}
-    assert run(under(flags, found), *flags) == []
-
-
-def test_the_plain_c_is_for_any_core_without_a_warning():
-    assert run(candidates(), "-Wall", "-Wextra", "-Wconversion", "-Werror", board="host") == []
+    assert run(found, "-Wall", "-Wextra", "-Werror") == []

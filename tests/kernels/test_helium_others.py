@@ -14,7 +14,7 @@ import pytest
 from binary_cases import binaries, binary
 from cortexm_harness import accepted
 from harness import of_each_form, under
-from helium_harness import FEATURES, PLAIN_C, RANDOM_CASES, case, finer, library, needs_emulator, overlapping, run, with_offsets
+from helium_harness import FEATURES, RANDOM_CASES, case, finer, library, needs_emulator, overlapping, run, with_offsets
 from pool_cases import CLAMPS, edge_pools, random_pool
 from random_tensors import Randomness
 from staircase_cases import EVEN, real_tables, staircases
@@ -171,12 +171,3 @@ def test_pools_may_follow_their_input_as_closely_as_they_promise():
     ways = ("maxima", "means_drop_5", "means_checked_drop", "_clamped", "float_means_1_by_columns", "float_means_2")
     assert [way for way in ways if way not in texts] == []
     assert run(of_each_form(pools), lead=promised_lead) == []
-
-
-@needs_emulator
-def test_the_plain_c_equals_numpy_on_the_emulated_core():
-    assert run(under(PLAIN_C, sample()), *PLAIN_C) == []
-
-
-def test_the_plain_c_equals_numpy_on_this_machine():
-    assert run(of_each_form(sample(), 3), "-Wall", "-Wextra", "-Wconversion", "-Werror", board="host") == []

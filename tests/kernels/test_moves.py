@@ -57,7 +57,7 @@ def some_of_helium(case):
 
 
 @needs_emulator
-@pytest.mark.parametrize("flags", [(), ("-O3",), ("-DAIDGE_HELIUM_PLAIN_C",)], ids=lambda flags: " ".join(flags) or "usual")
+@pytest.mark.parametrize("flags", [(), ("-O3",)], ids=lambda flags: " ".join(flags) or "usual")
 def test_helium_moves_elements_exactly(flags):
     cases = some_of_helium(helium_harness.case)
     assert helium_harness.run(harness.under(flags, cases), "-Wall", "-Wextra", "-Werror", *flags) == []
@@ -129,7 +129,7 @@ def candidates():
 
 
 @needs_emulator
-@pytest.mark.parametrize("flags", [(), ("-Os",), ("-DAIDGE_HELIUM_PLAIN_C",)], ids=lambda flags: " ".join(flags) or "usual")
+@pytest.mark.parametrize("flags", [(), ("-Os",)], ids=lambda flags: " ".join(flags) or "usual")
 def test_helium_copies_between_storage_orders_exactly(flags):
     cases = [*reformats(helium_harness.case), *reorders(helium_harness.case)]
     assert helium_harness.run(harness.under(flags, cases), "-Wall", "-Wextra", "-Werror", *flags) == []

@@ -68,24 +68,17 @@ def test_parts_of_means_on_an_emulated_cortex_m4_are_the_whole(flag):
     assert cortexm_harness.run(cases[:: STEPS[flag]], flag, board=cortexm_harness.BOARD) == []
 
 
-@CONTRACTS
-def test_parts_of_means_of_helium_are_the_whole(double):
-    cases = mean_cases(helium_harness.case, Helium, double)
-    assert len(cases) > 10
-    assert helium_harness.run(cases, board="host") == []
-
-
 @needs_emulator
 @pytest.mark.parametrize("flag", STEPS)
 def test_parts_of_means_on_an_emulated_cortex_m55_are_the_whole(flag):
     cases = [entry for double in (False, True) for entry in mean_cases(helium_harness.case, Helium, double)]
-    assert helium_harness.run(cases[:: STEPS[flag]], flag) == []
+    assert len(cases) > 20
+    assert helium_harness.run(cases if flag == "-O2" else cases[:: STEPS[flag]], flag) == []
 
 
 def test_parts_of_float32_means_have_the_bits_of_the_whole():
     cases = float_means(harness.case, Ref)
     assert harness.far(cases, harness.run(cases)) == []
-    assert helium_harness.run(float_means(helium_harness.case, Helium), board="host") == []
 
 
 @needs_emulator

@@ -163,17 +163,14 @@ def helium_images():
 
 
 @needs_emulator
-@pytest.mark.parametrize(
-    "flags, board",
-    [((), "mps3-an547"), ((), "host"), (helium_harness.PLAIN_C, "mps3-an547"), (("-Os",), "mps3-an547")][: 3 + STRESS],
-)
-def test_helium_images_are_the_same(flags, board):
+@pytest.mark.parametrize("flags", [(), ("-Os",)][: 1 + STRESS], ids=str)
+def test_helium_images_are_the_same(flags):
     found = helium_images()
     names = {entry.call.function for entry in found}
     for way in ("gathered", "runs"):
         for form in (r"even_\d+(_turned)?_2_16_16", "float_2_16_16", r"float_\d_16_32", r"float_4_32_32"):
             assert any(re.match(f"aidge_helium_resample_{way}_{form}_of_", name) for name in names), (way, form)
-    assert helium_harness.run(harness.under(flags, found), "-Wall", "-Wextra", "-Werror", *flags, board=board) == []
+    assert helium_harness.run(harness.under(flags, found), "-Wall", "-Wextra", "-Werror", *flags) == []
 
 
 def test_ties_go_to_the_even_value_for_every_zero_point_of_one_scale():
@@ -195,7 +192,7 @@ def candidates():
 
 
 @needs_emulator
-@pytest.mark.parametrize("flags", [(), ("-Os",), ("-DAIDGE_HELIUM_PLAIN_C",)][: 1 + 2 * STRESS], ids=str)
+@pytest.mark.parametrize("flags", [(), ("-Os",)][: 1 + STRESS], ids=str)
 def test_helium_gives_the_same(flags):
     assert helium_harness.run(cases(40, helium_harness.case), "-Wall", "-Wextra", "-Werror", *flags) == []
 

@@ -69,7 +69,7 @@ def names(flags: tuple[str, ...]) -> str:
     return "".join(flags)
 
 
-@pytest.mark.parametrize("library", FEATURES if STRESS else ("cortexm",))
+@pytest.mark.parametrize("library", ("ref", "cortexm") if STRESS else ("cortexm",))
 @pytest.mark.parametrize("flags", SETS if STRESS else SETS[:1], ids=names)
 @pytest.mark.parametrize("compiler", ("", "clang") if STRESS else ("",))
 def test_the_c_of_float_kernels_keeps_its_values(library, flags, compiler, monkeypatch):

@@ -29,6 +29,7 @@ CORES = {
     "armv7m": ("-mcpu=cortex-m3",),
     "armv6m": ("-mcpu=cortex-m0plus",),
 }
+ASSEMBLY_ALONE = ("helium",)  # libraries without C versions, which no other core can take
 _OF_A_BOARD = CORES["cortexm"]
 # What the C of each example includes the headers of: name, model, options.
 EXAMPLES: dict[str, tuple[tuple[str, ...], ...]] = {
@@ -67,6 +68,7 @@ class Text:
     core: tuple[str, ...]
     beside: tuple[tuple[str, str], ...] = ()
     of_any_core: bool = False  # what other cores see of it is read, too
+    is_assembly: bool = False  # it has no C versions: the tools read assembly and intrinsics
 
     def place_of(self, line: int) -> str:
         """The file that this line (from 1) stems from."""
@@ -80,7 +82,12 @@ def kernels() -> Iterator[Text]:
     for library in every_kernel.LIBRARIES:
         wanted = [(name, path) for name in ("kit", library) for path in sorted(files[name]) if path.endswith(".h")]
         text = library_text(kernel_text(files, wanted))
-        yield Text(f"kernels of {library}", f"{library}/", text, CORES[library], of_any_core=True)
+        yield Text(f"kernels of {library}", f"{library}/", text, CORES[library], **_kind_of(library))
+
+
+def _kind_of(library: str) -> dict[str, bool]:
+    is_assembly = library in ASSEMBLY_ALONE
+    return {"of_any_core": not is_assembly, "is_assembly": is_assembly}
 
 
 def library_text(kernels: KernelText) -> str:
@@ -96,7 +103,7 @@ def networks() -> Iterator[Text]:
         sources = emit(program)
         code, weights, header = (sources.files[f"{program.name}{end}"].decode() for end in (".c", "_weights.c", ".h"))
         beside, title = ((f"{program.name}.h", header),), f"of a network with every kernel of {library}"
-        yield Text(f"N.c {title}", "generated/N.c", with_places(code, program), CORES[library], beside, of_any_core=True)
+        yield Text(f"N.c {title}", "generated/N.c", with_places(code, program), CORES[library], beside, **_kind_of(library))
         yield Text(f"N_weights.c {title}", "generated/N_weights.c", _shortened(weights), CORES[library], beside)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A function in assembly, generated for one shape, with the plain C call that does the same beside it."""
+"""A function in assembly, generated for one shape."""
 
 from __future__ import annotations
 
@@ -30,18 +30,13 @@ class Line(NamedTuple):
     comment: str = ""
 
 
-def function(name: str, purpose: str, parameters: str, lines: Sequence[Line], plain: str, result: str = "void") -> str:
-    """The C text: a naked function, or where this is not compiled for MVE by a GNU compiler, `plain`. Values with names get
-    registers."""
+def function(name: str, purpose: str, parameters: str, lines: Sequence[Line], result: str = "void") -> str:
+    """The C text: a naked function. Values with names get registers."""
     if names_values(lines):
         lines = [Line(text.strip(), why) for text, why in with_registers(tuple(lines), names_of(parameters, name), name)]
     statements = asm_statements([("    " + line.text, _printed(line)) for line in lines])
     unused = parameters.replace(",", " AIDGE_HELIUM_UNUSED,") + " AIDGE_HELIUM_UNUSED"
-    assembly = f"AIDGE_HELIUM_NAKED {result} {_signature(name, unused)}\n{{\n{statements}\n}}"
-    return (
-        f"/* {purpose} */\n#if AIDGE_HELIUM_ASSEMBLY\n{assembly}\n#else\n"
-        f"static {result} {_signature(name, parameters)}\n{{\n{plain}\n}}\n#endif"
-    )
+    return f"/* {purpose} */\nAIDGE_HELIUM_NAKED {result} {_signature(name, unused)}\n{{\n{statements}\n}}"
 
 
 def c_function(name: str, parameters: str, body: Sequence[str], result: str = "void") -> str:

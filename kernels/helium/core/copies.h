@@ -11,7 +11,6 @@ typedef struct {
 
 static inline void aidge_helium_copy(int8_t *target, const int8_t *source, int32_t bytes)
 {
-#if AIDGE_HELIUM_ASSEMBLY
     __asm__ volatile("wlstp.8 lr, %2, 2f\n"
                      "1:\n\t"
                      "vldrb.u8 q0, [%1], #16\n\t"
@@ -21,14 +20,10 @@ static inline void aidge_helium_copy(int8_t *target, const int8_t *source, int32
                      : "+r"(target), "+r"(source)
                      : "r"(bytes)
                      : "lr", "d0", "d1", "memory");
-#else
-    (void)memcpy(target, source, (size_t)bytes);
-#endif
 }
 
 static inline void aidge_helium_fill(int8_t *target, int32_t value, int32_t bytes)
 {
-#if AIDGE_HELIUM_ASSEMBLY
     __asm__ volatile("vdup.8 q0, %1\n\t"
                      "wlstp.8 lr, %2, 2f\n"
                      "1:\n\t"
@@ -38,7 +33,4 @@ static inline void aidge_helium_fill(int8_t *target, int32_t value, int32_t byte
                      : "+r"(target)
                      : "r"(value), "r"(bytes)
                      : "lr", "d0", "d1", "memory");
-#else
-    (void)memset(target, value, (size_t)bytes);
-#endif
 }

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy
 
-from aidge_build.contract.kernel_kit.dynamic import bias_of, bits_of, bounds_in_c
+from aidge_build.contract.kernel_kit.dynamic import bias_of, bits_of
 from aidge_build.graph.tensor import Tensor
 from aidge_build.operators.dynamic import FACTORS
 
@@ -76,11 +76,6 @@ class Floats:
     def highest_bits(self) -> int:
         """The pattern of a float32; 0 without a highest number."""
         return bits_of(self.bounds[1]) if self.bounds[1] < math.inf else 0
-
-    @property
-    def in_c(self) -> str:
-        """The lowest and the highest number as arguments."""
-        return bounds_in_c(self.bounds)
 
     def clamp(self, emit: Assembler, registers: Sequence[str], highest: str, place: str = "") -> None:
         """As integers, in whose order floats above 0 are; `highest`: the register for the highest number, which has it already

@@ -54,7 +54,6 @@ static void {self.name}(const void *data, void *output, const {place} *places, i
     {element} *y = ({element} *)output;
     for (; blocks > 0; blocks--) {{
         int32_t i = 0;
-#if AIDGE_HELIUM_ASSEMBLY
         for (; i + {lanes} <= count; i += {lanes}) {{
             vstr{letter}q_{lane}(y + i, {gather}_{lane}(x, {load}_{lane}(places + i)));
         }}
@@ -62,11 +61,6 @@ static void {self.name}(const void *data, void *output, const {place} *places, i
             const mve_pred16_t there = vctp{self.lane_bits}q((uint32_t)(count - i));
             vstr{letter}q_p_{lane}(y + i, {gather}_z_{lane}(x, {load}_z_{lane}(places + i, there), there), there);
         }}
-#else
-        for (; i < count; i++) {{
-            y[i] = x[places[i]];
-        }}
-#endif
         x += block;
         y += count;
     }}

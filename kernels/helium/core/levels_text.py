@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What functions that compute one channel at a time have in common: portable form, levels of eight sums."""
+"""What functions that compute one channel at a time have in common: numbers of a channel, levels of eight sums."""
 
 from __future__ import annotations
 
@@ -12,14 +12,6 @@ from .rounding import emit_fixed, emit_levels_of_8
 
 HEAD_BYTES = 16  # of a stream: zero points, lowest, highest
 TOTALS = ("r0", "r2", "r4", "r6")  # the sums of the outputs of a vector
-
-
-def plain_text(fields: Sequence[int], scratch: str) -> str:
-    """The portable form: single_channels.h explains the fields."""
-    return (
-        f"    static const aidge_helium_channels_shape shape = {{{', '.join(map(str, fields))}}};\n"
-        f"    aidge_helium_channels(x, y, stream, {scratch}, &shape);"
-    )
 
 
 def load_numbers(emit: Assembler, form: Strips | Series) -> None:

@@ -1,6 +1,3 @@
 /* SPDX-License-Identifier: 0BSD */
-#include "helium.h"
-
-#if AIDGE_HELIUM_ASSEMBLY
 #include <arm_mve.h>
-#endif
+#include "helium.h"

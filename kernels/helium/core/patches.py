@@ -51,17 +51,11 @@ class Patches:
 
     def text(self) -> str:
         """The C text."""
-        fields = (self.pixel_step, self.rows, self.row_step, self.taps, self.tap_step, self.run, self.vectors * LANES)
-        plain = (
-            f"    static const aidge_helium_patches_shape shape = {{{', '.join(map(str, fields))}}};\n"
-            f"    aidge_helium_patches(x, y, pixels, &shape);"
-        )
         return function(
             self.name,
             f"Windows of {self.bytes} bytes side by side; whole vectors are copied, the next copy overwrites what is too much.",
             "const int8_t *x, int8_t *y, int32_t pixels",
             self._lines(),
-            plain,
         )
 
     def _lines(self):

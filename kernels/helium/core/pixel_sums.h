@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: 0BSD */
 #include "mve.h"
 
-#if AIDGE_HELIUM_ASSEMBLY
 /* The sums of 8 channels over pixels that are `step` bytes apart; 0 < count <= 255. */
 AIDGE_KIT_INLINE int16x8_t aidge_helium_add_8(const int8_t *pixel, int32_t count, int32_t step)
 {
@@ -29,4 +28,3 @@ static inline int16x8_t aidge_helium_add_up_to_8(const int8_t *pixel, int32_t co
     }
     return sums;
 }
-#endif

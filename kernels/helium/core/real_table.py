@@ -37,5 +37,4 @@ def _text() -> str:
     emit.label("done")
     emit("%leave")
     parameters = "const int8_t *x, float *y, const float *table, int32_t count"
-    plain = "    int32_t i;\n    for (i = 0; i < count; i++) {\n        y[i] = table[(uint8_t)x[i]];\n    }"
-    return function("aidge_helium_real_table", "y = table[the byte x]; table: [256].", parameters, emit.lines, plain)
+    return function("aidge_helium_real_table", "y = table[the byte x]; table: [256].", parameters, emit.lines)

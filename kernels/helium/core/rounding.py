@@ -112,11 +112,6 @@ def fixed_of(numbers: LinearConstants, bits: int = 0) -> Fixed | None:
     return Fixed(factors.once, numbers.low < numbers.zero_point, _fits_16_bits(numbers, bits))
 
 
-def fixed_in_c(fixed: Fixed | None) -> int:
-    """As the portable forms know it: 1 rounds twice, 2 once."""
-    return 1 + fixed.once if fixed else 0
-
-
 def multiplier_words(numbers: LinearConstants) -> numpy.ndarray:
     """The multipliers of all channels, floats or fixed-point ones, as int32."""
     factors = numbers.requantization
@@ -174,7 +169,6 @@ __all__ = [
     "emit_fixed",
     "emit_fixed_halves",
     "emit_levels_of_8",
-    "fixed_in_c",
     "fixed_of",
     "fixed_words",
     "fused_numbers",

@@ -5,8 +5,6 @@
 AIDGE_KIT_INLINE const float *aidge_helium_next_of_4(const float *x)
 {
     const float *next = x + 4;
-#if AIDGE_HELIUM_ASSEMBLY
     __asm__ volatile("" : "+r"(next));
-#endif
     return next;
 }

@@ -4,7 +4,6 @@
 /* y[i] = x[i] * line[0] + line[1], shifted by 20, within int8, for i < count: arithmetic/straight_levels.py. May work in place. */
 static void aidge_helium_straight_int8(const int8_t *x, int8_t *y, const int32_t *line, int32_t count)
 {
-#if AIDGE_HELIUM_ASSEMBLY
     __asm__ volatile("ldr lr, [%[line]]\n\t"
                      "vdup.32 q2, lr\n\t"
                      "ldr lr, [%[line], #4]\n\t"
@@ -23,12 +22,4 @@ static void aidge_helium_straight_int8(const int8_t *x, int8_t *y, const int32_t
                      : [x] "+&l"(x), [y] "+&l"(y)
                      : [line] "r"(line), [count] "r"(count)
                      : "lr", "d0", "d1", "d4", "d5", "d6", "d7", "memory");
-#else
-    int32_t i;
-    for (i = 0; i < count; i++) {
-        int32_t level = (x[i] * line[0] + line[1]) >> 20;
-        level = level < -128 ? -128 : level;
-        y[i] = (int8_t)(level > 127 ? 127 : level);
-    }
-#endif
 }

@@ -4,7 +4,6 @@
 /* The same as aidge_helium_copy, of many bytes. */
 static inline void aidge_helium_wide_copy(int8_t *target, const int8_t *source, int32_t bytes)
 {
-#if AIDGE_HELIUM_ASSEMBLY
     const int32_t many = bytes >> 6;
     __asm__ volatile("wls lr, %[many], 2f\n"
                      "1:\n\t"
@@ -22,7 +21,6 @@ static inline void aidge_helium_wide_copy(int8_t *target, const int8_t *source, 
                      : [many] "r"(many)
                      : "lr", "d0", "d1", "d2", "d3", "memory");
     bytes &= 63;
-#endif
     aidge_helium_copy(target, source, bytes);
 }
 

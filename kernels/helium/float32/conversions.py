@@ -73,7 +73,7 @@ class QuantizeFloat32Int8(_Conversion):
         numbers = [*_bits(high, low), self.zero_point, *_bits(self.scale)]
         return Call(
             name + are_two * f"_of_{count}",
-            ("float32/conversions.h",),
+            ("core/helium.h",),
             (Input(0), Output(0), Constant("numbers", numpy.array(numbers, numpy.int32)), *([Literal(count)] * (not are_two))),
             "products proved equal to the division",
             (_two_vectors_text(name, bool(low), count) if are_two else _quantize_text(name, bool(low)),),
@@ -95,7 +95,7 @@ class DequantizeInt8Float32(_Conversion):
         numbers = [*_bits(self.scale), -self.zero_point]
         return Call(
             "aidge_helium_dequantize_int8_float32",
-            ("float32/conversions.h",),
+            ("core/helium.h",),
             (Input(0), Output(0), Constant("numbers", numpy.array(numbers, numpy.int32)), Literal(self.outputs[0].elements)),
             texts=(_dequantize_text(),),
             facts=computed("4 values"),
@@ -121,7 +121,6 @@ def _quantize_text(name: str, has_low: bool) -> str:
         "QuantizeLinear from float32 to int8.",
         "const float *x, int8_t *y, const int32_t *numbers, int32_t count",
         emit.lines,
-        "    aidge_helium_quantize_c(x, y, numbers, count);",
     )
 
 
@@ -141,7 +140,6 @@ def _two_vectors_text(name: str, has_low: bool, count: int) -> str:
         f"The same of {count} values.",
         "const float *x, int8_t *y, const int32_t *numbers",
         emit.lines,
-        f"    aidge_helium_quantize_c(x, y, numbers, {count});",
     )
 
 
@@ -159,5 +157,4 @@ def _dequantize_text() -> str:
         "DequantizeLinear from int8 to float32.",
         "const int8_t *x, float *y, const int32_t *numbers, int32_t count",
         emit.lines,
-        "    aidge_helium_dequantize_c(x, y, numbers, count);",
     )

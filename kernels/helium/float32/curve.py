@@ -18,7 +18,6 @@ def curve_text() -> str:
         "tanh or the logistic function, as kit/cells.h says.",
         "float *values, int32_t count, const float *numbers",
         _loop("r1", "r0", ()),
-        "    aidge_kit_curve_c(values, count, numbers);",
     )
 
 
@@ -35,7 +34,6 @@ def element_text(times: bool) -> str:
         f"y = {'x times ' * times}a curve of x, as kit/cells.h says. May work in place.",
         "const float *x, float *y, const float *numbers, int32_t count",
         lines,
-        f"    aidge_helium_curve_c(x, y, numbers, count, {int(times)});",
     )
 
 

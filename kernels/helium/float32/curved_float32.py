@@ -23,7 +23,7 @@ class CurvedFloat32(ElementWise):
         numbers, times = element_curve(self.operator)
         return Call(
             element_name(times),
-            ("float32/curved.h",),
+            ("core/helium.h",),
             (Input(0), Output(0), Constant("numbers", numbers), Literal(self.outputs[0].elements)),
             texts=(element_text(times),),
             facts=computed("4 values"),

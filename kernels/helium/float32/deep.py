@@ -96,7 +96,6 @@ class Deep:
             f"Blocks of {self.pixels} pixel{'s' * (self.pixels > 1)} of a float32 depthwise convolution.",
             PARAMETERS,
             _Printer(self).lines(),
-            f"    aidge_helium_deep_pixels_float32(strip, y, stream, {self.pixels}, {self.columns});",
         )
 
 

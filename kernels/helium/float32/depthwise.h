@@ -22,51 +22,6 @@ typedef struct {
     int32_t column;                   /* of the first pixel */
 } aidge_helium_deep_float32;
 
-#if !AIDGE_HELIUM_ASSEMBLY
-/* For each vector of channels 4 biases, then 4 weights for each tap. `columns`: taps of a row, 0 for runs of taps. */
-static void aidge_helium_deep_pixels_float32(aidge_helium_deep_float32 *strip, float *y, const float *stream, int32_t pixels,
-                                             int32_t columns)
-{
-    const int32_t count = pixels * strip->blocks;
-    const int32_t taps = columns > 0 ? columns : strip->taps;
-    const int32_t left = (int32_t)((strip->ends >> 31) + ((strip->ends >> 30) & 1u));
-    const int32_t right = (int32_t)(((strip->ends >> 29) & 1u) + ((strip->ends >> 28) & 1u));
-    const int32_t seen = (taps - left - right) * strip->column_step; /* of a row, by the first pixel alone */
-    const int32_t passed = columns > 0 ? (pixels - 1) * strip->pixel_step + seen - (right > 0 ? 0 : strip->column_step) : seen;
-    const float *const source = strip->source;
-    int32_t pixel, vector, lane, row, tap;
-    for (pixel = 0; pixel < count; pixel++) {
-        const float *numbers = stream;
-        const float *x = source;
-        float *to = y;
-        for (vector = 0; vector < strip->vectors; vector++) {
-            const float *w = numbers + 4;
-            for (lane = 0; lane < 4; lane++) {
-                const float *from = x + lane;
-                float sum = numbers[lane];
-                w = numbers + 4 + lane + strip->first / 4;
-                for (row = 0; row < strip->rows; row++) {
-                    for (tap = 0; tap < taps; tap++) {
-                        const int32_t at = pixel * strip->pixel_step + (tap - left) * strip->column_step;
-                        if ((at >= 0) && (at < (count - 1) * strip->pixel_step + seen)) {
-                            sum += from[at / 4] * *w;
-                        }
-                        w += 4;
-                    }
-                    from += (passed + strip->row_step) / 4;
-                    w += columns > 0 ? 0 : strip->skipped / 4;
-                }
-                to[lane] = aidge_helium_limited_float32(sum, strip->limits);
-            }
-            numbers = w - 3 + strip->last / 4;
-            x += vector == 0 ? strip->step / 4 : 4;
-            to += vector == 0 ? strip->step / 4 : 4;
-        }
-        y += strip->output_step / 4;
-    }
-}
-#endif
-
 AIDGE_KIT_NOINLINE void aidge_helium_deep_strips_float32(aidge_helium_deep_float32 *strip, const float *limits,
                                                          const aidge_kit_window2d *shape)
 {

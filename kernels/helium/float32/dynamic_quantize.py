@@ -19,7 +19,7 @@ from __future__ import annotations
 import math
 
 from aidge_build.contract.call import Call, Input, Literal, Output, computed
-from aidge_build.contract.kernel_kit.dynamic import bits_of, bounds_in_c, end_name, is_above_0, measured_bounds
+from aidge_build.contract.kernel_kit.dynamic import bits_of, end_name, is_above_0
 from aidge_build.contract.node import KernelNode, kernel
 from aidge_build.contract.spec import SAME, ImplSpec, IOSpec
 from aidge_build.graph.dtype import DType
@@ -38,7 +38,7 @@ class DynamicQuantize(KernelNode):
         name = f"aidge_helium_dynamic_quantize{'_above_0' * is_above}{end_name(top)}"
         return Call(
             name,
-            ("float32/dynamic_quantize.h",),
+            ("core/helium.h",),
             (Input(0), *map(Output, range(3)), Literal(self.inputs[0].elements)),
             "products as exact as divisions",
             (_text(name, is_above, top),),
@@ -57,7 +57,7 @@ def _text(name: str, is_above: bool, top: float) -> str:
     That of a number beyond the end of a clamp is 255.
 
     r0, r1: numbers and levels; r2, r3: where the scale and the zero point go; r7: all numbers; r8: their count."""
-    emit, limits = Assembler(), bounds_in_c(measured_bounds(is_above, top))
+    emit = Assembler()
     emit("push {r4-r8, lr}", "ldr r8, [sp, #24]", "mov r7, r0")
     _range(emit, is_above, top)
     _scale(emit)
@@ -77,7 +77,6 @@ def _text(name: str, is_above: bool, top: float) -> str:
         "Levels of numbers" + (" above 0; their zero point is 0." if is_above else ", from their own range including 0."),
         "const float *input, uint8_t *output, float *scale, uint8_t *zero_point, int32_t count",
         emit.lines,
-        f"    aidge_helium_dynamic_quantize_c(input, output, scale, zero_point, count, {limits});",
     )
 
 

@@ -1,4 +1,4 @@
 /* SPDX-License-Identifier: 0BSD */
 #include <string.h>
-#include "limited.h"
+#include "core/helium.h"
 #include "kit/broadcast.h"

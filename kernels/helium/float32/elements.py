@@ -11,43 +11,29 @@ from .real import clamp_lines
 RUN = "const float *a, const float *b, float *y, int32_t count, const float *limits"
 RUNS = f"{RUN}, int32_t runs"
 EACH = "const float *x, float *y, const float *numbers, int32_t count, const float *limits"
-# The result q0 of q1 and q2, and in C; there is no vector division, and what is NaN stays it.
+# The result q0 of q1 and q2; there is no vector division, and what is NaN stays it.
 BINARY = {
-    "Add": (("vadd.f32 q0, q1, q2",), "*a + *b"),
-    "Sub": (("vsub.f32 q0, q1, q2",), "*a - *b"),
-    "Mul": (("vmul.f32 q0, q1, q2",), "*a * *b"),
-    "Div": (tuple(f"vdiv.f32 s{lane}, s{4 + lane}, s{8 + lane}" for lane in range(4)), "*a / *b"),
-    "PReLU": (("vmov q0, q1", "vpt.f32 lt, q1, zr", "vmult.f32 q0, q1, q2"), "*a < 0.0f ? *a * *b : *a"),
-    "Max": (
-        ("vmov q0, q1", "vpt.f32 lt, q1, q2", "vmovt q0, q2", "vpt.f32 ne, q2, q2", "vmovt q0, q2"),
-        "(*a < *b) || (*b != *b) ? *b : *a",
-    ),
-    "Min": (
-        ("vmov q0, q1", "vpt.f32 gt, q1, q2", "vmovt q0, q2", "vpt.f32 ne, q2, q2", "vmovt q0, q2"),
-        "(*a > *b) || (*b != *b) ? *b : *a",
-    ),
+    "Add": ("vadd.f32 q0, q1, q2",),
+    "Sub": ("vsub.f32 q0, q1, q2",),
+    "Mul": ("vmul.f32 q0, q1, q2",),
+    "Div": tuple(f"vdiv.f32 s{lane}, s{4 + lane}, s{8 + lane}" for lane in range(4)),
+    "PReLU": ("vmov q0, q1", "vpt.f32 lt, q1, zr", "vmult.f32 q0, q1, q2"),
+    "Max": ("vmov q0, q1", "vpt.f32 lt, q1, q2", "vmovt q0, q2", "vpt.f32 ne, q2, q2", "vmovt q0, q2"),
+    "Min": ("vmov q0, q1", "vpt.f32 gt, q1, q2", "vmovt q0, q2", "vpt.f32 ne, q2, q2", "vmovt q0, q2"),
 }
 CLAMPED = ("Add", "Sub", "Mul", "Div")
-# The result of q0, and in C; q2: 1, q3: 0. What is NaN stays it; for HardSwish it is a factor anyway.
+# The result of q0; q2: 1, q3: 0. What is NaN stays it; for HardSwish it is a factor anyway.
+_FACTOR = ("vmul.f32 q1, q0, %alpha", "vadd.f32 q1, q1, %beta", "vmax.s32 q1, q1, q3", "vmin.s32 q1, q1, q2")
 UNARY = {
-    "Identity": ((), "*x"),
-    "Abs": (("vabs.f32 q0, q0",), "*x < 0.0f ? -*x : *x"),
-    "Neg": (("vneg.f32 q0, q0",), "-*x"),
-    "LeakyReLU": (("vpt.f32 lt, q0, zr", "vmult.f32 q0, q0, %alpha"), "*x < 0.0f ? *x * numbers[0] : *x"),
+    "Identity": (),
+    "Abs": ("vabs.f32 q0, q0",),
+    "Neg": ("vneg.f32 q0, q0",),
+    "LeakyReLU": ("vpt.f32 lt, q0, zr", "vmult.f32 q0, q0, %alpha"),
     "HardSigmoid": (
-        ("vmul.f32 q0, q0, %alpha", "vadd.f32 q0, q0, %beta", "vmax.s32 q0, q0, q3", "vpt.f32 gt, q0, %one", "vdupt.32 q0, %one"),
-        "aidge_helium_limited_float32(*x * numbers[0] + numbers[1], unit)",
+        *("vmul.f32 q0, q0, %alpha", "vadd.f32 q0, q0, %beta", "vmax.s32 q0, q0, q3"),
+        *("vpt.f32 gt, q0, %one", "vdupt.32 q0, %one"),
     ),
-    "HardSwish": (
-        (
-            "vmul.f32 q1, q0, %alpha",
-            "vadd.f32 q1, q1, %beta",
-            "vmax.s32 q1, q1, q3",
-            "vmin.s32 q1, q1, q2",
-            "vmul.f32 q0, q0, q1",
-        ),
-        "*x * aidge_helium_limited_float32(*x * numbers[0] + numbers[1], unit)",
-    ),
+    "HardSwish": (*_FACTOR, "vmul.f32 q0, q0, q1"),
 }
 
 
@@ -72,7 +58,6 @@ class Loop:
         return self._binary() if self.operation in BINARY else self._unary()
 
     def _binary(self) -> str:
-        lines, result = BINARY[self.operation]
         emit, registers = self._begin(), {"a": "q1", "b": "q2"}
         loads = {operand: register for operand, register in registers.items() if operand != self.repeats}
         if self.repeats:
@@ -81,32 +66,27 @@ class Loop:
             emit(f"mov %begin, %{self.again}", "ldr %runs, [%argument.5]")
             emit("rsb %lacks, %count, #0", "and %lacks, %lacks, #3", "lsls %lacks, %lacks, #2", why="bytes of the last vector")
             emit.label("run")
-        self._values(emit, [f"vldrw.u32 {register}, [%{operand}], #16" for operand, register in loads.items()], lines)
+        self._values(
+            emit, [f"vldrw.u32 {register}, [%{operand}], #16" for operand, register in loads.items()], BINARY[self.operation]
+        )
         if self.again:
             other = "b" if self.again == "a" else "a"
             emit(f"mov %{self.again}, %begin", f"sub %{other}, %{other}, %lacks", "sub %y, %y, %lacks")
             emit("subs %runs, %runs, #1", "bne %run")
         emit("%leave")
-        moves = "".join(f" {operand}++;" for operand in loads)
-        plain = f"for (i = count; i > 0; i--) {{ *y++ = aidge_helium_limited_float32({result}, limits);{moves} }}"
-        if self.again:
-            plain = f"for (; runs > 0; runs--) {{ {plain} {self.again} -= count; }}"
         parameters = RUNS if self.again else RUN
-        return function(self.name, f"{self.operation} of float32.", parameters, emit.lines, f"    int32_t i;\n    {plain}")
+        return function(self.name, f"{self.operation} of float32.", parameters, emit.lines)
 
     def _unary(self) -> str:
-        (lines, result), emit = UNARY[self.operation], self._begin()
+        lines, emit = UNARY[self.operation], self._begin()
         if lines:
             emit("ldrd %alpha, %beta, [%numbers]")
         if self.operation.startswith("Hard"):
             emit("mov %one, #0x3f800000", "vmov.i32 q3, #0", "vdup.32 q2, %one")
         self._values(emit, ["vldrw.u32 q0, [%x], #16"], lines)
         emit("%leave")
-        unit = "    static const float unit[2] = {0.0f, 1.0f};\n" * ("unit" in result)
-        unused = "    (void)numbers;\n" * ("numbers" not in result)
-        plain = f"for (; count > 0; count--) {{ *y++ = aidge_helium_limited_float32({result}, limits); x++; }}"
         purpose = f"{self.operation} of float32, then a clamp."
-        return function(self.name, purpose, EACH, emit.lines, f"{unit}{unused}    {plain}")
+        return function(self.name, purpose, EACH, emit.lines)
 
     def _begin(self) -> Assembler:
         """The limits, or in q3 the 0 of ReLU."""

@@ -106,9 +106,7 @@ class Gathered:
 
     def text(self) -> str:
         """The C text."""
-        more = self.more.outputs if self.more else 0
-        plain = f"    aidge_helium_gathered_plain_float32(x, y, stream, limits, shape, {self.group.outputs}, {more});"
-        return function(self.name, "Rows of values of float32, four at a time.", PARAMETERS, _Printer(self).lines(), plain)
+        return function(self.name, "Rows of values of float32, four at a time.", PARAMETERS, _Printer(self).lines())
 
 
 def pays(rows: int, values: int, outputs: int) -> bool:

@@ -54,8 +54,7 @@ class Rows:
             self._block(emit, -(-rest // LANES), rest % LANES, 3)
         emit.leave()
         purpose = f"{self.rows} row{'s' * (self.rows > 1)} of {self.inner} values times {self.inner} x {self.columns}."
-        plain = f"    aidge_kit_product_rows(a, b, y, {self.rows}, {self.inner}, {self.columns}, {self.columns});"
-        return function(self.name, purpose, "const float *a, const float *b, float *y", emit.lines, plain)
+        return function(self.name, purpose, "const float *a, const float *b, float *y", emit.lines)
 
     @property
     def _has_one_pointer(self) -> bool:

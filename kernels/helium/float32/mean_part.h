@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: 0BSD */
 #include "core/mve.h"
-#include "limited.h"
 #include "kit/pool_part.h"
 
-#if AIDGE_HELIUM_ASSEMBLY
 /* Four values within limits {lowest, highest}; NaN stays NaN. */
 AIDGE_KIT_INLINE float32x4_t aidge_helium_limited_4(float32x4_t values, const float *limits)
 {
     values = vdupq_m_n_f32(values, limits[0], vcmpltq_n_f32(values, limits[0]));
     return vdupq_m_n_f32(values, limits[1], vcmpgtq_n_f32(values, limits[1]));
 }
-#endif
 
 /*
  * Part of the mean over the whole map, float32, channels last, within limits {lowest, highest}: values are added one after
@@ -24,7 +21,6 @@ static void aidge_helium_mean_part_float32(const float *input, float *output, vo
     float *const sums = (float *)scratch;
     int32_t channel, pixel;
     aidge_kit_begin_part(sums, channels * 4, part);
-#if AIDGE_HELIUM_ASSEMBLY
     AIDGE_KIT_ROLLED
     for (channel = 0; channel < channels; channel += 4) {
         const mve_pred16_t mask = vctp32q((uint32_t)(channels - channel));
@@ -39,15 +35,4 @@ static void aidge_helium_mean_part_float32(const float *input, float *output, vo
             vstrwq_p_f32(output + channel, aidge_helium_limited_4(vmulq_n_f32(sum, factor), limits), mask);
         }
     }
-#else
-    AIDGE_KIT_ROLLED
-    for (channel = 0; channel < channels; channel++) {
-        for (pixel = 0; pixel < part->pixels; pixel++) {
-            sums[channel] += input[pixel * channels + channel];
-        }
-        if (part->is_last != 0) {
-            output[channel] = aidge_helium_limited_float32(sums[channel] * factor, limits);
-        }
-    }
-#endif
 }

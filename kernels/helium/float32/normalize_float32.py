@@ -71,7 +71,7 @@ class NormalizeGroupsFloat32(KernelNode):
         )
 
 
-def _loop(name: str, purpose: str, parameters: str, begin: Sequence[str], each: Sequence[str], plain: str, end=()) -> str:
+def _loop(name: str, purpose: str, parameters: str, begin: Sequence[str], each: Sequence[str], end=()) -> str:
     """The C text of a loop over %count values, four at a time."""
     emit = Assembler()
     emit("%enter", *begin, "wlstp.32 lr, %count, %done")
@@ -79,21 +79,19 @@ def _loop(name: str, purpose: str, parameters: str, begin: Sequence[str], each: 
     emit(*each, "letp lr, %value")
     emit.label("done")
     emit(*end, "%leave")
-    return function(name, purpose, parameters, emit.lines, f"    {plain}")
+    return function(name, purpose, parameters, emit.lines)
 
 
 def sums_text(of_squares: bool) -> str:
     """The C text for the sum of a row, or of the squares of what its values differ from the mean by."""
     begin = ["vmov.i32 q0, #0", *["ldr %mean, [%statistics]"] * of_squares]
     each = ["vsub.f32 q1, q1, %mean", "vfma.f32 q0, q1, q1"] if of_squares else ["vadd.f32 q0, q0, q1"]
-    value = "(*row - statistics[0]) * (*row - statistics[0])" if of_squares else "*row"
     return _loop(
         f"{PREFIX}_{'squares' if of_squares else 'sum'}",
         f"statistics[1] = the sum of {'squares of what values differ from statistics[0] by' if of_squares else 'values'}.",
         PARAMETERS,
         begin,
         ["vldrw.u32 q1, [%row], #16", *each],
-        f"for (statistics[1] = 0.0f; count > 0; count--) {{ statistics[1] += {value}; row++; }}",
         ["vadd.f32 s0, s0, s1", "vadd.f32 s2, s2, s3", "vadd.f32 s0, s0, s2", "vstr s0, [%statistics, #4]"],
     )
 
@@ -103,10 +101,8 @@ def _scaled_text(has_bias: bool) -> str:
     begin += [] if has_bias else ["ldr %scale, [%argument.4]"]
     each = ["vldrw.u32 q0, [%row], #16", "vsub.f32 q0, q0, %mean", "vmul.f32 q0, q0, %factor"]
     each += ["vldrw.u32 q1, [%scale], #16", "vmul.f32 q0, q0, q1", *_BIASES[has_bias], "vstrw.32 q0, [%output], #16"]
-    result = f"(*row++ - statistics[0]) * statistics[1] * *scale++{' + *bias++' * has_bias}"
-    plain = f"{'' if has_bias else '(void)bias; '}for (; count > 0; count--) {{ *output++ = {result}; }}"
     purpose = "Values less the mean, over the deviation, with scale and bias."
-    return _loop(scaled_name(PREFIX, has_bias), purpose, SCALED_PARAMETERS, begin, each, plain)
+    return _loop(scaled_name(PREFIX, has_bias), purpose, SCALED_PARAMETERS, begin, each)
 
 
 def _moved_text() -> str:
@@ -116,7 +112,6 @@ def _moved_text() -> str:
         "const float *row, float *output, const float *numbers, int32_t count",
         ["ldm %numbers, {%mean, %factor, %shift}", "vdup.32 q1, %factor"],
         ["vldrw.u32 q0, [%row], #16", "vsub.f32 q0, q0, %mean", "vfmas.f32 q0, q1, %shift", "vstrw.32 q0, [%output], #16"],
-        "for (; count > 0; count--) { *output++ = (*row++ - numbers[0]) * numbers[1] + numbers[2]; }",
     )
 
 

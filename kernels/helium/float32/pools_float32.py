@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from aidge_build.contract.kernel_kit.conditions import REAL
-from aidge_build.contract.kernel_kit.pool_float32 import MAXIMA, MEANS, PARAMETERS, PoolFloat32, portable
+from aidge_build.contract.kernel_kit.pool_float32 import MAXIMA, MEANS, PARAMETERS, PoolFloat32
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import CHANNELS_LAST, ImplSpec, IOSpec
 from aidge_build.graph.dtype import DType
@@ -100,9 +100,7 @@ def counted_text(kind: Kind, channels: int) -> tuple[str, str]:
     if rest:
         _counted(emit, kind, rest, "_of_rest")
     emit("add %source, %advance", "subs %pixels, %pixels, #1", "bne %window", "%leave")
-    return name, function(
-        name, "Neighbouring windows of a float32 pool.", PARAMETERS, emit.lines, f"    {portable(kind.is_mean)}"
-    )
+    return name, function(name, "Neighbouring windows of a float32 pool.", PARAMETERS, emit.lines)
 
 
 def _counted(emit: Assembler, kind: Kind, channels: int, which: str) -> None:
@@ -162,4 +160,4 @@ def straight_text(kind: Kind, rows: int, columns: int, step: int, left: int) -> 
     emit.label("done")
     emit(*[f"subs %output, %output, #{4 * (LANES - left)}"] * (left > 0))
     emit("add %source, %advance", "subs %pixels, %pixels, #1", "bne %window", "%leave")
-    return name, function(name, "Windows that see all their taps.", PARAMETERS, emit.lines, f"    {portable(kind.is_mean)}")
+    return name, function(name, "Windows that see all their taps.", PARAMETERS, emit.lines)

@@ -19,33 +19,31 @@ _SIDE = (IOSpec(DType.float32, ROW_MAJOR),)
 
 @dataclass(frozen=True)
 class _Kind:
-    """How a value v comes to the result s, in lanes and as plain C; `begin` and `end`: lines around the loop over the values."""
+    """How a value v comes to the result s, in lanes; `begin` and `end`: lines around the loop over the values."""
 
     start: str
     lanes: str
-    plain: str
     begin: tuple[str, ...] = ()
     end: tuple[str, ...] = ()
     quotient: str = ""
 
 
-def _extreme(start: str, name: str, sign: str) -> _Kind:
+def _extreme(start: str, name: str) -> _Kind:
     """The instructions leave out what is no number; the largest magnitude, as bits, shows whether there was any."""
     magnitude = "vmaxq_u32(magnitudes, vshlq_n_u32(vreinterpretq_u32_f32(v), 1))"
     return _Kind(
         start,
         f"s = v{name}nmq_f32(s, v); magnitudes = {magnitude};",
-        f"s = ((v {sign} s) || (v != v)) ? v : s;",
         ("uint32x4_t magnitudes = vdupq_n_u32(0u);",),
         ("s = vpselq_f32(vdupq_n_f32(NAN), s, vcmphiq_n_u32(magnitudes, 0xFF000000u));",),
     )
 
 
-_SUM = _Kind("0.0f", "s = vaddq_f32(s, v);", "s += v;")
+_SUM = _Kind("0.0f", "s = vaddq_f32(s, v);")
 _KINDS = {
-    "ReduceMax": _extreme("-INFINITY", "max", ">"),
-    "ReduceMin": _extreme("INFINITY", "min", "<"),
-    "ReduceMean": _Kind(_SUM.start, _SUM.lanes, _SUM.plain, quotient=" / (float)shape->count"),
+    "ReduceMax": _extreme("-INFINITY", "max"),
+    "ReduceMin": _extreme("INFINITY", "min"),
+    "ReduceMean": _Kind(_SUM.start, _SUM.lanes, quotient=" / (float)shape->count"),
     "ReduceSum": _SUM,
 }
 
@@ -81,7 +79,6 @@ def _text(function: str, kind: _Kind) -> str:
 {{
     int32_t block, output, left;
     for (block = 0; block < shape->blocks; block++) {{
-#if AIDGE_HELIUM_ASSEMBLY
         for (output = 0; output < shape->outputs; output += 4) {{
             const uint32x4_t places = aidge_helium_places_of_4(shape->outputs - output, shape->output_step);
             const float *values = x + output * shape->output_step;
@@ -93,18 +90,6 @@ def _text(function: str, kind: _Kind) -> str:
             }}
 {end}            vstrwq_p_f32(y + output, s, vctp32q((uint32_t)(shape->outputs - output)));
         }}
-#else
-        for (output = 0; output < shape->outputs; output++) {{
-            const float *values = x + output * shape->output_step;
-            float s = {kind.start};
-            for (left = shape->count; left > 0; left--) {{
-                const float v = *values;
-                {kind.plain}
-                values += shape->value_step;
-            }}
-            y[output] = s;
-        }}
-#endif
 {quotient}        x += shape->block_step;
         y += shape->outputs;
     }}

@@ -108,17 +108,8 @@ def _weighted_text(count: int) -> str:
         emit("vstrw.32 %q.sum, [%to], #16", f"letp lr, %turn{first}")
         emit.label(f"done{first}")
     emit("%leave")
-    plain = f"""    int32_t i, tap;
-    for (i = 0; i < run; i++) {{
-        float sum = 0.0f;
-        for (tap = 0; tap < {count}; tap++) {{
-            volatile float rounded = pixels[tap][i] * weights[tap];
-            sum += rounded;
-        }}
-        y[i] = sum;
-    }}"""
     parameters = "float *y, const float *const *pixels, const float *weights, int32_t run"
-    return function(f"aidge_helium_weighted_{count}", "y = the weighted sum of pixels.", parameters, emit.lines, plain)
+    return function(f"aidge_helium_weighted_{count}", "y = the weighted sum of pixels.", parameters, emit.lines)
 
 
 def _layer_text(rows: int, columns: int) -> str:

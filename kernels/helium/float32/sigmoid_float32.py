@@ -30,7 +30,7 @@ class SigmoidFloat32(ElementWise):
     def call(self) -> Call:
         return Call(
             NAME,
-            ("float32/sigmoid.h",),
+            ("core/helium.h",),
             (
                 Input(0),
                 Output(0),
@@ -61,5 +61,4 @@ def _text() -> str:
         "1 / (1 + e^-x). May work in place.",
         "const float *x, float *y, const float *numbers, int32_t count",
         emit.lines,
-        "    (void)numbers;\n    aidge_helium_sigmoid_c(x, y, count);",
     )

@@ -2,7 +2,6 @@
 #include <math.h>
 #include "core/mve.h"
 
-#if AIDGE_HELIUM_ASSEMBLY
 /*
  * e^x of four values x <= 0: 2^n e^r with n the nearest integer to x / ln 2 and |r| <= ln(2) / 2, e^r by a polynomial (off by
  * 1.1e-7, a fit of least squares). 0 where a float would be subnormal; NaN stays NaN.
@@ -52,28 +51,6 @@ AIDGE_KIT_NOINLINE void aidge_helium_softmax_lanes_float32(const float *input, f
         output += inner;
     }
 }
-#else
-/* Rows whose elements lie `inner` apart. */
-static void aidge_helium_softmax_lanes_float32(const float *input, float *output, int32_t length, int32_t inner, int32_t rows)
-{
-    int32_t row, i;
-    for (row = 0; row < rows; row++) {
-        float largest = -INFINITY;
-        float sum = 0.0f;
-        for (i = 0; i < length; i++) {
-            largest = input[i * inner + row] > largest ? input[i * inner + row] : largest;
-        }
-        for (i = 0; i < length; i++) {
-            const float part = expf(input[i * inner + row] - largest);
-            output[i * inner + row] = part;
-            sum += part;
-        }
-        for (i = 0; i < length; i++) {
-            output[i * inner + row] /= sum;
-        }
-    }
-}
-#endif
 
 /* output = e^(x - largest of the row) / sum of these over the row: `outer` blocks of `inner` rows of `length`. May work in place. */
 static void aidge_helium_softmax_float32(const float *input, float *output, int32_t outer, int32_t length, int32_t inner)

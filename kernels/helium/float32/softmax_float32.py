@@ -66,8 +66,7 @@ def _rows_text() -> str:
     emit("add %input, %input, %length, lsl #2", "add %output, %output, %length, lsl #2", "subs %rows, %rows, #1", "bne %row")
     emit("%leave")
     purpose = "Softmax of rows of neighbouring float32 values. May work in place."
-    plain = "    (void)numbers;\n    aidge_helium_softmax_float32(input, output, rows, length, 1);"
-    return function(ROWS, purpose, PARAMETERS, emit.lines, plain)
+    return function(ROWS, purpose, PARAMETERS, emit.lines)
 
 
 def _exponentials(emit: Assembler, inverse: str, high: str, low: str, *powers: str) -> None:

@@ -24,6 +24,9 @@ MOST_COMPARED = 4  # steps of a cell
 FEW_COMPARED = {"size": MOST_COMPARED, "compact": 2}  # more are worth more cells; elsewhere more than one
 MOST_BITS = 32  # by which a conversion to integers multiplies
 SMALLEST = 1 << 29  # the key of 2^-63: products with the scale are no subnormal numbers, which vectors take for 0
+# steps: rising numbers at which the level changes, NaN behind them; levels: one more than steps; numbers: {bits of the float
+# scale, lowest cell, number of cells less 1}: the whole part of x * scale is the cell of x; firsts: how many steps the lowest
+# number of each cell has reached (arithmetic/staircase.py).
 PARAMETERS = (
     "const float *x, int8_t *y, const float *steps, const int8_t *levels, const int32_t *numbers, const uint16_t *firsts, "
     "int32_t count"
@@ -77,7 +80,7 @@ class StaircaseFloat32Int8(ElementWise):
         numbers[:1] = numpy.array([scale], numpy.float32).view(numpy.int32)
         return Call(
             name,
-            ("float32/staircase.h",),
+            ("core/helium.h",),
             (
                 Input(0),
                 Output(0),
@@ -115,8 +118,7 @@ def _text(name: str, bits: int, compared: int) -> str:
     emit("%leave")
     return function(
         name,
-        "y[i] = levels[how many steps x[i] has reached]; staircase.h says what is given. May work in place.",
+        "y[i] = levels[how many steps x[i] has reached], from the first one of its cell on. May work in place.",
         PARAMETERS,
         emit.lines,
-        "    aidge_helium_staircase(x, y, steps, levels, numbers, firsts, count);",
     )

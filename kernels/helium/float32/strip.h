@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: 0BSD */
-#include "limited.h"
+#include "core/helium.h"
 
 /*
  * Neighbouring pixels of one row of a float32 convolution that see the same rows and taps of the window. What the
@@ -32,40 +32,3 @@ AIDGE_KIT_NOINLINE void aidge_helium_row_strip_float32(aidge_helium_strip_float3
     strip->channels = outputs;
     strip->limits = limits;
 }
-
-#if !AIDGE_HELIUM_ASSEMBLY
-/* The stream has biases and then one weight for each value, of each `group` of output channels and then of the rest. */
-static void aidge_helium_pixels_float32(aidge_helium_strip_float32 *strip, float *y, const float *stream, int32_t pixels,
-                                        int32_t group)
-{
-    const int32_t run = 4 * strip->quads + strip->singles;
-    const int32_t whole = strip->channels / group * group;
-    int32_t pixel, channel, row, tap, value;
-    for (pixel = 0; pixel < pixels * strip->blocks; pixel++) {
-        const float *numbers = stream;
-        for (channel = 0; channel < strip->channels; channel++) {
-            const int32_t together = channel < whole ? group : strip->channels - whole;
-            const float *from = strip->source;
-            const float *w = numbers + channel % group + together * (1 + strip->first);
-            float sum = numbers[channel % group];
-            for (row = 0; row < strip->rows; row++) {
-                for (tap = 0; tap < strip->taps; tap++) {
-                    for (value = 0; value < run; value++) {
-                        sum += *from++ * *w;
-                        w += together;
-                    }
-                    from += strip->tap_step / 4;
-                }
-                from += strip->row_step / 4;
-                w += strip->skipped * together;
-            }
-            y[channel] = aidge_helium_limited_float32(sum, strip->limits);
-            if (channel % group == group - 1) {
-                numbers = w + (strip->last - strip->skipped) * together - (group - 1);
-            }
-        }
-        strip->source += strip->pixel_step / 4;
-        y += strip->output_step / 4;
-    }
-}
-#endif

@@ -83,7 +83,6 @@ class Strip:
             f"Blocks of {self.pixels} pixel{'s' * (self.pixels > 1)} of a float32 convolution.",
             PARAMETERS,
             _Printer(self).lines(),
-            f"    aidge_helium_pixels_float32(strip, y, stream, {self.pixels}, {self.group if self.has_groups else WIDE});",
         )
 
 

@@ -42,9 +42,7 @@ class ArgMaxInt8(KernelNode):
     def call(self) -> Call:
         data = self.inputs[0]
         sizes = Literal(data.elements // data.dims[1]), Literal(data.dims[1])
-        return Call(
-            NAME, ("rows/arg_int8.h",), (Input(0), Output(0), *sizes), texts=(_text(),), facts=computed(f"{PIXELS} pixels")
-        )
+        return Call(NAME, ("core/helium.h",), (Input(0), Output(0), *sizes), texts=(_text(),), facts=computed(f"{PIXELS} pixels"))
 
 
 NAME = "aidge_helium_argmax_int8"
@@ -78,5 +76,4 @@ def _text() -> str:
         "The index of the largest channel of each pixel, the first of equal ones, of at least 8 pixels.",
         "const int8_t *input, int64_t *output, int32_t pixels, int32_t channels",
         emit.lines,
-        "    aidge_helium_argmax_int8_c(input, output, pixels, channels);",
     )

@@ -45,7 +45,6 @@ class Sums:
             "Groups of 4 rows: biases, and sums of bytes times data and state times factors.",
             PARAMETERS,
             self._lines(),
-            f"    aidge_helium_row_sums(x, sums, stream, end, state, units, {self.data}, {int(self.are_bytes)}, {self.state});",
         )
 
     def _lines(self):

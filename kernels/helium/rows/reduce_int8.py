@@ -13,18 +13,18 @@ from ..core.conditions import MVE
 from .reductions import NEIGHBOURS, sizes_of
 
 _SIDE = (IOSpec(DType.int8, ROW_MAJOR),)
-_KINDS = {"ReduceMax": ("max", ">", "INT8_MIN"), "ReduceMin": ("min", "<", "INT8_MAX")}
+_KINDS = {"ReduceMax": ("max", "INT8_MIN"), "ReduceMin": ("min", "INT8_MAX")}
 
 
 @kernel(sorted(_KINDS), ImplSpec(inputs=_SIDE, outputs=_SIDE, features=MVE, predicates=(SAME_QUANTIZATION, NEIGHBOURS)))
 class ReduceInt8(KernelNode):
     def call(self) -> Call:
         outer, count, inner = sizes_of(self.view)
-        kind, sign, start = _KINDS[self.node.type]
+        kind, start = _KINDS[self.node.type]
         form = _ROWS if inner == 1 else _LANES
         sizes = (outer, count) if inner == 1 else (outer, count, inner)
         function = f"aidge_helium_{kind}_of_{'rows' if inner == 1 else 'columns'}_int8"
-        text = form.replace("FUNCTION", function).replace("KIND", kind).replace("SIGN", sign).replace("START", start)
+        text = form.replace("FUNCTION", function).replace("KIND", kind).replace("START", start)
         arguments = (Input(0), Output(0), *map(Literal, sizes))
         return Call(function, ("core/mve.h",), arguments, texts=(text,), facts=computed("16 values"))
 
@@ -35,7 +35,6 @@ static void FUNCTION(const int8_t *x, int8_t *y, int32_t rows, int32_t count)
     for (; rows > 0; rows--) {
         int32_t left = count;
         int8_t found = START;
-#if AIDGE_HELIUM_ASSEMBLY
         for (; left >= 16; left -= 16) {
             found = vKINDvq_s8(found, vldrbq_s8(x));
             x += 16;
@@ -45,12 +44,6 @@ static void FUNCTION(const int8_t *x, int8_t *y, int32_t rows, int32_t count)
             found = vKINDvq_p_s8(found, vldrbq_z_s8(x, there), there);
             x += left;
         }
-#else
-        for (; left > 0; left--) {
-            found = *x SIGN found ? *x : found;
-            x++;
-        }
-#endif
         *y++ = found;
     }
 }"""
@@ -60,7 +53,6 @@ static void FUNCTION(const int8_t *x, int8_t *y, int32_t matrices, int32_t count
 {
     for (; matrices > 0; matrices--) {
         int32_t column, left;
-#if AIDGE_HELIUM_ASSEMBLY
         for (column = 0; column < columns; column += 16) {
             const int8_t *value = x + column;
             int8x16_t found = vdupq_n_s8(START);
@@ -79,16 +71,6 @@ static void FUNCTION(const int8_t *x, int8_t *y, int32_t matrices, int32_t count
                 vstrbq_p_s8(y + column, found, there);
             }
         }
-#else
-        for (column = 0; column < columns; column++) {
-            const int8_t *value = x + column;
-            y[column] = START;
-            for (left = count; left > 0; left--) {
-                y[column] = *value SIGN y[column] ? *value : y[column];
-                value += columns;
-            }
-        }
-#endif
         x += count * columns;
         y += columns;
     }

@@ -7,7 +7,6 @@ typedef struct {
     int32_t outer, length, inner;
 } aidge_helium_softmax_shape;
 
-#if AIDGE_HELIUM_ASSEMBLY
 /* Four elements, or those that the mask names. */
 AIDGE_KIT_INLINE int32x4_t aidge_helium_softmax_load(const int8_t *from, uint32x4_t places, mve_pred16_t mask, int32_t is_whole)
 {
@@ -68,7 +67,6 @@ AIDGE_KIT_INLINE int32_t aidge_helium_softmax_rows(const int8_t *input, int8_t *
     }
     return vmaxnmvq_f32(0.0f, farthest) < AIDGE_HELIUM_SOFTMAX_DECIDED;
 }
-#endif
 
 /*
  * Softmax, int8, along any axis: rows in the lanes. exponentials: [256], that of the largest value of a row last; numbers:
@@ -85,7 +83,6 @@ static void aidge_helium_softmax_lanes(const int8_t *input, int8_t *output, cons
     steps[1] = is_row != 0 ? shape->length : 1;
     steps[2] = shape->length;
     for (; blocks > 0; blocks--) {
-#if AIDGE_HELIUM_ASSEMBLY
         const uint32x4_t places = vmulq_n_u32(vidupq_n_u32(0, 1), (uint32_t)steps[1]);
         int32_t left;
         for (left = rows; left > 0; left -= 4) {
@@ -99,9 +96,6 @@ static void aidge_helium_softmax_lanes(const int8_t *input, int8_t *output, cons
                 aidge_helium_softmax_exactly(from, to, exponentials, numbers, left < 4 ? left : 4, steps[0], steps[1]);
             }
         }
-#else
-        aidge_helium_softmax_exactly(input, output, exponentials, numbers, rows, steps[0], steps[1]);
-#endif
         input += shape->length * shape->inner;
         output += shape->length * shape->inner;
     }

@@ -104,23 +104,9 @@ class Columns:
         """The C text: `x` are the rows of the input that a row of the output sees, `y` where the first byte goes, `places` are
         those of a vector."""
         shape = self.geometry
-        plain = "\n".join(
-            (
-                "    int32_t line, column, channel;",
-                "    (void)places;",
-                f"    for (line = 0; line < {shape.kernel_height}; line++) {{",
-                f"        for (column = 0; column < {self.copied}; column++) {{",
-                f"            for (channel = 0; channel < {shape.channels}; channel++) {{",
-                f"                y[column * {self.column_bytes} + line * {shape.channels} + channel] =",
-                f"                    x[line][column * {shape.channels} + channel];",
-                "            }",
-                "        }",
-                "    }",
-            )
-        )
         purpose = f"{shape.kernel_height} rows of {self.copied} x {shape.channels} bytes to columns of {self.column_bytes}."
         parameters = "const int8_t *const *x, int8_t *y, const uint8_t *places"
-        return function(self.name, purpose, parameters, self._lines(), plain)
+        return function(self.name, purpose, parameters, self._lines())
 
     def _lines(self):
         emit, shape = Assembler(), self.geometry

@@ -5,7 +5,6 @@
 /* Values at these offsets, side by side. */
 static inline void aidge_helium_gather_int16(int16_t *column, const int16_t *from, const uint16_t *offsets, int32_t taps)
 {
-#if AIDGE_HELIUM_ASSEMBLY
     __asm__ volatile("wlstp.16 lr, %[taps], 2f\n"
                      "1:\n\t"
                      "vldrh.u16 q0, [%[offsets]], #16\n\t"
@@ -16,12 +15,6 @@ static inline void aidge_helium_gather_int16(int16_t *column, const int16_t *fro
                      : [column] "+r"(column), [offsets] "+r"(offsets)
                      : [from] "r"(from), [taps] "r"(taps)
                      : "lr", "d0", "d1", "d2", "d3", "memory");
-#else
-    int32_t tap;
-    for (tap = 0; tap < taps; tap++) {
-        column[tap] = from[offsets[tap]];
-    }
-#endif
 }
 
 /*

@@ -11,7 +11,7 @@ import numpy
 from aidge_build.contract.kernel_kit.linear import LinearConstants
 
 from ..core.assembly import Assembler, function
-from ..core.rounding import Fixed, emit_fixed, emit_levels_of_8, fixed_in_c, multiplier_words, shift_words, zero_point_word
+from ..core.rounding import Fixed, emit_fixed, emit_levels_of_8, multiplier_words, shift_words, zero_point_word
 
 LANES = 16
 OUTPUTS = 8  # at a time
@@ -67,7 +67,9 @@ class Dense:
         return 0 if self.vectors <= MOST_UNROLLED else (self.vectors - bool(self.inputs % LANES)) // VECTORS_IN_LOOP
 
     def stream(self, numbers: LinearConstants, rows: numpy.ndarray, offsets: numpy.ndarray) -> numpy.ndarray:
-        """Per eight outputs: biases in the order of the accumulators, for each vector eight times 16 weights, multipliers.
+        """The head; per eight outputs: biases in the order of the accumulators, for each vector eight times 16 weights, then of
+        outputs 0 2 4 6 1 3 5 7 offsets of the weights, fractions of the biases with `bits`, multipliers (with `uniform` one
+        behind the head), shifts of fixed-point factors.
         `rows` [outputs, inputs]: the weights that are multiplied with; `offsets` [outputs]: what they lack."""
         weights = numpy.zeros((self.groups * OUTPUTS, self.vectors * LANES), numpy.int8)
         weights[: self.outputs, : self.inputs] = rows
@@ -99,8 +101,6 @@ class Dense:
             f"{self.inputs} inputs to {self.outputs} outputs, eight at a time.",
             PARAMETERS,
             self._lines(),
-            f"    aidge_helium_dense(x, y, stream, {self.inputs}, {self.outputs}, {self.bits}, {self.apart}, "
-            f"{fixed_in_c(self.fixed)}, {self.offsets:d}, {4 * self.uniform});",
         )
 
     def _lines(self):

@@ -74,7 +74,7 @@ class Driver:
         """Headers."""
         plan = self.plan
         return (
-            "sums/product.h",
+            "core/helium.h",
             *(
                 ("values/turned_rows.h" if plan.is_ring else f"{plan.staging.copies}.h",)
                 if plan.staging
@@ -82,7 +82,6 @@ class Driver:
                 if plan.columns
                 else ()
             ),
-            *(("core/patches.h",) if plan.patches else ()),
         )
 
     def texts(self) -> list[str]:

@@ -172,7 +172,12 @@ class DynamicDepthwise(KernelNode):
         stream = form.float_stream(weights, FloatNumbers.of(self.inputs, weights, 0))
         arguments = (*data_arguments(self.inputs), Output(0), Constant("stream", stream), Scratch())
         return Call(
-            name, ("sums/dynamic_channels.h",), arguments, form.description, texts, facts=computed("8 pixels x 1 channel")
+            name,
+            ("sums/dynamic_data.h", "core/copies.h"),
+            arguments,
+            form.description,
+            texts,
+            facts=computed("8 pixels x 1 channel"),
         )
 
     def _by_lanes(self) -> Call:
@@ -190,7 +195,7 @@ class DynamicDepthwise(KernelNode):
         stream = Constant("stream", form.float_stream(weights, FloatNumbers.of(self.inputs, weights, form.floats.missing)))
         return Call(
             name,
-            ("sums/dynamic_depthwise.h", *(("core/ring.h",) if staging else ())),
+            ("sums/dynamic_data.h", *(("core/ring.h",) if staging else ())),
             (*data_arguments(self.inputs), Output(0), stream, *((Scratch(),) if staging else ())),
             "16 channels in lanes, scaled to float",
             (form.text(), driver_of(name, shape, form, staging)),

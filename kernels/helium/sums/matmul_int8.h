@@ -2,7 +2,6 @@
 #include "kit/batches.h"
 #include "core/copies.h"
 #include "core/mve.h"
-#include "product.h"
 
 /* Batches of matrices [rows][inner] and [inner][columns] over 4 outer axes; steps in elements, 0 repeats. */
 typedef struct {
@@ -32,7 +31,6 @@ AIDGE_KIT_NOINLINE void aidge_helium_numbers(int8_t *stream, const int32_t *patt
     }
 }
 
-#if AIDGE_HELIUM_ASSEMBLY
 /* Eight rows of a pair of columns; left: rows that there are. */
 #define AIDGE_HELIUM_EIGHT_ROWS(begin)                                                   \
     mask = vctp16q((uint32_t)(left > 0 ? left : 0));                                     \
@@ -42,7 +40,6 @@ AIDGE_KIT_NOINLINE void aidge_helium_numbers(int8_t *stream, const int32_t *patt
     sums[1] = vaddvaq_s16(sums[1], second);                                              \
     vstrbq_s16(to + (begin), first);                                                     \
     vstrbq_s16(to + 16 + (begin), second)
-#endif
 
 /* A pair of columns, `next` apart, as vectors, zeros behind their ends; adds to their sums and returns the end. */
 AIDGE_KIT_INLINE int8_t *aidge_helium_pair_of_columns(int8_t *to, const int8_t *from, int32_t next, int32_t *sums,
@@ -50,7 +47,6 @@ AIDGE_KIT_INLINE int8_t *aidge_helium_pair_of_columns(int8_t *to, const int8_t *
 {
     const int32_t step = shape->columns;
     int32_t left = shape->inner;
-#if AIDGE_HELIUM_ASSEMBLY
     const uint16x8_t places = vmulq_n_u16(vidupq_n_u16(0, 1), (uint16_t)step);
     while (left > 0) {
         mve_pred16_t mask;
@@ -63,19 +59,6 @@ AIDGE_KIT_INLINE int8_t *aidge_helium_pair_of_columns(int8_t *to, const int8_t *
         left -= 8;
         to += 32;
     }
-#else
-    int32_t row;
-    for (; left > 0; left -= 16) {
-        for (row = 0; row < 16; row++) {
-            to[row] = row < left ? from[row * step] : 0;
-            to[row + 16] = row < left ? from[row * step + next] : 0;
-            sums[0] += to[row];
-            sums[1] += to[row + 16];
-        }
-        from += 16 * step;
-        to += 32;
-    }
-#endif
     return to;
 }
 

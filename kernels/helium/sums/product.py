@@ -10,11 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from aidge_build.contract.kernel_kit.terms import plus
-
-from ..core.assembly import loop
 from ..core.floats import Floats
-from ..core.rounding import Fixed, fixed_in_c, way_of
+from ..core.rounding import Fixed, way_of
 
 LANES = 16
 HEAD_BYTES = 20  # of a stream: offsets of the eight stores, input zero point
@@ -147,39 +144,3 @@ class Product:
             for vector in range(self.vectors):
                 order = range(self.taps) if vector % 2 == 0 else reversed(range(self.taps))
                 yield from ((row, vector, tap) for tap in order)
-
-    def plain(self) -> str:
-        """The body in plain C."""
-        pixels = 1 if self.gap else self.pixels
-        fields = (
-            pixels,
-            self.pixel_step,
-            self.rows,
-            self.row_step,
-            self.taps,
-            self.tap_step,
-            self.vectors,
-            self.channels,
-            self.tail,
-            int(self.clamps),
-            int(self.goes_by_twos and not self.counted),
-            self.bits,
-            fixed_in_c(self.fixed),
-            int(self.offsets),
-            int(self.floats is not None and not self.floats.signed),
-            self.last or LANES,
-            4 * self.counted,
-            int(self.joined),
-        )
-        shape = f"    static const aidge_helium_product_shape shape = {{{', '.join(map(str, fields))}}};\n"
-        name, behind = "aidge_helium_product", "&shape"
-        if self.floats:
-            given = "NULL, prepared" if self.floats.prepared else "data, NULL"
-            name, behind = "aidge_helium_dynamic", f"{given}, {self.floats.in_c}, &shape"
-        if self.ring:
-            return shape + f"    {name}({plus('x[0]', self.begin)}, x, y, stream, blocks, {behind});"
-        if not self.gap:
-            return shape + f"    {name}(x, NULL, y, stream, blocks, {behind});"
-        call = f"{name}(x + pixel * {self.pixel_step}, NULL, y + pixel * {self.distance}, stream, 1, {behind});"
-        lines = ["int32_t pixel;", *loop("pixel", f"blocks * {self.pixels}", [call])]
-        return shape + "\n".join(f"    {line}" for line in lines)

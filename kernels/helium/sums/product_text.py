@@ -32,7 +32,7 @@ def text_of(form: Product) -> str:
     parameters = OF_ROWS if form.ring else PARAMETERS
     if form.floats:
         parameters = parameters.replace("int8_t *y", "float *y") + form.floats.further
-    return function(form.name, purpose, parameters, _Printer(form).lines(), form.plain())
+    return function(form.name, purpose, parameters, _Printer(form).lines())
 
 
 class _Printer:

@@ -46,7 +46,7 @@ class Stationary:
         """The C text."""
         shape = self.product
         purpose = f"Blocks of 4 pixels, {shape.channels} output channels; the weights stay in registers."
-        return function(self.name, purpose, PARAMETERS, self._lines(), shape.plain())
+        return function(self.name, purpose, PARAMETERS, self._lines())
 
     def _lines(self):
         shape, emit = self.product, Assembler()

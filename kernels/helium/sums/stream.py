@@ -1,5 +1,20 @@
 # SPDX-License-Identifier: MIT
-"""Weights and parameters of a dense layer as one stream, in the order in which product.py reads them."""
+"""Weights and parameters of a dense layer as one stream, in the order in which product.py reads them.
+
+16 bytes of offsets, 4 of the input's zero point; for each pair of output channels, for each row, vector and tap (taps backwards
+in every other vector) 16 weights of the one and 16 of the other channel (or `last`), then int32 {bias, bias}, float {multiplier,
+multiplier}, int32 step << 16 | zero point; with clamps int32 {lowest, highest}. The last pair has step 0; with an odd number of
+channels it repeats one channel of the pair before.
+
+- `adds`: the number of rounding.py takes the place of step and zero point.
+- The first multiplier is negative: numbers of a fused multiplication, int32 {bits, bits}, float {multiplier, multiplier}, uint16
+  {constant, constant} (rounding.py).
+- `fixed`: multipliers are int32, and int32 {shift, shift} follow the rest.
+- `offsets`: a window of ones precedes the first pair, int32 {offset, offset} of the weights (finer.py) the biases.
+- `counted`: the zero point follows the head in place of the one in each pair, and all pairs have a step of 2.
+- `joined`: three words take the place of biases and multipliers (joined.py).
+- `floats`: int32 {missing, missing}, {sums of the weights}, float {factors}, {biases}, int32 step; the zero point is 0.
+"""
 
 from __future__ import annotations
 

@@ -71,7 +71,6 @@ class Sums:
             f"{self.taps} taps of int16.",
             PARAMETERS,
             self._lines(),
-            f"    aidge_helium_sums_int16(x, other, stream, first, second, end, {self.taps}, {self.pixels}, {self.levels.in_c});",
         )
 
     def _lines(self):

@@ -58,20 +58,11 @@ def _text(name: str, shift: int, clamps: bool, overlaps: bool) -> str:
     emit("letp lr, %four")
     emit.label("done")
     emit("%leave")
-    drop = shift - NARROWED
-    plain = f"""    int32_t i;
-    for (i = 0; i < count; i++) {{
-        int32_t sum = ((a[i] * sum_of[0] + b[i] * sum_of[1] + sum_of[2]) >> {NARROWED}) + {1 << (drop - 1)};
-        sum >>= {drop};
-        sum = sum < sum_of[3] ? sum_of[3] : sum;
-        y[i] = (int8_t)(sum > sum_of[4] ? sum_of[4] : sum);
-    }}"""
     return function(
         name,
         "y = a * factor + b * factor + offset, shifted and rounded, in 32-bit lanes.",
         "const int8_t *a, const int8_t *b, int8_t *y, const int32_t *sum_of, int32_t count",
         emit.lines,
-        plain,
     )
 
 

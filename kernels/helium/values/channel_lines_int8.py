@@ -18,8 +18,6 @@ from aidge_build.contract.kernel_kit.channel_lines import (
     ChannelLinesInt8,
     PReluInt8,
     channel_lines_spec,
-    portable_lines,
-    portable_prelu,
     prelu_spec,
 )
 from aidge_build.contract.node import kernel
@@ -70,7 +68,7 @@ class _Lanes(ChannelLinesInt8):
                 steps += ["vmax.s32 q0, q0, q2", "vmin.s32 q0, q0, q3"]
             steps += [f"vmul.i32 q0, q0, q{4 + 2 * line}", f"vadd.i32 q0, q0, q{5 + 2 * line}", f"vshr.s32 q0, q0, #{shift}"]
         limits = ["mvn r4, #127", "vdup.32 q2, r4", "mov r4, #127", "vdup.32 q3, r4"]
-        return _text(name, PARAMETERS, 2 * len(self.shifts), rest, limits, steps, portable_lines(self.shifts))
+        return _text(name, PARAMETERS, 2 * len(self.shifts), rest, limits, steps)
 
 
 @kernel(CHANNEL_LINES_TYPE, _filled(channel_lines_spec(MVE)), CHANNEL_LINES)
@@ -95,10 +93,10 @@ class HeliumPReluInt8(PReluInt8, _Lanes):
         steps = ["vmul.i32 q1, q0, q6", "vadd.i32 q1, q1, q7"]
         steps += ["vptt.s32 lt, q0, r12", "vmult.i32 q1, q0, q4", "vaddt.i32 q1, q1, q5", f"vshr.s32 q0, q1, #{shift}"]
         parameters = f"{PARAMETERS}, int32_t zero"
-        return _text(name, parameters, 4, rest, ["ldr r12, [sp, #88]"], steps, portable_prelu(shift))
+        return _text(name, parameters, 4, rest, ["ldr r12, [sp, #88]"], steps)
 
 
-def _text(name: str, parameters: str, numbers: int, rest: bool, first: Sequence[str], steps: Sequence[str], plain: str) -> str:
+def _text(name: str, parameters: str, numbers: int, rest: bool, first: Sequence[str], steps: Sequence[str]) -> str:
     """The function: `numbers` of a channel in the registers from q4 on, `steps` from a value in q0 to its result there."""
     loaded = ", ".join(f"q{4 + number}" for number in range(numbers))
     then, those = ("t", ["vctp.32 r6", "vpst"]) if rest else ("", [])
@@ -114,4 +112,4 @@ def _text(name: str, parameters: str, numbers: int, rest: bool, first: Sequence[
     emit("add r5, r5, r3", "le lr, 2b")
     emit(f"adds r0, r0, #{LANES}", f"adds r1, r1, #{LANES}", f"subs r6, r6, #{LANES}", "bgt 1b")
     emit("vpop {d8-d15}", "pop {r4-r7, pc}")
-    return function(name, "Linear integer forms for each channel, channels last.", parameters, emit.lines, plain)
+    return function(name, "Linear integer forms for each channel, channels last.", parameters, emit.lines)

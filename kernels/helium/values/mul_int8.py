@@ -18,17 +18,6 @@ from ..core.repeats import RepeatsInt8, repeats_specs
 from ..core.rounding import Fixed, emit_fixed
 
 PARAMETERS = "const int8_t *a, const int8_t *b, int8_t *y, const int32_t *numbers, int32_t count"
-PLAIN = """    int32_t i;
-    for (i = 0; i < count; i++) {{
-        const int32_t product = (a[i] + numbers[0]) * (b[i] + numbers[1]);
-        int32_t level = {scaled} + numbers[2];
-        level = level < numbers[4] ? numbers[4] : level;
-        y[i] = (int8_t)(level > numbers[5] ? numbers[5] : level);
-    }}"""
-SCALED = {
-    True: "aidge_kit_scale_fixed(product, numbers[3], numbers[6])",
-    False: "aidge_kit_scale(product, aidge_helium_float((const int8_t *)(numbers + 3)))",
-}
 ROUNDS_TWICE = Fixed(once=False, has_below=True, is_short=True)
 
 
@@ -87,7 +76,7 @@ def _text(name: str, clamps: bool, is_fixed: bool) -> str:
     emit.label(3)
     emit(*(["vpop {d8-d11}"] if clamps else []), "pop {r4-r9, pc}")
     what = f"Products of int8 values, requantized {'by a fixed-point factor' if is_fixed else 'in float32'}."
-    return function(name, what, PARAMETERS, emit.lines, PLAIN.format(scaled=SCALED[is_fixed]))
+    return function(name, what, PARAMETERS, emit.lines)
 
 
 def _eight(emit: Assembler, then: str, clamps: bool, is_fixed: bool) -> None:

@@ -5,16 +5,13 @@
 
 AIDGE_KIT_INLINE void aidge_helium_copy_bytes(uint8_t *to, const uint8_t *from, int32_t bytes)
 {
-#if AIDGE_HELIUM_ASSEMBLY
     if (__builtin_constant_p(bytes) && (bytes <= 8)) {
         (void)memcpy(to, from, (uint32_t)bytes);
         return;
     }
-#endif
     aidge_helium_copy((int8_t *)to, (const int8_t *)from, bytes);
 }
 
-#if AIDGE_HELIUM_ASSEMBLY
 /* The same element of four bytes, at addresses that are multiples of four, or of two at those of two. */
 static inline void aidge_helium_fill_words(uint8_t *to, const uint8_t *value, int32_t count)
 {
@@ -35,19 +32,16 @@ static inline void aidge_helium_fill_halfwords(uint8_t *to, const uint8_t *value
         to += 16;
     }
 }
-#endif
 
 /* bytes / element_bytes times the element at value. */
 static inline void aidge_helium_fill_bytes(uint8_t *to, const uint8_t *value, int32_t bytes, int32_t element_bytes)
 {
     if (element_bytes == 1) {
         aidge_helium_fill((int8_t *)to, *value, bytes);
-#if AIDGE_HELIUM_ASSEMBLY
     } else if (element_bytes == 4) {
         aidge_helium_fill_words(to, value, bytes / 4);
     } else if (element_bytes == 2) {
         aidge_helium_fill_halfwords(to, value, bytes / 2);
-#endif
     } else {
         aidge_kit_fill_bytes(to, value, bytes, element_bytes);
     }

@@ -90,7 +90,7 @@ class StridedNode(KernelNode):
         )
 
 
-def _scatter(name: str, kind: str, ending: str) -> str:
+def _scatter(name: str, kind: str) -> str:
     """The C text of the function for a run by gathers and scatters; run: its length, its steps on both sides."""
     emit = Assembler()
     bits, load, store, offset, shift = (32, "w.u32", "w.32", ", uxtw #2", 4) if kind == "float" else (16, "b.u16", "b.16", "", 3)
@@ -101,8 +101,7 @@ def _scatter(name: str, kind: str, ending: str) -> str:
     emit(f"add r1, r1, r3, lsl #{shift}", f"add r0, r0, r12, lsl #{shift}", "letp lr, 1b")
     emit.label(2)
     emit("pop {r4, pc}")
-    plain = f"    aidge_helium_strided_{ending}(to, run[2], from, run[1], run[0]);"
-    return function(name, "A run of elements.", f"{kind} *to, const {kind} *from, const int32_t *run", emit.lines, plain)
+    return function(name, "A run of elements.", f"{kind} *to, const {kind} *from, const int32_t *run", emit.lines)
 
 
 def _texts(run: Loop, is_words: bool) -> tuple[str, tuple[str, ...]]:
@@ -115,7 +114,7 @@ def _texts(run: Loop, is_words: bool) -> tuple[str, tuple[str, ...]]:
     else:
         way, moved = "scatter", f"aidge_helium_scatter_{ending}(to, from, shape->run)"
     name = f"aidge_helium_move_{ending}_{way}"
-    scatter = [_scatter(f"aidge_helium_scatter_{ending}", kind, ending)] if way == "scatter" else []
+    scatter = [_scatter(f"aidge_helium_scatter_{ending}", kind)] if way == "scatter" else []
     text = f"""/* Elements to other places. */
 static void {name}(const void *source, void *target, const aidge_helium_moved *shape)
 {{

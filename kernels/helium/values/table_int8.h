@@ -4,7 +4,6 @@
 /* y[i] = table[the byte x[i]] for i < count: any function of one int8 value; table: [256]. May work in place. */
 static void aidge_helium_table_int8(const int8_t *x, int8_t *y, const int8_t *table, int32_t count)
 {
-#if AIDGE_HELIUM_ASSEMBLY
     __asm__ volatile("wlstp.8 lr, %[count], 2f\n"
                      "1:\n\t"
                      "vldrb.u8 q0, [%[x]], #16\n\t"
@@ -15,10 +14,4 @@ static void aidge_helium_table_int8(const int8_t *x, int8_t *y, const int8_t *ta
                      : [x] "+&r"(x), [y] "+&r"(y)
                      : [table] "r"(table), [count] "r"(count)
                      : "lr", "d0", "d1", "d2", "d3", "memory");
-#else
-    int32_t i;
-    for (i = 0; i < count; i++) {
-        y[i] = table[(uint8_t)x[i]];
-    }
-#endif
 }

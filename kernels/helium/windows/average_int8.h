@@ -7,7 +7,6 @@ static void aidge_helium_average_int8(const int8_t *x, int8_t *y, const int32_t 
 {
     for (; batches > 0; batches--) {
         int32_t channel;
-#if AIDGE_HELIUM_ASSEMBLY
         for (channel = 0; channel < channels; channel += 8) {
             const mve_pred16_t mask = vctp16q((uint32_t)(channels - channel));
             const int8_t *pixel = x + channel;
@@ -26,15 +25,6 @@ static void aidge_helium_average_int8(const int8_t *x, int8_t *y, const int32_t 
             odd = aidge_helium_averages(odd, numbers);
             vstrbq_p_s16(y + channel, vmovntq_s32(vreinterpretq_s16_s32(even), odd), mask);
         }
-#else
-        for (channel = 0; channel < channels; channel++) {
-            int32_t sum = 0, pixel;
-            for (pixel = 0; pixel < pixels; pixel++) {
-                sum += x[pixel * channels + channel];
-            }
-            y[channel] = aidge_kit_average(sum, numbers);
-        }
-#endif
         x += pixels * channels;
         y += channels;
     }

@@ -2,7 +2,6 @@
 #include "kit/average.h"
 #include "core/pixel_sums.h"
 
-#if AIDGE_HELIUM_ASSEMBLY
 /* Stored means of 4 sums. */
 static inline int32x4_t aidge_helium_averages(int32x4_t sums, const int32_t *numbers)
 {
@@ -13,4 +12,3 @@ static inline int32x4_t aidge_helium_averages(int32x4_t sums, const int32_t *num
     levels = vmaxq_s32(levels, vdupq_n_s32(numbers[AIDGE_KIT_AVERAGE_LOWEST]));
     return vminq_s32(levels, vdupq_n_s32(numbers[AIDGE_KIT_AVERAGE_HIGHEST]));
 }
-#endif

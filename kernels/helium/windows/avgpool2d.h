@@ -12,7 +12,6 @@ enum {
     AIDGE_HELIUM_MEAN_NUMBERS
 };
 
-#if AIDGE_HELIUM_ASSEMBLY
 /* The channels of 8 that no sum decides: channel i as bit 2 * i, at least one. */
 AIDGE_KIT_NOINLINE void aidge_helium_undecided_windows(int8_t *y, const int8_t *first, uint32_t undecided,
                                                        const aidge_helium_pool_window *mean)
@@ -76,27 +75,6 @@ AIDGE_KIT_NOINLINE void aidge_helium_means_of_8(int8_t *y, const int8_t *first, 
         aidge_helium_undecided_windows(y, first, undecided, mean);
     }
 }
-#else
-/* The mean of one channel whose window begins at `first`. */
-static int8_t aidge_helium_mean_of_1(const int8_t *first, int32_t offset, const aidge_helium_pool_window *mean)
-{
-    const int32_t *const numbers = mean->numbers;
-    const int32_t drop = numbers[AIDGE_HELIUM_MEAN_DROP];
-    int32_t sum = offset, row, column;
-    for (row = 0; row < mean->taps.rows; row++) {
-        for (column = 0; column < mean->taps.columns; column++) {
-            sum += first[row * mean->taps.row_step + column * mean->taps.column_step];
-        }
-    }
-    if (numbers[AIDGE_HELIUM_MEAN_FACTOR] == 0) {
-        return aidge_kit_stored_mean(sum, first, &mean->taps, mean->count, numbers, mean->layer->order);
-    }
-    sum -= (mean->layer->order < 0) && (sum < 0) ? 1 : 0;
-    sum = (sum * numbers[AIDGE_HELIUM_MEAN_FACTOR] + numbers[AIDGE_HELIUM_MEAN_START]) >> 16;
-    sum = ((sum + (1 << (drop - 1))) >> drop) - AIDGE_KIT_MEAN_ZERO(numbers);
-    return aidge_kit_stored_level(sum, numbers);
-}
-#endif
 
 /* The means of a window of all channels; numbers: of each count of taps. */
 static void aidge_helium_means_of_window(int8_t *y, const int8_t *first, const aidge_helium_pool_window *window)
@@ -108,13 +86,7 @@ static void aidge_helium_means_of_window(int8_t *y, const int8_t *first, const a
         mean.numbers += AIDGE_HELIUM_MEAN_NUMBERS;
     }
     offset = -mean.taps.rows * mean.taps.columns * AIDGE_KIT_MEAN_INPUT_ZERO(mean.numbers);
-#if AIDGE_HELIUM_ASSEMBLY
     for (channel = 0; channel < channels; channel += 8) {
         aidge_helium_means_of_8(y + channel, first + channel, offset, channels - channel, &mean);
     }
-#else
-    for (channel = 0; channel < channels; channel++) {
-        y[channel] = aidge_helium_mean_of_1(first + channel, offset, &mean);
-    }
-#endif
 }

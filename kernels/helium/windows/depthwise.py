@@ -17,7 +17,7 @@ from ..core import floats
 from ..core.assembly import BYTE_REACH, SAVED_BYTES, Access, Assembler, function, walk
 from ..core.floats import FloatNumbers, Floats
 from ..core.geometry import Geometry
-from ..core.rounding import Fixed, emit_fixed, emit_levels_of_8, fixed_in_c, multiplier_words, shift_words, zero_point_word
+from ..core.rounding import Fixed, emit_fixed, emit_levels_of_8, multiplier_words, shift_words, zero_point_word
 
 LANES = 16
 HEAD_BYTES = 16  # of a stream: input zero point, zero point, lowest, highest
@@ -74,31 +74,16 @@ class Depthwise:
 
     def text(self) -> str:
         """The C text."""
-        fields = (
-            self.channels,
-            self.rows,
-            self.taps,
-            self.tap_step,
-            self.pixel_step,
-            self.bits,
-            fixed_in_c(self.fixed),
-            int(self.wide),
-        )
-        call = "aidge_helium_depthwise(rows, y, stream, pixels, &shape);"
-        if self.floats:
-            form = f"{int(not self.floats.signed)}, {self.floats.in_c}"
-            call = f"aidge_helium_dynamic_depthwise(rows, y, stream, pixels, data, {form}, &shape);"
-        plain = f"    static const aidge_helium_depthwise_shape shape = {{{', '.join(map(str, fields))}}};\n    {call}"
         return function(
             self.name,
             f"Pixels of {self.channels} channels, windows of {self.rows} x {self.taps} taps.",
             PARAMETERS.replace("int8_t *y", "float *y") + floats.PARAMETERS if self.floats else PARAMETERS,
             _Printer(self).lines(),
-            plain,
         )
 
     def stream(self, taps: numpy.ndarray, numbers: LinearConstants) -> numpy.ndarray:
-        """`taps` [channels, rows, taps] and the numbers of the layer, by blocks of 16 channels."""
+        """`taps` [channels, rows, taps] and the numbers of the layer, by blocks of 16 channels: biases, weights, and for each
+        four channels the fractions of their biases with `bits`, multipliers, and shifts of fixed-point factors."""
         padded = self._padded(taps)
         bias, multipliers, shifts = (numpy.zeros(self.blocks * LANES, "<i4") for _ in range(3))
         bias[: self.channels], multipliers[: self.channels] = numbers.bias, multiplier_words(numbers)

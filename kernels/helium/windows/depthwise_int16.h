@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: 0BSD */
 #include "kit/window2d.h"
-#include "sums/levels_int16.h"
+#include "core/helium.h"
 
 /*
  * Of a pixel the taps inside of the image: where the weights of the first one lie in a group, how many groups of 8 channels there
@@ -33,29 +33,3 @@ AIDGE_KIT_NOINLINE int32_t aidge_helium_see_int16(aidge_helium_patch_int16 *patc
     patch->weights_row_step = 8 * (shape->kernel_width - columns);
     return ((top + first_y * shape->dilation_height) * shape->in_width + left + first_x * shape->dilation_width) * channels;
 }
-
-#if !AIDGE_HELIUM_ASSEMBLY
-/* The C version of depthwise_int16.py. */
-static void aidge_helium_depthwise_int16(const int16_t *x, const int8_t *stream, int16_t *y, const aidge_helium_patch_int16 *patch,
-                                         int32_t taps, int32_t rest, int32_t low, int32_t high, int32_t zero_point)
-{
-    int32_t channel, row, column;
-    for (channel = 0; channel < 8 * patch->groups + rest; channel++) {
-        const int8_t *const group = stream + (channel / 8) * (64 + 8 * taps);
-        const int8_t *const numbers = group + 16 * (channel & 1) + 4 * ((channel & 7) / 2);
-        const int16_t *from = x + channel;
-        const int8_t *w = group + patch->weights + (channel & 7);
-        uint32_t sum = (uint32_t)aidge_helium_word(numbers);
-        for (row = 0; row < patch->rows; row++) {
-            for (column = 0; column < patch->columns; column++) {
-                sum += (uint32_t)(*from * *w);
-                from += patch->step / 2;
-                w += 8;
-            }
-            from += patch->row_step / 2;
-            w += patch->weights_row_step;
-        }
-        y[channel] = aidge_helium_level_int16((int32_t)sum, aidge_helium_float(numbers + 32), low, high, zero_point);
-    }
-}
-#endif

@@ -56,7 +56,6 @@ class Pixel:
             "The channels of a pixel of a depthwise layer of int16.",
             PARAMETERS,
             self._lines(),
-            f"    aidge_helium_depthwise_int16(x, stream, y, patch, {self.taps}, {self.rest}, {self.levels.in_c});",
         )
 
     def _lines(self):

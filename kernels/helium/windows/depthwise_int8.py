@@ -130,7 +130,7 @@ class ConvDepthwise2dInt8(KernelNode):
         rows = map(Literal, (image.in_height, image.top, image.out_height) if in_bands else ())
         return Call(
             name,
-            ("windows/strips_of_bands.h" if in_bands else "windows/single_channels.h",),
+            ("windows/strips_of_bands.h" if in_bands else "core/copies.h",),
             (Input(0), Output(0), Constant("stream", stream), Scratch(), *rows),
             form.description,
             texts,
@@ -156,7 +156,7 @@ class ConvDepthwise2dInt8(KernelNode):
         if shape.bands:
             arguments += (staging.struct(image), Literal(image.top)) if staging else ()
             arguments += (Literal(image.out_height),) if shape.out_height > 1 else ()
-        sources = ("windows/depthwise.h", *(("core/ring.h",) if staging else ()))
+        sources = ("core/helium.h", *(("core/ring.h",) if staging else ()))
         return Call(
             name,
             sources,

@@ -113,9 +113,6 @@ def texts_of(form: FloatStrips) -> tuple[str, tuple[str, ...]]:
     """The function for all images, and the C texts that it needs."""
     shape, name = form.shape, f"{form.name}_all"
     flip = 0 if form.floats.signed else 128
-    plain = f"""    static const aidge_helium_channels_shape shape = {{{", ".join(map(str, form.fields))}}};
-    (void)places;
-    aidge_helium_dynamic_channels(x, y, stream, strips, data, {flip}, {form.floats.in_c}, &shape);"""
     parameters = PARAMETERS.replace("int8_t *y", "float *y") + floats.PARAMETERS
     purpose = f"{shape.channels} channels of {shape.out_height} x {shape.out_width} outputs, one after the other."
     pad = f"(int32_t)zero_point[0]{f' - {flip}' if flip else ''}"
@@ -135,5 +132,5 @@ def texts_of(form: FloatStrips) -> tuple[str, tuple[str, ...]]:
             ],
         ),
     ]
-    text = function(form.name, purpose, parameters, _Printer(form).lines(), plain)
+    text = function(form.name, purpose, parameters, _Printer(form).lines())
     return name, (text, c_function(name, f"{form.floats.of_driver}, void *scratch", body))

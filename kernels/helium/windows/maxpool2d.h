@@ -6,7 +6,6 @@ AIDGE_KIT_INLINE void aidge_helium_largest(int8_t *y, const int8_t *first, int32
                                            const int32_t *levels)
 {
     int32_t channel, row, column;
-#if AIDGE_HELIUM_ASSEMBLY
     for (channel = 0; channel < channels; channel += 16) {
         const mve_pred16_t mask = vctp8q((uint32_t)(channels - channel));
         int8x16_t largest = vdupq_n_s8((int8_t)levels[0]);
@@ -19,18 +18,6 @@ AIDGE_KIT_INLINE void aidge_helium_largest(int8_t *y, const int8_t *first, int32
         }
         vstrbq_p_s8(y + channel, vminq_s8(largest, vdupq_n_s8((int8_t)levels[1])), mask);
     }
-#else
-    for (channel = 0; channel < channels; channel++) {
-        int32_t largest = levels[0];
-        for (row = 0; row < taps->rows; row++) {
-            for (column = 0; column < taps->columns; column++) {
-                const int8_t value = first[row * taps->row_step + column * taps->column_step + channel];
-                largest = value > largest ? value : largest;
-            }
-        }
-        y[channel] = (int8_t)(largest < levels[1] ? largest : levels[1]);
-    }
-#endif
 }
 
 /* The largest values of a window of all channels; numbers: {lowest, highest}. */

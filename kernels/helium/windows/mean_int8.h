@@ -2,7 +2,6 @@
 #include "kit/mean.h"
 #include "core/pixel_sums.h"
 
-#if AIDGE_HELIUM_ASSEMBLY
 static inline int32_t aidge_helium_int8(int32_t level)
 {
     int32_t result;
@@ -45,4 +44,3 @@ static inline int16x8_t aidge_helium_stored_clamped(int16x8_t levels, const int3
     levels = vmaxq_s16(levels, vdupq_n_s16((int16_t)AIDGE_KIT_MEAN_LOWEST(numbers)));
     return vminq_s16(levels, vdupq_n_s16((int16_t)AIDGE_KIT_MEAN_HIGHEST(numbers)));
 }
-#endif

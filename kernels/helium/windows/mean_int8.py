@@ -39,8 +39,7 @@ class MeanInt8(MeanPool):
 
 def _undecided(order: str, clamped: str) -> str:
     stored = "aidge_kit_stored_level(level, numbers)" if clamped else "aidge_helium_int8(level + AIDGE_KIT_MEAN_ZERO(numbers))"
-    return f"""#if AIDGE_HELIUM_ASSEMBLY
-/* The channels of 8 that no sum decides: channel i as bit 2 * i, at least one. */
+    return f"""/* The channels of 8 that no sum decides: channel i as bit 2 * i, at least one. */
 AIDGE_KIT_NOINLINE void aidge_helium_undecided_{order}{clamped}(int8_t *y, const int8_t *first, uint32_t undecided,
     const aidge_kit_values *values, const int32_t *numbers)
 {{
@@ -50,8 +49,7 @@ AIDGE_KIT_NOINLINE void aidge_helium_undecided_{order}{clamped}(int8_t *y, const
         y[channel] = (int8_t){stored};
         undecided &= undecided - 1u;
     }} while (undecided != 0u);
-}}
-#endif"""
+}}"""
 
 
 def _text(name: str, order: str, clamped: str, in_blocks: bool, whole: bool) -> str:
@@ -88,7 +86,6 @@ static void {name}(const int8_t *x, int8_t *y, const int32_t *numbers, int32_t b
     const int32_t offset = -pixels * AIDGE_KIT_MEAN_INPUT_ZERO(numbers);
     for (; batches > 0; batches--) {{
         int32_t channel;
-#if AIDGE_HELIUM_ASSEMBLY
         for (channel = 0; channel < channels; channel += 8) {{
             {mask}{sums}
             uint32_t undecided;
@@ -99,22 +96,6 @@ static void {name}(const int8_t *x, int8_t *y, const int32_t *numbers, int32_t b
                 aidge_helium_undecided_{order}{clamped}(y + channel, x + channel, undecided, values, numbers);
             }}
         }}
-#else
-        for (channel = 0; channel < channels; channel++) {{
-            int32_t sum = offset;
-            int64_t product;
-            int32_t level, pixel;
-            for (pixel = 0; pixel < pixels; pixel++) {{
-                sum += x[pixel * channels + channel];
-            }}
-            product = aidge_kit_multiply_s64(sum, numbers[0]);
-            level = (int32_t)((uint64_t)product >> 32) + (int32_t)((uint32_t)product >> 31);
-            if (!aidge_kit_is_decided((uint32_t)product, numbers)) {{
-                level = aidge_kit_mean_{order}(x + channel, values, pixels, numbers);
-            }}
-            y[channel] = aidge_kit_stored_level(level, numbers);
-        }}
-#endif
         x += pixels * channels;
         y += channels;
     }}

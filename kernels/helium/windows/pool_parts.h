@@ -7,7 +7,6 @@ static inline void aidge_helium_add_pixels(const int8_t *input, int32_t *sums, c
 {
     const int32_t channels = part->channels;
     int32_t channel;
-#if AIDGE_HELIUM_ASSEMBLY
     for (channel = 0; channel < channels; channel += 8) {
         const mve_pred16_t mask = vctp16q((uint32_t)(channels - channel));
         const int8_t *pixel = input + channel;
@@ -30,14 +29,6 @@ static inline void aidge_helium_add_pixels(const int8_t *input, int32_t *sums, c
             pixel += room * channels;
         }
     }
-#else
-    for (channel = 0; channel < channels; channel++) {
-        int32_t pixel;
-        for (pixel = 0; pixel < part->pixels; pixel++) {
-            sums[channel] += input[pixel * channels + channel];
-        }
-    }
-#endif
 }
 
 /* Replaces the largest value of each channel by a larger one of a part. */
@@ -45,7 +36,6 @@ static inline void aidge_helium_add_largest(const int8_t *input, int8_t *largest
 {
     const int32_t channels = part->channels;
     int32_t channel, pixel;
-#if AIDGE_HELIUM_ASSEMBLY
     for (channel = 0; channel < channels; channel += 16) {
         const mve_pred16_t mask = vctp8q((uint32_t)(channels - channel));
         const int8_t *source = input + channel;
@@ -56,14 +46,6 @@ static inline void aidge_helium_add_largest(const int8_t *input, int8_t *largest
         }
         vstrbq_p_s8(largest + channel, most, mask);
     }
-#else
-    for (channel = 0; channel < channels; channel++) {
-        for (pixel = 0; pixel < part->pixels; pixel++) {
-            const int8_t value = input[pixel * channels + channel];
-            largest[channel] = value > largest[channel] ? value : largest[channel];
-        }
-    }
-#endif
 }
 
 /* Adds these pixels, `step` bytes apart, to a sum of each channel; each term and each sum is rounded. */
@@ -75,7 +57,6 @@ AIDGE_KIT_NOINLINE void aidge_helium_add_links(const int8_t *input, int32_t *kep
     if (links.count <= 0) {
         return;
     }
-#if AIDGE_HELIUM_ASSEMBLY
     for (channel = 0; channel < channels; channel += 4) {
         const mve_pred16_t mask = vctp32q((uint32_t)(channels - channel));
         const int8_t *pixel = source + channel;
@@ -92,10 +73,4 @@ AIDGE_KIT_NOINLINE void aidge_helium_add_links(const int8_t *input, int32_t *kep
         }
         vstrwq_p_s32(kept + channel, vreinterpretq_s32_f32(sums), mask);
     }
-#else
-    for (channel = 0; channel < channels; channel++) {
-        kept[channel] = aidge_kit_keep_sum(
-            aidge_kit_add_values(aidge_kit_kept_sum(kept[channel]), source + channel, step, links.count, numbers));
-    }
-#endif
 }

@@ -14,7 +14,6 @@ from ..core.assembly import BYTE_REACH, Assembler, function
 from .mean_lines import NARROWED
 
 PARAMETERS = "int8_t *y, const int8_t *x, int32_t pixels, const int32_t *numbers"
-NO_ADVANCE = "    (void)y;\n    (void)x;\n    (void)numbers;\n    return pixels;"
 
 
 @dataclass(frozen=True)
@@ -174,7 +173,7 @@ class Run:
     def _function(self, kind: str, emit: Assembler) -> tuple[str, str]:
         size = f"{self.rows}x{self.columns}_{self.down}x{self.right}_s{self.step}_c{self.channels}{'_clamped' * self.clamps}"
         name = f"aidge_helium_{kind}_{size}"
-        return name, function(name, "Neighbouring windows of a pool.", PARAMETERS, emit.lines, NO_ADVANCE, "int32_t")
+        return name, function(name, "Neighbouring windows of a pool.", PARAMETERS, emit.lines, "int32_t")
 
 
 def _predicated(instruction: str, whole: bool) -> list[str]:

@@ -11,7 +11,6 @@ AIDGE_KIT_NOINLINE void aidge_helium_resample_run(const int8_t *input, int8_t *o
 {
     const aidge_kit_levels bounds = aidge_kit_load_levels(levels + 1);
     int32_t i;
-#if AIDGE_HELIUM_ASSEMBLY
     for (i = 0; i < run; i += 4) {
         const mve_pred16_t valid = vctp32q((uint32_t)(run - i));
         const int32_t *entry;
@@ -23,16 +22,6 @@ AIDGE_KIT_NOINLINE void aidge_helium_resample_run(const int8_t *input, int8_t *o
         sum = vminq_s32(vmaxq_s32(sum, vdupq_n_s32(bounds.lowest)), vdupq_n_s32(bounds.highest));
         vstrbq_p_s32(output + i, vaddq_n_s32(sum, bounds.zero_point), valid);
     }
-#else
-    for (i = 0; i < run; i++) {
-        const int32_t *entry;
-        int32_t sum = levels[0];
-        for (entry = list; entry != end; entry += 2) {
-            sum += input[entry[0] + i] * entry[1];
-        }
-        output[i] = aidge_kit_requantize(sum, multiplier, bounds);
-    }
-#endif
 }
 
 /* Resizing with weights; the arguments are those of ref's resample_int8.h. */

@@ -12,7 +12,6 @@ the next), the constant, the bits of the factor, the zero point.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ..core.assembly import Assembler, c_function, function
@@ -76,13 +75,11 @@ def _line_text(form: Form) -> str:
     emit(f"vstr{'h' if form.line == 16 else 'w'}.{form.line} %q.sum, [%line], #16", "letp lr, %turn")
     emit.label("done")
     emit("%leave")
-    sums = _sum(f"input[row[{tap}] + i] * row[{form.rows + tap}]" for tap in range(form.rows))
     return function(
         f"aidge_helium_line_{form.rows}_{form.line}",
         "line = rows of the input, each times its share; row: offsets, shares.",
         f"int{form.line}_t *line, const int8_t *input, const int32_t *row, int32_t count",
         emit.lines,
-        _c("int32_t i;", "for (i = 0; i < count; i++) {", f"    line[i] = (int{form.line}_t)({sums});", "}"),
     )
 
 
@@ -114,7 +111,6 @@ def _columns_text(form: Form) -> str:
         "A row of outputs, each of neighbours in the line.",
         f"int8_t *y, const int{form.line}_t *line, const {form.table} *columns, const int32_t *numbers",
         emit.lines,
-        _plain_gathered(form) if form.gathers else _plain_runs(form),
     )
 
 
@@ -170,45 +166,3 @@ def _store(emit: Assembler, form: Form, output: str) -> None:
         emit("vcvt.f32.s32 %q.sum, %q.sum", "vmul.f32 %q.sum, %q.sum, %factor", "vcvtn.s32.f32 %q.sum, %q.sum")
         emit("vqadd.s32 %q.sum, %q.sum, %zero", "vqmovnb.s32 %q.sum, %q.sum", "vqmovnb.s16 %q.sum, %q.sum")
     emit(f"vstrb.{form.lanes} %q.sum, [%{output}], #{128 // form.lanes}")
-
-
-def _plain_level(form: Form, sums: str) -> str:
-    """The C of the output of a sum of products."""
-    if not form.shift:
-        return f"aidge_helium_resampled(numbers[2] + {sums}, numbers)"
-    return f"aidge_helium_resampled_even(numbers[2] + {sums}, {form.shift}, {int(form.is_turned)})"
-
-
-def _plain_gathered(form: Form) -> str:
-    size = 128 // form.lanes
-    pitch = f"numbers[1] / {form.line // 8}"
-    sums = _sum(f"at[{tap} * ({pitch})] * table[{size * (tap + 1)}]" for tap in range(form.columns))
-    return _c(
-        "int32_t i;",
-        "for (i = 0; i < numbers[0]; i++) {",
-        f"    const int16_t *const table = columns + i / {size} * {size * (form.columns + 1)} + i % {size};",
-        f"    const int{form.line}_t *const at = line + (uint16_t)table[0];",
-        f"    y[i] = {_plain_level(form, sums)};",
-        "}",
-    )
-
-
-def _plain_runs(form: Form) -> str:
-    sums = _sum(f"line[columns[{tap}] / {form.line // 8} + i] * columns[{form.columns + tap}]" for tap in range(form.columns))
-    return _c(
-        "int32_t column, i;",
-        "for (column = 0; column < numbers[0]; column++) {",
-        "    for (i = 0; i < numbers[1]; i++) {",
-        f"        *y++ = {_plain_level(form, sums)};",
-        "    }",
-        f"    columns += {2 * form.columns};",
-        "}",
-    )
-
-
-def _sum(terms: Iterable[str]) -> str:
-    return " + ".join(terms)
-
-
-def _c(*lines: str) -> str:
-    return "\n".join(f"    {line}" for line in lines)

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from ..core.assembly import function
-from ..core.levels_text import HEAD_BYTES, TOTALS, ChannelPrinter, load_numbers, plain_text
-from ..core.rounding import fixed_in_c
+from ..core.levels_text import HEAD_BYTES, TOTALS, ChannelPrinter, load_numbers
 from .series import GROUP, GROUP_BYTES, LANES, TILE, Series
 
 FRAME_BYTES, SHORT_FRAME = 24, 8  # plane, channels that are left, those of a block, input zero point, lowest, highest
@@ -187,10 +186,8 @@ class SeriesPrinter(ChannelPrinter):
 
 
 def text_of(form: Series) -> str:
-    """The C text of the function, with the portable form beside the assembly."""
+    """The C text of the function."""
     shape = form.shape
-    fields = (shape.channels, shape.in_width, 1, form.copied, 1, shape.out_width, 0, shape.left, form.width, form.stride)
     purpose = f"{shape.channels} channels of {shape.out_width} outputs, one after the other."
     lines = SeriesPrinter(form).lines()
-    numbers = 1, form.taps, form.bits, form.numbers_bytes, fixed_in_c(form.fixed), 0
-    return function(form.name, purpose, PARAMETERS, lines, plain_text((*fields, *numbers), "(int8_t *)scratch"))
+    return function(form.name, purpose, PARAMETERS, lines)

@@ -19,7 +19,7 @@ from aidge_build.contract.kernel_kit.linear import LinearConstants
 
 from ..core.assembly import pays_for_text
 from ..core.geometry import Geometry
-from ..core.rounding import Fixed, FusedForm, fixed_in_c, way_of
+from ..core.rounding import Fixed, FusedForm, way_of
 from .single_channels import channel_stream, fused_stream, fusing
 from .strip_rows import LARGEST_OFFSET, StripRows
 
@@ -218,28 +218,6 @@ class Strips(StripRows):
         """Offsets of the outputs of a tile, 16 bytes."""
         shape = self.shape
         return numpy.array([(row * shape.out_width + column) * shape.channels for row, column, _ in self.lanes], "<u2")
-
-    @property
-    def fields(self) -> tuple[int, ...]:
-        """The fields that single_channels.h explains."""
-        shape = self.shape
-        return (
-            shape.channels,
-            shape.in_width,
-            *self.copied,
-            shape.out_height,
-            shape.out_width,
-            shape.top,
-            shape.left,
-            self.width,
-            self.stride,
-            shape.kernel_height,
-            shape.kernel_width,
-            self.bits,
-            self.numbers_bytes,
-            fixed_in_c(self.fixed),
-            int(self.halves),
-        )
 
     def fused_numbers(self, numbers: LinearConstants, times: int) -> FusedForm | None:
         """The numbers of fused multiplications, if they are proved and pay for what they take of flash; the form runs `times`."""

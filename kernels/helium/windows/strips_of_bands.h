@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: 0BSD */
-#include "single_channels.h"
+#include "core/copies.h"
 
 /* The strips of some rows of the output, strips.py; `place`: of the first row, in bytes. Two rows further is `strip_bytes` further. */
 typedef struct {

@@ -9,7 +9,7 @@ from functools import partial
 from aidge_build.contract.kernel_kit.terms import times
 
 from ..core.assembly import SAVED_BYTES, c_function, function
-from ..core.levels_text import HEAD_BYTES, TOTALS, ChannelPrinter, load_numbers, plain_text
+from ..core.levels_text import HEAD_BYTES, TOTALS, ChannelPrinter, load_numbers
 from .strip_rows import MOST_CHUNKS
 from .strips import BYTE_REACH, WORD_REACH, Strips
 
@@ -365,16 +365,11 @@ def places_lines(places: list[int]) -> list[str]:
 
 
 def text_of(form: Strips) -> str:
-    """The C text of the function, with the portable form beside the assembly."""
+    """The C text of the function."""
     shape = form.shape
-    plain, parameters = "    (void)places;\n" + plain_text(form.fields, "strips"), PARAMETERS
-    if shape.bands:
-        parameters += ", const aidge_helium_seen *seen"
-        some = "    aidge_helium_channels_shape some = shape;\n    some.rows = seen->rows;\n    some.top = seen->top;\n"
-        shape_line, call = plain.rsplit("\n", 1)
-        plain = f"{shape_line}\n{some}{call.replace('&shape', '&some')}"
+    parameters = PARAMETERS + (", const aidge_helium_seen *seen" if shape.bands else "")
     purpose = f"{shape.channels} channels of {shape.out_height} x {shape.out_width} outputs, one after the other."
-    return function(form.name, purpose, parameters, StripsPrinter(form).lines(), plain)
+    return function(form.name, purpose, parameters, StripsPrinter(form).lines())
 
 
 def bands_texts(form: Strips) -> tuple[str, tuple[str, ...]]:

@@ -32,8 +32,7 @@ class KernelNode:
     narrow_instructions_per_mac: ClassVar[float] = 0.0
 
     # How the kernel's text uses inline assembly: "none"; "helps": a build without assembly uses C and intrinsics instead;
-    # "needed": there is no C version, or it only proves the assembly; another library's kernel takes the layer. "": as
-    # library.toml says.
+    # "needed": it is in assembly alone, and another library's kernel is faster than it. "": as library.toml says.
     assembly: ClassVar[str] = ""
 
     def __init__(self, node: NodeView, mem_info: Sequence[MemInfo] | None = None):

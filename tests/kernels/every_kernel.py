@@ -50,6 +50,7 @@ class KernelCall:
     library: str
     kernel: str
     call: Call
+    needs_assembly: bool
     inputs: tuple[Tensor | None, ...]
     outputs: tuple[Tensor, ...]
 
@@ -65,7 +66,16 @@ def calls(library: str) -> tuple[KernelCall, ...]:
     """A call of every kernel, and of each form of its C function."""
     found = list(_of_node_cases()) if library == "ref" and STRESS else []
     for entry in _of_ref() if library == "ref" else test_stack.cases_of(library, STEP):
-        found.append(KernelCall(library, entry.kernel.name, entry.call, entry.stored.inputs, entry.stored.outputs))
+        found.append(
+            KernelCall(
+                library,
+                entry.kernel.name,
+                entry.call,
+                entry.kernel.assembly == "needed",
+                entry.stored.inputs,
+                entry.stored.outputs,
+            )
+        )
     forms = {(one.kernel, re.sub(r"\d+", "", one.call.function), one.is_int8, STRESS and one.call.texts): one for one in found}
     return tuple(forms.values())
 
@@ -75,7 +85,7 @@ def _of_node_cases():
     for number, name in enumerate(listed_names()):
         program = prepare(cases[name], f"net_{number}", (ref,)).program
         for layer in program.layers if program else ():
-            yield KernelCall("ref", layer.kernel.name, layer.call, layer.inputs, layer.outputs)
+            yield KernelCall("ref", layer.kernel.name, layer.call, False, layer.inputs, layer.outputs)
 
 
 def _of_ref() -> list[harness.Case]:

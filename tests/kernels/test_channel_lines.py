@@ -128,10 +128,6 @@ def test_helium_gives_the_same(flags):
     assert first and helium_harness.run(first, *flags, lead=lambda entry: 0) == []
 
 
-def test_the_c_beside_the_assembly_is_the_same():
-    assert run(proved(of_this_library(chains(cortexm_harness.case))), board="host") == []
-
-
 def test_constants_along_another_axis_and_bounds_that_no_line_keeps_are_left_to_both_operators():
     refused = [chain(harness.case, seed, (1, 3, 4, 5), axis=2) for seed in range(40)]
     along = [entry for entry in refused if any(tensor.elements > 1 for tensor in entry.view.inputs[1:])]

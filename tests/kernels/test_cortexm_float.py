@@ -6,11 +6,9 @@ from __future__ import annotations
 import shutil
 
 import pytest
-from cortexm_harness import BOARD, PORTABLE, Case, case, run
+from cortexm_harness import BOARD, case, run
 from float_cases import DEPTHWISE, EDGES, ROWS, convolution, depthwise, fully_connected
 from harness import under
-
-from aidge_build.boards.cores import WIDE_POINTERS
 
 pytestmark = pytest.mark.skipif(not shutil.which("arm-none-eabi-gcc"), reason="needs arm-none-eabi-gcc")
 
@@ -42,15 +40,6 @@ def test_a_depthwise_layer_with_several_outputs_per_channel_is_computed_as_one()
         assert entry.call.function.startswith("aidge_cortexm_depthwise_layer_float32"), entry.view.node
 
 
-class WideCase(Case):
-    features = Case.features | {WIDE_POINTERS}
-
-
-def test_float_layers_keep_pointers_of_64_bits_within_the_scratch_that_they_asked_for():
-    cases = [WideCase(entry.view, entry.values) for entry in candidates()][::3]
-    assert run(cases, "-O0", board="host") == []
-
-
-@pytest.mark.parametrize("flags", [(), PORTABLE, ("-O0",), ("-O3", "-flto")], ids=["assembly", "portable", "unoptimized", "lto"])
+@pytest.mark.parametrize("flags", [(), ("-O0",), ("-O3", "-flto")], ids=["usual", "unoptimized", "lto"])
 def test_float_layers_are_within_tolerance_on_the_emulated_core(flags):
     assert run(under(flags, list(candidates())), *flags, board=BOARD) == []

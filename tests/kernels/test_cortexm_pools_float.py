@@ -7,8 +7,7 @@ import math
 import shutil
 
 import pytest
-from cortexm_harness import BOARD, PORTABLE, built_for, case, run
-from harness import under
+from cortexm_harness import BOARD, built_for, case, run
 from random_tensors import Randomness
 
 from aidge_build.operators.pool import AvgPooling, GlobalAveragePooling, GlobalMaxPooling, MaxPooling
@@ -55,9 +54,8 @@ def of_cortexm(cases):
     return cases
 
 
-@pytest.mark.parametrize("flags, board", [((), BOARD), ((), "host"), (PORTABLE, BOARD)], ids=["assembly", "C", "portable"])
-def test_pools_are_within_tolerance(flags, board):
-    assert run(under(flags, of_cortexm(list(candidates()))), *flags, board=board) == []
+def test_pools_are_within_tolerance_on_the_emulated_core():
+    assert run(of_cortexm(list(candidates())), board=BOARD) == []
 
 
 def test_short_texts_of_pools_are_within_tolerance_on_the_emulated_core():

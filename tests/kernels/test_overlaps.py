@@ -19,7 +19,7 @@ import test_cortexm_pools_float as cortexm_pools
 import test_helium_convolution as helium_convolutions
 import test_helium_depthwise as helium_depthwise
 import test_helium_float as helium_floats
-from cortexm_harness import BOARD, PORTABLE
+from cortexm_harness import BOARD
 from grouped_cases import grouped_cases
 from helium_harness import needs_emulator
 
@@ -147,19 +147,17 @@ def test_helium_layers_may_overwrite_what_they_say():
 
 
 @needs_emulator
-@pytest.mark.parametrize("board", [armv7m_harness.BOARD, "host"], ids=["assembly", "C"])
-def test_armv7m_layers_may_overwrite_what_they_say(board):
+def test_armv7m_layers_may_overwrite_what_they_say():
     cases = armv7m_cases()
     assert len(cases) >= 20
-    assert helium_harness.run(cases, board=board, lead=promised_lead) == []
+    assert helium_harness.run(cases, board=armv7m_harness.BOARD, lead=promised_lead) == []
 
 
 @needs_emulator
-@pytest.mark.parametrize("flags", [(), PORTABLE], ids=["assembly", "portable"])
-def test_float_layers_of_cortexm_may_overwrite_what_they_say(flags):
+def test_float_layers_of_cortexm_may_overwrite_what_they_say():
     cases = sharing([*cortexm_floats.candidates(), *cortexm_pools.candidates()])
     assert len(cases) >= 10 and {entry.view.node.type for entry in cases} >= {"Conv2D", "ConvDepthWise2D", "MaxPooling2D"}
-    assert cortexm_harness.run(cases, *flags, board=BOARD, lead=promised_lead) == []
+    assert cortexm_harness.run(cases, board=BOARD, lead=promised_lead) == []
 
 
 @needs_emulator
@@ -189,18 +187,19 @@ def test_float_depthwise_layers_of_helium_follow_their_input_a_pixel_closer_than
         assert plain - lead == 4 * (channels - -channels % 4)
 
 
+@needs_emulator
 @pytest.mark.parametrize(
-    "cases, run, board",
+    "cases, board",
     [
-        (cortexm_cases, cortexm_harness.run, "host"),
-        pytest.param(helium_cases, helium_harness.run, "mps3-an547", marks=needs_emulator),
-        (armv7m_cases, helium_harness.run, "host"),
-        (armv6m_cases, armv6m_harness.run, "host"),
+        (cortexm_cases, BOARD),
+        (helium_cases, "mps3-an547"),
+        (armv7m_cases, armv7m_harness.BOARD),
+        (armv6m_cases, armv6m_harness.BOARD),
     ],
     ids=["cortexm", "helium", "armv7m", "armv6m"],
 )
-def test_without_the_distance_layers_overwrite_what_they_read(cases, run, board):
-    """All cases run, as they are compiled already; those that have a distance are counted."""
+def test_without_the_distance_layers_overwrite_what_they_read(cases, board):
+    """All cases run; those that have a distance are counted."""
     distant = {number for number, entry in enumerate(cases()) if demands(entry).overlap and promised_lead(entry) > 0}
-    wrong = {int(text.partition(":")[0]) for text in run(cases(), board=board, lead=lambda entry: 0)}
+    wrong = {int(text.partition(":")[0]) for text in helium_harness.run(cases(), board=board, lead=lambda entry: 0)}
     assert len(wrong & distant) >= len(distant) // 2 >= 5

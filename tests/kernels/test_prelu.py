@@ -59,7 +59,7 @@ def test_the_c_equals_the_three_nodes_also_in_place():
 @pytest.mark.parametrize("flags", [(), ("-Os",)][: 1 + STRESS], ids=str)
 def test_the_assembly_equals_the_three_nodes_on_cores_with_and_without_dsp(flags):
     cases = proved(of_this_library(prelus(cortexm_harness.case)))
-    for board in (armv7m_harness.BOARD, cortexm_harness.BOARD, "host"):
+    for board in (armv7m_harness.BOARD, cortexm_harness.BOARD):
         assert run(cases, *flags, board=board) == []
 
 

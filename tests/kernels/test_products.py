@@ -84,9 +84,7 @@ LIBRARIES = {
         armv6m_harness.BOARD,
         armv6m_harness.PORTABLE,
     ),
-    "armv7m": Products(
-        lambda: in_armv7m(edge_products(case, EIGHTS, turns=2)), 30, armv7m_harness.BOARD, armv7m_harness.PORTABLE
-    ),
+    "armv7m": Products(lambda: in_armv7m(edge_products(case, EIGHTS, turns=2)), 30, armv7m_harness.BOARD),
     "cortexm": Products(in_cortexm, 30, cortexm_harness.BOARD, cortexm_harness.PORTABLE),
     "helium": Products(
         lambda: [*products(case), *(product(case, seed, *dims) for seed, dims in enumerate(BANDS))], 54, "mps3-an547"

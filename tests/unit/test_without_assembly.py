@@ -10,6 +10,7 @@ import pytest
 
 from aidge_build.base.errors import AidgeError
 from aidge_build.build.compile import build_program, compile
+from aidge_build.build.emit import emit
 from aidge_build.build.inputs import add_model_arguments, load
 from aidge_build.contract.library import load_library
 
@@ -83,6 +84,15 @@ def test_no_statement_for_the_assembler_is_printed_beside_kernels():
     with_assembly = compile(request_of(*CORES["m4"])).files
     assert "#define AIDGE_WITHOUT_ASSEMBLY" not in with_assembly["digits.c"].decode()
     assert "__asm__" in with_assembly["digits_weights.c"].decode()
+
+
+def test_a_compiler_that_takes_no_assembly_is_told_what_to_generate():
+    told = "digits was generated with assembly, which this compiler does not take: generate it with --assembly off"
+    for core in CORES:
+        program = build_program(request_of(*CORES[core]))
+        is_needed = any(layer.kernel.assembly == "needed" for layer in program.layers)
+        assert (told in emit(program).files["digits.c"].decode()) == is_needed
+        assert told not in compile(request_of(*CORES[core], "--assembly=off")).files["digits.c"].decode()
 
 
 def test_weights_that_the_assembler_includes_are_refused():

@@ -16,8 +16,9 @@ from tools.static_analysis.texts import Text
 
 GCC = "arm-none-eabi-gcc"
 CHECKS = "-*,bugprone-*,cert-*"
-# The C versions of what is assembly otherwise, where there are any; none of these programs reads assembly.
-WITHOUT_ASSEMBLY = "-DAIDGE_WITHOUT_ASSEMBLY"
+# The C versions of what is assembly otherwise; none of these programs reads assembly. Generated code that refuses this has none.
+_WITHOUT_ASSEMBLY = "-DAIDGE_WITHOUT_ASSEMBLY"
+_NEEDS_ASSEMBLY = "#if !defined(__GNUC__) || defined(AIDGE_WITHOUT_ASSEMBLY)\n#error"
 _FOUND = re.compile(r"^(?P<file>[^\s:]+):(?P<line>\d+):\d+: warning: .*\[(?P<rule>[^\]]+)\]$", re.MULTILINE)
 _BROKEN = re.compile(r"^.*(?:fatal )?error: .*$", re.MULTILINE)
 _NO_HEADER = re.compile(r"\.h: No such file|\.h' file not found")
@@ -55,7 +56,7 @@ def misra(text: Text, folder: Path) -> list[Finding]:
 
 def analyzer(text: Text, folder: Path) -> list[Finding]:
     """Findings of gcc's own analyzer."""
-    flags = [*text.core, "-mthumb", "-std=gnu99", "-O2", "-fanalyzer", "-fkeep-static-functions", *_without_assembly(text)]
+    flags = [*text.core, "-mthumb", "-std=gnu99", "-O2", "-fanalyzer", "-fkeep-static-functions", *_in_c(text)]
     path = _written(text, folder)
     said = _said([GCC, *flags, *_folders(folder), "-fdiagnostics-plain-output", "-S", str(path), "-o", str(folder / "a.s")])
     return _findings("analyzer", text, {_place(match) for match in _FOUND.finditer(said) if "analyzer" in match["rule"]})
@@ -73,7 +74,7 @@ def tidy(text: Text, folder: Path) -> list[Finding]:
         *unaligned,
         *_system_headers(),
         "-w",
-        *_without_assembly(text),
+        *_in_c(text),
     ]
     path = _written(text, folder)
     said = _said([clang_tidy() or "", "--quiet", f"--checks={CHECKS}", str(path), "--", *target, *_folders(folder)])
@@ -84,8 +85,8 @@ TOOLS: dict[str, Callable[[Text, Path], list[Finding]]] = {"misra": misra, "anal
 TITLES = {"misra": "cppcheck, MISRA C:2012", "analyzer": "gcc -fanalyzer", "tidy": "clang-tidy bugprone-*, cert-*"}
 
 
-def _without_assembly(text: Text) -> list[str]:
-    return [] if text.is_assembly else [WITHOUT_ASSEMBLY]
+def _in_c(text: Text) -> list[str]:
+    return [] if text.is_assembly or _NEEDS_ASSEMBLY in text.text else [_WITHOUT_ASSEMBLY]
 
 
 def _written(text: Text, folder: Path) -> Path:

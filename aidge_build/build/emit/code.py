@@ -170,6 +170,7 @@ def _machine(program: Program) -> dict[str, Any]:
         "has_floats": _has_floats(program),
         "has_trace": program.options.trace,
         "takes_assembly": takes_assembly,
+        "assembly_layers": [layer.symbol for layer in program.layers if layer.kernel.assembly == "needed"],
         "unaligned": program.target.unaligned,
         "aligned_only": program.is_aligned_only,
         "unaligned_layers": program.unaligned_layers if program.target.unaligned and takes_assembly else (),

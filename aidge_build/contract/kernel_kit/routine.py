@@ -68,9 +68,10 @@ class Routine:
         """Returns the body of the naked function."""
         return asm_statements([(line, printed(line, comment)) for line, comment in lines], head=".syntax unified")
 
-    def function(self, name: str, parameters: str, comment: str, portable: str, result: str = "void") -> str:
+    def function(self, name: str, parameters: str, comment: str, portable: str = "", result: str = "void") -> str:
         """Returns the C text: a naked function if the compiler can take assembly, else a function with the body `portable`
-        (empty: a header of the library holds the C version, or none is needed). Values with names get registers here.
+        (empty: a header of the library holds the C version, or no build without assembly gets the kernel). Values with names
+        get registers here.
 
         The basic asm statements keep to the procedure call standard. The compiler knows nothing of them, and <macros>_NAKED keeps
         it from guessing (no inlining, no clones, no register allocation across the call).

@@ -97,14 +97,6 @@ AIDGE_KIT_INLINE int8_t aidge_armv7m_level(int32_t sum, const int32_t *numbers, 
     return is_fine != 0 ? aidge_armv7m_fine_level(sum, numbers, limits) : aidge_armv7m_exact_level(sum, numbers, limits);
 }
 
-/* A value of one of three pixels, which are in two words. */
-AIDGE_KIT_INLINE int32_t aidge_armv7m_third(const uint32_t *words, int32_t pixel)
-{
-    const int32_t first = (int32_t)((words[0] & 0xFFu) ^ 0x80u) - 0x80;
-    const int32_t middle = ((int32_t)words[0] - first) / 2097152;
-    return pixel == 0 ? first : pixel == 1 ? middle : (int32_t)words[1] - middle * 2048;
-}
-
 /* The sums of all taps of each pixel, before the column; separated as in dense.py. */
 AIDGE_KIT_NOINLINE void aidge_armv7m_sums_of_taps(uint32_t *column, int32_t column_bytes, int32_t sets)
 {
@@ -124,45 +116,6 @@ AIDGE_KIT_NOINLINE void aidge_armv7m_sums_of_taps(uint32_t *column, int32_t colu
         *sums++ = (int32_t)((near >> 21) + ((far >> 22) << 11)) - (int32_t)AIDGE_ARMV7M_BEGIN;
         *sums++ = (int32_t)(far & 0x3FFFFFu) - (int32_t)AIDGE_ARMV7M_BEGIN;
     }
-}
-
-/* What the assembly of dense.py does. */
-AIDGE_KIT_INLINE const int32_t *aidge_armv7m_dense(const uint32_t *column, const int8_t *weights, const int32_t *numbers,
-                                                   int8_t *output, aidge_armv7m_block *block, const int32_t *end, int32_t sets,
-                                                   int32_t channels, int32_t shift, int32_t has_offsets)
-{
-    const int32_t segments = 1 + (block->column_bytes - block->first_bytes) / block->segment_bytes;
-    const int32_t *const of_taps = (const int32_t *)column - 3 * sets;
-    const int32_t taps = block->column_bytes / (8 * sets);
-    int32_t channel, pixel, tap;
-    for (; numbers != end; numbers += 3 * channels) {
-        const int8_t *const offsets = weights;
-        weights += has_offsets != 0 ? channels : 0;
-        for (channel = 0; channel < channels; channel++) {
-            for (pixel = 0; pixel < 3 * sets; pixel++) {
-                int32_t sum = segments * (int32_t)AIDGE_ARMV7M_BEGIN;
-                sum += has_offsets != 0 ? of_taps[pixel] * offsets[channel] : 0;
-                for (tap = 0; tap < taps; tap++) {
-                    sum += aidge_armv7m_third(column + 2 * (tap * sets + pixel / 3), pixel % 3) * weights[tap * channels + channel];
-                }
-                block->sums[3 * sets * channel + pixel] = sum;
-            }
-        }
-        weights += taps * channels;
-        for (channel = 0; channel < channels; channel++) {
-            if (numbers[3 * channel] == 0) {
-                return numbers;
-            }
-        }
-        for (channel = 0; channel < channels; channel++) {
-            for (pixel = 0; pixel < 3 * sets; pixel++) {
-                output[pixel * block->stride + channel]
-                    = aidge_armv7m_level(block->sums[3 * sets * channel + pixel], numbers + 3 * channel, &block->limits, shift, 0);
-            }
-        }
-        output += channels;
-    }
-    return 0;
 }
 
 /* The outputs of a group from its sums. */

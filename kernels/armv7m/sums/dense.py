@@ -105,12 +105,8 @@ def routine(shape: Shape, form: Form, is_long: bool) -> tuple[str, str]:
     if is_long:
         _next_segment(code, shape)
     _end_of_group(code, shape, form, is_long)
-    sizes = f"{shape.sets}, {shape.channels}, {form.shift}, {form.has_offsets:d}"
-    call = f"aidge_armv7m_dense(column, weights, numbers, output, block, end, {sizes});"
     what = f"All channels of {shape.pixels} pixels, {shape.channels} at once."
-    if form.is_proved:
-        return name, code.function(name, PARAMETERS, what, f"(void){call}")
-    return name, code.function(name, PARAMETERS, what, f"return {call}", "const int32_t *")
+    return name, code.function(name, PARAMETERS, what, result="void" if form.is_proved else "const int32_t *")
 
 
 def _begin(code: Code, form: Form, is_long: bool) -> None:

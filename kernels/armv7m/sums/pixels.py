@@ -22,14 +22,8 @@ def values_text(shape: Shape) -> tuple[str, str]:
     code.values(lambda: _value(code, shape), TAPS_TOGETHER)
     code("%leave")
     pointers = ", ".join(f"const int8_t *{pixel}" for pixel in PIXELS)
-    portable = f"""for (; count > 0; count--) {{
-        const uint32_t middle = (uint32_t)*second++;
-        column[0] = (uint32_t)*first++ + (middle << {SUM_BITS});
-        column[1] = (uint32_t)*third++ + (middle << {MIDDLE});
-        column += {shape.step_bytes // 4};
-    }}"""
     what = "Values of three pixels as words of all."
-    return name, code.function(name, f"uint32_t *column, {pointers}, int32_t count", what, portable)
+    return name, code.function(name, f"uint32_t *column, {pointers}, int32_t count", what)
 
 
 def _value(code: Code, shape: Shape) -> None:

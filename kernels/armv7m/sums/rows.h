@@ -35,34 +35,6 @@ static inline void aidge_armv7m_begin_rows(aidge_armv7m_row_block *block, const 
     block->taps = shape->taps;
 }
 
-/* What the assembly of rows.py does; `odd`: what outputs 1, 3, 5 and 7 of a group lack. */
-AIDGE_KIT_INLINE const int32_t *aidge_armv7m_groups(const int8_t *row, const int32_t *weights, const int32_t *numbers,
-                                                    int8_t *output, aidge_armv7m_row_block *block, int32_t odd,
-                                                    const int32_t *end, int32_t shift)
-{
-    for (; numbers != end; numbers += AIDGE_ARMV7M_GROUP_WORDS) {
-        int32_t tap, place;
-        for (place = 0; place < AIDGE_ARMV7M_GROUP; place++) {
-            block->sums[place] = place % 2 == 0 ? -block->offset : -odd;
-        }
-        for (tap = 0; tap < block->taps; tap++) {
-            for (place = 0; place < AIDGE_ARMV7M_GROUP; place++) {
-                const uint32_t word = (uint32_t)weights[2 * tap + place / 4];
-                const uint32_t byte = (word >> (8 * ((4 - place % 4) % 4))) & 0xFFu;
-                block->sums[place] += row[tap] * (place % 2 == 0 ? (int32_t)byte : (int32_t)(byte ^ 0x80u) - 0x80);
-            }
-        }
-        weights += 2 * block->taps;
-        if (numbers[0] == 0) {
-            return numbers;
-        }
-        for (place = 0; place < AIDGE_ARMV7M_GROUP; place++) {
-            *output++ = aidge_armv7m_level(block->sums[place], numbers + 1 + 3 * place, &block->limits, shift, 0);
-        }
-    }
-    return 0;
-}
-
 /* The sum of a row. */
 static int32_t aidge_armv7m_row_sum(const int8_t *row, int32_t taps)
 {

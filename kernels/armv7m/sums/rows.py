@@ -29,16 +29,14 @@ def routine(form: Form, taps: int) -> tuple[str, str]:
     It returns 0, or the numbers of a group whose outputs the caller has to compute from its sums, which are in `block->sums`.
     """
     name, code = _groups(form, taps, "rows")
-    portable = f"return aidge_armv7m_groups(row, weights, numbers, output, block, 0, end, {form.shift});"
-    return name, code.function(name, PARAMETERS, f"All outputs of a row, {GROUP} at once.", portable, "const int32_t *")
+    return name, code.function(name, PARAMETERS, f"All outputs of a row, {GROUP} at once.", result="const int32_t *")
 
 
 def product_routine(form: Form, taps: int) -> tuple[str, str]:
     """The same of columns that are weights for a while: what a row adds to odd outputs is in the block, too (matmul_int8.h)."""
     name, code = _groups(form, taps, "product", has_odd=True)
-    portable = f"return aidge_armv7m_groups(row, weights, numbers, output, &block->rows, block->odd, end, {form.shift});"
     parameters = PARAMETERS.replace("_row_block", "_product_block")
-    return name, code.function(name, parameters, f"All columns of a row, {GROUP} at once.", portable, "const int32_t *")
+    return name, code.function(name, parameters, f"All columns of a row, {GROUP} at once.", result="const int32_t *")
 
 
 def _groups(form: Form, taps: int, kind: str, has_odd: bool = False) -> tuple[str, Code]:

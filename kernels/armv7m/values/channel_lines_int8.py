@@ -15,8 +15,6 @@ from aidge_build.contract.kernel_kit.channel_lines import (
     ChannelLinesInt8,
     PReluInt8,
     channel_lines_spec,
-    portable_lines,
-    portable_prelu,
     prelu_spec,
 )
 from aidge_build.contract.kernel_kit.channel_pixels import TOGETHER, each_pixel, values_of_lines
@@ -64,7 +62,7 @@ def _lines(name: str, shifts: tuple[int, ...]) -> str:
     def values(code: Code, places: Sequence[str]) -> None:
         values_of_lines(code, ((*line, shift) for line, shift in zip(_LINES, shifts)), places)
 
-    return _text(name, PARAMETERS, len(shifts), values, portable_lines(shifts))
+    return _text(name, PARAMETERS, len(shifts), values)
 
 
 def _prelu(name: str, shift: int) -> str:
@@ -81,7 +79,7 @@ def _prelu(name: str, shift: int) -> str:
             code(f"strb %x, [%written{place}]")
 
     first = ("ldr %y, [%argument.5]",)
-    return _text(name, f"{PARAMETERS}, int32_t zero", 2, values, portable_prelu(shift), first)
+    return _text(name, f"{PARAMETERS}, int32_t zero", 2, values, first)
 
 
 def _text(
@@ -89,7 +87,6 @@ def _text(
     parameters: str,
     lines: int,
     values: Callable[[Code, Sequence[str]], None],
-    portable: str,
     first: Sequence[str] = (),
 ) -> str:
     """The function. `values` prints the instructions for these places; a value is read before its place is written."""
@@ -111,4 +108,4 @@ def _text(
     code("cmp %input, %end")
     code("bne %channel")
     code("%leave")
-    return code.function(name, parameters, "Linear integer forms for each channel, channels last.", portable)
+    return code.function(name, parameters, "Linear integer forms for each channel, channels last.")

@@ -137,31 +137,6 @@ AIDGE_KIT_NOINLINE void aidge_armv7m_edge_row(uint32_t *words, const int8_t *ima
     }
 }
 
-#if !AIDGE_ARMV7M_ASSEMBLY
-/* A row of the plane, `row` is that of the first values. */
-AIDGE_KIT_NOINLINE void aidge_armv7m_plane_row(uint32_t *plane, const int8_t *image, int32_t row, int32_t fill,
-                                              const aidge_armv7m_depthwise *shape, const aidge_kit_window2d *window)
-{
-    int32_t other = row + shape->down * window->stride_height;
-    int32_t column;
-    row = (row >= 0) && (row < window->in_height) ? row : -1;
-    other = (other >= 0) && (other < window->in_height) ? other : -1;
-    for (column = 0; column < shape->pitch; column++) {
-        const int32_t x = column - window->pad_left;
-        const int32_t far = x + shape->right * window->stride_width;
-        int32_t first = fill;
-        int32_t second = fill;
-        if ((row >= 0) && (x >= 0) && (x < window->in_width)) {
-            first = image[(row * window->in_width + x) * window->in_channels];
-        }
-        if ((other >= 0) && (far >= 0) && (far < window->in_width)) {
-            second = image[(other * window->in_width + far) * window->in_channels];
-        }
-        plane[column] = (uint32_t)first + ((uint32_t)second << AIDGE_ARMV7M_FIELD);
-    }
-}
-#endif
-
 /* The sum of a pair of outputs, whose window begins at this word; the weights are bytes, or halfwords where there are `wide` ones. */
 AIDGE_KIT_INLINE int64_t aidge_armv7m_pair_sum(const uint32_t *plane, const int8_t *weights, const int16_t *wide, int32_t pitch,
                                                const aidge_kit_window2d *window)

@@ -62,7 +62,7 @@ def sums_text(layout: Layout, form: Form) -> tuple[str, str]:
     code("bne %row")
     code("%leave")
     return name, code.function(
-        name, SUMS_PARAMETERS.format(type=_type(form)), f"Rows of pairs of outputs, {PAIRS} pairs at once.", ""
+        name, SUMS_PARAMETERS.format(type=_type(form)), f"Rows of pairs of outputs, {PAIRS} pairs at once."
     )
 
 
@@ -220,7 +220,7 @@ def fill_text() -> str:
     code("subs %rows, %rows, #1")
     code("bne %row")
     code("%leave")
-    return code.function(FILL, FILL_PARAMETERS, "Rows of the plane.", "")
+    return code.function(FILL, FILL_PARAMETERS, "Rows of the plane.")
 
 
 def _one_sided(code: Code, name: str, count: int, lines: tuple[str, ...]) -> None:
@@ -242,10 +242,13 @@ def layer_texts(layout: Layout, form: Form) -> tuple[str, tuple[str, ...]]:
     fine, kind = "_fine" * (form.fine_bits > 0), "_wide" if form.has_offsets else "_fine" * (form.fine_bits > 0)
     some = "" if form.is_proved else fine or "_some"
     name = sums.replace("_depthwise_", "_depthwise_int8_") + some
-    is_fast = "if (own[0] != 0) " if some else ""
-    slow = "#endif" if some else "#else"
-    end = "" if some else "\n#endif"
-    otherwise = " else" if some else ""
+    rows = f"{sums}(plane, weights, own, to, &shared->deep, rows);"
+    if some:
+        rows = f"""if (own[0] != 0) {{
+            {rows}
+        }} else {{
+            aidge_armv7m_pairs_of_rows{kind}(plane, weights, own, to, rows, &shared->deep, {form.shift}, shape, window);
+        }}"""
     channel = f"""/* All of one channel: rows of the plane that the next band needs, too, move up. */
 AIDGE_KIT_NOINLINE void {name}_channel(const int8_t *image, int8_t *to, const {_type(form)} *weights, const int32_t *own,
     uint32_t *plane, const aidge_armv7m_shared *shared, const aidge_armv7m_depthwise *shape, const aidge_kit_window2d *window)
@@ -256,14 +259,7 @@ AIDGE_KIT_NOINLINE void {name}_channel(const int8_t *image, int8_t *to, const {_
         const int32_t rows = shape->rows - done < shape->band ? shape->rows - done : shape->band;
         const int32_t end = aidge_armv7m_plane_rows(rows, window);
         aidge_armv7m_fill_rows(plane, image, top, ready, end, &shared->fill, shape, window);
-#if AIDGE_ARMV7M_ASSEMBLY
-        {is_fast}{{
-            {sums}(plane, weights, own, to, &shared->deep, rows);
-        }}{otherwise}
-{slow}
-        {{
-            aidge_armv7m_pairs_of_rows{kind}(plane, weights, own, to, rows, &shared->deep, {form.shift}, shape, window);
-        }}{end}
+        {rows}
         to += rows * window->out_width * window->in_channels;
         done += rows;
         top += rows * window->stride_height;
@@ -308,14 +304,9 @@ static void aidge_armv7m_fill_rows(uint32_t *plane, const int8_t *image, int32_t
             aidge_armv7m_edge_row(words + shape->before, image, top + row, fill->pads, shape, window);
             row++;
         }} else {{
-#if AIDGE_ARMV7M_ASSEMBLY
             const int32_t column = shape->before - window->pad_left;
             {FILL}(words + shape->before, image + ((top + row) * window->in_width + column) * window->in_channels, fill, inside);
             row += inside;
-#else
-            aidge_armv7m_plane_row(words, image, top + row, fill->pads, shape, window);
-            row++;
-#endif
         }}
     }}
 }}"""

@@ -66,18 +66,10 @@ def _sums(of_squares: bool) -> str:
     in_turns(code, 8, add)
     code("vstr %s.sum, [%statistics, #4]")
     code("%leave")
-    part = "aidge_cortexm_kept(*row - statistics[0])"
-    portable = f"""statistics[1] = 0.0f;
-    for (; count > 0; count--) {{
-        const float value = {part if of_squares else "*row"};
-        statistics[1] += {"value * value" if of_squares else "value"};
-        row++;
-    }}"""
     return code.function(
         f"{NAME}_{'squares' if of_squares else 'sum'}",
         PARAMETERS,
         "The sum of the squares of what values differ from the mean by." if of_squares else "The sum of values.",
-        portable,
     )
 
 
@@ -103,12 +95,6 @@ def _scaled(has_bias: bool) -> str:
     code("ldrd %scale, %bias, [%argument.4]" if has_bias else "ldr %scale, [%argument.4]")
     in_turns(code, 4, scale)
     code("%leave")
-    result = "aidge_cortexm_kept((*row++ - statistics[0]) * statistics[1]) * *scale++"
-    bias = " + *bias++" if has_bias else ""
-    portable = f"for (; count > 0; count--) {{ *output++ = {result}{bias}; }}"
     return code.function(
-        scaled_name(NAME, has_bias),
-        SCALED_PARAMETERS,
-        "Values less the mean, over the deviation, with scale and bias.",
-        portable if has_bias else f"(void)bias;\n    {portable}",
+        scaled_name(NAME, has_bias), SCALED_PARAMETERS, "Values less the mean, over the deviation, with scale and bias."
     )

@@ -146,35 +146,3 @@ AIDGE_CORTEXM_NOINLINE int32_t aidge_cortexm_next_runs_float32(aidge_cortexm_wal
     aidge_cortexm_step_float32(walk, shape);
     return aidge_cortexm_inner_runs_float32(table, corner, shape);
 }
-
-/* All groups of channels of 4 pixels: the C version of the assembly. */
-AIDGE_CORTEXM_INLINE void aidge_cortexm_pixels_float32(const aidge_cortexm_table_float32 *table, const int32_t *stream,
-                                                       int32_t runs, const int32_t *end, const float *limits)
-{
-    while (stream != end) {
-        const int32_t channel = *stream++ / 4;
-        float sums[4][4];
-        int32_t run, i, pixel, c;
-        for (pixel = 0; pixel < 4; pixel++) {
-            for (c = 0; c < 4; c++) {
-                sums[pixel][c] = aidge_cortexm_real(stream[c]);
-            }
-        }
-        stream += 4;
-        for (run = 0; run < runs; run++) {
-            for (i = 0; i < table->runs[run].length; i++) {
-                for (pixel = 0; pixel < 4; pixel++) {
-                    for (c = 0; c < 4; c++) {
-                        sums[pixel][c] += table->runs[run].source[pixel][i] * aidge_cortexm_real(stream[c]);
-                    }
-                }
-                stream += 4;
-            }
-        }
-        for (pixel = 0; pixel < 4; pixel++) {
-            for (c = 0; c < 4; c++) {
-                table->output[pixel][channel + c] = aidge_cortexm_limit(sums[pixel][c], limits);
-            }
-        }
-    }
-}

@@ -63,6 +63,8 @@ class DynamicPlanes(KernelNode):
         gather = f"aidge_cortexm_depthwise_gather_{plane.in_channels}x{plane.in_size[1]}_p{pads[1]}_w{layer.pairs}_{kind}"
         band, band_text = text_of(layer, bounds, in_text(self.together, self.view))
         name = f"{band.replace('_band_', f'_{kind}_')}_i{plane.in_size[1]}p{pads[1]}{'' if layer.is_one_band else '_bands'}"
+        sizes = f"{plane.in_channels}, {plane.in_size[1]}, {pads[1]}, {layer.pairs}"
+        gather_in_c = f"aidge_cortexm_depthwise_gather{'' if signed else '_unsigned'}(source, target, rows, fill, {sizes});"
         stream = self._stream(layer)
         parameters = f"const {kind}_t *data, const {kind}_t *zero_point, const float *scale, float *output"
         zero = "(uint32_t)(uint8_t)zero_point[0]"
@@ -85,7 +87,7 @@ class DynamicPlanes(KernelNode):
             name,
             ("sums/dynamic_planes.h",),
             (*data_arguments(self.inputs), Output(0), Constant("stream", stream), Scratch(), struct(layer, len(stream))),
-            texts=(gather_text(layer, gather, True, QUADS, signed), band_text, driver),
+            texts=(gather_text(layer, gather, True, QUADS, signed, gather_in_c), band_text, driver),
             note="2 pixels x 1 channel",
             facts=computed("2 pixels x 1 channel"),
         )
@@ -154,11 +156,11 @@ def text_of(layer: Depthwise, bounds: tuple[float, float], together: int) -> tup
     code.end()
     numbers = (
         *(channels, plane.out_size[1], *plane.kernel, *plane.strides, plane.dilations[0]),
-        *(layer.row_words, layer.pairs, layer.step_words, 0, layer.head_words, 0, 0),
+        *(layer.row_words, layer.pairs, layer.step_words, layer.head_words),
     )
     portable = (
         f"static const int16_t places[] = {{{', '.join(map(str, places(layer)))}}};\n"
-        f"    const aidge_cortexm_depthwise_geometry geometry = {{{', '.join(map(str, numbers))}, places}};\n"
+        f"    const aidge_cortexm_dynamic_geometry geometry = {{{', '.join(map(str, numbers))}, places}};\n"
         f"    aidge_cortexm_dynamic_band(words, output, constants, rows, numbers, &geometry, {bounds_in_c(bounds)});"
     )
     return name, code.function(name, PARAMETERS, f"Output rows of 4 channels, window {height}x{width}.", portable)

@@ -131,7 +131,7 @@ def levels(is_above: bool) -> tuple[str, str]:
         name,
         "const float *input, uint8_t *output, const float *scale, const uint8_t *zero_point, int32_t count",
         "Levels that all are bytes.",
-        "aidge_cortexm_quantize_portable(input, output, NULL, *scale, *zero_point, count, 0, 255);",
+        "aidge_cortexm_quantize_portable(input, output, *scale, *zero_point, count);",
     )
 
 

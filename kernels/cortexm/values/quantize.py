@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from aidge_build.graph.dtype import DType
-
 from ..core.assembly import Routine
 from ..core.float32 import in_turns, listed, values
 
@@ -21,9 +19,8 @@ def routine(kind: str) -> tuple[str, str]:
     code("vldr %s.scale, [%scale]")
     in_turns(code, TOGETHER, lambda count: _values(code, count, kind))
     code("%leave")
-    limits = ", ".join(map(str, DType[kind].range))
-    output = "0, output" if kind == "int16" else "(uint8_t *)output, 0"
-    portable = f"aidge_cortexm_quantize_portable(input, {output}, *scale, zero_point, count, {limits});"
+    # DynamicQuantizeLinear has uint8 in builds without assembly, too
+    portable = "aidge_cortexm_quantize_portable(input, output, *scale, zero_point, count);" if kind == "uint8" else ""
     return name, code.function(name, PARAMETERS.format(type=f"{kind}_t"), f"float32 to {kind}, by one scale.", portable)
 
 

@@ -16,7 +16,7 @@ from ..sums import dense
 from ..sums.dense import split_steps
 from .depthwise_gather import gather_text
 from .depthwise_groups import layer_text
-from .depthwise_layout import FIXED_HEAD_WORDS, LARGEST_OFFSET, NARROW_SCALE, Depthwise, places
+from .depthwise_layout import FIXED_HEAD_WORDS, LARGEST_OFFSET, Depthwise
 from .depthwise_levels import (
     CurvedLevels,
     FixedLevels,
@@ -164,30 +164,7 @@ def _band_text(layer: Depthwise, name: str, form: Form) -> str:
     code("cmp r10, r11")
     code("bne 1b")
     code.end()
-    table = ", ".join(map(str, places(layer)))
-    numbers = (
-        plane.in_channels,
-        plane.out_size[1],
-        *plane.kernel,
-        *plane.strides,
-        plane.dilations[0],
-        layer.row_words,
-        layer.pairs,
-        layer.step_words,
-        (NARROW_SCALE if form.in_float or not form.has_floats else 1) if layer.are_bytes else 0,
-        layer.head_words,
-        int(layer.is_doubled),
-        form.distance,
-    )
-    band = f"aidge_cortexm_depthwise_band{'_curved' if form.curve else ''}"
-    portable = (
-        f"static const int16_t places[] = {{{table}}};\n"
-        f"    const aidge_cortexm_depthwise_geometry geometry = {{{', '.join(map(str, numbers))}, places}};\n"
-        f"    {band}(words, output, constants, rows, head, &geometry, {form.in_c});"
-    )
-    return code.function(
-        name, BAND_PARAMETERS, f"Output rows of 4 channels, window {plane.kernel[0]}x{plane.kernel[1]}.", portable
-    )
+    return code.function(name, BAND_PARAMETERS, f"Output rows of 4 channels, window {plane.kernel[0]}x{plane.kernel[1]}.")
 
 
 def _other_form(form: Form) -> type[CurvedLevels | FixedLevels | FloatForm | NearForm]:

@@ -56,27 +56,3 @@ AIDGE_CORTEXM_NOINLINE int32_t aidge_cortexm_next_windows_float32(aidge_cortexm_
     }
     return count;
 }
-
-/* Neighbouring pixels, one of `multiplier` outputs of each channel, 8 channels at a time: the C version of the assembly. */
-AIDGE_CORTEXM_INLINE void aidge_cortexm_depthwise_pixels_float32(float *output, const aidge_cortexm_sources_float32 *table,
-                                                                 const float *stream, int32_t pixels, const float *limits,
-                                                                 int32_t channels, int32_t taps, int32_t multiplier)
-{
-    int32_t pixel, channel, tap, i;
-    for (pixel = 0; pixel < pixels; pixel++) {
-        const int32_t moved = pixel * (channels + table->advance / 4);
-        const float *weights = stream;
-        for (channel = 0; channel < channels; channel += 8) {
-            const int32_t count = channels - channel < 8 ? channels - channel : 8;
-            for (i = 0; i < count; i++) {
-                float sum = weights[i];
-                for (tap = 0; tap < taps; tap++) {
-                    sum += table->source[tap][moved + channel + i] * weights[(tap + 1) * count + i];
-                }
-                *output = aidge_cortexm_limit(sum, limits);
-                output += multiplier;
-            }
-            weights += count * (taps + 1);
-        }
-    }
-}

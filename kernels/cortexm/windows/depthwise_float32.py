@@ -75,9 +75,7 @@ class Pixels:
         else:
             self._pixel(code)
         code("%leave")
-        further = f"channels, {self.taps}, {self.multiplier}"
-        portable = f"aidge_cortexm_depthwise_pixels_float32(output, table, stream, pixels, limits, {further});"
-        return code.function(self.name, PARAMETERS, f"Pixels of a depthwise layer of {self.taps} taps.", portable)
+        return code.function(self.name, PARAMETERS, f"Pixels of a depthwise layer of {self.taps} taps.")
 
     def _neighbours(self, code: Routine) -> None:
         """A pointer to each tap moves on from channel to channel, behind the last one of a pixel to the next pixel."""

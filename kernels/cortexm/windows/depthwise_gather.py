@@ -12,9 +12,9 @@ LARGEST_PAIR_OFFSET = 1020  # of a store of two words, to either side
 LARGEST_NEGATIVE_OFFSET = 255  # of a store of one
 
 
-def gather_text(layer: Depthwise, name: str, has_fpu: bool, together: int, signed: bool = True) -> str:
+def gather_text(layer: Depthwise, name: str, has_fpu: bool, together: int, signed: bool = True, portable: str = "") -> str:
     """A function that unpacks rows of 4 channels into planes of pixel pairs; at most `together` times 4 pixels of the middle of a
-    row stand in the text, or 3. `signed`: of int8, else of uint8."""
+    row stand in the text, or 3. `signed`: of int8, else of uint8; `portable`: the same in C."""
     plane = layer.plane
     width, pad, channels = plane.in_size[1], plane.pads[1], plane.in_channels
     columns = min(width, 2 * layer.pairs - pad)  # of a row that anything reads
@@ -61,9 +61,6 @@ def gather_text(layer: Depthwise, name: str, has_fpu: bool, together: int, signe
     code("subs {rows}, {rows}, #1")
     code("bne 1b")
     code.end()
-    kind = "" if signed else "_unsigned"
-    sizes = f"{channels}, {width}, {pad}, {layer.pairs}"
-    portable = f"aidge_cortexm_depthwise_gather{kind}(source, target, rows, fill, {sizes});"
     return code.function(name, GATHER_PARAMETERS, f"Rows of 4 of {channels} channels as pairs of pixels.", portable)
 
 

@@ -49,11 +49,6 @@ class Form:
         return self.has_fpu and not self.is_fixed and self.curve is None
 
     @property
-    def in_c(self) -> int:
-        """The last argument of the C version."""
-        return self.curve.shift if self.curve else self.shift
-
-    @property
     def variant(self) -> str:
         """What the text depends on, for its name."""
         kind = "" if self.is_mixed else "_integer" if self.has_integers else "_float"

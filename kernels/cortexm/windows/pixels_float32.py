@@ -11,7 +11,6 @@ from ..core.float32 import Limits, in_turns, listed, values
 PARAMETERS = (
     "const aidge_cortexm_table_float32 *table, const int32_t *stream, int32_t runs, const int32_t *end, const float *limits"
 )
-PORTABLE = "aidge_cortexm_pixels_float32(table, stream, runs, end, limits);"
 AT_ONCE = 4  # values of a pixel in one turn of the loop
 GATHERED = 8  # values of a pixel that go to the column in one turn
 OUTPUTS_BYTES = 16  # of the table: what lies before `column`
@@ -36,7 +35,7 @@ def direct_text(limits: Limits) -> tuple[str, str]:
     _load_biases(code)
     _runs(code, AT_ONCE, multiply)
     _end(code, limits)
-    return name, code.function(name, PARAMETERS, "4 pixels x 4 channels of float32, fused multiply-add.", PORTABLE)
+    return name, code.function(name, PARAMETERS, "4 pixels x 4 channels of float32, fused multiply-add.")
 
 
 def column_text(count: int, limits: Limits) -> tuple[str, str]:
@@ -77,7 +76,7 @@ def column_text(count: int, limits: Limits) -> tuple[str, str]:
         code("bne %values")
     multiply(rest)
     _end(code, limits)
-    return name, code.function(name, PARAMETERS, "4 pixels x 4 channels of float32 through a column.", PORTABLE)
+    return name, code.function(name, PARAMETERS, "4 pixels x 4 channels of float32 through a column.")
 
 
 def _load_biases(code: Routine) -> None:

@@ -7,7 +7,7 @@ integer is negative, all taps are, and the smallest integer is the largest value
 
 from __future__ import annotations
 
-from aidge_build.contract.kernel_kit.pool_float32 import PARAMETERS, portable
+from aidge_build.contract.kernel_kit.pool_float32 import PARAMETERS
 
 from ..core.assembly import Routine
 from ..core.float32 import Limits, listed, values
@@ -56,7 +56,7 @@ def maxima_text(size: tuple[int, int] | None, channels: int, has_relu: bool) -> 
     code("%leave")
     for group in groups:
         group.print_negative()
-    return name, code.function(name, PARAMETERS, "The largest values of neighbouring windows.", portable(is_mean=False))
+    return name, code.function(name, PARAMETERS, "The largest values of neighbouring windows.")
 
 
 class _Maxima:
@@ -172,7 +172,7 @@ def means_text(channels: int, has_relu: bool) -> tuple[str, str]:
     code("subs %pixels, %pixels, #1")
     code("bne %window")
     code("%leave")
-    return name, code.function(name, PARAMETERS, "The means of neighbouring windows.", portable(is_mean=True))
+    return name, code.function(name, PARAMETERS, "The means of neighbouring windows.")
 
 
 def _sums(code: Routine, count: int, has_relu: bool, which: str) -> None:

@@ -118,7 +118,7 @@ def candidates():
 @pytest.mark.parametrize("flags", [("-Os",), (), PORTABLE][: 1 + 2 * STRESS], ids=str)
 def test_cortexm_gives_the_exact_levels(flags):
     cases = rows_and_pixels(cortexm_harness.case)
-    assert {entry.kernel.node_class.__name__ for entry in cases} == {"SoftmaxInt8", "SoftmaxPixelsInt8"}
+    assert {entry.kernel.node_class.__name__ for entry in cases} == {"SoftmaxInt8", "SoftmaxInt8_1"}
     assert {entry.call.function for entry in cases} == {"aidge_cortexm_softmax_int8", "aidge_cortexm_softmax_quads_int8"}
     assert cortexm_harness.run(cases, "-Wall", "-Wextra", "-Werror", *flags, board=BOARD) == []
 

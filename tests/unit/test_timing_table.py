@@ -13,7 +13,7 @@ from aidge_build.base.installed import board_folder
 from aidge_build.boards.cores import load_core
 from aidge_build.contract.thumb.instruction import read_disassembly
 from aidge_build.contract.thumb.kinds import KINDS, PARENTS
-from aidge_build.contract.thumb.work import works_of
+from aidge_build.contract.thumb.work import work_of
 from aidge_build.prove.timing.table import KindTiming, TimingTable, load_timing, timing_of
 
 
@@ -107,8 +107,8 @@ WORKS = {
 @pytest.mark.parametrize("text", WORKS)
 def test_an_instruction_is_taken_apart(text):
     name, _, operands = text.partition(" ")
-    instructions = read_disassembly(f"0:\tf3af 8000\t{name}\t{operands}\n").values()
-    (work,) = works_of(instructions)
+    (found,) = read_disassembly(f"0:\tf3af 8000\t{name}\t{operands}\n").values()
+    work = work_of(found.mnemonic, found.operands, found.size_bytes, found.data_type)
     reads, writes = ([f"{register}:{role}" for register, role in pairs] for pairs in (work.reads, work.writes))
     said = " ".join([work.kind.removesuffix("_wide"), "reads", *reads, "writes", *writes])
     for number in range(3):  # a vector is four words

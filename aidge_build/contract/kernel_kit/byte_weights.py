@@ -29,6 +29,14 @@ def offsets_of(rows: numpy.ndarray) -> numpy.ndarray | None:
     return numpy.clip(0, least, most).astype(numpy.int64)
 
 
+def has_offsets(view: NodeView) -> bool:
+    """Whether the weights are bytes but for an offset."""
+    if view.inputs[1].dtype is DType.int8:
+        return False
+    offsets = offsets_of(linear_of(view).rows)
+    return offsets is not None and bool(offsets.any())
+
+
 def byte_weights(with_offsets: Callable[[NodeView], bool] = lambda _: False) -> Predicate:
     """Returns the condition: int8 weights, or int16 weights that are bytes times a power of two. The fraction that the bias then
     adds is part of the channel's thresholds, or the sums are scaled in fractions of their unit (`Linear.in_fine_units`), which

@@ -10,11 +10,12 @@ from typing import ClassVar
 import numpy
 
 from aidge_build.contract.call import Argument, Call, Constant, Input, Literal, Output, Scratch, Struct, computed
-from aidge_build.contract.kernel_kit.conditions import CONSTANT_PARAMETERS, QUANTIZED, SYMMETRIC_WEIGHTS
 from aidge_build.contract.kernel_kit.linear import LinearConstants, linear_constants
+from aidge_build.contract.kernel_kit.linear_int8 import quantized_spec
+from aidge_build.contract.kernel_kit.packing import taps_last_channels
 from aidge_build.contract.kernel_kit.window2d import is_pointwise
 from aidge_build.contract.node import KernelNode
-from aidge_build.contract.spec import ANY, DFormat, ImplSpec, IOSpec, NodeView, Predicate
+from aidge_build.contract.spec import DFormat, ImplSpec, NodeView, Predicate
 from aidge_build.graph.dtype import DType
 from aidge_build.operators.arithmetic.ranges import INT32_LIMIT, largest_accumulators
 
@@ -44,19 +45,8 @@ GROUPS_OF_4 = Predicate(f"at least {GROUP} output channels", _few)
 
 def int16_spec(features: frozenset[str], form: DFormat, *further: Predicate) -> ImplSpec:
     """Returns the spec of int16 data in and out, symmetric int8 weights, int32 bias."""
-    return ImplSpec(
-        inputs=(IOSpec(DType.int16, form), IOSpec(DType.any, ANY), IOSpec(DType.int32, ANY)),
-        outputs=(IOSpec(DType.int16, form),),
-        features=features,
-        predicates=(
-            CONSTANT_PARAMETERS,
-            QUANTIZED,
-            SYMMETRIC_WEIGHTS,
-            Predicate("weights of int8", _weights),
-            *further,
-            Predicate("int32 holds every sum", _too_large),
-        ),
-    )
+    weights, sums = Predicate("weights of int8", _weights), Predicate("int32 holds every sum", _too_large)
+    return quantized_spec(form, weights, *further, sums, data=DType.int16, features=features)
 
 
 @dataclass(frozen=True)
@@ -83,11 +73,6 @@ class Levels:
     def in_c(self) -> str:
         """The three numbers as arguments of a function in C."""
         return f"{self.low}, {self.high}, {self.zero_point}"
-
-
-def taps_last_channels(weights: numpy.ndarray) -> numpy.ndarray:
-    """Returns weights [outputs, channels, kernel...] as [outputs, kernel... * channels], channels fastest."""
-    return numpy.moveaxis(weights, 1, -1).reshape(weights.shape[0], -1)
 
 
 def is_pixelwise(view: NodeView) -> bool:

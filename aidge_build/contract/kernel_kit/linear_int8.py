@@ -9,9 +9,10 @@ from functools import cached_property
 
 import numpy
 
+from aidge_build.contract.kernel_kit.conditions import CONSTANT_PARAMETERS, QUANTIZED, SYMMETRIC_WEIGHTS
 from aidge_build.contract.kernel_kit.linear import linear_constants
 from aidge_build.contract.node import KernelNode
-from aidge_build.contract.spec import NodeView, Predicate
+from aidge_build.contract.spec import ANY, DFormat, ImplSpec, IOSpec, NodeView, Predicate
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.quantization import Quantization
 from aidge_build.operators.arithmetic.contracts import FixedFactors, Requantization
@@ -141,6 +142,23 @@ def _no_fixed_form(view: NodeView) -> str:
 
 
 FIXED_FORM = Predicate("under the contract double factors below 0.5, sums of 30 bits", _no_fixed_form)
+
+
+def quantized_spec(
+    form: DFormat,
+    *predicates: Predicate,
+    data: DType = DType.int8,
+    features: frozenset[str] = frozenset(),
+    rounding: str = ImplSpec.rounding,
+) -> ImplSpec:
+    """Returns the spec of a layer with `data` in and out, symmetric weights of any type, int32 bias."""
+    return ImplSpec(
+        inputs=(IOSpec(data, form), IOSpec(DType.any, ANY), IOSpec(DType.int32, ANY)),
+        outputs=(IOSpec(data, form),),
+        features=features,
+        predicates=(CONSTANT_PARAMETERS, QUANTIZED, SYMMETRIC_WEIGHTS, *predicates),
+        rounding=rounding,
+    )
 
 
 def _in_coarse_units(linear: Linear) -> Linear:

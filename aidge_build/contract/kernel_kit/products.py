@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy
 
-from aidge_build.contract.call import Argument, Constant, Input, Struct
+from aidge_build.contract.call import Argument, Call, Constant, Input, Output, Scratch, Struct
 from aidge_build.contract.kernel_kit.linear_int8 import INT8, Linear
 from aidge_build.contract.spec import ROW_MAJOR, ImplSpec, IOSpec, NodeView, Predicate
 from aidge_build.graph.dtype import DType
@@ -67,10 +67,17 @@ def _batches(tensor: Tensor, matrix: int) -> tuple[tuple[int, ...], tuple[int, .
     return dims, tuple(0 if size == 1 else step for size, step in zip(dims, steps))
 
 
-def product_shape(name: str, inputs: Sequence[Tensor], output: Tensor) -> Struct:
-    """Returns the struct of batches and matrices."""
+def product_shape(name: str, inputs: Sequence[Tensor], output: Tensor, **more: int) -> Struct:
+    """Returns the struct of batches and matrices, and `more` fields behind them."""
     rows, inner, columns = matrix_dims(inputs)
-    return Struct(name, {**batch_fields(inputs, output), "rows": rows, "inner": inner, "columns": columns})
+    return Struct(name, {**batch_fields(inputs, output), "rows": rows, "inner": inner, "columns": columns, **more})
+
+
+def product_call(function: str, inputs: Sequence[Tensor], pattern: numpy.ndarray, shapes: Sequence[Struct], **said) -> Call:
+    """Returns the call of a library's function whose scratch takes the second matrix as weights; `pattern`: the constants that
+    surround the weights."""
+    matrices = operand(inputs, 0), operand(inputs, 1)
+    return Call(function, ("matmul_int8.h",), (*matrices, Output(0), Constant("pattern", pattern), Scratch(), *shapes), **said)
 
 
 def product_multiplier(inputs: Sequence[Tensor], output: Tensor) -> numpy.ndarray:

@@ -11,6 +11,7 @@ from typing import Generic, TypeVar
 
 import numpy
 
+from aidge_build.contract.kernel_kit.linear_int8 import SHIFTS
 from aidge_build.contract.reference.evaluate import evaluate
 from aidge_build.contract.spec import NodeView, Predicate
 from aidge_build.graph.dtype import DType
@@ -19,7 +20,7 @@ from aidge_build.graph.tensor import Tensor
 from aidge_build.operators.arithmetic.affine import FIRST, SECOND
 from aidge_build.operators.arithmetic.products import product_staircase, products_of
 from aidge_build.operators.arithmetic.requantize import clamp_levels
-from aidge_build.operators.arithmetic.thresholds import Staircase
+from aidge_build.operators.arithmetic.thresholds import LowForm, Staircase, low_form
 from aidge_build.operators.base import Activated
 
 Found = TypeVar("Found")
@@ -54,3 +55,9 @@ class ProvedProducts(Generic[Found]):
 
     def _unproved(self, view: NodeView) -> str:
         return "" if self.of(view) is not None else "no form of the product is exact for all 65,536 pairs of values"
+
+
+def low_product(stairs: Staircase) -> tuple[LowForm, int] | None:
+    """Returns the linear integer form of the product and its shift, the first of SHIFTS that proves one; None if none does."""
+    found = ((low_form(stairs, shift), shift) for shift in SHIFTS)
+    return next(((form, shift) for form, shift in found if form.multipliers[0]), None)

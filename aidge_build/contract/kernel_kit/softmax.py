@@ -63,6 +63,11 @@ def softmax_spec(
     )
 
 
+def rows_and_pixels(features: frozenset[str]) -> tuple[ImplSpec, ...]:
+    """Returns the specs of rows of neighbours and of the channels of each pixel, where a table pays."""
+    return tuple(softmax_spec(features, TABLE_PAYS, form=form) for form in (ROW_MAJOR, CHANNELS_LAST))
+
+
 def are_factored(view: NodeView) -> bool:
     """Whether each exponential is the product of two factors: two dozen instructions more for each value, but 864 B less."""
     return view.objective == "size"

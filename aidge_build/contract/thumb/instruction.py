@@ -59,12 +59,12 @@ def read_disassembly(text: str) -> dict[int, Instruction]:
     return found
 
 
-def instruction_of_text(text: str, size_bytes: int = 4) -> Instruction | None:
+def instruction_of_text(text: str) -> Instruction | None:
     """Returns the instruction that a line of assembly means, at address 0; None for data."""
     mnemonic, _, rest = text.partition(" ")
     said = _said(f"{mnemonic}\t{rest}")
     data_type = mnemonic.partition(".")[2] if mnemonic[0] == "v" else ""
-    return None if said is None else Instruction(0, size_bytes, *said, data_type)
+    return None if said is None else Instruction(0, 4, *said, data_type)
 
 
 def _said(line: str) -> tuple[str, tuple[str, ...]] | None:

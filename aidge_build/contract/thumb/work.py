@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import NamedTuple
 
-from aidge_build.contract.thumb.instruction import Instruction, immediate, memory_operand, register_bytes, register_list
+from aidge_build.contract.thumb.instruction import immediate, memory_operand, register_bytes, register_list
 from aidge_build.contract.thumb.kinds import PARENTS, SHIFT, kind_of
 
 FLAGS, FLOAT_FLAGS, PREDICATE = "flags", "fpscr", "vpr"
@@ -90,11 +90,6 @@ def _conditions(kind: str, name: str, conditional: bool) -> list[tuple[str, str]
     """Returns the flags and predicates that it reads."""
     reads = [(FLAGS, CONDITION)] if _READS_FLAGS.fullmatch(name) or conditional and name[0] != "v" else []
     return reads + ([(PREDICATE, CONDITION)] if conditional and kind.startswith("vector") or name == "vpsel" else [])
-
-
-def works_of(instructions: Iterable[Instruction]) -> tuple[Work, ...]:
-    """Returns the work of each instruction, in order."""
-    return tuple(work_of(each.mnemonic, each.operands, each.size_bytes, each.data_type) for each in instructions)
 
 
 def registers_of(word: str) -> tuple[str, ...]:

@@ -8,23 +8,14 @@ from collections.abc import Mapping
 import numpy
 
 from aidge_build.contract.call import Call, Constant, Input, Output, Scratch, Struct
-from aidge_build.contract.kernel_kit.byte_weights import linear_of, offsets_of
+from aidge_build.contract.kernel_kit.byte_weights import has_offsets
 from aidge_build.contract.kernel_kit.linear_int8 import LinearNode
 from aidge_build.contract.spec import NodeView
-from aidge_build.graph.dtype import DType
 
 from .dense import PIXELS, SHIFT_BYTES, texts, words_in_turn
 from .packing import Form, Stream, pack
 
 TAP_BYTES = 16  # of the column of 6 pixels
-
-
-def has_offsets(view: NodeView) -> bool:
-    """Whether the weights are bytes but for an offset."""
-    if view.inputs[1].dtype is DType.int8:
-        return False
-    offsets = offsets_of(linear_of(view).rows)
-    return offsets is not None and bool(offsets.any())
 
 
 def column_bytes(view: NodeView) -> int:

@@ -6,10 +6,10 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-import numpy
-
 from aidge_build.contract.call import Call, Struct
+from aidge_build.contract.kernel_kit.byte_weights import has_offsets
 from aidge_build.contract.kernel_kit.linear_int8 import LinearNode
+from aidge_build.contract.kernel_kit.packing import taps_last_channels
 from aidge_build.contract.kernel_kit.raster import block_demands
 from aidge_build.contract.kernel_kit.window2d import is_pointwise, window2d, window_of_layer
 from aidge_build.contract.node import kernel
@@ -18,7 +18,7 @@ from aidge_build.graph.tensor import Tensor
 
 from ..core.conditions import linear_spec
 from ..core.costs import dense_per_mac
-from .columns import column_bytes, dense_call, has_offsets, runs
+from .columns import column_bytes, dense_call, runs
 from .dense import PIXELS
 from .fc_int8 import MOST_ROWS, fc_call, fc_demands
 from .packing import SUM_BITS
@@ -84,5 +84,5 @@ def _scratch_bytes(view: NodeView) -> int:
 
 
 def _dense_call(node: LinearNode) -> Call:
-    rows = numpy.moveaxis(node.inputs[1].data, 1, -1).reshape(node.outputs[0].dims[1], -1)
+    rows = taps_last_channels(node.inputs[1].data)
     return dense_call(node, rows, _image(node.view), node.operator.window.has_pads)

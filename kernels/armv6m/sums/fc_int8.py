@@ -8,6 +8,7 @@ import numpy
 from aidge_build.contract.call import Call, Constant, Input, Output, Scratch, Struct, computed
 from aidge_build.contract.kernel_kit.following import following
 from aidge_build.contract.kernel_kit.linear_int8 import Linear, LinearNode
+from aidge_build.contract.kernel_kit.packing import as_words
 from aidge_build.contract.kernel_kit.window2d import rows_as_image
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import ROW_MAJOR, Demands, NodeView, Predicate
@@ -19,7 +20,7 @@ from .columns import column_bytes, dense_call
 from .dense import PIXELS
 from .fc import TOGETHER, texts
 from .fc_layout import HALF, PIECE, UNITS, Layout, layout, most_words
-from .packing import GENERAL_KIND, Kinds, as_words, filled, general_numbers, head, kinds_of
+from .packing import GENERAL_KIND, Kinds, filled, general_numbers, head, kinds_of
 
 ANY_OUTLIERS = 4  # weights, one of which may be kept apart, where others may come
 MOST_STEP = 127  # taps from one weight that is kept apart to the next

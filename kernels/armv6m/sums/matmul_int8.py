@@ -6,10 +6,10 @@ from __future__ import annotations
 
 import numpy
 
-from aidge_build.contract.call import Call, Constant, Output, Scratch, computed
+from aidge_build.contract.call import Call, computed
 from aidge_build.contract.kernel_kit.conditions import ROOM
 from aidge_build.contract.kernel_kit.linear_int8 import INT8
-from aidge_build.contract.kernel_kit.products import columns_as_channels, matrix_dims, operand, product_shape, product_spec
+from aidge_build.contract.kernel_kit.products import columns_as_channels, matrix_dims, product_call, product_shape, product_spec
 from aidge_build.contract.kernel_kit.window2d import rows_as_image
 from aidge_build.contract.node import KernelNode, kernel
 from aidge_build.contract.spec import Demands, NodeView, Predicate
@@ -48,24 +48,23 @@ class MatmulInt8(KernelNode):
         rows, inner, columns = matrix_dims(self.inputs)
         image = rows_as_image((rows, inner), (rows, columns))
         block, functions = block_texts(stream)
-        shape = product_shape("aidge_armv6m_product", self.inputs, self.outputs[0])
         weights = stream.taps // 4
-        more = {"weight_words": weights, "tail_words": _tail_words(stream), "stream_words": _stream_words(stream, columns)}
+        shape = product_shape(
+            "aidge_armv6m_product",
+            self.inputs,
+            self.outputs[0],
+            weight_words=weights,
+            tail_words=_tail_words(stream),
+            stream_words=_stream_words(stream, columns),
+        )
         points = [tensor.quantization.zero_point for tensor in self.inputs]
         words = numpy.delete(stream.words, numpy.s_[HEAD_WORDS + NUMBERS : HEAD_WORDS + NUMBERS + weights])
         function = f"aidge_armv6m_matmul_int8_{stream.variant}"
-        return Call(
+        return product_call(
             function,
-            ("sums/matmul_int8.h",),
-            (
-                operand(self.inputs, 0),
-                operand(self.inputs, 1),
-                Output(0),
-                Constant("pattern", numpy.concatenate([numpy.array(points, numpy.int32), words])),
-                Scratch(),
-                type(shape)(shape.type, {**shape.fields, **more}),
-                dense_struct(image.fields, stream, False),
-            ),
+            self.inputs,
+            numpy.concatenate([numpy.array(points, numpy.int32), words]),
+            (shape, dense_struct(image.fields, stream, False)),
             note=stream.note,
             texts=(*functions, _loop(function, block, stream.form is Form.single)),
             facts=computed("6 rows x 1 column", columns, columns, "column"),

@@ -11,6 +11,7 @@ import numpy
 from aidge_build.contract.call import Constant, computed
 from aidge_build.contract.kernel_kit.byte_weights import offsets_of
 from aidge_build.contract.kernel_kit.linear_int8 import Linear
+from aidge_build.contract.kernel_kit.packing import as_words
 from aidge_build.contract.spec import NodeView
 from aidge_build.graph.dtype import DType
 from aidge_build.operators.arithmetic.narrow_products import Correction, NarrowForm, narrow_form
@@ -189,7 +190,3 @@ def _chunk_fits(rows: numpy.ndarray, count: int, step: int) -> bool:
     parts = filled(rows, count * taps).reshape(len(rows), count, taps)
     products = numpy.minimum(-128 * parts, 127 * parts), numpy.maximum(-128 * parts, 127 * parts)
     return bool(fits_sums(products[0].sum(axis=2), products[1].sum(axis=2)).all())
-
-
-def as_words(values: list[int]) -> numpy.ndarray:
-    return (numpy.asarray(values, numpy.int64) & 0xFFFFFFFF).astype(numpy.uint32).view(numpy.int32)

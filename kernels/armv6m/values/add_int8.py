@@ -3,23 +3,23 @@
 
 from __future__ import annotations
 
-import numpy
-
-from aidge_build.contract.call import Call, Constant, computed
-from aidge_build.contract.kernel_kit.proved_sums import ProvedSums
-from aidge_build.contract.kernel_kit.rows_int8 import RowsInt8, rows_specs
+from aidge_build.contract.kernel_kit.rows_int8 import rows_specs
+from aidge_build.contract.kernel_kit.word_sums_int8 import PARAMETERS, SUMS, WordSumsInt8
 from aidge_build.contract.node import kernel
-from aidge_build.operators.arithmetic.word_sums import word_sum
 
 from ..core.assembly import Routine
 from ..core.conditions import FEATURES
 
-PARAMETERS = "const int8_t *first, const int8_t *second, int8_t *output, const int32_t *sum, int32_t count"
+
+@kernel(("Add", "Sub"), rows_specs(FEATURES, *SUMS.conditions))
+class AddInt8(WordSumsInt8):
+    function = "aidge_armv6m_add_int8"
+
+    def text(self, name: str, bits: int) -> str:
+        return _text(name, bits)
 
 
-def routine(bits: int) -> tuple[str, str]:
-    """Name and text for sums with so many fraction bits."""
-    name = f"aidge_armv6m_add_int8_{bits}"
+def _text(name: str, bits: int) -> str:
     code = Routine()
     code("%enter.low")
     code("ldm %sum!, {%factor, %other, %offset}")
@@ -55,22 +55,4 @@ def routine(bits: int) -> tuple[str, str]:
         const int32_t level = (*first++ * sum[0] + *second++ * sum[1] + sum[2]) >> {bits};
         *output++ = (int8_t)(level < -128 ? -128 : level > 127 ? 127 : level);
     }}"""
-    return name, code.function(name, PARAMETERS, f"Sums of int8 values, with {bits} fraction bits.", portable)
-
-
-SUMS = ProvedSums(word_sum, "one shift")
-
-
-@kernel(("Add", "Sub"), rows_specs(FEATURES, *SUMS.conditions))
-class AddInt8(RowsInt8):
-    def call(self) -> Call:
-        found = SUMS.of(self.view)
-        row, text = routine(found.bits)
-        return self.by_rows(
-            row,
-            "core/target.h",
-            Constant("sum", numpy.array([found.first, found.second, found.offset], numpy.int32)),
-            text,
-            note=f"{found.bits} fraction bits, proved equal on all 65,536 pairs of values",
-            facts=computed("1 value", 1),
-        )
+    return code.function(name, PARAMETERS, f"Sums of int8 values, with {bits} fraction bits.", portable)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from aidge_build.contract.call import Call, Constant, computed
+from aidge_build.contract.kernel_kit.packing import as_words
 from aidge_build.contract.kernel_kit.proved_products import ProvedProducts
 from aidge_build.contract.kernel_kit.rows_int8 import RowsInt8, rows_specs
 from aidge_build.contract.node import kernel
@@ -11,7 +12,6 @@ from aidge_build.operators.arithmetic.narrow_products import NarrowForm, narrow_
 
 from ..core.assembly import Routine
 from ..core.conditions import FEATURES
-from ..sums.packing import as_words
 
 PARAMETERS = "const int8_t *first, const int8_t *second, int8_t *output, const int32_t *numbers, int32_t count"
 

@@ -10,13 +10,14 @@ import numpy
 from aidge_build.contract.call import Call, Constant, Input, Output, Scratch, computed
 from aidge_build.contract.kernel_kit.byte_weights import offsets_of
 from aidge_build.contract.kernel_kit.linear_int8 import Linear, LinearNode
+from aidge_build.contract.kernel_kit.packing import as_words
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import Demands, NodeView, Predicate
 from aidge_build.operators.arithmetic.narrow_products import narrow_form
 
 from ..core.conditions import linear_spec
 from ..core.costs import depthwise_per_mac
-from ..sums.packing import GENERAL_KIND, WIDTH_BITS, Kinds, as_words, filled, fits_sums, general_numbers, head, kinds_of
+from ..sums.packing import GENERAL_KIND, WIDTH_BITS, Kinds, filled, fits_sums, general_numbers, head, kinds_of
 from .depthwise import MOST_TAPS, layer, sweep
 from .depthwise_layout import NUMBERS, Layout, layout_of
 

@@ -3,23 +3,16 @@
 
 from __future__ import annotations
 
-from aidge_build.contract.kernel_kit.byte_weights import byte_weights, linear_of, offsets_of
-from aidge_build.contract.kernel_kit.conditions import CONSTANT_PARAMETERS, QUANTIZED, ROOM, SYMMETRIC_WEIGHTS
-from aidge_build.contract.spec import ANY, CHANNELS_LAST, ImplSpec, IOSpec, NodeView, Predicate
+from aidge_build.contract.kernel_kit.byte_weights import byte_weights, linear_of
+from aidge_build.contract.kernel_kit.conditions import ROOM
+from aidge_build.contract.kernel_kit.linear_int8 import quantized_spec
+from aidge_build.contract.spec import CHANNELS_LAST, ImplSpec, NodeView, Predicate
 from aidge_build.graph.dtype import DType
 
 from ..sums.packing import FIELD, sums_fit
 
 FEATURES = frozenset({"thumb2"})
 FEWEST_PRODUCTS = 1000
-
-
-def has_offsets(view: NodeView) -> bool:
-    """Whether the weights are bytes but for an offset."""
-    if view.inputs[1].dtype is DType.int8:
-        return False
-    offsets = offsets_of(linear_of(view).rows)
-    return offsets is not None and bool(offsets.any())
 
 
 def _fitting(view: NodeView) -> str:
@@ -39,10 +32,5 @@ FITTING_SUMS = Predicate(f"sums of {FIELD} bits", _fitting)
 
 
 def linear_spec(*predicates: Predicate, form: str = CHANNELS_LAST, weights: Predicate = BYTES) -> ImplSpec:
-    """int8 data, weights that are bytes or multiples of them, int32 bias; Thumb-2."""
-    return ImplSpec(
-        inputs=(IOSpec(DType.int8, form), IOSpec(DType.any, ANY), IOSpec(DType.int32, ANY)),
-        outputs=(IOSpec(DType.int8, form),),
-        features=FEATURES,
-        predicates=(CONSTANT_PARAMETERS, QUANTIZED, SYMMETRIC_WEIGHTS, ROOM, weights, *predicates),
-    )
+    """Weights that are bytes or multiples of them; Thumb-2."""
+    return quantized_spec(form, ROOM, weights, *predicates, features=FEATURES)

@@ -10,16 +10,18 @@ from dataclasses import replace
 import numpy
 
 from aidge_build.contract.call import Call, Constant, Input, Output, Scratch, Struct
+from aidge_build.contract.kernel_kit.byte_weights import has_offsets
 from aidge_build.contract.kernel_kit.conditions import ONE_GROUP
 from aidge_build.contract.kernel_kit.linear_int8 import Linear, LinearNode
+from aidge_build.contract.kernel_kit.packing import group_starts, taps_last_channels
 from aidge_build.contract.kernel_kit.raster import block_demands
 from aidge_build.contract.kernel_kit.window2d import is_pointwise, window2d, window_of_layer
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import Demands, NodeView, Predicate
 
-from ..core.conditions import BYTES_AND_OFFSETS, has_offsets, linear_spec
+from ..core.conditions import BYTES_AND_OFFSETS, linear_spec
 from .dense import FEW_PIXELS, SHAPES, Shape, can_begin_so, offset_words, segment_taps
-from .packing import CHANNEL_WORDS, Form, form_of, group_starts, grouped, grouped_numbers, head, taps_last_channels, with_offsets
+from .packing import CHANNEL_WORDS, Form, form_of, grouped, grouped_numbers, head, with_offsets
 from .pixels import layer_texts
 
 MOST_SCRATCH_BYTES = 4096

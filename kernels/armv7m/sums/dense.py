@@ -16,8 +16,10 @@ from dataclasses import dataclass
 
 import numpy
 
+from aidge_build.contract.kernel_kit.packing import as_words
+
 from ..core.assembly import Code
-from .packing import CHANNEL_WORDS, Form, as_words
+from .packing import CHANNEL_WORDS, Form
 
 PARAMETERS = (
     "const uint32_t *column, const int8_t *weights, const int32_t *numbers, int8_t *output, aidge_armv7m_block *block, "

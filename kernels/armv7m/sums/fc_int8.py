@@ -7,12 +7,13 @@ import numpy
 
 from aidge_build.contract.call import Call, Constant, Input, Output, Scratch, Struct
 from aidge_build.contract.kernel_kit.linear_int8 import LinearNode
+from aidge_build.contract.kernel_kit.packing import taps_last_channels
 from aidge_build.contract.kernel_kit.window2d import is_pointwise, window2d, window_of_layer
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import ROW_MAJOR, Demands, NodeView
 
 from ..core.conditions import ENOUGH_PRODUCTS, linear_spec
-from .packing import form_of, head, taps_last_channels
+from .packing import form_of, head
 from .rows import GROUP, entry, pack_numbers, pack_rows, rows_texts
 
 SCRATCH_BYTES = 28 + 4 * GROUP  # of aidge_armv7m_row_block

@@ -6,9 +6,9 @@ from __future__ import annotations
 
 import numpy
 
-from aidge_build.contract.call import Call, Constant, Output, Scratch, Struct
+from aidge_build.contract.call import Call
 from aidge_build.contract.kernel_kit.conditions import ROOM
-from aidge_build.contract.kernel_kit.products import columns_as_channels, matrix_dims, operand, product_shape, product_spec
+from aidge_build.contract.kernel_kit.products import columns_as_channels, matrix_dims, product_call, product_shape, product_spec
 from aidge_build.contract.node import KernelNode, kernel
 from aidge_build.contract.spec import Demands, NodeView, Predicate
 
@@ -48,20 +48,13 @@ class MatmulInt8(KernelNode):
         routine, text = product_routine(form, inner)
         function = routine.replace("_product_", "_matmul_int8_")
         first_taps, entered = entry(inner)
-        shape = product_shape("aidge_armv7m_product", self.inputs, self.outputs[0])
         more = {"band": _band(self.view), "first_taps": first_taps, "entry": entered}
         points = [tensor.quantization.zero_point for tensor in self.inputs]
-        return Call(
+        return product_call(
             function,
-            ("sums/matmul_int8.h",),
-            (
-                operand(self.inputs, 0),
-                operand(self.inputs, 1),
-                Output(0),
-                Constant("pattern", numpy.concatenate([head(linear, form), numpy.array(points, numpy.int32), form.channels[0]])),
-                Scratch(),
-                Struct(shape.type, {**shape.fields, **more}),
-            ),
+            self.inputs,
+            numpy.concatenate([head(linear, form), numpy.array(points, numpy.int32), form.channels[0]]),
+            (product_shape("aidge_armv7m_product", self.inputs, self.outputs[0], **more),),
             note="requantization is a proved line",
             texts=(text, _loop(function, routine)),
             facts=form.facts(f"1 row x {GROUP} columns"),

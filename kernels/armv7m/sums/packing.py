@@ -10,6 +10,7 @@ import numpy
 from aidge_build.contract.call import computed
 from aidge_build.contract.kernel_kit.byte_weights import offsets_of
 from aidge_build.contract.kernel_kit.linear_int8 import Linear
+from aidge_build.contract.kernel_kit.packing import as_words, group_starts
 from aidge_build.operators.arithmetic.lines import Line, line
 from aidge_build.operators.arithmetic.near_halves import near_is_exact
 
@@ -98,11 +99,6 @@ def _float_words(linear: Linear) -> numpy.ndarray:
     return numpy.stack([as_words(numpy.zeros(len(bits))), as_words(linear.bias), as_words(bits)], axis=1)
 
 
-def as_words(values: numpy.ndarray) -> numpy.ndarray:
-    """The low 32 bits."""
-    return (numpy.asarray(values, numpy.int64) & 0xFFFFFFFF).astype(numpy.uint32).view(numpy.int32)
-
-
 def sums_fit(rows: numpy.ndarray) -> bool:
     """Whether the sum of every row [rows, taps...] with int8 inputs fits the field of a pixel."""
     ends = [rows.reshape(len(rows), -1).astype(numpy.int64) * end for end in (-128, 127)]
@@ -116,11 +112,6 @@ def with_offsets(rows: numpy.ndarray) -> numpy.ndarray:
     return numpy.concatenate([offsets, rows - offsets], axis=1) if offsets.any() else rows
 
 
-def group_starts(channels: int, size: int) -> list[int]:
-    """First channels of groups that cover all channels; the last group overlaps the one before where that is needed."""
-    return [min(first, channels - size) for first in range(0, channels, size)]
-
-
 def grouped(rows: numpy.ndarray, size: int) -> numpy.ndarray:
     """Weights [channels, taps] as the groups read them: tap by tap those of `size` channels; int8."""
     return numpy.concatenate([rows[first : first + size].T.ravel() for first in group_starts(len(rows), size)]).astype(numpy.int8)
@@ -129,8 +120,3 @@ def grouped(rows: numpy.ndarray, size: int) -> numpy.ndarray:
 def grouped_numbers(channels: numpy.ndarray, size: int) -> numpy.ndarray:
     """The words of channels [channels, 3] in the order of the groups."""
     return numpy.concatenate([channels[first : first + size].ravel() for first in group_starts(len(channels), size)])
-
-
-def taps_last_channels(weights: numpy.ndarray) -> numpy.ndarray:
-    """Weights [outputs, channels, kernel...] as [outputs, kernel... * channels], channels fastest."""
-    return numpy.moveaxis(weights, 1, -1).reshape(weights.shape[0], -1)

@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import numpy
 
+from aidge_build.contract.kernel_kit.packing import group_starts
+
 from ..core.assembly import Code
-from .packing import Form, group_starts
+from .packing import Form
 
 GROUP = 8  # outputs
 FIELD = 24

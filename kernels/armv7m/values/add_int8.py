@@ -3,43 +3,26 @@
 
 from __future__ import annotations
 
-import numpy
-
-from aidge_build.contract.call import Call, Constant, computed
-from aidge_build.contract.kernel_kit.proved_sums import ProvedSums
-from aidge_build.contract.kernel_kit.rows_int8 import RowsInt8, rows_specs
+from aidge_build.contract.kernel_kit.rows_int8 import rows_specs
+from aidge_build.contract.kernel_kit.word_sums_int8 import PARAMETERS, SUMS, WordSumsInt8
 from aidge_build.contract.node import kernel
-from aidge_build.operators.arithmetic.word_sums import word_sum
 
 from ..core.assembly import Code
 from ..core.conditions import FEATURES
 
 TOGETHER = 4  # values of a turn
-NAME = "aidge_armv7m_add_int8"
-PARAMETERS = "const int8_t *first, const int8_t *second, int8_t *output, const int32_t *sum, int32_t count"
-
-
-SUMS = ProvedSums(word_sum, "one shift")
 
 
 @kernel(("Add", "Sub"), rows_specs(FEATURES, *SUMS.conditions))
-class AddInt8(RowsInt8):
+class AddInt8(WordSumsInt8):
     assembly = "helps"
+    function, turn = "aidge_armv7m_add_int8", f"{TOGETHER} values"
 
-    def call(self) -> Call:
-        found = SUMS.of(self.view)
-        constants = numpy.array([found.first, found.second, found.offset], numpy.int32)
-        return self.by_rows(
-            f"{NAME}_{found.bits}",
-            "core/target.h",
-            Constant("sum", constants),
-            _text(found.bits),
-            note=f"{found.bits} fraction bits, proved equal on all 65,536 pairs of values",
-            facts=computed(f"{TOGETHER} values", 1),
-        )
+    def text(self, name: str, bits: int) -> str:
+        return _text(name, bits)
 
 
-def _text(bits: int) -> str:
+def _text(name: str, bits: int) -> str:
     """The function of a row; its output may take the place of an input."""
     code = Code()
     code("%enter")
@@ -52,7 +35,7 @@ def _text(bits: int) -> str:
         const int32_t level = total >> {bits};
         *output++ = (int8_t)(level < -128 ? -128 : level > 127 ? 127 : level);
     }}"""
-    return code.function(f"{NAME}_{bits}", PARAMETERS, "Sums of two rows.", portable)
+    return code.function(name, PARAMETERS, "Sums of two rows.", portable)
 
 
 def _value(code: Code, bits: int) -> None:

@@ -6,11 +6,11 @@ from __future__ import annotations
 import numpy
 
 from aidge_build.contract.call import Call, Constant, computed
-from aidge_build.contract.kernel_kit.linear_int8 import INT8, SHIFTS
-from aidge_build.contract.kernel_kit.proved_products import ProvedProducts
+from aidge_build.contract.kernel_kit.linear_int8 import INT8
+from aidge_build.contract.kernel_kit.proved_products import ProvedProducts, low_product
 from aidge_build.contract.kernel_kit.rows_int8 import RowsInt8, rows_specs
 from aidge_build.contract.node import kernel
-from aidge_build.operators.arithmetic.thresholds import LowForm, low_form
+from aidge_build.operators.arithmetic.thresholds import LowForm
 
 from ..core.assembly import Code
 from ..core.conditions import FEATURES
@@ -21,11 +21,8 @@ PARAMETERS = "const int8_t *first, const int8_t *second, int8_t *output, const i
 
 
 def _form(stairs, bounds):
-    if bounds != INT8:
-        return None
-    found = ((low_form(stairs, shift), shift) for shift in SHIFTS)
-    form, shift = next(((form, shift) for form, shift in found if form.multipliers[0]), (None, 0))
-    return None if form is None else ((form, shift), lambda products: form.apply(0, products, shift))
+    found = low_product(stairs) if bounds == INT8 else None
+    return None if found is None else (found, lambda products: found[0].apply(0, products, found[1]))
 
 
 PRODUCTS: ProvedProducts[tuple[LowForm, int]] = ProvedProducts(_form)

@@ -7,11 +7,12 @@ import numpy
 
 from aidge_build.contract.call import Call, Constant, Input, Output, Scratch
 from aidge_build.contract.kernel_kit.linear_int8 import LinearNode
+from aidge_build.contract.kernel_kit.packing import taps_last_channels
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import Demands, NodeView, Predicate
 
 from ..core.conditions import BYTES_AND_OFFSETS, FITTING_SUMS, linear_spec
-from ..sums.packing import form_of, head, taps_last_channels
+from ..sums.packing import form_of, head
 from .depthwise import layer_texts, turns
 from .depthwise_layout import layout_of, window_of
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from aidge_build.contract.kernel_kit.conditions import BYTES_OR_HALFWORDS
-from aidge_build.contract.kernel_kit.linear_int8 import FIXED_FORM
-from aidge_build.contract.spec import ANY, CHANNELS_LAST, ImplSpec, IOSpec, NodeView, Predicate
-from aidge_build.graph.dtype import DType
+from aidge_build.contract.kernel_kit.linear_int8 import FIXED_FORM, quantized_spec
+from aidge_build.contract.kernel_kit.linear_int16 import GROUPS_OF_4
+from aidge_build.contract.spec import CHANNELS_LAST, ImplSpec, NodeView, Predicate
 
 Choice = TypeVar("Choice")
 GROUP = 4  # output channels that are computed together
@@ -47,37 +47,15 @@ def wants_short(view: NodeView) -> bool:
     return view.objective == "size"
 
 
-def _parameters(view: NodeView) -> str:
-    for index, tensor in enumerate(view.inputs[1:], 1):
-        if tensor is not None and not tensor.is_constant:
-            return f"input {index} is computed at run time, wants a constant"
-    return ""
-
-
-def _quantized(view: NodeView) -> str:
-    for what, tensor in (("input 0", view.inputs[0]), ("output 0", view.outputs[0])):
-        if tensor.quantization is None or not tensor.quantization.per_tensor:
-            return f"{what} has {'several scales' if tensor.quantization else 'no quantization'}, wants one scale"
-    weights = view.inputs[1].quantization
-    if weights is None or any(weights.zero_points) or not (weights.per_tensor or weights.axis == 0):
-        return "the weights are not quantized symmetrically, with one scale or one for each output channel"
-    return ""
-
-
-def _group_of_channels(view: NodeView) -> str:
-    count = view.inputs[1].dims[0]
-    return "" if count >= GROUP else f"{count} output channels, wants at least {GROUP}"
-
-
 def _outputs_or_few(view: NodeView) -> str:
     """Few outputs have a text of their own, of some hundred bytes."""
-    return "" if has_fpu(view) and not wants_short(view) else _group_of_channels(view)
+    return "" if has_fpu(view) and not wants_short(view) else GROUPS_OF_4.rejection(view)
 
 
 def _group_or_few(view: NodeView) -> str:
     (output,) = (view.layer.whole if view.layer else view).outputs
     is_pixel = output.elements == output.dims[1]
-    return _group_of_channels(view) if is_pixel else _outputs_or_few(view)
+    return GROUPS_OF_4.rejection(view) if is_pixel else _outputs_or_few(view)
 
 
 def _no_quads(view: NodeView) -> str:
@@ -103,9 +81,6 @@ def keeps_words_of_groups(view: NodeView) -> bool:
     return all(tensor.dims[1] // view.operator.groups % 4 == 0 for tensor in (view.inputs[0], view.outputs[0]))
 
 
-CONSTANT_PARAMETERS = Predicate("inputs after the first are constant", _parameters)
-SYMMETRIC = Predicate("one scale for input and output, symmetric weights", _quantized)
-ENOUGH_CHANNELS = Predicate("at least 4 output channels", _group_of_channels)
 ANY_CHANNELS = Predicate("at least 4 output channels, or with an FPU several pixels, but not --optimize size", _group_or_few)
 FEW_OUTPUTS = Predicate("at least 4 outputs, or with an FPU fewer, but not --optimize size", _outputs_or_few)
 QUADS_OF_CHANNELS = Predicate("a multiple of 4 input channels", _no_quads)
@@ -113,12 +88,6 @@ WHOLE_IMAGE = Predicate("one window, which sees the whole image", _not_whole)
 QUADS_OR_FEW = Predicate("a multiple of 4 input channels, or fewer than 4 output channels", _quads_or_few)
 
 
-def linear_spec(*predicates: Predicate, form: str = CHANNELS_LAST, channels: Predicate = ENOUGH_CHANNELS) -> ImplSpec:
-    """int8 data, int8 or int16 weights, int32 bias; DSP. Under both contracts."""
-    return ImplSpec(
-        inputs=(IOSpec(DType.int8, form), IOSpec(DType.any, ANY), IOSpec(DType.int32, ANY)),
-        outputs=(IOSpec(DType.int8, form),),
-        features=FEATURES,
-        predicates=(CONSTANT_PARAMETERS, BYTES_OR_HALFWORDS, SYMMETRIC, channels, *predicates, FIXED_FORM),
-        rounding="any",
-    )
+def linear_spec(*predicates: Predicate, form: str = CHANNELS_LAST, channels: Predicate = GROUPS_OF_4) -> ImplSpec:
+    """int8 or int16 weights; DSP. Under both contracts."""
+    return quantized_spec(form, BYTES_OR_HALFWORDS, channels, *predicates, FIXED_FORM, features=FEATURES, rounding="any")

@@ -11,9 +11,9 @@ import numpy
 
 from aidge_build.contract.call import Constant
 from aidge_build.contract.kernel_kit.linear_float32 import LinearFloat32
+from aidge_build.contract.kernel_kit.packing import group_starts
 from aidge_build.contract.spec import NodeView, Predicate
 
-from ..sums.packing import group_starts
 from .assembly import Routine
 
 FEATURES = frozenset({"dsp", "fpu"})  # fused multiply-add exists

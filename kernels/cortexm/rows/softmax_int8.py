@@ -6,9 +6,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from aidge_build.contract.call import Call, computed
-from aidge_build.contract.kernel_kit.softmax import TABLE_PAYS, SoftmaxRows, softmax_spec
+from aidge_build.contract.kernel_kit.softmax import SoftmaxRows, rows_and_pixels
 from aidge_build.contract.node import kernel
-from aidge_build.contract.spec import CHANNELS_LAST
 
 from ..core.assembly import Routine
 from ..core.conditions import FEATURES
@@ -18,7 +17,7 @@ QUADS = f"{NAME}_quads_int8"
 WORTH = 256  # values for which --optimize balanced spends 400 bytes of code
 
 
-@kernel("Softmax", softmax_spec(FEATURES, TABLE_PAYS))
+@kernel("Softmax", rows_and_pixels(FEATURES))
 class SoftmaxInt8(SoftmaxRows):
     function = f"{NAME}_int8"
 
@@ -28,11 +27,6 @@ class SoftmaxInt8(SoftmaxRows):
             return found
         texts = _sum_text(), _levels_text(), _ROWS
         return replace(found, function=QUADS, sources=("rows/softmax_quads_int8.h",), texts=texts, facts=computed("4 values"))
-
-
-@kernel("Softmax", softmax_spec(FEATURES, TABLE_PAYS, form=CHANNELS_LAST))
-class SoftmaxPixelsInt8(SoftmaxInt8):
-    """Over the channels of each pixel."""
 
 
 def _sum_text() -> str:

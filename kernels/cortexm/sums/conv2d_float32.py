@@ -9,15 +9,16 @@ from dataclasses import replace
 from aidge_build.contract.call import Call, Input, Output, Scratch, Struct, computed
 from aidge_build.contract.kernel_kit.conditions import ONE_GROUP
 from aidge_build.contract.kernel_kit.linear_float32 import limits, linear_float_spec
+from aidge_build.contract.kernel_kit.linear_int16 import GROUPS_OF_4
+from aidge_build.contract.kernel_kit.packing import taps_last_channels
 from aidge_build.contract.kernel_kit.raster import convolution_demands
 from aidge_build.contract.kernel_kit.window2d import window_or_row
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import Demands, NodeView
 
-from ..core.conditions import ENOUGH_CHANNELS, GROUP
+from ..core.conditions import GROUP
 from ..core.float32 import FEATURES, CortexmLinearFloat32
 from ..windows.pixels_float32 import column_text, direct_text
-from .packing import taps_last_channels
 from .window import SCRATCH_BYTES
 
 PIXELS = 4  # at a time
@@ -40,7 +41,7 @@ def _table_bytes(fields: Mapping[str, int], pointer_bytes: int) -> int:
     return (6 + 5 * runs) * pointer_bytes + 4 * fields["kernel_width"] * fields["in_channels"]
 
 
-@kernel(("Conv1D", "Conv2D"), linear_float_spec(FEATURES, ENOUGH_CHANNELS, ONE_GROUP))
+@kernel(("Conv1D", "Conv2D"), linear_float_spec(FEATURES, GROUPS_OF_4, ONE_GROUP))
 class Conv2dFloat32(CortexmLinearFloat32):
     @classmethod
     def demands(cls, view: NodeView) -> Demands:

@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 
 import numpy
 
-from aidge_build.contract.call import Call, Constant, Input, Output, Scratch, Struct
+from aidge_build.contract.call import Call, Scratch, Struct
 from aidge_build.contract.kernel_kit.linear_int8 import Linear, LinearNode
+from aidge_build.contract.kernel_kit.packing import taps_last_channels
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import Demands, NodeView, Predicate
 
@@ -17,8 +18,9 @@ from ..core.conditions import GROUP, has_fpu, keeps_words_of_groups, linear_spec
 from .conv2d import LARGEST_OFFSET, line_taps, lines_texts, plane_taps, planes_texts
 from .conv2d_lines_int8 import Conv2dLinesInt8, no_lines
 from .conv2d_planes_int8 import Conv2dPlanesInt8, no_planes
+from .dense_node import stream_call
 from .offset_weights import sum_taps
-from .packing import pack_blocks, taps_last_channels
+from .packing import pack_blocks
 from .plane_sums import plane_sums, sum_bytes
 from .stream import Stream
 from .window import Buffer, Plane, line_buffer, plane_buffer, plane_of_view
@@ -153,5 +155,5 @@ static void {layer}_groups(const int8_t *input, int8_t *output, const int32_t *s
         stream += shape->stream_bytes / 4;
     }}
 }}"""
-    arguments = (Input(0), Output(0), Constant("stream", stream.words), Scratch(), blocks.shape(buffer, stream), blocks.struct())
-    return Call(f"{layer}_groups", ("sums/grouped.h",), arguments, note=stream.note, texts=(*texts, around), facts=stream.facts())
+    others = Scratch(), blocks.shape(buffer, stream), blocks.struct()
+    return stream_call(f"{layer}_groups", "sums/grouped.h", stream, others, (*texts, around))

@@ -3,14 +3,14 @@
 
 from __future__ import annotations
 
-from aidge_build.contract.call import Call, Constant, Input, Output, Scratch
+from aidge_build.contract.call import Call, Scratch
 from aidge_build.contract.kernel_kit.conditions import ONE_GROUP
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import Demands, NodeView, Predicate
 
 from ..core.conditions import ANY_CHANNELS, Loop, linear_spec
 from .conv2d import LARGEST_OFFSET, line_taps, lines_texts
-from .dense_node import DenseNode
+from .dense_node import DenseNode, stream_call
 from .offset_weights import sum_taps
 from .window import Plane, line_buffer, plane_of_view
 
@@ -48,12 +48,4 @@ class Conv2dLinesInt8(DenseNode):
         order, places = line_taps(buffer.plane, buffer)
         stream = self.stream(order + sum_taps(self.view, len(order)))
         function, texts = lines_texts(stream, buffer, order, places, self.unroll.steps(self.view))
-        return Call(
-            function,
-            ("core/lines.h",),
-            (Input(0), Output(0), Constant("stream", stream.words), Scratch(), buffer.struct(stream)),
-            note=stream.note,
-            texts=texts,
-            facts=stream.facts(),
-            work=buffer.work,
-        )
+        return stream_call(function, "core/lines.h", stream, (Scratch(), buffer.struct(stream)), texts, work=buffer.work)

@@ -3,14 +3,14 @@
 
 from __future__ import annotations
 
-from aidge_build.contract.call import Call, Constant, Input, Output, Scratch
+from aidge_build.contract.call import Call, Scratch
 from aidge_build.contract.kernel_kit.conditions import ONE_GROUP
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import Demands, NodeView, Predicate
 
 from ..core.conditions import ANY_CHANNELS, QUADS_OF_CHANNELS, Loop, linear_spec
 from .conv2d import LARGEST_OFFSET, plane_taps, planes_texts
-from .dense_node import DenseNode
+from .dense_node import DenseNode, stream_call
 from .plane_sums import plane_sums, sum_bytes
 from .window import Plane, plane_buffer, plane_of_view
 
@@ -52,12 +52,4 @@ class Conv2dPlanesInt8(DenseNode):
         buffer = plane_buffer(_plane(self.view))
         stream = self.stream(plane_taps(buffer.plane) + plane_sums(self.view, buffer.plane))
         function, texts = planes_texts(stream, buffer, self.unroll.steps(self.view), self.looped.steps(self.view))
-        return Call(
-            function,
-            ("sums/planes.h",),
-            (Input(0), Output(0), Constant("stream", stream.words), Scratch(), buffer.struct(stream)),
-            note=stream.note,
-            texts=texts,
-            facts=stream.facts(),
-            work=buffer.work,
-        )
+        return stream_call(function, "sums/planes.h", stream, (Scratch(), buffer.struct(stream)), texts, work=buffer.work)

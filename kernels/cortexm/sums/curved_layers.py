@@ -9,6 +9,7 @@ from functools import lru_cache
 import numpy
 
 from aidge_build.contract.kernel_kit.dynamic import bias_of
+from aidge_build.contract.kernel_kit.packing import as_words, group_starts, taps_last_channels
 from aidge_build.contract.spec import ANY, CHANNELS_LAST, ImplSpec, IOSpec, NodeView, Predicate
 from aidge_build.graph.dtype import DType
 from aidge_build.operators.arithmetic.carried_steps import CarriedSteps
@@ -19,7 +20,7 @@ from aidge_build.operators.staircase import Staircase
 from ..core.conditions import FEATURES, GROUP
 from ..core.limits import Limits
 from .packed_sums import fit_halfwords
-from .packing import as_words, group_starts, pair_words, taps_last_channels
+from .packing import pair_words
 from .stream import STATED, Stream
 
 TYPE, PATTERN = "CurvedConv", "DynamicConv->Staircase"

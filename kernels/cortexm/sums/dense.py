@@ -65,38 +65,30 @@ def near_words(is_needed: bool, is_clamped: bool) -> tuple[str, ...]:
     return ("near_start", "near_zero", *(("lowest", "highest") if is_clamped else ())) if is_needed else ()
 
 
-def step(code: Routine, even: str, is_first: bool = False, few: int = 0, has_biases: bool = True) -> None:
+def step(code: Routine, even: str, is_first: bool = False, few: int = 0) -> None:
     """One pair of taps from the column."""
     code("ldrd {x0}, {x1}, [{column}], #8", "a pair of taps of both pixels")
-    multiply(code, even, is_first, few=few, has_biases=has_biases)
+    multiply(code, even, is_first, few=few)
 
 
-def multiply(
-    code: Routine,
-    even: str,
-    is_first: bool = False,
-    taps: tuple[str, str] = ("x0", "x1"),
-    few: int = 0,
-    has_biases: bool = True,
-) -> None:
+def multiply(code: Routine, even: str, is_first: bool = False, taps: tuple[str, str] = ("x0", "x1"), few: int = 0) -> None:
     """16 multiply-accumulates of a pair of taps, or of one or two channels alone (`few`) 4 or 8. The first one takes the biases,
-    which stand in b0..b3, or begins the sums if not `has_biases`. `even` as of the Stream."""
-    begin = ("b" if has_biases else "0") if is_first else ""
+    which stand in b0..b3. `even` as of the Stream."""
     if even and few in ONE_OR_TWO:
         code("ldr {w0}, [{stream}], #4", "weights of 2 channels")
-        _multiply(code, (("w0", 1),) * (few - 1), begin, taps)
+        _multiply(code, (("w0", 1),) * (few - 1), is_first, taps)
         code(f"{even} {{w0}}, {{w0}}")
-        _multiply(code, (("w0", 0),), begin, taps)
+        _multiply(code, (("w0", 0),), is_first, taps)
     elif even:
         code("ldrd {w0}, {w1}, [{stream}], #8", "weights of 4 channels")
-        _multiply(code, (("w0", 1), ("w1", 3)), begin, taps)
+        _multiply(code, (("w0", 1), ("w1", 3)), is_first, taps)
         code(f"{even} {{w0}}, {{w0}}")
         code(f"{even} {{w1}}, {{w1}}")
-        _multiply(code, (("w0", 0), ("w1", 2)), begin, taps)
+        _multiply(code, (("w0", 0), ("w1", 2)), is_first, taps)
     else:
         for channel in (0,) if few in ONE_OR_TWO else (0, 2):
             code("ldrd {w0}, {w1}, [{stream}], #8", f"weights of channels {channel} and {channel + 1}")
-            _multiply(code, (("w0", channel), ("w1", channel + 1))[: few or None], begin, taps)
+            _multiply(code, (("w0", channel), ("w1", channel + 1))[: few or None], is_first, taps)
 
 
 def biases_to_pixel_0(code: Routine) -> None:
@@ -105,15 +97,11 @@ def biases_to_pixel_0(code: Routine) -> None:
         code(f"mov {{a{channel}}}, {{b{channel}}}")
 
 
-def _multiply(code: Routine, weights: tuple[tuple[str, int], ...], begin: str, taps: tuple[str, str]) -> None:
-    """`begin`: "b" where sums begin with the biases, "0" where with nothing, else empty."""
+def _multiply(code: Routine, weights: tuple[tuple[str, int], ...], is_first: bool, taps: tuple[str, str]) -> None:
     for weight, channel in weights:
         for pixel, tap in zip("ab", taps):
             total = f"{{{pixel}{channel}}}"
-            if begin == "0":
-                code(f"smuad {total}, {{{weight}}}, {{{tap}}}")
-            else:
-                code(f"smlad {total}, {{{weight}}}, {{{tap}}}, {f'{{b{channel}}}' if begin else total}")
+            code(f"smlad {total}, {{{weight}}}, {{{tap}}}, {f'{{b{channel}}}' if is_first else total}")
 
 
 def unpack(code: Routine, places: Sequence[tuple[str, str]], has_sums: bool = False) -> None:
@@ -189,11 +177,10 @@ def split_steps(steps: int, limit: int, start: int = START) -> tuple[int, int]:
     return min(choices, key=lambda choice: cost(*choice))
 
 
-def all_steps(code: Routine, even: str, ahead: int, body: int, few: int = 0, has_biases: bool = True) -> None:
-    """All pairs of taps: `ahead` of them, and `body` in each turn of a loop; label 4. The biases stand in b0..b3; sums without
-    biases have a pair ahead."""
+def all_steps(code: Routine, even: str, ahead: int, body: int, few: int = 0) -> None:
+    """All pairs of taps: `ahead` of them, and `body` in each turn of a loop; label 4. The biases stand in b0..b3."""
     for index in range(ahead):
-        step(code, even, index == 0, few, has_biases)
+        step(code, even, index == 0, few)
     if not body:
         return
     if not ahead:

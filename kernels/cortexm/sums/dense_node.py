@@ -3,11 +3,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from aidge_build.contract.call import Argument, Call, Constant, Input, Output
 from aidge_build.contract.kernel_kit.linear_int8 import LinearNode
+from aidge_build.contract.kernel_kit.packing import taps_last_channels
 
 from ..core.conditions import has_fpu, wants_short
 from ..core.halfwords import are_halfwords
-from .packing import pack, taps_last_channels
+from .packing import pack
 from .stream import Stream
 
 
@@ -20,3 +24,11 @@ class DenseNode(LinearNode):
         return pack(
             linear, order, has_fpu(self.view), may_pack=may_pack, is_short=wants_short(self.view), may_join=wants_short(self.view)
         )
+
+
+def stream_call(
+    function: str, header: str, stream: Stream, others: Sequence[Argument], texts: Sequence[str], pixels: int = 2, **said
+) -> Call:
+    """The call of a layer of the dense core for so many pixels at a time; the `others` follow the stream."""
+    arguments = (Input(0), Output(0), Constant("stream", stream.words), *others)
+    return Call(function, (header,), arguments, note=stream.note, texts=tuple(texts), facts=stream.facts(pixels), **said)

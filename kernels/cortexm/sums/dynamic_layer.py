@@ -19,6 +19,7 @@ from aidge_build.contract.kernel_kit.dynamic import (
     dynamic_spec,
     is_signed,
 )
+from aidge_build.contract.kernel_kit.packing import as_words, group_starts, taps_last_channels
 from aidge_build.contract.kernel_kit.window2d import rows_as_image, window2d
 from aidge_build.contract.node import KernelNode, kernel
 from aidge_build.contract.spec import CHANNELS_LAST, ROW_MAJOR, Demands, NodeView, Predicate
@@ -28,7 +29,7 @@ from aidge_build.operators.dynamic import DATA, FACTORS, WEIGHTS
 from ..core.conditions import FEATURES, GROUP, Loop, keeps_words_of_groups
 from .dynamic import depthwise, routine
 from .dynamic_driver import ROW, WINDOWS, data_in_c, driver, kind_of, run_of
-from .packing import as_words, group_starts, pair_words, quads, taps_last_channels, weights_by_tap
+from .packing import pair_words, quads, weights_by_tap
 
 _LARGEST = 255  # |byte - zero point|
 HARDWARE = FEATURES | {"fpu"}

@@ -14,6 +14,7 @@ import numpy
 
 from aidge_build.contract.call import Call, Constant, Output, Scratch, computed
 from aidge_build.contract.kernel_kit.dynamic import DEPTHWISE, bias_of, bounds_in_c, data_arguments, dynamic_spec, is_signed
+from aidge_build.contract.kernel_kit.packing import as_words, group_starts, taps_last_channels
 from aidge_build.contract.node import KernelNode, kernel
 from aidge_build.contract.spec import CHANNELS_LAST, Demands, NodeView
 from aidge_build.operators.dynamic import FACTORS, WEIGHTS
@@ -29,7 +30,6 @@ from ..windows.depthwise_sums import REGISTERS, sums
 from ..windows.depthwise_weights import load_weights
 from .dense import split_steps
 from .dynamic import clamp, clamp_name, load_limit
-from .packing import as_words, group_starts, taps_last_channels
 from .window import plane_of_view
 
 HEAD_WORDS = 3  # sum of the weights, factor, bias

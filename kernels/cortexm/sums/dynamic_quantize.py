@@ -14,7 +14,8 @@ import math
 from aidge_build.contract.kernel_kit.dynamic import bits_of, bounds_in_c, end_name, measured_bounds
 
 from ..core.assembly import Routine
-from ..core.float32 import in_turns, listed, values
+from ..core.float32 import in_turns, listed
+from ..values.quantize import quotients
 
 TOGETHER = 8
 FEW = 4
@@ -137,13 +138,7 @@ def levels(is_above: bool) -> tuple[str, str]:
 
 def _levels(code: Routine, count: int, is_above: bool) -> None:
     """Levels of `count` values: one, or bytes of words. Without a sign, numbers below 0 become 0."""
-    words, floats = [f"%word{index}" for index in range(count)], values("value", count)
-    code(f"vldmia %input!, {listed(floats)}")
-    for operation in ("vdiv.f32 {0}, {0}, %s.scale", f"vcvtr.{'u32' if is_above else 's32'}.f32 {{0}}, {{0}}"):
-        for value in floats:
-            code(operation.format(value))
-    for first in range(0, count, 2):
-        code(f"vmov {', '.join((*words[first : first + 2], *floats[first : first + 2]))}")
+    words = quotients(code, count, "u32" if is_above else "s32")
     for first in range(0, count, 4):
         word, *others = words[first : first + 4]
         if not is_above:

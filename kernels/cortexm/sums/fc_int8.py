@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from aidge_build.contract.call import Call, Constant, Input, Output, Scratch, Struct
+from aidge_build.contract.call import Call, Scratch, Struct
 from aidge_build.contract.kernel_kit.conditions import ONE_GROUP
 from aidge_build.contract.kernel_kit.following import following
 from aidge_build.contract.kernel_kit.linear_int8 import LinearNode
@@ -13,6 +13,7 @@ from aidge_build.graph.dtype import DType
 
 from ..core.conditions import FEW_OUTPUTS, GROUP, WHOLE_IMAGE, Loop, has_fpu, linear_spec, wants_short
 from . import fc_few
+from .dense_node import stream_call
 from .fc import routine
 from .offset_weights import sum_taps
 from .packing import pack, quads, rows_of_image
@@ -77,14 +78,8 @@ def fc_call(node: LinearNode, rows: int, unroll: int) -> Call:
         function, text = fc_few.routine(stream, features, unroll)
     else:
         function, text = routine(stream, features, unroll, _blocks(outputs, features))
-    return Call(
-        function,
-        ("sums/fc_int8.h",),
-        (Input(0), Output(0), Constant("stream", stream.words), *[Scratch()] * (not stream.few), shape),
-        note=stream.note,
-        texts=(text,),
-        facts=stream.facts(pixels=1),
-    )
+    others = (shape,) if stream.few else (Scratch(), shape)
+    return stream_call(function, "sums/fc_int8.h", stream, others, (text,), pixels=1)
 
 
 def _order(view: NodeView, outputs: int, features: int) -> list[int]:

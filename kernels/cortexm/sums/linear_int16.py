@@ -10,11 +10,11 @@ from aidge_build.contract.kernel_kit import linear_int16
 from aidge_build.contract.kernel_kit.conditions import ONE_GROUP
 from aidge_build.contract.kernel_kit.linear import LinearConstants
 from aidge_build.contract.kernel_kit.linear_int16 import GROUP, GROUPS_OF_4, is_pixelwise
+from aidge_build.contract.kernel_kit.packing import group_starts
 from aidge_build.contract.kernel_kit.window2d import rows_as_image, window2d
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import CHANNELS_LAST, ROW_MAJOR, Demands, DFormat, ImplSpec, NodeView, Predicate
 
-from .packing import group_starts
 from .sums_int16 import Levels, Sums
 
 FARTHEST = 4095  # of an immediate offset

@@ -6,8 +6,8 @@ from __future__ import annotations
 
 import numpy
 
-from aidge_build.contract.call import Call, Constant, Output, Scratch
-from aidge_build.contract.kernel_kit.products import columns_as_channels, matrix_dims, operand, product_shape, product_spec
+from aidge_build.contract.call import Call
+from aidge_build.contract.kernel_kit.products import columns_as_channels, matrix_dims, product_call, product_shape, product_spec
 from aidge_build.contract.node import KernelNode, kernel
 from aidge_build.contract.spec import Demands, NodeView, Predicate
 
@@ -35,19 +35,12 @@ class MatmulInt8(KernelNode):
         bands = _Bands(self.view)
         layer, text = routine(bands.stream, matrix_dims(self.inputs)[1], FcInt8.unroll.steps(self.view))
         function = layer.replace("_fc_", "_matmul_")
-        shape = product_shape("aidge_cortexm_product", self.inputs, self.outputs[0])
         more = {"band": bands.columns, "stream_words": bands.stream_words, "tail_words": len(bands.tail)}
-        return Call(
+        return product_call(
             function,
-            ("sums/matmul_int8.h",),
-            (
-                operand(self.inputs, 0),
-                operand(self.inputs, 1),
-                Output(0),
-                Constant("pattern", bands.pattern(self.inputs)),
-                Scratch(),
-                type(shape)(shape.type, {**shape.fields, **more}),
-            ),
+            self.inputs,
+            bands.pattern(self.inputs),
+            (product_shape("aidge_cortexm_product", self.inputs, self.outputs[0], **more),),
             note=bands.stream.note,
             texts=(text, _loop(function, layer)),
             facts=bands.stream.facts(pixels=1),

@@ -21,6 +21,7 @@ from aidge_build.contract.kernel_kit.linear_int8 import (
     integer_forms,
     word_forms,
 )
+from aidge_build.contract.kernel_kit.packing import as_words, group_starts, taps_last_channels
 from aidge_build.contract.spec import NodeView
 from aidge_build.operators.arithmetic.near_halves import near_factors, near_is_exact, near_starts
 from aidge_build.operators.arithmetic.thresholds import HighForm, LowForm
@@ -44,7 +45,6 @@ class Asked:
     """What a layer asks of its stream."""
 
     has_fpu: bool
-    by_tap: bool = False  # never packed; of each tap the weights of channels 0 and 2, then 1 and 3
     is_alike: bool = False  # all channels have one multiplier and one range: two unpacked channels can share a constant
     is_even: bool = False  # groups of one block are as long as each other
     may_pack: bool = True  # weights may share a halfword
@@ -72,13 +72,8 @@ class Asked:
     def may_leave_words(self, linear: Linear) -> bool:
         """Whether levels may leave as words."""
         is_wide_row = self.is_row and not self.may_pack
-        others = self.by_tap or self.is_alike or self.is_even or self.is_half or is_wide_row or self.is_few_row
+        others = self.is_alike or self.is_even or self.is_half or is_wide_row or self.is_few_row
         return self.has_fpu and not others and (linear.is_any or bool(are_rounded_small(linear).all()))
-
-
-def group_starts(channels: int, size: int = GROUP) -> list[int]:
-    """First channels of groups that cover all channels; the last group overlaps the one before where that is needed."""
-    return [min(first, channels - size) for first in range(0, channels, size)]
 
 
 def pack(linear: Linear, order: list[int], has_fpu: bool, **asked: Any) -> Stream:
@@ -116,7 +111,7 @@ def pack_blocks(linear: Linear, order: list[int], size: int, has_fpu: bool, **as
 def _choose(linear: Linear, starts: list[int], asked: Asked, limits: Limits, has_sums: bool) -> _Groups:
     """The groups of the layer, of which as many as possible are requantized in integers."""
     may_pack = asked.may_pack and not asked.is_few_row
-    groups = _Groups(linear, starts, SLOTS, asked, may_pack and not asked.by_tap, has_sums)
+    groups = _Groups(linear, starts, SLOTS, asked, may_pack, has_sums)
     if asked.may_leave_words(linear):
         words = _Groups(linear, starts, WORD_SLOTS, asked, may_pack, has_sums)
         gain = WORDS_GAIN * words.proved - BYTES_GAIN * groups.proved
@@ -189,8 +184,6 @@ def _weights(rows: numpy.ndarray, stream: Stream, asked: Asked) -> list[int]:
     rows = rows[: asked.few] if asked.is_few_row else rows
     if stream.are_bytes:
         return byte_words(rows)
-    if asked.by_tap:
-        return weights_by_tap(rows)
     return pair_words(rows, stream.is_packed, asked.is_half, OFFSET_ABOVE * (stream.sums > 0))
 
 
@@ -370,18 +363,9 @@ def _pair(low: int, high: int) -> int:
     return (low & 0xFFFF) | ((high & 0xFFFF) << 16)
 
 
-def as_words(values: list[int]) -> numpy.ndarray:
-    return (numpy.array(values, numpy.int64) & 0xFFFFFFFF).astype(numpy.uint32).view(numpy.int32)
-
-
 def quads(taps: int) -> list[int]:
     """The order in which SXTB16 unpacks words of 4 taps: (0, 2), (1, 3)."""
     return [first + step for first in range(0, taps, 4) for step in (0, 2, 1, 3)]
-
-
-def taps_last_channels(weights: numpy.ndarray) -> numpy.ndarray:
-    """Weights [outputs, channels, kernel...] as [outputs, kernel... * channels], channels fastest."""
-    return numpy.moveaxis(weights, 1, -1).reshape(weights.shape[0], -1)
 
 
 def rows_of_image(view: NodeView) -> numpy.ndarray:

@@ -32,18 +32,9 @@ def _spec(dtype: DType) -> ImplSpec:
     )
 
 
-class _PixelsOfPlanes(KernelNode):
+@kernel("Reformat", [_spec(dtype) for dtype in (DType.int8, DType.uint8)])
+class PixelsOfPlanes(KernelNode):
     def call(self) -> Call:
         images, _, *spatial = self.inputs[0].dims
         arguments = (Input(0), Output(0), Literal(images), Literal(math.prod(spatial)))
         return Call("aidge_cortexm_pixels_of_planes", ("sums/pixels_of_planes.h",), arguments, note="4 pixels")
-
-
-@kernel("Reformat", _spec(DType.int8))
-class PixelsOfPlanesInt8(_PixelsOfPlanes):
-    pass
-
-
-@kernel("Reformat", _spec(DType.uint8))
-class PixelsOfPlanesUint8(_PixelsOfPlanes):
-    pass

@@ -3,14 +3,14 @@
 
 from __future__ import annotations
 
-from aidge_build.contract.call import Call, Constant, Input, Output, Scratch, Struct
+from aidge_build.contract.call import Call, Scratch, Struct
 from aidge_build.contract.kernel_kit.conditions import ONE_GROUP
 from aidge_build.contract.kernel_kit.following import following
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import Demands, NodeView, Predicate
 
 from ..core.conditions import ANY_CHANNELS, GROUP, QUADS_OR_FEW, Loop, has_fpu, linear_spec, wants_short
-from .dense_node import DenseNode
+from .dense_node import DenseNode, stream_call
 from .fc_int8 import FcInt8, fc_call, fc_demands
 from .offset_weights import sum_taps
 from .packing import quads
@@ -103,14 +103,8 @@ def pairs_demands(view: NodeView, pixels: int, channels: int, outputs: int, sums
 def pairs_call(stream: Stream, pixels: int, channels: int, outputs: int, unroll: int, is_shared: bool = False) -> Call:
     """The call for at least 2 pixels, or rows of a fully connected layer."""
     function, text = routine(stream, channels, unroll, is_shared)
-    return Call(
-        function,
-        ("sums/pairs.h",),
-        (Input(0), Output(0), Constant("stream", stream.words), _pixel_pairs(pixels, channels, outputs, stream), Scratch()),
-        note=stream.note,
-        texts=(text,),
-        facts=stream.facts(),
-    )
+    others = _pixel_pairs(pixels, channels, outputs, stream), Scratch()
+    return stream_call(function, "sums/pairs.h", stream, others, (text,))
 
 
 def _pixel_pairs(pixels: int, channels: int, outputs: int, stream: Stream) -> Struct:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from aidge_build.contract.call import Struct
 from aidge_build.contract.kernel_kit.following import following, row_steps
+from aidge_build.contract.kernel_kit.window2d import two_axes
 from aidge_build.contract.spec import Demands, NodeView
 from aidge_build.graph.tensor import Tensor
 
@@ -57,27 +58,15 @@ class Plane:
         return (outputs - 1) * self.strides[axis] + (self.kernel[axis] - 1) * self.dilations[axis] + 1
 
 
-def _axes(view: NodeView) -> list[int | None]:
-    """The axes of the image. Those of length 1 with a kernel of 1 that sees no pad go first, so that the inner loop runs over the
-    axis that has taps."""
-    data, output, window = view.inputs[0], view.outputs[0], view.operator.window
-    axes = [
-        index
-        for index in range(window.rank)
-        if (data.dims[2 + index], output.dims[2 + index], window.kernel[index], window.pads_begin[index]) != (1, 1, 1, 0)
-    ]
-    return [None] * (2 - len(axes)) + axes
-
-
 def plane_of_view(view: NodeView, is_upright: bool = False) -> Plane:
     """The window of a convolution node. `is_upright`: rows of a band are rows of the image, whatever its width."""
     data, output, window = view.inputs[0], view.outputs[0], view.operator.window
     layer = view.layer
-    order = [0, *range(1, window.rank), None][:2] if layer and is_upright else _axes(layer.whole if layer else view)
+    whole = layer.whole if layer else view
 
     def pair(numbers, missing: int) -> tuple[int, int]:
-        first, second = (missing if axis is None else numbers[axis] for axis in order)
-        return first, second
+        of_layer = whole.inputs[0], whole.outputs[0], whole.operator.window
+        return two_axes(*of_layer, numbers, missing, is_upright and layer is not None)
 
     plane = Plane(
         data.dims[0],

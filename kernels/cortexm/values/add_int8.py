@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from aidge_build.contract.call import Call, Constant, computed
 from aidge_build.contract.kernel_kit.linear_int8 import INT8
+from aidge_build.contract.kernel_kit.packing import as_words
 from aidge_build.contract.kernel_kit.proved_sums import ProvedSums, limits
 from aidge_build.contract.kernel_kit.rows_int8 import RowsInt8, rows_specs
 from aidge_build.contract.node import kernel
@@ -12,7 +13,6 @@ from aidge_build.operators.arithmetic.halfword_sums import BITS, halfword_sum
 
 from ..core.assembly import Routine
 from ..core.conditions import FEATURES
-from ..sums.packing import as_words
 
 PARAMETERS = "const int8_t *first, const int8_t *second, int8_t *output, const int32_t *sum, int32_t count"
 WORDS = 4  # in one turn of the loop

@@ -9,13 +9,13 @@ import numpy
 
 from aidge_build.contract.call import Call, Constant, computed
 from aidge_build.contract.kernel_kit.linear_int8 import INT8
+from aidge_build.contract.kernel_kit.packing import as_words
 from aidge_build.contract.kernel_kit.rows_int8 import PROVED_PRODUCT, SMALL_FACTOR, ProductInt8, rows_specs
 from aidge_build.contract.node import kernel
 from aidge_build.operators.double.products import product_factor
 
 from ..core.assembly import Routine
 from ..core.conditions import FEATURES
-from ..sums.packing import as_words
 from .mul_int8 import four_bytes, pair, row
 
 NAME, FIXED_NAME = "aidge_cortexm_mul_float_int8", "aidge_cortexm_mul_fixed_int8"

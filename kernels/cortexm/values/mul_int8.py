@@ -8,25 +8,24 @@ from collections.abc import Callable, Sequence
 import numpy
 
 from aidge_build.contract.call import Call, Constant, computed
-from aidge_build.contract.kernel_kit.linear_int8 import INT8, SHIFTS
-from aidge_build.contract.kernel_kit.proved_products import ProvedProducts
+from aidge_build.contract.kernel_kit.linear_int8 import INT8
+from aidge_build.contract.kernel_kit.packing import as_words
+from aidge_build.contract.kernel_kit.proved_products import ProvedProducts, low_product
 from aidge_build.contract.kernel_kit.rows_int8 import RowsInt8, rows_specs
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import NodeView, Predicate
-from aidge_build.operators.arithmetic.thresholds import LowForm, low_form
+from aidge_build.operators.arithmetic.thresholds import LowForm
 
 from ..core.assembly import Routine
 from ..core.conditions import FEATURES
-from ..sums.packing import as_words
 
 TOGETHER = 4  # values of a turn
 PARAMETERS = "const int8_t *first, const int8_t *second, int8_t *output, const int32_t *numbers, int32_t count"
 
 
 def _form(stairs, bounds):
-    found = ((low_form(stairs, shift), shift) for shift in SHIFTS)
-    form, shift = next(((form, shift) for form, shift in found if form.multipliers[0]), (None, 0))
-    return None if form is None else ((form, shift), lambda products: numpy.clip(form.apply(0, products, shift), *bounds))
+    found = low_product(stairs)
+    return None if found is None else (found, lambda products: numpy.clip(found[0].apply(0, products, found[1]), *bounds))
 
 
 def _other_scales(view: NodeView) -> str:

@@ -25,16 +25,22 @@ def routine(kind: str) -> tuple[str, str]:
 
 
 def _values(code: Routine, count: int, kind: str) -> None:
-    words, floats = [f"%word{index}" for index in range(count)], values("value", count)
-    code(f"vldmia %input!, {listed(floats)}")
-    for operation in ("vdiv.f32 {0}, {0}, %s.scale", "vcvtr.s32.f32 {0}, {0}"):
-        for value in floats:
-            code(operation.format(value))
-    for first in range(0, count, 2):
-        code(f"vmov {', '.join((*words[first : first + 2], *floats[first : first + 2]))}")
+    words = quotients(code, count, "s32")
     for word in words:
         code(f"qadd {word}, {word}, %zero_point")
     for word in words:
         code(f"{'usat' if kind == 'uint8' else 'ssat'} {word}, #{16 if kind == 'int16' else 8}, {word}")
     for word in words:
         code(f"strh {word}, [%output], #2" if kind == "int16" else f"strb {word}, [%output], #1")
+
+
+def quotients(code: Routine, count: int, whole: str) -> list[str]:
+    """The next `count` values by %s.scale, rounded to words of the type `whole`: the names of the words."""
+    words, floats = [f"%word{index}" for index in range(count)], values("value", count)
+    code(f"vldmia %input!, {listed(floats)}")
+    for operation in ("vdiv.f32 {0}, {0}, %s.scale", f"vcvtr.{whole}.f32 {{0}}, {{0}}"):
+        for value in floats:
+            code(operation.format(value))
+    for first in range(0, count, 2):
+        code(f"vmov {', '.join((*words[first : first + 2], *floats[first : first + 2]))}")
+    return words

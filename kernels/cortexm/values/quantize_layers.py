@@ -30,8 +30,9 @@ def _spec(result: DType) -> ImplSpec:
     )
 
 
+@kernel("QuantizeLinear", [_spec(result) for result in (DType.int8, DType.int16)])
 class Quantize(KernelNode):
-    """Base of both."""
+    """float32 to int8 or int16."""
 
     assembly = "needed"
 
@@ -49,16 +50,6 @@ static void {name}_by_one(const float *input, {kind}_t *output, const float *sca
 }}"""
         arguments = (Input(0), Output(0), scale, numbers, Literal(count))
         return Call(f"{name}_by_one", ("core/quantize.h",), arguments, texts=(text, driver))
-
-
-@kernel("QuantizeLinear", _spec(DType.int8))
-class QuantizeFloat32Int8(Quantize):
-    pass
-
-
-@kernel("QuantizeLinear", _spec(DType.int16))
-class QuantizeFloat32Int16(Quantize):
-    pass
 
 
 @kernel(

@@ -11,13 +11,13 @@ import numpy
 
 from aidge_build.contract.call import Call, Constant, Input, Output, Struct, computed
 from aidge_build.contract.kernel_kit.mean_pooling import IN_INTEGERS, PARTIAL, MeanPool
+from aidge_build.contract.kernel_kit.packing import as_words
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import NodeView, Predicate
 from aidge_build.graph.dtype import DType
 from aidge_build.operators.arithmetic.means import MeanLine, Order, mean_line
 
 from ..core.conditions import FEATURES, has_fpu
-from ..sums.packing import as_words
 from ..sums.windows_inside import WindowsInside, cut_shape
 from .mean_halves import are_halves, halves_text
 from .mean_windows import unsure_text, window_text, window_text_without_fpu

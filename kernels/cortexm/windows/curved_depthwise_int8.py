@@ -7,13 +7,13 @@ from dataclasses import replace
 
 from aidge_build.contract.call import Call, Constant, Input, Output, Scratch, computed
 from aidge_build.contract.kernel_kit.dynamic import DEPTHWISE
+from aidge_build.contract.kernel_kit.packing import as_words, group_starts
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import Demands, NodeView
 from aidge_build.graph.dtype import DType
 
 from ..core.limits import Limits
 from ..sums.curved_layers import PATTERN, TYPE, CurvedLayer, curved_layer, curved_spec, layer_alone
-from ..sums.packing import as_words, group_starts
 from ..sums.stream import curve_note
 from .depthwise import texts
 from .depthwise_int8 import NEAR, DepthwiseInt8

@@ -10,6 +10,7 @@ import numpy
 
 from aidge_build.contract.call import Call, Constant, Input, Output, Scratch, computed
 from aidge_build.contract.kernel_kit.linear_float32 import limits, linear_float_spec
+from aidge_build.contract.kernel_kit.packing import taps_last_channels
 from aidge_build.contract.kernel_kit.raster import convolution_demands
 from aidge_build.contract.kernel_kit.window2d import window_or_row
 from aidge_build.contract.node import kernel
@@ -17,7 +18,6 @@ from aidge_build.contract.spec import Demands, NodeView, Predicate
 
 from ..core.assembly import Routine
 from ..core.float32 import FEATURES, CortexmLinearFloat32, Limits, listed, values
-from ..sums.packing import taps_last_channels
 
 PARAMETERS = (
     "float *output, const aidge_cortexm_sources_float32 *table, const float *stream, int32_t pixels, "

@@ -7,6 +7,7 @@ import numpy
 
 from aidge_build.contract.call import Call, Constant, Input, Output, computed
 from aidge_build.contract.kernel_kit.linear import linear_constants
+from aidge_build.contract.kernel_kit.packing import group_starts, taps_last_channels
 from aidge_build.contract.kernel_kit.window2d import window2d
 from aidge_build.contract.node import KernelNode, kernel
 from aidge_build.contract.spec import CHANNELS_LAST, NodeView, Predicate
@@ -14,7 +15,6 @@ from aidge_build.contract.spec import CHANNELS_LAST, NodeView, Predicate
 from ..core.assembly import Routine
 from ..core.conditions import GROUP
 from ..sums.linear_int16 import int16_spec
-from ..sums.packing import group_starts, taps_last_channels
 from ..sums.sums_int16 import Levels, requantize, store
 
 PARAMETERS = "const int16_t *from, const int8_t *weights, int16_t *output, const aidge_cortexm_patch_int16 *patch"

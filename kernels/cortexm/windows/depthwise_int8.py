@@ -9,12 +9,12 @@ import numpy
 
 from aidge_build.contract.call import Call, Constant, Input, Output, Scratch, computed
 from aidge_build.contract.kernel_kit.linear_int8 import LinearNode
+from aidge_build.contract.kernel_kit.packing import taps_last_channels
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import Demands, NodeView, Predicate
 from aidge_build.operators.arithmetic.near_halves import near_is_exact
 
 from ..core.conditions import Loop, has_fpu, linear_spec
-from ..sums.packing import taps_last_channels
 from ..sums.stream import otherwise
 from ..sums.window import plane_of_view
 from .depthwise import texts

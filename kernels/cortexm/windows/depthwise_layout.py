@@ -14,8 +14,8 @@ import numpy
 from aidge_build.contract.call import Struct
 from aidge_build.contract.kernel_kit.following import row_steps
 from aidge_build.contract.kernel_kit.linear_int8 import Linear
+from aidge_build.contract.kernel_kit.packing import as_words, group_starts
 
-from ..sums.packing import as_words, group_starts
 from ..sums.window import SCRATCH_BYTES, Plane
 from .depthwise_integers import Integers, channel_scales
 

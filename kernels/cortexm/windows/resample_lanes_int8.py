@@ -14,6 +14,7 @@ import numpy
 
 from aidge_build.contract.call import Call, Constant, computed
 from aidge_build.contract.kernel_kit.linear_int8 import INT8, SHIFTS
+from aidge_build.contract.kernel_kit.packing import as_words
 from aidge_build.contract.kernel_kit.resample import resample_spec
 from aidge_build.contract.kernel_kit.resample_lanes import Even, ResampleLanes, not_linear, run_of, sums_of
 from aidge_build.contract.node import kernel
@@ -25,7 +26,6 @@ from aidge_build.operators.resampling import LARGEST_VALUE
 from ..core.assembly import Routine
 from ..core.conditions import FEATURES
 from ..core.float32 import values
-from ..sums.packing import as_words
 
 TOGETHER = 4  # values; the last ones of a run overlap those before
 MOST = 32767  # of all shares of an output: each is a halfword

@@ -13,7 +13,7 @@ import numpy
 
 from aidge_build.contract.call import Call, Constant, Input, Output, computed
 from aidge_build.contract.kernel_kit.linear import LinearConstants, linear_constants
-from aidge_build.contract.kernel_kit.linear_int16 import taps_last_channels
+from aidge_build.contract.kernel_kit.packing import taps_last_channels
 from aidge_build.contract.kernel_kit.window2d import window2d
 from aidge_build.contract.node import KernelNode, kernel
 from aidge_build.contract.spec import CHANNELS_LAST, NodeView, Predicate

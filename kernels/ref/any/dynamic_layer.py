@@ -9,13 +9,14 @@ import numpy
 
 from aidge_build.contract.call import Argument, Call, Constant, Output, Struct
 from aidge_build.contract.kernel_kit.dynamic import REAL_RESULTS, data_arguments
+from aidge_build.contract.kernel_kit.packing import taps_last_channels
 from aidge_build.contract.kernel_kit.window2d import rows_as_image, window2d
 from aidge_build.contract.node import KernelNode, kernel
 from aidge_build.contract.spec import ANY, CHANNELS_LAST, ROW_MAJOR, DFormat, ImplSpec, IOSpec, NodeView, Predicate
 from aidge_build.graph.dtype import DType
 from aidge_build.operators.dynamic import BIAS, DATA, FACTORS, SCALE, WEIGHTS
 
-from ..shared.packing import blocked, taps_last_channels
+from ..shared.packing import blocked
 
 
 def _constants(view: NodeView) -> str:

@@ -9,13 +9,14 @@ import numpy
 
 from aidge_build.contract.call import Call, Constant, Input, Output
 from aidge_build.contract.kernel_kit.binary_int8 import BINARY_INT8
+from aidge_build.contract.kernel_kit.packing import taps_last_channels
 from aidge_build.contract.kernel_kit.residual import RESIDUAL, RESIDUAL_TYPE, residual_condition, residual_convolution
 from aidge_build.contract.kernel_kit.window2d import window2d
 from aidge_build.contract.node import KernelNode, kernel
 from aidge_build.contract.spec import CHANNELS_LAST, Demands, ImplSpec, IOSpec, NodeView, Predicate
 from aidge_build.graph.dtype import DType
 
-from ..shared.packing import blocked, taps_last_channels
+from ..shared.packing import blocked
 from .add_int8 import AddInt8
 from .conv2d_int8 import Conv2dInt8
 from .linear_int8 import linear_spec

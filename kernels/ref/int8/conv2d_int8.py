@@ -7,12 +7,13 @@ import math
 from dataclasses import replace
 
 from aidge_build.contract.call import Call, Literal, computed
+from aidge_build.contract.kernel_kit.packing import taps_last_channels
 from aidge_build.contract.kernel_kit.raster import convolution_demands
 from aidge_build.contract.kernel_kit.window2d import is_pointwise, window2d, window_of_layer
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import Demands, NodeView
 
-from ..shared.packing import BLOCK, blocked, fc_shape, taps_last_channels
+from ..shared.packing import BLOCK, blocked, fc_shape
 from .linear_int8 import LinearInt8, linear_spec
 
 

@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 from aidge_build.contract.call import Call, computed
+from aidge_build.contract.kernel_kit.packing import taps_last_channels
 from aidge_build.contract.kernel_kit.raster import convolution_demands
 from aidge_build.contract.kernel_kit.window2d import window2d
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import Demands, NodeView
 
-from ..shared.packing import taps_last_channels
 from .linear_int8 import LinearInt8, linear_spec
 
 

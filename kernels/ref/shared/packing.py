@@ -20,11 +20,6 @@ def blocked(rows: numpy.ndarray, groups: int = 1) -> numpy.ndarray:
     return numpy.ascontiguousarray(numpy.concatenate(parts))
 
 
-def taps_last_channels(weights: numpy.ndarray) -> numpy.ndarray:
-    """Weights [outputs, channels, kernel...] as rows [outputs, kernel... * channels], channels fastest."""
-    return numpy.moveaxis(weights, 1, -1).reshape(weights.shape[0], -1)
-
-
 def fc_shape(batches: int, rows: numpy.ndarray) -> Struct:
     """The shape of fc_shape.h for weights `rows` [outputs, inputs]."""
     return Struct("aidge_ref_fc_shape", {"batches": batches, "in_features": rows.shape[1], "out_features": rows.shape[0]})

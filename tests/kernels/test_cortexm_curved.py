@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import functools
 import os
+import re
 import shutil
 from dataclasses import replace
 
@@ -19,6 +20,12 @@ COUNT = 120 if "AIDGE_STRESS" in os.environ else 24
 @functools.cache
 def candidates():
     return accepted([*curved_layers(case, COUNT), *wide_layers(case)])
+
+
+def test_sums_go_through_floats_only_where_channels_are_many():
+    by_products = re.compile(r"_curve\d+_\d+_\d+_")  # in names of functions: how far sums go to the left, and the bits of numbers
+    found = [any(map(by_products.search, entry.call.texts)) for entry in candidates()]
+    assert found[-6:] == [False] * 6 and all(found[:-6])
 
 
 def test_all_kinds_of_layers_are_taken_and_nearly_every_function():

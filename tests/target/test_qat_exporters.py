@@ -21,7 +21,7 @@ from tests.qat_models import NETWORKS, qat_model
 FILES = [names for first in range(0, len(NETWORKS), 2) for names in [tuple(NETWORKS)[first : first + 2]]]
 FLOAT_ACTIVATION, FLOAT_MEAN = ("pt2eswish",), ("eager", "eagertensor", "eagersigned")
 # board: the most instructions for each multiply-accumulate, and behind convolutions whose activation the file computes in float
-BOARDS = {"mps2-an386": (1.2, 1.75), "mps3-an547": (0.35, 0.5)}
+BOARDS = {"mps2-an386": (1.2, 1.45), "mps3-an547": (0.35, 0.5)}
 RUNS = [(names, board) for names in FILES for board in BOARDS]
 RUNS = RUNS if "AIDGE_STRESS" in os.environ else [RUNS[1], RUNS[4], RUNS[8], RUNS[9]]
 

@@ -12,13 +12,14 @@ from aidge_build.contract.kernel_kit.dynamic import bias_of
 from aidge_build.contract.kernel_kit.packing import as_words, group_starts, taps_last_channels
 from aidge_build.contract.spec import ANY, CHANNELS_LAST, ImplSpec, IOSpec, NodeView, Predicate
 from aidge_build.graph.dtype import DType
-from aidge_build.operators.arithmetic.carried_steps import CarriedSteps
+from aidge_build.operators.arithmetic.curved_products import CurvedProducts, curved_products
 from aidge_build.operators.arithmetic.curved_sums import CurvedSums, ScaledSums, curved_sums, steps_of_sums
 from aidge_build.operators.dynamic import DATA, FACTORS, SCALE, WEIGHTS, ZERO_POINT
 from aidge_build.operators.staircase import Staircase
 
 from ..core.conditions import FEATURES, GROUP
 from ..core.limits import Limits
+from .curves import Curve, curve_of
 from .packed_sums import fit_halfwords
 from .packing import pair_words
 from .stream import STATED, Stream
@@ -39,9 +40,9 @@ class CurvedLayer:
     starts: numpy.ndarray
     low: numpy.ndarray
     high: numpy.ndarray
-    scales: numpy.ndarray  # int32 [channels, 2]: patterns of the factors and biases that make whole numbers
+    scales: numpy.ndarray  # int32 [channels, 2]: multipliers and constants, or patterns of factors and biases of whole numbers
     input_zero_point: int
-    curve: CarriedSteps
+    curve: Curve
 
     @property
     def largest(self) -> numpy.ndarray:
@@ -50,8 +51,8 @@ class CurvedLayer:
 
     @property
     def head(self) -> list[int]:
-        """The first words of the stream: what numbers are raised and lowered by, and what fills the pads of the input."""
-        return [self.curve.raised, self.curve.lowered, (self.input_zero_point & 0xFF) * 0x01010101]
+        """The first words of the stream, the last of which fills the pads of the input."""
+        return [*self.curve.head, (self.input_zero_point & 0xFF) * 0x01010101]
 
 
 def layer_alone(view: NodeView) -> NodeView:
@@ -80,19 +81,24 @@ def curved_layer(view: NodeView) -> CurvedLayer | None:
     found = _curved(*(part.tobytes() for part in numbers), bounds, staircase.operator, MOST_CELLS[view.objective])
     if found is None:
         return None
-    unit = numpy.float32(2.0**found.bits)  # of the fixed point: powers of two round nothing
-    scales = numpy.stack([factors * unit, biases * unit], axis=1).view(numpy.int32)
-    return CurvedLayer(rows, starts, low, high, scales, zero_point, found.steps)
+    if isinstance(found, CurvedProducts):
+        scales = numpy.stack([found.multipliers, found.constants], axis=1).astype(numpy.int32)
+    else:
+        unit = numpy.float32(2.0**found.bits)  # of the fixed point: powers of two round nothing
+        scales = numpy.stack([factors * unit, biases * unit], axis=1).view(numpy.int32)
+    return CurvedLayer(rows, starts, low, high, scales, zero_point, curve_of(found))
 
 
 @lru_cache(maxsize=64)  # the spec asks, and then the call
-def _curved(scales: bytes, ends: bytes, bounds: tuple[float, float], steps: Staircase, most: int) -> CurvedSums | None:
+def _curved(
+    scales: bytes, ends: bytes, bounds: tuple[float, float], steps: Staircase, most: int
+) -> CurvedProducts | CurvedSums | None:
     factors, biases = numpy.frombuffer(scales, numpy.float32).reshape(2, -1)
     low, high = numpy.frombuffer(ends, numpy.int64).reshape(2, -1)
     keys, levels = (numpy.array(numbers, numpy.int64) for numbers in (steps.keys, steps.levels))
     sums = ScaledSums(factors, biases, low, high, *bounds)
     found = steps_of_sums(sums, keys, levels)
-    return found and curved_sums(sums, found, most)
+    return found and (curved_products(sums, found, most) or curved_sums(sums, found, most))
 
 
 def pack_curved(layer: CurvedLayer, order: list[int]) -> Stream:
@@ -126,7 +132,9 @@ def pack_curved(layer: CurvedLayer, order: list[int]) -> Stream:
 
 
 def _scales(layer: CurvedLayer, channels: list[int], is_packed: bool) -> list[int]:
-    """Factors and biases of each pair of channels."""
+    """Multiplier and constant of each channel; or factors and biases of each pair of channels."""
+    if not layer.curve.is_float:
+        return layer.scales[channels].ravel().tolist()
     floats = layer.scales[channels].view(numpy.float32).reshape(2, 2, 2)  # [pair, channel, factor or bias]
     floats[:, 1, 0] /= 256 if is_packed else 1
     return floats.transpose(0, 2, 1).ravel().view(numpy.int32).tolist()

@@ -39,7 +39,8 @@
  * Curved: 2 factors and 2 biases of each pair of channels, float32 (of odd channels packed: a 256th of the factor), stand in place
  *   of the multipliers; behind the groups the words of a function (aidge_cortexm_curved). The head holds what numbers are raised and
  *   lowered by instead of zero point and limits. Before the factors a word: the first channel, and above 16 bits how many words
- *   from there the middle of these words is. `form`: AIDGE_CORTEXM_CURVE.
+ *   from there the middle of these words is. `form`: AIDGE_CORTEXM_CURVE. Or, without floats, AIDGE_CORTEXM_PRODUCTS: multiplier
+ *   and constant of each channel; the head says how far sums go to the left, and how many bits numbers have; the words begin there.
  * Form 1: the generator has proved that hi32(sum * multiplier) (+ constant), shifted right, equals the float formula for every
  *   possible sum.
  */
@@ -61,7 +62,7 @@ enum {
     AIDGE_CORTEXM_SUMS = 8192
 };
 
-enum { AIDGE_CORTEXM_CURVE = -8, AIDGE_CORTEXM_JOINED_BASE = 0x30000000 };
+enum { AIDGE_CORTEXM_CURVE = -8, AIDGE_CORTEXM_PRODUCTS = -9, AIDGE_CORTEXM_JOINED_BASE = 0x30000000 };
 
 /* (a * b) >> 32. */
 AIDGE_CORTEXM_INLINE int32_t aidge_cortexm_high_product(int32_t a, int32_t b)
@@ -295,6 +296,23 @@ AIDGE_CORTEXM_INLINE int8_t aidge_cortexm_curved(int32_t sum, int32_t factor, in
     return (int8_t)((int32_t)((level & 0xFFu) ^ 0x80u) - 128);
 }
 
+/*
+ * The same without floats (arithmetic/curved_products.py): `left` is how far the sum goes to the left; of the head the second word
+ * is how many bits a number has.
+ */
+AIDGE_CORTEXM_INLINE int8_t aidge_cortexm_product_level(int32_t sum, int32_t multiplier, int32_t constant, int32_t left,
+                                                        const int32_t *head, const int32_t *words, int32_t shift)
+{
+    const int32_t most = (int32_t)((1u << (uint32_t)head[1]) - 1u);
+    int32_t number = aidge_cortexm_high_product((int32_t)((uint32_t)sum << (uint32_t)left), multiplier) + constant;
+    uint32_t level;
+    int32_t word;
+    number = aidge_cortexm_clamp(number, 0, most);
+    word = words[number >> shift];
+    level = (uint32_t)(word + aidge_cortexm_high_product(word, number)) >> 16;
+    return (int8_t)((int32_t)((level & 0xFFu) ^ 0x80u) - 128);
+}
+
 /* The factors of a group: whether they are proved integers, how many words they have, and which words they are. */
 typedef struct {
     int32_t is_proved, words;
@@ -386,6 +404,16 @@ AIDGE_CORTEXM_INLINE const int32_t *aidge_cortexm_store_group(uint32_t sum0, uin
         for (channel = 0; channel < 4; channel++) {
             const int32_t *const own = group + channel / 2 * 4 + (channel & 1);
             output[channel] = aidge_cortexm_curved(sums[channel], own[0], own[2], head, middle, shift);
+        }
+        return group + 8;
+    }
+    if (form == AIDGE_CORTEXM_PRODUCTS) {
+        const int32_t *const words = group + ((uint32_t)*group >> 16);
+        output += *group++ & 0xFFFF;
+        for (channel = 0; channel < 4; channel++) {
+            const int32_t *const own = group + 2 * channel;
+            const int32_t left = (channel & is_packed) != 0 ? head[0] - 8 : head[0];
+            output[channel] = aidge_cortexm_product_level(sums[channel], own[0], own[1], left, head, words, shift);
         }
         return group + 8;
     }

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy
 
 from aidge_build.contract.call import computed
-from aidge_build.operators.arithmetic.carried_steps import CarriedSteps
 
 from ..core.conditions import GROUP
 from ..core.limits import Limits
+from .curves import Curve
 
 INTEGER = 1
 ROUNDED = 0
@@ -19,7 +19,7 @@ STATED = -1
 EVEN = -2
 _FORMS_WITHOUT_FPU = {INTEGER: 1, ROUNDED: 2, STATED: -3, EVEN: -4}  # in C
 _FORMS_IN_FIXED_POINT = {INTEGER: 1, ROUNDED: 3, STATED: -5, EVEN: -6}
-_CURVED = -8
+_CURVED, _PRODUCTS = -8, -9
 FIXED_WORDS = 12  # multiplier, constant and shift of the 4 channels of a group
 CENTRE_WORDS = 2  # of the odd channels of a group, before its factors
 
@@ -50,7 +50,7 @@ class Stream:
     leaves_words: bool = False  # registers hold the channels of WORD_SLOTS, whose levels leave as a word in every form
     is_centred: bool = False  # packed, and where nothing is proved odd sums lack the middle of their range, which is added
     few: int = 0  # of fewer than 4 output channels how many there are; the last one then stands for those that lack
-    curve: CarriedSteps | None = None  # sums go through a function, whose table stands behind the groups; nothing is proved
+    curve: Curve | None = None  # sums go through a function, whose table stands behind the groups; nothing is proved
     are_bytes: bool = False  # weights that are not packed stand as the model's bytes, 4 taps of a channel in a word
     is_uniform: bool = False  # all channels have one float factor: those of a group follow the head, and no group has its own
     is_joined: bool = False  # 6 words at the begin of a group hold its biases and its float factors
@@ -98,7 +98,7 @@ class Stream:
         weights += "_centred" * self.is_centred + "_uniform" * self.is_uniform + "_joined" * self.is_joined
         weights += f"{'_sums' * self.sums_round}{'_words' * self.leaves_words}{f'_few{self.few}' * (self.few > 0)}"
         if self.curve:
-            return f"{weights}{curve_variant(self.curve)}"
+            return f"{weights}{self.curve.variant}"
         form = {STATED: "", EVEN: "_even", INTEGER: "_integer", ROUNDED: "_float"}[self.form]
         core = "" if self.has_fpu else "_soft" if self.is_near else "_soft_exact"
         core += f"_{self.fixed_form}" if self.fixed_form else ""
@@ -108,7 +108,7 @@ class Stream:
     def form_in_c(self) -> int:
         """The form as the C versions know it."""
         if self.curve:
-            return _CURVED
+            return _CURVED if self.curve.is_float else _PRODUCTS
         if self.fixed:
             return _FORMS_IN_FIXED_POINT[self.form]
         return self.form if self.has_fpu else _FORMS_WITHOUT_FPU[self.form]
@@ -154,7 +154,7 @@ class Stream:
         weights = {"packed": "two weights per halfword", "bytes": "int8 weights", "wide": "int16 weights"}[self._weights]
         weights += ", an offset for each channel" * (self.sums > 0)
         if self.curve:
-            return f"{weights}, {curve_note(self.curve)}"
+            return f"{weights}, {self.curve.note}"
         return (
             f"{weights}, requantization of {self.proved} "
             f"of {self.groups} groups of channels proved in integers, of the others in "
@@ -169,16 +169,6 @@ class Stream:
             **computed(block, self.proved, self.groups, otherwise=otherwise),
             "weights": {"packed": "2 per halfword", "bytes": "int8", "wide": "int16"}[self._weights],
         }
-
-
-def curve_variant(curve: CarriedSteps) -> str:
-    """What a text depends on, for its name."""
-    return f"_curve{curve.shift}{'_up' * curve.rises}"
-
-
-def curve_note(curve: CarriedSteps) -> str:
-    """What a layer's comment says of its function."""
-    return f"then a function by {len(curve.entries)} words, each of a cell with one step at most"
 
 
 def otherwise(has_fpu: bool, is_near: bool, fixed: str = "") -> str:

@@ -14,7 +14,6 @@ from aidge_build.graph.dtype import DType
 
 from ..core.limits import Limits
 from ..sums.curved_layers import PATTERN, TYPE, CurvedLayer, curved_layer, curved_spec, layer_alone
-from ..sums.stream import curve_note
 from .depthwise import texts
 from .depthwise_int8 import NEAR, DepthwiseInt8
 from .depthwise_layout import CURVED_HEAD_WORDS, Depthwise, group, struct
@@ -57,7 +56,7 @@ class CurvedDepthwiseInt8(DepthwiseInt8):
                 Scratch(),
                 struct(geometry, len(words)),
             ),
-            note=curve_note(found.curve),
+            note=found.curve.note,
             texts=functions,
             facts=computed("2 pixels x 1 channel", otherwise="one word for each cell"),
         )

@@ -23,6 +23,7 @@ from .depthwise_levels import (
     FloatForm,
     Form,
     NearForm,
+    ProductLevels,
     integer_form,
     near_factor,
 )
@@ -141,13 +142,13 @@ def _band_text(layer: Depthwise, name: str, form: Form) -> str:
     if form.has_floats:
         if not form.curve:
             code("bic {factor}, {factor}, #0x80000000")
-        if not form.is_fixed:
+        if not form.is_fixed and not form.has_products:
             code.put("multiplier", "{factor}")
         if form.in_float:
             code.get("{factor}", "zero")
             code("sxth {factor}, {factor}")
             code("sub {factor}, {factor}, #128", "zero point")
-        elif form.curve:
+        elif form.curve and not form.has_products:
             code.get("{factor}", "curve")
         elif form.is_near and not form.is_fixed:
             near_factor(code)
@@ -167,10 +168,10 @@ def _band_text(layer: Depthwise, name: str, form: Form) -> str:
     return code.function(name, BAND_PARAMETERS, f"Output rows of 4 channels, window {plane.kernel[0]}x{plane.kernel[1]}.")
 
 
-def _other_form(form: Form) -> type[CurvedLevels | FixedLevels | FloatForm | NearForm]:
+def _other_form(form: Form) -> type[CurvedLevels | FixedLevels | FloatForm | NearForm | ProductLevels]:
     """Of sums of which no integer form is proved."""
     if form.curve:
-        return CurvedLevels
+        return ProductLevels if form.has_products else CurvedLevels
     return FixedLevels if form.is_fixed else FloatForm if form.has_fpu else NearForm
 
 

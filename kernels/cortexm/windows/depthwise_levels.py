@@ -7,12 +7,11 @@ from dataclasses import dataclass
 
 from aidge_build.contract.kernel_kit.linear_int8 import HIGH_SHIFT
 from aidge_build.operators.arithmetic import near_halves
-from aidge_build.operators.arithmetic.carried_steps import CarriedSteps
 
 from ..core.assembly import Routine
 from ..core.limits import Limits
 from ..sums import curved_levels, dense_levels
-from ..sums.stream import curve_variant
+from ..sums.curves import Curve
 
 
 @dataclass(frozen=True)
@@ -31,7 +30,7 @@ class Form:
     is_doubled: bool = False  # its sums are twice as large
     has_ends: bool = False  # what is proved must be limited by more than saturation, too
     is_even: bool = False  # all channels divide by powers of two, halves to even
-    curve: CarriedSteps | None = None  # sums go through a function, whose words have their middle this far from the head
+    curve: Curve | None = None  # sums go through a function, whose words have their middle this far from the head
     distance: int = 0
 
     @property
@@ -49,6 +48,11 @@ class Form:
         return self.has_fpu and not self.is_fixed and self.curve is None
 
     @property
+    def has_products(self) -> bool:
+        """Whether sums go through a function without floats."""
+        return self.curve is not None and not self.curve.is_float
+
+    @property
     def variant(self) -> str:
         """What the text depends on, for its name."""
         kind = "" if self.is_mixed else "_integer" if self.has_integers else "_float"
@@ -58,7 +62,7 @@ class Form:
         core += f"_twice{'_doubled' * self.is_doubled}" if self.is_fixed and self.has_floats else ""
         weights = "_bytes" * self.are_bytes
         if self.curve:
-            return f"{curve_variant(self.curve)}_at{self.distance}{weights}_u{self.together}"
+            return f"{self.curve.variant}_at{self.distance}{weights}_u{self.together}"
         return f"_s{self.shift}{self.limits.variant}{kind}{core}{weights}_u{self.together}"
 
 
@@ -130,6 +134,29 @@ class CurvedLevels:
             code(f"qsub {{{name}}}, {{{name}}}, {{x1}}")
         for name, entry in zip(sums, ("{x0}", "{x1}")):
             curved_levels.carry(code, self.curve, f"{{{name}}}", entry, "{factor}")
+        store(code, sums, place, channels)
+
+
+class ProductLevels:
+    """Sums become outputs by a product, a table of words and one product more."""
+
+    def __init__(self, code: Routine, form: Form):
+        self.code, self.curve = code, form.curve
+
+    def __call__(self, two: bool, place: int | None, channels: int) -> None:
+        """Of two outputs, or of the first."""
+        code, sums = self.code, ("sum0", "sum1")[: 1 + two]
+        left, bits = self.curve.head
+        code.get("{x0}", "real_bias")
+        for name in sums:
+            code(f"lsl {{{name}}}, {{{name}}}, #{left}")
+        for name in sums:
+            code(f"smmla {{{name}}}, {{{name}}}, {{factor}}, {{x0}}")
+        code.get("{x0}", "curve")
+        for name in sums:
+            code(f"usat {{{name}}}, #{bits}, {{{name}}}")
+            curved_levels.follow(code, self.curve, f"{{{name}}}", "{x1}", "{x0}")
+            code(f"lsr {{{name}}}, {{{name}}}, #16")
         store(code, sums, place, channels)
 
 

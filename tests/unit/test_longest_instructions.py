@@ -203,6 +203,8 @@ def test_an_instruction_computes_what_the_manual_says(text):
         "lsls r0, r1, s1",
         "uxtab r0, r1, s1",
         "movs r0, #1\nldrex r0, [r7]",
+        "mov r0, #1\ncmp r1, r1\ncmp r1, s1\nit eq\nmoveq r0, #2",
+        "mov r0, #1\ncmp r1, r1\ntst s1, r1\nit eq\nmoveq r0, #2",
     ],
 )
 def test_what_depends_on_data_is_not_known(text):
@@ -298,6 +300,7 @@ def test_of_a_pointer_that_data_move_the_object_is_known_and_of_a_number_the_bit
     assert bits_of(combined("orr", few, 0xF)) == 7 and combined("orr", few, None) is None and combined("orn", few, 1) is None
     assert bits_of(combined("bic", few, None)) == 3 and bits_of(combined("bic", None, LOW ^ 6)) == 2
     assert bits_of(combined("eor", few, few)) == 6 and combined("orr", Few(30), 7) is None
+    assert bits_of(combined("orr", Few(30), 1)) == 31 and combined("orr", Few(31), 1) is None
     assert combined("bic", None, None) is None and bits_of(combined("bic", None, 0)) is None
 
 
@@ -406,6 +409,7 @@ def test_pointers_to_what_the_caller_hands_over_move_and_what_is_touched_is_reme
         lambda: known.store(200, 1, 0),
         lambda: known.kill(236, 4),
         lambda: known.load(Near(204), 4),
+        lambda: known.store(Near(204), 4, 0),
     ):
         touch()
         assert known.touched == {200}
@@ -511,10 +515,12 @@ def test_what_a_vector_of_addresses_in_an_object_writes_leaves_other_memory_alon
     assert registers.values[0] == 7 and registers.values[3] is None
 
 
-def test_a_vector_that_is_stored_in_part_changes_nothing_behind_its_object() -> None:
-    # `array` ends at DATA + 256, where another variable may lie: four bytes of its last word are stored (vstrb.32).
-    text = "movw r1, #0\nmovt r1, #8192\nmov r2, #7\nstr r2, [r1, #256]\nadd r1, #252\nvstrb.32 q1, [r1], #4 | 2f04eca1\n"
-    assert followed(f"f:\n{text}ldr r0, [r1]\nbx lr").registers.values[0] == 7
+@pytest.mark.parametrize("at, word, known", [(252, 256, True), (252, 252, False), (256, 256, False), (1024, 1024, False)])
+def test_a_vector_that_is_stored_in_part_changes_nothing_behind_its_object(at: int, word: int, known: bool) -> None:
+    # `array` ends at DATA + 256, where another variable may begin: four bytes of its last word are stored (vstrb.32).
+    text = f"movw r1, #0\nmovt r1, #8192\nmov r2, #7\nstr r2, [r1, #{word}]\nadd r3, r1, #{at}\n"
+    text += f"vstrb.32 q1, [r3], #4 | 2f04eca3\nldr r0, [r1, #{word}]\nbx lr"
+    assert followed(f"f:\n{text}").registers.values[0] == (7 if known else None)
 
 
 def test_a_sum_with_a_pointer_stays_in_its_object_and_a_difference_from_one_does_not():

@@ -161,7 +161,7 @@ def test_a_call_changes_the_stack_that_its_function_uses_and_no_more(below: int,
 
 
 def test_where_errno_lies_is_known_to_be_apart() -> None:
-    text = "f:\npush {r4, lr}\nmov r4, #3\nsub sp, #8\nstr r4, [sp]\nbl __errno\nstr r4, [r0]\n"
+    text = "f:\npush {r4, lr}\nmov r4, #3\nsub sp, #8\nstr r4, [sp]\nmov r0, #1\nbl __errno\nstr r4, [r0]\n"
     assert followed(f"{text}ldr r0, [sp]\nadd sp, #8\npop {{r4, pc}}\n__errno:\nldr r0, [r1]\nbx lr\n").registers.values[0] == 3
 
 
@@ -196,3 +196,5 @@ def test_the_words_of_arguments_are_those_of_the_run_time_abi():
         for name in names.split()
     }
     assert {name: words for name, words in ARGUMENT_WORDS.items() if name.startswith("__aeabi_")} == expected
+    others = {name: words for name, words in ARGUMENT_WORDS.items() if words and not name.startswith("__aeabi_")}
+    assert others == {"__clzsi2": 1, "__clzdi2": 2}

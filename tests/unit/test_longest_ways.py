@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from aidge_build.prove.elf.frames import Refusal
 from aidge_build.prove.longest.calls import Calls
 from aidge_build.prove.longest.order import Order
-from tests.listings import TEXT, followed, listed, longest
+from tests.listings import DATA_BYTES, TEXT, followed, listed, longest
 
 ARRAY = 0x20000000
 
@@ -388,6 +390,15 @@ def test_ways_within_ways_are_followed_to_where_each_pair_meets():
 def test_what_cannot_be_followed_is_refused_with_the_reason(instruction, reason):
     with pytest.raises(Refusal, match=reason):
         longest(f"f:\n{instruction}\nnop\nbx lr", None)
+
+
+@pytest.mark.parametrize("names, found", [((), None), (("array",), 0x03020100), (("f", "array"), 0x03020100), (("other",), None)])
+def test_a_constant_that_start_up_code_copies_is_known_and_any_other_variable_is_not(names, found):
+    image, instructions = listed("f:\nmovw r1, #0\nmovt r1, #8192\nldr r0, [r1]\nbx lr")
+    code, ram = image.sections
+    image = replace(image, sections=(code, replace(ram, content=bytes(range(DATA_BYTES)))))
+    calls = Calls(image, instructions, names)
+    assert calls.call(TEXT, (), calls.memory(), 100).registers.values[0] == found
 
 
 def test_a_call_through_a_register_that_is_known_is_followed_and_comes_back():

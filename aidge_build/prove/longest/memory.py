@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from aidge_build.prove.elf.frames import Refusal
-from aidge_build.prove.longest.values import Near, Objects, Span, Value
+from aidge_build.prove.longest.values import Objects, Span, Value
 
 _Part = int | None
 # A word: a known value, four bytes with some known, or nothing.
@@ -26,8 +26,7 @@ class Constants:
     def word(self, at: int) -> _Word:
         """Returns the known content of the word at a multiple of four: another object may begin within the word."""
         if at not in self._known:
-            found = tuple(map(self._byte, range(at, at + 4)))
-            self._known[at] = None if found == (None,) * 4 else found if None in found else _number(found)
+            self._known[at] = _word_of([*map(self._byte, range(at, at + 4))])
         return self._known[at]
 
     def _byte(self, at: int) -> _Part:
@@ -133,8 +132,7 @@ class Memory:
     def load(self, address: Value, width: int) -> Value:
         """Returns the known value of the little-endian number of `width` bytes at an address."""
         if not isinstance(address, int):
-            if isinstance(address, Near):
-                self._touch(address.place)
+            self._touch(address)
             return None
         at, offset = address & ~3, address & 3
         word = self._word(at)
@@ -155,8 +153,8 @@ class Memory:
         if address >= self.given:
             self._touch(address)
 
-    def _touch(self, address: int) -> None:
-        span = self.objects.span(address)
+    def _touch(self, address: Value) -> None:
+        span = self.objects.around(address)
         if span is not None:
             self.touched.add(span.first)
 
@@ -185,7 +183,7 @@ class Memory:
             return
         parts = [*_bytes(known)]
         parts[address & 3] = byte
-        self._put(at, None if parts == [None] * 4 else tuple(parts) if None in parts else _number(parts))
+        self._put(at, _word_of(parts))
 
     def save(self, address: int, value: Value) -> None:
         """Stores a register as `push` does."""
@@ -208,10 +206,9 @@ class Memory:
         """Forgets the object that a pointer leads to after an unknown store, or all objects for an unknown pointer."""
         if self.room is not None:
             raise Refusal("a store to an address that is not known")
-        span = self.objects.span(address.place) if isinstance(address, Near) else None
+        self._touch(address)
+        span = self.objects.around(address)
         spans: Sequence[Span] = self.objects.spans if span is None else [span]
-        if span is not None:
-            self._touch(span.first)
         for at in [*self._base, *(self._own or ())]:
             if at not in self.saved and any(span.first - 3 <= at < span.end for span in spans):
                 self._put(at, None)
@@ -224,12 +221,15 @@ def _bytes(word: _Word) -> Sequence[_Part]:
 
 
 def _number(parts: Sequence[_Part]) -> int | None:
-    total = 0
-    for index, part in enumerate(parts):
-        if part is None:
-            return None
-        total |= part << 8 * index
-    return total
+    known = [part for part in parts if part is not None]
+    return int.from_bytes(known, "little") if len(known) == len(parts) else None
+
+
+def _word_of(parts: Sequence[_Part]) -> _Word:
+    """Returns the word of four bytes."""
+    if None in parts:
+        return tuple(parts) if any(part is not None for part in parts) else None
+    return _number(parts)
 
 
 def _joined(objects: Objects, one: _Word, two: _Word) -> _Word:
@@ -239,5 +239,4 @@ def _joined(objects: Objects, one: _Word, two: _Word) -> _Word:
         found = objects.joined(one, two)
         if found is not None or not (isinstance(one, int) and isinstance(two, int)):
             return found
-    parts = tuple(first if first == second else None for first, second in zip(_bytes(one), _bytes(two), strict=True))
-    return None if parts == (None,) * 4 else parts
+    return _word_of([first if first == second else None for first, second in zip(_bytes(one), _bytes(two), strict=True)])

@@ -128,7 +128,7 @@ def _base(operand: str) -> tuple[str, ...]:
 def destinations(instruction: Instruction, name: str) -> frozenset[str]:
     """Returns the core registers that an instruction may write."""
     operands = instruction.operands
-    plain = [operand for operand in operands if not operand.startswith(("[", "{"))]
-    if name.startswith("v") and plain and plain[0][0] in "sdqfp" and plain[0] != "sp" and name not in _COUNTING_VECTORS:
+    first = next((operand for operand in operands if not operand.startswith(("[", "{"))), "")
+    if name.startswith("v") and first.startswith(("s", "d", "q", "f", "p")) and first != "sp" and name not in _COUNTING_VECTORS:
         return frozenset()
     return written_registers(name, operands)

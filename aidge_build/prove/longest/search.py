@@ -192,8 +192,9 @@ class Search:
         often = self.parted.most_common(1)
         if not often:
             return Refusal(f"it takes more than {limit:,} instructions")
-        where = self.blocks.code.image.describe(often[0][0])
-        if often[0][0] in self._same:
+        [(place, _)] = often
+        where = self.blocks.code.image.describe(place)
+        if place in self._same:
             return Refusal(f"how often the loop at {where} repeats depends on data")
         return Refusal(f"it takes more than {limit:,} instructions for some input; data decide most often at {where}")
 

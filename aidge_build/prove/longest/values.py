@@ -168,12 +168,12 @@ class Objects:
         if Few in (type(one), type(two)):
             most = max((number for number in bits if number is not None), default=0)
             return None if None in bits else few(most, _possible(one) | _possible(two))
-        here, there = self._around(one), self._around(two)
+        here, there = self.around(one), self.around(two)
         if here is not None and here == there:
             return Near(here.first)
         return partly(WORD ^ one ^ two, one) if self.keeps_bits and isinstance(one, int) and isinstance(two, int) else None
 
-    def _around(self, value: Value) -> Span | None:
+    def around(self, value: Value) -> Span | None:
         """Returns the object that an address is in or ends, or None."""
         place = value.place if isinstance(value, Near) else value
         return self.span(place) if isinstance(place, int) else None

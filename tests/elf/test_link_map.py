@@ -136,6 +136,8 @@ def test_a_line_of_the_script_that_names_an_array_and_comes_too_late_is_told(lin
     told = [*check_script(table, program, [claim_from(CLAIM)])]
     assert [one.text for one in told] == ([f"the linker script {text}"] if text else [])
     assert all(one.code == "MEM02" and one.severity == "warning" and one.hint.startswith(hint) for one in told)
+    without = replace(program, symbols=(), by_name={})  # nothing uses the array, so the linker omitted it
+    assert not [*check_script(table, without, [claim_from(CLAIM)])]
 
 
 # A program of the cross compiler.

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import struct
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -13,10 +14,14 @@ from aidge_build.prove.elf.bind_proof import check_bind
 from aidge_build.prove.elf.claim import ClaimedArena
 from aidge_build.prove.elf.claims import read_claims
 from aidge_build.prove.elf.code_memory import _move
+from aidge_build.prove.elf.code_proof import check_code
 from aidge_build.prove.elf.debug_info import compiled_files
 from aidge_build.prove.elf.destinations import is_misread
 from aidge_build.prove.elf.image import Image, Section, Symbol, _notes, _section
+from aidge_build.prove.elf.program_code import Code
+from aidge_build.prove.elf.stack_place import stack_begin
 from aidge_build.prove.elf.vectors import _is_table
+from tests.listings import TEXT, listed
 
 
 def absolute(name: str, value: int) -> SimpleNamespace:
@@ -165,3 +170,47 @@ def test_two_words_are_a_table_where_a_section_or_a_symbol_begins():
 
     assert is_table(0x100) and is_table(0x180, 0x180)
     assert not is_table(0x180, 0x100) and not is_table(0x100, entry=0x211)
+
+
+@pytest.mark.parametrize(
+    "kind, address, entry, begins",
+    [
+        ("function", 0x200, 0, True),
+        ("function", 0x204, 0, False),
+        ("object", 0x200, 0, False),
+        ("object", 0x200, 0x201, True),
+    ],
+)
+def test_the_stack_begins_where_a_table_says_if_its_reset_handler_is_code_of_the_program(kind, address, entry, begins):
+    table = Section(".vectors", 0x100, 8, 0x100, False, False, struct.pack("<II", 0x20010000, 0x201))
+    symbol = Symbol("start", "start", address, 4, kind, ".text")
+    program = Image("a.elf", "ARM", "v7E-M", entry, (table,), (symbol,), (), (), {"start": (symbol,)})
+    assert stack_begin(program) == (0x20010000 if begins else None)
+    assert stack_begin(replace(program, machine="RISC-V")) is None
+
+
+@pytest.mark.parametrize(
+    "words, targets",
+    [
+        ((TEXT + 4, TEXT + 9), {TEXT + 4, TEXT + 8}),
+        ((0, TEXT + 5, 0), {TEXT + 4}),
+        ((TEXT + 1, TEXT + 5), {TEXT, TEXT + 4}),
+        ((TEXT + 1, 0), set()),
+        ((TEXT + 5, 7), set()),
+        ((TEXT + 5, TEXT + 2), set()),
+        ((TEXT + 5, None), set()),
+    ],
+)
+def test_labels_are_in_arrays_that_hold_nothing_but_addresses_of_code_and_zeros(words, targets):
+    """None: a word that the program does not store."""
+    stored = b"".join(word.to_bytes(4, "little") for word in words if word is not None)
+    image, instructions = listed("f:\nnop\nnop\nbx lr", {"table": stored})
+    table = Symbol("table", "table", TEXT + 12, 4 * len(words), "object", ".text")
+    code = Code(replace(image, symbols=(*image.symbols, table)), instructions)
+    assert code.labels == ({"f": targets} if targets else {})
+
+
+def test_of_a_program_for_another_machine_no_code_counts_as_compared():
+    proof = check_code(Image("a.elf", "RISC-V", "", 0, (), (), (), (), {}), {}, [], [SimpleNamespace(model="kws")])
+    assert (proof.objects, proof.functions, proof.constants, proof.size_bytes) == ((), 0, 0, 0)
+    assert proof.not_compared and not proof.findings and not proof.leaves_out("kws", "kws_run")

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
@@ -25,7 +25,7 @@ class Linked:
     """The program: its memory, and its symbols by name."""
 
     image: Image
-    names: Mapping[str, Sequence[LinkedName]] = field(repr=False)
+    names: Mapping[str, Sequence[LinkedName]]
 
     def read(self, address: int, count: int) -> bytes:
         """Returns the bytes that are stored for an address; fewer bytes, or none, if the program stores less."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import hashlib
 import zlib
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from aidge_build.base.errors import AidgeError
 from aidge_build.base.source_files import Sources
 from aidge_build.build.compile import compile, price_of_update
 from aidge_build.build.emit import emit, template
-from aidge_build.build.emit.blob import CRC_BYTE, HEAD_BYTES, SIZE_BYTE, make_blob, read_blob
+from aidge_build.build.emit.blob import ALIGNMENT, CRC_BYTE, HEAD_BYTES, SIZE_BYTE, make_blob, read_blob
 from aidge_build.build.inputs import add_model_arguments, load
 from aidge_build.cli.firmware_code import requested_for
 from aidge_build.measure.bench.other_weights import with_other_weights
@@ -46,6 +47,8 @@ def test_a_block_holds_each_array_at_a_multiple_of_its_alignment():
     assert second % 8 == 0 and data[first : first + 5] == ARRAYS[0].data and data[second : second + 24] == ARRAYS[1].data
     body = zlib.crc32(data[HEAD_BYTES:], zlib.crc32(data[:CRC_BYTE]))
     assert words[SIZE_BYTE // 4] == len(data) and words[CRC_BYTE // 4] == body and (SIZE_BYTE % 4, CRC_BYTE % 4) == (0, 0)
+    assert data[:8] == b"AIDW" + (1).to_bytes(4, "little"), "blocks of this format are in the field"
+    assert max(array.alignment for array in ARRAYS) == ALIGNMENT, "no element is wider than that of int64"
     head = read_blob(data + b"behind it", "F.bin")
     assert (head.size_bytes, head.version, head.interface, head.layout) == (len(data), 7, "0123456789ab", "ba9876543210")
 
@@ -61,6 +64,35 @@ def test_a_block_with_any_other_byte_or_length_is_refused():
     for length in range(len(data)):
         with pytest.raises(AidgeError):
             read_blob(data[:length], "F.bin")
+
+
+def forged(data: bytes, word: int, value: int) -> bytes:
+    """The block with another word, and with the check sums of its bytes."""
+    changed = bytearray(data)
+    changed[4 * word : 4 * word + 4] = value.to_bytes(4, "little")
+    changed[32:64] = hashlib.sha256(changed[HEAD_BYTES:]).digest()
+    changed[CRC_BYTE : CRC_BYTE + 4] = zlib.crc32(changed[HEAD_BYTES:], zlib.crc32(changed[:CRC_BYTE])).to_bytes(4, "little")
+    return bytes(changed)
+
+
+def test_a_block_with_right_check_sums_and_a_wrong_head_is_refused():
+    data = make_blob(ARRAYS, "0123456789ab", "ba9876543210", 7)
+    size, first, second = len(data), HEAD_BYTES + 8, HEAD_BYTES + 16
+    for word, value in ((2, size), (3, 8), (16, 2), (18, first), (18, second), (19, first), (19, size - 1)):
+        assert read_blob(forged(data, word, value), "F.bin").size_bytes == size, (word, value)
+    for word, value in (
+        (0, 1),
+        (1, 2),
+        (2, size + 1),
+        (16, 1000),
+        (18, first - 1),
+        (18, second + 1),
+        (19, first - 1),
+        (19, size),
+    ):
+        with pytest.raises(AidgeError) as caught:
+            read_blob(forged(data, word, value), "F.bin")
+        assert caught.value.code == "WEIGHTS", (word, value)
 
 
 @pytest.mark.parametrize("board", ["rp2040", "mps2-an385", "mps2-an386", "mps3-an547"])

@@ -31,20 +31,20 @@ def require_sound(program: Program) -> None:
             raise AidgeError(f"{option}={value!r} is not known", code="USAGE", hint=f"one of {', '.join(allowed)}")
     if (program.options.weights, program.options.assembly) == ("incbin", "off"):
         raise AidgeError("weights=incbin is text for the assembler", where="assembly=off", code="USAGE", hint="weights=c")
+    alignment = program.memory.alignment
+    _require(
+        alignment > 0 and alignment & (alignment - 1) == 0 and alignment % program.memory.arena.alignment == 0,
+        f"the arena's alignment is {alignment}, the plan needs {program.memory.arena.alignment}",
+    )
     for part in program.memory.parts:
         _require(
             re.fullmatch(r"[A-Za-z0-9_]*", part.region + part.name) is not None,
             f"the region's name {part.region!r} is no identifier",
         )
         _require(
-            part.start_bytes % program.memory.alignment == 0,
+            part.start_bytes % alignment == 0,
             f"the arena's part in {part.region} begins at byte {part.start_bytes}",
         )
-    alignment = program.memory.alignment
-    _require(
-        alignment > 0 and alignment & (alignment - 1) == 0 and alignment % program.memory.arena.alignment == 0,
-        f"the arena's alignment is {alignment}, the plan needs {program.memory.arena.alignment}",
-    )
     _require_symbols(program)
     _require_outputs(program)
 

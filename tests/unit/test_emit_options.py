@@ -150,3 +150,26 @@ def test_a_cascade_that_begins_inside_a_tensor_is_refused():
     assert json.loads(emit(program).files["net.plan.json"])
     with pytest.raises(AidgeError, match="a cascade begins inside a tensor"):
         emit(replace(program, schedule=replace(program.schedule, cascades=(wrong,))))
+
+
+@pytest.mark.parametrize("room", [100, 200, 900, 5000])
+def test_the_manifest_names_the_layers_with_constants_in_another_memory(room):
+    made = emit(program_of(image_classifier(), Options(constants_in=(("DTCM", room),))))
+    (entry,) = made.manifest["constants_in"]
+    moved = [constant for constant in made.manifest["claim"]["weights"] if constant.get("region") == "DTCM"]
+    assert (entry["region"], entry["room_bytes"]) == ("DTCM", room)
+    assert 0 < entry["size_bytes"] == sum(constant["size_bytes"] for constant in moved) <= room
+    numbers = [re.sub(r"\D*_(\d+)_\w*", r"\1", constant["symbol"]) for constant in moved]
+    assert [name.rpartition("_")[2] for name in entry["layers"]] == numbers, "a constant has the number of its layer"
+
+
+def test_the_manifest_says_how_an_inference_in_steps_is_cut():
+    program = program_of(image_classifier(height=64, width=16), Options(max_step=100_000))
+    made = emit(program)
+    steps, claim = made.manifest["steps"], made.manifest["claim"]
+    assert claim["steps"] == {"max_step": 100_000, "count": steps["count"]} and steps["max_step"] == 100_000
+    assert f"#define NET_STEPS {steps['count']}\n" in made.files["net.h"].decode()
+    assert [kept["size_bytes"] for kept in claim["kept"]] == [steps["progress_bytes"]]
+    (layer,) = steps["cut_layers"]
+    assert layer["bands"] == 1 + steps["count"] - len(program.layers) and layer["bands"] * layer["rows_of_a_band"] >= 28
+    assert layer["name"] in [node.name for node in program.view.nodes]

@@ -8,7 +8,7 @@ import json
 import os
 import subprocess
 import sys
-from dataclasses import astuple
+from dataclasses import astuple, replace
 from itertools import permutations
 from pathlib import Path
 from random import Random
@@ -190,6 +190,14 @@ def test_a_capacity_between_bound_and_optimum_is_refused_without_claiming_the_bo
         plan(buffers_of(instance["buffers"]), capacity_bytes=instance["max_live"] - 1)
     assert caught.value.needed_bytes == instance["max_live"] and caught.value.proved
     check(plan(buffers_of(instance["buffers"]), capacity_bytes=instance["optimum"]), buffers_of(instance["buffers"]))
+
+
+def test_a_capacity_that_proves_impossible_between_bound_and_peak_raises_the_bound():
+    for instance in gap_instances():
+        buffers = [replace(buffer, size_bytes=8 * buffer.size_bytes, alignment=8) for buffer in buffers_of(instance["buffers"])]
+        problem = Problem.of(buffers)
+        found, proved_bytes = planner._lower_peak(problem, best_greedy(problem), problem.lower_bound[0], planner.BISECTION_NODES)
+        assert found.peak_bytes == proved_bytes == 8 * instance["optimum"] > problem.lower_bound[0]
 
 
 def test_a_capacity_that_the_bound_has_reached_is_still_looked_for_with_all_nodes():

@@ -19,7 +19,7 @@ from aidge_build.build.emit.overlaps import MOST_PAIRS, apart, pairs_of
 from aidge_build.build.emit.ports import Port
 from aidge_build.build.emit.record import record_symbol, record_text
 from aidge_build.build.emit.replaced import blob_symbol
-from aidge_build.build.emit.rows import arriving_port, departing_port, ports_by_rows, progress_fields
+from aidge_build.build.emit.rows import ports_by_rows, progress_fields
 from aidge_build.build.emit.steps import step_fields
 from aidge_build.build.emit.template import render_file
 from aidge_build.plan.constant_arrays import Array, integer
@@ -178,14 +178,14 @@ def _rows_macros(program: Program, ports: tuple[Port, ...]) -> tuple[MacroGroup,
     progress = program.progress
     if progress is None:
         return ()
-    sides = ((arriving_port(program, ports), progress.arriving), (departing_port(program, ports), progress.departing))
     found = []
-    for port, line in sides:
-        if port is not None and line is not None:
-            side = f"{'Input' if port.is_input else 'Output'} '{comment_text(port.tensor.name)}'"
-            comment = f"{side} {'comes' if port.is_input else 'leaves'} by rows: these follow each other in memory."
-            values = ((f"{port.macro}_ROWS", str(line.height)), (f"{port.macro}_ROW_BYTES", str(line.row_bytes)))
-            found.append(MacroGroup((comment,), values))
+    for port in ports_by_rows(program, ports):
+        line = progress.arriving if port.is_input else progress.departing
+        assert line is not None
+        side = f"{'Input' if port.is_input else 'Output'} '{comment_text(port.tensor.name)}'"
+        comment = f"{side} {'comes' if port.is_input else 'leaves'} by rows: these follow each other in memory."
+        values = ((f"{port.macro}_ROWS", str(line.height)), (f"{port.macro}_ROW_BYTES", str(line.row_bytes)))
+        found.append(MacroGroup((comment,), values))
     return tuple(found)
 
 

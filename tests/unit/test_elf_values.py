@@ -11,12 +11,15 @@ import pytest
 
 from aidge_build.prove.elf import stack
 from aidge_build.prove.elf.bind_proof import check_bind
-from aidge_build.prove.elf.claim import ClaimedArena
+from aidge_build.prove.elf.claim import Claim, ClaimedArena, ClaimedCode
 from aidge_build.prove.elf.claims import read_claims
-from aidge_build.prove.elf.code_memory import _move
+from aidge_build.prove.elf.code_memory import _move, check_code_places
 from aidge_build.prove.elf.code_proof import check_code
 from aidge_build.prove.elf.debug_info import compiled_files
+from aidge_build.prove.elf.decisions import decision
 from aidge_build.prove.elf.destinations import is_misread
+from aidge_build.prove.elf.findings import some_of
+from aidge_build.prove.elf.flash_files import hex_of
 from aidge_build.prove.elf.image import Image, Section, Symbol, _notes, _section
 from aidge_build.prove.elf.program_code import Code
 from aidge_build.prove.elf.stack_place import stack_begin
@@ -214,3 +217,113 @@ def test_of_a_program_for_another_machine_no_code_counts_as_compared():
     proof = check_code(Image("a.elf", "RISC-V", "", 0, (), (), (), (), {}), {}, [], [SimpleNamespace(model="kws")])
     assert (proof.objects, proof.functions, proof.constants, proof.size_bytes) == ((), 0, 0, 0)
     assert proof.not_compared and not proof.findings and not proof.leaves_out("kws", "kws_run")
+
+
+def test_of_many_names_the_first_are_named_and_the_others_are_counted():
+    assert [some_of("abcd"[:count], 2) for count in range(5)] == ["", "a", "a, b", "a, b and 1 more", "a, b and 2 more"]
+    assert (some_of(["f"], 1), some_of(["f", "g"], 1)) == ("f", "f and 1 more")
+
+
+def test_intel_hex_says_the_upper_half_of_each_address_also_of_the_first_one():
+    def records(address: int, content: bytes) -> list[str]:
+        section = Section(".text", address, len(content), address, False, True, content)
+        return hex_of(Image("a.elf", "ARM", "", 0, (section,), (), (), (), {})).decode().split("\r\n")
+
+    assert records(0, b"\1") == [":020000040000FA", ":0100000001FE", ":00000001FF", ""]
+    assert records(0xFFFE, b"\1\2\3\4") == [
+        ":020000040000FA",
+        ":02FFFE000102FE",
+        ":020000040001F9",
+        ":020000000304F7",
+        ":00000001FF",
+        "",
+    ]
+
+
+@pytest.mark.parametrize(
+    "address, size, is_inside",
+    [(0x1000, 0x100, True), (0x1001, 0x100, True), (0xFFE, 2, False), (0x10F0, 0x10, True), (0x10F0, 0x12, False)],
+)
+def test_a_function_that_the_plan_moves_is_in_its_memory_from_the_first_byte_to_the_last(address, size, is_inside):
+    symbol = Symbol("layer", "layer", address, size, "function", ".text")
+    program = Image("a.elf", "ARM", "", 0, (), (symbol,), (), (), {"layer": (symbol,)})
+    claim = Claim("kws", 0, (), True, code_in=(ClaimedCode("ITCM", (0x1000, 0x100), 0x100, ("layer",)),))
+    found = [*check_code_places(program, claim, [claim])]
+    assert [one.code for one in found] == ([] if is_inside else ["MEM02"])
+    assert is_inside or f"function layer of model kws: at 0x{address:08x}" in found[0].text
+
+
+@pytest.mark.parametrize(
+    "addresses, other_memory, codes",
+    [
+        ((0x1000, 0x1010), (0x1000, 0x100), []),
+        ((0x1000, 0x8010), (0x1000, 0x100), ["MEM02"]),
+        ((0x1000, 0x8010), (0x8000, 0x100), []),
+        ((0x8000, 0x8010), (0x8000, 0x100), ["MEM02"]),
+    ],
+)
+def test_a_kernel_of_two_models_is_in_a_memory_as_often_as_models_move_it_there(addresses, other_memory, codes):
+    symbols = tuple(Symbol("kernel", "kernel", address, 8, "function", ".text") for address in addresses)
+    program = Image("a.elf", "ARM", "", 0, (), symbols, (), (), {"kernel": symbols})
+    claims = [
+        Claim(model, 0, (), True, code_in=(ClaimedCode("ITCM", memory, 0x100, ("kernel",)),))
+        for model, memory in (("kws", (0x1000, 0x100)), ("vww", other_memory))
+    ]
+    assert [one.code for one in check_code_places(program, claims[0], claims)] == codes
+
+
+def taken(text: str, begins_at: int = TEXT, word: int = 0) -> bool | None:
+    """The decision of the instruction before the last one, which the constant `word` follows."""
+    image, instructions = listed(f"f:\n{text}\n.out:\nbx lr", {"literal": word.to_bytes(4, "little")})
+    *_, branch, _ = instructions.values()
+    return decision(Code(image, instructions), branch, begins_at)
+
+
+@pytest.mark.parametrize("number", [0, 1, 5, 200, 0xFFFF, 0x10000, 0x12345, 0x7FFFFFFF, 0x80000000, 0xFFFF0001, 0xFFFFFFFF])
+def test_a_branch_on_a_number_is_decided_as_the_core_decides_it(number):
+    signed = number - (1 << 32) if number >> 31 else number
+    ways = [f"movw r0, #{number & 0xFFFF}\nmovt r0, #{number >> 16}\n", "ldr r0, [pc, #12]\n"]
+    ways += [f"mov r0, #{number}\nadds r1, #1\n"] * (number <= 255)
+    for other in (0, 1, 5, 200):
+        expected = {
+            "eq": number == other,
+            "ne": number != other,
+            "cs": number >= other,
+            "hs": number >= other,
+            "cc": number < other,
+            "lo": number < other,
+            "hi": number > other,
+            "ls": number <= other,
+            "ge": signed >= other,
+            "lt": signed < other,
+            "gt": signed > other,
+            "le": signed <= other,
+            "mi": None,
+            "vs": None,
+        }
+        for way in ways:
+            found = {name: taken(f"{way}cmp r0, #{other}\nb{name} .out", word=number) for name in expected}
+            assert found == expected, (way, other)
+    assert [taken(f"{ways[0]}{name} r0, .out") for name in ("cbz", "cbnz")] == [number == 0, number != 0]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "cmp r0, #1\nbeq .out",
+        "mov r0, #1\nadds r0, #1\ncmp r0, #1\nbeq .out",
+        "mov r0, #1\nldr r2, [r0], #4\ncmp r0, #1\nbeq .out",
+        "movt r0, #1\ncmp r0, #1\nbeq .out",
+        "mov r0, #1\ntst r0, #1\nbeq .out",
+        "mov r0, #1\ncmp r0, r1\nbeq .out",
+        "mov r0, r1\ncbz r0, .out",
+        "ldr r0, [r1, #4]\ncbz r0, .out",
+    ],
+)
+def test_a_branch_on_a_number_that_no_constant_gives_is_not_decided(text):
+    assert taken(text) is None
+
+
+def test_code_before_the_begin_of_the_straight_line_decides_nothing():
+    text = "mov r0, #1\ncmp r0, #1\nbeq .out"
+    assert (taken(text), taken(text, TEXT + 4), taken(text, TEXT + 8)) == (True, None, None)

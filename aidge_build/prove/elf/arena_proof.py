@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from aidge_build.boards import Region
 from aidge_build.prove.elf.claim import Claim, ClaimedArena
-from aidge_build.prove.elf.findings import ERROR, WARNING, Finding
+from aidge_build.prove.elf.findings import ERROR, WARNING, Finding, some_of
 from aidge_build.prove.elf.image import Image, Symbol
 from aidge_build.prove.elf.occupants import Span, described, foreign_sections, reserved, stacks_in
 from aidge_build.prove.elf.regions import region_at
@@ -100,8 +100,7 @@ def _check(
     yield from _check_section(image, label, symbol, part, regions)
     sharers = list(_sharers(image, symbol, part, others))
     if sharers:
-        more = f" and {len(sharers) - _SHOWN} more" if len(sharers) > _SHOWN else ""
-        yield Finding("MEM12", ERROR, f"{label} shares its bytes with {', '.join(sharers[:_SHOWN])}{more}")
+        yield Finding("MEM12", ERROR, f"{label} shares its bytes with {some_of(sharers, _SHOWN)}")
     yield from _check_heap(image, label, symbol, part, regions)
 
 

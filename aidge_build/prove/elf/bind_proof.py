@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from aidge_build.prove.elf.callers import Callers
 from aidge_build.prove.elf.claim import Claim
-from aidge_build.prove.elf.findings import ERROR, NOTE, Finding
+from aidge_build.prove.elf.findings import ERROR, NOTE, Finding, some_of
 from aidge_build.prove.elf.image import Image
 from aidge_build.prove.elf.program_code import Code
 
@@ -79,5 +79,4 @@ def _variable(claim: Claim) -> str:
 def _named(code: Code, dead: frozenset[int]) -> str:
     """Returns `nothing`, or `only code that nothing reaches (old_update, test)`."""
     names = sorted(map(code.name, dead))
-    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return f"only code that nothing reaches ({', '.join(names[:_SHOWN])}{more})" if names else "nothing"
+    return f"only code that nothing reaches ({some_of(names, _SHOWN)})" if names else "nothing"

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from aidge_build.boards import Region
 from aidge_build.prove.elf.claim import Claim
-from aidge_build.prove.elf.findings import ERROR, NOTE, Finding
+from aidge_build.prove.elf.findings import ERROR, NOTE, Finding, some_of
 from aidge_build.prove.elf.image import Image, Section, Symbol
 from aidge_build.prove.elf.regions import region_at
 
@@ -27,9 +27,9 @@ def check_code_memory(image: Image, claim: Claim, regions: Sequence[Region]) -> 
             if section is not None:
                 held.setdefault(section, []).append(symbol)
     for section, symbols in held.items():
-        others = f" and {len(symbols) - 1} more" if len(symbols) > 1 else ""
-        label = f"code of model {claim.model} ({symbols[0].linked_name}{others} in {section.name})"
-        planned = any(memory[0] <= section.address < memory[0] + memory[1] for memory in (code.memory for code in claim.code_in))
+        names = some_of([symbol.linked_name for symbol in symbols], 1)
+        label = f"code of model {claim.model} ({names} in {section.name})"
+        planned = any(origin <= section.address < origin + length for origin, length in (code.memory for code in claim.code_in))
         yield from _check(image, label, section, regions, planned)
 
 
@@ -48,12 +48,12 @@ def check_code_places(image: Image, claim: Claim, claims: Sequence[Claim]) -> It
             elif len(inside) < min(len(found), _movers(claims, code.memory, name)):
                 outside += [symbol for symbol in found if symbol not in inside][:1]
         if outside:
-            others = f" and {len(outside) - 1} more" if len(outside) > 1 else ""
+            names = some_of([symbol.name for symbol in outside], 1)
             origin, length = code.memory
             yield Finding(
                 "MEM02",
                 ERROR,
-                f"function {outside[0].name}{others} of model {claim.model}: at 0x{outside[0].address:08x}, the plan says "
+                f"function {names} of model {claim.model}: at 0x{outside[0].address:08x}, the plan says "
                 f"{code.region} (0x{origin:08x} to 0x{origin + length - 1:08x})",
                 f"the linker script needs, before .text: .aidge_code_{code.region} : {{ *(.text.aidge_{code.region}.*) }} > "
                 f"{code.region} AT > flash",
@@ -81,8 +81,8 @@ def _movers(claims: Sequence[Claim], memory: tuple[int, int], name: str) -> int:
 
 
 def _is_inside(symbol: Symbol, memory: tuple[int, int]) -> bool:
-    address = symbol.address & ~1
-    return memory[0] <= address and address + symbol.size_bytes <= memory[0] + memory[1]
+    (origin, length), address = memory, symbol.address & ~1
+    return origin <= address and address + symbol.size_bytes <= origin + length
 
 
 def _is_of_model(symbol: Symbol, claim: Claim) -> bool:

@@ -8,7 +8,7 @@ import itertools
 import re
 from collections.abc import Iterator, Sequence
 
-from aidge_build.prove.elf.findings import ERROR, NOTE, WARNING, Finding
+from aidge_build.prove.elf.findings import ERROR, NOTE, WARNING, Finding, some_of
 from aidge_build.prove.elf.image import Image, Section, Symbol
 from aidge_build.prove.elf.occupants import Span
 from aidge_build.prove.elf.regions import RegionUse
@@ -112,8 +112,7 @@ def _headers(image: Image) -> Iterator[Finding]:
 def _linked(image: Image, code: str, severity: str, wanted, text: str) -> Iterator[Finding]:
     found = sorted({symbol.linked_name for symbol in image.symbols if symbol.kind == "function" and wanted(symbol.linked_name)})
     if found:
-        more = f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
-        yield Finding(code, severity, f"{text}. Linked: {', '.join(found[:_SHOWN])}{more}", of_firmware=True)
+        yield Finding(code, severity, f"{text}. Linked: {some_of(found, _SHOWN)}", of_firmware=True)
 
 
 def _flash(uses: Sequence[RegionUse], budget_bytes: int) -> Iterator[Finding]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from aidge_build.boards import Region
 from aidge_build.boards.cores import UnalignedAccess, all_cores, find_core
 from aidge_build.prove.elf.claim import Claim
-from aidge_build.prove.elf.findings import ERROR, WARNING, Finding
+from aidge_build.prove.elf.findings import ERROR, WARNING, Finding, some_of
 from aidge_build.prove.elf.image import Image, Symbol
 from aidge_build.prove.elf.occupants import Span
 from aidge_build.prove.elf.regions import region_at
@@ -76,11 +76,10 @@ def _in_device(symbols: Sequence[Symbol], unaligned: UnalignedAccess, regions: S
 
 
 def _listed(symbols: Sequence[Symbol], memory: str) -> str:
-    names = ", ".join(f"{symbol.name} (0x{symbol.address:08x})" for symbol in symbols[:_SHOWN])
-    more = f" and {len(symbols) - _SHOWN} more" if len(symbols) > _SHOWN else ""
+    names = some_of([f"{symbol.name} (0x{symbol.address:08x})" for symbol in symbols], _SHOWN)
     where = f" ({memory})" if memory else ""
     verb = "is" if len(symbols) == 1 else "are"
-    return f"{names}{more} {verb} in a Device range{where}, where such an access is a fault"
+    return f"{names} {verb} in a Device range{where}, where such an access is a fault"
 
 
 def _remedy(memory: str, unaligned: UnalignedAccess) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from aidge_build.base.errors import AidgeError
 from aidge_build.boards import Region
 from aidge_build.prove.elf.claim import Claim
-from aidge_build.prove.elf.findings import ERROR, WARNING, Finding
+from aidge_build.prove.elf.findings import ERROR, WARNING, Finding, some_of
 from aidge_build.prove.elf.image import Image, Symbol
 from aidge_build.prove.elf.occupants import Span, described, foreign_sections, reserved
 from aidge_build.prove.elf.regions import region_at
@@ -63,9 +63,7 @@ def _check_lines(image: Image, label: str, span: Span, own: Symbol, line: int, r
     lines = Span(span.begin // line * line, -(-span.end // line) * line)
     others = dict.fromkeys(name for rest in lines.without([span]) for name in _occupants(image, rest, own))
     if others:
-        names = list(others)
-        more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-        yield Finding("DMA01", ERROR, f"{label} shares a line of the data cache with {', '.join(names[:_SHOWN])}{more}")
+        yield Finding("DMA01", ERROR, f"{label} shares a line of the data cache with {some_of([*others], _SHOWN)}")
 
 
 def _occupants(image: Image, span: Span, own: Symbol) -> Iterator[str]:

@@ -159,3 +159,9 @@ def in_order(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     """Returns the findings, errors first, in the order of their codes."""
     order = (ERROR, WARNING, NOTE)
     return tuple(sorted(findings, key=lambda finding: (order.index(finding.severity), finding.code)))
+
+
+def some_of(names: Sequence[str], shown: int) -> str:
+    """Returns the first `shown` names, and how many more there are."""
+    others = names[shown:]
+    return ", ".join(names[:shown]) + (f" and {len(others)} more" if others else "")

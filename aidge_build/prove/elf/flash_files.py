@@ -26,7 +26,7 @@ def binary_of(image: Image) -> bytes:
 
 def hex_of(image: Image) -> bytes:
     """Returns the stored bytes as Intel HEX: records of 16 bytes with their addresses."""
-    lines, upper = [], -1
+    lines, upper = [], None
     for address, content in _stored(image):
         for start, record in _records(address, content):
             if start // _SEGMENT != upper:

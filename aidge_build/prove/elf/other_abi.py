@@ -9,6 +9,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 
+from aidge_build.prove.elf.findings import some_of
+
 # GNU ld: "error: a.elf uses VFP register arguments, kws.o does not"; LLVM's: "error: kws.o: incompatible Tag_ABI_VFP_args".
 _GNU_FLOATS = re.compile(r"error: (.+) uses VFP register arguments, (.+) does not$", re.MULTILINE)
 _LLVM_FLOATS = re.compile(r"error: (.+): incompatible Tag_ABI_VFP_args$", re.MULTILINE)
@@ -29,7 +31,7 @@ class OtherAbi:
     @property
     def fact(self) -> str:
         """One sentence about the files."""
-        return f"{_listed(self.files)}: {self.how}{f' ({_listed(self.before)})' if self.before else ''}"
+        return f"{some_of(self.files, _SHOWN)}: {self.how}{f' ({some_of(self.before, _SHOWN)})' if self.before else ''}"
 
     @property
     def hint(self) -> str:
@@ -42,10 +44,6 @@ class OtherAbi:
     def as_json(self) -> dict:
         """Returns the fields for JSON output."""
         return {"files": list(self.files), "how": self.how, "before": list(self.before)}
-
-
-def _listed(files: Sequence[str]) -> str:
-    return ", ".join(files[:_SHOWN]) + (f" and {len(files) - _SHOWN} more" if len(files) > _SHOWN else "")
 
 
 def read_other_abis(messages: str, output: str, linked: Sequence[str] = ()) -> tuple[OtherAbi, ...]:

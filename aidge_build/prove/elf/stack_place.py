@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 
 from aidge_build.boards import Region
-from aidge_build.prove.elf.findings import ERROR, Finding
+from aidge_build.prove.elf.findings import ERROR, Finding, some_of
 from aidge_build.prove.elf.frames import Refusal, given_to_stack
 from aidge_build.prove.elf.image import Image, Symbol
 from aidge_build.prove.elf.linear_sweep import linear_sweep
@@ -68,10 +68,9 @@ def check_stack_place(
         span = Span(span.begin, array.address)
     met = [] if span.begin >= span.end else [*_constants_in(image, span), *_objects_in(image, span, of_models)]
     if met:
-        more = f" and {len(met) - _SHOWN} more" if len(met) > _SHOWN else ""
         name = f" in {array.linked_name} ({array.size_bytes:,} B)" if array else ""
         what = f"the stack begins at 0x{begin:08x}{name} and may use {size_bytes:,} B, among them bytes of "
-        yield Finding("STK03", ERROR, f"{what}{', '.join(met[:_SHOWN])}{more}")
+        yield Finding("STK03", ERROR, f"{what}{some_of(met, _SHOWN)}")
 
 
 def _outside(span: Span, regions: Sequence[Region]) -> str:

@@ -120,9 +120,10 @@ def _scratch(demands: Demands) -> tuple[int, int]:
 def _stores_alike(kernel: Kernel, view: NodeView) -> bool:
     """Whether the kernel reads and writes the tensors as they are stored."""
     sides = ((view.inputs, kernel.spec.input_spec), (view.outputs, kernel.spec.output_spec))
-    for tensors, spec_of in sides:
-        for index, tensor in enumerate(tensors):
-            wanted = None if tensor is None or tensor.is_constant else spec_of(index).format_for(tensor.rank)
-            if tensor is not None and wanted is not None and not same_bytes(tensor.dims, wanted, tensor.storage):
-                return False
-    return True
+    asked = [
+        (tensor, spec_of(index).format_for(tensor.rank))
+        for tensors, spec_of in sides
+        for index, tensor in enumerate(tensors)
+        if tensor is not None and not tensor.is_constant
+    ]
+    return all(wanted is None or same_bytes(tensor.dims, wanted, tensor.storage) for tensor, wanted in asked)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from aidge_build.plan.cascade.cascade import Cascade, Line
+from aidge_build.plan.cascade.waiting import COUNTER_BYTES, CURSOR_BYTES, struct_bytes
 
 _LARGEST_HALF = (1 << 16) - 1
 
@@ -64,11 +65,12 @@ class Progress:
 
     def alignment(self, pointer_bytes: int) -> int:
         """Returns the alignment of the struct in bytes, on a target with pointers of `pointer_bytes`."""
-        return max(pointer_bytes if self.pointers else 2, 4 if self.cursors else 2, self.count_bytes)
+        return max(self._fields(pointer_bytes))
 
     def size_bytes(self, pointer_bytes: int) -> int:
-        """Returns the bytes of the struct, by the rules that all C compilers for these targets follow: fields in order, the
-        widest first."""
-        used = self.pointers * pointer_bytes + 4 * self.cursors + len(self.counts) * self.count_bytes + 2
-        step = self.alignment(pointer_bytes)
-        return -(-used // step) * step
+        """Returns the bytes of the struct."""
+        return struct_bytes(self._fields(pointer_bytes))
+
+    def _fields(self, pointer_bytes: int) -> list[int]:
+        counts = [self.count_bytes for _ in self.counts]
+        return [pointer_bytes] * self.pointers + [CURSOR_BYTES] * self.cursors + [*counts, COUNTER_BYTES]

@@ -48,10 +48,10 @@ class Graph:
         under one name."""
         read = sorted({name for name in readers if self.arriving and self.buffer_of.get(name) == self.arriving})
         inside = {node.name for node in nodes}
-        if first or len(read) != 1 or not readers[read[0]] <= inside:
+        if first or len(read) != 1 or any(readers[name] - inside for name in read):
             return None
-        tensors = [self.kernels.assignment.view.tensor(name) for name in read]
-        return Arrival(tensors[0]) if has_rows(tensors[0]) else None
+        [tensor] = [self.kernels.assignment.view.tensor(name) for name in read]
+        return Arrival(tensor) if has_rows(tensor) else None
 
     def departure(self, steps: Sequence[Node], first: int, last: int, readers: Mapping[str, set[str]]) -> Departure | None:
         """Returns the output as a layer; None unless the steps `[first, last)` write it and are the only ones that touch it."""

@@ -76,7 +76,7 @@ def _starts(base: Found, question: Question, effort: Effort, rows: int) -> list[
 
 def _follow(one: Runs, other: Runs) -> bool:
     """Whether the cascade of the output begins after the cascade of the input, if there is one."""
-    return not one or one[0].last <= other[0].first
+    return all(before.last <= after.first for before in one for after in other)
 
 
 def _cheapest(found: Sequence[Runs], question: Question, effort: Effort, live: Sequence[int]) -> list[Runs]:

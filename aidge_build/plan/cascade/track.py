@@ -67,14 +67,14 @@ class Track:
         done, at = steps.done(number), steps.at[number]
         firsts, ends = numpy.array(steps.bands[number][: len(at)]).reshape(-1, 2).T
         rows = int(numpy.max(ends - numpy.minimum(firsts, low[at]), initial=0))
+        is_there = ends > low[at]
         if isinstance(layer, Arrival):
-            base = _base_of_arriving(steps, rows, low, done, number, readers)
+            base, is_there = _base_of_arriving(steps, rows, low, done, number, readers), True  # even if nobody reads it
         else:
             base = _base(steps.counts[number], rows, low, ends)
         after = numpy.where(done > low, done - base, 0)  # the step before has run, and its rows have moved
         live = after[:-1].copy()
-        there = numpy.full(len(at), -1) if isinstance(layer, Arrival) else low[at]  # what arrives is there, even if unread
-        live[at] = numpy.where(ends > there, ends - base[at], 0)
+        live[at] = numpy.where(is_there, ends - base[at], 0)
         return Track(rows, low, done, base, live)
 
     @property
@@ -91,8 +91,8 @@ class Track:
 
 def _base(ran: Counts, rows: int, low: Counts, ends: numpy.ndarray) -> Counts:
     """Returns the row at the front: new rows are written to the end of the line, and kept rows move as soon as there is room."""
-    next_base = numpy.append(ends - rows, ends[0] - rows)[ran]  # after the last band nothing moves
-    moved = numpy.where((low >= next_base) & (ran < len(ends)), next_base, ends[0] - rows)
+    next_base = (ends - rows)[numpy.minimum(ran, len(ends) - 1)]  # after the last band nothing moves
+    moved = numpy.where(low >= next_base, next_base, ends[0] - rows)
     return numpy.maximum.accumulate(moved)
 
 
@@ -100,13 +100,9 @@ def _base_of_arriving(steps: Steps, rows: int, low: Counts, done: Counts, number
     """Returns the row at the front, for rows that arrive: they begin at the front of the line and move back to it, because
     kernels read from there and the front is aligned."""
     base = numpy.zeros(len(steps) + 1, int)
-    ran, bands, present, before = steps.counts[number], steps.bands[number], 0, 0
-    for step in sorted({int(step) for each in (number, *readers) for step in steps.at[each]}):
-        base[before : step + 1] = present
-        before, count = step + 1, int(ran[step + 1])
-        if 0 < count < len(bands):
-            wanted, lowest = bands[count][1] - rows, int(low[step + 1])
-            if wanted > present and lowest >= wanted:
-                present = min(lowest, int(done[step + 1]))
-    base[before:] = present
+    ran, bands = steps.counts[number], steps.bands[number]
+    for after in sorted({int(step) + 1 for each in (number, *readers) for step in steps.at[each]}):
+        following = bands[ran[after] :][:1]  # the band that comes next
+        if any(base[after] < end - rows <= low[after] for _, end in following):
+            base[after:] = min(low[after], done[after])
     return base

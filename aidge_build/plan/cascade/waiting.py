@@ -3,11 +3,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from aidge_build.plan.cascade.cascade import Cascade
 
 COUNTER_BYTES = 2  # of the number of the next layer, and of the next step of its cascade
+CURSOR_BYTES = 4
+
+
+def struct_bytes(fields: Sequence[int]) -> int:
+    """Returns the bytes of a struct by the rules that all C compilers for these targets follow; `fields` are the bytes of its
+    fields, the widest first."""
+    return -(-sum(fields) // max(fields)) * max(fields)
 
 
 @dataclass(frozen=True)
@@ -25,10 +33,11 @@ class Waiting:
 
     def alignment(self, pointer_bytes: int) -> int:
         """Returns the alignment of the struct in bytes, on a target with pointers of `pointer_bytes`."""
-        return max(pointer_bytes if self.pointers else 0, 4 if self.cursors else 0, COUNTER_BYTES)
+        return max(self._fields(pointer_bytes))
 
     def size_bytes(self, pointer_bytes: int) -> int:
-        """Returns the bytes of the struct: fields in order, the widest first."""
-        used = self.pointers * pointer_bytes + 4 * self.cursors + 2 * COUNTER_BYTES
-        step = self.alignment(pointer_bytes)
-        return -(-used // step) * step
+        """Returns the bytes of the struct."""
+        return struct_bytes(self._fields(pointer_bytes))
+
+    def _fields(self, pointer_bytes: int) -> list[int]:
+        return [pointer_bytes] * self.pointers + [CURSOR_BYTES] * self.cursors + [COUNTER_BYTES, COUNTER_BYTES]

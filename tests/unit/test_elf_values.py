@@ -8,8 +8,9 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
+from elftools.elf.enums import ENUM_SH_TYPE_BASE, ENUM_ST_INFO_BIND, ENUM_ST_INFO_TYPE, ENUM_ST_SHNDX
 
-from aidge_build.prove.elf import stack
+from aidge_build.prove.elf import stack, tables
 from aidge_build.prove.elf.bind_proof import check_bind
 from aidge_build.prove.elf.claim import Claim, ClaimedArena, ClaimedCode
 from aidge_build.prove.elf.claims import read_claims
@@ -23,6 +24,7 @@ from aidge_build.prove.elf.flash_files import hex_of
 from aidge_build.prove.elf.image import Image, Section, Symbol, _notes, _section
 from aidge_build.prove.elf.program_code import Code
 from aidge_build.prove.elf.stack_place import stack_begin
+from aidge_build.prove.elf.vector_moves import _constants
 from aidge_build.prove.elf.vectors import _is_table
 from tests.listings import TEXT, listed
 
@@ -327,3 +329,27 @@ def test_a_branch_on_a_number_that_no_constant_gives_is_not_decided(text):
 def test_code_before_the_begin_of_the_straight_line_decides_nothing():
     text = "mov r0, #1\ncmp r0, #1\nbeq .out"
     assert (taken(text), taken(text, TEXT + 4), taken(text, TEXT + 8)) == (True, None, None)
+
+
+def test_numbers_of_the_elf_format_are_the_numbers_of_another_reader():
+    kinds = {"object": "OBJECT", "function": "FUNC", "section": "SECTION", "file": "FILE"}
+    assert {kind: number for number, kind in tables._KINDS.items()} == {
+        kind: ENUM_ST_INFO_TYPE[f"STT_{word}"] for kind, word in kinds.items()
+    }
+    bindings = {kind: number for number, kind in tables._BINDINGS.items()}
+    assert bindings == {kind: ENUM_ST_INFO_BIND[f"STB_{kind.upper()}"] for kind in ("local", "global", "weak")}
+    types = [ENUM_SH_TYPE_BASE[f"SHT_{word}"] for word in ("SYMTAB", "RELA", "NOBITS", "REL")]
+    assert [tables._SYMBOL_TABLE, tables.RELA, tables.NOBITS, tables.REL] == types
+    assert [tables.UNDEFINED, tables.ABSOLUTE] == [ENUM_ST_SHNDX["SHN_UNDEF"], ENUM_ST_SHNDX["SHN_ABS"]]
+
+
+@pytest.mark.parametrize("shift", range(4))
+def test_words_of_constants_are_found_at_multiples_of_four_with_any_value_of_a_range(shift):
+    image, instructions = listed("f:\nbx lr")
+    words = (99, 100, 101, 104, 105, 200, 100)
+    content = bytes(shift) + b"".join(word.to_bytes(4, "little") for word in words) + b"\x64\0\0"
+    section = Section(".rodata", 0x9000 - shift, len(content), 0x9000 - shift, False, False, content)
+    variable = replace(section, address=0xA000, writable=True)
+    code = Code(replace(image, sections=(*image.sections, section, variable)), instructions)
+    assert _constants(code, [range(100, 105)]) == [0x9004, 0x9008, 0x900C, 0x9018]
+    assert _constants(code, [range(200, 201), range(99, 100)]) == [0x9014, 0x9000]

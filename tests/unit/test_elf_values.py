@@ -224,6 +224,7 @@ def test_of_a_program_for_another_machine_no_code_counts_as_compared():
 def test_of_many_names_the_first_are_named_and_the_others_are_counted():
     assert [some_of("abcd"[:count], 2) for count in range(5)] == ["", "a", "a, b", "a, b and 1 more", "a, b and 2 more"]
     assert (some_of(["f"], 1), some_of(["f", "g"], 1)) == ("f", "f and 1 more")
+    assert (some_of("abc"), some_of("abcd")) == ("a, b, c", "a, b, c and 1 more")
 
 
 def test_intel_hex_says_the_upper_half_of_each_address_also_of_the_first_one():

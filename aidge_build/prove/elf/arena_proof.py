@@ -16,8 +16,6 @@ from aidge_build.prove.elf.reservations import HEAP_FIRSTS, reservations
 from aidge_build.prove.elf.vectors import find_tables
 from aidge_build.prove.elf.waivers import Waivers
 
-_SHOWN = 3
-
 
 @dataclass(frozen=True)
 class _Others:
@@ -100,7 +98,7 @@ def _check(
     yield from _check_section(image, label, symbol, part, regions)
     sharers = list(_sharers(image, symbol, part, others))
     if sharers:
-        yield Finding("MEM12", ERROR, f"{label} shares its bytes with {some_of(sharers, _SHOWN)}")
+        yield Finding("MEM12", ERROR, f"{label} shares its bytes with {some_of(sharers)}")
     yield from _check_heap(image, label, symbol, part, regions)
 
 

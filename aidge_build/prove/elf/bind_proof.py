@@ -11,8 +11,6 @@ from aidge_build.prove.elf.findings import ERROR, NOTE, Finding, some_of
 from aidge_build.prove.elf.image import Image
 from aidge_build.prove.elf.program_code import Code
 
-_SHOWN = 3  # callers
-
 
 def check_bind(image: Image, claims: Sequence[Claim], code: Callable[[], Code | None]) -> Iterator[Finding]:
     """Yields MEM07 for each model without bound weights: N_run returns N_WEIGHTS and computes nothing. The severity is error if
@@ -79,4 +77,4 @@ def _variable(claim: Claim) -> str:
 def _named(code: Code, dead: frozenset[int]) -> str:
     """Returns `nothing`, or `only code that nothing reaches (old_update, test)`."""
     names = sorted(map(code.name, dead))
-    return f"only code that nothing reaches ({some_of(names, _SHOWN)})" if names else "nothing"
+    return f"only code that nothing reaches ({some_of(names)})" if names else "nothing"

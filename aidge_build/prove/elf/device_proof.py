@@ -14,8 +14,6 @@ from aidge_build.prove.elf.image import Image, Symbol
 from aidge_build.prove.elf.occupants import Span
 from aidge_build.prove.elf.regions import region_at
 
-_SHOWN = 3
-
 
 def check_device(
     image: Image,
@@ -76,7 +74,7 @@ def _in_device(symbols: Sequence[Symbol], unaligned: UnalignedAccess, regions: S
 
 
 def _listed(symbols: Sequence[Symbol], memory: str) -> str:
-    names = some_of([f"{symbol.name} (0x{symbol.address:08x})" for symbol in symbols], _SHOWN)
+    names = some_of([f"{symbol.name} (0x{symbol.address:08x})" for symbol in symbols])
     where = f" ({memory})" if memory else ""
     verb = "is" if len(symbols) == 1 else "are"
     return f"{names} {verb} in a Device range{where}, where such an access is a fault"

@@ -14,8 +14,6 @@ from aidge_build.prove.elf.image import Image, Symbol
 from aidge_build.prove.elf.occupants import Span, described, foreign_sections, reserved
 from aidge_build.prove.elf.regions import region_at
 
-_SHOWN = 3
-
 
 def check_dma(
     image: Image, claims: Sequence[Claim], named: Sequence[str], line: int, regions: Sequence[Region]
@@ -63,7 +61,7 @@ def _check_lines(image: Image, label: str, span: Span, own: Symbol, line: int, r
     lines = Span(span.begin // line * line, -(-span.end // line) * line)
     others = dict.fromkeys(name for rest in lines.without([span]) for name in _occupants(image, rest, own))
     if others:
-        yield Finding("DMA01", ERROR, f"{label} shares a line of the data cache with {some_of([*others], _SHOWN)}")
+        yield Finding("DMA01", ERROR, f"{label} shares a line of the data cache with {some_of([*others])}")
 
 
 def _occupants(image: Image, span: Span, own: Symbol) -> Iterator[str]:

@@ -161,7 +161,7 @@ def in_order(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     return tuple(sorted(findings, key=lambda finding: (order.index(finding.severity), finding.code)))
 
 
-def some_of(names: Sequence[str], shown: int) -> str:
+def some_of(names: Sequence[str], shown: int = 3) -> str:
     """Returns the first `shown` names, and how many more there are."""
     others = names[shown:]
     return ", ".join(names[:shown]) + (f" and {len(others)} more" if others else "")

@@ -20,7 +20,6 @@ from aidge_build.prove.elf.vectors import VectorTable, find_tables
 LEAST_BYTES = 32
 # An array for the stack may end fewer bytes than this above the start of the stack: for alignment, a seal or a canary.
 _SEAL_BYTES = 32
-_SHOWN = 3
 
 
 def stack_begin(image: Image, code: Code | None = None) -> int | None:
@@ -70,7 +69,7 @@ def check_stack_place(
     if met:
         name = f" in {array.linked_name} ({array.size_bytes:,} B)" if array else ""
         what = f"the stack begins at 0x{begin:08x}{name} and may use {size_bytes:,} B, among them bytes of "
-        yield Finding("STK03", ERROR, f"{what}{some_of(met, _SHOWN)}")
+        yield Finding("STK03", ERROR, f"{what}{some_of(met)}")
 
 
 def _outside(span: Span, regions: Sequence[Region]) -> str:

@@ -47,6 +47,8 @@ def test_the_parts_of_an_arena_are_the_symbols_that_begin_and_end_as_theirs():
     assert claim.arenas == (ClaimedArena("kws_arena_SRAM1", 100), ClaimedArena("kws_arena_DTCM", 28))
     assert claim.arena_bytes == 128 and not claim.from_note
     assert (claim.state, claim.weights_bytes, claim.peak_bytes, claim.is_contradicted) == (None, 0, 0, False)
+    assert [arena.alignment for arena in claim.arenas] == [1, 1], "nothing is known of it"
+    assert (claim.max_step, claim.step_count, claim.dma_line, claim.unaligned) == (0, 0, 0, True)
 
 
 @pytest.mark.parametrize(

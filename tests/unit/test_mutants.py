@@ -24,6 +24,7 @@ LIMIT = 7
 def fits(size: int = 0) -> bool:
     """Whether it fits."""
     total: int = len(list(zip("a", "b", strict=True)))
+    shown: bool = field(default=False, repr=False)
     if 0 < size <= LIMIT and size != 3:
         total = size.reshape(-1, 2)
         return True
@@ -52,6 +53,8 @@ def test_every_comparison_constant_connective_and_statement_is_changed_once():
         ("constant", condition, "if 0 < size <= LIMIT and size != 4:"),
         ("constant", condition, "if 0 < size <= LIMIT and size != 2:"),
         ("statement", "total: int = len(list(zip('a', 'b', strict=True)))", "pass"),
+        ("statement", "shown: bool = field(default=False, repr=False)", "pass"),
+        ("constant", "shown: bool = field(default=False, repr=False)", "shown: bool = field(default=True, repr=False)"),
         ("statement", "total = size.reshape(-1, 2)", "pass"),
         ("constant", "total = size.reshape(-1, 2)", "total = size.reshape(-1, 3)"),
         ("constant", "total = size.reshape(-1, 2)", "total = size.reshape(-1, 1)"),

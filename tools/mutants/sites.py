@@ -112,12 +112,12 @@ def _changeable(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
 
     An annotation never runs, a docstring says nothing to Python, and an assert that narrows a type says something to the type
     checker alone. zip(strict=True) states that lengths are equal: where that can be false, a comparison and an error message
-    belong, and these are changed. numpy takes every negative size of a reshape for the size that is open, so -1 is not changed
-    there.
+    belong, and these are changed. field(repr=False) says what a debugger shows. numpy takes every negative size of a reshape for
+    the size that is open, so -1 is not changed there.
     """
     is_reshape = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "reshape"
     for field, value in ast.iter_fields(node):
-        if field in ("annotation", "returns") or isinstance(node, ast.keyword) and node.arg == "strict":
+        if field in ("annotation", "returns") or isinstance(node, ast.keyword) and node.arg in ("strict", "repr"):
             continue
         for child in value if isinstance(value, list) else [value]:
             is_open_size = is_reshape and isinstance(child, ast.UnaryOp)

@@ -382,6 +382,8 @@ def with_call(call: Call, **changes):
         (lambda: chain("main"), "is a word of C"),
         (lambda: chain(region="a b"), "no identifier"),
         (lambda: chain(options=Options(weights="zip")), "weights='zip'"),
+        (lambda: chain(options=Options(weights="incbin", assembly="off")), "weights=incbin is text for the assembler"),
+        (lambda: chain(places={"x": Place("input"), "middle": Place("arena")}), "the graph output 'y' has no place"),
         (lambda: chain(alignment=2), "alignment is 2"),
     ],
 )

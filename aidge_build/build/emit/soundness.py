@@ -33,7 +33,7 @@ def require_sound(program: Program) -> None:
         raise AidgeError("weights=incbin is text for the assembler", where="assembly=off", code="USAGE", hint="weights=c")
     alignment = program.memory.alignment
     _require(
-        alignment > 0 and alignment & (alignment - 1) == 0 and alignment % program.memory.arena.alignment == 0,
+        alignment.bit_count() == 1 and alignment % program.memory.arena.alignment == 0,
         f"the arena's alignment is {alignment}, the plan needs {program.memory.arena.alignment}",
     )
     for part in program.memory.parts:

@@ -14,6 +14,7 @@ from aidge_build.base.errors import AidgeError
 from aidge_build.boards import load_board
 from aidge_build.build.compile import build_program
 from aidge_build.build.emit import emit
+from aidge_build.build.emit.overlaps import overlap_checks
 from aidge_build.build.emit.places import Places
 from aidge_build.build.emit.ports import ports_of
 from aidge_build.graph.dtype import DType
@@ -173,3 +174,13 @@ def test_the_manifest_says_how_an_inference_in_steps_is_cut():
     (layer,) = steps["cut_layers"]
     assert layer["bands"] == 1 + steps["count"] - len(program.layers) and layer["bands"] * layer["rows_of_a_band"] >= 28
     assert layer["name"] in [node.name for node in program.view.nodes]
+
+
+@pytest.mark.parametrize("arena", ["static", "caller"])
+def test_a_run_compares_the_arena_of_its_caller_with_each_input_and_output(arena):
+    program = chain(options=Options(arena=arena))
+    compared = [
+        set(re.findall(r"\(uintptr_t\)(\w+)", check))
+        for check in overlap_checks(program, ports_of(program), "arena" * (arena == "caller"))
+    ]
+    assert compared == ([{"arena", "input"}, {"arena", "output"}] if arena == "caller" else [])

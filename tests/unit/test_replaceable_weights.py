@@ -93,6 +93,10 @@ def test_a_block_with_right_check_sums_and_a_wrong_head_is_refused():
         with pytest.raises(AidgeError) as caught:
             read_blob(forged(data, word, value), "F.bin")
         assert caught.value.code == "WEIGHTS", (word, value)
+    room = (size - HEAD_BYTES) // 4  # of their begins, before any of them is read
+    for count, what in ((room, "an array begins outside of it"), (room + 1, f"has {size} of its {size} bytes")):
+        with pytest.raises(AidgeError, match=what):
+            read_blob(forged(data, 16, count), "F.bin")
 
 
 @pytest.mark.parametrize("board", ["rp2040", "mps2-an385", "mps2-an386", "mps3-an547"])

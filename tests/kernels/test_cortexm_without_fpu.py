@@ -144,7 +144,10 @@ def test_no_kernel_takes_more_stack_than_256_bytes_or_has_an_instruction_of_an_f
     ],
 )
 def test_the_texts_compile_without_a_warning(core, optimization, compiler, language):
-    made = [KernelCall("cortexm", case.kernel.name, case.call, case.stored.inputs, case.stored.outputs) for case in candidates()]
+    made = [
+        KernelCall("cortexm", case.kernel.name, case.call, False, case.stored.inputs, case.stored.outputs)
+        for case in candidates()
+    ]
     text, _ = every_kernel.source(made if STRESS else made[::8], "cortexm")
     machine = {**test_strict_warnings.CORES, "m7": ("-mcpu=cortex-m7", "-mfloat-abi=soft")}
     tool = [*test_strict_warnings.compiler(compiler, "m4"), *machine[core]]

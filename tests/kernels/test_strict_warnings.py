@@ -173,7 +173,9 @@ def test_without_gnu_c_no_kernel_asks_for_it(library):
     "core, flag", [("m55", "-U__GNUC__"), ("m55", "-DAIDGE_WITHOUT_ASSEMBLY"), ("m4f", ""), ("m55 without MVE", "")]
 )
 def test_a_compiler_that_cannot_take_the_assembly_of_helium_says_so(core, flag):
-    done = run(["arm-none-eabi-gcc", "-mthumb", *CORES[core], "-xc", "-E", *filter(None, [flag]), "-"], texts("helium", 0)[0])
+    done = run(
+        ["arm-none-eabi-gcc", "-mthumb", *CORES[core], "-xc", "-E", *filter(None, [flag]), "-"], texts("helium", 0, core="m55")[0]
+    )
     assert done.returncode == 1 and "kernels of helium are assembly for MVE with floats" in done.stderr
 
 

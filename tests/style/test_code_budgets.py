@@ -37,7 +37,6 @@ kernels/cortexm/windows/depthwise_int16.py routine
 kernels/helium/sums/dense.py Dense._group
 kernels/helium/windows/depthwise.py _Printer.lines
 kernels/helium/float32/deep.py _Printer._columns
-kernels/helium/windows/mean_int8.py _text
 kernels/helium/sums/plan_choice.py plan_of
 kernels/helium/sums/product_text.py _Printer._masked_vector
 kernels/helium/sums/product_text.py _Printer.lines

@@ -95,7 +95,7 @@ class FactorLinesInt8(BinaryInt8):
         image, factors = _places(self.view)
         return Call(
             name,
-            ("target.h",),
+            ("core/target.h",),
             (
                 operand(image, "data", self.inputs[image], output),
                 operand(factors, "factors", self.inputs[factors], output),

@@ -113,7 +113,7 @@ class LinearInt16(KernelNode):
         )
         return Call(
             name,
-            ("linear_int16.h",),
+            ("sums/linear_int16.h",),
             (
                 Input(0),
                 Output(0),

@@ -200,7 +200,7 @@ class MeanPart(_Sum):
 
 
 class ChainedPart(Part):
-    """A part of a mean whose values are added up in float32, in order: the chains of kit/mean_chains.h."""
+    """A part of a mean of values that are added up in float32, in order: the chains of kit/mean_chains.h."""
 
     types, spec = MEANS, _spec(on_whole(IN_INTEGERS), ORDER_DECIDES)
     kind, header, note = "mean_chains", "kit/mean_chains.h", "float32 in onnxruntime's order"

@@ -68,16 +68,18 @@ def _batches(tensor: Tensor, matrix: int) -> tuple[tuple[int, ...], tuple[int, .
 
 
 def product_shape(name: str, inputs: Sequence[Tensor], output: Tensor, **more: int) -> Struct:
-    """Returns the struct of batches and matrices, and `more` fields behind them."""
+    """Returns the struct of batches and matrices, and `more` fields after them."""
     rows, inner, columns = matrix_dims(inputs)
     return Struct(name, {**batch_fields(inputs, output), "rows": rows, "inner": inner, "columns": columns, **more})
 
 
 def product_call(function: str, inputs: Sequence[Tensor], pattern: numpy.ndarray, shapes: Sequence[Struct], **said) -> Call:
-    """Returns the call of a library's function whose scratch takes the second matrix as weights; `pattern`: the constants that
+    """Returns the call of a library's function, with scratch for the second matrix as weights; `pattern`: the constants that
     surround the weights."""
     matrices = operand(inputs, 0), operand(inputs, 1)
-    return Call(function, ("matmul_int8.h",), (*matrices, Output(0), Constant("pattern", pattern), Scratch(), *shapes), **said)
+    return Call(
+        function, ("sums/matmul_int8.h",), (*matrices, Output(0), Constant("pattern", pattern), Scratch(), *shapes), **said
+    )
 
 
 def product_multiplier(inputs: Sequence[Tensor], output: Tensor) -> numpy.ndarray:

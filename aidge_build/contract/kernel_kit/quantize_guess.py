@@ -84,7 +84,7 @@ class QuantizeByGuess(KernelNode):
         numbers = [guess.shift, last, guess.multiplier, guess.start, quantization.zero_point]
         return Call(
             self.function,
-            ("target.h",),
+            ("core/target.h",),
             (
                 Input(0),
                 Output(0),

@@ -21,14 +21,14 @@ from aidge_build.operators.double.products import product_factor
 
 SHORTEST = 4  # values of a row that is worth a call
 ROOM = 256  # AIDGE_KIT_BROADCAST_ROOM: bytes of scratch for each operand that is written there
-PIECES = "pieces.h"  # a header of the library that includes kit/broadcast_pieces.h
+PIECES = "core/pieces.h"  # a header of the library that includes kit/broadcast_pieces.h
 
 
 class RowsInt8(BinaryInt8):
     """An operation by a function (first, second, output, numbers, count). `rows` is a header of the library that includes
     kit/broadcast.h."""
 
-    rows = "repeats.h"
+    rows = "core/repeats.h"
 
     @classmethod
     def demands(cls, view: NodeView) -> Demands:

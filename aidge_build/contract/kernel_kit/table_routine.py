@@ -48,7 +48,7 @@ class TableRoutine(ElementWise):
         what = "y[i] = table[the byte x[i]], i < count; table: [256]."
         return Call(
             self.function,
-            ("target.h",),
+            ("core/target.h",),
             (Input(0), Output(0), Constant("table", table), Literal(self.outputs[0].elements)),
             texts=(_body(self.emitter()).function(self.function, PARAMETERS, what, PORTABLE),),
             facts=computed(f"{TOGETHER} values"),

@@ -31,7 +31,7 @@ class WordSumsInt8(RowsInt8):
         name = f"{self.function}_{found.bits}"
         return self.by_rows(
             name,
-            "target.h",
+            "core/target.h",
             Constant("sum", numpy.array([found.first, found.second, found.offset], numpy.int32)),
             self.text(name, found.bits),
             note=f"{found.bits} fraction bits, proved equal on all 65,536 pairs of values",

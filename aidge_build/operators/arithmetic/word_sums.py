@@ -37,7 +37,7 @@ class WordSum:
         return 128 * (abs(self.first) + abs(self.second)) + abs(self.offset) < 1 << 31
 
 
-def word_sum(ratios: tuple[Fraction, Fraction], zero_points: tuple[int, int, int], meaning: numpy.ndarray) -> WordSum | None:
+def word_sum(ratios: tuple[Fraction, Fraction], zero_points: tuple[int, ...], meaning: numpy.ndarray) -> WordSum | None:
     """Returns factors that give `meaning` [256, 256] for all stored pairs (a, b); None if no factors near the ratios do."""
     exact = float(ratios[0]) * (FIRST - zero_points[0]) + float(ratios[1]) * (SECOND - zero_points[1])
     hard = numpy.abs(exact - numpy.floor(exact) - 0.5) < _NEAR_TIE

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: 0BSD */
+#include "kit/requantize.h"
 #include "kit/resample.h"
 #include "core/mve.h"
 

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-import hashlib
+import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, product
@@ -61,7 +61,7 @@ class PoolOfWindows(PoolNode):
         every, ends = [*runs[0], *runs[1]], self.counted_ends()
         starts = numpy.cumsum([0, *(len(run.numbers) for run in every)]).tolist()
         cases = [_case(*placed) for placed in zip(every, starts)]
-        digest = hashlib.sha256("".join(cases).encode()).hexdigest()[:8]
+        digest = zlib.crc32("".join(cases).encode())  # digits, which tables of predictions leave out of names
         texts, names = list(dict.fromkeys(run.text for run in every)), []
         for index, own in enumerate((cases[: len(runs[0])], cases[len(runs[0]) :])):
             names.append(f"aidge_helium_{self.word}_{digest}_{'runs' if index == 0 else 'left'}" if own else "NULL")

@@ -18,7 +18,7 @@ import onnx
 
 from aidge_build.base.errors import AidgeError
 from aidge_build.boards import load_board
-from aidge_build.boards.cores import SLOW_LONG_PRODUCTS, WIDE_POINTERS
+from aidge_build.boards.cores import NO_ASSEMBLY, SLOW_LONG_PRODUCTS, WIDE_POINTERS
 from aidge_build.build.compile import build_program
 from aidge_build.build.request import CompileRequest
 from aidge_build.contract.reference import cpu
@@ -211,7 +211,9 @@ def _prepared(model: Model, symbol: str) -> Judged | tuple[Prepared, bool]:
 
 def _request(model: Model, symbol: str) -> CompileRequest:
     options = Options(memory_model=model.way.memory, optimize=model.way.optimize)
-    target = Target(model.way.features | ({WIDE_POINTERS} if HOST.core.pointer_bytes > 4 else set()))
+    # Kernels that need assembly have no C: the next library takes their layers.
+    of_host = {NO_ASSEMBLY, *([WIDE_POINTERS] if HOST.core.pointer_bytes > 4 else [])}
+    target = Target(model.way.features | of_host)
     libraries = built_in(*model.way.libraries)
     return CompileRequest(symbol, model.file, symbol, libraries, builtin_operators(), target, "any", options=options)
 

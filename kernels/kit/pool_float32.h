@@ -17,31 +17,6 @@ typedef struct {
 
 typedef void aidge_kit_windows_float32(float *output, const float *source, const aidge_kit_seen_float32 *seen, int32_t pixels);
 
-/* The largest values of neighbouring windows, or their sums times the factor: the C version of the assembly. */
-AIDGE_KIT_INLINE void aidge_kit_pooled_float32(int is_mean, float *output, const float *source,
-                                               const aidge_kit_seen_float32 *seen, int32_t pixels)
-{
-    int32_t channel, row, column;
-    for (; pixels > 0; pixels--) {
-        for (channel = seen->channels; channel > 0; channel--) {
-            const float *tap = source;
-            float result = is_mean != 0 ? 0.0f : *source;
-            for (row = seen->rows; row > 0; row--) {
-                for (column = seen->columns; column > 0; column--) {
-                    result = is_mean != 0 ? result + *tap : *tap > result ? *tap : result;
-                    tap += seen->step / 4;
-                }
-                tap += seen->row_step / 4;
-            }
-            result = is_mean != 0 ? result * seen->factor : result;
-            result = result < seen->limits[0] ? seen->limits[0] : result;
-            *output++ = result > seen->limits[1] ? seen->limits[1] : result;
-            source++;
-        }
-        source += seen->advance / 4;
-    }
-}
-
 /*
  * The mean or the largest value of each window within limits {lowest, highest}; taps in the pads are left out. The divisor of a
  * mean is the number of taps inside the image or, if counted_height is not 0, of taps above and left of (counted_height,

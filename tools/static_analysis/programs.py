@@ -56,7 +56,7 @@ def misra(text: Text, folder: Path) -> list[Finding]:
 
 def analyzer(text: Text, folder: Path) -> list[Finding]:
     """Findings of gcc's own analyzer."""
-    flags = [*text.core, "-mthumb", "-std=gnu99", "-O2", "-fanalyzer", "-fkeep-static-functions", *_in_c(text)]
+    flags = [*text.core, "-mthumb", "-std=gnu99", "-O2", "-fanalyzer", "-fkeep-static-functions", *_for_analyzer(text)]
     path = _written(text, folder)
     said = _said([GCC, *flags, *_folders(folder), "-fdiagnostics-plain-output", "-S", str(path), "-o", str(folder / "a.s")])
     return _findings("analyzer", text, {_place(match) for match in _FOUND.finditer(said) if "analyzer" in match["rule"]})
@@ -87,6 +87,11 @@ TITLES = {"misra": "cppcheck, MISRA C:2012", "analyzer": "gcc -fanalyzer", "tidy
 
 def _in_c(text: Text) -> list[str]:
     return [] if text.is_assembly or _NEEDS_ASSEMBLY in text.text else [_WITHOUT_ASSEMBLY]
+
+
+def _for_analyzer(text: Text) -> list[str]:
+    """The analyzer does not see what assembly writes."""
+    return _in_c(text) or ["-Wno-analyzer-use-of-uninitialized-value"]
 
 
 def _written(text: Text, folder: Path) -> Path:

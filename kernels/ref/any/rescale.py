@@ -67,7 +67,7 @@ class Rescale(ElementWise):
         if line is None:
             return None
         begins = low + numpy.searchsorted(results, numpy.arange(lowest + 1, highest + 2))
-        value = f"({result.dtype.c_type})(z + (a >= k[{_less('3 + z', lowest)}] ? 1 : 0))"
+        value = f"({result.dtype.c_type})(z + (a >= k[{_less('3 + z', lowest)}]))"
         return Expression("rescale_steps", value, steps, integers=(*line, *begins.tolist()))
 
     def _in_float(self) -> Expression:

@@ -35,7 +35,7 @@ CALLS = {
         "windows/avgpool2d_int8.h": (
             "aidge_cortexm_avgpool2d_int8((int8_t *)p, (int8_t *)p + j, m, (const aidge_cortexm_means *)s);",
         ),
-        "sums/pool_parts.h": ("aidge_cortexm_add_links_of_4((const int8_t *)q, i, j, (int32_t *)(void *)p, m);",),
+        "windows/pool_parts.h": ("aidge_cortexm_add_links_of_4((const int8_t *)q, i, j, (int32_t *)(void *)p, m);",),
         "kit/cells.h": ("f = *aidge_kit_again((float *)(void *)p);",),
         "kit/log_mel.h": LOG_MEL,
         "kit/mean.h": MEAN,
@@ -66,7 +66,7 @@ CALLS = {
         "windows/pool_parts.h": (
             "aidge_helium_add_links((const int8_t *)q, (int32_t *)(void *)p, *(aidge_kit_links *)(void *)p, i, m, j);",
         ),
-        "core/pixel_sums.h": ("vstrbq_s16((int8_t *)p, aidge_helium_add_8((const int8_t *)q, i, j));",),
+        "windows/pixel_sums.h": ("vstrbq_s16((int8_t *)p, aidge_helium_add_8((const int8_t *)q, i, j));",),
         "kit/cells.h": ("f = *aidge_kit_again((float *)(void *)p);",),
         "kit/log_mel.h": LOG_MEL,
         "kit/mean.h": MEAN,

@@ -124,7 +124,7 @@ def test_no_key_of_the_json_of_a_verb_is_gone(release, verb):
     """Later versions add keys, and leave those that are there."""
     case = "update" if verb == "weights" else "plain"
     if verb == "weights" and release.name in OTHER_KERNELS:
-        return
+        pytest.skip("this version has other kernels, and makes no block for the firmware")
     now = run_json(verbs_of(case)[verb], release / case)
     gone = set(keys_of(json.loads((release / case / f"{verb}.json").read_text()))) - set(keys_of(now))
     assert not gone

@@ -13,7 +13,7 @@ from aidge_build.contract.spec import ANY, SAME, ImplSpec, IOSpec, NodeView, Pre
 from aidge_build.graph.dtype import DType
 
 from ..core.conditions import FEATURES
-from ..sums.dynamic_quantize import levels, measure
+from .dynamic_quantize import levels, measure
 from .quantize import routine
 
 
@@ -77,4 +77,4 @@ static void {name}(const float *input, uint8_t *output, float *scale, uint8_t *z
     }}
 }}"""
         arguments = (Input(0), *map(Output, range(3)), Literal(self.inputs[0].elements))
-        return Call(name, ("sums/dynamic_quantize.h",), arguments, texts=(limited_text, found_text, bytes_text, driver))
+        return Call(name, ("values/dynamic_quantize.h",), arguments, texts=(limited_text, found_text, bytes_text, driver))

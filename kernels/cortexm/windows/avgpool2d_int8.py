@@ -18,10 +18,10 @@ from aidge_build.graph.dtype import DType
 from aidge_build.operators.arithmetic.means import MeanLine, Order, mean_line
 
 from ..core.conditions import FEATURES, has_fpu
-from ..sums.windows_inside import WindowsInside, cut_shape
 from .mean_halves import are_halves, halves_text
 from .mean_windows import unsure_text, window_text, window_text_without_fpu
 from .pools import pool_spec
+from .windows_inside import WindowsInside, cut_shape
 
 MOST_TAPS = 255  # whose sums fit int16
 BITS = range(22, 11, -1)  # of the fraction of a scaled sum

@@ -15,7 +15,8 @@ from aidge_build.graph.dtype import DType
 
 from ..core.assembly import Routine
 from ..sums.narrow_windows import narrow_row, store_lanes
-from ..sums.windows_inside import (
+from .pools import pool_spec
+from .windows_inside import (
     WindowsInside,
     all_channels,
     are_flat,
@@ -26,7 +27,6 @@ from ..sums.windows_inside import (
     name_of,
     step_of,
 )
-from .pools import pool_spec
 
 PARAMETERS = "const int8_t *source, int8_t *output, int32_t pixels"
 

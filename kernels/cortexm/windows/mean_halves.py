@@ -16,8 +16,8 @@ from aidge_build.operators.arithmetic.means import FRACTION_BITS, IntegerMean, O
 from ..core.assembly import Routine
 from ..core.float32 import values
 from ..sums.narrow_windows import store_lanes
-from ..sums.windows_inside import lanes_of, loads, name_of
 from .mean_rows import BYTES, INPUT_SCALE, NUMBERS, SCALE, mean_function, mean_row, totals_of
+from .windows_inside import lanes_of, loads, name_of
 
 WORDS = 4  # of taps in registers
 _SUM, _OTHER, _FACTOR, _DIVISOR = "%s.sum", "%s.other", "%s.factor", "%s.divisor"

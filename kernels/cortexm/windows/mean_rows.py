@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from ..core.assembly import Routine
 from ..sums.narrow_windows import narrow_row
-from ..sums.windows_inside import all_channels, are_flat, is_narrow, step_of
+from .windows_inside import all_channels, are_flat, is_narrow, step_of
 
 PARAMETERS = "const int8_t *source, int8_t *output, const aidge_cortexm_mean2d *mean, int32_t pixels"
 # Where the numbers of a mean are in its struct, and bytes, scales and count among them, in bytes.

@@ -9,9 +9,9 @@ from aidge_build.operators.arithmetic.means import Order
 
 from ..core.assembly import Routine
 from ..core.offsets import plus
-from ..sums.windows_inside import lanes_of, loads, name_of, places_of
 from .depthwise_layout import LARGEST_OFFSET
 from .mean_rows import BYTES, COUNT, INPUT_SCALE, NUMBERS, SCALE, mean_function, mean_row, totals_of
+from .windows_inside import lanes_of, loads, name_of, places_of
 
 # Floats: zero point and scale of the input, what sums are divided by, the zero point.
 _INPUT_ZERO, _FACTOR, _COUNT, _DIVISOR, _ZERO = (f"%s.{name}" for name in ("input_zero", "factor", "count", "divisor", "zero"))

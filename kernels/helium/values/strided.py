@@ -83,7 +83,7 @@ class StridedNode(KernelNode):
         name, texts = _texts(run, is_words)
         return Call(
             name,
-            ("core/moved.h",),
+            ("values/moved.h",),
             (Input(0), Output(0), Struct("aidge_helium_moved", fields)),
             texts=texts,
             facts=computed("4 values" if is_words else "8 values"),

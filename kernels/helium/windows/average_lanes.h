@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: 0BSD */
 #include "kit/average.h"
-#include "core/pixel_sums.h"
+#include "pixel_sums.h"
 
 /* Stored means of 4 sums. */
 static inline int32x4_t aidge_helium_averages(int32x4_t sums, const int32_t *numbers)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: 0BSD */
 #include "kit/mean.h"
-#include "core/pixel_sums.h"
+#include "pixel_sums.h"
 
 static inline int32_t aidge_helium_int8(int32_t level)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: 0BSD */
 #include "kit/mean_chains.h"
-#include "core/pixel_sums.h"
+#include "pixel_sums.h"
 
 /* Adds the values of a part to the sums of their channels. */
 static inline void aidge_helium_add_pixels(const int8_t *input, int32_t *sums, const aidge_kit_part *part)

@@ -16,7 +16,7 @@ from aidge_build.contract.spec import Demands, NodeView
 from ..core.assembly import Routine
 from ..core.conditions import in_text
 from ..core.offsets import plus
-from ..windows.depthwise_layout import LARGEST_OFFSET
+from .depthwise_layout import LARGEST_OFFSET
 
 WORD = 4  # values
 TOGETHER = {"speed": 49, "balanced": 25, "size": 0}  # taps in the text

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: 0BSD */
-#include "copies.h"
-#include "values/strided.h"
+#include "core/copies.h"
+#include "strided.h"
 
 /* Loops around runs, with their steps on both sides, all in elements. */
 typedef struct {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: 0BSD */
-#include "mve.h"
+#include "core/mve.h"
 
 /* The sums of 8 channels over pixels that are `step` bytes apart; 0 < count <= 255. */
 AIDGE_KIT_INLINE int16x8_t aidge_helium_add_8(const int8_t *pixel, int32_t count, int32_t step)

@@ -15,7 +15,7 @@ from aidge_build.contract.kernel_kit.dynamic import bits_of, bounds_in_c, end_na
 
 from ..core.assembly import Routine
 from ..core.float32 import in_turns, listed
-from ..values.quantize import quotients
+from .quantize import quotients
 
 TOGETHER = 8
 FEW = 4

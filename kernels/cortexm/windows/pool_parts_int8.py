@@ -16,11 +16,11 @@ from aidge_build.contract.kernel_kit.pool_parts import (
 )
 
 from ..core.conditions import FEATURES
-from ..windows.pools import A_WORD_OF_CHANNELS
+from .pools import A_WORD_OF_CHANNELS
 
 
 class _InLibrary(Part):
-    library, source = "cortexm", "sums/pool_parts.h"
+    library, source = "cortexm", "windows/pool_parts.h"
     facts = computed("4 channels")
 
 

@@ -161,29 +161,3 @@ def prelu_spec(features: frozenset[str] = frozenset()) -> ImplSpec:
     data = IOSpec(DType.int8, CHANNELS_LAST)
     proved = Predicate("a slope for each channel, proved as lines", _prelu_rejection)
     return ImplSpec((data, IOSpec()), (data,), (QUANTIZED, proved), features=features)
-
-
-def portable_lines(shifts: tuple[int, ...]) -> str:
-    """Returns the body in C of a function of one linear integer form, or of two in a row."""
-    steps = [
-        f"value = (value * lines[{2 * line}] + lines[{2 * line + 1}]) >> {shift};\n            {_SATURATED}"
-        for line, shift in enumerate(shifts)
-    ]
-    return _PORTABLE.format(numbers=2 * len(shifts), steps="\n            ".join(steps))
-
-
-def portable_prelu(shift: int) -> str:
-    """Returns the body in C of a function of one linear integer form below zero and one from zero on."""
-    steps = f"value = (value < zero ? value * lines[0] + lines[1] : value * lines[2] + lines[3]) >> {shift};"
-    return _PORTABLE.format(numbers=4, steps=f"{steps}\n            {_SATURATED}")
-
-
-_SATURATED = "value = value < -128 ? -128 : value > 127 ? 127 : value;"
-_PORTABLE = """int32_t channel, place, value;
-    for (channel = 0; channel < channels; channel++, lines += {numbers}) {{
-        for (place = channel; place < channels * pixels; place += channels) {{
-            value = input[place];
-            {steps}
-            output[place] = (int8_t)value;
-        }}
-    }}"""

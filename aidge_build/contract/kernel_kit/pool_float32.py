@@ -15,11 +15,6 @@ MAXIMA = ("MaxPooling1D", "MaxPooling2D", "GlobalMaxPooling")
 MEANS = ("AvgPooling1D", "AvgPooling2D", "GlobalAveragePooling")
 
 
-def portable(is_mean: bool) -> str:
-    """Returns the C version of a function for neighbouring windows."""
-    return f"aidge_kit_pooled_float32({int(is_mean)}, output, source, seen, pixels);"
-
-
 class PoolFloat32(PoolNode):
     """A pool for which a library prints functions for neighbouring windows; `source` is the header that these need."""
 

@@ -14,7 +14,7 @@ from aidge_build.contract.node import kernel
 from aidge_build.graph.dtype import DType
 
 from ..core.assembly import Routine
-from ..sums.narrow_windows import narrow_row, store_lanes
+from .narrow_windows import narrow_row, store_lanes
 from .pools import pool_spec
 from .windows_inside import (
     WindowsInside,

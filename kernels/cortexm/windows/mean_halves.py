@@ -15,8 +15,8 @@ from aidge_build.operators.arithmetic.means import FRACTION_BITS, IntegerMean, O
 
 from ..core.assembly import Routine
 from ..core.float32 import values
-from ..sums.narrow_windows import store_lanes
 from .mean_rows import BYTES, INPUT_SCALE, NUMBERS, SCALE, mean_function, mean_row, totals_of
+from .narrow_windows import store_lanes
 from .windows_inside import lanes_of, loads, name_of
 
 WORDS = 4  # of taps in registers

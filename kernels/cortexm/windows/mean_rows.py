@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 
 from ..core.assembly import Routine
-from ..sums.narrow_windows import narrow_row
+from .narrow_windows import narrow_row
 from .windows_inside import all_channels, are_flat, is_narrow, step_of
 
 PARAMETERS = "const int8_t *source, int8_t *output, const aidge_cortexm_mean2d *mean, int32_t pixels"

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from ..core.assembly import Routine
 from ..core.offsets import plus
-from ..windows.windows_inside import WORD, are_flat, lanes_of
+from .windows_inside import WORD, are_flat, lanes_of
 
 
 def narrow_row(code: Routine, shape: Mapping[str, int], four: Callable[[], None]) -> None:

@@ -43,7 +43,6 @@ CALLS = {
         "kit/requantize.h": ("j = aidge_kit_scale(i, f);",),
     },
     "helium": {
-        "core/steps.h": ("q = (const uint8_t *)aidge_helium_next_of_4((const float *)(const void *)q);",),
         "core/copies.h": ("aidge_helium_copy((int8_t *)p, (const int8_t *)q, i);", "aidge_helium_fill((int8_t *)p, i, j);"),
         "sums/columns_int16.h": (
             "aidge_helium_gather_int16((int16_t *)(void *)p, (const int16_t *)(const void *)q, (const uint16_t *)m, i);",
@@ -74,7 +73,7 @@ CALLS = {
         "kit/requantize.h": ("j = aidge_kit_scale(i, f);",),
     },
 }
-STATEMENTS = {"cortexm": 14, "helium": 26}
+STATEMENTS = {"cortexm": 14, "helium": 25}
 REGISTERS = (
     (),
     ("-ffixed-r4", "-ffixed-r5", "-ffixed-r6", "-ffixed-r7"),

@@ -33,7 +33,6 @@ kernels/cortexm/core/curve.py curve_text
 kernels/cortexm/windows/depthwise.py _band_text
 kernels/cortexm/windows/depthwise_gather.py _gather_quad
 kernels/cortexm/windows/depthwise_gather.py gather_text
-kernels/cortexm/windows/depthwise_int16.py routine
 kernels/helium/sums/dense.py Dense._group
 kernels/helium/windows/depthwise.py _Printer.lines
 kernels/helium/float32/deep.py _Printer._columns

@@ -19,7 +19,6 @@ from ..sums.sums_int16 import Levels
 OPERATIONS = ("Add", "Sub", "Mul")
 _INSTRUCTIONS = ("vmla", "vmls", "vmul")
 TURN = 4  # values
-ENDS = "%lowest", "%highest"
 SMALLEST, LARGEST = 2.0**-100, 2.0**100  # of scales
 PARAMETERS = "const int16_t *first, const int16_t *second, int16_t *output, const float *scales, int32_t count"
 
@@ -40,7 +39,7 @@ def routine(operation: int, levels: Levels) -> tuple[str, str]:
     code("%enter")
     code("vldm %scales, {%s.scale_a, %s.scale_b, %s.scale}")
     code("ldr %count, [%argument.4]")
-    levels.prepare(code, ENDS)
+    levels.prepare(code)
     in_turns(code, TURN, lambda count: _values(code, operation, count, levels))
     code("%leave")
     portable = f"aidge_cortexm_binary_int16_c(first, second, output, scales, count, {operation}, {levels.low}, {levels.high});"
@@ -68,7 +67,7 @@ def _values(code: Routine, operation: int, count: int, levels: Levels) -> None:
             code(step.format(term))
     for word, term in zip(words, terms):
         code(f"vmov {word}, {term}")
-        levels.apply(code, word, ENDS)
+        levels.apply(code, word)
         code(f"strh {word}, [%output], #2")
 
 

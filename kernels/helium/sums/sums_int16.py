@@ -21,35 +21,33 @@ from ..core.assembly import Assembler, function
 
 LANES = 8
 MOST_UNROLLED, VECTORS_IN_LOOP = 6, 4
-SAVED_BYTES = 36  # r4-r11 and lr: arguments lie behind them
-ACCUMULATORS = (("r0", "r2", "r4", "r6"), ("r8", "r10", "r12", "lr"))  # of each pixel; only even registers can be
-SOURCES = ("r1", "r3")
+SOURCES = ("%source0", "%source1")
 PARAMETERS = "const int16_t *x, const int16_t *other, const int8_t *stream, int16_t *first, int16_t *second, const int8_t *end"
 
 
 class Levels(linear_int16.Levels):
     """The same, applied to vectors."""
 
-    def add(self, emit: Assembler, sums: Sequence[str], spare: str) -> None:
+    def add(self, emit: Assembler, sums: Sequence[str]) -> None:
         """The zero point is added to words."""
         if self.zero_point:
-            emit(f"movw {spare}, #{self.zero_point & 0xFFFF}", f"sxth {spare}, {spare}", why="zero point")
-            emit(*(f"vqadd.s32 {sum_}, {sum_}, {spare}" for sum_ in sums))
+            emit(f"movw %level, #{self.zero_point & 0xFFFF}", "sxth %level, %level", why="zero point")
+            emit(*(f"vqadd.s32 {sum_}, {sum_}, %level" for sum_ in sums))
 
-    def clamp(self, emit: Assembler, levels: Sequence[str], vector: str, spare: str) -> None:
+    def clamp(self, emit: Assembler, levels: Sequence[str]) -> None:
         """Halfwords come between the levels."""
         for operation, bound, limit in (("vmax", self.low, LIMITS[0]), ("vmin", self.high, LIMITS[1])):
             if bound != limit:
-                emit(f"movw {spare}, #{bound & 0xFFFF}", f"vdup.16 {vector}, {spare}")
-                emit(*(f"{operation}.s16 {level}, {level}, {vector}" for level in levels))
+                emit(f"movw %level, #{bound & 0xFFFF}", "vdup.16 %q.level, %level")
+                emit(*(f"{operation}.s16 {level}, {level}, %q.level" for level in levels))
 
 
-def requantize(emit: Assembler, sums: Sequence[str], multipliers: Sequence[str], levels: Levels, spare: str) -> None:
+def requantize(emit: Assembler, sums: Sequence[str], multipliers: Sequence[str], levels: Levels) -> None:
     """Vectors of sums become levels in words, not yet between their bounds."""
     emit(*(f"vcvt.f32.s32 {sum_}, {sum_}" for sum_ in sums))
     emit(*(f"vmul.f32 {sum_}, {sum_}, {factor}" for sum_, factor in zip(sums, multipliers)))
     emit(*(f"vcvtn.s32.f32 {sum_}, {sum_}" for sum_ in sums))
-    levels.add(emit, sums, spare)
+    levels.add(emit, sums)
 
 
 @dataclass(frozen=True)
@@ -76,54 +74,55 @@ class Sums:
     def _lines(self):
         emit, (vectors, tail) = Assembler(), divmod(self.taps, LANES)
         turns = vectors // VECTORS_IN_LOOP if vectors > MOST_UNROLLED else 0
-        emit("push {r4-r11, lr}", "mov r5, r2", "mov r7, r3", "mov r3, r1", "mov r1, r0")
+        sums = [[f"%sum{pixel}_{channel}" for channel in range(GROUP)] for pixel in range(self.pixels)]
+        emit("%enter", "mov %source0, %x", "mov %numbers, %stream", why="sums take the even registers")
         if self.pixels == 2:
-            emit(f"ldr r9, [sp, #{SAVED_BYTES}]", "sub r9, r9, r7", why="from the outputs of the first pixel to the second's")
+            emit("mov %source1, %other", "ldr %second, [%argument.4]")
         if tail:
-            emit(f"movs r0, #{tail}", "vctp.16 r0", why="the bytes after the data must not be read")
-        emit.label(1)
-        emit(f"ldm r5!, {{{', '.join(ACCUMULATORS[0])}}}", why="biases of 4 channels")
+            emit(f"movs %tail, #{tail}", "vctp.16 %tail", why="the bytes after the data must not be read")
+            if vectors == 0:
+                emit(*(f"vmov.i32 %q.data{pixel}, #0" for pixel in range(self.pixels)), why="predicated loads read them")
+        emit.label("group")
+        emit(f"ldm %numbers!, {{{', '.join(sums[0])}}}", why="biases of 4 channels")
         if self.pixels == 2:
-            emit(*(f"mov {other}, {one}" for one, other in zip(*ACCUMULATORS)))
+            emit(*(f"mov {other}, {one}" for one, other in zip(*sums)))
         if turns:
-            emit(f"movw r11, #{turns}")
-            emit.label(2)
-            self._vectors(emit, VECTORS_IN_LOOP)
-            emit("subs r11, #1", "bne 2b")
-        self._vectors(emit, vectors - turns * VECTORS_IN_LOOP)
+            emit(f"movw %turns, #{turns}")
+            emit.label("turn")
+            self._vectors(emit, sums, VECTORS_IN_LOOP)
+            emit("subs %turns, %turns, #1", "bne %turn")
+        self._vectors(emit, sums, vectors - turns * VECTORS_IN_LOOP)
         if tail:
-            self._vector(emit, tail)
+            self._vector(emit, sums, tail)
         for source in SOURCES[: self.pixels]:
-            emit.move(source, -2 * LANES * (vectors + bool(tail)))
-        self._store(emit)
-        emit(f"ldr r0, [sp, #{SAVED_BYTES + 4}]", "cmp r5, r0", "bne 1b", "pop {r4-r11, pc}")
+            emit.add(source, source, -2 * LANES * (vectors + bool(tail)))
+        self._store(emit, sums)
+        emit("ldr %end, [%argument.5]", "cmp %numbers, %end", "bne %group", "%leave")
         return emit.lines
 
-    def _vectors(self, emit: Assembler, count: int) -> None:
+    def _vectors(self, emit: Assembler, sums: list[list[str]], count: int) -> None:
         for _ in range(count):
-            self._vector(emit, LANES)
+            self._vector(emit, sums, LANES)
 
-    def _vector(self, emit: Assembler, taps: int) -> None:
-        """The products of so many taps; the lanes of those that are missing are 0."""
+    def _vector(self, emit: Assembler, sums: list[list[str]], taps: int) -> None:
+        """The products of so many taps; the lanes of the missing ones are 0."""
         if taps < LANES:
             emit("vpst" if self.pixels == 1 else "vpstt")
-        for data, source in zip(("q0", "q1"), SOURCES[: self.pixels]):
-            emit(f"vldrh{'t' * (taps < LANES)}.u16 {data}, [{source}], #{2 * LANES}")
-        for registers in zip(*ACCUMULATORS[: self.pixels]):
-            emit(f"vldrb.s16 q2, [r5], #{taps}")
-            emit(*(f"vmladava.s16 {register}, {data}, q2" for register, data in zip(registers, ("q0", "q1"))))
+        for pixel, source in enumerate(SOURCES[: self.pixels]):
+            emit(f"vldrh{'t' * (taps < LANES)}.u16 %q.data{pixel}, [{source}], #{2 * LANES}")
+        for totals in zip(*sums):
+            emit(f"vldrb.s16 %q.weights, [%numbers], #{taps}")
+            emit(*(f"vmladava.s16 {total}, %q.data{pixel}, %q.weights" for pixel, total in enumerate(totals)))
 
-    def _store(self, emit: Assembler) -> None:
-        sums = ("q0", "q1")[: self.pixels]
-        for vector, (first, second, third, fourth) in zip(sums, ACCUMULATORS):
+    def _store(self, emit: Assembler, sums: list[list[str]]) -> None:
+        vectors = [f"%q.data{pixel}" for pixel in range(self.pixels)]  # a move of two lanes keeps the others
+        for vector, (first, second, third, fourth) in zip(vectors, sums):
             emit(f"vmov {vector}[2], {vector}[0], {first}, {third}", f"vmov {vector}[3], {vector}[1], {second}, {fourth}")
-        emit("vldrw.u32 q2, [r5], #16", why="multipliers")
-        requantize(emit, sums, ("q2", "q2"), self.levels, "r0")
-        emit(*(f"vqmovnb.s32 {sum_}, {sum_}" for sum_ in sums))
-        self.levels.clamp(emit, sums, "q2", "r0")
-        if self.pixels == 2:
-            emit("add r0, r7, r9", "vstrh.32 q1, [r0]")
-        emit(f"vstrh.32 q0, [r7], #{2 * GROUP}")
+        emit("vldrw.u32 %q.factors, [%numbers], #16", why="multipliers")
+        requantize(emit, vectors, ["%q.factors"] * self.pixels, self.levels)
+        emit(*(f"vqmovnb.s32 {vector}, {vector}" for vector in vectors))
+        self.levels.clamp(emit, vectors)
+        emit(*(f"vstrh.32 {vector}, [{output}], #{2 * GROUP}" for vector, output in zip(vectors, ("%first", "%second"))))
 
 
 def stream_of(rows: numpy.ndarray, numbers: LinearConstants) -> numpy.ndarray:

@@ -60,35 +60,36 @@ class Pixel:
 
     def _lines(self):
         emit = Assembler()
-        emit("push {r4-r11, lr}", "vpush {d8-d9}")
-        emit("ldrd r9, r10, [r3, #4]", "ldrd r11, r6, [r3, #12]", "ldrd r7, r8, [r3, #20]", "ldr r3, [r3]")
+        emit("%enter", "ldm %patch, {%taps_step, %groups, %rows, %columns, %step, %row_step, %weights_row_step}")
         if self.has_groups:
-            emit.label(1)
+            emit.label("group")
             self._group(emit, "")
-            emit("vstrh.16 q0, [r2], #16", "adds r0, #16", "subs r9, #1", "bne 1b")
+            emit("vstrh.16 %q.even, [%y], #16", "add %x, %x, #16", "subs %groups, %groups, #1", "bne %group")
         if self.rest:
-            emit(f"movs r4, #{self.rest}", "vctp.16 r4")
+            emit(f"movs %rest, #{self.rest}", "vctp.16 %rest", "vmov.i32 %q.data, #0", why="predicated loads read it")
             self._group(emit, "t")
-            emit("vpst", "vstrht.16 q0, [r2]")
-        emit("vpop {d8-d9}", "pop {r4-r11, pc}")
+            emit("vpst", "vstrht.16 %q.even, [%y]")
+        emit("%leave")
         return emit.lines
 
     def _group(self, emit: Assembler, then: str) -> None:
-        """The levels of 8 channels in q0; with `then`, of those of a predicate."""
-        emit("vldrw.u32 q0, [r1]", "vldrw.u32 q1, [r1, #16]", why="biases")
-        emit("add r4, r1, r3", "mov r5, r0", "movs r12, r10", "beq 4f")
-        emit.label(2)
-        emit("dls lr, r11", why="a row of taps")
-        emit.label(3)
-        emit(*["vpst"] * bool(then), f"vldrh{then}.u16 q2, [r5]", "vldrb.s16 q3, [r4], #8", "add r5, r6")
-        emit("vmullb.s16 q4, q2, q3", "vmullt.s16 q2, q2, q3", "vadd.i32 q0, q0, q4", "vadd.i32 q1, q1, q2", "le lr, 3b")
-        emit("add r5, r7", "add r4, r8", "subs r12, #1", "bne 2b")
-        emit.label(4)
-        emit("vldrw.u32 q2, [r1, #32]", "vldrw.u32 q3, [r1, #48]", why="multipliers")
-        requantize(emit, ("q0", "q1"), ("q2", "q3"), self.levels, "r12")
-        emit("vqmovnb.s32 q0, q0", "vqmovnt.s32 q0, q1")
-        self.levels.clamp(emit, ("q0",), "q1", "r12")
-        emit.add("r1", "r1", self.group_bytes)
+        """The levels of 8 channels in %q.even; with `then`, of the lanes of a predicate."""
+        emit("vldrw.u32 %q.even, [%stream]", "vldrw.u32 %q.odd, [%stream, #16]", why="biases")
+        emit("add %taps, %stream, %taps_step", "mov %data, %x", "movs %left, %rows", f"beq %summed{then}")
+        emit.label(f"row{then}")
+        emit("dls lr, %columns", why="a row of taps")
+        emit.label(f"tap{then}")
+        emit(*["vpst"] * bool(then), f"vldrh{then}.u16 %q.data, [%data]", "vldrb.s16 %q.weights, [%taps], #8")
+        emit("add %data, %data, %step", "vmullb.s16 %q.product, %q.data, %q.weights")
+        emit("vmullt.s16 %q.data, %q.data, %q.weights", "vadd.i32 %q.even, %q.even, %q.product")
+        emit("vadd.i32 %q.odd, %q.odd, %q.data", f"le lr, %tap{then}")
+        emit("add %data, %data, %row_step", "add %taps, %taps, %weights_row_step", "subs %left, %left, #1", f"bne %row{then}")
+        emit.label(f"summed{then}")
+        emit("vldrw.u32 %q.factors, [%stream, #32]", "vldrw.u32 %q.odd_factors, [%stream, #48]", why="multipliers")
+        requantize(emit, ("%q.even", "%q.odd"), ("%q.factors", "%q.odd_factors"), self.levels)
+        emit("vqmovnb.s32 %q.even, %q.even", "vqmovnt.s32 %q.even, %q.odd")
+        self.levels.clamp(emit, ["%q.even"])
+        emit.add("%stream", "%stream", self.group_bytes)
 
     def stream(self, rows: numpy.ndarray, numbers: LinearConstants) -> numpy.ndarray:
         """`rows` [channels, taps]."""

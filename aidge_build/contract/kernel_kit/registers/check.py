@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: MIT
-"""Whether each instruction with registers reads the values that its text names. Knows nothing of webs or of the search.
+"""Whether each instruction with registers is the one of its text, and reads the values that its text names. Knows nothing of webs
+or of the search.
 
 Each way through a function is followed with the names that each register holds at that moment; where ways meet, a register holds
-the names that it holds on both.
+the names that it holds on both. A register that the text names itself holds its own name, until a value takes its place.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 
 from aidge_build.base.errors import AidgeError
 from aidge_build.contract.kernel_kit.registers.named import (
@@ -31,6 +33,11 @@ _PLACE = re.compile(r"\[%argument|%frame\.")
 _NAME = re.compile(r"%(\w+)")
 _SAVES = re.compile(r"v?push \{([^}]*)\}|mov r[4-7], (r8|r9|r10|r11)")
 _REGISTER = re.compile(r"[rs]\d+|lr")
+_MOVES = re.compile(r"(str|ldr|vmov|mov)d? ")
+_BLOCK = re.compile(r"(?:it|vps?t)([te]*)(?:\.\w+)?")
+_LISTS = re.compile(r"v?(ldm|stm)")
+_LINK = 14  # the number of lr
+_NUMBER = re.compile(r"[rs](\d+)|lr")
 _SPAN = re.compile(r"([rsdq]|l)(r|\d+)(?:-[rsdq](\d+))?")
 
 
@@ -39,7 +46,7 @@ def check(function: Function, printed: Sequence[str], parameters: Sequence[str],
 
     printed: the instruction with registers of each step; "" for one that was left out. save: the instructions of the entry.
     """
-    seen: dict[int, _Held] = {0: {f"r{place}": frozenset((name,)) for place, name in enumerate(parameters[:PARAMETER_REGISTERS])}}
+    seen: dict[int, _Held] = {0: _at_entry(function, parameters)}
     todo = [0]
     while todo:
         number = todo.pop()
@@ -52,7 +59,26 @@ def check(function: Function, printed: Sequence[str], parameters: Sequence[str],
             if met != seen.get(other):
                 seen[other] = met
                 todo.append(other)
+    _check_blocks(function, where)
     _check_saved(function, printed, save, where)
+
+
+def _at_entry(function: Function, parameters: Sequence[str]) -> _Held:
+    """Returns what registers hold before the first step: the parameters, and themselves where the text names them."""
+    own = {value.name for step in function.steps for value in (*step.reads, *step.writes) if not value.kind}
+    held = {register: frozenset((_itself(register),)) for register in own}
+    for place, name in enumerate(parameters[:PARAMETER_REGISTERS]):
+        held[f"r{place}"] = held.get(f"r{place}", frozenset()) | {name}
+    return held
+
+
+def _check_blocks(function: Function, where: str) -> None:
+    """Nothing moves between registers and waiting places inside of a block that IT, VPST or VPT begins."""
+    for number, step in enumerate(function.steps):
+        if block := _BLOCK.fullmatch(step.text.split()[0]):
+            for inside in function.steps[number + 1 : number + 2 + len(block[1])]:
+                if inside.text.startswith((PUT, GET)):
+                    raise AidgeError(f"`{inside.text}` is in the block of `{step.text}`", where=where, code="KERNEL")
 
 
 def _check_saved(function: Function, printed: Sequence[str], save: Sequence[str], where: str) -> None:
@@ -79,20 +105,35 @@ def _behind(step: Step, printed: str, held: _Held) -> _Held:
     if step.is_move and len(set(map(mine.get, (*names, *written)))) == 1:  # a move within a register, left out or not
         holders = [register for register, held_names in held.items() if names[0] in held_names]
         return {**_without(held, written), **{register: held[register] | set(written) for register in holders[:1]}}
-    for name in names:
-        _require(held, mine[name], name)
+    _require_read(step, mine, held)
     if len({mine[name] for name in written}) < len(written):
         raise _Wrong("writes two values into one register")
     return {**_without(held, written), **_of_the_text(step), **{mine[name]: frozenset((name,)) for name in written}}
 
 
+def _require_read(step: Step, mine: Mapping[str, str], held: _Held) -> None:
+    """Raises _Wrong unless the registers hold what the step reads: values, and itself what its text names."""
+    for value in step.reads:
+        if value.kind:
+            _require(held, mine[_name(value)], _name(value))
+        else:
+            _require(held, value.name, _itself(value.name))
+
+
 def _of_the_text(step: Step) -> _Held:
-    """Returns the registers that a text writes itself, which hold no name."""
-    return {value.name: frozenset() for value in step.writes if not value.kind}
+    """Returns the registers that a text writes itself."""
+    return {value.name: frozenset((_itself(value.name),)) for value in step.writes if not value.kind}
+
+
+def _itself(register: str) -> str:
+    """Returns the name, unlike the names of all values, of what a register holds that the text names itself."""
+    return f"its own {register}"
 
 
 def _waited(text: str, printed: str, held: _Held) -> _Held:
     """Returns what registers and places hold after values moved between them."""
+    if not _MOVES.match(printed):
+        raise _Wrong(f"is no move for `{text}`")
     names = _NAME.findall(text)
     words = re.findall(r"\w+", printed.partition(" ")[2].partition("[")[0])
     if printed.startswith("v"):
@@ -131,11 +172,25 @@ def _registers(step: Step, printed: str) -> Mapping[str, str]:
     if call := CALL.fullmatch(step.text):
         return dict(pair for registers in called(call) for pair in registers.items())
     named, real = (_TOKEN.findall(text) for text in (_PLACE.split(step.text)[0], printed))
+    _require_same(step.text, list(zip(named, real, strict=False)))
+    _require_rising(printed)
     found: dict[str, str] = {}
     for name, register in zip(named, real, strict=False):
         if name[0] == "%" and register[0] != "%" and found.setdefault(name[1:], register) != register:
             raise _Wrong(f"has two registers for {name[1:]}")
     return found
+
+
+def _require_same(text: str, words: Sequence[tuple[str, str]]) -> None:
+    if any(name[0] != "%" and name != word for name, word in words):
+        raise _Wrong(f"is not `{text}` with registers")
+
+
+def _require_rising(printed: str) -> None:
+    if _LISTS.match(printed):
+        numbers = [int(number or _LINK) for number in _NUMBER.findall(printed.partition("{")[2])]
+        if any(after <= before for before, after in pairwise(numbers)):
+            raise _Wrong("has a list of registers that does not rise")
 
 
 def _name(value: Value) -> str:

@@ -40,12 +40,7 @@ kernels/helium/sums/plan_choice.py plan_of
 kernels/helium/sums/product_text.py _Printer._masked_vector
 kernels/helium/sums/product_text.py _Printer.lines
 kernels/helium/sums/stationary.py Stationary._lines
-kernels/ref/any/reduce.py _text
 kernels/ref/float32/fourier_float32.py RealFourier._text
-kernels/ref/shared/each_expressions.py _unary.find
-kernels/ref/trees/diagram.py Diagram._ordered
-kernels/ref/trees/finish.py _two_classes
-kernels/ref/trees/tally.py tally_of
 """
 
 

@@ -177,57 +177,57 @@ def _block(head: str, lines: Iterable[str]) -> list[str]:
 def _text(function: str, found: Reduction, dtype: DType, width: int, flat: bool) -> str:
     """The C function. `flat`: one kept and one reduced axis at most, so that no place needs a division."""
     c, kind, columns = dtype.c_type, found.type or dtype.c_type, range(max(width, 1))
-
-    def of(column: int, text: str) -> str:
-        return re.sub(r"\bs\b", f"s{column}", text)
-
-    def take(column: int, place: int) -> str:
-        return f"{{ const {c} x = at[{place}]; {of(column, found.step)} }}"
-
-    if width:
-        run = _block("for (j = run; j > 0; j--)", [*(take(column, column) for column in columns), "at += step;"])
-    else:
-        several = [*(take(0, place) for place in range(UNROLLED)), f"at += {UNROLLED};"]
-        run = _block(f"for (j = run; j >= {UNROLLED}; j -= {UNROLLED})", several)
-        run += _block("for (; j > 0; j--)", [take(0, 0), "at++;"])
-    if flat:
-        runs = [f"const {c} *at = first;", *run]
-    else:
-        at = f"const {c} *at = first + ((i == 0) ? 0 : aidge_ref_reduced_at(shape, i));"
-        runs = _block("for (i = 0; i < shape->count; i += run)", [at, *run])
-    largest = [f"const {c} x = first[aidge_ref_reduced_at(shape, i)];", "m = x > m ? x : m;"]
-    largest = [
-        f"{c} m = -INFINITY;",
-        *_block("for (i = 0; i < shape->count; i++)", largest),
-        "m = isfinite(m) ? m : 0.0f;",
-    ]
     place = f"(column < columns - {width}) ? column : columns - {width}" if width > 1 else "column"
-    ends = (of(column, found.end if kind == c else f"({c})({found.end})") for column in columns)
+    ends = (_of_column(column, found.end if kind == c else f"({c})({found.end})") for column in columns)
     first = "" if flat else "o + "
     group = _block(
         f"for (column = 0; column < columns; column += {len(columns)})",
         [
             f"const int32_t place = {place};",
             f"const {c} *first = {'input' if flat else 'base'} + place * shape->kept_steps[3];",
-            *(largest if found.largest else ()),
+            *(_largest(c) if found.largest else ()),
             *(f"{kind} s{column} = {found.start};" for column in columns),
-            *runs,
+            *_runs(_run(found, c, width), c, flat),
             *(f"output[{first}place{f' + {column}' if column else ''}] = {end};" for column, end in enumerate(ends)),
         ],
     )
     base = f"const {c} *base = input + aidge_ref_kept_at(shape, o);"
-    groups = group if flat else _block("for (o = 0; o < shape->outputs; o += columns)", [base, *group])
-    return "\n".join(
-        [
-            f"static void {function}(const {c} *input, {c} *output, const aidge_ref_reduce_shape *shape)",
-            *_block(
-                "",
-                [
-                    "const int32_t columns = shape->kept[3], run = shape->reduced[3];",
-                    *(["const int32_t step = shape->reduced_steps[3];"] if width else ()),
-                    f"int32_t column, j{'' if flat else ', o'}{', i' if found.largest or not flat else ''};",
-                    *groups,
-                ],
-            ),
-        ]
-    )
+    body = [
+        "const int32_t columns = shape->kept[3], run = shape->reduced[3];",
+        *(["const int32_t step = shape->reduced_steps[3];"] if width else ()),
+        f"int32_t column, j{'' if flat else ', o'}{', i' if found.largest or not flat else ''};",
+        *(group if flat else _block("for (o = 0; o < shape->outputs; o += columns)", [base, *group])),
+    ]
+    head = f"static void {function}(const {c} *input, {c} *output, const aidge_ref_reduce_shape *shape)"
+    return "\n".join([head, *_block("", body)])
+
+
+def _of_column(column: int, text: str) -> str:
+    return re.sub(r"\bs\b", f"s{column}", text)
+
+
+def _run(found: Reduction, c: str, width: int) -> list[str]:
+    """The loop over elements at equal distances."""
+
+    def take(column: int, place: int) -> str:
+        return f"{{ const {c} x = at[{place}]; {_of_column(column, found.step)} }}"
+
+    if width:
+        return _block("for (j = run; j > 0; j--)", [*(take(column, column) for column in range(width)), "at += step;"])
+    several = [*(take(0, place) for place in range(UNROLLED)), f"at += {UNROLLED};"]
+    run = _block(f"for (j = run; j >= {UNROLLED}; j -= {UNROLLED})", several)
+    return run + _block("for (; j > 0; j--)", [take(0, 0), "at++;"])
+
+
+def _runs(run: list[str], c: str, flat: bool) -> list[str]:
+    """The loop over all runs; `flat`: there is one."""
+    if flat:
+        return [f"const {c} *at = first;", *run]
+    at = f"const {c} *at = first + ((i == 0) ? 0 : aidge_ref_reduced_at(shape, i));"
+    return _block("for (i = 0; i < shape->count; i += run)", [at, *run])
+
+
+def _largest(c: str) -> list[str]:
+    """The largest element, or 0 where that is no number."""
+    lines = [f"const {c} x = first[aidge_ref_reduced_at(shape, i)];", "m = x > m ? x : m;"]
+    return [f"{c} m = -INFINITY;", *_block("for (i = 0; i < shape->count; i++)", lines), "m = isfinite(m) ? m : 0.0f;"]

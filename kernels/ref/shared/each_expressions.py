@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from aidge_build.contract.spec import NodeView
 from aidge_build.graph.dtype import DType
@@ -95,45 +95,51 @@ def _negative(dtype: DType) -> str:
     return f"({dtype.c_type})(0u - ({wide(dtype)})a)"
 
 
-def _unary(kind: str):
-    def find(operator, types: Sequence[DType], view: NodeView) -> Expression | None:
-        (dtype,) = types
-        c, name = dtype.c_type, kind.lower()
-        if kind == "Not":
-            return Expression(name, "(uint8_t)(a == 0u)")
-        if kind == "IsNaN":
-            return Expression(name, "(uint8_t)(a != a)")
-        if kind == "IsInf":
-            found = [
-                f"(a == {sign}INFINITY)"
-                for sign, wanted in (("", operator.detect_positive), ("-", operator.detect_negative))
-                if wanted
-            ]
-            suffix = f"{int(operator.detect_positive)}{int(operator.detect_negative)}"
-            return Expression(f"{name}_{suffix}", f"(uint8_t)({' || '.join(found)})" if found else "(uint8_t)(a != a && a == a)")
-        if kind == "Gelu" and dtype is DType.float32:
-            if operator.with_tanh:
-                return Expression("gelu_tanh", "0.5f * a * (1.0f + tanhf(0.7978845608028654f * (a + 0.044715f * a * a * a)))")
-            return Expression("gelu", "0.5f * a * (1.0f + erff(a * 0.7071067811865476f))")
-        if kind == "Sign":
-            if dtype is DType.float32:
-                return Expression(name, "a > 0.0f ? 1.0f : (a < 0.0f ? -1.0f : a)")
-            return Expression(name, f"({c})((a > 0) - (a < 0))" if signed(dtype) else f"({c})(a != 0u)")
-        if dtype not in INTEGERS:
-            return None
-        if kind == "BitwiseNot":
-            return Expression(name, f"({c})~a")
-        if kind == "Clip":
-            return _integer_clip(operator, dtype)
-        if kind in ("Abs", "Neg", "ReLU") and signed(dtype):
-            values = {"Abs": f"a < 0 ? {_negative(dtype)} : a", "Neg": _negative(dtype), "ReLU": f"({c})(a > 0 ? a : 0)"}
-            return Expression(name, values[kind])
+def _bool(name: str, value: str) -> Callable:
+    return lambda operator, types, view: Expression(name, f"(uint8_t)({value})")
+
+
+def _is_inf(operator, types, view) -> Expression:
+    wanted = {"": operator.detect_positive, "-": operator.detect_negative}
+    found = [f"(a == {sign}INFINITY)" for sign, is_wanted in wanted.items() if is_wanted]
+    suffix = f"{int(operator.detect_positive)}{int(operator.detect_negative)}"
+    return Expression(f"isinf_{suffix}", f"(uint8_t)({' || '.join(found)})" if found else "(uint8_t)(a != a && a == a)")
+
+
+def _gelu(operator, types, view) -> Expression | None:
+    if types[0] is not DType.float32:
         return None
+    if operator.with_tanh:
+        return Expression("gelu_tanh", "0.5f * a * (1.0f + tanhf(0.7978845608028654f * (a + 0.044715f * a * a * a)))")
+    return Expression("gelu", "0.5f * a * (1.0f + erff(a * 0.7071067811865476f))")
+
+
+def _sign(operator, types, view) -> Expression:
+    (dtype,) = types
+    if dtype is DType.float32:
+        return Expression("sign", "a > 0.0f ? 1.0f : (a < 0.0f ? -1.0f : a)")
+    return Expression("sign", f"({dtype.c_type})((a > 0) - (a < 0))" if signed(dtype) else f"({dtype.c_type})(a != 0u)")
+
+
+def _of_integers(kind: str) -> Callable:
+    def find(operator, types, view) -> Expression | None:
+        (dtype,) = types
+        values = {"BitwiseNot": f"({dtype.c_type})~a"}
+        if signed(dtype):
+            values |= {
+                "Abs": f"a < 0 ? {_negative(dtype)} : a",
+                "Neg": _negative(dtype),
+                "ReLU": f"({dtype.c_type})(a > 0 ? a : 0)",
+            }
+        return Expression(kind.lower(), values[kind]) if dtype in INTEGERS and kind in values else None
 
     return find
 
 
-def _integer_clip(operator, dtype: DType) -> Expression:
+def _clip(operator, types, view) -> Expression | None:
+    (dtype,) = types
+    if dtype not in INTEGERS:
+        return None
     low, high = dtype.range
     bounds = tuple(int(min(max(bound, low), high)) for bound in (operator.minimum, operator.maximum))
     return Expression("clip", f"({dtype.c_type})(a < p[0] ? (p[0] > p[1] ? p[1] : p[0]) : (a > p[1] ? p[1] : a))", (), bounds)
@@ -266,14 +272,20 @@ def _largest(dtype: DType) -> str:
 
 
 _FINDERS = {
-    **{name: _unary(name) for name in ("Abs", "BitwiseNot", "Clip", "Gelu", "IsInf", "IsNaN", "Neg", "Not", "ReLU", "Sign")},
+    **{name: _of_integers(name) for name in ("Abs", "BitwiseNot", "Neg", "ReLU")},
     **{name: _variadic(name) for name in ("Max", "Mean", "Min", "Sum")},
     "BitShift": _shift,
     "Cast": _cast,
+    "Clip": _clip,
     "ClipBetween": _clip_between,
     "Div": _div,
+    "Gelu": _gelu,
+    "IsInf": _is_inf,
+    "IsNaN": _bool("isnan", "a != a"),
     "Mod": _mod,
+    "Not": _bool("not", "a == 0u"),
     "Pow": _pow,
+    "Sign": _sign,
     "Where": _where,
 }
 ALL_TYPES = tuple(sorted({*_FINDERS, *FLOAT_FUNCTIONS, *COMPARISONS, *LOGIC, *BITS, *WRAPPING}))

@@ -6,6 +6,7 @@ Modes, missing values and sets become such questions, exactly. What the question
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -62,17 +63,16 @@ class Diagram:
 
     def _ordered(self, root: int) -> list[int]:
         sizes: dict[int, int] = {}
+        for at in self._bottom_up(root, lambda children: children):
+            sizes[at] = 1 + sum(sizes[child] for child in self._children(at))
+        return self._bottom_up(root, lambda children: sorted(children, key=lambda child: (sizes[child], child)))[::-1]
+
+    def _children(self, at: int) -> list[int]:
+        return [child for child in (self.nodes[at].low, self.nodes[at].high) if child >= 0]
+
+    def _bottom_up(self, root: int, sort: Callable[[list[int]], list[int]]) -> list[int]:
+        """The nodes below and with a root, each after its children; of these the last one in the order of `sort` comes first."""
         order: list[int] = []
-        waiting = [(root, False)] if root >= 0 else []
-        while waiting:  # children first, so that their sizes are known
-            at, is_left = waiting.pop()
-            node = self.nodes[at]
-            if is_left:
-                sizes[at] = 1 + sum(sizes[child] for child in (node.low, node.high) if child >= 0)
-            elif at not in sizes:
-                sizes[at] = 0
-                waiting.append((at, True))
-                waiting += [(child, False) for child in (node.low, node.high) if child >= 0 and child not in sizes]
         seen: set[int] = set()
         waiting = [(root, False)] if root >= 0 else []
         while waiting:
@@ -81,10 +81,8 @@ class Diagram:
                 order.append(at)
             elif at not in seen:
                 seen.add(at)
-                waiting.append((at, True))
-                children = [child for child in (self.nodes[at].low, self.nodes[at].high) if child >= 0]
-                waiting += [(child, False) for child in sorted(children, key=lambda child: (sizes[child], child))]
-        return order[::-1]
+                waiting += [(at, True), *((child, False) for child in sort(self._children(at)))]
+        return order
 
     def leaves(self, root: int) -> list[int]:
         """The leaves that a tree reaches, sorted."""

@@ -116,33 +116,34 @@ def _label(labels: Sequence[int], best: str, constants: list[Constant]) -> list[
 
 
 def _two_classes(operator: TreeEnsembleClassifier, votes: Votes) -> tuple[list[str], list[Constant]]:
-    real, (voted_first, voted_second) = votes.real, operator.voted
-    suffix = "" if real == "double" else "f"
-    first, second = (votes.sum_of(target) if voted else f"0.0{suffix}" for target, voted in zip("01", operator.voted))
-    if len(operator.base) == 1 and voted_first:
-        first = f"{first} + base[0]"
-    elif len(operator.base) == 2 and voted_second:
-        second = f"base[1] + {first}"
-        first = "-second" if voted_first else first
-    elif len(operator.base) == 2:
-        first = f"{first} + base[0]"
-    lines = [f"const {real} second = {second};", f"const {real} first = {first};"]
-    decisive = "second" if voted_second else "first"
-    limit = f"0.5{suffix}" if operator.is_positive and not all(operator.voted) else f"0.0{suffix}"
-    yes, no = (1, 0) if all(operator.voted) else (operator.labels[1], operator.labels[0])
-    lines.append(f"*labels = {decisive} > {limit} ? {_integer(yes)} : {_integer(no)};")
+    real, suffix = votes.real, "" if votes.real == "double" else "f"
+    first, second = _sums_of_two(operator, votes)
+    is_all, voted_second = all(operator.voted), operator.voted[1]
+    limit = f"0.5{suffix}" if operator.is_positive and not is_all else f"0.0{suffix}"
+    yes, no = (1, 0) if is_all else (operator.labels[1], operator.labels[0])
+    label = f"*labels = {'second' if voted_second else 'first'} > {limit} ? {_integer(yes)} : {_integer(no)};"
+    sums, stored = [f"const {real} second = {second};", f"const {real} first = {first};"], _stored(votes, "first")
     if not operator.is_pair:
-        stored = [f"scores[0] = {_stored(votes, 'first')};", f"scores[1] = {_stored(votes, 'second')};"]
-        return _block(lines + stored + transform_lines(operator.transform, 2)), _base(operator, votes)
-    lines = [line for line in lines if not line.startswith(f"const {real} second")]
+        scores = [f"scores[0] = {stored};", f"scores[1] = {_stored(votes, 'second')};"]
+        return _block([*sums, label, *scores, *transform_lines(operator.transform, 2)]), _base(operator, votes)
     if operator.transform is Transform.LOGISTIC:
-        stored = [
-            f"scores[{place}] = aidge_ref_score_logistic({sign}{_stored(votes, 'first')});" for place, sign in ((0, "-"), (1, ""))
-        ]
+        scores = [f"scores[{place}] = aidge_ref_score_logistic({sign}{stored});" for place, sign in ((0, "-"), (1, ""))]
     else:
         other = f"1.0{suffix} - first" if operator.is_positive else "-first"
-        stored = [f"scores[0] = {_stored(votes, other)};", f"scores[1] = {_stored(votes, 'first')};"]
-    return _block(lines + stored), _base(operator, votes)
+        scores = [f"scores[0] = {_stored(votes, other)};", f"scores[1] = {stored};"]
+    return _block([sums[1], label, *scores]), _base(operator, votes)
+
+
+def _sums_of_two(operator: TreeEnsembleClassifier, votes: Votes) -> tuple[str, str]:
+    """The expressions of the sums of two classes, with what they begin with."""
+    zero = "0.0" if votes.real == "double" else "0.0f"
+    voted_first, voted_second = operator.voted
+    first, second = (votes.sum_of(target) if voted else zero for target, voted in zip("01", operator.voted))
+    if len(operator.base) == 2 and voted_second:
+        return "-second" if voted_first else first, f"base[1] + {first}"
+    if len(operator.base) == 2 or (len(operator.base) == 1 and voted_first):
+        return f"{first} + base[0]", second
+    return first, second
 
 
 def _block(lines: list[str]) -> list[str]:

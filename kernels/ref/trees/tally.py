@@ -118,15 +118,9 @@ def tally_of(operator) -> Tally:
     is_double = ballot.forest.weights.dtype == numpy.float64
     real, targets = "double" if is_double else "float", ballot.targets
     if ballot.counted_weight is not None:
-        cell = "uint8_t" if len(ballot.forest.roots) < 256 else "uint16_t"
-        size = 8 * -(-(targets + 1) * (1 if cell == "uint8_t" else 2) // 8)
-        grows = bool((numpy.diff(ballot.sums) > 0).all())
-        votes = Votes(real, False, "counted[votes[{}]]", "votes[{}]" if grows else "counted[votes[{}]]")
-        names = (f"{cell} *const votes = ({cell} *)",)
-        return Tally(ballot, False, votes, size, names, (f"(void)memset(votes, 0, {targets + 1}u * sizeof *votes);",))
-    of_trees = ballot.target_of_tree
+        return _counted(ballot, real)
     ever = {target for said in ballot.said for target, _ in said}
-    is_single = of_trees is not None and (targets == 1 or (is_classifier and targets == 2)) and len(ever) == 1
+    is_single = ballot.target_of_tree is not None and targets <= 1 + is_classifier and len(ever) == 1
     first = {Aggregate.MIN: "INFINITY", Aggregate.MAX: "-INFINITY"}.get(ballot.aggregate, "0.0" + ("" if is_double else "f"))
     if is_single:
         return Tally(ballot, True, Votes(real, False, "sum", "sum"), 0, (f"{real} sum = {first};",), ())
@@ -135,3 +129,13 @@ def tally_of(operator) -> Tally:
     names = ("double *const sums = (double *)",) if is_double else ()
     start = (f"for (i = 0; i < {targets}; i++) {{", f"    {name}[i] = {first};", "}")
     return Tally(ballot, False, votes, 8 * targets if is_double else 0, names, start)
+
+
+def _counted(ballot: Ballot, real: str) -> Tally:
+    cell = numpy.dtype(numpy.uint8 if len(ballot.forest.roots) < 256 else numpy.uint16)
+    cells = ballot.targets + 1
+    grows = bool((numpy.diff(ballot.sums) > 0).all())
+    votes = Votes(real, False, "counted[votes[{}]]", "votes[{}]" if grows else "counted[votes[{}]]")
+    names = (f"{cell.name}_t *const votes = ({cell.name}_t *)",)
+    start = (f"(void)memset(votes, 0, {cells}u * sizeof *votes);",)
+    return Tally(ballot, False, votes, 8 * -(-cells * cell.itemsize // 8), names, start)

@@ -25,10 +25,7 @@ ARGUED = {
 
 # Kernels that are being rewritten: the list only gets shorter.
 KERNELS = """\
-kernels/armv6m/windows/depthwise.py sweep
-kernels/armv6m/sums/fc_int8.py fc_call
 kernels/armv6m/sums/packing.py _stream
-kernels/armv7m/windows/depthwise.py _row
 kernels/cortexm/core/curve.py curve_text
 kernels/cortexm/windows/depthwise.py _band_text
 kernels/cortexm/windows/depthwise_gather.py _gather_quad

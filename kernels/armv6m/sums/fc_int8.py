@@ -84,30 +84,13 @@ def fc_call(node: LinearNode, rows: int) -> Call:
     are_many = 0 < apart and runs.nbytes < outliers.nbytes and not linear.is_any
     if linear.is_any:  # room for those of other weights, behind the end of the list
         outliers = numpy.pad(outliers, ((0, max(0, -(-features * outputs // ANY_OUTLIERS) - apart)), (0, 0)))
-    singles = outputs - found.paired
     wanted = {
         "outliers": (apart or linear.is_any) and not are_many,
         "runs": are_many,
         "marks": len(marks),
     }
     others = tuple(kind for kind, is_wanted in wanted.items() if is_wanted)
-    function, functions = texts(found.units, found.turn_units, singles > 0, others, found.is_in_pieces)
-    groups = dict(zip(found.units, found.groups))
-    shape = Struct(
-        "aidge_armv6m_fc",
-        {
-            "rows": rows,
-            "features": features,
-            "outputs": outputs,
-            "block_taps": found.block_taps,
-            "taps": found.taps,
-            "column_words": found.block_taps + 1 + found.block_taps // (2 * found.shortest),
-            "chunk": 2 * found.shortest,
-            **{f"groups_{units}": groups.get(units, 0) for units in UNITS},
-            "singles": singles,
-            "piece": min(outputs, PIECE),
-        },
-    )
+    function, functions = texts(found.units, found.turn_units, outputs > found.paired, others, found.is_in_pieces)
     lists = {
         "outliers": (Constant("outliers", outliers),),
         "runs": (Constant("runs", runs),),
@@ -127,13 +110,30 @@ def fc_call(node: LinearNode, rows: int) -> Call:
             Constant("order", found.order.astype(numpy.uint16)),
             *(constant for kind in others for constant in lists[kind]),
             Scratch(),
-            shape,
+            _shape(found, rows, features, outputs),
         ),
         note=_note(found, outputs, apart),
         texts=functions,
         facts=computed("1 row x 4 outputs", int((kinds.kinds != GENERAL_KIND).sum()), outputs, "output"),
         work={name: rows * count for name, count in _turns(found, kinds, features, apart).items()},
     )
+
+
+def _shape(found: Layout, rows: int, features: int, outputs: int) -> Struct:
+    groups = dict(zip(found.units, found.groups))
+    sizes = {
+        "rows": rows,
+        "features": features,
+        "outputs": outputs,
+        "block_taps": found.block_taps,
+        "taps": found.taps,
+        "column_words": found.block_taps + 1 + found.block_taps // (2 * found.shortest),
+        "chunk": 2 * found.shortest,
+        **{f"groups_{units}": groups.get(units, 0) for units in UNITS},
+        "singles": outputs - found.paired,
+        "piece": min(outputs, PIECE),
+    }
+    return Struct("aidge_armv6m_fc", sizes)
 
 
 def _turns(found: Layout, kinds: Kinds, features: int, outliers: int) -> dict[str, int]:

@@ -29,6 +29,38 @@ def sweep(kernel: tuple[int, int], dilation: int, is_wide: bool, is_sums: bool) 
     code = Routine()
     code("%enter.low")
     code(f"%frame next_step, out_step, second, last{'' if is_sums else ', below, above, bits, high, low'}, weights.{taps}")
+    _begin(code, is_sums, has_last=taps % 4 == 1 and not is_wide, last=taps - 1)
+    _weights(code, taps, is_wide)
+    code.label("row", "a row")
+    code("get %sweep")
+    code(f"ldr %row_end, [%sweep, #{ROW_BYTES}]")
+    code("add %row_end, %out")
+    code("str %row_end, [%argument.5]", "in the place of the head, which is read")
+    code.label("three", "three outputs")
+    begin = code.instructions
+    _taps(code, kernel, dilation)
+    _outputs(code, is_sums)
+    code("cmp %to, %row_end")
+    if code.instructions - begin < MOST_BACK:
+        code("bne %three")
+    else:
+        code("beq %row_done")
+        code("b %three")
+        code.label("row_done")
+    _next_row(code)
+    if not is_sums:
+        for part, value in enumerate(SEPARATED):
+            saturated(code, value, part)
+    code.label("done")
+    code("%leave")
+    sizes = f"{kernel[0]}, {kernel[1]}, {dilation}, {is_wide:d}, {is_sums:d}"
+    portable = f"aidge_armv6m_sweep_of(plane, output, channel, sweep, rows, head, {sizes});"
+    what = "The sums of outputs" if is_sums else "Outputs"
+    return name, code.function(name, PARAMETERS, f"{what} of one channel, {kernel[0]} x {kernel[1]} taps.", portable)
+
+
+def _begin(code: Routine, is_sums: bool, has_last: bool, last: int) -> None:
+    """The numbers of the sweep and of the channel; with `has_last` the last weight is above the width."""
     code("mov %out, %output")
     code("mov %to, sp")
     code("ldm %sweep!, {%begin, %width, %spare, %high}", "next_step, out_step, second, last")
@@ -41,9 +73,9 @@ def sweep(kernel: tuple[int, int], dilation: int, is_wide: bool, is_sums: bool) 
         code("ldm %from!, {%begin, %width, %spare}", "lowest - highest level, highest level, bits")
         code("stm %to!, {%begin, %width, %spare}")
     code("ldm %channel!, {%begin, %width, %spare, %high}", "offset, width, constant, multiplier")
-    if taps % 4 == 1 and not is_wide:
+    if has_last:
         code("asrs %weight, %width, #24", "the last weight")
-        code(f"str %weight, [sp, %frame.weights.{taps - 1}]")
+        code(f"str %weight, [sp, %frame.weights.{last}]")
         code("lsls %width, %width, #8")
         code("lsrs %width, %width, #8")
     code("mov %limit, %width")
@@ -56,6 +88,10 @@ def sweep(kernel: tuple[int, int], dilation: int, is_wide: bool, is_sums: bool) 
         split_multiplier(code)
         code("str %high, [sp, %frame.high]")
         code("str %low, [sp, %frame.low]")
+
+
+def _weights(code: Routine, taps: int, is_wide: bool) -> None:
+    """The weights, as words on the stack."""
     each = 2 if is_wide else 4
     for tap in range(taps if is_wide else taps - (taps % 4 == 1)):
         if tap % each == 0:
@@ -64,14 +100,10 @@ def sweep(kernel: tuple[int, int], dilation: int, is_wide: bool, is_sums: bool) 
         code(f"str %weight, [sp, %frame.weights.{tap}]")
         if tap % each < each - 1 and tap + 1 < taps:
             code(f"asrs %weights, %weights, #{32 // each}")
-    code.label("row", "a row")
-    code("get %sweep")
-    code(f"ldr %row_end, [%sweep, #{ROW_BYTES}]")
-    code("add %row_end, %out")
-    code("str %row_end, [%argument.5]", "in the place of the head, which is read")
-    code.label("three", "three outputs")
-    begin = code.instructions
-    _taps(code, kernel, dilation)
+
+
+def _outputs(code: Routine, is_sums: bool) -> None:
+    """Three outputs of their sums."""
     code("ldr %spare, [sp, %frame.next_step]")
     code("adds %plane, %plane, %spare")
     code("mov %to, %out")
@@ -83,13 +115,9 @@ def sweep(kernel: tuple[int, int], dilation: int, is_wide: bool, is_sums: bool) 
     code("adds %to, %to, %spare")
     code("mov %out, %to")
     code("ldr %row_end, [%argument.5]")
-    code("cmp %to, %row_end")
-    if code.instructions - begin < MOST_BACK:
-        code("bne %three")
-    else:
-        code("beq %row_done")
-        code("b %three")
-        code.label("row_done")
+
+
+def _next_row(code: Routine) -> None:
     code("get %sweep")
     code(f"ldr %spare, [%sweep, #{END_STEP}]")
     code("adds %plane, %plane, %spare")
@@ -101,15 +129,6 @@ def sweep(kernel: tuple[int, int], dilation: int, is_wide: bool, is_sums: bool) 
     code("str %spare, [%argument.4]")
     code("beq %done")
     code("b %row")
-    if not is_sums:
-        for part, value in enumerate(SEPARATED):
-            saturated(code, value, part)
-    code.label("done")
-    code("%leave")
-    sizes = f"{kernel[0]}, {kernel[1]}, {dilation}, {is_wide:d}, {is_sums:d}"
-    portable = f"aidge_armv6m_sweep_of(plane, output, channel, sweep, rows, head, {sizes});"
-    what = "The sums of outputs" if is_sums else "Outputs"
-    return name, code.function(name, PARAMETERS, f"{what} of one channel, {kernel[0]} x {kernel[1]} taps.", portable)
 
 
 def _taps(code: Routine, kernel: tuple[int, int], dilation: int) -> None:

@@ -152,11 +152,7 @@ def _store(code: Code, value: str, form: Form, address: str) -> None:
 def _row(code: Code, layout: Layout, form: Form, pairs: int, is_first: bool) -> None:
     """One row of the window for a block of pairs: words stay in registers as long as a tap needs them."""
     wanted = [[tap * layout.dilation[1] + pair * layout.stride[1] for pair in range(pairs)] for tap in range(layout.kernel[1])]
-    held: dict[int, str] = {}
-    every = sorted({word for words in wanted for word in words})
-    if 2 < len(every) <= len(WORDS) and every == list(range(len(every))):
-        code(f"ldm %plane, {{{', '.join(f'%{word}' for word in WORDS[: len(every)])}}}")
-        held = dict(zip(every, WORDS))
+    held = _loaded(code, sorted({word for words in wanted for word in words}))
     for tap, words in enumerate(wanted):
         later = {word for further in wanted[tap:] for word in further}
         for word in words:
@@ -165,6 +161,14 @@ def _row(code: Code, layout: Layout, form: Form, pairs: int, is_first: bool) -> 
         code(f"{'ldrsh' if form.has_offsets else 'ldrsb'} %weight, [%weights], #{2 if form.has_offsets else 1}")
         for (low, high), word in zip(SUMS, words):
             code(f"{'smull' if is_first and tap == 0 else 'smlal'} %{low}, %{high}, %weight, %{held[word]}")
+
+
+def _loaded(code: Code, words: list[int]) -> dict[int, str]:
+    """All words by the values that hold them if one instruction can load them, else none."""
+    if not 2 < len(words) <= len(WORDS) or words != list(range(len(words))):
+        return {}
+    code(f"ldm %plane, {{{', '.join(f'%{name}' for name in WORDS[: len(words)])}}}")
+    return dict(zip(words, WORDS))
 
 
 def _load(code: Code, word: int, held: dict[int, str], later: set[int]) -> None:

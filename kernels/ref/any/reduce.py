@@ -191,15 +191,19 @@ def _text(function: str, found: Reduction, dtype: DType, width: int, flat: bool)
             *(f"output[{first}place{f' + {column}' if column else ''}] = {end};" for column, end in enumerate(ends)),
         ],
     )
-    base = f"const {c} *base = input + aidge_ref_kept_at(shape, o);"
     body = [
         "const int32_t columns = shape->kept[3], run = shape->reduced[3];",
         *(["const int32_t step = shape->reduced_steps[3];"] if width else ()),
         f"int32_t column, j{'' if flat else ', o'}{', i' if found.largest or not flat else ''};",
-        *(group if flat else _block("for (o = 0; o < shape->outputs; o += columns)", [base, *group])),
+        *_groups(group, c, flat),
     ]
     head = f"static void {function}(const {c} *input, {c} *output, const aidge_ref_reduce_shape *shape)"
     return "\n".join([head, *_block("", body)])
+
+
+def _groups(group: list[str], c: str, flat: bool) -> list[str]:
+    base = f"const {c} *base = input + aidge_ref_kept_at(shape, o);"
+    return group if flat else _block("for (o = 0; o < shape->outputs; o += columns)", [base, *group])
 
 
 def _of_column(column: int, text: str) -> str:

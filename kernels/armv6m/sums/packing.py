@@ -73,20 +73,17 @@ def pack(linear: Linear, turn_words: int, groups: int = 1) -> Stream:
     added = offsets_of(linear.rows)
     rows = filled(linear.rows - added[:, None], whole)
     form = narrow_form(linear.staircase(), linear.clamp)
-    offsets = linear.bias - form.starts
     reach = numpy.maximum(numpy.abs(linear.low - form.starts), numpy.abs(linear.high - form.starts))
     corrections = sum(map(len, form.corrections))
     is_proved = bool(
         (form.proved & (reach < 1 << 31) & (form.widths < 1 << WIDTH_BITS)).all()
     ) and corrections <= MOST_CORRECTIONS * len(rows)
     if is_proved and not linear.is_any and fits_sums(linear.low - form.starts, linear.high - form.starts).all():
-        return _stream(linear, form, rows, added, offsets, Form.single, turn_words, whole, groups)
+        return _stream(linear, form, rows, added, Form.single, turn_words, whole, groups)
     fewest = -(-whole // max(step, ANY_CHUNK)) if linear.is_any else 1
     chunks = next(count for count in range(fewest, whole // step + 1) if _chunk_fits(rows, count, step))
     taps = -(-whole // (chunks * step)) * step
-    if is_proved:
-        return _stream(linear, form, rows, added, offsets, Form.chunked, turn_words, taps, groups)
-    return _stream(linear, form, rows, added, linear.bias, Form.sums, turn_words, taps, groups)
+    return _stream(linear, form, rows, added, Form.chunked if is_proved else Form.sums, turn_words, taps, groups)
 
 
 def has_fractions(view: NodeView) -> bool:
@@ -106,7 +103,6 @@ def _stream(
     form: NarrowForm,
     rows: numpy.ndarray,
     added: numpy.ndarray,
-    offsets: numpy.ndarray,
     kind: Form,
     turn_words: int,
     chunk_taps: int,
@@ -114,9 +110,10 @@ def _stream(
 ) -> Stream:
     has_corrections = kind is not Form.sums and (linear.is_any or any(form.corrections))
     counts = numpy.array(list(map(len, form.corrections))) * has_corrections
-    numbers = numpy.stack([offsets, form.widths + (counts << WIDTH_BITS), form.constants, form.multipliers], axis=1)
+    widths = form.widths + (counts << WIDTH_BITS)
+    numbers = numpy.stack([linear.bias - form.starts, widths, form.constants, form.multipliers], axis=1)
     if kind is Form.sums:
-        numbers = numpy.stack([offsets, *general_numbers(linear)], axis=1)
+        numbers = numpy.stack([linear.bias, *general_numbers(linear)], axis=1)
     has_offsets = bool(added.any())
     if has_offsets:
         numbers = numpy.concatenate([added[:, None], numbers], axis=1)

@@ -16,12 +16,12 @@ _INFINITY = 0xFF000000  # patterns are compared without their sign, one bit to t
 def curve_text() -> str:
     """14 instructions for each value, 8 at a time: one load gives the coefficients, which the sums then overwrite."""
     code, places = Routine(), range(_TOGETHER)
-    numbers, patterns = [f"s{12 + place}" for place in places], [f"%pattern{place}" for place in places]
+    numbers, patterns = [f"%s.value{place}" for place in places], [f"%pattern{place}" for place in places]
     code("%enter")
-    code("vldr s11, [%numbers, #36]")
+    code("vldr %s.added, [%numbers, #36]")
     code("ldr %limit, [%numbers, #40]")
     code("lsl %limit, %limit, #1")
-    code(f"vmov.f32 s9, #{_TOGETHER}.0", "values of a turn")
+    code(f"mov %together, #{_TOGETHER}")
     code(f"subs %count, %count, #{_TOGETHER}")
     code("blt %rest")
     code.label("turn", f"{_TOGETHER} values")
@@ -41,7 +41,7 @@ def curve_text() -> str:
     code.label("rest", "values left over")
     code(f"adds %count, %count, #{_TOGETHER}")
     code("beq %done")
-    code("vmov.f32 s9, #1.0")
+    code("mov %together, #1")
     code.label("one")
     code(f"ldr {patterns[0]}, [%values]")
     code(f"vldr {numbers[0]}, [%values]")
@@ -54,10 +54,24 @@ def curve_text() -> str:
     code("bne %one")
     code.label("done")
     code("%leave")
-    code.label("beyond", "the limit: each of the values becomes the limit with its sign, unless it is within it or NaN")
+    _beyond(code)
+    code(f"vldr {numbers[0]}, [%values]")
+    code("cmp %together, #1")
+    code("beq %single")
+    code(f"vldm %values, {listed(numbers)}")
+    code("b %several")
+    return code.function(
+        NAME,
+        "float *values, int32_t count, const float *numbers",
+        "tanh or the logistic function, as kit/cells.h says.",
+        "aidge_kit_curve_c(values, count, numbers);",
+    )
+
+
+def _beyond(code: Routine) -> None:
+    """The values of a turn in memory, which become the limit with their sign unless they are within it or NaN."""
+    code.label("beyond", "the limit")
     code.constant("%infinity", _INFINITY)
-    code("vcvt.s32.f32 s0, s9")
-    code("vmov %together, s0")
     code("mov %left, %together")
     code.label("next")
     code("ldr %pattern, [%values]")
@@ -72,25 +86,15 @@ def curve_text() -> str:
     code("subs %left, %left, #1")
     code("bne %next")
     code("sub %values, %values, %together, lsl #2")
-    code(f"vldr {numbers[0]}, [%values]")
-    code("cmp %together, #1")
-    code("beq %single")
-    code(f"vldm %values, {listed(numbers)}")
-    code("b %several")
-    return code.function(
-        NAME,
-        "float *values, int32_t count, const float *numbers",
-        "tanh or the logistic function, as kit/cells.h says.",
-        "aidge_kit_curve_c(values, count, numbers);",
-    )
 
 
 def _values(code: Routine, numbers: Sequence[str]) -> None:
+    sums = [f"%s.sum{power}" for power in range(9)]  # of the numerator, and of the denominator from 5 on
     for value in numbers:
-        code(f"vmul.f32 s10, {value}, {value}")
-        code("vldm %numbers, {s0-s8}")
+        code(f"vmul.f32 %s.square, {value}, {value}")
+        code(f"vldm %numbers, {listed(sums)}")
         for power in (1, 2, 3, 4, 6, 7, 8):
-            code(f"vfma.f32 s{power}, s{power - 1}, s10")
-        code(f"vmul.f32 s4, s4, {value}")
-        code(f"vdiv.f32 {value}, s4, s8")
-        code(f"vadd.f32 {value}, {value}, s11")
+            code(f"vfma.f32 {sums[power]}, {sums[power - 1]}, %s.square")
+        code(f"vmul.f32 {sums[4]}, {sums[4]}, {value}")
+        code(f"vdiv.f32 {value}, {sums[4]}, {sums[8]}")
+        code(f"vadd.f32 {value}, {value}, %s.added")

@@ -30,7 +30,6 @@ kernels/cortexm/windows/depthwise_gather.py _gather_quad
 kernels/cortexm/windows/depthwise_gather.py gather_text
 kernels/helium/sums/dense.py Dense._group
 kernels/helium/windows/depthwise.py _Printer.lines
-kernels/helium/float32/deep.py _Printer._columns
 kernels/helium/sums/plan_choice.py plan_of
 kernels/helium/sums/product_text.py _Printer._masked_vector
 kernels/helium/sums/product_text.py _Printer.lines

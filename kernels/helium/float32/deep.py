@@ -21,11 +21,10 @@ FIELDS = (
     "stream"
 ).split()
 LEFT, RIGHT = ("bmi", "beq"), ("bcs", "bvs")  # by the flags of `ends`: whether the first or last column, or two, lie outside
-STACK = 4  # bytes: where the output of a block begins
 
 
 def _field(name: str) -> str:
-    return f"[r3, #{4 * FIELDS.index(name)}]"
+    return f"[%strip, #{4 * FIELDS.index(name)}]"
 
 
 def deep_stream(taps: numpy.ndarray, bias: numpy.ndarray) -> numpy.ndarray:
@@ -100,105 +99,110 @@ class Deep:
 
 
 class _Printer:
-    """Prints one function. r1: output, r2: weights, r3: strip, r4: ends, r5: from column to column, r6: to the next row,
-    r8: first value of a vector of channels, r9, r10: weights left out before and behind, r11: vectors, r12: rows."""
+    """Prints one function. The strip is in memory, so that what only a block of pixels needs takes no register."""
 
     def __init__(self, shape: Deep):
         self.shape, self.emit = shape, Assembler()
-        self.sums = [f"q{pixel}" for pixel in range(shape.pixels)]
+        self.sums = [f"%q.sum{pixel}" for pixel in range(shape.pixels)]
 
     def lines(self):
         emit, shape = self.emit, self.shape
-        emit.enter(STACK)
-        emit("mov r3, r0", f"str r2, {_field('stream')}")
-        emit.label(1)
-        emit("str r1, [sp]", f"ldr r2, {_field('stream')}", f"ldr r8, {_field('source')}", why="a block of pixels")
-        emit(f"ldrd r5, r6, {_field('column_step')}", f"ldrd r9, r10, {_field('first')}")
-        emit(f"ldrd r11, r0, {_field('vectors')}", f"ldr r12, {_field('rows')}")
+        emit("%enter", f"str %stream, {_field('stream')}")
+        emit.label("block")
+        emit("put %y", "mov %to, %y", f"ldr %weights, {_field('stream')}", f"ldr %from, {_field('source')}", why="of pixels")
+        emit(f"ldrd %column_step, %row_step, {_field('column_step')}", f"ldrd %before, %behind, {_field('first')}")
+        emit(f"ldrd %vectors, %step, {_field('vectors')}", f"ldr %rows, {_field('rows')}")
         if shape.overlaps:
-            emit(f"str r0, {_field('walking')}")
+            emit(f"str %step, {_field('walking')}")
         if shape.columns:
-            emit(f"ldr r4, {_field('ends')}")
-        emit.label(2)
-        emit("vldrw.u32 q0, [r2], #16", why="4 channels")
-        emit(*(f"vmov {sum_}, q0" for sum_ in self.sums[1:]))
-        emit("add r2, r9")
+            emit(f"ldr %ends, {_field('ends')}")
+        emit.label("vector")
+        emit(f"vldrw.u32 {self.sums[0]}, [%weights], #16", why="4 channels")
+        emit(*(f"vmov {sum_}, {self.sums[0]}" for sum_ in self.sums[1:]))
+        emit("add %weights, %weights, %before")
         if shape.columns:
             self._columns()
         else:
             self._runs()
-        emit("add r2, r10")
+        emit("add %weights, %weights, %behind")
         self._clamp()
         self._store()
-        emit("subs r11, #1", "bne 2b")
-        emit(f"ldrd r0, r6, {_field('source')}", f"ldrd r4, r5, {_field('pixel_step')}", "ldr r1, [sp]")
-        emit(f"movs r7, #{shape.pixels}", "mla r0, r4, r7, r0", "mla r1, r5, r7, r1")
-        emit("subs r6, #1", f"strd r0, r6, {_field('source')}", "bne 1b")
-        emit.leave(STACK)
+        emit("subs %vectors, %vectors, #1", "bne %vector")
+        emit(f"ldrd %source, %blocks, {_field('source')}", f"ldrd %pixel_step, %output_step, {_field('pixel_step')}", "get %y")
+        emit(f"movs %pixels, #{shape.pixels}", "mla %source, %pixel_step, %pixels, %source", "mla %y, %output_step, %pixels, %y")
+        emit("subs %blocks, %blocks, #1", f"strd %source, %blocks, {_field('source')}", "bne %block", "%leave")
         return emit.lines
 
     def _columns(self) -> None:
-        """Each column goes to all taps that see it. The pointer begins at the first one inside."""
+        """The pointer begins at the first column inside."""
         emit, shape = self.emit, self.shape
-        weights = [f"q{shape.pixels + tap % shape.weights}" for tap in range(shape.columns)]
-        values, last = f"q{shape.pixels + shape.weights}", shape.reach - 1
-        emit("mov r0, r8", "msr APSR_nzcvq, r4", "dls lr, r12")
-        emit.label(3)
+        emit("mov %data, %from", "msr APSR_nzcvq, %ends", "dls lr, %rows")
+        emit.label("row")
         for column in range(shape.reach):
-            if column < shape.columns:
-                emit(f"vldrw.u32 {weights[column]}, [r2], #16", why="a row" if column == 0 else "")
-            ends = [(LEFT[column], 5 + column)] if column < shape.outside else []
-            ends += [(RIGHT[last - column], 7 + last - column)] if last - column < shape.outside else []
-            emit(*(f"{branch} {label}f" for branch, label in ends))
-            seen = [(pixel, column - pixel * shape.stride) for pixel in range(shape.pixels)]
-            seen = [(pixel, tap) for pixel, tap in seen if 0 <= tap < shape.columns]
-            moves = shape.apart > 0 and column < last
-            if seen:
-                emit(f"vldrw.u32 {values}, [r0]{f', #{shape.apart}' * moves}")
-                emit(*(f"vfma.f32 {self.sums[pixel]}, {values}, {weights[tap]}" for pixel, tap in seen))
-            emit(*([] if column == last or (moves and seen) else ["add r0, r5"]))
-            for _, label in ends:
-                emit.label(label)
-        emit("add r0, r6", "le lr, 3b")
+            self._column(column)
+        emit("add %data, %data, %row_step", "le lr, %row")
+
+    def _column(self, column: int) -> None:
+        """A column goes to all taps that see it."""
+        emit, shape = self.emit, self.shape
+        weights = [f"%q.weight{tap % shape.weights}" for tap in range(shape.columns)]
+        to_end = shape.reach - 1 - column
+        if column < shape.columns:
+            emit(f"vldrw.u32 {weights[column]}, [%weights], #16", why="a row" if column == 0 else "")
+        ends = [(LEFT[column], f"left{column}")] if column < shape.outside else []
+        ends += [(RIGHT[to_end], f"right{to_end}")] if to_end < shape.outside else []
+        emit(*(f"{branch} %{label}" for branch, label in ends))
+        seen = [(pixel, column - pixel * shape.stride) for pixel in range(shape.pixels)]
+        seen = [(pixel, tap) for pixel, tap in seen if 0 <= tap < shape.columns]
+        moves = shape.apart > 0 and to_end > 0
+        if seen:
+            emit(f"vldrw.u32 %q.values, [%data]{f', #{shape.apart}' * moves}")
+            emit(*(f"vfma.f32 {self.sums[pixel]}, %q.values, {weights[tap]}" for pixel, tap in seen))
+        if to_end > 0 and not (moves and seen):
+            emit("add %data, %data, %column_step")
+        for _, label in ends:
+            emit.label(label)
 
     def _runs(self) -> None:
         emit, shape = self.emit, self.shape
-        weight, values = f"q{shape.pixels}", f"q{shape.pixels + 1}"
-        sources = ("r0", "r4", "r7")[: shape.pixels]
-        emit("mov r0, r8", *([f"ldr lr, {_field('pixel_step')}"] if shape.pixels > 1 else []))
-        emit(*(f"add {source}, {before}, lr" for before, source in zip(sources, sources[1:])))
-        emit(f"ldr r12, {_field('rows')}")
-        emit.label(3)
-        emit(f"ldr lr, {_field('taps')}", "wls lr, lr, 5f")
-        emit.label(4)
-        emit(f"vldrw.u32 {weight}, [r2], #16")
+        sources = [f"%data{pixel}" for pixel in range(shape.pixels)]
+        emit(f"mov {sources[0]}, %from", *([f"ldr %pixel_step, {_field('pixel_step')}"] if shape.pixels > 1 else []))
+        emit(*(f"add {source}, {before}, %pixel_step" for before, source in zip(sources, sources[1:])))
+        emit("mov %left, %rows")
+        emit.label("row")
+        emit(f"ldr %taps, {_field('taps')}", "wls lr, %taps, %summed")
+        emit.label("tap")
+        emit("vldrw.u32 %q.weight, [%weights], #16")
         for sum_, source in zip(self.sums, sources):
-            emit(f"vldrw.u32 {values}, [{source}]", f"add {source}, r5", f"vfma.f32 {sum_}, {values}, {weight}")
-        emit("le lr, 4b")
-        emit.label(5)
-        emit(f"ldr lr, {_field('skipped')}", "add r2, lr", *(f"add {source}, r6" for source in sources))
-        emit("subs r12, #1", "bne 3b")
+            emit(f"vldrw.u32 %q.values, [{source}]", f"add {source}, {source}, %column_step")
+            emit(f"vfma.f32 {sum_}, %q.values, %q.weight")
+        emit("le lr, %tap")
+        emit.label("summed")
+        emit(f"ldr %skipped, {_field('skipped')}", "add %weights, %weights, %skipped")
+        emit(*(f"add {source}, {source}, %row_step" for source in sources), "subs %left, %left, #1", "bne %row")
 
     def _clamp(self) -> None:
         emit, clamp = self.emit, self.shape.clamp
         if clamp == "limits":
-            emit(f"ldr lr, {_field('limits')}", "ldrd r0, lr, [lr]")
+            emit(f"ldr %limits, {_field('limits')}", "ldrd %lowest, %highest, [%limits]")
         elif clamp:
-            emit("vmov.i32 q7, #0")
+            emit("vmov.i32 %q.zero, #0")
         for sum_ in self.sums:
-            emit(*clamp_lines(clamp, sum_, "r0" if clamp == "limits" else "q7", "lr"))
+            emit(*clamp_lines(clamp, sum_, "%lowest" if clamp == "limits" else "%q.zero", "%highest"))
 
     def _store(self) -> None:
-        """r1 and r8 move on to the next channels."""
+        """The pointers move on to the next channels."""
         emit, shape = self.emit, self.shape
-        target = "r1"
+        target = "%to"
         if shape.pixels > 1:
-            emit(f"ldr r0, {_field('output_step')}")
+            emit(f"ldr %output_step, {_field('output_step')}")
         for sum_ in self.sums[1:]:
-            emit(f"add lr, {target}, r0", f"vstrw.32 {sum_}, [lr]")
-            target = "lr"
+            emit(f"add %target, {target}, %output_step", f"vstrw.32 {sum_}, [%target]")
+            target = "%target"
         if not shape.overlaps:
-            emit("vstrw.32 q0, [r1], #16", "add r8, #16")
+            emit(f"vstrw.32 {self.sums[0]}, [%to], #16", "add %from, %from, #16")
             return
-        emit("vstrw.32 q0, [r1]", f"ldr lr, {_field('walking')}", "add r1, lr", "add r8, lr")
-        emit("movs r0, #16", f"str r0, {_field('walking')}")
+        emit(
+            f"vstrw.32 {self.sums[0]}, [%to]", f"ldr %step, {_field('walking')}", "add %to, %to, %step", "add %from, %from, %step"
+        )
+        emit("movs %step, #16", f"str %step, {_field('walking')}")

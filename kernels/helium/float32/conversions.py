@@ -104,18 +104,17 @@ class DequantizeInt8Float32(_Conversion):
 
 def _quantize_text(name: str, has_low: bool) -> str:
     emit = Assembler()
-    emit("push {r4-r6, lr}", "ldm r2, {r4-r6}", why="1 / scale in two parts, zero point")
-    emit("wlstp.32 lr, r3, 2f")
-    emit.label(1)
-    emit("vldrw.u32 q0, [r0], #16")
-    if has_low:
-        emit("vmul.f32 q1, q0, r5", "vfma.f32 q1, q0, r4")
-    else:
-        emit("vmul.f32 q1, q0, r4")
-    emit("vcvtn.s32.f32 q1, q1", "vqmovnb.s32 q1, q1", "vqadd.s16 q1, q1, r6", "vqmovnb.s16 q1, q1", "vstrb.32 q1, [r1], #4")
-    emit("letp lr, 1b")
-    emit.label(2)
-    emit("pop {r4-r6, pc}")
+    emit("%enter", "ldm %numbers, {%high, %low, %zero}", "wlstp.32 lr, %count, %done", why="1 / scale in two parts, zero point")
+    emit.label("four")
+    emit(
+        "vldrw.u32 %q.x, [%x], #16",
+        *_levels("", has_low),
+        "vqmovnb.s32 %q.level, %q.level",
+        "vqadd.s16 %q.level, %q.level, %zero",
+    )
+    emit("vqmovnb.s16 %q.level, %q.level", "vstrb.32 %q.level, [%y], #4", "letp lr, %four")
+    emit.label("done")
+    emit("%leave")
     return function(
         name,
         "QuantizeLinear from float32 to int8.",
@@ -124,17 +123,20 @@ def _quantize_text(name: str, has_low: bool) -> str:
     )
 
 
+def _levels(which: str, has_low: bool) -> list[str]:
+    """Words without the zero point."""
+    level, number = f"%q.level{which}", f"%q.x{which}"
+    product = [f"vmul.f32 {level}, {number}, %low", f"vfma.f32 {level}, {number}, %high"]
+    return [*(product if has_low else [f"vmul.f32 {level}, {number}, %high"]), f"vcvtn.s32.f32 {level}, {level}"]
+
+
 def _two_vectors_text(name: str, has_low: bool, count: int) -> str:
     """Of 4 to 8 values the first four and the last four, some of them twice: without a loop."""
     emit, second = Assembler(), count - 4
-    emit(f"vldrw.u32 q1, [r0, #{4 * second}]", "vldrw.u32 q0, [r0]", "ldm r2, {r2, r3, r12}")
-    for numbers, quotients in (("q0", "q2"), ("q1", "q3")):
-        emit(f"vmul.f32 {quotients}, {numbers}, {'r3' if has_low else 'r2'}")
-        if has_low:
-            emit(f"vfma.f32 {quotients}, {numbers}, r2")
-        emit(f"vcvtn.s32.f32 {quotients}, {quotients}")
-    emit("vqmovnb.s32 q2, q2", "vqmovnt.s32 q2, q3", "vqadd.s16 q2, q2, r12", "vqmovnb.s16 q2, q2")
-    emit("vshr.u32 q3, q2, #16", "vstrb.32 q2, [r1]", f"vstrb.32 q3, [r1, #{second}]", "bx lr")
+    emit("%enter", "ldm %numbers, {%high, %low, %zero}", f"vldrw.u32 %q.x1, [%x, #{4 * second}]", "vldrw.u32 %q.x0, [%x]")
+    emit(*_levels("0", has_low), *_levels("1", has_low), "vqmovnb.s32 %q.level0, %q.level0", "vqmovnt.s32 %q.level0, %q.level1")
+    emit("vqadd.s16 %q.level0, %q.level0, %zero", "vqmovnb.s16 %q.level0, %q.level0", "vshr.u32 %q.level1, %q.level0, #16")
+    emit("vstrb.32 %q.level0, [%y]", f"vstrb.32 %q.level1, [%y, #{second}]", "%leave")
     return function(
         f"{name}_of_{count}",
         f"The same of {count} values.",
@@ -145,13 +147,12 @@ def _two_vectors_text(name: str, has_low: bool, count: int) -> str:
 
 def _dequantize_text() -> str:
     emit = Assembler()
-    emit("push {r4-r6, lr}", "ldrd r4, r5, [r2]", why="scale, zero point with its sign changed")
-    emit("wlstp.32 lr, r3, 2f")
-    emit.label(1)
-    emit("vldrb.s32 q0, [r0], #4", "vadd.i32 q0, q0, r5", "vcvt.f32.s32 q0, q0", "vmul.f32 q0, q0, r4")
-    emit("vstrw.32 q0, [r1], #16", "letp lr, 1b")
-    emit.label(2)
-    emit("pop {r4-r6, pc}")
+    emit("%enter", "ldrd %scale, %zero, [%numbers]", "wlstp.32 lr, %count, %done", why="zero point with its sign changed")
+    emit.label("four")
+    emit("vldrb.s32 %q.x, [%x], #4", "vadd.i32 %q.x, %q.x, %zero", "vcvt.f32.s32 %q.x, %q.x", "vmul.f32 %q.x, %q.x, %scale")
+    emit("vstrw.32 %q.x, [%y], #16", "letp lr, %four")
+    emit.label("done")
+    emit("%leave")
     return function(
         "aidge_helium_dequantize_int8_float32",
         "DequantizeLinear from int8 to float32.",

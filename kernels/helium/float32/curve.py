@@ -17,7 +17,7 @@ def curve_text() -> str:
         NAME,
         "tanh or the logistic function, as kit/cells.h says.",
         "float *values, int32_t count, const float *numbers",
-        _loop("r1", "r0", ()),
+        _loop("%values", "%values", ()),
     )
 
 
@@ -27,8 +27,8 @@ def element_name(times: bool) -> str:
 
 def element_text(times: bool) -> str:
     """The same from one tensor to another; `times`: multiplied by the value, which is read once more."""
-    product = ("vldrw.u32 q0, [r0, #-16]", "vmul.f32 q1, q1, q0") if times else ()
-    lines = _loop("r3", "r1", product)
+    product = ("vldrw.u32 %q.x, [%x, #-16]", "vmul.f32 %q.y, %q.y, %q.x") if times else ()
+    lines = _loop("%x", "%y", product)
     return function(
         element_name(times),
         f"y = {'x times ' * times}a curve of x, as kit/cells.h says. May work in place.",
@@ -37,26 +37,25 @@ def element_text(times: bool) -> str:
     )
 
 
-def _loop(count: str, target: str, product: Sequence[str]) -> list[str]:
-    """From r0 on to `target`; r2: the numbers."""
-    emit = Assembler()
-    emit("push {r4-r11, lr}", "vpush {d8-d15}", f"mov lr, {count}")
-    emit("add r12, r2, #36", "ldrd r4, r5, [r12]", "vdup.32 q7, r4", "vdup.32 q5, r5", "vneg.f32 q6, q5", why="shift, limits")
-    emit("vmov.f32 q4, #2.0")
-    emit("ldm r2, {r3-r11}", why="coefficients")
-    emit(f"movw r12, #{RECIPROCAL & 0xFFFF}", f"movt r12, #{RECIPROCAL >> 16}", "mov r2, lr")
-    emit("wlstp.32 lr, r2, 2f")
-    emit.label(1)
-    emit("vldrw.u32 q0, [r0]" + (", #16" if target != "r0" else ""), why="what is NaN stays it")
-    emit("vpt.f32 gt, q0, q5", "vmovt q0, q5", "vpt.f32 lt, q0, q6", "vmovt q0, q6")
-    emit("vmul.f32 q3, q0, q0")
-    emit("vdup.32 q1, r3", *(f"vfmas.f32 q1, q3, r{place}" for place in range(4, 8)))
-    emit("vdup.32 q2, r8", *(f"vfmas.f32 q2, q3, r{place}" for place in range(9, 12)))
-    emit("vmul.f32 q1, q1, q0")
-    emit("vmvn q0, q2", "vadd.i32 q0, q0, r12", why="the reciprocal of the second sum")
+def _loop(source: str, target: str, product: Sequence[str]) -> list[str]:
+    emit, factors = Assembler(), [f"%factor{place}" for place in range(9)]
+    emit("%enter", "add %ends, %numbers, #36", "ldrd %added, %limit, [%ends]", why="what is added, limits")
+    emit("vdup.32 %q.added, %added", "vdup.32 %q.limit, %limit", "vneg.f32 %q.lowest, %q.limit", "vmov.f32 %q.two, #2.0")
+    emit(f"ldm %numbers, {{{', '.join(factors)}}}", why="coefficients")
+    emit(f"movw %reciprocal, #{RECIPROCAL & 0xFFFF}", f"movt %reciprocal, #{RECIPROCAL >> 16}")
+    emit("wlstp.32 lr, %count, %done")
+    emit.label("four")
+    emit(f"vldrw.u32 %q.x, [{source}]" + (", #16" if target != source else ""), why="what is NaN stays it")
+    emit("vpt.f32 gt, %q.x, %q.limit", "vmovt %q.x, %q.limit", "vpt.f32 lt, %q.x, %q.lowest", "vmovt %q.x, %q.lowest")
+    emit("vmul.f32 %q.square, %q.x, %q.x")
+    emit(f"vdup.32 %q.y, {factors[0]}", *(f"vfmas.f32 %q.y, %q.square, {factor}" for factor in factors[1:5]))
+    emit(f"vdup.32 %q.divisor, {factors[5]}", *(f"vfmas.f32 %q.divisor, %q.square, {factor}" for factor in factors[6:]))
+    emit("vmul.f32 %q.y, %q.y, %q.x")
+    emit("vmvn %q.x, %q.divisor", "vadd.i32 %q.x, %q.x, %reciprocal", why="the reciprocal of the second sum")
     for _ in range(3):
-        emit("vmul.f32 q3, q0, q2", "vsub.f32 q3, q4, q3", "vmul.f32 q0, q0, q3")
-    emit("vmul.f32 q1, q1, q0", "vadd.f32 q1, q1, q7", *product, f"vstrw.32 q1, [{target}], #16", "letp lr, 1b")
-    emit.label(2)
-    emit("vpop {d8-d15}", "pop {r4-r11, pc}")
+        emit("vmul.f32 %q.step, %q.x, %q.divisor", "vsub.f32 %q.step, %q.two, %q.step", "vmul.f32 %q.x, %q.x, %q.step")
+    emit("vmul.f32 %q.y, %q.y, %q.x", "vadd.f32 %q.y, %q.y, %q.added", *product)
+    emit(f"vstrw.32 %q.y, [{target}], #16", "letp lr, %four")
+    emit.label("done")
+    emit("%leave")
     return emit.lines

@@ -145,23 +145,30 @@ class _Printer:
     def _column(self, column: int) -> None:
         """A column goes to all taps that see it."""
         emit, shape = self.emit, self.shape
-        weights = [f"%q.weight{tap % shape.weights}" for tap in range(shape.columns)]
         to_end = shape.reach - 1 - column
         if column < shape.columns:
-            emit(f"vldrw.u32 {weights[column]}, [%weights], #16", why="a row" if column == 0 else "")
-        ends = [(LEFT[column], f"left{column}")] if column < shape.outside else []
-        ends += [(RIGHT[to_end], f"right{to_end}")] if to_end < shape.outside else []
-        emit(*(f"{branch} %{label}" for branch, label in ends))
+            emit(f"vldrw.u32 {self._weight(column)}, [%weights], #16", why="a row" if column == 0 else "")
+        ends = self._ends(column, to_end)
+        emit(*(f"{branch} %{label}" for label, branch in ends.items()))
         seen = [(pixel, column - pixel * shape.stride) for pixel in range(shape.pixels)]
         seen = [(pixel, tap) for pixel, tap in seen if 0 <= tap < shape.columns]
         moves = shape.apart > 0 and to_end > 0
         if seen:
             emit(f"vldrw.u32 %q.values, [%data]{f', #{shape.apart}' * moves}")
-            emit(*(f"vfma.f32 {self.sums[pixel]}, %q.values, {weights[tap]}" for pixel, tap in seen))
+            emit(*(f"vfma.f32 {self.sums[pixel]}, %q.values, {self._weight(tap)}" for pixel, tap in seen))
         if to_end > 0 and not (moves and seen):
             emit("add %data, %data, %column_step")
-        for _, label in ends:
+        for label in ends:
             emit.label(label)
+
+    def _ends(self, column: int, to_end: int) -> dict[str, str]:
+        """The labels behind a column that may be outside, and the branches that go there."""
+        places = range(self.shape.outside)
+        left = {f"left{place}": LEFT[place] for place in places if place == column}
+        return left | {f"right{place}": RIGHT[place] for place in places if place == to_end}
+
+    def _weight(self, tap: int) -> str:
+        return f"%q.weight{tap % self.shape.weights}"
 
     def _runs(self) -> None:
         emit, shape = self.emit, self.shape

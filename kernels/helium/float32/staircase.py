@@ -99,21 +99,21 @@ def _text(name: str, bits: int, compared: int) -> str:
     """The C text; `bits` of a number in fixed point are behind the point, 0 if a product finds its cell."""
     emit = Assembler()
     emit("%enter", "ldrd %numbers, %firsts, [%argument.4]", "ldr %count, [%argument.6]")
-    emit("ldm %numbers, {%scale, %low, %last}", "vdup.32 q3, %low", why="scale, lowest cell, number of cells less 1")
-    emit("sub %firsts, %firsts, %low, lsl #1", "add %last, %last, %low", "vdup.32 q4, %last", "movs %one, #1")
+    emit("ldm %numbers, {%scale, %low, %last}", "vdup.32 %q.low, %low", why="scale, lowest cell, number of cells less 1")
+    emit("sub %firsts, %firsts, %low, lsl #1", "add %last, %last, %low", "vdup.32 %q.last, %last", "movs %one, #1")
     emit("wlstp.32 lr, %count, %done")
     emit.label("value")
-    emit("vldrw.u32 q0, [%x], #16")
+    emit("vldrw.u32 %q.x, [%x], #16")
     if bits:
-        emit(f"vcvt.s32.f32 q1, q0, #{bits}")
+        emit(f"vcvt.s32.f32 %q.cell, %q.x, #{bits}")
     else:
-        emit("vmul.f32 q1, q0, %scale", "vcvt.s32.f32 q1, q1")
-    emit("vmax.s32 q1, q1, q3", "vmin.s32 q1, q1, q4")
-    emit("vldrh.u32 q2, [%firsts, q1, uxtw #1]")
+        emit("vmul.f32 %q.cell, %q.x, %scale", "vcvt.s32.f32 %q.cell, %q.cell")
+    emit("vmax.s32 %q.cell, %q.cell, %q.low", "vmin.s32 %q.cell, %q.cell, %q.last")
+    emit("vldrh.u32 %q.reached, [%firsts, %q.cell, uxtw #1]")
     for _ in range(compared):
-        emit("vldrw.u32 q1, [%steps, q2, uxtw #2]", "vcmp.f32 ge, q0, q1")
-        emit("vpst", "vaddt.i32 q2, q2, %one")
-    emit("vldrb.u32 q1, [%levels, q2]", "vstrb.32 q1, [%y], #4", "letp lr, %value")
+        emit("vldrw.u32 %q.step, [%steps, %q.reached, uxtw #2]", "vcmp.f32 ge, %q.x, %q.step")
+        emit("vpst", "vaddt.i32 %q.reached, %q.reached, %one")
+    emit("vldrb.u32 %q.level, [%levels, %q.reached]", "vstrb.32 %q.level, [%y], #4", "letp lr, %value")
     emit.label("done")
     emit("%leave")
     return function(

@@ -185,6 +185,11 @@ class Program:
         named = len(self.view.given) + len(self.view.handed_out) if self.options.io == "caller" else 0
         return Waiting.of(self.schedule.cascades, named)
 
+    @property
+    def takes_several_calls(self) -> bool:
+        """Whether the firmware may make several calls for one inference: row by row, or in steps."""
+        return self.progress is not None or self.waiting is not None
+
     @cached_property
     def stores(self) -> tuple[Layer, ...]:
         """The last layers, which copy the next values of states to their places."""

@@ -14,7 +14,7 @@ import pytest
 
 from aidge_build.base.errors import AidgeError
 from aidge_build.boards.cores import UnalignedAccess
-from aidge_build.build.emit import emit, template
+from aidge_build.build.emit import emit, interface_of, template
 from aidge_build.build.emit.copies import copied_constants
 from aidge_build.build.emit.digest import declarations_of
 from aidge_build.build.emit.fast_code import functions_in, in_sections
@@ -96,6 +96,7 @@ def test_new_scales_change_the_header_and_of_the_code_its_digests_alone():
 def test_header_and_code_say_the_digest_of_the_header(options):
     header, digest = text_of(chain(options=options), ".h"), digest_of(chain(options=options))
     assert f"#define TOY_HEADER_{digest}\n" in header and digest in text_of(chain(options=options), ".c")
+    assert digest == interface_of(chain(options=options))
 
 
 def reworded(monkeypatch, old: str, new: str) -> None:

@@ -61,6 +61,14 @@ def test_the_claim_names_all_arrays_that_the_code_keeps_between_calls_and_no_oth
     assert sorted(defined) == sorted(one["symbol"] for one in claimed)
 
 
+@pytest.mark.parametrize("options", [{}, {"input": "rows"}, {"max_step": 100_000}], ids=str)
+def test_the_header_says_when_an_inference_of_several_calls_refuses_weights_and_needs_its_arena(options):
+    header = emit(program_of(image_filter(), Options(update="weights", arena="caller", **options))).files["net.h"].decode()
+    text = " ".join(re.sub(r"^ *\*", "", header, flags=re.MULTILINE).split())
+    assert f"older than the bound weights{', NET_ORDER during an inference' if options else ''}; then nothing changes." in text
+    assert f"free for other use between {'inferences' if options else 'calls'};" in text
+
+
 @pytest.mark.parametrize("arena", ["static", "caller"])
 @pytest.mark.parametrize("line", [0, 32])
 def test_the_claim_says_where_dma_may_touch_the_arena(line, arena):
@@ -82,6 +90,7 @@ def test_initial_values_of_states_are_constants_of_the_program_even_if_weights_c
     program = program_of(model.file(), Options(update=update), model.pairs)
     arrays = arrays_of(program)
     code, _ = code_and_claim(program)
+    assert emit(program).blob[:4] == (b"AIDW" if update == "weights" else b"")
     assert arrays.initial_state is not None and len(arrays.all) > 1
     used = arrays.all if update == "none" else (arrays.initial_state,)
     assert re.findall(r"^extern const \w+ (\w+)\[", code, re.MULTILINE) == [array.symbol for array in used]

@@ -53,6 +53,12 @@ def test_a_block_holds_each_array_at_a_multiple_of_its_alignment():
     assert (head.size_bytes, head.version, head.interface, head.layout) == (len(data), 7, "0123456789ab", "ba9876543210")
 
 
+@pytest.mark.parametrize("arrays, size", [((), 72), (ARRAYS, 112), (ARRAYS[::-1], 112), (ARRAYS[:1], 84)])
+def test_a_block_of_any_number_of_arrays_ends_after_a_whole_word(arrays, size):
+    data = make_blob(arrays, "0123456789ab", "ba9876543210", 7)
+    assert read_blob(data, "F.bin").size_bytes == len(data) == size
+
+
 def test_a_block_with_any_other_byte_or_length_is_refused():
     data = make_blob(ARRAYS, "0123456789ab", "ba9876543210", 7)
     for place in range(len(data)):
@@ -93,6 +99,8 @@ def test_a_block_with_right_check_sums_and_a_wrong_head_is_refused():
         with pytest.raises(AidgeError) as caught:
             read_blob(forged(data, word, value), "F.bin")
         assert caught.value.code == "WEIGHTS", (word, value)
+    with pytest.raises(AidgeError, match="of format 9, this version reads 1"):
+        read_blob(forged(data, 1, 9), "F.bin")
     room = (size - HEAD_BYTES) // 4  # of their begins, before any of them is read
     for count, what in ((room, "an array begins outside of it"), (room + 1, f"has {size} of its {size} bytes")):
         with pytest.raises(AidgeError, match=what):

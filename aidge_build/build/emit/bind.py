@@ -31,5 +31,4 @@ def bind_functions(program: Program, self: tuple[str, ...], arguments: tuple[str
 
 
 def _not_now(program: Program) -> str:
-    goes_on = program.progress is not None or program.waiting is not None
-    return f", {program.name.upper()}_ORDER during an inference" if goes_on else ""
+    return f", {program.name.upper()}_ORDER during an inference" if program.takes_several_calls else ""

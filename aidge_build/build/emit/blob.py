@@ -18,6 +18,7 @@ Words are little-endian and 32 bits wide; W is the number of a word from the sta
 from __future__ import annotations
 
 import hashlib
+import struct
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -36,8 +37,8 @@ LARGEST_BLOCK_BYTES = 256 << 20
 
 def digest_words(digest: str) -> tuple[int, int]:
     """The two words of a digest of at most 16 hexadecimal digits."""
-    data = bytes.fromhex(digest).ljust(8, b"\0")
-    return int.from_bytes(data[:4], "little"), int.from_bytes(data[4:], "little")
+    first, second = struct.unpack("<II", bytes.fromhex(digest).ljust(8, b"\0"))
+    return first, second
 
 
 def make_blob(arrays: Sequence[Array], interface: str, layout: str, version: int) -> bytes:

@@ -19,8 +19,7 @@ _BAD_POINTER = "when a pointer is null or misaligned"
 
 def has_instances(program: Program) -> bool:
     """Whether functions get `N_instance *self`, which holds the values between calls; the firmware owns it, like the arena."""
-    waits = program.progress is not None or program.waiting is not None
-    remembers = program.memory.states.size_bytes > 0 or waits or program.options.replaces_weights
+    remembers = program.memory.states.size_bytes > 0 or program.takes_several_calls or program.options.replaces_weights
     return program.options.arena == "caller" and remembers
 
 
@@ -112,7 +111,7 @@ def _pull(
 
 def _init(program: Program, self: tuple[str, ...], arguments: tuple[str, ...]) -> Function:
     prefix, has_state = program.name.upper(), program.memory.states.size_bytes > 0
-    between = "inferences" if program.progress or program.waiting else "calls"
+    between = "inferences" if program.takes_several_calls else "calls"
     arena = f"{prefix}_ARENA_BYTES at a multiple of {prefix}_ARENA_ALIGNMENT, free for other use between {between}"
     comment = (
         f"Makes an instance, in any memory{', with its own state' if has_state else ''}. Call it before all other functions. "

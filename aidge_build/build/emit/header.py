@@ -164,7 +164,7 @@ def _codes(program: Program) -> tuple[tuple[str, int, str], ...]:
     """Returns name, number and meaning of the functions' return codes; none if 0 and 1 are all."""
     if program.options.replaces_weights:
         return _CODES
-    return _CODES[:4] if program.progress or program.waiting else ()
+    return _CODES[:4] if program.takes_several_calls else ()
 
 
 def _weights_macros(program: Program) -> tuple[MacroGroup, ...]:

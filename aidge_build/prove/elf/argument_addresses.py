@@ -18,7 +18,7 @@ def argument_addresses(code: Code | None, claims: Sequence[Claim]) -> frozenset[
     if code is None:
         return frozenset()
     image = code.image
-    functions = {symbol.address & ~1 for claim in claims for symbol in map(image.symbol, claim.functions) if symbol}
+    functions = {symbol.address for claim in claims for symbol in map(image.symbol, claim.functions) if symbol}
     calls = {place for place, one in code.instructions.items() if one.mnemonic in ("bl", "b.w", "b") and one.target in functions}
     found = set[int]()
     for first in sorted({code.extent(place)[0] for place in calls}):

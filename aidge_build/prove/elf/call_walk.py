@@ -57,14 +57,14 @@ def walk(code: Code, entry: int, is_root: bool) -> Generator[int, Answer, Walked
 
     It is a generator, so that nested calls need no Python stack.
     """
-    walker = _Walker(code, is_root, has_numbers=is_root)
+    walker = _Walker(code, entry, is_root, has_numbers=is_root)
     try:
-        yield from walker.run(entry)
+        yield from walker.run()
     except Refusal:
         if is_root:
             raise
-        walker = _Walker(code, is_root, has_numbers=True)
-        yield from walker.run(entry)
+        walker = _Walker(code, entry, is_root, has_numbers=True)
+        yield from walker.run()
     depth, site = walker.deepest
     return WalkedCall(
         depth,
@@ -87,21 +87,22 @@ class _Walker:
     stack. The stack pointer and the saved registers are then followed as with numbers.
     """
 
-    def __init__(self, code: Code, is_root: bool, *, has_numbers: bool):
+    begin: int  # the start of the straight-line code that ran up to the current instruction
+
+    def __init__(self, code: Code, entry: int, is_root: bool, *, has_numbers: bool):
         self.code = code
+        self.entry = entry
         self.is_root = is_root
         self.has_numbers = has_numbers
         self.answers: dict[int, Answer | Refusal] = {}
         self.calls: set[Call] = set()
-        self.deepest = (0, 0)
-        self.begin = 0  # the start of the straight-line code that ran up to the current instruction
+        self.deepest = (0, entry)
         self.answer: Answer = None
 
-    def run(self, entry: int) -> Generator[int, Answer, None]:
+    def run(self) -> Generator[int, Answer, None]:
         code, states = self.code, dict[int, State]()
         led_to, forks, jumps, plain = code.led_to, code.forks, code.jumps, code.plain
-        self.deepest = (0, entry)
-        pending = [(entry, State(has_numbers=self.has_numbers))]
+        pending = [(self.entry, State(has_numbers=self.has_numbers))]
         while pending:
             address, state = pending.pop()
             is_met = True  # paths may meet here
@@ -249,7 +250,7 @@ class _Walker:
 
     def _starts_stack(self, instruction: Instruction, name: str, state: State) -> bool:
         """Whether start-up code sets the stack pointer to the value that it has after reset: the stack is then as at entry."""
-        given = given_to_stack(state, instruction, name, lambda address: self.code.read(address, 4)) if self.is_root else None
+        given = given_to_stack(state, instruction, name, lambda address: self.code.read(address, 4))
         if given is None or given != self.code.initial_stack:
             return False
         state.stack = 0

@@ -74,7 +74,7 @@ def _symbol(name: str, image: Image, board: Board) -> Symbol:
         raise _refusal(f"the program has {len(namesakes)} static variables {name}", "rename one of them")
     if not symbol.size_bytes:
         raise _refusal(f"the program does not say the size of {name}", "name a variable of C; nm -S lists the sizes")
-    end = symbol.address + symbol.size_bytes
+    end = symbol.end
     is_loaded = image.section_of(symbol) is not None
     if not is_loaded or not any(region.origin <= symbol.address and end <= region.end for region in board.regions):
         raise _refusal(

@@ -102,7 +102,7 @@ def test_a_program_without_a_vector_table_begins_at_the_entry_of_the_elf_without
 
 def test_a_handler_at_the_end_of_a_section_is_not_in_it():
     table = SimpleNamespace(handlers=(0x100, 0x1FE, 0x200))
-    code = SimpleNamespace(image=SimpleNamespace(sections=[SimpleNamespace(address=0x100, end=0x200)]))
+    code = SimpleNamespace(image=SimpleNamespace(sections=[Section(".text", 0x100, 0x100, None, False, True, b"")]))
     assert stack._handlers(code, [table], inside=True) == [0x100, 0x1FE]
     assert stack._handlers(code, [table], inside=False) == [0x200]
 
@@ -169,7 +169,7 @@ def test_a_section_is_stored_where_the_segment_that_holds_its_bytes_is_loaded(ad
 
 def test_two_words_are_a_table_where_a_section_or_a_symbol_begins():
     pair = struct.pack("<II", 0x20010000, 0x201)
-    flash = SimpleNamespace(address=0x100, end=0x188, content=pair + bytes(120) + pair, writable=False)
+    flash = Section(".text", 0x100, 0x88, 0x100, False, True, pair + bytes(120) + pair)
 
     def is_table(position: int, *symbols: int, entry: int = 0x201) -> bool:
         named = [SimpleNamespace(address=address) for address in symbols]

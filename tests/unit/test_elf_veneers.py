@@ -30,7 +30,8 @@ def reading(content: bytes):
 
 @pytest.mark.parametrize("name", VENEERS)
 def test_a_veneer_leads_to_its_function(name):
-    assert reached(PLACE, reading(VENEERS[name]))[-1] == ENDS.get(name, FAR)
+    on_the_way = (PLACE + 4,) if name == "an entry for non-secure code" else ()
+    assert reached(PLACE, reading(VENEERS[name])) == (*on_the_way, ENDS.get(name, FAR))
 
 
 def test_a_veneer_that_counts_from_where_it_is_leads_there():

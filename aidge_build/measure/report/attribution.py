@@ -112,7 +112,7 @@ def _pieces(image: Image, section: Section, owners: _Owners, skip: int) -> Itera
     for symbol in sized:
         aliases.setdefault((symbol.address, symbol.size_bytes), []).append(symbol.linked_name)
     for symbol in sized:
-        end = min(symbol.address + symbol.size_bytes, section.end)
+        end = min(symbol.end, section.end)
         if end <= position:
             continue
         if symbol.address > position:

@@ -46,7 +46,7 @@ def check_reach(image: Image, claims: Sequence[Claim], stack_bytes: int) -> Iter
     pointer of a vector table."""
     stacks = [table.stack for table in find_tables(image)]
     for label, symbol in _occupied(image, claims):
-        end = symbol.address + symbol.size_bytes
+        end = symbol.end
         for stack in stacks:
             if end < stack and Span(stack - stack_bytes, stack).meets(symbol.address, end):
                 yield Finding(
@@ -191,7 +191,7 @@ def _sharers(image: Image, symbol: Symbol, part: ClaimedArena, others: _Others) 
         if other is symbol or not other.size_bytes or other.section in told or other.linked_name in others.allowed:
             continue
         is_alias = (other.address, other.size_bytes) == (symbol.address, symbol.size_bytes) and other.name not in others.names
-        if not is_alias and span.meets(other.address, other.address + other.size_bytes):
+        if not is_alias and span.meets(other.address, other.end):
             yield f"{other.linked_name} ({other.size_bytes:,} B at 0x{other.address:08x})"
     yield from reserved(image, span)
     yield from stacks_in(image, span)
@@ -199,4 +199,4 @@ def _sharers(image: Image, symbol: Symbol, part: ClaimedArena, others: _Others) 
 
 def _spans(image: Image, names: Collection[str]) -> list[Span]:
     symbols = filter(None, (image.symbol(name) for name in sorted(names)))
-    return [Span(symbol.address, symbol.address + symbol.size_bytes) for symbol in symbols]
+    return [Span(symbol.address, symbol.end) for symbol in symbols]

@@ -59,9 +59,9 @@ class Callers:
             return "functions of the program are in a section that is not executable, so their calls are not read"
         named = self._named(dead)
         for one in (function, *sorted(dead)):
-            if self._is_offset(one, sorted(named), numbers):
+            if self._is_offset(one, named, numbers):
                 return f"a table may hold the offset of {self.code.name(one)}"
-        if any({one, one | 1} & named for one in (function, *dead)) or self._computes_calls(dead):
+        if not named.isdisjoint((function, *dead)) or self._computes_calls(dead):
             return "code of the program computes addresses of functions"
         return ""
 
@@ -137,27 +137,27 @@ class Callers:
         return function + size if size or following == len(self._places) else self._places[following]
 
     def _named(self, dead: Collection[int]) -> set[int]:
-        """Returns the numbers that code outside `dead` loads or computes, which include all addresses that it knows."""
+        """Returns the numbers that code outside `dead` loads or computes, bit 0 left out; they include all addresses that it
+        knows."""
         guesses = (guess for start in self.code.starts if start not in dead for guess in linear_sweep(self.code, start))
-        return {number for guess in guesses for kind, number in guess.state.registers.values() if kind == "number"}
+        return {number & ~1 for guess in guesses for kind, number in guess.state.registers.values() if kind == "number"}
 
-    def _is_offset(self, function: int, named: list[int], numbers: Collection[str]) -> bool:
+    def _is_offset(self, function: int, named: set[int], numbers: Collection[str]) -> bool:
         """Whether a word may be the distance of a function from the word, from the symbol before it, or from an address that code
         names shortly before it."""
         for place, word in self._words(numbers):
             base = function - word & _WORD  # or the next address: the word may have the Thumb bit of the function
-            if not 0 <= place - (base & ~1) < _REACH:
+            bases = {base & ~1, base + 1 & ~1}
+            if not 0 <= place - min(bases) < _REACH:
                 continue
-            at = bisect_left(named, base & ~1)
             begin = self._places[bisect_right(self._places, place) - 1]
-            is_named = at < len(named) and named[at] <= base + 1 | 1
-            if is_named or {base & ~1, base + 1 & ~1} & {place, begin & ~1}:
+            if bases & {place, begin & ~1} or bases & named:
                 return True
         return False
 
     def _words(self, numbers: Collection[str]) -> Iterator[tuple[int, int]]:
         """Yields (address, word) for each word that is neither an instruction nor a pointer to a function."""
-        arrays = sorted((one.address, one.address + one.size_bytes) for one in self.code.image.symbols if one.name in numbers)
+        arrays = sorted((one.address, one.end) for one in self.code.image.symbols if one.name in numbers)
         for section in self.code.image.sections:
             if section.name in _UNWINDING:
                 continue

@@ -221,12 +221,12 @@ class _Comparison:
     def _differences(self, part: Part, base: int, mine: bytes, theirs: bytes) -> Iterator[Finding]:
         if len(theirs) < len(mine):
             yield self._other(
-                f"{self._owner(part, len(theirs))} is cut off: {len(theirs):,} of {len(mine):,} B of {part.name} are stored"
+                f"{self._owner(part, len(theirs))[0]} is cut off: {len(theirs):,} of {len(mine):,} B of {part.name} are stored"
             )
             return
         counts: dict[str, list[int]] = {}
         for at in (at for at in range(len(mine)) if mine[at] != theirs[at]):
-            counts.setdefault(self._owner(part, at), []).append(at)
+            counts.setdefault(self._owner(part, at)[0], []).append(at)
         for owner, places in counts.items():
             yield self._other(f"{owner} differs in {len(places):,} B, first at {self._place(part, base, places[0])}")
 
@@ -303,14 +303,13 @@ class _Comparison:
         leads = "another address" if end is None else self.linked.image.describe(end & ~1)
         return Finding("COD02", ERROR, f"{where} leads to {leads}; {self.objects.name} says {name}")
 
-    def _owner(self, part: Part, offset: int) -> str:
+    def _owner(self, part: Part, offset: int) -> tuple[str, int]:
+        """Returns the symbol that holds an offset of the part, and where it begins; before the first symbol, the part itself."""
         symbols = self._names[part.index]
         index = bisect_right([symbol.value for symbol in symbols], offset)
-        return symbols[index - 1].name if index else part.name
+        return (symbols[index - 1].name, symbols[index - 1].value) if index else (part.name, 0)
 
     def _place(self, part: Part, base: int, offset: int) -> str:
         """Returns the place for a message, `kws_run+0x12 (0x08000412)`."""
-        symbols = self._names[part.index]
-        index = bisect_right([symbol.value for symbol in symbols], offset)
-        begin = symbols[index - 1].value if index else 0
-        return f"{self._owner(part, offset)}+0x{offset - begin:x} (0x{base + offset:08x})"
+        name, begin = self._owner(part, offset)
+        return f"{name}+0x{offset - begin:x} (0x{base + offset:08x})"

@@ -18,6 +18,8 @@ from aidge_build.prove.elf.link_map import loaded_files, places_of
 
 _MEMBER = re.compile(r"(.+\.a)\((.+)\)")
 _OPTIMIZED = ".ltrans"  # in the names of the files that link-time optimisation makes
+# The first 68 bytes of an archive: its own 8, then the head of its index, with the size in decimal.
+_INDEX = re.compile(rb"!<(?:arch|thin)>\n/ .{46}(\d+) *`\n", re.DOTALL)
 # GNU ld: "ld: kws.o: in function `kws_run':" and "kws.c:(.text+0x0): multiple definition of `kws_run'; old.o:...: first defined
 # here", or all of it in one line "ld: kws.o:(.rodata+0x0): multiple definition of ...".
 _WITHIN = re.compile(r"^(?:\S*ld(?:\.\w+)?(?:\.exe)?: )?(?P<file>\S.*?\.o(?:bj)?\)?):")
@@ -171,11 +173,11 @@ def _index_of(archive: Path | None) -> frozenset[str]:
         return frozenset()
     try:
         with open_regular(archive) as stream:
-            head = stream.read(68)  # 8 bytes of the archive, 60 of the member: its name, 32 bytes, its size in decimal
-            if head[:8] not in (b"!<arch>\n", b"!<thin>\n") or head[8:10] != b"/ ":
+            head = _INDEX.fullmatch(stream.read(68))
+            if head is None:
                 return frozenset()
-            index = stream.read(int(head[56:66]))
-    except (AidgeError, OSError, ValueError):
+            index = stream.read(int(head[1]))
+    except (AidgeError, OSError):
         return frozenset()
     names = index[4 + 4 * int.from_bytes(index[:4], "big") :]  # after the places of their members
     return frozenset(names.decode(errors="replace").split("\0"))

@@ -99,7 +99,7 @@ def _check(
 def _check_memory(label: str, region: str, memory: tuple[int, int], symbol: Symbol) -> Iterator[Finding]:
     """Yields MEM02 if constants are not in the memory that the plan gave them."""
     origin, end = memory[0], memory[0] + memory[1]
-    if not (origin <= symbol.address and symbol.address + symbol.size_bytes <= end):
+    if not (origin <= symbol.address and symbol.end <= end):
         yield Finding(
             "MEM02",
             ERROR,

@@ -49,7 +49,7 @@ def check_device(
 
 
 def _holds_any(symbol: Symbol, addresses: Collection[int]) -> bool:
-    return any(symbol.address <= each < symbol.address + symbol.size_bytes for each in addresses)
+    return any(symbol.holds(each) for each in addresses)
 
 
 def _access_of(image: Image, claim: Claim, folders: Sequence[Path]) -> UnalignedAccess | None:
@@ -65,7 +65,7 @@ def _in_device(symbols: Sequence[Symbol], unaligned: UnalignedAccess, regions: S
     are skipped."""
     found: dict[str, list[Symbol]] = {}
     for symbol in symbols:
-        span = Span(symbol.address, symbol.address + symbol.size_bytes)
+        span = Span(symbol.address, symbol.end)
         memory = region_at(symbol.address, regions)
         if symbol.size_bytes and not (memory and memory.normal):
             if any(span.meets(first, last + 1) for first, last in unaligned.device):

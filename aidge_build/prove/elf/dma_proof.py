@@ -50,7 +50,7 @@ def check_dma(
                 hint="name a board with dma_line, or generate the model with --dma on",
                 code="USAGE",
             )
-        span = Span(symbol.address, symbol.address + symbol.size_bytes)
+        span = Span(symbol.address, symbol.end)
         yield from _check_lines(image, f"array {symbol.name} ({symbol.size_bytes:,} B)", span, symbol, line, regions)
 
 
@@ -74,7 +74,7 @@ def _occupants(image: Image, span: Span, own: Symbol) -> Iterator[str]:
     for other in image.symbols:
         if (other.address, other.size_bytes) == (own.address, own.size_bytes) or other.section in told:
             continue
-        if other.size_bytes and other.kind != "absolute" and span.meets(other.address, other.address + other.size_bytes):
+        if other.size_bytes and other.kind != "absolute" and span.meets(other.address, other.end):
             yield f"{other.linked_name} ({other.size_bytes:,} B at 0x{other.address:08x})"
     yield from reserved(image, span)
 

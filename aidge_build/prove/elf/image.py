@@ -24,7 +24,7 @@ from aidge_build.prove.elf.tables import ABSOLUTE, UNDEFINED, sections_of, symbo
 _COMPILER_SUFFIX = re.compile(r"(\.(constprop|isra|part|cold|lto_priv|localalias)(\.\d+)*)+$")
 # The C++ name of a function or variable outside classes and namespaces: _Z, L if it is static, its length, its name (Itanium C++
 # ABI, 5.1.3). Generated code has no other C++ names.
-_CPLUSPLUS_NAME = re.compile(r"_ZL?([1-9]\d*)(\D.*)")
+_CPLUSPLUS_NAME = re.compile(r"_ZL?([1-9]\d{0,4})(\D.*)")
 
 
 @dataclass(frozen=True)
@@ -79,6 +79,15 @@ class Symbol:
     is_local: bool = False
     is_weak: bool = field(default=False, repr=False)
 
+    @property
+    def end(self) -> int:
+        """The first address after the symbol."""
+        return self.address + self.size_bytes
+
+    def holds(self, address: int) -> bool:
+        """Whether the symbol has a byte at the address."""
+        return self.address <= address < self.end
+
 
 @dataclass(frozen=True)
 class Image:
@@ -129,8 +138,10 @@ class Image:
     def content(self, symbol: Symbol) -> bytes:
         """Returns the bytes of an object as they are stored; b"" if nothing is stored."""
         section = self.section_of(symbol)
-        offset = symbol.address - section.address if section else -1
-        return section.content[offset : offset + symbol.size_bytes] if section and offset >= 0 else b""
+        if section is None or symbol.address < section.address:
+            return b""
+        offset = symbol.address - section.address
+        return section.content[offset : offset + symbol.size_bytes]
 
     def describe(self, address: int) -> str:
         """Returns `symbol+offset` for an address, or the plain number."""
@@ -312,8 +323,8 @@ def source_name(linked_name: str) -> str:
     C++."""
     name = _COMPILER_SUFFIX.sub("", linked_name)
     match = _CPLUSPLUS_NAME.fullmatch(name)
-    length = int(match[1]) if match and len(match[1]) < 6 else 0
-    return match[2][:length] if match and 0 < length <= len(match[2]) else name
+    length = int(match[1]) if match else 0
+    return match[2][:length] if match and length <= len(match[2]) else name
 
 
 def _notes(elf: ELFFile, order: Literal["little", "big"] = "little") -> Iterator[bytes]:

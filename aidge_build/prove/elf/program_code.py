@@ -168,9 +168,8 @@ class Code:
 
     def table_at(self, place: int) -> tuple[int, int | None]:
         """Returns the first address and the end of the table that holds `place`; (place, None) if no symbol covers it."""
-        around = (symbol for symbol in self._tables if symbol.address <= place < symbol.address + symbol.size_bytes)
-        symbol = next(around, None)
-        return (symbol.address, symbol.address + symbol.size_bytes) if symbol else (place, None)
+        symbol = next((symbol for symbol in self._tables if symbol.holds(place)), None)
+        return (symbol.address, symbol.end) if symbol else (place, None)
 
     @cached_property
     def labels(self) -> Mapping[str, frozenset[int]]:
@@ -197,7 +196,7 @@ class Code:
     def _addresses_in(self, symbol: Symbol) -> Iterator[int]:
         """Yields the addresses of code in a constant array that holds only addresses of code and zeros."""
         words = []
-        for place in range(symbol.address, symbol.address + symbol.size_bytes - 3, 4):
+        for place in range(symbol.address, symbol.end - 3, 4):
             word = self.read(place, 4)
             if word is None or (word and word & ~1 not in self.instructions):
                 return

@@ -35,7 +35,7 @@ class Linked:
 
     def section(self, address: int) -> Section | None:
         """Returns the section that stores the content of an address, or None."""
-        return next((part for part in self.image.sections if part.content and part.address <= address < part.end), None)
+        return next((part for part in self.image.sections if part.content and part.holds(address)), None)
 
     @cached_property
     def errata(self) -> Sequence[tuple[int, int]]:

@@ -82,7 +82,7 @@ def stack_reservation(image: Image, begin: int) -> Reservation | None:
         Reservation(symbol.linked_name, symbol.address, begin, False)
         for symbol in image.symbols
         if symbol.kind == "object" and "stack" in symbol.name.lower()
-        if symbol.address < begin <= symbol.address + symbol.size_bytes
+        if symbol.address < begin <= symbol.end
     ]
     if not found:
         return None

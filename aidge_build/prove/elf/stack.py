@@ -150,13 +150,13 @@ def _interrupt(code: Code, tables: Sequence[VectorTable]) -> StackBound:
 def _handlers(code: Code, tables: Sequence[VectorTable], *, inside: bool) -> list[int]:
     """Returns the handlers in the vector tables, `inside` the program or outside; a reserved entry may hold a checksum."""
     named = sorted({handler for table in tables for handler in table.handlers})
-    return [handler for handler in named if inside == any(part.address <= handler < part.end for part in code.image.sections)]
+    return [handler for handler in named if inside == any(part.holds(handler) for part in code.image.sections)]
 
 
 def _place(code: Code, table: int | None) -> str:
     if table is None:
         return "an address that is not known"
-    section = next((part for part in code.image.sections if part.address <= table < part.end), None)
+    section = next((part for part in code.image.sections if part.holds(table)), None)
     return f"{code.image.describe(table)}, {'in RAM' if section else 'not in the program'}"
 
 
@@ -164,7 +164,7 @@ def _unseen(code: Code, tables: Sequence[VectorTable], moves: Sequence[Move]) ->
     """Yields the reasons why handlers may be missing in the tables; a writable table may name other handlers later."""
     sections = code.image.sections
     writable = {
-        table.address for table in tables if any(part.writable and part.address <= table.address < part.end for part in sections)
+        table.address for table in tables if any(part.writable and part.holds(table.address) for part in sections)
     }
     for move in moves:
         if move.instead:

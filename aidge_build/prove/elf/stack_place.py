@@ -94,12 +94,12 @@ def _outside(span: Span, regions: Sequence[Region]) -> str:
 
 def _own_array(image: Image, span: Span) -> Symbol | None:
     """Returns the array that the firmware reserves for the stack, or None."""
-    around = (symbol for symbol in image.symbols if symbol.address < span.end <= symbol.address + symbol.size_bytes)
+    around = (symbol for symbol in image.symbols if symbol.address < span.end <= symbol.end)
     return next((symbol for symbol in around if symbol.kind != "function" and _is_stack(symbol, span.end)), None)
 
 
 def _is_stack(symbol: Symbol, begin: int) -> bool:
-    return symbol.address + symbol.size_bytes - begin < _SEAL_BYTES or "stack" in symbol.linked_name.lower()
+    return symbol.end - begin < _SEAL_BYTES or "stack" in symbol.linked_name.lower()
 
 
 def _constants_in(image: Image, span: Span) -> Iterator[str]:
@@ -110,6 +110,7 @@ def _constants_in(image: Image, span: Span) -> Iterator[str]:
 
 def _objects_in(image: Image, span: Span, of_models: Collection[str]) -> Iterator[str]:
     for symbol in image.symbols:
-        end = symbol.address + symbol.size_bytes
-        if symbol.size_bytes and symbol.kind != "absolute" and span.meets(symbol.address, end) and symbol.name not in of_models:
+        if not symbol.size_bytes or symbol.kind == "absolute" or symbol.name in of_models:
+            continue
+        if span.meets(symbol.address, symbol.end):
             yield f"{symbol.linked_name} ({symbol.size_bytes:,} B at 0x{symbol.address:08x})"

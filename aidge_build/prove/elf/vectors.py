@@ -108,7 +108,7 @@ def _is_table(image: Image, section: Section, position: int, functions: Collecti
     handled = [bool(word & 1) and word & ~1 in functions for word in words[1:]]
     if not handled[0] or not words[0] or words[0] % 4:
         return False
-    if any(not part.writable and part.address <= words[0] < part.end for part in image.sections):
+    if any(not part.writable and part.holds(words[0]) for part in image.sections):
         return False
     if len(handled) == 3 and all(handled):
         return True

@@ -11,18 +11,16 @@ ReadBytes = Callable[[int, int], bytes]
 _THM_JUMP24, _THM_MOVW, _THM_MOVW_RELATIVE = 30, 47, 49
 _MOST_HOPS = 4
 _BX_IP, _NOP = 0x4760, (0x46C0, 0xBF00)
-_WORD = 0xFFFFFFFF
+_EVEN = 0xFFFFFFFE
 
 
 def reached(address: int, read: ReadBytes) -> tuple[int, ...]:
     """Returns the targets that a branch to `address` reaches through veneers, one after the other; () without a veneer."""
     places: list[int] = []
-    here: int | None = address
+    here = _one_hop(address, read)
     while here is not None and len(places) < _MOST_HOPS:
+        places.append(here)
         here = _one_hop(here, read)
-        if here is not None:
-            places.append(here & ~1)
-            here &= ~1
     return tuple(places)
 
 
@@ -68,12 +66,13 @@ def _by_halves(halves: list[int], address: int) -> int | None:
         return None
     number = FIELDS[_THM_MOVW].found(lower) | FIELDS[_THM_MOVW].found(upper) << 16
     if halves[4] == _BX_IP:
-        return number
+        return number & _EVEN
     if halves[4:6] == [0x44FC, _BX_IP]:
-        return (number + address + 12) & _WORD
+        return (number + address + 12) & _EVEN
     return None
 
 
 def _word(read: ReadBytes, address: int) -> int | None:
+    """Returns the address of code in a word, without the Thumb bit."""
     stored = read(address, 4)
-    return int.from_bytes(stored, "little") if len(stored) == 4 else None
+    return int.from_bytes(stored, "little") & _EVEN if len(stored) == 4 else None

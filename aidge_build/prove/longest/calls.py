@@ -55,7 +55,7 @@ def _objects(image: Image) -> Iterator[Span]:
     for symbol in image.symbols:
         if symbol.kind == "object" and symbol.size_bytes:
             if any(section.address <= symbol.address < section.end for section in writable):
-                yield Span(symbol.address, symbol.address + symbol.size_bytes)
+                yield Span(symbol.address, symbol.end)
     yield from (Span(first, first + GIVEN_BYTES) for first in GIVEN)
     yield Span(_STACK_END - _STACK_BYTES, _STACK_END - 1)
 

@@ -60,7 +60,7 @@ def pieces_of(image: Image, board: Board) -> tuple[Piece, ...]:
     named: dict[int, tuple[int, str]] = {}
     for symbol in image.symbols:
         if symbol.kind in ("function", "object") and symbol.size_bytes and region_at(symbol.address, board.regions):
-            end = symbol.address + symbol.size_bytes
+            end = symbol.end
             named[symbol.address] = max((end, symbol.name), named.get(symbol.address, (0, "")))
             begins |= {symbol.address, end}
     found, end, name = [], 0, ""

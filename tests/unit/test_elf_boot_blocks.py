@@ -88,6 +88,10 @@ def test_a_definition_is_two_markers_in_order_among_the_first_words_of_flash(par
 def test_a_program_begins_after_its_second_stage():
     staged, bare = image([section(".boot", FLASH, STAGE)]), image([section(".text", FLASH, bytes(256))])
     assert vectors_at(staged, SECOND_STAGE, FLASH) == FLASH + 256
-    assert {vectors_at(bare, SECOND_STAGE, FLASH), vectors_at(staged, IMAGE_DEFINITION, FLASH), vectors_at(staged, "", FLASH)} == {FLASH}
+    assert {
+        vectors_at(bare, SECOND_STAGE, FLASH),
+        vectors_at(staged, IMAGE_DEFINITION, FLASH),
+        vectors_at(staged, "", FLASH),
+    } == {FLASH}
     assert lacks_boot_block(bare, SECOND_STAGE, FLASH) == "no second-stage boot code with its CRC in the first 256 bytes of flash"
     assert lacks_boot_block(bare, IMAGE_DEFINITION, FLASH) == "no image definition block in the first 4096 bytes of flash"

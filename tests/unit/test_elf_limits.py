@@ -97,6 +97,8 @@ def test_a_place_in_an_object_counts_from_the_symbol_before_it_or_from_the_secti
     "lines, entries",
     [
         ("cmp r0, #4\nbhi .out\ntbb [pc, r0]\n.out:", 5),
+        ("cmp r0, #0\nbhi .out\ntbb [pc, r0]\n.out:", 1),
+        ("cmp r0, r1\nbhi .out\ntbb [pc, r0]\n.out:", 0),
         ("cmp r0, #4\nbcs .out\ntbb [pc, r0]\n.out:", 4),
         ("cmp r0, #4\nbhs .out\ntbb [pc, r0]\n.out:", 4),
         ("cmp r0, #4\nbne .out\ntbb [pc, r0]\n.out:", 0),
@@ -157,7 +159,9 @@ def test_words_are_a_table_if_they_are_a_place_for_a_stack_and_handlers(words, c
     assert len(find_tables(with_table(words, **changes))) == is_table
 
 
-@pytest.mark.parametrize("address, is_stored", [(0x1007F, True), (0x1008C, False), (0x10088, True), (0xFFFF, False), (0x10000, True)])
+@pytest.mark.parametrize(
+    "address, is_stored", [(0x1007F, True), (0x1008C, False), (0x10088, True), (0xFFFF, False), (0x10000, True)]
+)
 def test_a_table_that_the_core_is_given_has_two_stored_words(address, is_stored):
     assert (table_at(with_table(TABLE), address) is not None) == is_stored
 

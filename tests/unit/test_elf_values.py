@@ -81,7 +81,7 @@ def read(content: bytes) -> list[bytes]:
             return content
 
     section = Section(sh_type="SHT_NOTE")
-    return list(_notes(SimpleNamespace(get_section_by_name=lambda name: section if name == ".note.aidge" else None)))
+    return list(_notes(SimpleNamespace(get_section_by_name=lambda name: section if name == ".note.aidge" else None), "<"))
 
 
 def test_notes_of_any_length_follow_each_other_at_multiples_of_four_bytes():

@@ -42,7 +42,8 @@ def check_code_places(image: Image, claim: Claim, claims: Sequence[Claim]) -> It
         for name in code.functions:
             found = image.by_name.get(name, ())
             inside = [symbol for symbol in found if _is_inside(symbol, code.memory)]
-            taken += min((symbol.size_bytes for symbol in inside), default=0)
+            if inside:
+                taken += min(symbol.size_bytes for symbol in inside)
             if not found:
                 absent.append(name)
             elif len(inside) < min(len(found), _movers(claims, code.memory, name)):

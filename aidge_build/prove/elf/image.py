@@ -8,7 +8,7 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from struct import unpack_from
 
 from elftools.common.exceptions import ELFError
 from elftools.elf.constants import P_FLAGS, SH_FLAGS
@@ -222,7 +222,7 @@ def _read(elf: ELFFile, path: str) -> Image:
         elf["e_entry"],
         sections,
         symbols,
-        tuple(_notes(elf, "little" if elf.little_endian else "big")),
+        tuple(_notes(elf, "<" if elf.little_endian else ">")),
         tuple(segment["p_paddr"] for segment in segments if _loads_headers(elf, segment)),
         grouped,
         _digests(named),
@@ -327,14 +327,14 @@ def source_name(linked_name: str) -> str:
     return match[2][:length] if match and length <= len(match[2]) else name
 
 
-def _notes(elf: ELFFile, order: Literal["little", "big"] = "little") -> Iterator[bytes]:
+def _notes(elf: ELFFile, order: str) -> Iterator[bytes]:
     """Yields the descriptors as bytes; a section may hold several notes, each padded to 4 bytes. A note that is cut off yields
-    the rest of the section."""
+    the rest of the section. `order` is "<" for little-endian numbers, ">" for big-endian ones."""
     section = elf.get_section_by_name(".note.aidge")
     content = section.data() if section is not None and section["sh_type"] != "SHT_NOBITS" else b""
     position = 0
     while position + 12 <= len(content):
-        name_size, size, kind = (int.from_bytes(content[position + at : position + at + 4], order) for at in (0, 4, 8))
+        name_size, size, kind = unpack_from(f"{order}3I", content, position)
         name_at = position + 12
         at = name_at + (name_size + 3) // 4 * 4
         if content[name_at : name_at + name_size] == b"aidge\0" and kind == 1:

@@ -96,7 +96,8 @@ class Code:
         if self.led_to & {switch.address, branch.address}:
             behind = next((at for at in range(switch.next, switch.next + _MOST_TABLE, 2) if at in self.instructions), switch.next)
             return (behind - switch.next) // (1 if switch.mnemonic == "tbb" else 2) - 1
-        return (immediate(comparison.operands[1]) or 0) + (branch.mnemonic == "bhi")
+        largest = immediate(comparison.operands[1])
+        return 0 if largest is None else largest + (branch.mnemonic == "bhi")
 
     @cached_property
     def targets(self) -> Mapping[str, Mapping[int, int | None]]:

@@ -163,9 +163,7 @@ def _place(code: Code, table: int | None) -> str:
 def _unseen(code: Code, tables: Sequence[VectorTable], moves: Sequence[Move]) -> Iterator[str]:
     """Yields the reasons why handlers may be missing in the tables; a writable table may name other handlers later."""
     sections = code.image.sections
-    writable = {
-        table.address for table in tables if any(part.writable and part.holds(table.address) for part in sections)
-    }
+    writable = {table.address for table in tables if any(part.writable and part.holds(table.address) for part in sections)}
     for move in moves:
         if move.instead:
             yield f"{move.where} {move.instead}"

@@ -215,14 +215,17 @@ def _stores(guess: Guess) -> Iterator[tuple[int, int | None]]:
 
 def _place(guess: Guess) -> int | None:
     """Returns the address of a memory operand if it is known, or None."""
-    place, is_known = guess.address() or (0, False)
-    return place if is_known else None
+    address = guess.address()
+    return address[0] if address and address[1] else None
 
 
 def _indexed(guess: Guess) -> str:
     """Returns a text about a store with an unknown index to a base at which no register array of the core begins; "" for other
     instructions."""
-    place, is_known = guess.address() or (0, True)
+    address = guess.address()
+    if address is None:
+        return ""
+    place, is_known = address
     if is_known or not guess.name.startswith(_STORES) or not any(place & ~_OTHER_STATE in part for part in _NO_ARRAYS):
         return ""
     return "stores at an index that is not known, which VTOR may have"

@@ -103,6 +103,7 @@ def test_a_place_in_an_object_counts_from_the_symbol_before_it_or_from_the_secti
         ("cmp r0, #4\nbhs .out\ntbb [pc, r0]\n.out:", 4),
         ("cmp r0, #4\nbne .out\ntbb [pc, r0]\n.out:", 0),
         ("cmp r1, #4\nbhi .out\ntbb [pc, r0]\n.out:", 0),
+        ("cmp r1, #4\nbhi .out\ntbb [pc, r10]\n.out:", 0),
         ("adds r0, #4\nbhi .out\ntbb [pc, r0]\n.out:", 0),
         ("cbz r1, .over\ncmp r0, #4\n.over:\nbhi .out\ntbb [pc, r0]\nTABLE\n.out:", 7),
         ("cbz r1, .over\ncmp r0, #4\nbhi .out\n.over:\ntbh [pc, r0, lsl #1]\nTABLE\n.out:", 3),
@@ -157,6 +158,15 @@ def with_table(words, begin: int = 0x10080, **changes):
 )
 def test_words_are_a_table_if_they_are_a_place_for_a_stack_and_handlers(words, changes, is_table):
     assert len(find_tables(with_table(words, **changes))) == is_table
+
+
+def test_a_table_of_no_known_size_has_512_words_at_most():
+    words = [STACK, TEXT + 1, *510 * [TEXT + 17]]
+    for more in ((TEXT + 33,), ()):
+        (table,) = find_tables(with_table([*words, *more]))
+        assert (table.stack, table.reset, table.handlers) == (STACK, TEXT, (TEXT + 16,))
+    (table,) = find_tables(with_table([*words[:-1], TEXT + 33]))
+    assert table.handlers == (TEXT + 16, TEXT + 32)
 
 
 @pytest.mark.parametrize(

@@ -3,17 +3,21 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
 
+from aidge_build.base.errors import AidgeError
+from aidge_build.prove.elf import image
 from aidge_build.prove.elf.code_places import find_places
-from aidge_build.prove.elf.image import source_name
 from aidge_build.prove.elf.objects import ObjectFile, ObjectSymbol, Part, _read
-from aidge_build.prove.elf.program_code import _shared
+from aidge_build.prove.elf.program_code import Code, _shared
 from aidge_build.prove.elf.stack import runs_use
+from aidge_build.prove.elf.tables import Entry
 from tests.golden.test_findings import section
-from tests.listings import listed
+from tests.listings import TEXT, listed
 
 
 @pytest.mark.parametrize(
@@ -34,15 +38,110 @@ from tests.listings import listed
     ],
 )
 def test_a_function_is_called_as_in_the_source(linked, name):
-    assert source_name(linked) == name
+    assert image.source_name(linked) == name
 
 
 class Header(dict):
     """The head of an ELF file as pyelftools has it."""
 
-    def __init__(self, machine: str, little_endian: bool):
-        super().__init__(e_type="ET_REL", e_machine=machine)
-        self.little_endian = little_endian
+    def __init__(self, machine: str, little_endian: bool = True, kind: str = "ET_REL", sections=(), size: int = 100):
+        super().__init__(e_type=kind, e_machine=machine)
+        self.little_endian, self.stream_len, self._sections = little_endian, size, sections
+
+    def iter_sections(self):
+        yield from self._sections
+
+
+class Head(dict):
+    """The head of a section as pyelftools has it."""
+
+    def __init__(self, name: str, **fields):
+        super().__init__({"sh_type": "SHT_PROGBITS", "sh_offset": 60, "sh_size": 40, "sh_flags": 0} | fields)
+        self.name = name
+
+
+@pytest.mark.parametrize(
+    "kind, section, words",
+    [
+        ("ET_EXEC", Head(".text"), ""),
+        ("ET_DYN", Head(".text"), ""),
+        ("ET_REL", Head(".text"), "is not a linked program"),
+        ("ET_EXEC", Head(".text", sh_size=41), "section .text ends beyond the end of the file"),
+        ("ET_EXEC", Head(".bss", sh_size=41, sh_type="SHT_NOBITS"), ""),
+        ("ET_EXEC", Head(".data", sh_flags=0x800), "section .data is compressed"),
+        ("ET_EXEC", Head(".debug_info", sh_flags=0x800), ""),
+        ("ET_EXEC", Head(".data", sh_flags=0x3), ""),
+    ],
+)
+def test_a_file_that_is_no_whole_program_is_refused(kind, section, words):
+    elf = Header("EM_ARM", kind=kind, sections=[section])
+    with pytest.raises(AidgeError, match=words) if words else nullcontext():
+        image._refuse_unread(elf, "a.elf")
+
+
+def of_program(name: str, kind: str = "function", address: int = 0x100) -> image.Symbol:
+    return image.Symbol(name, name, address, 4, kind, ".text")
+
+
+def test_second_names_of_functions_hold_digests_and_are_no_symbols_of_their_own():
+    first, second = of_program("kws_run"), of_program("kws_run_0123456789ab")
+    others = [of_program("kws_run_ba9876543210", address=0x200), of_program("kws_weights_0123456789ab", "object")]
+    assert image._digests([first, second, *others]) == {"kws_run": ("0123456789ab", "ba9876543210")}
+    assert [*image._without_second_names([first, second, *others])] == [first, *others]
+    for change in ({"kind": "object"}, {"address": 0x104}, {"size_bytes": 8}):
+        other = replace(second, **change)
+        assert other in image._without_second_names([first, other])
+
+
+def test_a_local_symbol_is_of_the_file_before_it(monkeypatch):
+    rows = [
+        Entry("", 0, 0, "other", "local", 0),
+        Entry("a.c", 0, 0, "file", "local", 0xFFF1),
+        Entry("$t", 0x100, 0, "other", "local", 1),
+        Entry("one", 0x101, 8, "function", "local", 1),
+        Entry("two", 0x201, 4, "object", "local", 1),
+        Entry("", 0x300, 0, "section", "local", 1),
+        Entry("three", 5, 0, "other", "local", 0xFFF1),
+        Entry("", 0, 0, "other", "local", 0),
+        Entry("four", 0x300, 0, "other", "local", 1),
+        Entry("b.c", 0, 0, "file", "local", 0xFFF1),
+        Entry("five", 0x400, 4, "object", "global", 1),
+        Entry("six", 0x500, 4, "object", "weak", 1),
+        Entry("gone", 0, 0, "function", "global", 0),
+    ]
+    monkeypatch.setattr(image, "sections_of", lambda elf: [SimpleNamespace(name=""), SimpleNamespace(name=".text")])
+    monkeypatch.setattr(image, "symbol_entries", lambda elf, sections: iter(rows))
+    found = [*image._symbols(Header("EM_ARM"))]
+    assert [(one.name, one.address, one.kind, one.section, one.file) for one in found] == [
+        ("a.c", 0, "absolute", "", "a.c"),
+        ("one", 0x100, "function", ".text", "a.c"),
+        ("two", 0x201, "object", ".text", "a.c"),
+        ("three", 5, "absolute", "", "a.c"),
+        ("four", 0x300, "other", ".text", ""),
+        ("b.c", 0, "absolute", "", "b.c"),
+        ("five", 0x400, "object", ".text", ""),
+        ("six", 0x500, "object", ".text", ""),
+    ]
+    assert [one.name for one in found if one.is_weak] == ["six"] and not any(one.is_local for one in found[-2:])
+    assert [one.address for one in image._symbols(Header("EM_386"))][1] == 0x101, "the Thumb bit is one of Arm"
+
+
+@pytest.mark.parametrize(
+    "words, of_f, of_g",
+    [
+        ((TEXT + 4, 4), {4}, set()),
+        ((TEXT + 9, TEXT + 4, 7), {4, 8}, {8}),
+        ((TEXT + 9, 7), set(), {8}),
+        ((TEXT + 8, TEXT + 5), {4}, {8}),
+        ((7, 9), set(), set()),
+    ],
+)
+def test_a_table_that_may_hold_numbers_leads_into_its_function_and_to_other_functions(words, of_f, of_g):
+    """`f` has two instructions, `g` one; a pointer to another function has the Thumb bit."""
+    stored = b"".join(word.to_bytes(4, "little") for word in words)
+    code, begin = Code(*listed("f:\nnop\nbx lr\ng:\nbx lr", {"table": stored})), TEXT + 12
+    for name, places in (("f", of_f), ("g", of_g)):
+        assert code.targets_in(begin, begin + len(stored), name) == {TEXT + at for at in places}
 
 
 @pytest.mark.parametrize("machine, is_little", [("EM_ARM", False), ("EM_386", True), ("EM_PPC", False)])

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import combinations, product
 
-from aidge_build.contract.thumb.instruction import CONDITIONS, Instruction, immediate
+from aidge_build.contract.thumb.instruction import CONDITIONS, Instruction, immediate, memory_operand
 from aidge_build.prove.elf.destinations import is_misread
 from aidge_build.prove.elf.effects import Effect, effect_of
 from aidge_build.prove.elf.image import Image, Section, Symbol
@@ -91,7 +91,8 @@ class Code:
         """
         branch = self.before(switch)
         comparison = self.before(branch) if branch and branch.mnemonic in ("bhi", "bcs", "bhs") else None
-        if comparison is None or comparison.mnemonic != "cmp" or comparison.operands[0] not in switch.operands[0]:
+        _, index, _ = memory_operand(*switch.operands)
+        if comparison is None or comparison.mnemonic != "cmp" or comparison.operands[0] not in index:
             return 0
         if self.led_to & {switch.address, branch.address}:
             behind = next((at for at in range(switch.next, switch.next + _MOST_TABLE, 2) if at in self.instructions), switch.next)

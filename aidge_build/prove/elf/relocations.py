@@ -51,7 +51,6 @@ class Field:
 
 def signed(number: int, bits: int) -> int:
     """Returns a two's complement number of `bits` bits as a signed number."""
-    number &= (1 << bits) - 1
     return number - (1 << bits) if number >> (bits - 1) else number
 
 

@@ -4,12 +4,15 @@
 from __future__ import annotations
 
 import struct
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
 from elftools.elf.constants import P_FLAGS
 
 from aidge_build.boards import Region
+from aidge_build.prove.elf.claim import Claim
+from aidge_build.prove.elf.code_memory import _holds, _move, check_code_memory
 from aidge_build.prove.elf.code_proof import _Comparison
 from aidge_build.prove.elf.device_proof import _in_device
 from aidge_build.prove.elf.image import Symbol, _loads_headers
@@ -34,6 +37,38 @@ def test_a_symbol_holds_its_first_byte_and_its_last_and_its_content_is_what_its_
     assert program.content(symbol) == b"4567"
     assert program.content(variable("before", 0xFF, 4, where=".rodata")) == program.content(variable("lost", 0x104, 4)) == b""
     assert program.content(variable("first", 0x100, 1, where=".rodata")) == b"0"
+
+
+def test_a_word_is_found_wherever_it_is_stored():
+    """Equal bytes may be several words."""
+    program = image([section(".text", 0x100, b"\1\1\1\1\1\2"), section(".bss", 0x200, 8), section(".data", 0x300, b"\1\1\1\1")])
+    assert [*program.places_of(0x01010101)] == [0x100, 0x101, 0x300] and [*program.places_of(0x02010101)] == [0x102]
+
+
+@pytest.mark.parametrize("address", [0x08001235, 0x0800FFFF, 0x20010000])
+@pytest.mark.parametrize("register", [0, 7, 14, 15])
+def test_code_holds_an_address_as_a_word_or_in_two_moves_to_one_register(address, register):
+    """Nothing moves numbers to pc."""
+    first, second = _move(0xF240, address & 0xFFFF, register), _move(0xF2C0, address >> 16, register)
+    other = _move(0xF2C0, address >> 16, register ^ 1)
+
+    def holds(content: bytes, is_code: bool = True) -> bool:
+        part = section(".text", 0x100, content)
+        return bool(_holds(image([replace(part, executable=is_code)]), address))
+
+    is_moved = register < 15
+    assert holds(b"\0" + address.to_bytes(4, "little"), is_code=False)
+    assert holds(first + second) == holds(first + bytes(32) + second) == is_moved
+    assert not holds(first + second, is_code=False) and not holds(first + other) and not holds(second + first)
+    assert not holds(first + bytes(33) + second) and not holds(_move(0xF240, address - 1 & 0xFFFF, register) + second)
+
+
+def test_the_functions_of_a_section_that_nothing_stores_are_named_by_the_first():
+    functions = [replace(variable(name, 0x100, 4, "function"), section=".itcm") for name in ("kws_run", "kws_fc")]
+    part = replace(section(".itcm", 0x100, 16), is_loaded=False)
+    claim = Claim("kws", 0, (), True, functions=("kws_run", "kws_fc"))
+    (finding,) = check_code_memory(image([part], functions), claim, ())
+    assert "code of model kws (kws_run and 1 more in .itcm) is not stored: no contents fill the section" in finding.text
 
 
 def test_the_first_and_the_last_ten_calls_of_a_chain_are_named():

@@ -45,6 +45,8 @@ def code_of(text: str, data: dict[str, bytes] | None = None) -> Code:
         (f"mov r1, #{LARGE}\nadd r0, r1\nsub r0, r1", True),
         (f"mov r1, #{LARGE}\nmov r0, #{LARGE}\nadd r0, r2, r1", False),
         (f"mov r1, #{LARGE}\nadd r0, r0, r1\nmov r0, r5\nadd r0, r0, r1", False),
+        (f"mov r1, #{LARGE}\nadd r4, r4, r1\nadd r5, r6, r4\nadd r7, r4, r1", True),
+        (f"mov r1, #{LARGE}\nadd r4, r4, r1\numull r5, r4, r2, r3\nadd r7, r4, r1", False),
         (f"mov r1, #{LARGE}\nadd r0, r0, r1\nbl g\nadd r4, r4, r1", False),
         (f"mov r1, #{LARGE}\nadd r4, r4, r1\nblx r5\nadd r4, r4, r1", False),
         (f"mov r6, #{LARGE}\nadd r4, r4, r6\nblx r5\nadd r4, r4, r6", True),

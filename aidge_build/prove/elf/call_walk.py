@@ -250,7 +250,7 @@ class _Walker:
 
     def _starts_stack(self, instruction: Instruction, name: str, state: State) -> bool:
         """Whether start-up code sets the stack pointer to the value that it has after reset: the stack is then as at entry."""
-        given = given_to_stack(state, instruction, name, lambda address: self.code.read(address, 4))
+        given = given_to_stack(state, instruction, name, self.code.word)
         if given is None or given != self.code.initial_stack:
             return False
         state.stack = 0

@@ -81,7 +81,7 @@ class Callers:
     def users(self, address: int) -> Iterator[int | None]:
         """Yields the functions that may hold an address, in an instruction or a constant; None for data."""
         yield from (self._holder(at) for at, half in self._halves if half == address & 0xFFFF)
-        for place in self._stored(address):
+        for place in self.code.image.places_of(address):
             yield from self._readers(place)
 
     @cached_property
@@ -105,15 +105,6 @@ class Callers:
     def _goes_on(self, last: Instruction) -> bool:
         """Whether the next instruction may run after this one. A call at the end of a function does not return."""
         return last.address in self.code.plain or last.mnemonic in BRANCHES or last.address in self.code.conditional
-
-    def _stored(self, number: int) -> Iterator[int]:
-        """Yields the addresses at which a word is stored, at any alignment."""
-        pattern = number.to_bytes(4, "little")
-        for section in self.code.image.sections:
-            at = section.content.find(pattern)
-            while at >= 0:
-                yield section.address + at
-                at = section.content.find(pattern, at + 1)
 
     def _readers(self, place: int) -> Iterator[int | None]:
         """Yields the function that a word is in, and the functions that load it relative to pc."""

@@ -66,9 +66,9 @@ def _definitions(dwarf) -> Iterator[tuple[str, tuple[str, int]]]:
         program = dwarf.line_program_for_CU(unit)
         if program is None:
             continue
-        files = [*_files(program.header)]
-        folder = unit.get_top_DIE().attributes.get("DW_AT_comp_dir")
         first = 0 if program.header["version"] >= 5 else 1  # the number of the first file
+        files = dict(enumerate(_files(program.header), first))
+        folder = unit.get_top_DIE().attributes.get("DW_AT_comp_dir")
         for entry in unit.iter_DIE_children(unit.get_top_DIE()):
             known = entry.attributes
             line, number = known.get("DW_AT_decl_line"), known.get("DW_AT_decl_file")
@@ -79,8 +79,8 @@ def _definitions(dwarf) -> Iterator[tuple[str, tuple[str, int]]]:
             if number is None:
                 number = named.attributes.get("DW_AT_decl_file")
             name = named.attributes.get("DW_AT_name")
-            if name is not None and number is not None and 0 <= number.value - first < len(files):
-                path = posixpath.join(folder.value.decode() if folder else "", files[number.value - first])
+            if name is not None and number is not None and number.value in files:
+                path = posixpath.join(folder.value.decode() if folder else "", files[number.value])
                 yield name.value.decode(), (path, line.value)
 
 

@@ -143,6 +143,15 @@ class Image:
         offset = symbol.address - section.address
         return section.content[offset : offset + symbol.size_bytes]
 
+    def places_of(self, word: int) -> Iterator[int]:
+        """Yields the addresses at which a word is stored, at any alignment."""
+        pattern = word.to_bytes(4, "little")
+        for section in self.sections:
+            at = section.content.find(pattern)
+            while at >= 0:
+                yield section.address + at
+                at = section.content.find(pattern, at + 1)
+
     def describe(self, address: int) -> str:
         """Returns `symbol+offset` for an address, or the plain number."""
         for symbol in self.symbols:

@@ -69,7 +69,7 @@ def linear_sweep(code: Code, address: int) -> Iterator[Guess]:
             continue  # a return: code before it branches to the code after it
         _follow(guess)
         with suppress(Refusal):  # start-up code sets the stack pointer
-            apply(state, instruction, guess.name, lambda constant: code.read(constant, 4))
+            apply(state, instruction, guess.name, code.word)
         if guess.name in ("bl", "blx"):
             state.after_call()
             for register in CALL_CLOBBERS:

@@ -44,7 +44,7 @@ class Code:
         self._tables = [symbol for symbol in image.symbols if symbol.kind == "object" and symbol.size_bytes]
         self._twice = _shared(section for section in image.sections if section.content and section.executable)
         first = min((section.address for section in self._constants), default=0)
-        self.initial_stack = self.tables[0].stack if self.tables else self.read(first, 4)
+        self.initial_stack = self.tables[0].stack if self.tables else self.word(first)
 
     def read(self, address: int, width: int) -> int | None:
         """Returns the little-endian number at an address that the program cannot write, or None."""
@@ -190,7 +190,7 @@ class Code:
 
     def targets_in(self, begin: int, end: int, name: str) -> frozenset[int]:
         """Returns the targets in a table that may also hold numbers: addresses in function `name`, and other functions."""
-        words = [self.read(place, 4) or 0 for place in range(begin, end - 3, 4)]
+        words = [self.word(place) or 0 for place in range(begin, end - 3, 4)]
         inside = {word & ~1 for word in words if word & ~1 in self.instructions and self.name(word & ~1) == name}
         others = {word & ~1 for word in words if word & 1 and word & ~1 in self.functions}
         return frozenset(inside | others if inside else ())
@@ -199,7 +199,7 @@ class Code:
         """Yields the addresses of code in a constant array that holds only addresses of code and zeros."""
         words = []
         for place in range(symbol.address, symbol.end - 3, 4):
-            word = self.read(place, 4)
+            word = self.word(place)
             if word is None or (word and word & ~1 not in self.instructions):
                 return
             words += [word & ~1] if word else []

@@ -44,7 +44,7 @@ def _set_by_code(code: Code, reset: int) -> int | None:
         if guess.name in ("push", "bl", "blx"):
             return None
         with suppress(Refusal):
-            chosen = given_to_stack(guess.state, guess.instruction, guess.name, lambda address: code.read(address, 4))
+            chosen = given_to_stack(guess.state, guess.instruction, guess.name, code.word)
             if chosen is not None:
                 return chosen
     return None

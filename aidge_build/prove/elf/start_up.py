@@ -94,7 +94,7 @@ class _Held:
         if name == "str" and place is not None:
             self._set(place, self.kinds.get(operands[0]))
         with suppress(Refusal):  # the instruction sets the stack pointer
-            apply(self.state, instruction, name, lambda constant: code.read(constant, _WORD_BYTES))
+            apply(self.state, instruction, name, code.word)
         written = written_registers(name, operands)
         if name == "bl" or name.startswith("blx"):
             self.state.after_call()

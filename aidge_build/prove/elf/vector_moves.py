@@ -154,15 +154,10 @@ def _constants(code: Code, wanted: Sequence[range]) -> list[int]:
 
 def _in_data(code: Code, literals: set[int]) -> Iterator[Move]:
     """Yields the words with the address of VTOR, except for `literals`, which the code of functions loads."""
-    patterns = [register.to_bytes(4, "little") for register in _VTOR]
-    for section in code.image.sections:
-        for pattern in patterns:
-            at = section.content.find(pattern)
-            while at >= 0:
-                place = section.address + at
-                if place % 4 == 0 and place not in literals:
-                    yield Move(code.image.describe(place), None, "holds VTOR's address")
-                at = section.content.find(pattern, at + 1)
+    for register in _VTOR:
+        for place in code.image.places_of(register):
+            if place % 4 == 0 and place not in literals:
+                yield Move(code.image.describe(place), None, "holds VTOR's address")
 
 
 def _in_function(code: Code, guesses: Iterable[Guess], literals: set[int]) -> Iterator[Move]:

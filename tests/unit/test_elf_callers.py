@@ -115,7 +115,13 @@ def may_compute(text: str, content: dict[int, int], dead: tuple[str, ...] = ("g"
         data[at - begin : at - begin + 4] = (word & 0xFFFFFFFF).to_bytes(4, "little")
     image, instructions = listed(code, {"data": bytes(data)})
     section = replace(image.sections[0], content=image.sections[0].content + b"\1\1", size_bytes=image.sections[0].size_bytes + 2)
-    arrays = (("odd", FIRST - 31, 8), ("before", FIRST - 16, 12), ("array", FIRST, 8), ("rest", PLACE, 8))
+    arrays = (
+        ("uneven", FIRST - 46, 8),
+        ("odd", FIRST - 31, 8),
+        ("before", FIRST - 16, 12),
+        ("array", FIRST, 8),
+        ("rest", PLACE, 8),
+    )
     named = [replace(image.symbols[0], name=name, address=at, size_bytes=size, kind="object") for name, at, size in arrays]
     image = replace(image, entry=0, symbols=(*image.symbols, *named), sections=(section, *image.sections[1:]))
     found = Callers(Code(image, instructions))
@@ -133,6 +139,7 @@ def may_compute(text: str, content: dict[int, int], dead: tuple[str, ...] = ("g"
         (FIRST - 16, FIRST - 8, "", True),
         (FIRST - 16, FIRST, "", False),
         (FIRST - 31, FIRST - 28, "", True),
+        (FIRST - 46, FIRST - 44, "", True),
         (FIRST - 4, PLACE, f"movw r1, #{FIRST - 4}", True),  # from what code names
         (FIRST - 4, PLACE, f"movw r1, #{FIRST - 3}", True),
         (FIRST - 4, PLACE, f"movw r1, #{FIRST - 2}", False),

@@ -5,17 +5,23 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from dataclasses import replace
+from itertools import product
 from types import SimpleNamespace
 
 import pytest
 
 from aidge_build.base.errors import AidgeError
 from aidge_build.prove.elf import image
+from aidge_build.prove.elf.claim import Claim, ClaimedArena
 from aidge_build.prove.elf.code_places import find_places
-from aidge_build.prove.elf.objects import ObjectFile, ObjectSymbol, Part, _read
+from aidge_build.prove.elf.contents import check_contents
+from aidge_build.prove.elf.decisions import _names
+from aidge_build.prove.elf.objects import ObjectFile, ObjectSymbol, Part, Relocation, _read
 from aidge_build.prove.elf.program_code import Code, _shared
+from aidge_build.prove.elf.proof import measure
 from aidge_build.prove.elf.stack import runs_use
 from aidge_build.prove.elf.tables import Entry
+from tests.golden.test_findings import image as made_of
 from tests.golden.test_findings import section
 from tests.listings import TEXT, listed
 
@@ -191,3 +197,41 @@ def test_a_loop_that_counts_ends_and_one_that_does_not_count_never_does(loop, he
     made, instructions = listed(f"f:\n.again:\nnop\n{loop}\npush {{r0-r3}}\nadd sp, #16\nbx r12")
     bound = runs_use(made, instructions, ("f",))["f"]
     assert (bound.bytes, bound.reason[:16]) == ((0, "") if not held_bytes else (None, "an indirect jump"))
+
+
+def test_code_that_jumps_back_to_the_address_that_a_call_left_in_lr_goes_on_there():
+    """Hand-written code; the address has the Thumb bit."""
+    made, instructions = listed("f:\npush {lr}\nbl .inner\npop {pc}\n.inner:\nsub lr, lr, #1\nmov pc, lr")
+    assert runs_use(made, instructions, ("f",))["f"].bytes == 4
+
+
+@pytest.mark.parametrize("at, before", [(0x8000000, 0), (0x7FFFFF0, 16), (0x8000001, 255), (0x8000101, 0)])
+def test_headers_that_a_segment_loads_are_said_to_be_before_the_next_section(at, before):
+    parts = [section(".text", 0x8000000, bytes(8)), section(".rodata", 0x8000100, bytes(8)), section(".bss", 0x8000002, 4)]
+    (finding,) = [one for one in check_contents(made_of(parts, headers_at=(at,)), (), None) if one.code == "MEM11"]
+    assert f"loads at 0x{at:08x}, {before} B before the first section" in finding.text
+
+
+def test_a_register_is_named_as_a_whole_word():
+    assert _names("r1", ("r0", "[r2, r1]")) and _names("r1", ("{r1, r2}",)) and not _names("r1", ("r10", "[r11, #1]"))
+
+
+@pytest.mark.parametrize("content, has_relocation, is_writable", product((b"", bytes(4), b"\0\1"), (False, True), (False, True)))
+def test_a_part_is_of_zeroed_variables_if_it_is_writable_and_holds_neither_numbers_nor_addresses(
+    content, has_relocation, is_writable
+):
+    part = Part(1, ".bss", 4, content, (Relocation(0, 2, 1),) * has_relocation, False, False, 0, False, is_writable)
+    assert part.is_zero == (is_writable and not has_relocation and content != b"\0\1")
+
+
+def test_a_label_without_a_size_is_the_name_of_its_own_address_alone():
+    program = made_of([], [replace(of_program("label", "other"), size_bytes=0), of_program("array", "object", 0x200)])
+    assert [program.describe(at) for at in (0x100, 0x101, 0x203, 0x204)] == ["label", "0x00000101", "array+0x3", "0x00000204"]
+
+
+def test_the_arena_of_a_model_is_as_large_as_all_its_linked_parts():
+    parts = tuple(ClaimedArena(name, 4) for name in ("kws_arena", "kws_arena_DTCM"))
+    program = made_of([], [of_program("kws_arena", "object"), of_program("kws_arena_DTCM", "object", 0x200)])
+    assert measure(program, Claim("kws", 8, parts, True)) == 8
+    assert measure(program, Claim("kws", 8, (), True)) is None
+    assert measure(made_of([], program.symbols[:1]), Claim("kws", 8, parts, True)) is None

@@ -139,7 +139,7 @@ class Callers:
         for place, word in self._words(numbers):
             base = function - word & _WORD  # or the next address: the word may have the Thumb bit of the function
             bases = {base & ~1, base + 1 & ~1}
-            if not 0 <= place - min(bases) < _REACH:
+            if not min(bases) <= place < min(bases) + _REACH:
                 continue
             begin = self._places[bisect_right(self._places, place) - 1]
             if bases & {place, begin & ~1} or bases & named:

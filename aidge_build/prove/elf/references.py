@@ -30,8 +30,10 @@ class Linked:
     def read(self, address: int, count: int) -> bytes:
         """Returns the bytes that are stored for an address; fewer bytes, or none, if the program stores less."""
         section = self.section(address)
-        offset = address - section.address if section else 0
-        return section.content[offset : offset + count] if section else b""
+        if section is None:
+            return b""
+        offset = address - section.address
+        return section.content[offset : offset + count]
 
     def section(self, address: int) -> Section | None:
         """Returns the section that stores the content of an address, or None."""

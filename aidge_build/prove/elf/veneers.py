@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from struct import unpack
 
 from aidge_build.prove.elf.relocations import FIELDS, signed
 
@@ -35,9 +36,10 @@ def branch_target(address: int, code: bytes) -> int | None:
 
 def _one_hop(address: int, read: ReadBytes) -> int | None:
     """Returns the target of the veneer at `address`; None for code that is no known veneer."""
-    halves = [int.from_bytes(read(address + at, 2), "little") for at in range(0, 16, 2)]
+    code = read(address, 16).ljust(16, b"\0")
+    halves = [*unpack("<8H", code)]
     first, second = halves[0], halves[1]
-    target = branch_target(address, read(address, 4))
+    target = branch_target(address, code)
     if target is not None:
         return target
     if (first, second) == (0xE97F, 0xE97F):  # sg, of a call from the non-secure state

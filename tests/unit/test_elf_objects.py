@@ -216,7 +216,9 @@ def test_a_register_is_named_as_a_whole_word():
     assert _names("r1", ("r0", "[r2, r1]")) and _names("r1", ("{r1, r2}",)) and not _names("r1", ("r10", "[r11, #1]"))
 
 
-@pytest.mark.parametrize("content, has_relocation, is_writable", product((b"", bytes(4), b"\0\1"), (False, True), (False, True)))
+@pytest.mark.parametrize(
+    "content, has_relocation, is_writable", [*product((b"", bytes(4), b"\0\1"), (False, True), (False, True))]
+)
 def test_a_part_is_of_zeroed_variables_if_it_is_writable_and_holds_neither_numbers_nor_addresses(
     content, has_relocation, is_writable
 ):

@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: MIT
+"""What header, claim and manifest say of small programs, fact by fact. No compiler."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import numpy
+import pytest
+
+from aidge_build.base.errors import AidgeError
+from aidge_build.boards import Region
+from aidge_build.build.emit import emit
+from aidge_build.build.emit.claim import _code_in, claim_assembly
+from aidge_build.build.emit.functions import functions_of
+from aidge_build.build.emit.layers import layers_of
+from aidge_build.build.emit.overlaps import apart, overlap_words
+from aidge_build.build.emit.places import Places, port_pointer
+from aidge_build.build.emit.ports import ports_of
+from aidge_build.contract.call import Call, Input, Literal, Output
+from aidge_build.contract.mem_info import MemInfo
+from aidge_build.graph.dtype import DType
+from aidge_build.plan.constant_arrays import Array, arrays_of
+from aidge_build.plan.fast_memory import FastMemory
+from aidge_build.plan.options import Options
+from aidge_build.plan.place import Place
+from tests.emitted import chain, changed, copying, float_sum, reversal
+
+
+def places_of(program) -> Places:
+    return Places(program, ports_of(program), arrays_of(program))
+
+
+def test_the_note_is_the_same_for_a_claim_in_any_order():
+    claim = emit(chain()).manifest["claim"]
+    assert claim_assembly(dict(reversed(claim.items()))) == claim_assembly(claim) != claim_assembly({**claim, "model": "other"})
+
+
+@pytest.mark.parametrize(
+    "argument, said",
+    [(Input(-1), "asks for input -1 of 1"), (Input(1), "asks for input 1 of 1"), (Output(-1), "asks for output -1 of 1")]
+    + [(Output(1), "asks for output 1 of 1")],
+)
+def test_a_kernel_that_asks_for_a_tensor_that_its_node_has_not_is_refused(argument, said):
+    program = reversal()
+    first = argument if isinstance(argument, Input) else Input(0)
+    call = Call("aidge_toy_reverse_s8", ("reverse_s8.h",), (first, argument, Literal(6)))
+    with pytest.raises(AidgeError, match=said):
+        layers_of(replace(program, layers=(replace(program.layers[0], call=call),)), places_of(program), arrays_of(program))
+
+
+@pytest.mark.parametrize("io", ["caller", "arena"])
+@pytest.mark.parametrize("arena", ["static", "caller"])
+def test_a_function_of_steps_says_that_it_refuses_pointers_if_it_gets_any(io, arena):
+    program = chain(options=Options(io=io, arena=arena, max_step=1000))
+    functions = {function.symbol: function for function in functions_of(program, ports_of(program))}
+    for name in ("toy_begin", "toy_step", "toy_end", "toy_cancel"):
+        function, own = functions[name], ["toy_instance *self"] * (arena == "caller")
+        given = ["const int8_t *input", "int8_t *output"] * (io == "caller" and name == "toy_begin")
+        assert function.parameters == (*own, *given) and len(function.arguments) == len(function.parameters)
+        comment = " ".join(function.comment)
+        is_refusing = bool(function.parameters) and name in ("toy_begin", "toy_step")
+        assert ("TOY_POINTER when a pointer is null" in comment) == is_refusing
+        assert ("The buffers are in use until then" in comment) == bool(given)
+
+
+def test_the_claim_says_what_constants_leave_of_a_memory_to_the_functions_there():
+    fast = FastMemory("", (), (), layers=(("second", "DTCM"), ("first", "ITCM")), functions=(("aidge_toy_scale_s8", "ITCM"),))
+    options = Options(constants_in=(("ITCM", 64), ("DTCM", 32), ("SRAM", 16)))
+    program = chain(fast=fast, options=options, regions=(Region("ITCM", 0x100, 0x1000, "ram", ()),))
+    sizes = (("ITCM", 10), ("DTCM", 32), ("ITCM", 20), ("SRAM", 8), ("", 99))
+    arrays = [Array(f"a{size}", numpy.zeros(size, numpy.int8), "", region=region) for region, size in sizes]
+    assert _code_in(program, arrays) == [
+        {"room_bytes": 0, "functions": ["toy_second"]},
+        {
+            "region": "ITCM",
+            "memory": {"origin": 0x100, "length_bytes": 0x1000},
+            "room_bytes": 34,
+            "functions": ["aidge_toy_scale_s8", "toy_first"],
+        },
+    ]
+
+
+def test_the_manifest_names_the_places_of_the_tensors_of_each_layer():
+    first, second = emit(chain()).manifest["layers"]
+    (added,) = emit(float_sum()).manifest["layers"]
+
+    def places(tensors: list[dict]) -> list[tuple[str, str]]:
+        return [(tensor["name"], tensor["place"]) for tensor in tensors]
+
+    assert places(first["inputs"]) == [("x", "argument input")] and places(second["outputs"]) == [("y", "argument output")]
+    assert places(first["outputs"]) == places(second["inputs"]) == [("middle", "arena bytes 24..29")]
+    assert places(added["inputs"]) == [("x", "argument x"), ("c", "flash")]
+    assert first["rejected"] == [{"kernel": "other", "reason": "wants float32"}] and not second["rejected"]
+
+
+@pytest.mark.parametrize(
+    "place, words",
+    [
+        (Place("arena", offset_bytes=24), "arena bytes 24..29"),
+        (Place("arena", offset_bytes=0), "arena bytes 0..5"),
+        (Place("arena", offset_bytes=0, plane=MemInfo(0, 6, 8, 1, 1)), "arena from byte 0, positions 8 bytes apart"),
+        (Place("input"), "argument input"),
+        (Place("output", offset_bytes=0), "argument output"),
+    ],
+)
+def test_the_place_of_a_tensor_in_words(place, words):
+    program = chain()
+    program = changed(program, places={**program.memory.places, "middle": place})
+    assert places_of(program).described(program.layers[0].outputs[0], program.layers[0]) == words
+
+
+@pytest.mark.parametrize(
+    "offset, dtype, is_inside",
+    [(24, DType.int8, True), (25, DType.int8, False), (-1, DType.int8, False), (0, DType.int32, True), (2, DType.int32, False)]
+    + [(4, DType.int32, True), (8, DType.int32, False)],
+)
+def test_a_tensor_is_inside_of_its_memory_and_aligned_for_its_elements(offset, dtype, is_inside):
+    """The arena has 30 bytes, the tensor six elements."""
+    program = chain()
+    program = changed(program, places={**program.memory.places, "middle": Place("arena", offset_bytes=offset)})
+    tensor, places = program.layers[0].outputs[0].with_(dtype=dtype), places_of(program)
+    if is_inside:
+        assert places.spot(tensor, program.layers[0]).offset_bytes == offset
+        return
+    with pytest.raises(AidgeError, match=f"has {6 * dtype.size_bytes} B at offset {offset}, the arena 30 B"):
+        places.spot(tensor, program.layers[0])
+
+
+@pytest.mark.parametrize(
+    "read, written, words",
+    [
+        ({0: 0, 1: 0}, {0: 1}, ("Inputs are read before the output is written: they may overlap.",)),
+        ({0: 0, 1: 1}, {0: 1}, ("`output` must not overlap `unread`.",)),
+        ({0: 1, 1: 1}, {0: 1}, ("Buffers must not overlap.",)),
+        ({}, {}, ("Buffers must not overlap.",)),
+        ({}, {0: 0}, ("Inputs are read before the output is written: they may overlap.",)),
+    ],
+)
+def test_an_input_must_not_overlap_an_output_that_is_written_while_it_is_still_read(read, written, words):
+    program = float_sum()
+    program.__dict__["moments"] = (read, written)
+    ports = ports_of(program)
+    assert overlap_words(program, ports) == words
+    assert len(apart(program, ports)) == sum(read.get(number, -1) >= written.get(0, -1) for number in (0, 1))
+    assert overlap_words(replace(program, options=Options(io="arena")), ports) == ()
+
+
+@pytest.mark.parametrize("mode, begin", [("memcpy", "(void)memcpy("), ("hook", "toy_copy_")])
+def test_constants_that_are_copied_are_copied_before_their_layer(mode, begin):
+    first, second = layers_of(copying(mode), places_of(copying(mode)), arrays_of(copying(mode)))
+    assert first.before and all(line.startswith(begin) for line in first.before) and not second.before
+    assert sum("24u" in line for line in first.before) == sum("6u" in line for line in first.before) > 0
+
+
+def test_a_pointer_to_an_input_in_the_arena_is_where_the_header_says():
+    program = chain(options=Options(io="arena"))
+    program = changed(program, places={**program.memory.places, "x": Place("arena", offset_bytes=4), "y": Place("arena")})
+    given, handed_out = ports_of(program)
+    assert (port_pointer(program, given), port_pointer(program, handed_out)) == ("&arena_bytes[4]", "&arena_bytes[0]")
+    header = emit(program).files["toy.h"].decode()
+    assert re.findall(r"#define TOY_(?:IN|OUT)PUT (.*)", header) == [
+        "((int8_t *)(void *)&toy_arena[4])",
+        "((int8_t *)(void *)&toy_arena[0])",
+    ]

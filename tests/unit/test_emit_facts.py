@@ -15,7 +15,7 @@ from aidge_build.build.emit import emit
 from aidge_build.build.emit.claim import _code_in, claim_assembly
 from aidge_build.build.emit.functions import functions_of
 from aidge_build.build.emit.layers import layers_of
-from aidge_build.build.emit.overlaps import apart, overlap_words
+from aidge_build.build.emit.overlaps import apart, overlap_checks, overlap_words
 from aidge_build.build.emit.places import Places, port_pointer
 from aidge_build.build.emit.ports import ports_of
 from aidge_build.contract.call import Call, Input, Literal, Output
@@ -164,3 +164,14 @@ def test_a_pointer_to_an_input_in_the_arena_is_where_the_header_says():
         "((int8_t *)(void *)&toy_arena[4])",
         "((int8_t *)(void *)&toy_arena[0])",
     ]
+
+
+def test_an_empty_buffer_may_be_anywhere():
+    program = chain(options=Options(arena="caller"))
+    given, handed_out = ports_of(program)
+    empty = replace(given, tensor=given.tensor.with_(dims=(0,)))
+    compared = [set(re.findall(r"\)(\w+)", check)) for check in overlap_checks(program, (empty, handed_out), "arena")]
+    assert compared == [{"arena", "output"}]
+    program.__dict__["moments"] = ({}, {})
+    both = [len(overlap_checks(program, ports, "")) for ports in ((given, handed_out), (empty, handed_out), (empty, empty))]
+    assert both == [1, 0, 0]

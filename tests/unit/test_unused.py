@@ -103,6 +103,23 @@ def test_a_condition_keeps_the_macros_that_it_asks_for():
     assert left((), text) == [""]
 
 
+FIRST, SECOND = (f"static int {name}(void)\n{{\n    return 0;\n}}" for name in ("first", "second"))
+
+
+@pytest.mark.parametrize(
+    "called, kept",
+    [
+        (("first", "second"), f"#if A\n{FIRST}\n#elif B\n#else\n{SECOND}\n#endif"),
+        (("first",), f"#if A\n{FIRST}\n#endif"),
+        (("second",), f"#if A\n#elif B\n#else\n{SECOND}\n#endif"),
+        ((), ""),
+    ],
+)
+def test_branches_of_a_condition_go_from_the_last_one_on_if_nothing_is_left_in_them(called, kept):
+    text = f"#if A\n{FIRST}\n#elif B\nstatic int third;\nstatic int fourth = 4;\n#else\n{SECOND}\n#endif"
+    assert left(called, text.replace("static int third;\n", "")) == [kept]
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -60,6 +60,7 @@ def test_moves_cost_less_where_a_core_has_vectors(cascade):
     found, layers = cascade
     saved = beyond(found.work, layers, Kernels({})) - beyond(found.work, layers, Kernels({}, {"mve"}))
     assert saved == pytest.approx((PER_MOVED_BYTE - PER_BYTE_OF_VECTORS) * found.shifted_bytes)
+    assert 0 < PER_BYTE_OF_VECTORS < PER_MOVED_BYTE < PER_BYTE_READ_AGAIN
 
 
 @pytest.mark.parametrize(

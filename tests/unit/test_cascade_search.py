@@ -11,16 +11,19 @@ import numpy
 import pytest
 from test_cascades import cascaded
 
+from aidge_build.base.errors import AidgeError
 from aidge_build.contract.call import Call
 from aidge_build.contract.spec import Demands, NodeView
 from aidge_build.operators import builtin_operators
-from aidge_build.plan.cascade.cascade import Cascade
+from aidge_build.plan.cascade import calls
+from aidge_build.plan.cascade.cascade import Cascade, Line, Work
 from aidge_build.plan.cascade.kernels import BandKernels, sizes_of
 from aidge_build.plan.cascade.lifetimes import Run
-from aidge_build.plan.cascade.messages import layers_of, saved
+from aidge_build.plan.cascade.messages import layers_of, role_of, saved, smallest
 from aidge_build.plan.cascade.question import Question
 from aidge_build.plan.cascade.row_layer import RowLayer
 from aidge_build.plan.cascade.search import _some
+from aidge_build.plan.cascade.unroll import walked
 from aidge_build.plan.cascade.widening import MOST_AHEAD, widened
 from aidge_build.prepare.adaptation.match import Target
 from aidge_build.sources.formats.onnx.importer import import_onnx
@@ -51,6 +54,35 @@ def test_rows_that_a_layer_cannot_compute_apart_have_no_band_read_nothing_and_ar
     assert layer.multiple == 2 and (layer.most_rows(1), layer.most_rows(3), layer.most_rows(9)) == (2, 4, 8)
     assert layer.band(1, 3) is None and layer.reads(1, 3) is None and layer.cut(1, 2) is None
     assert layer.reads(2, 6) == {"x": (1, 3)} and layer.cut(2, 4) == ((0, 2), (2, 6), (6, 8))
+
+
+def test_a_layer_is_in_no_cascade_where_it_cannot_be_cut_into_bands_of_so_many_rows():
+    """One row of this average is added up in another order than the whole image."""
+    text = "y = AveragePool<kernel_shape = [2, 4]>(x)"
+    view, _ = import_onnx(model(text, inputs="float[1,1,9,4] x", outputs="float[1,1,8,1] y"), "n", builtin_operators(), {}, {})
+    layer = RowLayer.of(NodeView.of(view, view.nodes[0]))
+    found = {rows: walked([layer], frozenset({"y"}), {layer.name: rows}) for rows in (1, 2, 3)}
+    assert found[1] is None and found[2].bands == {layer.name: ((0, 2), (2, 4), (4, 6), (6, 8))}
+    assert found[3].bands == {layer.name: ((0, 3), (3, 6), (6, 8))}
+
+
+@pytest.mark.parametrize("scratch, expected", [((4, 8, 6), 8), ((None, 8, 6), None), ((4, 8, None), None), ((9, 9, 8), 9)])
+def test_bands_ask_for_what_the_largest_of_them_asks_for_and_for_nothing_if_one_is_refused(monkeypatch, scratch, expected):
+    asked = dict(zip([(0, 2), (2, 4), (4, 5)], [size and Demands(scratch_bytes=size) for size in scratch]))
+    monkeypatch.setattr(BandKernels, "of_band", lambda self, layer, band, sizes: asked[band])
+    found = BandKernels(None, (), None).demands(SimpleNamespace(one_of_each=list), [*asked])
+    assert (found and found.scratch_bytes) == expected
+
+
+def test_bands_of_a_layer_with_different_functions_are_refused_when_their_calls_are_made(monkeypatch):
+    (layer, *_), cascade, _ = cascaded(1, 2)
+    functions = count()
+    kernel = SimpleNamespace(name="odd", call=lambda view, _: Call(f"function_{next(functions)}", (), ()))
+    kernels = SimpleNamespace(layer=lambda node: layer, kernel=lambda layer: kernel)
+    monkeypatch.setattr(calls, "_view", lambda *words: None)
+    with pytest.raises(AidgeError, match="kernel odd computes the bands of a layer with different functions") as refused:
+        calls.calls_of(kernels, layer.seen.node, cascade, None)
+    assert refused.value.code == "CASCADE"
 
 
 @pytest.mark.parametrize("agree", [True, False])
@@ -145,6 +177,28 @@ def test_a_cascade_as_text_says_its_layers_rows_and_bytes():
 
 def test_a_cascade_in_a_message_is_its_first_and_its_last_layer():
     assert layers_of(Cascade(("one", "two", "three"), {}, {}, ())) == "'one' to 'three' (3 layers)"
+
+
+def test_what_was_tried_where_nothing_fits_names_the_layers_and_the_one_that_needs_the_most():
+    steps = [SimpleNamespace(where=lambda: "node 'small'"), SimpleNamespace(where=lambda: "node 'large'")]
+    cascade = Cascade(("one", "two"), {}, {}, ())
+    found = SimpleNamespace(schedule=SimpleNamespace(steps=steps, cascades=()), peak=SimpleNamespace(bound_step=1), runs=())
+    assert smallest(found, 1234) == "layers some rows at a time, which saves nothing at node 'large'"
+    found.runs, found.schedule.cascades = ("run",), (cascade,)
+    expected = "'one' to 'two' (2 layers) some rows at a time, which needs 1,234 B, most of it at node 'large'"
+    assert smallest(found, 1234) == expected
+
+
+def test_the_role_of_a_layer_says_its_bands_and_the_rows_that_are_kept():
+    work = Work({"one": ((0, 4), (4, 7)), "two": ((0, 1),)})
+    cascade = Cascade(("one", "two"), {"one": 4, "two": 1}, {"t": Line("t", 7, 5, 8, {})}, (), work=work)
+    other = replace(cascade, nodes=("three",))
+    assert role_of("one", "t", "conv", (other, cascade)) == (
+        "cascade 2: 4 of 7 rows at a time, in 2 bands, by conv, 5 of 7 rows of the output are kept"
+    )
+    assert role_of("two", "y", "add", (cascade,)) == "cascade 1: 1 of 1 row at a time, in 1 band, by add"
+    assert role_of("one", "t", "conv", (replace(cascade, permits={(0, 4): Demands()}),)) == "in 2 steps of at most 4 of 7 rows"
+    assert role_of("four", "t", "conv", (other, cascade)) is None
 
 
 def test_without_cascades_or_with_layers_that_are_merely_cut_nothing_is_saved_and_nothing_said():

@@ -206,6 +206,16 @@ def test_layers_are_no_cascade_where_one_needs_all_of_what_another_one_takes_in_
     assert unroll(layers, frozenset({"y"}), {layer.name: 2 for layer in layers}) is None
 
 
+def test_a_tensor_that_one_layer_needs_as_a_whole_stays_whole_for_a_layer_that_reads_its_rows():
+    text = "c = Conv(x, w) n = Neg(w)"
+    ends = {"inputs": "float[1,1,8,4] x, float[1,1,3,3] w", "outputs": "float[1,1,6,2] c, float[1,1,3,3] n"}
+    view, _ = import_onnx(model(text, **ends), "net.onnx", builtin_operators(), {}, {})
+    layers = [RowLayer.of(NodeView.of(view, node)) for node in view.nodes]
+    for order in (layers, layers[::-1]):
+        walk = walked(order, frozenset({"c", "n"}), {layer.name: 1 for layer in layers})
+        assert walk is not None and walk.given == {"x": 8}
+
+
 def replayed(layers: list[RowLayer], cascade: Cascade) -> None:
     """Replays the steps with every tensor at a place of its own, one behind the other."""
     spans, reached = {}, 0

@@ -14,6 +14,7 @@ from aidge_build.build.compile import build_program, import_model
 from aidge_build.build.inputs import add_model_arguments, load
 from aidge_build.plan.cascade.kernels import BandKernels
 from aidge_build.plan.cascade.pieces import Cut, PieceMoves, cut
+from aidge_build.plan.cascade.waiting import Waiting
 from aidge_build.plan.memory.replay import Span, replay
 from aidge_build.plan.program import Program
 from aidge_build.prepare.adaptation.adapt import adapt_to_backend
@@ -118,6 +119,7 @@ def test_layers_in_pieces_keep_the_memory_of_whole_ones_where_they_may_overlap(t
     pieces = [cascade for cascade in cut_up.schedule.cascades if cascade.is_cut]
     assert pieces and cut_up.step_count == len(cut_up.layers) + sum(len(one.steps) - 1 for one in pieces)
     assert whole.memory.peak.peak_bytes <= cut_up.memory.peak.peak_bytes <= whole.memory.peak.peak_bytes + 200
+    assert Waiting.of((), 3).size_bytes(4) == 3 * 4 + 2 * 2
     assert cut_up.waiting.cursors == 2 and cut_up.waiting.size_bytes(4) == 2 * 4 + 2 * 4 + 4 and whole.waiting is None
 
 

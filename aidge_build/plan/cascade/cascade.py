@@ -120,11 +120,6 @@ class LateSteps(Sequence[BandStep]):
     def __len__(self) -> int:
         return len(self._made)
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Sequence) and self._made == tuple(other)
-
-    __hash__ = None  # type: ignore[assignment]
-
 
 @dataclass(frozen=True)
 class Cascade:

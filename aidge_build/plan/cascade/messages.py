@@ -71,13 +71,11 @@ def role_of(node: str, tensor: str, kernel: str, cascades: Sequence[Cascade]) ->
     cascades."""
     for number, cascade in enumerate(cascades, 1):
         if node in cascade.nodes:
-            bands, line = cascade.bands_of(node), cascade.lines.get(tensor)
-            kept = f", {line.rows} of {counted(line.height, 'row')} of the output are kept" if line else ""
-            rows = cascade.rows_of[node]
+            bands, rows = cascade.bands_of(node), cascade.rows_of[node]
+            height = counted(bands[-1][1], "row")
             if cascade.is_cut:
-                return f"in {counted(len(bands), 'step')} of at most {rows} of {counted(bands[-1][1], 'row')}"
-            return (
-                f"cascade {number}: {rows} of {counted(bands[-1][1], 'row')} at a time, in {counted(len(bands), 'band')}, by "
-                f"{kernel}{kept}"
-            )
+                return f"in {counted(len(bands), 'step')} of at most {rows} of {height}"
+            line = cascade.lines.get(tensor)
+            kept = f", {line.rows} of {counted(line.height, 'row')} of the output are kept" if line else ""
+            return f"cascade {number}: {rows} of {height} at a time, in {counted(len(bands), 'band')}, by {kernel}{kept}"
     return None

@@ -138,7 +138,7 @@ class PieceMoves:
                     tuple((positions[index], lead) for index, lead in allowed.overlap if index in positions),
                 )
             )
-        self.unwritten[self.cascade.steps[0].writes.tensor] = Joint(tuple(written), 1)
+        self.unwritten[step.writes.tensor] = Joint(tuple(written), 1)
 
     def _rows(self, tensor: str, first: int, last: int, is_read: bool) -> str:
         whole = self.spans[tensor]

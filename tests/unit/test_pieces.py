@@ -12,12 +12,17 @@ import pytest
 from aidge_build.base.errors import AidgeError, CheckFailed
 from aidge_build.build.compile import build_program, import_model
 from aidge_build.build.inputs import add_model_arguments, load
+from aidge_build.contract.spec import Demands, NodeView
+from aidge_build.operators import builtin_operators
 from aidge_build.plan.cascade.kernels import BandKernels
 from aidge_build.plan.cascade.pieces import Cut, PieceMoves, cut
+from aidge_build.plan.cascade.row_layer import RowLayer
+from aidge_build.plan.cascade.row_table import Bands
 from aidge_build.plan.cascade.waiting import Waiting
 from aidge_build.plan.memory.replay import Span, replay
 from aidge_build.plan.program import Program
 from aidge_build.prepare.adaptation.adapt import adapt_to_backend
+from aidge_build.sources.formats.onnx.importer import import_onnx
 from tests.models import model
 from tests.row_models import image_classifier, quantized, running_image
 
@@ -110,6 +115,56 @@ def test_what_is_computed_element_by_element_stays_in_place_in_bands_too(tmp_pat
     found, inputs = cut_of(tmp_path, chain("conv", "sigmoid"), "Sigmoid", 5)
     assert found.sharing.in_place[:1] == (0,)
     replayed(found, inputs, 0, in_place=True)
+
+
+class Kernels:
+    """Of layers whose bands ask for nothing, or are refused, or do not agree."""
+
+    def __init__(self, refuses: bool = False, disagrees: bool = False):
+        self.refuses, self.disagrees = refuses, disagrees
+
+    def demands(self, layer: RowLayer, bands: Bands) -> Demands | None:
+        return None if self.refuses else Demands(bands=True)
+
+    def of_band(self, layer: RowLayer, band: tuple[int, int], sizes: tuple[int, int]) -> Demands | None:
+        return self.demands(layer, (band,))
+
+    def agree(self, layer: RowLayer, bands: Bands) -> bool:
+        return not self.disagrees
+
+
+def rows_of_pieces(text: str, inputs: str, outputs: str, most: int, kernels: Kernels | None = None, **constants) -> list[int]:
+    """The rows of the pieces of a layer if a piece may have at most so many."""
+    view, _ = import_onnx(model(text, inputs=inputs, outputs=outputs, constants=constants), "n", builtin_operators(), {}, {})
+    layer = RowLayer.of(NodeView.of(view, view.nodes[0]))
+    found = cut(kernels or Kernels(), layer, lambda one, band, sizes: band[1] - band[0] <= most)
+    return [step.last - step.first for step in found.cascade.steps] if found else []
+
+
+@pytest.mark.parametrize(
+    "width, most, pieces",
+    [(3, 7, [4] * 4), (3, 3, []), (4, 7, [6, 6, 4]), (4, 3, [3, 3, 3, 3, 3, 1]), (2, 7, [6, 6, 4]), (2, 3, [2] * 8), (4, 0, [])],
+)
+def test_pieces_have_rows_that_begin_at_a_multiple_of_four_bytes(width, most, pieces):
+    assert rows_of_pieces("y = Neg(x)", f"int8[1,1,16,{width}] x", f"int8[1,1,16,{width}] y", most) == pieces
+
+
+def test_a_layer_whose_bands_are_refused_or_do_not_agree_or_that_skips_the_first_rows_has_no_pieces():
+    shape = "int8[1,1,16,4]"
+    assert rows_of_pieces("y = Neg(x)", f"{shape} x", f"{shape} y", 8) == [8, 8]
+    assert rows_of_pieces("y = Neg(x)", f"{shape} x", f"{shape} y", 8, Kernels(refuses=True)) == []
+    assert rows_of_pieces("y = Neg(x)", f"{shape} x", f"{shape} y", 8, Kernels(disagrees=True)) == []
+    for begin, pieces in ((0, [7, 7]), (2, [])):
+        ends = {"begin": numpy.array([begin]), "end": numpy.array([begin + 14]), "axis": numpy.array([2])}
+        assert rows_of_pieces("y = Slice(x, begin, end, axis)", f"{shape} x", "int8[1,1,14,4] y", 8, **ends) == pieces
+
+
+def test_the_output_of_a_layer_that_takes_its_input_in_by_parts_shares_nothing():
+    made = model("y = GlobalAveragePool(x)", inputs="float[1,1,16,4] x", outputs="float[1,1,1,1] y")
+    view, _ = import_onnx(made, "n", builtin_operators(), {}, {})
+    layer = RowLayer.of(NodeView.of(view, view.nodes[0]))
+    found = cut(Kernels(), layer, lambda one, band, sizes: band[1] - band[0] <= 8)
+    assert layer.in_parts and [step.last for step in found.cascade.steps] == [8, 16] and found.sharing == Demands()
 
 
 def test_layers_in_pieces_keep_the_memory_of_whole_ones_where_they_may_overlap(tmp_path):

@@ -79,8 +79,6 @@ def _begins_at_the_front(cascade: Cascade) -> bool:
 def _sharing(layer: RowLayer, cascade: Cascade, permits: dict[Band, Demands]) -> Demands:
     """Returns the inputs that the output may overwrite from the first byte on, and how many bytes before each other input it must
     begin."""
-    if layer.in_parts:
-        return Demands()
     in_place, overlap = [], []
     wide, size = row_bytes(layer.output), layer.output.size_bytes
     for position, tensor in enumerate(layer.inputs):

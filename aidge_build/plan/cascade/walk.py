@@ -75,12 +75,13 @@ class Walk:
         """The number of rows of each tensor that existed before the cascade, if no layer needs all its rows at once."""
         heights, whole = dict[str, int](), {layer.output.name for layer in self.layers}
         for layer in self.layers:
-            rows = layer.reads(0, layer.height) or {}
-            for tensor in layer.inputs:
-                if tensor is not None and tensor.name in rows:
-                    heights[tensor.name] = tensor.dims[ROW_AXIS]
-                elif tensor is not None:
+            for position, tensor in enumerate(layer.inputs):
+                if tensor is None:
+                    continue
+                if self._read(layer, position) is None:
                     whole.add(tensor.name)
+                else:
+                    heights[tensor.name] = tensor.dims[ROW_AXIS]
         return {name: height for name, height in heights.items() if name not in whole}
 
     @cached_property

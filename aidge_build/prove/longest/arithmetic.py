@@ -13,16 +13,8 @@ def signed(number: int) -> int:
     return number - (WORD + 1) if number & SIGN else number
 
 
-def _shift_right(number: int, amount: int) -> int:
-    return number >> amount if amount < 32 else 0
-
-
-def _shift_right_signed(number: int, amount: int) -> int:
-    return signed(number) >> min(amount, 31)
-
-
 def _rotated(number: int, amount: int) -> int:
-    amount &= 31
+    amount %= 32
     return number >> amount | number << 32 - amount
 
 
@@ -30,7 +22,7 @@ def _divided(one: int, two: int) -> int:
     if two == 0:
         return 0
     quotient = abs(signed(one)) // abs(signed(two))
-    return -quotient if (signed(one) < 0) != (signed(two) < 0) else quotient
+    return -quotient if (one ^ two) & SIGN else quotient
 
 
 def _extended(number: int, bits: int) -> int:
@@ -44,9 +36,9 @@ def _reversed(number: int) -> int:
 
 # The caller cuts results to 32 bits.
 SHIFTS: dict[str, Callable[[int, int], int]] = {
-    "lsl": lambda one, two: one << two if two < 32 else 0,
-    "lsr": _shift_right,
-    "asr": _shift_right_signed,
+    "lsl": lambda one, two: one << two,
+    "lsr": lambda one, two: one >> two,
+    "asr": lambda one, two: signed(one) >> two,
     "ror": _rotated,
 }
 SUMS: dict[str, Callable[[int, int], int]] = {

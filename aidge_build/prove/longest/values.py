@@ -57,11 +57,11 @@ class Span:
     end: int
 
 
-def bits_of(value: Value) -> int | None:
-    """Returns how many bits of a number are 1 at most; None if all may be 1."""
+def bits_of(value: Value) -> int:
+    """Returns how many bits of a number are 1 at most."""
     if isinstance(value, int):
         return value.bit_count()
-    return value.most if isinstance(value, Few) else None
+    return value.most if isinstance(value, Few) else WORD.bit_count()
 
 
 def partly(mask: int, bits: int) -> Value:
@@ -78,10 +78,10 @@ def known_of(value: Value) -> Partly:
 
 def shifted(name: str, value: Value, amount: int) -> Value:
     """Returns the known bits of a number that `lsl` or `lsr` shifted."""
-    known, out = known_of(value), min(amount, 32)
+    known = known_of(value)
     if name == "lsl":
-        return partly(known.mask << out | (1 << out) - 1, known.bits << out)
-    return partly(known.mask >> out | WORD ^ WORD >> out, known.bits >> out) if name == "lsr" else None
+        return partly(known.mask << amount | ~(WORD << amount), known.bits << amount)
+    return partly(known.mask >> amount | ~(WORD >> amount), known.bits >> amount) if name == "lsr" else None
 
 
 def doubled(value: Value, carry: bool | None) -> tuple[Value, bool | None]:
@@ -99,7 +99,7 @@ def _possible(value: Value) -> int:
 
 def few(most: int, mask: int = WORD) -> Value:
     """Returns a number with at most `most` bits that are 1, all of them in `mask`."""
-    return None if most >= 32 else Few(most, mask) if most else 0
+    return None if most >= WORD.bit_count() else Few(most, mask) if most else 0
 
 
 def _bitwise(name: str, one: Partly, two: Partly) -> Value:
@@ -123,13 +123,10 @@ def combined(name: str, one: Value, two: Value) -> Value:
         for value, other in ((one, two), (two, one)):
             if isinstance(other, OneLess) and other.of is value:  # the lowest bit goes
                 return few(other.of.most - 1)
-        return few(min(32 if first is None else first, 32 if second is None else second), _possible(one) & _possible(two))
+        return few(min(first, second), _possible(one) & _possible(two))
     if name == "bic":
-        zeros = two if isinstance(two, int) else 0
-        return few(min(32 if first is None else first, 32 - zeros.bit_count()), _possible(one) & ~zeros)
-    if name not in ("orr", "eor") or first is None or second is None:
-        return None
-    return few(first + second, _possible(one) | _possible(two))
+        return combined("and", one, WORD ^ two if isinstance(two, int) else WORD)
+    return few(first + second, _possible(one) | _possible(two)) if name in ("orr", "eor") else None
 
 
 class Objects:
@@ -164,10 +161,8 @@ class Objects:
         if Partly in (type(one), type(two)):
             first, second = known_of(one), known_of(two)
             return partly(first.mask & second.mask & ~(first.bits ^ second.bits), first.bits)
-        bits = bits_of(one), bits_of(two)
         if Few in (type(one), type(two)):
-            most = max((number for number in bits if number is not None), default=0)
-            return None if None in bits else few(most, _possible(one) | _possible(two))
+            return few(max(bits_of(one), bits_of(two)), _possible(one) | _possible(two))
         here, there = self.around(one), self.around(two)
         if here is not None and here == there:
             return Near(here.first)
@@ -203,11 +198,11 @@ def flag_bits(flags: Flags) -> _Bits:
 
 
 def flags_of(value: Value, carry: bool | None) -> Flags:
-    """Returns N and Z of a result with some unknown bits, and C."""
+    """Returns N and Z of a result, as far as its bits are known, and C."""
+    if isinstance(value, int):
+        return "logical", value, carry
     known = known_of(value)
-    if not known.mask:
-        return None
-    return ("bits", bool(known.bits & SIGN) if known.mask & SIGN else None, False if known.bits else None, carry, None)
+    return "bits", bool(known.bits & SIGN) if known.mask & SIGN else None, False if known.bits else None, carry, None
 
 
 def flags_of_comparison(one: Value, two: Value) -> Flags:
@@ -239,6 +234,7 @@ def _same(one: bool | None, two: bool | None) -> bool | None:
 
 
 _CONDITIONS: dict[str, Callable[..., bool | None]] = {
+    "al": lambda n, z, c, v: True,
     "eq": lambda n, z, c, v: z,
     "cs": lambda n, z, c, v: c,
     "mi": lambda n, z, c, v: n,
@@ -268,8 +264,6 @@ _SINGLE_BITS = {"mi": 0, "eq": 1, "cs": 2, "hs": 2, "vs": 3}  # conditions that 
 
 def assumed(condition: str, flags: Flags) -> Flags:
     """Returns the flags after a condition is known to be met; a condition on several flags may leave them unchanged."""
-    if condition == "al":
-        return flags
     bits = [*flag_bits(flags)]
     if condition == "hi":
         bits[1], bits[2] = False, True

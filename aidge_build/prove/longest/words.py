@@ -228,8 +228,7 @@ def _shift(instruction: Instruction, name: str, at: int) -> Operation | None:
         amount = two & 255
         carry = _pushed_out(name, one, amount) if amount else flag_bits(registers.flags)[_CARRY]
         result = compute(one, amount) & WORD
-        registers.values[at] = result
-        registers.flags = ("logical", result, carry)
+        registers.values[at], registers.flags = result, flags_of(result, carry)
 
     return assign
 
@@ -267,7 +266,7 @@ def _with_logical_flags(compute: Computation, at: int, carried: Carry) -> Operat
     def assign(registers: Registers, memory: Memory) -> None:
         result, carry = compute(registers), carried(registers)
         registers.values[at] = result
-        registers.flags = ("logical", result, carry) if type(result) is int else flags_of(result, carry)
+        registers.flags = flags_of(result, carry)
 
     return assign
 
@@ -382,9 +381,7 @@ def comparison(instruction: Instruction, name: str, objects: Objects, raw: int) 
     def compare(registers: Registers, memory: Memory) -> None:
         one, two = first(registers.values), second(registers.values)
         if type(one) is not int or type(two) is not int:
-            known = {type(one), type(two)} & {Partly, Few}
-            result = combined(_TESTS[name], one, two) if test and known else None
-            registers.flags = flags_of(result, None) if test else flags_of_comparison(one, two) if known else None
+            registers.flags = flags_of(combined(_TESTS[name], one, two), None) if test else flags_of_comparison(one, two)
         elif test:
             registers.flags = ("logical", test(one, two) & WORD, carried(registers))
         else:

@@ -29,20 +29,21 @@ from aidge_build.prove.longest.ends import (
     repeated,
     returned,
 )
-from aidge_build.prove.longest.operands import NUMBERS, Operation, address, reader, register
+from aidge_build.prove.longest.operands import NUMBERS, Operation, address, register
 from aidge_build.prove.longest.operations import elements_of, operation, predicated
 from aidge_build.prove.longest.values import WORD, Objects, opposite
 
 NOWHERE = 0xFFFFFFFE  # the return address of the first function
 _BRANCHES = {f"b{condition}": condition for condition in CONDITIONS}
-_POPS_OF_PC = ("pop", "ldmia", "ldm", "ldmfd", "ldr")
+_POPS_OF_PC = ("pop", "ldmia", "ldm", "ldmfd")
+_ENTRY_BYTES = {"tbb": 1, "tbh": 2}  # of jump tables
 
 
 class Blocks:
     """The blocks of a program by their first addresses, each made on demand. `known` functions are blocks. `parts` says that
     paths also fork at conditional instructions, and then know whether the condition was met."""
 
-    def __init__(self, code: Code, objects: Objects, known: Known | None = None, parts: bool = False):
+    def __init__(self, code: Code, objects: Objects, known: Known, parts: bool = False):
         self.parts = parts
         self.known = known
         self.code = code
@@ -57,7 +58,7 @@ class Blocks:
         """Returns the block that begins at an address."""
         if start not in self._blocks:
             plain = self._plain(start)
-            is_known = self.known is not None and start in self.known
+            is_known = start in self.known
             self._blocks[start] = Block(start, 0, (), call_of_known(self.known, plain), plain.successors) if is_known else plain
         return self._blocks[start]
 
@@ -71,7 +72,7 @@ class Blocks:
 
     def rounds(self, entry: int) -> int | None:
         """Returns the most iterations of a loop of a function, if they are known beforehand, or None."""
-        return self.known.rounds(entry) if self.known is not None and self.parts else None
+        return self.known.rounds(entry) if self.parts else None
 
     def _plain(self, start: int) -> Block:
         if start not in self._made_of_text:
@@ -81,7 +82,7 @@ class Blocks:
     def _made(self, start: int) -> Block:
         operations: list[Operation] = []
         successors: tuple[int, ...]
-        place, count = start, 0
+        place, count, before = start, 0, None
         while True:
             instruction = self.code.instructions.get(place)
             if instruction is None or (not count and place in self._conditions and not self.parts):
@@ -92,7 +93,7 @@ class Blocks:
                 break
             count += 1
             name, condition = self._name(instruction)
-            found = self._end(instruction, name, start)
+            found = self._end(instruction, name, start, before)
             if found is not None:
                 end, successors = found
                 if condition:
@@ -100,7 +101,7 @@ class Blocks:
                 break
             made = operation(instruction, name, self.objects, self._raw(instruction))
             operations.append(predicated(made, condition, name) if condition else made)
-            place = instruction.next
+            place, before = instruction.next, instruction
             if place in self._starts and place not in self._conditions:
                 end, successors = onward(place), (place,)
                 break
@@ -113,8 +114,8 @@ class Blocks:
     @staticmethod
     def _at_condition(instruction: Instruction) -> tuple[End, tuple[int, ...]]:
         """Returns the end of a block that consists of an IT instruction, at which paths fork."""
-        then = instruction.next
-        return assuming(onward(then), instruction.operands[0], then), (then,)
+        (condition,), then = instruction.operands, instruction.next
+        return assuming(onward(then), condition, then), (then,)
 
     def _name(self, instruction: Instruction) -> tuple[str, str]:
         """Returns the mnemonic without the condition of its IT block, and that condition."""
@@ -123,34 +124,38 @@ class Blocks:
         return (name[:-2] if condition and name.endswith(CONDITIONS) else name), condition
 
     def _raw(self, instruction: Instruction) -> int:
-        return self.code.read(instruction.address, instruction.size_bytes) or 0
+        raw = self.code.stored(instruction.address, instruction.size_bytes)
+        assert raw is not None
+        return raw
 
-    def _end(self, instruction: Instruction, name: str, start: int) -> tuple[End, tuple[int, ...]] | None:
+    def _end(
+        self, instruction: Instruction, name: str, start: int, before: Instruction | None
+    ) -> tuple[End, tuple[int, ...]] | None:
         """Returns the end of a block for an instruction that may not continue at the next one, and its successors in the same
-        function; None for other instructions."""
+        function; None for other instructions. `before` is the instruction before it in the block."""
         operands, target, then = instruction.operands, instruction.target, instruction.next
         if name == "b" and target is not None:
             return onward(target), (target,)
-        if name in ("bl", "blx") and target is not None and ("<" in operands[-1] or name == "bl"):
+        if name in ("bl", "blx") and target is not None:
             return direct_call(target, then, start), (then,)
-        if name in ("blx", "bx", "bxns") and (at := register(operands[0])) is not None:
+        if name in ("blx", "bx", "bxns") and (at := register(*operands)) is not None:
             return (register_call(at, then, start), (then,)) if name == "blx" else (jump(at, instruction.address), ())
-        fork = None if target is None else self._fork(instruction, name, start, target)
+        fork = None if target is None else self._fork(instruction, name, before, target)
         if fork is not None and target is not None:
             return fork, (target, then)
-        if name in ("tbb", "tbh"):
+        if name in _ENTRY_BYTES:
             return self._switch(instruction, name), self._tables.get(instruction.address, ())
         return self._written_counter(instruction, name)
 
-    def _fork(self, instruction: Instruction, name: str, start: int, target: int) -> End | None:
+    def _fork(self, instruction: Instruction, name: str, before: Instruction | None, target: int) -> End | None:
         """Returns the end of a block that continues at a target or at the next instruction; None for other instructions."""
         operands, then = instruction.operands, instruction.next
         if name in _BRANCHES:
-            return self._under(_BRANCHES[name], onward(target), then, self._compared_with(instruction, start))
+            return self._under(_BRANCHES[name], onward(target), then, _compared_with(before))
         if name in ("cbz", "cbnz"):
             return compared(NUMBERS[operands[0]], name == "cbz", target, then, self.parts)
         if name in ("le", "letp"):
-            return repeated(target, then, len(operands) > 1, name == "letp")
+            return repeated(target, then, len(operands) > 1)
         if name in ("wls", "wlstp"):
             elements = elements_of(self._raw(instruction)) if name == "wlstp" else 1
             return begun(NUMBERS[operands[1]], elements, target, then)
@@ -159,31 +164,17 @@ class Blocks:
     def _under(self, condition: str, end: End, then: int, compared: tuple[int, int] | None = None) -> End:
         return assuming(end, condition, then, compared) if self.parts else conditional(end, condition, then)
 
-    def _compared_with(self, branch: Instruction, start: int) -> tuple[int, int] | None:
-        """Returns the register and the number that the instruction before a branch compares, in the same block; None without
-        one."""
-        before = next((one for one in self._before(branch.address, start) if one.next == branch.address), None)
-        if before is None or before.mnemonic != "cmp":
-            return None
-        at, number = register(before.operands[0]), immediate(before.operands[1])
-        return None if at is None or number is None else (at, number & WORD)
-
-    def _before(self, address: int, start: int) -> Iterator[Instruction]:
-        return (self.code.instructions[at] for at in (address - 2, address - 4) if at >= start and at in self.code.instructions)
-
     def _switch(self, instruction: Instruction, name: str) -> End:
         """Returns the end for a jump through a table that follows it. All entries are targets if the index is unknown."""
-        table, width = instruction.next, 1 if name == "tbb" else 2
-        (operand,) = instruction.operands
-        base, words, _ = memory_operand(operand)
-        index = reader(instruction, words[:1])
-        targets = self._tables.get(instruction.address)
-        if base != "pc" or index is None or targets is None:
+        table, width = instruction.next, _ENTRY_BYTES[name]
+        _, (index, *_), _ = memory_operand(*instruction.operands)
+        at, targets = NUMBERS[index], self._tables.get(instruction.address)
+        if targets is None:
             return refused(f"a jump table that cannot be read at 0x{instruction.address:x}")
         ways = tuple(onward_way(target) for target in targets)
 
         def end(state: State) -> Ways:
-            number = index(state.registers.values)
+            number = state.registers.values[at]
             if type(number) is not int:
                 return ways
             entry = self.code.read(table + number * width, width)
@@ -197,7 +188,7 @@ class Blocks:
         """Returns the end for another instruction that writes pc: a return, a jump through a register or a table of addresses;
         None for other instructions."""
         operands = instruction.operands
-        if name in _POPS_OF_PC and operands[-1].startswith("{") and "pc" in register_list(operands[-1]):
+        if name in _POPS_OF_PC and "pc" in register_list(operands[-1]):
             return returned(self._popped(instruction, name), instruction.address), ()
         if not operands or operands[0] != "pc" or name in ("cmp", "cmn", "tst", "teq"):
             return None
@@ -218,21 +209,21 @@ class Blocks:
 
     def _popped(self, instruction: Instruction, name: str) -> Operation:
         """Returns the load of the other registers: pc is the last one and is loaded separately."""
-        rest = instruction.operands[-1].replace("pc", "").rstrip(", }").rstrip("{") + "}"
-        first = instruction.operands[:-1] or ("sp!",)
-        if not rest.startswith("{"):
+        *base, listed = instruction.operands
+        *others, _ = register_list(listed)
+        if not others:
             return lambda registers, memory: None
-        others = Instruction(instruction.address, instruction.size_bytes, "ldmia", (*first, rest))
-        return operation(others, "ldmia", self.objects, 0)
+        rest = instruction._replace(operands=(*base, f"{{{', '.join(others)}}}"))
+        return operation(rest, name, self.objects, self._raw(instruction))
 
 
 def _conditions(instructions: Mapping[int, Instruction]) -> list[tuple[int, str]]:
     """Returns the condition of each instruction of an IT block."""
     found = []
     for block in instructions.values():
-        if not (block.mnemonic.startswith("it") and block.mnemonic.strip("te") == "i" and block.operands):
+        if not is_if_then(block):
             continue
-        address, condition = block.next, block.operands[0]
+        address, (condition,) = block.next, block.operands
         for letter in "t" + block.mnemonic[2:]:
             found.append((address, "" if condition == "al" else condition if letter == "t" else opposite(condition)))
             address = instructions[address].next if address in instructions else address
@@ -243,8 +234,8 @@ def _tables(code: Code) -> list[tuple[int, tuple[int, ...]]]:
     """Returns the targets of each jump through a table that follows it."""
     found = []
     for instruction in code.instructions.values():
-        if instruction.mnemonic in ("tbb", "tbh") and instruction.operands[0].startswith("[pc"):
-            width = 1 if instruction.mnemonic == "tbb" else 2
+        width = _ENTRY_BYTES.get(instruction.mnemonic)
+        if width and instruction.operands[0].startswith("[pc"):
             try:
                 count = code.compared_with(instruction)
                 targets = offsets(instruction.next, width, False, 2, code.instructions, code.read, count)
@@ -261,3 +252,12 @@ def _starts(instructions: Mapping[int, Instruction], tables: Mapping[int, Sequen
         if one.mnemonic.startswith(("b", "cb", "le", "wls")) and one.target is not None and one.target in instructions:
             found.add(one.target)
     return found
+
+
+def _compared_with(before: Instruction | None) -> tuple[int, int] | None:
+    """Returns the register and the number that the instruction before a branch compares; None for other instructions."""
+    if before is None or before.mnemonic != "cmp":
+        return None
+    one, two, *_ = before.operands
+    at, number = register(one), immediate(two)
+    return None if at is None or number is None else (at, number & WORD)

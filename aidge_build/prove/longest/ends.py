@@ -167,13 +167,13 @@ def assuming(end: End, condition: str, then: int, compared: tuple[int, int] | No
     return chosen
 
 
-def call_of_known(known: Known | None, plain: Block) -> End:
+def call_of_known(known: Known, plain: Block) -> End:
     """Returns an end for a known function: its call and return, or the block itself if the effect is unknown for these
     arguments."""
 
     def end(state: State) -> Ways:
         back = state.registers.values[LR]
-        if known is not None and known.call(plain.start, state):
+        if known.call(plain.start, state):
             return state.leave(back, plain.start)
         for one in plain.operations:
             one(state.registers, state.memory)
@@ -243,8 +243,9 @@ def compared(at: int, if_zero: bool, target: int, then: int, parts: bool) -> End
     return end
 
 
-def repeated(target: int, then: int, counts: bool, ends_vectors: bool) -> End:
-    """Returns the end of `le lr, target`: repeats the loop while more elements are left than one iteration takes."""
+def repeated(target: int, then: int, counts: bool) -> End:
+    """Returns the end of `le lr, target` and `letp`: repeats the loop while more elements are left than one iteration takes.
+    `counts`: it is not `le target`, which always repeats the loop."""
 
     def more(state: State) -> int:
         left = state.registers.values[LR]
@@ -252,7 +253,7 @@ def repeated(target: int, then: int, counts: bool, ends_vectors: bool) -> End:
         return target
 
     def done(state: State) -> int:
-        state.registers.elements = 1 if ends_vectors else state.registers.elements
+        state.registers.elements = 1
         return then
 
     def end(state: State) -> Ways:

@@ -148,7 +148,7 @@ def transfer(instruction: Instruction, name: str, objects: Objects, raw: int) ->
         return None
     places = [[*vector_parts(word)] or [NUMBERS.get(word)] for word in operands]
     flat = [place for some in places for place in some]
-    if -1 in flat or len(flat) not in (2, 4):
+    if None in flat:
         return None
     half = len(flat) // 2
 

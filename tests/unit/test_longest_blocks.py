@@ -90,3 +90,13 @@ def test_behind_a_loop_of_vectors_a_vector_moves_whole_whatever_lr_is() -> None:
     moved = "vldrb.u8 q0, [r0] | 1e00ed90\nvstrb.8 q0, [r0, #16] | 1e10ed80\nbx r6"
     text = f"f:\nmov r6, lr\nmovw r0, #0\nmovt r0, #8192\nstr r2, [r0, #12]\n{loop}{moved}"
     assert followed(text, None, None, 9).memory.load(DATA + 28, 4) == 9
+
+
+def test_a_jump_through_pc_goes_where_a_register_or_a_word_says_and_moves_the_base() -> None:
+    assert longest(f"f:\nmovw r1, #{TEXT + 12}\nmov pc, r1\nnop\nbx lr") == 3
+    text = f"f:\nmovw r1, #{TEXT + 20}\nstr r1, [r0, #4]\nLOAD\nnop\nnop\nbx lr"
+    for load, base in (("ldr pc, [r0, #4]", DATA), ("ldr pc, [r0, #4]!", DATA + 4), ("add r0, #4\nldr pc, [r0], #8", DATA + 12)):
+        state = followed(text.replace("LOAD", load).replace(f"{TEXT + 20}", f"{TEXT + 24 if 'add' in load else TEXT + 20}"), DATA)
+        assert state.registers.values[0] == base and state.instructions == 4 + ("add" in load)
+    with pytest.raises(Refusal, match="a jump to an address that is not known, at 0x8000"):
+        longest("f:\nmov pc, r0\nbx lr", None)

@@ -192,13 +192,13 @@ class Blocks:
             return returned(self._popped(instruction, name), instruction.address), ()
         if not operands or operands[0] != "pc" or name in ("cmp", "cmn", "tst", "teq"):
             return None
-        if name == "ldr" and any(operand.startswith("[") for operand in operands):
+        if name == "ldr":
             where = address(instruction, self.objects)
 
             def loaded(state: State) -> int:
                 values = state.registers.values
                 value = state.memory.load(where.place(values), 4)
-                if where.base is not None and where.after is not None:
+                if where.base is not None:
                     values[where.base] = where.after(values)
                 return state.leave(value, instruction.address)
 

@@ -17,8 +17,7 @@ from aidge_build.prove.longest.search import Search
 from aidge_build.prove.longest.values import Objects, Span, Value
 
 # Memory of the caller, far away from the program's memory: a stack, and the arrays that it passes.
-_STACK_END, _STACK_BYTES = 0xA0000000, 1 << 24
-GIVEN_BYTES, MOST_GIVEN = 1 << 24, 16
+_STACK_END, GIVEN_BYTES, MOST_GIVEN = 0xA0000000, 1 << 24, 16
 GIVEN = tuple(range(_STACK_END, _STACK_END + MOST_GIVEN * GIVEN_BYTES, GIVEN_BYTES))
 _STACK = _STACK_END - 4 * MOST_GIVEN  # above it are the arguments that are not in registers
 _ERRNO = _STACK_END - 4
@@ -29,7 +28,6 @@ class Calls:
     """Calls functions of a program. `constants` are variables that no code writes while the program runs."""
 
     def __init__(self, image: Image, instructions: Mapping[int, Instruction], constants: Iterable[str] = ()):
-        self.image = image
         self.objects = Objects(_objects(image))
         self._constants = Constants(_constants(image, constants))
         code = Code(image, instructions)
@@ -42,7 +40,8 @@ class Calls:
     def call(self, entry: int, arguments: Sequence[int | None], memory: Memory, limit: int) -> State:
         """Returns the state after a call, with the instructions of its longest path. An argument that is None may have any value.
         Refusal if there is no bound below `limit`."""
-        values: list[Value] = [*arguments[:_IN_REGISTERS], *[None] * (COUNT - len(arguments[:_IN_REGISTERS]))]
+        values: list[Value] = [None] * COUNT
+        values[: len(arguments[:_IN_REGISTERS])] = arguments[:_IN_REGISTERS]
         values[SP] = _STACK
         for index, argument in enumerate(arguments[_IN_REGISTERS:]):
             memory.store(_STACK + 4 * index, 4, argument)
@@ -53,18 +52,16 @@ def _objects(image: Image) -> Iterator[Span]:
     """Yields the variables, the arrays of the caller, and the stack."""
     writable = [section for section in image.sections if section.writable]
     for symbol in image.symbols:
-        if symbol.kind == "object" and symbol.size_bytes:
-            if any(section.address <= symbol.address < section.end for section in writable):
-                yield Span(symbol.address, symbol.end)
+        if symbol.kind == "object" and symbol.size_bytes and any(section.holds(symbol.address) for section in writable):
+            yield Span(symbol.address, symbol.end)
     yield from (Span(first, first + GIVEN_BYTES) for first in GIVEN)
-    yield Span(_STACK_END - _STACK_BYTES, _STACK_END - 1)
+    yield Span(_STACK_END - GIVEN_BYTES, _STACK_END)
 
 
 def _constants(image: Image, names: Iterable[str]) -> Iterator[tuple[int, bytes]]:
     """Yields (address, bytes) of read-only memory, and of constants that start-up code copies."""
-    yield from ((section.address, section.content) for section in image.sections if section.content and not section.writable)
+    yield from ((section.address, section.content) for section in image.sections if not section.writable)
     for name in names:
         symbol = image.symbol(name)
-        section = image.section_of(symbol) if symbol else None
-        if symbol and section and section.writable and image.content(symbol):
+        if symbol:
             yield symbol.address, image.content(symbol)

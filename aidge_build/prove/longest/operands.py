@@ -99,13 +99,17 @@ def _shifted(at: int, shift: str) -> Reader | None:
     return read
 
 
+def _unknown(values: list) -> Value:
+    return None
+
+
 @dataclass(frozen=True)
 class Address:
     """A memory operand: its address, and the new value of its base register (`base` None: no write-back)."""
 
     place: Reader
     base: int | None = None
-    after: Reader | None = None
+    after: Reader = _unknown
 
 
 def address(instruction: Instruction, objects: Objects, written_bytes: int = 0) -> Address:
@@ -118,18 +122,18 @@ def address(instruction: Instruction, objects: Objects, written_bytes: int = 0) 
         place = program_counter(instruction, True)
         offset = immediate(words[0]) if words else 0
         if offset is None or len(words) > 1:
-            return Address(lambda values: None)
+            return Address(_unknown)
         constant = place + offset & WORD
         return Address(lambda values: constant)
     base = register(name)
     if base is None:
-        return Address(lambda values: None)  # a vector of addresses
+        return Address(_unknown)  # a vector of addresses
     if behind:
         return Address(lambda values: values[base], base, moved(base, behind, instruction, objects))
     if writes_back and not words:
         return Address(lambda values: values[base], base, moved(base, (f"#{written_bytes}",), instruction, objects))
     place_reader = moved(base, words, instruction, objects) if words else lambda values: values[base]
-    return Address(place_reader, base if writes_back else None, place_reader if writes_back else None)
+    return Address(place_reader, base if writes_back else None, place_reader)
 
 
 def moved(base: int, words: tuple[str, ...], instruction: Instruction, objects: Objects) -> Reader:

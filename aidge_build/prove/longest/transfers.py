@@ -44,7 +44,7 @@ def load(instruction: Instruction, name: str, objects: Objects, raw: int) -> Ope
         loaded = memory.load(place(values), width)
         if sign_bits and type(loaded) is int and loaded & sign:
             loaded |= rest
-        if base is not None and after is not None:
+        if base is not None:
             values[base] = after(values)
         values[at] = loaded
 
@@ -57,12 +57,12 @@ def store(instruction: Instruction, name: str, objects: Objects, raw: int) -> Op
         return None
     width, where = _STORES[name], address(instruction, objects)
     place, base, after = where.place, where.base, where.after
-    saves = base == SP and after is not None and not instruction.operands[-1].startswith("#")
+    saves = base == SP and not instruction.operands[-1].startswith("#")
 
     def stored(registers: Registers, memory: Memory) -> None:
         values = registers.values
         target, value = place(values), values[at]
-        if base is not None and after is not None:
+        if base is not None:
             values[base] = after(values)
         if saves:  # `str lr, [sp, #-4]!` is a push
             memory.save(require_known(target, "the stack pointer"), value)
@@ -85,7 +85,7 @@ def several_words(instruction: Instruction, name: str, objects: Objects, raw: in
     def move(registers: Registers, memory: Memory) -> None:
         values = registers.values
         place = where.place(values)
-        if where.base is not None and where.after is not None:
+        if where.base is not None:
             values[where.base] = where.after(values)
         ends = (place, place + 4 & WORD) if isinstance(place, int) else (place, place)
         for at, end in ((first, ends[0]), (second, ends[1])):
@@ -174,7 +174,7 @@ def vector(instruction: Instruction, name: str, objects: Objects, raw: int) -> O
     def move(registers: Registers, memory: Memory) -> None:
         values = registers.values
         place = _object_of(values, addresses, objects) if addresses else where.place(values)
-        if where.base is not None and where.after is not None:
+        if where.base is not None:
             values[where.base] = where.after(values)
         if is_plain:
             move_words(targets, place, values, stores, False, memory)

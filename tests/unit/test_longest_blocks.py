@@ -12,9 +12,11 @@ from tests.listings import DATA, TEXT, followed, listed, longest
 CALLER = "f:\npush {r4, lr}\nbl __aeabi_fdiv\npop {r4, pc}\n__aeabi_fdiv:\n"
 
 
-def switched(jump: str, width: int, index: int | None, entries: tuple[int, ...]) -> int:
-    """The instructions of a switch over three cases, of 1, 2 and 3 instructions, with a table of these entries."""
-    image, instructions = listed(f"f:\n{jump}\nnop\nnop\nbx lr\nmovs r1, #1\nbx lr\nmovs r1, #1\nmovs r1, #2\nbx lr")
+def switched(jump: str, width: int, index: int | None, entries: tuple[int, ...], gap: int = 0) -> int:
+    """The instructions of a switch over three cases, of 1, 2 and 3 instructions, with a table of these entries. `gap` is the
+    number of instructions between the table and the cases."""
+    between = "nop\n" * gap
+    image, instructions = listed(f"f:\n{jump}\nnop\nnop\n{between}bx lr\nmovs r1, #1\nbx lr\nmovs r1, #1\nmovs r1, #2\nbx lr")
     del instructions[TEXT + 4], instructions[TEXT + 8]
     table = b"".join(entry.to_bytes(width, "little") for entry in entries)
     content = bytearray(image.sections[0].content)
@@ -29,6 +31,7 @@ def test_a_jump_table_leads_to_the_case_of_its_index_or_to_each_case(jump: str, 
     cases = (4, 6, 10)  # halfwords from the table to each case
     assert [switched(jump, width, index, cases) for index in (0, 1, 2, None)] == [2, 3, 4, 4]
     assert [switched(jump, width, index, cases[:1] * 2) for index in (0, None)] == [2, 2]
+    assert [switched(jump, width, index, (4 + 240, 6 + 240), 120) for index in (0, 1, None)] == [2, 3, 3]
     with pytest.raises(Refusal, match="a jump beyond the table at 0x8004"):
         switched(jump, width, 1000, cases)
     with pytest.raises(Refusal, match="a jump table that cannot be read at 0x8000"):

@@ -235,7 +235,7 @@ def _tables(code: Code) -> list[tuple[int, tuple[int, ...]]]:
     found = []
     for instruction in code.instructions.values():
         width = _ENTRY_BYTES.get(instruction.mnemonic)
-        if width and instruction.operands[0].startswith("[pc"):
+        if width and any(operand.startswith("[pc") for operand in instruction.operands):
             try:
                 count = code.compared_with(instruction)
                 targets = offsets(instruction.next, width, False, 2, code.instructions, code.read, count)
@@ -248,10 +248,7 @@ def _tables(code: Code) -> list[tuple[int, tuple[int, ...]]]:
 def _starts(instructions: Mapping[int, Instruction], tables: Mapping[int, Sequence[int]]) -> set[int]:
     """Returns the addresses at which paths may merge: the targets of branches."""
     found = {target for targets in tables.values() for target in targets}
-    for one in instructions.values():
-        if one.mnemonic.startswith(("b", "cb", "le", "wls")) and one.target is not None and one.target in instructions:
-            found.add(one.target)
-    return found
+    return found | (instructions.keys() & {one.target for one in instructions.values()})
 
 
 def _compared_with(before: Instruction | None) -> tuple[int, int] | None:

@@ -6,9 +6,10 @@ from __future__ import annotations
 import pytest
 
 from aidge_build.prove.elf.frames import Refusal
-from aidge_build.prove.longest.library import ARGUMENT_WORDS, ROUNDS
-from aidge_build.prove.longest.values import assumed, flag_bits, holds, opposite
-from tests.listings import followed, longest
+from aidge_build.prove.longest.library import _NORMAL, ARGUMENT_WORDS, ROUNDS
+from aidge_build.prove.longest.operands import NUMBERS, VECTORS
+from aidge_build.prove.longest.values import assumed, flag_bits, holds, known_of, opposite
+from tests.listings import TEXT, followed, longest
 
 CALLER = "f:\npush {r4, lr}\nbl __aeabi_fdiv\npop {r4, pc}\n"
 # A quotient of six rounds of a bit each, that ends early where the rest is zero, as libgcc divides.
@@ -121,7 +122,8 @@ def test_what_an_integer_or_a_sum_with_a_large_constant_gives_is_no_denormal_num
 @pytest.mark.parametrize("name", sorted(ROUNDS))
 def test_a_loop_whose_rounds_are_known_by_the_meaning_of_its_function_has_a_bound(name: str) -> None:
     text = CALLER + "\n__aeabi_fdiv:\npush {r4, lr}\nbl OWN\npop {r4, pc}\n" + DIFFERS
-    assert longest(text.replace("OWN", name), None, None) == 2 + 3 + 2 + (ROUNDS[name] + 1) * 3 + 1 + 1
+    rounds = 64 if "di" in name else 277
+    assert longest(text.replace("OWN", name), None, None) == 2 + 3 + 2 + (rounds + 1) * 3 + 1 + 1
 
 
 def test_the_same_loop_under_another_name_has_no_bound() -> None:
@@ -142,9 +144,24 @@ def test_a_function_that_writes_beside_its_stack_is_not_that_of_the_library(stor
         longest(CALLER + COUNTS.replace("bx lr", f"{store}\nbx lr"), None, None)
 
 
-def test_a_function_that_changes_what_it_must_keep_is_not_that_of_the_library() -> None:
+KEPT = (*(f"r{number}" for number in range(4, 12)), *(f"s{number}" for number in range(16, 32)))
+CHANGED = ("r0", "r1", "r2", "r3", "r12", *(f"s{number}" for number in range(16)))
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_a_function_that_changes_what_it_must_keep_is_not_that_of_the_library(name: str) -> None:
+    changes = f"vmov {name}, r3" if name[0] == "s" else f"mov {name}, #1"
     with pytest.raises(Refusal, match="repeats depends on data"):
-        longest(CALLER + COUNTS.replace("bx lr", "mov r5, #1\nbx lr"), None, None)
+        longest(CALLER + COUNTS.replace("bx lr", f"{changes}\nbx lr"), None, None)
+
+
+def test_a_call_keeps_the_registers_that_functions_keep_and_no_other() -> None:
+    values = "".join(f"mov {name}, #7\n" for name in (*KEPT, *CHANGED) if name[0] == "r" and name != "r0")
+    floats = "".join(f"vmov {name}, r4\n" for name in (*KEPT, *CHANGED) if name[0] == "s" and name != "s16")
+    text = f"f:\nvmov s16, lr\n{values}{floats}bl __aeabi_fdiv\nvmov lr, s16\nbx lr\n"
+    after = followed(text + COUNTS).registers.values
+    places = {name: NUMBERS[name] if name[0] == "r" else VECTORS + int(name[1:]) for name in (*KEPT, *CHANGED)}
+    assert {name for name, place in places.items() if after[place] is None} == {*CHANGED}
 
 
 def test_a_call_keeps_what_functions_keep_and_nothing_else_is_known_behind_it() -> None:
@@ -198,3 +215,29 @@ def test_the_words_of_arguments_are_those_of_the_run_time_abi():
     assert {name: words for name, words in ARGUMENT_WORDS.items() if name.startswith("__aeabi_")} == expected
     others = {name: words for name, words in ARGUMENT_WORDS.items() if words and not name.startswith("__aeabi_")}
     assert others == {"__clzsi2": 1, "__clzdi2": 2}
+
+
+def test_the_choices_for_a_float_that_is_not_denormal_are_all_such_floats_and_no_other() -> None:
+    choices = [known_of(choice) for choice in _NORMAL]
+    for exponent in range(256):
+        for fraction in (0, 1, 0x400000, 0x7FFFFF):
+            for sign in (0, 1 << 31):
+                number = sign | exponent << 23 | fraction
+                chosen = sum(number & choice.mask == choice.bits for choice in choices)
+                assert chosen == (exponent > 0 or fraction == 0), hex(number)
+
+
+def test_a_function_that_becomes_another_one_without_a_stack_writes_nothing() -> None:
+    text = CALLER + "__aeabi_fdiv:\nb __aeabi_idiv\n" + COUNTS.replace("fdiv", "idiv")
+    assert longest(text, None, None) == 2 + 1 + 4 + 4 * 3 + 2
+
+
+def test_functions_that_different_numbers_choose_do_not_meet() -> None:
+    text = f"{CALLER}__aeabi_fdiv:\npush {{r4, lr}}\nmovw r3, #ONE\ncmp r0, r1\nbls .on\nmovw r3, #TWO\n.on:\nblx r3\npop {{r4, pc}}\n"
+    ends = "b .GNAME\n.GNAME:\nbx lr\n"
+    for body in (f"movs r3, #0\ncmp r3, r3\n{ends}", "push {r4, lr}\nmovs r3, #0\ncmp r3, r3\nbl k\npop {r4, pc}\n"):
+        both = "".join(f"{name}:\n{body.replace('GNAME', name)}" for name in "gh") + "k:\npush {r4, lr}\nmov lr, #0\nb .k\n.k:\npop {r4, pc}\n"
+        size = body.count("\n") - body.count(":")
+        first = TEXT + 4 * (3 + 7)
+        with pytest.raises(Refusal, match="a call of an address that is not known"):
+            longest((text + both).replace("ONE", str(first)).replace("TWO", str(first + 4 * size)), None, None)

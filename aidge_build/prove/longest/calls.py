@@ -45,7 +45,7 @@ class Calls:
         values[SP] = _STACK
         for index, argument in enumerate(arguments[_IN_REGISTERS:]):
             memory.store(_STACK + 4 * index, 4, argument)
-        return self._search.call(State(Registers(values), memory, (), entry), entry, limit)
+        return self._search.call(Registers(values), memory, entry, limit)
 
 
 def _objects(image: Image) -> Iterator[Span]:

@@ -30,7 +30,7 @@ from aidge_build.prove.longest.ends import State
 from aidge_build.prove.longest.memory import Memory, Room
 from aidge_build.prove.longest.operands import COUNT, SP, VECTORS, Registers
 from aidge_build.prove.longest.search import MOST_NUMBERS, Search
-from aidge_build.prove.longest.values import Normal, Objects, Partly, Value
+from aidge_build.prove.longest.values import WORD, Few, Normal, Objects, Partly, Value
 
 # Functions by the words of their arguments (Run-time ABI for the Arm Architecture, IHI 0043, 4.1 to 4.3).
 _RUN_TIME_ABI = {
@@ -173,12 +173,12 @@ class Library:
     def _followed(self, entry: int, known: tuple[Value, ...], most_numbers: int) -> Cost | None:
         values: list[Value] = [*known, *[None] * (COUNT - len(known))]
         for at in _KEPT:
-            values[at] = 0xC0DE0001 + 8 * at  # unlike any other value
+            values[at] = Few(WORD.bit_count())  # any number, unlike each other value
         values[SP] = self._stack
         before, memory = values[:], self._memory()
         memory.room = room = Room(self._stack, self._errno)
         try:
-            state = Search(self._blocks, most_numbers).call(State(Registers(values), memory, (), entry), entry, _LIMIT)
+            state = Search(self._blocks, most_numbers).call(Registers(values), memory, entry, _LIMIT)
         except Refusal:
             return None
         if any(before[at] != state.registers.values[at] for at in (*_KEPT, SP)):

@@ -8,11 +8,13 @@ to the longest path, for all data that the analysis assumed nothing about.
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 from aidge_build.prove.elf.frames import Refusal
 from aidge_build.prove.longest.blocks import NOWHERE, Blocks
 from aidge_build.prove.longest.ends import Frame, State
-from aidge_build.prove.longest.operands import LR, VECTORS
+from aidge_build.prove.longest.memory import Memory
+from aidge_build.prove.longest.operands import LR, VECTORS, Registers
 from aidge_build.prove.longest.operations import meet
 from aidge_build.prove.longest.order import Order
 from aidge_build.prove.longest.shifts import most_rounds
@@ -38,21 +40,17 @@ class Search:
         self._many: dict[int, set[int]] = {}  # registers with many numbers, by address
         self._rounds: dict[tuple[int, int], int | None] = {}  # the most iterations of a loop, by its function and its first block
 
-    def call(self, state: State, entry: int, limit: int) -> State:
-        """Returns the state after a call of `entry`, with the instructions of the longest path; Refusal if there is no bound, or
+    def call(self, registers: Registers, memory: Memory, entry: int, limit: int) -> State:
+        """Returns the state after a call of `entry`, which changes `registers` and `memory`, with the instructions of the longest path; Refusal if there is no bound, or
         if it exceeds `limit`."""
         self.parted.clear()
         self._seen.clear()
         self._same.clear()
         self._work = limit // _INSTRUCTIONS_OF_BLOCK
-        state.instructions, state.called = 0, {}
-        state.registers.values[LR] = NOWHERE | 1
-        state.frames = (Frame(NOWHERE, entry, NOWHERE),)
-        state.at = entry
-        ways = self._alone(state, limit)
-        while ways:
+        registers.values[LR] = NOWHERE | 1
+        state = State(registers, memory, (Frame(NOWHERE, entry, NOWHERE),), entry)
+        while ways := self._alone(state, limit):
             state = self._together(ways, limit)
-            ways = self._alone(state, limit) if state.at != NOWHERE else []
         return state
 
     def _alone(self, state: State, limit: int) -> list[State]:
@@ -76,13 +74,13 @@ class Search:
 
     def _locate(self, state: State) -> None:
         """Sets the positions of the only path: past iterations do not count."""
-        frames: list[Frame] = []
-        for index, frame in enumerate(state.frames):
-            inside = state.frames[index - 1].entry if index else None
-            position = () if inside is None else self._order(inside).begin(frame.site)
-            frames.append(Frame(frame.back, frame.entry, frame.site, position))
+        first, *others = state.frames
+        frames, inside = [first], first.entry
+        for frame in others:
+            frames.append(replace(frame, position=self._order(inside).begin(frame.site)))
+            inside = frame.entry
         state.frames = tuple(frames)
-        state.position = self._order(state.frames[-1].entry).begin(state.at)
+        state.position = self._order(inside).begin(state.at)
 
     def _order(self, entry: int) -> Order:
         if entry not in self._orders:
@@ -101,11 +99,9 @@ class Search:
         if self._seen.get(state.at) == state.registers.values:
             self._same.add(state.at)
         self._seen[state.at] = state.registers.values[:]
-        before, found = state.at, []
-        for number, way in enumerate(ways):
-            one = state if number == len(ways) - 1 else state.parted()
+        before, found = state.at, [*(state.parted() for _ in ways[1:]), state]
+        for one, way in zip(found, ways, strict=True):
             self._go(one, before, way(one))
-            found.append(one)
         return found
 
     def _go(self, state: State, before: int, to: int) -> None:
@@ -202,5 +198,5 @@ class Search:
 def _key(state: State) -> tuple:
     """Returns the position of a path in the order of all paths; a finished path is the last one."""
     if state.at == NOWHERE:
-        return (1 << 40,)
+        return (NOWHERE,)
     return (*(number for frame in state.frames for number in frame.position), *state.position)

@@ -88,13 +88,14 @@ def _reached(entry: int, successors: Successors) -> dict[int, Sequence[int]]:
 
 
 def _components(graph: Mapping[int, Sequence[int]], entries: Iterable[int]) -> list[list[int]]:
-    """Returns the strongly connected components in the order in which they run, each with its entry node first (Tarjan)."""
+    """Returns the strongly connected components in the order in which they run, each with its entry node first (Tarjan). All
+    nodes are reachable from the entries."""
     numbers: dict[int, int] = {}
     lowest: dict[int, int] = {}
     stack: list[int] = []
     waiting: set[int] = set()
     found: list[list[int]] = []
-    for entry in [*entries, *graph]:
+    for entry in entries:
         if entry in numbers:
             continue
         walk = [(entry, iter(graph[entry]))]

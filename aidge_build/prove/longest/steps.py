@@ -100,10 +100,10 @@ class _Model:
             symbol = self.image.symbol(part.symbol)
             for at in range(symbol.address, symbol.address + part.size_bytes, 4) if symbol else ():
                 memory.store(at, 4, 0)
-        names = (f"{self.claim.model}_bound", *self.claim.weights[:1])
-        bound, weights = (self.image.symbol(name) for name in names) if self.claim.update and len(names) > 1 else (None, None)
-        if bound and weights:
-            memory.store(bound.address, 4, weights.address)
+        for name in self.claim.weights[:1] if self.claim.update else ():
+            bound, weights = self.image.symbol(f"{self.claim.model}_bound"), self.image.symbol(name)
+            if bound and weights:
+                memory.store(bound.address, 4, weights.address)
         return memory
 
     def _shifts(self, memory: Memory, own: list[int], port: int, ports: Sequence[int]) -> tuple[int, ...]:

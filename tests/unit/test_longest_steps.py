@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: MIT
+"""Steps of small programs: which calls an inference consists of, wherever its inputs and outputs are, and why a step has no bound."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from types import SimpleNamespace
+
+import pytest
+
+from aidge_build.prove.longest import StepBound, bound_steps
+from aidge_build.prove.longest.steps import _Model
+from tests.listings import DATA, listed
+
+# `array` holds the pointers to input and output, and then the number of the step.
+BEGIN = """
+net_begin:
+    movw r3, #0
+    movt r3, #8192
+    str r0, [r3]
+    str r1, [r3, #4]
+    mov r2, #0
+    str r2, [r3, #8]
+    and r0, r0, #ACCEPTED
+    bx lr
+"""
+# Three instructions more where the input is at an odd address, five more where the output is.
+STEP = """
+net_step:
+    push {r4, lr}
+    movw r3, #0
+    movt r3, #8192
+    ldr r0, [r3]
+    ldr r1, [r3, #4]
+    ldr r2, [r3, #8]
+    add r4, r2, #1
+    str r4, [r3, #8]
+    cmp r2, #1
+    beq .second
+    bhi .third
+    bl one
+    bl two
+    ldrb r4, [r0]
+    tst r0, #1
+    beq .even
+    nop
+    nop
+    nop
+.even:
+    mov r0, #2
+    pop {r4, pc}
+.second:
+    bl two
+    ldrb r4, [r0]
+    strb r4, [r1]
+    tst r1, #1
+    beq .more
+    nop
+    nop
+    nop
+    nop
+    nop
+.more:
+    tst r0, #1
+    beq .last
+    nop
+    nop
+    nop
+.last:
+    mov r0, #2
+    pop {r4, pc}
+.third:
+    mov r0, #0
+    pop {r4, pc}
+one:
+    bx lr
+two:
+    bx lr
+"""
+FIRST, SECOND, THIRD = 10 + 1 + 4 + 3 + 2, 10 + 2 + 4 + 2 + 2, 11 + 2
+
+
+def bound(text: str, **changes):
+    claim = {"model": "net", "max_step": 30, "weights": (), "layers": ("one", "two"), "functions": (), "kept": (), "update": None}
+    claim |= {"step_count": 3, "step_symbol": "net_step"} | changes
+    return bound_steps(*listed(text), SimpleNamespace(**claim))
+
+
+@pytest.mark.parametrize("accepted, first, second", [(0, 3, 8), (1, 0, 5), (3, 0, 5)])
+def test_the_steps_of_an_inference_are_bounded_for_all_places_that_begin_accepts(accepted: int, first: int, second: int) -> None:
+    found = bound(BEGIN.replace("ACCEPTED", str(accepted)) + STEP)
+    assert found.steps == (StepBound("one", FIRST + first), StepBound("two", SECOND + second), StepBound("", THIRD))
+    assert (found.model, found.max_step, found.reason, found.of_weights) == ("net", 30, "", False)
+    assert found.longest == StepBound("two", SECOND + second)
+
+
+def test_another_number_of_steps_than_promised_is_a_reason() -> None:
+    text = BEGIN.replace("ACCEPTED", "0") + STEP
+    assert bound(text, step_count=2).reason == "it has 3 steps, the claim promises 2"
+    assert bound(text, step_count=4, update="bind").of_weights and bound(text, step_count=4).longest is None
+
+
+OTHER_STEP = "net_step:\nldr r0, [r0]\nbx lr\n"
+
+
+@pytest.mark.parametrize(
+    "text, reason",
+    [
+        (BEGIN.replace("and r0, r0, #ACCEPTED", "mov r0, #1") + STEP, "net_begin may refuse its pointers"),
+        (BEGIN.replace("and r0, r0, #ACCEPTED", "ldr r0, [r1]") + STEP, "net_begin may refuse its pointers"),
+        (BEGIN.replace("ACCEPTED", "0") + OTHER_STEP, "what net_step returns depends on data"),
+        (STEP, "net_begin is not in the program"),
+        (BEGIN.replace("ACCEPTED", "0"), "net_step is not in the program"),
+    ],
+)
+def test_a_step_without_a_bound_says_why(text: str, reason: str) -> None:
+    assert bound(text).reason == reason
+
+
+@pytest.mark.parametrize("nops, fits", [(57, True), (58, False)])
+def test_a_step_is_followed_to_twice_the_promised_length(nops: int, fits: bool) -> None:
+    step = "net_step:\ncmp r1, #1\n" + nops * "nop\n" + "mov r0, #0\nbx lr\n"
+    found = bound(BEGIN.replace("ACCEPTED", "0") + step, step_count=1)
+    assert found.steps == ((StepBound("", 60),) if fits else ())
+    assert found.reason == ("" if fits else "it takes more than 60 instructions")
+
+
+@pytest.mark.parametrize("count, fits", [(3, True), (4, False)])
+def test_a_step_that_touches_many_arrays_is_refused(count: int, fits: bool) -> None:
+    begin = "net_begin:\nmovw r12, #0\nmovt r12, #8192\n" + "".join(f"str r{at}, [r12, #{4 * at}]\n" for at in range(4))
+    touch = "".join(f"ldr r1, [r12, #{4 * at}]\nldrb r1, [r1]\n" for at in range(count))
+    step = f"net_step:\nmovw r12, #0\nmovt r12, #8192\n{touch}mov r0, #0\nbx lr\n"
+    found = bound(f"{begin}mov r0, #0\nbx lr\n{step}", step_count=1)
+    reason = f"a step touches {count} inputs and outputs, too many places for all of them"
+    assert (found.reason, len(found.steps)) == (("", 1) if fits else (reason, 0))
+
+
+# The first argument of the calls is the memory of a model that others share: N_init gets two more, and N_begin the arrays.
+OWN = """
+net_init:
+    str r1, [r0]
+    str r2, [r0, #4]
+    bx lr
+net_begin:
+    str r1, [r0, #8]
+    ldr r1, [sp, #44]
+    str r1, [r0, #12]
+    and r0, r1, #0
+    bx lr
+net_step:
+    ldr r1, [r0]
+    ldr r2, [r0, #4]
+    ldr r3, [r0, #8]
+    ldr r12, [r0, #12]
+    sub r1, r1, r0
+    sub r2, r2, r0
+    sub r3, r3, r0
+    sub r12, r12, r0
+    cmp r1, #0x1000000
+    bne .more
+    cmp r2, #0x2000000
+    bne .more
+    bic r3, r3, #3
+    cmp r3, #0x3000000
+    bne .more
+    mov r0, #0
+    bx lr
+.more:
+    ldr r0, [r1]
+    bx lr
+"""
+
+
+def test_a_model_with_memory_of_its_own_gets_it_first_in_each_call() -> None:
+    found = bound(OWN, functions=("net_init",), step_count=1)
+    assert (found.reason, found.steps) == ("", (StepBound("", 17),))
+
+
+@pytest.mark.parametrize(
+    "linked, update, weights, known",
+    [
+        (("net_bound", "array", "more"), "bind", ("array", "more"), True),
+        (("net_bound", "array"), None, ("array",), False),
+        (("net_bound", "array"), "bind", (), False),
+        (("array",), "bind", ("array",), False),
+        (("net_bound",), "bind", ("other",), False),
+    ],
+)
+def test_the_weights_of_the_program_are_bound_at_first_if_others_may_replace_them(linked, update, weights, known) -> None:
+    image, instructions = listed("f:\nbx lr")
+    places = {"array": DATA + 16, "net_bound": DATA + 8, "more": DATA + 32}
+    named = {name: (replace(image.symbols[-1], name=name, linked_name=name, address=places[name]),) for name in linked}
+    claim = SimpleNamespace(model="net", kept=(), update=update, weights=weights, layers=())
+    memory = _Model(replace(image, by_name=named), instructions, claim)._at_first()
+    assert [memory.load(DATA + at, 4) for at in (4, 8, 12)] == [None, DATA + 16 if known else None, None]

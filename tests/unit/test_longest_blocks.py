@@ -7,6 +7,8 @@ import pytest
 
 from aidge_build.prove.elf.frames import Refusal
 from aidge_build.prove.longest.calls import Calls
+from aidge_build.prove.longest.ends import Frame, State
+from aidge_build.prove.longest.operands import Registers
 from tests.listings import DATA, TEXT, followed, listed, longest
 
 CALLER = "f:\npush {r4, lr}\nbl __aeabi_fdiv\npop {r4, pc}\n__aeabi_fdiv:\n"
@@ -103,3 +105,25 @@ def test_a_jump_through_pc_goes_where_a_register_or_a_word_says_and_moves_the_ba
         assert state.registers.values[0] == base and state.instructions == 4 + ("add" in load)
     with pytest.raises(Refusal, match="a jump to an address that is not known, at 0x8000"):
         longest("f:\nmov pc, r0\nbx lr", None)
+
+
+def test_a_return_ends_the_innermost_call_with_its_address() -> None:
+    frames = tuple(Frame(back, entry, site, (site,)) for back, entry, site in ((90, 1, 11), (20, 2, 12), (30, 3, 13), (30, 3, 14)))
+    state = State(Registers([]), None, frames, 5, position=(8,))
+    assert (state.leave(77, 0), state.frames, state.position, state.left) == (76, frames, (8,), None)
+    assert (state.leave(31, 0), state.frames, state.position, state.left) == (30, frames[:3], (14,), 14)
+    assert (state.leave(20, 0), state.frames, state.position, state.left) == (20, frames[:1], (12,), 12)
+    assert (state.leave(90, 0), state.frames, state.position, state.left) == (90, (), (11,), 11)
+
+
+@pytest.mark.parametrize("count, length", [(None, 12), (0, 4), (1, 7), (2, 10), (3, 12)])
+def test_a_loop_of_an_unknown_number_of_elements_may_be_skipped_and_may_go_on(count: int | None, length: int) -> None:
+    text = "f:\nmov r2, lr\nmov r1, #3\nwls lr, r0, .out\n.loop:\nsubs r1, #1\nbeq .out\nle lr, .loop\n.out:\nbx r2"
+    assert longest(text, count) == length
+
+
+def test_what_is_counted_in_an_unknown_loop_is_not_known_behind_it() -> None:
+    text = "f:\nmov r2, lr\nmov r1, #3\nmov r3, #1\nwls lr, r0, .out\n.loop:\nmov r3, #2\nsubs r1, #1\nbeq .out\nle lr, .loop\n.out:\nbx r2"
+    assert [followed(text, count).registers.values[3] for count in (None, 0, 1)] == [None, 1, 2]
+    registers = followed(text, None).registers
+    assert registers.values[14] is None and registers.elements == 1

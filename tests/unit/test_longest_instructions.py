@@ -32,7 +32,7 @@ from aidge_build.prove.longest.values import (
 )
 from tests.listings import DATA, followed, listed
 
-LOW = 0xFFFFFFFF
+LOW, ALL = 0xFFFFFFFF, 1 << 32
 RESULTS = {
     "add r0, r1, r2": 12 + 5,
     "add r0, r1, #3": 15,
@@ -320,14 +320,14 @@ def test_an_operand_of_three_words_is_none():
 
 
 def memory() -> Memory:
-    return Memory(Constants([(64, bytes(range(1, 7)))]), Objects([Span(100, 120), Span(200, 240)]))
+    return Memory(Constants([(64, bytes(range(1, 7)))]), Objects([Span(100, 120), Span(200, 240)]), ALL)
 
 
 def test_constants_are_known_to_their_end_and_nothing_else_is():
     known = memory()
     assert known.load(64, 4) == 0x04030201 and known.load(68, 2) == 0x0605 and known.load(67, 2) == 0x0504
     assert known.load(68, 4) is None and known.load(70, 1) is None
-    both = Memory(Constants([(64, b"ab"), (66, b"cd"), (71, b"e")]), Objects([]))
+    both = Memory(Constants([(64, b"ab"), (66, b"cd"), (71, b"e")]), Objects([]), ALL)
     assert both.load(64, 4) == 0x64636261 and both.load(71, 1) == 0x65 and both.load(68, 4) is None
     assert known.load(60, 4) is None and known.load(72, 4) is None and known.load(104, 4) is None and known.load(None, 4) is None
 
@@ -348,7 +348,7 @@ def test_parts_of_words_are_known_by_themselves():
 
 @pytest.mark.parametrize("seed", range(20))
 def test_each_byte_is_what_was_last_stored_there_and_unknown_where_nobody_knows(seed):
-    draw, memory, bytes_of = random.Random(seed), Memory(Constants([]), Objects([])), dict[int, int | None]()
+    draw, memory, bytes_of = random.Random(seed), Memory(Constants([]), Objects([]), ALL), dict[int, int | None]()
     for _ in range(60):
         at, width = DATA + draw.randrange(24), draw.choice((1, 2, 4))
         value = draw.choice((None, draw.randrange(1 << 8 * width)))

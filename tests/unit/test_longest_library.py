@@ -3,13 +3,16 @@
 
 from __future__ import annotations
 
+from unittest.mock import patch
+
 import pytest
 
 from aidge_build.prove.elf.frames import Refusal
-from aidge_build.prove.longest.library import _NORMAL, ARGUMENT_WORDS, ROUNDS
+from aidge_build.prove.elf.program_code import Code
+from aidge_build.prove.longest.library import _NORMAL, ARGUMENT_WORDS, ROUNDS, Cost, Library, _kind
 from aidge_build.prove.longest.operands import NUMBERS, VECTORS
-from aidge_build.prove.longest.values import assumed, flag_bits, holds, known_of, opposite
-from tests.listings import TEXT, followed, longest
+from aidge_build.prove.longest.values import Normal, Objects, assumed, flag_bits, holds, known_of, opposite
+from tests.listings import TEXT, followed, listed, longest
 
 CALLER = "f:\npush {r4, lr}\nbl __aeabi_fdiv\npop {r4, pc}\n"
 # A quotient of six rounds of a bit each, that ends early where the rest is zero, as libgcc divides.
@@ -150,7 +153,7 @@ CHANGED = ("r0", "r1", "r2", "r3", "r12", *(f"s{number}" for number in range(16)
 
 @pytest.mark.parametrize("name", KEPT)
 def test_a_function_that_changes_what_it_must_keep_is_not_that_of_the_library(name: str) -> None:
-    changes = f"vmov {name}, r3" if name[0] == "s" else f"mov {name}, #1"
+    changes = f"vldr {name}, [r3]" if name[0] == "s" else f"ldr {name}, [r3]"
     with pytest.raises(Refusal, match="repeats depends on data"):
         longest(CALLER + COUNTS.replace("bx lr", f"{changes}\nbx lr"), None, None)
 
@@ -241,3 +244,50 @@ def test_functions_that_different_numbers_choose_do_not_meet() -> None:
         first = TEXT + 4 * (3 + 7)
         with pytest.raises(Refusal, match="a call of an address that is not known"):
             longest((text + both).replace("ONE", str(first)).replace("TWO", str(first + 4 * size)), None, None)
+
+
+def test_the_kind_of_a_float_says_that_it_is_not_denormal() -> None:
+    assert {_kind(number) for number in (0, 1 << 31, 0x800000, 0x3F800000, 0x7F800000, Normal())} == {Normal()}
+    assert {_kind(number) for number in (1, 1 << 31 | 1, 0x7FFFFF, None)} == {None}
+
+
+def test_a_function_is_followed_for_some_arguments_and_then_for_the_kinds_of_floats() -> None:
+    library = Library(Code(*listed("f:\nbx lr\n__aeabi_fmul:\nbx lr\n__aeabi_idiv:\nbx lr\n")), Objects(()), lambda: None, 0, 0)
+    cost, normal, denormal = Cost(1, 0), range(0x3F800000, 0x3F800064), range(1, 9)
+    for entry, kinds in ((TEXT + 4, [(Normal(), None), (None, None)]), (TEXT + 8, [(None, None)])):
+        with patch.object(Library, "_most", side_effect=lambda entry, known: cost) as most:
+            for number in (*[normal[0]] * 50, *normal, *denormal):
+                assert library._cost(entry, (number, None)) is cost
+        assert [call.args for call in most.call_args_list] == [
+            *((entry, (number, None)) for number in normal[:32]),
+            *((entry, kind) for kind in kinds),
+        ]
+
+
+def test_a_call_with_known_arguments_gives_what_the_code_computes_and_other_calls_change_the_flags() -> None:
+    text = "f:\nmov r6, lr\nmov r4, #7\ncmp r4, r4\nbl __aeabi_fdiv\nit eq\nmoveq r4, #8\nbx r6\n__aeabi_fdiv:\nadd r0, r0, r1\nbx lr\n"
+    assert followed(text, 2, 3).registers.values[0:5:4] == [5, 8]
+    assert followed(text, 2, None).registers.values[0:5:4] == [None, None]
+
+
+def test_a_function_whose_arguments_may_be_in_the_fpu_has_a_cost() -> None:
+    assert longest((CALLER + COUNTS).replace("__aeabi_fdiv", "expf"), 1, 2) == longest(CALLER + COUNTS, None, None)
+
+
+def test_functions_that_call_each_other_without_end_have_no_bound() -> None:
+    own = "__aeabi_fdiv:\npush {r4, lr}\nbl __aeabi_fmul\npop {r4, pc}\n"
+    with pytest.raises(Refusal):
+        longest(CALLER + own + own.replace("fmul", "?").replace("fdiv", "fmul").replace("?", "fdiv"), None, None)
+
+
+def test_numbers_of_which_there_are_many_keep_the_bits_in_which_they_agree() -> None:
+    choices = "".join(f"cmp r0, #{at}\nbeq .on\nadd r2, #1\n" for at in range(10))
+    text = f"{CALLER}__aeabi_fdiv:\nmov r2, #128\n{choices}.on:\ntst r2, #128\nbne .out\nnop\n.out:\nbx lr\n"
+    assert longest(text, None, None) == 2 + 1 + 30 + 3 + 1
+
+
+def test_the_address_to_return_to_has_the_bit_of_thumb_code() -> None:
+    assert followed("f:\nmov r0, lr\nbx lr").registers.values[0] == 0xFFFFFFFF
+    for call in ("bl g", "blx r0"):
+        text = f"f:\nmov r6, lr\n{call}\nbx r6\ng:\nmov r0, lr\nbx lr"
+        assert followed(text, TEXT + 13).registers.values[0] == TEXT + 8 + 1

@@ -63,10 +63,9 @@ class State:
         if not isinstance(value, int):
             raise Refusal(f"a jump to an address that is not known, at 0x{where:x}")
         target = value & ~1
-        for depth in range(len(self.frames) - 1, -1, -1):
-            if self.frames[depth].back == target:
-                self.position, self.left = self.frames[depth].position, self.frames[depth].site
-                self.frames = self.frames[:depth]
+        for depth, frame in reversed([*enumerate(self.frames)]):
+            if frame.back == target:
+                self.position, self.left, self.frames = frame.position, frame.site, self.frames[:depth]
                 break
         return target
 
@@ -123,8 +122,7 @@ def refused(text: str) -> End:
 def _as_way(end: End) -> Way:
     def way(state: State) -> int:
         found = end(state)
-        if not isinstance(found, int):
-            raise Refusal("a switch under a condition")
+        assert isinstance(found, int)
         return found
 
     return way

@@ -13,8 +13,6 @@ _Part = int | None
 # A word: a known value, four bytes with some known, or nothing.
 _Word = Value | tuple[_Part, ...]
 
-_ALL = 1 << 32
-
 
 class Constants:
     """Bytes that no code writes, as (address, bytes)."""
@@ -62,7 +60,7 @@ class Memory:
     registers: no pointer leads there. `touched` are the first addresses of the objects from `given` on that were read or
     written."""
 
-    def __init__(self, constants: Constants, objects: Objects, given: int = _ALL):
+    def __init__(self, constants: Constants, objects: Objects, given: int):
         self.constants = constants
         self.objects = objects
         self.given = given

@@ -10,13 +10,14 @@ from __future__ import annotations
 from aidge_build.contract.thumb.instruction import Instruction, memory_operand
 from aidge_build.prove.elf.destinations import CUSTOM, is_misread, written_registers
 from aidge_build.prove.elf.frames import Refusal
+from aidge_build.prove.elf.program_code import is_if_then
 from aidge_build.prove.longest.memory import Memory
 from aidge_build.prove.longest.operands import LR, NUMBERS, SP, Operation, Registers, register, vector_parts
 from aidge_build.prove.longest.transfers import block, load, several_words, store, transfer, vector, vector_sum
 from aidge_build.prove.longest.values import Objects, holds, joined_flags
 from aidge_build.prove.longest.words import comparison, plain
 
-_NOTHING = ("nop", "pld", "dsb", "isb", "dmb", "sev", "yield", "wfe", "wfi", "cpsid", "cpsie", "csdb", "it")
+_NOTHING = ("nop", "pld", "dsb", "isb", "dmb", "sev", "yield", "wfe", "wfi", "cpsid", "cpsie", "csdb")
 _REFUSED = ("<undefined>", "svc", "udf", "bkpt", "bf", "bfl", "bfx", "bflx", "blxns", "clrm", "vscclrm", "lctp")
 _SETTING_FLAGS = ("vmrs", "msr", "cmp", "cmn", "tst", "teq", *CUSTOM)  # in addition to names that end in s
 _COUNTING_VECTORS = ("vidup", "vddup", "viwdup", "vdwdup", "vshlc")  # vector instructions that also write a core register
@@ -76,7 +77,7 @@ def meet(registers: Registers, other: Registers, objects: Objects) -> None:
 def _counting(instruction: Instruction, name: str, objects: Objects, raw: int) -> Operation | None:
     """Returns the effect of the start of a hardware loop, or of an instruction without effect; None for other instructions. Loop
     starts that may jump are ends of blocks."""
-    if name in _NOTHING or name.startswith("it") and name.strip("te") == "i":
+    if name in _NOTHING or is_if_then(instruction):
         return lambda registers, memory: None
     if name not in ("dls", "dlstp"):
         return None

@@ -382,6 +382,59 @@ def test_what_two_ways_stored_is_known_where_they_agree_and_the_ways_do_not_see_
     assert [one.load(at, 4) for at in (100, 104, 108)] == [7, None, None] and one.load(112, 2) == 5 and one.is_alone
 
 
+def test_of_different_words_that_two_ways_stored_the_object_is_known_or_the_bytes_that_agree():
+    one, few = memory(), Few(3, 7)
+    two = one.parted()
+    both = [(204, 208), (Near(100), 112), (few, few), (few, 0xFF), (0x01020304, 0x01FF0304), (5, Near(100)), (5, None)]
+    for at, words in zip(range(204, 240, 4), both, strict=False):
+        for path, word in zip((one, two), words, strict=True):
+            path.store(at, 4, word)
+    for path, byte in ((one, 9), (two, 8)):
+        path.store(236, 2, 0x0107)
+        path.store(236, 1, byte)
+    one.meet(two)
+    one.settle()
+    mixed = one.load(216, 4)
+    assert [one.load(at, 4) for at in (204, 208, 212)] == [Near(200), Near(100), few]
+    assert isinstance(mixed, Few) and (mixed.most, mixed.mask) == (8, 0xFF)
+    assert [one.load(220 + at, 1) for at in range(4)] == [4, 3, None, 1] and one.load(224, 1) is one.load(228, 1) is None
+    assert [one.load(236 + at, 1) for at in range(3)] == [None, 1, None]
+
+
+def test_a_word_that_is_no_number_is_loaded_as_a_whole_only():
+    known = memory()
+    for value in (Near(200), Few(3), Partly(1, 1)):
+        known.store(104, 4, value)
+        assert known.load(104, 4) == value and known.load(104, 2) is known.load(105, 1) is known.load(102, 4) is None
+        known.store(105, 1, 7)
+        assert known.load(104, 4) is None and known.load(105, 1) == 7
+
+
+@pytest.mark.parametrize("span, kept", [(Span(103, 109), [96, 112]), (Span(100, 108), [96, 108, 112]), (Span(101, 112), [96, 112])])
+def test_a_store_somewhere_in_an_object_changes_the_words_that_it_has_a_part_in(span, kept):
+    known = Memory(Constants([]), Objects([span]), ALL)
+    for at in range(96, 116, 4):
+        known.store(at, 4, 7)
+    known.store(Near(span.first), 1, 0)
+    assert [at for at in range(96, 116, 4) if known.load(at, 4) == 7] == kept
+
+
+def test_a_saved_register_is_one_on_both_ways_and_until_another_store():
+    known = memory()
+    known.save(104, Near(200))
+    assert known.load(104, 4) == Near(200) and known.load(108, 1) is None
+    known.save(104, 2)
+    known.save(112, 2)
+    other = known.parted()
+    other.store(104, 4, 2)
+    known.meet(other)
+    known.settle()
+    known.kill(113, 1)
+    assert [known.load(at, 1) for at in (104, 112, 113)] == [2, 2, None]
+    known.kill(None, 4)
+    assert [known.load(at, 1) for at in (104, 112)] == [None, None]
+
+
 def test_what_is_stored_somewhere_in_an_object_leaves_other_objects_and_saved_registers_alone():
     known = memory()
     known.store(100, 4, 1)
@@ -401,8 +454,9 @@ def test_pointers_to_what_the_caller_hands_over_move_and_what_is_touched_is_reme
     known.store(100, 4, 204)
     known.store(104, 4, 240)
     known.store(108, 4, 199)
+    known.store(112, 4, 200)
     other = known.moved(200, 240, 3)
-    assert [other.load(at, 4) for at in (100, 104, 108)] == [207, 240, 199] and known.load(100, 4) == 204
+    assert [other.load(at, 4) for at in (100, 104, 108, 112)] == [207, 240, 199, 203] and known.load(100, 4) == 204
     assert known.touched == other.touched == set()
     for touch in (
         lambda: known.load(220, 1),
@@ -416,6 +470,9 @@ def test_pointers_to_what_the_caller_hands_over_move_and_what_is_touched_is_reme
         known.touched.clear()
     known.load(116, 4)
     assert known.touched == set()
+    known.store(200, 4, 7)
+    known.touched.clear()
+    assert known.load(200, 4) == 7 and known.touched == {200}
 
 
 @pytest.mark.parametrize("count, known", [(16, [1, 2, 3, 4]), (12, [1, 2, 3, 9]), (10, [1, 2, None, 9]), (0, [9, 9, 9, 9])])

@@ -93,7 +93,6 @@ class Memory:
 
     def copied(self) -> Memory:
         """Returns a copy: a store into it leaves this memory as it is."""
-        assert self._own is None
         other = Memory(self.constants, self.objects, self.given)
         other.saved, other._base = set(self.saved), dict(self._base)
         return other
@@ -132,12 +131,12 @@ class Memory:
         if not isinstance(address, int):
             self._touch(address)
             return None
+        if address >= self.given:
+            self._touch(address)
         at, offset = address & ~3, address & 3
         word = self._word(at)
         if word is None:
             word = self.constants.word(at)
-            if address >= self.given:
-                self._touch(address)
         if offset == 0 and width == 4:
             return None if isinstance(word, tuple) else word
         if offset + width <= 4:
@@ -231,10 +230,7 @@ def _word_of(parts: Sequence[_Part]) -> _Word:
 
 
 def _joined(objects: Objects, one: _Word, two: _Word) -> _Word:
-    if one == two:
-        return one
-    if not isinstance(one, tuple) and not isinstance(two, tuple):
-        found = objects.joined(one, two)
-        if found is not None or not (isinstance(one, int) and isinstance(two, int)):
-            return found
+    found = objects.joined(one, two)  # type: ignore[arg-type]  # of words with some known bytes, nothing
+    if found is not None:
+        return found
     return _word_of([first if first == second else None for first, second in zip(_bytes(one), _bytes(two), strict=True)])

@@ -13,7 +13,7 @@ from aidge_build.prove.longest.arithmetic import SHIFTS
 from aidge_build.prove.longest.memory import Memory
 from aidge_build.prove.longest.values import WORD, Flags, Near, Objects, Partly, Value, shifted
 
-NUMBERS = {**{f"r{number}": number for number in range(13)}, "sp": 13, "lr": 14}
+NUMBERS = {name: number for number, name in enumerate((*(f"r{number}" for number in range(13)), "sp", "lr"))}
 SP, LR, VECTORS, COUNT = 13, 14, 16, 48
 _VECTOR = re.compile(r"([sdq])(\d+)(?:\[\d+\])?")
 _SHIFT = re.compile(r"(lsl|lsr|asr|ror) (#\d+|r\d+|lr)")

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from aidge_build.contract.thumb.instruction import Instruction, immediate, memory_operand
@@ -35,18 +35,22 @@ class Registers:
         return Registers(self.values[:], self.flags, self.elements)
 
 
-def vector_parts(word: str) -> range:
+def vector_parts(word: str) -> Sequence[int]:
     """Returns the numbers of the registers s0 to s31 in `s3`, `d1` and `q0`; for an element (`q0[1]`), of the whole register."""
     match = _VECTOR.fullmatch(word)
     if match is None:
-        return range(0)
+        return ()
     parts = {"s": 1, "d": 2, "q": 4}[match[1]]
     first = VECTORS + parts * int(match[2])
-    return range(first, first + parts) if first < COUNT else range(0)
+    return range(first, first + parts) if first < COUNT else ()
 
 
 Reader = Callable[[list], Value]
 Operation = Callable[[Registers, Memory], None]
+
+
+def _unknown(values: list) -> Value:
+    return None
 
 
 def register(word: str) -> int | None:
@@ -61,8 +65,8 @@ def program_counter(instruction: Instruction, aligned: bool) -> int:
 
 def reader(instruction: Instruction, words: tuple[str, ...]) -> Reader | None:
     """Returns a reader of `r1`, `#4`, `pc` or `r2, lsl #3`; None for other operands."""
-    number = immediate(words[0])
-    if number is not None and len(words) == 1:
+    number = _only_number(words)
+    if number is not None:
         constant = number & WORD
         return lambda values: constant
     if words == ("pc",):
@@ -76,13 +80,19 @@ def reader(instruction: Instruction, words: tuple[str, ...]) -> Reader | None:
     return _shifted(at, words[1])
 
 
+def _only_number(words: tuple[str, ...]) -> int | None:
+    """Returns the number of a single operand `#4`; None for other operands."""
+    return immediate(*words) if len(words) == 1 else None
+
+
 def _shifted(at: int, shift: str) -> Reader | None:
     match = _SHIFT.fullmatch(shift)
     if match is None:
-        return (lambda values: None) if shift == "rrx" else None
-    compute, by = SHIFTS[match[1]], register(match[2])
-    amount = immediate(match[2]) or 0
-    if by is not None:
+        return _unknown if shift == "rrx" else None
+    name, by_word = match.groups()
+    compute, amount = SHIFTS[name], immediate(by_word)
+    if amount is None:
+        by = NUMBERS[by_word]
 
         def read_shifted(values: list) -> Value:
             one, two = values[at], values[by]
@@ -94,13 +104,9 @@ def _shifted(at: int, shift: str) -> Reader | None:
         one = values[at]
         if type(one) is int:
             return compute(one, amount) & WORD
-        return shifted(match[1], one, amount) if type(one) is Partly else None
+        return shifted(name, one, amount) if type(one) is Partly else None
 
     return read
-
-
-def _unknown(values: list) -> Value:
-    return None
 
 
 @dataclass(frozen=True)
@@ -112,7 +118,7 @@ class Address:
     after: Reader = _unknown
 
 
-def address(instruction: Instruction, objects: Objects, written_bytes: int = 0) -> Address:
+def address(instruction: Instruction, objects: Objects, written_bytes: int | None = None) -> Address:
     """Returns the memory operand `[r1, #4]!`, `[r1], #4` or `[r1, r2, lsl #2]`; `written_bytes` is the number that `[r1]!`
     adds."""
     position = next(index for index, operand in enumerate(instruction.operands) if operand.startswith("["))
@@ -120,8 +126,8 @@ def address(instruction: Instruction, objects: Objects, written_bytes: int = 0) 
     behind = instruction.operands[position + 1 :]
     if name == "pc":
         place = program_counter(instruction, True)
-        offset = immediate(words[0]) if words else 0
-        if offset is None or len(words) > 1:
+        offset = _only_number(words or ("#0",))
+        if offset is None:
             return Address(_unknown)
         constant = place + offset & WORD
         return Address(lambda values: constant)
@@ -138,8 +144,8 @@ def address(instruction: Instruction, objects: Objects, written_bytes: int = 0) 
 
 def moved(base: int, words: tuple[str, ...], instruction: Instruction, objects: Objects) -> Reader:
     """Returns a reader of a register plus an operand."""
-    number = immediate(words[0])
-    if number is not None and len(words) == 1:
+    number = _only_number(words)
+    if number is not None:
 
         def plus(values: list) -> Value:
             one = values[base]

@@ -141,15 +141,20 @@ def move_words(names: tuple[str, ...], start: Value, values: list, stores: bool,
             place = place + 4 & WORD if isinstance(place, int) else place
 
 
+def _places(word: str) -> Sequence[int]:
+    """Returns the numbers of the registers in `r3`, `s3`, `d1` or `q0`; none for another operand."""
+    return vector_parts(word) or ((NUMBERS[word],) if word in NUMBERS else ())
+
+
 def transfer(instruction: Instruction, name: str, objects: Objects, raw: int) -> Operation | None:
     """Returns `vmov` between registers of 32 bits, as code spills core registers to the FPU; None for other instructions."""
     operands = instruction.operands
     if name != "vmov" or any("[" in word or word.startswith(("q", "#")) for word in operands):
         return None
-    places = [[*vector_parts(word)] or [NUMBERS.get(word)] for word in operands]
-    flat = [place for some in places for place in some]
-    if None in flat:
+    places = [_places(word) for word in operands]
+    if not all(places):
         return None
+    flat = [place for some in places for place in some]
     half = len(flat) // 2
 
     def move(registers: Registers, memory: Memory) -> None:
@@ -217,8 +222,8 @@ def vector_sum(instruction: Instruction, name: str, objects: Objects, raw: int) 
     targets = vector_parts(instruction.operands[0]) if instruction.operands else ()
     if name not in _ADDRESS_SUMS or len(targets) != _VECTOR_BYTES // 4:
         return None
-    sources = [[*vector_parts(word)] or [NUMBERS.get(word)] for word in instruction.operands[1:]]
-    if any(None in places for places in sources):
+    sources = [_places(word) for word in instruction.operands[1:]]
+    if not all(sources):
         return None
 
     def add(registers: Registers, memory: Memory) -> None:

@@ -144,6 +144,9 @@ RESULTS = {
     "str r2, [r7, #4]\nvldr s1, [r7, #4]\nvmov r0, s1": 5,
     "vmov s1, r2\nvpush {s0, s1}\nldr r0, [sp, #4]\nadd sp, #8": 5,
     "str r2, [r7, #4]\nvldmia r7!, {s0, s1}\nvmov r0, s1": 5,
+    "vmov s2, r1\nvadd.f32 s1, s2, s3\nvmov r0, s2": 12,
+    "vmla.s32 q0, q1, r2\nmov r0, r2": 5,
+    "cmp r1, r1\nsmlad r3, r1, r2, r2\nite ne\nmovne r0, #8\nmoveq r0, #7": 7,
     "ldr r0, [pc, #-8]": 0,
     "ldr r0, [pc]\nmov r1, r1 | 12345678": 0x12345678,
 }
@@ -189,6 +192,9 @@ def test_an_instruction_computes_what_the_manual_says(text):
         "mov r0, #1\ncmp r1, r1\ncdp 0, 0, cr15, cr0, cr5, {0}\nit eq\nmoveq r0, #2",
         "movs r0, #1\nmcr 0, 4, r3, cr2, cr0, {4}",
         "push {r1}\nadd r2, sp, r10\nstr r3, [r2]\npop {r0}",
+        "vidup.u32 q0, r2, #1\nmov r0, r2",
+        "mov r0, #1\ncmp r10, #1\nit eq\ncmpeq r1, r2\nit eq\nmoveq r0, #2",
+        "mov r0, #1\ncmp r10, #1\nbeq .a\ncmp r1, r1\nb .both\n.a:\ncmp r1, r2\n.both:\nit eq\nmoveq r0, #2",
         "str r1, [r7]\ncmp r10, #1\nit eq\nstreq r2, [r7]\nldr r0, [r7]",
         "smull r0, r4, r1, r10",
         "smlal r0, r10, r1, r2",
@@ -232,6 +238,21 @@ def test_vectors_end_with_the_last_register_that_a_core_has():
 def test_an_instruction_that_is_not_followed_changes_no_other_register():
     values = followed(f"f:{BEGIN}smlald r0, r4, r1, r2\nvadd.f32 s1, s2, s3\nvcmp.f32 s1, s2\nbx lr").registers.values
     assert values[1:4] == [12, 5, 0x80000004] and values[4] is None and values[5:8] == [40, 0x839281, DATA]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["nop", "pld [r1]", "pli [r1, #4]", "dsb sy", "isb sy", "dmb ish", "sev", "yield", "wfe", "wfi", "cpsid i", "cpsie i", "csdb"],
+)
+def test_an_instruction_without_an_effect_on_registers_changes_nothing(text: str) -> None:
+    before, after = (followed(f"f:{BEGIN}cmp r1, r2\n{more}\nbx lr").registers for more in ("", text))
+    assert (after.values, after.flags) == (before.values, before.flags)
+
+
+def test_loops_with_elements_of_several_sizes_do_not_meet() -> None:
+    both = "cmp r10, #1\nbeq .a\ndlstp.8 lr, r1 | e001f001\nb .both\n.a:\ndlstp.16 lr, r1 | e001f011\n.both:\nbx r8"
+    with pytest.raises(Refusal, match="loops of vectors with elements of several sizes meet"):
+        followed(f"f:\nmov r8, lr{BEGIN}{both}")
 
 
 @pytest.mark.parametrize(

@@ -10,14 +10,13 @@ from __future__ import annotations
 from aidge_build.contract.thumb.instruction import Instruction, memory_operand
 from aidge_build.prove.elf.destinations import CUSTOM, is_misread, written_registers
 from aidge_build.prove.elf.frames import Refusal
-from aidge_build.prove.elf.program_code import is_if_then
 from aidge_build.prove.longest.memory import Memory
 from aidge_build.prove.longest.operands import LR, NUMBERS, SP, Operation, Registers, register, vector_parts
 from aidge_build.prove.longest.transfers import block, load, several_words, store, transfer, vector, vector_sum
 from aidge_build.prove.longest.values import Objects, holds, joined_flags
 from aidge_build.prove.longest.words import comparison, plain
 
-_NOTHING = ("nop", "pld", "dsb", "isb", "dmb", "sev", "yield", "wfe", "wfi", "cpsid", "cpsie", "csdb")
+_HINTS = ("pld", "pldw", "pli")  # they name an address and do nothing with it
 _REFUSED = ("<undefined>", "svc", "udf", "bkpt", "bf", "bfl", "bfx", "bflx", "blxns", "clrm", "vscclrm", "lctp")
 _SETTING_FLAGS = ("vmrs", "msr", "cmp", "cmn", "tst", "teq", *CUSTOM)  # in addition to names that end in s
 _COUNTING_VECTORS = ("vidup", "vddup", "viwdup", "vdwdup", "vshlc")  # vector instructions that also write a core register
@@ -77,7 +76,7 @@ def meet(registers: Registers, other: Registers, objects: Objects) -> None:
 def _counting(instruction: Instruction, name: str, objects: Objects, raw: int) -> Operation | None:
     """Returns the effect of the start of a hardware loop, or of an instruction without effect; None for other instructions. Loop
     starts that may jump are ends of blocks."""
-    if name in _NOTHING or is_if_then(instruction):
+    if name in _HINTS:
         return lambda registers, memory: None
     if name not in ("dls", "dlstp"):
         return None
@@ -130,6 +129,6 @@ def destinations(instruction: Instruction, name: str) -> frozenset[str]:
     """Returns the core registers that an instruction may write."""
     operands = instruction.operands
     first = next((operand for operand in operands if not operand.startswith(("[", "{"))), "")
-    if name.startswith("v") and first.startswith(("s", "d", "q", "f", "p")) and first != "sp" and name not in _COUNTING_VECTORS:
+    if vector_parts(first) and name not in _COUNTING_VECTORS:
         return frozenset()
     return written_registers(name, operands)

@@ -33,14 +33,14 @@ class Order:
     ) -> None:
         """Labels the nodes of a graph with ranks from `first` on; recurses only for nested loops."""
         for rank, part in enumerate(_components(graph, entries), first):
-            if len(part) == 1 and part[0] not in graph[part[0]]:
-                self._labels[part[0]] = ((*ranks, rank), loops)
+            head, *others = part
+            if not others and head not in graph[head]:
+                self._labels[head] = ((*ranks, rank), loops)
                 continue
-            head = part[0]
             self.loops[head] = part
             self._labels[head] = ((*ranks, rank, 0), (*loops, head))
             inside = set(part)
-            rest = {node: [to for to in graph[node] if to in inside and to != head] for node in part if node != head}
+            rest = {node: [to for to in graph[node] if to in inside and to != head] for node in others}
             begins = [to for to in graph[head] if to in rest]
             self._arrange(rest, begins, (*ranks, rank), (*loops, head), 1)
 

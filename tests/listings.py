@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+from unittest.mock import patch
 
 from aidge_build.contract.thumb.instruction import read_disassembly
 from aidge_build.prove.elf.image import Image, Section, Symbol
@@ -11,7 +12,9 @@ from aidge_build.prove.longest.calls import Calls
 from aidge_build.prove.longest.ends import State
 
 TEXT, DATA, DATA_BYTES = 0x8000, 0x20000000, 256
-LIMIT = 20_000
+LIMIT = 3_000
+# Functions of the library are followed as briefly: a loop without a bound is refused soon.
+followed_briefly = patch("aidge_build.prove.longest.library._LIMIT", 500)
 
 
 def listed(text: str, data: dict[str, bytes] | None = None) -> tuple[Image, dict]:

@@ -9,7 +9,7 @@ from aidge_build.prove.elf.frames import Refusal
 from aidge_build.prove.longest.calls import Calls
 from aidge_build.prove.longest.ends import Frame, State
 from aidge_build.prove.longest.operands import Registers
-from tests.listings import DATA, TEXT, followed, listed, longest
+from tests.listings import DATA, TEXT, followed, followed_briefly, listed, longest
 
 CALLER = "f:\npush {r4, lr}\nbl __aeabi_fdiv\npop {r4, pc}\n__aeabi_fdiv:\n"
 
@@ -61,6 +61,7 @@ def test_a_jump_table_elsewhere_is_refused() -> None:
         ("cbz r0, .other", 0),
     ],
 )
+@followed_briefly
 def test_after_a_number_was_compared_the_path_of_equal_numbers_knows_it(before: str, rounds: int) -> None:
     text = f"{CALLER}{before}\n.equal:\nsubs r0, #1\ncmp r0, #0\nbne .equal\n.other:\nbx lr"
     if not rounds:

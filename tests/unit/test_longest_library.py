@@ -12,7 +12,7 @@ from aidge_build.prove.elf.program_code import Code
 from aidge_build.prove.longest.library import _NORMAL, ARGUMENT_WORDS, ROUNDS, Cost, Library, _kind
 from aidge_build.prove.longest.operands import NUMBERS, VECTORS
 from aidge_build.prove.longest.values import Normal, Objects, assumed, flag_bits, holds, known_of, opposite
-from tests.listings import TEXT, followed, listed, longest
+from tests.listings import TEXT, followed, followed_briefly, listed, longest
 
 CALLER = "f:\npush {r4, lr}\nbl __aeabi_fdiv\npop {r4, pc}\n"
 # A quotient of six rounds of a bit each, that ends early where the rest is zero, as libgcc divides.
@@ -129,6 +129,7 @@ def test_a_loop_whose_rounds_are_known_by_the_meaning_of_its_function_has_a_boun
     assert longest(text.replace("OWN", name), None, None) == 2 + 3 + 2 + (rounds + 1) * 3 + 1 + 1
 
 
+@followed_briefly
 def test_the_same_loop_under_another_name_has_no_bound() -> None:
     called = "\n__aeabi_fdiv:\npush {r4, lr}\nbl own_division\npop {r4, pc}\n" + DIFFERS.replace("OWN", "own_division")
     for text in (CALLER + called, (CALLER + COUNTS).replace("__aeabi_fdiv", "own_division")):
@@ -142,16 +143,19 @@ def test_arguments_that_are_known_are_followed_as_they_are() -> None:
 
 
 @pytest.mark.parametrize("store", ["str r0, [r1]", "movw r2, #0\nmovt r2, #8192\nstr r0, [r2]"])
+@followed_briefly
 def test_a_function_that_writes_beside_its_stack_is_not_that_of_the_library(store: str) -> None:
     with pytest.raises(Refusal, match="repeats depends on data"):
         longest(CALLER + COUNTS.replace("bx lr", f"{store}\nbx lr"), None, None)
 
 
 KEPT = (*(f"r{number}" for number in range(4, 12)), *(f"s{number}" for number in range(16, 32)))
+ENDS_OF_KEPT = ("r4", "r11", "s16", "s31")
 CHANGED = ("r0", "r1", "r2", "r3", "r12", *(f"s{number}" for number in range(16)))
 
 
-@pytest.mark.parametrize("name", KEPT)
+@pytest.mark.parametrize("name", ENDS_OF_KEPT)
+@followed_briefly
 def test_a_function_that_changes_what_it_must_keep_is_not_that_of_the_library(name: str) -> None:
     changes = f"vldr {name}, [r3]" if name[0] == "s" else f"ldr {name}, [r3]"
     with pytest.raises(Refusal, match="repeats depends on data"):
@@ -274,6 +278,7 @@ def test_a_function_whose_arguments_may_be_in_the_fpu_has_a_cost() -> None:
     assert longest((CALLER + COUNTS).replace("__aeabi_fdiv", "expf"), 1, 2) == longest(CALLER + COUNTS, None, None)
 
 
+@followed_briefly
 def test_functions_that_call_each_other_without_end_have_no_bound() -> None:
     own = "__aeabi_fdiv:\npush {r4, lr}\nbl __aeabi_fmul\npop {r4, pc}\n"
     with pytest.raises(Refusal):

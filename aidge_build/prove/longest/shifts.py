@@ -11,6 +11,7 @@ from aidge_build.prove.longest.operations import destinations
 
 _SHIFTS = ("lsl", "lsr", "asr")
 _COMPARISONS = ("cmp", "cmn", "tst", "teq", "cbz", "cbnz")
+_KEEPING_FLAGS = ("mls", "vmls", "bcs", "bhs", "bls", "bvs")  # although their names end in s
 _BITS = 32
 _Named = tuple[Instruction, str]  # with its name without the condition
 
@@ -23,7 +24,7 @@ def most_rounds(head: int, body: Mapping[int, Sequence[_Named]], successors: Map
        the loop would never end. The analysis assumes that it ends.
     """
     always = _in_each_round(head, body, successors)
-    total = 0
+    total: int | None = 0
     for block in body:
         if all(to in body for to in successors[block]):
             continue
@@ -31,17 +32,18 @@ def most_rounds(head: int, body: Mapping[int, Sequence[_Named]], successors: Map
         bits = None if asking is None else _bits(asking, body[block][-1][0].mnemonic, body, always)
         if bits is not None and asking is not None and _ends_at_zero(asking, body[block][-1], body):
             return bits
-        total = -1 if bits is None or total < 0 else total + bits
-    return total if total > 0 else None
+        total = None if bits is None or total is None else total + bits
+    return total or None
 
 
 def _in_each_round(head: int, body: Mapping[int, Sequence[_Named]], successors: Mapping[int, Sequence[int]]) -> set[int]:
     """Returns the blocks that run in each iteration: the first block, the straight chain of blocks after it, and the block that
     leads back."""
-    found, block = {head}, head
-    while len(successors[block]) == 1 and successors[block][0] in body and successors[block][0] not in found:
-        block = successors[block][0]
-        found.add(block)
+    found, following = set[int](), {head}
+    while len(following) == 1 and following <= body.keys() - found:
+        found |= following
+        (block,) = following
+        following = {*successors[block]}
     back = [block for block in body if head in successors[block]]
     return found | set(back if len(back) == 1 else ())
 
@@ -49,8 +51,7 @@ def _in_each_round(head: int, body: Mapping[int, Sequence[_Named]], successors: 
 def _asking(block: int, body: Mapping[int, Sequence[_Named]], successors: Mapping[int, Sequence[int]]) -> _Named | None:
     """Returns the instruction that sets the flags for the branch at the end of a block; None if it is not certain which one
     does."""
-    *before, last = body[block]
-    own = [one for one in (*before, *([last] if last[1] in _COMPARISONS else ())) if _sets_flags(one[1])]
+    own = [one for one in body[block] if _sets_flags(one[1])]
     if own:
         return own[-1]
     if any(sum(to in body for to in successors[one]) > 1 for one in body):
@@ -115,7 +116,7 @@ def _shifts_out(instruction: Instruction, name: str) -> bool:
 
 
 def _sets_flags(name: str) -> bool:
-    return name in _COMPARISONS or name.endswith("s") and name not in ("mls", "vmls")
+    return name in _COMPARISONS or name.endswith("s") and name not in _KEEPING_FLAGS
 
 
 def _sources(instruction: Instruction, name: str) -> list[str]:
@@ -126,13 +127,13 @@ def _sources(instruction: Instruction, name: str) -> list[str]:
 
 def _is_shift(instruction: Instruction, name: str) -> bool:
     """Whether the instruction shifts a register in place, with or without a carry from another register."""
-    bare, operands = name.removesuffix("s"), instruction.operands
-    target, sources = operands[0], operands[1:]
+    bare = name.removesuffix("s")
+    target, *sources = instruction.operands
     if bare in ("add", "adc"):
-        return set(sources) == {target}
-    if bare == "mov" and len(sources) == 2:
-        bare, _, amount = sources[1].partition(" ")
-        sources = (sources[0], amount)
-    if bare not in _SHIFTS or not sources:
+        return {*sources} == {target}
+    if bare not in (*_SHIFTS, "mov"):
         return False
-    return (immediate(sources[-1]) or 0) > 0 and set(sources[:-1]) <= {target}
+    *named, amount = sources
+    if bare == "mov":
+        bare, _, amount = amount.partition(" ")
+    return bare in _SHIFTS and bool(immediate(amount)) and {*named} <= {target}

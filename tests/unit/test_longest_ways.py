@@ -148,6 +148,16 @@ def test_a_loop_that_data_end_is_refused_with_its_place():
         ("movs r1, r1, lsl #1\nadcs r2, r2\ntst r2, #1\nbeq .again", 34, 4),
         ("add r1, r1, r1\ncmp r1, #0\nbpl .again", 33, 3),
         ("lsrs r1, r1, #1\nb .over\n.over:\nbne .again", 33, 3),  # the block before sets the flags
+        ("lsl r1, r1, #1\nb .over\n.over:\ntst r1, #8\nbeq .again", 5, 4),
+        ("lsrs r1, r1, #1\nbeq .out\nb .again\n.out:", 1, 32 * 3 + 2),
+        ("cmp r2, r3\nbeq .out\nlsrs r1, r1, #1\nbne .again\n.out:", 33, 4),  # the other way out does not matter
+        ("lsl r1, r1, #1\ntst r1, #8\nbne .out\nlsl r2, r2, #1\ntst r2, #2\nbeq .again\n.out:", 4 + 2 + 1, 6),
+        ("lsl r1, r1, #1\nasr r2, r2, #1\ncmp r1, r2\nbhi .again", 65, 4),
+        ("lsl r1, r1, #1\nlsl r1, r1, #1\ntst r1, #8\nbeq .again", 5, 4),
+        ("lsl r1, r1, #1\nlsr r1, r1, #2\ntst r1, #8\nbeq .again", 33, 4),
+        ("cmp r1, r3\nitt hi\nlsrhi r1, r1, #1\nlsrhi r3, r3, #1\nbhi .again", 65, 5),
+        ("lsr r1, r1, #1\ncbz r1, .out\nb .again\n.out:", 1, 32 * 3 + 2),
+        ("lsrs r1, r1, #1\nb .middle\n.back:\nb .again\n.middle:\nbne .back", 1, 32 * 4 + 3),
     ],
 )
 def test_a_loop_of_shifts_comes_round_once_for_each_bit(body, rounds, length):
@@ -164,6 +174,18 @@ def test_a_loop_of_shifts_comes_round_once_for_each_bit(body, rounds, length):
         "lsr r1, r1, #1\norr r1, r1, r3\ncmp r1, #0\nbne .again",
         "cmp r3, r2\nbhi .over\nlsl r1, r1, #1\n.over:\nadd r3, r3, #1\ncmp r1, #0\nbmi .again",  # not in each round
         "lsls r1, r1, #1\nbcs .over\ntst r1, #8\n.over:\nbne .again",  # one of two blocks sets the flags
+        "cmp r2, r3\nbhi .out\nasrs r1, r1, #1\nbne .again\n.out:\nadd r4, r4, r1",
+        "add r3, #1\ncmp r2, r3\nbhi .out\nlsrs r1, r1, #1\nbpl .again\n.out:",
+        "add r3, #1\ncmp r2, r3\nbhi .out\nlsrs r1, r1, #1\nbeq .again\n.out:",
+        "add r3, #1\ncmp r2, r3\nbhi .out\nlsrs r1, r1, #1\nbne .out\nb .again\n.out:",
+        "lsrs r1, r1, #0\nbne .again",
+        "add r1, r1, r3\ncmp r1, #0\nbpl .again",
+        "pop {r1}\ncmp r1, #0\nbne .again",
+        "movs r1, r3, lsl #1\nbne .again",
+        "movs r1, r2\nbne .again",
+        "cmp r1, r3\nit ls\nlsrls r1, r1, #1\nbhi .again",  # not in rounds that go on
+        "cmp r2, r3\nbne .over\nlsr r1, r1, #1\n.over:\nadd r3, #1\ncmp r1, #0\nbne .again",
+        "lsl r1, r1, #1\ncmp r1, r3\nbls .again\nadd r3, #1\ncmp r2, r3\nbls .again",  # two ways back
     ],
 )
 def test_a_loop_that_does_more_than_shift_has_no_such_bound(body):

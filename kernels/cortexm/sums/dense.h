@@ -28,6 +28,8 @@
  * Uniform (fully connected layers of form 0 alone): the multipliers of a group follow the head, and stand in none.
  * Joined (form 0 alone): 6 words stand in place of the biases, and no multipliers behind the weights. Of each channel the low 4 bits
  *   of its own bias lie below the 28 bits of its multiplier's pattern, less AIDGE_CORTEXM_JOINED_BASE, and in two words the upper 16.
+ * Paired (fully connected layers, paired_inputs.py): the biases of even channels (packed) or of all (bytes) are less by products of
+ *   weights: of each 4 taps the first with the second, and the third with the fourth; those of the negated sum excepted.
  * Wide: a word per channel, a halfword per tap.
  * Bytes (fully connected layers): for each 4 taps a word per channel, a byte per tap; all else is as if weights were wide.
  * Of fewer than 4 channels the last one stands for those that lack; of one or two, the weights of the group's other half are left
@@ -57,9 +59,10 @@ enum {
     AIDGE_CORTEXM_BYTES = 32,
     AIDGE_CORTEXM_UNIFORM = 64,
     AIDGE_CORTEXM_JOINED = 128,
-    AIDGE_CORTEXM_FEW = 256,
-    AIDGE_CORTEXM_BITS = 1024,
-    AIDGE_CORTEXM_SUMS = 8192
+    AIDGE_CORTEXM_PAIRED = 256,   /* products of pairs of inputs: biases are less by products of weights */
+    AIDGE_CORTEXM_FEW = 512,
+    AIDGE_CORTEXM_BITS = 2048,
+    AIDGE_CORTEXM_SUMS = 16384
 };
 
 enum { AIDGE_CORTEXM_CURVE = -8, AIDGE_CORTEXM_PRODUCTS = -9, AIDGE_CORTEXM_JOINED_BASE = 0x30000000 };

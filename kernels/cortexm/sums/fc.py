@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ..core.assembly import Routine
 from ..core.conditions import GROUP
 from ..core.offsets import plus
@@ -19,8 +21,11 @@ LOADS = {  # of a word of weights for each of so many outputs
     4: "ldm {stream}!, {{r8-r11}}",
 }
 HEAD_WORDS = 3
-SUMS, OUTPUT = "second_output", "back_output"  # wait there, where no second pixel does
+INPUTS = ("x0", "x1", "w0", "w1")  # pairs of inputs of two steps
 SUM = ("b0",)  # the negated sum of inputs while they are unpacked
+PRODUCTS = "b3"  # and the sum of their products
+# Names of what waits where no second pixel does: sums of the first half of a row, whether it is the second one, products of inputs.
+SUMS, IS_SECOND, ROW_PRODUCTS = "second_output", "back_output", "second_input"
 
 
 def routine(stream: Stream, features: int, unroll: int, blocks: int = 1) -> tuple[str, str]:
@@ -34,7 +39,7 @@ def routine(stream: Stream, features: int, unroll: int, blocks: int = 1) -> tupl
     quads = (features + 3) // 4
     code = dense.routine_of(stream)
     code.begin()
-    code("mov {w1}, r1", "the output stays there")
+    code.put("output", "r1")
     code("mov {stream}, r2")
     code.put("base", "r3")
     code(f"ldr r4, [sp, #{code.waiting.argument_offset}]", "shape")
@@ -52,15 +57,16 @@ def routine(stream: Stream, features: int, unroll: int, blocks: int = 1) -> tupl
         _unpack(code, stream, features, stream.sums)
         code.get("{stream}", "begin")
         code.label(3, "a group of 4 outputs")
-        code.get("{column}", "base")
         _load_biases(code, stream)
-        all_steps(code, quads, stream.even_weights, stream.are_bytes, unroll)
+        _all_steps(code, stream, quads, unroll)
         _sum_steps(code, stream, stream.sums)
-        epilogue(code, stream, "a")
+        _levels(code, stream)
         _next_group(code, 3)
     if stream.is_stated:
         code.get("r4", "output_step")
+        code.get("{w1}", "output")
         code("add {w1}, {w1}, r4")
+        code.put("output", "{w1}")
     code.get("r5", "pairs")
     code.get("r0", "input")
     code("subs r5, r5, #1")
@@ -78,15 +84,22 @@ def _tail_words(stream: Stream, features: int) -> int:
 
 
 def _load_biases(code: Routine, stream: Stream) -> None:
-    """Those of a group, to where the sums begin."""
+    """Those of a group, to where the sums begin; `column` is at the first input."""
+    code.get("{column}", "base")
     if not stream.is_joined:
         code("ldm {stream}!, {{r4-r7}}", "their biases")
         return
-    code("mov {x1}, {w1}", "the output, or none yet")
     dense.load_biases(code, stream)
-    code("mov {w1}, {x1}")
     for channel in range(GROUP):
         code(f"mov {{a{channel}}}, {{b{channel}}}")
+
+
+def _levels(code: Routine, stream: Stream) -> None:
+    """Those of a group, to the output."""
+    code.get("{w1}", "output")
+    epilogue(code, stream, "a")
+    if not stream.is_stated:
+        code.put("output", "{w1}")
 
 
 def _pair_words(stream: Stream) -> int:
@@ -101,39 +114,39 @@ def _next_group(code: Routine, label: int) -> None:
 
 
 def _halves(code: Routine, stream: Stream, features: int, unroll: int) -> None:
-    """A row: sums of its first half, then of its second one, which the output's place is put away for. Labels 7, 10 and 11."""
+    """A row: sums of its first half, then of its second one. Labels 7, 10 and 11."""
     weights = (features + 2 * stream.sums) * _pair_words(stream)  # bytes, of a half
-    code.put(OUTPUT, "{w1}")
-    code("movs r2, #0", "no output yet")
-    code("mov {w1}, r2")
+    code("movs r2, #0")
+    code.put(IS_SECOND, "r2")
     code.label(7, "half of a row")
     _unpack(code, stream, features // 2, stream.sums // 2, most=4)
     code.put(SUMS, "r3", "behind the inputs")
     code.get("{stream}", "begin")
     code.label(3, "a group of 4 outputs")
-    code.get("{column}", "base")
     _load_biases(code, stream)
-    code("cmp {w1}, #0")
+    code.get("{x0}", IS_SECOND)
+    code("cmp {x0}, #0")
     code("beq 10f")
     code.get("{x0}", SUMS)
     code("ldm {x0}!, {{r4-r7}}", "the sums of the first half")
     code.put(SUMS, "{x0}")
     plus(code, "{stream}", weights)
     code.label(10)
-    all_steps(code, features // 8, stream.even_weights, stream.are_bytes, unroll)
+    _all_steps(code, stream, features // 8, unroll)
     _sum_steps(code, stream, stream.sums // 2)
-    code("cmp {w1}, #0")
+    code.get("{x0}", IS_SECOND)
+    code("cmp {x0}, #0")
     code("bne 11f")
     code.get("{x0}", SUMS)
     code("stm {x0}!, {{r4-r7}}")
     code.put(SUMS, "{x0}")
     plus(code, "{stream}", weights + 4 * _tail_words(stream, features))
     _next_group(code, 3)
-    code.get("{w1}", OUTPUT)
+    code.put(IS_SECOND, "{stream}")
     code.get("r0", "input")
     code("b 7b")
     code.label(11)
-    epilogue(code, stream, "a")
+    _levels(code, stream)
     _next_group(code, 3)
 
 
@@ -142,6 +155,8 @@ def _unpack(code: Routine, stream: Stream, features: int, sums: int, most: int =
     At most 4 * `most` of many stand in the text. Label 2."""
     code.get("r3", "base")
     dense.begin_sums(code, sums, SUM)
+    if stream.is_paired:
+        code(f"movs {{{PRODUCTS}}}, #0")
     words = features // 4
     count = next(size for size in range(most, 0, -1) if words % size == 0) if words > 8 else words
     if words > 8:
@@ -149,32 +164,35 @@ def _unpack(code: Routine, stream: Stream, features: int, sums: int, most: int =
         code.label(2, f"{4 * count} inputs")
     together = 1 if sums else 2
     for first in range(0, count, together):
-        _unpack_words(code, min(together, count - first))
+        _unpack_words(code, stream, min(together, count - first))
         if sums:
-            _add_up(code, "a2", "a3")
+            _add_up(code)
     if words > 8:
         code("subs r12, r12, #1")
         code("bne 2b")
     if features % 4:
-        _unpack_rest(code, features % 4, sums > 0)
+        _unpack_rest(code, stream, features % 4, sums > 0)
     code.put("input", "r0")
     code.put("column_end", "r3")
+    if stream.is_paired:
+        code.put(ROW_PRODUCTS, f"{{{PRODUCTS}}}")
     dense.store_sums(code, ["str {a0}, [r3], #4"] * sums, SUM)
 
 
-def _unpack_rest(code: Routine, count: int, has_sum: bool) -> None:
+def _unpack_rest(code: Routine, stream: Stream, count: int, has_sum: bool) -> None:
     """The inputs left over: (first, third), (second, none)."""
-    for index in range(2):
-        for half, position in enumerate((index, index + 2)):
-            code(f"ldrsb r{4 + half}, [r0, #{position}]" if position < count else f"movs r{4 + half}, #0")
-        code("pkhbt r4, r4, r5, lsl #16")
-        code("str r4, [r3], #4")
-        if has_sum:
-            _add_up(code, "a0")
+    for index, pair in enumerate(("a2", "a3")):
+        for register, position in ((f"{{{pair}}}", index), ("{a0}", index + 2)):
+            code(f"ldrsb {register}, [r0, #{position}]" if position < count else f"movs {register}, #0")
+        code(f"pkhbt {{{pair}}}, {{{pair}}}, {{a0}}, lsl #16")
+    code("stm r3!, {{r6, r7}}")
+    _add_products(code, stream, 1)
+    if has_sum:
+        _add_up(code)
     code(f"adds r0, r0, #{count}")
 
 
-def _unpack_words(code: Routine, count: int) -> None:
+def _unpack_words(code: Routine, stream: Stream, count: int) -> None:
     """One or two words of inputs; if it is one, its pairs are in a2 and a3."""
     for register in range(4, 4 + count):
         code(f"ldr r{register}, [r0], #4")
@@ -182,69 +200,118 @@ def _unpack_words(code: Routine, count: int) -> None:
         code(f"sxtb16 r{target}, r{source}")
         code(f"sxtb16 r{target + 1}, r{source}, ror #8")
     code(f"stm r3!, {{{{r6-r{5 + 2 * count}}}}}")
+    _add_products(code, stream, count)
 
 
-def _add_up(code: Routine, *pairs: str) -> None:
-    for pair in pairs:
+def _add_products(code: Routine, stream: Stream, count: int) -> None:
+    """Products of the two pairs of one or two words of inputs, if steps need their sum."""
+    for first in (6, 8)[: count * stream.is_paired]:
+        code(f"smlad {{{PRODUCTS}}}, r{first}, r{first + 1}, {{{PRODUCTS}}}")
+
+
+def _add_up(code: Routine) -> None:
+    """The inputs in a2 and a3, to their negated sum."""
+    for pair in ("a2", "a3"):
         dense.add_up(code, (pair,), SUM)
 
 
 def _sum_steps(code: Routine, stream: Stream, pairs: int) -> None:
-    """The taps that hold the sum of inputs."""
+    """The taps that hold the sum of inputs: halfwords, with which no weight is added."""
     for _ in range(pairs // 2):
-        _step(code, stream.even_weights, False)
+        _load_inputs(code, INPUTS[:2])
+        _packed_step(code, stream.even_weights, INPUTS[:2])
 
 
-def all_steps(code: Routine, quads: int, even: str, are_bytes: bool, unroll: int) -> None:
-    """A row's products with 4 outputs for `quads` times 4 inputs in the column; `even` as of the Stream. Label 4."""
+def _all_steps(code: Routine, stream: Stream, quads: int, unroll: int) -> None:
+    """A row's products with 4 outputs for `quads` times 4 inputs in the column. Label 4."""
+    if stream.is_paired:
+        code.get("{x0}", ROW_PRODUCTS)
+        for channel in range(0, GROUP, stream.paired_step):
+            code(f"sub {{a{channel}}}, {{a{channel}}}, {{x0}}")
     ahead, body = dense.split_steps(quads, unroll, start=0)
-    for _ in range(ahead):
-        _step(code, even, are_bytes)
+    _steps(code, stream, ahead)
     if not body:
         return
-    if not are_bytes:
-        code.get("{w0}", "column_end")
+    code.align()
     code.label(4, f"{(quads - ahead) // body} times {4 * body} inputs")
-    for _ in range(body):
-        _step(code, even, are_bytes)
-    if are_bytes:
-        code.get("{w0}", "column_end")
-    code("cmp {column}, {w0}")
+    _steps(code, stream, body)
+    code.get("{b0}", "column_end")
+    code("cmp {column}, {b0}")
     code("bne 4b")
 
 
-def _step(code: Routine, even: str, are_bytes: bool) -> None:
-    """4 inputs, 4 outputs: 16 multiply-accumulates."""
-    code("ldrd {x0}, {x1}, [{column}], #8", "4 inputs")
-    if even:
-        _packed_step(code, even)
+def _steps(code: Routine, stream: Stream, count: int) -> None:
+    """Each with 4 inputs and 4 outputs: 16 multiply-accumulates. The inputs of two steps are loaded together where weights that
+    are bytes need no register."""
+    most = 1 if stream.are_bytes else 2
+    for first in range(0, count, most):
+        inputs = INPUTS[: 2 * min(most, count - first)]
+        _load_inputs(code, inputs)
+        for taps in (inputs[:2], inputs[2:])[: len(inputs) // 2]:
+            _step(code, stream, taps)
+
+
+def _load_inputs(code: Routine, inputs: Sequence[str]) -> None:
+    """Pairs of inputs from the column."""
+    if len(inputs) == 2:
+        code("ldrd {x0}, {x1}, [{column}], #8", "4 inputs")
+        return
+    size = 4 * len(inputs)
+    code(f"ldr {{{inputs[0]}}}, [{{column}}], #{size}", f"{2 * len(inputs)} inputs")
+    for index, pair in enumerate(inputs[1:], 1):
+        code(f"ldr {{{pair}}}, [{{column}}, #{4 * index - size}]")
+
+
+def _step(code: Routine, stream: Stream, taps: Sequence[str]) -> None:
+    """4 inputs with the weights of 4 outputs."""
+    if not stream.is_paired:
+        _packed_step(code, stream.even_weights, taps) if stream.is_packed else multiply(code, stream.are_bytes, taps=taps)
+    elif stream.is_packed:
+        _paired_step(code, stream.even_weights, taps)
     else:
-        multiply(code, are_bytes)
+        code(LOADS[GROUP], "weights of each output")
+        for channel, weight in enumerate(WEIGHTS):
+            code(f"sxtab16 {{w0}}, {{{taps[1]}}}, {{{weight}}}")
+            code(f"sxtab16 {{{weight}}}, {{{taps[0]}}}, {{{weight}}}, ror #8")
+            code(f"smlad {{a{channel}}}, {{w0}}, {{{weight}}}, {{a{channel}}}")
 
 
-def multiply(code: Routine, are_bytes: bool, outputs: int = GROUP) -> None:
-    """4 inputs in x0 and x1 with the weights of each output; those that are bytes need w0, too."""
+def multiply(code: Routine, are_bytes: bool, outputs: int = GROUP, taps: Sequence[str] = INPUTS[:2]) -> None:
+    """4 inputs in `taps` with the weights of each output; those that are bytes need w0, too."""
     load = LOADS[outputs]
     if are_bytes:
         code(load, "weights of each output")
         for channel, weight in enumerate(WEIGHTS[:outputs]):
             code(f"sxtb16 {{w0}}, {{{weight}}}")
             code(f"sxtb16 {{{weight}}}, {{{weight}}}, ror #8")
-            code(f"smlad {{a{channel}}}, {{w0}}, {{x0}}, {{a{channel}}}")
-            code(f"smlad {{a{channel}}}, {{{weight}}}, {{x1}}, {{a{channel}}}")
+            code(f"smlad {{a{channel}}}, {{w0}}, {{{taps[0]}}}, {{a{channel}}}")
+            code(f"smlad {{a{channel}}}, {{{weight}}}, {{{taps[1]}}}, {{a{channel}}}")
         return
-    for tap in ("x0", "x1"):
+    for tap in taps:
         code(load, "weights of each output")
         for channel, weight in enumerate(WEIGHTS[:outputs]):
             code(f"smlad {{a{channel}}}, {{{weight}}}, {{{tap}}}, {{a{channel}}}")
 
 
-def _packed_step(code: Routine, even: str) -> None:
-    code("ldm {stream}!, {{r8-r11}}", "their weights for 4 outputs")
-    uses = (("b0", "x0"), ("b1", "x0"), ("b2", "x1"), ("b3", "x1"))
-    for index, (weight, tap) in enumerate(uses):
-        code(f"smlad {{a{1 + 2 * (index % 2)}}}, {{{weight}}}, {{{tap}}}, {{a{1 + 2 * (index % 2)}}}")
+def _packed_step(code: Routine, even: str, taps: Sequence[str]) -> None:
+    _odd_outputs(code, taps)
     for weight in WEIGHTS:
         code(f"{even} {{{weight}}}, {{{weight}}}")
-    for index, (weight, tap) in enumerate(uses):
-        code(f"smlad {{a{2 * (index % 2)}}}, {{{weight}}}, {{{tap}}}, {{a{2 * (index % 2)}}}")
+    for weight, tap, channel in zip(WEIGHTS, (taps[0], taps[0], taps[1], taps[1]), (0, 2, 0, 2)):
+        code(f"smlad {{a{channel}}}, {{{weight}}}, {{{tap}}}, {{a{channel}}}")
+
+
+def _paired_step(code: Routine, even: str, taps: Sequence[str]) -> None:
+    """Outputs of even number by half as many products, of sums of an input and a weight: paired_inputs.py."""
+    _odd_outputs(code, taps)
+    for weight, tap in zip(WEIGHTS, (taps[1], taps[1], taps[0], taps[0])):
+        code(f"{even.replace('t', 'ta')} {{{weight}}}, {{{tap}}}, {{{weight}}}")
+    for channel, first, second in ((0, "b0", "b2"), (2, "b1", "b3")):
+        code(f"smlad {{a{channel}}}, {{{first}}}, {{{second}}}, {{a{channel}}}")
+
+
+def _odd_outputs(code: Routine, taps: Sequence[str]) -> None:
+    """Packed weights of 4 inputs, in b0..b3, and their products with sums of outputs of odd number."""
+    code("ldm {stream}!, {{r8-r11}}", "their weights for 4 outputs")
+    for weight, tap, channel in zip(WEIGHTS, (taps[0], taps[0], taps[1], taps[1]), (1, 3, 1, 3)):
+        code(f"smlad {{a{channel}}}, {{{weight}}}, {{{tap}}}, {{a{channel}}}")

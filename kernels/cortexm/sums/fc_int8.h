@@ -29,12 +29,19 @@ AIDGE_CORTEXM_C const int32_t *aidge_cortexm_fc_quad(const int32_t *weights, uin
     const int32_t outputs = aidge_cortexm_channels(packed);
     int32_t i;
     if ((packed & AIDGE_CORTEXM_BYTES) == 0) {
+        for (i = 0; (i < 4) && ((packed & AIDGE_CORTEXM_PAIRED) != 0); i += 2) { /* what biases lack */
+            sums[i] = aidge_cortexm_dot(aidge_cortexm_even_weights((uint32_t)weights[i / 2], packed),
+                                        aidge_cortexm_even_weights((uint32_t)weights[2 + i / 2], packed), sums[i]);
+        }
         return aidge_cortexm_fc_pair(aidge_cortexm_fc_pair(weights, even, sums, packed), odd, sums, packed);
     }
     for (i = 0; i < outputs; i++) {
         const uint32_t own = (uint32_t)*weights++;
         sums[i] = aidge_cortexm_dot(aidge_cortexm_even_bytes(own), even, sums[i]);
         sums[i] = aidge_cortexm_dot(aidge_cortexm_odd_bytes(own), odd, sums[i]);
+        if ((packed & AIDGE_CORTEXM_PAIRED) != 0) {
+            sums[i] = aidge_cortexm_dot(aidge_cortexm_even_bytes(own), aidge_cortexm_odd_bytes(own), sums[i]);
+        }
     }
     return weights;
 }

@@ -31,6 +31,7 @@ from ..core.limits import Limits, compared, limits_of
 from .offset_weights import ABOVE as OFFSET_ABOVE
 from .offset_weights import SUM, less_offsets
 from .packed_sums import are_centred, are_rounded_small, centres_of, fit_halfwords, fit_offsets, fit_sums
+from .paired_inputs import less_products
 from .stream import EVEN, INTEGER, ROUNDED, STATED, Stream
 
 SLOTS = (0, 1, 2, 3)  # channels of a group in the order of their registers
@@ -102,8 +103,10 @@ def pack_blocks(linear: Linear, order: list[int], size: int, has_fpu: bool, **as
         words += _head(linear)
         words += groups.factors(0, False) if stream.is_uniform else []
         for first in group_starts(size):
-            words += groups.joined(block + first) if stream.is_joined else groups.biases(block + first)
-            words += _weights(rows[groups.channels(block + first)], stream, wishes)
+            weights = rows[groups.channels(block + first)]
+            own = groups.joined(block + first) if stream.is_joined else groups.biases(block + first)
+            words += less_products(own, weights, order, stream.paired_step) if stream.is_paired else own
+            words += _weights(weights, stream, wishes)
             words += groups.behind_weights(block + first, first, stream)
     return replace(stream, words=as_words(words))
 
@@ -127,6 +130,7 @@ def _choose(linear: Linear, starts: list[int], asked: Asked, limits: Limits, has
 def _encoding(groups: _Groups, asked: Asked, size: int, limits: Limits, sums: int) -> Stream:
     """The stream without its words."""
     is_uniform, is_joined = _short_factors(groups, asked)
+    are_bytes = asked.as_bytes and not groups.is_packed
     return Stream(
         words=numpy.zeros(0, numpy.int32),
         is_packed=groups.is_packed,
@@ -144,9 +148,10 @@ def _encoding(groups: _Groups, asked: Asked, size: int, limits: Limits, sums: in
         leaves_words=groups.leave_words,
         is_centred=groups.is_centred,
         few=asked.few,
-        are_bytes=asked.as_bytes and not groups.is_packed,
+        are_bytes=are_bytes,
         is_uniform=is_uniform,
         is_joined=is_joined,
+        is_paired=asked.is_row and not (asked.few or is_joined) and (groups.is_packed or are_bytes),
         sums=sums,
     )
 

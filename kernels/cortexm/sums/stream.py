@@ -54,6 +54,7 @@ class Stream:
     are_bytes: bool = False  # weights that are not packed stand as the model's bytes, 4 taps of a channel in a word
     is_uniform: bool = False  # all channels have one float factor: those of a group follow the head, and no group has its own
     is_joined: bool = False  # 6 words at the begin of a group hold its biases and its float factors
+    is_paired: bool = False  # sums of a row are products of pairs (paired_inputs.py): of even channels if packed, else of all
     sums: int = 0  # packed weights are unsigned bytes; so many pairs of taps hold negated sums of all others (offset_weights.py)
 
     @property
@@ -70,6 +71,11 @@ class Stream:
     def is_half(self) -> bool:
         """Whether only the first two channels of the group have weights."""
         return 0 < self.few <= GROUP // 2
+
+    @property
+    def paired_step(self) -> int:
+        """From a channel with products of pairs to the next one."""
+        return 2 if self.is_packed else 1
 
     @property
     def even_weights(self) -> str:
@@ -125,6 +131,7 @@ class Stream:
             "BYTES": self.are_bytes,
             "UNIFORM": self.is_uniform,
             "JOINED": self.is_joined,
+            "PAIRED": self.is_paired,
             "FEW": self.few,
             "BITS": self.fraction_bits,
             "SUMS": self.sums,

@@ -21,6 +21,7 @@ LOADS = {  # of a word of weights for each of so many outputs
     4: "ldm {stream}!, {{r8-r11}}",
 }
 HEAD_WORDS = 3
+STEPS_IN_REACH = 16  # whose inputs a load reaches from behind the last one
 INPUTS = ("x0", "x1", "w0", "w1")  # pairs of inputs of two steps
 SUM = ("b0",)  # the negated sum of inputs while they are unpacked
 PRODUCTS = "b3"  # and the sum of their products
@@ -56,6 +57,7 @@ def routine(stream: Stream, features: int, unroll: int, blocks: int = 1) -> tupl
     else:
         _unpack(code, stream, features, stream.sums)
         code.get("{stream}", "begin")
+        code.align()
         code.label(3, "a group of 4 outputs")
         _load_biases(code, stream)
         _all_steps(code, stream, quads, unroll)
@@ -87,7 +89,7 @@ def _load_biases(code: Routine, stream: Stream) -> None:
     """Those of a group, to where the sums begin; `column` is at the first input."""
     code.get("{column}", "base")
     if not stream.is_joined:
-        code("ldm {stream}!, {{r4-r7}}", "their biases")
+        code("ldm.w {stream}!, {{r4-r7}}", "their biases")
         return
     dense.load_biases(code, stream)
     for channel in range(GROUP):
@@ -109,7 +111,7 @@ def _pair_words(stream: Stream) -> int:
 
 def _next_group(code: Routine, label: int) -> None:
     code.get("{x0}", "end")
-    code("cmp {stream}, {x0}")
+    code("cmp.w {stream}, {x0}")
     code(f"bne {label}b")
 
 
@@ -122,6 +124,7 @@ def _halves(code: Routine, stream: Stream, features: int, unroll: int) -> None:
     _unpack(code, stream, features // 2, stream.sums // 2, most=4)
     code.put(SUMS, "r3", "behind the inputs")
     code.get("{stream}", "begin")
+    code.align()
     code.label(3, "a group of 4 outputs")
     _load_biases(code, stream)
     code.get("{x0}", IS_SECOND)
@@ -161,6 +164,7 @@ def _unpack(code: Routine, stream: Stream, features: int, sums: int, most: int =
     count = next(size for size in range(most, 0, -1) if words % size == 0) if words > 8 else words
     if words > 8:
         code.constant("r12", words // count)
+        code.align()
         code.label(2, f"{4 * count} inputs")
     together = 1 if sums else 2
     for first in range(0, count, together):
@@ -194,8 +198,9 @@ def _unpack_rest(code: Routine, stream: Stream, count: int, has_sum: bool) -> No
 
 def _unpack_words(code: Routine, stream: Stream, count: int) -> None:
     """One or two words of inputs; if it is one, its pairs are in a2 and a3."""
-    for register in range(4, 4 + count):
-        code(f"ldr r{register}, [r0], #4")
+    if count == 2:
+        code("ldr.w r5, [r0, #4]")
+    code(f"ldr r4, [r0], #{4 * count}")
     for target, source in ((6, 4), (8, 5))[:count]:
         code(f"sxtb16 r{target}, r{source}")
         code(f"sxtb16 r{target + 1}, r{source}, ror #8")
@@ -218,7 +223,7 @@ def _add_up(code: Routine) -> None:
 def _sum_steps(code: Routine, stream: Stream, pairs: int) -> None:
     """The taps that hold the sum of inputs: halfwords, with which no weight is added."""
     for _ in range(pairs // 2):
-        _load_inputs(code, INPUTS[:2])
+        _load_inputs(code, INPUTS[:2], 0, 8)
         _packed_step(code, stream.even_weights, INPUTS[:2])
 
 
@@ -236,7 +241,7 @@ def _all_steps(code: Routine, stream: Stream, quads: int, unroll: int) -> None:
     code.label(4, f"{(quads - ahead) // body} times {4 * body} inputs")
     _steps(code, stream, body)
     code.get("{b0}", "column_end")
-    code("cmp {column}, {b0}")
+    code("cmp.w {column}, {b0}")
     code("bne 4b")
 
 
@@ -244,22 +249,26 @@ def _steps(code: Routine, stream: Stream, count: int) -> None:
     """Each with 4 inputs and 4 outputs: 16 multiply-accumulates. The inputs of two steps are loaded together where weights that
     are bytes need no register."""
     most = 1 if stream.are_bytes else 2
-    for first in range(0, count, most):
-        inputs = INPUTS[: 2 * min(most, count - first)]
-        _load_inputs(code, inputs)
-        for taps in (inputs[:2], inputs[2:])[: len(inputs) // 2]:
-            _step(code, stream, taps)
+    for start in range(0, count, STEPS_IN_REACH):
+        own = min(STEPS_IN_REACH, count - start)
+        for first in range(0, own, most):
+            inputs = INPUTS[: 2 * min(most, own - first)]
+            _load_inputs(code, inputs, 8 * first, 8 * own)
+            for taps in (inputs[:2], inputs[2:])[: len(inputs) // 2]:
+                _step(code, stream, taps)
 
 
-def _load_inputs(code: Routine, inputs: Sequence[str]) -> None:
-    """Pairs of inputs from the column."""
+def _load_inputs(code: Routine, inputs: Sequence[str], place: int, size: int) -> None:
+    """Pairs of inputs from byte `place` of the column, which moves on by `size` with the first of them: an address that was just
+    computed takes a cycle more."""
+    offset = place - size if place else 0
+    first = f"[{{column}}, #{offset}]" if place else f"[{{column}}], #{size}"
     if len(inputs) == 2:
-        code("ldrd {x0}, {x1}, [{column}], #8", "4 inputs")
+        code(f"ldrd {{x0}}, {{x1}}, {first}", "4 inputs")
         return
-    size = 4 * len(inputs)
-    code(f"ldr {{{inputs[0]}}}, [{{column}}], #{size}", f"{2 * len(inputs)} inputs")
     for index, pair in enumerate(inputs[1:], 1):
-        code(f"ldr {{{pair}}}, [{{column}}, #{4 * index - size}]")
+        code(f"ldr.w {{{pair}}}, [{{column}}, #{offset + 4 * index}]")  # of 32 bits each: what follows stays aligned
+    code(f"ldr {{{inputs[0]}}}, {first}", f"{2 * len(inputs)} inputs")
 
 
 def _step(code: Routine, stream: Stream, taps: Sequence[str]) -> None:

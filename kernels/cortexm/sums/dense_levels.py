@@ -320,15 +320,19 @@ def _stores_late(stream: Stream) -> bool:
 def _word_form(code: Routine, stream: Stream, pixels: str, target: str) -> None:
     """Only of packed weights for one pixel, whose output stays in w1."""
     shift = 16 - stream.shift - HIGH_SHIFT * stream.is_packed
-    for even, odd in _halves(stream):
-        if stream.is_packed:
+    factors = [("{x0}", "{x1}", "{w0}")] * 2
+    if "b" not in pixels:
+        factors = [("{x0}", "{x1}", "{b0}"), ("{b1}", "{b2}", "{b3}")]
+        code("ldm {stream}!, {{r2, r3, r8-r11}}", "twice 2 multipliers and a constant")
+    for (even, odd), (first, second, constant) in zip(_halves(stream), factors):
+        if "b" in pixels and stream.is_packed:
             code("ldm {stream}!, {{r2, r3, r12}}", "2 multipliers and a constant")
-        else:
+        elif "b" in pixels:
             code("ldm {stream}!, {{r2, r3, r12, lr}}", "2 multipliers, 2 constants")
         for pixel in pixels:
             low, high = f"{{{pixel}{even}}}", f"{{{pixel}{odd}}}"
-            code(f"smmla {low}, {low}, {{x0}}, {{w0}}")
-            code(f"smmul {high}, {high}, {{x1}}" if stream.is_packed else f"smmla {high}, {high}, {{x1}}, {{w1}}")
+            code(f"smmla {low}, {low}, {first}, {constant}")
+            code(f"smmul {high}, {high}, {second}" if stream.is_packed else f"smmla {high}, {high}, {second}, {{w1}}")
         for pixel in pixels:
             low, high = f"{{{pixel}{even}}}", f"{{{pixel}{odd}}}"
             code(f"pkhbt {low}, {low}, {high}{f', lsl #{shift}' * (shift > 0)}")

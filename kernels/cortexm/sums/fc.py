@@ -56,7 +56,7 @@ def routine(stream: Stream, features: int, unroll: int, blocks: int = 1) -> tupl
         _halves(code, stream, features, unroll)
     else:
         _unpack(code, stream, features, stream.sums)
-        code.get("{stream}", "begin")
+        code.get("{column}, {stream}", "base")
         code.align()
         code.label(3, "a group of 4 outputs")
         _load_biases(code, stream)
@@ -86,8 +86,7 @@ def _tail_words(stream: Stream, features: int) -> int:
 
 
 def _load_biases(code: Routine, stream: Stream) -> None:
-    """Those of a group, to where the sums begin; `column` is at the first input."""
-    code.get("{column}", "base")
+    """Those of a group, to where the sums begin."""
     if not stream.is_joined:
         code("ldm.w {stream}!, {{r4-r7}}", "their biases")
         return
@@ -110,7 +109,7 @@ def _pair_words(stream: Stream) -> int:
 
 
 def _next_group(code: Routine, label: int) -> None:
-    code.get("{x0}", "end")
+    code.get("{x0}, {column}", "end")
     code("cmp.w {stream}, {x0}")
     code(f"bne {label}b")
 
@@ -123,7 +122,7 @@ def _halves(code: Routine, stream: Stream, features: int, unroll: int) -> None:
     code.label(7, "half of a row")
     _unpack(code, stream, features // 2, stream.sums // 2, most=4)
     code.put(SUMS, "r3", "behind the inputs")
-    code.get("{stream}", "begin")
+    code.get("{column}, {stream}", "base")
     code.align()
     code.label(3, "a group of 4 outputs")
     _load_biases(code, stream)
@@ -254,8 +253,8 @@ def _steps(code: Routine, stream: Stream, count: int) -> None:
         for first in range(0, own, most):
             inputs = INPUTS[: 2 * min(most, own - first)]
             _load_inputs(code, inputs, 8 * first, 8 * own)
-            for taps in (inputs[:2], inputs[2:])[: len(inputs) // 2]:
-                _step(code, stream, taps)
+            for number, taps in enumerate((inputs[:2], inputs[2:])[: len(inputs) // 2]):
+                _step(code, stream, taps, len(inputs) > 2 and number == 0)
 
 
 def _load_inputs(code: Routine, inputs: Sequence[str], place: int, size: int) -> None:
@@ -271,12 +270,12 @@ def _load_inputs(code: Routine, inputs: Sequence[str], place: int, size: int) ->
     code(f"ldr {{{inputs[0]}}}, {first}", f"{2 * len(inputs)} inputs")
 
 
-def _step(code: Routine, stream: Stream, taps: Sequence[str]) -> None:
+def _step(code: Routine, stream: Stream, taps: Sequence[str], in_run: bool = False) -> None:
     """4 inputs with the weights of 4 outputs."""
     if not stream.is_paired:
         _packed_step(code, stream.even_weights, taps) if stream.is_packed else multiply(code, stream.are_bytes, taps=taps)
     elif stream.is_packed:
-        _paired_step(code, stream.even_weights, taps)
+        _paired_step(code, stream.even_weights, taps, in_run)
     else:
         code(LOADS[GROUP], "weights of each output")
         for channel, weight in enumerate(WEIGHTS):
@@ -310,17 +309,22 @@ def _packed_step(code: Routine, even: str, taps: Sequence[str]) -> None:
         code(f"smlad {{a{channel}}}, {{{weight}}}, {{{tap}}}, {{a{channel}}}")
 
 
-def _paired_step(code: Routine, even: str, taps: Sequence[str]) -> None:
+def _paired_step(code: Routine, even: str, taps: Sequence[str], in_run: bool = False) -> None:
     """Outputs of even number by half as many products, of sums of an input and a weight: paired_inputs.py."""
-    _odd_outputs(code, taps)
+    _odd_outputs(code, taps, in_run)
     for weight, tap in zip(WEIGHTS, (taps[1], taps[1], taps[0], taps[0])):
         code(f"{even.replace('t', 'ta')} {{{weight}}}, {{{tap}}}, {{{weight}}}")
     for channel, first, second in ((0, "b0", "b2"), (2, "b1", "b3")):
         code(f"smlad {{a{channel}}}, {{{first}}}, {{{second}}}, {{a{channel}}}")
 
 
-def _odd_outputs(code: Routine, taps: Sequence[str]) -> None:
+def _odd_outputs(code: Routine, taps: Sequence[str], in_run: bool = False) -> None:
     """Packed weights of 4 inputs, in b0..b3, and their products with sums of outputs of odd number."""
-    code("ldm {stream}!, {{r8-r11}}", "their weights for 4 outputs")
+    if in_run:  # a load behind others takes one cycle, and one of several words a cycle more than they are
+        for index in (1, 2, 3):
+            code(f"ldr {{{WEIGHTS[index]}}}, [{{stream}}, #{4 * index}]")
+        code("ldr {b0}, [{stream}], #16")
+    else:
+        code("ldm {stream}!, {{r8-r11}}", "their weights for 4 outputs")
     for weight, tap, channel in zip(WEIGHTS, (taps[0], taps[0], taps[1], taps[1]), (1, 3, 1, 3)):
         code(f"smlad {{a{channel}}}, {{{weight}}}, {{{tap}}}, {{a{channel}}}")

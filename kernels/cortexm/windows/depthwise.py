@@ -31,6 +31,7 @@ from .depthwise_sums import REGISTERS, sums
 from .depthwise_weights import load_weights, place_for_weights, unpack_weights
 
 LARGEST_STEP = 255  # by which a load or store of one number moves its pointer
+LEVELS = ("sum0", "sum1")  # of two neighbouring outputs
 WAITING = {  # in FPU registers; s2 and s3 are for the requantization
     "taps": 0,  # the weights that come next, if they are bytes
     "multiplier": 4,
@@ -131,11 +132,7 @@ def _band_text(layer: Depthwise, name: str, form: Form) -> str:
         code("blt 5f", "the multiplier is not proved")
     if form.has_integers:
         unpack_weights(code, layer, is_scaled=True)
-        rows.print(
-            2,
-            rows.together,
-            lambda two, place: integer_form(code, form, two, place, plane.in_channels),
-        )
+        rows.print(2, rows.together, lambda two: integer_form(code, form, two))
     if form.is_mixed:
         code("b 8f")
         code.label(5)
@@ -153,11 +150,7 @@ def _band_text(layer: Depthwise, name: str, form: Form) -> str:
         elif form.is_near and not form.is_fixed:
             near_factor(code)
         unpack_weights(code, layer, is_scaled=form.in_float)
-        rows.print(
-            6,
-            rows.rounded_together,
-            lambda two, place: rounded(two, place, plane.in_channels),
-        )
+        rows.print(6, rows.rounded_together, rounded)
     if form.is_mixed:
         code.label(8)
     rows.to_next_channel()
@@ -202,7 +195,8 @@ class _Rows:
         self.pairs, self.is_odd = divmod(layer.plane.out_size[1], 2)
         forms = [self.together] * form.has_integers + [self.rounded_together] * form.has_floats
         self.stay = self.is_single and not any(self._split(together)[1] for together in forms)  # what words and output are
-        self.moves = not self.stay and layer.plane.in_channels <= LARGEST_STEP  # stores move the output
+        self.moves = not self.stay and 2 * layer.plane.in_channels <= LARGEST_STEP  # stores move the output
+        self.unstored: tuple[bool, int] | None = None  # levels of two outputs or one, and their byte from the output on
 
     def _split(self, together: int) -> tuple[int, int]:
         return split_steps(self.pairs, min(together, self.layer.most_together), start=0)
@@ -224,8 +218,9 @@ class _Rows:
         if not self.stay:
             code.put("words", "r0, r1")
 
-    def print(self, label: int, together: int, requantize: Callable[[bool, int | None], None]) -> None:
-        """The rows, with at most `together` pairs of outputs in the text; labels `label` and `label + 1`."""
+    def print(self, label: int, together: int, requantize: Callable[[bool], None]) -> None:
+        """The rows, with at most `together` pairs of outputs in the text; labels `label` and `label + 1`. `requantize` makes
+        levels of the sums of two outputs or one."""
         code, layer, plane = self.code, self.layer, self.layer.plane
         pair_bytes, channels = 4 * plane.strides[1], plane.in_channels
         pairs, (ahead, body) = self.pairs, self._split(together)
@@ -239,16 +234,18 @@ class _Rows:
             code.put("row_end", "{x0}")
         at_words, at_output = self._pairs(ahead, ahead * pair_bytes if body else moved, requantize)
         if body:
+            self._store()
             plus(code, "r1", at_output)
             code.label(label + 1, f"{2 * body} outputs")
             _, at_output = self._pairs(body, body * pair_bytes, requantize)
+            self._store()
             plus(code, "r1", at_output)
             self._compare("words", "row_end")
             code(f"bne {label + 1}b")
             at_words = at_output = 0
         if self.is_odd:
-            sums(code, layer, False, at_words, True, moved if self.pairs == 0 else 0)
-            requantize(False, None if self.moves else at_output)
+            self._outputs(False, at_words, moved if self.pairs == 0 else 0, at_output, requantize)
+        self._store()
         if self.is_single:
             return
         plus(code, "r0", row - (pairs * pair_bytes if body else moved))
@@ -256,7 +253,7 @@ class _Rows:
         self._compare("output", "rows_end")
         code(f"bne {label}b")
 
-    def _pairs(self, count: int, advance: int, requantize: Callable[[bool, int | None], None]) -> tuple[int, int]:
+    def _pairs(self, count: int, advance: int, requantize: Callable[[bool], None]) -> tuple[int, int]:
         """Pairs of outputs, of which the first load moves the words by `advance`. Returns how far behind the pointers the next
         activations and outputs are."""
         plane = self.layer.plane
@@ -264,9 +261,27 @@ class _Rows:
         for pair in range(count):
             moved = advance if pair else 0
             first = advance if not pair else 0
-            sums(self.code, self.layer, True, pair * pair_bytes - moved, True, first)
-            requantize(True, None if self.moves else pair * outputs)
+            self._outputs(True, pair * pair_bytes - moved, first, pair * outputs, requantize)
         return count * pair_bytes - (advance if count else 0), count * outputs
+
+    def _outputs(self, two: bool, at_words: int, advance: int, at_output: int, requantize: Callable[[bool], None]) -> None:
+        """Two outputs or one. The levels of the ones before leave behind the first load: a load right behind a store takes a
+        cycle more."""
+        sums(self.code, self.layer, two, at_words, True, advance, self._store)
+        requantize(two)
+        self.unstored = two, at_output
+
+    def _store(self) -> None:
+        """The levels that still are in registers; the output moves behind them, or stays."""
+        if self.unstored is None:
+            return
+        (two, place), self.unstored, step = self.unstored, None, self.layer.plane.in_channels
+        if self.moves:
+            self.code(f"strb {{sum1}}, [{{output}}, #{step}]") if two else None
+            self.code(f"strb {{sum0}}, [{{output}}], #{step * (1 + two)}")
+            return
+        for number, level in enumerate(LEVELS[: 1 + two]):
+            self.code(f"strb {{{level}}}, [{{output}}, #{place + number * step}]")
 
     def _compare(self, register: str, end: str) -> None:
         self.code.get("{x0}", end)

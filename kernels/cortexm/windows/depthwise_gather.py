@@ -10,6 +10,7 @@ from .depthwise_layout import LARGEST_OFFSET, Depthwise
 GATHER_PARAMETERS = "const int8_t *source, uint32_t *target, int32_t rows, uint32_t fill"
 LARGEST_PAIR_OFFSET = 1020  # of a store of two words, to either side
 LARGEST_NEGATIVE_OFFSET = 255  # of a store of one
+LARGEST_STEP = 255  # by which a load moves its pointer
 
 
 def gather_text(layer: Depthwise, name: str, has_fpu: bool, together: int, signed: bool = True, portable: str = "") -> str:
@@ -67,11 +68,11 @@ def gather_text(layer: Depthwise, name: str, has_fpu: bool, together: int, signe
 def _gather_quad(code: Routine, quad: list[int | None], offset: int, pairs: int, channels: int, advance: int = 0) -> None:
     """4 (or 2) pixels of 4 channels to `offset` in the planes of the channels; the first store moves the target by `advance`."""
     loads = [index for index, position in enumerate(quad) if position is not None]
-    after = channels <= 255
-    for number, index in enumerate(loads):
-        place = f"], #{channels}" if after else f", #{number * channels}]" if number else "]"
+    for number, index in reversed([*enumerate(loads)]):
+        moves = number == 0 and len(loads) * channels <= LARGEST_STEP
+        place = f"], #{len(loads) * channels}" if moves else f", #{number * channels}]"
         code(f"ldr r{4 + index}, [{{source}}{place}")
-    if not after:
+    if len(loads) * channels > LARGEST_STEP:
         _add(code, "source", len(loads) * channels)
     pixel = [f"r{4 + index}" if position is not None else "{pads}" for index, position in enumerate(quad)]
     words = [("{t0}", 8), ("{t1}", 9)][: len(quad) // 2]  # of a pair of pixels; from this register channels 0 and 1, + 2: 2 and 3

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Requantization of a depthwise layer in assembly: sums of one channel become outputs."""
+"""Requantization of a depthwise layer in assembly: sums of one channel become levels."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..sums.curves import Curve
 
 @dataclass(frozen=True)
 class Form:
-    """How sums become outputs, and at most how many pairs of outputs stand in the text. `is_near` as of a Stream."""
+    """How sums become levels, and at most how many pairs of outputs stand in the text. `is_near` as of a Stream."""
 
     shift: int
     limits: Limits
@@ -75,8 +75,8 @@ def near_factor(code: Routine) -> None:
     code("lsr {factor}, {factor}, {x0}")
 
 
-def integer_form(code: Routine, form: Form, two: bool, place: int | None, channels: int) -> None:
-    """Sums of which an integer form is proved; `place` and `channels` as of `store`."""
+def integer_form(code: Routine, form: Form, two: bool) -> None:
+    """Sums of which an integer form is proved become levels."""
     sums, spares = ("sum0", "sum1")[: 1 + two], ("x0", "x1")
     if form.is_even:
         for name, spare in zip(sums, spares):
@@ -90,16 +90,15 @@ def integer_form(code: Routine, form: Form, two: bool, place: int | None, channe
         code(form.limits.saturate(f"{{{name}}}", form.shift + HIGH_SHIFT))
     if form.has_ends:
         _clamp(code, form.limits, sums)
-    store(code, sums, place, channels)
 
 
 class FloatForm:
-    """Sums become outputs in float."""
+    """Sums become levels in float."""
 
     def __init__(self, code: Routine, form: Form):
         self.code, self.limits = code, form.limits
 
-    def __call__(self, two: bool, place: int | None, channels: int) -> None:
+    def __call__(self, two: bool) -> None:
         """Of two outputs, or of the first."""
         code = self.code
         sums, cells = ("sum0", "sum1")[: 1 + two], ("s2", "s3")[: 1 + two]
@@ -113,16 +112,15 @@ class FloatForm:
             code(self.limits.saturate(f"{{{name}}}"))
         if self.limits.is_more:
             _clamp(code, self.limits, sums)
-        store(code, sums, place, channels)
 
 
 class CurvedLevels:
-    """Sums become outputs by way of float32, a table of words and a carry."""
+    """Sums become levels by way of float32, a table of words and a carry."""
 
     def __init__(self, code: Routine, form: Form):
         self.code, self.curve = code, form.curve
 
-    def __call__(self, two: bool, place: int | None, channels: int) -> None:
+    def __call__(self, two: bool) -> None:
         """Of two outputs, or of the first."""
         code, sums, cells = self.code, ("sum0", "sum1")[: 1 + two], (2, 3)[: 1 + two]
         code("vmov s2, s3, {sum0}, {sum1}" if two else "vmov s2, {sum0}")
@@ -134,16 +132,15 @@ class CurvedLevels:
             code(f"qsub {{{name}}}, {{{name}}}, {{x1}}")
         for name, entry in zip(sums, ("{x0}", "{x1}")):
             curved_levels.carry(code, self.curve, f"{{{name}}}", entry, "{factor}")
-        store(code, sums, place, channels)
 
 
 class ProductLevels:
-    """Sums become outputs by a product, a table of words and one product more."""
+    """Sums become levels by a product, a table of words and one product more."""
 
     def __init__(self, code: Routine, form: Form):
         self.code, self.curve = code, form.curve
 
-    def __call__(self, two: bool, place: int | None, channels: int) -> None:
+    def __call__(self, two: bool) -> None:
         """Of two outputs, or of the first."""
         code, sums = self.code, ("sum0", "sum1")[: 1 + two]
         left, bits = self.curve.head
@@ -157,16 +154,15 @@ class ProductLevels:
             code(f"usat {{{name}}}, #{bits}, {{{name}}}")
             curved_levels.follow(code, self.curve, f"{{{name}}}", "{x1}", "{x0}")
             code(f"lsr {{{name}}}, {{{name}}}, #16")
-        store(code, sums, place, channels)
 
 
 class FixedLevels:
-    """Sums become outputs by a fixed-point factor that rounds twice: arithmetic/fixed_form.py."""
+    """Sums become levels by a fixed-point factor that rounds twice: arithmetic/fixed_form.py."""
 
     def __init__(self, code: Routine, form: Form):
         self.code, self.form = code, form
 
-    def __call__(self, two: bool, place: int | None, channels: int) -> None:
+    def __call__(self, two: bool) -> None:
         """Of two outputs, or of the first."""
         code, sums = self.code, ("sum0", "sum1")[: 1 + two]
         code.get("{x0}, {x1}", "multiplier", "constant, shift")
@@ -180,7 +176,6 @@ class FixedLevels:
             code(self.form.limits.saturate(name))
         if self.form.limits.is_more:
             _clamp(code, self.form.limits, sums)
-        store(code, sums, place, channels)
 
 
 def _clamp(code: Routine, limits: Limits, levels: tuple[str, ...]) -> None:
@@ -201,19 +196,19 @@ def _clamp(code: Routine, limits: Limits, levels: tuple[str, ...]) -> None:
 
 
 class NearForm:
-    """Sums become outputs by a product of 64 bits, or where that says that it may be wrong by a function in C."""
+    """Sums become levels by a product of 64 bits, or where that says that it may be wrong by a function in C."""
 
     FIRST_LABEL = 20
 
     def __init__(self, code: Routine, form: Form):
         self.code, self.form, self.places = code, form, 0
 
-    def __call__(self, two: bool, place: int | None, channels: int) -> None:
+    def __call__(self, two: bool) -> None:
         """Of two outputs, or of the first."""
-        for number, name in enumerate(("sum0", "sum1")[: 1 + two]):
+        for name in ("sum0", "sum1")[: 1 + two]:
             self._level(name)
             dense_levels.limit(self.code, self.form.limits)
-            store(self.code, ("x1",), None if place is None else place + number * channels, channels)
+            self.code(f"mov {{{name}}}, {{x1}}")
 
     def _level(self, name: str) -> None:
         code, exactly = self.code, self.FIRST_LABEL + 2 * self.places
@@ -241,8 +236,3 @@ class NearForm:
         code("pop {{r2, r3, r12, lr}}")
         code(f"b {label + 1}b")
 
-
-def store(code: Routine, levels: tuple[str, ...], place: int | None, channels: int) -> None:
-    """The levels of neighbouring pixels to byte `place` behind the output, or (None) there, and the output moves behind them."""
-    for number, level in enumerate(levels):
-        code(f"strb {{{level}}}, [{{output}}" + (f"], #{channels}" if place is None else f", #{place + number * channels}]"))

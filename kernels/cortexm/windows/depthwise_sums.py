@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from ..core.assembly import Routine
 from .depthwise_layout import Depthwise
 
@@ -21,12 +23,21 @@ REGISTERS = {
 LARGEST_PAIR_OFFSET = 1020  # of a load of two words
 
 
-def sums(code: Routine, layer: Depthwise, two: bool, place: int, keeps_bias: bool, advance: int = 0) -> None:
+def sums(
+    code: Routine,
+    layer: Depthwise,
+    two: bool,
+    place: int,
+    keeps_bias: bool,
+    advance: int = 0,
+    after_load: Callable[[], None] = lambda: None,
+) -> None:
     """The sums of two neighbouring outputs (or of the first of them), whose activations begin at byte `place`. `keeps_bias`: the
-    bias is in a register. `advance`: what the first load of a place 0 adds to the pointer, from which all others then differ."""
+    bias is in a register. `advance`: what the first load of a place 0 adds to the pointer, from which all others then differ.
+    `after_load` prints what still needs the registers of sums, behind the first load."""
     if not keeps_bias:
         code.get("{sum0}, {sum1}" if two else "{sum0}", "bias")
-    multiply, words = _Multiply(code, "bias" if keeps_bias else ""), _Words(code, advance)
+    multiply, words = _Multiply(code, "bias" if keeps_bias else ""), _Words(code, advance, after_load)
     for row in range(layer.plane.kernel[0]):
         start = place + 4 * row * layer.plane.dilations[0] * layer.row_words
         weights = _Weights(code, layer, row)
@@ -52,11 +63,17 @@ class _Multiply:
 class _Words:
     """Loads of activations; the first of them moves the pointer by `advance`, which offsets behind it take into account."""
 
-    def __init__(self, code: Routine, advance: int):
+    def __init__(self, code: Routine, advance: int, after_first: Callable[[], None]):
         self.code, self.advance, self.moved = code, advance, 0
+        self.after = [after_first]
 
     def load(self, registers: tuple[str, ...], offset: int) -> None:
         """One or two neighbouring words from byte `offset` on."""
+        self._load(registers, offset)
+        if self.after:
+            self.after.pop()()
+
+    def _load(self, registers: tuple[str, ...], offset: int) -> None:
         if self.advance:
             place = f"], #{self.advance}"
             self.advance, self.moved = 0, self.advance

@@ -43,13 +43,14 @@ def unpack_weights(code: Routine, layer: Depthwise, is_scaled: bool) -> None:
     for row in range(height):
         loaded = 0
         for index, (low, high) in enumerate(pairs, row * len(pairs)):
-            while loaded < max(low, high):
-                code(f"{'ldrb' if is_scaled else 'ldrsb'} {spares[loaded % len(spares)]}, [{source}], #1")
+            while loaded < min(width, (low or high) + len(spares) - 1):  # as many in a row as there are spares
+                code(f"{'ldrb' if is_scaled else 'ldrsb'} {spares[loaded % len(spares)]}, [{source}, #{row * width + loaded}]")
                 loaded += 1
             registers = [spares[(tap - 1) % len(spares)] if tap else "" for tap in (low, high)]
             _halves(code, words[index], *registers, is_scaled)
             if not layer.in_registers:
                 _store(code, words[index], index, layer.weight_words)
+    plus(code, source, height * width)
     code.put("taps", source)
 
 

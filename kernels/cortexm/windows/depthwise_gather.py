@@ -71,7 +71,7 @@ def _gather_quad(code: Routine, quad: list[int | None], offset: int, pairs: int,
     for number, index in reversed([*enumerate(loads)]):
         moves = number == 0 and len(loads) * channels <= LARGEST_STEP
         place = f"], #{len(loads) * channels}" if moves else f", #{number * channels}]"
-        code(f"ldr r{4 + index}, [{{source}}{place}")
+        code(f"ldr.w r{4 + index}, [{{source}}{place}")
     if len(loads) * channels > LARGEST_STEP:
         _add(code, "source", len(loads) * channels)
     pixel = [f"r{4 + index}" if position is not None else "{pads}" for index, position in enumerate(quad)]
@@ -89,13 +89,9 @@ def _gather_quad(code: Routine, quad: list[int | None], offset: int, pairs: int,
         for target, even in words:
             if even:
                 code(f"{{unpack}} {target}, r{even + channel // 2 * 2}{', ror #8' * (channel % 2)}")
-        if advance and channel == 0:
-            code(f"strd {words[0][0]}, {words[1][0]}, [{{target}}], #{advance}")
-        elif len(words) == 2 and place <= LARGEST_PAIR_OFFSET:
-            code(f"strd {words[0][0]}, {words[1][0]}, [{{target}}, #{place}]")
-        else:
-            for number, (target, _) in enumerate(words):
-                code(f"str {target}, [{{target}}, #{place + 4 * number}]")
+        moves = advance > 0 and channel == 0
+        for number, (target, _) in reversed([*enumerate(words)]):
+            code(f"str.w {target}, [{{target}}" + (f"], #{advance}" if moves and number == 0 else f", #{place + 4 * number}]"))
 
 
 def _add(code: Routine, register: str, value: int) -> None:

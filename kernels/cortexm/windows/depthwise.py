@@ -236,6 +236,7 @@ class _Rows:
         if body:
             self._store()
             plus(code, "r1", at_output)
+            code.align()
             code.label(label + 1, f"{2 * body} outputs")
             _, at_output = self._pairs(body, body * pair_bytes, requantize)
             self._store()
@@ -272,16 +273,17 @@ class _Rows:
         self.unstored = two, at_output
 
     def _store(self) -> None:
-        """The levels that still are in registers; the output moves behind them, or stays."""
+        """The levels that still are in registers; the output moves behind them, or stays. Stores of 32 bits keep the text aligned:
+        some cores wait for instructions that are not."""
         if self.unstored is None:
             return
         (two, place), self.unstored, step = self.unstored, None, self.layer.plane.in_channels
         if self.moves:
-            self.code(f"strb {{sum1}}, [{{output}}, #{step}]") if two else None
-            self.code(f"strb {{sum0}}, [{{output}}], #{step * (1 + two)}")
+            self.code(f"strb.w {{sum1}}, [{{output}}, #{step}]") if two else None
+            self.code(f"strb.w {{sum0}}, [{{output}}], #{step * (1 + two)}")
             return
         for number, level in enumerate(LEVELS[: 1 + two]):
-            self.code(f"strb {{{level}}}, [{{output}}, #{place + number * step}]")
+            self.code(f"strb.w {{{level}}}, [{{output}}, #{place + number * step}]")
 
     def _compare(self, register: str, end: str) -> None:
         self.code.get("{x0}", end)

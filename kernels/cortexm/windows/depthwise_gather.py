@@ -25,6 +25,7 @@ def gather_text(layer: Depthwise, name: str, has_fpu: bool, together: int, signe
     unpack = {"unpack": "sxtb16" if signed else "uxtb16"}  # the instruction, in all lines that unpack
     code = Routine(registers | unpack, Waiting({"quads_end": 1}, has_fpu=has_fpu))
     code.begin()
+    code.align()
     code.label(1, "a row")
     row_bytes, most = 4 * layer.row_words, max(together, 3)
     reach = LARGEST_PAIR_OFFSET if len(quads[-1]) == 4 else LARGEST_NEGATIVE_OFFSET
@@ -45,6 +46,7 @@ def gather_text(layer: Depthwise, name: str, has_fpu: bool, together: int, signe
             code.constant(registers["t0"], 8 * (alike - index))
             code("add {t0}, {t0}, {target}")
             code.put("quads_end", "{t0}")
+            code.align()
             code.label(2, f"{(alike - index) // body} times {4 * body} pixels")
             for quad in range(index, index + body):
                 _gather_quad(code, quads[quad], 8 * quad - advanced, layer.pairs, channels)

@@ -8,9 +8,7 @@ from ..sums.dense import split_steps
 from .depthwise_layout import LARGEST_OFFSET, Depthwise
 
 GATHER_PARAMETERS = "const int8_t *source, uint32_t *target, int32_t rows, uint32_t fill"
-LARGEST_PAIR_OFFSET = 1020  # of a store of two words, to either side
-LARGEST_NEGATIVE_OFFSET = 255  # of a store of one
-LARGEST_STEP = 255  # by which a load moves its pointer
+LARGEST_STEP = 255  # by which a load or store moves its pointer, or reaches below it
 
 
 def gather_text(layer: Depthwise, name: str, has_fpu: bool, together: int, signed: bool = True, portable: str = "") -> str:
@@ -28,9 +26,8 @@ def gather_text(layer: Depthwise, name: str, has_fpu: bool, together: int, signe
     code.align()
     code.label(1, "a row")
     row_bytes, most = 4 * layer.row_words, max(together, 3)
-    reach = LARGEST_PAIR_OFFSET if len(quads[-1]) == 4 else LARGEST_NEGATIVE_OFFSET
     has_loop = sum(len(quad) == 4 and None not in quad for quad in quads) > most
-    first_moves = len(quads[0]) == 4 and row_bytes <= reach and not has_loop  # the first store of a row to the next one
+    first_moves = len(quads[0]) == 4 and row_bytes <= LARGEST_STEP and not has_loop  # the first store of a row to the next one
     if first_moves:
         _gather_quad(code, quads[0], 0, layer.pairs, channels, row_bytes)
     index, advanced = (1, row_bytes) if first_moves else (0, 0)

@@ -67,6 +67,7 @@ EDGES = [
     (1, 8, (31, 30), 8, (3, 3), 2, 1, (1, 1), 8),
     (1, 130, (3, 5), 130, (3, 3), 1, 1, (1, 1), 130),
     (1, 260, (3, 3), 260, (3, 3), 2, 1, (0, 1), 260),
+    (1, 1400, (9,), 1400, (3,), 1, 1, (1, 1), 1400),
     (1, 4, (9, 9), 4, (5, 5), 1, 1, (2, 2), 4),
     (1, 4, (9, 10), 4, (5, 5), 2, 1, (2, 1), 4),
     (1, 5, (15,), 5, (5,), 1, 1, (0, 0), 5),
@@ -367,6 +368,13 @@ def test_rows_whose_weights_share_no_halfword_are_bytes_but_where_speed_is_asked
             features, outputs = entry.stored.inputs[0].dims[1], entry.stored.outputs[0].dims[1]
             taken = entry.call.constants[0].values.nbytes
             assert taken <= 12 + -(-outputs // 4) * 4 * (4 * -(-features // 4) + 8 + 5)
+
+
+def test_pairs_of_inputs_take_half_of_the_products_of_bytes_and_three_quarters_of_those_of_two_weights_in_a_halfword():
+    calls = [built_for(entry, "balanced").call for entry in fc_cases([(1, 16, 8)])]
+    words = 4  # of inputs, each with a product of its own and 16 weights
+    found = {call.function.split("_")[5]: call.texts[0].count("smlad") // words - 1 for call in calls}
+    assert found == {"bytes": 4, "packed": 6}
 
 
 def test_under_size_one_factor_of_all_outputs_stands_once():

@@ -67,12 +67,8 @@ def gather_text(layer: Depthwise, name: str, has_fpu: bool, together: int, signe
 def _gather_quad(code: Routine, quad: list[int | None], offset: int, pairs: int, channels: int, advance: int = 0) -> None:
     """4 (or 2) pixels of 4 channels to `offset` in the planes of the channels; the first store moves the target by `advance`."""
     loads = [index for index, position in enumerate(quad) if position is not None]
-    for number, index in reversed([*enumerate(loads)]):
-        moves = number == 0 and len(loads) * channels <= LARGEST_STEP
-        place = f"], #{len(loads) * channels}" if moves else f", #{number * channels}]"
-        code(f"ldr.w r{4 + index}, [{{source}}{place}")
-    if len(loads) * channels > LARGEST_STEP:
-        _add(code, "source", len(loads) * channels)
+    if loads:
+        _load_pixels(code, [f"r{4 + index}" for index in loads], channels)
     pixel = [f"r{4 + index}" if position is not None else "{pads}" for index, position in enumerate(quad)]
     words = [("{t0}", 8), ("{t1}", 9)][: len(quad) // 2]  # of a pair of pixels; from this register channels 0 and 1, + 2: 2 and 3
     for number, (_, even) in enumerate(words):
@@ -91,6 +87,20 @@ def _gather_quad(code: Routine, quad: list[int | None], offset: int, pairs: int,
         moves = advance > 0 and channel == 0
         for number, (target, _) in reversed([*enumerate(words)]):
             code(f"str.w {target}, [{{target}}" + (f"], #{advance}" if moves and number == 0 else f", #{place + 4 * number}]"))
+
+
+def _load_pixels(code: Routine, registers: list[str], channels: int) -> None:
+    """Words of neighbouring pixels; the source moves behind them. An address that was just computed takes a cycle more."""
+    size = len(registers) * channels
+    if size - channels > LARGEST_OFFSET:
+        for register in registers:
+            code(f"ldr {register}, [{{source}}]")
+            _add(code, "source", channels)
+        return
+    for number in reversed(range(1, len(registers))):
+        code(f"ldr.w {registers[number]}, [{{source}}, #{number * channels}]")
+    code(f"ldr.w {registers[0]}, [{{source}}]" + f", #{size}" * (size <= LARGEST_STEP))
+    _add(code, "source", size if size > LARGEST_STEP else 0)
 
 
 def _add(code: Routine, register: str, value: int) -> None:

@@ -26,7 +26,7 @@ def product_spec(features: frozenset[str], *predicates: Predicate) -> ImplSpec:
     """Returns the spec of two float32 tensors of at least two axes, row-major."""
     side = IOSpec(DType.float32, ROW_MAJOR)
     conditions = (REAL, Predicate("matrices, at most 4 batch axes", _rank), *predicates)
-    return ImplSpec(inputs=(side,), outputs=(side,), features=features, predicates=conditions)
+    return ImplSpec(side, features=features, predicates=conditions)
 
 
 class MatMulFloat32(KernelNode):

@@ -140,5 +140,5 @@ def _rescaled(view: NodeView) -> str:
 
 def parts_spec(features: frozenset[str] = frozenset()) -> ImplSpec:
     """Returns the spec of any type in any storage order."""
-    side = (IOSpec(DType.any_1, SAME),)
-    return ImplSpec(side, side, (Predicate("no value changes, or by a table", _rescaled),), features)
+    side = IOSpec(DType.any_1, SAME)
+    return ImplSpec(side, predicates=(Predicate("no value changes, or by a table", _rescaled),), features=features)

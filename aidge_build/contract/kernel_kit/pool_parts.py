@@ -87,8 +87,8 @@ SUMS_DECIDE = Predicate("every sum of the map decides its level", _in_doubt)
 
 
 def _spec(*predicates: Predicate) -> ImplSpec:
-    sides = (IOSpec(DType.int8, CHANNELS_LAST),)
-    return ImplSpec(inputs=sides, outputs=sides, predicates=(ALL_QUANTIZED, *predicates))
+    sides = IOSpec(DType.int8, CHANNELS_LAST)
+    return ImplSpec(sides, predicates=(ALL_QUANTIZED, *predicates))
 
 
 def _double(*predicates: Predicate) -> ImplSpec:

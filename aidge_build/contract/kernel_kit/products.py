@@ -30,8 +30,7 @@ def _rank(view: NodeView) -> str:
 def product_spec(*predicates: Predicate, features: frozenset[str] = frozenset()) -> ImplSpec:
     """Returns the spec of int8 matrices with one scale each; their sums of products are proved to stay within int32."""
     return ImplSpec(
-        inputs=(IOSpec(DType.int8, ROW_MAJOR),),
-        outputs=(IOSpec(DType.int8, ROW_MAJOR),),
+        IOSpec(DType.int8, ROW_MAJOR),
         features=features,
         predicates=(
             Predicate("one scale each, sums within int32", _not_in_integers),

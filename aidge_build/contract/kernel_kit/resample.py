@@ -36,8 +36,7 @@ def _axes(view: NodeView) -> str:
 def resample_spec(*predicates: Predicate, features: frozenset[str] = frozenset(), form: DFormat = SAME) -> ImplSpec:
     """Returns the spec of int8 in this storage order, or in any order that is the same on both sides."""
     return ImplSpec(
-        inputs=(IOSpec(DType.int8, form),),
-        outputs=(IOSpec(DType.int8, form),),
+        IOSpec(DType.int8, form),
         predicates=(
             QUANTIZED,
             Predicate("elements are weighted by whole numbers", _not_in_integers),

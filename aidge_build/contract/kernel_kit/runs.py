@@ -30,7 +30,7 @@ FEW_AXES = Predicate(f"at most {OUTER_AXES + 1} axes", _rank)
 
 def runs_spec(dtype: DType, *predicates: Predicate, features: frozenset[str] = frozenset()) -> ImplSpec:
     """Returns the spec of elements of this type in any storage order, the same on both sides; no stored value changes."""
-    return ImplSpec((IOSpec(dtype, SAME),), (IOSpec(dtype, SAME),), (SAME_QUANTIZATION, FEW_AXES, *predicates), features)
+    return ImplSpec(IOSpec(dtype, SAME), predicates=(SAME_QUANTIZATION, FEW_AXES, *predicates), features=features)
 
 
 def unchanged(dtype: DType, *predicates: Predicate, features: frozenset[str] = frozenset()) -> ImplSpec:

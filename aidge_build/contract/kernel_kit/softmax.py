@@ -51,8 +51,7 @@ def softmax_spec(
     """Returns the spec of rows of neighbouring int8 values: along the last axis, or for CHANNELS_LAST over the channels of a
     pixel."""
     return ImplSpec(
-        inputs=(IOSpec(DType.int8, form),),
-        outputs=(IOSpec(DType.int8, form),),
+        IOSpec(DType.int8, form),
         predicates=(
             ALL_QUANTIZED,
             _rows(form, shortest),

@@ -24,13 +24,7 @@ PORTABLE = """for (; count > 0; count--) {
 
 def table_spec(features: frozenset[str]) -> ImplSpec:
     """Returns the spec of int8 to int8 in any storage order, the same on both sides."""
-    return ImplSpec(
-        inputs=(IOSpec(DType.int8, SAME),),
-        outputs=(IOSpec(DType.int8, SAME),),
-        features=features,
-        predicates=(ALL_QUANTIZED,),
-        rounding="any",
-    )
+    return ImplSpec(IOSpec(DType.int8, SAME), features=features, predicates=(ALL_QUANTIZED,), rounding="any")
 
 
 class TableRoutine(ElementWise):

@@ -37,8 +37,7 @@ def _others(view: NodeView) -> str:
 
 
 @kernel(
-    OPERATORS,
-    ImplSpec((FLOAT,), (FLOAT,), features=FEATURES, predicates=(REAL, Predicate("one output, rows of several values", _others))),
+    OPERATORS, ImplSpec(FLOAT, features=FEATURES, predicates=(REAL, Predicate("one output, rows of several values", _others)))
 )
 class CortexmLayerNorm(LayerNormFloat32):
     assembly, prefix, source, together = "needed", NAME, "rows/layer_norm_float32.h", 8

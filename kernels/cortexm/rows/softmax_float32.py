@@ -7,7 +7,9 @@ import math
 from dataclasses import replace
 
 from aidge_build.contract.call import Call, Literal
-from aidge_build.contract.kernel_kit.softmax_float32 import SoftmaxFloat32, along_one_axis, over_several_axes
+from aidge_build.contract.kernel_kit.conditions import REAL
+from aidge_build.contract.kernel_kit.rows import ALONG_ONE_AXIS, softmax_specs
+from aidge_build.contract.kernel_kit.softmax_float32 import SoftmaxFloat32
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import ROW_MAJOR, ImplSpec, IOSpec, NodeView, Predicate
 from aidge_build.graph.dtype import DType
@@ -15,7 +17,7 @@ from aidge_build.graph.dtype import DType
 from ..core.float32 import FEATURES
 
 
-@kernel("Softmax", along_one_axis(FEATURES))
+@kernel("Softmax", softmax_specs(DType.float32, REAL, features=FEATURES))
 class CortexmSoftmax(SoftmaxFloat32):
     function, source = "aidge_cortexm_softmax_float32", "rows/softmax_float32.h"
 
@@ -28,11 +30,6 @@ class CortexmSoftmax(SoftmaxFloat32):
         return replace(found, function="aidge_cortexm_softmax_rows_float32", arguments=tuple(others))
 
 
-@kernel("Softmax", over_several_axes(FEATURES))
-class CortexmSoftmaxOfRows(CortexmSoftmax):
-    """The same call; the spec differs."""
-
-
 def _apart(view: NodeView) -> str:
     (output,) = view.outputs
     return "the values of a row are not adjacent" if math.prod(output.dims[view.operator.axis % output.rank + 1 :]) != 1 else ""
@@ -40,10 +37,10 @@ def _apart(view: NodeView) -> str:
 
 # Row-major: elsewhere the storage order, and with it where a row lies, is decided after the kernel.
 _SIDE = IOSpec(DType.float32, ROW_MAJOR)
-_PREDICATES = (*along_one_axis(FEATURES).predicates, Predicate("rows of neighbours", _apart))
+_PREDICATES = (REAL, ALONG_ONE_AXIS, Predicate("rows of neighbours", _apart))
 
 
-@kernel("LogSoftmax", ImplSpec((_SIDE,), (_SIDE,), _PREDICATES, FEATURES))
+@kernel("LogSoftmax", ImplSpec(_SIDE, predicates=_PREDICATES, features=FEATURES))
 class CortexmLogSoftmax(SoftmaxFloat32):
     function, source = "aidge_cortexm_log_softmax_float32", "rows/softmax_float32.h"
 

@@ -33,12 +33,7 @@ def _short(view: NodeView) -> str:
 
 @kernel(
     tuple(SIGNS),
-    ImplSpec(
-        (FLOAT, FLOAT),
-        (FLOAT,),
-        features=FEATURES,
-        predicates=(REAL, NO_OTHER_CLAMP, Predicate("many values", _short)),
-    ),
+    ImplSpec((FLOAT, FLOAT), (FLOAT,), features=FEATURES, predicates=(REAL, NO_OTHER_CLAMP, Predicate("many values", _short))),
 )
 class BinaryFloat32(ElementWise):
     assembly = "needed"

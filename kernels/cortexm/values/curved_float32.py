@@ -16,7 +16,7 @@ from ..core.float32 import FEATURES
 from .binary_float32 import routine
 
 FLOAT = IOSpec(DType.float32, SAME)
-SPEC = ImplSpec(inputs=(FLOAT,), outputs=(FLOAT,), features=FEATURES, predicates=(REAL, HAS_CURVE))
+SPEC = ImplSpec(FLOAT, features=FEATURES, predicates=(REAL, HAS_CURVE))
 PRODUCT, PRODUCT_TEXT = routine("Mul", (1, 1), has_relu=False)
 CURVE = f"""/* y = the curve of x; may work in place. */
 static void {NAME}_float32(const float *x, float *y, const float *numbers, int32_t count)

@@ -20,7 +20,7 @@ TOGETHER, GATES = 8, 4  # values; those of them whose gates are computed togethe
 FLOAT = IOSpec(DType.float32, SAME)
 
 
-@kernel(("HardSigmoid", "HardSwish"), ImplSpec((FLOAT,), (FLOAT,), features=FEATURES, predicates=(REAL,)))
+@kernel(("HardSigmoid", "HardSwish"), ImplSpec(FLOAT, features=FEATURES, predicates=(REAL,)))
 class HardFloat32(ElementWise):
     """A line of x between 0 and 1, or x times it."""
 

@@ -55,9 +55,7 @@ static void {name}_by_one(const float *input, {kind}_t *output, const float *sca
 @kernel(
     "DynamicQuantizeLinear",
     ImplSpec(
-        inputs=(IOSpec(DType.float32, SAME),),
-        outputs=(IOSpec(DType.uint8, SAME), IOSpec(DType.any)),
-        features=FEATURES | {"fpu"},
+        inputs=(IOSpec(DType.float32, SAME),), outputs=(IOSpec(DType.uint8, SAME), IOSpec(DType.any)), features=FEATURES | {"fpu"}
     ),
 )
 class DynamicQuantize(KernelNode):

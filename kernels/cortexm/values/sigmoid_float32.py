@@ -15,7 +15,7 @@ from ..core.float32 import FEATURES
 FLOAT = IOSpec(DType.float32, SAME)
 
 
-@kernel("Sigmoid", ImplSpec((FLOAT,), (FLOAT,), features=FEATURES, predicates=(REAL,)))
+@kernel("Sigmoid", ImplSpec(FLOAT, features=FEATURES, predicates=(REAL,)))
 class SigmoidFloat32(ElementWise):
     def call(self) -> Call:
         arguments = (Input(0), Output(0), Literal(self.outputs[0].elements))

@@ -34,10 +34,13 @@ def _unfit(view: NodeView) -> str:
     return "" if is_run and view.outputs[0].elements else "its elements are not neighbours in the input"
 
 
-_SIDE = (IOSpec(DType.any_1, SAME),)
+_SIDE = IOSpec(DType.any_1, SAME)
 
 
-@kernel("Slice", ImplSpec(_SIDE, _SIDE, (SAME_QUANTIZATION, FEW_AXES, Predicate("one run of neighbours", _unfit)), FEATURES))
+@kernel(
+    "Slice",
+    ImplSpec(_SIDE, predicates=(SAME_QUANTIZATION, FEW_AXES, Predicate("one run of neighbours", _unfit)), features=FEATURES),
+)
 class Slice(KernelNode):
     def call(self) -> Call:
         (target,), operator = self.outputs, self.operator

@@ -22,8 +22,7 @@ def _unfit(view: NodeView) -> str:
 @kernel(
     ("MaxPooling1D", "MaxPooling2D", "GlobalMaxPooling"),
     ImplSpec(
-        inputs=(IOSpec(DType.int16, CHANNELS_LAST),),
-        outputs=(IOSpec(DType.int16, CHANNELS_LAST),),
+        IOSpec(DType.int16, CHANNELS_LAST),
         features=FEATURES,
         predicates=(ALL_QUANTIZED, SAME_QUANTIZATION, Predicate("no clamp, several channels", _unfit)),
     ),

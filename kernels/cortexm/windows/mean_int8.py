@@ -18,8 +18,7 @@ from .pools import A_WORD_OF_CHANNELS
 
 MEANS = ("AvgPooling1D", "AvgPooling2D", "GlobalAveragePooling")
 SPEC = ImplSpec(
-    inputs=(IOSpec(DType.int8, CHANNELS_LAST),),
-    outputs=(IOSpec(DType.int8, CHANNELS_LAST),),
+    IOSpec(DType.int8, CHANNELS_LAST),
     features=frozenset({"dsp"}),
     predicates=(ALL_QUANTIZED, A_WORD_OF_CHANNELS, WHOLE_MAP, IN_INTEGERS, UNSCALED),
 )

@@ -54,7 +54,7 @@ WORTHWHILE = Predicate("values worth the flash", _too_few)
 WIDTH = Predicate("pieces of fitting length", _too_wide)
 
 
-@kernel(TIMES_CURVES, ImplSpec((FLOAT,), (FLOAT,), features=FEATURES, predicates=(WORTHWHILE, REAL, HAS_CURVE, WIDTH)))
+@kernel(TIMES_CURVES, ImplSpec(FLOAT, features=FEATURES, predicates=(WORTHWHILE, REAL, HAS_CURVE, WIDTH)))
 class Pieces(KernelNode):
     def call(self) -> Call:
         """The pieces depend on no weight: they stand once in the code, whatever the number of layers."""
@@ -66,7 +66,7 @@ class Pieces(KernelNode):
         return Call(own, ("core/float32.h",), arguments, texts=texts, facts=computed("8 values"))
 
 
-@kernel("Elu", ImplSpec((FLOAT,), (FLOAT,), features=FEATURES, predicates=(WORTHWHILE, REAL)))
+@kernel("Elu", ImplSpec(FLOAT, features=FEATURES, predicates=(WORTHWHILE, REAL)))
 class PiecesOfElu(Pieces, ElementWise):
     pass
 

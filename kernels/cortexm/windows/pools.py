@@ -25,9 +25,4 @@ _SHORT = Predicate("at least 4 channels where size counts", _narrow_and_short)  
 
 def pool_spec(features: frozenset[str], *predicates: Predicate) -> ImplSpec:
     """int8, channels last, one scale each."""
-    return ImplSpec(
-        inputs=(IOSpec(DType.int8, CHANNELS_LAST),),
-        outputs=(IOSpec(DType.int8, CHANNELS_LAST),),
-        features=features,
-        predicates=(ALL_QUANTIZED, _SHORT, *predicates),
-    )
+    return ImplSpec(IOSpec(DType.int8, CHANNELS_LAST), features=features, predicates=(ALL_QUANTIZED, _SHORT, *predicates))

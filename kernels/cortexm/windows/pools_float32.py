@@ -20,7 +20,7 @@ FLOAT = IOSpec(DType.float32, CHANNELS_LAST)
 TOGETHER = {"speed": 25, "balanced": 9, "size": 0}  # taps in the text
 
 
-SPEC = ImplSpec((FLOAT,), (FLOAT,), features=FEATURES, predicates=(REAL, NO_OTHER_CLAMP))
+SPEC = ImplSpec(FLOAT, features=FEATURES, predicates=(REAL, NO_OTHER_CLAMP))
 
 
 @kernel(MAXIMA, SPEC)

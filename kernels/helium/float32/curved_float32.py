@@ -17,7 +17,7 @@ from .curve import element_name, element_text
 FLOAT = IOSpec(DType.float32, SAME)
 
 
-@kernel((*CURVES, *TIMES_CURVES), ImplSpec(inputs=(FLOAT,), outputs=(FLOAT,), features=MVE, predicates=(REAL, HAS_CURVE)))
+@kernel((*CURVES, *TIMES_CURVES), ImplSpec(FLOAT, features=MVE, predicates=(REAL, HAS_CURVE)))
 class CurvedFloat32(ElementWise):
     def call(self) -> Call:
         numbers, times = element_curve(self.operator)

@@ -38,10 +38,7 @@ def _not_two(view: NodeView) -> str:
     return "" if len(view.inputs) == 2 else f"{len(view.inputs)} inputs, wants 2"
 
 
-@kernel(
-    tuple(BINARY),
-    ImplSpec(inputs=(FLOAT,), outputs=(FLOAT,), features=MVE, predicates=(REAL, Predicate("two inputs", _not_two))),
-)
+@kernel(tuple(BINARY), ImplSpec(FLOAT, features=MVE, predicates=(REAL, Predicate("two inputs", _not_two))))
 class BinaryFloat32(ElementWise):
     def call(self) -> Call:
         (first, second), (output,) = self.inputs, self.outputs
@@ -89,7 +86,7 @@ static void {name}(
 }}"""
 
 
-@kernel(("Clip", "ReLU", *NUMBERS), ImplSpec(inputs=(FLOAT,), outputs=(FLOAT,), features=MVE, predicates=(REAL,)))
+@kernel(("Clip", "ReLU", *NUMBERS), ImplSpec(FLOAT, features=MVE, predicates=(REAL,)))
 class UnaryFloat32(ElementWise):
     def call(self) -> Call:
         kind, operator = self.node.type, self.operator

@@ -32,12 +32,7 @@ def _statistics(view: NodeView) -> str:
     return "mean and deviation are outputs, too" if len(view.outputs) > 1 else ""
 
 
-_SPEC = ImplSpec(
-    inputs=(IOSpec(DType.float32, ROW_MAJOR),),
-    outputs=(IOSpec(DType.float32, ROW_MAJOR),),
-    features=MVE,
-    predicates=(REAL, Predicate("one output", _statistics)),
-)
+_SPEC = ImplSpec(IOSpec(DType.float32, ROW_MAJOR), features=MVE, predicates=(REAL, Predicate("one output", _statistics)))
 
 
 _BIASES = {True: ("vldrw.u32 q1, [%bias], #16", "vadd.f32 q0, q0, q1"), False: ()}

@@ -24,7 +24,7 @@ LANES = 4
 GROUP = 16  # channels
 MOST_ROWS, MOST_TAPS = 4, 16  # that stand in a text
 FLOAT = IOSpec(DType.float32, CHANNELS_LAST)
-SPEC = ImplSpec(inputs=(FLOAT,), outputs=(FLOAT,), features=MVE, predicates=(REAL,))
+SPEC = ImplSpec(FLOAT, features=MVE, predicates=(REAL,))
 
 
 @kernel((*MAXIMA, *MEANS), SPEC)

@@ -14,7 +14,7 @@ from aidge_build.graph.dtype import DType
 from ..core.conditions import MVE
 from ..rows.reductions import NEIGHBOURS, sizes_of
 
-_SIDE = (IOSpec(DType.float32, ROW_MAJOR),)
+_SIDE = IOSpec(DType.float32, ROW_MAJOR)
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ _KINDS = {
 }
 
 
-@kernel(sorted(_KINDS), ImplSpec(inputs=_SIDE, outputs=_SIDE, features=MVE, predicates=(REAL, NEIGHBOURS)))
+@kernel(sorted(_KINDS), ImplSpec(_SIDE, features=MVE, predicates=(REAL, NEIGHBOURS)))
 class ReduceFloat32(KernelNode):
     def call(self) -> Call:
         outer, count, inner = sizes_of(self.view)

@@ -46,8 +46,7 @@ def _other_sums(view: NodeView) -> str:
 @kernel(
     "Resize",
     ImplSpec(
-        inputs=(FLOAT,),
-        outputs=(FLOAT,),
+        FLOAT,
         features=MVE,
         predicates=(REAL, Predicate(f"weighted sums of at most {MOST_TAPS} pixels of {MOST_ROWS} rows", _other_sums)),
     ),

@@ -25,7 +25,7 @@ NAME = "aidge_helium_sigmoid_float32"
 FLOAT = IOSpec(DType.float32, SAME)
 
 
-@kernel("Sigmoid", ImplSpec(inputs=(FLOAT,), outputs=(FLOAT,), features=MVE, predicates=(REAL,)))
+@kernel("Sigmoid", ImplSpec(FLOAT, features=MVE, predicates=(REAL,)))
 class SigmoidFloat32(ElementWise):
     def call(self) -> Call:
         return Call(

@@ -8,8 +8,11 @@ import dataclasses
 import numpy
 
 from aidge_build.contract.call import Call, Constant, Input, Literal, Output
-from aidge_build.contract.kernel_kit.softmax_float32 import SoftmaxFloat32, along_one_axis, over_several_axes
+from aidge_build.contract.kernel_kit.conditions import REAL
+from aidge_build.contract.kernel_kit.rows import softmax_specs
+from aidge_build.contract.kernel_kit.softmax_float32 import SoftmaxFloat32
 from aidge_build.contract.node import kernel
+from aidge_build.graph.dtype import DType
 
 from ..core.assembly import Assembler, function
 from ..core.conditions import MVE
@@ -21,7 +24,7 @@ PARAMETERS = "const float *input, float *output, const float *numbers, int32_t r
 NUMBERS = (1.44269504, -0.693359375, 2.12194440e-4, 8.31247773e-3, 4.18905504e-2, 1.66671157e-1, 4.99992281e-1, 1.0, -87.6)
 
 
-@kernel("Softmax", along_one_axis(MVE))
+@kernel("Softmax", softmax_specs(DType.float32, REAL, features=MVE))
 class HeliumSoftmax(SoftmaxFloat32):
     function, source = "aidge_helium_softmax_float32", "float32/softmax.h"
     of_neighbours, of_others = "4 values", "4 rows"
@@ -33,11 +36,6 @@ class HeliumSoftmax(SoftmaxFloat32):
             return call
         arguments = Input(0), Output(0), Constant("numbers", numpy.array(NUMBERS, numpy.float32)), outer
         return dataclasses.replace(call, function=ROWS, arguments=(*arguments, length), texts=(_rows_text(),))
-
-
-@kernel("Softmax", over_several_axes(MVE))
-class HeliumSoftmaxOfRows(HeliumSoftmax):
-    """The same call; the spec differs."""
 
 
 def _rows_text() -> str:

@@ -12,11 +12,11 @@ from aidge_build.graph.dtype import DType
 from ..core.conditions import MVE
 from .reductions import NEIGHBOURS, sizes_of
 
-_SIDE = (IOSpec(DType.int8, ROW_MAJOR),)
+_SIDE = IOSpec(DType.int8, ROW_MAJOR)
 _KINDS = {"ReduceMax": ("max", "INT8_MIN"), "ReduceMin": ("min", "INT8_MAX")}
 
 
-@kernel(sorted(_KINDS), ImplSpec(inputs=_SIDE, outputs=_SIDE, features=MVE, predicates=(SAME_QUANTIZATION, NEIGHBOURS)))
+@kernel(sorted(_KINDS), ImplSpec(_SIDE, features=MVE, predicates=(SAME_QUANTIZATION, NEIGHBOURS)))
 class ReduceInt8(KernelNode):
     def call(self) -> Call:
         outer, count, inner = sizes_of(self.view)

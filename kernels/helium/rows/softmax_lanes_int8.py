@@ -34,8 +34,7 @@ def _few(view: NodeView) -> str:
 @kernel(
     "Softmax",
     ImplSpec(
-        inputs=(IOSpec(DType.int8, SAME),),
-        outputs=(IOSpec(DType.int8, SAME),),
+        IOSpec(DType.int8, SAME),
         features=MVE,
         predicates=(
             ALL_QUANTIZED,

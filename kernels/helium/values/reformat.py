@@ -41,7 +41,7 @@ def _other_runs(view: NodeView) -> str:
 RUNS = Predicate("runs of elements that are equally far apart", _other_runs)
 
 
-@kernel("Reformat", ImplSpec((IOSpec(DType.any_1, ANY),), (IOSpec(DType.any_1, ANY),), (ELEMENTS, RUNS), MVE))
+@kernel("Reformat", ImplSpec(IOSpec(DType.any_1, ANY), predicates=(ELEMENTS, RUNS), features=MVE))
 class Reformat(StridedNode):
     @staticmethod
     def loops(view: NodeView) -> tuple[int, list[Loop]]:

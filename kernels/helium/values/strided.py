@@ -162,8 +162,8 @@ def _spec(loops: Callable[[NodeView], tuple[int, list[Loop]]]) -> ImplSpec:
         return next(filter(None, (refused(loops(stored)[1]) for stored in in_each_order(view))), "")
 
     runs = Predicate("runs of elements that are equally far apart", without_runs)
-    side = (IOSpec(DType.any_1, SAME),)
-    return ImplSpec(side, side, (SAME_QUANTIZATION, ELEMENTS, runs), MVE)
+    side = IOSpec(DType.any_1, SAME)
+    return ImplSpec(side, predicates=(SAME_QUANTIZATION, ELEMENTS, runs), features=MVE)
 
 
 def _loops_of_slice(view: NodeView) -> tuple[int, list[Loop]]:

@@ -13,10 +13,7 @@ from .pooling import pool_spec
 MOST_PIXELS = 255  # whose sums fit int16
 
 
-@kernel(
-    ("AvgPooling1D", "AvgPooling2D", "GlobalAveragePooling"),
-    pool_spec(WHOLE_MAP, IN_INTEGERS, UNSCALED),
-)
+@kernel(("AvgPooling1D", "AvgPooling2D", "GlobalAveragePooling"), pool_spec(WHOLE_MAP, IN_INTEGERS, UNSCALED))
 class MeanInt8(MeanPool):
     @classmethod
     def demands(cls, view: NodeView) -> Demands:

@@ -12,9 +12,4 @@ from ..core.conditions import MVE
 
 def pool_spec(*predicates: Predicate) -> ImplSpec:
     """int8, channels last."""
-    return ImplSpec(
-        inputs=(IOSpec(DType.int8, CHANNELS_LAST),),
-        outputs=(IOSpec(DType.int8, CHANNELS_LAST),),
-        features=MVE,
-        predicates=(ALL_QUANTIZED, *predicates),
-    )
+    return ImplSpec(IOSpec(DType.int8, CHANNELS_LAST), features=MVE, predicates=(ALL_QUANTIZED, *predicates))

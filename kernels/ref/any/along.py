@@ -32,8 +32,7 @@ def _wide_quantized(view: NodeView) -> str:
 @kernel(
     "Trilu",
     ImplSpec(
-        inputs=(IOSpec(DType.any_1, ROW_MAJOR),),
-        outputs=(IOSpec(DType.any_1, ROW_MAJOR),),
+        IOSpec(DType.any_1, ROW_MAJOR),
         predicates=(SAME_QUANTIZATION, Predicate("a zero is the same byte throughout", _wide_quantized)),
     ),
 )
@@ -47,10 +46,7 @@ class Trilu(KernelNode):
         return Call("aidge_ref_trilu", ("any/trilu.h",), (Input(0), Output(0), *map(Literal, numbers)))
 
 
-@kernel(
-    "OneHot",
-    ImplSpec(inputs=(IOSpec(DType.any, ROW_MAJOR),), outputs=(IOSpec(DType.any, ROW_MAJOR),), predicates=(REAL, ARE_NUMBERS)),
-)
+@kernel("OneHot", ImplSpec(IOSpec(DType.any, ROW_MAJOR), predicates=(REAL, ARE_NUMBERS)))
 class OneHot(KernelNode):
     def call(self) -> Call:
         (indices, values), axis = self.inputs, self.operator.axis
@@ -92,10 +88,7 @@ static void {function}(const {index.c_type} *indices, const {value.c_type} *valu
         )
 
 
-@kernel(
-    "CumSum",
-    ImplSpec(inputs=(IOSpec(DType.any, ROW_MAJOR),), outputs=(IOSpec(DType.any, ROW_MAJOR),), predicates=(REAL, ARE_NUMBERS)),
-)
+@kernel("CumSum", ImplSpec(IOSpec(DType.any, ROW_MAJOR), predicates=(REAL, ARE_NUMBERS)))
 class CumSum(KernelNode):
     def call(self) -> Call:
         (data,), operator = self.inputs, self.operator

@@ -28,7 +28,7 @@ def _other_axis(view: NodeView) -> str:
 
 
 _NUMBERS = Predicate("elements are numbers", _types)
-_SPEC = ImplSpec(inputs=(IOSpec(DType.any, ROW_MAJOR),), outputs=(IOSpec(DType.any, ROW_MAJOR),), predicates=(REAL, _NUMBERS))
+_SPEC = ImplSpec(IOSpec(DType.any, ROW_MAJOR), predicates=(REAL, _NUMBERS))
 _ARG_SPEC = ImplSpec(inputs=(IOSpec(DType.any, ROW_MAJOR),), outputs=(IOSpec(DType.int64, ROW_MAJOR),), predicates=(_NUMBERS,))
 _PIXELS = Predicate("the axis of channels", _other_axis)
 _PIXELS_SPEC = ImplSpec(

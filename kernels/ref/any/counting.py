@@ -38,8 +38,7 @@ class Fill(KernelNode):
 @kernel(
     "Count",
     ImplSpec(
-        inputs=(_ANY,),
-        outputs=(_ANY,),
+        _ANY,
         predicates=(
             REAL,
             Predicate(

@@ -23,14 +23,7 @@ def _types(view: NodeView) -> str:
     return ""
 
 
-@kernel(
-    ALL_TYPES,
-    ImplSpec(
-        inputs=(IOSpec(DType.any, SAME),),
-        outputs=(IOSpec(DType.any, SAME),),
-        predicates=(REAL, Predicate("the types have a C expression", _types)),
-    ),
-)
+@kernel(ALL_TYPES, ImplSpec(IOSpec(DType.any, SAME), predicates=(REAL, Predicate("the types have a C expression", _types))))
 class EachAny(KernelNode):
     def call(self) -> Call:
         found = expression(self.view)

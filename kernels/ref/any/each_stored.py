@@ -26,7 +26,7 @@ _STORED = IOSpec(DType.any_1, SAME)
 _PREDICATES = (Predicate("every input and the output have the same quantization", _differ),)
 
 
-@kernel(("Max", "Min"), ImplSpec((_STORED,), (_STORED,), predicates=_PREDICATES, rounding="any"))
+@kernel(("Max", "Min"), ImplSpec(_STORED, predicates=_PREDICATES, rounding="any"))
 class ExtremeStored(ElementWise):
     def call(self) -> Call:
         return each(expression(self.view), self.inputs, range(len(self.inputs)), self.outputs[0])

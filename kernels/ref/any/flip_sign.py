@@ -9,7 +9,7 @@ from aidge_build.contract.spec import SAME, Demands, ImplSpec, IOSpec, NodeView
 from aidge_build.graph.dtype import DType
 
 
-@kernel("FlipSign", ImplSpec(inputs=(IOSpec(DType.any, SAME),), outputs=(IOSpec(DType.any, SAME),)))
+@kernel("FlipSign", ImplSpec(IOSpec(DType.any, SAME)))
 class FlipSign(KernelNode):
     @classmethod
     def demands(cls, view: NodeView) -> Demands:

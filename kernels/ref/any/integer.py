@@ -109,8 +109,7 @@ class _Products(KernelNode):
 
 
 @kernel(
-    ("ConvInteger", "QLinearConv"),
-    ImplSpec(inputs=(_ANY,), outputs=(_ANY,), predicates=(REAL, _BYTES_ONLY, Predicate("at most 3 spatial axes", _axes))),
+    ("ConvInteger", "QLinearConv"), ImplSpec(_ANY, predicates=(REAL, _BYTES_ONLY, Predicate("at most 3 spatial axes", _axes)))
 )
 class ConvInteger(_Products):
     instructions_per_mac = 14
@@ -162,9 +161,7 @@ static void {function}({", ".join(declarations)}, {self.outputs[0].dtype.c_type}
 
 @kernel(
     ("MatMulInteger", "QLinearMatMul"),
-    ImplSpec(
-        inputs=(_ANY,), outputs=(_ANY,), predicates=(REAL, _BYTES_ONLY, Predicate(f"at most {BATCH_AXES} batch axes", _rank))
-    ),
+    ImplSpec(_ANY, predicates=(REAL, _BYTES_ONLY, Predicate(f"at most {BATCH_AXES} batch axes", _rank))),
 )
 class MatMulInteger(_Products):
     instructions_per_mac = 8

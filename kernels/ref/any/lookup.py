@@ -24,7 +24,7 @@ def _types(view: NodeView) -> str:
 
 
 _NUMBERS = Predicate("elements are numbers", _types)
-_SPEC = ImplSpec(inputs=(_ANY,), outputs=(_ANY,), predicates=(_NUMBERS,))
+_SPEC = ImplSpec(_ANY, predicates=(_NUMBERS,))
 
 
 @kernel("LabelEncoder", _SPEC)
@@ -102,9 +102,7 @@ def _categories(view: NodeView) -> str:
     return "a category is no float32" if large else _types(view)
 
 
-@kernel(
-    "OneHotEncoder", ImplSpec(inputs=(_ANY,), outputs=(_ANY,), predicates=(Predicate("categories have a C type", _categories),))
-)
+@kernel("OneHotEncoder", ImplSpec(_ANY, predicates=(Predicate("categories have a C type", _categories),)))
 class OneHotEncoder(KernelNode):
     def call(self) -> Call:
         categories, x = self.operator.categories, self.inputs[0].dtype

@@ -12,9 +12,7 @@ from aidge_build.graph.dtype import DType
 
 from ..shared.strided import strided_copy
 
-_SPEC = ImplSpec(
-    inputs=(IOSpec(DType.any_1, ROW_MAJOR),), outputs=(IOSpec(DType.any_1, ROW_MAJOR),), predicates=(SAME_QUANTIZATION,)
-)
+_SPEC = ImplSpec(IOSpec(DType.any_1, ROW_MAJOR), predicates=(SAME_QUANTIZATION,))
 
 
 def _copy(dims, source_steps, target_steps, dtype) -> Call:
@@ -33,10 +31,7 @@ class Expand(KernelNode):
         return _copy(target.dims, [0] * (target.rank - source.rank) + steps, target.layout.strides, target.dtype)
 
 
-@kernel(
-    ("DepthToSpace", "SpaceToDepth"),
-    ImplSpec(inputs=(IOSpec(DType.any_1, SAME),), outputs=(IOSpec(DType.any_1, SAME),), predicates=(SAME_QUANTIZATION,)),
-)
+@kernel(("DepthToSpace", "SpaceToDepth"), ImplSpec(IOSpec(DType.any_1, SAME), predicates=(SAME_QUANTIZATION,)))
 class Blocks(KernelNode):
     def call(self) -> Call:
         return _copy(*block_axes(self.view), self.outputs[0].dtype)

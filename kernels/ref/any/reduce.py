@@ -108,8 +108,8 @@ def _types(view: NodeView) -> str:
 
 
 def _spec(values: Predicate) -> ImplSpec:
-    side = (IOSpec(DType.any, ROW_MAJOR),)
-    return ImplSpec(inputs=side, outputs=side, predicates=(values, Predicate("the type has a C expression", _types)))
+    side = IOSpec(DType.any, ROW_MAJOR)
+    return ImplSpec(side, predicates=(values, Predicate("the type has a C expression", _types)))
 
 
 @kernel(sorted(REDUCTIONS.keys() - {*EXTREMES}), _spec(REAL))

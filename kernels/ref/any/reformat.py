@@ -12,7 +12,7 @@ from ..shared.strided import strided_copy
 from ..shared.transpose import transpose
 
 
-@kernel("Reformat", ImplSpec(inputs=(IOSpec(DType.any_1, ANY),), outputs=(IOSpec(DType.any_1, ANY),)))
+@kernel("Reformat", ImplSpec(IOSpec(DType.any_1, ANY)))
 class Reformat(KernelNode):
     def call(self) -> Call:
         (source,), (target,) = self.inputs, self.outputs

@@ -36,11 +36,11 @@ def _less(text: str, number: int) -> str:
     return f"{text} - ({number})" if number else text
 
 
-_SIDE = (IOSpec(DType.any, SAME),)
+_SIDE = IOSpec(DType.any, SAME)
 _PREDICATES = (Predicate("16 bits on one side", _no_halfwords), ALL_QUANTIZED, Predicate("no bounds", _clamps))
 
 
-@kernel("Clip", ImplSpec(_SIDE, _SIDE, predicates=_PREDICATES))
+@kernel("Clip", ImplSpec(_SIDE, predicates=_PREDICATES))
 class Rescale(ElementWise):
     def call(self) -> Call:
         expression = None if self.view.any_weights else self._in_integers()  # a replaced scale may want another kind

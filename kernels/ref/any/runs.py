@@ -17,10 +17,7 @@ class Runs(MoveNode):
     copying = Copying("aidge_ref_copy_runs", "kit/runs.h", "aidge_kit_copy", "aidge_kit_fill_bytes")
 
 
-@kernel(
-    "PadByInput",
-    ImplSpec(inputs=(IOSpec(DType.any_1, ROW_MAJOR),), outputs=(IOSpec(DType.any_1, ROW_MAJOR),), predicates=(REAL, FEW_AXES)),
-)
+@kernel("PadByInput", ImplSpec(IOSpec(DType.any_1, ROW_MAJOR), predicates=(REAL, FEW_AXES)))
 class PadByInput(Runs):
     def fill(self):
         return Input(1)

@@ -13,9 +13,7 @@ from aidge_build.graph.format import layout
 from ..shared.strided import strided_copy
 
 
-@kernel(
-    "Slice", ImplSpec(inputs=(IOSpec(DType.any_1, SAME),), outputs=(IOSpec(DType.any_1, SAME),), predicates=(SAME_QUANTIZATION,))
-)
+@kernel("Slice", ImplSpec(IOSpec(DType.any_1, SAME), predicates=(SAME_QUANTIZATION,)))
 class Slice(KernelNode):
     def call(self) -> Call:
         (source,), (target,) = self.inputs, self.outputs

@@ -57,7 +57,7 @@ def _constant_weights(view: NodeView) -> str:
 
 @kernel(
     [f"{kind}{rank}D" for kind in ("Conv", "ConvDepthWise") for rank in (1, 2, 3)],
-    ImplSpec(inputs=(_FLOAT,), outputs=(_FLOAT,), predicates=(Predicate("weights at run time, or 3 axes", _constant_weights),)),
+    ImplSpec(_FLOAT, predicates=(Predicate("weights at run time, or 3 axes", _constant_weights),)),
 )
 class Conv3dFloat32(KernelNode):
     instructions_per_mac = 22
@@ -71,7 +71,7 @@ class Conv3dFloat32(KernelNode):
         )
 
 
-@kernel([f"ConvTranspose{rank}D" for rank in (1, 2, 3)], ImplSpec(inputs=(_FLOAT,), outputs=(_FLOAT,)))
+@kernel([f"ConvTranspose{rank}D" for rank in (1, 2, 3)], ImplSpec(_FLOAT))
 class ConvTranspose3dFloat32(KernelNode):
     instructions_per_mac = 14
 
@@ -138,7 +138,7 @@ def _is_other_kernels(view: NodeView) -> str:
     return "the channels-last kernel takes it" if fits else ""
 
 
-_POOL = ImplSpec(inputs=(_ANY,), outputs=(_ANY,), predicates=(REAL, Predicate("no other kernel takes it", _is_other_kernels)))
+_POOL = ImplSpec(_ANY, predicates=(REAL, Predicate("no other kernel takes it", _is_other_kernels)))
 
 
 def _lowest(dtype: DType) -> str:
@@ -176,10 +176,7 @@ class MaxPool3d(KernelNode):
         )
 
 
-@kernel(
-    "MaxPoolingIndices",
-    ImplSpec(inputs=(_ANY,), outputs=(_ANY,), predicates=(REAL, Predicate("no other kernel takes it", _is_other_kernels))),
-)
+@kernel("MaxPoolingIndices", ImplSpec(_ANY, predicates=(REAL, Predicate("no other kernel takes it", _is_other_kernels))))
 class MaxPoolIndices(KernelNode):
     def call(self) -> Call:
         dtype, columns = self.inputs[0].dtype, self.operator.columns_first
@@ -241,7 +238,7 @@ static void {function}(const {dtype.c_type} *input, {dtype.c_type} *output,
         )
 
 
-@kernel("AvgPooling3D", ImplSpec(inputs=(_FLOAT,), outputs=(_FLOAT,)))
+@kernel("AvgPooling3D", ImplSpec(_FLOAT))
 class AvgPool3dFloat32(KernelNode):
     def call(self) -> Call:
         included = self.operator.counts_pads
@@ -273,7 +270,7 @@ class AvgPool3dFloat32(KernelNode):
         )
 
 
-@kernel("LpPooling", ImplSpec(inputs=(_FLOAT,), outputs=(_FLOAT,)))
+@kernel("LpPooling", ImplSpec(_FLOAT))
 class LpPool3dFloat32(KernelNode):
     def call(self) -> Call:
         order = self.operator.order

@@ -22,8 +22,7 @@ def _without_pads(view: NodeView) -> str:
 @kernel(
     ("AvgPooling1D", "AvgPooling2D", "AvgPoolingHalvesUp2D", "GlobalAveragePooling"),
     ImplSpec(
-        inputs=(IOSpec(DType.any_1, CHANNELS_LAST),),
-        outputs=(IOSpec(DType.any_1, CHANNELS_LAST),),
+        IOSpec(DType.any_1, CHANNELS_LAST),
         predicates=(STORED_BYTES_OR_HALFWORDS, ALL_QUANTIZED, ONE_SCALE, Predicate("pads do not count", _without_pads)),
         rounding="double",
     ),
@@ -42,12 +41,7 @@ class AverageDouble(PoolNode):
 
 @kernel(
     ("MaxPooling1D", "MaxPooling2D", "GlobalMaxPooling"),
-    ImplSpec(
-        inputs=(IOSpec(DType.int16, CHANNELS_LAST),),
-        outputs=(IOSpec(DType.int16, CHANNELS_LAST),),
-        predicates=(ALL_QUANTIZED, SAME_QUANTIZATION),
-        rounding="any",
-    ),
+    ImplSpec(IOSpec(DType.int16, CHANNELS_LAST), predicates=(ALL_QUANTIZED, SAME_QUANTIZATION), rounding="any"),
 )
 class LargestHalfwords(AverageDouble):
     """Elements are handed on: the same under every contract."""

@@ -63,12 +63,11 @@ def _halfword_factor(view: NodeView) -> list[int]:
     return HalfwordFactors(numpy.array([matrix_factor(view.inputs, view.outputs[0])], numpy.int64)).numbers[0].tolist()
 
 
-_SIDE = (IOSpec(DType.int16, ROW_MAJOR),)
+_SIDE = IOSpec(DType.int16, ROW_MAJOR)
 
 
 @kernel(
-    "MatMul",
-    ImplSpec(_SIDE, _SIDE, predicates=(Predicate("zero points 0, levels within int32", _halfwords_leave),), rounding="double"),
+    "MatMul", ImplSpec(_SIDE, predicates=(Predicate("zero points 0, levels within int32", _halfwords_leave),), rounding="double")
 )
 class MatmulHalfwords(KernelNode):
     instructions_per_mac = 10

@@ -26,7 +26,7 @@ def _places(view: NodeView) -> list[tuple[bool, int, int]]:
     ]
 
 
-_SIDE = (IOSpec(DType.any_1, SAME),)
+_SIDE = IOSpec(DType.any_1, SAME)
 _PREDICATES = (
     STORED_BYTES_OR_HALFWORDS,
     ALL_QUANTIZED,
@@ -34,7 +34,7 @@ _PREDICATES = (
 )
 
 
-@kernel("ReduceMean", ImplSpec(_SIDE, _SIDE, predicates=_PREDICATES, rounding="double"))
+@kernel("ReduceMean", ImplSpec(_SIDE, predicates=_PREDICATES, rounding="double"))
 class MeanDouble(KernelNode):
     def call(self) -> Call:
         (data,) = self.inputs

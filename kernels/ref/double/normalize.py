@@ -3,15 +3,16 @@
 
 from __future__ import annotations
 
-from aidge_build.contract.call import Call, Input, Literal, Output, Struct
+from aidge_build.contract.call import Call, Input, Literal, Output
 from aidge_build.contract.kernel_kit.conditions import ALL_QUANTIZED
+from aidge_build.contract.kernel_kit.rows import rows_along
 from aidge_build.contract.node import KernelNode, kernel
 from aidge_build.contract.spec import SAME, ImplSpec, IOSpec, NodeView, Predicate
 from aidge_build.graph.dtype import DType
 from aidge_build.operators.arithmetic.ranges import INT32_LIMIT
 from aidge_build.operators.double.functions import NORM_SCALE
 
-from ..shared.rows import rows_along
+from ..shared.rows import softmax_shape
 
 MOST_DIFFERENCE = 255  # of a stored value and its zero point
 
@@ -27,8 +28,7 @@ def _unmeant(view: NodeView) -> str:
 @kernel(
     "LpNormalization",
     ImplSpec(
-        inputs=(IOSpec(DType.int8, SAME),),
-        outputs=(IOSpec(DType.int8, SAME),),
+        IOSpec(DType.int8, SAME),
         predicates=(ALL_QUANTIZED, Predicate("order 2, to units of 1 / 128", _unmeant)),
         rounding="double",
     ),
@@ -36,7 +36,6 @@ def _unmeant(view: NodeView) -> str:
 class NormalizeDouble(KernelNode):
     def call(self) -> Call:
         (data,) = self.inputs
-        sizes = rows_along(data, self.operator.axis)
         return Call(
             "aidge_ref_normalize_double_int8",
             ("double/normalize.h",),
@@ -44,6 +43,6 @@ class NormalizeDouble(KernelNode):
                 Input(0),
                 Output(0),
                 Literal(data.quantization.zero_point),
-                Struct("aidge_ref_softmax_shape", dict(zip(("outer", "length", "inner"), sizes))),
+                softmax_shape(rows_along(data, self.operator.axis)),
             ),
         )

@@ -30,8 +30,7 @@ _STORED = IOSpec(DType.any_1, SAME)
 @kernel(
     "Resize",
     ImplSpec(
-        inputs=(_STORED,),
-        outputs=(_STORED,),
+        _STORED,
         predicates=(STORED_BYTES_OR_HALFWORDS, ALL_QUANTIZED, SAME_QUANTIZATION, Predicate("means of four pixels", _unmeant)),
         rounding="double",
     ),

@@ -28,12 +28,11 @@ def _factor(view: NodeView) -> tuple[int, int]:
     return (tanh_factor if view.node.type == "Tanh" else sigmoid_factor)(view.inputs[0].quantization.scale)
 
 
-_SIDE = (IOSpec(DType.int16, SAME),)
+_SIDE = IOSpec(DType.int16, SAME)
 
 
 @kernel(
-    ("Sigmoid", "Tanh"),
-    ImplSpec(_SIDE, _SIDE, predicates=(ALL_QUANTIZED, Predicate("to units of 2^-15", _unmeant)), rounding="double"),
+    ("Sigmoid", "Tanh"), ImplSpec(_SIDE, predicates=(ALL_QUANTIZED, Predicate("to units of 2^-15", _unmeant)), rounding="double")
 )
 class SaturatingDouble(ElementWise):
     def call(self) -> Call:

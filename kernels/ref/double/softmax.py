@@ -7,13 +7,14 @@ import numpy
 
 from aidge_build.contract.call import Call, Constant, Input, Output
 from aidge_build.contract.kernel_kit.conditions import ALL_QUANTIZED
+from aidge_build.contract.kernel_kit.rows import ALONG_ONE_AXIS, rows_of
 from aidge_build.contract.node import KernelNode, kernel
 from aidge_build.contract.spec import SAME, ImplSpec, IOSpec, NodeView, Predicate
 from aidge_build.graph.dtype import DType
 from aidge_build.operators.arithmetic.float_softmax import exponential_table
 from aidge_build.operators.arithmetic.halfword_softmax import difference_factor, exponentials, reciprocals
 
-from ..shared.rows import ALONG_ONE_AXIS, softmax_shape
+from ..shared.rows import softmax_shape
 
 LEAST_SCALE = 2.0**-24  # of the output: its levels then fit int32
 
@@ -25,8 +26,7 @@ def _fits(view: NodeView) -> str:
 @kernel(
     "Softmax",
     ImplSpec(
-        inputs=(IOSpec(DType.int8, SAME),),
-        outputs=(IOSpec(DType.int8, SAME),),
+        IOSpec(DType.int8, SAME),
         predicates=(ALL_QUANTIZED, ALONG_ONE_AXIS, Predicate("levels that int32 holds", _fits)),
         rounding="double",
     ),
@@ -43,7 +43,7 @@ class SoftmaxDouble(KernelNode):
                 Constant("terms", exponential_table(data.quantization.scale)),
                 Constant("scale", numpy.array([output.quantization.scale], numpy.float32)),
                 Constant("zero_point", numpy.array([output.quantization.zero_point], numpy.int32)),
-                softmax_shape(self.operator, output),
+                softmax_shape(rows_of(self.operator, output)),
             ),
         )
 
@@ -62,8 +62,7 @@ def _halfwords_fit(view: NodeView) -> str:
 @kernel(
     "Softmax",
     ImplSpec(
-        inputs=(IOSpec(DType.int16, SAME),),
-        outputs=(IOSpec(DType.int16, SAME),),
+        IOSpec(DType.int16, SAME),
         predicates=(ALL_QUANTIZED, ALONG_ONE_AXIS, Predicate("sums and differences that int32 holds", _halfwords_fit)),
         rounding="double",
     ),
@@ -80,6 +79,6 @@ class SoftmaxHalfwords(KernelNode):
                 Constant("exponentials", numpy.array(exponentials(), numpy.int16)),
                 Constant("reciprocals", numpy.array(reciprocals(), numpy.int16)),
                 Constant("factor", numpy.array(difference_factor(data.quantization.scale), numpy.int32)),
-                softmax_shape(self.operator, output),
+                softmax_shape(rows_of(self.operator, output)),
             ),
         )

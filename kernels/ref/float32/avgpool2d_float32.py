@@ -12,10 +12,7 @@ from aidge_build.graph.dtype import DType
 from .linear_float32 import bounds
 
 
-@kernel(
-    ("AvgPooling1D", "AvgPooling2D", "GlobalAveragePooling"),
-    ImplSpec(inputs=(IOSpec(DType.float32, CHANNELS_LAST),), outputs=(IOSpec(DType.float32, CHANNELS_LAST),)),
-)
+@kernel(("AvgPooling1D", "AvgPooling2D", "GlobalAveragePooling"), ImplSpec(IOSpec(DType.float32, CHANNELS_LAST)))
 class AvgPool2dFloat32(PoolNode):
     def call(self) -> Call:
         self.counts()  # refuses windows without a position

@@ -15,7 +15,7 @@ _ANY = IOSpec(DType.any, ROW_MAJOR)
 STATE_BYTES = 625 * 4  # of the random number generator
 
 
-@kernel("DropoutWithMask", ImplSpec(inputs=(_ANY,), outputs=(_ANY,)))
+@kernel("DropoutWithMask", ImplSpec(_ANY))
 class DropoutWithMask(KernelNode):
     def call(self) -> Call:
         data, mask = self.outputs

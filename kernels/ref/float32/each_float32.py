@@ -11,6 +11,6 @@ from ..any.each_any import EachAny
 from ..shared.each_expressions import FLOAT_TYPES
 
 
-@kernel(FLOAT_TYPES, ImplSpec(inputs=(IOSpec(DType.float32, SAME),), outputs=(IOSpec(DType.float32, SAME),)))
+@kernel(FLOAT_TYPES, ImplSpec(IOSpec(DType.float32, SAME)))
 class EachFloat32(EachAny):
     """The same call."""

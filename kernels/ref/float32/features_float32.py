@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Scaler and Normalizer of ai.onnx.ml, float32."""
+"""Scaler of ai.onnx.ml, float32."""
 
 from __future__ import annotations
-
-import math
 
 import numpy
 
@@ -13,7 +11,7 @@ from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import ROW_MAJOR, ImplSpec, IOSpec
 from aidge_build.graph.dtype import DType
 
-_SPEC = ImplSpec(inputs=(IOSpec(DType.float32, ROW_MAJOR),), outputs=(IOSpec(DType.float32, ROW_MAJOR),))
+_SPEC = ImplSpec(IOSpec(DType.float32, ROW_MAJOR))
 
 
 @kernel("Scaler", _SPEC)
@@ -28,15 +26,4 @@ class Scaler(ElementWise):
             "aidge_ref_scaler_float32",
             ("float32/scaler_float32.h",),
             (Input(0), Output(0), Constant("pairs", pairs.reshape(-1)), Literal(self.outputs[0].elements), Literal(columns)),
-        )
-
-
-@kernel("Normalizer", _SPEC)
-class Normalizer(ElementWise):
-    def call(self) -> Call:
-        dims = self.inputs[0].dims
-        return Call(
-            f"aidge_ref_normalizer_{self.operator.norm.lower()}_float32",
-            ("float32/normalizer_float32.h",),
-            (Input(0), Output(0), Literal(math.prod(dims[:-1])), Literal(dims[-1])),
         )

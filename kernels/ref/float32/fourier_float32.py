@@ -68,12 +68,7 @@ class _Fourier(KernelNode):
         return Struct("aidge_ref_fourier_shape", sizes)
 
 
-@kernel(
-    "RealFourier",
-    ImplSpec(
-        inputs=(_FLOATS,), outputs=(_FLOATS,), predicates=(REAL, CONSTANT_PARAMETERS, Predicate("points fit 16 bits", _too_long))
-    ),
-)
+@kernel("RealFourier", ImplSpec(_FLOATS, predicates=(REAL, CONSTANT_PARAMETERS, Predicate("points fit 16 bits", _too_long))))
 class RealFourier(_Fourier):
     @classmethod
     def demands(cls, view: NodeView) -> Demands:
@@ -138,10 +133,7 @@ static void {name}({", ".join((*parameters, "const aidge_ref_fourier_shape *shap
 }}"""
 
 
-@kernel(
-    "ComplexFourier",
-    ImplSpec(inputs=(_FLOATS,), outputs=(_FLOATS,), predicates=(REAL, Predicate("points fit 16 bits", _too_long))),
-)
+@kernel("ComplexFourier", ImplSpec(_FLOATS, predicates=(REAL, Predicate("points fit 16 bits", _too_long))))
 class ComplexFourier(_Fourier):
     @classmethod
     def demands(cls, view: NodeView) -> Demands:

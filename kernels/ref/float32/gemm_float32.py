@@ -22,11 +22,7 @@ def _rank(view: NodeView) -> str:
 
 @kernel(
     ("MatMul", "Gemm"),
-    ImplSpec(
-        inputs=(IOSpec(DType.float32, ROW_MAJOR),),
-        outputs=(IOSpec(DType.float32, ROW_MAJOR),),
-        predicates=(Predicate("matrices, at most 4 batch axes", _rank),),
-    ),
+    ImplSpec(IOSpec(DType.float32, ROW_MAJOR), predicates=(Predicate("matrices, at most 4 batch axes", _rank),)),
 )
 class GemmFloat32(KernelNode):
     instructions_per_mac = 8

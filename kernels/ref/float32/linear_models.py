@@ -10,9 +10,9 @@ from aidge_build.contract.node import KernelNode, kernel
 from aidge_build.contract.spec import ROW_MAJOR, ImplSpec, IOSpec
 from aidge_build.graph.dtype import DType
 
-from ..shared.class_scores import LARGEST, LabelTable, transform_headers, transform_name, transform_text
+from ..shared.class_scores import LabelTable, transform_name, transform_text
 
-SCORES = "float32/linear_scores_float32.h"
+SCORES = ("float32/linear_scores_float32.h",)
 _FLOAT = IOSpec(DType.float32, ROW_MAJOR)
 
 
@@ -31,7 +31,7 @@ class _Linear(KernelNode):
         return Literal(1 if len(dims) == 1 else dims[0]), Literal(dims[-1]), Literal(len(self.operator.intercepts))
 
 
-@kernel("LinearRegressor", ImplSpec(inputs=(_FLOAT,), outputs=(_FLOAT,)))
+@kernel("LinearRegressor", ImplSpec(_FLOAT))
 class LinearRegressor(_Linear):
     def call(self) -> Call:
         transform = self.operator.applied
@@ -49,7 +49,7 @@ static void {function}(const float *input, float *output, const float *weights, 
     }}
 }}"""
         arguments = (Input(0), Output(0), *self.numbers(), *self.sizes())
-        return Call(function, (SCORES, *transform_headers(transform)), arguments, texts=(tidy(text),))
+        return Call(function, SCORES, arguments, texts=(tidy(text),))
 
 
 @kernel("LinearClassifier", ImplSpec(inputs=(_FLOAT,), outputs=(IOSpec(DType.int64, ROW_MAJOR), _FLOAT)))
@@ -83,9 +83,8 @@ static void {function}(const float *input, int64_t *label, float *scores, const 
         scores += {step};
     }}
 }}"""
-        headers = (SCORES, *(() if single else (LARGEST,)), *transform_headers(applied))
         arguments = (Input(0), Output(0), Output(1), *self.numbers(), *labels.arguments, *self.sizes())
-        return Call(function, headers, arguments, texts=(tidy(text),))
+        return Call(function, SCORES, arguments, texts=(tidy(text),))
 
 
 def tidy(text: str) -> str:

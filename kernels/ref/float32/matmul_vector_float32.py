@@ -15,14 +15,7 @@ def _no_vector(view: NodeView) -> str:
     return "" if 1 in (view.inputs[0].rank, view.inputs[1].rank) else "no input is a vector"
 
 
-@kernel(
-    "MatMul",
-    ImplSpec(
-        inputs=(IOSpec(DType.float32, ROW_MAJOR),),
-        outputs=(IOSpec(DType.float32, ROW_MAJOR),),
-        predicates=(Predicate("one input is a vector", _no_vector),),
-    ),
-)
+@kernel("MatMul", ImplSpec(IOSpec(DType.float32, ROW_MAJOR), predicates=(Predicate("one input is a vector", _no_vector),)))
 class MatmulVectorFloat32(GemmFloat32):
     def call(self) -> Call:
         first, second = self.inputs

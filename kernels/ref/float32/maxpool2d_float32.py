@@ -12,10 +12,7 @@ from aidge_build.graph.dtype import DType
 from .linear_float32 import bounds
 
 
-@kernel(
-    ("MaxPooling1D", "MaxPooling2D", "GlobalMaxPooling"),
-    ImplSpec(inputs=(IOSpec(DType.float32, CHANNELS_LAST),), outputs=(IOSpec(DType.float32, CHANNELS_LAST),)),
-)
+@kernel(("MaxPooling1D", "MaxPooling2D", "GlobalMaxPooling"), ImplSpec(IOSpec(DType.float32, CHANNELS_LAST)))
 class MaxPool2dFloat32(PoolNode):
     def call(self) -> Call:
         return Call(

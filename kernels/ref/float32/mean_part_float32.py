@@ -12,7 +12,7 @@ from aidge_build.graph.dtype import DType
 from .linear_float32 import bounds
 
 
-@kernel(MEANS, ImplSpec(inputs=(IOSpec(DType.float32, CHANNELS_LAST),), outputs=(IOSpec(DType.float32, CHANNELS_LAST),)))
+@kernel(MEANS, ImplSpec(IOSpec(DType.float32, CHANNELS_LAST)))
 class MeanPartFloat32(PartNode):
     def numbers(self) -> Constant:
         return bounds(self.whole.operator)

@@ -58,8 +58,7 @@ def _parameters(view: NodeView) -> str:
 @kernel(
     ("LayerNormalization", "RMSNormalization"),
     ImplSpec(
-        inputs=(_FLOAT,),
-        outputs=(_FLOAT,),
+        _FLOAT,
         predicates=(
             NO_FPU,
             CONSTANT_PARAMETERS,

@@ -14,11 +14,10 @@ from aidge_build.graph.dtype import DType
 
 from ..any.reduce import reduce_shape
 from ..shared.channels import channels_shape
-from ..shared.rows import softmax_shape
 from .linear_float32 import bounds
 
 _FLOAT = IOSpec(DType.float32, ROW_MAJOR)
-_SPEC = ImplSpec(inputs=(_FLOAT,), outputs=(_FLOAT,))
+_SPEC = ImplSpec(_FLOAT)
 
 
 class _Normalize(KernelNode):
@@ -105,40 +104,11 @@ class Lrn(KernelNode):
         )
 
 
-@kernel("LpNormalization", _SPEC)
-class LpNormalization(KernelNode):
-    def call(self) -> Call:
-        dims, axis = self.inputs[0].dims, self.operator.axis % self.inputs[0].rank
-        shape = Struct(
-            "aidge_ref_softmax_shape",
-            {"outer": math.prod(dims[:axis]), "length": dims[axis], "inner": math.prod(dims[axis + 1 :])},
-        )
-        return Call(
-            "aidge_ref_lp_normalize_float32",
-            ("float32/lp_normalize_float32.h",),
-            (Input(0), Output(0), Literal(self.operator.order), shape),
-        )
-
-
-@kernel(("LogSoftmax", "Hardmax"), _SPEC)
-class RowFunction(KernelNode):
-    def call(self) -> Call:
-        name = {"LogSoftmax": "log_softmax", "Hardmax": "hardmax"}[self.node.type]
-        return Call(
-            f"aidge_ref_{name}_float32",
-            (f"float32/{name}_float32.h",),
-            (Input(0), Output(0), softmax_shape(self.operator, self.outputs[0])),
-        )
-
-
 def _all_constant(view: NodeView) -> str:
     return "all parameters are constant" if all(tensor.is_constant for tensor in view.inputs[1:]) else ""
 
 
-@kernel(
-    "BatchNormalization",
-    ImplSpec(inputs=(_FLOAT,), outputs=(_FLOAT,), predicates=(Predicate("a parameter is computed at run time", _all_constant),)),
-)
+@kernel("BatchNormalization", ImplSpec(_FLOAT, predicates=(Predicate("a parameter is computed at run time", _all_constant),)))
 class BatchNormalization(_Normalize):
     def call(self) -> Call:
         (output,) = self.outputs

@@ -22,11 +22,7 @@ def _copies(view: NodeView) -> str:
 
 @kernel(
     "Resize",
-    ImplSpec(
-        inputs=(IOSpec(DType.float32, ROW_MAJOR),),
-        outputs=(IOSpec(DType.float32, ROW_MAJOR),),
-        predicates=(Predicate(f"elements are weighted, at most {AXES} axes", _copies),),
-    ),
+    ImplSpec(IOSpec(DType.float32, ROW_MAJOR), predicates=(Predicate(f"elements are weighted, at most {AXES} axes", _copies),)),
 )
 class ResampleFloat32(KernelNode):
     @classmethod
@@ -64,8 +60,7 @@ _NEAREST = {"round_prefer_floor": 0, "round_prefer_ceil": 1, "floor": 2, "ceil":
 @kernel(
     "CropAndResize",
     ImplSpec(
-        inputs=(IOSpec(DType.float32, ROW_MAJOR),),
-        outputs=(IOSpec(DType.float32, ROW_MAJOR),),
+        IOSpec(DType.float32, ROW_MAJOR),
         predicates=(
             Predicate(
                 f"at most {AXES} axes", lambda view: f"the rank is {view.outputs[0].rank}" if view.outputs[0].rank > AXES else ""

@@ -1,24 +1,108 @@
 # SPDX-License-Identifier: MIT
-"""float32 softmax, along one axis in any storage order."""
+"""float32 functions of rows: softmax, its logarithm, the place of the largest value, and rows divided by a norm; generated."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from aidge_build.contract.call import Call, Input, Output
+from aidge_build.contract.kernel_kit.rows import rows_along, rows_of, softmax_specs
 from aidge_build.contract.node import KernelNode, kernel
-from aidge_build.contract.spec import SAME, ImplSpec, IOSpec
+from aidge_build.contract.spec import ROW_MAJOR, ImplSpec, IOSpec
 from aidge_build.graph.dtype import DType
 
-from ..shared.rows import ALONG_ONE_AXIS, softmax_shape
+from ..shared.rows import softmax_shape
+
+_ROW_MAJOR = ImplSpec(IOSpec(DType.float32, ROW_MAJOR))
 
 
-@kernel(
-    "Softmax",
-    ImplSpec(inputs=(IOSpec(DType.float32, SAME),), outputs=(IOSpec(DType.float32, SAME),), predicates=(ALONG_ONE_AXIS,)),
-)
-class SoftmaxFloat32(KernelNode):
+def _each(*statements: str) -> tuple[str, ...]:
+    """The loop over the places i of a row."""
+    return "for (i = row; i < size; i += inner) {", *(f"    {statement}" for statement in statements), "}"
+
+
+_LARGEST = "float largest = input[row];", *_each("largest = input[i] > largest ? input[i] : largest;")
+_SUM = "float sum = 0.0f;"
+_OF_SCORES = {
+    "Softmax": (
+        *(_SUM, *_LARGEST),
+        *_each("output[i] = expf(input[i] - largest);", "sum += output[i];"),
+        *_each("output[i] /= sum;"),
+    ),
+    "LogSoftmax": (
+        *(_SUM, *_LARGEST),
+        *_each("sum += expf(input[i] - largest);"),
+        "sum = logf(sum);",
+        *_each("output[i] = aidge_kit_exact(input[i] - largest) - sum;"),
+    ),
+    "Hardmax": (
+        "int32_t best = row;",
+        *_each("best = input[i] > input[best] ? i : best;"),
+        *_each("output[i] = i == best ? 1.0f : 0.0f;"),
+    ),
+}
+_NORMS = {  # each ends with the norm as `largest` or `sum`
+    "max": _LARGEST,
+    "l1": (_SUM, *_each("sum += fabsf(input[i]);")),
+    "l2": (_SUM, *_each("sum += input[i] * input[i];"), "sum = sqrtf(sum);"),
+}
+
+
+class _RowFunction(KernelNode):
+    def of_rows(self, name: str, statements: Sequence[str], sizes: tuple[int, int, int]) -> Call:
+        """The call of a function that runs these statements for each row."""
+        function = f"aidge_ref_{name}_float32"
+        body = "\n".join(f"            {statement}" for statement in statements)
+        text = f"""/* Rows of elements that lie `inner` apart. */
+static void {function}(const float *input, float *output, const aidge_ref_softmax_shape *shape)
+{{
+    const int32_t inner = shape->inner;
+    const int32_t size = shape->length * inner;
+    int32_t block, row, i;
+    for (block = 0; block < shape->outer; block++) {{
+        for (row = 0; row < inner; row++) {{
+{body}
+        }}
+        input += size;
+        output += size;
+    }}
+}}"""
+        headers = ("shared/each.h", "shared/float_model.h", "kit/exact.h", "shared/softmax_shape.h")
+        return Call(function, headers, (Input(0), Output(0), softmax_shape(sizes)), texts=(text,))
+
+
+@kernel("Softmax", softmax_specs(DType.float32))
+class SoftmaxFloat32(_RowFunction):
+    stem = "softmax"
+
     def call(self) -> Call:
-        return Call(
-            "aidge_ref_softmax_float32",
-            ("float32/softmax_float32.h",),
-            (Input(0), Output(0), softmax_shape(self.operator, self.outputs[0])),
-        )
+        return self.of_rows(self.stem, _OF_SCORES[self.node.type], rows_of(self.operator, self.outputs[0]))
+
+
+@kernel("LogSoftmax", _ROW_MAJOR)
+class LogSoftmaxFloat32(SoftmaxFloat32):
+    stem = "log_softmax"
+
+
+@kernel("Hardmax", _ROW_MAJOR)
+class HardmaxFloat32(SoftmaxFloat32):
+    stem = "hardmax"
+
+
+@kernel("LpNormalization", _ROW_MAJOR)
+class LpNormalizationFloat32(_RowFunction):
+    def call(self) -> Call:
+        norm = f"l{self.operator.order}"
+        statements = (*_NORMS[norm], *_each("output[i] = sum > 0.0f ? input[i] / sum : 0.0f;"))
+        return self.of_rows(f"{norm}_normalize", statements, rows_along(self.outputs[0], self.operator.axis))
+
+
+@kernel("Normalizer", _ROW_MAJOR)
+class NormalizerFloat32(_RowFunction):
+    """Of ai.onnx.ml: a row with the norm 0 stays."""
+
+    def call(self) -> Call:
+        norm = self.operator.norm.lower()
+        by = "largest" if norm == "max" else "sum"
+        statements = (*_NORMS[norm], *_each(f"output[i] = {by} == 0.0f ? input[i] : input[i] / {by};"))
+        return self.of_rows(f"normalizer_{norm}", statements, rows_along(self.outputs[0], -1))

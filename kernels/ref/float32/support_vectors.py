@@ -13,18 +13,18 @@ from aidge_build.contract.node import KernelNode, kernel
 from aidge_build.contract.spec import ROW_MAJOR, Demands, ImplSpec, IOSpec, NodeView
 from aidge_build.graph.dtype import DType
 
-from ..shared.class_scores import LARGEST, LabelTable, smallest, transform_headers, transform_name, transform_text
+from ..shared.class_scores import LabelTable, smallest, transform_name, transform_text
 from .linear_models import SCORES, tidy
 
 _FLOAT, _LABELS = IOSpec(DType.float32, ROW_MAJOR), IOSpec(DType.int64, ROW_MAJOR)
-_WINNER, _PROBABILITIES = "float32/svm_winner_float32.h", "float32/svm_probabilities_float32.h"
+_HEADERS = ("float32/support_vectors_float32.h",)
 _POWERS = {2.0: "square", 3.0: "cube"}
 
 
 class _Machine(KernelNode):
     @property
     def vector_kernel(self) -> str:
-        """The C function of the kernel without its prefix, and its header without its ending."""
+        """The C function of the kernel without its prefix."""
         operator = self.operator
         name = _POWERS.get(operator.degree, "power") if operator.kernel == "POLY" else operator.kernel.lower()
         return f"svm_{name}_float32"
@@ -46,7 +46,7 @@ class _Machine(KernelNode):
         return Literal(1 if len(dims) == 1 else dims[0]), Literal(dims[-1])
 
 
-@kernel("SVMRegressor", ImplSpec(inputs=(_FLOAT,), outputs=(_FLOAT,)))
+@kernel("SVMRegressor", ImplSpec(_FLOAT))
 class SVMRegressor(_Machine):
     def call(self) -> Call:
         operator = self.operator
@@ -75,8 +75,7 @@ static void {function}(const float *input, float *output, {given}const float *co
 }}"""
         numbers = self.numbers(numpy.array(operator.coefficients))
         arguments = (Input(0), Output(0), *numbers, *self.sizes(), Literal(len(operator.coefficients)))
-        header = f"float32/{self.vector_kernel}.h" if vectors else "shared/float_model.h"
-        return Call(function, (header,), arguments, texts=(tidy(text),))
+        return Call(function, _HEADERS, arguments, texts=(tidy(text),))
 
 
 def _room(view: NodeView) -> int:
@@ -147,10 +146,7 @@ static void {function}(const float *input, int64_t *label, float *scores, const 
             extra = (*pairs, Scratch())
         counts = Constant("counts", numpy.array(operator.counts, count_type.numpy))
         arguments = (Input(0), Output(0), Output(1), *self.numbers(table), counts, *labels.arguments, *extra, *self.sizes())
-        headers = (f"float32/{self.vector_kernel}.h", _WINNER, *((_PROBABILITIES,) if probabilities else ()))
-        return Call(
-            function, (*headers, *transform_headers(operator.transform)), (*arguments, Literal(classes)), texts=(tidy(text),)
-        )
+        return Call(function, _HEADERS, (*arguments, Literal(classes)), texts=(tidy(text),))
 
     def _after(self, kind: str) -> str:
         """What becomes of the decisions."""
@@ -189,4 +185,4 @@ static void {function}(const float *input, int64_t *label, float *scores, const 
         weights = Constant("weights", numpy.array(operator.coefficients, numpy.float32))
         rho = Constant("rho", numpy.full(classes, operator.rho[0], numpy.float32))
         arguments = (Input(0), Output(0), Output(1), weights, rho, *labels.arguments, *self.sizes(), Literal(classes))
-        return Call(function, (SCORES, LARGEST, *transform_headers(operator.transform)), arguments, texts=(tidy(text),))
+        return Call(function, SCORES, arguments, texts=(tidy(text),))

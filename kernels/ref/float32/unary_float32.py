@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""float32 functions of one element: one C function each."""
+"""float32 functions of one element: one generated C function each."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy
 
@@ -13,31 +14,60 @@ from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import SAME, ImplSpec, IOSpec
 from aidge_build.graph.dtype import DType
 
-# Operator type: the C function, and its parameters.
+
+@dataclass(frozen=True)
+class Function:
+    """The C of `result` from `value` and from the `parameters`, attributes of the operator; `steps` go before it."""
+
+    name: str
+    result: str
+    parameters: tuple[str, ...] = ()
+    steps: tuple[str, ...] = ()
+
+    def text(self) -> str:
+        """The C function."""
+        given = "const float *parameters, " if self.parameters else ""
+        parameters = [f"    const float {name} = parameters[{place}];\n" for place, name in enumerate(self.parameters)]
+        steps = [f"        {step}\n" for step in self.steps]
+        return f"""/* output[i] of input[i], i < count, float32. May work in place. */
+static void aidge_ref_{self.name}_float32(const float *input, float *output, {given}int32_t count)
+{{
+{"".join(parameters)}    int32_t i;
+    for (i = 0; i < count; i++) {{
+        const float value = input[i];
+{"".join(steps)}        output[i] = {self.result};
+    }}
+}}"""
+
+
+_BETWEEN = "gate = gate < 0.0f ? 0.0f : gate;", "gate = gate > 1.0f ? 1.0f : gate;"
+_CLIP = "value < minimum ? minimum : (value > maximum ? maximum : value)"  # NaN stays NaN
 FUNCTIONS = {
-    "Abs": ("abs", lambda operator: ()),
-    "Clip": ("clip", lambda operator: (operator.minimum, operator.maximum)),
-    "Elu": ("elu", lambda operator: (operator.alpha,)),
-    "Exp": ("exp", lambda operator: ()),
-    "HardSigmoid": ("hard_sigmoid", lambda operator: (operator.alpha, operator.beta)),
-    "HardSwish": ("hard_swish", lambda operator: ()),
-    "LeakyReLU": ("leaky_relu", lambda operator: (operator.alpha,)),
-    "Neg": ("neg", lambda operator: ()),
-    "ReLU": ("clip", lambda operator: (0.0, math.inf)),
-    "Sigmoid": ("sigmoid", lambda operator: ()),
-    "Sqrt": ("sqrt", lambda operator: ()),
-    "Tanh": ("tanh", lambda operator: ()),
+    "Abs": Function("abs", "fabsf(value)"),
+    "Clip": Function("clip", _CLIP, ("minimum", "maximum")),
+    "Elu": Function("elu", "value < 0.0f ? alpha * expm1f(value) : value", ("alpha",)),
+    "Exp": Function("exp", "expf(value)"),
+    "HardSigmoid": Function("hard_sigmoid", "gate", ("alpha", "beta"), ("float gate = alpha * value + beta;", *_BETWEEN)),
+    "HardSwish": Function("hard_swish", "value * gate", (), ("float gate = value * (1.0f / 6.0f) + 0.5f;", *_BETWEEN)),
+    "LeakyReLU": Function("leaky_relu", "value < 0.0f ? value * alpha : value", ("alpha",)),
+    "Neg": Function("neg", "-value"),
+    "ReLU": Function("clip", _CLIP, ("minimum", "maximum")),
+    "Sigmoid": Function("sigmoid", "1.0f / (1.0f + expf(-value))"),
+    "Sqrt": Function("sqrt", "sqrtf(value)"),
+    "Tanh": Function("tanh", "tanhf(value)"),
 }
+_OF_RELU = {"minimum": 0.0, "maximum": math.inf}
 
 
-@kernel(sorted(FUNCTIONS), ImplSpec(inputs=(IOSpec(DType.float32, SAME),), outputs=(IOSpec(DType.float32, SAME),)))
+@kernel(sorted(FUNCTIONS), ImplSpec(IOSpec(DType.float32, SAME)))
 class UnaryFloat32(ElementWise):
     def call(self) -> Call:
-        name, parameters_of = FUNCTIONS[self.node.type]
-        numbers = parameters_of(self.operator)
+        function = FUNCTIONS[self.node.type]
+        numbers = [getattr(self.operator, name, _OF_RELU.get(name)) for name in function.parameters]
         parameters = (Constant("parameters", numpy.array(numbers, numpy.float32)),) if numbers else ()
         return Call(
-            f"aidge_ref_{name}_float32",
-            (f"float32/{name}_float32.h",),
+            f"aidge_ref_{function.name}_float32",
+            ("shared/each.h", "shared/float_model.h"),
             (Input(0), Output(0), *parameters, Literal(self.outputs[0].elements)),
+            texts=(function.text(),),
         )

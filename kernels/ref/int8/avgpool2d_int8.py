@@ -13,11 +13,7 @@ from aidge_build.graph.dtype import DType
 
 @kernel(
     ("AvgPooling1D", "AvgPooling2D", "GlobalAveragePooling"),
-    ImplSpec(
-        inputs=(IOSpec(DType.int8, CHANNELS_LAST),),
-        outputs=(IOSpec(DType.int8, CHANNELS_LAST),),
-        predicates=(ALL_QUANTIZED, IN_INTEGERS),
-    ),
+    ImplSpec(IOSpec(DType.int8, CHANNELS_LAST), predicates=(ALL_QUANTIZED, IN_INTEGERS)),
 )
 class AvgPool2dInt8(MeanPool):
     def call(self) -> Call:

@@ -12,10 +12,7 @@ from aidge_build.graph.tensor import Tensor
 from ..shared.each import Expression, each
 
 
-@kernel(
-    ("QuantizeByInput", "DequantizeByInput"),
-    ImplSpec(inputs=(IOSpec(DType.any, ROW_MAJOR),), outputs=(IOSpec(DType.any, ROW_MAJOR),)),
-)
+@kernel(("QuantizeByInput", "DequantizeByInput"), ImplSpec(IOSpec(DType.any, ROW_MAJOR)))
 class QuantizeByInput(KernelNode):
     def call(self) -> Call:
         data, scale, *zero_point = self.inputs
@@ -56,11 +53,7 @@ def _other_kernels(view: NodeView) -> str:
 
 @kernel(
     ("QuantizeLinear", "DequantizeLinear"),
-    ImplSpec(
-        inputs=(IOSpec(DType.any, ROW_MAJOR),),
-        outputs=(IOSpec(DType.any, ROW_MAJOR),),
-        predicates=(Predicate("the integers are not int8", _other_kernels),),
-    ),
+    ImplSpec(IOSpec(DType.any, ROW_MAJOR), predicates=(Predicate("the integers are not int8", _other_kernels),)),
 )
 class QuantizeAny(KernelNode):
     def call(self) -> Call:

@@ -15,11 +15,7 @@ from aidge_build.graph.dtype import DType
 
 @kernel(
     ("MaxPooling1D", "MaxPooling2D", "GlobalMaxPooling"),
-    ImplSpec(
-        inputs=(IOSpec(DType.int8, CHANNELS_LAST),),
-        outputs=(IOSpec(DType.int8, CHANNELS_LAST),),
-        predicates=(ALL_QUANTIZED, SAME_QUANTIZATION),
-    ),
+    ImplSpec(IOSpec(DType.int8, CHANNELS_LAST), predicates=(ALL_QUANTIZED, SAME_QUANTIZATION)),
 )
 class MaxPool2dInt8(PoolNode):
     def call(self) -> Call:

@@ -11,7 +11,16 @@ from aidge_build.contract.node import kernel
 from aidge_build.operators.arithmetic.affine import FIRST, SECOND
 from aidge_build.operators.arithmetic.fixed_point import Rescale, exact_ratio, proved_rescale
 
+from ..shared.broadcast_loop import SOURCE, broadcast_loop
 from .rescaling import rescale_constant
+
+_TEXT = broadcast_loop(
+    "aidge_ref_mul_int8",
+    "int8_t",
+    "const int64_t *rescale, const int32_t *zero_points, const int32_t *levels, ",
+    "aidge_kit_saturate(aidge_kit_rescale((*a - zero_a) * (*b - zero_b), rescale), levels)",
+    before=("const int32_t zero_a = zero_points[0], zero_b = zero_points[1];",),
+)
 
 
 @kernel("Mul", BINARY_INT8)
@@ -30,7 +39,8 @@ class MulInt8(BinaryInt8):
         zero_points = numpy.array([first.zero_point, second.zero_point], numpy.int32)
         return Call(
             "aidge_ref_mul_int8",
-            ("int8/mul_int8.h",),
+            (SOURCE, "kit/rounding.h"),
             (*self.pointers(), rescale_constant([rescale]), Constant("zero_points", zero_points), self.levels(), self.shape()),
+            texts=(_TEXT,),
             note="integers proved equal on all 65,536 pairs of values",
         )

@@ -12,12 +12,7 @@ from aidge_build.contract.spec import SAME, ImplSpec, IOSpec
 from aidge_build.graph.dtype import DType
 
 
-@kernel(
-    FUNCTIONS,
-    ImplSpec(
-        inputs=(IOSpec(DType.int8, SAME),), outputs=(IOSpec(DType.int8, SAME),), predicates=(ALL_QUANTIZED,), rounding="any"
-    ),
-)
+@kernel(FUNCTIONS, ImplSpec(IOSpec(DType.int8, SAME), predicates=(ALL_QUANTIZED,), rounding="any"))
 class TableInt8(ElementWise):
     def call(self) -> Call:
         return straight_call(self.view) or self._looked_up()

@@ -6,11 +6,10 @@ from __future__ import annotations
 import numpy
 
 from aidge_build.contract.call import Argument, Constant, Input, Output, Struct
+from aidge_build.contract.kernel_kit.rows import rows_along
 from aidge_build.contract.node import KernelNode
 from aidge_build.graph.quantization import Quantization
 from aidge_build.graph.tensor import Tensor
-
-from .rows import rows_along
 
 
 def channels_shape(tensor: Tensor, axis: int | None) -> Struct:

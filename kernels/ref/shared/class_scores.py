@@ -10,8 +10,6 @@ import numpy
 from aidge_build.contract.call import Argument, Constant
 from aidge_build.graph.dtype import DType
 
-LARGEST = "float32/largest_float32.h"
-
 
 def transform_name(transform) -> str:
     """How the name of a generated function says the transform."""
@@ -23,11 +21,6 @@ def transform_text(transform, scores: str, count: str) -> str:
     if transform.name == "NONE":
         return ""
     return f"aidge_ref_scores_{transform_name(transform)}({scores}, {count});"
-
-
-def transform_headers(transform) -> tuple[str, ...]:
-    """The header of that statement."""
-    return () if transform.name == "NONE" else (f"trees/scores_{transform_name(transform)}.h",)
 
 
 class LabelTable:

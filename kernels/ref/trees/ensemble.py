@@ -43,11 +43,8 @@ def _trees(view: NodeView) -> str:
     return "" if plans(view.operator, view.inputs[0].dtype) else "a tree is too large"
 
 
-_TRANSFORMS = ("score_logistic", "scores_logistic", "scores_softmax", "scores_softmax_zero", "scores_probit")
-
 _SPEC = ImplSpec(
-    inputs=(IOSpec(DType.any, ROW_MAJOR),),
-    outputs=(IOSpec(DType.any, ROW_MAJOR),),
+    IOSpec(DType.any, ROW_MAJOR),
     predicates=(
         REAL,
         Predicate("features are numbers", _types),
@@ -81,7 +78,7 @@ class TreeEnsemble(KernelNode):
         arguments: list[Argument] = [Input(0), *outputs, *([Scratch()] if self.demands(self.view).scratch_bytes else [])]
         return Call(
             name,
-            ("trees/forest.h", *(f"trees/{one}.h" for one in _TRANSFORMS if f" aidge_ref_{one}(" in text)),
+            ("trees/scores.h",),
             (*arguments, *parameters),
             note=f"{plan.form}: {len(plan.diagram.roots)} trees, {len(plan.diagram.reached)} different nodes",
             texts=(*texts, *ways[0], text.replace("FUNCTION", name)),

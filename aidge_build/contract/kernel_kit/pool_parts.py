@@ -95,16 +95,6 @@ def _double(*predicates: Predicate) -> ImplSpec:
     return replace(_spec(*map(on_whole, predicates)), rounding="double")
 
 
-def taken(features: frozenset[str] = frozenset(), *predicates: Predicate) -> Callable[[type[Part]], type[Part]]:
-    """Marks an int8 part as a kernel for its operators on cores with these features, under these conditions, too."""
-
-    def mark(made: type[Part]) -> type[Part]:
-        spec = replace(made.spec, features=features, predicates=(*made.spec.predicates, *predicates))
-        return kernel(made.types, spec)(made)
-
-    return mark
-
-
 class PartNode(KernelNode):
     """A part of a mean. Values that belong to the whole pool, such as its constants, follow from `whole`, never from the part."""
 
@@ -297,3 +287,27 @@ class MaximumPart(Part):
         const int8_t most = largest[channel] < numbers[1] ? largest[channel] : numbers[1];
         output[channel] = most > numbers[0] ? most : numbers[0];
     }"""
+
+
+KINDS = (MeanPart, ChainedPart, AveragePart, HalvesUpPart, FixedMeanPart, MaximumPart)
+
+
+def parts(
+    features: frozenset[str] = frozenset(), of_chains: frozenset[str] = frozenset(), of_maxima: Sequence[Predicate] = ()
+) -> Callable[[type[Part]], type[Part]]:
+    """Makes kernels of all KINDS of a library's part, for cores with these features, and more of them for chains; maxima have
+    further conditions."""
+
+    def mark(library: type[Part]) -> type[Part]:
+        first, *others = (_kernel(library, kind, features, of_chains, of_maxima) for kind in KINDS)
+        first.kernel_variants = tuple(others)
+        return first
+
+    return mark
+
+
+def _kernel(library: type[Part], kind: type[Part], features, of_chains, of_maxima) -> type[Part]:
+    made = type(kind.__name__, (library, kind), {"__module__": library.__module__})
+    features = features | of_chains if kind is ChainedPart else features
+    further = of_maxima if kind is MaximumPart else ()
+    return kernel(kind.types, replace(kind.spec, features=features, predicates=(*kind.spec.predicates, *further)))(made)

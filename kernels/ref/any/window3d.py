@@ -11,6 +11,7 @@ from aidge_build.contract.node import KernelNode, kernel
 from aidge_build.contract.spec import ROW_MAJOR, ImplSpec, IOSpec, NodeView, Predicate
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.tensor import Tensor
+from aidge_build.operators.window import Window
 
 from ..float32.linear_float32 import bounds
 from ..shared.each_expressions import NUMBERS
@@ -90,12 +91,20 @@ class ConvTranspose3dFloat32(KernelNode):
         )
 
 
-def pool_text(
-    function: str, c: str, start: str, step: str, end: str, parameters: str = "", outputs: str = "", before: str = ""
-) -> str:
-    """A pool as C: the state s begins as `start`, takes in each element x inside the input by `step`, and ends as `end`."""
-    return f"""/* A window over up to 3 axes of each channel. */
-static void {function}(const {c} *input, {c} *output{outputs}{parameters}, const aidge_ref_window3d *shape)
+class _Pool(KernelNode):
+    """A pool over up to 3 axes of each channel."""
+
+    def window(self) -> Struct:
+        return window3d(self.inputs[0], self.outputs[0], self.operator.window)
+
+    def pool(self, function: str, start: str, steps: str, result: str = "s", before: str = "", after: str = "") -> Call:
+        """The call of a function whose state s begins as `start`, takes in each element v by `steps`, and ends as
+        `result`, clamped if it is a float. `before` are further steps for each tap; `after` writes to further `indices`."""
+        is_float, c = self.inputs[0].dtype is DType.float32, self.inputs[0].dtype.c_type
+        result = f"aidge_ref_clamp_float32({result}, bounds)" if is_float else result
+        more = ", int64_t *indices" * bool(after) + ", const float *bounds" * is_float
+        text = f"""/* A window over up to 3 axes of each channel. */
+static void {function}(const {c} *input, {c} *output{more}, const aidge_ref_window3d *shape)
 {{
     const int32_t plane = shape->in[0] * shape->in[1] * shape->in[2];
     int32_t map, i, j, k;
@@ -114,18 +123,21 @@ static void {function}(const {c} *input, {c} *output{outputs}{parameters}, const
                                 if ((z >= 0) && (y >= 0) && (x >= 0)) {{
                                     const int32_t place = (z * shape->in[1] + y) * shape->in[2] + x;
                                     const {c} v = input[place];
-                                    {step}
+                                    {steps}
                                 }}
                             }}
                         }}
                     }}
-                    {end}
+                    *output++ = {result};{after}
                 }}
             }}
         }}
         input += plane;
     }}
 }}"""
+        outputs = map(Output, range(1 + bool(after)))
+        limits = (bounds(self.operator),) if is_float else ()
+        return Call(function, ("any/pool3d.h",), (Input(0), *outputs, *limits, self.window()), texts=(text,))
 
 
 def _is_other_kernels(view: NodeView) -> str:
@@ -149,145 +161,54 @@ def _lowest(dtype: DType) -> str:
 
 
 @kernel(("MaxPooling1D", "MaxPooling2D", "MaxPooling3D"), _POOL)
-class MaxPool3d(KernelNode):
+class MaxPool3d(_Pool):
     def call(self) -> Call:
         dtype = self.inputs[0].dtype
-        function = f"aidge_ref_maxpool3d_{dtype.name}"
-        is_float = dtype is DType.float32
-        end = "*output++ = aidge_ref_clamp_float32(s, bounds);" if is_float else "*output++ = s;"
-        text = pool_text(
-            function,
-            dtype.c_type,
-            f"{dtype.c_type} s = {_lowest(dtype)};",
-            "s = v > s ? v : s;",
-            end,
-            ", const float *bounds" if is_float else "",
-        )
-        return Call(
-            function,
-            ("any/pool3d.h",),
-            (
-                Input(0),
-                Output(0),
-                *((bounds(self.operator),) if is_float else ()),
-                window3d(self.inputs[0], self.outputs[0], self.operator.window),
-            ),
-            texts=(text,),
-        )
-
-
-@kernel("MaxPoolingIndices", ImplSpec(_ANY, predicates=(REAL, Predicate("no other kernel takes it", _is_other_kernels))))
-class MaxPoolIndices(KernelNode):
-    def call(self) -> Call:
-        dtype, columns = self.inputs[0].dtype, self.operator.columns_first
-        function = f"aidge_ref_maxpool3d_indices{'_columns' if columns else ''}_{dtype.name}"
-        number = "((x * shape->in[1] + y) * shape->in[0] + z)" if columns else "place"
-        start = f"{dtype.c_type} s = {_lowest(dtype)};\n                    int32_t best = -1;"
-        step = f"best = (best < 0) || (v > s) ? {number} : best;\n                                    s = v > s ? v : s;"
-        is_float = dtype is DType.float32
-        end = "*output++ = aidge_ref_clamp_float32(s, bounds);" if is_float else "*output++ = s;"
-        end += "\n                    *indices++ = (int64_t)map * plane + best;"
-        text = pool_text(
-            function, dtype.c_type, start, step, end, ", const float *bounds" if is_float else "", ", int64_t *indices"
-        )
-        return Call(
-            function,
-            ("any/pool3d.h",),
-            (
-                Input(0),
-                Output(0),
-                Output(1),
-                *((bounds(self.operator),) if is_float else ()),
-                window3d(self.inputs[0], self.outputs[0], self.operator.window),
-            ),
-            texts=(text,),
-        )
+        start = f"{dtype.c_type} s = {_lowest(dtype)};"
+        return self.pool(f"aidge_ref_maxpool3d_{dtype.name}", start, "s = v > s ? v : s;")
 
 
 @kernel("GlobalMaxPooling", _POOL)
-class GlobalMaxPool(KernelNode):
+class GlobalMaxPool(MaxPool3d):
+    def window(self) -> Struct:
+        """All positions as a window along one axis."""
+        (data,), count = self.inputs, math.prod(self.inputs[0].dims[2:])
+        row, point = (data.with_(dims=(*data.dims[:2], size), format=None) for size in (count, 1))
+        return window3d(row, point, Window((count,), (1,), (1,), (0,), (0,)))
+
+
+@kernel("MaxPoolingIndices", _POOL)
+class MaxPoolIndices(_Pool):
     def call(self) -> Call:
-        (data,), dtype = self.inputs, self.inputs[0].dtype
-        function = f"aidge_ref_global_max_{dtype.name}"
-        is_float = dtype is DType.float32
-        text = f"""/* The largest element of each map. */
-static void {function}(const {dtype.c_type} *input, {dtype.c_type} *output,
-    {"const float *bounds, " if is_float else ""}int32_t maps, int32_t size)
-{{
-    int32_t map, i;
-    for (map = 0; map < maps; map++) {{
-        {dtype.c_type} s = *input;
-        for (i = 1; i < size; i++) {{
-            s = input[i] > s ? input[i] : s;
-        }}
-        *output++ = {"aidge_ref_clamp_float32(s, bounds)" if is_float else "s"};
-        input += size;
-    }}
-}}"""
-        return Call(
-            function,
-            ("any/pool3d.h",),
-            (
-                Input(0),
-                Output(0),
-                *((bounds(self.operator),) if is_float else ()),
-                Literal(data.dims[0] * data.dims[1]),
-                Literal(math.prod(data.dims[2:])),
-            ),
-            texts=(text,),
+        dtype, columns = self.inputs[0].dtype, self.operator.columns_first
+        number = "((x * shape->in[1] + y) * shape->in[0] + z)" if columns else "place"
+        return self.pool(
+            f"aidge_ref_maxpool3d_indices{'_columns' if columns else ''}_{dtype.name}",
+            f"{dtype.c_type} s = {_lowest(dtype)};\n                    int32_t best = -1;",
+            f"best = (best < 0) || (v > s) ? {number} : best;\n                                    s = v > s ? v : s;",
+            after="\n                    *indices++ = (int64_t)map * plane + best;",
         )
+
+
+_POSITION = "at[{0}] * shape->strides[{0}] - shape->pads[{0}] + {1} * shape->dilations[{0}] < shape->ends[{0}]"
 
 
 @kernel("AvgPooling3D", ImplSpec(_FLOAT))
-class AvgPool3dFloat32(KernelNode):
+class AvgPool3dFloat32(_Pool):
     def call(self) -> Call:
-        included = self.operator.counts_pads
-        function = f"aidge_ref_avgpool3d{'_pads' if included else ''}_float32"
-        counted = ""
-        if included:
-            counted = (
-                "\n                                count += (at[0] * shape->strides[0] - shape->pads[0] + i * "
-                "shape->dilations[0] < shape->ends[0])"
-                "\n                                         && (at[1] * shape->strides[1] - shape->pads[1] + j "
-                "* shape->dilations[1] < shape->ends[1])"
-                "\n                                         && (at[2] * shape->strides[2] - shape->pads[2] + k "
-                "* shape->dilations[2] < shape->ends[2]);"
-            )
-        text = pool_text(
-            function,
-            "float",
-            "float s = 0.0f;\n                    int32_t count = 0;",
-            "s += v;" if included else "s += v;\n                                    count += 1;",
-            "*output++ = aidge_ref_clamp_float32(s / (float)count, bounds);",
-            ", const float *bounds",
-            before=counted,
-        )
-        return Call(
-            function,
-            ("any/pool3d.h",),
-            (Input(0), Output(0), bounds(self.operator), window3d(self.inputs[0], self.outputs[0], self.operator.window)),
-            texts=(text,),
-        )
+        start, mean = "float s = 0.0f;\n                    int32_t count = 0;", "s / (float)count"
+        if not self.operator.counts_pads:
+            steps = "s += v;\n                                    count += 1;"
+            return self.pool("aidge_ref_avgpool3d_float32", start, steps, mean)
+        inside = " && ".join(f"({_POSITION.format(axis, tap)})" for axis, tap in enumerate("ijk"))
+        counted = f"\n                                count += {inside};"
+        return self.pool("aidge_ref_avgpool3d_pads_float32", start, "s += v;", mean, counted)
 
 
 @kernel("LpPooling", ImplSpec(_FLOAT))
-class LpPool3dFloat32(KernelNode):
+class LpPool3dFloat32(_Pool):
     def call(self) -> Call:
         order = self.operator.order
-        function = f"aidge_ref_lppool3d_{order}_float32"
         step = {1: "s += fabsf(v);", 2: "s += v * v;"}.get(order, f"s += powf(fabsf(v), {order}.0f);")
         end = {1: "s", 2: "sqrtf(s)"}.get(order, f"powf(s, 1.0f / {order}.0f)")
-        text = pool_text(
-            function,
-            "float",
-            "float s = 0.0f;",
-            step,
-            f"*output++ = aidge_ref_clamp_float32({end}, bounds);",
-            ", const float *bounds",
-        )
-        return Call(
-            function,
-            ("any/pool3d.h",),
-            (Input(0), Output(0), bounds(self.operator), window3d(self.inputs[0], self.outputs[0], self.operator.window)),
-            texts=(text,),
-        )
+        return self.pool(f"aidge_ref_lppool3d_{order}_float32", "float s = 0.0f;", step, end)

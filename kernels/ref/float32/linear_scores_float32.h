@@ -4,7 +4,7 @@
 #include "trees/scores.h"
 
 /* scores[count] = weights[count][features] * input + intercepts, float32. */
-static void aidge_ref_linear_scores_float32(const float *input, float *scores, const float *weights, const float *intercepts,
+static inline void aidge_ref_linear_scores_float32(const float *input, float *scores, const float *weights, const float *intercepts,
                                             int32_t features, int32_t count)
 {
     int32_t i;
@@ -15,7 +15,7 @@ static void aidge_ref_linear_scores_float32(const float *input, float *scores, c
 }
 
 /* The place of the largest score, the first of equal ones. */
-static int32_t aidge_ref_largest_float32(const float *scores, int32_t count)
+static inline int32_t aidge_ref_largest_float32(const float *scores, int32_t count)
 {
     int32_t best = 0;
     int32_t i;

@@ -5,40 +5,40 @@
 #include "trees/scores.h"
 
 /* x * vector; p: {gamma, coef0, degree}. */
-static float aidge_ref_svm_linear_float32(const float *x, const float *vector, int32_t features, const float *p)
+static inline float aidge_ref_svm_linear_float32(const float *x, const float *vector, int32_t features, const float *p)
 {
     (void)p;
     return aidge_ref_dot_float32(x, vector, features);
 }
 
 /* (gamma * x * vector + coef0)^2; p: {gamma, coef0, degree}. */
-static float aidge_ref_svm_square_float32(const float *x, const float *vector, int32_t features, const float *p)
+static inline float aidge_ref_svm_square_float32(const float *x, const float *vector, int32_t features, const float *p)
 {
     const float inner = p[0] * aidge_ref_dot_float32(x, vector, features) + p[1];
     return inner * inner;
 }
 
 /* (gamma * x * vector + coef0)^3; p: {gamma, coef0, degree}. */
-static float aidge_ref_svm_cube_float32(const float *x, const float *vector, int32_t features, const float *p)
+static inline float aidge_ref_svm_cube_float32(const float *x, const float *vector, int32_t features, const float *p)
 {
     const float inner = p[0] * aidge_ref_dot_float32(x, vector, features) + p[1];
     return inner * inner * inner;
 }
 
 /* (gamma * x * vector + coef0)^degree; p: {gamma, coef0, degree}. */
-static float aidge_ref_svm_power_float32(const float *x, const float *vector, int32_t features, const float *p)
+static inline float aidge_ref_svm_power_float32(const float *x, const float *vector, int32_t features, const float *p)
 {
     return powf(p[0] * aidge_ref_dot_float32(x, vector, features) + p[1], p[2]);
 }
 
 /* tanh(gamma * x * vector + coef0); p: {gamma, coef0, degree}. */
-static float aidge_ref_svm_sigmoid_float32(const float *x, const float *vector, int32_t features, const float *p)
+static inline float aidge_ref_svm_sigmoid_float32(const float *x, const float *vector, int32_t features, const float *p)
 {
     return tanhf(p[0] * aidge_ref_dot_float32(x, vector, features) + p[1]);
 }
 
 /* e^(-gamma * |x - vector|^2); p: {gamma, coef0, degree}. */
-static float aidge_ref_svm_rbf_float32(const float *x, const float *vector, int32_t features, const float *p)
+static inline float aidge_ref_svm_rbf_float32(const float *x, const float *vector, int32_t features, const float *p)
 {
     float sum = 0.0f;
     int32_t i;
@@ -50,7 +50,7 @@ static float aidge_ref_svm_rbf_float32(const float *x, const float *vector, int3
 }
 
 /* The class with the most votes; a decision for each pair of classes, positive for the first. */
-static int32_t aidge_ref_svm_winner_float32(const float *decisions, int32_t classes)
+static inline int32_t aidge_ref_svm_winner_float32(const float *decisions, int32_t classes)
 {
     int32_t best = 0, most = -1, one, other;
     for (one = 0; one < classes; one++) {
@@ -75,7 +75,7 @@ static int32_t aidge_ref_svm_winner_float32(const float *decisions, int32_t clas
  * The probabilities of classes from decisions between pairs (Platt): numbers are prob_a and prob_b, one after the other.
  * Coupling: Wu, Lin and Weng, JMLR 5 (2004), second method. room: classes * (classes + 1) floats.
  */
-static void aidge_ref_svm_probabilities_float32(const float *decisions, float *found, const float *prob_a, const float *prob_b,
+static inline void aidge_ref_svm_probabilities_float32(const float *decisions, float *found, const float *prob_a, const float *prob_b,
                                         float *room, int32_t classes)
 {
     float *matrix = room;

@@ -6,7 +6,7 @@
 
 /* How scores are transformed (post_transform of ai.onnx.ml), for functions that are generated. */
 
-static float aidge_ref_score_largest(const float *scores, int32_t count)
+static inline float aidge_ref_score_largest(const float *scores, int32_t count)
 {
     float largest = scores[0];
     int32_t i;
@@ -17,13 +17,13 @@ static float aidge_ref_score_largest(const float *scores, int32_t count)
 }
 
 /* 1 / (1 + e^-x), computed from |x| so that nothing overflows. */
-static float aidge_ref_score_logistic(float score)
+static inline float aidge_ref_score_logistic(float score)
 {
     const float upper = 1.0f / (1.0f + expf(-fabsf(score)));
     return score < 0.0f ? 1.0f - upper : upper;
 }
 
-static void aidge_ref_scores_logistic(float *scores, int32_t count)
+static inline void aidge_ref_scores_logistic(float *scores, int32_t count)
 {
     int32_t i;
     for (i = 0; i < count; i++) {
@@ -31,7 +31,7 @@ static void aidge_ref_scores_logistic(float *scores, int32_t count)
     }
 }
 
-static void aidge_ref_scores_softmax(float *scores, int32_t count)
+static inline void aidge_ref_scores_softmax(float *scores, int32_t count)
 {
     const float largest = aidge_ref_score_largest(scores, count);
     float sum = 0.0f;
@@ -46,7 +46,7 @@ static void aidge_ref_scores_softmax(float *scores, int32_t count)
 }
 
 /* Softmax in which a score of zero stays zero. */
-static void aidge_ref_scores_softmax_zero(float *scores, int32_t count)
+static inline void aidge_ref_scores_softmax_zero(float *scores, int32_t count)
 {
     const float largest = aidge_ref_score_largest(scores, count);
     const float of_zero = expf(-largest);
@@ -66,7 +66,7 @@ static void aidge_ref_scores_softmax_zero(float *scores, int32_t count)
 }
 
 /* The inverse of the normal distribution, by Winitzki's approximation of the inverse error function. */
-static void aidge_ref_scores_probit(float *scores, int32_t count)
+static inline void aidge_ref_scores_probit(float *scores, int32_t count)
 {
     int32_t i;
     for (i = 0; i < count; i++) {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Cases of the library `armv6m`, on an emulated Cortex-M0+ or as plain C on this machine."""
+"""Cases of the library `armv6m`, on an emulated Cortex-M0+."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import helium_harness
 from helium_harness import run
 
 BOARD = "rp2040"
-PORTABLE = ("-DAIDGE_ARMV6M_ASSEMBLY=0",)  # the C versions on an Arm core
 
 
 class Case(helium_harness.Case):
@@ -30,4 +29,4 @@ def taken(entry: harness.Case, objective: str = "balanced") -> Case:
 
 accepted = cortexm_harness.accepted
 
-__all__ = ["BOARD", "PORTABLE", "accepted", "case", "run", "taken"]
+__all__ = ["BOARD", "accepted", "case", "run", "taken"]

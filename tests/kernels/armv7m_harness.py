@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Cases of the library `armv7m`, on an emulated Cortex-M3 or as plain C on this machine."""
+"""Cases of the library `armv7m`, on an emulated Cortex-M3."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import harness
 import helium_harness
 
 BOARD = "mps2-an385"
-PORTABLE = ("-DAIDGE_ARMV7M_ASSEMBLY=0",)  # the C versions on an Arm core
 
 
 class Case(helium_harness.Case):

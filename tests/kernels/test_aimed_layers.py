@@ -65,6 +65,5 @@ def test_aimed_layers_equal_the_meaning_on_the_emulated_core(library):
     assert helium_harness.run(sample(library), board=LIBRARIES[library].BOARD) == []
 
 
-@pytest.mark.parametrize("library", LIBRARIES)
-def test_the_c_versions_of_aimed_layers_equal_the_meaning_on_this_machine(library):
-    assert helium_harness.run(sample(library), "-std=c99", board="host") == []
+def test_the_c_versions_of_aimed_layers_equal_the_meaning_on_this_machine():
+    assert helium_harness.run(sample("cortexm"), "-std=c99", board="host") == []

@@ -11,7 +11,7 @@ import sys
 import numpy
 import pytest
 import test_cortexm_linear
-from armv7m_harness import BOARD, PORTABLE, of_this_library
+from armv7m_harness import BOARD, of_this_library
 from binary_cases import binaries
 from cortexm_harness import accepted, built_for, case
 from harness import under
@@ -120,15 +120,6 @@ def test_layers_equal_the_meaning_on_the_emulated_core():
     cases = sample(1 if STRESS else 2)
     assert len(cases) > 100 and "add_int8" in {entry.kernel.name for entry in cases}
     assert run(cases, board=BOARD) == []
-
-
-@needs_emulator
-def test_the_c_of_sums_equals_the_meaning_on_the_emulated_core_and_on_this_machine():
-    cases = accepted(sums())
-    warnings = ("-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Wundef", "-Werror")
-    assert len(cases) > 20
-    assert run(cases, *PORTABLE, board=BOARD) == []
-    assert run(cases, "-std=c99", *warnings, board="host") == []
 
 
 @needs_emulator

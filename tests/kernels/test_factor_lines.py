@@ -63,15 +63,13 @@ def test_products_equal_the_meaning_with_dsp_with_and_without_an_fpu(flags):
 
 
 @needs_emulator
-@pytest.mark.parametrize("flags", [(), armv7m_harness.PORTABLE], ids=["usual", "portable"])
-def test_products_equal_the_meaning_on_a_cortex_m3(flags):
-    assert run(taken(of_this_library(products())), *flags, board=armv7m_harness.BOARD) == []
+def test_products_equal_the_meaning_on_a_cortex_m3():
+    assert run(taken(of_this_library(products())), board=armv7m_harness.BOARD) == []
 
 
 @needs_emulator
-@pytest.mark.parametrize("flags", [(), armv6m_harness.PORTABLE], ids=["usual", "portable"])
-def test_products_equal_the_meaning_on_a_cortex_m0_plus(flags):
-    assert run(taken(narrow()), *flags, board=armv6m_harness.BOARD) == []
+def test_products_equal_the_meaning_on_a_cortex_m0_plus():
+    assert run(taken(narrow()), board=armv6m_harness.BOARD) == []
 
 
 def test_few_pixels_other_dims_and_weights_that_change_are_left_to_the_other_kernels():

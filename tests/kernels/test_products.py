@@ -82,7 +82,6 @@ LIBRARIES = {
         lambda: in_armv6m([*edge_products(case, SIXES, turns=3), *products(case)]),
         40,
         armv6m_harness.BOARD,
-        armv6m_harness.PORTABLE,
     ),
     "armv7m": Products(lambda: in_armv7m(edge_products(case, EIGHTS, turns=2)), 30, armv7m_harness.BOARD),
     "cortexm": Products(in_cortexm, 30, cortexm_harness.BOARD, cortexm_harness.PORTABLE),
@@ -120,7 +119,7 @@ def test_products_equal_the_meaning_on_the_emulated_core(core, flags):
     assert run(under(flags, sample(core)), *flags, board=CORES[core].board) == []
 
 
-@pytest.mark.parametrize("library", [library for library in LIBRARIES if library != "helium"])
+@pytest.mark.parametrize("library", ["cortexm"])
 def test_the_c_versions_equal_the_meaning_on_this_machine(library):
     assert run(sample(library), *STRICT, board="host") == []
 

@@ -12,7 +12,7 @@ from aidge_build.contract.kernel_kit.conditions import CONSTANT_PARAMETERS
 from aidge_build.contract.node import KernelNode
 from aidge_build.contract.spec import ANY, SAME, ImplSpec, IOSpec, NodeView, Predicate
 from aidge_build.graph.dtype import DType
-from aidge_build.operators.arithmetic.float_thresholds import GUESS_BITS, KeyGuess, key_guess, quantize_keys
+from aidge_build.operators.arithmetic.float_thresholds import KeyGuess, key_guess, quantize_keys
 
 PARAMETERS = "const float *input, int8_t *output, const int32_t *keys, const int32_t *numbers, int32_t count"
 FEWEST_VALUES = 64  # that pay for the keys
@@ -68,7 +68,6 @@ def guess_spec(features: frozenset[str]) -> ImplSpec:
 class QuantizeByGuess(KernelNode):
     """A library's subclass gives the `text` of its `function`."""
 
-    assembly = "helps"
     function: ClassVar[str]
 
     def text(self) -> str:
@@ -95,24 +94,3 @@ class QuantizeByGuess(KernelNode):
             texts=(self.text(),),
             facts=computed("1 value"),
         )
-
-
-# The body of the function in C.
-PORTABLE = f"""for (; count > 0; count--) {{
-        const float number = *input++; /* before its bytes are taken: what is known of its address would be lost */
-        uint32_t pattern, sign;
-        int32_t exponent, level;
-        (void)memcpy(&pattern, &number, sizeof pattern);
-        sign = (pattern >> 31) != 0u ? 0xFFFFFFFFu : 0u;
-        exponent = (int32_t)((pattern >> 23) & 0xFFu);
-        if (exponent > numbers[1]) {{
-            level = (pattern << 1) > 0xFF000000u ? numbers[4] : (int32_t)(127u ^ sign);
-        }} else {{
-            const int32_t dropped = numbers[0] - exponent;
-            const uint32_t value = dropped < 32 ? ((pattern << 8) | 0x80000000u) >> dropped : 0u;
-            level = (int32_t)(sign ^ ((value * (uint32_t)numbers[2] + (uint32_t)numbers[3]) >> {GUESS_BITS})) + numbers[4];
-            level = level < -128 ? -128 : level > 127 ? 127 : level;
-            level += (pattern ^ (sign | 0x80000000u)) >= (uint32_t)keys[level + 128] ? 1 : 0;
-        }}
-        *output++ = (int8_t)level;
-    }}"""

@@ -17,9 +17,6 @@ from aidge_build.graph.dtype import DType
 
 VALUES, TOGETHER = "abcd", 16  # registers of values, values of a turn
 PARAMETERS = "const int8_t *x, int8_t *y, const int8_t *table, int32_t count"
-PORTABLE = """for (; count > 0; count--) {
-        *y++ = table[(uint8_t)*x++];
-    }"""
 
 
 def table_spec(features: frozenset[str]) -> ImplSpec:
@@ -30,7 +27,6 @@ def table_spec(features: frozenset[str]) -> ImplSpec:
 class TableRoutine(ElementWise):
     """A library's subclass names its `function` and its emitter. The function may overwrite its input with its output."""
 
-    assembly = "helps"
     function: ClassVar[str]
     emitter: ClassVar[type[Routine]]
 
@@ -44,7 +40,7 @@ class TableRoutine(ElementWise):
             self.function,
             ("core/target.h",),
             (Input(0), Output(0), Constant("table", table), Literal(self.outputs[0].elements)),
-            texts=(_body(self.emitter()).function(self.function, PARAMETERS, what, PORTABLE),),
+            texts=(_body(self.emitter()).function(self.function, PARAMETERS, what),),
             facts=computed(f"{TOGETHER} values"),
         )
 

@@ -2,7 +2,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* The assembly is made of instructions that every Cortex-M has; whatever is no such core gets the C versions. */
+/* The assembly is made of instructions that every Cortex-M has. */
 #if !defined(AIDGE_ARMV6M_ASSEMBLY)
 #if defined(__GNUC__) && defined(__thumb__) && !defined(AIDGE_WITHOUT_ASSEMBLY)
 #define AIDGE_ARMV6M_ASSEMBLY 1

@@ -11,4 +11,5 @@ from ..core.conditions import FEATURES
 
 @kernel("Softmax", rows_and_pixels(FEATURES))
 class SoftmaxInt8(SoftmaxRows):
+    assembly = "helps"
     function = "aidge_armv6m_softmax_int8"

@@ -46,8 +46,6 @@ def _short(view: NodeView) -> bool:
 
 @kernel(("Conv1D", "Conv2D"), linear_spec(with_offsets=_short))
 class Conv2dInt8(LinearNode):
-    assembly = "needed"
-
     @classmethod
     def takes_per_mac(cls, view: NodeView, is_narrow: bool) -> float:
         return dense_per_mac(view)

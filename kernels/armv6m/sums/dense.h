@@ -64,16 +64,6 @@ AIDGE_ARMV6M_NAKED void aidge_armv6m_pack(AIDGE_ARMV6M_PASSED uint32_t *target,
         "    pop {r4-r7, pc}\n"
     );
 }
-#else
-static void aidge_armv6m_pack(uint32_t *target, const int8_t *const *sources, int32_t count)
-{
-    int32_t tap;
-    for (tap = 0; tap < count; tap++) {
-        const uint32_t second = (uint32_t)(int32_t)sources[1][tap];
-        target[4 * tap] = (uint32_t)(int32_t)sources[0][tap] + (second << 21);
-        target[4 * tap + 1] = (uint32_t)(int32_t)sources[2][tap] + (second << 11);
-    }
-}
 #endif
 
 /* The run of zero points behind the columns, where there are pads. */
@@ -227,7 +217,6 @@ AIDGE_KIT_NOINLINE void aidge_armv6m_shift_of(uint32_t *columns, int32_t taps, i
         fourth += columns[3];
         columns += 4;
     }
-#if AIDGE_ARMV6M_ASSEMBLY
     if (is_packed != 0) {
         shifts[0] = first;
         shifts[1] = second;
@@ -235,9 +224,6 @@ AIDGE_KIT_NOINLINE void aidge_armv6m_shift_of(uint32_t *columns, int32_t taps, i
         shifts[3] = fourth;
         return;
     }
-#else
-    (void)is_packed;
-#endif
     (void)memset(shifts, 0, AIDGE_ARMV6M_PIXELS * sizeof shifts[0]);
     aidge_armv6m_separate(first, second, (int32_t *)shifts);
     aidge_armv6m_separate(third, fourth, (int32_t *)shifts + 3);
@@ -254,82 +240,3 @@ AIDGE_KIT_INLINE void aidge_armv6m_gather(aidge_armv6m_window *window)
     }
 }
 
-#if !AIDGE_ARMV6M_ASSEMBLY
-/* The sums of 6 pixels; `weights` points to those of a channel. Returns where they end. */
-static const int32_t *aidge_armv6m_accumulate(const uint32_t *columns, const int32_t *weights,
-                                                const aidge_armv6m_dense *dense, int32_t *sums)
-{
-    int32_t first, tap, word;
-    for (first = 0; first < dense->column_bytes; first += dense->chunk_bytes) {
-        const int32_t left = dense->column_bytes - first;
-        const int32_t taps = (left < dense->chunk_bytes ? left : dense->chunk_bytes) / 16;
-        uint32_t words[4] = {0, 0, 0, 0};
-        for (tap = 0; tap < taps; tap++) {
-            const uint32_t weight = ((((uint32_t)weights[tap / 4] >> (8 * (tap % 4))) & 0xFFu) ^ 0x80u) - 0x80u;
-            for (word = 0; word < 4; word++) {
-                words[word] += *columns++ * weight;
-            }
-        }
-        weights += taps / 4;
-        aidge_armv6m_separate(words[0], words[1], sums);
-        aidge_armv6m_separate(words[2], words[3], sums + 3);
-    }
-    return weights;
-}
-
-/* What the sums of 6 pixels begin with. Returns the numbers of the channel. */
-static const int32_t *aidge_armv6m_begin(const uint32_t *columns, const int32_t *stream, int32_t *sums, int32_t has_offsets)
-{
-    const int32_t *const shifts = (const int32_t *)columns - AIDGE_ARMV6M_PIXELS;
-    const int32_t offset = has_offsets != 0 ? *stream++ : 0;
-    int32_t pixel;
-    for (pixel = 0; pixel < AIDGE_ARMV6M_PIXELS; pixel++) {
-        sums[pixel] = stream[0] + (has_offsets != 0 ? offset * shifts[pixel] : 0);
-    }
-    return stream;
-}
-
-/* Whether the pixel stands at the next place, too, as the last one of an image does: what is added to its output is added once. */
-AIDGE_KIT_INLINE int32_t aidge_armv6m_is_taken_again(int8_t *const *outputs, int32_t pixel)
-{
-    return (pixel + 1 < AIDGE_ARMV6M_PIXELS) && (outputs[pixel] == outputs[pixel + 1]);
-}
-
-/* All channels of 6 pixels: the C version of the generated functions of forms `single` and `chunked`. */
-AIDGE_KIT_INLINE void aidge_armv6m_block_of(const uint32_t *columns, const int32_t *head, int8_t *const *outputs,
-                                                   const aidge_armv6m_dense *dense, int32_t has_corrections,
-                                                   int32_t has_offsets)
-{
-    const int32_t *stream = head + AIDGE_ARMV6M_HEAD_WORDS;
-    int32_t channel, pixel, left;
-    for (channel = 0; channel < dense->channels; channel++) {
-        int32_t sums[AIDGE_ARMV6M_PIXELS];
-        const int32_t *const numbers = aidge_armv6m_begin(columns, stream, sums, has_offsets);
-        const uint32_t width = (uint32_t)numbers[1] & 0xFFFFFFu;
-        const int32_t corrections = has_corrections != 0 ? (int32_t)((uint32_t)numbers[1] >> 24) : 0;
-        const uint32_t constant = (uint32_t)numbers[2];
-        const uint32_t multiplier = (uint32_t)numbers[3];
-        stream = aidge_armv6m_accumulate(columns, numbers + 4, dense, sums);
-        for (pixel = 0; pixel < AIDGE_ARMV6M_PIXELS; pixel++) {
-            outputs[pixel][channel] = aidge_armv6m_narrow(sums[pixel], width, constant, multiplier, head);
-        }
-        for (left = corrections; left > 0; left--) {
-            for (pixel = 0; pixel < AIDGE_ARMV6M_PIXELS; pixel++) {
-                if ((aidge_armv6m_is_taken_again(outputs, pixel) == 0) &&
-                    (aidge_armv6m_is_corrected(sums[pixel], (int32_t)width, stream) != 0)) {
-                    outputs[pixel][channel] = (int8_t)(outputs[pixel][channel] + stream[2]);
-                }
-            }
-            stream += 3;
-        }
-    }
-}
-
-/* The sums of 6 pixels: the C version of the generated functions of form `sums`. */
-AIDGE_KIT_INLINE const int32_t *aidge_armv6m_sums_of(const uint32_t *columns, const int32_t *stream, int32_t *sums,
-                                                     const aidge_armv6m_dense *dense, int32_t has_offsets)
-{
-    const int32_t *const numbers = aidge_armv6m_begin(columns, stream, sums, has_offsets);
-    return aidge_armv6m_accumulate(columns, numbers + 4, dense, sums);
-}
-#endif

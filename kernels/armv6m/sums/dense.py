@@ -89,12 +89,7 @@ def _block(name: str, stream: Stream) -> str:
     code("%leave")
     if stream.has_corrections:
         _corrections(code, stream.form)
-    return code.function(
-        name + "_block",
-        PARAMETERS,
-        "All channels of 6 pixels.",
-        f"aidge_armv6m_block_of(columns, stream, outputs, dense, {stream.has_corrections:d}, {stream.has_offsets:d});",
-    )
+    return code.function(name + "_block", PARAMETERS, "All channels of 6 pixels.")
 
 
 def _sums(name: str, stream: Stream) -> str:
@@ -112,8 +107,7 @@ def _sums(name: str, stream: Stream) -> str:
         code("stm %sums!, {%x0, %x1, %x2}")
     code("mov %next, %stream")
     code("%leave %next")
-    portable = f"return aidge_armv6m_sums_of(columns, stream, sums, dense, {stream.has_offsets:d});"
-    return code.function(name + "_block", SUMS_PARAMETERS, "The sums of 6 pixels.", portable, "const int32_t *")
+    return code.function(name + "_block", SUMS_PARAMETERS, "The sums of 6 pixels.", result="const int32_t *")
 
 
 def _begin(code: Routine, form: Form) -> None:

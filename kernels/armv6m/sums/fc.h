@@ -144,20 +144,6 @@ AIDGE_ARMV6M_NOINLINE const int8_t *aidge_armv6m_fc_add_runs(const int8_t *input
     return runs;
 }
 
-#if !AIDGE_ARMV6M_ASSEMBLY
-/* The C version of the generated function of this name. */
-static void aidge_armv6m_fc_store_c(const int32_t *sums, const aidge_armv6m_fc_outputs *target, int32_t outputs)
-{
-    const int32_t *numbers = target->numbers;
-    const uint16_t *order = target->order;
-    for (; outputs > 0; outputs--) {
-        target->output[*order++] = aidge_armv6m_narrow(*sums++ + numbers[0], (uint32_t)numbers[1], (uint32_t)numbers[2],
-                                                       (uint32_t)numbers[3], target->head);
-        numbers += 4;
-    }
-}
-#endif
-
 /* Outputs that `aidge_armv6m_fc_store` has not got right: those with corrections, on which it moves on, and those by the general
  * requantization. Returns what is behind the marks. */
 AIDGE_ARMV6M_NOINLINE const uint16_t *aidge_armv6m_fc_correct(const int32_t *sums, const aidge_armv6m_fc_outputs *target,
@@ -185,57 +171,3 @@ AIDGE_ARMV6M_NOINLINE const uint16_t *aidge_armv6m_fc_correct(const int32_t *sum
     return marks + AIDGE_ARMV6M_FC_MARK;
 }
 
-#if !AIDGE_ARMV6M_ASSEMBLY
-/* Groups of four outputs: the C version of the generated functions of this name. */
-static void aidge_armv6m_fc_pairs_of(aidge_armv6m_fc_block *block, int32_t units)
-{
-    const uint32_t *weights = block->weights;
-    int32_t unit, pair;
-    while (block->sums != block->sums_end) {
-        const uint32_t *column = block->columns;
-        const uint32_t *correction = block->corrections;
-        uint32_t total[2] = {0, 0};
-        uint32_t high[2] = {0, 0};
-        while (column != block->end) {
-            uint32_t sum[2] = {*correction, *correction};
-            correction++;
-            for (unit = units; unit > 0; unit--) {
-                for (pair = 0; pair < 2; pair++) {
-                    const uint32_t exchanged = ((*weights >> 8) & 0x00FF00FFu) + ((*weights & 0x00FF00FFu) << 8);
-                    sum[pair] += *weights++ * column[0] + exchanged * column[1];
-                }
-                column += 2;
-            }
-            for (pair = 0; pair < 2; pair++) {
-                total[pair] += sum[pair];
-                high[pair] += sum[pair] >> 16;
-            }
-        }
-        for (pair = 0; pair < 2; pair++) {
-            *block->sums++ += (int32_t)(total[pair] - (high[pair] << 16));
-            *block->sums++ += (int32_t)high[pair];
-        }
-    }
-    block->weights = weights;
-}
-
-/* Outputs one by one. */
-static void aidge_armv6m_fc_singles_of(aidge_armv6m_fc_block *block)
-{
-    const uint32_t *weights = block->weights;
-    while (block->sums != block->sums_end) {
-        const uint32_t *column = block->columns;
-        uint32_t sum = *block->end;
-        while (column != block->end) {
-            const uint32_t low = *weights & 0xFFFFu;
-            const uint32_t high = *weights >> 16;
-            sum += low * column[0] + ((low >> 8) + ((low & 0xFFu) << 8)) * column[1];
-            sum += high * column[2] + ((high >> 8) + ((high & 0xFFu) << 8)) * column[3];
-            weights++;
-            column += 4;
-        }
-        *block->sums++ += (int32_t)sum;
-    }
-    block->weights = weights;
-}
-#endif

@@ -189,8 +189,7 @@ def _store() -> str:
     code("adds %level, %level, %spare")
     code("b %store")
     parameters = "const int32_t *sums, const aidge_armv6m_fc_outputs *target, int32_t outputs"
-    portable = "aidge_armv6m_fc_store_c(sums, target, outputs);"
-    return code.function("aidge_armv6m_fc_store", parameters, "Outputs from their sums.", portable)
+    return code.function("aidge_armv6m_fc_store", parameters, "Outputs from their sums.")
 
 
 def _pairs(units: int) -> tuple[str, str]:
@@ -238,8 +237,7 @@ def _pairs(units: int) -> tuple[str, str]:
     code.label("last")
     code("get %block")
     _end(code)
-    portable = f"aidge_armv6m_fc_pairs_of(block, {units});"
-    return name, code.function(name, PARAMETERS, "Sums of four outputs at a time.", portable)
+    return name, code.function(name, PARAMETERS, "Sums of four outputs at a time.")
 
 
 def _chunk(code: Routine, units: int) -> None:
@@ -314,4 +312,4 @@ def _singles(turn_units: int) -> tuple[str, str]:
     code("bne %output")
     code("mov %block, %weights_at")
     _end(code)
-    return name, code.function(name, PARAMETERS, "Sums of one output at a time.", "aidge_armv6m_fc_singles_of(block);")
+    return name, code.function(name, PARAMETERS, "Sums of one output at a time.")

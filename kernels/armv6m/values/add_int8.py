@@ -51,8 +51,4 @@ def _text(name: str, bits: int) -> str:
     code("movs %spare, #127")
     code("eors %value, %spare")
     code("b %store")
-    portable = f"""for (; count > 0; count--) {{
-        const int32_t level = (*first++ * sum[0] + *second++ * sum[1] + sum[2]) >> {bits};
-        *output++ = (int8_t)(level < -128 ? -128 : level > 127 ? 127 : level);
-    }}"""
-    return code.function(name, PARAMETERS, f"Sums of int8 values, with {bits} fraction bits.", portable)
+    return code.function(name, PARAMETERS, f"Sums of int8 values, with {bits} fraction bits.")

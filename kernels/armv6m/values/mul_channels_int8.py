@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from aidge_build.contract.call import Call
 from aidge_build.contract.kernel_kit.channel_pixels import TOGETHER
-from aidge_build.contract.kernel_kit.factor_lines import PARAMETERS, WHAT, FactorLinesInt8, factor_lines_spec, portable_text
+from aidge_build.contract.kernel_kit.factor_lines import PARAMETERS, WHAT, FactorLinesInt8, factor_lines_spec
 from aidge_build.contract.node import kernel
 from aidge_build.operators.arithmetic.factor_lines import SLOPE_BITS
 
@@ -77,7 +77,7 @@ def _text(name: str, shift: int) -> str:
         code("movs %spare, #127")
         code("eors %value, %spare")
         code(f"b %store{place}")
-    return code.function(name, PARAMETERS, WHAT, portable_text(shift))
+    return code.function(name, PARAMETERS, WHAT)
 
 
 def _value(code: Routine, shift: int, place: int) -> None:

@@ -90,10 +90,4 @@ def _routine(bits: int) -> tuple[str, str]:
     code("ands %value, %less")
     code("add %value, %highest")
     code("b %store")
-    portable = f"""const int32_t head[3] = {{numbers[7], numbers[8], {bits}}};
-    const uint32_t multiplier = ((uint32_t)numbers[6] << {bits}) | (uint32_t)numbers[5];
-    for (; count > 0; count--) {{
-        const int32_t sum = (*first++ + numbers[0]) * (*second++ + numbers[1]) + numbers[2];
-        *output++ = aidge_armv6m_narrow(sum, (uint32_t)numbers[3], (uint32_t)numbers[4], multiplier, head);
-    }}"""
-    return name, code.function(name, PARAMETERS, "Products of int8 values.", portable)
+    return name, code.function(name, PARAMETERS, "Products of int8 values.")

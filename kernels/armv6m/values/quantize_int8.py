@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from aidge_build.contract.kernel_kit.quantize_guess import LEVELS, PARAMETERS, PORTABLE, QuantizeByGuess, guess_spec
+from aidge_build.contract.kernel_kit.quantize_guess import LEVELS, PARAMETERS, QuantizeByGuess, guess_spec
 from aidge_build.contract.node import kernel
 from aidge_build.operators.arithmetic.float_thresholds import GUESS_BITS
 
@@ -49,7 +49,7 @@ def _text() -> str:
     code("bne %turn")
     code("%leave")
     _outside(code)
-    return code.function(NAME, PARAMETERS, "float32 to int8 by a guess and the key of one step.", PORTABLE)
+    return code.function(NAME, PARAMETERS, "float32 to int8 by a guess and the key of one step.")
 
 
 def _level(code: Routine) -> None:

@@ -14,7 +14,7 @@
  *
  * Rows and columns are those of the plane; where that is cheaper, they are the columns and rows of the image.
  */
-enum { AIDGE_ARMV6M_DEPTHWISE_HEAD = 7, AIDGE_ARMV6M_BLANK = -0x7FFFFFFF };
+enum { AIDGE_ARMV6M_DEPTHWISE_HEAD = 7 };
 
 /* Steps in bytes, in the order in which the assembly reads them. */
 typedef struct {
@@ -71,19 +71,6 @@ AIDGE_ARMV6M_NAKED void aidge_armv6m_plane(AIDGE_ARMV6M_PASSED uint32_t *plane, 
         "    pop {r4-r6, pc}\n"
     );
 }
-#else
-static void aidge_armv6m_plane(uint32_t *plane, const int32_t *places, const int8_t *channel, int32_t count)
-{
-    const int32_t blank = places[-1];
-    for (; count > 0; count--) {
-        const int32_t a = places[0] == AIDGE_ARMV6M_BLANK ? blank : channel[places[0]];
-        const int32_t b = places[1] == AIDGE_ARMV6M_BLANK ? blank : channel[places[1]];
-        const int32_t c = places[2] == AIDGE_ARMV6M_BLANK ? blank : channel[places[2]];
-        *plane++ = (uint32_t)a + ((uint32_t)b << 21);
-        *plane++ = (uint32_t)c + ((uint32_t)b << 11);
-        places += 3;
-    }
-}
 #endif
 
 /* The places of one row of the image, for all columns of the plane. `blank`: what stands for a pad. */
@@ -120,12 +107,7 @@ AIDGE_ARMV6M_NOINLINE aidge_armv6m_strip aidge_armv6m_strip_at(int32_t row, cons
     end = (strip.rows - 1) * shape->stride_row + shape->window_rows;
     end = end < shape->in_rows - top ? end : shape->in_rows - top;
     (void)memset(blanks, zero_point, (uint32_t)shape->channels);
-#if AIDGE_ARMV6M_ASSEMBLY
     blank = (int32_t)((uint32_t)blanks - (uint32_t)input);
-#else
-    (void)input;
-    blank = AIDGE_ARMV6M_BLANK;
-#endif
     for (word = 0; word < shape->plane_words; word += 2) {
         plane[word] = (uint32_t)zero_point + ((uint32_t)zero_point << 21);
         plane[word + 1] = (uint32_t)zero_point + ((uint32_t)zero_point << 11);
@@ -165,46 +147,3 @@ AIDGE_ARMV6M_NOINLINE void aidge_armv6m_correct_row(const int32_t *sums, int8_t 
     }
 }
 
-#if !AIDGE_ARMV6M_ASSEMBLY
-/* Rows of outputs of one channel: the C version of the generated functions. */
-static void aidge_armv6m_sweep_of(const uint32_t *plane, int8_t *output, const int32_t *channel,
-                                    const aidge_armv6m_sweep *sweep, int32_t rows, const int32_t *head,
-                                    int32_t height, int32_t width, int32_t dilation, int32_t is_wide, int32_t is_sums)
-{
-    for (; rows > 0; rows--) {
-        const int8_t *const row_end = output + sweep->row_bytes;
-        while (output != row_end) {
-            uint32_t words[2] = {0, 0};
-            int32_t sums[3] = {channel[0], channel[0], channel[0]};
-            int32_t row, tap, part;
-            for (row = 0; row < height; row++) {
-                for (tap = 0; tap < width; tap++) {
-                    const int32_t place = row * width + tap;
-                    const int32_t is_last = ((is_wide == 0) && (place == height * width - 1) && (place % 4 == 0)) ? 1 : 0;
-                    const uint32_t sign = is_wide != 0 ? 0x8000u : 0x80u;
-                    const uint32_t word = (uint32_t)channel[is_last != 0 ? 1 : 4 + place / (is_wide != 0 ? 2 : 4)];
-                    const int32_t shift = is_last != 0 ? 24 : is_wide != 0 ? 16 * (place % 2) : 8 * (place % 4);
-                    const uint32_t weight = (((word >> shift) & (2u * sign - 1u)) ^ sign) - sign;
-                    words[0] += plane[0] * weight;
-                    words[1] += plane[1] * weight;
-                    plane += tap + 1 < width ? 2 * dilation : 2;
-                }
-                plane += row + 1 < height ? sweep->row_step / 4 : 0;
-            }
-            plane += sweep->next_step / 4;
-            aidge_armv6m_separate(words[0], words[1], sums);
-            for (part = 0; part < 3; part++) {
-                int8_t *const target = output + (part == 0 ? 0 : part == 1 ? sweep->second : sweep->last);
-                if (is_sums != 0) {
-                    (void)memcpy(target, sums + part, sizeof sums[part]);
-                } else {
-                    *target = aidge_armv6m_narrow(sums[part], (uint32_t)channel[1] & 0xFFFFFFu, (uint32_t)channel[2], (uint32_t)channel[3], head);
-                }
-            }
-            output += sweep->out_step;
-        }
-        plane += sweep->end_step / 4;
-        output += sweep->out_end;
-    }
-}
-#endif

@@ -53,10 +53,8 @@ def sweep(kernel: tuple[int, int], dilation: int, is_wide: bool, is_sums: bool) 
             saturated(code, value, part)
     code.label("done")
     code("%leave")
-    sizes = f"{kernel[0]}, {kernel[1]}, {dilation}, {is_wide:d}, {is_sums:d}"
-    portable = f"aidge_armv6m_sweep_of(plane, output, channel, sweep, rows, head, {sizes});"
     what = "The sums of outputs" if is_sums else "Outputs"
-    return name, code.function(name, PARAMETERS, f"{what} of one channel, {kernel[0]} x {kernel[1]} taps.", portable)
+    return name, code.function(name, PARAMETERS, f"{what} of one channel, {kernel[0]} x {kernel[1]} taps.")
 
 
 def _begin(code: Routine, is_sums: bool, has_last: bool, last: int) -> None:

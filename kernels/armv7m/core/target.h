@@ -3,7 +3,7 @@
 #include <string.h>
 #include "kit/inline.h"
 
-/* Assembly needs GNU C and Thumb-2; everything else gets the C versions. */
+/* Assembly needs GNU C and Thumb-2. */
 #if !defined(AIDGE_ARMV7M_ASSEMBLY)
 #if defined(__GNUC__) && defined(__thumb2__) && !defined(AIDGE_WITHOUT_ASSEMBLY)
 #define AIDGE_ARMV7M_ASSEMBLY 1

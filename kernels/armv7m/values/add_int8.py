@@ -15,7 +15,6 @@ TOGETHER = 4  # values of a turn
 
 @kernel(("Add", "Sub"), rows_specs(FEATURES, *SUMS.conditions))
 class AddInt8(WordSumsInt8):
-    assembly = "helps"
     function, turn = "aidge_armv7m_add_int8", f"{TOGETHER} values"
 
     def text(self, name: str, bits: int) -> str:
@@ -30,12 +29,7 @@ def _text(name: str, bits: int) -> str:
     code("ldr %count, [%argument.4]")
     code.values(lambda: _value(code, bits), TOGETHER)
     code("%leave")
-    portable = f"""for (; count > 0; count--) {{
-        const int32_t total = sum[0] * *first++ + sum[1] * *second++ + sum[2];
-        const int32_t level = total >> {bits};
-        *output++ = (int8_t)(level < -128 ? -128 : level > 127 ? 127 : level);
-    }}"""
-    return code.function(name, PARAMETERS, "Sums of two rows.", portable)
+    return code.function(name, PARAMETERS, "Sums of two rows.")
 
 
 def _value(code: Code, bits: int) -> None:

@@ -13,7 +13,5 @@ from ..core.conditions import FEATURES
 
 @kernel("Mul", factor_lines_spec(FEATURES))
 class Armv7MMulChannelsInt8(FactorLinesInt8):
-    assembly = "helps"
-
     def call(self) -> Call:
         return self.assembled(Code, "armv7m")

@@ -30,8 +30,6 @@ PRODUCTS: ProvedProducts[tuple[LowForm, int]] = ProvedProducts(_form)
 
 @kernel("Mul", rows_specs(FEATURES, PRODUCTS.condition))
 class MulInt8(RowsInt8):
-    assembly = "helps"
-
     def call(self) -> Call:
         form, shift = PRODUCTS.of(self.view)
         points = [-tensor.quantization.zero_point for tensor in self.inputs]
@@ -54,12 +52,7 @@ def _text(shift: int) -> str:
     code("ldr %count, [%argument.4]")
     code.values(lambda: _value(code, shift), TOGETHER)
     code("%leave")
-    portable = f"""for (; count > 0; count--) {{
-        const int32_t product = (*first++ + numbers[0]) * (*second++ + numbers[1]) + numbers[2];
-        const int32_t level = ((int32_t)(((int64_t)product * numbers[3]) >> 32) + numbers[4]) >> {shift};
-        *output++ = (int8_t)(level < -128 ? -128 : level > 127 ? 127 : level);
-    }}"""
-    return code.function(f"{NAME}_{shift}", PARAMETERS, "Products of two rows.", portable)
+    return code.function(f"{NAME}_{shift}", PARAMETERS, "Products of two rows.")
 
 
 def _value(code: Code, shift: int) -> None:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from aidge_build.contract.kernel_kit.quantize_guess import LEVELS, PARAMETERS, PORTABLE, QuantizeByGuess, guess_spec
+from aidge_build.contract.kernel_kit.quantize_guess import LEVELS, PARAMETERS, QuantizeByGuess, guess_spec
 from aidge_build.contract.node import kernel
 from aidge_build.operators.arithmetic.float_thresholds import GUESS_BITS
 
@@ -60,4 +60,4 @@ def _text() -> str:
     code("it hi")
     code("movhi %level, %zero")
     code("b %store")
-    return code.function(NAME, PARAMETERS, "float32 to int8 by a guess and the key of one step.", PORTABLE)
+    return code.function(NAME, PARAMETERS, "float32 to int8 by a guess and the key of one step.")

@@ -82,6 +82,8 @@ def factor_lines_spec(features: frozenset[str], *predicates: Predicate) -> ImplS
 class FactorLinesInt8(BinaryInt8):
     """Base of the kernels."""
 
+    assembly = "needed"
+
     def assembled(self, make: Callable[[], Routine], library: str) -> Call:
         """Returns the call of the Thumb-2 function that the library's emitter prints."""
         return self.called(library, functools.partial(factor_lines_text, make))
@@ -134,17 +136,4 @@ def factor_lines_text(make: Callable[[], Routine], name: str, shift: int) -> str
     code("cmp %factors, %end")
     code("bne %channel")
     code("%leave")
-    return code.function(name, PARAMETERS, WHAT, portable_text(shift))
-
-
-def portable_text(shift: int) -> str:
-    """Returns the body of the C version."""
-    return f"""int32_t channel, place, value;
-    for (channel = 0; channel < channels; channel++) {{
-        const int32_t slope = (factors[channel] * numbers[0] + numbers[1]) >> {SLOPE_BITS};
-        const int32_t start = slope * numbers[2] + numbers[3];
-        for (place = channel; place < channels * pixels; place += channels) {{
-            value = (data[place] * slope + start) >> {shift};
-            output[place] = (int8_t)(value < -128 ? -128 : value > 127 ? 127 : value);
-        }}
-    }}"""
+    return code.function(name, PARAMETERS, WHAT)

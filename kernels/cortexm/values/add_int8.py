@@ -21,6 +21,8 @@ SUMS = ProvedSums(halfword_sum, f"{BITS} fraction bits", has_limits=True)
 
 @kernel(("Add", "Sub"), rows_specs(FEATURES, *SUMS.conditions))
 class AddInt8(RowsInt8):
+    assembly = "needed"
+
     def call(self) -> Call:
         found = SUMS.of(self.view)
         lowest, highest = limits(self.view)
@@ -30,7 +32,7 @@ class AddInt8(RowsInt8):
         constants = as_words([found.first, found.second, found.offset, *bytes_])
         return self.by_rows(
             row,
-            "values/add_int8.h",
+            "core/target.h",
             Constant("sum", constants),
             text,
             note="proved equal on all 65,536 pairs of values",
@@ -78,8 +80,7 @@ def _routine(is_limited: bool) -> tuple[str, str]:
     code("bne %one")
     code.label("done")
     code("%leave")
-    portable = f"aidge_cortexm_add_int8_c(first, second, output, sum, count, {is_limited:d});"
-    return name, code.function(name, PARAMETERS, "Sums of int8 values.", portable)
+    return name, code.function(name, PARAMETERS, "Sums of int8 values.")
 
 
 def _words(code: Routine, is_limited: bool, count: int) -> None:

@@ -29,6 +29,8 @@ FLOAT = IOSpec(DType.float32, SAME)
     ImplSpec((FLOAT, IOSpec(DType.float32, ANY)), (FLOAT,), features=FEATURES, predicates=(REAL, CONSTANT_PARAMETERS)),
 )
 class BatchNormFloat32(ElementWise):
+    assembly = "needed"
+
     def call(self) -> Call:
         scale, bias, mean, variance = (tensor.data.astype(numpy.float64) for tensor in self.inputs[1:])
         numbers = numpy.concatenate([mean, scale / numpy.sqrt(variance + self.operator.epsilon), bias])
@@ -82,16 +84,7 @@ def routine(are_neighbours: bool, limits: Limits) -> tuple[str, str]:
     code("subs %blocks, %blocks, #1")
     code("bne %block")
     code("%leave")
-    portable = f"""int32_t channel, i;
-    for (; blocks > 0; blocks--) {{
-        for (channel = 0; channel < channels; channel++) {{
-            for (i = 0; i < {"1" if are_neighbours else "inner"}; i++) {{
-                const float *const own = numbers + channel;
-                *y++ = aidge_cortexm_limit((*x++ - own[0]) * own[channels] + own[2 * channels], limits);
-            }}
-        }}
-    }}"""
-    return name, code.function(name, PARAMETERS, "Batch normalization. May work in place.", portable)
+    return name, code.function(name, PARAMETERS, "Batch normalization. May work in place.")
 
 
 def _values(code: Routine, are_neighbours: bool, limits: Limits, count: int) -> None:

@@ -42,8 +42,7 @@ def routine(operation: int, levels: Levels) -> tuple[str, str]:
     levels.prepare(code)
     in_turns(code, TURN, lambda count: _values(code, operation, count, levels))
     code("%leave")
-    portable = f"aidge_cortexm_binary_int16_c(first, second, output, scales, count, {operation}, {levels.low}, {levels.high});"
-    return name, code.function(name, PARAMETERS, f"{OPERATIONS[operation]} of int16.", portable)
+    return name, code.function(name, PARAMETERS, f"{OPERATIONS[operation]} of int16.")
 
 
 def _values(code: Routine, operation: int, count: int, levels: Levels) -> None:
@@ -81,10 +80,12 @@ def _values(code: Routine, operation: int, count: int, levels: Levels) -> None:
     ),
 )
 class BinaryInt16(KernelNode):
+    assembly = "needed"
+
     def call(self) -> Call:
         operator, output = self.operator, self.outputs[0]
         low, high = clamp_levels(operator.minimum, operator.maximum, output.quantization, output.dtype)
         name, text = routine(OPERATIONS.index(self.node.type), Levels(low, high, 0))
         scales = numpy.array([tensor.quantization.scale for tensor in (*self.inputs, output)], numpy.float32)
         arguments = (Input(0), Input(1), Output(0), Constant("scales", scales), Literal(output.elements))
-        return Call(name, ("values/binary_int16.h",), arguments, texts=(text,), facts=computed(f"{TURN} values"))
+        return Call(name, ("core/target.h",), arguments, texts=(text,), facts=computed(f"{TURN} values"))

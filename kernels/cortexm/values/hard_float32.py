@@ -24,6 +24,8 @@ FLOAT = IOSpec(DType.float32, SAME)
 class HardFloat32(ElementWise):
     """A line of x between 0 and 1, or x times it."""
 
+    assembly = "needed"
+
     def call(self) -> Call:
         is_factor = self.node.type == "HardSwish"
         line = (1 / 6, 0.5) if is_factor else (self.operator.alpha, self.operator.beta)
@@ -40,7 +42,7 @@ def routine(is_factor: bool) -> tuple[str, str]:
     code("vldm %line, {%s.highest, %s.factor, %s.offset}")
     in_turns(code, TOGETHER, lambda count: _values(code, is_factor, count))
     code("%leave")
-    return name, code.function(name, PARAMETERS, "May work in place.", _portable(is_factor))
+    return name, code.function(name, PARAMETERS, "May work in place.")
 
 
 def _values(code: Routine, is_factor: bool, count: int) -> None:
@@ -65,13 +67,3 @@ def _values(code: Routine, is_factor: bool, count: int) -> None:
             for value, gate in zip(numbers[first : first + GATES], values("gate", GATES)):
                 code(operation.format(value, gate))
     code(f"vstmia %y!, {listed(numbers)}")
-
-
-def _portable(is_factor: bool) -> str:
-    return f"""for (; count > 0; count--) {{
-        const float value = *x++;
-        const float gate = value * line[1] + line[2];
-        const float raised = gate < 0.0f ? 0.0f : gate;
-        const float limited = raised > line[0] ? line[0] : raised;
-        *y++ = {"value * limited" if is_factor else "limited"};
-    }}"""

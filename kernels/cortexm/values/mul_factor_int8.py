@@ -24,6 +24,8 @@ NAME, FIXED_NAME = "aidge_cortexm_mul_float_int8", "aidge_cortexm_mul_fixed_int8
 class _ByFactor(ProductInt8):
     """Base: a subclass knows the words of its factor."""
 
+    assembly = "needed"
+
     function: ClassVar[str]
     note: ClassVar[str]
 
@@ -38,7 +40,7 @@ class _ByFactor(ProductInt8):
         numbers = Constant("numbers", as_words([pair(-first), pair(-second), zero_point, *self.factor(), *limits]))
         name = f"{self.function}{'_limited' * is_limited}"
         text = _text(name, self.function == FIXED_NAME, is_limited)
-        return self.by_rows(name, "values/mul_factor_int8.h", numbers, text, note=self.note, facts=computed("4 values"))
+        return self.by_rows(name, "core/target.h", numbers, text, note=self.note, facts=computed("4 values"))
 
 
 @kernel("Mul", rows_specs(FEATURES | {"fpu"}, PROVED_PRODUCT))
@@ -62,8 +64,7 @@ class MulFixedInt8(_ByFactor):
 
 def _text(name: str, is_fixed: bool, is_limited: bool) -> str:
     how = "by a fixed-point factor" if is_fixed else "in float32"
-    portable = f"aidge_cortexm_mul_factor_int8_c(first, second, output, numbers, count, {is_fixed:d}, {is_limited:d});"
-    said = f"Products of int8 values, requantized {how}.", portable
+    said = f"Products of int8 values, requantized {how}."
     words = ("zero", "multiplier", *["shift"] * is_fixed)
     return row(name, words, is_limited, _levels_fixed if is_fixed else _levels_float, said)
 

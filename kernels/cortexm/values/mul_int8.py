@@ -38,6 +38,8 @@ CONDITIONS = Predicate("scales that stay", _other_scales), PRODUCTS.condition
 
 @kernel("Mul", rows_specs(FEATURES, *CONDITIONS))
 class MulInt8(RowsInt8):
+    assembly = "needed"
+
     def call(self) -> Call:
         form, shift = PRODUCTS.of(self.view)
         bounds = self.bounds()[:2]
@@ -49,17 +51,13 @@ class MulInt8(RowsInt8):
                 code(f"smmla %{value}, %{value}, %multiplier, %constant")
                 code(f"ssat %{value}, #8, %{value}, asr #{shift}")
 
-        said = (
-            "Products of int8 values.",
-            f"aidge_cortexm_mul_int8_c(first, second, output, numbers, count, {shift}, {is_limited:d});",
-        )
         points = [pair(-tensor.quantization.zero_point) for tensor in self.inputs]
         line = [numbers[0] for numbers in (form.extras, form.multipliers, form.constants)]
         return self.by_rows(
             name,
-            "values/mul_int8.h",
+            "core/target.h",
             Constant("numbers", as_words([*points, *line, *map(four_bytes, bounds if is_limited else ())])),
-            row(name, ("extra", "multiplier", "constant"), is_limited, levels, said, "extra"),
+            row(name, ("extra", "multiplier", "constant"), is_limited, levels, "Products of int8 values.", "extra"),
             note="proved equal on all 65,536 pairs of values",
             facts=computed(f"{TOGETHER} values", 1),
         )
@@ -97,11 +95,11 @@ def row(
     words: Sequence[str],
     is_limited: bool,
     levels: Callable[[Routine, str], None],
-    said: tuple[str, str],
+    said: str,
     extra: str = "",
 ) -> str:
     """The text of a row; its output may take the place of an input. `words` are the numbers after the zero points; `levels` makes
-    levels of the products with these names, saturated; `said`: comment and C version; `extra` is added to products."""
+    levels of the products with these names, saturated; `said`: a comment; `extra` is added to products."""
     product, added = ("smla", f", %{extra}") if extra else ("smul", "")
     code = Routine()
     code("%enter")
@@ -143,7 +141,7 @@ def row(
     code("bne %one")
     code.label("done")
     code("%leave")
-    return code.function(name, PARAMETERS, *said)
+    return code.function(name, PARAMETERS, said)
 
 
 def _limit(code: Routine) -> None:

@@ -56,6 +56,8 @@ WIDTH = Predicate("pieces of fitting length", _too_wide)
 
 @kernel(TIMES_CURVES, ImplSpec(FLOAT, features=FEATURES, predicates=(WORTHWHILE, REAL, HAS_CURVE, WIDTH)))
 class Pieces(KernelNode):
+    assembly = "needed"
+
     def call(self) -> Call:
         """The pieces depend on no weight: they stand once in the code, whatever the number of layers."""
         steps = _steps_of(self.operator)
@@ -149,7 +151,6 @@ def pieces_text(steps: float) -> str:
         _routine_name(steps),
         "const float *x, float *y, const float *pieces, int32_t count",
         "y = a cubic of x, one for each piece. May work in place.",
-        _portable(steps),
     )
 
 
@@ -190,16 +191,3 @@ def _cubics(code: Routine, count: int) -> None:
         code(f"vldm {word}, {listed(coefficients)}")
         for lower, higher in zip(coefficients[-2::-1], coefficients[:0:-1]):
             code(f"vfma.f32 {lower}, {higher}, {number}")
-
-
-def _portable(steps: float) -> str:
-    """An infinite x times its piece's 0 would be NaN."""
-    return f"""for (; count > 0; count--) {{
-        const float value = *x++ * {steps}f;
-        const float from = value - 0.5f;
-        const float place = from < 0.0f ? from - 0.5f : from + 0.5f;
-        const int32_t whole = place < {HALF - 1}.0f ? (place > -{HALF}.0f ? (int32_t)place : -{HALF}) : {HALF - 1};
-        const float *c = pieces + {_COEFFICIENTS} * (whole + {HALF});
-        const float cubic = ((c[3] * value + c[2]) * value + c[1]) * value + c[0];
-        *y++ = value < -3.4028235e38f ? *pieces : value > 3.4028235e38f ? value : cubic;
-    }}"""

@@ -6,7 +6,6 @@ from __future__ import annotations
 import argparse
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import chain
 from pathlib import Path
 
 from aidge_build.base.errors import AidgeError
@@ -30,6 +29,7 @@ from aidge_build.plan.cascade.messages import role_of, saved
 from aidge_build.plan.fast_memory import AUTO
 from aidge_build.plan.program import Program
 from aidge_build.prepare.adaptation.assignment import Assignment
+from aidge_build.prepare.adaptation.fuse_meta import refused_patterns
 from aidge_build.prove.timing.estimate import Cycles
 from aidge_build.run.emulate import LayerCount, RunResult
 
@@ -90,7 +90,8 @@ def run(arguments: argparse.Namespace) -> Outcome:
     more = (*given_way, *notices_of(assignment, request), *(measurement.conversions if measurement else ()))
     lines = [f"{Path(request.file_name).name}: {notice}" for notice in (*notices, *more)]
     if arguments.node is not None or arguments.verbosity:
-        lines += chain.from_iterable(map(_lines, described))
+        for entry in described:
+            lines += _lines(entry, refused_patterns(assignment.view, entry["name"], request.libraries, request.target))
     else:
         lines += _overview(described, measurement, request.board, symbols)
     if arguments.node is None:
@@ -298,7 +299,7 @@ def _facts(assignment: Assignment, node: Node, symbol: str) -> dict:
     }
 
 
-def _lines(entry: dict) -> list[str]:
+def _lines(entry: dict, patterns: Sequence[tuple[str, str]]) -> list[str]:
     shape = "x".join(map(str, entry["dims"]))
     text = (
         f"{entry['name']:<28} {entry['op']:<18} {entry['library'] + ' ' + entry['kernel']:<28} {entry['rounding']:<6} "
@@ -307,7 +308,9 @@ def _lines(entry: dict) -> list[str]:
     reasons = "; ".join(f"{rejected['kernel']} ({rejected['reason']})" for rejected in entry["rejected"])
     text = f"{text}. Rejected: {reasons}" if reasons else text
     details = _details(entry) if entry["kernel"] != "view" else ""
-    return [text, f"    {details}"] if details else [text]
+    more = [details] if details else []
+    more += [f"not together with its neighbours: {kernel} ({reason})" for kernel, reason in patterns]
+    return [text, *(f"    {line}" for line in more)]
 
 
 def _details(entry: dict) -> str:

@@ -19,7 +19,7 @@ from aidge_build.graph.dtype import dtype
 from aidge_build.graph.format import channels_last
 from aidge_build.graph.tensor import Tensor
 from aidge_build.prepare.adaptation.adapt import adapt_to_backend
-from aidge_build.prepare.adaptation.fuse_meta import fuse_meta
+from aidge_build.prepare.adaptation.fuse_meta import fuse_meta, refused_patterns
 from aidge_build.prepare.adaptation.match import Target
 from tests.models import graph, model, same_meaning, types
 
@@ -168,6 +168,16 @@ def test_members_of_a_meta_operator_need_no_registration():
 
 def test_a_meta_operator_is_left_alone_where_its_spec_refuses():
     assert fuse_meta(META_GRAPH, [meta_library(spec=INT8)], Target()) is META_GRAPH
+
+
+def test_the_reason_why_a_pattern_was_refused_is_known_for_each_node_that_it_fits():
+    (refused,) = refused_patterns(META_GRAPH, "Conv_1", [meta_library(spec=INT8)], Target())
+    assert refused[0].endswith(", Conv2D->ReLU") and refused[1] == "input 0 is float32, wants int8"
+    assert refused_patterns(META_GRAPH, "Tanh_3", [meta_library(spec=INT8)], Target()) == []
+    front = lib("front")
+    front.register(["Conv2D", "ReLU"], FLOAT)(Padding)
+    ((_, reason),) = refused_patterns(META_GRAPH, "Relu_2", [library_of(front), meta_library()], Target())
+    assert reason == "an earlier library has their kernels"
 
 
 def test_a_library_behind_fuses_only_what_those_before_it_lack():

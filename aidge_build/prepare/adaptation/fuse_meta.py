@@ -11,7 +11,7 @@ from aidge_build.contract.spec import NodeView
 from aidge_build.graph.pattern import Found, find
 from aidge_build.graph.rewrite import Rewrite
 from aidge_build.graph.view import GraphView, Node
-from aidge_build.prepare.adaptation.match import Target, match
+from aidge_build.prepare.adaptation.match import Target, match, title
 from aidge_build.prepare.adaptation.meta_operator import MetaOperator, meta_node
 
 
@@ -46,15 +46,30 @@ def _fused(
         if not all(_may_cover(kernel, node) for node in found.nodes):
             continue
         node = meta_node(view, kernel.type, found)
-        seen = NodeView.of(view, node, **target.asked).before_orders()
-        rejected = kernel.rejection(seen, target.features, target.rounding)
-        if rejected or _better_apart(view, found, preferred, libraries, target):
+        if _rejection(view, kernel, node, target) or _better_apart(view, found, preferred, libraries, target):
             continue
         for covered in found.nodes:
             if covered is not found.last:
                 rewrite.remove_node(covered)
         rewrite.replace_node(found.last, node)
     return rewrite.finish()
+
+
+def refused_patterns(view: GraphView, name: str, libraries: Sequence[Library], target: Target) -> list[tuple[str, str]]:
+    """Returns (kernel and pattern, reason) of each kernel whose pattern fits the node of this name and others, and that does not
+    compute them."""
+    refused = []
+    for kernel in (kernel for library in libraries for kernel in library.kernels if kernel.pattern):
+        for found in find(view, kernel.pattern):
+            if any(node.name == name for node in found.nodes) and all(_may_cover(kernel, node) for node in found.nodes):
+                reason = _rejection(view, kernel, meta_node(view, kernel.type, found), target)
+                refused.append((f"{title(kernel)}, {kernel.pattern}", reason or "an earlier library has their kernels"))
+    return refused
+
+
+def _rejection(view: GraphView, kernel: Kernel, node: Node, target: Target) -> str:
+    """Why the kernel does not take the meta-operator; "" if it does."""
+    return kernel.rejection(NodeView.of(view, node, **target.asked).before_orders(), target.features, target.rounding)
 
 
 def _may_cover(kernel: Kernel, node: Node) -> bool:

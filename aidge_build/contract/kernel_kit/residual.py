@@ -8,8 +8,9 @@ each value the convolution's requantization, then the Add's. Its output may reus
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
+from aidge_build.contract.kernel_kit.members import members
 from aidge_build.contract.spec import ImplSpec, NodeView, Predicate
 
 RESIDUAL_TYPE = "ConvAdd"
@@ -33,23 +34,9 @@ class ResidualConvolution:
 
 def residual_convolution(view: NodeView) -> ResidualConvolution:
     """Returns the two nodes of a joint node of the type `RESIDUAL_TYPE`; the tensor between them has the format of the output."""
-    graph, (output,) = view.operator.graph, view.outputs
-    tensors = dict(graph.tensors) | dict(zip(graph.inputs, view.inputs)) | dict(zip(graph.outputs, view.outputs))
-    convolution, addition = (
-        NodeView(
-            node,
-            tuple(tensors[name] if name else None for name in node.inputs),
-            tuple(tensors[name] for name in node.outputs),
-            view.graph,
-        )
-        for node in graph.nodes
-    )
-    between = convolution.outputs[0].with_(format=output.format)
-    convolution = replace(convolution, outputs=(between,))
-    name = between.name
-    addition = replace(addition, inputs=tuple(between if tensor.name == name else tensor for tensor in addition.inputs))
-    residual = next((other for other in addition.node.inputs if other != name), "")
-    return ResidualConvolution(convolution, addition, graph.inputs.index(residual) if residual else None)
+    convolution, addition = members(view)
+    residual = next((other for other in addition.node.inputs if other != convolution.node.outputs[0]), "")
+    return ResidualConvolution(convolution, addition, view.operator.graph.inputs.index(residual) if residual else None)
 
 
 def residual_condition(convolution: ImplSpec, addition: ImplSpec) -> Predicate:

@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy
 
 from aidge_build.contract.call import Call, Constant, Input, Output
@@ -39,7 +37,7 @@ class Conv2dAddInt8(KernelNode):
     @classmethod
     def takes_per_mac(cls, view: NodeView, is_narrow: bool) -> float:
         """What the convolution alone takes."""
-        return Conv2dInt8.takes_per_mac(replace(residual_convolution(view).convolution, features=view.features), is_narrow)
+        return Conv2dInt8.takes_per_mac(residual_convolution(view).convolution, is_narrow)
 
     @classmethod
     def demands(cls, view: NodeView) -> Demands:
@@ -52,7 +50,7 @@ class Conv2dAddInt8(KernelNode):
 
     def call(self) -> Call:
         found = residual_convolution(self.view)
-        convolution, addition = Conv2dInt8(replace(found.convolution, objective=self.view.objective)), AddInt8(found.addition)
+        convolution, addition = Conv2dInt8(found.convolution), AddInt8(found.addition)
         rows = taps_last_channels(convolution.inputs[1].data)
         window, groups = convolution.operator.window, convolution.operator.groups
         function, arguments = convolution.arguments("aidge_ref_conv2d_add_int8", rows, blocked(rows, groups), True)

@@ -63,6 +63,7 @@ EDGES = [
     (2, 6, (6, 6), 6, (3, 3), 2, 1, (0, 1), 6),
     (1, 17, (5, 4), 17, (2, 3), 1, 1, (1, 2), 17),
     (1, 8, (5, 24), 8, (3, 3), 1, 1, (1, 1), 8),
+    (2, 8, (25, 5), 8, (3, 3), 1, 1, (1, 1), 8),
     (1, 8, (40, 23), 8, (3, 3), 1, 1, (1, 1), 8),
     (1, 8, (31, 30), 8, (3, 3), 2, 1, (1, 1), 8),
     (1, 130, (3, 5), 130, (3, 3), 1, 1, (1, 1), 130),
@@ -428,6 +429,16 @@ def test_a_bias_of_more_than_20_bits_keeps_its_word():
 def test_two_neighbouring_weights_of_a_depthwise_layer_make_a_word_or_each_one_where_a_row_has_one_output(spatial, kernel, words):
     entry = built_for(int8_case(1, 1, 8, spatial, 8, kernel, 1, 1, (0, 0), 8), "speed")
     assert entry.call.constants[0].values.nbytes == 12 + 8 * (8 + 4 * words)
+
+
+@pytest.mark.parametrize(
+    "spatial, kernel, is_turned",
+    [((25, 5), (3, 3), True), ((5, 25), (3, 3), False), ((5, 6), (3, 3), False), ((2, 9), (1, 9), False), ((60, 31), (3, 3), False)],
+)
+def test_columns_of_an_image_are_the_rows_of_a_depthwise_layer_if_fewer_outputs_are_single(spatial, kernel, is_turned):
+    pad = kernel[0] // 2
+    entry = int8_case(1, 1, 16, spatial, 16, kernel, 1, 1, (pad, pad), 16)
+    assert ("_turned" in entry.call.function) == is_turned
 
 
 def test_few_output_channels_are_taken_with_an_fpu_and_a_single_pixel_as_a_row():

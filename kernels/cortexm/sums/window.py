@@ -44,6 +44,14 @@ class Plane:
         return self.largest or self.out_size
 
     @property
+    def turned(self) -> Plane:
+        """With columns as rows, and rows as columns."""
+        pairs = (self.in_size, self.out_size, self.kernel, self.strides, self.dilations, self.pads)
+        in_size, out_size, kernel, strides, dilations, pads = (pair[::-1] for pair in pairs)
+        changed = {"kernel": kernel, "strides": strides, "dilations": dilations, "pads": pads}
+        return replace(self, in_size=in_size, out_size=out_size, **changed)
+
+    @property
     def suffix(self) -> str:
         """Of the names of functions for bands."""
         return "_band" if self.largest else ""

@@ -2,7 +2,8 @@
 #include "core/blocks.h"
 #include "sums/dense.h"
 
-/* A depthwise convolution, 4 channels at a time, through a buffer of rows: [row][4 channels][pairs of pixels] as int16. */
+/* A depthwise convolution, 4 channels at a time, through a buffer of rows: [row][4 channels][pairs of pixels] as int16. If all rows
+ * are in one band, they may be columns of the image, and heights its widths. */
 typedef struct {
     int32_t batches, in_height, in_width, channels, out_height, out_width;
     int32_t stride_height, pad_top, extent;  /* input rows that one output row sees */

@@ -54,12 +54,12 @@ def texts(layer: Depthwise, form: Form) -> tuple[str, tuple[str, ...]]:
     """Name and texts of the layer's functions."""
     plane = layer.plane
     (height, width), pads = plane.kernel, plane.pads
-    gather = f"aidge_cortexm_depthwise_gather_{plane.in_channels}x{plane.in_size[1]}_p{pads[1]}_w{layer.pairs}"
+    gather = f"aidge_cortexm_depthwise_gather_{plane.in_channels}x{plane.in_size[1]}_p{pads[1]}_w{layer.pairs}{layer.turn}"
     quads = form.together // 2 + 1
     gather += f"{'' if form.has_fpu else '_soft'}_u{quads}"
     band = (
         f"aidge_cortexm_depthwise_band_{plane.in_channels}x{plane.out_size[1]}_k{height}x{width}"
-        f"_s{plane.strides[0]}x{plane.strides[1]}d{plane.dilations[0]}_w{layer.pairs}{form.variant}"
+        f"_s{plane.strides[0]}x{plane.strides[1]}d{plane.dilations[0]}_w{layer.pairs}{layer.turn}{form.variant}"
         f"{'_single' * (plane.made_for[0] == 1)}"
     )
     name = band.replace("_band_", "_int8_") + f"_i{plane.in_size[1]}p{pads[1]}{'' if layer.is_one_band else '_bands'}"
@@ -112,7 +112,7 @@ def _band_text(layer: Depthwise, name: str, form: Form) -> str:
     if layer.are_bytes:
         code.put("taps", "r5")
     if not rows.is_single:
-        code.constant("r4", plane.out_size[1] * plane.in_channels)
+        code.constant("r4", layer.out_steps[0])
         code("mul r4, r4, r3")
         code.put("row_bytes", "r4", "bytes of the output rows")
     code.label(1, "a channel")
@@ -195,7 +195,7 @@ class _Rows:
         self.pairs, self.is_odd = divmod(layer.plane.out_size[1], 2)
         forms = [self.together] * form.has_integers + [self.rounded_together] * form.has_floats
         self.stay = self.is_single and not any(self._split(together)[1] for together in forms)  # what words and output are
-        self.moves = not self.stay and 2 * layer.plane.in_channels <= LARGEST_STEP  # stores move the output
+        self.moves = not self.stay and 2 * layer.out_steps[1] <= LARGEST_STEP  # stores move the output
         self.unstored: tuple[bool, int] | None = None  # levels of two outputs or one, and their byte from the output on
 
     def _split(self, together: int) -> tuple[int, int]:
@@ -222,7 +222,7 @@ class _Rows:
         """The rows, with at most `together` pairs of outputs in the text; labels `label` and `label + 1`. `requantize` makes
         levels of the sums of two outputs or one."""
         code, layer, plane = self.code, self.layer, self.layer.plane
-        pair_bytes, channels = 4 * plane.strides[1], plane.in_channels
+        pair_bytes, (row_step, pixel_step) = 4 * plane.strides[1], layer.out_steps
         pairs, (ahead, body) = self.pairs, self._split(together)
         row = 4 * plane.strides[0] * layer.row_words
         moved = 0 if self.is_single or body or row > LARGEST_STEP else row  # by the first load of a row
@@ -250,7 +250,7 @@ class _Rows:
         if self.is_single:
             return
         plus(code, "r0", row - (pairs * pair_bytes if body else moved))
-        plus(code, "r1", 0 if self.moves else at_output + self.is_odd * channels)
+        plus(code, "r1", row_step - pixel_step * (plane.out_size[1] if self.moves else 2 * pairs if body else 0))
         self._compare("output", "rows_end")
         code(f"bne {label}b")
 
@@ -258,7 +258,7 @@ class _Rows:
         """Pairs of outputs, of which the first load moves the words by `advance`. Returns how far behind the pointers the next
         activations and outputs are."""
         plane = self.layer.plane
-        pair_bytes, outputs = 4 * plane.strides[1], 0 if self.moves else 2 * plane.in_channels
+        pair_bytes, outputs = 4 * plane.strides[1], 0 if self.moves else 2 * self.layer.out_steps[1]
         for pair in range(count):
             moved = advance if pair else 0
             first = advance if not pair else 0
@@ -277,7 +277,7 @@ class _Rows:
         some cores wait for instructions that are not."""
         if self.unstored is None:
             return
-        (two, place), self.unstored, step = self.unstored, None, self.layer.plane.in_channels
+        (two, place), self.unstored, step = self.unstored, None, self.layer.out_steps[1]
         if self.moves:
             self.code(f"strb.w {{sum1}}, [{{output}}, #{step}]") if two else None
             self.code(f"strb.w {{sum0}}, [{{output}}], #{step * (1 + two)}")

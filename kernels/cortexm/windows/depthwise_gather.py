@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from ..core.assembly import Routine, Waiting
+from ..core.offsets import plus
 from ..sums.dense import split_steps
 from .depthwise_layout import LARGEST_OFFSET, Depthwise
 
@@ -15,7 +16,7 @@ def gather_text(layer: Depthwise, name: str, has_fpu: bool, together: int, signe
     """A function that unpacks rows of 4 channels into planes of pixel pairs; at most `together` times 4 pixels of the middle of a
     row stand in the text, or 3. `signed`: of int8, else of uint8; `portable`: the same in C."""
     plane = layer.plane
-    width, pad, channels = plane.in_size[1], plane.pads[1], plane.in_channels
+    width, pad, (row_step, step) = plane.in_size[1], plane.pads[1], layer.in_steps
     columns = min(width, 2 * layer.pairs - pad)  # of a row that anything reads
     positions = [None] * pad + list(range(columns)) + [None] * (2 * layer.pairs - pad - columns)
     quads = [positions[first : first + 4] for first in range(0, len(positions), 4)]
@@ -29,7 +30,7 @@ def gather_text(layer: Depthwise, name: str, has_fpu: bool, together: int, signe
     has_loop = sum(len(quad) == 4 and None not in quad for quad in quads) > most
     first_moves = len(quads[0]) == 4 and row_bytes <= LARGEST_STEP and not has_loop  # the first store of a row to the next one
     if first_moves:
-        _gather_quad(code, quads[0], 0, layer.pairs, channels, row_bytes)
+        _gather_quad(code, quads[0], 0, layer.pairs, step, row_bytes)
     index, advanced = (1, row_bytes) if first_moves else (0, 0)
     while index < len(quads):
         alike = index
@@ -38,7 +39,7 @@ def gather_text(layer: Depthwise, name: str, has_fpu: bool, together: int, signe
         ahead, body = split_steps(alike - index, most, start=0)
         if body:
             for quad in range(index, index + ahead):
-                _gather_quad(code, quads[quad], 8 * quad - advanced, layer.pairs, channels)
+                _gather_quad(code, quads[quad], 8 * quad - advanced, layer.pairs, step)
             index += ahead
             code.constant(registers["t0"], 8 * (alike - index))
             code("add {t0}, {t0}, {target}")
@@ -46,29 +47,29 @@ def gather_text(layer: Depthwise, name: str, has_fpu: bool, together: int, signe
             code.align()
             code.label(2, f"{(alike - index) // body} times {4 * body} pixels")
             for quad in range(index, index + body):
-                _gather_quad(code, quads[quad], 8 * quad - advanced, layer.pairs, channels)
+                _gather_quad(code, quads[quad], 8 * quad - advanced, layer.pairs, step)
             code.get("{t0}", "quads_end")
-            _add(code, "target", 8 * body)
+            plus(code, "{target}", 8 * body)
             code("cmp {target}, {t0}")
             code("bne 2b")
             advanced += 8 * (alike - index)
             index = alike
         else:
-            _gather_quad(code, quads[index], 8 * index - advanced, layer.pairs, channels)
+            _gather_quad(code, quads[index], 8 * index - advanced, layer.pairs, step)
             index += 1
-    _add(code, "source", (width - columns) * channels)
-    _add(code, "target", 4 * layer.row_words - advanced)
+    plus(code, "{source}", row_step - columns * step)
+    plus(code, "{target}", 4 * layer.row_words - advanced)
     code("subs {rows}, {rows}, #1")
     code("bne 1b")
     code.end()
-    return code.function(name, GATHER_PARAMETERS, f"Rows of 4 of {channels} channels as pairs of pixels.", portable)
+    return code.function(name, GATHER_PARAMETERS, f"Rows of 4 of {plane.in_channels} channels as pairs of pixels.", portable)
 
 
-def _gather_quad(code: Routine, quad: list[int | None], offset: int, pairs: int, channels: int, advance: int = 0) -> None:
+def _gather_quad(code: Routine, quad: list[int | None], offset: int, pairs: int, step: int, advance: int = 0) -> None:
     """4 (or 2) pixels of 4 channels to `offset` in the planes of the channels; the first store moves the target by `advance`."""
     loads = [index for index, position in enumerate(quad) if position is not None]
     if loads:
-        _load_pixels(code, [f"r{4 + index}" for index in loads], channels)
+        _load_pixels(code, [f"r{4 + index}" for index in loads], step)
     pixel = [f"r{4 + index}" if position is not None else "{pads}" for index, position in enumerate(quad)]
     words = [("{t0}", 8), ("{t1}", 9)][: len(quad) // 2]  # of a pair of pixels; from this register channels 0 and 1, + 2: 2 and 3
     for number, (_, even) in enumerate(words):
@@ -89,22 +90,16 @@ def _gather_quad(code: Routine, quad: list[int | None], offset: int, pairs: int,
             code(f"str.w {target}, [{{target}}" + (f"], #{advance}" if moves and number == 0 else f", #{place + 4 * number}]"))
 
 
-def _load_pixels(code: Routine, registers: list[str], channels: int) -> None:
+def _load_pixels(code: Routine, registers: list[str], step: int) -> None:
     """Words of neighbouring pixels; the source moves behind them. An address that was just computed takes a cycle more."""
-    size = len(registers) * channels
-    if size - channels > LARGEST_OFFSET:
+    size = len(registers) * step
+    if size - step > LARGEST_OFFSET:
         for register in registers:
             code(f"ldr {register}, [{{source}}]")
-            _add(code, "source", channels)
+            plus(code, "{source}", step)
         return
     for number in reversed(range(1, len(registers))):
-        code(f"ldr.w {registers[number]}, [{{source}}, #{number * channels}]")
+        code(f"ldr.w {registers[number]}, [{{source}}, #{number * step}]")
     code(f"ldr.w {registers[0]}, [{{source}}]" + f", #{size}" * (size <= LARGEST_STEP))
-    _add(code, "source", size if size > LARGEST_STEP else 0)
+    plus(code, "{source}", size if size > LARGEST_STEP else 0)
 
-
-def _add(code: Routine, register: str, value: int) -> None:
-    while value:
-        part = min(value, LARGEST_OFFSET)
-        code(f"addw {{{register}}}, {{{register}}}, #{part}")
-        value -= part

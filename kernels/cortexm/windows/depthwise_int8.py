@@ -16,37 +16,25 @@ from aidge_build.operators.arithmetic.near_halves import near_is_exact
 
 from ..core.conditions import Loop, has_fpu, linear_spec
 from ..sums.stream import otherwise
-from ..sums.window import plane_of_view
 from .depthwise import texts
 from .depthwise_integers import channel_scales, integers_of
 from .depthwise_layout import (
     FIXED_HEAD_WORDS,
-    LARGEST_OFFSET,
     NARROW_SCALE,
     Depthwise,
-    depthwise_of,
+    layer_of,
     pack,
     struct,
 )
 from .depthwise_levels import Form
 
 FEWEST_CHANNELS = 16  # whose weights are more than the text that unpacks them
-MOST_CHANNELS = 4095  # the step from pixel to pixel fits an instruction
-MOST_WEIGHT_WORDS = 500
 MOST_NARROW_WORDS = 64  # of weights, which are unpacked without a loop
 
 
 def unfit(view: NodeView) -> str:
     """Why a layer cannot be gathered into pairs of pixels, or nothing."""
-    plane = plane_of_view(view, is_upright=True)
-    layer = depthwise_of(plane)
-    if plane.strides[1] > 2 or (plane.dilations[1] > 1 and plane.kernel[1] > 1):
-        return f"steps {plane.strides[1]} columns, {plane.dilations[1]} between taps; wants at most 2, and 1"
-    if plane.in_channels > MOST_CHANNELS:
-        return f"{plane.in_channels} channels, wants at most {MOST_CHANNELS}"
-    if plane.pads[1] >= 2 * layer.pairs or layer.furthest > LARGEST_OFFSET or layer.weight_words > MOST_WEIGHT_WORDS:
-        return "the rows of a window are too far apart"
-    return ""
+    return layer_of(view).unfit
 
 
 def _pay(view: NodeView, layer: Depthwise, wider: Depthwise) -> bool:
@@ -79,13 +67,13 @@ NEAR = Predicate("strides of at most 2, columns not dilated, near rows", unfit)
 @kernel(("ConvDepthWise1D", "ConvDepthWise2D"), linear_spec(NEAR))
 class DepthwiseInt8(LinearNode):
     assembly = "needed"
-    together = Loop(80, {"speed": 14, "balanced": 8, "compact": 2, "size": 1})  # over pairs of outputs
+    together = Loop(108, {"speed": 14, "balanced": 6, "compact": 2, "size": 1})  # over pairs of outputs
 
     @classmethod
     def layer(cls, view: NodeView) -> Depthwise:
         """The geometry; with weights as bytes where they may be."""
-        plane = plane_of_view(view, is_upright=True)
-        wider, layer = depthwise_of(plane), depthwise_of(plane, are_bytes=True)
+        wider, layer = layer_of(view), layer_of(view, are_bytes=True)
+        plane = layer.plane
         is_one_pixel = plane.made_for == (1, 1)  # no other one shares what unpacking takes
         if plane.in_channels < FEWEST_CHANNELS or layer.weight_words > MOST_NARROW_WORDS or view.objective == "speed":
             return wider

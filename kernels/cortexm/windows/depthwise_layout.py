@@ -7,7 +7,7 @@ and bias of the integer requantization are one exact constant.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy
 
@@ -15,8 +15,9 @@ from aidge_build.contract.call import Struct
 from aidge_build.contract.kernel_kit.following import row_steps
 from aidge_build.contract.kernel_kit.linear_int8 import Linear
 from aidge_build.contract.kernel_kit.packing import as_words, group_starts
+from aidge_build.contract.spec import NodeView
 
-from ..sums.window import SCRATCH_BYTES, Plane
+from ..sums.window import SCRATCH_BYTES, Plane, plane_of_view
 from .depthwise_integers import Integers, channel_scales
 
 WEIGHT_REGISTERS = 6
@@ -24,6 +25,8 @@ HEAD_WORDS, FIXED_HEAD_WORDS = 2, 4  # bias and multiplier; constant and shift o
 CURVED_HEAD_WORDS = 3  # bias of the sums; factor and bias of the floats, or multiplier and constant
 NARROW_SCALE = 256  # of weights that stand in the stream as bytes, where sums carry fraction bits
 LARGEST_OFFSET = 4095  # of a load
+MOST_CHANNELS = 4095  # the step from pixel to pixel fits an instruction
+MOST_WEIGHT_WORDS = 500
 
 
 @dataclass(frozen=True)
@@ -36,10 +39,36 @@ class Depthwise:
     are_bytes: bool = False  # the stream has the model's weights behind the heads of 4 channels, not halfwords behind each head
     head_words: int = HEAD_WORDS  # of a channel in the stream, before its weights
     is_doubled: bool = False  # weights of channels with fixed-point factors are twice as large
+    is_turned: bool = False  # rows of the plane are columns of the image; then there is one band
 
     @property
     def row_words(self) -> int:
         return 4 * self.pairs
+
+    @property
+    def in_steps(self) -> tuple[int, int]:
+        """Bytes of the input from row to row, and from pixel to pixel of a row."""
+        return self._steps_of(self.plane.in_size)
+
+    @property
+    def out_steps(self) -> tuple[int, int]:
+        """The same of the output."""
+        return self._steps_of(self.plane.out_size)
+
+    def _steps_of(self, size: tuple[int, int]) -> tuple[int, int]:
+        channels = self.plane.in_channels
+        return (channels, size[0] * channels) if self.is_turned else (size[1] * channels, channels)
+
+    @property
+    def pairs_of_outputs(self) -> int:
+        """How many pairs are computed, with single outputs at the ends of rows."""
+        height, width = self.plane.made_for
+        return height * ((width + 1) // 2)
+
+    @property
+    def turn(self) -> str:
+        """For the names of functions that depend on the steps."""
+        return f"_turned{self.plane.in_size[0]}to{self.plane.out_size[0]}" if self.is_turned else ""
 
     @property
     def slack_words(self) -> int:
@@ -135,10 +164,31 @@ class Depthwise:
         return 4 * ((self.plane.kernel[0] - 1) * self.plane.dilations[0] * self.row_words + self.steps + 1)
 
     @property
+    def unfit(self) -> str:
+        """Why the layer cannot be gathered into pairs of pixels, or nothing."""
+        plane = self.plane
+        if plane.strides[1] > 2 or (plane.dilations[1] > 1 and plane.kernel[1] > 1):
+            return f"steps {plane.strides[1]} columns, {plane.dilations[1]} between taps; wants at most 2, and 1"
+        if plane.in_channels > MOST_CHANNELS:
+            return f"{plane.in_channels} channels, wants at most {MOST_CHANNELS}"
+        if plane.pads[1] >= 2 * self.pairs or self.furthest > LARGEST_OFFSET or self.weight_words > MOST_WEIGHT_WORDS:
+            return "the rows of a window are too far apart"
+        return ""
+
+    @property
     def most_together(self) -> int:
         """Pairs of outputs whose activations and results the offsets of instructions reach."""
         of_words = (LARGEST_OFFSET - self.furthest) // (4 * self.plane.strides[1]) + 1
-        return max(1, min(of_words, (LARGEST_OFFSET // self.plane.in_channels + 1) // 2))
+        return max(1, min(of_words, (LARGEST_OFFSET // self.out_steps[1] + 1) // 2))
+
+
+def layer_of(view: NodeView, are_bytes: bool = False) -> Depthwise:
+    """The layer as `depthwise_of`; columns of the image are its rows if that saves pairs of outputs and needs no more memory."""
+    plane = plane_of_view(view, is_upright=True)
+    upright, turned = depthwise_of(plane, are_bytes), replace(depthwise_of(plane.turned, are_bytes), is_turned=True)
+    saves = turned.pairs_of_outputs < upright.pairs_of_outputs
+    fits = turned.weight_words <= upright.weight_words and turned.scratch_bytes <= upright.scratch_bytes
+    return turned if saves and fits and view.layer is None and turned.is_one_band and not turned.unfit else upright
 
 
 def depthwise_of(plane: Plane, are_bytes: bool = False) -> Depthwise:
@@ -219,6 +269,8 @@ def pack(linear: Linear, layer: Depthwise, integers: Integers, in_float: bool) -
 
 def group(layer: Depthwise, heads: list[list[int]], rows: numpy.ndarray) -> list[int]:
     """4 channels in the stream, from their heads and weights [channel, tap]."""
+    if layer.is_turned:
+        rows = rows.reshape(len(rows), *layer.plane.kernel[::-1]).swapaxes(1, 2).reshape(rows.shape)
     if layer.are_bytes:
         return [number for head in heads for number in head] + rows.astype(numpy.int8).ravel().view("<i4").tolist()
     words: list[int] = []

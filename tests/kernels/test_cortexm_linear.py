@@ -441,6 +441,13 @@ def test_columns_of_an_image_are_the_rows_of_a_depthwise_layer_if_fewer_outputs_
     assert ("_turned" in entry.call.function) == is_turned
 
 
+def test_four_outputs_of_a_depthwise_layer_share_loads_of_weights_that_registers_do_not_hold():
+    entry = int8_case(1, 1, 4, (9, 9), 4, (5, 5), 1, 1, (2, 2), 4)
+    _, band, _ = entry.call.texts
+    loads, rows, blocks = 2, 5, 3  # of two words of each row of weights; 9 outputs are twice 4, and one
+    assert band.count("[r6") == loads * rows * blocks
+
+
 def test_few_output_channels_are_taken_with_an_fpu_and_a_single_pixel_as_a_row():
     entries = list(few_cases())
     assert accepted([built_for(entry, "size") for entry in entries[:-4]]) == []

@@ -194,7 +194,7 @@ def _outputs(code: Routine, layer: Depthwise, bounds: tuple[float, float], count
     step, furthest = 4 * layer.plane.in_channels, LARGEST_OFFSET if clamp_name(bounds) else LARGEST_FPU_OFFSET
     offset = 0
     for count in counts:
-        sums(code, layer, count == 2, 0, False, advance=4 * layer.plane.strides[1] if count == 2 else 0)
+        sums(code, layer, count, 0, False, advance=4 * layer.plane.strides[1] if count == 2 else 0)
         for value in _values(code, ("{sum0}", "{sum1}")[:count], bounds):
             if offset > furthest:
                 plus(code, "{output}", offset)

@@ -27,11 +27,10 @@ from .depthwise_levels import (
     integer_form,
     near_factor,
 )
-from .depthwise_sums import REGISTERS, sums
+from .depthwise_sums import REGISTERS, SUMS, sums
 from .depthwise_weights import load_weights, place_for_weights, unpack_weights
 
 LARGEST_STEP = 255  # by which a load or store of one number moves its pointer
-LEVELS = ("sum0", "sum1")  # of two neighbouring outputs
 WAITING = {  # in FPU registers; s2 and s3 are for the requantization
     "taps": 0,  # the weights that come next, if they are bytes
     "multiplier": 4,
@@ -46,6 +45,7 @@ WAITING = {  # in FPU registers; s2 and s3 are for the requantization
     "row_end": 14,
     "real_bias": 7,
     "curve": 15,
+    "bias": 1,  # of a channel, if four outputs are computed together
 }
 BAND_PARAMETERS = "const uint32_t *words, int8_t *output, const int32_t *constants, int32_t rows, const int32_t *head"
 
@@ -79,7 +79,8 @@ _ARGUMENTS = "AIDGE_CORTEXM_HEAD_WORDS", "(uint32_t)stream[2]", "stream"
 
 
 def _waiting(form: Form) -> Waiting:
-    unneeded = [*(() if form.curve else ("real_bias", "curve")), *(() if form.are_bytes else ("taps",))]
+    unneeded = [] if form.has_fpu else ["bias"]
+    unneeded += [*(() if form.curve else ("real_bias", "curve")), *(() if form.are_bytes else ("taps",))]
     if not form.has_fpu and form.is_fixed and form.has_floats:
         unneeded += ["limits"] * (not form.limits.is_more)
         return Waiting(_without(unneeded), has_fpu=False)
@@ -123,6 +124,8 @@ def _band_text(layer: Depthwise, name: str, form: Form) -> str:
     if form.curve:
         code("ldr {sum0}, [r10], #4")
         code.put("real_bias", "{sum0}")
+    if rows.by_four:
+        code.put("bias", "{bias}")
     load_weights(code, layer)
     code.put("constants", "r10")
     rounded = _other_form(form)(code, form)
@@ -132,7 +135,7 @@ def _band_text(layer: Depthwise, name: str, form: Form) -> str:
         code("blt 5f", "the multiplier is not proved")
     if form.has_integers:
         unpack_weights(code, layer, is_scaled=True)
-        rows.print(2, rows.together, lambda two: integer_form(code, form, two))
+        rows.print(2, rows.together, lambda sums: integer_form(code, form, sums))
     if form.is_mixed:
         code("b 8f")
         code.label(5)
@@ -193,13 +196,20 @@ class _Rows:
         self.rounded_together = 1 if form.is_mixed or not (form.has_fpu or form.is_fixed) else form.together
         self.is_single = layer.plane.made_for[0] == 1
         self.pairs, self.is_odd = divmod(layer.plane.out_size[1], 2)
+        self.by_four = form.has_fpu and not layer.in_registers and min(self.together, self.pairs) > 1  # sharing loads of weights
         forms = [self.together] * form.has_integers + [self.rounded_together] * form.has_floats
         self.stay = self.is_single and not any(self._split(together)[1] for together in forms)  # what words and output are
-        self.moves = not self.stay and 2 * layer.out_steps[1] <= LARGEST_STEP  # stores move the output
-        self.unstored: tuple[bool, int] | None = None  # levels of two outputs or one, and their byte from the output on
+        most = 4 if self.by_four else 2
+        self.moves = not self.stay and most * layer.out_steps[1] <= LARGEST_STEP  # stores move the output
+        self.unstored: tuple[int, int] | None = None  # so many levels, and their byte from the output on
 
-    def _split(self, together: int) -> tuple[int, int]:
-        return split_steps(self.pairs, min(together, self.layer.most_together), start=0)
+    def _split(self, together: int) -> tuple[int, int, int]:
+        """Pairs of outputs ahead of a loop, in it, and behind it."""
+        limit = min(together, self.layer.most_together)
+        unit = 2 if self.by_four and limit > 1 else 1
+        units, rest = divmod(self.pairs, unit)
+        ahead, body = split_steps(units, limit // unit, start=0)
+        return (ahead * unit, body * unit, rest) if body else (self.pairs, 0, 0)
 
     def begin(self) -> None:
         """Where the rows end waits."""
@@ -218,12 +228,13 @@ class _Rows:
         if not self.stay:
             code.put("words", "r0, r1")
 
-    def print(self, label: int, together: int, requantize: Callable[[bool], None]) -> None:
+    def print(self, label: int, together: int, requantize: Callable[[tuple[str, ...]], None]) -> None:
         """The rows, with at most `together` pairs of outputs in the text; labels `label` and `label + 1`. `requantize` makes
-        levels of the sums of two outputs or one."""
+        levels of one or two sums."""
         code, layer, plane = self.code, self.layer, self.layer.plane
         pair_bytes, (row_step, pixel_step) = 4 * plane.strides[1], layer.out_steps
-        pairs, (ahead, body) = self.pairs, self._split(together)
+        ahead, body, rest = self._split(together)
+        pairs = self.pairs - rest
         row = 4 * plane.strides[0] * layer.row_words
         moved = 0 if self.is_single or body or row > LARGEST_STEP else row  # by the first load of a row
         code.align()
@@ -243,9 +254,9 @@ class _Rows:
             plus(code, "r1", at_output)
             self._compare("words", "row_end")
             code(f"bne {label + 1}b")
-            at_words = at_output = 0
+            at_words, at_output = self._pairs(rest, 0, requantize)
         if self.is_odd:
-            self._outputs(False, at_words, moved if self.pairs == 0 else 0, at_output, requantize)
+            self._outputs(1, at_words, moved if self.pairs == 0 else 0, at_output, requantize)
         self._store()
         if self.is_single:
             return
@@ -254,36 +265,42 @@ class _Rows:
         self._compare("output", "rows_end")
         code(f"bne {label}b")
 
-    def _pairs(self, count: int, advance: int, requantize: Callable[[bool], None]) -> tuple[int, int]:
+    def _pairs(self, count: int, advance: int, requantize: Callable[[tuple[str, ...]], None]) -> tuple[int, int]:
         """Pairs of outputs, of which the first load moves the words by `advance`. Returns how far behind the pointers the next
         activations and outputs are."""
-        plane = self.layer.plane
-        pair_bytes, outputs = 4 * plane.strides[1], 0 if self.moves else 2 * self.layer.out_steps[1]
-        for pair in range(count):
-            moved = advance if pair else 0
-            first = advance if not pair else 0
-            self._outputs(True, pair * pair_bytes - moved, first, pair * outputs, requantize)
+        pair_bytes, outputs = 4 * self.layer.plane.strides[1], 0 if self.moves else 2 * self.layer.out_steps[1]
+        together = 2 if self.by_four else 1
+        for pair in range(0, count, together):
+            moved, first = (advance, 0) if pair else (0, advance)
+            self._outputs(2 * min(together, count - pair), pair * pair_bytes - moved, first, pair * outputs, requantize)
         return count * pair_bytes - (advance if count else 0), count * outputs
 
-    def _outputs(self, two: bool, at_words: int, advance: int, at_output: int, requantize: Callable[[bool], None]) -> None:
-        """Two outputs or one. The levels of the ones before leave behind the first load: a load right behind a store takes a
+    def _outputs(
+        self, count: int, at_words: int, advance: int, at_output: int, requantize: Callable[[tuple[str, ...]], None]
+    ) -> None:
+        """1, 2 or 4 outputs. The levels of the ones before leave behind the first load: a load right behind a store takes a
         cycle more."""
-        sums(self.code, self.layer, two, at_words, True, advance, self._store)
-        requantize(two)
-        self.unstored = two, at_output
+        sums(self.code, self.layer, count, at_words, True, advance, self._begin)
+        for first in range(0, count, 2):
+            requantize(SUMS[first : min(first + 2, count)])
+        self.unstored = count, at_output
+
+    def _begin(self) -> None:
+        """Empty the registers of sums; the bias of four of them is in the last one."""
+        self._store()
+        if self.by_four:
+            self.code.get("{bias}", "bias")
 
     def _store(self) -> None:
         """The levels that still are in registers; the output moves behind them, or stays. Stores of 32 bits keep the text aligned:
         some cores wait for instructions that are not."""
         if self.unstored is None:
             return
-        (two, place), self.unstored, step = self.unstored, None, self.layer.out_steps[1]
-        if self.moves:
-            self.code(f"strb.w {{sum1}}, [{{output}}, #{step}]") if two else None
-            self.code(f"strb.w {{sum0}}, [{{output}}], #{step * (1 + two)}")
-            return
-        for number, level in enumerate(LEVELS[: 1 + two]):
-            self.code(f"strb.w {{{level}}}, [{{output}}, #{place + number * step}]")
+        (count, place), self.unstored, step = self.unstored, None, self.layer.out_steps[1]
+        for number in reversed(range(count)):
+            moves = self.moves and number == 0
+            at = f"], #{count * step}" if moves else f", #{place * (not self.moves) + number * step}]"
+            self.code(f"strb.w {{{SUMS[number]}}}, [{{output}}{at}")
 
     def _compare(self, register: str, end: str) -> None:
         self.code.get("{x0}", end)

@@ -75,9 +75,9 @@ def near_factor(code: Routine) -> None:
     code("lsr {factor}, {factor}, {x0}")
 
 
-def integer_form(code: Routine, form: Form, two: bool) -> None:
-    """Sums of which an integer form is proved become levels."""
-    sums, spares = ("sum0", "sum1")[: 1 + two], ("x0", "x1")
+def integer_form(code: Routine, form: Form, sums: tuple[str, ...]) -> None:
+    """One or two sums of which an integer form is proved become levels."""
+    spares = ("x0", "x1")
     if form.is_even:
         for name, spare in zip(sums, spares):
             code(f"ubfx {{{spare}}}, {{{name}}}, #{form.shift + HIGH_SHIFT}, #1", "the last bit of the level below a half")
@@ -98,15 +98,16 @@ class FloatForm:
     def __init__(self, code: Routine, form: Form):
         self.code, self.limits = code, form.limits
 
-    def __call__(self, two: bool) -> None:
-        """Of two outputs, or of the first."""
+    def __call__(self, sums: tuple[str, ...]) -> None:
+        """Of one or two outputs."""
         code = self.code
-        sums, cells = ("sum0", "sum1")[: 1 + two], ("s2", "s3")[: 1 + two]
-        code("vmov s2, s3, {sum0}, {sum1}" if two else "vmov s2, {sum0}")
+        cells = ("s2", "s3")[: len(sums)]
+        totals = ", ".join(f"{{{name}}}" for name in sums)
+        code(f"vmov {', '.join(cells)}, {totals}")
         for operation in ("vcvt.f32.s32 {0}, {0}", "vmul.f32 {0}, {0}, s4", "vcvtr.s32.f32 {0}, {0}"):
             for cell in cells:
                 code(operation.format(cell))
-        code("vmov {sum0}, {sum1}, s2, s3" if two else "vmov {sum0}, s2")
+        code(f"vmov {totals}, {', '.join(cells)}")
         for name in sums:
             code(f"qadd {{{name}}}, {{{name}}}, {{factor}}")
             code(self.limits.saturate(f"{{{name}}}"))
@@ -120,12 +121,13 @@ class CurvedLevels:
     def __init__(self, code: Routine, form: Form):
         self.code, self.curve = code, form.curve
 
-    def __call__(self, two: bool) -> None:
-        """Of two outputs, or of the first."""
-        code, sums, cells = self.code, ("sum0", "sum1")[: 1 + two], (2, 3)[: 1 + two]
-        code("vmov s2, s3, {sum0}, {sum1}" if two else "vmov s2, {sum0}")
+    def __call__(self, sums: tuple[str, ...]) -> None:
+        """Of one or two outputs."""
+        code, cells = self.code, (2, 3)[: len(sums)]
+        floats, totals = ", ".join(f"s{cell}" for cell in cells), ", ".join(f"{{{name}}}" for name in sums)
+        code(f"vmov {floats}, {totals}")
         curved_levels.convert(code, [(cell, 4, 7) for cell in cells])
-        code("vmov {sum0}, {sum1}, s2, s3" if two else "vmov {sum0}, s2")
+        code(f"vmov {totals}, {floats}")
         code.get("{x0}, {x1}", "zero", "what numbers are raised and lowered by")
         for name in sums:
             code(f"qadd {{{name}}}, {{{name}}}, {{x0}}")
@@ -140,9 +142,9 @@ class ProductLevels:
     def __init__(self, code: Routine, form: Form):
         self.code, self.curve = code, form.curve
 
-    def __call__(self, two: bool) -> None:
-        """Of two outputs, or of the first."""
-        code, sums = self.code, ("sum0", "sum1")[: 1 + two]
+    def __call__(self, sums: tuple[str, ...]) -> None:
+        """Of one or two outputs."""
+        code = self.code
         left, bits = self.curve.head
         code.get("{x0}", "real_bias")
         for name in sums:
@@ -162,9 +164,9 @@ class FixedLevels:
     def __init__(self, code: Routine, form: Form):
         self.code, self.form = code, form
 
-    def __call__(self, two: bool) -> None:
-        """Of two outputs, or of the first."""
-        code, sums = self.code, ("sum0", "sum1")[: 1 + two]
+    def __call__(self, sums: tuple[str, ...]) -> None:
+        """Of one or two outputs."""
+        code = self.code
         code.get("{x0}, {x1}", "multiplier", "constant, shift")
         for name in (f"{{{name}}}" for name in sums):
             if not self.form.is_doubled:
@@ -203,9 +205,9 @@ class NearForm:
     def __init__(self, code: Routine, form: Form):
         self.code, self.form, self.places = code, form, 0
 
-    def __call__(self, two: bool) -> None:
-        """Of two outputs, or of the first."""
-        for name in ("sum0", "sum1")[: 1 + two]:
+    def __call__(self, sums: tuple[str, ...]) -> None:
+        """Of one or two outputs."""
+        for name in sums:
             self._level(name)
             dense_levels.limit(self.code, self.form.limits)
             self.code(f"mov {{{name}}}, {{x1}}")

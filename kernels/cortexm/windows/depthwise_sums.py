@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Sums of a depthwise layer in assembly: two neighbouring outputs of one channel."""
+"""Sums of a depthwise layer in assembly: neighbouring outputs of one channel."""
 
 from __future__ import annotations
 
@@ -19,39 +19,41 @@ REGISTERS = {
     "bias": "lr",
     "weights": "r6",
     **{f"w{index}": f"r{4 + index}" for index in range(6)},
+    "sum2": "r7",  # if weights are loaded: neither all words of weights nor the bias stay in registers
+    "sum3": "lr",
 }
+SUMS = ("sum0", "sum1", "sum2", "sum3")
 LARGEST_PAIR_OFFSET = 1020  # of a load of two words
 
 
 def sums(
     code: Routine,
     layer: Depthwise,
-    two: bool,
+    count: int,
     place: int,
     keeps_bias: bool,
     advance: int = 0,
     after_load: Callable[[], None] = lambda: None,
 ) -> None:
-    """The sums of two neighbouring outputs (or of the first of them), whose activations begin at byte `place`. `keeps_bias`: the
-    bias is in a register. `advance`: what the first load of a place 0 adds to the pointer, from which all others then differ.
+    """The sums of 1, 2 or 4 neighbouring outputs, whose activations begin at byte `place`. `keeps_bias`: the bias is in a register. `advance`: what the first load of a place 0 adds to the pointer, from which all others then differ.
     `after_load` prints what still needs the registers of sums, behind the first load."""
     if not keeps_bias:
-        code.get("{sum0}, {sum1}" if two else "{sum0}", "bias")
+        code.get("{sum0}, {sum1}" if count > 1 else "{sum0}", "bias")
     multiply, words = _Multiply(code, "bias" if keeps_bias else ""), _Words(code, advance, after_load)
     for row in range(layer.plane.kernel[0]):
         start = place + 4 * row * layer.plane.dilations[0] * layer.row_words
         weights = _Weights(code, layer, row)
         if layer.is_even:
-            _even_row(multiply, words, weights, layer.steps, start, two)
+            _even_row(multiply, words, weights, layer.steps, start, count)
         else:
-            _row(multiply, words, weights, layer.plane.kernel[1], start, two)
+            _row(multiply, words, weights, layer.plane.kernel[1], start, count)
 
 
 class _Multiply:
     """Multiplications that are added to sums; the first one of each sum adds to `bias` where that is a register."""
 
     def __init__(self, code: Routine, bias: str):
-        self.code, self.bias, self.begun = code, bias, {"sum0", "sum1"} if not bias else set()
+        self.code, self.bias, self.begun = code, bias, set(SUMS) if not bias else set()
 
     def __call__(self, operation: str, name: str, activations: str, weights: str) -> None:
         """One instruction."""
@@ -118,35 +120,43 @@ def _loaded(word: int) -> str:
     return ("w0", "w1", "w4", "w5")[word % 4]
 
 
-def _row(multiply: _Multiply, activations: _Words, weights: _Weights, width: int, start: int, two: bool) -> None:
-    """Steps of 1 column: the second output of two begins in the upper half of the first word of activations."""
+def _row(multiply: _Multiply, activations: _Words, weights: _Weights, width: int, start: int, count: int) -> None:
+    """Steps of 1 column: the second output of two begins in the upper half of the first word of activations, and the next two
+    begin a word further. They come first: the outputs before them load weights in place of theirs."""
+    own = width // 2 + 1 if count > 1 else (width + 1) // 2  # words that one or two outputs see
+    words = own + int(count > 2)
+    for word in range(words):
+        value = f"x{word % 2}"
+        if word % 2 == 0:
+            activations.load(("x0", "x1")[: words - word], start + 4 * word)
+        for first in (2, 0) if count > 2 else (0,):
+            if 0 <= word - first // 2 < own:
+                _meet(multiply, SUMS[first : min(first + 2, count)], value, weights, width, word - first // 2)
+
+
+def _meet(multiply: _Multiply, sums: tuple[str, ...], value: str, weights: _Weights, width: int, word: int) -> None:
+    """A word of activations, for one or two outputs their word of this number."""
     middle, is_odd = divmod(width, 2)
-    words = middle + 1 if two else middle + is_odd
+    second = sums[1:]
+    if second and word:
+        is_last = not is_odd and word == middle
+        multiply("smlabt" if is_last else "smlad", sums[1], value, weights(width - 2 if is_last else 2 * word - 1))
+    if word < middle or width == 1:
+        multiply("smlad", sums[0], value, weights(2 * word))
+    elif is_odd:
+        multiply("smlabt", sums[0], value, weights(width - 2))
+    if second and not word:
+        multiply("smlatb", sums[1], value, weights(0))
+
+
+def _even_row(multiply: _Multiply, activations: _Words, weights: _Weights, steps: int, start: int, count: int) -> None:
+    """Steps of 2 columns: a word meets the weights of this step for the first output, and the weights of earlier steps for the
+    others."""
+    words = steps + count - 1
     for word in range(words):
         value = f"x{word % 2}"
         if word % 2 == 0:
             activations.load(("x0", "x1")[: words - word], start + 4 * word)
-        if two and word == 0:
-            multiply("smlatb", "sum1", value, weights(0))
-        elif two and (is_odd or word < middle):
-            multiply("smlad", "sum1", value, weights(2 * word - 1))
-        elif two:
-            multiply("smlabt", "sum1", value, weights(width - 2))
-        if word < middle or width == 1:
-            multiply("smlad", "sum0", value, weights(2 * word))
-        elif is_odd:
-            multiply("smlabt", "sum0", value, weights(width - 2))
-
-
-def _even_row(multiply: _Multiply, activations: _Words, weights: _Weights, steps: int, start: int, two: bool) -> None:
-    """Steps of 2 columns: a word meets the weights of this step for the first output, and those of the step before for the
-    second."""
-    words = steps + int(two)
-    for word in range(words):
-        value = f"x{word % 2}"
-        if word % 2 == 0:
-            activations.load(("x0", "x1")[: words - word], start + 4 * word)
-        if two and word:
-            multiply("smlad", "sum1", value, weights(word - 1))
-        if word < steps:
-            multiply("smlad", "sum0", value, weights(word))
+        for output in reversed(range(count)):
+            if 0 <= word - output < steps:
+                multiply("smlad", SUMS[output], value, weights(word - output))

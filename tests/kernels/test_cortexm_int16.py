@@ -19,7 +19,6 @@ from aidge_build.graph.tensor import Tensor, constant
 from aidge_build.operators.binary import Add, Mul, Sub
 from aidge_build.operators.conv import Conv
 from aidge_build.operators.matmul import FC
-from aidge_build.operators.pool import GlobalMaxPooling, MaxPooling
 from aidge_build.operators.quantize import QuantizeLinear
 from aidge_build.operators.window import Window
 
@@ -112,19 +111,9 @@ def quantizations(count: int):
         yield case(QuantizeLinear(0, DType.int16), [data, constant("s", scale), constant("z", point)], [values])
 
 
-def pools(count: int):
-    for seed in range(count):
-        random = Randomness(600 + seed)
-        size, step, pad = random.choice(1, 2, 3), random.choice(1, 2), random.choice(0, 1)
-        window = Window((size,) * 2, (step,) * 2, (random.choice(1, 2),) * 2, (pad,) * 2, (pad,) * 2)
-        data = wide(random, random.choice(1, 2), random.choice(2, 3, 8), 6, 7)
-        operator = MaxPooling(window=window) if seed % 4 else GlobalMaxPooling()
-        yield case(operator, [data], [int16(random, *data.dims)], quantization=data.quantization)
-
-
 def candidates():
     """For the tests of all kernels."""
-    return [*convolutions(8), *products(6), *depthwise(8), *elementwise(6), *quantizations(2), *pools(2)]
+    return [*convolutions(8), *products(6), *depthwise(8), *elementwise(6), *quantizations(2)]
 
 
 @needs_emulator
@@ -144,8 +133,7 @@ def test_int16_layers_equal_the_meaning(flags, board):
 @pytest.mark.parametrize("flags, board", [((), BOARD), ((), "host"), (PORTABLE, BOARD)])
 def test_sums_products_and_quantizations_to_int16_equal_the_meaning(flags, board):
     found = [*elementwise(90 if STRESS else 24), *quantizations(30 if STRESS else 8)]
-    found += pools(40 if STRESS else 12)
-    assert {entry.kernel.name for entry in found} == {"binary_int16", "quantize_layers", "maxpool2d_int16"}
+    assert {entry.kernel.name for entry in found} == {"binary_int16", "quantize_layers"}
     assert run(under(flags, found), *flags, board=board) == []
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy
 import pytest
 from harness import Case, case, differing, run, under_double
 from random_tensors import Randomness, halfword_weights
@@ -13,10 +14,12 @@ from test_ref_linear import EDGES, int8_case, random_edge
 from test_ref_pools_and_moves import pools
 
 from aidge_build.base.errors import AidgeError
-from aidge_build.graph.quantization import Quantization
+from aidge_build.graph.dtype import DType
+from aidge_build.graph.quantization import Quantization, per_tensor
+from aidge_build.graph.tensor import Tensor
 from aidge_build.operators.binary import Add, Mul, Sub
 from aidge_build.operators.matmul import FC
-from aidge_build.operators.pool import AvgPooling
+from aidge_build.operators.pool import AvgPooling, GlobalMaxPooling, MaxPooling
 from aidge_build.operators.reduce import ReduceMean
 from aidge_build.operators.softmax import Softmax
 from aidge_build.operators.window import Window
@@ -76,6 +79,19 @@ def test_a_mean_that_counts_pads_has_no_meaning_here():
         assert entry.expected is None
     with pytest.raises(AssertionError, match="pads count"):
         assert entry.kernel is None
+
+
+def test_maxima_of_int16_equal_the_meaning():
+    cases = []
+    for seed in range(12):
+        random = Randomness(600 + seed)
+        size, step, pad = random.choice(1, 2, 3), random.choice(1, 2), random.choice(0, 1)
+        window = Window((size,) * 2, (step,) * 2, (random.choice(1, 2),) * 2, (pad,) * 2, (pad,) * 2)
+        data = Tensor("x", (random.choice(1, 2), random.choice(2, 3, 8), 6, 7), DType.int16, quantization=per_tensor(1e-3, 0))
+        values = random.numbers.integers(-32768, 32768, data.dims).astype(numpy.int16)
+        operator = MaxPooling(window=window) if seed % 4 else GlobalMaxPooling()
+        cases.append(case(operator, [data], [values], quantization=data.quantization))
+    assert differing(cases, run(cases)) == []
 
 
 def test_means_of_axes_equal_the_meaning():

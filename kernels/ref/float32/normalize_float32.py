@@ -28,6 +28,15 @@ class _Normalize(KernelNode):
     def epsilon(self) -> Constant:
         return Constant("epsilon", numpy.array([self.operator.epsilon], numpy.float32))
 
+    def of_rows(self, shape: Struct, with_mean: int) -> Call:
+        """The call for the rows of this struct."""
+        statistics = map(Output, (1, 2)) if len(self.outputs) > 1 else (Literal(0), Literal(0))
+        return Call(
+            "aidge_ref_normalize_float32",
+            ("float32/normalize_float32.h",),
+            (Input(0), *self.parameters(), Output(0), *statistics, self.epsilon(), Literal(with_mean), shape),
+        )
+
 
 @kernel(("LayerNormalization", "RMSNormalization"), _SPEC)
 class LayerNormalization(_Normalize):
@@ -37,18 +46,7 @@ class LayerNormalization(_Normalize):
             "aidge_ref_normalize_shape",
             {"rows": math.prod(dims[:axis]), "length": math.prod(dims[axis:]), "period": 1, "step": 0, "run": 1},
         )
-        if len(self.outputs) > 1:
-            return Call(
-                "aidge_ref_normalize_statistics_float32",
-                ("float32/normalize_statistics_float32.h",),
-                (Input(0), *self.parameters(), Output(0), Output(1), Output(2), self.epsilon(), shape),
-            )
-        with_mean = Literal(int(self.node.type == "LayerNormalization"))
-        return Call(
-            "aidge_ref_normalize_float32",
-            ("float32/normalize_float32.h",),
-            (Input(0), *self.parameters(), Output(0), self.epsilon(), with_mean, shape),
-        )
+        return self.of_rows(shape, int(self.node.type == "LayerNormalization"))
 
 
 @kernel(("GroupNormalization", "InstanceNormalization"), _SPEC)
@@ -68,11 +66,7 @@ class GroupNormalization(_Normalize):
                 "run": plane if by_channel else length,
             },
         )
-        return Call(
-            "aidge_ref_normalize_float32",
-            ("float32/normalize_float32.h",),
-            (Input(0), *self.parameters(), Output(0), self.epsilon(), Literal(1), shape),
-        )
+        return self.of_rows(shape, 1)
 
 
 @kernel("MeanVarianceNormalization", _SPEC)

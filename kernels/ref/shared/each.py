@@ -12,7 +12,6 @@ import numpy
 
 from aidge_build.contract.call import Argument, Call, Constant, Literal, Output, Struct
 from aidge_build.contract.kernel_kit.broadcast import merged_loops, operand
-from aidge_build.graph.dtype import DType
 from aidge_build.graph.tensor import Tensor
 
 OUTER_AXES = 5
@@ -50,7 +49,7 @@ def each(expression: Expression, tensors: Sequence[Tensor], positions: Sequence[
     ]
     parameters = []
     if expression.parameters:
-        parameters = [Constant("parameters", numpy.array(expression.parameters, _parameter_type(tensors[0]).numpy))]
+        parameters = [Constant("parameters", numpy.array(expression.parameters, tensors[0].dtype.numpy))]
     if expression.integers:
         parameters.append(Constant("integers", numpy.array(expression.integers, numpy.int32)))
     arguments, shape = (*pointers, Output(0), *parameters), _shape(tensors, output)
@@ -65,10 +64,6 @@ def each(expression: Expression, tensors: Sequence[Tensor], positions: Sequence[
         (*arguments, Struct(f"{kind}_shape", shape)),
         texts=(_shape_text(kind, len(tensors)), _text(function, kind, expression, tensors, output)),
     )
-
-
-def _parameter_type(tensor: Tensor) -> DType:
-    return tensor.dtype
 
 
 def _shape(tensors: Sequence[Tensor], output: Tensor) -> dict[str, Any]:
@@ -103,7 +98,7 @@ def _parameters(expression: Expression, tensors: Sequence[Tensor], output: Tenso
     """The parameters that every form of the function has."""
     found = [f"const {tensor.dtype.c_type} *x{letter}" for tensor, letter in zip(tensors, operand_names(len(tensors)))]
     found.append(f"{output.dtype.c_type} *output")
-    found += [f"const {_parameter_type(tensors[0]).c_type} *p"] if expression.parameters else []
+    found += [f"const {tensors[0].dtype.c_type} *p"] if expression.parameters else []
     return found + (["const int32_t *k"] if expression.integers else [])
 
 

@@ -80,8 +80,3 @@ class Keys:
             else:
                 high = middle - 1
         return low
-
-
-def keys_of(dtype: DType, forest) -> Keys:
-    """The keys of features of this type in a forest."""
-    return Keys(dtype, forest.thresholds.dtype.name)

@@ -2,6 +2,12 @@
 #include <stdint.h>
 #include "inline.h"
 
+/* Batches of matrices [rows][inner] and [inner][columns] over 4 outer axes; steps in elements, 0 repeats. */
+typedef struct {
+    int32_t dims[4], first_steps[4], second_steps[4];
+    int32_t rows, inner, columns;
+} aidge_kit_matrices;
+
 /*
  * From one batch of a product of matrices to the next, over 4 axes in row-major order: both operands move by their steps, 0 where
  * they repeat. `place` is {0, 0, 0, 0} at first. Returns 0 behind the last batch. Without a division: not every core has one.

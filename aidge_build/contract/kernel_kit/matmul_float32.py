@@ -8,13 +8,10 @@ from typing import ClassVar
 from aidge_build.contract.call import Call, Output, Struct, computed
 from aidge_build.contract.kernel_kit.conditions import REAL
 from aidge_build.contract.kernel_kit.linear_float32 import parameter
+from aidge_build.contract.kernel_kit.products import BATCH_AXES, product_shape
 from aidge_build.contract.node import KernelNode
 from aidge_build.contract.spec import ROW_MAJOR, ImplSpec, IOSpec, NodeView, Predicate
 from aidge_build.graph.dtype import DType
-from aidge_build.graph.format import layout, row_major
-from aidge_build.graph.tensor import Tensor
-
-BATCH_AXES = 4  # of kit/batches.h
 
 
 def _rank(view: NodeView) -> str:
@@ -37,27 +34,8 @@ class MatMulFloat32(KernelNode):
     at_once: ClassVar[str]
 
     def call(self) -> Call:
-        first, second = self.inputs
-        sizes = {"rows": first.dims[-2], "inner": first.dims[-1], "columns": second.dims[-1]}
-        shape = Struct(
-            "aidge_kit_product_float32",
-            {
-                "dims": tuple(max(sizes) for sizes in zip(_batches(first), _batches(second))),
-                "first_steps": _batch_steps(first),
-                "second_steps": _batch_steps(second),
-                **sizes,
-            },
-        )
+        fields, size = product_shape("", self.inputs, self.outputs[0]).fields, self.outputs[0].dtype.size_bytes
+        in_bytes = {name: tuple(size * step for step in fields[name]) for name in ("first_steps", "second_steps")}
+        shape = Struct("aidge_kit_product_float32", {**fields, **in_bytes})
         arguments = (parameter(self, 0, "first"), parameter(self, 1, "second"), Output(0), shape)
         return Call(self.function, (self.source,), arguments, facts=computed(self.at_once))
-
-
-def _batches(tensor: Tensor) -> tuple[int, ...]:
-    return (1,) * (BATCH_AXES + 2 - tensor.rank) + tensor.dims[:-2]
-
-
-def _batch_steps(tensor: Tensor) -> tuple[int, ...]:
-    """Returns the steps in bytes; 0 for axes of length 1, which repeat."""
-    dims = (1,) * (BATCH_AXES + 2 - tensor.rank) + tensor.dims
-    steps = layout(dims, row_major(len(dims)), tensor.dtype).strides[:BATCH_AXES]
-    return tuple(0 if size == 1 else tensor.dtype.size_bytes * step for size, step in zip(dims, steps))

@@ -5,14 +5,14 @@ from __future__ import annotations
 
 import numpy
 
-from aidge_build.contract.call import Argument, Call, Constant, Input, Literal, Output, Struct
+from aidge_build.contract.call import Argument, Call, Constant, Input, Literal, Output
 from aidge_build.contract.kernel_kit.conditions import REAL
+from aidge_build.contract.kernel_kit.products import BATCH_AXES, product_shape
 from aidge_build.contract.node import KernelNode, kernel
 from aidge_build.contract.spec import ROW_MAJOR, SAME, ImplSpec, IOSpec, NodeView, Predicate
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.tensor import Tensor
 
-from ..float32.gemm_float32 import BATCH_AXES, GemmFloat32
 from .window3d import window3d
 
 _ANY = IOSpec(DType.any, ROW_MAJOR)
@@ -170,7 +170,7 @@ class MatMulInteger(_Products):
         names, declarations = self.names()
         function = self.function()
         text = f"""/* Batches of products of matrices: sums of (a - zero point) * (b - zero point). */
-static void {function}({", ".join(declarations)}, {self.outputs[0].dtype.c_type} *output, const aidge_ref_product_shape *shape)
+static void {function}({", ".join(declarations)}, {self.outputs[0].dtype.c_type} *output, const aidge_kit_matrices *shape)
 {{
     const int32_t batches = shape->dims[0] * shape->dims[1] * shape->dims[2] * shape->dims[3];
     int32_t batch, axis, row, column, k;
@@ -195,21 +195,8 @@ static void {function}({", ".join(declarations)}, {self.outputs[0].dtype.c_type}
         }}
     }}
 }}"""
-        a, b = self.tensor("a"), self.tensor("b")
-        a_dims, a_steps = GemmFloat32._matrix(a, False)
-        b_dims, b_steps = GemmFloat32._matrix(b, False)
-        shape = Struct(
-            "aidge_ref_product_shape",
-            {
-                "dims": tuple(max(sizes) for sizes in zip(a_dims[:-2], b_dims[:-2])),
-                "first_steps": a_steps[:-2],
-                "second_steps": b_steps[:-2],
-                "rows": a_dims[-2],
-                "inner": a_dims[-1],
-                "columns": b_dims[-1],
-            },
-        )
-        return Call(function, ("shared/each.h", "any/product.h"), (*self.pointers(*names), Output(0), shape), texts=(text,))
+        shape = product_shape("aidge_kit_matrices", (self.tensor("a"), self.tensor("b")), self.outputs[0])
+        return Call(function, ("shared/each.h", "kit/batches.h"), (*self.pointers(*names), Output(0), shape), texts=(text,))
 
 
 @kernel("DynamicQuantizeLinear", ImplSpec(inputs=(IOSpec(DType.float32, SAME),), outputs=(IOSpec(DType.uint8, SAME), _ANY)))

@@ -2,12 +2,6 @@
 #include "double/elements.h"
 #include "kit/batches.h"
 
-/* Batches of matrices [rows][inner] and [inner][columns] over 4 outer axes; steps in elements, 0 repeats. */
-typedef struct {
-    int32_t dims[4], first_steps[4], second_steps[4];
-    int32_t rows, inner, columns;
-} aidge_ref_matmul_double_shape;
-
 /*
  * output = requantize(sum over k of (first - its zero point) * (second - its zero point)), int8.
  *
@@ -15,7 +9,7 @@ typedef struct {
  * Ranges: the generator has proved that no sum leaves int32, also shifted to the left.
  */
 static void aidge_ref_matmul_double_int8(const int8_t *first, const int8_t *second, int8_t *output, const int32_t *numbers,
-                                         const aidge_ref_matmul_double_shape *shape)
+                                         const aidge_kit_matrices *shape)
 {
     int32_t place[4] = {0, 0, 0, 0};
     int32_t row, column, k;
@@ -43,7 +37,7 @@ static void aidge_ref_matmul_double_int8(const int8_t *first, const int8_t *seco
  * numbers: {multiplier, shift to the right}.
  */
 static void aidge_ref_matmul_double_int16(const int16_t *first, const int16_t *second, int16_t *output, const int32_t *numbers,
-                                          const aidge_ref_matmul_double_shape *shape)
+                                          const aidge_kit_matrices *shape)
 {
     int32_t batch, row, column, k, rest;
     const int32_t batches = shape->dims[0] * shape->dims[1] * shape->dims[2] * shape->dims[3];

@@ -43,7 +43,7 @@ class MatmulDouble(KernelNode):
                 operand(self.inputs, 1),
                 Output(0),
                 Constant("numbers", numbers),
-                product_shape("aidge_ref_matmul_double_shape", self.inputs, output),
+                product_shape("aidge_kit_matrices", self.inputs, output),
             ),
         )
 
@@ -81,6 +81,6 @@ class MatmulHalfwords(KernelNode):
                 operand(self.inputs, 1),
                 Output(0),
                 Constant("numbers", numpy.array(_halfword_factor(self.view), numpy.int32)),
-                product_shape("aidge_ref_matmul_double_shape", self.inputs, self.outputs[0]),
+                product_shape("aidge_kit_matrices", self.inputs, self.outputs[0]),
             ),
         )

@@ -4,12 +4,6 @@
 #include "kit/inline.h"
 #include "kit/near.h"
 
-/* Batches of matrices [rows][inner] and [inner][columns] over 4 outer axes; steps in elements, 0 repeats. */
-typedef struct {
-    int32_t dims[4], first_steps[4], second_steps[4];
-    int32_t rows, inner, columns;
-} aidge_ref_matmul_int8_shape;
-
 /* sums[j] += sum over k of (a[k] - zero) * b[k * columns + j], j < 4: four columns share each load of a. */
 AIDGE_KIT_INLINE void aidge_ref_matmul_int8_4(const int8_t *a, const int8_t *b, int32_t zero, int32_t inner, int32_t columns,
                                               int32_t *sums)
@@ -86,7 +80,7 @@ AIDGE_KIT_INLINE void aidge_ref_matmul_int8_row(const int8_t *a, const int8_t *b
  */
 AIDGE_KIT_INLINE void aidge_ref_matmul_int8_batches(const int8_t *first, const int8_t *second, int8_t *output,
                                                     const float *multiplier, const int32_t *levels,
-                                                    const aidge_ref_matmul_int8_shape *shape, int32_t near)
+                                                    const aidge_kit_matrices *shape, int32_t near)
 {
     int32_t place[4] = {0, 0, 0, 0};
     int32_t row;
@@ -102,7 +96,7 @@ AIDGE_KIT_INLINE void aidge_ref_matmul_int8_batches(const int8_t *first, const i
 
 AIDGE_KIT_NOINLINE void aidge_ref_matmul_int8(const int8_t *first, const int8_t *second, int8_t *output,
                                               const float *multiplier, const int32_t *levels,
-                                              const aidge_ref_matmul_int8_shape *shape)
+                                              const aidge_kit_matrices *shape)
 {
     aidge_ref_matmul_int8_batches(first, second, output, multiplier, levels, shape, 0);
 }
@@ -110,7 +104,7 @@ AIDGE_KIT_NOINLINE void aidge_ref_matmul_int8(const int8_t *first, const int8_t 
 /* The same without an FPU, where the factor is proved (arithmetic/near_halves.py). */
 AIDGE_KIT_NOINLINE void aidge_ref_matmul_int8_near(const int8_t *first, const int8_t *second, int8_t *output,
                                                    const float *multiplier, const int32_t *levels,
-                                                   const aidge_ref_matmul_int8_shape *shape)
+                                                   const aidge_kit_matrices *shape)
 {
     aidge_ref_matmul_int8_batches(first, second, output, multiplier, levels, shape, 1);
 }

@@ -29,7 +29,7 @@ class MatmulInt8(KernelNode):
                 Output(0),
                 Constant("multiplier", multiplier),
                 Constant("levels", self._levels(int(near_factors(multiplier)[0]))),
-                product_shape("aidge_ref_matmul_int8_shape", self.inputs, output),
+                product_shape("aidge_kit_matrices", self.inputs, output),
             ),
             facts=computed("1 row x 4 columns", 0),
         )

@@ -31,7 +31,7 @@ TOGETHER = 4  # values; the last ones of a run overlap those before
 MOST = 32767  # of all shares of an output: each is a halfword
 MOST_LEVEL = 1 << 20  # before it is limited
 LINE_SHIFTS = (*SHIFTS, 0)
-EVEN, TURNED, LINE, FLOATS = "even", "turned", "line", "floats"  # as resample_lanes_int8.h has them
+EVEN, TURNED, LINE, FLOATS = "even", "turned", "line", "floats"
 PARAMETERS = "const aidge_kit_lanes_row *row, int8_t *output, const int32_t *columns, const int32_t *levels"
 _ROWS, _SHARES, _END, _RUN = 0, 8, 16, 20  # in the row
 _SUMS = tuple(f"%sum{place}" for place in range(TOGETHER))
@@ -90,13 +90,15 @@ ENOUGH = Predicate("runs of at least 4", _short_run)
 
 @kernel("Resize", resample_spec(LINEAR, IN_INTEGERS, ENOUGH, features=FEATURES, form=CHANNELS_LAST))
 class ResampleLanesInt8(ResampleLanes):
+    assembly = "needed"
+
     def call(self) -> Call:
         levels, is_odd = _levels(self.view), run_of(self.view) % TOGETHER > 0
         row, text = _row_text(levels.form, levels.shift, is_odd)
         name = row.replace("lanes", "resample_lanes", 1)
         arguments = self.arguments(Constant("levels", as_words(levels.numbers)))
         texts = text, _layer_text(name, row)
-        return Call(name, ("windows/resample_lanes_int8.h",), arguments, texts=texts, facts=computed("4 values", 1))
+        return Call(name, ("core/target.h", "kit/resample_lanes.h"), arguments, texts=texts, facts=computed("4 values", 1))
 
 
 @kernel("Resize", resample_spec(LINEAR, NEAR, ENOUGH, features=FEATURES | {"fpu"}, form=CHANNELS_LAST))
@@ -135,8 +137,7 @@ def _row_text(form: str, shift: int, is_odd: bool) -> tuple[str, str]:
     code("cmp %columns, %last")
     code("bne %column")
     code("%leave")
-    portable = f"aidge_cortexm_resampled_row(row, output, columns, levels, AIDGE_CORTEXM_RESAMPLE_{form.upper()}, {shift});"
-    return name, code.function(name, PARAMETERS, "Linear resizing: a row of outputs.", portable)
+    return name, code.function(name, PARAMETERS, "Linear resizing: a row of outputs.")
 
 
 def _begin_column(code: Routine) -> None:

@@ -69,7 +69,8 @@ def _computed_parameters(view: NodeView) -> str:
 
 
 def _groups(view: NodeView) -> str:
-    return "" if view.operator.groups == 1 else f"{view.operator.groups} groups, wants 1"
+    groups = getattr(view.operator, "groups", 1)
+    return "" if groups == 1 else f"{groups} groups, wants 1"
 
 
 def _least_memory(view: NodeView) -> str:

@@ -16,11 +16,6 @@ from aidge_build.graph.tensor import Tensor
 from aidge_build.operators.dynamic import BIAS, DATA, FACTORS, SCALE, WEIGHTS, ZERO_POINT
 
 
-def _groups_of(view: NodeView) -> str:
-    groups = getattr(view.operator, "groups", 1)
-    return "" if groups == 1 else f"{groups} groups, wants 1"
-
-
 def _not_depthwise(view: NodeView) -> str:
     return "" if _is_depthwise(view) else "no depthwise layer"
 
@@ -39,7 +34,6 @@ def _quantized_results(view: NodeView) -> str:
 
 
 REAL_RESULTS = Predicate("results in float32", _quantized_results)
-ONE_GROUP = Predicate("one group", _groups_of)
 DEPTHWISE = Predicate("depthwise", _not_depthwise)
 SEVERAL_GROUPS = Predicate("several groups, not depthwise", _not_grouped)
 

@@ -19,11 +19,13 @@ def _rank(view: NodeView) -> str:
     return "" if fits else f"a rank is not in 2..{BATCH_AXES + 2}"
 
 
+MATRICES = Predicate("matrices, at most 4 batch axes", _rank)
+
+
 def product_spec(features: frozenset[str], *predicates: Predicate) -> ImplSpec:
     """Returns the spec of two float32 tensors of at least two axes, row-major."""
     side = IOSpec(DType.float32, ROW_MAJOR)
-    conditions = (REAL, Predicate("matrices, at most 4 batch axes", _rank), *predicates)
-    return ImplSpec(side, features=features, predicates=conditions)
+    return ImplSpec(side, features=features, predicates=(REAL, MATRICES, *predicates))
 
 
 class MatMulFloat32(KernelNode):

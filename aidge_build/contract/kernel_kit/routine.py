@@ -16,8 +16,7 @@ class Routine:
     """Collects the instructions of one function; `{name}` in a line is replaced by the register of that name, if `registers` are
     given.
 
-    A library's subclass names its `macros`: <macros>_ASSEMBLY says whether the compiler can take the assembly, <macros>_NAKED
-    begins its function, and <macros>_PASSED precedes each parameter.
+    A library's subclass names its `macros`: <macros>_ASSEMBLY says whether the compiler can take the assembly.
     """
 
     macros: str
@@ -73,18 +72,16 @@ class Routine:
         (empty: a header of the library holds the C version, or no build without assembly gets the kernel). Values with names
         get registers here.
 
-        The basic asm statements keep to the procedure call standard. The compiler knows nothing of them, and <macros>_NAKED keeps
-        it from guessing (no inlining, no clones, no register allocation across the call).
+        The basic asm statements keep to the procedure call standard. The compiler knows nothing of them, and AIDGE_KIT_NAKED
+        keeps it from guessing (no inlining, no clones, no register allocation across the call).
         """
         passed = [parameter.strip() for parameter in parameters.split(",")]
         lines = tuple(self._lines)
         if names_values(lines):
             lines = with_registers(lines, names_of(parameters, name), name)
-        declared = ", ".join(f"{self.macros}_PASSED {parameter}" for parameter in passed)
-        text = (
-            f"/* {comment} */\n#if {self.condition}\n"
-            f"{self.macros}_NAKED {result} {name}({declared})\n{{\n{self.statements(lines)}\n}}\n"
-        )
+        declared = ", ".join(f"AIDGE_KIT_PASSED {parameter}" for parameter in passed)
+        naked = f"AIDGE_KIT_NAKED {result} {name}({declared})\n{{\n{self.statements(lines)}\n}}"
+        text = f"/* {comment} */\n#if {self.condition}\n{naked}\n"
         return text + (f"#else\nstatic {result} {name}({parameters})\n{{\n    {portable}\n}}\n" if portable else "") + "#endif"
 
 

@@ -36,8 +36,8 @@ typedef struct {
 
 /* Runs of three pixels as the words X and Y, 16 bytes from tap to tap. Here, count > 0. */
 #if AIDGE_ARMV6M_ASSEMBLY
-AIDGE_ARMV6M_NAKED void aidge_armv6m_pack(AIDGE_ARMV6M_PASSED uint32_t *target,
-                                              AIDGE_ARMV6M_PASSED const int8_t *const *sources, AIDGE_ARMV6M_PASSED int32_t count)
+AIDGE_KIT_NAKED void aidge_armv6m_pack(AIDGE_KIT_PASSED uint32_t *target,
+                                              AIDGE_KIT_PASSED const int8_t *const *sources, AIDGE_KIT_PASSED int32_t count)
 {
     __asm__(
         ".syntax unified\n"

@@ -265,7 +265,7 @@ def _correct(code: Routine, value: str, pixel: int) -> None:
 
 def _channels(name: str, stream: Stream) -> str:
     return f"""/* All channels of 6 pixels. */
-AIDGE_ARMV6M_NOINLINE void {name}_channels(const aidge_armv6m_window *window, const int32_t *stream)
+AIDGE_KIT_NOINLINE void {name}_channels(const aidge_armv6m_window *window, const int32_t *stream)
 {{
     const int32_t *weights = stream + AIDGE_ARMV6M_HEAD_WORDS;
     int32_t channel;

@@ -56,7 +56,7 @@ typedef struct {
 } aidge_armv6m_fc_outputs;
 
 /* The columns of a block of inputs, of which `left` and no more are there, and the words of its shortest chunks. */
-AIDGE_ARMV6M_NOINLINE void aidge_armv6m_fc_columns(const int8_t *input, int32_t left, aidge_armv6m_fc_block *block,
+AIDGE_KIT_NOINLINE void aidge_armv6m_fc_columns(const int8_t *input, int32_t left, aidge_armv6m_fc_block *block,
                                                    const aidge_armv6m_fc *shape)
 {
     uint32_t *column = (uint32_t *)(uintptr_t)block->columns;
@@ -92,7 +92,7 @@ AIDGE_ARMV6M_NOINLINE void aidge_armv6m_fc_columns(const int8_t *input, int32_t 
 }
 
 /* Chunks of `units` pairs of taps out of `ratio` chunks each. */
-AIDGE_ARMV6M_NOINLINE void aidge_armv6m_fc_join(aidge_armv6m_fc_block *block, int32_t units, int32_t ratio)
+AIDGE_KIT_NOINLINE void aidge_armv6m_fc_join(aidge_armv6m_fc_block *block, int32_t units, int32_t ratio)
 {
     const uint32_t *column;
     const uint32_t *source = block->corrections;
@@ -108,7 +108,7 @@ AIDGE_ARMV6M_NOINLINE void aidge_armv6m_fc_join(aidge_armv6m_fc_block *block, in
 }
 
 /* Makes room for the sums of the next outputs, of which `left` are left. Returns how many they are. */
-AIDGE_ARMV6M_NOINLINE int32_t aidge_armv6m_fc_begin(aidge_armv6m_fc_block *block, int32_t *sums, int32_t left, int32_t piece)
+AIDGE_KIT_NOINLINE int32_t aidge_armv6m_fc_begin(aidge_armv6m_fc_block *block, int32_t *sums, int32_t left, int32_t piece)
 {
     const int32_t count = left < piece ? left : piece;
     block->sums = sums;
@@ -118,7 +118,7 @@ AIDGE_ARMV6M_NOINLINE int32_t aidge_armv6m_fc_begin(aidge_armv6m_fc_block *block
 }
 
 /* Weights that are not with the others. Return what is behind them. */
-AIDGE_ARMV6M_NOINLINE const int16_t *aidge_armv6m_fc_add_outliers(const int8_t *input, int32_t *sums, const int16_t *outliers)
+AIDGE_KIT_NOINLINE const int16_t *aidge_armv6m_fc_add_outliers(const int8_t *input, int32_t *sums, const int16_t *outliers)
 {
     for (; outliers[0] != AIDGE_ARMV6M_FC_END; outliers += AIDGE_ARMV6M_FC_OUTLIER) {
         sums[outliers[0]] += input[outliers[1]] * outliers[2];
@@ -126,7 +126,7 @@ AIDGE_ARMV6M_NOINLINE const int16_t *aidge_armv6m_fc_add_outliers(const int8_t *
     return outliers + AIDGE_ARMV6M_FC_OUTLIER;
 }
 
-AIDGE_ARMV6M_NOINLINE const int8_t *aidge_armv6m_fc_add_runs(const int8_t *input, int32_t *sums, const int8_t *runs, int32_t outputs)
+AIDGE_KIT_NOINLINE const int8_t *aidge_armv6m_fc_add_runs(const int8_t *input, int32_t *sums, const int8_t *runs, int32_t outputs)
 {
     for (; outputs > 0; outputs--) {
         const int8_t *value = input;
@@ -146,7 +146,7 @@ AIDGE_ARMV6M_NOINLINE const int8_t *aidge_armv6m_fc_add_runs(const int8_t *input
 
 /* Outputs that `aidge_armv6m_fc_store` has not got right: those with corrections, on which it moves on, and those by the general
  * requantization. Returns what is behind the marks. */
-AIDGE_ARMV6M_NOINLINE const uint16_t *aidge_armv6m_fc_correct(const int32_t *sums, const aidge_armv6m_fc_outputs *target,
+AIDGE_KIT_NOINLINE const uint16_t *aidge_armv6m_fc_correct(const int32_t *sums, const aidge_armv6m_fc_outputs *target,
                                                               const uint16_t *marks, const int32_t **corrections)
 {
     const aidge_kit_levels levels = aidge_kit_load_levels(target->head + 4);

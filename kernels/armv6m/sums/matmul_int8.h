@@ -18,7 +18,7 @@ enum { AIDGE_ARMV6M_PRODUCT_NUMBERS = 5 };
 
 /* The columns of a matrix as the stream of a dense layer: (a - its zero point) * (b - its zero point) is a * b, what each column adds
  * to all its sums, and the sum of a row times an offset. */
-AIDGE_ARMV6M_NOINLINE void aidge_armv6m_product_stream(const int8_t *second, const int32_t *pattern, int32_t *stream,
+AIDGE_KIT_NOINLINE void aidge_armv6m_product_stream(const int8_t *second, const int32_t *pattern, int32_t *stream,
                                                        const aidge_armv6m_product *shape)
 {
     const int32_t *const numbers = pattern + 2 + AIDGE_ARMV6M_HEAD_WORDS;
@@ -52,7 +52,7 @@ AIDGE_ARMV6M_NOINLINE void aidge_armv6m_product_stream(const int8_t *second, con
 }
 
 /* The columns of the next 6 of `left` rows of the first matrix, and where their outputs go; behind the last one it is taken again. */
-AIDGE_ARMV6M_NOINLINE void aidge_armv6m_product_rows(aidge_armv6m_window *window, const int8_t *row, int8_t *output, int32_t left,
+AIDGE_KIT_NOINLINE void aidge_armv6m_product_rows(aidge_armv6m_window *window, const int8_t *row, int8_t *output, int32_t left,
                                                      const aidge_armv6m_product *shape)
 {
     const int8_t *sources[AIDGE_ARMV6M_PIXELS];

@@ -50,8 +50,8 @@ typedef struct {
 
 /* Word pairs of the plane from three places each. `places` [-1] is the zero point. */
 #if AIDGE_ARMV6M_ASSEMBLY
-AIDGE_ARMV6M_NAKED void aidge_armv6m_plane(AIDGE_ARMV6M_PASSED uint32_t *plane, AIDGE_ARMV6M_PASSED const int32_t *places,
-                                               AIDGE_ARMV6M_PASSED const int8_t *channel, AIDGE_ARMV6M_PASSED int32_t count)
+AIDGE_KIT_NAKED void aidge_armv6m_plane(AIDGE_KIT_PASSED uint32_t *plane, AIDGE_KIT_PASSED const int32_t *places,
+                                               AIDGE_KIT_PASSED const int8_t *channel, AIDGE_KIT_PASSED int32_t count)
 {
     __asm__(
         ".syntax unified\n"
@@ -74,7 +74,7 @@ AIDGE_ARMV6M_NAKED void aidge_armv6m_plane(AIDGE_ARMV6M_PASSED uint32_t *plane, 
 #endif
 
 /* The places of one row of the image, for all columns of the plane. `blank`: what stands for a pad. */
-AIDGE_ARMV6M_NOINLINE int32_t *aidge_armv6m_places(int32_t *places, int32_t row, int32_t blank,
+AIDGE_KIT_NOINLINE int32_t *aidge_armv6m_places(int32_t *places, int32_t row, int32_t blank,
                                                        const aidge_armv6m_depthwise *shape)
 {
     const int32_t parts[3] = {0, shape->second * shape->stride_column, shape->last * shape->stride_column};
@@ -91,7 +91,7 @@ AIDGE_ARMV6M_NOINLINE int32_t *aidge_armv6m_places(int32_t *places, int32_t row,
 }
 
 /* The strip that begins at an output row: places of its rows inside the image; those outside hold the zero point already. */
-AIDGE_ARMV6M_NOINLINE aidge_armv6m_strip aidge_armv6m_strip_at(int32_t row, const int8_t *input, uint32_t *plane,
+AIDGE_KIT_NOINLINE aidge_armv6m_strip aidge_armv6m_strip_at(int32_t row, const int8_t *input, uint32_t *plane,
                                                                      const int32_t *stream,
                                                                      const aidge_armv6m_depthwise *shape)
 {
@@ -124,7 +124,7 @@ AIDGE_ARMV6M_NOINLINE aidge_armv6m_strip aidge_armv6m_strip_at(int32_t row, cons
 }
 
 /* A row of outputs from its sums: those of `kind` corrections are there but for these, others by the general requantization. */
-AIDGE_ARMV6M_NOINLINE void aidge_armv6m_correct_row(const int32_t *sums, int8_t *output, const int32_t *numbers,
+AIDGE_KIT_NOINLINE void aidge_armv6m_correct_row(const int32_t *sums, int8_t *output, const int32_t *numbers,
                                                     const int32_t *stream, int32_t kind, const int32_t *corrections,
                                                     const aidge_armv6m_depthwise *shape)
 {

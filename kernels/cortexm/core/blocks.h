@@ -3,8 +3,8 @@
 
 /* Blocks of 8 words, forwards. */
 #if AIDGE_CORTEXM_ASSEMBLY
-AIDGE_CORTEXM_NAKED void aidge_cortexm_move_blocks(AIDGE_CORTEXM_PASSED uint32_t *target, AIDGE_CORTEXM_PASSED const uint32_t *source,
-                                                   AIDGE_CORTEXM_PASSED int32_t blocks)
+AIDGE_KIT_NAKED void aidge_cortexm_move_blocks(AIDGE_KIT_PASSED uint32_t *target, AIDGE_KIT_PASSED const uint32_t *source,
+                                                   AIDGE_KIT_PASSED int32_t blocks)
 {
     __asm__(
         ".syntax unified\n"

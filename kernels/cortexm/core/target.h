@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: 0BSD */
 #include <stdint.h>
 #include <string.h>
+#include "kit/naked.h"
 
 /* Assembly needs GNU C, Thumb-2 and the DSP instructions; everything else gets the C versions. */
 #if !defined(AIDGE_CORTEXM_ASSEMBLY)
@@ -30,16 +31,6 @@
 #endif
 #endif
 
-/* noipa: the compiler must not conclude from an empty-looking body which registers and memory the function uses. */
-#if AIDGE_CORTEXM_ASSEMBLY
-#if defined(__clang__)
-#define AIDGE_CORTEXM_NAKED static __attribute__((naked, noinline))
-#else
-#define AIDGE_CORTEXM_NAKED static __attribute__((naked, noinline, noclone, noipa))
-#endif
-#define AIDGE_CORTEXM_PASSED __attribute__((unused))
-#endif
-
 #if defined(__GNUC__)
 #define AIDGE_CORTEXM_UNUSED __attribute__((unused))
 #define AIDGE_CORTEXM_INLINE static inline __attribute__((always_inline, unused))
@@ -53,13 +44,11 @@
 /* Parts of functions that without an FPU call what needs much of the stack. */
 #if AIDGE_CORTEXM_FPU
 #define AIDGE_CORTEXM_APART AIDGE_CORTEXM_INLINE
-#elif defined(__GNUC__)
-#define AIDGE_CORTEXM_APART static __attribute__((noinline, unused))
 #else
-#define AIDGE_CORTEXM_APART static
+#define AIDGE_CORTEXM_APART AIDGE_CORTEXM_NOINLINE
 #endif
 
-#if defined(__ARM_FEATURE_DSP) && !defined(AIDGE_CORTEXM_PORTABLE)
+#if defined(__ARM_FEATURE_DSP)
 #include <arm_acle.h>
 #define AIDGE_CORTEXM_DSP 1
 #else

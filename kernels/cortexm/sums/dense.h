@@ -123,7 +123,7 @@ AIDGE_CORTEXM_INLINE int8_t aidge_cortexm_fixed(int32_t sum, const int32_t *fact
  * The stored value of one sum by the float formula, in integers, for assembly without an FPU beside the middle of two levels:
  * as aidge_cortexm_rounded. r2: sum, r3: multiplier (its bits), r12: head as above. The level is left in r2; r3 is lost.
  */
-AIDGE_CORTEXM_NAKED void aidge_cortexm_round_sum(void)
+AIDGE_KIT_NAKED void aidge_cortexm_round_sum(void)
 {
     __asm__(
         ".syntax unified\n"
@@ -193,7 +193,7 @@ AIDGE_CORTEXM_NAKED void aidge_cortexm_round_sum(void)
 }
 
 /* The same of the 4 sums r4 to r7, which are lost as r2 and r3: to r0, with the multipliers 16 bytes behind r1. */
-AIDGE_CORTEXM_NAKED void aidge_cortexm_round_group(void)
+AIDGE_KIT_NAKED void aidge_cortexm_round_group(void)
 {
     __asm__(
         ".syntax unified\n"
@@ -222,7 +222,7 @@ AIDGE_CORTEXM_NAKED void aidge_cortexm_round_group(void)
 
 #if AIDGE_CORTEXM_FPU
 /* A group's biases to r8 to r11 and multipliers to s4 to s7 from its 6 joined words at r1, which moves on; r4 to r7, r12 are lost. */
-AIDGE_CORTEXM_NAKED void aidge_cortexm_joined_group(void)
+AIDGE_KIT_NAKED void aidge_cortexm_joined_group(void)
 {
     __asm__(
         ".syntax unified\n"

@@ -10,9 +10,9 @@ from dataclasses import replace
 import numpy
 
 from aidge_build.contract.call import Call, Constant, Output, Scratch, Struct
+from aidge_build.contract.kernel_kit.conditions import ONE_GROUP
 from aidge_build.contract.kernel_kit.dynamic import (
     DEPTHWISE,
-    ONE_GROUP,
     SEVERAL_GROUPS,
     bias_of,
     data_arguments,

@@ -9,7 +9,8 @@ from dataclasses import replace
 import numpy
 
 from aidge_build.contract.call import Argument, Call, Constant, Output, Scratch, computed
-from aidge_build.contract.kernel_kit.dynamic import DEPTHWISE, ONE_GROUP, data_arguments, dynamic_spec, is_signed
+from aidge_build.contract.kernel_kit.conditions import ONE_GROUP
+from aidge_build.contract.kernel_kit.dynamic import DEPTHWISE, data_arguments, dynamic_spec, is_signed
 from aidge_build.contract.kernel_kit.terms import plus
 from aidge_build.contract.node import KernelNode, kernel
 from aidge_build.contract.spec import CHANNELS_LAST, ROW_MAJOR, Demands, NodeView

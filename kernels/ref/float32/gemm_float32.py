@@ -5,25 +5,18 @@ from __future__ import annotations
 
 import numpy
 
-from aidge_build.contract.call import Argument, Call, Constant, Input, Output, Struct
+from aidge_build.contract.call import Call, Constant, Output, Struct
+from aidge_build.contract.kernel_kit.linear_float32 import parameter
+from aidge_build.contract.kernel_kit.matmul_float32 import MATRICES
+from aidge_build.contract.kernel_kit.products import BATCH_AXES
 from aidge_build.contract.node import KernelNode, kernel
-from aidge_build.contract.spec import ROW_MAJOR, ImplSpec, IOSpec, NodeView, Predicate
+from aidge_build.contract.spec import ROW_MAJOR, ImplSpec, IOSpec
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.format import layout, row_major
 from aidge_build.graph.tensor import Tensor
 
-BATCH_AXES = 4
 
-
-def _rank(view: NodeView) -> str:
-    fits = all(2 <= tensor.rank <= BATCH_AXES + 2 for tensor in view.inputs[:2])
-    return "" if fits else f"a rank is not in 2..{BATCH_AXES + 2}"
-
-
-@kernel(
-    ("MatMul", "Gemm"),
-    ImplSpec(IOSpec(DType.float32, ROW_MAJOR), predicates=(Predicate("matrices, at most 4 batch axes", _rank),)),
-)
+@kernel(("MatMul", "Gemm"), ImplSpec(IOSpec(DType.float32, ROW_MAJOR), predicates=(MATRICES,)))
 class GemmFloat32(KernelNode):
     instructions_per_mac = 8
 
@@ -57,9 +50,9 @@ class GemmFloat32(KernelNode):
             "aidge_ref_gemm_float32",
             ("float32/gemm_float32.h",),
             (
-                _pointer(0, "first", first),
-                _pointer(1, "second", second),
-                zero if third is None else _pointer(2, "third", third),
+                parameter(self, 0, "first"),
+                parameter(self, 1, "second"),
+                zero if third is None else parameter(self, 2, "third"),
                 Output(0),
                 Constant("factors", numpy.array([alpha, beta], numpy.float32)),
                 shape,
@@ -73,7 +66,3 @@ class GemmFloat32(KernelNode):
         steps = [0 if size == 1 else step for size, step in zip(dims, layout(dims, row_major(len(dims)), tensor.dtype).strides)]
         order = [*range(BATCH_AXES), *((BATCH_AXES + 1, BATCH_AXES) if transposed else (BATCH_AXES, BATCH_AXES + 1))]
         return tuple(dims[axis] for axis in order), tuple(steps[axis] for axis in order)
-
-
-def _pointer(index: int, name: str, tensor: Tensor) -> Argument:
-    return Constant(name, tensor.data) if tensor.is_constant else Input(index)

@@ -72,6 +72,11 @@ def product_shape(name: str, inputs: Sequence[Tensor], output: Tensor, **more: i
     return Struct(name, {**batch_fields(inputs, output), "rows": rows, "inner": inner, "columns": columns, **more})
 
 
+def product_arguments(inputs: Sequence[Tensor], output: Tensor, *constants: Constant) -> tuple[Argument, ...]:
+    """Returns the arguments of a function of any two matrices: both, the product, these constants, and batches and sizes."""
+    return operand(inputs, 0), operand(inputs, 1), Output(0), *constants, product_shape("aidge_kit_matrices", inputs, output)
+
+
 def product_call(function: str, inputs: Sequence[Tensor], pattern: numpy.ndarray, shapes: Sequence[Struct], **said) -> Call:
     """Returns the call of a library's function, with scratch for the second matrix as weights; `pattern`: the constants that
     surround the weights."""

@@ -22,15 +22,6 @@
 #define AIDGE_CORTEXM_FPU 0
 #endif
 
-/* The C version of an assembly function: what was generated for a core without an FPU may not need it there. */
-#if !AIDGE_CORTEXM_FPU
-#if defined(__GNUC__)
-#define AIDGE_CORTEXM_C static __attribute__((unused))
-#else
-#define AIDGE_CORTEXM_C static
-#endif
-#endif
-
 #if defined(__GNUC__)
 #define AIDGE_CORTEXM_UNUSED __attribute__((unused))
 #define AIDGE_CORTEXM_INLINE static inline __attribute__((always_inline, unused))
@@ -41,11 +32,15 @@
 #define AIDGE_CORTEXM_NOINLINE static
 #endif
 
-/* Parts of functions that without an FPU call what needs much of the stack. */
+/*
+ * APART: parts of functions that without an FPU call what needs much of the stack. C: the C version of an assembly function; what
+ * was generated for a core without an FPU may not need it there.
+ */
 #if AIDGE_CORTEXM_FPU
 #define AIDGE_CORTEXM_APART AIDGE_CORTEXM_INLINE
 #else
 #define AIDGE_CORTEXM_APART AIDGE_CORTEXM_NOINLINE
+#define AIDGE_CORTEXM_C static AIDGE_CORTEXM_UNUSED
 #endif
 
 #if defined(__ARM_FEATURE_DSP)

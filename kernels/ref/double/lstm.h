@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: 0BSD */
 #include "double/elements.h"
-#include "shared/lstm_shape.h"
+
+/* Steps in elements: of the data and of the output, from one step in time to the next and from one sequence to the next. */
+typedef struct {
+    int32_t batches, steps, inputs, units;
+    int32_t in_time, in_batch, out_time, out_batch;
+} aidge_ref_lstm_shape;
 
 /* Sigmoid and tanh in 16-bit fixed point (arithmetic/fixed_activations.py); k integer bits: in units of 2^(k - 15). */
 

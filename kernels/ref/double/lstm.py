@@ -6,16 +6,15 @@ from __future__ import annotations
 import numpy
 
 from aidge_build.base.errors import AidgeError
-from aidge_build.contract.call import Call, Constant, Input, Output
-from aidge_build.contract.node import kernel
-from aidge_build.contract.spec import ANY, ROW_MAJOR, ImplSpec, IOSpec, NodeView, Predicate
+from aidge_build.contract.call import Call, Constant, Input, Output, Struct
+from aidge_build.contract.node import KernelNode, kernel
+from aidge_build.contract.spec import ANY, ROW_MAJOR, Demands, ImplSpec, IOSpec, NodeView, Predicate
 from aidge_build.graph.dtype import DType
 from aidge_build.operators.arithmetic.ranges import INT32_LIMIT, largest_accumulators
 from aidge_build.operators.double.recurrent import lstm_numbers
 from aidge_build.operators.stored_lstm import GATES
 
-from ..shared.lstm import CELL, HIDDEN, LstmNode
-
+HIDDEN, CELL = 4, 5  # places among the inputs; the next cell is output 0
 MARGIN = 1 << 16  # for what is added to a level
 
 
@@ -57,8 +56,14 @@ _STORED, _WEIGHTS, _CELL = IOSpec(DType.int8, ROW_MAJOR), IOSpec(DType.int8, ANY
         rounding="double",
     ),
 )
-class LstmDouble(LstmNode):
+class LstmDouble(KernelNode):
+    """Each value of the cell is read before its next one is written, so that this may take its bytes."""
+
     instructions_per_mac = 8
+
+    @classmethod
+    def demands(cls, view: NodeView) -> Demands:
+        return Demands(in_place=(CELL,))
 
     def call(self) -> Call:
         data, weights, recurrence, *_ = self.inputs
@@ -75,7 +80,7 @@ class LstmDouble(LstmNode):
                 Constant("recurrence", recurrence.data),
                 Constant("biases", numpy.concatenate(_biases(self.view)).astype(numpy.int32)),
                 Constant("numbers", self._numbers()),
-                self.shape(),
+                self._shape(),
             ),
         )
 
@@ -84,3 +89,12 @@ class LstmDouble(LstmNode):
         pairs = (*numbers.data, *numbers.hidden, numbers.result)
         more = self.operator.zero_point, 30 + numbers.exponent, numbers.integer_bits, numbers.clip
         return numpy.array([*(number for pair in pairs for number in pair), *more], numpy.int32)
+
+    def _shape(self) -> Struct:
+        data, cell, operator = self.inputs[0], self.inputs[CELL], self.operator
+        (batches, steps), inputs, units = operator.batch_and_steps(data.dims), data.dims[2], cell.dims[1]
+        fields = {"batches": batches, "steps": steps, "inputs": inputs, "units": units}
+        for name, size in (("in", inputs), ("out", units)):
+            time, batch = (batches * size, size) if operator.time_first else (size, steps * size)
+            fields |= {f"{name}_time": time, f"{name}_batch": batch}
+        return Struct("aidge_ref_lstm_shape", fields)

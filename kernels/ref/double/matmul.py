@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import numpy
 
-from aidge_build.contract.call import Call, Constant, Output
-from aidge_build.contract.kernel_kit.products import BATCH_AXES, operand, product_range, product_shape, product_spec
+from aidge_build.contract.call import Call, Constant
+from aidge_build.contract.kernel_kit.products import BATCH_AXES, product_arguments, product_range, product_spec
 from aidge_build.contract.node import KernelNode, kernel
 from aidge_build.contract.spec import ROW_MAJOR, ImplSpec, IOSpec, NodeView, Predicate
 from aidge_build.graph.dtype import DType
@@ -38,13 +38,7 @@ class MatmulDouble(KernelNode):
         return Call(
             "aidge_ref_matmul_double_int8",
             ("double/matmul.h",),
-            (
-                operand(self.inputs, 0),
-                operand(self.inputs, 1),
-                Output(0),
-                Constant("numbers", numbers),
-                product_shape("aidge_kit_matrices", self.inputs, output),
-            ),
+            product_arguments(self.inputs, output, Constant("numbers", numbers)),
         )
 
 
@@ -73,14 +67,6 @@ class MatmulHalfwords(KernelNode):
     instructions_per_mac = 10
 
     def call(self) -> Call:
-        return Call(
-            "aidge_ref_matmul_double_int16",
-            ("double/matmul.h",),
-            (
-                operand(self.inputs, 0),
-                operand(self.inputs, 1),
-                Output(0),
-                Constant("numbers", numpy.array(_halfword_factor(self.view), numpy.int32)),
-                product_shape("aidge_kit_matrices", self.inputs, self.outputs[0]),
-            ),
-        )
+        numbers = Constant("numbers", numpy.array(_halfword_factor(self.view), numpy.int32))
+        arguments = product_arguments(self.inputs, self.outputs[0], numbers)
+        return Call("aidge_ref_matmul_double_int16", ("double/matmul.h",), arguments)

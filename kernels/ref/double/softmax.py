@@ -23,6 +23,13 @@ def _fits(view: NodeView) -> str:
     return "" if view.outputs[0].quantization.scale >= LEAST_SCALE else "levels of such a small output scale could leave int32"
 
 
+class _Rows(KernelNode):
+    def of_rows(self, function: str, header: str, **constants: numpy.ndarray) -> Call:
+        """The call of a function with these constants."""
+        arrays = (Constant(name, values) for name, values in constants.items())
+        return Call(function, (header,), (Input(0), Output(0), *arrays, softmax_shape(rows_of(self.operator, self.outputs[0]))))
+
+
 @kernel(
     "Softmax",
     ImplSpec(
@@ -31,20 +38,15 @@ def _fits(view: NodeView) -> str:
         rounding="double",
     ),
 )
-class SoftmaxDouble(KernelNode):
+class SoftmaxDouble(_Rows):
     def call(self) -> Call:
-        (data,), (output,) = self.inputs, self.outputs
-        return Call(
+        made = self.outputs[0].quantization
+        return self.of_rows(
             "aidge_ref_softmax_double_int8",
-            ("double/softmax.h",),
-            (
-                Input(0),
-                Output(0),
-                Constant("terms", exponential_table(data.quantization.scale)),
-                Constant("scale", numpy.array([output.quantization.scale], numpy.float32)),
-                Constant("zero_point", numpy.array([output.quantization.zero_point], numpy.int32)),
-                softmax_shape(rows_of(self.operator, output)),
-            ),
+            "double/softmax.h",
+            terms=exponential_table(self.inputs[0].quantization.scale),
+            scale=numpy.array([made.scale], numpy.float32),
+            zero_point=numpy.array([made.zero_point], numpy.int32),
         )
 
 
@@ -67,18 +69,12 @@ def _halfwords_fit(view: NodeView) -> str:
         rounding="double",
     ),
 )
-class SoftmaxHalfwords(KernelNode):
+class SoftmaxHalfwords(_Rows):
     def call(self) -> Call:
-        (data,), (output,) = self.inputs, self.outputs
-        return Call(
+        return self.of_rows(
             "aidge_ref_softmax_double_int16",
-            ("double/softmax_int16.h",),
-            (
-                Input(0),
-                Output(0),
-                Constant("exponentials", numpy.array(exponentials(), numpy.int16)),
-                Constant("reciprocals", numpy.array(reciprocals(), numpy.int16)),
-                Constant("factor", numpy.array(difference_factor(data.quantization.scale), numpy.int32)),
-                softmax_shape(rows_of(self.operator, output)),
-            ),
+            "double/softmax_int16.h",
+            exponentials=numpy.array(exponentials(), numpy.int16),
+            reciprocals=numpy.array(reciprocals(), numpy.int16),
+            factor=numpy.array(difference_factor(self.inputs[0].quantization.scale), numpy.int32),
         )

@@ -5,14 +5,14 @@ from __future__ import annotations
 
 import numpy
 
-from aidge_build.contract.call import Call, Constant, Input, Output
+from aidge_build.contract.call import Call, Constant
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import ANY, ROW_MAJOR, ImplSpec, IOSpec, NodeView, Predicate
 from aidge_build.graph.dtype import DType
 from aidge_build.operators.arithmetic.ranges import INT32_LIMIT, largest_accumulators
 from aidge_build.operators.double.recurrent import svdf_factors
 
-from ..shared.svdf import CONSTANT_WEIGHTS, STATE, SvdfNode
+from ..shared.svdf import CONSTANT_WEIGHTS, SvdfNode
 
 
 def _unmeant(view: NodeView) -> str:
@@ -48,21 +48,7 @@ class SvdfDouble(SvdfNode):
     instructions_per_mac = 8
 
     def call(self) -> Call:
-        data, features, times, bias, _ = self.inputs
         products, sums = svdf_factors(self.inputs, self.outputs)
-        numbers = [data.quantization.zero_point, *products, *sums, self.outputs[1].quantization.zero_point]
-        return Call(
-            "aidge_ref_svdf_double",
-            ("double/svdf.h",),
-            (
-                Input(0),
-                Input(STATE),
-                Output(0),
-                Output(1),
-                Constant("features", features.data),
-                Constant("times", times.data),
-                Constant("bias", numpy.zeros(self.units(), numpy.int32) if bias is None else bias.data),
-                Constant("numbers", numpy.array(numbers, numpy.int32)),
-                self.shape(),
-            ),
-        )
+        numbers = [self.inputs[0].quantization.zero_point, *products, *sums, self.outputs[1].quantization.zero_point]
+        constant = Constant("numbers", numpy.array(numbers, numpy.int32))
+        return self.of_filters("aidge_ref_svdf_double", "double/svdf.h", constant, numpy.int32)

@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import numpy
 
-from aidge_build.contract.call import Call, Constant, Input, Output
+from aidge_build.contract.call import Call, Constant
 from aidge_build.contract.kernel_kit.conditions import REAL
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import ANY, ROW_MAJOR, ImplSpec, IOSpec
 from aidge_build.graph.dtype import DType
 
-from ..shared.svdf import CONSTANT_WEIGHTS, STATE, SvdfNode
+from ..shared.svdf import CONSTANT_WEIGHTS, SvdfNode
 
 _MOVED, _WEIGHTS = IOSpec(DType.float32, ROW_MAJOR), IOSpec(DType.float32, ANY)
 
@@ -24,20 +24,5 @@ class SvdfFloat32(SvdfNode):
     instructions_per_mac = 6
 
     def call(self) -> Call:
-        _, features, times, bias, _ = self.inputs
-        bounds = numpy.array([self.operator.minimum, self.operator.maximum], numpy.float32)
-        return Call(
-            "aidge_ref_svdf_float32",
-            ("float32/svdf_float32.h",),
-            (
-                Input(0),
-                Input(STATE),
-                Output(0),
-                Output(1),
-                Constant("features", features.data),
-                Constant("times", times.data),
-                Constant("bias", numpy.zeros(self.units(), numpy.float32) if bias is None else bias.data),
-                Constant("bounds", bounds),
-                self.shape(),
-            ),
-        )
+        bounds = Constant("bounds", numpy.array([self.operator.minimum, self.operator.maximum], numpy.float32))
+        return self.of_filters("aidge_ref_svdf_float32", "float32/svdf_float32.h", bounds, numpy.float32)

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import numpy
 
-from aidge_build.contract.call import Call, Constant, Output, computed
-from aidge_build.contract.kernel_kit.products import operand, product_multiplier, product_range, product_shape, product_spec
+from aidge_build.contract.call import Call, Constant, computed
+from aidge_build.contract.kernel_kit.products import product_arguments, product_multiplier, product_range, product_spec
 from aidge_build.contract.node import KernelNode, kernel
 from aidge_build.operators.arithmetic.near_halves import near_factors, near_is_exact
 
@@ -19,18 +19,12 @@ class MatmulInt8(KernelNode):
     def call(self) -> Call:
         output = self.outputs[0]
         multiplier, (low, high) = product_multiplier(self.inputs, output), product_range(self.inputs)
+        levels = self._levels(int(near_factors(multiplier)[0]))
         is_near = "fpu" not in self.view.features and bool(near_is_exact(multiplier, max(-low, high)).all())
         return Call(
             "aidge_ref_matmul_int8_near" if is_near else "aidge_ref_matmul_int8",
             ("int8/matmul_int8.h",),
-            (
-                operand(self.inputs, 0),
-                operand(self.inputs, 1),
-                Output(0),
-                Constant("multiplier", multiplier),
-                Constant("levels", self._levels(int(near_factors(multiplier)[0]))),
-                product_shape("aidge_kit_matrices", self.inputs, output),
-            ),
+            product_arguments(self.inputs, output, Constant("multiplier", multiplier), Constant("levels", levels)),
             facts=computed("1 row x 4 columns", 0),
         )
 

@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
-from aidge_build.contract.call import Struct
+import numpy
+
+from aidge_build.contract.call import Call, Constant, Input, Output, Struct
 from aidge_build.contract.node import KernelNode
 from aidge_build.contract.spec import Demands, NodeView, Predicate
 
@@ -25,13 +27,17 @@ class SvdfNode(KernelNode):
     def demands(cls, view: NodeView) -> Demands:
         return Demands(in_place=(STATE,))
 
-    def shape(self) -> Struct:
-        """The struct of svdf_shape.h."""
-        data, _, times, *_ = self.inputs
+    def of_filters(self, function: str, header: str, numbers: Constant, sums: type[numpy.generic]) -> Call:
+        """The call of a function with these constants, with biases as sums of this type."""
+        data, features, times, bias, _ = self.inputs
         filters, memory = times.dims
         fields = {"batches": data.dims[0], "inputs": data.dims[1], "filters": filters, "memory": memory}
-        return Struct("aidge_ref_svdf_shape", {**fields, "rank": self.operator.rank})
-
-    def units(self) -> int:
-        """How many outputs there are."""
-        return self.outputs[1].dims[1]
+        arguments = (
+            *(Input(0), Input(STATE), Output(0), Output(1)),
+            Constant("features", features.data),
+            Constant("times", times.data),
+            Constant("bias", numpy.zeros(self.outputs[1].dims[1], sums) if bias is None else bias.data),
+            numbers,
+            Struct("aidge_ref_svdf_shape", {**fields, "rank": self.operator.rank}),
+        )
+        return Call(function, (header,), arguments)

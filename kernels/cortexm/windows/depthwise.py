@@ -8,7 +8,7 @@ their windows lie in the same words, the second one a halfword further.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from ..core.assembly import Routine, Waiting
 from ..core.offsets import plus
@@ -27,7 +27,7 @@ from .depthwise_levels import (
     integer_form,
     near_factor,
 )
-from .depthwise_sums import REGISTERS, SUMS, sums
+from .depthwise_sums import IN_REGISTERS, REGISTERS, SUMS, sums
 from .depthwise_weights import load_weights, place_for_weights, unpack_weights
 
 LARGEST_STEP = 255  # by which a load or store of one number moves its pointer
@@ -46,6 +46,7 @@ WAITING = {  # in FPU registers; s2 and s3 are for the requantization
     "real_bias": 7,
     "curve": 15,
     "bias": 1,  # of a channel, if four outputs are computed together
+    "factor": 3,  # of the same, if weights are in registers
 }
 BAND_PARAMETERS = "const uint32_t *words, int8_t *output, const int32_t *constants, int32_t rows, const int32_t *head"
 
@@ -79,7 +80,7 @@ _ARGUMENTS = "AIDGE_CORTEXM_HEAD_WORDS", "(uint32_t)stream[2]", "stream"
 
 
 def _waiting(form: Form) -> Waiting:
-    unneeded = [] if form.has_fpu else ["bias"]
+    unneeded = [] if form.has_fpu else ["bias", "factor"]
     unneeded += [*(() if form.curve else ("real_bias", "curve")), *(() if form.are_bytes else ("taps",))]
     if not form.has_fpu and form.is_fixed and form.has_floats:
         unneeded += ["limits"] * (not form.limits.is_more)
@@ -97,7 +98,7 @@ def _without(names: Sequence[str]) -> dict[str, int]:
 
 def _band_text(layer: Depthwise, name: str, form: Form) -> str:
     plane = layer.plane
-    code = Routine(REGISTERS, _waiting(form))
+    code = Routine(REGISTERS | (IN_REGISTERS if layer.in_registers else {}), _waiting(form))
     if form.needs_head:
         code("ldr r12, [sp]", "head")
     code.begin()
@@ -124,18 +125,23 @@ def _band_text(layer: Depthwise, name: str, form: Form) -> str:
     if form.curve:
         code("ldr {sum0}, [r10], #4")
         code.put("real_bias", "{sum0}")
-    if rows.by_four:
+    if rows.fours:
         code.put("bias", "{bias}")
+    if rows.fours and layer.in_registers:
+        code.put("factor", "{factor}")
     load_weights(code, layer)
     code.put("constants", "r10")
-    rounded = _other_form(form)(code, form)
     rows.begin()
+    differ = form.is_mixed and not form.in_float  # weights, by whether they are scaled
+    if not differ:
+        unpack_weights(code, layer, is_scaled=form.has_integers or form.in_float)
     if form.is_mixed:
         code("cmp {factor}, #0")
         code("blt 5f", "the multiplier is not proved")
     if form.has_integers:
-        unpack_weights(code, layer, is_scaled=True)
-        rows.print(2, rows.together, lambda sums: integer_form(code, form, sums))
+        if differ:
+            unpack_weights(code, layer, is_scaled=True)
+        rows.print(2, True)
     if form.is_mixed:
         code("b 8f")
         code.label(5)
@@ -152,8 +158,9 @@ def _band_text(layer: Depthwise, name: str, form: Form) -> str:
             code.get("{factor}", "curve")
         elif form.is_near and not form.is_fixed:
             near_factor(code)
-        unpack_weights(code, layer, is_scaled=form.in_float)
-        rows.print(6, rows.rounded_together, rounded)
+        if differ:
+            unpack_weights(code, layer, is_scaled=False)
+        rows.print(6, False)
     if form.is_mixed:
         code.label(8)
     rows.to_next_channel()
@@ -191,24 +198,33 @@ class _Rows:
     """The output rows of one channel; with a single row there is no loop over them."""
 
     def __init__(self, code: Routine, layer: Depthwise, form: Form):
-        self.code, self.layer = code, layer
-        self.together = form.together
-        self.rounded_together = 1 if form.is_mixed or not (form.has_fpu or form.is_fixed) else form.together
+        self.code, self.layer, self.form = code, layer, form
+        self.rounded = _other_form(form)(code, form)
         self.is_single = layer.plane.made_for[0] == 1
         self.pairs, self.is_odd = divmod(layer.plane.out_size[1], 2)
-        self.by_four = form.has_fpu and not layer.in_registers and min(self.together, self.pairs) > 1  # sharing loads of weights
-        forms = [self.together] * form.has_integers + [self.rounded_together] * form.has_floats
-        self.stay = self.is_single and not any(self._split(together)[1] for together in forms)  # what words and output are
-        most = 4 if self.by_four else 2
-        self.moves = not self.stay and most * layer.out_steps[1] <= LARGEST_STEP  # stores move the output
+        loops = [True] * form.has_integers + [False] * form.has_floats
+        self.fours = [is_integer for is_integer in loops if self._has_fours(is_integer)]
+        self.stay = self.is_single and not any(self._split(is_integer)[1] for is_integer in loops)  # what words and output are
+        self.moves = not self.stay and (4 if self.fours else 2) * layer.out_steps[1] <= LARGEST_STEP  # stores move the output
         self.unstored: tuple[int, int] | None = None  # so many levels, and their byte from the output on
 
-    def _split(self, together: int) -> tuple[int, int, int]:
+    def _together(self, is_integer: bool) -> int:
+        """Pairs of outputs in the text of proved channels, or of the others."""
+        form = self.form
+        is_one = not is_integer and (form.is_mixed or not (form.has_fpu or form.is_fixed))
+        return 1 if is_one else min(form.together, self.layer.most_together)
+
+    def _has_fours(self, is_integer: bool) -> bool:
+        """Whether four outputs are computed together, which share loads. Bias and, if weights are in registers, factor then wait
+        in FPU registers, which costs a few outputs more than they gain."""
+        is_in_reach = self.form.has_fpu and min(self._together(is_integer), self.pairs) > 1
+        return is_in_reach and (not self.layer.in_registers or is_integer and (self.pairs % 2 == 0 or self.pairs > 4))
+
+    def _split(self, is_integer: bool) -> tuple[int, int, int]:
         """Pairs of outputs ahead of a loop, in it, and behind it."""
-        limit = min(together, self.layer.most_together)
-        unit = 2 if self.by_four and limit > 1 else 1
+        unit = 2 if is_integer in self.fours else 1
         units, rest = divmod(self.pairs, unit)
-        ahead, body = split_steps(units, limit // unit, start=0)
+        ahead, body = split_steps(units, self._together(is_integer) // unit, start=0)
         return (ahead * unit, body * unit, rest) if body else (self.pairs, 0, 0)
 
     def begin(self) -> None:
@@ -228,12 +244,11 @@ class _Rows:
         if not self.stay:
             code.put("words", "r0, r1")
 
-    def print(self, label: int, together: int, requantize: Callable[[tuple[str, ...]], None]) -> None:
-        """The rows, with at most `together` pairs of outputs in the text; labels `label` and `label + 1`. `requantize` makes
-        levels of one or two sums."""
+    def print(self, label: int, is_integer: bool) -> None:
+        """The rows of proved channels, or of the others; labels `label` and `label + 1`."""
         code, layer, plane = self.code, self.layer, self.layer.plane
         pair_bytes, (row_step, pixel_step) = 4 * plane.strides[1], layer.out_steps
-        ahead, body, rest = self._split(together)
+        ahead, body, rest = self._split(is_integer)
         pairs = self.pairs - rest
         row = 4 * plane.strides[0] * layer.row_words
         moved = 0 if self.is_single or body or row > LARGEST_STEP else row  # by the first load of a row
@@ -243,20 +258,20 @@ class _Rows:
         if body:
             _sum(code, REGISTERS["x0"], REGISTERS["words"], pairs * pair_bytes)
             code.put("row_end", "{x0}")
-        at_words, at_output = self._pairs(ahead, ahead * pair_bytes if body else moved, requantize)
+        at_words, at_output = self._pairs(ahead, ahead * pair_bytes if body else moved, is_integer)
         if body:
             self._store()
             plus(code, "r1", at_output)
             code.align()
             code.label(label + 1, f"{2 * body} outputs")
-            _, at_output = self._pairs(body, body * pair_bytes, requantize)
+            _, at_output = self._pairs(body, body * pair_bytes, is_integer)
             self._store()
             plus(code, "r1", at_output)
             self._compare("words", "row_end")
             code(f"bne {label + 1}b")
-            at_words, at_output = self._pairs(rest, 0, requantize)
+            at_words, at_output = self._pairs(rest, 0, is_integer)
         if self.is_odd:
-            self._outputs(1, at_words, moved if self.pairs == 0 else 0, at_output, requantize)
+            self._outputs(1, at_words, moved if self.pairs == 0 else 0, at_output, is_integer)
         self._store()
         if self.is_single:
             return
@@ -265,31 +280,36 @@ class _Rows:
         self._compare("output", "rows_end")
         code(f"bne {label}b")
 
-    def _pairs(self, count: int, advance: int, requantize: Callable[[tuple[str, ...]], None]) -> tuple[int, int]:
+    def _pairs(self, count: int, advance: int, is_integer: bool) -> tuple[int, int]:
         """Pairs of outputs, of which the first load moves the words by `advance`. Returns how far behind the pointers the next
         activations and outputs are."""
         pair_bytes, outputs = 4 * self.layer.plane.strides[1], 0 if self.moves else 2 * self.layer.out_steps[1]
-        together = 2 if self.by_four else 1
+        together = 2 if is_integer in self.fours else 1
         for pair in range(0, count, together):
             moved, first = (advance, 0) if pair else (0, advance)
-            self._outputs(2 * min(together, count - pair), pair * pair_bytes - moved, first, pair * outputs, requantize)
+            self._outputs(2 * min(together, count - pair), pair * pair_bytes - moved, first, pair * outputs, is_integer)
         return count * pair_bytes - (advance if count else 0), count * outputs
 
-    def _outputs(
-        self, count: int, at_words: int, advance: int, at_output: int, requantize: Callable[[tuple[str, ...]], None]
-    ) -> None:
+    def _outputs(self, count: int, at_words: int, advance: int, at_output: int, is_integer: bool) -> None:
         """1, 2 or 4 outputs. The levels of the ones before leave behind the first load: a load right behind a store takes a
         cycle more."""
-        sums(self.code, self.layer, count, at_words, True, advance, self._begin)
-        for first in range(0, count, 2):
-            requantize(SUMS[first : min(first + 2, count)])
-        self.unstored = count, at_output
+        has_fours = is_integer in self.fours
 
-    def _begin(self) -> None:
-        """Empty the registers of sums; the bias of four of them is in the last one."""
-        self._store()
-        if self.by_four:
-            self.code.get("{bias}", "bias")
+        def begin() -> None:
+            self._store()
+            if has_fours:  # the bias is in the register of the last sum
+                self.code.get("{bias}", "bias")
+
+        sums(self.code, self.layer, count, at_words, True, advance, begin)
+        if is_integer:
+            factor = "x0" if has_fours and self.layer.in_registers else "factor"
+            if factor == "x0" and not self.form.is_even:
+                self.code.get("{x0}", "factor")
+            integer_form(self.code, self.form, SUMS[:count], factor)
+        else:
+            for first in range(0, count, 2):
+                self.rounded(SUMS[first : min(first + 2, count)])
+        self.unstored = count, at_output
 
     def _store(self) -> None:
         """The levels that still are in registers; the output moves behind them, or stays. Stores of 32 bits keep the text aligned:

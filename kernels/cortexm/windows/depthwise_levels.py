@@ -75,17 +75,16 @@ def near_factor(code: Routine) -> None:
     code("lsr {factor}, {factor}, {x0}")
 
 
-def integer_form(code: Routine, form: Form, sums: tuple[str, ...]) -> None:
-    """One or two sums of which an integer form is proved become levels."""
-    spares = ("x0", "x1")
-    if form.is_even:
-        for name, spare in zip(sums, spares):
+def integer_form(code: Routine, form: Form, sums: tuple[str, ...], factor: str) -> None:
+    """Sums of which an integer form is proved become levels."""
+    for first in range(0, len(sums), 2) if form.is_even else ():
+        both = [*zip(sums[first : first + 2], ("x0", "x1"))]
+        for name, spare in both:
             code(f"ubfx {{{spare}}}, {{{name}}}, #{form.shift + HIGH_SHIFT}, #1", "the last bit of the level below a half")
-        for name, spare in zip(sums, spares):
+        for name, spare in both:
             code(f"add {{{name}}}, {{{name}}}, {{{spare}}}")
-    else:
-        for name in sums:
-            code(f"smmul {{{name}}}, {{{name}}}, {{factor}}")
+    for name in () if form.is_even else sums:
+        code(f"smmul {{{name}}}, {{{name}}}, {{{factor}}}")
     for name in sums:
         code(form.limits.saturate(f"{{{name}}}", form.shift + HIGH_SHIFT))
     if form.has_ends:

@@ -19,9 +19,10 @@ REGISTERS = {
     "bias": "lr",
     "weights": "r6",
     **{f"w{index}": f"r{4 + index}" for index in range(6)},
-    "sum2": "r7",  # if weights are loaded: neither all words of weights nor the bias stay in registers
+    "sum2": "r7",  # if weights are loaded
     "sum3": "lr",
 }
+IN_REGISTERS = {"sum2": "r12"}  # if weights are in registers
 SUMS = ("sum0", "sum1", "sum2", "sum3")
 LARGEST_PAIR_OFFSET = 1020  # of a load of two words
 

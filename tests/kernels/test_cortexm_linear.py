@@ -433,7 +433,13 @@ def test_two_neighbouring_weights_of_a_depthwise_layer_make_a_word_or_each_one_w
 
 @pytest.mark.parametrize(
     "spatial, kernel, is_turned",
-    [((25, 5), (3, 3), True), ((5, 25), (3, 3), False), ((5, 6), (3, 3), False), ((2, 9), (1, 9), False), ((60, 31), (3, 3), False)],
+    [
+        ((25, 5), (3, 3), True),
+        ((5, 25), (3, 3), False),
+        ((5, 6), (3, 3), False),
+        ((2, 9), (1, 9), False),
+        ((60, 31), (3, 3), False),
+    ],
 )
 def test_columns_of_an_image_are_the_rows_of_a_depthwise_layer_if_fewer_outputs_are_single(spatial, kernel, is_turned):
     pad = kernel[0] // 2

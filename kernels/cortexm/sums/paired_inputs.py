@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Sums of a row of inputs by products of pairs, half as many (S. Winograd, "A new algorithm for inner product", 1968).
 
-For inputs x, y with weights v, w, the sum x * v + y * w is (x + w) * (y + v) - x * y - v * w. The instruction that unpacks a weight
-adds an input to it; the sum of x * y is the same for all outputs of a row, and the sum of v * w is known: biases are less by it.
+For inputs x, y with weights v, w, the sum x * v + y * w is (x + w) * (y + v) - x * y - v * w. The instruction that unpacks a
+weight adds an input to it; the sum of x * y is the same for all outputs of a row, and the sum of v * w is known: biases are less
+by it.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from aidge_build.graph.dtype import DType
 
 from ..core.limits import Limits
 from ..sums.curved_layers import PATTERN, TYPE, CurvedLayer, curved_layer, curved_spec, layer_alone
-from .depthwise import texts
+from .depthwise import block, texts
 from .depthwise_int8 import NEAR, DepthwiseInt8
 from .depthwise_layout import CURVED_HEAD_WORDS, Depthwise, group, struct
 from .depthwise_levels import Form
@@ -58,7 +58,7 @@ class CurvedDepthwiseInt8(DepthwiseInt8):
             ),
             note=found.curve.note,
             texts=functions,
-            facts=computed("2 pixels x 1 channel", otherwise="one word for each cell"),
+            facts=computed(block(geometry, form), otherwise="one word for each cell"),
         )
 
 

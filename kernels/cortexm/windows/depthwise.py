@@ -2,8 +2,8 @@
 """Depthwise convolution in assembly: 4 channels are gathered into planes of pixel pairs, then computed one by one.
 
 Weights are 256 times as large as the model's (they fit int16), so the sums carry 8 fraction bits, and zero point, rounding
-and bias of the integer requantization are one exact constant. Two neighbouring outputs are computed together; with stride 1
-their windows lie in the same words, the second one a halfword further.
+and bias of the integer requantization are one exact constant. Two neighbouring outputs are computed together, or four; with
+stride 1 the windows of two are in the same words, the second one a halfword further.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from .depthwise_levels import (
     integer_form,
     near_factor,
 )
-from .depthwise_sums import IN_REGISTERS, REGISTERS, SUMS, sums
+from .depthwise_sums import REGISTERS, SUMS, registers_of, sums
 from .depthwise_weights import load_weights, place_for_weights, unpack_weights
 
 LARGEST_STEP = 255  # by which a load or store of one number moves its pointer
@@ -98,7 +98,7 @@ def _without(names: Sequence[str]) -> dict[str, int]:
 
 def _band_text(layer: Depthwise, name: str, form: Form) -> str:
     plane = layer.plane
-    code = Routine(REGISTERS | (IN_REGISTERS if layer.in_registers else {}), _waiting(form))
+    code = Routine(registers_of(layer), _waiting(form))
     if form.needs_head:
         code("ldr r12, [sp]", "head")
     code.begin()
@@ -194,6 +194,25 @@ def _load_head(code: Routine, form: Form) -> None:
         dense.head_to_stack(code, ("r4", "r5", "r6"), "ldrd r4, r5, [r12]", form.limits.is_more)
 
 
+def _together(layer: Depthwise, form: Form, is_integer: bool) -> int:
+    """Pairs of outputs in the text of proved channels, or of the others."""
+    is_one = not is_integer and (form.is_mixed or not (form.has_fpu or form.is_fixed))
+    return 1 if is_one else min(form.together, layer.most_together)
+
+
+def _has_fours(layer: Depthwise, form: Form, is_integer: bool) -> bool:
+    """Whether four outputs of such channels are computed together, which share loads. Bias and, if weights are in registers,
+    factor then wait in FPU registers, which costs a few outputs more than they gain."""
+    pairs = layer.plane.out_size[1] // 2
+    may = form.has_fpu and min(_together(layer, form, is_integer), pairs) > 1
+    return may and (not layer.in_registers or is_integer and (pairs % 2 == 0 or pairs > 4))
+
+
+def block(layer: Depthwise, form: Form) -> str:
+    """What most channels compute together."""
+    return f"{4 if _has_fours(layer, form, form.has_integers) else 2} pixels x 1 channel"
+
+
 class _Rows:
     """The output rows of one channel; with a single row there is no loop over them."""
 
@@ -203,28 +222,16 @@ class _Rows:
         self.is_single = layer.plane.made_for[0] == 1
         self.pairs, self.is_odd = divmod(layer.plane.out_size[1], 2)
         loops = [True] * form.has_integers + [False] * form.has_floats
-        self.fours = [is_integer for is_integer in loops if self._has_fours(is_integer)]
+        self.fours = [is_integer for is_integer in loops if _has_fours(layer, form, is_integer)]
         self.stay = self.is_single and not any(self._split(is_integer)[1] for is_integer in loops)  # what words and output are
         self.moves = not self.stay and (4 if self.fours else 2) * layer.out_steps[1] <= LARGEST_STEP  # stores move the output
         self.unstored: tuple[int, int] | None = None  # so many levels, and their byte from the output on
-
-    def _together(self, is_integer: bool) -> int:
-        """Pairs of outputs in the text of proved channels, or of the others."""
-        form = self.form
-        is_one = not is_integer and (form.is_mixed or not (form.has_fpu or form.is_fixed))
-        return 1 if is_one else min(form.together, self.layer.most_together)
-
-    def _has_fours(self, is_integer: bool) -> bool:
-        """Whether four outputs are computed together, which share loads. Bias and, if weights are in registers, factor then wait
-        in FPU registers, which costs a few outputs more than they gain."""
-        is_in_reach = self.form.has_fpu and min(self._together(is_integer), self.pairs) > 1
-        return is_in_reach and (not self.layer.in_registers or is_integer and (self.pairs % 2 == 0 or self.pairs > 4))
 
     def _split(self, is_integer: bool) -> tuple[int, int, int]:
         """Pairs of outputs ahead of a loop, in it, and behind it."""
         unit = 2 if is_integer in self.fours else 1
         units, rest = divmod(self.pairs, unit)
-        ahead, body = split_steps(units, self._together(is_integer) // unit, start=0)
+        ahead, body = split_steps(units, _together(self.layer, self.form, is_integer) // unit, start=0)
         return (ahead * unit, body * unit, rest) if body else (self.pairs, 0, 0)
 
     def begin(self) -> None:
@@ -312,8 +319,8 @@ class _Rows:
         self.unstored = count, at_output
 
     def _store(self) -> None:
-        """The levels that still are in registers; the output moves behind them, or stays. Stores of 32 bits keep the text aligned:
-        some cores wait for instructions that are not."""
+        """The levels that still are in registers; the output moves behind them, or stays. Stores of 32 bits keep the text
+        aligned: some cores wait for instructions that are not."""
         if self.unstored is None:
             return
         (count, place), self.unstored, step = self.unstored, None, self.layer.out_steps[1]

@@ -102,4 +102,3 @@ def _load_pixels(code: Routine, registers: list[str], step: int) -> None:
         code(f"ldr.w {registers[number]}, [{{source}}, #{number * step}]")
     code(f"ldr.w {registers[0]}, [{{source}}]" + f", #{size}" * (size <= LARGEST_STEP))
     plus(code, "{source}", size if size > LARGEST_STEP else 0)
-

@@ -16,7 +16,7 @@ from aidge_build.operators.arithmetic.near_halves import near_is_exact
 
 from ..core.conditions import Loop, has_fpu, linear_spec
 from ..sums.stream import otherwise
-from .depthwise import texts
+from .depthwise import block, texts
 from .depthwise_integers import channel_scales, integers_of
 from .depthwise_layout import (
     FIXED_HEAD_WORDS,
@@ -112,23 +112,21 @@ class DepthwiseInt8(LinearNode):
             or not linear.is_any
             and bool(near_is_exact(linear.factors / scales.astype(numpy.float32), largest)[~is_proved].all())
         )
-        function, functions = texts(
-            layer,
-            Form(
-                integers.shift,
-                integers.limits,
-                has_integers=proved > 0 or linear.is_any,
-                has_floats=has_others,
-                together=self.together.steps(self.view),
-                has_fpu=fpu,
-                is_near=is_near,
-                are_bytes=layer.are_bytes,
-                is_fixed=is_fixed,
-                is_doubled=layer.is_doubled,
-                has_ends=integers.has_ends,
-                is_even=integers.is_even,
-            ),
+        form = Form(
+            integers.shift,
+            integers.limits,
+            has_integers=proved > 0 or linear.is_any,
+            has_floats=has_others,
+            together=self.together.steps(self.view),
+            has_fpu=fpu,
+            is_near=is_near,
+            are_bytes=layer.are_bytes,
+            is_fixed=is_fixed,
+            is_doubled=layer.is_doubled,
+            has_ends=integers.has_ends,
+            is_even=integers.is_even,
         )
+        function, functions = texts(layer, form)
         return Call(
             function,
             ("windows/depthwise.h",),
@@ -136,5 +134,5 @@ class DepthwiseInt8(LinearNode):
             note=f"requantization of {proved} of {len(linear.rows)} channels proved in integers, of the others in "
             f"{otherwise(fpu, is_near, 'twice' * is_fixed)}",
             texts=functions,
-            facts=computed("2 pixels x 1 channel", proved, len(linear.rows), "channel", "fixed point" if is_fixed else "float"),
+            facts=computed(block(layer, form), proved, len(linear.rows), "channel", "fixed point" if is_fixed else "float"),
         )

@@ -236,4 +236,3 @@ class NearForm:
         code("mov {x1}, r2")
         code("pop {{r2, r3, r12, lr}}")
         code(f"b {label + 1}b")
-

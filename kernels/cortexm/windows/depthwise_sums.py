@@ -19,12 +19,15 @@ REGISTERS = {
     "bias": "lr",
     "weights": "r6",
     **{f"w{index}": f"r{4 + index}" for index in range(6)},
-    "sum2": "r7",  # if weights are loaded
-    "sum3": "lr",
+    "sum3": "lr",  # of four, whose bias then stays elsewhere
 }
-IN_REGISTERS = {"sum2": "r12"}  # if weights are in registers
 SUMS = ("sum0", "sum1", "sum2", "sum3")
 LARGEST_PAIR_OFFSET = 1020  # of a load of two words
+
+
+def registers_of(layer: Depthwise) -> dict[str, str]:
+    """The registers; of four sums one is in place of the factor, or of a word of weights if these are loaded."""
+    return REGISTERS | {"sum2": "r12" if layer.in_registers else "r7"}
 
 
 def sums(
@@ -36,8 +39,9 @@ def sums(
     advance: int = 0,
     after_load: Callable[[], None] = lambda: None,
 ) -> None:
-    """The sums of 1, 2 or 4 neighbouring outputs, whose activations begin at byte `place`. `keeps_bias`: the bias is in a register. `advance`: what the first load of a place 0 adds to the pointer, from which all others then differ.
-    `after_load` prints what still needs the registers of sums, behind the first load."""
+    """The sums of 1, 2 or 4 neighbouring outputs, whose activations begin at byte `place`. `keeps_bias`: the bias is in a
+    register. `advance`: what the first load of a place 0 adds to the pointer, from which all others then differ. `after_load`
+    prints what still needs the registers of sums, behind the first load."""
     if not keeps_bias:
         code.get("{sum0}, {sum1}" if count > 1 else "{sum0}", "bias")
     multiply, words = _Multiply(code, "bias" if keeps_bias else ""), _Words(code, advance, after_load)
@@ -68,13 +72,14 @@ class _Words:
 
     def __init__(self, code: Routine, advance: int, after_first: Callable[[], None]):
         self.code, self.advance, self.moved = code, advance, 0
-        self.after = [after_first]
+        self.after_first, self.is_first = after_first, True
 
     def load(self, registers: tuple[str, ...], offset: int) -> None:
         """One or two neighbouring words from byte `offset` on."""
         self._load(registers, offset)
-        if self.after:
-            self.after.pop()()
+        if self.is_first:
+            self.after_first()
+        self.is_first = False
 
     def _load(self, registers: tuple[str, ...], offset: int) -> None:
         if self.advance:

@@ -96,7 +96,7 @@ class Plan:
         shape = self.geometry
         calls = 1 if shape.is_pointwise else shape.batches * shape.out_height // self.rows_together
         saved = calls * blocks * (form.pairs - 1) * BESIDE_SAVES
-        is_possible = form.can_be_beside and form.products <= MOST_BESIDE and not is_stationary(form, blocks)
+        is_possible = is_stationary(form, blocks) or form.can_be_beside and form.products <= MOST_BESIDE
         return is_possible and pays_for_text(saved, BESIDE_LENGTH)
 
     @property

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Few input bytes per pixel: a pair of output channels keeps its weights in registers while all pixels pass.
 
-The same stream and the same result as product.py, with the loops exchanged; the loop over the pixels costs nothing (LE).
+The same stream and the same result as product.py, with the loops exchanged; the loop over the pixels costs nothing (LE). `beside`:
+levels of four pixels are computed beside the products of the next four.
 """
 
 from __future__ import annotations
@@ -107,19 +108,35 @@ class Stationary:
     def _pass(self, emit: Assembler, fused: bool) -> None:
         """All pixels with the weights of a pair; r10 moves on to the next pair."""
         shape = self.product
-        emit("ldr r1, [sp, #8]" if shape.fused else "mov r1, r11", "str r10, [sp, #4]", "ldr r0, [sp]", "dls lr, r0")
+        emit("ldr r1, [sp, #8]" if shape.fused else "mov r1, r11", "str r10, [sp, #4]")
+        if shape.beside:
+            self._sums(emit)
+        emit("ldr r0, [sp]", *(["subs r0, #1"] if shape.beside else []), "dls lr, r0")
         emit.label(2)
-        self._block(emit, fused)
-        emit("le lr, 2b")
+        if not shape.beside:
+            self._sums(emit)
+        self._levels(emit, fused)
+        if shape.beside:
+            self._sums(emit, stores=True)
+            emit("le lr, 2b")
+            self._levels(emit, fused)
+        self._store(emit)
+        emit(*([] if shape.beside else ["le lr, 2b"]))
         emit("ldr r10, [sp, #4]", *(["add r10, #2"] if shape.goes_by_twos else []))
 
-    def _block(self, emit: Assembler, fused: bool) -> None:
-        """Four pixels times two channels."""
-        shape = self.product
+    def _sums(self, emit: Assembler, stores: bool = False) -> None:
+        """The sums of four pixels times two channels, in q5 and q6; the levels that are there are stored behind the loads that
+        need not wait for them."""
         for half in (0, 1):
             for pixel in (0, 1):
                 self._pixel(emit, pixel)
+            if stores and half == 0:
+                self._store(emit)
             emit(f"vmov q5[{2 + half}], q5[{half}], r0, r2", f"vmov q6[{2 + half}], q6[{half}], r4, r6")
+
+    def _levels(self, emit: Assembler, fused: bool) -> None:
+        """These sums become levels in q5."""
+        shape = self.product
         emit(*(f"vshl.i32 {register}, {register}, #{shape.bits}" for register in ("q5", "q6") if shape.bits))
         emit("vadd.i32 q5, q5, r5", "vadd.i32 q6, q6, r7")
         if fused and self.factors_stay:
@@ -138,8 +155,12 @@ class Stationary:
             else:
                 emit("vcvtn.s32.f32 q5, q5", "vcvtn.s32.f32 q6, q6", "vqmovnb.s32 q5, q5", "vqmovnt.s32 q5, q6")
                 emit("vqadd.s16 q5, q5, r9")
-        emit("vqmovnb.s16 q5, q5", "vstrb.16 q5, [r10, q7]")
-        emit.add("r10", "r10", 4 * shape.distance)
+        emit("vqmovnb.s16 q5, q5")
+
+    def _store(self, emit: Assembler) -> None:
+        """Stores the levels; r10 moves on to the next pixels."""
+        emit("vstrb.16 q5, [r10, q7]")
+        emit.add("r10", "r10", 4 * self.product.distance)
 
     def _pixel(self, emit: Assembler, pixel: int) -> None:
         """The sums of one pixel; the first two take lanes 0 and 2, the others 1 and 3."""

@@ -247,7 +247,7 @@ def unlimited(entry, objective="balanced"):
 
 @functools.cache
 def overlapping_cases():
-    """Lines of tiles with and without a last one, two tiles in a turn, all roundings, and loops of tiles, too many for a text."""
+    """Lines of whole tiles and with one in part, all roundings, and loops of tiles, too many for a text."""
     series = [(1, 19, (width,), (taps,), 1, 1, (0, 0)) for width, taps in ((12, 5), (20, 9), (28, 5))]
     edges = [*EDGES, *STRIPS, *LONG, *SERIES, *series]
     plain = [unlimited(first_accepted(index, edge)) for index, edge in enumerate(edges)]
@@ -258,7 +258,7 @@ def overlapping_cases():
 
 def test_products_of_the_next_tile_pass_before_a_tile_is_stored_where_the_core_gains_by_it():
     functions = [entry.call.function for entry in overlapping_cases()]
-    for kind in ("_series_", "_strips_", "_halves", "_fused", "_twice"):
+    for kind in ("_series_", "_strips_", "_halves", "_fused"):
         assert sum(kind in name and "_overlapping" in name for name in functions) > 3, kind
     entry = first_accepted(1, MANY)
     clamped = next(

@@ -91,10 +91,11 @@ class Strips(StripRows):
 
     @property
     def pays_twice(self) -> bool:
-        """Whether lines have so many whole tiles that two in a turn of their loop pay for their text."""
+        """Whether lines have so many whole tiles that two in a turn of their loop pay for their text; where tiles overlap, one
+        leads to the next anyway."""
         whole = self.shape.out_height // self.tile[0]
         saved = self.shape.channels * self.tiles[1] * whole // 2
-        return whole > 0 and whole % 2 == 0 and pays_for_text(saved, self.instructions_of_tile(self.tile))
+        return not self.overlaps and whole > 0 and whole % 2 == 0 and pays_for_text(saved, self.instructions_of_tile(self.tile))
 
     @property
     def name(self) -> str:

@@ -33,6 +33,7 @@ class StripsPrinter(ChannelPrinter):
     def __init__(self, form: Strips):
         super().__init__(form)
         self.fuses = form.fused
+        self.beside = "q7" if form.fused else "q4"  # data of the first products of the next tile
         self.targets = ("r1", "r3", "r7")[: form.copies_of_row]
         self.windows_of_patch = range(2)  # of halves
         self.frame_bytes = FRAME_BYTES_OF_BANDS if form.shape.bands else FRAME_BYTES
@@ -278,33 +279,37 @@ class StripsPrinter(ChannelPrinter):
             self._line(left)
 
     def _line(self, columns: int) -> None:
-        """Tiles from top to bottom, of which so many columns are stored."""
+        """Tiles from top to bottom, of which so many columns are stored. Where tiles overlap, the last one ends the line after a
+        loop: nothing is read behind it."""
         emit, form = self.emit, self.form
         whole, left = divmod(self.shape.out_height, form.tile[0])
         outputs, last = (form.tile[0], columns), (left, columns)
+        if form.overlaps and left == 0 and whole > 1:
+            whole, left, last = whole - 1, form.tile[0], outputs
         overlaps = form.overlaps and whole > 0
         if whole:
             if outputs != form.tile:
                 self._mask(outputs)
             self._whole_tiles(outputs, whole, overlaps and left > 0)
         if left:
-            self._mask(last, "lr" if overlaps else "r0")
+            if last != outputs:
+                self._mask(last, "lr" if overlaps else "r0")
             if overlaps:
                 emit.move("r1", self._behind(last)[0] - self._behind(outputs)[0])
             self._tile(last, overlaps)
 
     def _whole_tiles(self, outputs: tuple[int, int], count: int, goes_on: bool) -> None:
-        """So many tiles; if a tile in part `goes_on` behind them, its first products come before the last one is stored."""
+        """So many tiles; if another one `goes_on` behind them, the first products of each come before the last one is stored."""
         emit, form = self.emit, self.form
         together = 2 if form.pays_twice else 1
         if count > together:
             emit(f"movw r0, #{count // together}", "dls lr, r0")
         if goes_on:
-            self._products(outputs, 0, "q7")
+            self._products(outputs, 0, self.beside)
         if count > together:
             emit.label(4)
-        for tile in range(together):
-            self._tile(outputs, goes_on or form.overlaps and tile > 0, goes_on or form.overlaps and tile + 1 < together)
+        for _ in range(together):
+            self._tile(outputs, goes_on, goes_on)
         if count > together:
             emit("le lr, 4b")
 
@@ -353,7 +358,7 @@ class StripsPrinter(ChannelPrinter):
         """A tile; `is_begun`: its first products are there. `goes_on`: those of the next one are computed before it is stored."""
         emit = self.emit
         used = self._sums(outputs, is_begun)
-        self._levels(used, partial(self._products, outputs, 0, "q7") if goes_on else None)
+        self._levels(used, partial(self._products, outputs, 0, self.beside) if goes_on else None)
         emit(*(("vpst", "vstrbt.16 q5, [r5, q6]") if outputs != self.form.tile else ("vstrb.16 q5, [r5, q6]",)))
         emit.add("r5", "r5", self.form.steps(0)[1])
 

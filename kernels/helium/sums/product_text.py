@@ -56,6 +56,8 @@ class _Printer:
         self.ahead = -1  # bytes from r3 to the next weights, where r3 waits
         self.levels = Levels(self.emit, shape)
         self.late = [tap for tap in range(shape.taps) if shape.beside and self.weights[2 * tap] == 0]
+        # Of several vectors the last one leaves the registers of sums first.
+        self.gathers_first = not self.late or shape.rows * shape.vectors > 1
         self.loaded: set[tuple[int, int]] = set()  # weights of the vector: tap, channel
         self.waiting: list[tuple[int, int, str]] = []  # products of late taps: pixel, tap, data
 
@@ -170,7 +172,7 @@ class _Printer:
             self._gather()
             emit(f"b{OPPOSITE[levels.test()]} 3f", why="there is no other pair")
         emit.label(2)
-        if self.late:
+        if not self.gathers_first:
             self._gather()
         levels.compute()
         self.ahead = 4 * self.shape.parameter_words
@@ -181,12 +183,12 @@ class _Printer:
         if goes_on:
             emit.label(3)
             self._block(self.body, reads, started, 0, slice(count, None))
-        if not self.late:
+        if self.gathers_first:
             self._gather()
         emit(f"b{levels.test()} 2b")
         if not goes_on:
             emit.label(3)
-        if self.late:
+        if not self.gathers_first:
             self._gather()
         levels.compute()
         self._store_levels()
@@ -263,6 +265,9 @@ class _Printer:
                 break
             if position % per_vector == 0:
                 self._begin_vector(part, position // per_vector)
+                if self.late and self.gathers_first:
+                    is_last = position + per_vector == len(reads)
+                    self.weights = self._in_order_of_use(reads[position:]) if is_last else BESIDE_LEVELS[part.taps]
             register = self.data[position % len(self.data)]
             self._load_data(register, reads[position], accesses[position])
             products = [(pixel, tap, register) for pixel, tap in reads[position].uses]
@@ -279,6 +284,12 @@ class _Printer:
         if has_ends and self.shape.last and vector % part.vectors == part.vectors - 1:
             self._load_last()
             self.loaded = {(0, channel) for channel in self.channels}
+
+    @staticmethod
+    def _in_order_of_use(reads: list[Read]) -> list[int]:
+        """Registers of the weights by taps: the first ones for the tap that is done first."""
+        order = list(dict.fromkeys(tap for read in reads for _, tap in read.uses))
+        return [2 * order.index(tap) + channel for tap in range(len(order)) for channel in (0, 1)]
 
     def _load_data(self, register: str, read: Read, access: Access) -> None:
         if access.before:

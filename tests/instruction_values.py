@@ -140,7 +140,7 @@ class State:
 
     def update(self, bare: str, rest: str) -> tuple[str, object, int | None] | None:
         """(base register, new name, new constant) of an access that moves its address; None: by an unknown number."""
-        match = re.search(r"(?:\[(\w+)(?:, #(-?\d+))?\](!|, #-?\d+|, \w+))", rest)
+        match = re.search(r"(?:\[([a-z]\w+)(?:, #(-?\d+))?\](!|, #-?\d+|, \w+))", rest)  # no lane
         if match:
             root, constant = self.name(match[1])
             by = match[2] if match[3] == "!" else match[3].removeprefix(", #")

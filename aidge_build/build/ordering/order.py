@@ -20,8 +20,12 @@ def best_order(table: TimingTable, moved: Sequence[Moved], jump: Instruction | N
     """
     operations = [operation_of(table, one.instruction) for one in moved]
     followers = dependences(moved, operations)
-    old = list(range(len(moved)))
-    orders = [old, *(_listed(table, operations, followers, unit) for unit in ("", _busiest(operations)))]
+    old, unit = list(range(len(moved))), _busiest(operations)
+    heights, work = _heights(operations, followers), _work_below(operations, followers, unit)
+    both = [height + below for height, below in zip(heights, work, strict=True)]
+    more = [height + below for height, below in zip(heights, both, strict=True)]
+    tries = [("", heights), (unit, heights), *([("", both), (unit, both), (unit, more)] if both != heights else [])]
+    orders = [old, *(_listed(table, operations, followers, *each) for each in tries)]
     found = [(_cycles(table, [moved[number].instruction for number in order], jump), order) for order in orders]
     return min(found, key=lambda one: one[0])
 
@@ -41,6 +45,17 @@ def _heights(operations: Sequence[Operation], followers: Sequence[dict[int, int]
     return heights
 
 
+def _work_below(operations: Sequence[Operation], followers: Sequence[dict[int, int]], unit: str) -> list[int]:
+    """Returns the cycles for which all instructions that must come after each one occupy the unit, if it alone is the bottleneck."""
+    below, after = [0] * len(operations), [0] * len(operations)  # as bits of a number
+    held = {number: each.hold for number, each in enumerate(operations) if (unit,) in each.units and each.hold > 1}
+    for number in reversed(range(len(operations))):
+        for other in followers[number]:
+            after[number] |= after[other] | 1 << other
+        below[number] = sum(hold for other, hold in held.items() if after[number] >> other & 1)
+    return below
+
+
 def _busiest(operations: Sequence[Operation]) -> str:
     """Returns the unit that the operations occupy for the most cycles, apart from operations with a choice; "" if none does."""
     held = Counter[str]()
@@ -50,10 +65,12 @@ def _busiest(operations: Sequence[Operation]) -> str:
     return max(held, key=lambda unit: held[unit], default="")
 
 
-def _listed(table: TimingTable, operations: Sequence[Operation], followers: Sequence[dict[int, int]], unit: str) -> list[int]:
+def _listed(
+    table: TimingTable, operations: Sequence[Operation], followers: Sequence[dict[int, int]], unit: str, heights: Sequence[int]
+) -> list[int]:
     """Returns the order in which always the instruction comes next that the core can issue first. Among several it is one for
-    `unit`, then one that must be the first of its cycle, then the one with the longest chain of followers."""
-    heights, waiting = _heights(operations, followers), [0] * len(operations)
+    `unit`, then one that must be the first of its cycle, then the one with the greatest height."""
+    waiting = [0] * len(operations)
     for others in followers:
         for other in others:
             waiting[other] += 1

@@ -280,6 +280,7 @@ def test_levels_pass_beside_products_where_the_core_gains_by_it_and_many_blocks_
     texts = [text for entry in beside_cases() for text in entry.call.texts if "_beside" in text]
     assert len(texts) > len(beside_cases()) // 2
     assert sum("_stationary_" in text for text in texts) > 4
+    assert sum("_by_shift_" in text for text in texts) > 4
     shape = (1, 64, (8, 16), 64, (1, 1), 1, 1, (0, 0))
     many, few = overlapping(without_clamp(shape)), overlapping(without_clamp((*shape[:2], (1, 8), *shape[3:])))
     for entry, is_there in ((many, True), (without_clamp(shape), False), (for_size(many), False), (few, False)):

@@ -10,6 +10,9 @@ number then, and the multiplier of the second channel of a pair is negative wher
 in each such pair, which tells it from others. The numbers of a negative channel are those of a positive one with both signs
 changed.
 
+Or by the high word of a product with an integer, which is shifted and rounded once, for channels of which that is proved
+(arithmetic/thresholds.py, the form with neither extra nor constant of its own).
+
 Factors of the contract `double` are multiplied and shifted in the lanes as arithmetic/fixed_multiplier.py says: that is exact for
 every sum, and nothing needs a proof.
 """
@@ -25,12 +28,14 @@ import numpy
 from aidge_build.contract.kernel_kit.linear import LinearConstants
 from aidge_build.operators.arithmetic.contracts import FixedFactors
 from aidge_build.operators.arithmetic.fused import CONSTANT_BITS, FLOAT_BITS, FusedForm, fused_form
-from aidge_build.operators.arithmetic.thresholds import staircase
+from aidge_build.operators.arithmetic.thresholds import Staircase, low_form, staircase
 
 from .assembly import Assembler
 
 SMALLEST = 0x4B000000  # the bits of 2^23
 GOES_ON, ENDS = 0x60, 0x20  # what stands in bits 16 to 22: bit 22 says whether another pair of channels follows
+BY_SHIFT = 1 << 23  # a bit of no large number: of numbers of an integer multiplication
+SHIFTS = (6, 3)  # behind these: the first one with which all multipliers are less than 2^31
 MOST_LEVELS = 2**15 - 256
 
 
@@ -148,10 +153,23 @@ def emit_fixed_halves(emit: Assembler, fixed: Fixed, sums: Sequence[str], spare:
 
 def fused_numbers(numbers: LinearConstants, bits: int = 0) -> FusedForm:
     """The form for all sums, shifted by so many bits, with their bias."""
+    return fused_form(_stairs(numbers, bits))
+
+
+def integer_multipliers(numbers: LinearConstants, bits: int) -> tuple[int, numpy.ndarray]:
+    """The shift behind products of integers, 0 if none is right for all factors, and the multiplier of each channel, 0 where it
+    is not proved; for all sums, shifted by so many bits."""
+    largest = float(numbers.requantization.slopes.max(initial=0))
+    shift = next((each for each in SHIFTS if largest < 2.0**-each), 0)
+    none = numpy.zeros(len(numbers.bias), numpy.int64)
+    return shift, low_form(_stairs(numbers, bits), shift - 1, False).multipliers if shift else none
+
+
+def _stairs(numbers: LinearConstants, bits: int) -> Staircase:
     taps = numbers.weights.reshape(len(numbers.weights), -1).astype(numpy.int64)
     ends = (numpy.minimum(-128 * taps, 127 * taps), numpy.maximum(-128 * taps, 127 * taps))
     low, high = ((end.sum(axis=1) << bits) + numbers.bias for end in ends)
-    return fused_form(staircase(numbers.requantization, numbers.zero_point, low, high))
+    return staircase(numbers.requantization, numbers.zero_point, low, high)
 
 
 def fused_words(form: FusedForm, numbers: LinearConstants, channel: int, is_negative: bool) -> tuple[int, int, int]:
@@ -162,6 +180,7 @@ def fused_words(form: FusedForm, numbers: LinearConstants, channel: int, is_nega
 
 
 __all__ = [
+    "BY_SHIFT",
     "CONSTANT_BITS",
     "FusedForm",
     "Fixed",
@@ -174,6 +193,7 @@ __all__ = [
     "fused_numbers",
     "fused_words",
     "high_words",
+    "integer_multipliers",
     "large_number",
     "multiplier_words",
     "rounds_by_addition",

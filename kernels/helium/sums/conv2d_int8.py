@@ -18,13 +18,14 @@ from aidge_build.operators.arithmetic.requantize import clamp_levels
 from ..core.conditions import NARROW, linear_spec
 from ..core.finer import coarse, has_offsets, numbers_of, offsets_of
 from ..core.geometry import Geometry, geometry_of, of_band
-from ..core.rounding import FusedForm, fixed_of, fused_numbers, rounds_by_addition
+from ..core.rounding import FusedForm, fixed_of, fused_numbers, integer_multipliers, rounds_by_addition
 from ..values.joined import can_join
 from .driver import Driver
 from .plan import PIXELS, Plan
 from .plan_choice import plan_of
 from .plan_cost import instructions_of_call
 from .product import LANES, Product
+from .stationary import Stationary
 from .stream import product_stream
 
 DEAREST = 1 / 8  # of an instruction that a byte of constants may cost by default
@@ -91,6 +92,15 @@ def rounded(plan: Plan, numbers: LinearConstants, bits: int) -> tuple[Product, F
     return form, None
 
 
+def _by_shift(plan: Plan, form: Product, numbers: LinearConstants) -> tuple[int, numpy.ndarray | None]:
+    """The shift and the multipliers of integers, 0 and None where they pay for no second text of the levels beside products."""
+    if not (form.beside and form.adds) or numbers.is_any or Stationary.fits(form):
+        return 0, None
+    shift, integers = integer_multipliers(numbers, form.bits)
+    pairs = integers.reshape(-1, 2).all(axis=1)[:-1]
+    return (shift, integers) if shift and plan.pays_by_shift(int(pairs.sum())) else (0, None)
+
+
 def _pays(view: NodeView, plan: Plan, form: Product) -> bool:
     """Whether the last vectors of weights are shorter in the stream: each time that a pair loads them is an instruction more, of
     every block of pixels, or of every pass of pixels by weights that stay in registers."""
@@ -127,5 +137,7 @@ class Conv2dInt8(PlannedConvolution):
         form = form if _pays(self.view, plan, form) else replace(form, last=0)
         overlaps = OVERLAPPING in self.view.features and self.view.objective != "size"
         form = replace(form, beside=overlaps and plan.pays_beside(form, plan.blocks_at_once))
-        stream = product_stream(form, windows, numbers, fused, offsets_of(numbers.weights))
+        shift, integers = _by_shift(plan, form, numbers)
+        form = replace(form, shift=shift)
+        stream = product_stream(form, windows, numbers, fused, offsets_of(numbers.weights), integers)
         return Driver(replace(plan, product=form), of_band(self.view)).call(stream)

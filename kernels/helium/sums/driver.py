@@ -46,6 +46,7 @@ class Driver:
             + "_cut" * (form.last > 0)
             + "_counted" * form.counted
             + "_joined" * form.joined
+            + f"_by_shift_{form.shift}" * (form.shift > 0)
             + "_beside" * form.beside
         )
         return f"aidge_helium_conv_{self.shape.name}_to_{self.shape.outputs}{ways}"

@@ -20,7 +20,7 @@ PIXELS = 4
 MOST_TAPS = 3  # whose weights stay in registers together
 FEWEST_STATIONARY = 3  # blocks of pixels that pay for loading a pair's weights beforehand
 BESIDE_SAVES, BESIDE_LENGTH = 8, 30  # cycles of a pair of channels, and instructions that they pay for, by levels beside products
-MOST_BESIDE = 144  # products of a pair: of more the same cycles are less than three percent
+MOST_BESIDE = 288  # products of a pair: of more the same cycles are less than two percent
 CALL_OF_A_PAIR = 20  # instructions, of a row, where weights stay in registers
 FEWEST_OF_A_PART = 96  # blocks of pixels beside which loading them once more is nothing
 
@@ -93,11 +93,18 @@ class Plan:
 
     def pays_beside(self, form: Product, blocks: int) -> bool:
         """Whether levels beside products save enough for their text, where so many blocks of pixels pass at once."""
-        shape = self.geometry
-        calls = 1 if shape.is_pointwise else shape.batches * shape.out_height // self.rows_together
-        saved = calls * blocks * (form.pairs - 1) * BESIDE_SAVES
+        saved = self._calls * blocks * (form.pairs - 1) * BESIDE_SAVES
         is_possible = is_stationary(form, blocks) or form.can_be_beside and form.products <= MOST_BESIDE
         return is_possible and pays_for_text(saved, BESIDE_LENGTH)
+
+    def pays_by_shift(self, pairs: int) -> bool:
+        """Whether levels of so many pairs of channels by integers save enough for the text of others."""
+        return pays_for_text(self._calls * self.blocks_at_once * pairs * BESIDE_SAVES, BESIDE_LENGTH)
+
+    @property
+    def _calls(self) -> int:
+        shape = self.geometry
+        return 1 if shape.is_pointwise else shape.batches * shape.out_height // self.rows_together
 
     @property
     def crosses_rows(self) -> bool:

@@ -29,8 +29,9 @@ class Product:
     Outputs of neighbouring pixels lie `channels` and `gap` bytes apart. `aligned`: all addresses are multiples of four.
     `adds`: levels are rounded as in rounding.py, and pairs of channels follow each other. `ring`: `x` points to pointers to the
     rows, in which the first window begins after `begin` bytes. `fused`: levels come from one fused multiplication (rounding.py),
-    with `mixed` except for some pairs of channels. `fixed`: or by fixed-point factors (rounding.py). `offsets`: weights of each
-    channel lack an offset (finer.py); the stream begins with a window of ones, whose products give the sums of the windows.
+    with `mixed` except for some pairs of channels. `shift`: or from integers, shifted by so many bits, except for the last pair
+    of channels and some others. `fixed`: or by fixed-point factors (rounding.py). `offsets`: weights of each channel lack an
+    offset (finer.py); the stream begins with a window of ones, whose products give the sums of the windows.
     `floats`: sums become float32, data may be unsigned, and weights have offsets always (floats.py)."""
 
     pixels: int
@@ -57,6 +58,7 @@ class Product:
     last: int = 0  # bytes of the last vector of weights of each tap in the stream, a multiple of 4; 0: all 16
     counted: bool = False  # the head has the zero point, and the stream's end ends the pairs of an even number of channels
     beside: bool = False  # levels of a pair are computed beside the first products of the next one
+    shift: int = 0
     joined: bool = False  # of those that are counted: biases and float multipliers of a pair take three words
 
     @property
@@ -69,6 +71,7 @@ class Product:
             f"aidge_helium_{kind}_{window}_to_{self.channels}{f'_of_{self.distance}' if self.gap else ''}"
             f"{f'_tail_{self.tail}' if self.tail else ''}{f'_last_{self.last}' * (self.last > 0)}"
             f"{'_aligned' if self.aligned else ''}{'_clamped' if self.clamps else ''}{way_of(self)}"
+            f"{f'_by_shift_{self.shift}' if self.shift else ''}"
             f"{f'_finer_{self.bits}' if self.bits else ''}{'_offsets' * (self.offsets and self.floats is None)}"
             f"{'_counted' * self.counted}{'_joined' * self.joined}{'_beside' * self.beside}"
             f"{self.floats.name if self.floats else ''}"

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..core.assembly import Assembler
-from ..core.rounding import CONSTANT_BITS, emit_fixed_halves, emit_levels_of_8, high_words
+from ..core.rounding import BY_SHIFT, CONSTANT_BITS, emit_fixed_halves, emit_levels_of_8, high_words
 from ..values.joined import emit_joined
 from .product import STORED, Product
 
@@ -55,29 +55,42 @@ class Levels:
         if shape.counted:
             emit(f"ldr r8, [sp, #{self.counted_place}]")
 
-    def compute(self) -> None:
-        """Sums in q0 and q1 become levels."""
+    def compute(self, by_shift: bool = False) -> None:
+        """Sums in q0 and q1 become levels. `by_shift`: of a pair beside products; elsewhere the numbers of a pair tell."""
         emit, shape = self.emit, self.shape
         emit(*(f"vshl.i32 {register}, {register}, #{shape.bits}" for register in ("q0", "q1") if shape.bits))
         self._with_two(BIAS, "vadd.i32 q0, q0, {}", "vadd.i32 q1, q1, {}")
-        if shape.mixed:
-            emit("cmp r4, #0", "bpl 4f", why="a pair of channels that is not fused")
-        if shape.fused:
-            emit("lsr r2, r8, #16", "uxth r8, r8", *(f"movt {register}, #{CONSTANT_BITS >> 16}" for register in ("r8", "r2")))
-            emit("vdup.32 q2, r4", "vdup.32 q3, r6", "vfmas.f32 q0, q2, r8", "vfmas.f32 q1, q3, r2")
-            emit("vmov q2, q0", "vmovnt.i32 q2, q1", "lsr r8, r6, #9", why="the mark where other pairs have it")
-        if shape.mixed:
+        other = self._round_fused if shape.fused else self._round_by_shift if shape.shift and not self.scratch else None
+        if other and (shape.mixed or shape.shift):
+            emit(*(["cmp r4, #0", "bpl 4f"] if shape.mixed else [f"tst r8, #{BY_SHIFT}", "beq 4f"]), why="a pair of floats")
+            other()
             emit("b 5f")
             emit.label(4)
-        if not shape.fused or shape.mixed:
             self._round_twice()
-        if shape.mixed:
             emit.label(5)
+        elif by_shift:
+            self._round_by_shift()
+        else:
+            (other or self._round_twice)()
         if shape.clamps:
             limit = "q1" if self.scratch else "q3"
             for operation, word in (("vmax", LOWEST), ("vmin", HIGHEST)):
                 emit(f"vdup.16 {limit}, {self._one(word)}", f"{operation}.s16 {self.target}, {self.target}, {limit}")
         emit(f"vqmovnb.s16 {self.target}, {self.target}")
+
+    def _round_fused(self) -> None:
+        """Sums with their bias and offset, the bits of floats, become levels of 16 bits."""
+        emit = self.emit
+        emit("lsr r2, r8, #16", "uxth r8, r8", *(f"movt {register}, #{CONSTANT_BITS >> 16}" for register in ("r8", "r2")))
+        emit("vdup.32 q2, r4", "vdup.32 q3, r6", "vfmas.f32 q0, q2, r8", "vfmas.f32 q1, q3, r2")
+        emit("vmov q2, q0", "vmovnt.i32 q2, q1", "lsr r8, r6, #9", why="the mark where other pairs have it")
+
+    def _round_by_shift(self) -> None:
+        """Sums with their bias become levels of 16 bits, by multipliers that are integers."""
+        emit, shape, target = self.emit, self.shape, self.target
+        self._with_two(MULTIPLIER, "vqdmulh.s32 q0, q0, {}", "vqdmulh.s32 q1, q1, {}")
+        emit(f"vqrshrnb.s32 {target}, q0, #{shape.shift}", f"vqrshrnt.s32 {target}, q1, #{shape.shift}")
+        emit(f"vqadd.s16 {target}, {target}, {self._one(ZERO_POINT)}")
 
     def _round_twice(self) -> None:
         """Sums with their bias in q0 and q1 become levels of 16 bits."""

@@ -18,7 +18,6 @@ WINDOWS_PLACE = 12  # on the stack: sums of the windows
 # Beside levels: the registers of the weights by taps. Late taps have those that the levels leave.
 BESIDE_LEVELS = {1: (2, 3), 2: (2, 3, 0, 1), 3: (2, 3, 4, 5, 0, 1)}
 VECTORS_BESIDE = 2  # of one tap, whose products take as long as the levels
-OPPOSITE = {"mi": "pl", "ne": "eq"}
 VECTORS_IN_LOOP = 8  # of a long row; an even number keeps the order of the taps
 
 
@@ -53,6 +52,7 @@ class _Printer:
         self.reading = Reading(shape, len(POINTERS) - (self.in_loop or shape.beside))
         self.body, self.rest = self._division()
         self.weights: Sequence[int] = BESIDE_LEVELS[shape.taps] if shape.beside else range(2 * shape.taps)
+        self.stores_at = -1  # the read before which levels are stored
         self.ahead = -1  # bytes from r3 to the next weights, where r3 waits
         self.levels = Levels(self.emit, shape)
         self.late = [tap for tap in range(shape.taps) if shape.beside and self.weights[2 * tap] == 0]
@@ -164,34 +164,41 @@ class _Printer:
         """The same loop, in which the first products of a pair pass between the levels of the one before."""
         emit, levels, started = self.emit, self.levels, set[tuple[int, int]]()
         count = self._reads_beside(reads)
-        goes_on = bool(self.late) or count < len(reads)
         self._block(self.body, reads, started, 0, slice(count))
-        if goes_on:
-            emit("b 3f", why="the rest of the products")
-        else:
-            self._gather()
-            emit(f"b{OPPOSITE[levels.test()]} 3f", why="there is no other pair")
+        emit("b 3f", why="the rest of the products")
         emit.label(2)
-        if not self.gathers_first:
-            self._gather()
-        levels.compute()
-        self.ahead = 4 * self.shape.parameter_words
-        self._block(self.body, reads, set(), 0, slice(count))
-        self._store_levels()
-        emit.move("r3", self.ahead)
-        self.ahead = -1
-        if goes_on:
-            emit.label(3)
+        self._levels_beside(reads, count, self.shape.shift > 0)
+        emit.label(3)
+        if count < len(reads):
             self._block(self.body, reads, started, 0, slice(count, None))
         if self.gathers_first:
             self._gather()
-        emit(f"b{levels.test()} 2b")
-        if not goes_on:
-            emit.label(3)
+        condition = levels.test()
+        if self.shape.shift:
+            emit("bcs 2b", "bpl 6f", why="a pair of integers; none")
+            self._levels_beside(reads, count, False)
+            emit("b 3b")
+            emit.label(6)
+        else:
+            emit(f"b{condition} 2b")
         if not self.gathers_first:
             self._gather()
         levels.compute()
-        self._store_levels()
+        self._store_levels(started)
+
+    def _levels_beside(self, reads: list[Read], count: int, by_shift: bool) -> None:
+        """The levels of a pair, and the first products of the next one."""
+        if not self.gathers_first:
+            self._gather()
+        self.levels.compute(by_shift)
+        started = set[tuple[int, int]]()
+        self.ahead = 4 * self.shape.parameter_words
+        self.stores_at = count if self.late else 3 * count // 4
+        self._block(self.body, reads, started, 0, slice(count))
+        if self.stores_at == count:
+            self._store_levels(started)
+        self.emit.move("r3", self.ahead)
+        self.ahead = -1
 
     def _reads_beside(self, reads: list[Read]) -> int:
         """How many reads are multiplied beside levels: of late taps those whose data can wait for them."""
@@ -204,11 +211,14 @@ class _Printer:
             count += 1
         return count
 
-    def _store_levels(self) -> None:
-        """Those beside whose registers products pass."""
+    def _store_levels(self, started: set) -> None:
+        """Those beside whose registers products pass, and the products that have waited for these registers."""
         if not self.offsets_stay:
             self.emit(f"vldrw.u32 {self.levels.places}, [sp, #16]")
         self.levels.store()
+        self.stores_at = -1
+        self._weigh(self.waiting, started)
+        self.waiting = []
 
     def _mark_last(self) -> None:
         """What there is of the last vector of weights, unless the tail of the data says it."""
@@ -255,14 +265,12 @@ class _Printer:
         """The multiplications of `part`, or of a `span` of its reads; after all of them the pointers are `step` bytes further."""
         accesses, ends = self.reading.addresses(reads)
         per_vector = len(reads) // (part.rows * part.vectors)
-        is_begin = span.stop is not None and (bool(self.late) or span.stop < len(reads))
-        if not is_begin:
-            self._weigh(self.waiting, started)
-        self.waiting = []
         for position in range(len(reads))[span]:
             if reads[position].masked:
                 self._masked_vector(reads[position:], accesses[position:], started)
                 break
+            if position == self.stores_at:
+                self._store_levels(started)
             if position % per_vector == 0:
                 self._begin_vector(part, position // per_vector)
                 if self.late and self.gathers_first:
@@ -271,9 +279,9 @@ class _Printer:
             register = self.data[position % len(self.data)]
             self._load_data(register, reads[position], accesses[position])
             products = [(pixel, tap, register) for pixel, tap in reads[position].uses]
-            self.waiting += [product for product in products if is_begin and product[1] in self.late]
+            self.waiting += [product for product in products if position < self.stores_at and product[1] in self.late]
             self._weigh([product for product in products if product not in self.waiting], started)
-        if not is_begin:
+        if span.stop in (None, len(reads)):
             for index, end in enumerate(ends):
                 self.emit.move(POINTERS[index], end + step)
 

@@ -9,6 +9,7 @@ channels it repeats one channel of the pair before.
 - `adds`: the number of rounding.py takes the place of step and zero point.
 - The first multiplier is negative: numbers of a fused multiplication, int32 {bits, bits}, float {multiplier, multiplier}, uint16
   {constant, constant} (rounding.py).
+- `shift`: the multipliers of marked pairs, never the last one, are int32 (rounding.py).
 - `fixed`: multipliers are int32, and int32 {shift, shift} follow the rest.
 - `offsets`: a window of ones precedes the first pair, int32 {offset, offset} of the weights (finer.py) the biases.
 - `counted`: the zero point follows the head in place of the one in each pair, and all pairs have a step of 2.
@@ -23,7 +24,7 @@ import numpy
 from aidge_build.contract.kernel_kit.linear import LinearConstants
 
 from ..core.floats import FloatNumbers
-from ..core.rounding import ENDS, GOES_ON, FusedForm, fused_words, large_number, multiplier_words, shift_words
+from ..core.rounding import BY_SHIFT, ENDS, GOES_ON, FusedForm, fused_words, large_number, multiplier_words, shift_words
 from ..values.joined import joined_numbers
 from .product import LANE_PIXELS, LANES, Product
 
@@ -36,9 +37,11 @@ def product_stream(
     numbers: LinearConstants,
     fused: FusedForm | None = None,
     offsets: numpy.ndarray | None = None,
+    integers: numpy.ndarray | None = None,
 ) -> numpy.ndarray:
     """`windows` [channels, rows, taps, bytes of a tap]; bytes that are missing in the last vector are 0. `fused`: of shapes that
-    are `fused`, for the pairs of which it is proved. `offsets` [channels]: of shapes that have them."""
+    are `fused`, for the pairs of which it is proved. `offsets` [channels]: of shapes that have them. `integers` [channels]: the
+    multipliers of shapes with a `shift`, 0 where they are not proved."""
     channels = len(windows)
     ordered = _in_order(shape, windows)
     parts = [_head(channels, shape.distance, numbers.input_zero_point)]
@@ -57,14 +60,15 @@ def product_stream(
         if fused and fused.is_proved[pair].all():
             parts.append(_fused_numbers(fused, numbers, pair, following != first))
         else:
+            is_by_shift = integers is not None and following != first and integers[pair].all()
             if shape.joined:
                 parts.append(numpy.array(joined_numbers(numbers, pair), "<u4").tobytes())
             else:
                 parts.append(numbers.bias[pair].astype("<i4").tobytes())
-                parts.append(multiplier_words(numbers)[pair].tobytes())
+                parts.append((integers.astype("<i4") if is_by_shift else multiplier_words(numbers))[pair].tobytes())
             step = (following - first) << 16 | numbers.zero_point & 0xFFFF
             if shape.goes_by_twos:
-                step = large_number(numbers.zero_point, GOES_ON if following != first else ENDS)
+                step = large_number(numbers.zero_point, GOES_ON if following != first else ENDS) | BY_SHIFT * is_by_shift
             parts.append(numpy.array([] if shape.counted else [step], "<i4").tobytes())
         parts.append(numpy.array([numbers.low, numbers.high] if shape.clamps else [], "<i4").tobytes())
         parts.append(shift_words(numbers)[pair].tobytes() if shape.fixed else b"")

@@ -55,11 +55,20 @@ class Levels:
         if shape.counted:
             emit(f"ldr r8, [sp, #{self.counted_place}]")
 
-    def compute(self, by_shift: bool = False) -> None:
-        """Sums in q0 and q1 become levels. `by_shift`: of a pair beside products; elsewhere the numbers of a pair tell."""
+    def load_bias(self) -> None:
+        """The first bias of a pair, where levels pass beside products."""
+        self.emit(f"ldr {self.scratch[0]}, [r3]")
+
+    def compute(self, by_shift: bool = False, begun: bool = False) -> None:
+        """Sums in q0 and q1 become levels. `by_shift`: of a pair beside products; elsewhere the numbers of a pair tell. `begun`:
+        the first bias is there."""
         emit, shape = self.emit, self.shape
         emit(*(f"vshl.i32 {register}, {register}, #{shape.bits}" for register in ("q0", "q1") if shape.bits))
-        self._with_two(BIAS, "vadd.i32 q0, q0, {}", "vadd.i32 q1, q1, {}")
+        if begun:
+            emit(f"vadd.i32 q0, q0, {self.scratch[0]}")
+            emit(f"vadd.i32 q1, q1, {self._one(BIAS + 1)}")
+        else:
+            self._with_two(BIAS, "vadd.i32 q0, q0, {}", "vadd.i32 q1, q1, {}")
         other = self._round_fused if shape.fused else self._round_by_shift if shape.shift and not self.scratch else None
         if other and (shape.mixed or shape.shift):
             emit(*(["cmp r4, #0", "bpl 4f"] if shape.mixed else [f"tst r8, #{BY_SHIFT}", "beq 4f"]), why="a pair of floats")

@@ -53,6 +53,7 @@ class _Printer:
         self.body, self.rest = self._division()
         self.weights: Sequence[int] = BESIDE_LEVELS[shape.taps] if shape.beside else range(2 * shape.taps)
         self.stores_at = -1  # the read before which levels are stored
+        self.begins_loaded = False  # whether the first data are there
         self.ahead = -1  # bytes from r3 to the next weights, where r3 waits
         self.levels = Levels(self.emit, shape)
         self.late = [tap for tap in range(shape.taps) if shape.beside and self.weights[2 * tap] == 0]
@@ -166,6 +167,8 @@ class _Printer:
         count = self._reads_beside(reads)
         self._block(self.body, reads, started, 0, slice(count))
         emit("b 3f", why="the rest of the products")
+        first = self.reading.addresses(reads)[0][0]
+        self.begins_loaded = bool(self.late) and not first.before and first.address.endswith("]")
         emit.label(2)
         self._levels_beside(reads, count, self.shape.shift > 0)
         emit.label(3)
@@ -174,6 +177,10 @@ class _Printer:
         if self.gathers_first:
             self._gather()
         condition = levels.test()
+        if self.late:
+            levels.load_bias()
+        if self.begins_loaded:
+            self._load_data(self.data[0], reads[0], first)
         if self.shape.shift:
             emit("bcs 2b", "bpl 6f", why="a pair of integers; none")
             self._levels_beside(reads, count, False)
@@ -183,14 +190,14 @@ class _Printer:
             emit(f"b{condition} 2b")
         if not self.gathers_first:
             self._gather()
-        levels.compute()
+        levels.compute(begun=bool(self.late))
         self._store_levels(started)
 
     def _levels_beside(self, reads: list[Read], count: int, by_shift: bool) -> None:
         """The levels of a pair, and the first products of the next one."""
         if not self.gathers_first:
             self._gather()
-        self.levels.compute(by_shift)
+        self.levels.compute(by_shift, bool(self.late))
         started = set[tuple[int, int]]()
         self.ahead = 4 * self.shape.parameter_words
         self.stores_at = count if self.late else 3 * count // 4
@@ -277,7 +284,8 @@ class _Printer:
                     is_last = position + per_vector == len(reads)
                     self.weights = self._in_order_of_use(reads[position:]) if is_last else BESIDE_LEVELS[part.taps]
             register = self.data[position % len(self.data)]
-            self._load_data(register, reads[position], accesses[position])
+            if position > 0 or not self.begins_loaded:
+                self._load_data(register, reads[position], accesses[position])
             products = [(pixel, tap, register) for pixel, tap in reads[position].uses]
             self.waiting += [product for product in products if position < self.stores_at and product[1] in self.late]
             self._weigh([product for product in products if product not in self.waiting], started)

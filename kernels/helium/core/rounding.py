@@ -158,9 +158,9 @@ def fused_numbers(numbers: LinearConstants, bits: int = 0) -> FusedForm:
 
 def integer_multipliers(numbers: LinearConstants, bits: int) -> tuple[int, numpy.ndarray]:
     """The shift behind products of integers, 0 if none is right for all factors, and the multiplier of each channel, 0 where it
-    is not proved; for all sums, shifted by so many bits."""
+    is not proved; for all sums, shifted by so many bits. Other weights have the same shift."""
     largest = float(numbers.requantization.slopes.max(initial=0))
-    shift = next((each for each in SHIFTS if largest < 2.0**-each), 0)
+    shift = SHIFTS[0] if numbers.is_any else next((each for each in SHIFTS if largest < 2.0**-each), 0)
     none = numpy.zeros(len(numbers.bias), numpy.int64)
     return shift, low_form(_stairs(numbers, bits), shift - 1, False).multipliers if shift else none
 

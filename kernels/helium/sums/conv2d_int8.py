@@ -75,7 +75,8 @@ class PlannedConvolution(KernelNode):
 
 
 def rounded(plan: Plan, numbers: LinearConstants, bits: int) -> tuple[Product, FusedForm | None]:
-    """The plan's product with the quickest rounding that is proved, and the numbers of fused multiplications."""
+    """The plan's product with the quickest rounding that is proved, and the numbers of fused multiplications. Weights of two
+    vectors leave no register to the multipliers of these: all pairs are fused, or some have integers."""
     form, is_even = plan.product, plan.product.channels % 2 == 0
     form = replace(form, adds=is_even and rounds_by_addition(numbers, bits), bits=bits, fixed=fixed_of(numbers, bits))
     if not is_even or not plan.is_stationary:
@@ -83,22 +84,25 @@ def rounded(plan: Plan, numbers: LinearConstants, bits: int) -> tuple[Product, F
     fused = fused_numbers(numbers, bits)
     pairs = fused.is_proved.reshape(-1, 2).all(axis=1)
     if numbers.is_any:  # how many are proved depends on the weights
-        is_worth = form.adds and plan.saved_by_fusing * len(pairs) > LEAST_SAVED
+        is_worth = form.vectors == 1 and form.adds and plan.saved_by_fusing * len(pairs) > LEAST_SAVED
         return (replace(form, fused=True, mixed=True), fused) if is_worth else (form, None)
     if pairs.all():
         return replace(form, fused=True, fixed=None), fused
-    if form.adds and plan.saved_by_fusing * pairs.sum() > LEAST_SAVED:
+    if form.vectors == 1 and form.adds and plan.saved_by_fusing * pairs.sum() > LEAST_SAVED:
         return replace(form, fused=True, mixed=True), fused
     return form, None
 
 
 def _by_shift(plan: Plan, form: Product, numbers: LinearConstants) -> tuple[int, numpy.ndarray | None]:
-    """The shift and the multipliers of integers, 0 and None where they pay for no second text of the levels beside products."""
-    if not (form.beside and form.adds) or numbers.is_any or Stationary.fits(form):
+    """The shift and the multipliers of integers; 0 and None where they pay for no second text of the levels."""
+    stays = plan.is_stationary
+    if not form.adds or form.fused or form.counted or not (form.beside or stays) or stays != Stationary.fits(form):
         return 0, None
     shift, integers = integer_multipliers(numbers, form.bits)
-    pairs = integers.reshape(-1, 2).all(axis=1)[:-1]
-    return (shift, integers) if shift and plan.pays_by_shift(int(pairs.sum())) else (0, None)
+    pairs = numpy.ones(form.pairs, bool) if numbers.is_any else integers.reshape(-1, 2).all(axis=1)
+    count = int(pairs[:-1].sum())
+    pays = plan.saved_by_fusing * count > LEAST_SAVED if stays else not numbers.is_any and plan.pays_by_shift(count)
+    return (shift, integers) if shift and pays else (0, None)
 
 
 def _pays(view: NodeView, plan: Plan, form: Product) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..core.assembly import BYTE_REACH, WORD_REACH, Assembler, function
-from ..core.rounding import CONSTANT_BITS, emit_fixed, emit_levels_of_8
+from ..core.rounding import BY_SHIFT, CONSTANT_BITS, emit_fixed, emit_levels_of_8
 from ..values.joined import emit_joined
 from .product import HEAD_BYTES, PARAMETERS, Product
 
@@ -78,9 +78,14 @@ class Stationary:
             emit("adds r12, #8", why="shifts: read again for each block")
         if shape.mixed:
             emit("cmp r8, #0", "bpl 4f", why="a pair of channels that is not fused")
+        if shape.shift:
+            emit(f"tst r9, #{BY_SHIFT}", "beq 4f", why="a pair of floats")
+            self._pass(emit, True)
+            emit("b 1b", why="the last pair has floats")
+            emit.label(4)
         if shape.fused:
             emit("lsr r11, r9, #16", "uxth r9, r9", *(f"movt {register}, #{CONSTANT_BITS >> 16}" for register in ("r9", "r11")))
-            if self.factors_stay:
+            if shape.vectors == 1:
                 emit("vdup.32 q2, r8", "vdup.32 q3, r3")
             self._pass(emit, True)
             emit("cmp r3, #0", "bmi 1b", why="negative: there is another pair")
@@ -100,13 +105,8 @@ class Stationary:
         emit.leave(16)
         return emit.lines
 
-    @property
-    def factors_stay(self) -> bool:
-        """Whether there are vectors left for the multipliers."""
-        return self.product.vectors == 1
-
-    def _pass(self, emit: Assembler, fused: bool) -> None:
-        """All pixels with the weights of a pair; r10 moves on to the next pair."""
+    def _pass(self, emit: Assembler, proved: bool) -> None:
+        """All pixels with the weights of a pair; r10 moves on to the next pair. `proved`: its levels are fused, or by integers."""
         shape = self.product
         emit("ldr r1, [sp, #8]" if shape.fused else "mov r1, r11", "str r10, [sp, #4]")
         if shape.beside:
@@ -115,11 +115,11 @@ class Stationary:
         emit.label(2)
         if not shape.beside:
             self._sums(emit)
-        self._levels(emit, fused)
+        self._levels(emit, proved)
         if shape.beside:
             self._sums(emit, stores=True)
             emit("le lr, 2b")
-            self._levels(emit, fused)
+            self._levels(emit, proved)
         self._store(emit)
         emit(*([] if shape.beside else ["le lr, 2b"]))
         emit("ldr r10, [sp, #4]", *(["add r10, #2"] if shape.goes_by_twos else []))
@@ -134,14 +134,17 @@ class Stationary:
                 self._store(emit)
             emit(f"vmov q5[{2 + half}], q5[{half}], r0, r2", f"vmov q6[{2 + half}], q6[{half}], r4, r6")
 
-    def _levels(self, emit: Assembler, fused: bool) -> None:
+    def _levels(self, emit: Assembler, proved: bool) -> None:
         """These sums become levels in q5."""
         shape = self.product
         emit(*(f"vshl.i32 {register}, {register}, #{shape.bits}" for register in ("q5", "q6") if shape.bits))
         emit("vadd.i32 q5, q5, r5", "vadd.i32 q6, q6, r7")
-        if fused and self.factors_stay:
+        if proved and shape.shift:
+            emit("vqdmulh.s32 q5, q5, r8", "vqdmulh.s32 q6, q6, r3", f"vqrshrnb.s32 q5, q5, #{shape.shift}")
+            emit(f"vqrshrnt.s32 q5, q6, #{shape.shift}", "vqadd.s16 q5, q5, r9")
+        elif proved and shape.vectors == 1:
             emit("vfmas.f32 q5, q2, r9", "vfmas.f32 q6, q3, r11", "vmovnt.i32 q5, q6")
-        elif fused:
+        elif proved:
             emit("vdup.32 q4, r8", "vfmas.f32 q5, q4, r9", "vdup.32 q4, r3", "vfmas.f32 q6, q4, r11", "vmovnt.i32 q5, q6")
         elif shape.fixed:
             emit("ldrd r0, r2, [r12, #-8]")

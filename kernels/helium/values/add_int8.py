@@ -45,14 +45,15 @@ def _text(name: str, shift: int, clamps: bool, overlaps: bool) -> str:
     if clamps:
         emit("ldrd %low, %high, [%sum_of, #12]", "vdup.8 %q.low, %low", "vdup.8 %q.high, %high", why="lowest and highest")
     emit("ldm %sum_of, {%factor, %other, %offset}", "vdup.32 %q.factor, %factor")
-    emit("ldr %count, [%argument.4]", "lsrs %turns, %count, #4", "wls lr, %turns, %rest")
+    bits = 2 + overlaps  # of the groups of a turn: where parts overlap, a turn's begin and end are less of a longer one
+    emit("ldr %count, [%argument.4]", f"lsrs %turns, %count, #{2 + bits}", "wls lr, %turns, %rest")
     emit.label("turn")
-    parts = [(number, part) for number in range(4) for part in range(4)]
+    parts = [(number, part) for number in range(1 << bits) for part in range(4)]
     for number, part in sorted(parts, key=lambda one: (sum(one), -one[1])) if overlaps else parts:
         emit(*_four(shift, clamps, number)[part])
     emit("le lr, %turn")
     emit.label("rest")
-    emit("and %turns, %count, #15", "wlstp.32 lr, %turns, %done")
+    emit(f"and %turns, %count, #{(4 << bits) - 1}", "wlstp.32 lr, %turns, %done")
     emit.label("four")
     emit(*itertools.chain(*_four(shift, clamps, 0)))
     emit("letp lr, %four")

@@ -23,8 +23,9 @@ from aidge_build.contract.mem_info import MemInfo
 from aidge_build.graph.dtype import DType
 from aidge_build.plan.constant_arrays import Array, arrays_of
 from aidge_build.plan.fast_memory import FastMemory
+from aidge_build.plan.memory.planner import plan
 from aidge_build.plan.options import Options
-from aidge_build.plan.place import Place
+from aidge_build.plan.place import ArenaPart, Place
 from tests.emitted import chain, changed, copying, float_sum, reversal
 
 
@@ -175,3 +176,88 @@ def test_an_empty_buffer_may_be_anywhere():
     program.__dict__["moments"] = ({}, {})
     both = [len(overlap_checks(program, ports, "")) for ports in ((given, handed_out), (empty, handed_out), (empty, empty))]
     assert both == [1, 0, 0]
+
+
+def in_two_memories():
+    """`chain` with its scratch in DTCM and its tensor in SRAM."""
+    whole = chain().memory
+    scratch, middle = (placement.buffer for placement in whole.arena.placements)
+    parts = (ArenaPart("DTCM", 0, plan([scratch]), "dtcm"), ArenaPart("SRAM", 24, plan([middle]), "sram"))
+    memories = tuple(Region(name, at, 0x1000, "ram", ()) for name, at in (("SRAM", 0x20000000), ("DTCM", 0x10000000)))
+    return chain(split=parts, memories=memories)
+
+
+def test_an_arena_in_two_memories_has_an_array_in_each():
+    made = emit(in_two_memories())
+    claim, manifest = made.manifest["claim"], made.manifest
+    assert [(one["symbol"], one["size_bytes"], one["region"], one["memory"]["origin"]) for one in claim["arenas"]] == [
+        ("toy_arena_dtcm", 24, "DTCM", 0x10000000),
+        ("toy_arena_sram", 6, "SRAM", 0x20000000),
+    ]
+    numbers = dict(re.findall(r"\.set aidge_toy__(\w+), (\d+)", "\n".join(claim_assembly(claim))))
+    assert numbers == {
+        "arena_bytes": "0",
+        "arena_dtcm_bytes": "24",
+        "arena_sram_bytes": "6",
+        "state_bytes": "0",
+        "weights_bytes": "30",
+    }
+    assert [(one["name"], one["region"], one["offset_bytes"]) for one in manifest["buffers"]] == [
+        ("scratch", "DTCM", 0),
+        ("middle", "SRAM", 0),
+    ]
+    assert {one["region"] for one in manifest["peak_buffers"]} == {"DTCM"}, "a plan that is not linked has one region"
+    offsets = [one["offset_bytes"] for one in emit(chain()).manifest["peak_buffers"]]
+    assert [one["offset_bytes"] for one in manifest["peak_buffers"]] == offsets
+    assert [(one["name"], one["used_bytes"]) for one in manifest["regions"]] == [("DTCM", 24), ("SRAM", 6)]
+    assert manifest["regions_proved_optimal"] is False and emit(chain()).manifest["regions_proved_optimal"] is None
+
+
+def test_an_arena_in_one_piece_is_one_number_in_the_program_and_its_region_is_called_arena():
+    claim, manifest = (emit(chain()).manifest[key] for key in ("claim", "buffers"))
+    assert [line for line in claim_assembly(claim) if line.startswith(".set")] == [
+        ".set aidge_toy__arena_bytes, 30",
+        ".set aidge_toy__state_bytes, 0",
+        ".set aidge_toy__weights_bytes, 30",
+    ]
+    assert {one["region"] for one in manifest} == {"arena"} and claim["arenas"][0]["region"] is claim["arenas"][0][
+        "memory"
+    ] is None
+    scratch = [emit(program).manifest["scratch_bytes"] for program in (chain(), float_sum())]
+    assert scratch == [24, 0]
+
+
+OPTIONAL = {"constants_in", "copied_constants", "rows", "record", "steps"}
+
+
+@pytest.mark.parametrize(
+    "made, keys",
+    [
+        (chain, set()),
+        (lambda: chain(options=Options(constants_in=(("ITCM", 64),))), {"constants_in"}),
+        (lambda: copying("memcpy"), {"copied_constants"}),
+        (lambda: copying("hook"), {"copied_constants"}),
+        (lambda: chain(options=Options(record=2)), {"record"}),
+        (lambda: chain(options=Options(max_step=1000)), {"steps"}),
+        (lambda: chain(options=Options(max_step=1000, arena="caller")), {"steps"}),
+    ],
+)
+def test_claim_and_manifest_tell_of_an_option_if_it_is_on(made, keys):
+    program = made()
+    manifest = emit(program).manifest
+    claim = manifest["claim"]
+    assert manifest.keys() & OPTIONAL == keys and ("steps" in claim) == ("steps" in keys)
+    assert ("copies" in claim) == (program.options.copy_constants == "hook")
+    assert ("calls" in claim) == (program.options.arena == "static")
+
+
+@pytest.mark.parametrize("line, size", [(0, 0), (1, 6), (4, 8), (6, 6), (32, 32)])
+def test_a_buffer_with_lines_of_its_own_has_whole_lines(line, size):
+    (port, _) = ports_of(chain())
+    assert replace(port, line=line).line_bytes == size
+
+
+@pytest.mark.parametrize("options", [Options(max_step=1000, arena="caller"), Options(arena="caller", update="weights")])
+def test_an_instance_of_a_model_without_a_state_has_none(options):
+    header = emit(chain(options=options)).files["toy.h"].decode()
+    assert "uint8_t *arena;" in header and "uint8_t *state;" not in header

@@ -48,6 +48,13 @@ def test_a_naked_function_may_be_defined_by_other_files_and_has_a_declaration_an
     assert texts[3] == KERNEL.replace(head, f'{head}    AIDGE_SHARED_IN(".text.{linked}");\n{head}')
 
 
+def test_an_array_of_a_least_length_stays_one_in_a_function_that_is_shared():
+    head = "static __attribute__((naked)) void f(int x[static 4])\n"
+    (text,), ((_, linked),) = share_kernels([f"{head}{{\n}}\n"])
+    shared = head.replace("static __", "AIDGE_SHARED __")
+    assert text == f'{shared}    AIDGE_SHARED_IN(".text.{linked}");\n{shared}{{\n}}\n'
+
+
 @pytest.mark.parametrize("place", range(4))
 def test_the_name_changes_with_all_that_the_function_is_made_of(place):
     changes = (

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy
 
+from aidge_build.boards import Region
 from aidge_build.contract.call import Call, Constant, Input, Literal, Output, Scratch, Struct
 from aidge_build.contract.library import Kernel
 from aidge_build.contract.node import KernelNode
@@ -22,7 +23,7 @@ from aidge_build.plan.memory.plan import MemoryPlan
 from aidge_build.plan.memory.planner import plan
 from aidge_build.plan.names import with_names
 from aidge_build.plan.options import Options
-from aidge_build.plan.place import Place, Placed
+from aidge_build.plan.place import ArenaPart, Place, Placed
 from aidge_build.plan.program import CodeTarget, CopiedTo, Layer, Program
 from aidge_build.plan.schedule.copies import ConstantCopy, arrays_in_line
 from aidge_build.plan.schedule.order import Order
@@ -202,6 +203,15 @@ def copying(mode: str) -> Program:
         layer, scratch_offset_bytes=arena.offset_of("scratch"), copied=CopiedTo(copy, arena.offset_of(copy.name))
     )
     return changed(found, arena=arena, places=places, layers=(moved, *found.layers[1:]), alignment=8)
+
+
+def in_two_memories(options: Options | None = None) -> Program:
+    """`chain` with its scratch in DTCM and its tensor in SRAM."""
+    whole = chain().memory
+    scratch, middle = (placement.buffer for placement in whole.arena.placements)
+    parts = (ArenaPart("DTCM", 0, plan([scratch]), "dtcm"), ArenaPart("SRAM", 24, plan([middle]), "sram"))
+    memories = tuple(Region(name, at, 0x1000, "ram", ()) for name, at in (("SRAM", 0x20000000), ("DTCM", 0x10000000)))
+    return chain(split=parts, memories=memories, options=options)
 
 
 def chain_result(x: numpy.ndarray, weights: numpy.ndarray | None = None) -> numpy.ndarray:

@@ -23,10 +23,9 @@ from aidge_build.contract.mem_info import MemInfo
 from aidge_build.graph.dtype import DType
 from aidge_build.plan.constant_arrays import Array, arrays_of
 from aidge_build.plan.fast_memory import FastMemory
-from aidge_build.plan.memory.planner import plan
 from aidge_build.plan.options import Options
-from aidge_build.plan.place import ArenaPart, Place
-from tests.emitted import chain, changed, copying, float_sum, reversal
+from aidge_build.plan.place import Place
+from tests.emitted import chain, changed, copying, float_sum, in_two_memories, reversal
 
 
 def places_of(program) -> Places:
@@ -176,15 +175,6 @@ def test_an_empty_buffer_may_be_anywhere():
     program.__dict__["moments"] = ({}, {})
     both = [len(overlap_checks(program, ports, "")) for ports in ((given, handed_out), (empty, handed_out), (empty, empty))]
     assert both == [1, 0, 0]
-
-
-def in_two_memories():
-    """`chain` with its scratch in DTCM and its tensor in SRAM."""
-    whole = chain().memory
-    scratch, middle = (placement.buffer for placement in whole.arena.placements)
-    parts = (ArenaPart("DTCM", 0, plan([scratch]), "dtcm"), ArenaPart("SRAM", 24, plan([middle]), "sram"))
-    memories = tuple(Region(name, at, 0x1000, "ram", ()) for name, at in (("SRAM", 0x20000000), ("DTCM", 0x10000000)))
-    return chain(split=parts, memories=memories)
 
 
 def test_an_arena_in_two_memories_has_an_array_in_each():

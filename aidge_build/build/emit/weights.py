@@ -52,8 +52,7 @@ def weights_files(program: Program, arrays: Sequence[Array], claim: dict) -> dic
         copies_code=bool(memories_of_functions(program)),
         needs_math=not incbin and any(map(_needs_math, arrays)),
         claim=[c_string(line) for line in claim_assembly(claim)] if program.options.assembly == "on" else [],
-        replaces_weights=program.options.replaces_weights,
-        blob_bytes=len(arrays[0].data) if program.options.replaces_weights else 0,
+        blob=texts[0] if program.options.replaces_weights else None,
     )
     files = {f"{program.name}_weights.c": text.encode("ascii")}
     if incbin:

@@ -18,7 +18,7 @@ from aidge_build.build.emit import emit, interface_of, template
 from aidge_build.build.emit.copies import copied_constants
 from aidge_build.build.emit.digest import declarations_of
 from aidge_build.build.emit.fast_code import functions_in, in_sections
-from aidge_build.build.emit.kernels import kernel_text
+from aidge_build.build.emit.kernels import _ends_in_comment, kernel_text
 from aidge_build.contract.call import Call, Input, Literal, Output
 from aidge_build.graph.dtype import DType
 from aidge_build.plan.constant_arrays import Array
@@ -397,6 +397,28 @@ def test_files_of_equal_name_in_two_libraries_do_not_clash():
     guarded = b"#ifndef K_H\n#define K_H\nstatic int aidge_%s_k;\n#endif /* K_H */\n"
     text = kernel_text({"a": {"k.h": guarded % b"a"}, "b": {"k.h": guarded % b"b"}}, [("a", "k.h"), ("b", "./k.h"), ("a", "k.h")])
     assert [file.text for file in text.files] == ["static int aidge_a_k;", "static int aidge_b_k;"]
+
+
+@pytest.mark.parametrize("is_inside", [False, True])
+@pytest.mark.parametrize(
+    "line, before, after",
+    [
+        ("int a;", False, True),
+        ("/* a", True, True),
+        ("/* a */", False, False),
+        ("/* a *//* b", True, True),
+        ("/**/", False, False),
+        ("*/*", True, False),
+        ("a */ b", False, False),
+        ("// /* a", False, True),
+        ('"/*"; ', False, True),
+        ('"\\"/*"', False, True),
+        ("'\"' /*", True, True),
+        ("a */ /* b", True, True),
+    ],
+)
+def test_a_comment_goes_on_in_the_next_line_if_no_end_is_in_this_one(line, before, after, is_inside):
+    assert _ends_in_comment(line, is_inside) == (after if is_inside else before)
 
 
 def test_includes_come_before_and_comments_hide_directives():

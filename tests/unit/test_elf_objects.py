@@ -3,8 +3,11 @@
 
 from __future__ import annotations
 
+import re
+import struct
 from contextlib import nullcontext
 from dataclasses import replace
+from io import BytesIO
 from itertools import product
 from types import SimpleNamespace
 
@@ -12,18 +15,25 @@ import pytest
 
 from aidge_build.base.errors import AidgeError
 from aidge_build.prove.elf import image
-from aidge_build.prove.elf.claim import Claim, ClaimedArena
+from aidge_build.prove.elf.attributes import Units, _architecture, _units
+from aidge_build.prove.elf.bind_proof import check_bind
+from aidge_build.prove.elf.claim import Claim, ClaimedArena, ClaimedCode, ClaimedUpdate, claim_from
 from aidge_build.prove.elf.code_places import find_places
+from aidge_build.prove.elf.code_proof import _Comparison
 from aidge_build.prove.elf.contents import check_contents
+from aidge_build.prove.elf.copies import Copies, _index_of
+from aidge_build.prove.elf.debug_info import _definitions
 from aidge_build.prove.elf.decisions import _names
-from aidge_build.prove.elf.objects import ObjectFile, ObjectSymbol, Part, Relocation, _read
+from aidge_build.prove.elf.flash_files import binary_of
+from aidge_build.prove.elf.objects import ObjectFile, ObjectSymbol, Part, Relocation, _read, read_names, read_object
 from aidge_build.prove.elf.program_code import Code, _shared
 from aidge_build.prove.elf.proof import measure
 from aidge_build.prove.elf.stack import runs_use
-from aidge_build.prove.elf.tables import Entry
+from aidge_build.prove.elf.tables import Entry, sections_of
 from tests.golden.test_findings import image as made_of
 from tests.golden.test_findings import section
 from tests.listings import TEXT, listed
+from tests.programs import CLAIM
 
 
 @pytest.mark.parametrize(
@@ -237,3 +247,162 @@ def test_the_arena_of_a_model_is_as_large_as_all_its_linked_parts():
     assert measure(program, Claim("kws", 8, parts, True)) == 8
     assert measure(program, Claim("kws", 8, (), True)) is None
     assert measure(made_of([], program.symbols[:1]), Claim("kws", 8, parts, True)) is None
+
+
+@pytest.mark.parametrize(
+    "tags, architecture, units",
+    [
+        ({}, "", None),
+        ({"TAG_FP_ARCH": 6}, "", None),
+        ({"TAG_CPU_ARCH": 10}, "", Units()),
+        ({"TAG_CPU_ARCH": 10, "TAG_CPU_ARCH_PROFILE": ord("M")}, "v7-M", Units()),
+        ({"TAG_CPU_ARCH": 10, "TAG_CPU_ARCH_PROFILE": ord("A")}, "", Units()),
+        ({"TAG_CPU_ARCH": 12}, "v6-M", Units()),
+        ({"TAG_CPU_ARCH": 13, "TAG_FP_ARCH": 6}, "v7E-M", Units(4, True)),
+        ({"TAG_CPU_ARCH": 13, "TAG_FP_ARCH": 6, "TAG_ABI_HARDFP_USE": 1}, "v7E-M", Units(4, False)),
+        ({"TAG_CPU_ARCH": 13, "TAG_FP_ARCH": 6, "TAG_ABI_HARDFP_USE": 3}, "v7E-M", Units(4, True)),
+        ({"TAG_CPU_ARCH": 17, "TAG_FP_ARCH": 99}, "v8-M.mainline", Units()),
+        ({"TAG_CPU_ARCH": 21, "TAG_FP_ARCH": 8, "TAG_MVE_ARCH": 2}, "v8.1-M.mainline", Units(5, True, True)),
+        ({"TAG_CPU_ARCH": 21, "TAG_MVE_ARCH": 0}, "v8.1-M.mainline", Units()),
+    ],
+)
+def test_build_attributes_name_the_core_and_its_units(tags, architecture, units):
+    assert (_architecture(tags), _units(tags)) == (architecture, units)
+
+
+@pytest.mark.parametrize(
+    "text, reason",
+    [
+        ("nop\nit eq", "the IT block at .* is cut off"),
+        ("cmp r0, #3\nbhi .out\ntbb [r3, r0]\n.out:\nbx lr", "a jump table elsewhere at"),
+        ("bl r5\nbx lr", "the call at f.* leads nowhere"),
+        ("movw r1, =table\nldr pc, [r1, r0, lsl #2]", "a jump through a table at 0x.*, which leads nowhere in its function"),
+        ("bl __gnu_thumb1_case_uqi\nnop\n__gnu_thumb1_case_uqi:\nbl f", "a switch that is not libgcc's at"),
+        ("bx r3", "an indirect jump at"),
+        ("svc #0", "a supervisor call, with a handler that uses the stack, too, at"),
+    ],
+)
+def test_code_that_may_lead_anywhere_has_no_bound(text, reason):
+    bound = runs_use(*listed(f"f:\n{text}", {"table": bytes(8)}), ("f",))["f"]
+    assert bound.bytes is None and re.match(reason, bound.reason), bound.reason
+
+
+def test_an_undefined_instruction_ends_the_way_and_what_is_not_in_the_program_has_no_bound():
+    made, instructions = listed("f:\npush {r4}\nudf #0")
+    assert runs_use(made, instructions, ("f", "g"))["f"].bytes == 4
+    assert runs_use(made, instructions, ("g",))["g"].reason == "g is not in the program"
+
+
+def test_files_of_strangers_are_refused(tmp_path):
+    (tmp_path / "text").write_text("no ELF file at all, but long enough for a header of one")
+    with pytest.raises(AidgeError, match="not a readable ELF file"):
+        read_names(tmp_path / "text")
+    with pytest.raises(AidgeError, match="not a readable object file"):
+        read_object(tmp_path / "text")
+
+
+class Elf(dict):
+    """An ELF file of 32 bits with these headers of sections."""
+
+    elfclass, little_endian = 32, True
+
+    def __init__(self, rows: list[tuple[int, ...]], names: bytes, row_bytes: int = 40, cut: int = 0):
+        whole = names + b"".join(struct.pack("<10I", *row) for row in rows)
+        super().__init__(e_shentsize=row_bytes, e_shoff=len(names))
+        self.stream, self._count = BytesIO(whole[: len(whole) - cut]), len(rows)
+
+    def num_sections(self) -> int:
+        return self._count
+
+    def get_shstrndx(self) -> int:
+        return 0
+
+
+def test_sections_of_a_file_are_read_with_their_bytes_or_the_file_is_damaged():
+    names = b"\0.text\0.bss\0"
+    text, bss = (1, 1, 6, 0, 2, 4, 7, 8, 0, 9), (7, 8, 3, 0, 2, 4000, 0, 0, 0, 0)
+    strings = (0, 3, 0, 0, 0, len(names), 0, 0, 0, 0)
+    found = [*sections_of(Elf([strings, text, bss], names))]
+    assert [(one.name, one.type, one.flags, one.size_bytes, one.content) for one in found[1:]] == [
+        (".text", 1, 6, 4, names[2:6]),
+        (".bss", 8, 3, 4000, b""),
+    ]
+    assert (found[1].link, found[1].info, found[1].entry_bytes) == (7, 8, 9) and [*sections_of(Elf([], b""))] == []
+    whole = len(names) + 80
+    assert [*sections_of(Elf([strings, (1, 1, 6, 0, whole - 4, 4, 0, 0, 0, 0)], names))]
+    for damaged, words in (
+        (Elf([strings], names, row_bytes=39), "headers of sections have 39 bytes"),
+        (Elf([strings, text], names, cut=1), "the headers of sections are beyond the end of the file"),
+        (Elf([strings, (1, 1, 6, 0, whole - 4, 5, 0, 0, 0, 0)], names), "section .text ends beyond the end of the file"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            [*sections_of(damaged)]
+
+
+def test_an_image_of_a_program_is_its_stored_bytes_with_erased_flash_between_them():
+    parts = [section(".data", 0x20000000, b"ab", 0x8000006), section(".text", 0x8000001, b"xyz"), section(".bss", 0x20000010, 9)]
+    assert binary_of(made_of(parts)) == b"xyz\xff\xffab" and binary_of(made_of([])) == b""
+
+
+def test_the_index_of_an_archive_is_read_from_its_first_member(tmp_path):
+    def archive(magic: bytes = b"!<arch>\n", name: str = "/", end: str = "`\n") -> frozenset[str]:
+        index = struct.pack(">3I", 2, 8, 8) + b"kws_run\0kws_w\0"
+        (tmp_path / "lib.a").write_bytes(magic + f"{name:48}{len(index):<10}{end}".encode() + index + b"other_name\0")
+        return _index_of(tmp_path / "lib.a")
+
+    assert archive() == archive(b"!<thin>\n") == {"kws_run", "kws_w", ""}
+    assert (
+        archive(b"!<bigaf>") == archive(name="//") == archive(end="!\n") == _index_of(None) == _index_of(tmp_path) == frozenset()
+    )
+    assert Copies("kws", ("a.o",), ("b.o",)).as_json() == {"model": "kws", "linked": ["a.o"], "others": ["b.o"]}
+
+
+def test_a_unit_without_a_table_of_lines_defines_nothing_that_is_named():
+    dwarf = SimpleNamespace(iter_CUs=lambda: [object()], line_program_for_CU=lambda unit: None)
+    assert [*_definitions(dwarf)] == []
+
+
+def comparison(**fields) -> _Comparison:
+    found = _Comparison.__new__(_Comparison)
+    vars(found).update(fields)
+    return found
+
+
+def test_an_absolute_symbol_means_its_number_and_a_place_behind_merged_constants_is_not_known():
+    found = comparison(
+        _unknown=set(), objects=ObjectFile("net.o", {1: Part(1, ".rodata.str", 4, b"abc\0", (), True, True, 1, False, False)}, ())
+    )
+    assert found._targets(ObjectSymbol("limit", None, 77, 0, "absolute", "global", False)) == [(77, 0)]
+    for value, addend, is_known in ((4, 0, False), (3, 1, False), (0, -1, False), (3, 0, True), (0, 3, True)):
+        found._unknown.clear()
+        reference = SimpleNamespace(symbol=ObjectSymbol("", 1, value, 0, "section", "local", False), addend=addend, leads_to=None)
+        assert [*found._astray(None, reference)] == []
+        assert found._unknown == (set() if is_known else {".rodata.str"})
+
+
+BOUND = "toy_bind:\nbx lr\nmain:\nbl toy_run\nbx lr\ntoy_run:\nbx lr"
+
+
+def test_weights_are_not_said_to_be_unbound_in_a_program_that_is_not_read_or_has_no_begin():
+    update = ClaimedUpdate("0" * 12, 1, (), ())
+    claim = Claim("toy", 0, (), True, functions=("toy_run", "toy_bind"), update=update)
+    made, instructions = listed(BOUND)
+    code = Code(replace(made, entry=0), instructions)
+    assert [*check_bind(code.image, [claim], lambda: None)] == []
+    (finding,) = check_bind(code.image, [claim], lambda: code)
+    assert "it has neither a vector table nor an entry point" in finding.text and finding.severity == "note"
+    (finding,) = check_bind(made, [claim], lambda: Code(replace(made, entry=TEXT + 5), instructions))
+    assert "nothing calls toy_bind, so toy_run returns TOY_WEIGHTS (4)" in finding.text and finding.severity == "error"
+
+
+IN_ITCM = {"region": "ITCM", "memory": {"origin": 0, "length_bytes": 64}, "room_bytes": 32, "functions": ["kws_conv"]}
+
+
+def test_functions_that_a_plan_moves_are_read_from_a_claim_that_names_them():
+    (code,) = claim_from({**CLAIM, "code_in": [IN_ITCM]}).code_in
+    assert code == ClaimedCode("ITCM", (0, 64), 32, ("kws_conv",))
+    for wrong in ({"functions": ["a b"]}, {"functions": "kws_conv"}, {"room_bytes": -1}, {"region": "a b"}, {"memory": None}):
+        with pytest.raises(ValueError):
+            claim_from({**CLAIM, "code_in": [{**IN_ITCM, **wrong}]})
+    with pytest.raises(ValueError, match="unaligned is 5"):
+        claim_from({**CLAIM, "unaligned": 5})

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy
 import pytest
@@ -14,17 +15,23 @@ from aidge_build.boards import Region
 from aidge_build.build.emit import emit
 from aidge_build.build.emit.claim import _code_in, claim_assembly
 from aidge_build.build.emit.functions import functions_of
-from aidge_build.build.emit.layers import layers_of
+from aidge_build.build.emit.header import _names_comment
+from aidge_build.build.emit.layers import Trace, _removed, layers_of
+from aidge_build.build.emit.needs import needs_of
 from aidge_build.build.emit.overlaps import apart, overlap_checks, overlap_words
 from aidge_build.build.emit.places import Places, port_pointer
 from aidge_build.build.emit.ports import ports_of
-from aidge_build.contract.call import Call, Input, Literal, Output
+from aidge_build.build.emit.steps import _trace
+from aidge_build.contract.call import Call, Input, Literal, Output, Scratch
 from aidge_build.contract.mem_info import MemInfo
 from aidge_build.graph.dtype import DType
 from aidge_build.plan.constant_arrays import Array, arrays_of
 from aidge_build.plan.fast_memory import FastMemory
+from aidge_build.plan.memory.planner import plan
 from aidge_build.plan.options import Options
 from aidge_build.plan.place import Place
+from aidge_build.plan.program import CopiedTo
+from aidge_build.plan.schedule.copies import ConstantCopy, arrays_in_line
 from tests.emitted import chain, changed, copying, float_sum, in_two_memories, reversal
 
 
@@ -251,3 +258,83 @@ def test_a_buffer_with_lines_of_its_own_has_whole_lines(line, size):
 def test_an_instance_of_a_model_without_a_state_has_none(options):
     header = emit(chain(options=options)).files["toy.h"].decode()
     assert "uint8_t *arena;" in header and "uint8_t *state;" not in header
+
+
+def test_without_assembly_no_line_says_the_digest_of_the_code():
+    made = emit(chain(options=Options(assembly="off")))
+    assert made.manifest["claim"]["code"] == "" and b"__asm__" not in made.files["toy.c"] + made.files["toy_weights.c"]
+
+
+@pytest.mark.parametrize(
+    "change, said",
+    [
+        ({"call": Call("aidge_toy_reverse_s8", ("reverse_s8.h",), ("text",))}, "the kernel passes a str"),
+        ({"call": Call("aidge_toy_reverse_s8", ("reverse_s8.h",), (Scratch(),))}, "uses scratch that it did not demand"),
+    ],
+)
+def test_a_kernel_that_passes_what_no_layer_has_is_refused(change, said):
+    program = reversal()
+    with pytest.raises(AidgeError, match=said):
+        emit(replace(program, layers=(replace(program.layers[0], **change),)))
+
+
+def test_a_constant_is_not_written():
+    program = chain()
+    other = changed(program, places={**program.memory.places, "middle": Place("constant")})
+    with pytest.raises(AidgeError, match="the constant tensor 'middle' is written"):
+        Places(other, ports_of(program), arrays_of(program)).spot(program.layers[0].outputs[0], program.layers[0])
+
+
+def test_the_comment_of_a_layer_names_four_origins_and_the_channels_that_are_left_out():
+    program = reversal()
+    node, tensor = program.layers[0].node, program.layers[0].inputs[0]
+    for count, said in ((4, "'0', '1', '2', '3'\n"), (5, "'0', '1', '2', '3', 1 more\n")):
+        layer = replace(program.layers[0], node=replace(node, origin=tuple(map(str, range(count)))))
+        assert f"ONNX    {said}" in emit(replace(program, layers=(layer,))).files["toy.c"].decode()
+    assert _removed(tensor) == ""
+    left = SimpleNamespace(removed_channels=2, kept=SimpleNamespace(count=8))
+    assert _removed(left) == "; 2 of 8 channels are constant or unread, and left out"
+
+
+def test_the_order_of_a_program_without_a_search_is_not_known():
+    program = chain()
+    manifest = emit(replace(program, schedule=replace(program.schedule, order=None))).manifest
+    found = [manifest[f"order_{key}"] for key in ("peak_bytes", "lower_bound_bytes", "proved_optimal", "states")]
+    assert found == [None, None, False, 0]
+
+
+@pytest.mark.parametrize(
+    "text, is_double",
+    [("float f(float x);", False), ("double f(double x);", True), ("y = pow(x, 2);", True), ("powf(x);", False)],
+)
+def test_the_header_names_functions_of_double_precision_if_a_kernel_may_call_one(text, is_double):
+    said = "\n".join(needs_of(float_sum(), [text]))
+    assert ("double precision" in said) == is_double and "single precision" in said and "integers" in said
+    assert "double precision" not in "\n".join(needs_of(chain(), [text])), "bytes need no function"
+
+
+def test_rows_are_reported_one_by_one():
+    assert _trace(Trace(3, "p", 8)) == ["aidge_trace(3, p, 8u);"]
+    lines = _trace(Trace(3, "p", 8, rows=2, stride_bytes=16))
+    assert "    for (row = 0; row < 2u; row++) {" in lines
+    assert "        aidge_trace(3, (const uint8_t *)(const void *)(p) + row * 16u, 8u);" in lines
+
+
+@pytest.mark.parametrize(
+    "is_float, is_input, words", [(True, True, "columns"), (False, True, "write -1"), (False, False, "from 0.")]
+)
+def test_the_header_says_what_the_names_of_an_input_or_output_are(is_float, is_input, words):
+    port = ports_of(chain())[0]
+    tensor = port.tensor.with_(names=("a", "b"), dtype=DType.float32 if is_float else DType.int8)
+    (comment,) = _names_comment(replace(port, tensor=tensor, is_input=is_input))
+    assert words in comment and ("write -1" in comment) == (is_input and not is_float)
+    assert _names_comment(port) == ()
+
+
+def test_a_constant_tensor_that_is_copied_is_read_from_its_copy():
+    program = float_sum(options=Options(copy_constants="memcpy"))
+    copy = ConstantCopy("add", 0, 0, arrays_in_line([(1, 16)], 8), 8)
+    layer = replace(program.layers[0], copied=CopiedTo(copy, 0))
+    program = changed(program, arena=plan([copy.buffer]), layers=(layer,), alignment=8)
+    (text,) = layers_of(program, places_of(program), arrays_of(program))
+    assert text.arguments[1] == "(const float *)(const void *)&arena[0]"

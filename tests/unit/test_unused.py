@@ -132,6 +132,8 @@ def test_branches_of_a_condition_go_from_the_last_one_on_if_nothing_is_left_in_t
         "static void f(void)\n#define A 1\n{\n}",
         "static int f(void) { return 0; }\n#endif",
         "#else\nstatic int f(void) { return 0; }",
+        "#if A\nstatic int f(void) { return 0; }",
+        "static int f(void)\n{\n    return 0;",
     ],
 )
 def test_what_is_not_surely_one_definition_stays(text):

@@ -383,8 +383,6 @@ def _write_back(state: State, name: str, operands: tuple[str, ...], before: dict
         if operand.startswith("["):
             base, words, writes = memory_operand(operand)
             step = words[0] if writes and words else operands[position + 1] if position + 1 < len(operands) else None
-            if not writes and step is None:
-                continue
         elif operand.endswith("!"):
             base, step = memory_operand(operand)[0], f"#{4 * len(register_list(operands[-1]))}" if name in _UPWARDS else None
         else:

@@ -12,7 +12,7 @@ from elftools.elf.constants import P_FLAGS
 
 from aidge_build.boards import Region
 from aidge_build.prove.elf.claim import Claim
-from aidge_build.prove.elf.code_memory import _holds, _move, check_code_memory
+from aidge_build.prove.elf.code_memory import _holds, _move, check_code_memory, not_copied
 from aidge_build.prove.elf.code_proof import _Comparison
 from aidge_build.prove.elf.device_proof import _in_device
 from aidge_build.prove.elf.image import Symbol, _loads_headers
@@ -232,3 +232,16 @@ def test_a_variable_as_large_as_a_table_with_the_name_of_one_is_one(name, size, 
 def test_a_section_as_large_as_a_table_with_the_name_of_one_is_one(size, is_table):
     program = image([section(".ram_vectors", RAM, size, writable=True)], FUNCTIONS)
     assert tables_in_ram(program) == (("ram_vectors",) if is_table else ())
+
+
+@pytest.mark.parametrize("machine", ["ARM", "RISC-V"])
+@pytest.mark.parametrize("planned", [True, False])
+def test_code_that_nothing_copies_is_an_error_if_the_plan_names_its_place_and_its_instructions_are_read(planned, machine):
+    part = section(".aidge_code_ITCM", 0x100, bytes(4), 0x8000)
+    found = not_copied(image([part], machine=machine), "code", part, "code", planned)
+    assert (
+        found.severity == ("error" if planned and machine == "ARM" else "note")
+        and "copies from 0x00008000 to there" in found.text
+    )
+    assert found.hint.startswith("PROVIDE(aidge_code_ITCM_load = LOADADDR(.aidge_code_ITCM)), aidge_code_ITCM_first and")
+    assert not_copied(image([part]), "code", part, "constants", planned).hint.startswith("start-up code must copy it")

@@ -21,7 +21,7 @@ from aidge_build.prove.elf.claim import Claim, ClaimedArena, ClaimedCode, Claime
 from aidge_build.prove.elf.code_places import find_places
 from aidge_build.prove.elf.code_proof import _Comparison
 from aidge_build.prove.elf.contents import check_contents
-from aidge_build.prove.elf.copies import Copies, _index_of
+from aidge_build.prove.elf.copies import Copies, _index_of, _is_same
 from aidge_build.prove.elf.debug_info import _definitions
 from aidge_build.prove.elf.decisions import _names
 from aidge_build.prove.elf.flash_files import binary_of
@@ -194,6 +194,57 @@ def test_a_part_is_where_its_bytes_are_or_where_most_of_its_symbols_say(of_a, st
         return (b"instructions" if address == stored_at else b"other bytes ")[:count]
 
     assert find_places(objects, SimpleNamespace(named=named, read=read)).bases == {1: base}
+
+
+def test_a_weak_part_that_another_object_defines_is_named_by_its_first_symbol():
+    part = Part(1, ".text", 12, b"instructions", (), False, False, 0, False, False)
+    objects = ObjectFile("net.o", {1: part}, tuple(symbol(name, at, binding="weak") for at, name in enumerate("ab")))
+
+    def named(name: str, binding: str = "global") -> list[SimpleNamespace]:
+        return [SimpleNamespace(address=0x100 + "ab".index(name))]
+
+    for stored, bases, others in ((b"other bytes ", {}, ["a"]), (b"instructions", {1: 0x100}, [])):
+        places = find_places(objects, SimpleNamespace(named=named, read=lambda address, count, stored=stored: stored))
+        assert (places.bases, places.others) == (bases, others)
+
+
+def test_an_instruction_that_the_linker_replaced_for_an_erratum_is_a_branch_to_its_veneer():
+    """b.w leads 8 bytes on, from the first byte of the part to its last four."""
+    branch = bytes.fromhex("00f002b8")
+    part = comparison(
+        linked=SimpleNamespace(errata=[(0x100, 0x108), (0x104, 0x10C), (0x108, 0x999), (0x10C, 0x114), (0x110, 0x118)])
+    )
+    assert part._replaced(None, 0x100, 4 * branch) == [(0, 4), (4, 4), (12, 4)]
+    assert part._replaced(None, 0x104, 2 * branch + branch[:2]) == [(0, 4)] and part._replaced(None, 0x112, branch) == []
+
+
+@pytest.mark.parametrize(
+    "file, is_same",
+    [
+        ("obj/net.o", True),
+        ("net.o", True),
+        ("other/net.o", False),
+        ("sub/../obj/net.o", True),
+        ("../elsewhere/obj/net.o", False),
+        ("libnet.a(net.o)", True),
+        ("libnet.a(other.o)", False),
+        ("absent.a(net.o)", True),
+        ("libother.a(net.o)", False),
+    ],
+)
+def test_a_file_of_a_map_is_the_given_object_by_its_path_or_as_a_member_of_an_archive_with_its_bytes(file, is_same, tmp_path):
+    (tmp_path / "obj").mkdir()
+    (tmp_path / "obj" / "net.o").write_bytes(b"the object")
+    (tmp_path / "libnet.a").write_bytes(b"head, the object, tail")
+    (tmp_path / "libother.a").write_bytes(b"head, another object")
+    assert _is_same(file, tmp_path / "obj" / "net.o", [tmp_path], is_exact=True) == is_same
+    assert _is_same(file, tmp_path / "obj" / "net.o", [tmp_path], is_exact=False) == (is_same or file == "libother.a(net.o)")
+
+
+def test_a_file_beside_the_program_is_the_given_object_whatever_the_map_calls_its_folder(tmp_path):
+    (tmp_path / "link").symlink_to(tmp_path, target_is_directory=True)
+    (tmp_path / "net.o").write_bytes(b"the object")
+    assert _is_same("link/net.o", tmp_path / "net.o", [tmp_path], is_exact=True)
 
 
 def test_bytes_that_two_sections_share_are_those_of_both():
@@ -388,7 +439,7 @@ def test_weights_are_not_said_to_be_unbound_in_a_program_that_is_not_read_or_has
     claim = Claim("toy", 0, (), True, functions=("toy_run", "toy_bind"), update=update)
     made, instructions = listed(BOUND)
     code = Code(replace(made, entry=0), instructions)
-    assert [*check_bind(code.image, [claim], lambda: None)] == []
+    assert [*check_bind(code.image, [claim], lambda: None)] == [*check_bind(made_of([]), [claim], lambda: code)] == []
     (finding,) = check_bind(code.image, [claim], lambda: code)
     assert "it has neither a vector table nor an entry point" in finding.text and finding.severity == "note"
     (finding,) = check_bind(made, [claim], lambda: Code(replace(made, entry=TEXT + 5), instructions))

@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+import struct
+from dataclasses import replace
+
 import pytest
 
 from aidge_build.boards import Region
@@ -12,7 +15,7 @@ from aidge_build.prove.elf.image import Symbol
 from aidge_build.prove.elf.occupants import Span
 from aidge_build.prove.elf.program_code import Code
 from aidge_build.prove.elf.proof import Plan, _check_plan
-from aidge_build.prove.elf.stack import _interrupt
+from aidge_build.prove.elf.stack import _interrupt, runs_use, stack_use
 from aidge_build.prove.elf.stack_place import check_stack_place
 from aidge_build.prove.elf.vectors import VectorTable
 from tests.golden.test_findings import image, section
@@ -133,3 +136,23 @@ def test_spans_overlap_if_they_have_a_byte_in_common():
     span = Span(16, 32)
     assert [span.meets(*other) for other in ((0, 16), (0, 17), (31, 40), (32, 40), (20, 24))] == [False, True, True, False, True]
     assert str(span) == "0x00000010 to 0x0000001f"
+
+
+def test_start_up_code_that_sets_the_stack_pointer_to_its_first_value_has_used_no_stack():
+    for top, found in ((RAM + 0x100, 8), (RAM + 0x104, None)):
+        text = f"start:\nmovw r0, #{top & 0xFFFF}\nmovt r0, #{top >> 16}\nmov sp, r0\npush {{r4, r5}}\nudf #0"
+        made, instructions = listed(text)
+        table = section(".vectors", 0x100, struct.pack("<2I", RAM + 0x100, TEXT + 1))
+        use = stack_use(replace(made, sections=(table, *made.sections), entry=TEXT + 1), instructions, ())
+        assert use.program.bytes == found
+
+
+def test_a_switch_of_libgcc_holds_what_its_function_holds():
+    for held, found in (("", 4), ("push {r0, r1}\npop {r0, r1}\n", 12)):
+        name = "__gnu_thumb1_case_uqi"
+        made, instructions = listed(f"f:\npush {{lr}}\nbl {name}\nnop\n.to:\npop {{pc}}\n{name}:\n{held}bx lr")
+        content = bytearray(made.sections[0].content)
+        content[8:10] = b"\2\x7f"
+        del instructions[TEXT + 8]
+        switch = replace(made, sections=(replace(made.sections[0], content=bytes(content)), *made.sections[1:]))
+        assert runs_use(switch, instructions, ("f",))["f"].bytes == found

@@ -235,6 +235,7 @@ def test_intel_hex_says_the_upper_half_of_each_address_also_of_the_first_one():
         return hex_of(Image("a.elf", "ARM", "", 0, (section,), (), (), (), {})).decode().split("\r\n")
 
     assert records(0, b"\1") == [":020000040000FA", ":0100000001FE", ":00000001FF", ""]
+    assert records(0x103, b"\1")[1] == ":0101030001FA"
     assert records(0xFFFE, b"\1\2\3\4") == [
         ":020000040000FA",
         ":02FFFE000102FE",

@@ -36,8 +36,9 @@ def test_a_veneer_leads_to_its_function(name):
 
 def test_a_veneer_that_counts_from_where_it_is_leads_there():
     """add ip, pc reads its own address and 4 more."""
-    code = MOVES + struct.pack("<2H", 0x44FC, 0x4760)
-    assert reached(PLACE, reading(code)) == ((0x20000041 + PLACE + 12) & ~1,)
+    for number in (0x20000041, 0x20000040):  # with the Thumb bit, and without
+        code = struct.pack("<6H", 0xF240, 0x0C00 | number & 0xFF, 0xF2C2, 0x0C00, 0x44FC, 0x4760)
+        assert reached(PLACE, reading(code)) == ((number + PLACE + 12) & ~1,)
 
 
 @pytest.mark.parametrize("name", VENEERS)

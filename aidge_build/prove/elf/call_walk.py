@@ -318,13 +318,14 @@ class _Walker:
         """Follows a switch of libgcc, which reads the table after the call. The stack that libgcc uses counts for this call."""
         width, signed, scale = THUMB1_SWITCHES[self.code.name(target)]
         self.deepest = max(self.deepest, (self._straight_on(target) - state.stack, instruction.address))
-        table = instruction.next if width < 4 else (instruction.next + 2) & ~3
+        table = -(-instruction.next // 4) * 4 if width == 4 else instruction.next
         state.after_call()
         return self._all(offsets(table, width, signed, scale, self.code.instructions, self.code.read), state)
 
     def _straight_on(self, address: int) -> int:
         """Returns the stack bytes of a function without branches and without constants in memory."""
-        state, used = State(), 0
+        state = State()
+        used = -state.stack
         while (instruction := self.code.instructions.get(address)) and instruction.mnemonic != "bx":
             if instruction.target is not None or instruction.mnemonic == "blx":
                 raise Refusal(f"a switch that is not libgcc's at {self._where(address)}")

@@ -213,9 +213,8 @@ class _Comparison:
         """Returns (offset, bytes) of the instructions that `ld --fix-stm32l4xx-629360` replaced by a branch to a veneer."""
         found = []
         for place, veneer in self.linked.errata:
-            offset = place - base
-            if 0 <= offset <= len(content) - 4 and branch_target(place, content[offset : offset + 4]) == veneer:
-                found.append((offset, 4))
+            if place in range(base, base + len(content)) and branch_target(place, content[place - base :]) == veneer:
+                found.append((place - base, 4))
         return found
 
     def _differences(self, part: Part, base: int, mine: bytes, theirs: bytes) -> Iterator[Finding]:

@@ -182,7 +182,7 @@ def test_a_register_that_holds_a_number_is_its_own_constant_term_and_an_address_
 def test_a_switch_of_libgcc_reads_its_table_after_the_call(width, at):
     """Words begin at a multiple of four bytes."""
     name = {1: "__gnu_thumb1_case_uqi", 2: "__gnu_thumb1_case_uhi", 4: "__gnu_thumb1_case_si"}[width]
-    made, instructions = listed(f"f:\nbl {name}\nnop\nnop\n.to:\npush {{r0-r3}}\nbx r12\n{name}:\nbx lr")
+    made, instructions = listed(f"f:\nbl {name}\nnop\nnop\n.to:\npush {{r0-r3}}\nbx lr\n{name}:\nbx lr")
     table, target = TEXT + 4, TEXT + 12
     entry = (target - table) // (1 if width == 4 else 2)
     content = bytearray(made.sections[0].content)

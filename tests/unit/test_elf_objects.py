@@ -29,7 +29,8 @@ from aidge_build.prove.elf.objects import ObjectFile, ObjectSymbol, Part, Reloca
 from aidge_build.prove.elf.program_code import Code, _shared
 from aidge_build.prove.elf.proof import measure
 from aidge_build.prove.elf.stack import runs_use
-from aidge_build.prove.elf.tables import Entry, sections_of
+from aidge_build.prove.elf.tables import Entry, sections_of, symbol_entries
+from aidge_build.prove.elf.tables import Section as FileSection
 from tests.golden.test_findings import image as made_of
 from tests.golden.test_findings import section
 from tests.listings import TEXT, listed
@@ -338,6 +339,12 @@ def test_code_that_may_lead_anywhere_has_no_bound(text, reason):
     assert bound.bytes is None and re.match(reason, bound.reason), bound.reason
 
 
+def test_an_inner_call_of_hand_written_code_may_change_every_register():
+    text = "movw r4, #8\npush {lr}\nbl .inner\nsub sp, sp, r4\nudf #0\n.inner:\nadds r0, #1\nbx lr"
+    for lines, found in ((text, None), (text.replace("bl .inner", "nop"), 12)):
+        assert runs_use(*listed(f"f:\n{lines}"), ("f",))["f"].bytes == found
+
+
 def test_an_undefined_instruction_ends_the_way_and_what_is_not_in_the_program_has_no_bound():
     made, instructions = listed("f:\npush {r4}\nudf #0")
     assert runs_use(made, instructions, ("f", "g"))["f"].bytes == 4
@@ -388,6 +395,17 @@ def test_sections_of_a_file_are_read_with_their_bytes_or_the_file_is_damaged():
     ):
         with pytest.raises(ValueError, match=words):
             [*sections_of(damaged)]
+
+
+def test_a_table_of_symbols_has_whole_entries():
+    table, elf = FileSection(".symtab", 2, 0, 32, 0, 0, 16, bytes(32)), Elf([], b"")
+    assert len([*symbol_entries(elf, [table])]) == 2
+    for damaged, words in (
+        (table._replace(entry_bytes=15), "entries of section .symtab have 15 bytes"),
+        (table._replace(content=bytes(31)), "section .symtab ends within an entry"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            [*symbol_entries(elf, [damaged])]
 
 
 def test_an_image_of_a_program_is_its_stored_bytes_with_erased_flash_between_them():

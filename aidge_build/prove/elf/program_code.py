@@ -23,7 +23,6 @@ DIRECT = FORKS | {"b", "bl"}  # these write no register, but for the lr of a cal
 _LEADING = frozenset("b bl blx bx bxns tbb tbh udf <undefined> bf bfl bfx bflx blxns svc".split())
 _BLOCKS = frozenset("it" + "".join(others) for count in range(4) for others in product("te", repeat=count))
 _BRANCHING = ("b", "cb", "le", "wls")
-_MOST_TABLE = 1 << 17  # 65,536 halves
 
 Text = tuple[str, tuple[str, ...]]  # the mnemonic and operands of an instruction
 
@@ -95,7 +94,7 @@ class Code:
         if comparison is None or comparison.mnemonic != "cmp" or comparison.operands[0] not in index:
             return 0
         if self.led_to & {switch.address, branch.address}:
-            behind = next((at for at in range(switch.next, switch.next + _MOST_TABLE, 2) if at in self.instructions), switch.next)
+            behind = next(iter(self.addresses[bisect_left(self.addresses, switch.next) :]), switch.next)
             return (behind - switch.next) // (1 if switch.mnemonic == "tbb" else 2) - 1
         largest = immediate(comparison.operands[1])
         return 0 if largest is None else largest + (branch.mnemonic == "bhi")

@@ -148,11 +148,10 @@ def test_a_table_of_a_switch_has_the_entries_of_its_comparison_or_fills_the_spac
     """The last entry of a table that fills the space may be alignment; every line is 4 bytes, the table 8."""
     before, has_table, after = lines.partition("TABLE\n")
     made, instructions = listed(f"f:\n{before}{'nop' + chr(10) + 'nop' + chr(10) if has_table else ''}{after}\nbx lr")
-    code = Code(made, instructions)
     switch = next(one for one in instructions.values() if one.mnemonic.startswith("tb"))
     for place in (switch.next, switch.next + 4) if has_table else ():
         del instructions[place]
-    assert code.compared_with(switch) == entries
+    assert Code(made, instructions).compared_with(switch) == entries
 
 
 STACK = RAM + 0x1000

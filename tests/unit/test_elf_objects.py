@@ -331,6 +331,7 @@ def test_build_attributes_name_the_core_and_its_units(tags, architecture, units)
         ("movw r1, =table\nldr pc, [r1, r0, lsl #2]", "a jump through a table at 0x.*, which leads nowhere in its function"),
         ("bl __gnu_thumb1_case_uqi\nnop\n__gnu_thumb1_case_uqi:\nbl f", "a switch that is not libgcc's at"),
         ("bx r3", "an indirect jump at"),
+        ("vstmia sp!, {d8}\nbx lr", "the stack pointer changes by an unknown amount, at"),
         ("svc #0", "a supervisor call, with a handler that uses the stack, too, at"),
     ],
 )

@@ -115,6 +115,7 @@ def test_of_a_claim_that_symbols_make_the_arena_alone_is_compared_with_the_plan(
         assert [*_check_plan(plan, claim)] == []
     (finding,) = [*_check_plan(Plan("a.json", "kws", "ab", **SAID | {field: value}), claim)] or [None]
     assert (finding is not None) == (from_note or without_note)
+    assert finding is None or f"the {field.partition('_')[0]} of model kws" in finding.text
     stale = [*_check_plan(Plan("a.json", "kws", "cd", **SAID), claim)]
     assert [one.code for one in stale] == ["MEM04"] * from_note and all("has hash ab, a.json has cd" in one.text for one in stale)
     assert [one.code for one in _check_plan(Plan("a.json", "kws", "ab", **SAID), None)] == ["MEM04"]

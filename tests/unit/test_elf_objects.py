@@ -340,10 +340,14 @@ def test_code_that_may_lead_anywhere_has_no_bound(text, reason):
     assert bound.bytes is None and re.match(reason, bound.reason), bound.reason
 
 
-def test_an_inner_call_of_hand_written_code_may_change_every_register():
-    text = "movw r4, #8\npush {lr}\nbl .inner\nsub sp, sp, r4\nudf #0\n.inner:\nadds r0, #1\nbx lr"
-    for lines, found in ((text, None), (text.replace("bl .inner", "nop"), 12)):
-        assert runs_use(*listed(f"f:\n{lines}"), ("f",))["f"].bytes == found
+def test_an_inner_call_of_hand_written_code_may_change_every_register_and_slot():
+    inner = ".inner:\nadds r0, #1\nbx lr"
+    for text, without_call in (
+        ("movw r4, #8\npush {lr}\nbl .inner\nsub sp, sp, r4\nudf #0\n", 12),
+        ("movw r4, #8\npush {r4, lr}\nbl .inner\nldr r5, [sp]\nsub sp, sp, r5\nudf #0\n", 16),
+    ):
+        for lines, found in ((text, None), (text.replace("bl .inner", "nop"), without_call)):
+            assert runs_use(*listed(f"f:\n{lines}{inner}"), ("f",))["f"].bytes == found
 
 
 def test_an_undefined_instruction_ends_the_way_and_what_is_not_in_the_program_has_no_bound():

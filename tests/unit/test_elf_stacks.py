@@ -157,3 +157,13 @@ def test_a_switch_of_libgcc_holds_what_its_function_holds():
         del instructions[TEXT + 8]
         switch = replace(made, sections=(replace(made.sections[0], content=bytes(content)), *made.sections[1:]))
         assert runs_use(switch, instructions, ("f",))["f"].bytes == found
+
+
+def test_a_program_without_symbols_has_no_bound():
+    use = stack_use(image([section(".text", TEXT, bytes(8))]), {}, ("f",))
+    assert (use.program.reason, use.interrupt.reason, use.runs) == (
+        "the program has no symbols",
+        "the program has no symbols",
+        {},
+    )
+    assert use.most_bytes is None and use.begin is None

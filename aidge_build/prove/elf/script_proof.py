@@ -16,11 +16,11 @@ def check_script(link_map: str, image: Image, claims: Sequence[Claim]) -> Iterat
     one."""
     names = {name for claim in claims for name in (*claim.buffers, *claim.weights, *claim.functions)}
     asked: dict[str, dict[str, str]] = {}
-    for section, line in script_lines(link_map) if names else ():
-        for pattern in (word.rstrip("*") for word in line.split()):
-            name = pattern.rpartition(".")[2]
+    for output, line in script_lines(link_map) if names else ():
+        for word in (word.rstrip("*") for word in line.split()):
+            name = word.rpartition(".")[2]
             if name in names:
-                asked.setdefault(name, {})[section] = pattern
+                asked.setdefault(name, {})[output] = word
     inputs = places_of(link_map, asked) if asked else {}
     for name, sections in sorted(asked.items()):
         symbol = image.symbol(name)

@@ -11,6 +11,7 @@ import pytest
 from elftools.elf.constants import P_FLAGS
 
 from aidge_build.boards import Region
+from aidge_build.prove.elf.argument_addresses import argument_addresses
 from aidge_build.prove.elf.claim import Claim
 from aidge_build.prove.elf.code_memory import _holds, _move, check_code_memory, not_copied
 from aidge_build.prove.elf.code_proof import _Comparison
@@ -244,3 +245,14 @@ def test_code_that_nothing_copies_is_an_error_if_the_plan_names_its_place_and_it
     )
     assert found.hint.startswith("PROVIDE(aidge_code_ITCM_load = LOADADDR(.aidge_code_ITCM)), aidge_code_ITCM_first and")
     assert not_copied(image([part]), "code", part, "constants", planned).hint.startswith("start-up code must copy it")
+
+
+def test_without_code_no_argument_of_a_call_is_known():
+    """A branch passes what is in the registers, too."""
+    made, instructions = listed(
+        "main:\nmovw r0, #4096\nmovw r1, #8192\nb kws_run\nother:\nmovw r0, #77\nbl main\nkws_run:\nbx lr"
+    )
+    claim = Claim("kws", 0, (), True, functions=("kws_run", "kws_gone"))
+    assert argument_addresses(None, [claim]) == frozenset()
+    assert argument_addresses(Code(made, instructions), [claim]) == {4096, 8192}
+    assert argument_addresses(Code(made, instructions), []) == frozenset()

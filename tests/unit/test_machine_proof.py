@@ -142,6 +142,7 @@ OTHER_CHIPS = [
     ("microbit", "v7-M", None, "cortex-m3", "the program is for v7-M, board microbit has cortex-m0 (v6-M)"),
     ("mps2-an386-nofpu", "v7E-M", SINGLE, "", "the program uses an FPU, board mps2-an386-nofpu has none"),
     ("stm32h563", "v8-M.mainline", VECTORS, "", "the program uses an FPU in double precision, board stm32h563 has fpv5-sp-d16"),
+    ("stm32h563", "v8-M.mainline", VECTORS, "", "the program uses MVE, board stm32h563 has none"),
     (
         "mps3-an547",
         "v8.1-M.mainline",

@@ -20,7 +20,7 @@ from tests.row_models import image_classifier, image_filter
 from tests.unit.test_emit_options import program_of
 
 PROGRAMS = {
-    "replaced weights": (image_classifier(64, 32), Options(memory_model="cascade", io="arena", update="weights")),
+    "replaced weights": (image_classifier(64, 32), Options(memory_model="cascade", io="arena", update="weights", trace=True)),
     "rows leave": (image_filter(40), Options(memory_model="cascade", output="rows")),
     "rows come and leave": (image_filter(40), Options(input="rows", output="rows")),
     "steps": (image_classifier(64, 16), Options(max_step=20_000)),
@@ -87,6 +87,18 @@ def test_each_step_calls_its_layer_with_its_rows(program):
             shifts = [line for line in lines if line.startswith("net_shift(")]
             assert len(shifts) == len(step.shifts)
     assert followed > 5
+
+
+def test_the_reports_of_the_bands_of_a_layer_are_its_whole_output(program):
+    _, cascades = texts_of(program)
+    sizes: dict[int, int] = {}
+    for text in cascades:
+        for line in (line for lines in steps_of(text) for line in lines if line.startswith("aidge_trace(")):
+            index, size = re.fullmatch(r"aidge_trace\((\d+), .*, (\d+)u\);", line).groups()
+            sizes[int(index)] = sizes.get(int(index), 0) + int(size)
+    inside = {name for cascade in program.schedule.cascades for name in cascade.nodes}
+    layers = [(index, layer) for index, layer in enumerate(program.layers) if layer.node.name in inside]
+    assert sizes == ({index: layer.outputs[0].size_bytes for index, layer in layers} if program.options.trace else {})
 
 
 def test_every_layer_runs_once_and_in_order(program):

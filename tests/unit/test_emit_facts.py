@@ -14,8 +14,9 @@ from aidge_build.base.errors import AidgeError
 from aidge_build.boards import Region
 from aidge_build.build.emit import emit
 from aidge_build.build.emit.claim import _code_in, claim_assembly
+from aidge_build.build.emit.fast_code import in_sections
 from aidge_build.build.emit.functions import functions_of
-from aidge_build.build.emit.header import _names_comment
+from aidge_build.build.emit.header import _names_comment, _port_macros
 from aidge_build.build.emit.layers import Trace, _removed, layers_of
 from aidge_build.build.emit.needs import needs_of
 from aidge_build.build.emit.overlaps import apart, overlap_checks, overlap_words
@@ -338,3 +339,19 @@ def test_a_constant_tensor_that_is_copied_is_read_from_its_copy():
     program = changed(program, arena=plan([copy.buffer]), layers=(layer,), alignment=8)
     (text,) = layers_of(program, places_of(program), arrays_of(program))
     assert text.arguments[1] == "(const float *)(const void *)&arena[0]"
+
+
+@pytest.mark.parametrize(
+    "is_input, labels, is_known", [(False, ("a", "b"), True), (True, ("a", "b"), False), (False, ("a", "c"), False)]
+)
+def test_an_output_that_names_the_classes_of_the_model_refers_to_their_list(is_input, labels, is_known):
+    port = ports_of(chain())[0]
+    port = replace(port, is_input=is_input, tensor=port.tensor.with_(names=("a", "b")), macro="TOY_PORT")
+    program = SimpleNamespace(name="toy", labels=labels, options=Options())
+    values = dict(_port_macros(program, port, False).values)
+    assert values["TOY_PORT_NAMES"] == ("TOY_LABELS" if is_known else '{"a", "b"}') and values["TOY_PORT_NAMES_SIZE"] == "2"
+
+
+def test_of_functions_that_no_kernel_has_the_first_one_is_named():
+    with pytest.raises(AidgeError, match="names the function 'alpha', which no kernel of the model has"):
+        in_sections(["static int other(void) { return 0; }"], {"zeta": "ITCM", "alpha": "ITCM", "other": "ITCM"})

@@ -55,9 +55,9 @@ Called = tuple[LayerText | CascadeText, ...]
 
 def run_steps(program: Program, layers: tuple[LayerText, ...], cascades: tuple[CascadeText, ...]) -> tuple[Called, Called]:
     """Returns, in order, the calls before rows of an output leave, and the calls of N_run, or by rows of N_end, after that."""
-    first = {cascade.nodes[0]: text for cascade, text in zip(program.schedule.cascades, cascades, strict=True)}
+    first = {_head(cascade): text for cascade, text in zip(program.schedule.cascades, cascades, strict=True)}
     inside = {name for cascade in program.schedule.cascades for name in cascade.nodes}
-    leaving = {cascade.nodes[0] for cascade in program.schedule.cascades if cascade.departing}
+    leaving = {_head(cascade) for cascade in program.schedule.cascades if cascade.departing}
     before, found = list[LayerText | CascadeText](), list[LayerText | CascadeText]()
     for layer, text in zip(program.layers, layers, strict=True):
         if layer.node.name in leaving:
@@ -83,7 +83,7 @@ class _Printer:
         self.weights: tuple[str, ...] = ()  # what N_run calls them, where layers read weights that can be replaced
         self.cursors: dict[tuple[str, int], str] = {}  # (node, position of the input, or -1)
         waiting = program.progress.waiting if program.progress else ()
-        self.first = first_steps(program).get(cascade.nodes[0], 0)
+        self.first = first_steps(program).get(_head(cascade), 0)
         self.cursors_before = sum(len(each.walked) for each in waiting[: waiting.index(cascade)]) if self.first else 0
 
     def text(self) -> CascadeText:
@@ -253,6 +253,12 @@ class _Printer:
         yield f"Layers {positions[0]} to {positions[-1]}, some rows of each at a time: steps[] says which layer comes when."
         for line in self.cascade.lines.values():
             yield f"  keeps {line.rows} of {line.height} rows of '{comment_text(line.tensor)}'"
+
+
+def _head(cascade: Cascade) -> str:
+    """Returns the first layer of a cascade."""
+    head, *_ = cascade.nodes
+    return head
 
 
 def _numbered(ports: Sequence[Port], is_input: bool) -> list[tuple[int, Port]]:

@@ -332,8 +332,9 @@ def source_name(linked_name: str) -> str:
     C++."""
     name = _COMPILER_SUFFIX.sub("", linked_name)
     match = _CPLUSPLUS_NAME.fullmatch(name)
-    length = int(match[1]) if match else 0
-    return match[2][:length] if match and length <= len(match[2]) else name
+    if match is None or int(match[1]) > len(match[2]):
+        return name
+    return match[2][: int(match[1])]
 
 
 def _notes(elf: ELFFile, order: str) -> Iterator[bytes]:

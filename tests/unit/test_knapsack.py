@@ -47,6 +47,7 @@ def test_the_item_with_the_most_value_for_each_byte_may_stay_outside():
 
 def test_of_equal_choices_the_first_items_and_rooms_are_taken():
     assert most_valuable([Item(5, 8, (1, 0)), Item(5, 8, (0, 1)), Item(5, 8, (1, 0))], [8, 8]).rooms == (1, 0, None)
+    assert most_valuable([Item(5, 5, (0,)), Item(5, 6, (0,)), Item(2, 4, (0,))], [8]).rooms == (0, None, None)
 
 
 def test_items_without_bytes_are_always_inside():

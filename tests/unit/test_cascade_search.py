@@ -163,6 +163,30 @@ def test_bands_that_cost_more_than_a_known_plan_are_not_planned():
     assert widened(start, question, 500, known_cost=81).cost < start.cost and question.asked > asked
 
 
+class Packed:
+    """A question about six layers with five live bytes for each row; offsets take twice the live bytes."""
+
+    def run(self, first, rows, ahead=frozenset()):
+        cascade = Cascade(tuple(rows), rows, {}, (), beyond=sum(100 / count for count in rows.values()))
+        bands = {name: ((0, 1), (1, 64)) for name in rows}
+        return Run(replace(cascade, work=SimpleNamespace(bands=bands)), first, dict.fromkeys(rows, Demands()))
+
+    def live_inside(self, run):
+        return [5 * sum(run.cascade.rows_of.values())]
+
+    def planned(self, runs, enough_bytes=0):
+        (run,) = runs
+        peak = SimpleNamespace(peak_bytes=2 * self.live_inside(run)[0])
+        return SimpleNamespace(runs=tuple(runs), peak=peak, cost=run.cascade.beyond)
+
+
+@pytest.mark.parametrize("limit_bytes, live_bytes", [(59, 30), (60, 30), (80, 40), (120, 60), (180, 90), (240, 120)])
+def test_bands_get_as_many_rows_as_offsets_within_the_limit_allow(limit_bytes, live_bytes):
+    question = Packed()
+    found = widened(question.planned([question.run(0, dict.fromkeys("abcdef", 1))]), question, limit_bytes)
+    assert question.live_inside(found.runs[0]) == [live_bytes]
+
+
 def test_a_cascade_as_text_says_its_layers_rows_and_bytes():
     layers, cascade, _ = cascaded(3, 2)
     first, last = (f"{layer.name} by {cascade.rows_of[layer.name]}" for layer in (layers[0], layers[-1]))

@@ -108,6 +108,9 @@ def test_small_unaligned_buffers_may_fill_the_padding_of_aligned_ones():
 def test_no_buffers_make_an_empty_plan():
     found = plan([], capacity_bytes=0)
     assert (found.peak_bytes, found.lower_bound_bytes, found.offsets_proved_optimal, found.placements) == (0, 0, True, ())
+    nothing = Problem.of([])
+    assert nothing.lower_bound == nothing.fullest == (0, 0)
+    assert search(nothing, 0, NodeBudget(5)) == (Outcome.FOUND, ())
 
 
 def test_a_buffer_that_ends_where_another_begins_gives_its_bytes():

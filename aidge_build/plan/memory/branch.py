@@ -63,9 +63,11 @@ def search(problem: Problem, capacity_bytes: int, budget: NodeBudget) -> tuple[O
 
     The rankings take turns with doubled node limits, because which of them is quick differs widely between questions.
     """
+    if not problem.buffers:
+        return Outcome.FOUND, ()
     one_descent = len(problem) + 3 * sum([len(members) ** 2 for members in problem.sections]) // (2 * VISITS_PER_NODE)
     attempt_nodes = max(FIRST_ATTEMPT_NODES_PER_BUFFER * len(problem), one_descent)
-    while budget.left > 0:
+    while budget.left:
         for ranking in RANKINGS:
             nodes = min(attempt_nodes, budget.left)
             attempt = _Attempt(problem, capacity_bytes, ranking, nodes)
@@ -88,11 +90,11 @@ class _Attempt:
         count = len(problem)
         self.problem = problem
         self.exact_capacity = capacity_bytes
-        common = min(problem.alignments, default=1)
+        common = min(problem.alignments)
         self.sizes = [-(-size // common) * common for size in problem.sizes]
         self.holes = [rounded - size for rounded, size in zip(self.sizes, problem.sizes)]
         self.capacity = -(-capacity_bytes // common) * common
-        self.cycle = max(problem.alignments, default=1)
+        self.cycle = max(problem.alignments)
         self.most_padding = self.cycle - common
         self.kinds = [(-alignment, size % self.cycle) for size, alignment in zip(self.sizes, problem.alignments)]
         self.paddings: dict[tuple[tuple[tuple[int, int], ...], int], int] = {}

@@ -21,7 +21,7 @@ MOST_RAISES = 40
 def peak_first(problem: Problem, found: Arrangement, proved_bytes: int, nodes: int) -> tuple[Arrangement, int]:
     """Returns the best arrangement from `found` on, and the bytes below which none exists, within a node limit."""
     bound_bytes, waiting, raises = proved_bytes, list(PERCENTS), 0
-    while waiting and nodes > 0 and raises <= MOST_RAISES and proved_bytes < found.peak_bytes:
+    while waiting and nodes and raises <= MOST_RAISES and proved_bytes < found.peak_bytes:
         chosen = _live_at_fullest(problem, bound_bytes * waiting[0] // 100)
         given = min(nodes, NODES_OF_A_SEARCH)
         budget = NodeBudget(given)

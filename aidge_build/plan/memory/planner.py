@@ -119,7 +119,7 @@ def _reach(problem: Problem, found: Arrangement, proved_bytes: int, capacity_byt
 def _raise_bound(problem: Problem, found: Arrangement, proved_bytes: int, nodes: int) -> tuple[Arrangement, int]:
     """Searches exhaustively at the bound, then at the next peak that can exist, and so on: impossibility proves a gap."""
     budget = NodeBudget(nodes)
-    while proved_bytes < found.peak_bytes and budget.left > 0:
+    while proved_bytes < found.peak_bytes and budget.left:
         outcome, offsets = search(problem, proved_bytes, budget)
         if outcome is Outcome.FOUND:
             found = Arrangement.of(problem, offsets)

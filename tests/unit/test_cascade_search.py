@@ -15,7 +15,7 @@ from aidge_build.base.errors import AidgeError
 from aidge_build.contract.call import Call
 from aidge_build.contract.spec import Demands, NodeView
 from aidge_build.operators import builtin_operators
-from aidge_build.plan.cascade import calls
+from aidge_build.plan.cascade import calls, unroll
 from aidge_build.plan.cascade.cascade import Cascade, Line, Work
 from aidge_build.plan.cascade.kernels import BandKernels, sizes_of
 from aidge_build.plan.cascade.lifetimes import Run
@@ -66,6 +66,15 @@ def test_a_layer_is_in_no_cascade_where_it_cannot_be_cut_into_bands_of_so_many_r
     assert found[3].bands == {layer.name: ((0, 3), (3, 6), (6, 8))}
 
 
+def test_a_cascade_has_as_many_steps_as_a_walk_may_have_and_not_one_more(monkeypatch):
+    layers, _, _ = cascaded(1, 2)
+    words = layers, frozenset({layers[-1].output.name}), dict.fromkeys((layer.name for layer in layers), 2)
+    steps = len(walked(*words).run)
+    for most, is_walked in ((steps, True), (steps - 1, False)):
+        monkeypatch.setattr(unroll, "MOST_STEPS", most)
+        assert (walked(*words) is not None) is is_walked
+
+
 @pytest.mark.parametrize("scratch, expected", [((4, 8, 6), 8), ((None, 8, 6), None), ((4, 8, None), None), ((9, 9, 8), 9)])
 def test_bands_ask_for_what_the_largest_of_them_asks_for_and_for_nothing_if_one_is_refused(monkeypatch, scratch, expected):
     asked = dict(zip([(0, 2), (2, 4), (4, 5)], [size and Demands(scratch_bytes=size) for size in scratch]))
@@ -109,6 +118,7 @@ def test_what_bands_that_do_not_agree_were_good_for_is_forgotten(monkeypatch):
     verdicts = iter((True, False))
     kernels = SimpleNamespace(agree=lambda layer, bands: next(verdicts), layer=lambda node: SimpleNamespace(name="layer"))
     question = Question(SimpleNamespace(kernels=kernels), SimpleNamespace(steps=("node",)), lambda nodes: None)
+    assert question.keeps("any cascade", ()) and replace(question)._known is not question._known
     run = Run(replace(cascaded(0, 2)[1], nodes=("layer",), work=SimpleNamespace(bands={"layer": ((0, 1),)})), 0, {})
     for known in (question._known.runs, question._known.live, question._known.plans):
         known["key"] = None
@@ -200,7 +210,11 @@ def test_a_cascade_as_text_says_its_layers_rows_and_bytes():
 
 
 def test_a_cascade_in_a_message_is_its_first_and_its_last_layer():
-    assert layers_of(Cascade(("one", "two", "three"), {}, {}, ())) == "'one' to 'three' (3 layers)"
+    cascade = Cascade(("one", "two", "three"), {}, {}, ())
+    assert layers_of(cascade) == "'one' to 'three' (3 layers)"
+    assert (cascade.work, cascade.beyond) == (Work({}, 0, {}, 0), 0)
+    first, last = layers_of(replace(cascade, nodes=("n" * 40, "n" * 41))).split("'")[1::2]
+    assert first == "n" * 40 and "..." in last and len(last) == 40
 
 
 def test_what_was_tried_where_nothing_fits_names_the_layers_and_the_one_that_needs_the_most():

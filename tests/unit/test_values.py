@@ -47,6 +47,8 @@ BY_IDENTITY = {
     "aidge_build.operators.arithmetic.thresholds.HighForm",
     "aidge_build.operators.arithmetic.thresholds.LowForm",
     "aidge_build.operators.arithmetic.thresholds.Staircase",
+    "aidge_build.plan.cascade.question.Question",
+    "aidge_build.plan.cascade.row_layer.RowLayer",
     "aidge_build.prove.longest.values.Few",
     "aidge_build.build.emit.definitions.Item",
     "aidge_build.build.emit.definitions.Group",

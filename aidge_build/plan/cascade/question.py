@@ -43,7 +43,7 @@ class _Known:
     refusals: list[Found] = field(default_factory=list)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Question:
     """`alone` is the schedule in which nothing shares bytes, `rescheduled` makes the schedule in which the given nodes share
     nothing. `keeps` says whether each step of a cascade is short enough."""
@@ -52,7 +52,7 @@ class Question:
     alone: Schedule
     rescheduled: Callable[[frozenset[str]], Schedule]
     keeps: Callable[[Cascade, Sequence[RowLayer]], bool] = lambda cascade, layers: True
-    _known: _Known = field(default_factory=_Known, init=False, compare=False)
+    _known: _Known = field(default_factory=_Known, init=False)
 
     def planned(self, runs: Sequence[Run], enough_bytes: int = 0) -> Found:
         """Returns the plan in which these cascades run. The search for its offsets ends at a peak of `enough_bytes`: a plan that

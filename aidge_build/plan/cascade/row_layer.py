@@ -29,20 +29,20 @@ def row_bytes(tensor: Tensor) -> int:
     return tensor.size_bytes // tensor.dims[ROW_AXIS]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class RowLayer:
     """`seen` computed in bands. A layer that takes its input in by parts (`in_parts`) counts the rows of its input, and writes
     its output with the last of them."""
 
     seen: NodeView
     in_parts: bool
-    _bands: dict[tuple[int, int], Band | None] = field(default_factory=dict, compare=False)
-    _reads: dict[tuple[int, int], Mapping[str, tuple[int, int]] | None] = field(default_factory=dict, compare=False)
-    _shapes: dict[tuple[int, int], int] = field(default_factory=dict, compare=False)
-    _numbers: dict[tuple, int] = field(default_factory=dict, compare=False)
-    _cuts: dict[tuple[int, int], Bands | None] = field(default_factory=dict, compare=False)
-    _tables: dict[Bands, RowTable] = field(default_factory=dict, compare=False)
-    _counts: dict[Bands, tuple[tuple[tuple[int, int], int], ...]] = field(default_factory=dict, compare=False)
+    _bands: dict[tuple[int, int], Band | None] = field(default_factory=dict)
+    _reads: dict[tuple[int, int], Mapping[str, tuple[int, int]] | None] = field(default_factory=dict)
+    _shapes: dict[tuple[int, int], int] = field(default_factory=dict)
+    _numbers: dict[tuple, int] = field(default_factory=dict)
+    _cuts: dict[tuple[int, int], Bands | None] = field(default_factory=dict)
+    _tables: dict[Bands, RowTable] = field(default_factory=dict)
+    _counts: dict[Bands, tuple[tuple[tuple[int, int], int], ...]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, seen: NodeView) -> RowLayer | None:

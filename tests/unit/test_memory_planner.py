@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import csv
+import inspect
 import json
 import os
 import subprocess
@@ -111,6 +112,24 @@ def test_no_buffers_make_an_empty_plan():
     nothing = Problem.of([])
     assert nothing.lower_bound == nothing.fullest == (0, 0)
     assert search(nothing, 0, NodeBudget(5)) == (Outcome.FOUND, ())
+
+
+def test_a_search_has_room_for_four_calls_for_each_buffer_and_leaves_the_limit_as_it_was():
+    together = Problem.of([Buffer(f"b{number}", 4, 1, 0, 1) for number in range(60)])
+    usual, few = sys.getrecursionlimit(), len(inspect.stack()) + 40
+    try:
+        sys.setrecursionlimit(few)
+        outcome, offsets = search(together, 240, NodeBudget(1_000))
+        left = sys.getrecursionlimit()
+    finally:
+        sys.setrecursionlimit(usual)
+    assert outcome is Outcome.FOUND and sorted(offsets) == [*range(0, 240, 4)] and left == few
+
+
+def test_a_search_below_the_live_bytes_of_a_step_is_impossible():
+    buffers = [Buffer("a", 8, 4, 0, 1), Buffer("b", 8, 4, 4, 6), Buffer("c", 7, 4, 5, 7)]
+    assert search(Problem.of(buffers), 14, NodeBudget(9)) == (Outcome.IMPOSSIBLE, ())
+    assert search(Problem.of(buffers), 15, NodeBudget(9))[0] is Outcome.FOUND
 
 
 def test_a_buffer_that_ends_where_another_begins_gives_its_bytes():

@@ -116,10 +116,8 @@ class _Attempt:
 
     def run(self) -> Outcome:
         """Searches everything, or until the nodes are used up."""
-        if any(total > self.capacity for total in self.total):
-            return Outcome.IMPOSSIBLE
         recursion_limit = sys.getrecursionlimit()
-        sys.setrecursionlimit(max(recursion_limit, 3 * len(self.offsets) + 1_000))
+        sys.setrecursionlimit(recursion_limit + 4 * len(self.offsets))  # _solve, _solve_parts, all, its generator
         try:
             return Outcome.FOUND if self._solve_parts(list(range(len(self.offsets))), 0, -1) else Outcome.IMPOSSIBLE
         except _LimitReached:

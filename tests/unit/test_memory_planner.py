@@ -177,6 +177,8 @@ def test_two_buffers_of_one_name_are_refused():
     [
         ({"size_bytes": 0}, "the size is 0 B"),
         ({"alignment": 3}, "the alignment is 3"),
+        ({"alignment": 0}, "the alignment is 0"),
+        ({"alignment": -4}, "the alignment is -4"),
         ({"last": 0}, r"the lifetime \[0, 0\) is empty"),
         ({"first": -1}, "begins before step 0"),
         ({"kind": "weight"}, "the kind 'weight'"),

@@ -149,6 +149,7 @@ def test_a_loop_that_data_end_is_refused_with_its_place():
         ("add r1, r1, r1\ncmp r1, #0\nbpl .again", 33, 3),
         ("lsrs r1, r1, #1\nb .over\n.over:\nbne .again", 33, 3),  # the block before sets the flags
         ("lsl r1, r1, #1\nb .over\n.over:\ntst r1, #8\nbeq .again", 5, 4),
+        ("b .two\n.two:\nlsl r1, r1, #1\nb .three\n.three:\ntst r1, #8\nbeq .again", 5, 5),
         ("lsrs r1, r1, #1\nbeq .out\nb .again\n.out:", 1, 32 * 3 + 2),
         ("cmp r2, r3\nbeq .out\nlsrs r1, r1, #1\nbne .again\n.out:", 33, 4),  # the other way out does not matter
         ("lsl r1, r1, #1\ntst r1, #8\nbne .out\nlsl r2, r2, #1\ntst r2, #2\nbeq .again\n.out:", 4 + 2 + 1, 6),

@@ -40,7 +40,7 @@ def _in_each_round(head: int, body: Mapping[int, Sequence[_Named]], successors: 
     """Returns the blocks that run in each iteration: the first block, the straight chain of blocks after it, and the block that
     leads back."""
     found, following = set[int](), {head}
-    while len(following) == 1 and following <= body.keys() - found:
+    while len(following) == 1 and found.isdisjoint(following):
         found |= following
         (block,) = following
         following = {*successors[block]}
@@ -51,13 +51,11 @@ def _in_each_round(head: int, body: Mapping[int, Sequence[_Named]], successors: 
 def _asking(block: int, body: Mapping[int, Sequence[_Named]], successors: Mapping[int, Sequence[int]]) -> _Named | None:
     """Returns the instruction that sets the flags for the branch at the end of a block; None if it is not certain which one
     does."""
-    own = [one for one in body[block] if _sets_flags(one[1])]
-    if own:
-        return own[-1]
-    if any(sum(to in body for to in successors[one]) > 1 for one in body):
+    is_own = any(_sets_flags(name) for _, name in body[block])
+    if not is_own and any(sum(to in body for to in successors[one]) > 1 for one in body):
         return None
-    earlier = [one for start in sorted(body) if start < block for one in body[start] if _sets_flags(one[1])]
-    return earlier[-1] if earlier else None
+    found = [one for start in sorted(body) if start <= block for one in body[start] if _sets_flags(one[1])]
+    return found[-1] if found else None
 
 
 def _bits(asking: _Named, branch: str, body: Mapping[int, Sequence[_Named]], always: set[int]) -> int | None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from aidge_build.contract.thumb.instruction import Instruction, memory_operand, register_bytes, register_list
+from aidge_build.prove.longest.arithmetic import ONE_OPERAND
 from aidge_build.prove.longest.memory import Memory
 from aidge_build.prove.longest.operands import (
     LR,
@@ -20,7 +21,8 @@ from aidge_build.prove.longest.operands import (
 )
 from aidge_build.prove.longest.values import WORD, Objects, Value
 
-_LOADS = {"ldr": (4, 0), "ldrb": (1, 0), "ldrh": (2, 0), "ldrsb": (1, 8), "ldrsh": (2, 16)}
+_LOADS = {"ldr": 4, "ldrb": 1, "ldrh": 2, "ldrsb": 1, "ldrsh": 2}
+_EXTENSIONS = {"ldrsb": ONE_OPERAND["sxtb"], "ldrsh": ONE_OPERAND["sxth"]}
 _STORES = {"str": 4, "strh": 2, "strb": 1}
 _PUSHES = ("push", "stmdb", "stmfd", "vpush", "vstmdb")
 _POPS = ("pop", "ldmia", "ldmfd", "ldm", "vpop", "vldmia", "vldm")
@@ -35,15 +37,14 @@ def load(instruction: Instruction, name: str, objects: Objects, raw: int) -> Ope
     """Returns a load of a word or less; None for other instructions."""
     if name not in _LOADS or (at := register(instruction.operands[0])) is None:
         return None
-    (width, sign_bits), where = _LOADS[name], address(instruction, objects)
+    width, extend, where = _LOADS[name], _EXTENSIONS.get(name), address(instruction, objects)
     place, base, after = where.place, where.base, where.after
-    sign, rest = 1 << sign_bits >> 1, WORD ^ (1 << sign_bits) - 1
 
     def loads(registers: Registers, memory: Memory) -> None:
         values = registers.values
         loaded = memory.load(place(values), width)
-        if sign_bits and type(loaded) is int and loaded & sign:
-            loaded |= rest
+        if extend is not None and type(loaded) is int:
+            loaded = extend(loaded) & WORD
         if base is not None:
             values[base] = after(values)
         values[at] = loaded
@@ -76,10 +77,7 @@ def several_words(instruction: Instruction, name: str, objects: Objects, raw: in
     """Returns the effect of `ldrd` and `strd`; None for other instructions."""
     if name not in ("ldrd", "strd"):
         return None
-    registers_named = [register(operand) for operand in instruction.operands[:2]]
-    if None in registers_named:
-        return None
-    first, second = (at for at in registers_named if at is not None)
+    first, second, *_ = instruction.operands
     where = address(instruction, objects)
 
     def move(registers: Registers, memory: Memory) -> None:
@@ -87,12 +85,7 @@ def several_words(instruction: Instruction, name: str, objects: Objects, raw: in
         place = where.place(values)
         if where.base is not None:
             values[where.base] = where.after(values)
-        ends = (place, place + 4 & WORD) if isinstance(place, int) else (place, place)
-        for at, end in ((first, ends[0]), (second, ends[1])):
-            if name == "ldrd":
-                values[at] = memory.load(end, 4)
-            else:
-                memory.store(end, 4, values[at])
+        move_words((first, second), place, values, name == "strd", False, memory)
 
     return move
 
@@ -101,43 +94,38 @@ def block(instruction: Instruction, name: str, objects: Objects, raw: int) -> Op
     """Returns a load or store of several registers; None for other instructions."""
     if name not in (*_PUSHES, *_POPS, *_BLOCK_STORES, *_BLOCK_LOADS_BELOW) or not instruction.operands[-1].startswith("{"):
         return None
-    names = register_list(instruction.operands[-1])
-    word = instruction.operands[0] if len(instruction.operands) > 1 else "sp!"
-    named = memory_operand(word)[0]
-    base = register(named)
-    if base is None:
-        return None
+    *others, listed = instruction.operands
+    (word,) = others or ("sp!",)
+    named, _, writes_back = memory_operand(word)
+    names, base = register_list(listed), NUMBERS[named]
     size_bytes = sum(map(register_bytes, names))
-    below, writes_back = name in (*_PUSHES, *_BLOCK_LOADS_BELOW), word.endswith("!")
-    stores = name in (*_PUSHES, *_BLOCK_STORES)
-    writes_back = writes_back and not (not stores and named in names)
+    below, stores = name in (*_PUSHES, *_BLOCK_LOADS_BELOW), name in (*_PUSHES, *_BLOCK_STORES)
+    is_push = below and stores and base == SP
 
     def move(registers: Registers, memory: Memory) -> None:
         values = registers.values
-        start = values[base]
-        if isinstance(start, int) and below:
-            start = start - size_bytes & WORD
-        end = None if not isinstance(start, int) else start if below else start + size_bytes & WORD
-        known: Value = end if isinstance(end, int) else values[base]
+        start = end = values[base]
+        if isinstance(start, int):
+            end = start + (-size_bytes if below else size_bytes) & WORD
         before = values[:]
         if writes_back:
-            values[base] = known
-        move_words(names, start, before if stores else values, stores, below and base == SP, memory)
+            values[base] = end
+        move_words(names, end if below else start, before if stores else values, stores, is_push, memory)
 
     return move
 
 
 def move_words(names: tuple[str, ...], start: Value, values: list, stores: bool, is_push: bool, memory: Memory) -> None:
     """Loads or stores registers as words in the order of their numbers."""
-    place = require_known(start, "the stack pointer") if stores and is_push else start
+    place = start
     for one in names:
         for at in vector_parts(one) or (NUMBERS[one],):
-            if stores and is_push and isinstance(place, int) and one not in _GIVEN_UP:
-                memory.save(place, values[at])
-            elif stores:
-                memory.store(place, 4, values[at])
-            else:
+            if not stores:
                 values[at] = memory.load(place, 4)
+            elif is_push and one not in _GIVEN_UP:
+                memory.save(require_known(place, "the stack pointer"), values[at])
+            else:
+                memory.store(place, 4, values[at])
             place = place + 4 & WORD if isinstance(place, int) else place
 
 
@@ -173,7 +161,7 @@ def vector(instruction: Instruction, name: str, objects: Objects, raw: int) -> O
     where = address(instruction, objects, size_bytes)
     parts = [part for target in targets for part in vector_parts(target)]
     stores, addresses = name.startswith("vst"), _places_of_vector(instruction)
-    is_plain = name in ("vldr", "vstr") and targets[0][0] in "sd"
+    is_plain = name in ("vldr", "vstr") and bool(parts)
     is_whole = _is_whole(targets, name, raw)
 
     def move(registers: Registers, memory: Memory) -> None:

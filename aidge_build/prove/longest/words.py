@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from aidge_build.contract.thumb.instruction import CONDITIONS, Instruction, immediate
+from aidge_build.contract.thumb.instruction import Instruction, immediate
 from aidge_build.prove.longest.arithmetic import (
     BITWISE,
     EXTENDED_SUMS,
@@ -34,12 +34,14 @@ from aidge_build.prove.longest.values import (
     flags_of,
     flags_of_comparison,
     holds,
+    opposite,
     shifted,
 )
 
 Computation = Callable[[Registers], Value]
 _COMPARISONS = {"cmp": "difference", "cmn": "sum"}
 _TESTS = {"tst": "and", "teq": "eor"}
+_CHANGES = {"cset": "csinc", "csetm": "csinv", "cinc": "csinc", "cinv": "csinv", "cneg": "csneg"}
 _WITH_CARRY = ("adc", "sbc")
 _KNOWN = {*_WITH_CARRY, *SUMS, *BITWISE, *SHIFTS, "mov", "mvn", "neg"}
 
@@ -84,16 +86,16 @@ def _without_flags(name: str) -> tuple[str, bool]:
 def _computation(instruction: Instruction, name: str) -> Computation | None:
     """Returns the result as a function of the registers; None for other instructions."""
     operands = instruction.operands
-    if name in SELECTIONS and len(operands) == 4 and operands[3] in CONDITIONS:
+    if name in SELECTIONS or name in _CHANGES:
         return _selection(operands, name)
     if name in FIELDS:
         return _field(operands, name)
-    if name in ("cset", "cinc", "mla", "mls"):
-        return _of_several(operands, name)
+    if name in ("mla", "mls"):
+        return _multiplied(operands, name)
     if name in ONE_OPERAND:
         read = reader(instruction, operands[1:])
         return None if read is None else _of_one(read, ONE_OPERAND[name])
-    if name in EXTENDED_SUMS and len(operands) == 3:
+    if name in EXTENDED_SUMS:
         extend = ONE_OPERAND[EXTENDED_SUMS[name]]
         return _of_two(instruction, lambda one, two: one + extend(two))
     if name in BITWISE:
@@ -152,7 +154,8 @@ def _of_two(
 
 
 def _field(operands: tuple[str, ...], name: str) -> Computation | None:
-    at, first, bits = register(operands[1]), immediate(operands[2]), immediate(operands[3])
+    _, source, *numbers = operands
+    at, (first, bits) = register(source), map(immediate, numbers)
     if at is None or first is None or bits is None:
         return None
     compute = FIELDS[name]
@@ -165,43 +168,37 @@ def _field(operands: tuple[str, ...], name: str) -> Computation | None:
 
 
 def _selection(operands: tuple[str, ...], name: str) -> Computation | None:
-    first, second = NUMBERS.get(operands[1]), NUMBERS.get(operands[2])  # a source may be the zero register
-    zeros = {index for index, word in enumerate(operands) if word in ("zr", "pc")}
-    if (first is None and 1 not in zeros) or (second is None and 2 not in zeros):
+    if name in _CHANGES:  # `cinc r0, r1, eq` is `csinc r0, r1, r1, ne`, and `cset r0, eq` has zero as its source
+        target, *sources, changed = operands
+        (source,) = sources or ("zr",)
+        return _selection((target, source, source, opposite(changed)), _CHANGES[name])
+    _, one_word, two_word, condition = operands
+    first, second = _source(one_word), _source(two_word)
+    if first is None or second is None:
         return None
-    otherwise, condition = SELECTIONS[name], operands[3]
+    otherwise = SELECTIONS[name]
 
     def result(registers: Registers) -> Value:
         met = holds(condition, registers.flags)
-        one = 0 if first is None else registers.values[first]
-        two = 0 if second is None else registers.values[second]
+        one, two = first(registers.values), second(registers.values)
         other = otherwise(two) & WORD if type(two) is int else two if name == "csel" else None
         return one if met else other if met is False else one if one == other else None
 
     return result
 
 
-def _of_several(operands: tuple[str, ...], name: str) -> Computation | None:
-    if name == "cset":
-        condition = operands[1]
+def _source(word: str) -> Reader | None:
+    """Returns a reader of a register or of the zero register; None for another operand."""
+    if word in ("zr", "pc"):
+        return lambda values: 0
+    at = register(word)
+    return None if at is None else (lambda values: values[at])
 
-        def told(registers: Registers) -> Value:
-            met = holds(condition, registers.flags)
-            return None if met is None else int(met)
 
-        return told
-    if name == "cinc":
-        source, asked = register(operands[1]), operands[2]
-        if source is None:
-            return None
-
-        def increased(registers: Registers) -> Value:
-            one, met = registers.values[source], holds(asked, registers.flags)
-            return one + met & WORD if type(one) is int and met is not None else None
-
-        return increased
+def _multiplied(operands: tuple[str, ...], name: str) -> Computation | None:
+    """Returns the result of `mla` and `mls`."""
     places = [register(operand) for operand in operands[1:]]
-    if None in places or len(places) != 3:
+    if None in places:
         return None
     sign = 1 if name == "mla" else -1
 

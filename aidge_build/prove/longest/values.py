@@ -99,6 +99,7 @@ def _possible(value: Value) -> int:
 
 def few(most: int, mask: int = WORD) -> Value:
     """Returns a number with at most `most` bits that are 1, all of them in `mask`."""
+    most = min(most, mask.bit_count())
     return None if most >= WORD.bit_count() else Few(most, mask) if most else 0
 
 

@@ -43,7 +43,7 @@ _COMPARISONS = {"cmp": "difference", "cmn": "sum"}
 _TESTS = {"tst": "and", "teq": "eor"}
 _CHANGES = {"cset": "csinc", "csetm": "csinv", "cinc": "csinc", "cinv": "csinv", "cneg": "csneg"}
 _WITH_CARRY = ("adc", "sbc")
-_KNOWN = {*_WITH_CARRY, *SUMS, *BITWISE, *SHIFTS, "mov", "mvn", "neg"}
+_KNOWN = {*_WITH_CARRY, *SUMS, *BITWISE, *SHIFTS, "mov", "mvn", "neg", "mul"}
 
 
 def plain(instruction: Instruction, name: str, objects: Objects, raw: int) -> Operation | None:
@@ -53,7 +53,7 @@ def plain(instruction: Instruction, name: str, objects: Objects, raw: int) -> Op
     if name in LONG_PRODUCTS:
         return _long_product(instruction, name)
     if name in _INSERTIONS:
-        return _insertion(instruction, name, at)
+        return _insertion(instruction, at)
     bare, sets_flags = _without_flags(name)
     if bare == "neg" and sets_flags:
         instruction, bare = instruction._replace(operands=(*instruction.operands, "#0")), "rsb"
@@ -66,7 +66,7 @@ def plain(instruction: Instruction, name: str, objects: Objects, raw: int) -> Op
         return None
     if bare in SHIFTS and sets_flags:
         return _shift(instruction, bare, at)
-    if name == "muls" or sets_flags:
+    if sets_flags:
         return _with_logical_flags(compute, at, _shifted_carry(instruction))
 
     def assign(registers: Registers, memory: Memory) -> None:
@@ -76,11 +76,11 @@ def plain(instruction: Instruction, name: str, objects: Objects, raw: int) -> Op
 
 
 def _without_flags(name: str) -> tuple[str, bool]:
-    """Returns the name of the operation, and whether the instruction's name ends in the s that sets flags; `muls` counts as
-    `mul`."""
-    if name.endswith("s") and name not in ("mls", "muls") and name[:-1] in _KNOWN:
-        return name[:-1], True
-    return {"muls": "mul", "addw": "add", "subw": "sub"}.get(name, name), False
+    """Returns the name of the operation, and whether the instruction's name ends in the s that sets flags."""
+    bare = name.removesuffix("s")
+    if bare != name and bare in _KNOWN:
+        return bare, True
+    return {"addw": "add", "subw": "sub"}.get(name, name), False
 
 
 def _computation(instruction: Instruction, name: str) -> Computation | None:
@@ -252,7 +252,7 @@ def _shifted_carry(instruction: Instruction) -> Carry:
             return _pushed_out(name, one, number) if type(one) is int else None
 
         return pushed
-    if by or (number is not None and not 0 <= number < _ALWAYS_SAME):
+    if by or last == "rrx" or (number is not None and number & WORD >= _ALWAYS_SAME):
         return lambda registers: None
     return lambda registers: flag_bits(registers.flags)[_CARRY]
 
@@ -271,7 +271,7 @@ def _with_logical_flags(compute: Computation, at: int, carried: Carry) -> Operat
 def _long_product(instruction: Instruction, name: str) -> Operation | None:
     """Returns the effect of `umull r0, r1, r2, r3` and the like, with a result of two words."""
     places = [register(operand) for operand in instruction.operands]
-    if None in places or len(places) != 4:
+    if None in places:
         return None
     low, high, first, second = (place for place in places if place is not None)
     compute, adds = LONG_PRODUCTS[name], name.endswith("lal")
@@ -295,16 +295,16 @@ def _long_product(instruction: Instruction, name: str) -> Operation | None:
 _INSERTIONS = ("bfi", "bfc")
 
 
-def _insertion(instruction: Instruction, name: str, at: int) -> Operation | None:
+def _insertion(instruction: Instruction, at: int) -> Operation | None:
     """Returns the effect of `bfi r0, r1, #first, #bits`; `bfc` inserts zeros."""
-    first, bits = (immediate(operand) for operand in instruction.operands[-2:])
-    source = register(instruction.operands[1]) if name == "bfi" else None
-    if first is None or bits is None or (name == "bfi" and source is None):
+    _, *sources, first_word, bits_word = instruction.operands
+    first, bits, read = immediate(first_word), immediate(bits_word), _source(*sources or ("zr",))
+    if first is None or bits is None or read is None:
         return None
     field = (1 << bits) - 1 << first
 
     def assign(registers: Registers, memory: Memory) -> None:
-        one, two = registers.values[at], 0 if source is None else registers.values[source]
+        one, two = registers.values[at], read(registers.values)
         registers.values[at] = one & ~field | two << first & field if type(one) is int and type(two) is int else None
 
     return assign

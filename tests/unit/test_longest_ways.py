@@ -149,6 +149,8 @@ def test_a_loop_that_data_end_is_refused_with_its_place():
         ("add r1, r1, r1\ncmp r1, #0\nbpl .again", 33, 3),
         ("lsrs r1, r1, #1\nb .over\n.over:\nbne .again", 33, 3),  # the block before sets the flags
         ("lsl r1, r1, #1\nb .over\n.over:\ntst r1, #8\nbeq .again", 5, 4),
+        ("movs r1, r1, lsl #1\nadcs r2, r2\nlsl r4, r4, #1\ntst r2, #1\nbeq .again", 34, 5),
+        ("lsrs r1, r1, #1\nbeq .out\nadd r3, #1\ncmp r2, r3\nbls .again\n.out:", 33, 5),
         ("b .two\n.two:\nlsl r1, r1, #1\nb .three\n.three:\ntst r1, #8\nbeq .again", 5, 5),
         ("lsrs r1, r1, #1\nbeq .out\nb .again\n.out:", 1, 32 * 3 + 2),
         ("cmp r2, r3\nbeq .out\nlsrs r1, r1, #1\nbne .again\n.out:", 33, 4),  # the other way out does not matter
@@ -180,6 +182,8 @@ def test_a_loop_of_shifts_comes_round_once_for_each_bit(body, rounds, length):
         "add r3, #1\ncmp r2, r3\nbhi .out\nlsrs r1, r1, #1\nbeq .again\n.out:",
         "add r3, #1\ncmp r2, r3\nbhi .out\nlsrs r1, r1, #1\nbne .out\nb .again\n.out:",
         "lsrs r1, r1, #0\nbne .again",
+        "lsrs r1, r1, #1\nbmi .out\nadd r3, #1\ncmp r2, r3\nbls .again\n.out:",
+        "lsrs r1, r1, #1\nbne .out\nadd r3, #1\ncmp r2, r3\nbls .again\n.out:",
         "add r1, r1, r3\ncmp r1, #0\nbpl .again",
         "pop {r1}\ncmp r1, #0\nbne .again",
         "movs r1, r3, lsl #1\nbne .again",

@@ -152,6 +152,12 @@ RESULTS = {
     "str r2, [r7, #4]\nvldr s1, [r7, #4]\nvmov r0, s1": 5,
     "vmov s1, r2\nvpush {s0, s1}\nldr r0, [sp, #4]\nadd sp, #8": 5,
     "str r2, [r7, #4]\nvldmia r7!, {s0, s1}\nvmov r0, s1": 5,
+    "str r3, [r7]\nstrh r6, [r7]\nldr r0, [r7]": 0x80009281,
+    "str r6, [r7, #8]\nstmia r7, {r1, r2}\nldr r0, [r7, #8]": 0x839281,
+    "str r6, [r7, #8]\nstrd r1, r2, [r7]\nldr r0, [r7, #8]": 0x839281,
+    "vldrw.u32 q0, [r7], #16 | 1f04ec97\nmov r0, r7": DATA + 16,
+    "vstrb.16 q0, [r7, #32]! | 0e80edb7\nmov r0, r7": DATA + 32,
+    "vld20.8 {q0, q1}, [r7]! | 1e00fcb7\nmov r0, r7": DATA + 32,
     "vmov s2, r1\nvadd.f32 s1, s2, s3\nvmov r0, s2": 12,
     "vmla.s32 q0, q1, r2\nmov r0, r2": 5,
     "cmp r1, r1\nsmlad r3, r1, r2, r2\nite ne\nmovne r0, #8\nmoveq r0, #7": 7,
@@ -201,6 +207,17 @@ def test_an_instruction_computes_what_the_manual_says(text):
         "movs r0, #1\nmcr 0, 4, r3, cr2, cr0, {4}",
         "push {r1}\nadd r2, sp, r10\nstr r3, [r2]\npop {r0}",
         "vidup.u32 q0, r2, #1\nmov r0, r2",
+        "strd r5, r6, [r7]\nadd r3, r7, r10\nstr r4, [r3]\nldr r0, [r7]",
+        "stmia r7, {r5, r6}\nadd r3, r7, r10\nstr r4, [r3]\nldr r0, [r7]",
+        "add r7, #8\nstmdb r7!, {r5, r6}\nadd r3, r7, r10\nstr r4, [r3]\nldr r0, [r7]",
+        "sub sp, #8\nstmia sp, {r5, r6}\nadd r3, sp, r10\nstr r4, [r3]\nldr r0, [sp]\nadd sp, #8",
+        "vmov s1, r1\nvmov.32 d0[1], r1\nvmov r0, s1",
+        "vmov s1, r1\nvmov.f32 s1, #112\nvmov r0, s1",
+        "vmov s0, r1\nvmov q0, q1\nvmov r0, s0",
+        "vmov s4, r1\nvmov q0, q1\nvmov r0, s0",
+        "vmov s0, r1\nvldrb.u16 q0, [r7] | 0e80ed97\nvmov r0, s0",
+        "vdup.32 q1, r7\nvmul.i32 q1, q1, r2\nvmov r0, s4",
+        "vmov s1, r7\nvadd.f32 s0, s1, s2\nvmov r0, s0",
         "mov r0, #1\ncmp r10, #1\nit eq\ncmpeq r1, r2\nit eq\nmoveq r0, #2",
         "mov r0, #1\ncmp r10, #1\nbeq .a\ncmp r1, r1\nb .both\n.a:\ncmp r1, r2\n.both:\nit eq\nmoveq r0, #2",
         "str r1, [r7]\ncmp r10, #1\nit eq\nstreq r2, [r7]\nldr r0, [r7]",
@@ -607,6 +624,25 @@ def test_a_vector_that_is_stored_in_part_changes_nothing_behind_its_object(at: i
     text = f"movw r1, #0\nmovt r1, #8192\nmov r2, #7\nstr r2, [r1, #{word}]\nadd r3, r1, #{at}\n"
     text += f"vstrb.32 q1, [r3], #4 | 2f04eca3\nldr r0, [r1, #{word}]\nbx lr"
     assert followed(f"f:\n{text}").registers.values[0] == (7 if known else None)
+
+
+def test_a_vector_of_addresses_is_in_the_object_of_its_sources_and_in_none_if_there_are_several():
+    for text, expected in (
+        ("vdup.32 q1, sp\nvdup.32 q1, r7\nvmov r0, s4", Near(DATA)),
+        ("vdup.32 q1, r7\nvadd.i32 q1, q1, q2\nvmov r0, s7", Near(DATA)),
+        ("vdup.32 q1, r7\nvdupt.32 q1, r7\nvmov r0, s4", Near(DATA)),
+        ("vdup.32 q1, r7\nvdupt.32 q1, r10\nvmov r0, s4", None),
+        ("vdup.32 q1, r7\nvmov s5, sp\nvadd.i32 q2, q1, q3\nvmov r0, s8", None),
+        ("vdup.32 q1, r7\nvmov s5, r10\nvadd.i32 q2, q1, q3\nvmov r0, s8", None),
+    ):
+        assert followed(f"f:{BEGIN}{text}\nbx lr").registers.values[0] == expected, text
+
+
+def test_a_vector_of_addresses_in_two_objects_may_write_both() -> None:
+    begin = "f:\nsub sp, #8\nmovw r7, #0\nmovt r7, #8192\nstr r2, [r7]\nstr r2, [sp]\nvdup.32 q7, r7\n"
+    for mixed, known in (("", 5), ("vmov s29, sp\n", None)):
+        text = f"{begin}{mixed}vstrw.32 q0, [q7]\nldr r0, [sp]\nldr r1, [r7]\nadd sp, #8\nbx lr"
+        assert followed(text, None, None, 5).registers.values[:2] == [known, None]
 
 
 def test_a_sum_with_a_pointer_stays_in_its_object_and_a_difference_from_one_does_not():

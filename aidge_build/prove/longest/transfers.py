@@ -137,7 +137,7 @@ def _places(word: str) -> Sequence[int]:
 def transfer(instruction: Instruction, name: str, objects: Objects, raw: int) -> Operation | None:
     """Returns `vmov` between registers of 32 bits, as code spills core registers to the FPU; None for other instructions."""
     operands = instruction.operands
-    if name != "vmov" or any("[" in word or word.startswith(("q", "#")) for word in operands):
+    if name != "vmov" or any("[" in word or word.startswith("q") for word in operands):
         return None
     places = [_places(word) for word in operands]
     if not all(places):

@@ -41,6 +41,11 @@ def test_an_array_that_is_read_or_written_is_touched_from_its_first_to_its_last_
     assert first % 8 == 0
 
 
+def test_a_vector_that_is_stored_in_part_touches_no_array_behind_its_last_byte() -> None:
+    text = "f:\nmov r6, lr\nmov r2, #1\ndlstp.32 lr, r2 | e001f022\nvstrw.32 q0, [r0] | 1f00ed80\nbx r6"
+    assert followed(text, GIVEN[1] - 4).memory.touched == {GIVEN[0]}
+
+
 def test_the_objects_are_the_variables_the_arrays_of_the_caller_and_its_stack() -> None:
     image, instructions = listed("f:\nbx lr")
     code, ram = image.sections

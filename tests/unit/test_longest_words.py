@@ -10,6 +10,7 @@ from aidge_build.prove.longest.memory import Constants, Memory
 from aidge_build.prove.longest.operands import COUNT, Registers
 from aidge_build.prove.longest.operations import operation
 from aidge_build.prove.longest.values import Few, Near, Objects, OneLess, Partly, Span, flag_bits
+from aidge_build.prove.longest.words import plain
 
 OBJECTS = Objects([Span(100, 120)])
 FEW = Few(3, 0xF0)
@@ -67,6 +68,12 @@ def test_what_is_known_of_a_result(text: str, values: tuple, expected: object) -
     found, flags = applied(text, *values)
     assert (type(found) if expected is Few else found) == expected and flags == BEFORE
     assert expected is not Few or (found.most, found.mask) == (2, 0xFFFFFFFF)
+
+
+@pytest.mark.parametrize("text", ["nop", "mov pc, r1", "mvn s1, r1", "umull r0, pc, r1, r2", "bfi r0, s1, #1, #2", "mla r0, pc, r1, r2"])
+def test_an_instruction_with_another_operand_than_a_core_register_is_no_arithmetic_of_words(text: str) -> None:
+    instruction = instruction_of_text(text)
+    assert plain(instruction, instruction.mnemonic, OBJECTS, 0) is None
 
 
 def test_twice_a_number_without_a_known_carry_has_an_unknown_lowest_bit() -> None:

@@ -229,7 +229,7 @@ def _object_of(values: list[Value], places: Sequence[int], objects: Objects) -> 
     """Returns an address in the object that all of these registers point to; None if they do not point to one object."""
     first, *rest = (objects.near(values[place], None) for place in places)
     for other in rest:
-        first = objects.near(objects.joined(first, other), None) if first and other else None
+        first = objects.near(objects.joined(first, other), None)
     return first
 
 

@@ -130,9 +130,9 @@ def _of_one(read: Reader, compute: Callable[[int], int]) -> Computation:
 def _sides(instruction: Instruction) -> tuple[Reader | None, Reader | None]:
     """Returns the readers of the two sources; the first one may also be the destination."""
     operands = instruction.operands
-    if len(operands) == 2 or (len(operands) == 3 and " " in operands[2]):
-        operands = (operands[0], *operands)
-    return reader(instruction, operands[1:2]), reader(instruction, operands[2:])
+    is_first = sum(" " not in operand for operand in operands) == 2  # `add r1, r2, lsl #3`
+    first, *second = operands if is_first else operands[1:]
+    return reader(instruction, (first,)), reader(instruction, tuple(second))
 
 
 def _of_two(

@@ -170,6 +170,15 @@ def test_all_unsupported_nodes_are_reported_at_once_with_reasons():
     assert "toy kernels (input 0 is float64, wants float32)" in message
 
 
+@pytest.mark.parametrize("count, named", [(20, 20), (21, 20)])
+def test_of_many_unsupported_nodes_the_first_ones_are_named(count, named):
+    text = "".join(f"t{at + 1} = Tanh(t{at}) " for at in range(count - 1))
+    view = graph(f"{text}y = Tanh(t{count - 1})", inputs="double[2,3] t0", outputs="double[2,3] y")
+    with pytest.raises(AidgeError, match=f"{count} nodes have none") as caught:
+        adapt(view)
+    assert [f"'Tanh_{at}' (" in str(caught.value) for at in range(count)] == [at < named for at in range(count)]
+
+
 @pytest.mark.parametrize("seed", range(60))
 def test_a_view_gives_its_result_an_order_in_which_the_same_bytes_are_right(seed):
     """For axes of one and two elements, and channels-last wherever that order has the same bytes."""

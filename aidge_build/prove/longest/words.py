@@ -209,11 +209,10 @@ def _multiplied(operands: tuple[str, ...], name: str) -> Computation | None:
     return product
 
 
-def _shift(instruction: Instruction, name: str, at: int) -> Operation | None:
+def _shift(instruction: Instruction, name: str, at: int) -> Operation:
     """Returns the effect of `lsrs r2, r2, #1`: C is the last bit that is shifted out, or unchanged without a shift."""
     first, second = _sides(instruction)
-    if first is None or second is None:
-        return None
+    assert first is not None and second is not None
     compute = SHIFTS[name]
 
     def assign(registers: Registers, memory: Memory) -> None:

@@ -107,6 +107,7 @@ def test_a_number_that_is_one_of_two_keeps_the_bits_in_which_they_agree(keeps_bi
 
 def test_the_flags_of_a_result_are_known_as_far_as_its_bits_are() -> None:
     for carry in BIT:
+        assert flags_of(None, carry) is None
         assert flag_bits(flags_of(0, carry)) == (False, True, carry, None)
         assert flag_bits(flags_of(1 << 31, carry)) == (True, False, carry, None)
         assert flag_bits(flags_of(Partly(1, 0), carry)) == (None, None, carry, None)

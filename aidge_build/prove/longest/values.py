@@ -199,10 +199,12 @@ def flag_bits(flags: Flags) -> _Bits:
 
 
 def flags_of(value: Value, carry: bool | None) -> Flags:
-    """Returns N and Z of a result, as far as its bits are known, and C."""
+    """Returns N and Z of a result, as far as its bits are known, and C; nothing for a result without a known bit."""
     if isinstance(value, int):
         return "logical", value, carry
     known = known_of(value)
+    if not known.mask:  # the carry alone would keep paths of the library apart for little
+        return None
     return "bits", bool(known.bits & SIGN) if known.mask & SIGN else None, False if known.bits else None, carry, None
 
 

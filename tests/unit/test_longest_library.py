@@ -296,3 +296,9 @@ def test_the_address_to_return_to_has_the_bit_of_thumb_code() -> None:
     for call in ("bl g", "blx r0"):
         text = f"f:\nmov r6, lr\n{call}\nbx r6\ng:\nmov r0, lr\nbx lr"
         assert followed(text, TEXT + 13).registers.values[0] == TEXT + 8 + 1
+
+
+def test_a_register_with_many_numbers_keeps_no_paths_apart() -> None:
+    choices = "".join(f"cmp r0, #{at}\nbeq .on{at}\nadd r3, #{1 << at}\n.on{at}:\n" for at in range(14))
+    text = CALLER + COUNTS.replace("mov r2, #3", f"mov r3, #0\n{choices}mov r2, #3")
+    assert longest(text, None, None) == longest(CALLER + COUNTS, None, None) + 1 + 3 * 14

@@ -33,7 +33,7 @@ class Search:
         self._most_numbers = most_numbers
         self._orders: dict[int, Order] = {}
         self.parted: Counter[int] = Counter()  # how often paths forked, by the address of the fork
-        self._work = 0
+        self._work: int  # blocks of forked paths that a call may still follow
         self._seen: dict[int, list] = {}  # registers at the last fork, by address
         self._same: set[int] = set()  # forks with the same registers as before
         self._numbers: dict[tuple, list[set[int]]] = {}  # the numbers of each register at a position
@@ -56,7 +56,8 @@ class Search:
     def _alone(self, state: State, limit: int) -> list[State]:
         """Follows the only path. Returns the paths at its fork, none at the end."""
         registers, memory, block_at, at = state.registers, state.memory, self.blocks.block, state.at
-        while at != NOWHERE:
+        found: list[State] = []
+        while at != NOWHERE and not found:
             block = block_at(at)
             for operation in block.operations:
                 operation(registers, memory)
@@ -65,12 +66,12 @@ class Search:
             if not isinstance(ways, int):
                 state.at = at
                 self._locate(state)
-                return self._part(state, ways)
+                found = self._part(state, ways)
+                continue
             at = ways
             if state.instructions > limit:
                 raise self._too_long(limit)
-        state.at = at
-        return []
+        return found
 
     def _locate(self, state: State) -> None:
         """Sets the positions of the only path: past iterations do not count."""
@@ -95,7 +96,7 @@ class Search:
 
     def _part(self, state: State, ways: tuple) -> list[State]:
         """Returns the states of the paths after a fork."""
-        self.parted[state.at] += 1
+        self.parted.update([state.at])
         if self._seen.get(state.at) == state.registers.values:
             self._same.add(state.at)
         self._seen[state.at] = state.registers.values[:]
@@ -109,8 +110,8 @@ class Search:
         frames = state.frames
         state.at = to
         if to == NOWHERE:
-            state.position = ()
-        elif frames[-1].entry == to and frames[-1].site == before:  # a call
+            return
+        if frames[-1].entry == to and frames[-1].site == before:  # a call
             state.position = self._order(to).begin(to)
         else:
             inside = self._order(frames[-1].entry)

@@ -47,16 +47,8 @@ def _one_by_one(view: GraphView, options: Mapping[str, Sequence[Option]]) -> dic
     """Returns for each node the option that copies the fewest bytes, given the options of the nodes before it."""
     state: dict[str, Option] = {}
     for node in view.nodes:
-        first, *others = options[node.name]
-        if not all(_works_alike(option, first) for option in others):
-            first = min(options[node.name], key=lambda option: local_bytes(view, state, node, option))
-        state[node.name] = first
+        state[node.name] = min(options[node.name], key=lambda option: local_bytes(view, state, node, option))
     return state
-
-
-def _works_alike(one: Option, other: Option) -> bool:
-    """Whether both have the same formats."""
-    return one.inputs == other.inputs and one.outputs == other.outputs
 
 
 def _swept(view: GraphView, options: Mapping[str, Sequence[Option]], first: Mapping[str, Option]) -> dict[str, Option]:
@@ -136,9 +128,7 @@ def _behind(
     taken, other = chosen[node.name].kernel, options[0].kernel
     if more_specific(taken.spec, other.spec):
         return "less specific", RULES[0]
-    more = 0
-    if not any(_works_alike(one, chosen[node.name]) for one in options):
-        more = min(local_bytes(view, chosen, node, one) for one in options) - local_bytes(view, chosen, node, chosen[node.name])
+    more = min(local_bytes(view, chosen, node, one) for one in options) - local_bytes(view, chosen, node, chosen[node.name])
     if more > 0:
         return f"{more:,} B more to copy", RULES[1]
     library = next(library for library in libraries if library.name == taken.library)

@@ -88,7 +88,9 @@ def test_a_return_loads_the_other_registers_from_below_pc() -> None:
     for back in ("pop {r4, r7, pc}", "ldmia sp!, {r4, r7, pc}", "add sp, #8\npop {pc}"):
         registers = followed(text.replace("RETURN", back)).registers
         kept = [4, 7] if "r4" in back else [0, 0]
-        assert [registers.values[at] for at in (4, 7)] == kept and registers.values[13] == followed("f:\nbx lr").registers.values[13]
+        assert [registers.values[at] for at in (4, 7)] == kept and registers.values[13] == followed("f:\nbx lr").registers.values[
+            13
+        ]
 
 
 def test_behind_a_loop_of_vectors_a_vector_moves_whole_whatever_lr_is() -> None:
@@ -109,7 +111,9 @@ def test_a_jump_through_pc_goes_where_a_register_or_a_word_says_and_moves_the_ba
 
 
 def test_a_return_ends_the_innermost_call_with_its_address() -> None:
-    frames = tuple(Frame(back, entry, site, (site,)) for back, entry, site in ((90, 1, 11), (20, 2, 12), (30, 3, 13), (30, 3, 14)))
+    frames = tuple(
+        Frame(back, entry, site, (site,)) for back, entry, site in ((90, 1, 11), (20, 2, 12), (30, 3, 13), (30, 3, 14))
+    )
     state = State(Registers([]), None, frames, 5, position=(8,))
     assert (state.leave(77, 0), state.frames, state.position, state.left) == (76, frames, (8,), None)
     assert (state.leave(31, 0), state.frames, state.position, state.left) == (30, frames[:3], (14,), 14)
@@ -124,7 +128,8 @@ def test_a_loop_of_an_unknown_number_of_elements_may_be_skipped_and_may_go_on(co
 
 
 def test_what_is_counted_in_an_unknown_loop_is_not_known_behind_it() -> None:
-    text = "f:\nmov r2, lr\nmov r1, #3\nmov r3, #1\nwls lr, r0, .out\n.loop:\nmov r3, #2\nsubs r1, #1\nbeq .out\nle lr, .loop\n.out:\nbx r2"
+    loop = "wls lr, r0, .out\n.loop:\nmov r3, #2\nsubs r1, #1\nbeq .out\nle lr, .loop\n.out:\n"
+    text = f"f:\nmov r2, lr\nmov r1, #3\nmov r3, #1\n{loop}bx r2"
     assert [followed(text, count).registers.values[3] for count in (None, 0, 1)] == [None, 1, 2]
     registers = followed(text, None).registers
     assert registers.values[14] is None and registers.elements == 1

@@ -269,7 +269,21 @@ def test_an_instruction_that_is_not_followed_changes_no_other_register():
 
 @pytest.mark.parametrize(
     "text",
-    ["nop", "pld [r1]", "pli [r1, #4]", "dsb sy", "isb sy", "dmb ish", "sev", "yield", "wfe", "wfi", "cpsid i", "cpsie i", "csdb"],
+    [
+        "nop",
+        "pld [r1]",
+        "pli [r1, #4]",
+        "dsb sy",
+        "isb sy",
+        "dmb ish",
+        "sev",
+        "yield",
+        "wfe",
+        "wfi",
+        "cpsid i",
+        "cpsie i",
+        "csdb",
+    ],
 )
 def test_an_instruction_without_an_effect_on_registers_changes_nothing(text: str) -> None:
     before, after = (followed(f"f:{BEGIN}cmp r1, r2\n{more}\nbx lr").registers for more in ("", text))
@@ -458,7 +472,9 @@ def test_a_word_that_is_no_number_is_loaded_as_a_whole_only():
         assert known.load(104, 4) is None and known.load(105, 1) == 7
 
 
-@pytest.mark.parametrize("span, kept", [(Span(103, 109), [96, 112]), (Span(100, 108), [96, 108, 112]), (Span(101, 112), [96, 112])])
+@pytest.mark.parametrize(
+    "span, kept", [(Span(103, 109), [96, 112]), (Span(100, 108), [96, 108, 112]), (Span(101, 112), [96, 112])]
+)
 def test_a_store_somewhere_in_an_object_changes_the_words_that_it_has_a_part_in(span, kept):
     known = Memory(Constants([]), Objects([span]), ALL)
     for at in range(96, 116, 4):
@@ -523,7 +539,9 @@ def test_pointers_to_what_the_caller_hands_over_move_and_what_is_touched_is_reme
     assert known.load(200, 4) == 7 and known.touched == {200}
 
 
-@pytest.mark.parametrize("count, known", [(16, [1, 2, 3, 4]), (12, [1, 2, 3, 9]), (11, [1, 2, None, 9]), (9, [1, 2, None, 9]), (0, [9, 9, 9, 9])])
+@pytest.mark.parametrize(
+    "count, known", [(16, [1, 2, 3, 4]), (12, [1, 2, 3, 9]), (11, [1, 2, None, 9]), (9, [1, 2, None, 9]), (0, [9, 9, 9, 9])]
+)
 def test_a_loop_of_vectors_moves_the_words_of_the_elements_that_are_left(count, known):
     """A copy in a tail-predicated loop, as compilers make of memcpy."""
     text = f"""

@@ -240,10 +240,14 @@ def test_a_function_that_becomes_another_one_without_a_stack_writes_nothing() ->
 
 
 def test_functions_that_different_numbers_choose_do_not_meet() -> None:
-    text = f"{CALLER}__aeabi_fdiv:\npush {{r4, lr}}\nmovw r3, #ONE\ncmp r0, r1\nbls .on\nmovw r3, #TWO\n.on:\nblx r3\npop {{r4, pc}}\n"
+    begin = f"{CALLER}__aeabi_fdiv:\npush {{r4, lr}}\n"
+    text = f"{begin}movw r3, #ONE\ncmp r0, r1\nbls .on\nmovw r3, #TWO\n.on:\nblx r3\npop {{r4, pc}}\n"
     ends = "b .GNAME\n.GNAME:\nbx lr\n"
     for body in (f"movs r3, #0\ncmp r3, r3\n{ends}", "push {r4, lr}\nmovs r3, #0\ncmp r3, r3\nbl k\npop {r4, pc}\n"):
-        both = "".join(f"{name}:\n{body.replace('GNAME', name)}" for name in "gh") + "k:\npush {r4, lr}\nmov lr, #0\nb .k\n.k:\npop {r4, pc}\n"
+        both = (
+            "".join(f"{name}:\n{body.replace('GNAME', name)}" for name in "gh")
+            + "k:\npush {r4, lr}\nmov lr, #0\nb .k\n.k:\npop {r4, pc}\n"
+        )
         size = body.count("\n") - body.count(":")
         first = TEXT + 4 * (3 + 7)
         with pytest.raises(Refusal, match="a call of an address that is not known"):
@@ -269,7 +273,8 @@ def test_a_function_is_followed_for_some_arguments_and_then_for_the_kinds_of_flo
 
 
 def test_a_call_with_known_arguments_gives_what_the_code_computes_and_other_calls_change_the_flags() -> None:
-    text = "f:\nmov r6, lr\nmov r4, #7\ncmp r4, r4\nbl __aeabi_fdiv\nit eq\nmoveq r4, #8\nbx r6\n__aeabi_fdiv:\nadd r0, r0, r1\nbx lr\n"
+    own = "__aeabi_fdiv:\nadd r0, r0, r1\nbx lr\n"
+    text = f"f:\nmov r6, lr\nmov r4, #7\ncmp r4, r4\nbl __aeabi_fdiv\nit eq\nmoveq r4, #8\nbx r6\n{own}"
     assert followed(text, 2, 3).registers.values[0:5:4] == [5, 8]
     assert followed(text, 2, None).registers.values[0:5:4] == [None, None]
 

@@ -93,9 +93,9 @@ def test_a_number_that_must_be_known_is_given_or_refused() -> None:
 def test_a_function_of_the_library_writes_its_stack_and_errno_only() -> None:
     room = Room(0x10000, 0x20000)
     assert room.lowest == 0x10000
-    for address, lowest in ((0xFFFF, 0xFFFF), (0xF000, 0xF000), (0xFFF0, 0xF000), (0x20000, 0xF000), (0x20003, 0xF000)):
-        room.take(address)
+    for place, lowest in ((0xFFFF, 0xFFFF), (0xF000, 0xF000), (0xFFF0, 0xF000), (0x20000, 0xF000), (0x20003, 0xF000)):
+        room.take(place)
         assert room.lowest == lowest
-    for address in (0x10000, 0x1FFFF, 0x20004, 0xEFFF):
-        with pytest.raises(Refusal, match=f"a store to 0x{address:x}"):
-            room.take(address)
+    for place in (0x10000, 0x1FFFF, 0x20004, 0xEFFF):
+        with pytest.raises(Refusal, match=f"a store to 0x{place:x}"):
+            room.take(place)

@@ -42,7 +42,9 @@ def test_components_are_nodes_that_reach_each_other_in_the_order_of_the_edges(se
     reach = {node: reached(graph, node) for node in graph}
     found = _components(graph, [0])
     for part in found:
-        assert all({other for other in graph if other in reach[node] and node in reach[other]} | {node} == {*part} for node in part)
+        assert all(
+            {other for other in graph if other in reach[node] and node in reach[other]} | {node} == {*part} for node in part
+        )
         comes_from = {node for node in graph if part[0] in graph[node]} - {*part}
         assert comes_from or part[0] == 0
     place = {node: index for index, part in enumerate(found) for node in part}

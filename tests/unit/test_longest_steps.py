@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Steps of small programs: which calls an inference consists of, wherever its inputs and outputs are, and why a step has no bound."""
+"""Steps of small programs: the calls of an inference, wherever its inputs and outputs are, and why a step has no bound."""
 
 from __future__ import annotations
 

@@ -62,7 +62,9 @@ def test_a_number_with_all_bits_known_is_a_number_and_one_with_none_is_not_known
     assert partly(WORD, 5) == 5 and partly(-1, -1) == WORD and partly(0, 5) is None and partly(1 << 32, 1) is None
     assert partly(6, 5) == Partly(6, 4) and bits(None) == [None] * 32 and bits(5) == [True, False, True] + [False] * 29
     assert bits(Few(1, 6)) == [False, None, None] + [False] * 29
-    assert few(0) == 0 and few(32) is None and few(1).most == 1 and (few(31, 7).most, few(31, 7).mask) == (3, 7) and few(3, 0) == 0
+    assert (
+        few(0) == 0 and few(32) is None and few(1).most == 1 and (few(31, 7).most, few(31, 7).mask) == (3, 7) and few(3, 0) == 0
+    )
 
 
 @pytest.mark.parametrize("name", BITWISE)

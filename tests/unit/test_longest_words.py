@@ -73,7 +73,9 @@ def test_what_is_known_of_a_result(text: str, values: tuple, expected: object) -
     assert expected is not Few or (found.most, found.mask) == (2, 0xFFFFFFFF)
 
 
-@pytest.mark.parametrize("text", ["nop", "mov pc, r1", "mvn s1, r1", "umull r0, pc, r1, r2", "bfi r0, s1, #1, #2", "mla r0, pc, r1, r2"])
+@pytest.mark.parametrize(
+    "text", ["nop", "mov pc, r1", "mvn s1, r1", "umull r0, pc, r1, r2", "bfi r0, s1, #1, #2", "mla r0, pc, r1, r2"]
+)
 def test_an_instruction_with_another_operand_than_a_core_register_is_no_arithmetic_of_words(text: str) -> None:
     instruction = instruction_of_text(text)
     assert plain(instruction, instruction.mnemonic, OBJECTS, 0) is None

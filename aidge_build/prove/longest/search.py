@@ -41,8 +41,8 @@ class Search:
         self._rounds: dict[tuple[int, int], int | None] = {}  # the most iterations of a loop, by its function and its first block
 
     def call(self, registers: Registers, memory: Memory, entry: int, limit: int) -> State:
-        """Returns the state after a call of `entry`, which changes `registers` and `memory`, with the instructions of the longest
-        path; Refusal if there is no bound, or if it exceeds `limit`."""
+        """Returns the state after a call of `entry`, with the instructions of the longest path. The call changes `registers` and
+        `memory`. Refusal if there is no bound, or if it exceeds `limit`."""
         self.parted.clear()
         self._seen.clear()
         self._same.clear()

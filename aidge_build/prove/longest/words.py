@@ -19,7 +19,7 @@ from aidge_build.prove.longest.arithmetic import (
     SUMS,
 )
 from aidge_build.prove.longest.memory import Memory
-from aidge_build.prove.longest.operands import NUMBERS, Operation, Reader, Registers, reader, register
+from aidge_build.prove.longest.operands import Operation, Reader, Registers, reader, register
 from aidge_build.prove.longest.values import (
     SIGN,
     WORD,

@@ -274,6 +274,4 @@ def assumed(condition: str, flags: Flags) -> Flags:
         bits[_SINGLE_BITS[condition]] = True
     elif opposite(condition) in _SINGLE_BITS:
         bits[_SINGLE_BITS[opposite(condition)]] = False
-    else:
-        return flags
     return ("bits", *bits)

@@ -282,4 +282,4 @@ def test_an_assignment_copies_nothing_and_its_weights_are_the_models_unless_it_s
     alone = Assignment(view, {view.nodes[0].name: Choice("kernel", "")})
     assert alone.format_line() == "formats: nothing is copied"
     assert replace(alone, bytes_copied=8).format_line() == "formats: 8 B are copied, no choice of formats copies fewer"
-    assert alone.node_view(view.nodes[0]).any_weights is False and not alone.features
+    assert alone.node_view(view.nodes[0]).any_weights is False and not alone.features and alone.loop_bytes == 0

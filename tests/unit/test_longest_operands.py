@@ -74,13 +74,14 @@ def test_other_operands_have_no_reader(words: tuple[str, ...]) -> None:
 def test_a_shifted_register_is_known_as_far_as_its_bits_are() -> None:
     by_number, by_register = (reader(Instruction(ODD, 4, "add", ()), ("r0", shift)) for shift in ("lsl #4", "lsl r1"))
     assert by_number([Partly(1, 1), 4]) == Partly(31, 16) and by_register([Partly(1, 1), 4]) is by_number([None, 4]) is None
-    assert by_register([3, None]) is by_register([None, 3]) is None and by_register([3, 0x102]) == 12
+    assert by_register([3, None]) is by_register([None, 3]) is None and by_register([3, 0x103]) == 24
 
 
 def test_a_base_with_an_unknown_offset_stays_in_its_object() -> None:
     values = [Near(1000), 950, None, Partly(3, 0)]
     for base, offset, expected in (("r0", "#4", Near(1000)), ("r1", "#4", 954), ("r2", "#4", None), ("r3", "#4", None)):
         assert placed("r4", f"[{base}, {offset}]").place(values) == expected
+    assert placed("r4", "[r2, #1000]").place(values) is None
     assert placed("r4", "[r1, r2]").place(values) == Near(950) and placed("r4", "[r1, r1]").place(values) == 1900
 
 

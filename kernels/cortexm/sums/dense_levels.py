@@ -119,9 +119,10 @@ def _float_form(code: Routine, stream: Stream, pixels: str, target: str) -> None
     if not (stream.is_uniform or stream.is_joined):
         code("vldmia {stream}!, {{s4-s7}}")
     _prepare_join(code, stream)
-    code.get("{w0}", "zero", "ROUNDING and zero point + 128" if stream.sums_round else "zero point + 128, twice")
+    if not stream.sums_round:
+        code.get("{w0}", "zero", "zero point + 128, twice")
     for pixel in pixels:
-        (_sum_levels if stream.sums_round else _round_levels)(code, stream, pixel)
+        _round_levels(code, stream, pixel)
         halves = [(f"{{{pixel}{low}}}", f"{{{pixel}{high}}}") for low, high in _halves(stream)]
         for low, high in halves:
             code(f"pkhbt {low}, {low}, {high}, lsl #16")
@@ -148,33 +149,22 @@ def _store(code: Routine, stream: Stream, pixel: str, target: str, step: str = "
     code(f"strb {value}, {place[:-1]}, #2]")
 
 
-def _sum_levels(code: Routine, stream: Stream, pixel: str) -> None:
-    """Sums of a pixel become levels + zero point + 128 in the lower halves: rounded products are added to what w0 holds."""
-    for first in (0,) if stream.is_half else (0, 2):
-        values = f"{{{pixel}{first}}}, {{{pixel}{first + 1}}}"
-        code(f"vmov s0, s1, {values}")
-        code("vmov s2, s3, {w0}, {w0}")
-        for channel in range(min(stream.few or 2, 2)):
-            code(f"vcvt.f32.s32 s{channel}, s{channel}")
-        for channel in range(min(stream.few or 2, 2)):
-            code(f"vmla.f32 s{channel + 2}, s{channel}, s{first + channel + 4}")
-        code(f"vmov {values}, s2, s3")
-
-
 def _round_levels(code: Routine, stream: Stream, pixel: str) -> None:
-    """Sums of a pixel become levels in the lower halves, limited to these unless they are small enough."""
-    channels = 2 if stream.is_half else GROUP
+    """Sums of a pixel become levels in the lower halves. If `sums_round`, a sum with a large float rounds, and adds zero point + 128;
+    else levels are limited to these halves unless they are small enough."""
+    channels = stream.few or GROUP
+    rounded = f"vadd.f32 s{{0}}, s{{0}}, s{code.waiting.places['zero']}" if stream.sums_round else "vcvtr.s32.f32 s{0}, s{0}"
     pairs = [
         (f"s{channel}, s{channel + 1}", f"{{{pixel}{channel}}}, {{{pixel}{channel + 1}}}") for channel in range(0, channels, 2)
     ]
     for floats, values in pairs:
         code(f"vmov {floats}, {values}")
-    for operation in ("vcvt.f32.s32 s{0}, s{0}", "vmul.f32 s{0}, s{0}, s{1}", "vcvtr.s32.f32 s{0}, s{0}"):
+    for operation in ("vcvt.f32.s32 s{0}, s{0}", "vmul.f32 s{0}, s{0}, s{1}", rounded):
         for channel in range(channels):
             code(operation.format(channel, channel + 4))
     for floats, values in pairs:
         code(f"vmov {values}, {floats}")
-    if not stream.is_packed or stream.is_centred:
+    if not stream.sums_round and (not stream.is_packed or stream.is_centred):
         for channel in range(channels):
             code(f"ssat {{{pixel}{channel}}}, #16, {{{pixel}{channel}}}")
 

@@ -16,14 +16,17 @@ from aidge_build.boards import load_board
 from aidge_build.boards.cores import OVERLAPPING
 from aidge_build.build.compile import build_program
 from aidge_build.build.inputs import add_model_arguments, load
-from aidge_build.build.ordering.texts import ordered_text
+from aidge_build.build.ordering.texts import best_text, ordered_text
 from aidge_build.prove.timing.table import load_timing
 from tests.compiled import request_of
 from tests.instruction_values import differences, is_straight, lines_of, registers, results, runs_of
 from tests.shared import MODELS, int8_model
 
-CORES = {"cortex-m7": "mps2-an386", "cortex-m33": "mps2-an386", "cortex-m55": "mps3-an547", "cortex-m85": "mps3-an547"}
-ALSO = ("cortex-m33", "cortex-m85")  # the same texts by another table: every fourth; AIDGE_STRESS=1 takes all
+CORES = {
+    **dict.fromkeys(("cortex-m4", "cortex-m7", "cortex-m33"), "mps2-an386"),
+    **dict.fromkeys(("cortex-m55", "cortex-m85"), "mps3-an547"),
+}
+ALSO = ("cortex-m4", "cortex-m33", "cortex-m85")  # the same texts by another table: every fourth; AIDGE_STRESS=1 takes all
 STRESS = "AIDGE_STRESS" in os.environ
 FAULTS = 40 if STRESS else 12  # of each kind
 
@@ -64,7 +67,7 @@ def test_instructions_of_whole_models_read_the_same_values_in_the_new_order(core
     assert moved > len(chosen) // 2
 
 
-@pytest.mark.parametrize("board, is_ordered", [("stm32f7", True), ("stm32f4", False)])
+@pytest.mark.parametrize("board, is_ordered", [("stm32f7", True), ("stm32f4", True), ("rp2040", False)])
 def test_a_build_orders_instructions_by_the_table_of_the_core_and_keeps_them_where_nothing_overlaps(board, is_ordered):
     parser = argparse.ArgumentParser()
     add_model_arguments(parser)
@@ -72,7 +75,7 @@ def test_a_build_orders_instructions_by_the_table_of_the_core_and_keeps_them_whe
     printed, program = build_program(replace(request, timing=None)), build_program(request)
     old, new = ([text for layer in each.layers for text in layer.call.texts] for each in (printed, program))
     assert request.timing is not None and set(request.timing.files) <= set(request.dependencies)
-    assert new == ([ordered_text(text, request.timing) for text in old] if is_ordered else old)
+    assert new == ([best_text(text, request.timing) for text in old] if is_ordered else old)
     assert (new != old) is is_ordered
 
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 
+from aidge_build.build.ordering.alignment import aligned_text
 from aidge_build.build.ordering.lines import Moved, moved_instruction, text_of
 from aidge_build.build.ordering.pairs import Line, best_lines
 from aidge_build.contract.call import Call
@@ -17,7 +18,7 @@ from aidge_build.prove.timing.table import TimingTable
 
 _LABEL = re.compile(r' {8}"(\d+):\\n".*')
 _BACK = re.compile(r"(?:b[a-z]{0,2}(?:\.[nw])?|le lr,) (\d+)b")
-_NEAR = re.compile(r'"    (cbn?z|tbb|adr|ldr[^"\[]*, =|b\w*\.n) ')  # what reaches only bytes nearby: such a text must not grow
+_NEAR = re.compile(r'"    (cbn?z|tbb|adr|ldr[^"\[]*, =|b\w*\.n) ')  # what reaches only bytes nearby
 _FEWEST = 3  # lines that are worth a look
 _KEPT = 1 << 8  # texts
 
@@ -30,11 +31,22 @@ def ordered_layers(layers: Sequence[Layer], table: TimingTable) -> list[Layer]:
 
 
 def _call(call: Call, table: TimingTable) -> Call:
-    return replace(call, texts=tuple(ordered_text(text, table) for text in call.texts)) if call.texts else call
+    return replace(call, texts=tuple(best_text(text, table) for text in call.texts)) if call.texts else call
 
 
 def _bands(bands: BandCalls | None, table: TimingTable) -> BandCalls | None:
     return None if bands is None else replace(bands, calls=tuple(_call(call, table) for call in bands.calls))
+
+
+def best_text(text: str, table: TimingTable) -> str:
+    """Returns the C text of a function as the core executes it in the fewest cycles: lines in the best order, loops aligned."""
+    ordered = ordered_text(text, table)
+    return aligned_text(ordered) if table.wide_run and may_grow(text) else ordered
+
+
+def may_grow(text: str) -> bool:
+    """Whether no instruction of the function reaches only bytes nearby."""
+    return not _NEAR.search(text)
 
 
 @lru_cache(_KEPT)
@@ -46,7 +58,7 @@ def ordered_text(text: str, table: TimingTable) -> str:
     known: dict[tuple[tuple[Moved, ...], Instruction | None], list[Line]] = {}
     found: list[str] = []
     run: _Run = []
-    label, may_grow = "", not _NEAR.search(text)
+    label, grows = "", may_grow(text)
     for line in text.split("\n"):
         said = text_of(line)
         moved = moved_instruction(said) if said else None
@@ -56,7 +68,7 @@ def ordered_text(text: str, table: TimingTable) -> str:
         instructions = tuple(moved for _, moved in run)
         key = instructions, _jump(label, said)
         if len(run) >= _FEWEST and key not in known:
-            known[key] = best_lines(table, *key, may_grow)
+            known[key] = best_lines(table, *key, grows)
         lines = known.get(key) or [(number, "") for number in range(len(run))]
         found += [_line(run[number][0], text) for number, text in lines]
         found.append(line)

@@ -12,7 +12,7 @@ from aidge_build.build.ordering.order import best_order
 from aidge_build.contract.thumb.instruction import Instruction, immediate, memory_operand
 from aidge_build.prove.timing.table import ALONE, TimingTable
 
-_MORE_ALONE = 0.114  # of the instructions of a run may be added: whole models then execute at most 5 % more
+_MORE_ALONE = 0.108  # of the instructions of a run may be added: whole models then execute at most 5 % more
 _MORE_IN_ROWS = 0.053
 _FARTHEST = 255  # bytes by which LDR can move its address, or load below it
 
@@ -40,7 +40,7 @@ def best_lines(table: TimingTable, moved: Sequence[Moved], jump: Instruction | N
 def _choices(table: TimingTable, moved: Sequence[Moved], numbers: Sequence[int]) -> list[Sequence[int]]:
     """Returns lists of the loads that may be divided, if two loads can take fewer cycles.
 
-    If the core issues a pair alone, they are loads next to each other: a step of a loop gains most if it waits for no pair at all.
+    If the core issues a pair alone, they are neighbours: a step of a loop gains most if it waits for no pair at all.
     If it needs more cycles for a pair than for two more loads in a row, they are loads that precede or follow another load.
     """
     if _is_alone(table):
@@ -69,8 +69,8 @@ def _in_rows(moved: Sequence[Moved], numbers: Sequence[int]) -> list[int]:
 def _ordered(
     table: TimingTable, moved: Sequence[Moved], jump: Instruction | None, divided: Mapping[int, _Pair]
 ) -> tuple[int, list[Line]]:
-    """Returns (price, lines) with these loads divided: cycles, and if a pair is issued alone, which costs most of all, one more for
-    each further instruction."""
+    """Returns (price, lines) with these loads divided. The price is the cycles, and if the core issues a pair alone, where most
+    divided loads save cycles, one more for each further instruction."""
     halves: dict[int, tuple[str, str]] = {}
     for group in _groups(moved, divided):
         halves |= _halves({number: divided[number] for number in group}, table.kinds["load"].address < 0)

@@ -13,6 +13,7 @@ from aidge_build.build.ordering.lines import Moved, moved_instruction, text_of
 from aidge_build.build.ordering.pairs import Line, best_lines
 from aidge_build.contract.call import Call
 from aidge_build.contract.thumb.instruction import Instruction, instruction_of_text
+from aidge_build.contract.thumb.statements import divided, joined
 from aidge_build.plan.program import BandCalls, Layer
 from aidge_build.prove.timing.table import TimingTable
 
@@ -40,8 +41,8 @@ def _bands(bands: BandCalls | None, table: TimingTable) -> BandCalls | None:
 
 def best_text(text: str, table: TimingTable) -> str:
     """Returns the C text of a function as the core executes it in the fewest cycles: lines in the best order, loops aligned."""
-    ordered = ordered_text(text, table)
-    return aligned_text(ordered) if table.wide_run and may_grow(text) else ordered
+    ordered = ordered_text(joined(text), table)
+    return divided(aligned_text(ordered) if table.wide_run and may_grow(text) else ordered)
 
 
 def may_grow(text: str) -> bool:

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from aidge_build.contract.kernel_kit.asm_statements import asm_statements
 from aidge_build.contract.kernel_kit.registers.refusals import names_of
 from aidge_build.contract.kernel_kit.registers.texts import names_values, with_registers
+from aidge_build.contract.thumb.statements import asm_statements
 
 _STATEMENT_COLUMN = 44
 

@@ -150,8 +150,8 @@ def _store(code: Routine, stream: Stream, pixel: str, target: str, step: str = "
 
 
 def _round_levels(code: Routine, stream: Stream, pixel: str) -> None:
-    """Sums of a pixel become levels in the lower halves. If `sums_round`, a sum with a large float rounds, and adds zero point + 128;
-    else levels are limited to these halves unless they are small enough."""
+    """Sums of a pixel become levels in the lower halves. If the stream's `sums_round`, a sum with a large float rounds, and adds
+    zero point + 128; else levels are limited to these halves unless they are small enough."""
     channels = stream.few or GROUP
     rounded = f"vadd.f32 s{{0}}, s{{0}}, s{code.waiting.places['zero']}" if stream.sums_round else "vcvtr.s32.f32 s{0}, s{0}"
     pairs = [

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from aidge_build.contract.kernel_kit.asm_statements import asm_statements
 from aidge_build.contract.kernel_kit.registers.refusals import names_of
 from aidge_build.contract.kernel_kit.registers.texts import names_values, with_registers
+from aidge_build.contract.thumb.statements import asm_statements
 
 LONGEST_SIGNATURE = 100
 SAVED_BYTES = 36 + 64  # r4-r11, lr and d8-d15 on the stack: arguments lie behind them

@@ -7,6 +7,9 @@ import re
 from collections.abc import Sequence
 
 MOST_CHARACTERS = 3800  # of one string, more or less: C99 promises 4,095
+_HEAD = r'    __asm__\(\n(?:        "(\.syntax unified)\\n"\n)?'
+_BETWEEN = re.compile(r"\n    \);\n" + _HEAD)
+_STATEMENT = re.compile(_HEAD + r"(.*?)\n    \);", re.DOTALL)
 _PREDICATES = re.compile(r"\s*(it[te]*|vpst[te]*|vpt[te]*)\b")  # the next instructions, at most four
 
 
@@ -28,3 +31,20 @@ def asm_statements(lines: Sequence[tuple[str, str]], head: str = "") -> str:
         whole = 4 if _PREDICATES.match(text) else whole - 1
     opening = f'    __asm__(\n        "{head}\\n"\n' if head else "    __asm__(\n"
     return "\n".join(opening + "\n".join(piece) + "\n    );" for piece in pieces)
+
+
+def joined(text: str) -> str:
+    """Returns a C text with one asm statement in the place of consecutive ones."""
+    return _BETWEEN.sub("\n", text)
+
+
+def divided(text: str) -> str:
+    """Returns a C text whose asm statements are as long as those that `asm_statements` returns."""
+    return _STATEMENT.sub(
+        lambda match: asm_statements([(_said(line), line) for line in match[2].split("\n")], match[1] or ""), text
+    )
+
+
+def _said(line: str) -> str:
+    """Returns the line of assembly that a line of C prints."""
+    return line.strip()[1:].partition("\\n")[0]

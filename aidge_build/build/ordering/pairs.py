@@ -12,8 +12,8 @@ from aidge_build.build.ordering.order import best_order
 from aidge_build.contract.thumb.instruction import Instruction, immediate, memory_operand
 from aidge_build.prove.timing.table import ALONE, TimingTable
 
-_MORE_ALONE = 0.108  # of the instructions of a run may be added: whole models then execute at most 5 % more
-_MORE_IN_ROWS = 0.053
+_MORE_ALONE = 0.106  # of the instructions of a run may be added: whole models then execute at most 5 % more
+_MORE_IN_ROWS = 0.051
 _FARTHEST = 255  # bytes by which LDR can move its address, or load below it
 
 Line = tuple[int, str]  # the number of an instruction; its new text, "" if it stays

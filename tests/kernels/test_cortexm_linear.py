@@ -98,7 +98,7 @@ FEW = [
     (1, 1, (7, 5), 3, (3, 3), 2, 1, (1, 1), 1),
     (1, 7, (4, 6), 5, (1, 1), 1, 1, (0, 0), 1),
 ]
-# Dense layers whose weights are halfwords in flash: pointwise, from lines, from planes.
+# Dense layers of few weights and many pixels: pointwise, from lines, from planes.
 MANY_PIXELS = [
     (1, 8, (23, 23), 7, (1, 1), 1, 1, (0, 0), 1),
     (1, 12, (24, 22), 16, (1, 1), 1, 1, (0, 0), 1),
@@ -204,7 +204,7 @@ def many_row_cases():
 
 
 def few_row_cases():
-    """Of few outputs: bytes, and halfwords in flash or in the model."""
+    """Of few outputs: bytes, and halfwords in the model."""
     for index, entry in enumerate(fc_cases(FEW_ROWS)):
         if index % 3:
             yield built_for(entry, ("balanced", "speed")[index % 2])
@@ -245,10 +245,9 @@ def extreme_cases():
             yield case(operator, [data, weights, offsets], [random.int8(*data.dims)], quantization=per_tensor(scale_out, -1))
 
 
-def halfword_sized_cases():
-    """Dense layers of so many pixels and so few weights that these are int16 in flash; in some groups of some of them the integer
-    form is not proved, and the zero point is even."""
-    seeds = [*enumerate(MANY_PIXELS * 2), (23, MANY_PIXELS[1]), (49, MANY_PIXELS[4])]
+def many_pixel_cases():
+    """Dense layers of few weights; in some groups of some of them the integer form is not proved, and the zero point is even."""
+    seeds = [*enumerate(MANY_PIXELS), (23, MANY_PIXELS[1]), (49, MANY_PIXELS[4])]
     return [built_for(int8_case(seed, *edge), ("balanced", "speed")[seed % 2]) for seed, edge in seeds]
 
 
@@ -323,7 +322,7 @@ def candidates():
     randoms += [int8_case(seed, *edge) for seed, edge in enumerate(wide) if edge]
     others = [built_for(entry, ("balanced", "size", "speed")[index % 3]) for index, entry in enumerate([*randoms, *fc_cases()])]
     others += [built_for(one_factor(entry), "size") for entry in fc_cases()]
-    special = [*extreme_cases(), *halfword_cases(), *narrow_cases(), *halfword_sized_cases(), *limited_cases(), *few_cases()]
+    special = [*extreme_cases(), *halfword_cases(), *narrow_cases(), *many_pixel_cases(), *limited_cases(), *few_cases()]
     return [*edges, *others, *special, *few_row_cases(), *many_row_cases(), *byte_cases(), *joined_cases()]
 
 
@@ -516,23 +515,6 @@ def in_graph(view, others):
 
 
 @pytest.mark.parametrize(
-    "others, expected",
-    [
-        ([(960, 1)], False),  # the other weights have 64 bytes to spend with its own, which are 96
-        ([(1440, 1)], True),
-        ([(1440, 600)], True),  # more pixels, but too many weights
-        ([(1440, 1), (64, 600)], False),  # more pixels, and what it takes is gone
-        ([(1440, 1), (64, 500)], True),  # fewer than the fewest pixels
-        ([(1440, 1), (64, 520)], True),  # fewer pixels
-    ],
-)
-def test_halfwords_go_to_the_layers_of_most_pixels_and_are_a_sixteenth_of_all_weights(others, expected):
-    view = int8_case(1, 1, 12, (23, 23), 8, (1, 1), 1, 1, (0, 0), 1).view
-    entry = built_for(Case(in_graph(view, others), ()), "balanced")
-    assert ("_wide_" in entry.call.function) is expected
-
-
-@pytest.mark.parametrize(
     "channels, spatial, kernel, others, expected",
     [
         (16, (5, 5), (3, 3), [], "_bytes"),  # 23 instructions for 15 bytes
@@ -553,20 +535,6 @@ def test_depthwise_weights_are_bytes_where_that_costs_little(channels, spatial, 
     assert (entry.call.constants[0].values.nbytes < plain.call.constants[0].values.nbytes) is bool(expected)
 
 
-@pytest.mark.parametrize(
-    "edge, objective, expected",
-    [
-        ((1, 8, (16, 32), 8, (1, 1), 1, 1, (0, 0), 1), "balanced", True),
-        ((1, 8, (7, 73), 8, (1, 1), 1, 1, (0, 0), 1), "balanced", False),  # 511 pixels
-        ((1, 8, (16, 32), 8, (1, 1), 1, 1, (0, 0), 1), "size", False),
-        ((1, 8, (16, 32), 128, (1, 1), 1, 1, (0, 0), 1), "balanced", True),
-        ((1, 8, (16, 32), 129, (1, 1), 1, 1, (0, 0), 1), "speed", False),  # 1,032 weights
-    ],
-)
-def test_weights_are_halfwords_where_they_are_few_and_meet_many_pixels(edge, objective, expected):
-    assert ("_wide_" in built_for(int8_case(1, *edge), objective).call.function) is expected
-
-
 def test_every_form_of_requantization_is_among_them():
     functions = [entry.call.function for entry in sample()]
     for form in (
@@ -577,8 +545,6 @@ def test_every_form_of_requantization_is_among_them():
         "packed_fractions",
         "wide_s",
         "wide_sums_s",
-        "wide_words_s",
-        "wide_sums_words_s",
     ):
         assert any(f"_{form}" in function for function in functions), form
 

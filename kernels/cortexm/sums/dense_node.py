@@ -10,7 +10,6 @@ from aidge_build.contract.kernel_kit.linear_int8 import LinearNode
 from aidge_build.contract.kernel_kit.packing import taps_last_channels
 
 from ..core.conditions import has_fpu, wants_short
-from ..core.halfwords import are_halfwords
 from .packing import pack
 from .stream import Stream
 
@@ -20,10 +19,8 @@ class DenseNode(LinearNode):
 
     def stream(self, order: list[int]) -> Stream:
         """For taps in this order, as in `pack`."""
-        linear, may_pack = self.linear(taps_last_channels(self.inputs[1].data)), not are_halfwords(self.view)
-        return pack(
-            linear, order, has_fpu(self.view), may_pack=may_pack, is_short=wants_short(self.view), may_join=wants_short(self.view)
-        )
+        linear, is_short = self.linear(taps_last_channels(self.inputs[1].data)), wants_short(self.view)
+        return pack(linear, order, has_fpu(self.view), is_short=is_short, may_join=is_short)
 
 
 def stream_call(

@@ -12,7 +12,6 @@ import numpy
 
 from aidge_build.contract.spec import NodeView
 
-from ..core.halfwords import are_halfwords
 from .packed_sums import need_offsets
 
 SUM = -2  # in an order of taps: a half of the column that holds a part of the negated sum
@@ -22,8 +21,8 @@ ABOVE = 128  # how much larger the bytes of odd channels are than what the strea
 
 
 def sum_taps(view: NodeView, taps: int, together: int = 2) -> list[int]:
-    """What follows so many taps, a multiple of `together`; nothing where weights need no offset or have a halfword each."""
-    if not need_offsets(view) or are_halfwords(view):
+    """What follows so many taps, a multiple of `together`; nothing where weights need no offset."""
+    if not need_offsets(view):
         return []
     parts = -(-LARGEST_SUM * taps // LARGEST_PART)
     return [SUM] * (-(-parts // together) * together)

@@ -48,7 +48,6 @@ class Asked:
     has_fpu: bool
     is_alike: bool = False  # all channels have one multiplier and one range: two unpacked channels can share a constant
     is_even: bool = False  # groups of one block are as long as each other
-    may_pack: bool = True  # weights may share a halfword
     is_row: bool = False  # one pixel at a time; its output waits where words of unpacked pairs have a second constant
     is_short: bool = False  # with an FPU all groups are requantized in float, whose factors take the fewest bytes
     few: int = 0  # how many channels of the only group there are, if not all
@@ -72,8 +71,7 @@ class Asked:
 
     def may_leave_words(self, linear: Linear) -> bool:
         """Whether levels may leave as words."""
-        is_wide_row = self.is_row and not self.may_pack
-        others = self.is_alike or self.is_even or self.is_half or is_wide_row or self.is_few_row
+        others = self.is_alike or self.is_even or self.is_half or self.is_few_row
         return self.has_fpu and not others and (linear.is_any or bool(are_rounded_small(linear).all()))
 
 
@@ -113,7 +111,7 @@ def pack_blocks(linear: Linear, order: list[int], size: int, has_fpu: bool, **as
 
 def _choose(linear: Linear, starts: list[int], asked: Asked, limits: Limits, has_sums: bool) -> _Groups:
     """The groups of the layer, of which as many as possible are requantized in integers."""
-    may_pack = asked.may_pack and not asked.is_few_row
+    may_pack = not asked.is_few_row
     groups = _Groups(linear, starts, SLOTS, asked, may_pack, has_sums)
     if asked.may_leave_words(linear):
         words = _Groups(linear, starts, WORD_SLOTS, asked, may_pack, has_sums)

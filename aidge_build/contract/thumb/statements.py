@@ -39,7 +39,7 @@ def joined(text: str) -> str:
 
 
 def divided(text: str) -> str:
-    """Returns a C text whose asm statements are as long as those that `asm_statements` returns."""
+    """Returns a C text with each asm statement divided as by `asm_statements`."""
     return _STATEMENT.sub(
         lambda match: asm_statements([(_said(line), line) for line in match[2].split("\n")], match[1] or ""), text
     )

@@ -142,8 +142,8 @@ class TimingTable:
 
     @cached_property
     def overlaps(self) -> bool:
-        """Whether instructions overlap: the core issues two of any kinds in a cycle, one next to the end of another, or loads in a
-        row that may move their addresses."""
+        """Whether instructions overlap: the core issues two of any kinds in a cycle, or one next to the end of another, or it
+        overlaps loads in a row that move their addresses."""
         loads_overlap = bool(self.kinds["load"].hidden_by) and self.kinds["load"].update_overlaps
         return self.issue > 1 and not self.pair_kinds or loads_overlap or any(one.hold > 1 for one in self.kinds.values())
 

@@ -144,7 +144,7 @@ def _halves(code: Routine, stream: Stream, features: int, unroll: int) -> None:
     code.put(SUMS, "{x0}")
     plus(code, "{stream}", weights + 4 * _tail_words(stream, features))
     _next_group(code, 3)
-    code.put(IS_SECOND, "{stream}")
+    code.put(IS_SECOND, "{stream}", "not 0")
     code.get("r0", "input")
     code("b 7b")
     code.label(11)
@@ -271,17 +271,15 @@ def _load_inputs(code: Routine, inputs: Sequence[str], place: int, size: int) ->
 
 
 def _step(code: Routine, stream: Stream, taps: Sequence[str], in_run: bool = False) -> None:
-    """4 inputs with the weights of 4 outputs."""
-    if not stream.is_paired:
-        _packed_step(code, stream.even_weights, taps) if stream.is_packed else multiply(code, stream.are_bytes, taps=taps)
-    elif stream.is_packed:
+    """4 inputs with the weights of 4 outputs. `in_run`: behind loads of words."""
+    if stream.is_paired and stream.is_packed:
         _paired_step(code, stream.even_weights, taps, in_run)
+    elif stream.is_paired:
+        _paired_bytes(code, taps)
+    elif stream.is_packed:
+        _packed_step(code, stream.even_weights, taps)
     else:
-        code(LOADS[GROUP], "weights of each output")
-        for channel, weight in enumerate(WEIGHTS):
-            code(f"sxtab16 {{w0}}, {{{taps[1]}}}, {{{weight}}}")
-            code(f"sxtab16 {{{weight}}}, {{{taps[0]}}}, {{{weight}}}, ror #8")
-            code(f"smlad {{a{channel}}}, {{w0}}, {{{weight}}}, {{a{channel}}}")
+        multiply(code, stream.are_bytes, taps=taps)
 
 
 def multiply(code: Routine, are_bytes: bool, outputs: int = GROUP, taps: Sequence[str] = INPUTS[:2]) -> None:
@@ -316,6 +314,15 @@ def _paired_step(code: Routine, even: str, taps: Sequence[str], in_run: bool = F
         code(f"{even.replace('t', 'ta')} {{{weight}}}, {{{tap}}}, {{{weight}}}")
     for channel, first, second in ((0, "b0", "b2"), (2, "b1", "b3")):
         code(f"smlad {{a{channel}}}, {{{first}}}, {{{second}}}, {{a{channel}}}")
+
+
+def _paired_bytes(code: Routine, taps: Sequence[str]) -> None:
+    """The same of each output."""
+    code(LOADS[GROUP], "weights of each output")
+    for channel, weight in enumerate(WEIGHTS):
+        code(f"sxtab16 {{w0}}, {{{taps[1]}}}, {{{weight}}}")
+        code(f"sxtab16 {{{weight}}}, {{{taps[0]}}}, {{{weight}}}, ror #8")
+        code(f"smlad {{a{channel}}}, {{w0}}, {{{weight}}}, {{a{channel}}}")
 
 
 def _odd_outputs(code: Routine, taps: Sequence[str], in_run: bool = False) -> None:

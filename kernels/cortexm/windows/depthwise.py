@@ -232,7 +232,10 @@ class _Rows:
         unit = 2 if is_integer in self.fours else 1
         units, rest = divmod(self.pairs, unit)
         ahead, body = split_steps(units, _together(self.layer, self.form, is_integer) // unit, start=0)
-        return (ahead * unit, body * unit, rest) if body else (self.pairs, 0, 0)
+        if body:
+            return ahead * unit, body * unit, rest
+        reaches = self.pairs + self.is_odd <= self.layer.most_together  # from where a row begins
+        return (self.pairs, 0, 0) if reaches or not units else (0, units * unit, rest)
 
     def begin(self) -> None:
         """Where the rows end waits."""

@@ -233,20 +233,20 @@ def _all_steps(code: Routine, stream: Stream, quads: int, unroll: int) -> None:
         for channel in range(0, GROUP, stream.paired_step):
             code(f"sub {{a{channel}}}, {{a{channel}}}, {{x0}}")
     ahead, body = dense.split_steps(quads, unroll, start=0)
-    _steps(code, stream, ahead)
+    _steps(code, stream, ahead, in_loop=False)
     if not body:
         return
     code.align()
     code.label(4, f"{(quads - ahead) // body} times {4 * body} inputs")
-    _steps(code, stream, body)
+    _steps(code, stream, body, in_loop=True)
     code.get("{b0}", "column_end")
     code("cmp.w {column}, {b0}")
     code("bne 4b")
 
 
-def _steps(code: Routine, stream: Stream, count: int) -> None:
+def _steps(code: Routine, stream: Stream, count: int, in_loop: bool) -> None:
     """Each with 4 inputs and 4 outputs: 16 multiply-accumulates. The inputs of two steps are loaded together where weights that
-    are bytes need no register."""
+    are bytes need no register; in a loop with the weights of the first one, by more text."""
     most = 1 if stream.are_bytes else 2
     for start in range(0, count, STEPS_IN_REACH):
         own = min(STEPS_IN_REACH, count - start)
@@ -254,7 +254,7 @@ def _steps(code: Routine, stream: Stream, count: int) -> None:
             inputs = INPUTS[: 2 * min(most, own - first)]
             _load_inputs(code, inputs, 8 * first, 8 * own)
             for number, taps in enumerate((inputs[:2], inputs[2:])[: len(inputs) // 2]):
-                _step(code, stream, taps, len(inputs) > 2 and number == 0)
+                _step(code, stream, taps, in_loop and len(inputs) > 2 and number == 0)
 
 
 def _load_inputs(code: Routine, inputs: Sequence[str], place: int, size: int) -> None:

@@ -229,9 +229,9 @@ def _sum_steps(code: Routine, stream: Stream, pairs: int) -> None:
 def _all_steps(code: Routine, stream: Stream, quads: int, unroll: int) -> None:
     """A row's products with 4 outputs for `quads` times 4 inputs in the column. Label 4."""
     if stream.is_paired:
-        code.get("{x0}", ROW_PRODUCTS)
+        code.get("{b0}", ROW_PRODUCTS)
         for channel in range(0, GROUP, stream.paired_step):
-            code(f"sub {{a{channel}}}, {{a{channel}}}, {{x0}}")
+            code(f"sub {{a{channel}}}, {{a{channel}}}, {{b0}}")
     ahead, body = dense.split_steps(quads, unroll, start=0)
     _steps(code, stream, ahead, in_loop=False)
     if not body:

@@ -168,13 +168,13 @@ STRIPS = [
 MANY = (1, 40, (25, 5), (3, 3), 1, 1, (1, 1))  # channels of few tiles, whose third numbers would not pay
 
 
-def fused(edge, zero_point=-128, others=(), scale=1e-12):
-    """A layer of such a shape whose multipliers fused multiplications take, but those of the `others` with their own scale."""
+def fused(edge, zero_point=-128, vanishing=()):
+    """A layer of such a shape whose multipliers fused multiplications take, but those of the `vanishing` channels."""
     entry = first_accepted(edge[1], edge)
     data, weights, *_ = entry.view.inputs
     channels, random = edge[1], Randomness(edge[1])
     scales = numpy.geomspace(0.0131, 0.0271, channels)
-    scales[list(others)] = scale
+    scales[list(vanishing)] = 1e-12
     weights = constant("w", weights.data).with_(
         quantization=Quantization(tuple(scales.astype(numpy.float32).tolist()), (0,) * channels, 0)
     )
@@ -199,7 +199,7 @@ def test_levels_of_strips_come_from_one_fused_multiplication_where_that_is_prove
     for cases in fused_cases():
         assert all("_strips_" in entry.call.function for entry in cases)
         assert sum("_fused" in entry.call.function for entry in cases) >= 6
-    entries = fused(STRIPS[0]), fused(STRIPS[0], others=(2,)), fused(MANY)
+    entries = fused(STRIPS[0]), fused(STRIPS[0], vanishing=(2,)), fused(MANY)
     assert ["_fused" in entry.call.function for entry in entries] == [True, False, False]
 
 
@@ -253,22 +253,12 @@ def overlapping_cases():
     plain = [unlimited(first_accepted(index, edge)) for index, edge in enumerate(edges)]
     fine = [unlimited(finer(entry, index)) for index, entry in enumerate(plain[::4])]
     wide = [unlimited(entry) for entry in accepted(of_two_bytes()[::3])]
-    return [*plain, *fine, *wide, *itertools.chain(*fused_cases(unlimited)), *integer_cases()]
-
-
-def integer_cases():
-    """Tiles in two versions: for multipliers that are integers, and for the float of one channel, whose ties go both ways."""
-    cases = [unlimited(fused(edge, others=(1,), scale=1.3 / 12)) for edge in (*STRIPS, MANY)]
-    for entry in cases:
-        folder = entry.kernel.node_class.__module__.rsplit(".", 2)[0]
-        with patch.object(sys.modules[f"{folder}.core.assembly"], "SAVED_BY_AN_INSTRUCTION", 0):
-            assert entry.call  # made, and kept
-    return cases
+    return [*plain, *fine, *wide, *itertools.chain(*fused_cases(unlimited))]
 
 
 def test_products_of_the_next_tile_pass_before_a_tile_is_stored_where_the_core_gains_by_it():
     functions = [entry.call.function for entry in overlapping_cases()]
-    for kind in ("_series_", "_strips_", "_halves", "_fused", "_by_shift_"):
+    for kind in ("_series_", "_strips_", "_halves", "_fused"):
         assert sum(kind in name and "_overlapping" in name for name in functions) > 3, kind
     entry = first_accepted(1, MANY)
     clamped = next(

@@ -27,7 +27,6 @@ class ChannelPrinter:
     """Prints one channel after the other: its numbers, then its tiles."""
 
     fuses = False  # whether levels take one fused multiplication
-    by_shift = 0  # the shift behind a multiplication of integers; 0: of floats
 
     def __init__(self, form: Strips | Series):
         self.form, self.shape, self.emit = form, form.shape, Assembler()
@@ -52,10 +51,6 @@ class ChannelPrinter:
     def _round(self, used: Sequence[str]) -> None:
         """Sums with their bias become levels of 16 bits, or of these less the zero point."""
         emit, form = self.emit, self.form
-        if self.by_shift:
-            emit(*(f"vqdmulh.s32 {register}, {register}, r8" for register in used))
-            emit(*(f"vqrshrn{half}.s32 q5, {register}, #{self.by_shift}" for half, register in zip("bt", used)))
-            return
         rounding = "vadd.f32 {0}, {0}, r9" if form.adds else "vcvtn.s32.f32 {0}, {0}"
         for text in ["vfmas.f32 {0}, q4, r9"] if self.fuses else ["vcvt.f32.s32 {0}, {0}", "vmul.f32 {0}, {0}, r8", rounding]:
             emit(*(text.format(register) for register in used))
@@ -66,7 +61,7 @@ class ChannelPrinter:
     def _narrow(self) -> None:
         """Levels of 16 bits in q5 become int8."""
         emit, form = self.emit, self.form
-        if self.by_shift or not (form.fixed or self.fuses or form.adds):
+        if not (form.fixed or self.fuses or form.adds):
             emit("vqadd.s16 q5, q5, r9")
         if form.clamps:
             emit("ldrd r0, r2, [sp, #16]", "vdup.16 q7, r0", "vmax.s16 q5, q5, q7", "vdup.16 q7, r2", "vmin.s16 q5, q5, q7")

@@ -121,7 +121,7 @@ class ConvDepthwise2dInt8(KernelNode):
         if isinstance(form, Series):
             return self._by_channels(form, form.stream(taps.astype(numpy.int8), numbers))
         fused = form.fused_numbers(numbers, shape.times)
-        form = replace(form, shift=form.shift_for(numbers, shape.times)) if fused is None else replace(form, fused=True, fixed=None)
+        form = form if fused is None else replace(form, fused=True, fixed=None)
         return self._by_channels(form, form.stream(taps, numbers, fused))
 
     def _by_channels(self, form: Strips | Series, stream: numpy.ndarray) -> Call:

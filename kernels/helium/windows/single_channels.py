@@ -19,7 +19,6 @@ from ..core.rounding import (
     zero_point_word,
 )
 
-SIGN = -(2**31)
 FEWEST_TILES = 32  # of a channel that pay for the four bytes of its third number
 FEW_CHANNELS, FEWEST_OF_FEW = 32, 16  # where that is not much for a layer
 
@@ -29,15 +28,10 @@ def head_bytes(numbers: LinearConstants, bits: int) -> bytes:
     return numpy.array([numbers.input_zero_point, zero_point_word(numbers, bits), numbers.low, numbers.high], "<i4").tobytes()
 
 
-def channel_stream(
-    taps: numpy.ndarray, numbers: LinearConstants, bits: int, integers: numpy.ndarray | None = None
-) -> numpy.ndarray:
+def channel_stream(taps: numpy.ndarray, numbers: LinearConstants, bits: int) -> numpy.ndarray:
     """`taps` [channels, ...]: the head; bias and multiplier of each channel, with fixed-point factors shift and zero point; all
-    taps. With `integers` these are the multipliers, and floats with their sign changed where they are 0."""
-    multipliers = multiplier_words(numbers)
-    if integers is not None:
-        multipliers = numpy.where(integers == 0, multipliers | SIGN, integers).astype("<i4")
-    columns = [numbers.bias.astype("<i4"), multipliers]
+    taps."""
+    columns = [numbers.bias.astype("<i4"), multiplier_words(numbers)]
     columns += [fixed_words(numbers)] if fixed_of(numbers) else []
     parts = [head_bytes(numbers, bits), numpy.stack(columns, axis=1).tobytes()]
     return numpy.frombuffer(b"".join([*parts, numpy.ascontiguousarray(taps).tobytes()]), numpy.int8)

@@ -19,11 +19,10 @@ from aidge_build.contract.kernel_kit.linear import LinearConstants
 
 from ..core.assembly import pays_for_text
 from ..core.geometry import Geometry
-from ..core.rounding import Fixed, FusedForm, integer_multipliers, way_of
+from ..core.rounding import Fixed, FusedForm, way_of
 from .single_channels import channel_stream, fused_stream, fusing
 from .strip_rows import LARGEST_OFFSET, StripRows
 
-CYCLES_BY_SHIFT = 4  # of a tile, that multiplications of integers save
 LARGEST, LARGEST_OF_BAND = 32_768, 2048  # bytes of scratch
 ROWS_OF_BAND = (4, 2, 1)  # of the output that pass together
 MOST_ROWS = 6  # of a strip: each row is stored into three
@@ -40,7 +39,6 @@ class Strips(StripRows):
     bits: int = 0  # by which sums are shifted before the bias is added: finer.py
     fused: bool = False
     fixed: Fixed | None = None
-    shift: int = 0  # behind multiplications of integers, for channels with positive multipliers
     overlaps: bool = False  # the first products of a tile come before the one before is stored
     mixed, largest, output_bytes = False, LARGEST, 1
 
@@ -102,7 +100,7 @@ class Strips(StripRows):
     @property
     def name(self) -> str:
         ways = "_twice" * self.pays_twice + "_halves" * self.halves + "_tall" * self.tall + "_clamped" * self.clamps
-        ways += way_of(self) + (f"_by_shift_{self.shift}" if self.shift else "") + (f"_finer_{self.bits}" if self.bits else "") + "_overlapping" * self.overlaps
+        ways += way_of(self) + (f"_finer_{self.bits}" if self.bits else "") + "_overlapping" * self.overlaps
         return f"aidge_helium_strips_{self.shape.name}{ways}"
 
     @property
@@ -226,22 +224,10 @@ class Strips(StripRows):
         """The numbers of fused multiplications, if they are proved and pay for what they take of flash; the form runs `times`."""
         return fusing(numbers, self.bits, self.fixed, times * self.tiles[0] * self.tiles[1])
 
-    def shift_for(self, numbers: LinearConstants, times: int) -> int:
-        """The shift behind multiplications of integers, if they are proved for so many channels that they pay for a second text
-        of tiles; else 0. The form runs `times`."""
-        if numbers.is_any or self.halves or not (self.adds and self.overlaps):
-            return 0
-        shift, integers = integer_multipliers(numbers, self.bits)
-        saved = CYCLES_BY_SHIFT * times * self.tiles[0] * self.tiles[1] * numpy.count_nonzero(integers)
-        return shift if pays_for_text(int(saved), 3 * self.instructions_of_tile(self.tile)) else 0
-
     def stream(self, taps: numpy.ndarray, numbers: LinearConstants, fused: FusedForm | None) -> numpy.ndarray:
         """`taps` [channels, rows, columns], integers: the head, the numbers of each channel, all taps as bytes."""
         taps = self.stored(taps)
-        if fused is not None:
-            return fused_stream(taps, numbers, self.bits, fused)
-        integers = integer_multipliers(numbers, self.bits)[1] if self.shift else None
-        return channel_stream(taps, numbers, self.bits, integers)
+        return channel_stream(taps, numbers, self.bits) if fused is None else fused_stream(taps, numbers, self.bits, fused)
 
     def stored(self, taps: numpy.ndarray) -> numpy.ndarray:
         """Taps [channels, rows, columns] as bytes: of halves those that are beyond a byte are two."""

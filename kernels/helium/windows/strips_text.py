@@ -79,17 +79,8 @@ class StripsPrinter(ChannelPrinter):
         self.emit(*(["vdup.32 q4, r8"] if self.form.fused else []))
 
     def _channel(self) -> None:
-        """The tiles of a channel; of halves in two versions, as the second halves are 0 in most channels, and for multipliers
-        that are integers in most."""
+        """The tiles of a channel; of halves in two versions, as the second halves are 0 in most channels."""
         emit = self.emit
-        if self.form.shift:
-            emit("cmp r8, #0", "bmi 6f", why="negative: a float")
-            self.by_shift = self.form.shift
-            self._tiles()
-            emit("b 7f")
-            emit.label(6)
-            emit("bic r8, r8, #0x80000000")
-            self.by_shift = 0
         if self.form.halves:
             emit("vmladav.s8 r0, q1, q1", "cmp r0, #0", "beq 6f", why="0 where no weight is beyond a byte")
             self._tiles()
@@ -97,9 +88,9 @@ class StripsPrinter(ChannelPrinter):
             emit.label(6)
             self.windows_of_patch = range(1)
         self._tiles()
-        self.windows_of_patch = range(2)
-        if self.form.halves or self.form.shift:
+        if self.form.halves:
             emit.label(7)
+            self.windows_of_patch = range(2)
 
     @property
     def _copied_bytes(self) -> int:

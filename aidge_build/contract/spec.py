@@ -178,7 +178,7 @@ class ImplSpec:
     on each side. `attributes` are values that the operator must have. `features` are required of the CPU (dsp, fpu, mve, narrow).
     """
 
-    inputs: tuple[IOSpec, ...] = (IOSpec(),)
+    inputs: tuple[IOSpec, ...] | Any = (IOSpec(),)  # given as one IOSpec, too
     outputs: tuple[IOSpec, ...] | None = None
     predicates: tuple[Predicate, ...] = ()
     features: frozenset[str] = frozenset()

@@ -4,8 +4,8 @@
 #include "trees/scores.h"
 
 /* scores[count] = weights[count][features] * input + intercepts, float32. */
-static inline void aidge_ref_linear_scores_float32(const float *input, float *scores, const float *weights, const float *intercepts,
-                                            int32_t features, int32_t count)
+static inline void aidge_ref_linear_scores_float32(const float *input, float *scores, const float *weights,
+                                                   const float *intercepts, int32_t features, int32_t count)
 {
     int32_t i;
     for (i = 0; i < count; i++) {

@@ -75,8 +75,8 @@ static inline int32_t aidge_ref_svm_winner_float32(const float *decisions, int32
  * The probabilities of classes from decisions between pairs (Platt): numbers are prob_a and prob_b, one after the other.
  * Coupling: Wu, Lin and Weng, JMLR 5 (2004), second method. room: classes * (classes + 1) floats.
  */
-static inline void aidge_ref_svm_probabilities_float32(const float *decisions, float *found, const float *prob_a, const float *prob_b,
-                                        float *room, int32_t classes)
+static inline void aidge_ref_svm_probabilities_float32(const float *decisions, float *found, const float *prob_a,
+                                                       const float *prob_b, float *room, int32_t classes)
 {
     float *matrix = room;
     float *products = room + classes * classes;

@@ -25,9 +25,21 @@ from aidge_build.prove.elf.copies import Copies, _index_of, _is_same
 from aidge_build.prove.elf.debug_info import _definitions
 from aidge_build.prove.elf.decisions import _names
 from aidge_build.prove.elf.flash_files import binary_of
-from aidge_build.prove.elf.objects import ObjectFile, ObjectSymbol, Part, Relocation, _read, read_names, read_object
+from aidge_build.prove.elf.objects import (
+    ObjectFile,
+    ObjectSymbol,
+    Part,
+    Relocation,
+    _object_symbol,
+    _part,
+    _read,
+    _refuse_damaged,
+    read_names,
+    read_object,
+)
 from aidge_build.prove.elf.program_code import Code, _shared
 from aidge_build.prove.elf.proof import measure
+from aidge_build.prove.elf.references import references, without_fields
 from aidge_build.prove.elf.stack import runs_use
 from aidge_build.prove.elf.tables import Entry, sections_of, symbol_entries
 from aidge_build.prove.elf.tables import Section as FileSection
@@ -480,3 +492,78 @@ def test_functions_that_a_plan_moves_are_read_from_a_claim_that_names_them():
             claim_from({**CLAIM, "code_in": [{**IN_ITCM, **wrong}]})
     with pytest.raises(ValueError, match="unaligned is 5"):
         claim_from({**CLAIM, "unaligned": 5})
+
+
+@pytest.mark.parametrize(
+    "entry, found",
+    [
+        (Entry("f", 0x101, 4, "function", "global", 1), ObjectSymbol("f", 1, 0x100, 4, "function", "global", True)),
+        (Entry("f", 0x100, 4, "function", "local", 1), ObjectSymbol("f", 1, 0x100, 4, "function", "local", False)),
+        (Entry("x", 0x101, 4, "object", "", 2), ObjectSymbol("x", 2, 0x101, 4, "object", "global", False)),
+        (Entry("n", 5, 0, "other", "global", 0xFFF1), ObjectSymbol("n", None, 5, 0, "absolute", "global", False)),
+        (Entry("g", 0, 0, "other", "weak", 0), ObjectSymbol("g", None, 0, 0, "other", "weak", False)),
+        (Entry("$t", 0, 0, "other", "local", 1), ObjectSymbol("$t", 1, 0, 0, "label", "local", False)),
+        (Entry("last", 0, 0, "object", "weak", 0xFEFF), ObjectSymbol("last", 0xFEFF, 0, 0, "object", "weak", False)),
+        (Entry("common", 4, 8, "object", "weak", 0xFFF2), ObjectSymbol("common", None, 4, 8, "object", "weak", False)),
+    ],
+)
+def test_a_symbol_of_an_object_is_in_its_part_without_the_thumb_bit(entry, found):
+    assert _object_symbol(entry) == found
+
+
+@pytest.mark.parametrize(
+    "flags, relocations, facts",
+    [
+        (0x2, (), (False, False, False, False)),
+        (0x3, (), (False, False, False, True)),
+        (0x12, (), (True, False, False, False)),
+        (0x32, (), (True, True, False, False)),
+        (0x12, (Relocation(0, 2, 1),), (False, False, False, False)),
+        (0x202, (), (False, False, True, False)),
+    ],
+)
+def test_a_part_has_the_properties_of_its_section(flags, relocations, facts):
+    part = _part(3, FileSection(".x", 1, flags, 4, 0, 0, 7, b"abcd"), relocations)
+    assert (part.is_merged, part.is_text, part.is_shared, part.is_writable) == facts
+    assert (part.index, part.name, part.size_bytes, part.content, part.entry_bytes) == (3, ".x", 4, b"abcd", 7)
+
+
+def test_a_part_with_a_relocation_of_no_symbol_or_place_or_with_constants_of_no_size_is_damaged():
+    part = Part(1, ".x", 4, b"abcd", (Relocation(3, 8, 1),), False, False, 0, False, False)
+    _refuse_damaged(part, 2)
+    _refuse_damaged(replace(part, is_merged=True, entry_bytes=1), 2)
+    for damaged, symbols in (
+        (part, 1),
+        (replace(part, relocations=(Relocation(4, 8, 1),)), 2),
+        (replace(part, is_merged=True), 2),
+    ):
+        with pytest.raises(ValueError, match="section .x has constants of no size|a relocation of .x is of no symbol"):
+            _refuse_damaged(damaged, symbols)
+
+
+def referred(content: bytes, stored: bytes, *relocations: Relocation) -> list[tuple[int | None, int | None]]:
+    """Where references of a part at 0x100 lead, and where its branches do."""
+    part = Part(1, ".text", len(content), content, relocations, False, False, 0, False, False)
+    objects = ObjectFile("net.o", {1: part}, (symbol("f"), symbol("g", part=None)))
+    return [(one.leads_to, one.branch_to) for one in references(objects, part, 0x100, stored)]
+
+
+def test_a_reference_leads_where_its_fields_say_if_they_are_complete_and_inside_of_the_part():
+    word = (0x20000040).to_bytes(4, "little")
+    assert referred(bytes(4), word, Relocation(0, 2, 1)) == [(0x20000040, None)]
+    assert referred(bytes(4), word, Relocation(0, 3, 1)) == [(0x20000140, None)], "relative to its place"
+    assert referred(bytes(4), word, Relocation(1, 2, 1)) == referred(bytes(4), word[:3], Relocation(0, 2, 1)) == []
+    assert referred(bytes(4), word, Relocation(0, 41, 1)) == [], "a field that is not compared"
+    branch = bytes.fromhex("00f002b8")  # 4 bytes behind the next instruction
+    assert referred(bytes(4), branch, Relocation(0, 30, 1)) == [(0x104, 0x108)]
+    moves = bytes.fromhex("40f24100c2f20000")  # movw r0, #0x41; movt r0, #0x2000
+    both = (Relocation(0, 47, 1), Relocation(4, 48, 1))
+    assert referred(bytes(8), moves, *both) == [(None, None), (0x20000041, None)]
+    assert referred(bytes(8), moves, both[0], both[1]._replace(symbol=0)) == [(None, None), (None, None)], "of two symbols"
+
+
+def test_fields_that_a_linker_fills_in_and_spared_bytes_are_not_compared():
+    part = Part(1, ".text", 8, bytes(8), (Relocation(0, 8, 1), Relocation(2, 102, 1)), False, False, 0, False, False)
+    assert without_fields(part, b"\xff" * 8) == bytes.fromhex("00ff00f8ffffffff")
+    assert without_fields(part, b"\xff" * 8, [(4, 4)]) == bytes.fromhex("00ff00f800000000")
+    assert without_fields(part, b"\xff" * 3) == bytes.fromhex("00ffff"), "a field that is cut off stays"

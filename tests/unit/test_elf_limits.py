@@ -195,6 +195,14 @@ def test_words_are_a_table_if_they_are_a_place_for_a_stack_and_handlers(words, c
     assert len(find_tables(with_table(words, **changes))) == is_table
 
 
+@pytest.mark.parametrize(
+    "size, handlers", [(0, 2), (4, 2), (7, 2), (8, 0), (11, 0), (12, 1), (16, 2), (20, 2)], ids=lambda value: str(value)
+)
+def test_a_table_is_as_long_as_its_symbol_says_if_that_is_two_words_or_more(size, handlers):
+    (table,) = find_tables(with_table(TABLE, symbols=[variable("table", 0x10080, size, where=".rodata")]))
+    assert len(table.handlers) == handlers
+
+
 def test_a_table_of_no_known_size_has_512_words_at_most():
     words = [STACK, TEXT + 1, *510 * [TEXT + 17]]
     for more in ((TEXT + 33,), ()):

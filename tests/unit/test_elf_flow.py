@@ -60,6 +60,12 @@ def test_distances_may_be_negative_and_a_table_with_a_known_length_has_no_wrong_
         offsets(0x100, 1, False, 2, CODE, reader(bytes([8, 9, 0])), 3)
 
 
+def test_a_table_has_4096_entries_at_most():
+    code, stored = dict.fromkeys((0x100FC, 0x100FE)), 4096 * b"\xff\x7f" + b"\xfe\x7f"
+    assert offsets(0x100, 2, False, 2, code, reader(stored)) == (0x100FE,)
+    assert offsets(0x100, 2, False, 2, code, reader(stored[2:])) == (0x100FC, 0x100FE)
+
+
 def test_a_table_of_addresses_ends_at_the_first_one_outside_of_the_function():
     def found(*entries: int) -> tuple[int, ...]:
         stored = b"".join(entry.to_bytes(4, "little") for entry in entries)

@@ -334,6 +334,21 @@ def test_build_attributes_name_the_core_and_its_units(tags, architecture, units)
     assert (_architecture(tags), _units(tags)) == (architecture, units)
 
 
+def test_build_attributes_have_the_numbers_of_the_format():
+    """Arm IHI 0045: Tag_CPU_arch and Tag_FP_arch."""
+    names = {number: _architecture({"TAG_CPU_ARCH": number}) for number in range(32)}
+    assert {number: name for number, name in names.items() if name} == {
+        11: "v6-M",
+        12: "v6-M",
+        13: "v7E-M",
+        16: "v8-M.baseline",
+        17: "v8-M.mainline",
+        21: "v8.1-M.mainline",
+    }
+    versions = [_units({"TAG_CPU_ARCH": 13, "TAG_FP_ARCH": number}).fpu_version for number in range(10)]
+    assert versions == [0, 1, 2, 3, 3, 4, 4, 5, 5, 0]
+
+
 @pytest.mark.parametrize(
     "text, reason",
     [

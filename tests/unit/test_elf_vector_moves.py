@@ -105,3 +105,23 @@ def test_a_word_of_data_with_the_address_of_vtor_is_named(before, is_named):
     code = code_of("nop", {"array": bytes(before) + VTOR.to_bytes(4, "little")})
     where = code.image.describe(code.image.sections[0].end - 4 - -before % 4)
     assert vector_moves(code) == ((Move(where, None, "holds VTOR's address"),) if is_named else ())
+
+
+@pytest.mark.parametrize("state", [0, 0x20000])
+@pytest.mark.parametrize(
+    "base, may_reach",
+    [(0xE000DFFC, False), (0xE000E000, True), (0xE000E00C, True), (0xE000E010, False), (0xE000E5EC, False), (0xE000E5F0, True)]
+    + [(0xE000ED08, True), (0xE000ED0C, False)],
+)
+def test_a_store_at_an_unknown_index_may_reach_vtor_from_where_no_array_of_registers_begins(base, may_reach, state):
+    """The non-secure state has its own addresses."""
+    text = f"movw r0, #{base & 0xFFFF}\nmovt r0, #{base + state >> 16}\nstr r1, [r0, r5]"
+    assert any("an index" in move.instead for move in vector_moves(code_of(text))) == may_reach
+
+
+@pytest.mark.parametrize(
+    "begin, is_given", [(0xE000ED00, True), (0xE002ED00, True), (0xE000ED04, False), (0xE000ED08, True), (0xE002ED08, True)]
+)
+def test_a_function_that_gets_the_begin_of_the_control_block_may_store_to_vtor(begin, is_given):
+    moves = vector_moves(code_of(f"movw r0, #{begin & 0xFFFF}\nmovt r0, #{begin >> 16}\nbl g"))
+    assert any(move.instead == "gives VTOR's address to g" for move in moves) == is_given

@@ -9,7 +9,7 @@ from struct import unpack
 from aidge_build.prove.elf.relocations import FIELDS, signed
 
 ReadBytes = Callable[[int, int], bytes]
-_THM_JUMP24, _THM_MOVW, _THM_MOVW_RELATIVE = 30, 47, 49
+_THM_JUMP24, _THM_MOVW = 30, 47
 _MOST_HOPS = 4
 _BX_IP, _NOP = 0x4760, (0x46C0, 0xBF00)
 _EVEN = 0xFFFFFFFE

@@ -355,3 +355,15 @@ def test_an_output_that_names_the_classes_of_the_model_refers_to_their_list(is_i
 def test_of_functions_that_no_kernel_has_the_first_one_is_named():
     with pytest.raises(AidgeError, match="names the function 'alpha', which no kernel of the model has"):
         in_sections(["static int other(void) { return 0; }"], {"zeta": "ITCM", "alpha": "ITCM", "other": "ITCM"})
+
+
+@pytest.mark.parametrize("count, is_compared", [(128, True), (129, False)])
+def test_a_run_compares_128_pairs_of_buffers_at_most(count, is_compared):
+    program = chain(options=Options(arena="caller"))
+    program.__dict__["moments"] = ({}, {})
+    given, handed_out = ports_of(program)
+    ports = (*(replace(given, parameter=f"x{number}") for number in range(count)), handed_out)
+    assert len(apart(program, ports)) == count * is_compared
+    assert (overlap_words(program, ports) == ("Buffers must not overlap; there are too many to compare.",)) != is_compared
+    with_arena = [check for check in overlap_checks(program, ports[-count:], "arena") if "(uintptr_t)arena" in check]
+    assert len(with_arena) == count * is_compared

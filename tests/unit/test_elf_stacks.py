@@ -140,9 +140,10 @@ def test_spans_overlap_if_they_have_a_byte_in_common():
 
 
 def test_start_up_code_that_sets_the_stack_pointer_to_its_first_value_has_used_no_stack():
-    for top, found in ((RAM + 0x100, 8), (RAM + 0x104, None)):
-        text = f"start:\nmovw r0, #{top & 0xFFFF}\nmovt r0, #{top >> 16}\nmov sp, r0\npush {{r4, r5}}\nudf #0"
-        made, instructions = listed(text)
+    moved, loaded = "movw r0, #{0}\nmovt r0, #{1}\nmov sp, r0", "movw r1, #{2}\nldr sp, [r1], #4"
+    for way, top, at, found in ((moved, 0x100, 0, 8), (moved, 0x104, 0, None), (loaded, 0, 0x100, 8), (loaded, 0, 0x104, None)):
+        text = way.format(RAM + top & 0xFFFF, RAM + top >> 16, at)
+        made, instructions = listed(f"start:\n{text}\npush {{r4, r5}}\nudf #0")
         table = section(".vectors", 0x100, struct.pack("<2I", RAM + 0x100, TEXT + 1))
         use = stack_use(replace(made, sections=(table, *made.sections), entry=TEXT + 1), instructions, ())
         assert use.program.bytes == found

@@ -160,7 +160,7 @@ def given_to_stack(state: State, instruction: Instruction, name: str, read_const
     operands = instruction.operands
     if not (operands[:1] == ("sp",) and name in ("mov", "ldr")) and not (name == "msr" and operands[0].upper() == "MSP"):
         return None
-    probe = Instruction(instruction.address, instruction.size_bytes, "mov" if name == "msr" else name, ("r0", operands[-1]))
+    probe = Instruction(instruction.address, instruction.size_bytes, "mov" if name == "msr" else name, ("r0", *operands[1:]))
     seen = state.copy()
     apply(seen, probe, probe.mnemonic, read_constant)
     kind, number = seen.value("r0") or ("unknown", 0)

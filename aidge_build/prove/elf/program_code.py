@@ -90,7 +90,7 @@ class Code:
         """
         branch = self.before(switch)
         comparison = self.before(branch) if branch and branch.mnemonic in ("bhi", "bcs", "bhs") else None
-        _, index, _ = memory_operand(*switch.operands)
+        _, index, _ = memory_operand(switch.operands[0])
         if comparison is None or comparison.mnemonic != "cmp" or comparison.operands[0] not in index:
             return 0
         if self.led_to & {switch.address, branch.address}:

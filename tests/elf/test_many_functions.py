@@ -49,8 +49,8 @@ def test_functions_that_are_not_read_for_vtor_say_nothing_of_it(firmware: Path) 
 
 def test_a_function_has_the_bound_that_it_has_where_numbers_are_followed_through_all_of_it(firmware, monkeypatch) -> None:
     class Thorough(call_walk._Walker):
-        def __init__(self, code: Code, is_root: bool, *, has_numbers: bool):
-            super().__init__(code, is_root, has_numbers=True)
+        def __init__(self, code: Code, entry: int, is_root: bool, *, has_numbers: bool):
+            super().__init__(code, entry, is_root, has_numbers=True)
             followed.append(has_numbers)
 
     def bounds() -> list[object]:

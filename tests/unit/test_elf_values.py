@@ -235,6 +235,8 @@ def test_intel_hex_says_the_upper_half_of_each_address_also_of_the_first_one():
         return hex_of(Image("a.elf", "ARM", "", 0, (section,), (), (), (), {})).decode().split("\r\n")
 
     assert records(0, b"\1") == [":020000040000FA", ":0100000001FE", ":00000001FF", ""]
+    lines = records(0x10A, bytes(40))[1:-2]
+    assert [(line[3:7], len(line) // 2 - 5) for line in lines] == [("010A", 6), ("0110", 16), ("0120", 16), ("0130", 2)]
     assert records(0x103, b"\1")[1] == ":0101030001FA"
     assert records(0xFFFE, b"\1\2\3\4") == [
         ":020000040000FA",

@@ -55,6 +55,13 @@ def test_an_array_of_a_least_length_stays_one_in_a_function_that_is_shared():
     assert text == f'{shared}    AIDGE_SHARED_IN(".text.{linked}");\n{shared}{{\n}}\n'
 
 
+def test_each_of_two_equal_definitions_gets_its_own_declaration():
+    head = "NAKED void f(void)\n"
+    texts, ((_, linked),) = share_kernels([MACRO, f"#if A\n{head}{{\n}}\n#else\n{head}{{\n}}\n#endif\n"])
+    declared = f'{head}    AIDGE_SHARED_IN(".text.{linked}");\n{head}{{\n}}\n'
+    assert texts[1] == f"#if A\n{declared}#else\n{declared}#endif\n"
+
+
 @pytest.mark.parametrize("place", range(4))
 def test_the_name_changes_with_all_that_the_function_is_made_of(place):
     changes = (

@@ -75,8 +75,6 @@ def _gap(taken: list[tuple[int, int]], mask: int, tightest: bool) -> int:
     taken.sort()
     floor, chosen, chosen_gap = 0, -1, 0
     for start, end in taken:
-        if start >= end:
-            continue
         if start >= floor:
             if not tightest:
                 return floor

@@ -67,7 +67,7 @@ class Order:
         return position[2 * len(loops) - 1] if loops and loops[-1] == node else 0
 
     def _label(self, node: int) -> _Label:
-        return self._labels.get(node, ((len(self._labels), node), (0,)))
+        return self._labels.get(node, ((len(self._labels), node), ()))
 
 
 def _position(ranks: Sequence[int], counts: Sequence[int]) -> tuple[int, ...]:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Few input bytes per pixel: a pair of output channels keeps its weights in registers while all pixels pass.
 
-The same stream and the same result as product.py, with the loops exchanged; the loop over the pixels costs nothing (LE). `beside`:
-levels of four pixels are computed beside the products of the next four.
+The same stream and the same result as product.py, with the loops exchanged; the loop over the pixels costs nothing (LE).
+`beside`: levels of four pixels are computed beside the products of the next four.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ class Stationary:
         return emit.lines
 
     def _pass(self, emit: Assembler, proved: bool) -> None:
-        """All pixels with the weights of a pair; r10 moves on to the next pair. `proved`: its levels are fused, or by integers."""
+        """All pixels with the weights of a pair; r10 moves on to the next. `proved`: its levels are fused, or by integers."""
         shape = self.product
         emit("ldr r1, [sp, #8]" if shape.fused else "mov r1, r11", "str r10, [sp, #4]")
         if shape.beside:

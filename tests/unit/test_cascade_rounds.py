@@ -12,7 +12,7 @@ import pytest
 from aidge_build.plan.cascade.cascade import Cascade
 from aidge_build.plan.cascade.lifetimes import Run
 from aidge_build.plan.cascade.question import Found
-from aidge_build.plan.cascade.search import Effort, _cheaper_and_cheaper, cascaded
+from aidge_build.plan.cascade.search import ALL, QUICK, Effort, _cheaper_and_cheaper, cascaded
 from aidge_build.plan.memory.buffer import Buffer
 
 EFFORT = Effort((4, 2, 1), 1000, 8)
@@ -135,3 +135,8 @@ def test_of_many_cascades_the_cheapest_the_smallest_and_some_between_are_planned
     steps = [(size, 100.0 - size, size) for size in range(10)]
     assert _cheaper_and_cheaper([*reversed(steps), (3, 99.0, "worse"), (5, 96.0, "as dear")], 10) == [*range(10)]
     assert _cheaper_and_cheaper(steps, 4) == [0, 3, 6, 9] and _cheaper_and_cheaper(steps, 2) == [0, 9]
+
+
+@pytest.mark.parametrize("effort", [ALL, QUICK])
+def test_every_effort_tries_fewer_and_fewer_rows_down_to_one_and_plans_at_least_two_cascades(effort):
+    assert [*effort.rows] == sorted({*effort.rows}, reverse=True) and effort.rows[-1] == 1 and effort.planned >= 2

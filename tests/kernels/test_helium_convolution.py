@@ -267,7 +267,7 @@ def made_beside(cases):
     """The cases, whose code is made as if levels beside products always paid, and kept."""
     for entry in cases:
         folder = entry.kernel.node_class.__module__.rsplit(".", 2)[0]
-        with patch.object(sys.modules[f"{folder}.sums.plan"], "BESIDE_LENGTH", 0):
+        with patch.multiple(sys.modules[f"{folder}.sums.plan"], BESIDE_LENGTH=0, BY_SHIFT_LENGTH=0):
             assert entry.call
     return cases
 

@@ -46,7 +46,7 @@ def _heights(operations: Sequence[Operation], followers: Sequence[dict[int, int]
 
 
 def _work_below(operations: Sequence[Operation], followers: Sequence[dict[int, int]], unit: str) -> list[int]:
-    """Returns the cycles for which the instructions after each one hold the unit; 0 where it is held for one cycle."""
+    """Returns for how many cycles the instructions that must come after each one hold the unit; 0 where one cycle is enough."""
     below, after = [0] * len(operations), [0] * len(operations)  # as bits of a number
     held = {number: each.hold for number, each in enumerate(operations) if (unit,) in each.units and each.hold > 1}
     for number in reversed(range(len(operations))):

@@ -20,6 +20,7 @@ PIXELS = 4
 MOST_TAPS = 3  # whose weights stay in registers together
 FEWEST_STATIONARY = 3  # blocks of pixels that pay for loading a pair's weights beforehand
 BESIDE_SAVES, BESIDE_LENGTH = 8, 30  # cycles of a pair of channels, and instructions that they pay for, by levels beside products
+BY_SHIFT_LENGTH = 45  # the same where levels come from integers, beside a text of levels from floats
 MOST_BESIDE = 288  # products of a pair: of more the same cycles are less than two percent
 CALL_OF_A_PAIR = 20  # instructions, of a row, where weights stay in registers
 FEWEST_OF_A_PART = 96  # blocks of pixels beside which loading them once more is nothing
@@ -99,7 +100,7 @@ class Plan:
 
     def pays_by_shift(self, pairs: int) -> bool:
         """Whether levels of so many pairs of channels by integers save enough for the text of others."""
-        return pays_for_text(self._calls * self.blocks_at_once * pairs * BESIDE_SAVES, BESIDE_LENGTH)
+        return pays_for_text(self._calls * self.blocks_at_once * pairs * BESIDE_SAVES, BY_SHIFT_LENGTH)
 
     @property
     def _calls(self) -> int:

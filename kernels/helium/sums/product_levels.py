@@ -81,11 +81,14 @@ class Levels:
             self._round_by_shift()
         else:
             (other or self._round_twice)()
-        if shape.clamps:
-            limit = "q1" if self.scratch else "q3"
-            for operation, word in (("vmax", LOWEST), ("vmin", HIGHEST)):
-                emit(f"vdup.16 {limit}, {self._one(word)}", f"{operation}.s16 {self.target}, {self.target}, {limit}")
+        self._clamp()
         emit(f"vqmovnb.s16 {self.target}, {self.target}")
+
+    def _clamp(self) -> None:
+        """Levels of 16 bits between the lowest and the highest one, if these are less than int8 holds."""
+        limit = "q1" if self.scratch else "q3"
+        for operation, word in (("vmax", LOWEST), ("vmin", HIGHEST)) if self.shape.clamps else ():
+            self.emit(f"vdup.16 {limit}, {self._one(word)}", f"{operation}.s16 {self.target}, {self.target}, {limit}")
 
     def _round_fused(self) -> None:
         """Sums with their bias and offset, the bits of floats, become levels of 16 bits."""

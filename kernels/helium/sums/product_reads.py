@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ..core.assembly import BYTE_REACH, WORD_REACH, Access, walk
@@ -79,3 +80,17 @@ class Reading:
             found.update(zip(positions, accesses))
             ends.append(end)
         return [found[position] for position in range(len(reads))], ends
+
+
+def in_order_of_use(reads: Sequence[Read]) -> list[int]:
+    """Registers of the weights by taps and channels: the first ones for the tap that is done first."""
+    order = list(dict.fromkeys(tap for read in reads for _, tap in read.uses))
+    return [2 * order.index(tap) + channel for tap in range(len(order)) for channel in (0, 1)]
+
+
+def reads_before_late(reads: Sequence[Read], late: Sequence[int], kept: int) -> int:
+    """How many of the reads of a vector come before the first products of late taps whose data cannot wait; `kept` stay."""
+    count = 0
+    while count < len(reads) and (count < kept or all(tap not in late for _, tap in reads[count - kept].uses)):
+        count += 1
+    return count

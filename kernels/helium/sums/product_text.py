@@ -10,7 +10,7 @@ from ..core.assembly import SAVED_BYTES, Access, Assembler, function
 from ..core.floats import emit_floats, emit_stores
 from .product import HEAD_BYTES, LANES, LONGEST_UNROLLED, PARAMETERS, POINTERS, STORED, Product
 from .product_levels import Levels
-from .product_reads import Read, Reading
+from .product_reads import Read, Reading, in_order_of_use, reads_before_late
 
 ACCUMULATORS = (("r0", "r2", "r4", "r6"), ("r8", "r10", "r12", "lr"))  # of the two channels, by pixel
 OF_ROWS = PARAMETERS.replace("const int8_t *x", "int8_t *const *x", 1)
@@ -164,7 +164,10 @@ class _Printer:
     def _pairs_beside_levels(self, reads: list[Read]) -> None:
         """The same loop, in which the first products of a pair pass between the levels of the one before."""
         emit, levels, started = self.emit, self.levels, set[tuple[int, int]]()
-        count = self._reads_beside(reads)
+        whole = self.body.vectors - 1 if self.shape.last else self.body.rows * self.body.vectors
+        count = self.body.columns * min(VECTORS_BESIDE, whole)
+        if self.late:
+            count = reads_before_late(reads[: self.body.columns], self.late, len(self.data))
         self._block(self.body, reads, started, 0, slice(count))
         emit("b 3f", why="the rest of the products")
         first = self.reading.addresses(reads)[0][0]
@@ -206,17 +209,6 @@ class _Printer:
             self._store_levels(started)
         self.emit.move("r3", self.ahead)
         self.ahead = -1
-
-    def _reads_beside(self, reads: list[Read]) -> int:
-        """How many reads are multiplied beside levels: of late taps those whose data can wait for them."""
-        per_vector = len(reads) // (self.body.rows * self.body.vectors)
-        if not self.late:
-            whole = self.body.vectors - 1 if self.shape.last else self.body.rows * self.body.vectors
-            return per_vector * min(VECTORS_BESIDE, whole)
-        count, kept = 0, len(self.data)
-        while count < per_vector and (count < kept or all(tap not in self.late for _, tap in reads[count - kept].uses)):
-            count += 1
-        return count
 
     def _store_levels(self, started: set) -> None:
         """Those beside whose registers products pass, and the products that have waited for these registers."""
@@ -271,18 +263,13 @@ class _Printer:
     def _block(self, part: Product, reads: list[Read], started: set, step: int, span: slice = slice(None)) -> None:
         """The multiplications of `part`, or of a `span` of its reads; after all of them the pointers are `step` bytes further."""
         accesses, ends = self.reading.addresses(reads)
-        per_vector = len(reads) // (part.rows * part.vectors)
         for position in range(len(reads))[span]:
             if reads[position].masked:
                 self._masked_vector(reads[position:], accesses[position:], started)
                 break
             if position == self.stores_at:
                 self._store_levels(started)
-            if position % per_vector == 0:
-                self._begin_vector(part, position // per_vector)
-                if self.late and self.gathers_first:
-                    is_last = position + per_vector == len(reads)
-                    self.weights = self._in_order_of_use(reads[position:]) if is_last else BESIDE_LEVELS[part.taps]
+            self._begin_vector(part, reads, position)
             register = self.data[position % len(self.data)]
             if position > 0 or not self.begins_loaded:
                 self._load_data(register, reads[position], accesses[position])
@@ -293,19 +280,20 @@ class _Printer:
             for index, end in enumerate(ends):
                 self.emit.move(POINTERS[index], end + step)
 
-    def _begin_vector(self, part: Product, vector: int) -> None:
-        """Loads the weights of a vector together where they are the last ones, which are shorter; else each before its use."""
+    def _begin_vector(self, part: Product, reads: list[Read], position: int) -> None:
+        """Where a vector begins: chooses the registers of its weights, and loads the weights together where they are the last
+        ones, which are shorter; else each is loaded before its use."""
+        vector, begun = divmod(position, part.columns)
+        if begun:
+            return
+        if self.late and self.gathers_first:
+            is_last = vector + 1 == part.rows * part.vectors
+            self.weights = in_order_of_use(reads[position:]) if is_last else BESIDE_LEVELS[part.taps]
         self.loaded = set()
         has_ends = part is not self.body or not self.in_loop or self.shape.rows > 1
         if has_ends and self.shape.last and vector % part.vectors == part.vectors - 1:
             self._load_last()
             self.loaded = {(0, channel) for channel in self.channels}
-
-    @staticmethod
-    def _in_order_of_use(reads: list[Read]) -> list[int]:
-        """Registers of the weights by taps: the first ones for the tap that is done first."""
-        order = list(dict.fromkeys(tap for read in reads for _, tap in read.uses))
-        return [2 * order.index(tap) + channel for tap in range(len(order)) for channel in (0, 1)]
 
     def _load_data(self, register: str, read: Read, access: Access) -> None:
         if access.before:
@@ -350,16 +338,11 @@ class _Printer:
             ),
             "",
         )
+        why = "the bytes after the input must not be read"
         if free:
-            emit(f"mov {free}, #{shape.tail}", f"vctp.8 {free}", why="the bytes after the input must not be read")
+            emit(f"mov {free}, #{shape.tail}", f"vctp.8 {free}", why=why)
         else:
-            emit(
-                "str r0, [sp, #8]",
-                f"movs r0, #{shape.tail}",
-                "vctp.8 r0",
-                "ldr r0, [sp, #8]",
-                why="the bytes after the input must not be read",
-            )
+            emit("str r0, [sp, #8]", f"movs r0, #{shape.tail}", "vctp.8 r0", "ldr r0, [sp, #8]", why=why)
         together = not any(access.before for access in accesses[1:])
         for position, (read, access) in enumerate(zip(reads, accesses)):
             if access.before:

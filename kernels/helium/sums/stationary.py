@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Few input bytes per pixel: a pair of output channels keeps its weights in registers while all pixels pass.
 
-The same stream and the same result as product.py, with the loops exchanged; the loop over the pixels costs nothing (LE).
-`beside`: levels of four pixels are computed beside the products of the next four.
+The same stream and the same result as product.py, with the loops exchanged; the loop over the pixels costs nothing (LE). With
+`beside` levels of four pixels are computed beside the products of the next four.
 """
 
 from __future__ import annotations
@@ -76,6 +76,7 @@ class Stationary:
             emit("ldr r9, [r12], #4", why="constants" if shape.fused else "zero point and step")
         if shape.fixed:
             emit("adds r12, #8", why="shifts: read again for each block")
+        self._begin(emit)
         if shape.mixed:
             emit("cmp r8, #0", "bpl 4f", why="a pair of channels that is not fused")
         if shape.shift:
@@ -105,13 +106,17 @@ class Stationary:
         emit.leave(16)
         return emit.lines
 
-    def _pass(self, emit: Assembler, proved: bool) -> None:
-        """All pixels with the weights of a pair; r10 moves on to the next. `proved`: its levels are fused, or by integers."""
+    def _begin(self, emit: Assembler) -> None:
+        """What comes before all pixels pass: their number, and the sums of the first ones that levels wait for."""
         shape = self.product
         emit("ldr r1, [sp, #8]" if shape.fused else "mov r1, r11", "str r10, [sp, #4]")
         if shape.beside:
             self._sums(emit)
         emit("ldr r0, [sp]", *(["subs r0, #1"] if shape.beside else []), "dls lr, r0")
+
+    def _pass(self, emit: Assembler, proved: bool) -> None:
+        """All pixels with the weights of a pair; r10 moves on to the next pair. `proved`: levels are fused, or from integers."""
+        shape = self.product
         emit.label(2)
         if not shape.beside:
             self._sums(emit)

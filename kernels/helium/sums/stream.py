@@ -61,15 +61,7 @@ def product_stream(
             parts.append(_fused_numbers(fused, numbers, pair, following != first))
         else:
             is_by_shift = integers is not None and following != first and integers[pair].all()
-            if shape.joined:
-                parts.append(numpy.array(joined_numbers(numbers, pair), "<u4").tobytes())
-            else:
-                parts.append(numbers.bias[pair].astype("<i4").tobytes())
-                parts.append((integers.astype("<i4") if is_by_shift else multiplier_words(numbers))[pair].tobytes())
-            step = (following - first) << 16 | numbers.zero_point & 0xFFFF
-            if shape.goes_by_twos:
-                step = large_number(numbers.zero_point, GOES_ON if following != first else ENDS) | BY_SHIFT * is_by_shift
-            parts.append(numpy.array([] if shape.counted else [step], "<i4").tobytes())
+            parts.append(_plain_numbers(shape, numbers, pair, following, integers if is_by_shift else None))
         parts.append(numpy.array([numbers.low, numbers.high] if shape.clamps else [], "<i4").tobytes())
         parts.append(shift_words(numbers)[pair].tobytes() if shape.fixed else b"")
     return numpy.frombuffer(b"".join(parts), numpy.int8)
@@ -114,6 +106,21 @@ def _fused_numbers(fused: FusedForm, numbers: LinearConstants, pair: list[int], 
     first, second = (fused_words(fused, numbers, channel, sign) for channel, sign in zip(pair, (True, goes_on)))
     words = [first[0], second[0], first[1], second[1], first[2] | second[2] << 16]
     return numpy.array(words, "<u4").tobytes()
+
+
+def _plain_numbers(
+    shape: Product, numbers: LinearConstants, pair: list[int], following: int, integers: numpy.ndarray | None
+) -> bytes:
+    """Biases, multipliers, zero point and step of a pair. `integers`: the multipliers of all channels, if the pair takes them."""
+    if shape.joined:
+        return numpy.array(joined_numbers(numbers, pair), "<u4").tobytes()
+    multipliers = multiplier_words(numbers) if integers is None else integers.astype("<i4")
+    step = (following - pair[0]) << 16 | numbers.zero_point & 0xFFFF
+    if shape.goes_by_twos:
+        mark = GOES_ON if following != pair[0] else ENDS
+        step = large_number(numbers.zero_point, mark) | (0 if integers is None else BY_SHIFT)
+    words = numpy.array([] if shape.counted else [step], "<i4")
+    return b"".join([numbers.bias[pair].astype("<i4").tobytes(), multipliers[pair].tobytes(), words.tobytes()])
 
 
 def _first_channels(channels: int) -> list[int]:

@@ -23,6 +23,7 @@ from ..core.rounding import Fixed, FusedForm, way_of
 from .single_channels import channel_stream, fused_stream, fusing
 from .strip_rows import LARGEST_OFFSET, StripRows
 
+CYCLES_BESIDE = 5  # of a tile, which begins beside the one before
 LARGEST, LARGEST_OF_BAND = 32_768, 2048  # bytes of scratch
 ROWS_OF_BAND = (4, 2, 1)  # of the output that pass together
 MOST_ROWS = 6  # of a strip: each row is stored into three
@@ -91,11 +92,18 @@ class Strips(StripRows):
 
     @property
     def pays_twice(self) -> bool:
-        """Whether lines have so many whole tiles that two in a turn of their loop pay for their text; where tiles overlap, one
-        leads to the next anyway."""
+        """Whether lines have so many whole tiles that two in a turn of their loop pay for their text."""
         whole = self.shape.out_height // self.tile[0]
-        saved = self.shape.channels * self.tiles[1] * whole // 2
-        return not self.overlaps and whole > 0 and whole % 2 == 0 and pays_for_text(saved, self.instructions_of_tile(self.tile))
+        is_possible = not self.ends_apart and whole > 0 and whole % 2 == 0
+        return is_possible and self._pays(self.shape.channels * self.tiles[1] * whole // 2)
+
+    @property
+    def ends_apart(self) -> bool:
+        """Whether the last whole tile of a line is apart from the loop, so that each tile begins beside the one before."""
+        return self.overlaps and self._pays(CYCLES_BESIDE * self.shape.channels * self.tiles[1] * (self.tiles[0] - 1))
+
+    def _pays(self, saved: int) -> bool:
+        return pays_for_text(saved, len(_cuts(self.shape.out_width, self.tile[1])) * self.instructions_of_tile(self.tile))
 
     @property
     def name(self) -> str:

@@ -284,7 +284,7 @@ class StripsPrinter(ChannelPrinter):
         emit, form = self.emit, self.form
         whole, left = divmod(self.shape.out_height, form.tile[0])
         outputs, last = (form.tile[0], columns), (left, columns)
-        if form.overlaps and left == 0 and whole > 1:
+        if form.ends_apart and left == 0 and whole > 1:
             whole, left, last = whole - 1, form.tile[0], outputs
         overlaps = form.overlaps and whole > 0
         if whole:
@@ -308,8 +308,8 @@ class StripsPrinter(ChannelPrinter):
             self._products(outputs, 0, self.beside)
         if count > together:
             emit.label(4)
-        for _ in range(together):
-            self._tile(outputs, goes_on, goes_on)
+        for tile in range(together):
+            self._tile(outputs, goes_on or form.overlaps and tile > 0, goes_on or form.overlaps and tile + 1 < together)
         if count > together:
             emit("le lr, 4b")
 

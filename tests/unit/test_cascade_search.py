@@ -205,6 +205,8 @@ def test_a_cascade_as_text_says_its_layers_rows_and_bytes():
     for line in cascade.lines.values():
         assert f"{line.rows} of {line.height} rows of {line.tensor}" in text
     assert text.endswith(f"; {len(cascade.steps)} steps, {cascade.shifted_bytes:,} B moved")
+    empty = Cascade((), {}, {}, ())
+    assert str(empty).endswith("; 0 steps, 0 B moved") and (empty.work, empty.beyond) == (Work({}, 0, {}, 0), 0)
     assert " (rows of x arrive)" in str(replace(cascade, arriving="x"))
     assert " (rows of y leave)" in str(replace(cascade, departing="y"))
 
@@ -212,7 +214,6 @@ def test_a_cascade_as_text_says_its_layers_rows_and_bytes():
 def test_a_cascade_in_a_message_is_its_first_and_its_last_layer():
     cascade = Cascade(("one", "two", "three"), {}, {}, ())
     assert layers_of(cascade) == "'one' to 'three' (3 layers)"
-    assert (cascade.work, cascade.beyond) == (Work({}, 0, {}, 0), 0)
     first, last = layers_of(replace(cascade, nodes=("n" * 40, "n" * 41))).split("'")[1::2]
     assert first == "n" * 40 and "..." in last and len(last) == 40
 

@@ -167,6 +167,12 @@ def test_the_output_of_a_layer_that_takes_its_input_in_by_parts_shares_nothing()
     assert layer.in_parts and [step.last for step in found.cascade.steps] == [8, 16] and found.sharing == Demands()
 
 
+@pytest.mark.parametrize("pointers, pointer_bytes, size_bytes, alignment", [(3, 4, 16, 4), (3, 8, 32, 8), (0, 4, 4, 2)])
+def test_without_cascades_a_step_keeps_pointers_and_two_counters(pointers, pointer_bytes, size_bytes, alignment):
+    waiting = Waiting.of((), pointers)
+    assert (waiting.size_bytes(pointer_bytes), waiting.alignment(pointer_bytes)) == (size_bytes, alignment)
+
+
 def test_layers_in_pieces_keep_the_memory_of_whole_ones_where_they_may_overlap(tmp_path):
     data = chain("conv", "sigmoid", "stride", "pool")
     whole = program_of(tmp_path, data, "--board", "stm32f4")
@@ -174,7 +180,6 @@ def test_layers_in_pieces_keep_the_memory_of_whole_ones_where_they_may_overlap(t
     pieces = [cascade for cascade in cut_up.schedule.cascades if cascade.is_cut]
     assert pieces and cut_up.step_count == len(cut_up.layers) + sum(len(one.steps) - 1 for one in pieces)
     assert whole.memory.peak.peak_bytes <= cut_up.memory.peak.peak_bytes <= whole.memory.peak.peak_bytes + 200
-    assert Waiting.of((), 3).size_bytes(4) == 3 * 4 + 2 * 2
     assert cut_up.waiting.cursors == 2 and cut_up.waiting.size_bytes(4) == 2 * 4 + 2 * 4 + 4 and whole.waiting is None
 
 

@@ -15,8 +15,8 @@ from tests.listings import DATA, DATA_BYTES, TEXT, followed, listed, longest
 
 def test_the_first_four_arguments_are_in_registers_and_the_others_on_the_stack() -> None:
     loads = "".join(f"ldr r{4 + at}, [sp, #{4 * at}]\n" for at in range(6))
-    values = followed(f"f:\n{loads}bx lr", *range(9)).registers.values
-    assert values[:10] == [*range(9), None] and followed("f:\nbx lr", 1).registers.values[:5] == [1, None, None, None, None]
+    values = followed(f"f:\n{loads}ldrb r10, [sp, #20]\nbx lr", *range(9)).registers.values
+    assert values[:11] == [*range(9), None, None] and followed("f:\nbx lr", 1).registers.values[:5] == [1, None, None, None, None]
 
 
 def test_all_arguments_are_apart_from_errno_and_the_stack_is_aligned() -> None:
@@ -27,8 +27,10 @@ def test_all_arguments_are_apart_from_errno_and_the_stack_is_aligned() -> None:
 
 
 def test_a_function_of_the_library_may_set_errno_and_keep_words_on_its_stack() -> None:
-    own = "__aeabi_fdiv:\npush {r4, lr}\ncmp r0, r1\nbls .out\nbl __errno\nmov r1, #33\nstr r1, [r0]\n.out:\npop {r4, pc}\n"
-    assert longest(f"f:\npush {{r4, lr}}\nbl __aeabi_fdiv\npop {{r4, pc}}\n{own}__errno:\nbx lr", None, None) == 3 + 8
+    rounds = "mov r2, #3\ncmp r0, r1\nbls .round\nmov r2, #4\n.round:\nsub r2, r2, #1\ncmp r2, #0\nbne .round\n"
+    own = f"__aeabi_fdiv:\npush {{r4, lr}}\n{rounds}bl __errno\nmov r1, #33\nstr r1, [r0]\npop {{r4, pc}}\n"
+    text = f"f:\npush {{r4, lr}}\nbl __aeabi_fdiv\npop {{r4, pc}}\n{own}__errno:\nbx lr"
+    assert longest(text, None, None) == 3 + 1 + 4 + 4 * 3 + 5
 
 
 @pytest.mark.parametrize("index", [0, 1, len(GIVEN) - 1])

@@ -94,6 +94,11 @@ def test_the_steps_of_an_inference_are_bounded_for_all_places_that_begin_accepts
     assert found.longest == StepBound("two", SECOND + second)
 
 
+def test_each_distance_to_a_multiple_of_four_that_begin_accepts_is_tried() -> None:
+    found = bound(BEGIN.replace("and r0, r0, #ACCEPTED", "add r0, #1\nand r0, r0, #2") + STEP)  # 0 and 3
+    assert [step.instructions for step in found.steps] == [FIRST + 3, SECOND + 8, THIRD]
+
+
 def test_another_number_of_steps_than_promised_is_a_reason() -> None:
     text = BEGIN.replace("ACCEPTED", "0") + STEP
     assert bound(text, step_count=2).reason == "it has 3 steps, the claim promises 2"
@@ -135,11 +140,24 @@ def test_a_step_that_touches_many_arrays_is_refused(count: int, fits: bool) -> N
     assert (found.reason, len(found.steps)) == (("", 1) if fits else (reason, 0))
 
 
+def test_each_step_counts_the_arrays_that_it_touches_itself() -> None:
+    begin = "net_begin:\nmovw r12, #0\nmovt r12, #8192\n" + "".join(f"str r{at}, [r12, #{4 * at}]\n" for at in range(4))
+    steps = "".join(f".at{at}:\nldr r1, [r12, #{at}]\nldrb r1, [r1]\nldr r1, [r12, #{at + 4}]\nldrb r1, [r1]\n" for at in (0, 8))
+    first, second = steps.split(".at8:\n")
+    step = (
+        f"net_step:\nmovw r12, #0\nmovt r12, #8192\nldr r2, [r12, #16]\nmov r3, #1\nstr r3, [r12, #16]\ncmp r2, #1\nbeq .second\n"
+    )
+    text = f"{begin}mov r0, #0\nstr r0, [r12, #16]\nbx lr\n{step}{first}mov r0, #2\nbx lr\n.second:\n{second}mov r0, #0\nbx lr\n"
+    found = bound(text, step_count=2)
+    assert (found.reason, [step.instructions for step in found.steps]) == ("", [13, 13])
+
+
 # The first argument of the calls is the memory of a model that others share: N_init gets two more, and N_begin the arrays.
 OWN = """
 net_init:
     str r1, [r0]
     str r2, [r0, #4]
+    str r3, [r0, #16]
     bx lr
 net_begin:
     str r1, [r0, #8]
@@ -160,6 +178,12 @@ net_step:
     bne .more
     cmp r2, #0x2000000
     bne .more
+    ldr r12, [r0, #16]
+    cmp r12, #0
+    bne .given
+    nop
+    nop
+.given:
     bic r3, r3, #3
     cmp r3, #0x3000000
     bne .more
@@ -173,7 +197,7 @@ net_step:
 
 def test_a_model_with_memory_of_its_own_gets_it_first_in_each_call() -> None:
     found = bound(OWN, functions=("net_init",), step_count=1)
-    assert (found.reason, found.steps) == ("", (StepBound("", 17),))
+    assert (found.reason, found.steps) == ("", (StepBound("", 22),))
 
 
 @pytest.mark.parametrize(
@@ -193,3 +217,4 @@ def test_the_weights_of_the_program_are_bound_at_first_if_others_may_replace_the
     claim = SimpleNamespace(model="net", kept=(), update=update, weights=weights, layers=())
     memory = _Model(replace(image, by_name=named), instructions, claim)._at_first()
     assert [memory.load(DATA + at, 4) for at in (4, 8, 12)] == [None, DATA + 16 if known else None, None]
+    assert memory.load(DATA + 12, 1) is None

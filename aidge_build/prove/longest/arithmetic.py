@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from aidge_build.prove.longest.values import SIGN, WORD
 
@@ -59,8 +60,8 @@ def _half(number: int, top: bool) -> int:
     return _extended(number >> 16 if top else number, 16)
 
 
-def _half_product(first_top: bool, second_top: bool) -> Callable[[int, int], int]:
-    return lambda one, two: _half(one, first_top) * _half(two, second_top)
+def _half_product(first_top: bool, second_top: bool, one: int, two: int) -> int:
+    return _half(one, first_top) * _half(two, second_top)
 
 
 def _half_reversed(number: int) -> int:
@@ -73,7 +74,7 @@ OTHERS: dict[str, Callable[[int, int], int]] = {
     "sdiv": _divided,
     "movt": lambda one, two: two << 16 | one & 0xFFFF,
     "smmul": lambda one, two: signed(one) * signed(two) >> 32,
-    **{f"smul{'bt'[one]}{'bt'[two]}": _half_product(one, two) for one in (False, True) for two in (False, True)},
+    **{f"smul{'bt'[one]}{'bt'[two]}": partial(_half_product, one, two) for one in (False, True) for two in (False, True)},
 }
 # The product of two words, as low and high word. Instructions with an "a" in their name add it to these words.
 LONG_PRODUCTS: dict[str, Callable[[int, int], int]] = {

@@ -17,7 +17,7 @@ from aidge_build.prove.longest.search import Search
 from aidge_build.prove.longest.values import Objects, Span, Value
 
 # Memory of the caller, far away from the program's memory: a stack, and the arrays that it passes.
-_STACK_END, GIVEN_BYTES, MOST_GIVEN = 0xA0000000, 1 << 24, 16
+_STACK_END, GIVEN_BYTES, MOST_GIVEN = 0xA0000000, 1 << 24, 20
 GIVEN = tuple(range(_STACK_END, _STACK_END + MOST_GIVEN * GIVEN_BYTES, GIVEN_BYTES))
 _STACK = _STACK_END - 4 * MOST_GIVEN  # above it are the arguments that are not in registers
 _ERRNO = _STACK_END - 4

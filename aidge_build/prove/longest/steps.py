@@ -75,7 +75,7 @@ class _Model:
         if f"{self.claim.model}_init" in self.claim.functions:
             own = [GIVEN[0]]
             memory = self._call("init", memory, GIVEN[:3], _BEGIN_LIMIT).memory
-        ports = GIVEN[3 if own else 0 :]
+        ports = GIVEN[3:]
         begun = self._call("begin", memory.copied(), [*own, *ports], _BEGIN_LIMIT)
         if begun.registers.values[0] != _DONE:
             raise Refusal(f"{self.claim.model}_begin may refuse its pointers")
@@ -89,7 +89,7 @@ class _Model:
             memory, code = state.memory, state.registers.values[0]
             layer = next((self.layers[one] for one in state.called if one in self.layers), "")
             others = self._elsewhere(before, own, {port: shifts[port] for port in ports if port in memory.touched})
-            yield StepBound(layer, max(state.instructions, *others, 0))
+            yield StepBound(layer, max([state.instructions, *others]))
         if code != _DONE:
             raise Refusal(f"what {self.claim.step_symbol} returns depends on data")
 

@@ -13,10 +13,10 @@ from aidge_build.base.errors import AidgeError
 from aidge_build.contract.library import load_library
 from aidge_build.contract.reference import cpu
 from aidge_build.contract.spec import NodeView
-from aidge_build.graph.format import channels_last
+from aidge_build.graph.format import channels_last, row_major
 from aidge_build.graph.view import graph_view
 from aidge_build.prepare.adaptation.adapt import adapt_to_backend
-from aidge_build.prepare.adaptation.formats import view_options
+from aidge_build.prepare.adaptation.formats import Option, view_options
 from aidge_build.prepare.adaptation.match import Target
 from aidge_build.prepare.adaptation.meta_operator import MetaOperator
 from aidge_build.prepare.recipes import simplify
@@ -168,6 +168,14 @@ def test_all_unsupported_nodes_are_reported_at_once_with_reasons():
     message = str(caught.value)
     assert "node 'Relu_0' (ReLU): no kernel accepts it (4 nodes have none:" in message
     assert "toy kernels (input 0 is float64, wants float32)" in message
+
+
+def test_an_option_says_in_which_formats_a_node_with_these_inputs_reads_a_tensor():
+    form, other = channels_last(4), row_major(4)
+    option = Option(None, ((0, form), (2, other)), ())
+    for _ in range(2):
+        assert option.reads(("a", "b", "a"), "a") == (form, other) and option.reads(("a", "b", "c"), "b") == ()
+        assert option.reads(("b", "c", "a"), "a") == (other,) and option.reads(("b", "c", "a"), "b") == (form,)
 
 
 @pytest.mark.parametrize("count, named", [(20, 20), (21, 20)])

@@ -145,7 +145,7 @@ def test_each_step_counts_the_arrays_that_it_touches_itself() -> None:
     steps = "".join(f".at{at}:\nldr r1, [r12, #{at}]\nldrb r1, [r1]\nldr r1, [r12, #{at + 4}]\nldrb r1, [r1]\n" for at in (0, 8))
     first, second = steps.split(".at8:\n")
     step = (
-        f"net_step:\nmovw r12, #0\nmovt r12, #8192\nldr r2, [r12, #16]\nmov r3, #1\nstr r3, [r12, #16]\ncmp r2, #1\nbeq .second\n"
+        "net_step:\nmovw r12, #0\nmovt r12, #8192\nldr r2, [r12, #16]\nmov r3, #1\nstr r3, [r12, #16]\ncmp r2, #1\nbeq .second\n"
     )
     text = f"{begin}mov r0, #0\nstr r0, [r12, #16]\nbx lr\n{step}{first}mov r0, #2\nbx lr\n.second:\n{second}mov r0, #0\nbx lr\n"
     found = bound(text, step_count=2)

@@ -33,6 +33,11 @@ def test_all_slow_layers_are_one_line_with_their_kernel_and_the_reason():
     assert "armv6m matmul_int8: " in line
 
 
+def test_a_long_name_is_shortened_and_names_beyond_the_first_ones_are_counted():
+    assert named(["n" * LONGEST_NAME, "m" * 41]) == f"{'n' * 40}, {'m' * 40}..."
+    assert named([*"abcd"]) == "a, b, c, d" and named([*"abcde"]) == "a, b, c, d and 1 more"
+
+
 def test_many_layers_of_one_kind_are_counted():
     chain = " ".join(f"a{n + 1} = MatMul(a{n}, a{n})" for n in range(7))
     (line,) = notices("mps2-an386", f"a0 = Identity(x) {chain} y = Relu(a7)", "float[4,4] x", "float[4,4] y", libs=("ref",))

@@ -105,6 +105,11 @@ def test_another_number_of_steps_than_promised_is_a_reason() -> None:
     assert bound(text, step_count=4, update="bind").of_weights and bound(text, step_count=4).longest is None
 
 
+def test_a_program_that_never_says_that_it_is_done_has_more_steps_than_promised() -> None:
+    found = bound(BEGIN.replace("ACCEPTED", "0") + "net_step:\nmov r0, #2\nbx lr\n", step_count=4)
+    assert found.reason == "it has 5 steps, the claim promises 4" and len(found.steps) == 5
+
+
 OTHER_STEP = "net_step:\nldr r0, [r0]\nbx lr\n"
 
 

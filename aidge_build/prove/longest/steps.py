@@ -55,6 +55,8 @@ def bound_steps(image: Image, instructions: dict[int, Instruction], claim: Claim
     try:
         for step in _Model(image, instructions, claim).steps():
             steps.append(step)
+            if len(steps) > claim.step_count:
+                break  # perhaps it never ends
         if len(steps) != claim.step_count:
             reason = f"it has {counted(len(steps), 'step')}, the claim promises {claim.step_count}"
     except Refusal as refusal:

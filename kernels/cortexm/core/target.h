@@ -5,7 +5,7 @@
 
 /* Assembly needs GNU C, Thumb-2 and the DSP instructions; everything else gets the C versions. */
 #if !defined(AIDGE_CORTEXM_ASSEMBLY)
-#if defined(__GNUC__) && defined(__thumb2__) && defined(__ARM_FEATURE_DSP) && !defined(AIDGE_WITHOUT_ASSEMBLY)
+#if defined(AIDGE_KIT_NAKED) && defined(AIDGE_KIT_PASSED) && defined(__thumb2__) && defined(__ARM_FEATURE_DSP)
 #define AIDGE_CORTEXM_ASSEMBLY 1
 #else
 #define AIDGE_CORTEXM_ASSEMBLY 0
@@ -24,7 +24,7 @@
 
 #if defined(__GNUC__)
 #define AIDGE_CORTEXM_UNUSED __attribute__((unused))
-#define AIDGE_CORTEXM_INLINE static inline __attribute__((always_inline, unused))
+#define AIDGE_CORTEXM_INLINE static inline __attribute__((always_inline)) AIDGE_CORTEXM_UNUSED
 #define AIDGE_CORTEXM_NOINLINE static __attribute__((noinline, unused))
 #else
 #define AIDGE_CORTEXM_UNUSED

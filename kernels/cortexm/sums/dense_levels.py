@@ -29,8 +29,11 @@ def epilogue(code: Routine, stream: Stream, pixels: str = "ab") -> None:
         curved_form(code, stream, pixels)
         return
     target = "column" if "b" in pixels else "w1"
+    if stream.pools:
+        _keep_larger(code, stream)
+        pixels = "a"
     integer_form = _word_form if stream.leaves_words else _integer_form
-    if "b" in pixels and not _stores_late(stream):
+    if target == "column" and not _stores_late(stream):
         code.get("{column}, {w1}", "output")
     if stream.is_stated:
         code("ldr {x0}, [{stream}], #4", "2 * first channel + 1 if the integer form is proved")
@@ -49,8 +52,16 @@ def epilogue(code: Routine, stream: Stream, pixels: str = "ab") -> None:
     else:
         _other_form(code, stream, pixels, target)
         code(f"add {{{target}}}, {{{target}}}, #{stream.few or GROUP}")
-    if "b" in pixels:
+    if target == "column":
         code.put("output", "{column}")
+
+
+def _keep_larger(code: Routine, stream: Stream) -> None:
+    """The larger sum of both pixels in a0..a3."""
+    for channel in range(2 if stream.is_half else GROUP):
+        code(f"cmp {{b{channel}}}, {{a{channel}}}")
+        code("it gt")
+        code(f"movgt {{a{channel}}}, {{b{channel}}}")
 
 
 def _other_form(code: Routine, stream: Stream, pixels: str, target: str) -> None:

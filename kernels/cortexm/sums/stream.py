@@ -55,6 +55,7 @@ class Stream:
     is_uniform: bool = False  # all channels have one float factor: those of a group follow the head, and no group has its own
     is_joined: bool = False  # 6 words at the begin of a group hold its biases and its float factors
     is_paired: bool = False  # sums of a row are products of pairs (paired_inputs.py): of even channels if packed, else of all
+    pools: bool = False  # of two pixels only the larger sum of each channel becomes a level
     sums: int = 0  # packed weights are unsigned bytes; so many pairs of taps hold negated sums of all others (offset_weights.py)
 
     @property
@@ -99,7 +100,7 @@ class Stream:
     def variant(self) -> str:
         """What the text of a kernel depends on, for its name."""
         weights = self._weights
-        weights += f"_offsets{self.sums}" * (self.sums > 0)
+        weights += f"{'_pooled' * self.pools}{f'_offsets{self.sums}' * (self.sums > 0)}"
         weights += f"{'_fractions' * self.has_fractions}{self.fraction_bits or ''}"
         weights += "_centred" * self.is_centred + "_uniform" * self.is_uniform + "_joined" * self.is_joined
         weights += f"{'_sums' * self.sums_round}{'_words' * self.leaves_words}{f'_few{self.few}' * (self.few > 0)}"

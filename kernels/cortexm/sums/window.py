@@ -170,7 +170,7 @@ class Buffer:
                 "lines": pairs.lines,
                 "second_input": pairs.second_input,
                 "input_step": pairs.input_step,
-                "advanced": 0 if stream.is_stated else plane.out_channels,
+                "advanced": plane.out_channels * (stream.pools + (not stream.is_stated)),
                 "stream_bytes": stream.group_bytes,
             },
         )
@@ -205,16 +205,26 @@ def line_buffer(plane: Plane) -> Buffer:
     return Buffer(plane, rows, row_words, span, width, 1, step, 2 * step)
 
 
+ROW = "{name}_row(rows.words, output + (y * shape->out_width + x) * shape->out_channels, stream, &run);"
+POOLED_ROW = """\
+{name}_row(rows.words, (y & 1) != 0 ? (int8_t *)scratch : POOLED, stream, &run);
+                if ((y & 1) != 0) {{
+                    aidge_cortexm_keep_larger(POOLED, (const int8_t *)scratch, run.pairs * shape->out_channels);
+                }}""".replace("POOLED", "output + (y / 2 * shape->out_width + x) / 2 * shape->out_channels")
+BESIDE_POOLED_ROW = "(int8_t *)scratch + shape->tile / 2 * shape->out_channels"
 LAST_TWO = "            x -= x + 1 == shape->out_width ? 1 : 0; /* rows of pairs: the last two columns, one of them again */\n"
 
 
 def whole_layer(name: str, load: str, fill: str, stream: Stream, buffer: Buffer, leaves_one: bool = False) -> str:
     """The C function around `<name>_row`: tiles, rows of the buffer, output rows. `load` is the statement that makes `top` the
-    first row of the buffer; `leaves_one`: as of the Buffer, where a row function knows pairs of pixels only.
+    first row of the buffer; `leaves_one`: as of the Buffer, where a row function knows pairs of pixels only. A row of
+    pooled pairs is half as long; the second one of two such rows is at the begin of the scratch until the larger values are kept.
 
     Without an FPU, where assembly keeps more on the stack, the buffer is loaded by a function of its own.
     """
     loading, load = ("", load.format(rows="&rows")) if stream.has_fpu else _apart(name, load.format(rows="rows"))
+    row = (POOLED_ROW if stream.pools else ROW).format(name=name)
+    words = BESIDE_POOLED_ROW if stream.pools else "scratch"
     return f"""{loading}/* Loads rows of the input and computes output rows from them. */
 static void {name}(const int8_t *input, int8_t *output, const int32_t *stream, void *scratch, const aidge_cortexm_window *shape)
 {{
@@ -222,18 +232,18 @@ static void {name}(const int8_t *input, int8_t *output, const int32_t *stream, v
     for (batch = 0; batch < shape->batches; batch++) {{
         for (x = 0; x < shape->out_width; x += shape->tile) {{
 {LAST_TWO * leaves_one}            const aidge_cortexm_run run = aidge_cortexm_run_of(shape, x);
-            aidge_cortexm_rows rows = aidge_cortexm_rows_of(input, scratch, {fill}, shape, x);
+            aidge_cortexm_rows rows = aidge_cortexm_rows_of(input, {words}, {fill}, shape, x);
             for (y = 0; y < shape->out_height; y += shape->lines) {{
                 y = y + shape->lines > shape->out_height ? shape->out_height - shape->lines : y;
                 {{
                     const int32_t top = y * shape->stride_height - shape->pad_top;
 {load}
                 }}
-                {name}_row(rows.words, output + (y * shape->out_width + x) * shape->out_channels, stream, &run);
+                {row}
             }}
         }}
         input += shape->in_height * shape->in_width * shape->channels;
-        output += shape->out_height * shape->out_width * shape->out_channels;
+        output += shape->out_height * shape->out_width * shape->out_channels{" / 4" * stream.pools};
     }}
 }}"""
 

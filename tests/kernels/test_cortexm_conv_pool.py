@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: MIT
+"""A convolution of `cortexm` with the 2x2 max pool after it: bit for bit what both give one after the other."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import replace
+
+import pytest
+from band_layers import layer
+from cortexm_harness import BOARD, BOARD_WITHOUT_FPU, Case, case, run, without_fpu
+from helium_harness import needs_emulator
+from test_cortexm_linear import int8_case
+from test_overlaps import promised_lead, sharing
+
+from aidge_build.graph.view import Node, graph_view
+from aidge_build.operators.pool import MaxPooling
+from aidge_build.operators.window import Window
+from aidge_build.prepare.adaptation.meta_operator import MetaOperator
+
+# batch, channels, spatial, outputs, kernel, stride, dilation, pads (begin, end), groups
+EDGES = [
+    (1, 1, (10, 8), 8, (3, 3), 1, 1, (1, 1), 1),
+    (2, 3, (9, 11), 4, (3, 3), 2, 1, (1, 1), 1),  # 5x6: the last row is in no window
+    (1, 3, (6, 7), 12, (3, 2), 1, 2, (0, 1), 1),
+    (1, 4, (7, 9), 4, (3, 3), 1, 1, (1, 1), 1),  # 7x9: nor is the last column
+    (2, 8, (6, 6), 16, (3, 3), 1, 1, (1, 1), 1),
+    (1, 16, (4, 5), 8, (2, 2), 1, 1, (0, 0), 1),
+    (1, 64, (3, 60), 8, (3, 3), 1, 1, (1, 1), 1),  # tiles
+    (2, 3, (8, 8), 8, (3, 3), 1, 1, (1, 1), 1),
+]
+FEW_PIXELS = (1, 8, (3, 3), 8, (3, 3), 1, 1, (0, 1), 1)
+POOL = MaxPooling(window=Window((2, 2), (2, 2), (1, 1), (0, 0), (0, 0)))
+
+
+def fused(seed: int, edge: tuple, pool: MaxPooling = POOL, objective: str = "balanced") -> Case:
+    alone = int8_case(seed, *edge)
+    inputs, between = alone.view.inputs, alone.view.outputs[0].with_(name="between")
+    names = tuple(tensor.name if tensor else "" for tensor in inputs)
+    (pooled,) = pool.infer([between])
+    result = between.with_(name="pooled", dims=pooled.dims)
+    nodes = (Node("convolution", alone.view.operator, names, ("between",)), Node("pool", pool, ("between",), ("pooled",)))
+    outer = [tensor for tensor in inputs if tensor]
+    tensors = {tensor.name: tensor for tensor in (*outer, between, result)}
+    graph = graph_view("ConvPool", nodes, tensors, [tensor.name for tensor in outer], ["pooled"])
+    made = case(MetaOperator("ConvPool", graph), outer, alone.values[:1], quantization=result.quantization)
+    return Case(replace(made.view, objective=objective), made.values)
+
+
+@functools.cache
+def candidates() -> list[Case]:
+    objectives = ("balanced", "size", "speed")
+    return [fused(seed, edge, objective=objectives[seed % 3]) for edge in (*EDGES, FEW_PIXELS) for seed in range(3)]
+
+
+@needs_emulator
+def test_it_equals_both_operators_one_after_the_other():
+    assert {entry.call.sources for entry in candidates()} == {("sums/planes.h",), ("core/lines.h",)}
+    assert run(candidates(), board=BOARD) == []
+    assert run(without_fpu(candidates()[::2]), board=BOARD_WITHOUT_FPU) == []
+
+
+@needs_emulator
+def test_its_output_may_follow_the_input_as_closely_as_it_says():
+    found = sharing(candidates())
+    assert len(found) > 10 and run(found, board=BOARD, lead=promised_lead) == []
+    assert run([entry for entry in found if promised_lead(entry)], board=BOARD, lead=lambda entry: 0) != []
+
+
+@needs_emulator
+def test_bands_of_rows_equal_the_rows_of_both_operators():
+    layers = [layer(fused(seed, edge), Case, rows) for seed, edge in enumerate(EDGES) if edge[0] == 1 for rows in (1, 2)]
+    bands = [band for one in layers if one.bands() for band in one.cases()]
+    assert len(bands) > 10 and run(bands, board=BOARD) == []
+
+
+@pytest.mark.parametrize(
+    "edge, pool, reason",
+    [
+        (EDGES[4], replace(POOL, window=Window((3, 3), (2, 2), (1, 1), (0, 0), (0, 0))), "not 2x2"),
+        (EDGES[4], replace(POOL, maximum=0.5), "not 2x2"),
+        ((1, 8, (6, 6), 8, (1, 1), 1, 1, (0, 0), 1), POOL, "a pointwise convolution"),
+        ((1, 8, (6, 6), 6, (3, 3), 1, 1, (1, 1), 1), POOL, "no multiple of 4"),
+        ((1, 8, (6, 6), 8, (3, 3), 1, 1, (1, 1), 2), POOL, "group"),
+    ],
+)
+def test_another_pool_or_convolution_stays_two_layers(edge, pool, reason):
+    with pytest.raises(AssertionError, match=reason):
+        assert fused(0, edge, pool).kernel

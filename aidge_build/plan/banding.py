@@ -119,9 +119,10 @@ class Plans:
     def within(self, budget_bytes: int, *others: Found) -> Found:
         """Returns the plan with the fewest instructions in so many bytes; OverBudget if none fits."""
         found = self.fitting(lambda plan: budget_bytes if plan.peak.peak_bytes <= budget_bytes else None, *others)
-        if found is not None:
-            return found
-        raise OverBudget(budget_bytes, self.smallest(*others))
+        found = found or self.smallest(*others)  # larger bands may need fewer bytes
+        if found.peak.peak_bytes > budget_bytes:
+            raise OverBudget(budget_bytes, found)
+        return found
 
 
 def converts_input(view: GraphView, schedule: Schedule) -> bool:

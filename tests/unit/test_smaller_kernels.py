@@ -122,6 +122,25 @@ def test_a_refusal_names_the_option_that_would_keep_the_budget():
     assert bytes_of(program(IMAGE, "mps2-an386", "balanced", ram_budget=3072, input="rows"))[0] <= 3072
 
 
+POOLED = model(
+    """t = Transpose<perm=[0,3,1,2]>(x) r = DequantizeLinear(t, s, z) v = DequantizeLinear(w, s, z)
+    a = Conv<kernel_shape=[3,3], pads=[1,1,1,1]>(r, v) q = QuantizeLinear(a, s, z) d = DequantizeLinear(q, s, z)
+    p = MaxPool<kernel_shape=[2,2], strides=[2,2]>(d) o = QuantizeLinear(p, s, z) y = Transpose<perm=[0,2,3,1]>(o)""",
+    inputs="int8[1,8,8,16] x",
+    outputs="int8[1,4,4,4] y",
+    constants={"s": F(0.1), "z": numpy.int8(0), "w": numpy.ones((4, 16, 3, 3), numpy.int8)},
+)
+
+
+def test_layers_of_one_kernel_come_apart_if_a_budget_needs_it():
+    (most, _), (least, _) = (bytes_of(program(POOLED, "mps2-an386", "balanced", libs)) for libs in ((), ("ref",)))
+    assert least < most
+    for budget in (least, most - 1):
+        found = program(POOLED, "mps2-an386", "balanced", ram_budget=budget)
+        assert bytes_of(found)[0] <= budget and [layer.kernel.name for layer in found.layers][1:] == ["maxpool2d_int8"]
+        assert "cortexm conv_pool_int8" in notices(found)[0]
+
+
 class Counted:
     """The bytes of assignments, by a rule of the test."""
 

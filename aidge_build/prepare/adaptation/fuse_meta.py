@@ -46,7 +46,7 @@ def _fused(
         if not all(_may_cover(kernel, node) for node in found.nodes):
             continue
         node = meta_node(view, kernel.type, found)
-        if _rejection(view, kernel, node, target) or _better_apart(view, found, preferred, libraries, target):
+        if _rejection(view, kernel, node, libraries, target) or _better_apart(view, found, preferred, libraries, target):
             continue
         for covered in found.nodes:
             if covered is not found.last:
@@ -62,14 +62,17 @@ def refused_patterns(view: GraphView, name: str, libraries: Sequence[Library], t
     for kernel in (kernel for library in libraries for kernel in library.kernels if kernel.pattern):
         for found in find(view, kernel.pattern):
             if any(node.name == name for node in found.nodes) and all(_may_cover(kernel, node) for node in found.nodes):
-                reason = _rejection(view, kernel, meta_node(view, kernel.type, found), target)
+                reason = _rejection(view, kernel, meta_node(view, kernel.type, found), libraries, target)
                 refused.append((f"{title(kernel)}, {kernel.pattern}", reason or "an earlier library has their kernels"))
     return refused
 
 
-def _rejection(view: GraphView, kernel: Kernel, node: Node, target: Target) -> str:
-    """Why the kernel does not take the meta-operator; "" if it does."""
-    return kernel.rejection(NodeView.of(view, node, **target.asked).before_orders(), target.features, target.rounding)
+def _rejection(view: GraphView, kernel: Kernel, node: Node, libraries: Sequence[Library], target: Target) -> str:
+    """Why the kernel does not take the meta-operator, or why no kernel is left for it; "" if there is one."""
+    seen = NodeView.of(view, node, **target.asked).before_orders()
+    found = match(seen, libraries, target)
+    refused = kernel.rejection(seen, target.features, target.rounding)
+    return refused or ("" if found.accepted else dict(found.rejected)[title(kernel)])
 
 
 def _may_cover(kernel: Kernel, node: Node) -> bool:

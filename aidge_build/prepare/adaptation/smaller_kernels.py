@@ -14,6 +14,7 @@ from aidge_build.graph.view import GraphView, Node
 from aidge_build.prepare.adaptation.adapt import adapt_to_backend
 from aidge_build.prepare.adaptation.assignment import Assignment
 from aidge_build.prepare.adaptation.match import Target, match, title
+from aidge_build.prepare.adaptation.meta_operator import MetaOperator
 
 MOST_TRIALS = 64  # plans in which chosen kernels are taken back
 MOST_ROUNDS = 4  # of falling back: if nodes are no longer computed together, other nodes appear
@@ -63,7 +64,9 @@ class _Trials:
     found: Assignment = field(init=False)
 
     def begin(self, assignment: Assignment) -> bool:
-        """Passes over all kernels but the last library's. Returns whether there were any."""
+        """Passes over all kernels but the last library's. Returns whether there were any.
+
+        Nodes that the last library does not compute together come apart. The last one of them continues their order."""
         self.found = assignment
         for _ in range(MOST_ROUNDS):
             known = len(self.passed)
@@ -91,12 +94,23 @@ class _Trials:
                     break
 
     def _learn(self, view: GraphView, node: Node) -> None:
-        seen, alone = NodeView.of(view, node), replace(self.target, cost_table=None)
-        found = [match(seen, (library,), alone).accepted for library in self.libraries]
-        titles = [tuple(dict.fromkeys(map(title, kernels))) for kernels in found if kernels]
+        titles = self._titles(NodeView.of(view, node))
+        together = node.operator
+        if isinstance(together, MetaOperator) and not titles[-1]:
+            members = [NodeView.of(together.graph, member) for member in together.graph.nodes]
+            apart = [self._titles(member) for member in members]
+            if all(any(member) for member in apart):
+                titles += apart[-1]
+        titles = [names for names in titles if names]
         self.order[node.name] = tuple(name for names in titles for name in names)
         if len(titles) > 1:
             self.passed[node.name] = sum(map(len, titles[:-1]))
+
+    def _titles(self, seen: NodeView) -> list[tuple[str, ...]]:
+        """The kernels of each library that accept a node."""
+        alone = replace(self.target, cost_table=None)
+        found = [match(seen, (library,), alone).accepted for library in self.libraries]
+        return [tuple(dict.fromkeys(map(title, kernels))) for kernels in found]
 
     def _adapted(self, passed: Mapping[str, int]) -> Assignment:
         passed_over = frozenset((name, kernel) for name, count in passed.items() for kernel in self.order[name][:count])
@@ -118,9 +132,10 @@ def _fits(needed: Bytes, limit: Bytes) -> bool:
 
 
 def _notice(trials: _Trials, given: Bytes, option: str) -> str:
-    found, count = trials.bytes_of(trials.found), len(trials.passed)
-    kernels = sorted({trials.order[name][0] for name in trials.passed})
+    found = trials.bytes_of(trials.found)
+    passed = [name for name in trials.passed if name in trials.found.choices]  # others are computed together again
+    kernels = sorted({trials.order[name][0] for name in passed})
     return (
-        f"{option}: at {counted(count, 'layer')} {', '.join(kernels)} fell back to slower kernels; peak "
+        f"{option}: at {counted(len(passed), 'layer')} {', '.join(kernels)} fell back to slower kernels; peak "
         f"{found[0]:,} B instead of {given[0]:,} B, arena {found[1]:,} B instead of {given[1]:,} B"
     )

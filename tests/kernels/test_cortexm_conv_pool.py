@@ -10,7 +10,7 @@ import pytest
 from band_layers import layer
 from cortexm_harness import BOARD, BOARD_WITHOUT_FPU, Case, case, run, without_fpu
 from helium_harness import needs_emulator
-from test_cortexm_linear import int8_case
+from test_cortexm_linear import LIMITED, int8_case, limited_case
 from test_overlaps import promised_lead, sharing
 
 from aidge_build.graph.view import Node, graph_view
@@ -29,12 +29,15 @@ EDGES = [
     (1, 64, (3, 60), 8, (3, 3), 1, 1, (1, 1), 1),  # tiles
     (2, 3, (8, 8), 8, (3, 3), 1, 1, (1, 1), 1),
 ]
+MANY_PIXELS = [(1, 1, (23, 24), 8, (3, 3), 1, 1, (1, 1), 1), (1, 4, (23, 24), 12, (3, 3), 1, 1, (1, 1), 1)]  # of few weights
+# Seeds of layers for which integers are proved to give the levels of all groups, or of some.
+INTEGERS = [(EDGES[3], 11), (EDGES[4], 23), (MANY_PIXELS[0], 9), (MANY_PIXELS[0], 11), (MANY_PIXELS[1], 6), (MANY_PIXELS[1], 27)]
+INTEGERS_WITH_LIMITS = [(EDGES[1], 0), (EDGES[1], 6), (EDGES[2], 9), (EDGES[4], 9), (MANY_PIXELS[1], 9)]
 FEW_PIXELS = (1, 8, (3, 3), 8, (3, 3), 1, 1, (0, 1), 1)
 POOL = MaxPooling(window=Window((2, 2), (2, 2), (1, 1), (0, 0), (0, 0)))
 
 
-def fused(seed: int, edge: tuple, pool: MaxPooling = POOL, objective: str = "balanced") -> Case:
-    alone = int8_case(seed, *edge)
+def fused(alone: Case, pool: MaxPooling = POOL, objective: str = "balanced") -> Case:
     inputs, between = alone.view.inputs, alone.view.outputs[0].with_(name="between")
     names = tuple(tensor.name if tensor else "" for tensor in inputs)
     (pooled,) = pool.infer([between])
@@ -50,12 +53,19 @@ def fused(seed: int, edge: tuple, pool: MaxPooling = POOL, objective: str = "bal
 @functools.cache
 def candidates() -> list[Case]:
     objectives = ("balanced", "size", "speed")
-    return [fused(seed, edge, objective=objectives[seed % 3]) for edge in (*EDGES, FEW_PIXELS) for seed in range(3)]
+    edges = (*EDGES, FEW_PIXELS)
+    made = [(int8_case(seed, *edge), objectives[seed % 3]) for edge in edges for seed in range(3)]
+    made += [(int8_case(seed, *edge), "balanced") for edge, seed in INTEGERS]
+    made += [(limited_case(seed, *LIMITED[seed % len(LIMITED)], *edge), "balanced") for edge, seed in INTEGERS_WITH_LIMITS]
+    return [fused(alone, objective=objective) for alone, objective in made]
 
 
 @needs_emulator
 def test_it_equals_both_operators_one_after_the_other():
     assert {entry.call.sources for entry in candidates()} == {("sums/planes.h",), ("core/lines.h",)}
+    functions = [entry.call.function for entry in candidates()]
+    for form in ("packed_pooled_words_s4", "packed_pooled_s4_u12", "wide_pooled_words_s4_integer", "wide_pooled_sums_words_s4_u6"):
+        assert any(form in function for function in functions), form
     assert run(candidates(), board=BOARD) == []
     assert run(without_fpu(candidates()[::2]), board=BOARD_WITHOUT_FPU) == []
 
@@ -69,7 +79,7 @@ def test_its_output_may_follow_the_input_as_closely_as_it_says():
 
 @needs_emulator
 def test_bands_of_rows_equal_the_rows_of_both_operators():
-    layers = [layer(fused(seed, edge), Case, rows) for seed, edge in enumerate(EDGES) if edge[0] == 1 for rows in (1, 2)]
+    layers = [layer(fused(int8_case(seed, *edge)), Case, rows) for seed, edge in enumerate(EDGES) if edge[0] == 1 for rows in (1, 2)]
     bands = [band for one in layers if one.bands() for band in one.cases()]
     assert len(bands) > 10 and run(bands, board=BOARD) == []
 
@@ -86,4 +96,4 @@ def test_bands_of_rows_equal_the_rows_of_both_operators():
 )
 def test_another_pool_or_convolution_stays_two_layers(edge, pool, reason):
     with pytest.raises(AssertionError, match=reason):
-        assert fused(0, edge, pool).kernel
+        assert fused(int8_case(0, *edge), pool).kernel

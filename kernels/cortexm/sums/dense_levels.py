@@ -319,17 +319,18 @@ def _stores_late(stream: Stream) -> bool:
 
 
 def _word_form(code: Routine, stream: Stream, pixels: str, target: str) -> None:
-    """Only of packed weights for one pixel, whose output stays in w1."""
+    """One pixel of packed weights has its constants in the registers of the other pixel."""
+    is_single = stream.is_packed and "b" not in pixels
     shift = 16 - stream.shift - HIGH_SHIFT * stream.is_packed
     factors = [("{x0}", "{x1}", "{w0}")] * 2
-    if "b" not in pixels:
+    if is_single:
         factors = [("{x0}", "{x1}", "{b0}"), ("{b1}", "{b2}", "{b3}")]
         code("ldm {stream}!, {{r2, r3, r8-r11}}", "twice 2 multipliers and a constant")
     for (even, odd), (first, second, constant) in zip(_halves(stream), factors):
-        if "b" in pixels and stream.is_packed:
-            code("ldm {stream}!, {{r2, r3, r12}}", "2 multipliers and a constant")
-        elif "b" in pixels:
+        if not stream.is_packed:
             code("ldm {stream}!, {{r2, r3, r12, lr}}", "2 multipliers, 2 constants")
+        elif not is_single:
+            code("ldm {stream}!, {{r2, r3, r12}}", "2 multipliers and a constant")
         for pixel in pixels:
             low, high = f"{{{pixel}{even}}}", f"{{{pixel}{odd}}}"
             code(f"smmla {low}, {low}, {first}, {constant}")

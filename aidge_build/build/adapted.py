@@ -13,7 +13,7 @@ from aidge_build.graph.view import GraphView, Node
 from aidge_build.plan.cascade.kernels import BandKernels
 from aidge_build.plan.options import Options
 from aidge_build.plan.planning import Planning, bytes_of_whole
-from aidge_build.plan.stepping import MOST_CUTS, Limit, groups_wanted, wanted_of_layers
+from aidge_build.plan.stepping import MOST_CUTS, Limit, groups_wanted, too_long_together, wanted_of_layers
 from aidge_build.prepare.adaptation.adapt import adapt_to_backend
 from aidge_build.prepare.adaptation.assignment import Assignment
 from aidge_build.prepare.adaptation.by_cost import with_faster
@@ -58,18 +58,22 @@ def with_budget(view: GraphView, request: CompileRequest, assignment: Assignment
 
 
 def in_groups(view: GraphView, assignment: Assignment, request: CompileRequest) -> Assignment:
-    """The assignment of the graph in which layers are cut by channels where rows do not make them as short as a step may be."""
+    """The assignment of the graph in which layers are cut by channels where rows do not make them as short as a step may be, and
+    layers come apart that one kernel would compute in too long a step."""
     if not request.options.max_step:
         return assignment
     limit, most = Limit(request.options.max_step, request.libraries, "fpu" in request.target.features), dict[str, int]()
+    target = request.target
     for _ in range(MOST_CUTS):
-        wanted = groups_wanted(assignment, bands_of(request)(assignment), limit)
-        new = wanted_of_layers(view, wanted, most)
-        if not new:
+        kernels = bands_of(request)(assignment)
+        new = wanted_of_layers(view, groups_wanted(assignment, kernels, limit), most)
+        together = too_long_together(assignment, kernels, limit)
+        if not new and not together:
             break
         most |= new
+        target = replace(target, passed_over=target.passed_over | together)
         cut = check_rewrite(view, split_outputs(view, most), "cutting layers by channels")
-        assignment = adapt_to_backend(cut, request.libraries, request.target)
+        assignment = adapt_to_backend(cut, request.libraries, target)
     return assignment
 
 

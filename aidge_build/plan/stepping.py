@@ -23,6 +23,9 @@ from aidge_build.plan.schedule.joint import Joining
 from aidge_build.plan.schedule.schedule import Reuse, Schedule, make_schedule
 from aidge_build.plan.schedule.stores import stores_of
 from aidge_build.prepare.adaptation.assignment import Assignment
+from aidge_build.prepare.adaptation.fuse_meta import may_come_apart
+from aidge_build.prepare.adaptation.match import title
+from aidge_build.prepare.adaptation.meta_operator import MetaOperator
 from aidge_build.prepare.recipes.split_outputs import GROUP, group_of
 
 MOST_CUTS = 4  # of the graph, each finer than the one before
@@ -98,6 +101,17 @@ def groups_wanted(assignment: Assignment, kernels: BandKernels, limit: Limit) ->
         if most < channels:
             found[node.name] = most
     return found
+
+
+def too_long_together(assignment: Assignment, kernels: BandKernels, limit: Limit) -> frozenset[tuple[str, str]]:
+    """Returns (node, title of the kernel) of layers that one kernel computes together, and that stay too long when cut by rows, but
+    have kernels of their own."""
+    layers, found = _Layers(assignment, kernels, limit), set()
+    for node in assignment.view.nodes:
+        kernel = assignment.choices[node.name].kernel
+        if isinstance(node.operator, MetaOperator) and kernel is not None and layers.is_impossible(node):
+            found |= {(node.name, title(kernel))} if may_come_apart(node, kernels.libraries, kernels.target) else set()
+    return frozenset(found)
 
 
 def wanted_of_layers(view: GraphView, wanted: Mapping[str, int], before: Mapping[str, int]) -> dict[str, int]:

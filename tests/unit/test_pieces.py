@@ -35,13 +35,14 @@ def program_of(folder, data: bytes, *words: str) -> Program:
 
 
 def chain(*layers: str, height: int = 12) -> bytes:
-    """int8 layers on images of 8 columns and 4 channels: "conv", "stride", "pool", "sigmoid"."""
+    """int8 layers on images of 8 columns and 4 channels: "conv", "stride", "pool", "half", "sigmoid"."""
     weights = numpy.random.default_rng(1).integers(-127, 128, (4, 4, 3, 3)).astype(numpy.int8)
     text, last = ["d_x = DequantizeLinear(x, scale, zero) d_w = DequantizeLinear(w, small, zero)"], "x"
     kinds = {
         "conv": "Conv<pads = [1, 1, 1, 1]>(d_{0}, d_w)",
         "stride": "Conv<pads = [1, 1, 1, 1], strides = [2, 2]>(d_{0}, d_w)",
         "pool": "MaxPool<kernel_shape = [3, 3], pads = [1, 1, 1, 1], strides = [1, 1]>(d_{0})",
+        "half": "MaxPool<kernel_shape = [2, 2], strides = [2, 2]>(d_{0})",
         "sigmoid": "Sigmoid(d_{0})",
     }
     for number, kind in enumerate(layers):
@@ -198,6 +199,12 @@ def test_a_layer_that_cannot_be_cut_finely_enough_is_refused_with_the_smallest_s
     with pytest.raises(AidgeError) as again:
         program_of(tmp_path, chain("conv"), "--board", "stm32f4", "--max-step", str(least * 9 // 10))
     assert again.value.code == "STEP"
+
+
+@pytest.mark.parametrize("max_step, is_together", [(1_000_000, True), (8_000, False)])
+def test_layers_of_one_kernel_come_apart_if_their_rows_together_are_too_long(max_step, is_together, tmp_path):
+    found = program_of(tmp_path, chain("conv", "half", height=8), "--board", "mps2-an386", "--max-step", str(max_step))
+    assert ("conv_pool_int8" in [layer.kernel.name for layer in found.layers]) is is_together
 
 
 def test_the_step_that_a_refusal_names_is_long_enough_for_every_layer(tmp_path):

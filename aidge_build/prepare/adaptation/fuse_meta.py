@@ -82,6 +82,12 @@ def _may_cover(kernel: Kernel, node: Node) -> bool:
     )
 
 
+def may_come_apart(node: Node, libraries: Sequence[Library], target: Target) -> bool:
+    """Whether each node that a meta-operator covers has a kernel of its own."""
+    graph = node.operator.graph
+    return all(match(NodeView.of(graph, member), libraries, target).accepted for member in graph.nodes)
+
+
 def _better_apart(
     view: GraphView, found: Found, preferred: Sequence[Library], libraries: Sequence[Library], target: Target
 ) -> bool:

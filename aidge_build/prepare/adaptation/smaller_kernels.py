@@ -13,6 +13,7 @@ from aidge_build.contract.spec import NodeView
 from aidge_build.graph.view import GraphView, Node
 from aidge_build.prepare.adaptation.adapt import adapt_to_backend
 from aidge_build.prepare.adaptation.assignment import Assignment
+from aidge_build.prepare.adaptation.fuse_meta import may_come_apart
 from aidge_build.prepare.adaptation.match import Target, match, title
 from aidge_build.prepare.adaptation.meta_operator import MetaOperator
 
@@ -95,12 +96,10 @@ class _Trials:
 
     def _learn(self, view: GraphView, node: Node) -> None:
         titles = self._titles(NodeView.of(view, node))
-        together = node.operator
-        if isinstance(together, MetaOperator) and not titles[-1]:
-            members = [NodeView.of(together.graph, member) for member in together.graph.nodes]
-            apart = [self._titles(member) for member in members]
-            if all(any(member) for member in apart):
-                titles += apart[-1]
+        together = isinstance(node.operator, MetaOperator) and not titles[-1]
+        if together and may_come_apart(node, self.libraries, self.target):
+            graph = node.operator.graph
+            titles += self._titles(NodeView.of(graph, graph.nodes[-1]))
         titles = [names for names in titles if names]
         self.order[node.name] = tuple(name for names in titles for name in names)
         if len(titles) > 1:

@@ -70,6 +70,7 @@ class Operator:
     each of them then rounds as in onnxruntime, and not only the result.
     `stores` is true if the integers of its output have the meaning that a following DequantizeLinear gives them, by its scale.
     `features` is the type to which the importer casts inputs of other types: operators of ai.onnx.ml read numbers of all types.
+    `composed` is true if other operators compute it, each by the numerical contract of its own tensors.
     """
 
     onnx_names: ClassVar[tuple[str, ...]] = ()
@@ -83,6 +84,7 @@ class Operator:
     by_steps: ClassVar[bool] = False
     stores: ClassVar[bool] = False
     features: ClassVar[DType | None] = None
+    composed: ClassVar[bool] = False
 
     @property
     def type(self) -> str:

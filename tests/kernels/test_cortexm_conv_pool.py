@@ -8,7 +8,8 @@ from dataclasses import replace
 
 import pytest
 from band_layers import layer
-from cortexm_harness import BOARD, BOARD_WITHOUT_FPU, Case, case, run, without_fpu
+from cortexm_harness import BOARD, BOARD_WITHOUT_FPU, Case, accepted, case, run, without_fpu
+from harness import under_double
 from helium_harness import needs_emulator
 from test_cortexm_linear import LIMITED, int8_case, limited_case
 from test_overlaps import promised_lead, sharing
@@ -68,6 +69,15 @@ def test_it_equals_both_operators_one_after_the_other():
         assert any(form in function for function in functions), form
     assert run(candidates(), board=BOARD) == []
     assert run(without_fpu(candidates()[::2]), board=BOARD_WITHOUT_FPU) == []
+
+
+@needs_emulator
+def test_it_equals_both_operators_under_the_contract_of_tensorflow_lite():
+    alone = [under_double(int8_case(seed, *edge)) for edge in (*EDGES, FEW_PIXELS) for seed in range(3)]
+    cases = accepted([fused(entry) for entry in accepted(alone)])
+    assert len(cases) > 15 and any("_twice" in entry.call.function for entry in cases)
+    assert run(cases, board=BOARD) == []
+    assert run(without_fpu(cases[::2]), board=BOARD_WITHOUT_FPU) == []
 
 
 @needs_emulator

@@ -20,7 +20,8 @@ def evaluate(
     Float tensors are evaluated in float64 and rounded once to their type, or in float32 step by step (`Operator.by_steps`).
     """
     with numpy.errstate(all="ignore"):  # overflow to infinity and NaN are results, not accidents
-        if any(tensor.quantization is not None and tensor.quantization.rounding == DOUBLE for tensor in outputs):
+        contracts = [tensor.quantization.rounding for tensor in outputs if tensor.quantization is not None]
+        if DOUBLE in contracts and not operator.composed:
             results = meaning(operator)(operator, values, inputs, outputs)
         elif reads_reals(operator, inputs, outputs):
             results = operator.forward_quantized(values, inputs, outputs)

@@ -19,6 +19,8 @@ class MetaOperator(Operator):
     `anchors` are the names that the pattern gives to covered nodes: (anchor, node's name).
     """
 
+    composed = True
+
     name: str = ""
     graph: GraphView = field(default=None, repr=False)
     anchors: tuple[tuple[str, str], ...] = ()

@@ -70,6 +70,7 @@ SPEC = ImplSpec(
     (DATA,),
     (Predicate("a convolution that is no pointwise one, and a 2x2 max pool", _refusal),),
     features=FEATURES,
+    rounding="any",
 )
 
 

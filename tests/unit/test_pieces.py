@@ -201,7 +201,7 @@ def test_a_layer_that_cannot_be_cut_finely_enough_is_refused_with_the_smallest_s
     assert again.value.code == "STEP"
 
 
-@pytest.mark.parametrize("max_step, is_together", [(1_000_000, True), (8_000, False)])
+@pytest.mark.parametrize("max_step, is_together", [(1_000_000, True), (3_000, False)])
 def test_layers_of_one_kernel_come_apart_if_their_rows_together_are_too_long(max_step, is_together, tmp_path):
     found = program_of(tmp_path, chain("conv", "half", height=8), "--board", "mps2-an386", "--max-step", str(max_step))
     assert ("conv_pool_int8" in [layer.kernel.name for layer in found.layers]) is is_together

@@ -236,12 +236,24 @@ def plain(graph: Graph) -> None:
     graph.output(graph.softmax(graph.dense(graph.flat(mean), int(graph.random.integers(2, 13)))))
 
 
+def pooled(graph: Graph) -> None:
+    """Convolutions with a 2x2 max pool after each."""
+    side = int(graph.random.integers(16, 48))
+    value = graph.input(1, graph.pick(1, 2, 3), side, side + int(graph.random.integers(0, 9)))
+    while min(value.dims[2:]) >= 5:
+        kernel = graph.pick((3, 3), (3, 3), (5, 5), (2, 2), (1, 3))
+        count = graph.pick(4, 8, 12, 16, 24, 32)
+        value = graph.convolution(value, count, kernel, activation=graph.pick(RELU, RELU6, NONE), same=min(kernel) == 3)
+        value = graph.pool("MaxPool", value, (2, 2), 2)
+    _classify(graph, value)
+
+
 KINDS: tuple[Callable[[Graph], None], ...] = (image, linear, image, linear, dense, series, column, attention)  # in turn
 
 
 def network(seed: int, quantized: bool, kind: str = "") -> ModelProto:
-    """The network of this seed: of the `KINDS` in turn, "uniform" ones with one scale for all channels; or a `rare` or a
-    `plain` one."""
+    """The network of this seed: of the `KINDS` in turn, "uniform" ones with one scale for all channels; or a `rare`, a
+    `plain` or a `pooled` one."""
     graph = Graph(seed, quantized, shares_scales=kind == "uniform")
-    ({"rare": rare, "plain": plain}.get(kind) or KINDS[seed % len(KINDS)])(graph)
+    ({"rare": rare, "plain": plain, "pooled": pooled}.get(kind) or KINDS[seed % len(KINDS)])(graph)
     return graph.model()

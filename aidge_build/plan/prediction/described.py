@@ -13,6 +13,7 @@ from aidge_build.contract.call import Call, Literal, Struct
 from aidge_build.contract.library import Kernel
 from aidge_build.contract.spec import NodeView
 from aidge_build.graph.tensor import Tensor
+from aidge_build.prepare.adaptation.meta_operator import MetaOperator
 
 MOST_OF_A_SEQUENCE = 8  # integers: a longer one is a table and no shape
 
@@ -40,13 +41,16 @@ class Described:
 
     @classmethod
     def of(cls, view: NodeView, kernel: Kernel, call: Call) -> Described:
-        """Returns the description of the kernel's call at the node."""
+        """Returns the description of the kernel's call at the node; at a meta-operator as if for its heaviest node alone."""
+        name = view.operator.type
+        if isinstance(view.operator, MetaOperator):
+            view = view.operator.heaviest
         data = [tensor for tensor in view.inputs if tensor is not None and not tensor.is_constant]
         fixed = [tensor for tensor in view.inputs if tensor is not None and tensor.is_constant]
         return cls(
             kernel.library,
             kernel.name,
-            view.operator.type,
+            name,
             call.function,
             (_type_of(data), _type_of(fixed), _type_of(view.outputs)),
             tuple(tuple(tensor.dims) for tensor in data),

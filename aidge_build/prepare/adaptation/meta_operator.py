@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from aidge_build.contract.node_view import some_rows
+from aidge_build.contract.node_view import NodeView, some_rows
 from aidge_build.contract.reference.evaluate import evaluate
 from aidge_build.graph.pattern import Found
 from aidge_build.graph.view import GraphView, Node, graph_view
@@ -39,6 +39,11 @@ class MetaOperator(Operator):
     @property
     def type(self) -> str:
         return self.name
+
+    @property
+    def heaviest(self) -> NodeView:
+        """The covered node with the most multiply-accumulates."""
+        return max((NodeView.of(self.graph, node) for node in self.graph.nodes), key=lambda seen: seen.multiply_accumulates)
 
     def infer(self, inputs):
         return tuple(TensorType(tensor.dims, tensor.dtype) for tensor in map(self.graph.tensor, self.graph.outputs))

@@ -104,8 +104,8 @@ def groups_wanted(assignment: Assignment, kernels: BandKernels, limit: Limit) ->
 
 
 def too_long_together(assignment: Assignment, kernels: BandKernels, limit: Limit) -> frozenset[tuple[str, str]]:
-    """Returns (node, title of the kernel) of layers that one kernel computes together, and that stay too long when cut by rows, but
-    have kernels of their own."""
+    """Returns (node, title of the kernel) of layers that one kernel computes together, that stay too long when cut by rows, and
+    that have kernels of their own."""
     layers, found = _Layers(assignment, kernels, limit), set()
     for node in assignment.view.nodes:
         kernel = assignment.choices[node.name].kernel

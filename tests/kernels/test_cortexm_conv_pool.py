@@ -65,7 +65,12 @@ def candidates() -> list[Case]:
 def test_it_equals_both_operators_one_after_the_other():
     assert {entry.call.sources for entry in candidates()} == {("sums/planes.h",), ("core/lines.h",)}
     functions = [entry.call.function for entry in candidates()]
-    for form in ("packed_pooled_words_s4", "packed_pooled_s4_u12", "wide_pooled_words_s4_integer", "wide_pooled_sums_words_s4_u6"):
+    for form in (
+        "packed_pooled_words_s4",
+        "packed_pooled_s4_u12",
+        "wide_pooled_words_s4_integer",
+        "wide_pooled_sums_words_s4_u6",
+    ):
         assert any(form in function for function in functions), form
     assert run(candidates(), board=BOARD) == []
     assert run(without_fpu(candidates()[::2]), board=BOARD_WITHOUT_FPU) == []
@@ -89,7 +94,9 @@ def test_its_output_may_follow_the_input_as_closely_as_it_says():
 
 @needs_emulator
 def test_bands_of_rows_equal_the_rows_of_both_operators():
-    layers = [layer(fused(int8_case(seed, *edge)), Case, rows) for seed, edge in enumerate(EDGES) if edge[0] == 1 for rows in (1, 2)]
+    layers = [
+        layer(fused(int8_case(seed, *edge)), Case, rows) for seed, edge in enumerate(EDGES) if edge[0] == 1 for rows in (1, 2)
+    ]
     bands = [band for one in layers if one.bands() for band in one.cases()]
     assert len(bands) > 10 and run(bands, board=BOARD) == []
 

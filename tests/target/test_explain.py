@@ -122,10 +122,10 @@ def right(make, board, folder) -> list[dict]:
 
 def test_explain_says_block_and_epilogue_and_the_plan_says_the_same(tmp_path):
     explained = {node["name"]: node for node in aidge_build("explain", DIGITS, "--board", "mps2-an386", "--json").json["nodes"]}
-    facts = explained["conv2"]["facts"]
+    facts = explained["conv1"]["facts"]
     assert facts["block"] == "2 pixels x 4 channels" and "integer" in facts["epilogue"]
-    assert explained["conv2"]["instructions_per_mac"] is None and explained["flatten"]["facts"] == {}
-    text = aidge_build("explain", DIGITS, "conv2", "--board", "mps2-an386").stdout
+    assert explained["conv1"]["instructions_per_mac"] is None and explained["flatten"]["facts"] == {}
+    text = aidge_build("explain", DIGITS, "conv1", "--board", "mps2-an386").stdout
     assert "block 2 pixels x 4 channels; epilogue integer" in text and "- instructions per MAC" in text and text.count("\n") == 2
     assert aidge_build("compile", DIGITS, "--out", tmp_path, "--board", "mps2-an386").exit_code == 0
     planned = json.loads((tmp_path / "digits.plan.json").read_text())["layers"]

@@ -11,7 +11,7 @@ static void aidge_ref_normalize_float32(const float *input, const float *scale, 
     for (row = 0; row < shape->rows; row++) {
         aidge_ref_row_statistics(input, shape->length, with_mean, *epsilon, statistics);
         aidge_ref_normalize_row(input, scale, bias, output, statistics, row, shape);
-        if (means) {
+        if (means != 0) {
             *means++ = statistics[0];
             *inverses++ = statistics[1];
         }

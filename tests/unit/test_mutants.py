@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from tools.mutants import trial
+from tools.mutants import collected, trial
 from tools.mutants.__main__ import UNTRIED, _end, sampled
 from tools.mutants.equivalent import argued
 from tools.mutants.guards import BUDGET, Guard, chosen
 from tools.mutants.rooms import ROOMS
-from tools.mutants.sites import mutants, mutated
+from tools.mutants.sites import Mutant, mutants, mutated
 from tools.mutants.trial import Verdict, verdicts
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -132,6 +132,103 @@ def test_program():
 """)
     verdict = ended(["test_sums.py"])
     assert (verdict.killer, verdict.error) == ("", "")
+
+
+SUMS = """import functools, os, signal
+LIMIT = 3
+def three():
+    return 3
+def unchecked():
+    return 3
+def nested():
+    def inner():
+        return 3
+    return inner()
+def while_collecting():
+    return 3
+def endless():
+    number = 2
+    while number % 2: pass
+def aborted():
+    status = 0
+    if status: os.abort()
+def ended():
+    status = 0
+    if status: os.kill(os.getpid(), signal.SIGKILL)
+class Sums:
+    @property
+    def shown(self):
+        return 3
+    @functools.cached_property
+    def lasting(self):
+        return 3
+    @staticmethod
+    @functools.cache
+    def kept():
+        return 3
+    @classmethod
+    def of_class(cls):
+        return 3
+class Other(Sums):
+    def __init__(self):
+        super().__init__()
+"""
+TESTS_OF_SUMS = """import sums
+def test_limit(): assert sums.LIMIT == 3
+def test_three(): assert sums.three() == 3
+def test_unchecked(): assert sums.unchecked()
+def test_nested(): assert sums.nested() == 3
+COLLECTED = sums.while_collecting()
+def test_collected(): assert COLLECTED == 3
+def test_endless(): sums.endless()
+def test_aborted(): sums.aborted()
+def test_ended(): sums.ended()
+def test_shown(): assert sums.Sums().shown == 3
+def test_lasting(): assert sums.Sums().lasting == 3
+def test_kept(): assert sums.Sums.kept() == 3
+def test_of_class(): assert sums.Sums.of_class() == 3
+def test_other(): assert sums.Other()
+"""
+# Function of SUMS with a fault -> the test that comes by, what kills the mutant, and why it could not be tried.
+FORKED = {
+    "three": ("test_three", "test_sums.py::test_three", ""),
+    "unchecked": ("test_unchecked", "", ""),
+    "nested.inner": ("test_nested", "test_sums.py::test_nested", ""),
+    "endless": ("test_endless", "no end (signal 24)", ""),
+    "aborted": ("test_aborted", "no end (signal 6)", ""),
+    "Sums.shown": ("test_shown", "test_sums.py::test_shown", ""),
+    "Sums.lasting": ("test_lasting", "test_sums.py::test_lasting", ""),
+    "Sums.kept": ("test_kept", "test_sums.py::test_kept", ""),
+    "Sums.of_class": ("test_of_class", "test_sums.py::test_of_class", ""),
+}
+ALONE = {
+    "<module>": ("test_limit", "test_sums.py::test_limit", ""),
+    "while_collecting": ("test_collected", "test_sums.py::test_collected", ""),
+    "ended": ("test_ended", "", "its process ended without an answer"),
+    "Other.__init__": ("test_other", "", ""),
+}
+
+
+@pytest.fixture
+def tasks_of_sums(tmp_path, monkeypatch) -> list[tuple[Mutant, list[Guard]]]:
+    """A fault in each function of SUMS, in a constant where it has one, with the test that comes by."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(trial, "START", 0)  # what does not end takes one second
+    Path("sums.py").write_text(SUMS)
+    Path("test_sums.py").write_text(TESTS_OF_SUMS)
+    faults = {}
+    for fault in mutants("sums.py", SUMS):
+        if fault.function not in faults or (faults[fault.function].kind, fault.kind) == ("statement", "constant"):
+            faults[fault.function] = fault
+    tests = {name: test for name, (test, *_) in (ALONE | FORKED).items()}
+    seconds = {name: 0.1 if name == "endless" else 1.0 for name in tests}
+    return [(faults[name], [Guard(f"test_sums.py::{test}", seconds[name], frozenset())]) for name, test in tests.items()]
+
+
+def test_forks_of_one_session_answer_where_a_process_of_its_own_would_end_the_same_way(tasks_of_sums):
+    ends = [(one.mutant.function, one.killer, one.error) for one in collected.verdicts(tasks_of_sums, Path.cwd(), 2)]
+    expected = [(name, killer, error) for name, (_, killer, error) in (FORKED | ALONE).items()]
+    assert ends == expected
 
 
 @pytest.mark.parametrize("fault", [ImportError("no pytest"), OSError(28, "no space left on device")])

@@ -11,13 +11,14 @@ import os
 import random
 import sys
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
+from tools.mutants.collected import verdicts
 from tools.mutants.equivalent import argued
 from tools.mutants.guards import chosen, guards_of
 from tools.mutants.rooms import ROOMS, Room
 from tools.mutants.sites import Mutant, mutants
-from tools.mutants.trial import Verdict, verdicts
+from tools.mutants.trial import Verdict
 from tools.testmap.entries import TestMap
 from tools.testmap.reads import ROOT
 from tools.testmap.session import preload
@@ -38,12 +39,8 @@ def main(words: Sequence[str]) -> int:
     sample = sampled(all_mutants(rooms), options.seed, options.count, options.only)
     preload()
     os.chdir(ROOT)
-    known = TestMap()
-    drawn = [room for room in rooms if any(_room(mutant) == room.name for mutant in sample)]
-    guards = {room.name: guards_of(room, known, options.jobs, _say) for room in drawn}
-    tasks = [(mutant, chosen(mutant, guards[_room(mutant)])) for mutant in sample]
     reasons, survivors, ends = argued(), [], Counter()
-    for number, verdict in enumerate(verdicts(tasks, ROOT, options.jobs), 1):
+    for number, verdict in enumerate(_tried(sample, rooms, options.jobs), 1):
         end, line = _end(verdict, reasons)
         ends[end] += 1
         if end == SURVIVED:
@@ -83,6 +80,15 @@ def _options(words: Sequence[str]) -> argparse.Namespace:
         if name not in {room.name for room in ROOMS}:
             parser.error(f"there is no room '{name}'; rooms: {', '.join(room.name for room in ROOMS)}")
     return options
+
+
+def _tried(sample: Sequence[Mutant], rooms: Sequence[Room], jobs: int) -> Iterator[Verdict]:
+    """Tries the mutants, room by room, after the tests of all these rooms are recorded."""
+    known = TestMap()
+    drawn = [room for room in rooms if any(_room(mutant) == room.name for mutant in sample)]
+    guards = {room.name: guards_of(room, known, jobs, _say) for room in drawn}
+    for name, own in guards.items():
+        yield from verdicts([(mutant, chosen(mutant, own)) for mutant in sample if _room(mutant) == name], ROOT, jobs)
 
 
 def _room(mutant: Mutant) -> str:

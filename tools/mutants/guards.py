@@ -44,7 +44,7 @@ def chosen(mutant: Mutant, guards: Sequence[Guard]) -> list[Guard]:
 
     What runs at import has those that come by nothing, as they look at what importing made, then all that come by its file.
     """
-    if _runs_at_import(mutant):
+    if runs_at_import(mutant):
         hits = [guard for guard in guards if not guard.lines]
         hits += [guard for guard in guards if mutant.file in guard.files]
     else:
@@ -58,7 +58,7 @@ def chosen(mutant: Mutant, guards: Sequence[Guard]) -> list[Guard]:
     return result
 
 
-def _runs_at_import(mutant: Mutant) -> bool:
+def runs_at_import(mutant: Mutant) -> bool:
     """Module, class bodies, default arguments and decorators run before any test does."""
     last = mutant.function.rsplit(".", 1)[-1].lstrip("_")
     return mutant.function == MODULE or last[:1].isupper() or mutant.before.startswith(("def ", "async def ", "@", "class "))

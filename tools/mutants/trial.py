@@ -9,8 +9,9 @@ from __future__ import annotations
 import os
 import signal
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from tools.mutants.guards import Guard
@@ -35,8 +36,22 @@ class Verdict:
     error: str = ""
 
 
-def verdicts(tasks: Sequence[tuple[Mutant, list[Guard]]], root: Path, jobs: int) -> Iterator[Verdict]:
-    """Tries the mutants, `jobs` at a time, and yields what became of them in their order."""
+Task = tuple[Mutant, list[Guard]]
+Run = Callable[[Sequence[Guard], Path, Mutant | None], list]  # pytest's exit code and the test that failed, "" if all pass
+
+
+def alone(guards: Sequence[Guard], root: Path, mutant: Mutant | None) -> list:
+    """Runs the tests in a session of their own, which imports the fault."""
+    watcher = Watcher({guard.name: place for place, guard in enumerate(guards)})
+    if mutant:
+        install({str(root / mutant.file): lambda text: mutated(text, mutant)})
+    code = run_pytest(["-x", *(guard.name for guard in guards)], watcher)
+    return [code, watcher.failed]
+
+
+def verdicts(tasks: Sequence[Task], root: Path, jobs: int, run: Run = alone) -> Iterator[Verdict]:
+    """Tries the mutants, `jobs` at a time, and yields what became of them in their order. `run` is called in a child."""
+    start = partial(_start, run, root)
     running: dict[int, int] = {}
     ready: dict[int, Verdict] = {}
     waiting = list(enumerate(tasks))
@@ -49,28 +64,23 @@ def verdicts(tasks: Sequence[tuple[Mutant, list[Guard]]], root: Path, jobs: int)
                     if not guards:
                         ready[index] = Verdict(mutant, "", 0)
                     else:
-                        running[_start(guards, answers[index], root, mutant)] = index
+                        running[start(guards, answers[index], mutant)] = index
                 if number in ready:
                     break
                 child, status = os.waitpid(-1, 0)
                 if child in running:
                     index = running.pop(child)
-                    ready[index] = _verdict(child, status, *tasks[index], root, answers[index])
+                    ready[index] = _verdict(child, status, *tasks[index], answers[index], start)
             yield ready.pop(number)
 
 
-def _start(guards: Sequence[Guard], answer: Path, root: Path, mutant: Mutant | None = None) -> int:
-    def work() -> list:
-        watcher = Watcher({guard.name: place for place, guard in enumerate(guards)})
-        if mutant:
-            install({str(root / mutant.file): lambda text: mutated(text, mutant)})
-        code = run_pytest(["-x", *(guard.name for guard in guards)], watcher)
-        return [code, watcher.failed]
-
-    return in_child(work, answer, START + FACTOR * sum(guard.seconds for guard in guards))
+def _start(run: Run, root: Path, guards: Sequence[Guard], answer: Path, mutant: Mutant | None = None) -> int:
+    return in_child(lambda: run(guards, root, mutant), answer, START + FACTOR * sum(guard.seconds for guard in guards))
 
 
-def _verdict(child: int, status: int, mutant: Mutant, guards: Sequence[Guard], root: Path, answer: Path) -> Verdict:
+def _verdict(
+    child: int, status: int, mutant: Mutant, guards: Sequence[Guard], answer: Path, start: Callable[..., int]
+) -> Verdict:
     ended = answer_of(child, answer, wait=False)
     if ended is None and (not os.WIFSIGNALED(status) or os.WTERMSIG(status) == signal.SIGKILL):
         return Verdict(mutant, "", 0, "its process ended without an answer")
@@ -79,7 +89,7 @@ def _verdict(child: int, status: int, mutant: Mutant, guards: Sequence[Guard], r
         return Verdict(mutant, "", len(guards))
     killer = failed or (f"no end (signal {os.WTERMSIG(status)})" if ended is None else f"pytest ended with {code}")
     suspects = [guard for guard in guards if f"{guard.name}::".startswith(f"{failed.removesuffix(IMPORT)}::")] or guards
-    alone = answer_of(_start(suspects, answer, root), answer)
-    if alone != [0, ""]:
-        return Verdict(mutant, "", 0, f"{killer}; without the fault: {alone}")
+    without = answer_of(start(suspects, answer), answer)
+    if without != [0, ""]:
+        return Verdict(mutant, "", 0, f"{killer}; without the fault: {without}")
     return Verdict(mutant, killer, 0)

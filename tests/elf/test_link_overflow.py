@@ -369,7 +369,7 @@ def test_a_project_of_cmake_gets_the_explanation_from_its_build(tmp_path, genera
     for program in ("cmake", "ninja" if generator == "Ninja" else "make"):
         if shutil.which(program) is None:
             pytest.skip(f"needs {program}")
-    (tmp_path / "app.ld").write_text(SCRIPT.replace("8K", "64K"))
+    (tmp_path / "app.ld").write_text(SCRIPT.replace("8K", "64K").replace("2K", "1K"))
     (tmp_path / "main.c").write_text(
         '#include "digits.h"\nint8_t in[DIGITS_INPUT_SIZE], out[DIGITS_OUTPUT_SIZE];\n'
         "int main(void) { return digits_run(in, out); }\n"

@@ -87,7 +87,7 @@ def test_kernels_of_two_models_are_linked_once(build, generated, tmp_path, monke
     linked = sizes(elf)
     shared = {name for name in linked if re.search("_[0-9a-f]{12}$", name)}
     own = {name[:-13] for name in shared}
-    assert len(shared) == len(own) == 9 and own <= linked.keys()  # those of the third model beside them
+    assert len(shared) == len(own) == 8 and own <= linked.keys()  # those of the third model beside them
     assert all(len(linked[name]) == 1 for name in shared | own)
     assert all(linked[name] == linked[name[:-13]] for name in shared)
     objects = [

@@ -68,8 +68,6 @@ def test_it_equals_both_operators_one_after_the_other():
     for form in (
         "packed_pooled_words_s4",
         "packed_pooled_s4_u12",
-        "wide_pooled_words_s4_integer",
-        "wide_pooled_sums_words_s4_u6",
     ):
         assert any(form in function for function in functions), form
     assert run(candidates(), board=BOARD) == []

@@ -213,7 +213,7 @@ def test_a_program_of_several_models_is_asked_for_a_name_and_one_without_a_recor
 @needs_cross_compiler
 def test_a_core_that_stopped_within_an_inference_leaves_its_input_and_those_before(tmp_path):
     elf, board = firmware(tmp_path)
-    dump = ram_after(elf, board, "digits_conv3", 5)
+    dump = ram_after(elf, board, "digits_pool2", 5)
     (tmp_path / "ram.bin").write_bytes(dump)
     base = hex(board.region("data").origin)
     command = ["verify", DIGITS, "--board", board.name, "--record", "4", "--replay", tmp_path / "ram.bin"]

@@ -63,7 +63,3 @@ def test_corrected_layers_are_among_the_aimed_ones_in_every_form():
 def test_aimed_layers_equal_the_meaning_on_the_emulated_core(library):
     assert len(sample(library)) > 40
     assert helium_harness.run(sample(library), board=LIBRARIES[library].BOARD) == []
-
-
-def test_the_c_versions_of_aimed_layers_equal_the_meaning_on_this_machine():
-    assert helium_harness.run(sample("cortexm"), "-std=c99", board="host") == []

@@ -79,11 +79,6 @@ def test_so_do_those_without_an_fpu():
     assert run(without_fpu([*layers(), *fixed_layers()[::3]]), board=BOARD_WITHOUT_FPU) == []
 
 
-def test_the_c_versions_equal_the_meaning_on_this_machine():
-    strict = ("-std=c99", "-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Wundef", "-Werror")
-    assert run([*layers(), *fixed_layers()[::3]], *strict, board="host") == []
-
-
 def test_weights_take_a_byte_each_and_one_text_whatever_their_zero_points_are():
     for edge in (EDGES[0], EDGES[6]):
         plain = int8_case(1, *edge)

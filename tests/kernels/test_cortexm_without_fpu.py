@@ -111,7 +111,7 @@ def test_means_of_rows_equal_the_meaning(flags):
     assert run(under(flags, cases), *flags, board=BOARD_WITHOUT_FPU) == []
 
 
-@pytest.mark.parametrize("flags", [(), ("-Os",), ("-O0",), ("-O3", "-flto"), PORTABLE], ids=" ".join)
+@pytest.mark.parametrize("flags", [(), ("-Os",), ("-O0",), ("-O3", "-flto")], ids=" ".join)
 def test_layers_equal_the_meaning(flags):
     assert len(candidates()) > 45
     assert run(under(flags, candidates()), *flags, board=BOARD_WITHOUT_FPU) == []

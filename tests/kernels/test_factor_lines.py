@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import armv6m_harness
 import armv7m_harness
-import cortexm_harness
 import pytest
 from armv7m_harness import of_this_library
 from cortexm_harness import BOARD, BOARD_WITHOUT_FPU, Case, CaseWithoutFpu, case
@@ -55,7 +54,7 @@ def taken(cases):
 
 
 @needs_emulator
-@pytest.mark.parametrize("flags", [(), ("-Os",), cortexm_harness.PORTABLE], ids=["usual", "Os", "portable"])
+@pytest.mark.parametrize("flags", [(), ("-Os",)], ids=["usual", "Os"])
 def test_products_equal_the_meaning_with_dsp_with_and_without_an_fpu(flags):
     assert run(taken(products()), *flags, board=BOARD) == []
     without = [CaseWithoutFpu(entry.view, entry.values) for entry in products()]

@@ -93,7 +93,7 @@ def test_the_c_of_boards_and_the_glue_to_cmsis_nn_are_read():
 def test_the_code_of_a_small_model_has_no_finding_outside_the_table_and_a_fault_in_it_is_one(tmp_path):
     from tools.static_analysis.programs import misra
 
-    code, _ = texts_of_model("hello", ROOT / "examples" / "hello" / "hello.onnx", ())
+    code, _ = texts_of_model("digits", ROOT / "examples" / "digits" / "digits.onnx", ())
     broken = Text(code.name, code.place, code.text.replace("(void)mem", "mem"), code.core, code.beside)
     assert sort_out(misra(code, tmp_path), deviations())[0] == []
     assert {finding.rule for finding in sort_out(misra(broken, tmp_path), deviations())[0]} == {"17.7"}

@@ -38,8 +38,8 @@ def libraries_of(program) -> set[str]:
     [
         ("m0plus", "ref", "armv6m"),
         ("m3", "ref", "armv7m"),
-        ("m4", "cortexm", "cortexm"),
-        ("m55", "cortexm", "helium"),
+        ("m4", "cortexm, ref", "cortexm"),
+        ("m55", "cortexm, ref", "helium"),
     ],
 )
 def test_the_build_says_who_takes_the_layers_what_that_costs_and_what_would_help(core, taking, faster):
@@ -58,7 +58,7 @@ def test_the_cost_comes_from_what_libraries_say_of_themselves():
         return int(before.replace(",", "")), int(after.replace(",", ""))
 
     macs = sum(layer.macs for layer in build_program(request_of(*CORES["m4"])).layers)
-    assert numbers("m4") == (round(2.2 * macs), round(0.95 * macs))
+    assert numbers("m4") == (round(5.2 * macs), round(0.95 * macs))
     assert numbers("m3") == pytest.approx((5.2 * macs, 1.3 * macs), rel=0.05)  # but for the last layer, which ref has in any case
     slow, fast = numbers("m0plus")
     assert fast == pytest.approx(2.7 * macs, rel=0.01) and 9 * macs <= slow < 10 * macs

@@ -85,20 +85,9 @@ def data_arguments(inputs: Sequence[Tensor | None]) -> tuple[Argument, ...]:
     return Input(DATA), known(ZERO_POINT, "zero_point"), known(SCALE, "scale")
 
 
-def measured_bounds(is_above: bool, top: float) -> tuple[float, float]:
-    """The lowest and highest real number that a quantization covers, given `is_above_0` and the top of a clamp."""
-    return 0.0 if is_above else -math.inf, top
-
-
 def bits_of(value: float) -> int:
     """Returns the bits of a float32 as an integer."""
     return int.from_bytes(struct.pack("<f", value), "little")
-
-
-def bounds_in_c(bounds: tuple[float, float]) -> str:
-    """The lowest number, 0 or none, and the highest one as arguments in C."""
-    lowest, highest = bounds
-    return f"{'0.0f' if lowest == 0 else '-INFINITY'}, {'INFINITY' if highest == math.inf else f'{highest!r}f'}"
 
 
 def end_name(top: float) -> str:

@@ -15,10 +15,7 @@ from aidge_build.prepare.adaptation.assignment import Assignment
 from aidge_build.prepare.adaptation.match import Target
 
 SOFT_FLOAT = "float32_soft"  # of `per_mac` in library.toml: float32 without an FPU
-IN_C, NARROW = (
-    "_c",
-    "_narrow",
-)  # suffixes of the keys of kernels with C in place of their assembly, and of cores with 16-bit instructions
+NARROW = "_narrow"  # suffix of the keys of cores with 16-bit instructions
 
 
 @dataclass(frozen=True)
@@ -118,7 +115,6 @@ def _cost_by_libraries(layers: Sequence[_Layer], libraries: Sequence[Library], t
     for layer in layers:
         for side, kernel in enumerate((layer.taken, layer.faster)):
             kind = _kind(layer.view, side == 0 and "fpu" not in target.features)
-            kind += IN_C if side == 0 and ASSEMBLY in _lacking(kernel, target, layer.view) else ""
             typical = per_mac.get(kernel.library, {})
             kind = kind + NARROW if "narrow" in target.features and kind + NARROW in typical else kind
             if kind not in typical:

@@ -127,12 +127,13 @@ class CortexmLinearFloat32(LinearFloat32):
         return Limits(self.operator.minimum, self.operator.maximum)
 
     def stream(self, rows: numpy.ndarray, group: int) -> Constant:
-        """Weights [outputs, taps] in the order of float32.h."""
+        """Weights [outputs, taps] in the order of `stream_of`."""
         return Constant("stream", stream_of(rows.astype(numpy.float32), self.bias(), group))
 
 
 def stream_of(rows: numpy.ndarray, bias: numpy.ndarray, group: int) -> numpy.ndarray:
-    """The words of float32.h: weights [outputs, taps] and biases by groups of so many outputs."""
+    """Weights [outputs, taps] and biases by groups of so many outputs: for each group 4 * its first output, biases, then for each
+    tap one weight for each output of the group; floats as their bits."""
     found = []
     for first in group_starts(len(rows), group):
         block = slice(first, first + group)

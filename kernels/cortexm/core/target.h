@@ -32,11 +32,6 @@
 #define AIDGE_CORTEXM_NOINLINE static
 #endif
 
-/* The C version of an assembly function: what was generated for a core without an FPU may not need it there. */
-#if !AIDGE_CORTEXM_FPU
-#define AIDGE_CORTEXM_C static AIDGE_CORTEXM_UNUSED
-#endif
-
 /* Parts of functions that without an FPU call what needs much of the stack. */
 #if AIDGE_CORTEXM_FPU
 #define AIDGE_CORTEXM_APART AIDGE_CORTEXM_INLINE

@@ -42,6 +42,8 @@ DRIVER = Driver(
 
 @kernel(("RNN", "GRU", "LSTM"), real_spec(frozenset({"dsp", "fpu"})))
 class RecurrentFloat32(KernelNode):
+    assembly = "needed"
+
     @classmethod
     def demands(cls, view) -> Demands:
         operator = view.operator
@@ -49,9 +51,7 @@ class RecurrentFloat32(KernelNode):
 
     def call(self) -> Call:
         texts = (row_text(Limits(-math.inf, math.inf))[1], curve_text())
-        return recurrent_call(
-            self, DRIVER, self._stream, ("sums/fc_float32.h", "rows/recurrent.h"), texts, facts=computed("8 sums")
-        )
+        return recurrent_call(self, DRIVER, self._stream, ("rows/recurrent.h",), texts, facts=computed("8 sums"))
 
     def _stream(self, section: Section, direction: int) -> numpy.ndarray:
         return stream_of(*real_rows(self, section, direction), OUTPUTS)

@@ -27,6 +27,8 @@ UNITS_OF = f"(aidge_cortexm_recurrent_units *)(void *)(x - {UNITS})"
 
 @kernel(("RNN", "GRU", "LSTM"), recurrent_spec(DType.float32, features=frozenset({"dsp", "fpu"})))
 class RecurrentBytesFloat32(RecurrentBytes):
+    assembly = "needed"
+
     @classmethod
     def demands(cls, view) -> Demands:
         operator, slack = view.operator, ROWS - 1

@@ -59,7 +59,6 @@ class Sums:
             self.name,
             PARAMETERS,
             "Groups of 4 rows: biases, and sums of bytes times data and state times factors.",
-            f"aidge_cortexm_row_sums_c(x, sums, stream, end, state, units, {self.data}, {self.state});",
         )
 
 

@@ -83,16 +83,7 @@ def planes_texts(stream: Stream, buffer: Buffer, unroll: int, looped: int) -> tu
     sums = [(0, second)]
     dense.groups(code, stream, lambda: _sums(code, stream, planes, ahead, body, span, places, sums))
     end_row(code, "column")
-    offsets = ", ".join(map(str, taps))
-    windows = f"aidge_cortexm_window_sums(words, {buffer.span - max(taps)}, &taps, {stream.sums});\n    " * (stream.sums > 0)
-    portable = (
-        f"static const int32_t offsets[] = {{{offsets}}};\n"
-        f"    const aidge_cortexm_taps taps = {{{planes}, {buffer.span}, {len(taps)}, offsets}};\n"
-        f"    {windows}aidge_cortexm_pairs_row(words, output, stream, run, &taps, NULL, NULL, {stream.numbers});"
-    )
-    row = code.function(
-        f"{name}_row", ROW_PARAMETERS, f"{planes} planes of pairs of channels, {plane.kernel[1]} taps in each.", portable
-    )
+    row = code.function(f"{name}_row", ROW_PARAMETERS, f"{planes} planes of pairs of channels, {plane.kernel[1]} taps in each.")
     fill = "aidge_cortexm_even_bytes((uint32_t)stream[2])"
     unpack, unpacking = unpack_text(plane.in_channels, buffer.span, plane.in_gap)
     load = LOAD_PLANES.replace("UNPACK", unpack)
@@ -209,12 +200,10 @@ def unpack_text(channels: int, span: int, gap: int) -> tuple[str, str]:
     code("subs %pixels, %pixels, #1")
     code("bne %pixel")
     code("%leave")
-    portable = f"aidge_cortexm_unpack_pixels(source, target, pixels, {channels}, {gap}, {span});"
     return name, code.function(
         name,
         "const int8_t *source, uint32_t *target, int32_t pixels",
         f"{channels} int8 channels of each pixel to planes of pairs.",
-        portable,
     )
 
 
@@ -273,14 +262,7 @@ def lines_texts(stream: Stream, buffer: Buffer, order: list[int], places: list[i
     steps = dense.split_steps(len(order) // 2, unroll)
     dense.groups(code, stream, lambda: dense.column_steps(code, stream, *steps), at_base=True)
     end_row(code, "x0")
-    table = ", ".join(map(str, places))
-    column = f"words + {buffer.size_bytes // 4}"
-    portable = (
-        f"static const int16_t gather[] = {{{table}}};\n    const int32_t tap = 0;\n"
-        f"    const aidge_cortexm_taps taps = {{{len(order) // 2}, 2, 1, &tap}};\n"
-        f"    aidge_cortexm_pairs_row(words, output, stream, run, &taps, {column}, gather, {stream.numbers});"
-    )
-    row = code.function(f"{name}_row", ROW_PARAMETERS, f"{len(order)} taps of two pixels.", portable)
+    row = code.function(f"{name}_row", ROW_PARAMETERS, f"{len(order)} taps of two pixels.")
     return name, (row, whole_layer(name, load_lines(plane), "(uint32_t)stream[2]", stream, buffer))
 
 

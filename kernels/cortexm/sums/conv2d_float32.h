@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: 0BSD */
-#include "core/float32.h"
+#include "core/target.h"
 #include "kit/window2d.h"
 
 typedef struct {

@@ -105,6 +105,8 @@ def _unfit(view: NodeView) -> str:
 
 @kernel(("Conv1D", "Conv2D"), linear_spec(Predicate("several groups, of few taps or of a multiple of 4 channels", _unfit)))
 class Conv2dGroupedInt8(LinearNode):
+    assembly = "needed"
+
     @classmethod
     def keeps_words(cls, view: NodeView) -> bool:
         return super().keeps_words(view) and keeps_words_of_groups(view)

@@ -17,6 +17,8 @@ from .stream import Stream
 class DenseNode(LinearNode):
     """A convolution of one group of channels."""
 
+    assembly = "needed"
+
     def stream(self, order: list[int]) -> Stream:
         """For taps in this order, as in `pack`."""
         linear, is_short = self.linear(taps_last_channels(self.inputs[1].data)), wants_short(self.view)

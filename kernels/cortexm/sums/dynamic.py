@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from aidge_build.contract.kernel_kit.dynamic import bits_of, bounds_in_c, end_name
+from aidge_build.contract.kernel_kit.dynamic import bits_of, end_name
 
 from ..core.assembly import Routine
 from ..core.conditions import GROUP
@@ -68,9 +68,7 @@ def routine(pixels: int, pairs: int, is_packed: bool, bounds: Bounds, unroll: in
     else:
         code("bne %group")
     code("%leave")
-    numbers = f"{pairs}, {pixels}, {is_packed:d}, {overlap}, {bounds_in_c(bounds)}"
-    portable = f"aidge_cortexm_dynamic_groups(column, stream, table, first, second, end, {numbers});"
-    return name, code.function(name, PARAMETERS, f"{pairs} pairs of taps of {pixels} pixels to float32.", portable)
+    return name, code.function(name, PARAMETERS, f"{pairs} pairs of taps of {pixels} pixels to float32.")
 
 
 def _all_steps(code: Routine, pixels: int, steps: int, is_packed: bool, unroll: int) -> None:
@@ -207,5 +205,4 @@ def depthwise(bounds: Bounds, signed: bool) -> tuple[str, str]:
     load_limit(code, bounds, "%limit")
     scale(code, sums, bounds, "%output", "%limit")
     code("%leave")
-    portable = f"aidge_cortexm_dynamic_pixel(from, weights, numbers, output, patch, {128 * signed}, {bounds_in_c(bounds)});"
-    return name, code.function(name, CHANNELS, "Depthwise: 4 channels of a pixel.", portable)
+    return name, code.function(name, CHANNELS, "Depthwise: 4 channels of a pixel.")

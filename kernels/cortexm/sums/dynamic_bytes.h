@@ -6,12 +6,7 @@
 /* A byte of each halfword, less the zero point that both halves of `zeros` hold. */
 AIDGE_CORTEXM_INLINE uint32_t aidge_cortexm_centred(uint32_t word, uint32_t zeros)
 {
-#if AIDGE_CORTEXM_DSP
     return (uint32_t)__ssub16((int16x2_t)(word & 0x00FF00FFu), (int16x2_t)zeros);
-#else
-    return aidge_cortexm_pair((int32_t)(word & 0xFFu) - aidge_cortexm_low(zeros),
-                              (int32_t)((word >> 16) & 0xFFu) - aidge_cortexm_high(zeros));
-#endif
 }
 
 /* The factors times the scale of the data, and the biases. */

@@ -38,8 +38,7 @@ def gather(length: int, signed: bool) -> tuple[str, str]:
     code("subs %left, %left, #1")
     code("bne %run")
     code("%leave")
-    portable = f"aidge_cortexm_dynamic_gather_two(column, first, second, runs, {0x80808080 if signed else 0}u);"
-    return name, code.function(name, PARAMETERS, "Taps of two pixels.", portable)
+    return name, code.function(name, PARAMETERS, "Taps of two pixels.")
 
 
 def _quad(code: Routine, extend: str, place: str = "], #4") -> None:

@@ -36,6 +36,7 @@ HARDWARE = FEATURES | {"fpu"}
 
 
 class DynamicLayer(KernelNode):
+    assembly = "needed"
     unroll = Loop(56, {"speed": 40, "balanced": 16, "size": 2})
 
     @classmethod
@@ -202,6 +203,8 @@ class DynamicRowConv(DynamicRow, DynamicConv):
 class DynamicDepthwise(KernelNode):
     """Windows that the planes do not take, four channels at a time; each tap is two words of weights, of channels 0 and 2, and of
     1 and 3."""
+
+    assembly = "needed"
 
     @classmethod
     def demands(cls, view: NodeView) -> Demands:

@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy
 
 from aidge_build.contract.call import Call, Constant, Output, Scratch, computed
-from aidge_build.contract.kernel_kit.dynamic import DEPTHWISE, bias_of, bounds_in_c, data_arguments, dynamic_spec, is_signed
+from aidge_build.contract.kernel_kit.dynamic import DEPTHWISE, bias_of, data_arguments, dynamic_spec, is_signed
 from aidge_build.contract.kernel_kit.packing import as_words, group_starts, taps_last_channels
 from aidge_build.contract.node import KernelNode, kernel
 from aidge_build.contract.spec import CHANNELS_LAST, Demands, NodeView
@@ -25,7 +25,7 @@ from ..core.offsets import plus
 from ..windows.depthwise_gather import gather_text
 from ..windows.depthwise_groups import layer_text
 from ..windows.depthwise_int8 import NEAR
-from ..windows.depthwise_layout import LARGEST_OFFSET, Depthwise, depthwise_of, group, places, struct
+from ..windows.depthwise_layout import LARGEST_OFFSET, Depthwise, depthwise_of, group, struct
 from ..windows.depthwise_sums import REGISTERS, sums
 from ..windows.depthwise_weights import load_weights
 from .dense import split_steps
@@ -45,6 +45,7 @@ LIMIT = "r12"
 
 @kernel("DynamicConv", dynamic_spec(CHANNELS_LAST, FEATURES | {"fpu"}, GROUP, DEPTHWISE, NEAR))
 class DynamicPlanes(KernelNode):
+    assembly = "needed"
     together = {"speed": 8, "balanced": 2, "size": 1}  # pairs of outputs in the text
 
     @classmethod
@@ -63,8 +64,6 @@ class DynamicPlanes(KernelNode):
         gather = f"aidge_cortexm_depthwise_gather_{plane.in_channels}x{plane.in_size[1]}_p{pads[1]}_w{layer.pairs}_{kind}"
         band, band_text = text_of(layer, bounds, in_text(self.together, self.view))
         name = f"{band.replace('_band_', f'_{kind}_')}_i{plane.in_size[1]}p{pads[1]}{'' if layer.is_one_band else '_bands'}"
-        sizes = f"{plane.in_channels}, {plane.in_size[1]}, {pads[1]}, {layer.pairs}"
-        gather_in_c = f"aidge_cortexm_depthwise_gather{'' if signed else '_unsigned'}(source, target, rows, fill, {sizes});"
         stream = self._stream(layer)
         parameters = f"const {kind}_t *data, const {kind}_t *zero_point, const float *scale, float *output"
         zero = "(uint32_t)(uint8_t)zero_point[0]"
@@ -87,7 +86,7 @@ class DynamicPlanes(KernelNode):
             name,
             ("sums/dynamic_planes.h",),
             (*data_arguments(self.inputs), Output(0), Constant("stream", stream), Scratch(), struct(layer, len(stream))),
-            texts=(gather_text(layer, gather, True, QUADS, signed, gather_in_c), band_text, driver),
+            texts=(gather_text(layer, gather, True, QUADS, signed), band_text, driver),
             note="2 pixels x 1 channel",
             facts=computed("2 pixels x 1 channel"),
         )
@@ -154,16 +153,7 @@ def text_of(layer: Depthwise, bounds: tuple[float, float], together: int) -> tup
     code.put("words", "r0, r1")
     _next(code, "channels", 1)
     code.end()
-    numbers = (
-        *(channels, plane.out_size[1], *plane.kernel, *plane.strides, plane.dilations[0]),
-        *(layer.row_words, layer.pairs, layer.step_words, layer.head_words),
-    )
-    portable = (
-        f"static const int16_t places[] = {{{', '.join(map(str, places(layer)))}}};\n"
-        f"    const aidge_cortexm_dynamic_geometry geometry = {{{', '.join(map(str, numbers))}, places}};\n"
-        f"    aidge_cortexm_dynamic_band(words, output, constants, rows, numbers, &geometry, {bounds_in_c(bounds)});"
-    )
-    return name, code.function(name, PARAMETERS, f"Output rows of 4 channels, window {height}x{width}.", portable)
+    return name, code.function(name, PARAMETERS, f"Output rows of 4 channels, window {height}x{width}.")
 
 
 def _next(code: Routine, name: str, label: int) -> None:

@@ -75,8 +75,7 @@ def routine(stream: Stream, features: int, unroll: int, blocks: int = 1) -> tupl
     code.put("pairs", "r5")
     code("bne 1b")
     code.end()
-    portable = f"aidge_cortexm_fc_int8(input, output, stream, scratch, shape, {features}, {blocks}, {stream.numbers});"
-    return name, code.function(name, PARAMETERS, f"Fully connected layer of {features} int8 inputs.", portable)
+    return name, code.function(name, PARAMETERS, f"Fully connected layer of {features} int8 inputs.")
 
 
 def _tail_words(stream: Stream, features: int) -> int:

@@ -36,10 +36,7 @@ def routine(stream: Stream, features: int, unroll: int) -> tuple[str, str]:
     code("subs {b3}, {b3}, #1")
     code("bne 1b")
     code.end()
-    portable = f"aidge_cortexm_fc_int8(input, output, stream, NULL, shape, {features}, 1, {stream.numbers});"
-    return name, code.function(
-        name, PARAMETERS, f"Fully connected layer of {features} int8 inputs, {stream.few} outputs.", portable
-    )
+    return name, code.function(name, PARAMETERS, f"Fully connected layer of {features} int8 inputs, {stream.few} outputs.")
 
 
 def _steps(code: Routine, stream: Stream, features: int, unroll: int) -> None:

@@ -31,7 +31,7 @@ class FcFloat32(CortexmLinearFloat32):
         name = row.replace("row_of_", "", 1)
         return Call(
             name,
-            ("sums/fc_float32.h",),
+            ("core/target.h",),
             (Input(0), Output(0), stream, limits(self.operator), *map(Literal, numbers)),
             texts=(text, _layer(name, row, together)),
             facts=computed(f"1 row x {together} outputs"),
@@ -90,5 +90,4 @@ def row_text(limits: Limits, together: int = OUTPUTS) -> tuple[str, str]:
     code("cmp %stream, %end")
     code("bne %group")
     code("%leave")
-    portable = f"aidge_cortexm_row_of_fc_float32_c(input, output, stream, features, end, limits, {together});"
-    return name, code.function(name, PARAMETERS, f"A row of inputs x {together} outputs of float32.", portable)
+    return name, code.function(name, PARAMETERS, f"A row of inputs x {together} outputs of float32.")

@@ -25,6 +25,7 @@ LEAST_SAVED_BYTES = 64
 
 @kernel("FC", linear_spec(form=ROW_MAJOR, channels=FEW_OUTPUTS))
 class FcInt8(LinearNode):
+    assembly = "needed"
     unroll = Loop(56, {"speed": 40, "balanced": 16, "compact": 8, "size": 2})
 
     @classmethod

@@ -25,11 +25,7 @@ enum {
 /* x - y in both halves: SSUB16. */
 AIDGE_CORTEXM_INLINE uint32_t aidge_cortexm_minus(uint32_t x, uint32_t y)
 {
-#if AIDGE_CORTEXM_DSP
     return (uint32_t)__ssub16((int16x2_t)x, (int16x2_t)y);
-#else
-    return aidge_cortexm_pair(aidge_cortexm_low(x) - aidge_cortexm_low(y), aidge_cortexm_high(x) - aidge_cortexm_high(y));
-#endif
 }
 
 /* The weights of a pair of taps for 4 columns, from two rows of the second matrix (the upper one may be missing: 0). */

@@ -27,6 +27,8 @@ def _columns(view: NodeView) -> str:
 
 @kernel("MatMul", product_spec(Predicate("at least 4 columns", _columns), features=FEATURES))
 class MatmulInt8(KernelNode):
+    assembly = "needed"
+
     @classmethod
     def demands(cls, view: NodeView) -> Demands:
         return Demands(scratch_bytes=4 * (_Bands(view).stream_words + 2 * _Bands(view).quads))

@@ -45,13 +45,8 @@ def routine(stream: Stream, channels: int, unroll: int, is_shared: bool = False)
     steps = (0, pairs) if is_shared else dense.split_steps(channels // 2, unroll)
     dense.groups(code, stream, lambda: dense.column_steps(code, stream, *steps), at_base=True)
     end_row(code, "x0")
-    taps = "run->input_step / 4" if is_shared else f"{channels // 2}"
-    portable = (
-        f"const int32_t tap = 0;\n    const aidge_cortexm_taps taps = {{{taps}, 2, 1, &tap}};\n"
-        f"    aidge_cortexm_pairs_row(input, output, stream, run, &taps, (uint32_t *)scratch, NULL, {stream.numbers});"
-    )
     of = f"a multiple of {2 * pairs}" if is_shared else f"{channels}"
-    return name, code.function(name, PARAMETERS, f"Pointwise convolution of int8 pixels of {of} channels.", portable)
+    return name, code.function(name, PARAMETERS, f"Pointwise convolution of int8 pixels of {of} channels.")
 
 
 def _turns(words: int) -> tuple[int, bool]:

@@ -17,9 +17,6 @@ INTEGER = 1
 ROUNDED = 0
 STATED = -1
 EVEN = -2
-_FORMS_WITHOUT_FPU = {INTEGER: 1, ROUNDED: 2, STATED: -3, EVEN: -4}  # in C
-_FORMS_IN_FIXED_POINT = {INTEGER: 1, ROUNDED: 3, STATED: -5, EVEN: -6}
-_CURVED, _PRODUCTS = -8, -9
 FIXED_WORDS = 12  # multiplier, constant and shift of the 4 channels of a group
 CENTRE_WORDS = 2  # of the odd channels of a group, before its factors
 
@@ -110,35 +107,6 @@ class Stream:
         core = "" if self.has_fpu else "_soft" if self.is_near else "_soft_exact"
         core += f"_{self.fixed_form}" if self.fixed_form else ""
         return f"{weights}_s{self.shift}{self.limits.variant}{form}{core}"
-
-    @property
-    def form_in_c(self) -> int:
-        """The form as the C versions know it."""
-        if self.curve:
-            return _CURVED if self.curve.is_float else _PRODUCTS
-        if self.fixed:
-            return _FORMS_IN_FIXED_POINT[self.form]
-        return self.form if self.has_fpu else _FORMS_WITHOUT_FPU[self.form]
-
-    @property
-    def numbers(self) -> str:
-        """The last arguments of the C versions."""
-        known = {
-            "PACKED": self.is_packed,
-            "FRACTIONS": self.has_fractions,
-            "WORDS": self.leaves_words,
-            "ONCE": self.fixed_form == "once",
-            "CENTRED": self.is_centred,
-            "BYTES": self.are_bytes,
-            "UNIFORM": self.is_uniform,
-            "JOINED": self.is_joined,
-            "PAIRED": self.is_paired,
-            "FEW": self.few,
-            "BITS": self.fraction_bits,
-            "SUMS": self.sums,
-        }
-        terms = [f"{f'{int(times)} * ' * (times > 1)}AIDGE_CORTEXM_{name}" for name, times in known.items() if times]
-        return f"{' + '.join(terms) or '0'}, {self.curve.shift if self.curve else self.shift}, {self.form_in_c}"
 
     def padding(self, is_proved: bool) -> int:
         """Bytes that follow the factors of groups that are proved or not, where streams are even."""

@@ -39,7 +39,7 @@ class BatchNormFloat32(ElementWise):
         name, text = routine(inner == 1, Limits(self.operator.minimum, self.operator.maximum))
         return Call(
             name,
-            ("core/float32.h",),
+            ("core/target.h",),
             (
                 Input(0),
                 Output(0),

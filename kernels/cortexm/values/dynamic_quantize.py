@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 
-from aidge_build.contract.kernel_kit.dynamic import bits_of, bounds_in_c, end_name, measured_bounds
+from aidge_build.contract.kernel_kit.dynamic import bits_of, end_name
 
 from ..core.assembly import Routine
 from ..core.float32 import in_turns, listed
@@ -30,7 +30,6 @@ def measure(is_above: bool, top: float) -> tuple[str, str]:
     lowest one the largest without.
     """
     name = f"aidge_cortexm_measure{'_above_0' * is_above}{end_name(top)}"
-    limits = bounds_in_c(measured_bounds(is_above, top))
     code = Routine()
     found: list[tuple[str, str]] = []  # an end of the range, and the number beyond it
     code("%enter")
@@ -78,8 +77,7 @@ def measure(is_above: bool, top: float) -> tuple[str, str]:
         name,
         "const float *input, float *scale, uint8_t *zero_point, int32_t count",
         "Scale and zero point; whether no level is beyond a byte.",
-        f"return aidge_cortexm_measure_portable(input, scale, zero_point, count, {limits});",
-        "int32_t",
+        result="int32_t",
     )
 
 
@@ -132,7 +130,6 @@ def levels(is_above: bool) -> tuple[str, str]:
         name,
         "const float *input, uint8_t *output, const float *scale, const uint8_t *zero_point, int32_t count",
         "Levels that all are bytes.",
-        "aidge_cortexm_quantize_portable(input, output, *scale, *zero_point, count);",
     )
 
 

@@ -32,7 +32,7 @@ class HardFloat32(ElementWise):
         name, text = routine(is_factor)
         constants = Constant("line", numpy.array([1.0, *line], numpy.float32))
         arguments = (Input(0), Output(0), constants, Literal(self.outputs[0].elements))
-        return Call(name, ("core/float32.h",), arguments, texts=(text,), facts=computed(f"{TOGETHER} values"))
+        return Call(name, ("core/target.h",), arguments, texts=(text,), facts=computed(f"{TOGETHER} values"))
 
 
 def routine(is_factor: bool) -> tuple[str, str]:

@@ -19,9 +19,7 @@ def routine(kind: str) -> tuple[str, str]:
     code("vldr %s.scale, [%scale]")
     in_turns(code, TOGETHER, lambda count: _values(code, count, kind))
     code("%leave")
-    # DynamicQuantizeLinear has uint8 in builds without assembly, too
-    portable = "aidge_cortexm_quantize_portable(input, output, *scale, zero_point, count);" if kind == "uint8" else ""
-    return name, code.function(name, PARAMETERS.format(type=f"{kind}_t"), f"float32 to {kind}, by one scale.", portable)
+    return name, code.function(name, PARAMETERS.format(type=f"{kind}_t"), f"float32 to {kind}, by one scale.")
 
 
 def _values(code: Routine, count: int, kind: str) -> None:

@@ -49,7 +49,7 @@ static void {name}_by_one(const float *input, {kind}_t *output, const float *sca
     {name}(input, output, scale, zero_point[0], count);
 }}"""
         arguments = (Input(0), Output(0), scale, numbers, Literal(count))
-        return Call(f"{name}_by_one", ("core/quantize.h",), arguments, texts=(text, driver))
+        return Call(f"{name}_by_one", ("core/target.h",), arguments, texts=(text, driver))
 
 
 @kernel(
@@ -59,6 +59,8 @@ static void {name}_by_one(const float *input, {kind}_t *output, const float *sca
     ),
 )
 class DynamicQuantize(KernelNode):
+    assembly = "needed"
+
     def call(self) -> Call:
         is_above, top = is_above_0(self.view), self.operator.maximum
         found, found_text = measure(is_above, top)
@@ -75,4 +77,4 @@ static void {name}(const float *input, uint8_t *output, float *scale, uint8_t *z
     }}
 }}"""
         arguments = (Input(0), *map(Output, range(3)), Literal(self.inputs[0].elements))
-        return Call(name, ("values/dynamic_quantize.h",), arguments, texts=(limited_text, found_text, bytes_text, driver))
+        return Call(name, ("core/target.h",), arguments, texts=(limited_text, found_text, bytes_text, driver))

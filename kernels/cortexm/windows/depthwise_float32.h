@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: 0BSD */
-#include "core/float32.h"
+#include "core/target.h"
 #include "kit/window2d.h"
 
 /* Neighbouring pixels: what the assembly reads, in this order. `groups`: the end of the whole groups in the stream. */

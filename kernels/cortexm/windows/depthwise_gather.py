@@ -12,9 +12,9 @@ GATHER_PARAMETERS = "const int8_t *source, uint32_t *target, int32_t rows, uint3
 LARGEST_STEP = 255  # by which a load or store moves its pointer, or reaches below it
 
 
-def gather_text(layer: Depthwise, name: str, has_fpu: bool, together: int, signed: bool = True, portable: str = "") -> str:
+def gather_text(layer: Depthwise, name: str, has_fpu: bool, together: int, signed: bool = True) -> str:
     """A function that unpacks rows of 4 channels into planes of pixel pairs; at most `together` times 4 pixels of the middle of a
-    row stand in the text, or 3. `signed`: of int8, else of uint8; `portable`: the same in C."""
+    row stand in the text, or 3. `signed`: of int8, else of uint8."""
     plane = layer.plane
     width, pad, (row_step, step) = plane.in_size[1], plane.pads[1], layer.in_steps
     columns = min(width, 2 * layer.pairs - pad)  # of a row that anything reads
@@ -62,7 +62,7 @@ def gather_text(layer: Depthwise, name: str, has_fpu: bool, together: int, signe
     code("subs {rows}, {rows}, #1")
     code("bne 1b")
     code.end()
-    return code.function(name, GATHER_PARAMETERS, f"Rows of 4 of {plane.in_channels} channels as pairs of pixels.", portable)
+    return code.function(name, GATHER_PARAMETERS, f"Rows of 4 of {plane.in_channels} channels as pairs of pixels.")
 
 
 def _gather_quad(code: Routine, quad: list[int | None], offset: int, pairs: int, step: int, advance: int = 0) -> None:

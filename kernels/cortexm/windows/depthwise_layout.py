@@ -229,14 +229,6 @@ def row_pairs(layer: Depthwise, taps: list[int]) -> list[tuple[int, int]]:
     return [tuple(taps[index] if index < len(taps) else 0 for index in pair) for pair in order]
 
 
-def places(layer: Depthwise) -> list[int]:
-    """2 * word + half of the stream where each weight is found first, for the C version."""
-    width = layer.plane.kernel[1]
-    marks = row_pairs(layer, list(range(1, width + 1)))
-    flat = [mark for pair in marks for mark in pair]
-    return [2 * row * layer.row_weights + flat.index(tap) for row in range(layer.plane.kernel[0]) for tap in range(1, width + 1)]
-
-
 def pack(linear: Linear, layer: Depthwise, integers: Integers, in_float: bool) -> numpy.ndarray:
     """The stream: head, then per group of 4 channels of each bias, multiplier, weights; plain ones stand behind them all.
 

@@ -65,7 +65,7 @@ class Pieces(KernelNode):
         own = f"{NAME}_{zlib.crc32(coefficients.tobytes()):08x}"
         texts = (pieces_text(steps), _own_text(own, coefficients, _routine_name(steps)))
         arguments = (Input(0), Output(0), Literal(self.outputs[0].elements))
-        return Call(own, ("core/float32.h",), arguments, texts=texts, facts=computed("8 values"))
+        return Call(own, ("core/target.h",), arguments, texts=texts, facts=computed("8 values"))
 
 
 @kernel("Elu", ImplSpec(FLOAT, features=FEATURES, predicates=(WORTHWHILE, REAL)))

@@ -132,11 +132,16 @@ static inline aidge_kit_levels aidge_kit_load_levels(const int32_t *numbers)
     return levels;
 }
 
-/* The stored value of an accumulator. */
-AIDGE_KIT_INLINE int8_t aidge_kit_requantize(int32_t accumulator, float multiplier, aidge_kit_levels levels)
+/* The stored value of a level without its zero point. */
+AIDGE_KIT_INLINE int8_t aidge_kit_stored(int32_t level, aidge_kit_levels levels)
 {
-    int32_t level = aidge_kit_scale(accumulator, multiplier);
     level = level < levels.lowest ? levels.lowest : level;
     level = level > levels.highest ? levels.highest : level;
     return (int8_t)(level + levels.zero_point);
+}
+
+/* The stored value of an accumulator. */
+AIDGE_KIT_INLINE int8_t aidge_kit_requantize(int32_t accumulator, float multiplier, aidge_kit_levels levels)
+{
+    return aidge_kit_stored(aidge_kit_scale(accumulator, multiplier), levels);
 }

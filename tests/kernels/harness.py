@@ -19,6 +19,7 @@ from zlib import crc32
 import numpy
 
 from aidge_build.build.emit.kernels import kernel_text
+from aidge_build.build.emit.unused import without_unused
 from aidge_build.build.inputs import find_libraries, load_libraries
 from aidge_build.contract.call import Call, Constant, Input, Literal, Output, Scratch, Struct
 from aidge_build.contract.library import Kernel, Library
@@ -152,8 +153,9 @@ def source_of(cases: Sequence[Case]) -> str:
     """One C file with a function run_<number>(inputs, outputs) for each case."""
     text = kernel_text(files_of("ref"), [("ref", path) for entry in cases for path in entry.call.sources])
     lines = [f"#include {name}" for name in sorted({*text.system_includes, "<math.h>"})]  # math.h: INFINITY in constants
-    lines += [part.text for part in text.files]
-    lines += dict.fromkeys(function for entry in cases for function in entry.call.texts)
+    texts = [*(part.text for part in text.files), *dict.fromkeys(text for entry in cases for text in entry.call.texts)]
+    structs = {one.type for entry in cases for one in entry.call.arguments if isinstance(one, Struct)}
+    lines += without_unused(texts, structs | {entry.call.function for entry in cases})
     for number, entry in enumerate(cases):
         arguments = []
         for position, argument in enumerate(entry.call.arguments):

@@ -28,8 +28,16 @@ from aidge_build.operators.window import Window
 def test_convolutions_equal_the_meaning_on_edge_and_random_shapes():
     shapes = [*EDGES, *filter(None, map(random_edge, range(2000, 2060)))]
     cases = [under_double(int8_case(seed, *shape)) for seed, shape in enumerate(shapes)]
+    assert {entry.call.function for entry in cases} == {f"aidge_ref_{name}_int8_fixed" for name in ("conv2d", "depthwise", "fc")}
+    assert differing(cases, run(cases)) == []
+
+
+def test_convolutions_over_three_axes_or_with_int16_weights_equal_the_meaning():
+    planes = [(1, 3, (3, 4, 5), 4, (2, 3, 2), 1, 1, (1, 1), 1), (2, 4, (5, 4, 3), 6, (3, 2, 1), 2, 1, (1, 0), 2)]
+    cases = [under_double(int8_case(seed, *shape)) for seed, shape in enumerate(planes)]
     wide = []
-    for seed, entry in enumerate(cases[:8]):
+    for seed, shape in enumerate(EDGES[:8]):
+        entry = under_double(int8_case(seed, *shape))
         inputs = halfword_weights(seed, *entry.view.inputs)
         output = entry.view.outputs[0].quantization
         wide.append(case(entry.view.operator, inputs, entry.values[:1], quantization=output))

@@ -40,10 +40,10 @@ def _fits_shifted(view: NodeView) -> str:
     return "" if fits.all() else f"a sum shifted to the left by {int(left.max())} bits could leave int32"
 
 
-_FIT = Predicate("sums that int32 holds, also shifted to the left", _fits_shifted)
+FIT = Predicate("sums that int32 holds, also shifted to the left", _fits_shifted)
 
 
-@kernel(TYPES, _spec(DType.int8, DType.any, DType.int32, BYTES_OR_HALFWORDS, _FIT))
+@kernel(TYPES, _spec(DType.int8, DType.any, DType.int32, BYTES_OR_HALFWORDS, FIT))
 class LinearDouble(KernelNode):
     instructions_per_mac = 12
     in_int32 = True

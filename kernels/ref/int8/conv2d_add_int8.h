@@ -15,7 +15,7 @@
 AIDGE_KIT_INLINE void aidge_ref_conv2d_add_int8_image(const int8_t *input, const int8_t *residual, int8_t *output,
                                                       const int8_t *weights, const int32_t *bias, const float *multipliers,
                                                       const int32_t *levels, int32_t multiplier_step, const int32_t *sum,
-                                                      const aidge_kit_window2d *shape, int32_t joined)
+                                                      const aidge_kit_window2d *shape, int32_t form)
 {
     int8_t convolved[AIDGE_REF_CONV2D_ADD_CHANNELS];
     aidge_ref_piece_int8 piece;
@@ -23,10 +23,10 @@ AIDGE_KIT_INLINE void aidge_ref_conv2d_add_int8_image(const int8_t *input, const
     aidge_ref_piece_begin(&piece, input, shape);
     for (left = shape->batches * shape->out_height * shape->out_width * shape->groups; left > 0; left--) {
         const int32_t outputs = piece.outputs;
-        aidge_ref_conv2d_int8_next(&piece, weights, bias, multipliers, multiplier_step, levels, shape, 0, joined);
+        aidge_ref_conv2d_int8_next(&piece, weights, bias, multipliers, multiplier_step, levels, shape, 0, form);
         for (rest = outputs; rest > 0; rest -= piece.outputs) {
             piece.outputs = rest < AIDGE_REF_CONV2D_ADD_CHANNELS ? rest : AIDGE_REF_CONV2D_ADD_CHANNELS;
-            if (joined != 0) {
+            if (form == AIDGE_REF_JOINED) {
                 aidge_ref_conv2d_int8_pixel_joined(&piece, convolved, levels);
             } else {
                 aidge_ref_conv2d_int8_pixel(&piece, convolved, levels, multiplier_step);
@@ -38,8 +38,8 @@ AIDGE_KIT_INLINE void aidge_ref_conv2d_add_int8_image(const int8_t *input, const
                 *output++ = (int8_t)(level > sum[5] ? sum[5] : level);
             }
             piece.weights += piece.outputs * piece.taps;
-            piece.bias += aidge_ref_bias_words(piece.outputs, joined);
-            piece.numbers = joined != 0 ? piece.numbers : piece.numbers + piece.outputs * multiplier_step;
+            piece.bias += aidge_ref_bias_words(piece.outputs, form);
+            piece.numbers = form == AIDGE_REF_JOINED ? piece.numbers : piece.numbers + piece.outputs * multiplier_step;
         }
         piece.outputs = outputs;
     }
@@ -49,7 +49,8 @@ static void aidge_ref_conv2d_add_int8(const int8_t *input, const int8_t *residua
                                       const int32_t *bias, const float *multipliers, const int32_t *levels,
                                       int32_t multiplier_step, const int32_t *sum, const aidge_kit_window2d *shape)
 {
-    aidge_ref_conv2d_add_int8_image(input, residual, output, weights, bias, multipliers, levels, multiplier_step, sum, shape, 0);
+    aidge_ref_conv2d_add_int8_image(input, residual, output, weights, bias, multipliers, levels, multiplier_step, sum, shape,
+                                    AIDGE_REF_FLOATS);
 }
 
 /* The same with biases and multipliers joined. */
@@ -57,5 +58,6 @@ AIDGE_KIT_NOINLINE void aidge_ref_conv2d_add_int8_joined(const int8_t *input, co
                                                          const int8_t *weights, const int32_t *joined, const int32_t *levels,
                                                          const int32_t *sum, const aidge_kit_window2d *shape)
 {
-    aidge_ref_conv2d_add_int8_image(input, residual, output, weights, joined, NULL, levels, 0, sum, shape, 1);
+    aidge_ref_conv2d_add_int8_image(input, residual, output, weights, joined, NULL, levels, 0, sum, shape,
+                                    AIDGE_REF_JOINED);
 }

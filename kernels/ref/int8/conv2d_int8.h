@@ -17,15 +17,17 @@
 AIDGE_KIT_INLINE void aidge_ref_conv2d_int8_image(const int8_t *input, int8_t *output, const int8_t *weights,
                                                   const int32_t *bias, const float *multipliers, const int32_t *levels,
                                                   int32_t multiplier_step, int32_t output_gap, const aidge_kit_window2d *shape,
-                                                  int32_t wide, int32_t joined)
+                                                  int32_t wide, int32_t form)
 {
     aidge_ref_piece_int8 piece;
     int32_t left;
     aidge_ref_piece_begin(&piece, input, shape);
     for (left = shape->batches * shape->out_height * shape->out_width * shape->groups; left > 0; left--) {
-        aidge_ref_conv2d_int8_next(&piece, weights, bias, multipliers, multiplier_step, levels, shape, wide, joined);
-        if (joined != 0) {
+        aidge_ref_conv2d_int8_next(&piece, weights, bias, multipliers, multiplier_step, levels, shape, wide, form);
+        if (form == AIDGE_REF_JOINED) {
             aidge_ref_conv2d_int8_pixel_joined(&piece, output, levels);
+        } else if (form == AIDGE_REF_FIXED) {
+            aidge_ref_conv2d_int8_pixel_fixed(&piece, output, levels, multiplier_step);
         } else if (wide != 0) {
             aidge_ref_conv2d_int8_pixel_wide(&piece, output, levels, multiplier_step);
         } else {
@@ -39,7 +41,8 @@ static void aidge_ref_conv2d_int8(const int8_t *input, int8_t *output, const int
                                   const float *multipliers, const int32_t *levels, int32_t multiplier_step,
                                   int32_t output_gap, const aidge_kit_window2d *shape)
 {
-    aidge_ref_conv2d_int8_image(input, output, weights, bias, multipliers, levels, multiplier_step, output_gap, shape, 0, 0);
+    aidge_ref_conv2d_int8_image(input, output, weights, bias, multipliers, levels, multiplier_step, output_gap,
+                                shape, 0, AIDGE_REF_FLOATS);
 }
 
 /* The same with int16 weights. */
@@ -48,7 +51,16 @@ AIDGE_KIT_NOINLINE void aidge_ref_conv2d_int8_wide(const int8_t *input, int8_t *
                                                    int32_t multiplier_step, int32_t output_gap, const aidge_kit_window2d *shape)
 {
     aidge_ref_conv2d_int8_image(input, output, (const int8_t *)weights, bias, multipliers, levels, multiplier_step, output_gap,
-                                shape, 1, 0);
+                                shape, 1, AIDGE_REF_FLOATS);
+}
+
+/* The same with int8 weights and fixed factors: [out_channels][2], or one pair. */
+AIDGE_KIT_NOINLINE void aidge_ref_conv2d_int8_fixed(const int8_t *input, int8_t *output, const int8_t *weights,
+                                                    const int32_t *bias, const int32_t *factors, const int32_t *levels,
+                                                    int32_t factor_step, int32_t output_gap, const aidge_kit_window2d *shape)
+{
+    aidge_ref_conv2d_int8_image(input, output, weights, bias, (const float *)(const void *)factors, levels, factor_step,
+                                output_gap, shape, 0, AIDGE_REF_FIXED);
 }
 
 /* The same with int8 weights, and biases as they are, joined with the multipliers. */
@@ -56,5 +68,6 @@ AIDGE_KIT_NOINLINE void aidge_ref_conv2d_int8_joined(const int8_t *input, int8_t
                                                      const int32_t *joined, const int32_t *levels, int32_t output_gap,
                                                      const aidge_kit_window2d *shape)
 {
-    aidge_ref_conv2d_int8_image(input, output, weights, joined, NULL, levels, 0, output_gap, shape, 0, 1);
+    aidge_ref_conv2d_int8_image(input, output, weights, joined, NULL, levels, 0, output_gap, shape, 0,
+                                AIDGE_REF_JOINED);
 }

@@ -14,10 +14,10 @@ from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import Demands, NodeView
 
 from ..shared.packing import BLOCK, blocked, fc_shape
-from .linear_int8 import LinearInt8, linear_spec
+from .linear_int8 import LinearInt8, linear_specs
 
 
-@kernel(("Conv1D", "Conv2D"), linear_spec())
+@kernel(("Conv1D", "Conv2D"), linear_specs())
 class Conv2dInt8(LinearInt8):
     narrow_instructions_per_mac = 10
     of_grouped_output, of_tap, of_four_channels, of_rest, of_channel_in_rest = 94, 9, 8.4, 14, 5  # instructions, measured

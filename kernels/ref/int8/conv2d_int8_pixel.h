@@ -44,18 +44,18 @@ AIDGE_KIT_INLINE int32_t aidge_ref_piece1_int8(const aidge_ref_piece_int8 *piece
 /* Where the parameters of a piece lie; the bias of a complete one holds the zero point's part, if there is such a bias. */
 AIDGE_KIT_INLINE void aidge_ref_conv2d_int8_next(aidge_ref_piece_int8 *piece, const int8_t *weights, const int32_t *bias,
                                                  const float *multipliers, int32_t multiplier_step, const int32_t *levels,
-                                                 const aidge_kit_window2d *shape, int32_t wide, int32_t joined)
+                                                 const aidge_kit_window2d *shape, int32_t wide, int32_t form)
 {
     aidge_ref_piece_next(piece, shape);
     piece->weights = weights + ((piece->first_output * piece->taps) << wide);
-    piece->bias = bias + aidge_ref_bias_words(piece->first_output, joined) + (piece->complete != 0 ? levels[4] : 0);
-    piece->numbers = joined != 0 ? multipliers : multipliers + piece->first_output * multiplier_step;
+    piece->bias = bias + aidge_ref_bias_words(piece->first_output, form) + (piece->complete != 0 ? levels[4] : 0);
+    piece->numbers = form == AIDGE_REF_JOINED ? multipliers : multipliers + piece->first_output * multiplier_step;
     piece->zero_point = (piece->complete != 0) && (levels[4] != 0) ? 0 : levels[0];
 }
 
 /* The output channels of a piece. */
 AIDGE_KIT_INLINE void aidge_ref_conv2d_int8_channels(const aidge_ref_piece_int8 *piece, int8_t *output, const int32_t *levels,
-                                                     int32_t multiplier_step, int32_t wide, int32_t joined)
+                                                     int32_t multiplier_step, int32_t wide, int32_t form)
 {
     const int8_t *weights = piece->weights;
     const int32_t *bias = piece->bias;
@@ -64,33 +64,28 @@ AIDGE_KIT_INLINE void aidge_ref_conv2d_int8_channels(const aidge_ref_piece_int8 
     for (channel = piece->outputs; channel >= 4; channel -= 4) {
         const int8_t *const first = weights + ((4 * piece->first_tap) << wide);
         int32_t sums[4];
-        sums[0] = aidge_ref_bias(bias, 0, joined);
-        sums[1] = aidge_ref_bias(bias, 1, joined);
-        sums[2] = aidge_ref_bias(bias, 2, joined);
-        sums[3] = aidge_ref_bias(bias, 3, joined);
+        sums[0] = aidge_ref_bias(bias, 0, form);
+        sums[1] = aidge_ref_bias(bias, 1, form);
+        sums[2] = aidge_ref_bias(bias, 2, form);
+        sums[3] = aidge_ref_bias(bias, 3, form);
         if (piece->zero_point != 0) {
             aidge_ref_piece4_int8(piece, first, sums, piece->zero_point, wide);
         } else {
             aidge_ref_piece4_int8(piece, first, sums, 0, wide);
         }
-        output[0] = aidge_kit_requantize(
-                sums[0], aidge_ref_multiplier(bias, multiplier, 0, multiplier_step, joined), aidge_kit_load_levels(levels + 1));
-        output[1] = aidge_kit_requantize(
-                sums[1], aidge_ref_multiplier(bias, multiplier, 1, multiplier_step, joined), aidge_kit_load_levels(levels + 1));
-        output[2] = aidge_kit_requantize(
-                sums[2], aidge_ref_multiplier(bias, multiplier, 2, multiplier_step, joined), aidge_kit_load_levels(levels + 1));
-        output[3] = aidge_kit_requantize(
-                sums[3], aidge_ref_multiplier(bias, multiplier, 3, multiplier_step, joined), aidge_kit_load_levels(levels + 1));
+        output[0] = aidge_ref_stored(sums[0], bias, multiplier, 0, multiplier_step, aidge_kit_load_levels(levels + 1), form);
+        output[1] = aidge_ref_stored(sums[1], bias, multiplier, 1, multiplier_step, aidge_kit_load_levels(levels + 1), form);
+        output[2] = aidge_ref_stored(sums[2], bias, multiplier, 2, multiplier_step, aidge_kit_load_levels(levels + 1), form);
+        output[3] = aidge_ref_stored(sums[3], bias, multiplier, 3, multiplier_step, aidge_kit_load_levels(levels + 1), form);
         output += 4;
-        bias += aidge_ref_bias_words(4, joined);
+        bias += aidge_ref_bias_words(4, form);
         multiplier += 4 * multiplier_step;
         weights += (4 * piece->taps) << wide;
     }
     for (rest = 0; rest < channel; rest++) {
-        const int32_t sum = aidge_ref_bias(bias, rest, joined)
+        const int32_t sum = aidge_ref_bias(bias, rest, form)
                             + aidge_ref_piece1_int8(piece, weights + (piece->first_tap << wide), wide);
-        *output++ = aidge_kit_requantize(sum, aidge_ref_multiplier(bias, multiplier, rest, multiplier_step, joined),
-                                         aidge_kit_load_levels(levels + 1));
+        *output++ = aidge_ref_stored(sum, bias, multiplier, rest, multiplier_step, aidge_kit_load_levels(levels + 1), form);
         weights += piece->taps << wide;
     }
 }
@@ -98,19 +93,26 @@ AIDGE_KIT_INLINE void aidge_ref_conv2d_int8_channels(const aidge_ref_piece_int8 
 AIDGE_KIT_NOINLINE void aidge_ref_conv2d_int8_pixel(const aidge_ref_piece_int8 *piece, int8_t *output, const int32_t *levels,
                                                     int32_t multiplier_step)
 {
-    aidge_ref_conv2d_int8_channels(piece, output, levels, multiplier_step, 0, 0);
+    aidge_ref_conv2d_int8_channels(piece, output, levels, multiplier_step, 0, AIDGE_REF_FLOATS);
 }
 
 /* The same with int16 weights. */
 AIDGE_KIT_NOINLINE void aidge_ref_conv2d_int8_pixel_wide(const aidge_ref_piece_int8 *piece, int8_t *output,
                                                          const int32_t *levels, int32_t multiplier_step)
 {
-    aidge_ref_conv2d_int8_channels(piece, output, levels, multiplier_step, 1, 0);
+    aidge_ref_conv2d_int8_channels(piece, output, levels, multiplier_step, 1, AIDGE_REF_FLOATS);
+}
+
+/* The same with int8 weights and fixed factors. */
+AIDGE_KIT_NOINLINE void aidge_ref_conv2d_int8_pixel_fixed(const aidge_ref_piece_int8 *piece, int8_t *output,
+                                                          const int32_t *levels, int32_t multiplier_step)
+{
+    aidge_ref_conv2d_int8_channels(piece, output, levels, multiplier_step, 0, AIDGE_REF_FIXED);
 }
 
 /* The same with int8 weights, and biases and multipliers joined. */
 AIDGE_KIT_NOINLINE void aidge_ref_conv2d_int8_pixel_joined(const aidge_ref_piece_int8 *piece, int8_t *output,
                                                            const int32_t *levels)
 {
-    aidge_ref_conv2d_int8_channels(piece, output, levels, 0, 0, 1);
+    aidge_ref_conv2d_int8_channels(piece, output, levels, 0, 0, AIDGE_REF_JOINED);
 }

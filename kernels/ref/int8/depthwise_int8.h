@@ -50,38 +50,34 @@ AIDGE_KIT_INLINE void aidge_ref_depthwise4_int8(const int8_t *x_row, const int8_
 AIDGE_KIT_INLINE void aidge_ref_depthwise_int8_channels(const int8_t *source, int8_t *output, const int8_t *weights,
                                                         const int32_t *bias, const float *multiplier, const int32_t *levels,
                                                         int32_t multiplier_step, const aidge_ref_depthwise_patch_int8 *patch,
-                                                        int32_t wide, int32_t joined)
+                                                        int32_t wide, int32_t form)
 {
     const aidge_kit_levels bounds = aidge_kit_load_levels(levels + 1);
     const int32_t zero_point = patch->complete ? 0 : levels[0];
     int32_t row, column, channel, rest;
     for (channel = patch->channels; channel >= 4; channel -= 4) {
         int32_t sums[4];
-        sums[0] = aidge_ref_bias(bias, 0, joined);
-        sums[1] = aidge_ref_bias(bias, 1, joined);
-        sums[2] = aidge_ref_bias(bias, 2, joined);
-        sums[3] = aidge_ref_bias(bias, 3, joined);
+        sums[0] = aidge_ref_bias(bias, 0, form);
+        sums[1] = aidge_ref_bias(bias, 1, form);
+        sums[2] = aidge_ref_bias(bias, 2, form);
+        sums[3] = aidge_ref_bias(bias, 3, form);
         if (patch->complete != 0) {
             aidge_ref_depthwise4_int8(source, weights, 0, sums, patch, wide);
         } else {
             aidge_ref_depthwise4_int8(source, weights, zero_point, sums, patch, wide);
         }
-        output[0] = aidge_kit_requantize(
-                sums[0], aidge_ref_multiplier(bias, multiplier, 0, multiplier_step, joined), bounds);
-        output[1] = aidge_kit_requantize(
-                sums[1], aidge_ref_multiplier(bias, multiplier, 1, multiplier_step, joined), bounds);
-        output[2] = aidge_kit_requantize(
-                sums[2], aidge_ref_multiplier(bias, multiplier, 2, multiplier_step, joined), bounds);
-        output[3] = aidge_kit_requantize(
-                sums[3], aidge_ref_multiplier(bias, multiplier, 3, multiplier_step, joined), bounds);
+        output[0] = aidge_ref_stored(sums[0], bias, multiplier, 0, multiplier_step, bounds, form);
+        output[1] = aidge_ref_stored(sums[1], bias, multiplier, 1, multiplier_step, bounds, form);
+        output[2] = aidge_ref_stored(sums[2], bias, multiplier, 2, multiplier_step, bounds, form);
+        output[3] = aidge_ref_stored(sums[3], bias, multiplier, 3, multiplier_step, bounds, form);
         source += 4;
         output += 4;
         weights += 4 << wide;
-        bias += aidge_ref_bias_words(4, joined);
+        bias += aidge_ref_bias_words(4, form);
         multiplier += 4 * multiplier_step;
     }
     for (rest = 0; rest < channel; rest++) {
-        int32_t sum = aidge_ref_bias(bias, rest, joined);
+        int32_t sum = aidge_ref_bias(bias, rest, form);
         for (row = 0; row < patch->rows; row++) {
             const int8_t *x = source + row * patch->row_step;
             const int8_t *w = weights + ((row * patch->weight_row_step) << wide);
@@ -91,7 +87,7 @@ AIDGE_KIT_INLINE void aidge_ref_depthwise_int8_channels(const int8_t *source, in
                 w += patch->channels << wide;
             }
         }
-        *output++ = aidge_kit_requantize(sum, aidge_ref_multiplier(bias, multiplier, rest, multiplier_step, joined), bounds);
+        *output++ = aidge_ref_stored(sum, bias, multiplier, rest, multiplier_step, bounds, form);
         source++;
         weights += 1 << wide;
     }
@@ -101,7 +97,8 @@ AIDGE_KIT_NOINLINE void aidge_ref_depthwise_int8_pixel(const int8_t *source, int
                                                        const int32_t *bias, const float *multiplier, const int32_t *levels,
                                                        int32_t multiplier_step, const aidge_ref_depthwise_patch_int8 *patch)
 {
-    aidge_ref_depthwise_int8_channels(source, output, weights, bias, multiplier, levels, multiplier_step, patch, 0, 0);
+    aidge_ref_depthwise_int8_channels(source, output, weights, bias, multiplier, levels, multiplier_step, patch, 0,
+                                      AIDGE_REF_FLOATS);
 }
 
 /* The same with int16 weights. */
@@ -110,7 +107,18 @@ AIDGE_KIT_NOINLINE void aidge_ref_depthwise_int8_pixel_wide(const int8_t *source
                                                             int32_t multiplier_step,
                                                             const aidge_ref_depthwise_patch_int8 *patch)
 {
-    aidge_ref_depthwise_int8_channels(source, output, weights, bias, multiplier, levels, multiplier_step, patch, 1, 0);
+    aidge_ref_depthwise_int8_channels(source, output, weights, bias, multiplier, levels, multiplier_step, patch, 1,
+                                      AIDGE_REF_FLOATS);
+}
+
+/* The same with int8 weights and fixed factors. */
+AIDGE_KIT_NOINLINE void aidge_ref_depthwise_int8_pixel_fixed(const int8_t *source, int8_t *output, const int8_t *weights,
+                                                             const int32_t *bias, const float *multiplier,
+                                                             const int32_t *levels, int32_t multiplier_step,
+                                                             const aidge_ref_depthwise_patch_int8 *patch)
+{
+    aidge_ref_depthwise_int8_channels(source, output, weights, bias, multiplier, levels, multiplier_step, patch, 0,
+                                      AIDGE_REF_FIXED);
 }
 
 /* The same with int8 weights, and biases and multipliers joined. */
@@ -118,7 +126,7 @@ AIDGE_KIT_NOINLINE void aidge_ref_depthwise_int8_pixel_joined(const int8_t *sour
                                                               const int32_t *joined, const int32_t *levels,
                                                               const aidge_ref_depthwise_patch_int8 *patch)
 {
-    aidge_ref_depthwise_int8_channels(source, output, weights, joined, NULL, levels, 0, patch, 0, 1);
+    aidge_ref_depthwise_int8_channels(source, output, weights, joined, NULL, levels, 0, patch, 0, AIDGE_REF_JOINED);
 }
 
 /*
@@ -135,7 +143,7 @@ AIDGE_KIT_NOINLINE void aidge_ref_depthwise_int8_pixel_joined(const int8_t *sour
 AIDGE_KIT_INLINE void aidge_ref_depthwise_int8_image(const int8_t *input, int8_t *output, const int8_t *weights,
                                                      const int32_t *bias, const float *multipliers, const int32_t *levels,
                                                      int32_t multiplier_step, const aidge_kit_window2d *shape, int32_t wide,
-                                                     int32_t joined)
+                                                     int32_t form)
 {
     const int32_t channels = shape->in_channels;
     const int32_t in_row = shape->in_width * channels;
@@ -163,8 +171,11 @@ AIDGE_KIT_INLINE void aidge_ref_depthwise_int8_image(const int8_t *input, int8_t
                 {
                     const int8_t *const taps = weights + (((first_y * shape->kernel_width + first_x) * channels) << wide);
                     const int32_t *const biases = bias + (patch.complete ? channels : 0);
-                    if (joined != 0) {
+                    if (form == AIDGE_REF_JOINED) {
                         aidge_ref_depthwise_int8_pixel_joined(source, output, taps, bias, levels, &patch);
+                    } else if (form == AIDGE_REF_FIXED) {
+                        aidge_ref_depthwise_int8_pixel_fixed(source, output, taps, biases, multipliers, levels, multiplier_step,
+                                                             &patch);
                     } else if (wide != 0) {
                         aidge_ref_depthwise_int8_pixel_wide(source, output, taps, biases, multipliers, levels, multiplier_step,
                                                             &patch);
@@ -184,7 +195,8 @@ static void aidge_ref_depthwise_int8(const int8_t *input, int8_t *output, const 
                                      const float *multipliers, const int32_t *levels, int32_t multiplier_step,
                                      const aidge_kit_window2d *shape)
 {
-    aidge_ref_depthwise_int8_image(input, output, weights, bias, multipliers, levels, multiplier_step, shape, 0, 0);
+    aidge_ref_depthwise_int8_image(input, output, weights, bias, multipliers, levels, multiplier_step, shape, 0,
+                                   AIDGE_REF_FLOATS);
 }
 
 /* The same with int16 weights. */
@@ -193,7 +205,16 @@ AIDGE_KIT_NOINLINE void aidge_ref_depthwise_int8_wide(const int8_t *input, int8_
                                                       int32_t multiplier_step, const aidge_kit_window2d *shape)
 {
     aidge_ref_depthwise_int8_image(input, output, (const int8_t *)weights, bias, multipliers, levels, multiplier_step,
-                                   shape, 1, 0);
+                                   shape, 1, AIDGE_REF_FLOATS);
+}
+
+/* The same with int8 weights and fixed factors: [channels][2], or one pair. */
+AIDGE_KIT_NOINLINE void aidge_ref_depthwise_int8_fixed(const int8_t *input, int8_t *output, const int8_t *weights,
+                                                       const int32_t *bias, const int32_t *factors, const int32_t *levels,
+                                                       int32_t factor_step, const aidge_kit_window2d *shape)
+{
+    aidge_ref_depthwise_int8_image(input, output, weights, bias, (const float *)(const void *)factors, levels, factor_step,
+                                   shape, 0, AIDGE_REF_FIXED);
 }
 
 /* The same with int8 weights, and biases as they are, joined with the multipliers. */
@@ -201,5 +222,5 @@ AIDGE_KIT_NOINLINE void aidge_ref_depthwise_int8_joined(const int8_t *input, int
                                                         const int32_t *joined, const int32_t *levels,
                                                         const aidge_kit_window2d *shape)
 {
-    aidge_ref_depthwise_int8_image(input, output, weights, joined, NULL, levels, 0, shape, 0, 1);
+    aidge_ref_depthwise_int8_image(input, output, weights, joined, NULL, levels, 0, shape, 0, AIDGE_REF_JOINED);
 }

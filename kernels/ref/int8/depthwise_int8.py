@@ -10,10 +10,10 @@ from aidge_build.contract.kernel_kit.window2d import window2d
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import Demands, NodeView
 
-from .linear_int8 import LinearInt8, linear_spec
+from .linear_int8 import LinearInt8, linear_specs
 
 
-@kernel(("ConvDepthWise1D", "ConvDepthWise2D"), linear_spec())
+@kernel(("ConvDepthWise1D", "ConvDepthWise2D"), linear_specs())
 class ConvDepthwise2dInt8(LinearInt8):
     narrow_instructions_per_mac = 17
     of_each_tap = 5.0

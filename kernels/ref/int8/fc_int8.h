@@ -16,7 +16,7 @@
  */
 AIDGE_KIT_INLINE void aidge_ref_fc_int8_rows(const int8_t *input, int8_t *output, const int8_t *weights, const int32_t *bias,
                                              const float *multipliers, const int32_t *levels, int32_t multiplier_step,
-                                             const aidge_ref_fc_shape *shape, int32_t wide, int32_t joined)
+                                             const aidge_ref_fc_shape *shape, int32_t wide, int32_t form)
 {
     const int32_t count = shape->in_features;
     const aidge_kit_levels bounds = aidge_kit_load_levels(levels);
@@ -27,27 +27,23 @@ AIDGE_KIT_INLINE void aidge_ref_fc_int8_rows(const int8_t *input, int8_t *output
         const float *multiplier = multipliers;
         for (left = shape->out_features; left >= 4; left -= 4) {
             int32_t sums[4];
-            sums[0] = aidge_ref_bias(b, 0, joined);
-            sums[1] = aidge_ref_bias(b, 1, joined);
-            sums[2] = aidge_ref_bias(b, 2, joined);
-            sums[3] = aidge_ref_bias(b, 3, joined);
+            sums[0] = aidge_ref_bias(b, 0, form);
+            sums[1] = aidge_ref_bias(b, 1, form);
+            sums[2] = aidge_ref_bias(b, 2, form);
+            sums[3] = aidge_ref_bias(b, 3, form);
             aidge_ref_dot4_int8(input, w, count, 0, wide, sums);
-            output[0] = aidge_kit_requantize(
-                sums[0], aidge_ref_multiplier(b, multiplier, 0, multiplier_step, joined), bounds);
-            output[1] = aidge_kit_requantize(
-                sums[1], aidge_ref_multiplier(b, multiplier, 1, multiplier_step, joined), bounds);
-            output[2] = aidge_kit_requantize(
-                sums[2], aidge_ref_multiplier(b, multiplier, 2, multiplier_step, joined), bounds);
-            output[3] = aidge_kit_requantize(
-                sums[3], aidge_ref_multiplier(b, multiplier, 3, multiplier_step, joined), bounds);
+            output[0] = aidge_ref_stored(sums[0], b, multiplier, 0, multiplier_step, bounds, form);
+            output[1] = aidge_ref_stored(sums[1], b, multiplier, 1, multiplier_step, bounds, form);
+            output[2] = aidge_ref_stored(sums[2], b, multiplier, 2, multiplier_step, bounds, form);
+            output[3] = aidge_ref_stored(sums[3], b, multiplier, 3, multiplier_step, bounds, form);
             output += 4;
-            b += aidge_ref_bias_words(4, joined);
+            b += aidge_ref_bias_words(4, form);
             multiplier += 4 * multiplier_step;
             w += (count * 4) << wide;
         }
         for (left = 0; left < (shape->out_features & 3); left++) {
-            const int32_t sum = aidge_ref_bias(b, left, joined) + aidge_ref_dot_int8(input, w, count, 0, wide);
-            *output++ = aidge_kit_requantize(sum, aidge_ref_multiplier(b, multiplier, left, multiplier_step, joined), bounds);
+            const int32_t sum = aidge_ref_bias(b, left, form) + aidge_ref_dot_int8(input, w, count, 0, wide);
+            *output++ = aidge_ref_stored(sum, b, multiplier, left, multiplier_step, bounds, form);
             w += count << wide;
         }
         input += count;
@@ -58,7 +54,7 @@ static void aidge_ref_fc_int8(const int8_t *input, int8_t *output, const int8_t 
                               const float *multipliers, const int32_t *levels, int32_t multiplier_step,
                               const aidge_ref_fc_shape *shape)
 {
-    aidge_ref_fc_int8_rows(input, output, weights, bias, multipliers, levels, multiplier_step, shape, 0, 0);
+    aidge_ref_fc_int8_rows(input, output, weights, bias, multipliers, levels, multiplier_step, shape, 0, AIDGE_REF_FLOATS);
 }
 
 /* The same with int16 weights. */
@@ -66,12 +62,22 @@ AIDGE_KIT_NOINLINE void aidge_ref_fc_int8_wide(const int8_t *input, int8_t *outp
                                                const float *multipliers, const int32_t *levels, int32_t multiplier_step,
                                                const aidge_ref_fc_shape *shape)
 {
-    aidge_ref_fc_int8_rows(input, output, (const int8_t *)weights, bias, multipliers, levels, multiplier_step, shape, 1, 0);
+    aidge_ref_fc_int8_rows(input, output, (const int8_t *)weights, bias, multipliers, levels, multiplier_step, shape, 1,
+                           AIDGE_REF_FLOATS);
+}
+
+/* The same with int8 weights and fixed factors: [out_features][2], or one pair. */
+AIDGE_KIT_NOINLINE void aidge_ref_fc_int8_fixed(const int8_t *input, int8_t *output, const int8_t *weights, const int32_t *bias,
+                                                const int32_t *factors, const int32_t *levels, int32_t factor_step,
+                                                const aidge_ref_fc_shape *shape)
+{
+    aidge_ref_fc_int8_rows(input, output, weights, bias, (const float *)(const void *)factors, levels, factor_step, shape, 0,
+                           AIDGE_REF_FIXED);
 }
 
 /* The same with int8 weights, and biases and multipliers joined. */
 AIDGE_KIT_NOINLINE void aidge_ref_fc_int8_joined(const int8_t *input, int8_t *output, const int8_t *weights,
                                                  const int32_t *joined, const int32_t *levels, const aidge_ref_fc_shape *shape)
 {
-    aidge_ref_fc_int8_rows(input, output, weights, joined, NULL, levels, 0, shape, 0, 1);
+    aidge_ref_fc_int8_rows(input, output, weights, joined, NULL, levels, 0, shape, 0, AIDGE_REF_JOINED);
 }

@@ -8,10 +8,10 @@ from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import ROW_MAJOR
 
 from ..shared.packing import BLOCK, blocked, fc_shape
-from .linear_int8 import LinearInt8, linear_spec
+from .linear_int8 import LinearInt8, linear_specs
 
 
-@kernel("FC", linear_spec(ROW_MAJOR))
+@kernel("FC", linear_specs(ROW_MAJOR))
 class FcInt8(LinearInt8):
     narrow_instructions_per_mac = 7
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy
 
@@ -14,6 +15,9 @@ from aidge_build.contract.kernel_kit.linear import LinearConstants, linear_const
 from aidge_build.contract.node import KernelNode
 from aidge_build.contract.spec import ANY, CHANNELS_LAST, ImplSpec, IOSpec, NodeView
 from aidge_build.graph.dtype import DType
+from aidge_build.operators.arithmetic.contracts import FixedFactors
+
+from ..double.linear import FIT
 
 GROUP = 4  # channels whose biases and multipliers are joined
 
@@ -25,6 +29,12 @@ def linear_spec(form: str = CHANNELS_LAST, weights: DType = DType.any) -> ImplSp
         outputs=(IOSpec(DType.int8, form),),
         predicates=(CONSTANT_PARAMETERS, BYTES_OR_HALFWORDS, QUANTIZED, SYMMETRIC_WEIGHTS),
     )
+
+
+def linear_specs(form: str = CHANNELS_LAST) -> tuple[ImplSpec, ImplSpec]:
+    """The same under the contracts `onnx` and `double`, of int8 weights the second."""
+    fixed = linear_spec(form, DType.int8)
+    return linear_spec(form), replace(fixed, predicates=(*fixed.predicates, FIT), rounding="double")
 
 
 class LinearInt8(KernelNode):
@@ -47,7 +57,8 @@ class LinearInt8(KernelNode):
 
     def arguments(self, name: str, rows: numpy.ndarray, packed: numpy.ndarray, padded: bool) -> tuple[str, tuple[Argument, ...]]:
         """The C function, `name` or a form of it, and its leading arguments. `rows` [outputs, taps] is for the proof, `packed`
-        for the kernel. Each has a second form for int16 weights, and one for biases that are joined with multipliers.
+        for the kernel. Each has a form for int16 weights, one for factors of the contract `double`, and one for biases that
+        are joined with multipliers.
 
         The zero point's part, -zero point * sum of the weights, is added to the bias beforehand; a kernel that leaves
         out taps (`padded`) needs the bias as it is, too, and gets both, and where the second begins. Where flash is scarce
@@ -60,16 +71,17 @@ class LinearInt8(KernelNode):
         values = [numbers.low - numbers.zero_point, numbers.high - numbers.zero_point, numbers.zero_point]
         levels = Constant("levels", numpy.array([numbers.input_zero_point, *values, begin] if padded else values, numpy.int32))
         leading = (Input(0), Output(0), Constant("weights", packed.astype(self.inputs[1].dtype.numpy)))
-        if joined := self._joined(numbers, biases):
+        is_fixed = isinstance(numbers.requantization, FixedFactors)
+        if not is_fixed and (joined := self._joined(numbers, biases)):
             return f"{name}_joined", (*leading, Constant("joined", numpy.array(joined, numpy.uint32).view(numpy.int32)), levels)
         return (
-            f"{name}_wide" if self.inputs[1].dtype is DType.int16 else name,
+            f"{name}_fixed" if is_fixed else f"{name}_wide" if self.inputs[1].dtype is DType.int16 else name,
             (
                 *leading,
                 Constant("bias", biases.astype(numpy.int32)),
                 Constant("multipliers", numbers.multipliers if numbers.per_channel else numbers.multipliers[:1]),
                 levels,
-                Literal(int(numbers.per_channel)),
+                Literal((1 + is_fixed) * numbers.per_channel),
             ),
         )
 

@@ -1,7 +1,14 @@
 /* SPDX-License-Identifier: 0BSD */
 #include <stdint.h>
 #include <string.h>
+#include "kit/fixed.h"
 #include "kit/inline.h"
+#include "kit/requantize.h"
+
+/* The forms of the factors of output channels: floats, such joined with biases, or these of kit/fixed.h. */
+#define AIDGE_REF_FLOATS 0
+#define AIDGE_REF_JOINED 1
+#define AIDGE_REF_FIXED 2
 
 /*
  * Bias and multiplier of an output channel, counted from the first of its group of 4. If they are `joined`, 6 words of each group
@@ -10,10 +17,10 @@
  */
 #define AIDGE_REF_JOINED_BASE 0x30000000u
 
-AIDGE_KIT_INLINE int32_t aidge_ref_bias(const int32_t *bias, int32_t channel, int32_t joined)
+AIDGE_KIT_INLINE int32_t aidge_ref_bias(const int32_t *bias, int32_t channel, int32_t form)
 {
     int32_t high;
-    if (joined == 0) {
+    if (form != AIDGE_REF_JOINED) {
         return bias[channel];
     }
     high = bias[4 + (channel >> 1)];
@@ -23,10 +30,10 @@ AIDGE_KIT_INLINE int32_t aidge_ref_bias(const int32_t *bias, int32_t channel, in
 
 /* multiplier_step is 0 if one multiplier is that of all channels. */
 AIDGE_KIT_INLINE float aidge_ref_multiplier(const int32_t *bias, const float *multipliers, int32_t channel,
-                                            int32_t multiplier_step, int32_t joined)
+                                            int32_t multiplier_step, int32_t form)
 {
     float multiplier;
-    if (joined == 0) {
+    if (form != AIDGE_REF_JOINED) {
         multiplier = multipliers[channel * multiplier_step];
     } else {
         const uint32_t bits = ((uint32_t)bias[channel] >> 4) + AIDGE_REF_JOINED_BASE;
@@ -35,8 +42,25 @@ AIDGE_KIT_INLINE float aidge_ref_multiplier(const int32_t *bias, const float *mu
     return multiplier;
 }
 
-/* Words of the biases of so many channels, whole groups if they are joined. */
-AIDGE_KIT_INLINE int32_t aidge_ref_bias_words(int32_t channels, int32_t joined)
+/* A sum times the factor of kit/fixed.h, saturated to int32. Out of line: it needs many registers. */
+AIDGE_KIT_NOINLINE int32_t aidge_ref_scale_fixed(int32_t sum, const int32_t *factor)
 {
-    return joined == 0 ? channels : channels + (channels >> 1);
+    return aidge_kit_level_fixed(sum, factor, INT32_MIN, INT32_MAX);
+}
+
+/* The stored value of a sum; of fixed factors multiplier_step is 2, or 0. */
+AIDGE_KIT_INLINE int8_t aidge_ref_stored(int32_t sum, const int32_t *bias, const float *multipliers, int32_t channel,
+                                         int32_t multiplier_step, aidge_kit_levels levels, int32_t form)
+{
+    if (form == AIDGE_REF_FIXED) {
+        const int32_t *factors = (const int32_t *)(const void *)multipliers;
+        return aidge_kit_stored(aidge_ref_scale_fixed(sum, factors + channel * multiplier_step), levels);
+    }
+    return aidge_kit_requantize(sum, aidge_ref_multiplier(bias, multipliers, channel, multiplier_step, form), levels);
+}
+
+/* Words of the biases of so many channels, whole groups if they are joined. */
+AIDGE_KIT_INLINE int32_t aidge_ref_bias_words(int32_t channels, int32_t form)
+{
+    return form != AIDGE_REF_JOINED ? channels : channels + (channels >> 1);
 }

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: 0BSD */
+#include <stddef.h>
+
 #include "normalize.h"
 
 /* All rows normalized; epsilon points at one number; means and inverses of the deviations are kept where they are not 0. */
@@ -11,7 +13,7 @@ static void aidge_ref_normalize_float32(const float *input, const float *scale, 
     for (row = 0; row < shape->rows; row++) {
         aidge_ref_row_statistics(input, shape->length, with_mean, *epsilon, statistics);
         aidge_ref_normalize_row(input, scale, bias, output, statistics, row, shape);
-        if (means != 0) {
+        if (means != NULL) {
             *means++ = statistics[0];
             *inverses++ = statistics[1];
         }

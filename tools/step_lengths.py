@@ -36,7 +36,7 @@ from aidge_build.build.inputs import add_model_arguments, load
 from aidge_build.cli.longest import step_bounds
 from aidge_build.contract.length import LENGTHS, NUMBERS, Length, exactness, lengths_of, measures, under, without
 from aidge_build.contract.spec import NodeView
-from aidge_build.plan import planning, stepping
+from aidge_build.plan import stepping
 from aidge_build.plan.cascade.row_layer import RowLayer
 from aidge_build.plan.program import Layer, Program
 from aidge_build.plan.stepping import SOFTWARE_FLOATS, STEP_INSTRUCTIONS
@@ -63,20 +63,8 @@ Row = dict
 def leave_whole_what_cannot_be_cut() -> None:
     """From now on such layers are long steps instead of errors, and steps that are much longer than planned have a bound."""
     longest_steps._MOST_TIMES = MOST_TIMES
-    cut_layers, length = stepping.in_pieces, stepping._length
-
-    def patient(assignment, demands, reuse, outside, best, kernels, limit):
-        def bounded(assignment, limit, node):
-            found = length(assignment, limit, node)
-            return found if found <= limit.max_step or stepping._cut(assignment, kernels, limit, node) else 0
-
-        stepping._length = bounded
-        try:
-            return cut_layers(assignment, demands, reuse, outside, best, kernels, limit)
-        finally:
-            stepping._length = length
-
-    planning.in_pieces = patient  # where `plan_memory` finds it
+    is_too_long = stepping._Layers.is_too_long
+    stepping._Layers.is_too_long = lambda layers, node: is_too_long(layers, node) and layers.cut(node) is not None
 
 
 def of_layer(program: Program, layer: Layer) -> list[float]:

@@ -186,7 +186,6 @@ AIDGE_FUNCTION int toy_begin(const int8_t *input, int8_t *output)
     at->layer = 1u;
     at->step = 0u;
     {
-
         toy_before_input(input, 6u);
     }
     return 0;

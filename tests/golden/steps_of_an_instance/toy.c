@@ -169,7 +169,6 @@ AIDGE_FUNCTION int toy_begin(toy_instance *self, const int8_t *input, int8_t *ou
     at->layer = 1u;
     at->step = 0u;
     {
-
         toy_before_input(input, 6u);
     }
     return 0;

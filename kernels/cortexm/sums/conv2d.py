@@ -138,7 +138,7 @@ def _advance(code: Routine, offset: int) -> None:
 
 
 def _plane(code: Routine, stream: Stream, offset: int, taps: list[tuple[int, int]], is_first: bool) -> None:
-    held = {"x0": -1, "x1": -1}
+    held = {"{x0}": -1, "{x1}": -1}
     for index, (first, second) in enumerate(taps):
         registers = []
         wanted = {first, second}
@@ -147,21 +147,20 @@ def _plane(code: Routine, stream: Stream, offset: int, taps: list[tuple[int, int
             if register is None:
                 if (
                     not registers
-                    and held["x0"] not in wanted
-                    and held["x1"] not in wanted
+                    and wanted.isdisjoint(held.values())
                     and second == first + 4
                     and offset + first <= LARGEST_PAIR_OFFSET
                     and (offset + first) % 4 == 0
                 ):
                     code(f"ldrd {{x0}}, {{x1}}, [{{column}}, #{offset + first}]", "neighbouring pixels")
-                    held = {"x0": first, "x1": second}
-                    register = "x0"
+                    held = {"{x0}": first, "{x1}": second}
+                    register = "{x0}"
                 else:
                     register = next(name for name, content in held.items() if content not in wanted)
-                    code(f"ldr {{{register}}}, [{{column}}, #{offset + place}]")
+                    code(f"ldr {register}, [{{column}}, #{offset + place}]")
                     held[register] = place
             registers.append(register)
-        dense.multiply(code, stream.even_weights, is_first and index == 0, (registers[0], registers[1]), stream.few)
+        dense.multiply(code, stream, is_first and index == 0, registers)
 
 
 def unpack_text(channels: int, span: int, gap: int) -> tuple[str, str]:

@@ -21,8 +21,8 @@ from ..core.conditions import FEATURES, GROUP
 from ..core.limits import Limits
 from .curves import Curve, curve_of
 from .packed_sums import fit_halfwords
-from .packing import pair_words
 from .stream import STATED, Stream
+from .weights import PACKED, WIDE
 
 TYPE, PATTERN = "CurvedConv", "DynamicConv->Staircase"
 MOST_CELLS = {"speed": 2048, "balanced": 1536, "size": 320}  # of 4 B
@@ -107,11 +107,12 @@ def pack_curved(layer: CurvedLayer, order: list[int]) -> Stream:
     starts = group_starts(size)
     groups = [list(range(first, first + GROUP)) for first in starts]
     is_packed = fit_halfwords(layer.rows, groups, False) and bool((256 * layer.largest < _INT32 - 256).all())
+    weights = PACKED if is_packed else WIDE
     rows = numpy.where(numpy.array(order) < 0, 0, layer.rows[:, order])
     words = layer.head
     places: list[int] = []
     for channels in groups:
-        words = words + _biases(layer.starts[channels].tolist(), is_packed) + pair_words(rows[channels], is_packed)
+        words = words + weights.starts(layer.starts[channels].tolist()) + weights.words(rows[channels])
         places.append(len(words))
         words += [channels[0]]
         words += _scales(layer, channels, is_packed)
@@ -119,7 +120,7 @@ def pack_curved(layer: CurvedLayer, order: list[int]) -> Stream:
         words[place] |= (len(words) + layer.curve.middle - place) << FAR_BITS
     return Stream(
         as_words(words + layer.curve.entries.tolist()),
-        is_packed,
+        weights,
         Limits(),
         0,
         len(starts),
@@ -138,12 +139,6 @@ def _scales(layer: CurvedLayer, channels: list[int], is_packed: bool) -> list[in
     floats = layer.scales[channels].view(numpy.float32).reshape(2, 2, 2)  # [pair, channel, factor or bias]
     floats[:, 1, 0] /= 256 if is_packed else 1
     return floats.transpose(0, 2, 1).ravel().view(numpy.int32).tolist()
-
-
-def _biases(starts: list[int], is_packed: bool) -> list[int]:
-    if not is_packed:
-        return starts
-    return [starts[0], 256 * starts[1] + starts[0], starts[2], 256 * starts[3] + starts[2]]
 
 
 def _unfit(view: NodeView) -> str:

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from aidge_build.contract.kernel_kit.linear_int8 import HIGH_SHIFT
 from aidge_build.operators.arithmetic import near_halves
 
 from ..core.assembly import Routine, Waiting
+from ..core.conditions import GROUP
 from .dense_levels import epilogue
 from .stream import INTEGER, Stream
+from .weights import FIRST, SECOND
 
 REGISTERS = {
     "column": "r0",
@@ -44,7 +45,6 @@ WAITING = {  # in FPU registers; s0-s7 are for the requantization
     "output_step": 21,
     "input_step": 22,
 }
-ONE_OR_TWO = (1, 2)  # channels of a group whose other half has no weights
 ROUNDING = 0x4B400000  # 1.5 * 2^23 in float32: to what it is added is rounded to integers, ties to even
 
 
@@ -65,43 +65,28 @@ def near_words(is_needed: bool, is_clamped: bool) -> tuple[str, ...]:
     return ("near_start", "near_zero", *(("lowest", "highest") if is_clamped else ())) if is_needed else ()
 
 
-def step(code: Routine, even: str, is_first: bool = False, few: int = 0) -> None:
+def step(code: Routine, stream: Stream, is_first: bool = False) -> None:
     """One pair of taps from the column."""
     code("ldrd {x0}, {x1}, [{column}], #8", "a pair of taps of both pixels")
-    multiply(code, even, is_first, few=few)
+    multiply(code, stream, is_first)
 
 
-def multiply(code: Routine, even: str, is_first: bool = False, taps: tuple[str, str] = ("x0", "x1"), few: int = 0) -> None:
-    """16 multiply-accumulates of a pair of taps, or of one or two channels alone (`few`) 4 or 8. The first one takes the biases,
-    which stand in b0..b3. `even` as of the Stream."""
-    if even and few in ONE_OR_TWO:
-        code("ldr {w0}, [{stream}], #4", "weights of 2 channels")
-        _multiply(code, (("w0", 1),) * (few - 1), is_first, taps)
-        code(f"{even} {{w0}}, {{w0}}")
-        _multiply(code, (("w0", 0),), is_first, taps)
-    elif even:
-        code("ldrd {w0}, {w1}, [{stream}], #8", "weights of 4 channels")
-        _multiply(code, (("w0", 1), ("w1", 3)), is_first, taps)
-        code(f"{even} {{w0}}, {{w0}}")
-        code(f"{even} {{w1}}, {{w1}}")
-        _multiply(code, (("w0", 0), ("w1", 2)), is_first, taps)
-    else:
-        for channel in (0,) if few in ONE_OR_TWO else (0, 2):
-            code("ldrd {w0}, {w1}, [{stream}], #8", f"weights of channels {channel} and {channel + 1}")
-            _multiply(code, (("w0", channel), ("w1", channel + 1))[: few or None], is_first, taps)
+def multiply(code: Routine, stream: Stream, is_first: bool = False, taps: Sequence[str] = ("{x0}", "{x1}")) -> None:
+    """16 multiply-accumulates of a pair of taps, or of one or two channels alone 4 or 8. The first one takes the biases, which
+    stand in b0..b3."""
+    channels = stream.few if stream.is_half else GROUP
+    pixels = [(pair, sums[:channels], SECOND if is_first else sums) for pair, sums in zip(taps, (FIRST, SECOND))]
+    for words in stream.weights.steps([pixels], ("{w0}", "{w1}"), GROUP // 2 if stream.is_half else GROUP):
+        first = words[0][1]
+        seen = f"{2 * len(words)} channels" if stream.is_packed else f"channels {first} and {first + 1}"
+        code("ldr {w0}, [{stream}], #4" if len(words) == 1 else "ldrd {w0}, {w1}, [{stream}], #8", f"weights of {seen}")
+        stream.weights.multiply(code, words)
 
 
 def biases_to_pixel_0(code: Routine) -> None:
     """What the first multiplication does where it cannot be told from the others."""
     for channel in range(4):
         code(f"mov {{a{channel}}}, {{b{channel}}}")
-
-
-def _multiply(code: Routine, weights: tuple[tuple[str, int], ...], is_first: bool, taps: tuple[str, str]) -> None:
-    for weight, channel in weights:
-        for pixel, tap in zip("ab", taps):
-            total = f"{{{pixel}{channel}}}"
-            code(f"smlad {total}, {{{weight}}}, {{{tap}}}, {f'{{b{channel}}}' if is_first else total}")
 
 
 def unpack(code: Routine, places: Sequence[tuple[str, str]], has_sums: bool = False) -> None:
@@ -177,27 +162,22 @@ def split_steps(steps: int, limit: int, start: int = START) -> tuple[int, int]:
     return min(choices, key=lambda choice: cost(*choice))
 
 
-def all_steps(code: Routine, even: str, ahead: int, body: int, few: int = 0) -> None:
-    """All pairs of taps: `ahead` of them, and `body` in each turn of a loop; label 4. The biases stand in b0..b3."""
-    for index in range(ahead):
-        step(code, even, index == 0, few)
-    if not body:
-        return
-    if not ahead:
-        biases_to_pixel_0(code)
-    code.label(4, f"{body} pairs of taps")
-    for _ in range(body):
-        step(code, even, few=few)
-    code.get("{x0}", "column_end")
-    code("cmp {column}, {x0}")
-    code("bne 4b")
-
-
 def column_steps(code: Routine, stream: Stream, ahead: int, body: int) -> None:
-    """As `all_steps`, and behind them the pairs of taps that hold sums."""
-    all_steps(code, stream.even_weights, ahead, body, stream.few)
+    """All pairs of taps: `ahead` of them, `body` in each turn of a loop, the pairs that hold sums; label 4. The biases stand in
+    b0..b3."""
+    for index in range(ahead):
+        step(code, stream, index == 0)
+    if body:
+        if not ahead:
+            biases_to_pixel_0(code)
+        code.label(4, f"{body} pairs of taps")
+        for _ in range(body):
+            step(code, stream)
+        code.get("{x0}", "column_end")
+        code("cmp {column}, {x0}")
+        code("bne 4b")
     for _ in range(stream.sums):
-        step(code, stream.even_weights, few=stream.few)
+        step(code, stream)
 
 
 def load_head(code: Routine, stream: Stream) -> None:
@@ -259,5 +239,4 @@ def load_biases(code: Routine, stream: Stream) -> None:
         code("ldm {stream}!, {{r8-r11}}", "their biases")
         return
     code.call("aidge_cortexm_joined_group")
-    for even, odd in ((0, 1), (2, 3)) if stream.is_packed else ():
-        code(f"add {{b{odd}}}, {{b{even}}}, {{b{odd}}}, lsl #{HIGH_SHIFT}")
+    stream.weights.starts_in_text(code)

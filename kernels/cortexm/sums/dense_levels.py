@@ -21,10 +21,8 @@ NEAR_BYTES = 32  # factors and multipliers of a group without an FPU; as many mo
 def epilogue(code: Routine, stream: Stream, pixels: str = "ab") -> None:
     """Requantize and store 4 sums of each pixel; labels 5 and 6, without an FPU 8 and 9, too. The output of one pixel alone is in
     w1, and stays there."""
-    if stream.is_packed:
-        for pixel in pixels:
-            for channel in (1, 3):
-                code(f"sub {{{pixel}{channel}}}, {{{pixel}{channel}}}, {{{pixel}{channel - 1}}}")
+    for pixel in pixels:
+        stream.weights.separate(code, [f"{{{pixel}{channel}}}" for channel in range(GROUP)])
     if stream.curve:
         curved_form(code, stream, pixels)
         return

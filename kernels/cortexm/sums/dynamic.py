@@ -12,22 +12,19 @@ from ..core.assembly import Routine
 from ..core.conditions import GROUP
 from ..core.float32 import listed, values
 from .dense import split_steps
+from .weights import Pixel, Weights
 
 PARAMETERS = "const uint32_t *column, const int32_t *stream, const float *table, float *first, float *second, const int32_t *end"
 _HIGHEST = (1 << 31) - 1  # of int32
-_CHANNELS = range(GROUP)
+_SUMS = [[f"%{letter}{channel}" for channel in range(GROUP)] for letter in "ab"]  # of both pixels
 Bounds = tuple[float, float]
-_Use = tuple[int, tuple[tuple[str, str], ...]]  # a word of weights for a pair of taps: its place, sums and taps of pixels
 
 
-def routine(pixels: int, pairs: int, is_packed: bool, bounds: Bounds, unroll: int, overlap: int) -> tuple[str, str]:
+def routine(pixels: int, pairs: int, weights: Weights, bounds: Bounds, unroll: int, overlap: int) -> tuple[str, str]:
     """Name and text of a function that computes all groups of channels for one or two pixels of `pairs` pairs of taps. One more
     group is behind the end of the stream if `overlap` of its channels are in the group before, too."""
-    weights = "packed" if is_packed else "wide"
-    name = (
-        f"aidge_cortexm_dynamic_{pixels}x{pairs}_{weights}{clamp_name(bounds)}_u{unroll}{f'_overlap{overlap}' if overlap else ''}"
-    )
-    letters = "ab"[:pixels]
+    name = f"aidge_cortexm_dynamic_{pixels}x{pairs}_{weights.name}{clamp_name(bounds)}_u{unroll}"
+    name += f"_overlap{overlap}" if overlap else ""
     outputs = ["first", "second"][:pixels]
     code = Routine()
     code("%enter.floats")
@@ -40,18 +37,16 @@ def routine(pixels: int, pairs: int, is_packed: bool, bounds: Bounds, unroll: in
         code("put %second, %column_end")
     code.align()
     code.label("group", f"a group of {GROUP} channels")
-    _all_steps(code, pixels, pairs * pixels // 2, is_packed, unroll)
-    if is_packed:
-        for letter in letters:
-            for channel in (1, 3):
-                code(f"sub %{letter}{channel}, %{letter}{channel}, %{letter}{channel - 1}")
+    _all_steps(code, pixels, pairs * pixels // 2, weights, unroll)
+    for sums in _SUMS[:pixels]:
+        weights.separate(code, sums)
     code("get %table")
     code(f"vldmia %table!, {listed([*values('factor', GROUP), *values('bias', GROUP)])}")
     code("put %table")
     load_limit(code, bounds, "%limit")
-    for letter, output in zip(letters, outputs):
+    for sums, output in zip(_SUMS, outputs):
         code(f"get %{output}")
-        scale(code, [f"%{letter}{channel}" for channel in _CHANNELS], bounds, f"%{output}", "%limit")
+        scale(code, sums, bounds, f"%{output}", "%limit")
         code(f"put %{output}")
     code("ldr %end, [%argument.5]")
     code("get %column")
@@ -71,48 +66,33 @@ def routine(pixels: int, pairs: int, is_packed: bool, bounds: Bounds, unroll: in
     return name, code.function(name, PARAMETERS, f"{pairs} pairs of taps of {pixels} pixels to float32.")
 
 
-def _all_steps(code: Routine, pixels: int, steps: int, is_packed: bool, unroll: int) -> None:
+def _all_steps(code: Routine, pixels: int, steps: int, weights: Weights, unroll: int) -> None:
     """The products of a group, at most `unroll` steps in the text; the first one begins the sums."""
     ahead, body = split_steps(steps - 1, unroll, start=0)
     for index in range(1 + ahead):
-        _step(code, pixels, is_packed, index == 0)
+        _step(code, pixels, weights, index == 0)
     if body:
         code.label("turn", f"{body} steps")
         for _ in range(body):
-            _step(code, pixels, is_packed)
+            _step(code, pixels, weights)
         if pixels == 2:
             code("get %column_end")
         code("cmp %column, %column_end")
         code("bne %turn")
 
 
-def _step(code: Routine, pixels: int, is_packed: bool, is_first: bool = False) -> None:
+def _step(code: Routine, pixels: int, weights: Weights, is_first: bool = False) -> None:
     """Two words of the column: a pair of taps of both pixels, or two pairs of one."""
     code("ldrd %x0, %x1, [%column], #8", "taps")
-    words = range(GROUP // 2 if is_packed else GROUP)  # of weights for a pair of taps
+    (first, second), nothing = _SUMS, [""] * GROUP
+    pair: Pixel = ("%x0", first, nothing if is_first else first)
     if pixels == 2:
-        uses: list[_Use] = [(word, (("a", "x0"), ("b", "x1"))) for word in words]
+        registers, pairs = ["%w0", "%w1"], [[pair, ("%x1", second, nothing if is_first else second)]]
     else:
-        uses = [(word, (("a", tap),)) for tap in ("x0", "x1") for word in words]
-    begun = set() if is_first else {f"%{letter}{channel}" for letter in "ab" for channel in _CHANNELS}
-    together = 2 if pixels == 2 else 4
-    for first in range(0, len(uses), together):
-        _products(code, uses[first : first + together], is_packed, begun)
-
-
-def _products(code: Routine, uses: Sequence[_Use], is_packed: bool, begun: set[str]) -> None:
-    """Loads words of weights and multiplies; sums that are not `begun` begin. Packed weights of odd channels are 256 times their
-    own plus the weights of the channel before."""
-    weights = [f"%w{index}" for index in range(len(uses))]
-    code(f"ldrd {', '.join(weights)}, [%stream], #8" if len(uses) == 2 else f"ldm.w %stream!, {listed(weights)}", "weights")
-    for odd in (1, 0) if is_packed else (0,):
-        for weight in weights if is_packed and not odd else ():
-            code(f"sxtb16 {weight}, {weight}")
-        for weight, (word, taps) in zip(weights, uses):
-            for letter, tap in taps:
-                total = f"%{letter}{2 * word + odd if is_packed else word}"
-                code(f"smlad {total}, {weight}, %{tap}, {total}" if total in begun else f"smuad {total}, {weight}, %{tap}")
-                begun.add(total)
+        registers, pairs = ["%w0", "%w1", "%w2", "%w3"], [[pair], [("%x1", first, first)]]
+    for words in weights.steps(pairs, registers):
+        code("ldrd %w0, %w1, [%stream], #8" if pixels == 2 else f"ldm.w %stream!, {listed(registers)}", "weights")
+        weights.multiply(code, words)
 
 
 def clamp_name(bounds: Bounds) -> str:
@@ -166,7 +146,7 @@ CHANNELS = (
 def depthwise(bounds: Bounds, signed: bool) -> tuple[str, str]:
     """Name and text of a function that computes 4 channels of one pixel of a depthwise layer; `signed`: of int8."""
     name = f"aidge_cortexm_dynamic_channels{clamp_name(bounds)}{'_signed' * signed}"
-    sums, extend = [f"%sum{channel}" for channel in _CHANNELS], f"{'s' if signed else 'u'}xtab16"
+    sums, extend = [f"%sum{channel}" for channel in range(GROUP)], f"{'s' if signed else 'u'}xtab16"
     code = Routine()
     code("%enter.floats")
     code("ldr %patch, [%argument.4]")

@@ -29,7 +29,9 @@ from aidge_build.operators.dynamic import DATA, FACTORS, WEIGHTS
 from ..core.conditions import FEATURES, GROUP, Loop, keeps_words_of_groups
 from .dynamic import depthwise, routine
 from .dynamic_driver import ROW, WINDOWS, data_in_c, driver, kind_of, run_of
-from .packing import pair_words, quads, weights_by_tap
+from .packed_sums import fit_halfwords
+from .packing import quads, weights_by_tap
+from .weights import PACKED, WIDE
 
 _LARGEST = 255  # |byte - zero point|
 HARDWARE = FEATURES | {"fpu"}
@@ -69,10 +71,10 @@ class DynamicLayer(KernelNode):
         rows = numpy.where(numpy.array(order) < 0, 0, rows[:, order])
         parts = [of_a_group(part) for part in numpy.split(rows, count)]
         starts, channels = group_starts(len(parts[0])), len(parts[0])
-        is_packed = all(can_pack(part, starts) for part in parts)
-        words = [word for part in parts for first in starts for word in pair_words(part[first : first + GROUP], is_packed)]
+        weights = PACKED if all(can_pack(part, starts) for part in parts) else WIDE
+        words = [word for part in parts for first in starts for word in weights.words(part[first : first + GROUP])]
         bounds, unroll = (self.operator.minimum, self.operator.maximum), self.unroll.steps(self.view)
-        function, text = routine(pixels, len(order) // 2, is_packed, bounds, unroll, -channels % GROUP)
+        function, text = routine(pixels, len(order) // 2, weights, bounds, unroll, -channels % GROUP)
         name, texts = driver(function, shape.fields, kind, is_signed(self.inputs), count)
         counts = {
             "groups": len(starts),
@@ -87,13 +89,13 @@ class DynamicLayer(KernelNode):
                 *data_arguments(self.inputs),
                 Output(0),
                 Constant("stream", as_words(words)),
-                Constant("numbers", numbers_of(self.inputs, starts, is_packed, count)),
+                Constant("numbers", numbers_of(self.inputs, starts, weights.is_packed, count)),
                 Scratch(),
                 shape,
                 Struct("aidge_cortexm_dynamic", counts),
             ),
             texts=(text, *texts),
-            note=f"{'two weights per halfword' if is_packed else 'int16 weights'}, {pixels} x {GROUP} sums at a time",
+            note=f"{weights.note}, {pixels} x {GROUP} sums at a time",
         )
 
 
@@ -128,11 +130,9 @@ def order_of(length: int, runs: int) -> list[int]:
 
 def can_pack(rows: numpy.ndarray, starts: list[int]) -> bool:
     """Whether two weights share a halfword, and 256 times each sum fits a word."""
-    if rows.min(initial=0) < -128 or rows.max(initial=0) > 127:
-        return False
+    groups = [list(range(first, first + GROUP)) for first in starts]
     largest = numpy.abs(rows).sum(axis=1) * _LARGEST
-    halves = [256 * rows[first + 1 : first + 4 : 2] + rows[first : first + 4 : 2] for first in starts]
-    return bool((257 * largest < 1 << 31).all()) and all(half.min() >= -32768 and half.max() <= 32767 for half in halves)
+    return fit_halfwords(rows, groups, False) and bool((257 * largest < 1 << 31).all())
 
 
 @kernel("DynamicConv", dynamic_spec(CHANNELS_LAST, HARDWARE, 1, ONE_GROUP))

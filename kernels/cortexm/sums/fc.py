@@ -13,16 +13,9 @@ from .dense_levels import epilogue
 from .stream import Stream
 
 PARAMETERS = "const int8_t *input, int8_t *output, const int32_t *stream, void *scratch, const aidge_cortexm_fc *shape"
-WEIGHTS = [f"b{index}" for index in range(4)]
-LOADS = {  # of a word of weights for each of so many outputs
-    1: "ldr {b0}, [{stream}], #4",
-    2: "ldrd {b0}, {b1}, [{stream}], #8",
-    3: "ldm {stream}!, {{r8-r10}}",
-    4: "ldm {stream}!, {{r8-r11}}",
-}
 HEAD_WORDS = 3
 STEPS_IN_REACH = 16  # whose inputs a load reaches from behind the last one
-INPUTS = ("x0", "x1", "w0", "w1")  # pairs of inputs of two steps
+INPUTS = ("{x0}", "{x1}", "{w0}", "{w1}")  # pairs of inputs of two steps
 SUM = ("b0",)  # the negated sum of inputs while they are unpacked
 PRODUCTS = "b3"  # and the sum of their products
 # What waits where no second pixel does: sums of the first half of a row, whether it is the second one, products of inputs.
@@ -80,7 +73,7 @@ def routine(stream: Stream, features: int, unroll: int, blocks: int = 1) -> tupl
 
 def _tail_words(stream: Stream, features: int) -> int:
     """Behind the weights of each group of a stream whose groups are as long as each other."""
-    weights = (features // 2 + stream.sums) * _pair_words(stream)
+    weights = (features // 2 + stream.sums) * stream.weights.quad_words // 2
     return (len(stream.words) - HEAD_WORDS - GROUP * stream.is_uniform) // stream.groups - stream.bias_words - weights
 
 
@@ -102,11 +95,6 @@ def _levels(code: Routine, stream: Stream) -> None:
         code.put("output", "{w1}")
 
 
-def _pair_words(stream: Stream) -> int:
-    """Of the weights of a pair of inputs for 4 outputs."""
-    return 2 if stream.is_packed or stream.are_bytes else 4
-
-
 def _next_group(code: Routine, label: int) -> None:
     code.get("{x0}, {column}", "end")
     code("cmp.w {stream}, {x0}")
@@ -115,7 +103,7 @@ def _next_group(code: Routine, label: int) -> None:
 
 def _halves(code: Routine, stream: Stream, features: int, unroll: int) -> None:
     """A row: sums of its first half, then of its second one. Labels 7, 10 and 11."""
-    weights = (features + 2 * stream.sums) * _pair_words(stream)  # bytes, of a half
+    weights = (features + 2 * stream.sums) * stream.weights.quad_words // 2  # bytes, of a half
     code("movs r2, #0")
     code.put(IS_SECOND, "r2")
     code.label(7, "half of a row")
@@ -222,14 +210,14 @@ def _sum_steps(code: Routine, stream: Stream, pairs: int) -> None:
     """The taps that hold the sum of inputs: halfwords, with which no weight is added."""
     for _ in range(pairs // 2):
         _load_inputs(code, INPUTS[:2], 0, 8)
-        _packed_step(code, stream.even_weights, INPUTS[:2])
+        stream.weights.row_step(code, INPUTS[:2])
 
 
 def _all_steps(code: Routine, stream: Stream, quads: int, unroll: int) -> None:
     """A row's products with 4 outputs for `quads` times 4 inputs in the column. Label 4."""
     if stream.is_paired:
         code.get("{b0}", ROW_PRODUCTS)
-        for channel in range(0, GROUP, stream.paired_step):
+        for channel in range(0, GROUP, stream.weights.paired_step):
             code(f"sub {{a{channel}}}, {{a{channel}}}, {{b0}}")
     ahead, body = dense.split_steps(quads, unroll, start=0)
     _steps(code, stream, ahead, in_loop=False)
@@ -244,16 +232,17 @@ def _all_steps(code: Routine, stream: Stream, quads: int, unroll: int) -> None:
 
 
 def _steps(code: Routine, stream: Stream, count: int, in_loop: bool) -> None:
-    """Each with 4 inputs and 4 outputs: 16 multiply-accumulates. The inputs of two steps are loaded together where weights that
-    are bytes need no register; in a loop with the weights of the first one, by more text."""
-    most = 1 if stream.are_bytes else 2
+    """Each with 4 inputs and 4 outputs: 16 multiply-accumulates. The inputs of two steps are loaded together where weights need
+    none of their registers; in a loop with the weights of the first one, by more text."""
+    most = 1 if stream.weights.uses_w else 2
     for start in range(0, count, STEPS_IN_REACH):
         own = min(STEPS_IN_REACH, count - start)
         for first in range(0, own, most):
             inputs = INPUTS[: 2 * min(most, own - first)]
             _load_inputs(code, inputs, 8 * first, 8 * own)
             for number, taps in enumerate((inputs[:2], inputs[2:])[: len(inputs) // 2]):
-                _step(code, stream, taps, in_loop and len(inputs) > 2 and number == 0)
+                in_run = in_loop and len(inputs) > 2 and number == 0
+                stream.weights.row_step(code, taps, is_paired=stream.is_paired, in_run=in_run)
 
 
 def _load_inputs(code: Routine, inputs: Sequence[str], place: int, size: int) -> None:
@@ -265,72 +254,5 @@ def _load_inputs(code: Routine, inputs: Sequence[str], place: int, size: int) ->
         code(f"ldrd {{x0}}, {{x1}}, {first}", "4 inputs")
         return
     for index, pair in enumerate(inputs[1:], 1):
-        code(f"ldr.w {{{pair}}}, [{{column}}, #{offset + 4 * index}]")  # of 32 bits each: what follows stays aligned
-    code(f"ldr {{{inputs[0]}}}, {first}", f"{2 * len(inputs)} inputs")
-
-
-def _step(code: Routine, stream: Stream, taps: Sequence[str], in_run: bool = False) -> None:
-    """4 inputs with the weights of 4 outputs. `in_run`: behind loads of words."""
-    if stream.is_paired and stream.is_packed:
-        _paired_step(code, stream.even_weights, taps, in_run)
-    elif stream.is_paired:
-        _paired_bytes(code, taps)
-    elif stream.is_packed:
-        _packed_step(code, stream.even_weights, taps)
-    else:
-        multiply(code, stream.are_bytes, taps=taps)
-
-
-def multiply(code: Routine, are_bytes: bool, outputs: int = GROUP, taps: Sequence[str] = INPUTS[:2]) -> None:
-    """4 inputs in `taps` with the weights of each output; those that are bytes need w0, too."""
-    load = LOADS[outputs]
-    if are_bytes:
-        code(load, "weights of each output")
-        for channel, weight in enumerate(WEIGHTS[:outputs]):
-            code(f"sxtb16 {{w0}}, {{{weight}}}")
-            code(f"sxtb16 {{{weight}}}, {{{weight}}}, ror #8")
-            code(f"smlad {{a{channel}}}, {{w0}}, {{{taps[0]}}}, {{a{channel}}}")
-            code(f"smlad {{a{channel}}}, {{{weight}}}, {{{taps[1]}}}, {{a{channel}}}")
-        return
-    for tap in taps:
-        code(load, "weights of each output")
-        for channel, weight in enumerate(WEIGHTS[:outputs]):
-            code(f"smlad {{a{channel}}}, {{{weight}}}, {{{tap}}}, {{a{channel}}}")
-
-
-def _packed_step(code: Routine, even: str, taps: Sequence[str]) -> None:
-    _odd_outputs(code, taps)
-    for weight in WEIGHTS:
-        code(f"{even} {{{weight}}}, {{{weight}}}")
-    for weight, tap, channel in zip(WEIGHTS, (taps[0], taps[0], taps[1], taps[1]), (0, 2, 0, 2)):
-        code(f"smlad {{a{channel}}}, {{{weight}}}, {{{tap}}}, {{a{channel}}}")
-
-
-def _paired_step(code: Routine, even: str, taps: Sequence[str], in_run: bool = False) -> None:
-    """Outputs of even number by half as many products, of sums of an input and a weight: paired_inputs.py."""
-    _odd_outputs(code, taps, in_run)
-    for weight, tap in zip(WEIGHTS, (taps[1], taps[1], taps[0], taps[0])):
-        code(f"{even.replace('t', 'ta')} {{{weight}}}, {{{tap}}}, {{{weight}}}")
-    for channel, first, second in ((0, "b0", "b2"), (2, "b1", "b3")):
-        code(f"smlad {{a{channel}}}, {{{first}}}, {{{second}}}, {{a{channel}}}")
-
-
-def _paired_bytes(code: Routine, taps: Sequence[str]) -> None:
-    """The same of each output."""
-    code(LOADS[GROUP], "weights of each output")
-    for channel, weight in enumerate(WEIGHTS):
-        code(f"sxtab16 {{w0}}, {{{taps[1]}}}, {{{weight}}}")
-        code(f"sxtab16 {{{weight}}}, {{{taps[0]}}}, {{{weight}}}, ror #8")
-        code(f"smlad {{a{channel}}}, {{w0}}, {{{weight}}}, {{a{channel}}}")
-
-
-def _odd_outputs(code: Routine, taps: Sequence[str], in_run: bool = False) -> None:
-    """Packed weights of 4 inputs, in b0..b3, and their products with sums of outputs of odd number."""
-    if in_run:  # a load behind others takes one cycle, and one of several words a cycle more than they are
-        for index in (1, 2, 3):
-            code(f"ldr {{{WEIGHTS[index]}}}, [{{stream}}, #{4 * index}]")
-        code("ldr {b0}, [{stream}], #16")
-    else:
-        code("ldm {stream}!, {{r8-r11}}", "their weights for 4 outputs")
-    for weight, tap, channel in zip(WEIGHTS, (taps[0], taps[0], taps[1], taps[1]), (1, 3, 1, 3)):
-        code(f"smlad {{a{channel}}}, {{{weight}}}, {{{tap}}}, {{a{channel}}}")
+        code(f"ldr.w {pair}, [{{column}}, #{offset + 4 * index}]")  # of 32 bits each: what follows stays aligned
+    code(f"ldr {inputs[0]}, {first}", f"{2 * len(inputs)} inputs")

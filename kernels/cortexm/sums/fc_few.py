@@ -7,7 +7,7 @@ from __future__ import annotations
 from ..core.assembly import Routine
 from . import dense
 from .dense_levels import epilogue
-from .fc import multiply
+from .fc import INPUTS
 from .stream import Stream
 
 PARAMETERS = "const int8_t *input, int8_t *output, const int32_t *stream, const aidge_cortexm_fc *shape"
@@ -53,7 +53,7 @@ def _steps(code: Routine, stream: Stream, features: int, unroll: int) -> None:
         code("bne 4b")
     if features % 4:
         _load_rest(code, features % 4)
-        multiply(code, stream.are_bytes, stream.few)
+        stream.weights.row_step(code, INPUTS[:2], stream.few)
 
 
 def _step(code: Routine, stream: Stream) -> None:
@@ -61,7 +61,7 @@ def _step(code: Routine, stream: Stream) -> None:
     code("ldr {x1}, [{column}], #4", "4 inputs")
     code("sxtb16 {x0}, {x1}")
     code("sxtb16 {x1}, {x1}, ror #8")
-    multiply(code, stream.are_bytes, stream.few)
+    stream.weights.row_step(code, INPUTS[:2], stream.few)
 
 
 def _load_rest(code: Routine, count: int) -> None:

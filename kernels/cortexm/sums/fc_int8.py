@@ -18,6 +18,7 @@ from .fc import routine
 from .offset_weights import sum_taps
 from .packing import pack, quads, rows_of_image
 from .stream import Stream
+from .weights import BYTES, OF_FEW_OUTPUTS, OF_ROWS
 
 LONG_ROW = 512  # inputs, of which two halves cost less than one instruction in 200
 LEAST_SAVED_BYTES = 64
@@ -92,9 +93,10 @@ def _order(view: NodeView, outputs: int, features: int) -> list[int]:
 
 def _stream(node: LinearNode, outputs: int, features: int, unroll: int) -> Stream:
     view = node.view
-    gains = (
-        outputs >= GROUP or features > 4 * unroll
-    )  # of a short row, a text that unpacks bytes is longer by more than they save
+    # Of a short row, a text that unpacks bytes is longer by more than they save.
+    gains = outputs >= GROUP or features > 4 * unroll
+    may_be_bytes = gains and view.objective != "speed" and node.inputs[1].dtype is DType.int8
+    encodings = OF_ROWS if outputs >= GROUP else OF_FEW_OUTPUTS
     return pack(
         node.linear(rows_of_image(view)),
         _order(view, outputs, features),
@@ -102,7 +104,7 @@ def _stream(node: LinearNode, outputs: int, features: int, unroll: int) -> Strea
         is_even=_blocks(outputs, features) > 1,
         is_row=True,
         is_short=wants_short(view),
-        as_bytes=gains and view.objective != "speed" and node.inputs[1].dtype is DType.int8,
+        encodings=tuple(weights for weights in encodings if may_be_bytes or weights is not BYTES),
         may_share=wants_short(view),
         may_join=wants_short(view),
     )

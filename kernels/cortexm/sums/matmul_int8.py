@@ -15,9 +15,9 @@ from ..core.conditions import FEATURES, GROUP, has_fpu
 from .fc import HEAD_WORDS, routine
 from .fc_int8 import FcInt8
 from .packing import Stream, pack
+from .weights import WIDE
 
 BAND_BYTES = {"speed": 8192, "balanced": 4096, "size": 0}  # of scratch for the columns that are a stream at a time
-_STANDS_FOR_ANY = 255  # a weight that fits no byte: those of run time have a halfword each
 
 
 def _columns(view: NodeView) -> str:
@@ -55,16 +55,17 @@ class _Bands:
     def __init__(self, view: NodeView):
         _, inner, columns = matrix_dims(view.inputs)
         self.quads = (inner + 3) // 4
-        group_bytes = 4 * (GROUP + 8 * self.quads + GROUP + 2)
+        weight_words = WIDE.quad_words * self.quads  # of a group
+        group_bytes = 4 * (GROUP + weight_words + GROUP + 2)
         most = GROUP * max(1, BAND_BYTES[view.objective] // group_bytes)
         self.columns = min(most, -(-columns // GROUP) * GROUP)
         is_stated = columns > self.columns or columns % GROUP > 0
-        linear = columns_as_channels(view, numpy.full((GROUP + is_stated, 1), _STANDS_FOR_ANY, numpy.int64))
-        self.stream: Stream = pack(linear, [-1, -1], has_fpu(view), is_alike=True)
+        linear = columns_as_channels(view, numpy.zeros((GROUP + is_stated, 1), numpy.int64))
+        self.stream: Stream = pack(linear, [-1, -1], has_fpu(view), is_alike=True, encodings=(WIDE,))
         weights = HEAD_WORDS + GROUP
         length = (len(self.stream.words) - HEAD_WORDS) // self.stream.groups
         self.tail = self.stream.words[weights + GROUP : HEAD_WORDS + length]
-        self.stream_words = HEAD_WORDS + self.columns // GROUP * (GROUP + 8 * self.quads + len(self.tail))
+        self.stream_words = HEAD_WORDS + self.columns // GROUP * (GROUP + weight_words + len(self.tail))
 
     def pattern(self, inputs) -> numpy.ndarray:
         """The words of matmul_int8.h."""

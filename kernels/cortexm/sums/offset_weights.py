@@ -17,7 +17,6 @@ from .packed_sums import need_offsets
 SUM = -2  # in an order of taps: a half of the column that holds a part of the negated sum
 LARGEST_SUM = 128  # of a tap
 LARGEST_PART = 32767
-ABOVE = 128  # how much larger the bytes of odd channels are than what the stream holds
 
 
 def sum_taps(view: NodeView, taps: int, together: int = 2) -> list[int]:

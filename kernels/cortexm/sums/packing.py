@@ -28,11 +28,11 @@ from aidge_build.operators.arithmetic.thresholds import HighForm, LowForm
 
 from ..core.conditions import GROUP
 from ..core.limits import Limits, compared, limits_of
-from .offset_weights import ABOVE as OFFSET_ABOVE
 from .offset_weights import SUM, less_offsets
-from .packed_sums import are_centred, are_rounded_small, centres_of, fit_halfwords, fit_offsets, fit_sums
+from .packed_sums import are_centred, are_rounded_small, centres_of
 from .paired_inputs import less_products
 from .stream import EVEN, INTEGER, ROUNDED, STATED, Stream
+from .weights import OF_PIXELS, OFFSETS, QUAD, Weights
 
 SLOTS = (0, 1, 2, 3)  # channels of a group in the order of their registers
 WORD_SLOTS = (0, 2, 1, 3)  # where two registers become halves of one, whose bytes are then interleaved
@@ -51,7 +51,8 @@ class Asked:
     is_row: bool = False  # one pixel at a time; its output waits where words of unpacked pairs have a second constant
     is_short: bool = False  # with an FPU all groups are requantized in float, whose factors take the fewest bytes
     few: int = 0  # how many channels of the only group there are, if not all
-    as_bytes: bool = False  # weights that share no halfword are bytes, of taps in the order of `quads`
+    encodings: tuple[Weights, ...] = OF_PIXELS  # of weights, as the layer prefers them
+    has_sums: bool = False  # among its taps there are sums
     may_share: bool = False  # one float factor of all channels may stand once
     may_join: bool = False  # biases and float factors may stand in 6 words
 
@@ -64,6 +65,11 @@ class Asked:
     def is_half(self) -> bool:
         """Whether only the first two channels of the group have weights."""
         return 0 < self.few <= GROUP // 2
+
+    @property
+    def channels(self) -> int:
+        """Of a group, so many have weights."""
+        return self.few if self.is_few_row else GROUP // 2 if self.is_half else GROUP
 
     def may_prove(self, linear: Linear) -> bool:
         """Whether groups may be requantized in integers."""
@@ -88,14 +94,15 @@ def pack(linear: Linear, order: list[int], has_fpu: bool, **asked: Any) -> Strea
 def pack_blocks(linear: Linear, order: list[int], size: int, has_fpu: bool, **asked: Any) -> Stream:
     """Streams one behind the other, as long as each other and for one text, of blocks of `size` channels; the rest as of
     `pack`."""
-    wishes, blocks = Asked(has_fpu, **asked), range(0, len(linear.rows), size)
+    wishes, blocks = Asked(has_fpu, has_sums=SUM in order, **asked), range(0, len(linear.rows), size)
     limits = _limits(linear)
     starts = [block + first for block in blocks for first in group_starts(size)]
-    groups = _choose(linear if limits.is_more else replace(linear, clamp=INT8), starts, wishes, limits, SUM in order)
-    order = order if groups.has_offsets else [tap for tap in order if tap != SUM]
+    groups = _choose(linear if limits.is_more else replace(linear, clamp=INT8), starts, wishes, limits)
+    has_offsets = groups.weights is OFFSETS
+    order = order if has_offsets else [tap for tap in order if tap != SUM]
     stream = _encoding(groups, wishes, size, limits, order.count(SUM) // 2)
     rows = numpy.where(numpy.array(order) < 0, 0, groups.linear.rows[:, numpy.maximum(order, 0)])
-    rows = less_offsets(rows) if groups.has_offsets else rows
+    rows = less_offsets(rows) if has_offsets else rows
     words: list[int] = []
     for block in blocks:
         words += _head(linear)
@@ -103,35 +110,34 @@ def pack_blocks(linear: Linear, order: list[int], size: int, has_fpu: bool, **as
         for first in group_starts(size):
             weights = rows[groups.channels(block + first)]
             own = groups.joined(block + first) if stream.is_joined else groups.biases(block + first)
-            words += less_products(own, weights, order, stream.paired_step) if stream.is_paired else own
-            words += _weights(weights, stream, wishes)
+            words += less_products(own, weights, order, stream.weights.paired_step) if stream.is_paired else own
+            words += stream.weights.words(weights[: wishes.channels])
             words += groups.behind_weights(block + first, first, stream)
     return replace(stream, words=as_words(words))
 
 
-def _choose(linear: Linear, starts: list[int], asked: Asked, limits: Limits, has_sums: bool) -> _Groups:
+def _choose(linear: Linear, starts: list[int], asked: Asked, limits: Limits) -> _Groups:
     """The groups of the layer, of which as many as possible are requantized in integers."""
-    may_pack = not asked.is_few_row
-    groups = _Groups(linear, starts, SLOTS, asked, may_pack, has_sums)
+    groups = _Groups(linear, starts, SLOTS, asked)
     if asked.may_leave_words(linear):
-        words = _Groups(linear, starts, WORD_SLOTS, asked, may_pack, has_sums)
+        words = _Groups(linear, starts, WORD_SLOTS, asked)
         gain = WORDS_GAIN * words.proved - BYTES_GAIN * groups.proved
         gain = TEXT_WORTH * len(starts) * (not limits.is_more) if linear.is_any else gain
-        fits = words.is_packed or not may_pack or (words.fixed and not asked.is_row)
+        fits = words.is_packed or (words.fixed and not asked.is_row)
         if gain >= TEXT_WORTH * len(starts) and fits:
             groups = words
     if groups.has_fractions and not (groups.fraction_bits or groups.is_packed and asked.has_fpu):
-        groups = _Groups(linear.in_fine_units(), starts, SLOTS, asked, False, False, fine_form)
+        alone = replace(asked, encodings=tuple(weights for weights in asked.encodings if not weights.is_packed))
+        groups = _Groups(linear.in_fine_units(), starts, SLOTS, alone, fine_form)
     return groups
 
 
 def _encoding(groups: _Groups, asked: Asked, size: int, limits: Limits, sums: int) -> Stream:
     """The stream without its words."""
     is_uniform, is_joined = _short_factors(groups, asked)
-    are_bytes = asked.as_bytes and not groups.is_packed
     return Stream(
         words=numpy.zeros(0, numpy.int32),
-        is_packed=groups.is_packed,
+        weights=groups.weights,
         limits=limits,
         shift=groups.form.shift,
         groups=len(groups.starts),
@@ -146,10 +152,9 @@ def _encoding(groups: _Groups, asked: Asked, size: int, limits: Limits, sums: in
         leaves_words=groups.leave_words,
         is_centred=groups.is_centred,
         few=asked.few,
-        are_bytes=are_bytes,
         is_uniform=is_uniform,
         is_joined=is_joined,
-        is_paired=asked.is_row and not (asked.few or is_joined) and (groups.is_packed or are_bytes),
+        is_paired=asked.is_row and not (asked.few or is_joined) and groups.weights.paired_step > 0,
         sums=sums,
     )
 
@@ -182,14 +187,6 @@ def _head(linear: Linear) -> list[int]:
     return [_pair(linear.zero_point + 128, linear.zero_point + 128), ends, (linear.input_zero_point & 0xFF) * 0x01010101]
 
 
-def _weights(rows: numpy.ndarray, stream: Stream, asked: Asked) -> list[int]:
-    """Those of a group [channels, taps]."""
-    rows = rows[: asked.few] if asked.is_few_row else rows
-    if stream.are_bytes:
-        return byte_words(rows)
-    return pair_words(rows, stream.is_packed, asked.is_half, OFFSET_ABOVE * (stream.sums > 0))
-
-
 def _limits(linear: Linear) -> Limits:
     """Of levels that become bytes of words: of int8, of its upper half, or any."""
     limits = limits_of(linear.clamp)
@@ -206,8 +203,6 @@ class _Groups:
         starts: list[int],
         slots: tuple[int, ...],
         asked: Asked,
-        may_pack: bool,
-        has_sums: bool,
         form: Callable[[Linear], IntegerForm] | None = None,
     ):
         self.linear, self.starts, self.slots, self.asked = linear, starts, slots, asked
@@ -216,10 +211,9 @@ class _Groups:
         self.fixed = "" if self.fixed_form is None else "once" if self.fixed_form.once else "twice"
         self.leave_words = slots == WORD_SLOTS
         channels = [self.channels(first) for first in starts]
-        fit_bytes = fit_halfwords(linear.rows, channels, linear.is_any)
-        may_sum = has_sums and (linear.is_any or not fit_bytes) and fit_offsets(linear.rows)
-        self.is_packed = may_pack and (fit_bytes or may_sum) and fit_sums(linear, channels)
-        self.has_offsets = self.is_packed and may_sum
+        possible = (weights for weights in asked.encodings if asked.has_sums or weights is not OFFSETS)
+        self.weights = next(weights for weights in possible if weights.fits(linear, channels))
+        self.is_packed = self.weights.is_packed
         self.is_centred = self.is_packed and are_centred(linear)
         self.centres = centres_of(linear) * self.is_centred
         self.form = form(linear) if form else best_form(self._forms(), self._count, len(starts))
@@ -280,21 +274,21 @@ class _Groups:
 
     def biases(self, first: int) -> list[int]:
         """Those of a group, with what its form adds to the sums."""
-        biases, is_proved = [], self.is_proved(first)
-        for index, (channel, part) in enumerate(zip(self.channels(first), self._parts(self.form))):
-            own = int(self.linear.bias[channel])
-            if self.is_packed and index % 2:
-                more = int(part.offsets[channel]) if is_proved else self._fraction(channel) - 256 * int(self.centres[channel])
-                biases.append(256 * own + more + biases[-1])
-            else:
-                biases.append(own + (int(part.extras[channel]) if is_proved else 0))
-        return biases
+        places = zip(self.channels(first), (False, self.is_packed) * 2)
+        if self.is_proved(first):
+            parts = zip(self._parts(self.form), places)
+            more = [int((part.offsets if is_high else part.extras)[channel]) for part, (channel, is_high) in parts]
+        else:
+            more = [self._fraction(channel) - 256 * int(self.centres[channel]) if is_high else 0 for channel, is_high in places]
+        return self.weights.starts(self._own_biases(first), more)
+
+    def _own_biases(self, first: int) -> list[int]:
+        return self.linear.bias[self.channels(first)].tolist()
 
     def joined(self, first: int) -> list[int]:
         """Biases and float factors of a group in 6 words; none where they do not fit, or where more than its own is in a bias."""
-        own = [int(self.linear.bias[channel]) for channel in self.channels(first)]
-        sums = [256 * own[index] + own[index - 1] if self.is_packed and index % 2 else own[index] for index in range(GROUP)]
-        return joined_words(own, self.factors(first, False)) if sums == self.biases(first) else []
+        own = self._own_biases(first)
+        return joined_words(own, self.factors(first, False)) if self.weights.starts(own) == self.biases(first) else []
 
     def behind_weights(self, first: int, number: int, stream: Stream) -> list[int]:
         """The words of a group behind its weights; `number` is its first channel as the stream says it."""
@@ -343,23 +337,8 @@ class _Groups:
         return 256 * int(self.linear.fractions[channel]) // self.linear.unit
 
 
-def pair_words(rows: numpy.ndarray, is_packed: bool, is_half: bool = False, above: int = 0) -> list[int]:
-    """Per pair of taps: two words of packed channel pairs, or four words of one channel each; half of them for two channels.
-    Weights of odd channels become less by `above`."""
-    rows = rows[: GROUP // 2] if is_half else rows
-    halves = 256 * (rows[1::2] - above) + rows[::2] if is_packed else rows
-    pairs = (halves[:, 0::2] & 0xFFFF) | ((halves[:, 1::2] & 0xFFFF) << 16)
-    return pairs.T.ravel().tolist()
-
-
 def weights_by_tap(rows: numpy.ndarray) -> list[int]:
     return ((rows[:2] & 0xFFFF) | ((rows[2:] & 0xFFFF) << 16)).T.ravel().tolist()
-
-
-def byte_words(rows: numpy.ndarray) -> list[int]:
-    """Per 4 taps in the order of `quads` a word of each channel, whose bytes are in the order of the model."""
-    words = rows.reshape(len(rows), -1, 4)[:, :, quads(4)].astype(numpy.int8)
-    return numpy.ascontiguousarray(words).view("<i4")[:, :, 0].T.ravel().tolist()
 
 
 def _pair(low: int, high: int) -> int:
@@ -368,7 +347,7 @@ def _pair(low: int, high: int) -> int:
 
 def quads(taps: int) -> list[int]:
     """The order in which SXTB16 unpacks words of 4 taps: (0, 2), (1, 3)."""
-    return [first + step for first in range(0, taps, 4) for step in (0, 2, 1, 3)]
+    return [first + step for first in range(0, taps, 4) for step in QUAD]
 
 
 def rows_of_image(view: NodeView) -> numpy.ndarray:

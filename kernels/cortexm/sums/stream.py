@@ -12,6 +12,7 @@ from aidge_build.contract.call import computed
 from ..core.conditions import GROUP
 from ..core.limits import Limits
 from .curves import Curve
+from .weights import Weights
 
 INTEGER = 1
 ROUNDED = 0
@@ -23,7 +24,7 @@ CENTRE_WORDS = 2  # of the odd channels of a group, before its factors
 
 @dataclass(frozen=True, eq=False)
 class Stream:
-    """`words` as in dense.h; `is_packed`: two int8 weights share a halfword; `shift` of the integer form.
+    """`words` as in dense.h; `shift` of the integer form.
 
     `form`: INTEGER or ROUNDED where every group has that form and no group overlaps another (the stream then does not
     say it, and outputs follow each other), else STATED, or EVEN where groups of both forms are as long as each other, too.
@@ -32,7 +33,7 @@ class Stream:
     """
 
     words: numpy.ndarray
-    is_packed: bool
+    weights: Weights
     limits: Limits
     shift: int
     groups: int
@@ -48,12 +49,11 @@ class Stream:
     is_centred: bool = False  # packed, and where nothing is proved odd sums lack the middle of their range, which is added
     few: int = 0  # of fewer than 4 output channels how many there are; the last one then stands for those that lack
     curve: Curve | None = None  # sums go through a function, whose table stands behind the groups; nothing is proved
-    are_bytes: bool = False  # weights that are not packed stand as the model's bytes, 4 taps of a channel in a word
     is_uniform: bool = False  # all channels have one float factor: those of a group follow the head, and no group has its own
     is_joined: bool = False  # 6 words at the begin of a group hold its biases and its float factors
     is_paired: bool = False  # sums of a row are products of pairs (paired_inputs.py): of even channels if packed, else of all
     pools: bool = False  # of two pixels only the larger sum of each channel becomes a level
-    sums: int = 0  # packed weights are unsigned bytes; so many pairs of taps hold negated sums of all others (offset_weights.py)
+    sums: int = 0  # weights have offsets: so many pairs of taps hold negated sums of all others (offset_weights.py)
 
     @property
     def group_bytes(self) -> int:
@@ -71,14 +71,9 @@ class Stream:
         return 0 < self.few <= GROUP // 2
 
     @property
-    def paired_step(self) -> int:
-        """From a channel with products of pairs to the next one."""
-        return 2 if self.is_packed else 1
-
-    @property
-    def even_weights(self) -> str:
-        """The instruction that makes weights of even channels of packed words; none where words are not packed."""
-        return "" if not self.is_packed else "uxtb16" if self.sums else "sxtb16"
+    def is_packed(self) -> bool:
+        """Whether sums of odd channels carry those of even ones."""
+        return self.weights.is_packed
 
     @property
     def is_stated(self) -> bool:
@@ -90,14 +85,9 @@ class Stream:
         return "" if self.form == INTEGER else self.fixed
 
     @property
-    def _weights(self) -> str:
-        return "packed" if self.is_packed else "bytes" if self.are_bytes else "wide"
-
-    @property
     def variant(self) -> str:
         """What the text of a kernel depends on, for its name."""
-        weights = self._weights
-        weights += f"{'_pooled' * self.pools}{f'_offsets{self.sums}' * (self.sums > 0)}"
+        weights = f"{self.weights.name}{'_pooled' * self.pools}{f'_offsets{self.sums}' * (self.sums > 0)}"
         weights += f"{'_fractions' * self.has_fractions}{self.fraction_bits or ''}"
         weights += "_centred" * self.is_centred + "_uniform" * self.is_uniform + "_joined" * self.is_joined
         weights += f"{'_sums' * self.sums_round}{'_words' * self.leaves_words}{f'_few{self.few}' * (self.few > 0)}"
@@ -127,12 +117,10 @@ class Stream:
 
     @property
     def note(self) -> str:
-        weights = {"packed": "two weights per halfword", "bytes": "int8 weights", "wide": "int16 weights"}[self._weights]
-        weights += ", an offset for each channel" * (self.sums > 0)
         if self.curve:
-            return f"{weights}, {self.curve.note}"
+            return f"{self.weights.note}, {self.curve.note}"
         return (
-            f"{weights}, requantization of {self.proved} "
+            f"{self.weights.note}, requantization of {self.proved} "
             f"of {self.groups} groups of channels proved in integers, of the others in "
             f"{otherwise(self.has_fpu, self.is_near, self.fixed)}"
         )
@@ -143,7 +131,7 @@ class Stream:
         otherwise = "fixed point" if self.fixed else "one word for each cell" if self.curve else "float"
         return {
             **computed(block, self.proved, self.groups, otherwise=otherwise),
-            "weights": {"packed": "2 per halfword", "bytes": "int8", "wide": "int16"}[self._weights],
+            "weights": self.weights.fact,
         }
 
 

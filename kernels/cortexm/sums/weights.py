@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: MIT
+"""The encodings of weights in a stream. Each is one value: it says which weights fit, packs them, and prints the steps that
+multiply them. The tables at the end say which encodings a layer may have."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy
+
+from aidge_build.contract.kernel_kit.linear_int8 import HIGH_SHIFT, Linear
+
+from ..core.assembly import Routine
+from ..core.conditions import GROUP
+from .packed_sums import fit_halfwords, fit_offsets, fit_sums
+
+FIRST = [f"{{a{index}}}" for index in range(GROUP)]  # sums of a row, or of the first of two pixels
+SECOND = [f"{{b{index}}}" for index in range(GROUP)]  # weights that meet a row, or sums of the second pixel
+LOADS = {  # of a word of weights for each of so many outputs
+    1: "ldr {b0}, [{stream}], #4",
+    2: "ldrd {b0}, {b1}, [{stream}], #8",
+    3: "ldm {stream}!, {{r8-r10}}",
+    4: "ldm {stream}!, {{r8-r11}}",
+}
+QUAD = [0, 2, 1, 3]  # the order in which SXTB16 unpacks a word of 4 taps
+
+Taps = Sequence[str]  # registers of pairs of taps
+Pixel = tuple[str, Sequence[str], Sequence[str]]  # a pair of taps, registers of sums, and of what is added to (none: "")
+Word = tuple[str, int, Sequence[Pixel]]  # a register of weights, its first channel, the pixels that it multiplies
+
+
+@dataclass(frozen=True)
+class Weights:
+    """Halfwords, of which a word has a pair of taps. If they are packed, two channels share a halfword: 256 times the weight of
+    the odd one, plus the weight of the even one. Sums of odd channels are then 256 times their own, plus the one before."""
+
+    name: str  # in the names of functions
+    note: str
+    fact: str  # the note in few words
+    quad_words: int  # of 4 taps of 4 channels
+    fits: Callable[[Linear, list[list[int]]], bool] = lambda linear, groups: True  # whether these groups of channels can have it
+    is_packed: bool = False
+    even: str = "sxtb16"  # makes weights of even channels
+    above: int = 0  # how much larger weights of odd channels are than in the stream
+    paired_step: int = 0  # each so many-th channel can have products of pairs (paired_inputs.py); 0: none
+    uses_w: bool = False  # w0 and w1 in the steps of a row
+
+    def words(self, rows: numpy.ndarray) -> list[int]:
+        """Weights [channels, taps] of a group."""
+        halves = 256 * (rows[1::2] - self.above) + rows[::2] if self.is_packed else rows
+        return ((halves[:, 0::2] & 0xFFFF) | ((halves[:, 1::2] & 0xFFFF) << 16)).T.ravel().tolist()
+
+    def starts(self, sums: Sequence[int], more: Sequence[int] = (0,) * GROUP) -> list[int]:
+        """The registers of the sums of a group, with something `more` in their own units."""
+        found: list[int] = []
+        for own, other in zip(sums, more):
+            carries = self.is_packed and len(found) % 2
+            found.append(256 * own + other + found[-1] if carries else own + other)
+        return found
+
+    def starts_in_text(self, code: Routine) -> None:
+        """The same of biases in b0..b3."""
+        for even, odd in self._carried(SECOND):
+            code(f"add {odd}, {even}, {odd}, lsl #{HIGH_SHIFT}")
+
+    def separate(self, code: Routine, sums: Sequence[str]) -> None:
+        """Registers of the sums of a group hold no others."""
+        for even, odd in self._carried(sums):
+            code(f"sub {odd}, {odd}, {even}")
+
+    def _carried(self, sums: Sequence[str]) -> list[Sequence[str]]:
+        return [sums[:2], sums[2:]] if self.is_packed else []
+
+    def steps(self, pairs: Sequence[Sequence[Pixel]], registers: Sequence[str], outputs: int = GROUP) -> Iterator[list[Word]]:
+        """The words of pairs of taps, of one pixel or two, as often as they fill the registers."""
+        uses = [(channel, pixels) for pixels in pairs for channel in range(0, outputs, 2 if self.is_packed else 1)]
+        for first in range(0, len(uses), len(registers)):
+            yield [(register, *use) for register, use in zip(registers, uses[first:])]
+
+    def multiply(self, code: Routine, words: Sequence[Word]) -> None:
+        """Products of words with a pair of taps of each pixel."""
+        if self.is_packed:
+            _add_products(code, words, 1)
+            for register, *_ in words:
+                code(f"{self.even} {register}, {register}")
+        _add_products(code, words, 0)
+
+    def row_step(self, code: Routine, taps: Taps, outputs: int = GROUP, is_paired: bool = False, in_run: bool = False) -> None:
+        """Products of 4 inputs with so many outputs; `is_paired` as of a Stream; `in_run`: behind loads of words."""
+        for words in self.steps([[(pair, FIRST, FIRST)] for pair in taps], SECOND[:outputs], outputs):
+            if in_run and self.is_packed:
+                # A load behind others takes one cycle, and one of several words a cycle more than they are.
+                for index in (1, 2, 3):
+                    code(f"ldr {SECOND[index]}, [{{stream}}, #{4 * index}]")
+                code("ldr {b0}, [{stream}], #16")
+            else:
+                code(LOADS[outputs], "their weights for 4 outputs" if self.is_packed else "weights of each output")
+            if not is_paired:
+                self.multiply(code, words)
+                continue
+            _add_products(code, words, 1)
+            for weight, other in zip(SECOND, (taps[1], taps[1], taps[0], taps[0])):
+                code(f"{self.even.replace('t', 'ta')} {weight}, {other}, {weight}")
+            code("smlad {a0}, {b0}, {b2}, {a0}")
+            code("smlad {a2}, {b1}, {b3}, {a2}")
+
+
+def _add_products(code: Routine, words: Sequence[Word], above: int) -> None:
+    """In the sums of the channels `above` the first ones, where there are as many."""
+    for register, first, pixels in words:
+        for taps, sums, starts in pixels:
+            if first + above < len(sums):
+                total, start = sums[first + above], starts[first + above]
+                code(f"smlad {total}, {register}, {taps}, {start}" if start else f"smuad {total}, {register}, {taps}")
+
+
+@dataclass(frozen=True)
+class Bytes(Weights):
+    """The bytes of the model: a word has 4 taps of a channel. For rows alone."""
+
+    def words(self, rows: numpy.ndarray) -> list[int]:
+        """Of taps in the order of `quads`."""
+        words = rows.reshape(len(rows), -1, 4)[:, :, QUAD].astype(numpy.int8)
+        return numpy.ascontiguousarray(words).view("<i4")[:, :, 0].T.ravel().tolist()
+
+    def row_step(self, code: Routine, taps: Taps, outputs: int = GROUP, is_paired: bool = False, in_run: bool = False) -> None:
+        code(LOADS[outputs], "weights of each output")
+        for total, weight in zip(FIRST, SECOND[:outputs]):
+            if is_paired:
+                code(f"sxtab16 {{w0}}, {taps[1]}, {weight}")
+                code(f"sxtab16 {weight}, {taps[0]}, {weight}, ror #8")
+                code(f"smlad {total}, {{w0}}, {weight}, {total}")
+            else:
+                code(f"sxtb16 {{w0}}, {weight}")
+                code(f"sxtb16 {weight}, {weight}, ror #8")
+                code(f"smlad {total}, {{w0}}, {taps[0]}, {total}")
+                code(f"smlad {total}, {weight}, {taps[1]}, {total}")
+
+
+def _fit_packed(linear: Linear, groups: list[list[int]]) -> bool:
+    return fit_halfwords(linear.rows, groups, linear.is_any) and fit_sums(linear, groups)
+
+
+def _want_offsets(linear: Linear, groups: list[list[int]]) -> bool:
+    fit_without = fit_halfwords(linear.rows, groups, False) and not linear.is_any
+    return not fit_without and fit_offsets(linear.rows) and fit_sums(linear, groups)
+
+
+WIDE = Weights("wide", "int16 weights", "int16", 8)
+BYTES = Bytes("bytes", "int8 weights", "int8", 4, paired_step=1, uses_w=True)
+PACKED = Weights("packed", "two weights per halfword", "2 per halfword", 4, _fit_packed, is_packed=True, paired_step=2)
+OFFSETS = replace(PACKED, note=f"{PACKED.note}, an offset for each channel", fits=_want_offsets, even="uxtb16", above=128)
+
+# In order of preference: the last one fits all weights.
+OF_PIXELS = (OFFSETS, PACKED, WIDE)
+OF_ROWS = (OFFSETS, PACKED, BYTES, WIDE)
+OF_FEW_OUTPUTS = (BYTES, WIDE)

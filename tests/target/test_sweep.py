@@ -5,8 +5,6 @@ from __future__ import annotations
 
 import importlib.util
 import os
-import subprocess
-import sys
 from collections import Counter
 from dataclasses import replace
 from functools import cache
@@ -27,7 +25,6 @@ from tests.command import Result, aidge_build
 from tests.models import model
 from tests.small_model import small_model
 
-ALONE = "AIDGE_SWEEP_ALONE"  # in the environment of a process for one test
 MATRIX = """
 boards = ["stm32f4", "stm32f411"]
 [[models]]
@@ -145,14 +142,7 @@ def test_what_is_known_is_not_asked_again_and_one_model_more_costs_its_own_tasks
     assert (last.json["tasks"], last.json["content"]) == (0, whole.json["content"])
 
 
-def test_two_processes_and_one_that_is_killed_give_the_same_content(request, folder, whole, tmp_path, monkeypatch):
-    """In a process of its own: workers are copies of the process, and one that has run many tests is like no user's."""
-    if ALONE not in os.environ:
-        kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
-        command = [sys.executable, "-m", "pytest", "-q", "-n0", f"{Path(__file__)}::{request.node.name}"]
-        done = subprocess.run(command, env={**kept, ALONE: "1"}, capture_output=True, text=True)
-        assert done.returncode == 0, done.stdout
-        return
+def test_two_processes_and_one_that_is_killed_give_the_same_content(folder, whole, tmp_path, monkeypatch):
     crew = Killing(Processes(2), tmp_path)
     monkeypatch.setattr(verb, "crew_of", lambda arguments: crew)
     found = sweep(folder, "killed.sqlite")

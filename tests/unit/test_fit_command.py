@@ -16,6 +16,7 @@ import pytest
 from aidge_build.base.errors import AidgeError
 from aidge_build.boards import load_board
 from aidge_build.cli.fit import _data, _next, add_arguments
+from aidge_build.measure.fit import cache
 from aidge_build.measure.fit.answer_table import _style, cells_of, lines_of, notes_of, size
 from aidge_build.measure.fit.budget import Budget, Row, budget_of, sorted_rows
 from aidge_build.measure.fit.evaluation import FITS, REFUSED, TOO_SMALL, Evaluation, MemoryUse
@@ -52,6 +53,7 @@ def row(board: str = "stm32f401", excess: tuple[str, ...] = (), **changes) -> Ro
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))  # where no compiler is
+    monkeypatch.setattr(cache, "_compiler_versions", lambda prefix, packages: "")  # kept, it would outlive this PATH
     monkeypatch.chdir(tmp_path)
     (tmp_path / "small.onnx").write_bytes(small_model())
     (tmp_path / "other.onnx").write_bytes(small_model(seed=1))

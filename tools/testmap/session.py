@@ -118,6 +118,7 @@ def in_child(work: Callable[[], object], answer: Path, seconds: float = 0, outpu
     if child:
         return child
     code = 1
+    gc.freeze()  # a collection would look at all that the parent made, and copy it
     try:
         os.setsid()  # so that what it started can be ended with it
         _print_to(output)

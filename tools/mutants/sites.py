@@ -12,6 +12,7 @@ import copy
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 
 # A comparison becomes its neighbour: what differs is the boundary, or the sense where there is no boundary.
 COMPARISONS: dict[type, type] = {
@@ -65,10 +66,10 @@ class _Site:
 def mutants(file: str, text: str) -> list[Mutant]:
     """All mutants of a Python file, in the order of its text."""
     tree = ast.parse(text)
-    found, seen = [], Counter()
+    found, seen, shown = [], Counter(), cache(_shown)
     for site in _sites(tree):
         for variant, (kind, edit) in enumerate(_edits(site)):
-            before = _shown(site.statement)
+            before = shown(site.statement)
             after = _mutated_statement(site, edit)
             key = site.function, before, after
             seen[key] += 1

@@ -68,10 +68,13 @@ class _Search:
     ):
         self._rules, self._apart, self._moved = rules, apart, moved
         self._left = {web: len(rules.domains[web]) for web in mine}
-        self._taken: dict[int, Counter[str]] = {web: Counter() for web in mine}
+        self._taken = {web: dict.fromkeys(rules.domains[web], 0) for web in mine}
         self._weight = {web: weights[web] * (1 + len(apart[web])) for web in mine}
         is_weighted = any(weights.values())
         self._first = {web for web in rules.lists if lists_first and (web in rules.short or not is_weighted)}
+        self._dense = {
+            web: {other for webs, is_dense in lists if is_dense for other in webs} for web, lists in rules.lists.items()
+        }
         self.chosen: dict[int, str] = {}
 
     def run(self, most_tries: int) -> bool:
@@ -98,24 +101,25 @@ class _Search:
         return False
 
     def _urgency(self, web: int) -> tuple[bool, bool, int, int, int]:
-        left = self._left[web]
-        lists = self._rules.lists.get(web, ())
-        is_next = any(is_dense and not self.chosen.keys().isdisjoint(webs) for webs, is_dense in lists)
-        return left > 1 and not is_next, web not in self._first, left if self._weight[web] else 0, -self._weight[web], web
+        left, weight = self._left[web], self._weight[web]
+        is_next = web in self._dense and not self.chosen.keys().isdisjoint(self._dense[web])
+        return left > 1 and not is_next, web not in self._first, left if weight else 0, -weight, web
 
     def _take(self, web: int, register: str) -> None:
         self.chosen[web] = register
         for other in self._apart[web]:
-            if other in self._left and register in self._rules.domains[other]:
-                self._left[other] -= not self._taken[other][register]
-                self._taken[other][register] += 1
+            taken = self._taken[other]
+            if register in taken:
+                self._left[other] -= not taken[register]
+                taken[register] += 1
 
     def _take_back(self, web: int) -> None:
         register = self.chosen.pop(web)
         for other in self._apart[web]:
-            if other in self._left and register in self._rules.domains[other]:
-                self._taken[other][register] -= 1
-                self._left[other] += not self._taken[other][register]
+            taken = self._taken[other]
+            if register in taken:
+                taken[register] -= 1
+                self._left[other] += not taken[register]
 
     def _candidates(self, web: int) -> list[str]:
         """Returns the registers that a web may have now, the best one first."""

@@ -21,23 +21,26 @@ def shorter(chosen: Mapping[int, str], rules: Rules, joined: Mapping[int, set[in
 def _changed(chosen: Mapping[int, str], rules: Rules, joined: Mapping[int, set[int]], cost: _Cost) -> dict[int, str]:
     """Returns the choice after all changes that cost less."""
     found = dict(chosen)
-    used = set(found.values())
-    pairs = [(low, high) for low in LOW for high in POOLS["r"][len(LOW) :] if {low, high} <= used]
+    webs = {register: {web for web, mine in found.items() if mine == register} for register in {*found.values()}}
+    pairs = [(low, high) for low in LOW for high in POOLS["r"][len(LOW) :] if {low, high} <= webs.keys()]
     is_new = True
     while is_new:
         is_new = False
         for one, other in pairs:
-            for chain in _chains(found, joined, one, other):
+            for chain in _chains(webs[one] | webs[other], joined):
+                if chain.isdisjoint(rules.short):
+                    continue
                 changed = {web: other if found[web] == one else one for web in chain}
                 if _fits(changed, found, rules) and cost(changed, {**found, **changed}) < cost(changed, found):
                     found |= changed
+                    webs[one] ^= chain
+                    webs[other] ^= chain
                     is_new = True
     return found
 
 
-def _chains(chosen: Mapping[int, str], joined: Mapping[int, set[int]], *pair: str) -> Iterator[set[int]]:
-    """Yields the sets of webs with these two registers that can only change together."""
-    left = {web for web, register in chosen.items() if register in pair}
+def _chains(left: set[int], joined: Mapping[int, set[int]]) -> Iterator[set[int]]:
+    """Yields the sets of webs, all with one of two registers, that can only change together."""
     while left:
         todo, chain = [min(left)], set[int]()
         while todo:
@@ -45,7 +48,7 @@ def _chains(chosen: Mapping[int, str], joined: Mapping[int, set[int]], *pair: st
             if web in left:
                 left.discard(web)
                 chain.add(web)
-                todo += joined[web]
+                todo += joined[web] & left
         yield chain
 
 

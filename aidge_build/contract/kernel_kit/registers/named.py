@@ -21,8 +21,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import NamedTuple
 
 from aidge_build.base.errors import AidgeError
@@ -48,6 +48,7 @@ CHANGED = frozenset(
     ("r0", "r1", "r2", "r3", "r12", "lr", "q0", "q1", "q2", "q3", *(f"s{number}" for number in range(16)))
 )  # by a call
 _FLOAT_REGISTERS = 32
+_KEPT = 1 << 12  # lines
 
 
 class Value(NamedTuple):
@@ -119,9 +120,10 @@ def read(lines: Sequence[str], parameters: Sequence[str]) -> Function:
     ]
     depths = _depths(following)
     entry = frozenset(Value("r", name) for name in parameters[:PARAMETER_REGISTERS])
+    labels = frozenset(at)
     for number, (place, text) in enumerate(instructions):
         own = (frozenset[Value](), entry, False) if text in ENTERS else _own_traffic(text)
-        reads, writes, is_move = own or _traffic(text, at.keys())
+        reads, writes, is_move = own or _traffic(text, labels)
         function.steps.append(Step(text, reads, writes, following[number], is_move, depths[number], place))
     return function
 
@@ -142,7 +144,8 @@ def _own_traffic(text: str) -> _Traffic | None:
     return None
 
 
-def _traffic(text: str, labels: AbstractSet[str]) -> _Traffic:
+@lru_cache(_KEPT)
+def _traffic(text: str, labels: frozenset[str]) -> _Traffic:
     """Returns the traffic of an instruction."""
     if not _JUMP.fullmatch(text) and any(match[2] in labels for match in VALUE.finditer(text)):
         raise AidgeError("names a value as a label is called", where=text, code="KERNEL")

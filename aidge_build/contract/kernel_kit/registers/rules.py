@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
+from functools import cache
 
 from aidge_build.contract.kernel_kit.registers.named import (
     CALL,
@@ -129,6 +130,7 @@ class Rules:
             self.domains[web] = tuple(filter(is_possible, self.domains[web]))
 
 
+@cache
 def number_of(register: str) -> int:
     """Returns the number of a register."""
     return 14 if register == "lr" else int(register[1:])

@@ -33,7 +33,7 @@ from aidge_build.contract.kernel_kit.registers.rules import fixed_registers
 from aidge_build.contract.kernel_kit.registers.waiting import in_pairs, with_waiting
 from aidge_build.contract.kernel_kit.registers.webs import Webs, webs_of
 
-_KEPT = 1 << 8  # texts
+_KEPT = 1 << 12  # texts
 
 Line = tuple[str, str]  # an instruction or a label, and why
 

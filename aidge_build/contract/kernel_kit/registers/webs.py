@@ -61,20 +61,18 @@ class _Joined:
         self._parents[self.root(other)] = self.root(one)
 
 
-def _reaching(steps: Sequence[Step]) -> list[dict[Value, set[int]]]:
+def _reaching(steps: Sequence[Step]) -> list[dict[Value, frozenset[int]]]:
     """Returns for each step the definitions of each value that may reach it."""
-    before: list[dict[Value, set[int]]] = [{} for _ in steps]
+    before: list[dict[Value, frozenset[int]]] = [{} for _ in steps]
     seen, todo = {0}, [0]
     while todo:
         number = todo.pop()
-        behind = {**before[number], **{value: {number} for value in steps[number].writes}}
+        behind = {**before[number], **dict.fromkeys(steps[number].writes, frozenset((number,)))}
         for other in steps[number].following:
-            is_new = other not in seen
-            for value, sources in behind.items():
-                known = before[other].setdefault(value, set())
-                is_new |= not sources <= known
-                known |= sources
-            if is_new:
+            known = before[other]
+            joined = {**behind, **{value: sources | behind.get(value, sources) for value, sources in known.items()}}
+            if other not in seen or joined != known:
+                before[other] = joined
                 seen.add(other)
                 todo.append(other)
     return before

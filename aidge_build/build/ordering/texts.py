@@ -21,7 +21,7 @@ _LABEL = re.compile(r' {8}"(\d+):\\n".*')
 _BACK = re.compile(r"(?:b[a-z]{0,2}(?:\.[nw])?|le lr,) (\d+)b")
 _NEAR = re.compile(r'"    (cbn?z|tbb|adr|ldr[^"\[]*, =|b\w*\.n) ')  # what reaches only bytes nearby
 _FEWEST = 3  # lines that are worth a look
-_KEPT = 1 << 8  # texts
+_KEPT = 1 << 12  # texts
 
 _Run = list[tuple[str, Moved]]  # lines of straight code, and their instructions
 

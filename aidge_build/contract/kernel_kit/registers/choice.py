@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 
 from aidge_build.contract.kernel_kit.registers.exchange import shorter
 from aidge_build.contract.kernel_kit.registers.named import Step
@@ -33,11 +33,14 @@ def choose(steps: Sequence[Step], webs: Webs, is_low: bool, parameters: Sequence
     for kind in POOLS:
         mine = [web for web in rules.domains if webs.values[web].kind == kind]
         found: list[dict[int, str]] = []
-        ways = ((False, weights), (True, weights), (True, dict.fromkeys(mine, 0)))
-        for lists_first, by in ways if kind == "r" else ways[::-1]:
+        listed = rules.lists.keys() & mine
+        ways = [(listed, dict.fromkeys(mine, 0)), (listed & rules.short.keys(), weights), (set[int](), weights)]
+        if ways[1] == ways[2]:
+            ways.pop()
+        for first, by in ways[::-1] if kind == "r" else ways:
             if found and kind != "r":
                 break
-            search = _Search(mine, rules, apart, moved, by, lists_first)
+            search = _Search(mine, rules, apart, moved, by, first)
             if search.run(_FEW_TRIES * len(mine) if found else MOST_TRIES):
                 found.append(shorter(search.chosen, rules, _joined(search.chosen, apart, moved)))
         if not found:
@@ -53,9 +56,9 @@ def most_alive(webs: Webs) -> int:
 
 
 class _Search:
-    """A search by depth: the web with the fewest registers left comes next, or without weights the next one of the text. Members
-    of lists come before others or not, with weights if they make instructions short; and a place next to one that is taken comes
-    before all. A decision is taken back where a web has none."""
+    """A search by depth: the web with the fewest registers left comes next, or without weights the next one of the text. Those of
+    `first` come before others, and a place next to one that is taken comes before all. A decision is taken back where a web has
+    none."""
 
     def __init__(
         self,
@@ -64,14 +67,13 @@ class _Search:
         apart: Mapping[int, set[int]],
         moved: Mapping[int, set[int]],
         weights: Mapping[int, int],
-        lists_first: bool,
+        first: Set[int],
     ):
         self._rules, self._apart, self._moved = rules, apart, moved
         self._left = {web: len(rules.domains[web]) for web in mine}
         self._taken = {web: dict.fromkeys(rules.domains[web], 0) for web in mine}
         self._weight = {web: weights[web] * (1 + len(apart[web])) for web in mine}
-        is_weighted = any(weights.values())
-        self._first = {web for web in rules.lists if lists_first and (web in rules.short or not is_weighted)}
+        self._first = first
         self._dense = {
             web: {other for webs, is_dense in lists if is_dense for other in webs} for web, lists in rules.lists.items()
         }

@@ -14,8 +14,8 @@ def shorter(chosen: Mapping[int, str], rules: Rules, joined: Mapping[int, set[in
     """Returns a choice as good as this one with fewer long instructions. `joined`: the webs that change together with each one,
     if they have one of the two registers."""
     fewer_high = _changed(chosen, rules, joined, rules.high)
-    both = [_changed(start, rules, joined, rules.long) for start in (chosen, fewer_high)]
-    return min(both, key=lambda found: rules.long(found, found))
+    starts = (chosen,) if fewer_high == chosen else (chosen, fewer_high)
+    return min((_changed(start, rules, joined, rules.long) for start in starts), key=lambda found: rules.long(found, found))
 
 
 def _changed(chosen: Mapping[int, str], rules: Rules, joined: Mapping[int, set[int]], cost: _Cost) -> dict[int, str]:

@@ -26,9 +26,7 @@ from aidge_build.operators.window import Window
 
 STRICT = ("-std=c99", "-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Wundef", "-Werror")
 needs_compiler = pytest.mark.skipif(not shutil.which("arm-none-eabi-gcc"), reason="needs arm-none-eabi-gcc")
-FLAGS = pytest.mark.parametrize(
-    "flags", [(), ("-O3",), ("-Os", "-flto"), ("-O0",), PORTABLE], ids=lambda flags: " ".join(flags) or "usual"
-)
+FLAGS = (), ("-O3",), ("-Os", "-flto"), ("-O0",)
 
 
 @functools.cache
@@ -104,7 +102,7 @@ def candidates():
 
 
 @needs_compiler
-@FLAGS
+@pytest.mark.parametrize("flags", [*FLAGS, PORTABLE], ids=lambda flags: " ".join(flags) or "usual")
 def test_pools_equal_the_meaning_on_the_emulated_core(flags):
     cases = pools()
     assert len({entry.call.function for entry in cases}) >= 5 and len(cases) > 30
@@ -112,7 +110,7 @@ def test_pools_equal_the_meaning_on_the_emulated_core(flags):
 
 
 @needs_compiler
-@FLAGS
+@pytest.mark.parametrize("flags", FLAGS, ids=lambda flags: " ".join(flags) or "usual")
 def test_sums_and_products_equal_the_meaning_on_the_emulated_core(flags):
     cases = sums_and_products()
     kernels = {entry.kernel.name for entry in cases}

@@ -130,11 +130,10 @@ def test_int16_layers_equal_the_meaning(flags, board):
 
 
 @needs_emulator
-@pytest.mark.parametrize("flags, board", [((), BOARD), ((), "host"), (PORTABLE, BOARD)])
-def test_sums_products_and_quantizations_to_int16_equal_the_meaning(flags, board):
+def test_sums_products_and_quantizations_to_int16_equal_the_meaning():
     found = [*elementwise(90 if STRESS else 24), *quantizations(30 if STRESS else 8)]
     assert {entry.kernel.name for entry in found} == {"binary_int16", "quantize_layers"}
-    assert run(under(flags, found), *flags, board=board) == []
+    assert run(found, board=BOARD) == []
 
 
 def test_sums_beyond_32_bits_are_left_to_others():

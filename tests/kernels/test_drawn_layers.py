@@ -178,13 +178,13 @@ def drawn(library: str, further: frozenset[str] = frozenset()) -> tuple[Case, ..
     kind, seeds = LIBRARIES[library][0], range(FIRST, FIRST + COUNT)
     own = type("OwnCase", (kind,), {"features": kind.features | further})
     layers = [make(seed) for make in KINDS for seed in seeds]
-    return tuple(cortexm_harness.accepted([own(one.view, one.values) for one in layers]))
+    return tuple(cortexm_harness.taken([own(one.view, one.values) for one in layers]))
 
 
-@pytest.mark.parametrize("library", [library for library in LIBRARIES if library != "helium"])
+@pytest.mark.parametrize("library", ["ref", "cortexm"])  # the others have no C versions
 def test_the_c_versions_of_drawn_layers_equal_the_meaning_and_write_nowhere_else(library):
-    layers = drawn(library, frozenset({WIDE_POINTERS}))
-    assert len(layers) > COUNT // 3
+    layers = [entry for entry in drawn(library, frozenset({WIDE_POINTERS})) if entry.kernel.assembly != "needed"]
+    assert len(layers) > COUNT
     assert helium_harness.run(layers, board="host") == []
 
 

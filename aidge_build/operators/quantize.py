@@ -17,6 +17,7 @@ from aidge_build.operators.groups import same_channels
 from aidge_build.operators.register import operator
 
 QUANTIZED_TYPES = (DType.int8, DType.uint8, DType.int16, DType.uint16)
+ANY_AXIS = 0  # of a node with one scale: its axis is not read
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,7 @@ class QuantizationNode(Operator):
         scale, rank = source.constant_input(1), source.input(0).rank
         source.optional_constant(2)
         # A per-tensor scale leaves the attribute without meaning, so it may be out of range.
-        return counted_axis(source.integer("axis", 1), rank) if scale.ndim == 1 and scale.size > 1 else 0
+        return counted_axis(source.integer("axis", 1), rank) if scale.ndim == 1 and scale.size > 1 else ANY_AXIS
 
     def _check(self, data, scale, zero_point, dtype: DType) -> None:
         require(scale.rank <= 1, f"the scale has the dims {list(scale.dims)}; one number or a list is supported")

@@ -25,6 +25,7 @@ from aidge_build.prepare.recipes.square_powers import square_powers
 from tests.compiled import program_of
 from tests.models import graph, model, same_meaning, types
 
+F = numpy.float32
 RANDOM = numpy.random.default_rng(1)
 IMAGE = {"inputs": "float[1,3,6,7] x", "outputs": "float[1,4,?,?] y"}
 WEIGHTS = RANDOM.normal(size=(4, 3, 3, 3)).astype(numpy.float32)
@@ -487,6 +488,46 @@ def test_a_product_of_two_computed_int8_matrices_becomes_one_node_on_quantized_t
     assert after.tensor("a").quantization is not None and same_meaning(before, after)
 
 
+@pytest.mark.parametrize("scale", [F(0.02), numpy.array([0.02], F), numpy.array([0.02, 0.03, 0.04], F)], ids=str)
+@pytest.mark.parametrize("point", [numpy.int8(1), numpy.array([1], numpy.int8), numpy.array([1, 2, -3], numpy.int8)], ids=str)
+def test_weights_of_qlinearconv_have_scales_and_zero_points_each_one_or_one_for_each_output(scale, point):
+    before = graph(
+        "y = QLinearConv(x, s, z, w, sw, zw, s, z)",
+        inputs="int8[1,2,4,4] x",
+        outputs="int8[1,3,2,2] y",
+        constants={"s": F(0.1), "z": numpy.int8(3), "w": RANDOM.integers(-9, 9, (3, 2, 3, 3)).astype(numpy.int8)}
+        | {"sw": scale, "zw": point},
+    )
+    after = simplify(before)
+    assert types(after) == ["Conv2D"] and same_meaning(before, after)
+
+
+@pytest.mark.parametrize(("channels", "outputs", "kind"), [(2, 2, "ConvDepthWise2D"), (4, 2, "Conv2D"), (2, 4, "Conv2D")])
+def test_qlinearconv_with_a_group_for_each_channel_and_output_is_depthwise(channels, outputs, kind):
+    weights = RANDOM.integers(-9, 9, (outputs, channels // 2, 3, 2)).astype(numpy.int8)
+    before = graph(
+        "y = QLinearConv<group=2>(x, s, z, w, s, z, s, z)",
+        inputs=f"int8[3,{channels},5,6] x",
+        outputs=f"int8[3,{outputs},3,5] y",
+        constants={"s": F(0.1), "z": numpy.int8(3), "w": weights},
+    )
+    after = simplify(before)
+    assert types(after) == [kind] and same_meaning(before, after)
+
+
+@pytest.mark.parametrize(("dims", "scale", "expands"), [([4, 3], 3, True), ([2, 4, 3], 1, True), ([2, 4, 3], 3, False)], ids=str)
+def test_scales_for_each_column_of_stacked_matrices_leave_their_product_as_it_is(dims, scale, expands):
+    before = graph(
+        "y = QLinearMatMul(x, s, z, w, sw, zw, s, z)",
+        inputs=f"int8[{','.join(map(str, [*dims[:-2], 5, 4]))}] x",
+        outputs=f"int8[{','.join(map(str, [*dims[:-2], 5, 3]))}] y",
+        constants={"s": F(0.1), "z": numpy.int8(3), "w": RANDOM.integers(-9, 9, dims).astype(numpy.int8)}
+        | {"sw": numpy.linspace(0.02, 0.04, scale, dtype=F), "zw": numpy.zeros(scale, numpy.int8)},
+    )
+    after = simplify(before)
+    assert ("QLinearMatMul" not in types(after)) == expands and same_meaning(before, after)
+
+
 def test_a_product_whose_sums_could_leave_int32_stays_what_it_was():
     before = graph(
         "y = QLinearMatMul(a, s, z, b, s, z, s, z)",
@@ -615,6 +656,8 @@ def test_a_clamp_from_0_on_becomes_part_of_the_quantization_behind_it(nodes, lef
         ("y = Add(x, x) p = Clip(y, low)", OUTPUTS + ", float[1,2,4,4] p"),
         ("y = Add(x, x) p = Clip(y, low, six) b = Neg(p)", OUTPUTS + ", float[1,2,4,4] b"),
         ("y = Add(x, x) c = Clip(y, low, six) p = AveragePool<kernel_shape=[2,2]>(c)", OUTPUTS),
+        ("y = Neg(x) c = Clip(y, low, six) p = Neg(c)", OUTPUTS),
+        ("y = Add(x, x) c = Clip(y, low, six) p = MaxPool<kernel_shape=[2,2]>(c) b = Neg(c)", OUTPUTS + ", float[1,2,4,4] b"),
     ],
 )
 def test_a_clamp_that_others_see_stays(nodes, outputs):

@@ -7,7 +7,7 @@ from aidge_build.graph.dtype import DType
 from aidge_build.graph.rewrite import Rewrite
 from aidge_build.graph.tensor import Tensor
 from aidge_build.graph.view import GraphView, Node
-from aidge_build.operators.quantize import DequantizeLinear, QuantizeLinear
+from aidge_build.operators.quantize import ANY_AXIS, DequantizeLinear, QuantizeLinear
 
 
 def on_plain_integers(view: GraphView, node: Node) -> bool:
@@ -27,9 +27,9 @@ def between_reals(view: GraphView, rewrite: Rewrite, node: Node, parameters: tup
     real = rewrite.add_tensor(Tensor(f"{result.name}_real", result.dims, DType.float32))
     return [
         *(
-            Node(f"{node.name}_dequantize_{index}", DequantizeLinear(0), (name, *parameters), (made,), node.origin)
+            Node(f"{node.name}_dequantize_{index}", DequantizeLinear(ANY_AXIS), (name, *parameters), (made,), node.origin)
             for index, (name, made) in enumerate(zip(node.inputs, reals))
         ),
         node.with_(inputs=tuple(reals), outputs=(real,)),
-        Node(f"{node.name}_quantize", QuantizeLinear(0, result.dtype), (real, *parameters), (result.name,), node.origin),
+        Node(f"{node.name}_quantize", QuantizeLinear(ANY_AXIS, result.dtype), (real, *parameters), (result.name,), node.origin),
     ]

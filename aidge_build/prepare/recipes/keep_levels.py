@@ -20,7 +20,7 @@ from aidge_build.operators.binary import Max, Min, Where
 from aidge_build.operators.kinds import ElementWise
 from aidge_build.operators.linear import LinearQuantized
 from aidge_build.operators.pad import Pad, PadByInput
-from aidge_build.operators.quantize import DequantizeLinear, QuantizeLinear
+from aidge_build.operators.quantize import ANY_AXIS, DequantizeLinear, QuantizeLinear
 from aidge_build.operators.rearrange import Concat
 from aidge_build.prepare.recipes.quantize_constants import linear_quantization
 from aidge_build.prepare.recipes.quantize_islands import hands_on_elements
@@ -74,9 +74,10 @@ def keep_levels(view: GraphView) -> GraphView:
             real = rewrite.add_tensor(Tensor(f"{tensor.name}_level", tensor.dims, DType.float32))
             stored = rewrite.add_tensor(Tensor(f"{tensor.name}_stored_level", tensor.dims, grid.dtype))
             inner.append(real)
+            quantizing, back = QuantizeLinear(ANY_AXIS, grid.dtype), DequantizeLinear(ANY_AXIS)
             behind += [
-                Node(f"{tensor.name}_quantize", QuantizeLinear(0, grid.dtype), (real, *grid.parameters), (stored,), node.origin),
-                Node(f"{tensor.name}_dequantize", DequantizeLinear(0), (stored, *grid.parameters), (tensor.name,), node.origin),
+                Node(f"{tensor.name}_quantize", quantizing, (real, *grid.parameters), (stored,), node.origin),
+                Node(f"{tensor.name}_dequantize", back, (stored, *grid.parameters), (tensor.name,), node.origin),
             ]
         rewrite.replace_node(node, node.with_(outputs=tuple(inner)), *behind)
     return rewrite.finish()

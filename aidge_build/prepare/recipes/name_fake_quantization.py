@@ -13,7 +13,7 @@ from aidge_build.graph.rewrite import Rewrite
 from aidge_build.graph.tensor import Tensor, constant
 from aidge_build.graph.view import GraphView, Node
 from aidge_build.operators.activation import Clip
-from aidge_build.operators.quantize import DequantizeLinear, QuantizeLinear
+from aidge_build.operators.quantize import ANY_AXIS, DequantizeLinear, QuantizeLinear
 from aidge_build.prepare.recipes.recipe import recipe
 
 NEAR = 2.0**-23  # relative: how far the factor may be from the reciprocal of the scale, both of float32
@@ -39,9 +39,11 @@ def name_fake_quantization(view: GraphView) -> GraphView:
         scale = rewrite.add_tensor(constant(f"{name}_scale", numpy.array(found.scale, numpy.float32)))
         point = rewrite.add_tensor(constant(f"{name}_zero_point", numpy.array(found.point, found.dtype.numpy)))
         stored = rewrite.add_tensor(Tensor(f"{name}_stored", dims, found.dtype))
-        made = [Node(f"{name}_quantize", QuantizeLinear(0, found.dtype), (found.source, scale, point), (stored,), node.origin)]
+        made = [
+            Node(f"{name}_quantize", QuantizeLinear(ANY_AXIS, found.dtype), (found.source, scale, point), (stored,), node.origin)
+        ]
         reals = [(level - found.point) * found.scale for level in (found.low, found.high)]
-        read = node.with_(operator=DequantizeLinear(0), inputs=(stored, scale, point))
+        read = node.with_(operator=DequantizeLinear(ANY_AXIS), inputs=(stored, scale, point))
         if (found.low, found.high) != found.dtype.range:
             real = rewrite.add_tensor(Tensor(f"{name}_real", dims, DType.float32))
             read = read.with_(outputs=(real,))

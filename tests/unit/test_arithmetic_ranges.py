@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy
 
-from aidge_build.operators.arithmetic.ranges import largest_accumulators
+from aidge_build.operators.arithmetic.ranges import fits_int32, largest_accumulators
 
 
 def test_the_bound_holds_for_the_worst_input_with_the_zero_point_inside_or_beforehand():
@@ -23,3 +23,8 @@ def test_the_bound_holds_for_the_worst_input_with_the_zero_point_inside_or_befor
 def test_the_bound_is_tight_where_the_zero_point_lies_opposite_to_the_worst_input():
     bounds = largest_accumulators(numpy.array([[2, 3]], numpy.int8), numpy.array([-1], numpy.int32), 10, -128, 127)
     assert bounds.tolist() == [5 * 138 + 1]
+
+
+def test_int32_holds_sums_below_its_end_of_the_largest_row():
+    weights = numpy.array([[[1, -1]], [[1 << 15, -(1 << 15)]]], numpy.int64)
+    assert fits_int32(weights, (1 << 15) - 1) and not fits_int32(weights, 1 << 15)

@@ -21,6 +21,12 @@ def largest_accumulators(weights: numpy.ndarray, bias: numpy.ndarray, zero_point
     return numpy.abs(weights.astype(numpy.int64)).sum(axis=1) * largest_input + numpy.abs(bias.astype(numpy.int64))
 
 
+def fits_int32(weights: numpy.ndarray, largest_input: int) -> bool:
+    """Whether int32 holds any sum of products of an output's weights [outputs, ...] with inputs of at most this magnitude."""
+    rows = numpy.abs(weights.astype(numpy.int64)).reshape(len(weights), -1)
+    return bool(rows.sum(axis=1).max() * largest_input < INT32_LIMIT)
+
+
 def require_int32(weights: numpy.ndarray, bias: numpy.ndarray, zero_point: int, low: int, high: int) -> None:
     """Refuses a layer in which an int32 accumulator could overflow; AidgeError names the channel and the bound."""
     largest = largest_accumulators(weights, bias, zero_point, low, high)

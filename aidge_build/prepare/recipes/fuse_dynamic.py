@@ -10,7 +10,7 @@ from aidge_build.graph.pattern import find
 from aidge_build.graph.rewrite import Rewrite
 from aidge_build.graph.tensor import Tensor, constant
 from aidge_build.graph.view import GraphView, Node
-from aidge_build.operators.arithmetic.ranges import INT32_LIMIT
+from aidge_build.operators.arithmetic.ranges import fits_int32
 from aidge_build.operators.dynamic import DynamicConv, DynamicFC
 from aidge_build.operators.integer import ConvInteger
 from aidge_build.prepare.recipes.recipe import recipe
@@ -66,7 +66,7 @@ def _weights(view: GraphView, node: Node) -> numpy.ndarray | None:
     values = weights.data.astype(numpy.int16) if is_conv else weights.data.astype(numpy.int16).T
     if points is not None:
         values = values - points.data.astype(numpy.int16).reshape(-1, *(1,) * (values.ndim - 1))
-    if numpy.abs(values.astype(numpy.int64)).reshape(len(values), -1).sum(axis=1).max(initial=0) * _LARGEST >= INT32_LIMIT:
+    if not fits_int32(values, _LARGEST):
         return None
     return numpy.ascontiguousarray(values.astype(numpy.int8 if DType.int8.holds(values) else numpy.int16))
 

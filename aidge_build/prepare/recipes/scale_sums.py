@@ -10,7 +10,7 @@ from aidge_build.graph.quantization import Quantization
 from aidge_build.graph.rewrite import Rewrite
 from aidge_build.graph.tensor import Tensor, constant
 from aidge_build.graph.view import GraphView, Node
-from aidge_build.operators.arithmetic.ranges import INT32_LIMIT
+from aidge_build.operators.arithmetic.ranges import fits_int32
 from aidge_build.operators.arithmetic.requantize import centred, dequantize_linear
 from aidge_build.operators.conv import Convolution
 from aidge_build.operators.dynamic import DynamicConv, DynamicFC, DynamicLayer
@@ -33,8 +33,10 @@ def scale_sums(view: GraphView) -> GraphView:
     rewrite = Rewrite(view)
     for node in view.nodes:
         layer = _layer(node)
-        stored = _stored_data(view, node) if layer is not None else None
-        if layer is None or stored is None:
+        if layer is None:
+            continue
+        stored = _stored_data(view, node)
+        if stored is None:
             continue
         parameters = _parameters(node, stored, *view.input_tensors(node)[1:])
         if parameters is not None:
@@ -73,7 +75,7 @@ def _parameters(node: Node, data: Tensor, weights: Tensor, bias: Tensor | None =
         return None
     values = centred(weights.data, known)
     farthest = max(abs(end - data.quantization.zero_point) for end in data.dtype.range)
-    if numpy.abs(values.astype(numpy.int64)).reshape(len(values), -1).sum(axis=1).max(initial=0) * farthest >= INT32_LIMIT:
+    if not fits_int32(values, farthest):
         return None
     name = node.name
     found = [

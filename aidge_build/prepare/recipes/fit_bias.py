@@ -34,7 +34,7 @@ class Fitted:
 def in_same_units(data: Quantization, weights: Quantization, bias: Quantization) -> bool:
     """Whether the bias is stated in units of the products of data and weights."""
     units = _units(data, weights)
-    return bool(numpy.all(numpy.abs(numpy.array(bias.scales) - units) <= SAME_UNIT * units + SUBNORMAL_STEP))
+    return numpy.allclose(bias.scales, units, rtol=SAME_UNIT, atol=SUBNORMAL_STEP)
 
 
 def fitted(operator: LinearQuantized, data: Tensor, weights: Tensor, bias: Tensor, output: Tensor) -> Fitted | None:
@@ -47,10 +47,10 @@ def fitted(operator: LinearQuantized, data: Tensor, weights: Tensor, bias: Tenso
     """
     real = bias.data.astype(numpy.float64) if bias.quantization is None else dequantize(bias.data, bias.quantization)
     exact = real.reshape(-1) / _units(data.quantization, weights.quantization)
-    if not numpy.isfinite(exact).all() or numpy.abs(exact).max(initial=0.0) >= INT32_LIMIT:
+    if not (numpy.abs(exact) < INT32_LIMIT).all():
         return None
     whole = numpy.rint(exact)
-    exact = numpy.where(numpy.abs(exact - whole) <= SAME_UNIT * numpy.abs(whole), whole, exact)
+    exact = numpy.where(numpy.isclose(exact, whole, rtol=SAME_UNIT, atol=0), whole, exact)
     bits = _bits(data, weights, exact)
     found = _chosen(_Layer.of(operator, data, weights, output), exact, bits)
     if not (found % (1 << bits)).any():
@@ -70,9 +70,8 @@ def _rows(weights: Tensor) -> numpy.ndarray:
 def _bits(data: Tensor, weights: Tensor, bias: numpy.ndarray) -> int:
     """Returns the bits of the finest fraction that int16 weights and int32 sums hold."""
     rows, zero_point = _rows(weights), data.quantization.zero_point
-    largest = int(largest_accumulators(rows, numpy.ceil(numpy.abs(bias)), zero_point, *data.dtype.range).max(initial=0)) + 1
-    widest = max(int(rows.max(initial=0)), -int(rows.min(initial=0)) - 1)
-    return next((bits for bits in range(FINEST, 0, -1) if largest << bits < INT32_LIMIT and widest << bits < 1 << 15), 0)
+    largest = int(largest_accumulators(rows, numpy.ceil(numpy.abs(bias)), zero_point, *data.dtype.range).max()) + 1
+    return sum(largest << bits < INT32_LIMIT and DType.int16.holds(rows << bits) for bits in range(1, FINEST + 1))
 
 
 @dataclass(frozen=True, eq=False)

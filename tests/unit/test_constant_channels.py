@@ -31,6 +31,7 @@ from aidge_build.prepare.recipes.remove_constant_channels import remove_constant
 from tests.quantized_graphs import QuantizedGraph
 from tests.shared import int8_model
 
+POINTWISE = Conv(window=Window((1, 1), (1, 1), (1, 1), (0, 0), (0, 0)))
 VECTORS = int(os.environ.get("AIDGE_CONSTANT_CHANNELS", "8"))  # the whole proof: 1000
 
 
@@ -127,7 +128,7 @@ def test_channels_that_only_removed_channels_read_go_too():
     weights[0, 8:] = 99  # ... a channel that is constant
     weights[1:4, 4:] = 0
     bias = dead(16, 0) << 24
-    second = net.linear(Conv(window=Window((1, 1), (1, 1), (1, 1), (0, 0), (0, 0))), first, weights, bias)
+    second = net.linear(POINTWISE, first, weights, bias)
     after = reduced(net.view(net.convolution(second, 4)))
     assert channels(after, first) == 4
 
@@ -331,14 +332,24 @@ def test_a_view_splits_channels_or_joins_them_or_does_neither(before, after, exp
     assert channel_reach.split_and_joined(data, output) == expected
 
 
-def test_a_layer_whose_sums_might_not_fit_has_no_reach():
+@pytest.mark.parametrize(("room", "low"), [(127 * (128 + 3), -128), (127 * (128 + 3) + 1, 127)])
+def test_a_layer_whose_sums_might_not_fit_has_no_reach(room, low):
+    """The zero point of x is -3: sums with the part of the zero point may be 127 * 131 larger than the bias."""
     net = QuantizedGraph((1, 1, 2, 2))
     weights = numpy.full((4, 1, 1, 1), 127)
-    result = net.linear(
-        Conv(window=Window((1, 1), (1, 1), (1, 1), (0, 0), (0, 0))), "x", weights, numpy.full(4, (1 << 31) - 2000)
-    )
+    result = net.linear(POINTWISE, "x", weights, numpy.full(4, (1 << 31) - room))
     found = channel_reach.channel_reach(net.view(result))[result]
-    assert (found.low.tolist(), found.high.tolist()) == ([-128] * 4, [127] * 4)
+    assert (found.low.tolist(), found.high.tolist()) == ([low] * 4, [127] * 4)
+
+
+def test_a_sum_with_a_tensor_without_channels_and_a_layer_with_computed_weights_keep_all_channels():
+    net = QuantizedGraph((1, 4, 1, 4))
+    middle = net.convolution("x", 4, dead=dead(4, 0, 1, 2, 3))
+    vector = net.add(Reshape((4,)), net.add(MaxPooling(window=Window((1, 4), (1, 1), (1, 1), (0, 0), (0, 0))), middle))
+    total = net.add(Add(), middle, vector, scale=0.3, zero_point=0)
+    weights = net.add(Reshape((4, 4, 1, 1)), middle)
+    result = net.add(POINTWISE, total, weights, scale=0.3, zero_point=0)
+    assert channels(reduced(net.view(result)), middle) == 4
 
 
 def test_what_is_no_channel_is_left_alone():

@@ -19,11 +19,12 @@ KINDS = {"int8": numpy.int8, "uint8": numpy.uint8, "int16": numpy.int16}
 
 def mean(dims: tuple[int, ...], axes: tuple[int, ...], keep: int, kind: str = "int8", result: float = 0.017):
     made = numpy.zeros(dims).mean(axis=axes, keepdims=bool(keep)).shape
+    attributes = f"keepdims={keep}, noop_with_empty_axes=1"
     return graph(
-        f"r = DequantizeLinear(x, s, z) m = ReduceMean<keepdims={keep}>(r, a) y = QuantizeLinear(m, t, z)",
+        f"r = DequantizeLinear(x, s, z) m = ReduceMean<{attributes}>(r, a) y = QuantizeLinear(m, t, z)",
         inputs=f"{kind}[{','.join(map(str, dims))}] x",
         outputs=f"{kind}[{','.join(map(str, made))}] y",
-        constants={"s": numpy.float32(0.031), "t": numpy.float32(result), "z": KINDS[kind](5), "a": numpy.array(axes)},
+        constants={"s": numpy.float32(0.031), "t": numpy.float32(result), "z": KINDS[kind](5), "a": numpy.array(axes, int)},
         opset=21,
     )
 
@@ -41,6 +42,7 @@ def mean(dims: tuple[int, ...], axes: tuple[int, ...], keep: int, kind: str = "i
         ((3, 4, 5), (0,), 0, [("Transpose", (4, 5, 3)), ("Reshape", (1, 20, 3)), (POOL, (1, 20, 1)), ("Reshape", (4, 5))]),
         ((6, 7), (1,), 1, [("Reshape", (6, 1, 7)), (POOL, (6, 1, 1)), ("Reshape", (6, 1))]),
         ((6, 7), (0, 1), 0, [("Reshape", (1, 1, 42)), (POOL, (1, 1, 1)), ("Reshape", ())]),
+        ((6, 7), (), 1, [("Reshape", (6, 7, 1)), (POOL, (6, 7, 1)), ("Reshape", (6, 7))]),
     ],
 )
 def test_the_mean_over_any_axes_is_a_pool_between_views_and_gives_the_nearest_level(dims, axes, keep, wanted):

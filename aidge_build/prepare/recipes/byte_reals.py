@@ -15,7 +15,7 @@ from aidge_build.operators.activation import ReLU
 from aidge_build.operators.batchnorm import BatchNormalization
 from aidge_build.operators.binary import Add, Div, Max, Min, Mul, Sub
 from aidge_build.operators.cast import Cast
-from aidge_build.operators.quantize import DequantizeLinear, QuantizeLinear
+from aidge_build.operators.quantize import ANY_AXIS, DequantizeLinear, QuantizeLinear
 from aidge_build.operators.rearrange import Concat
 from aidge_build.operators.resampling import shares_of
 from aidge_build.operators.resize import Resize
@@ -44,7 +44,7 @@ def byte_reals(view: GraphView) -> GraphView:
     for node in view.nodes:
         if isinstance(node.operator, Cast) and _is_normalized(view, node):
             scale = rewrite.add_tensor(constant(f"{node.name}_scale", numpy.array(1, numpy.float32)))
-            rewrite.replace_node(node, node.with_(operator=DequantizeLinear(0), inputs=(node.inputs[0], scale)))
+            rewrite.replace_node(node, node.with_(operator=DequantizeLinear(ANY_AXIS), inputs=(node.inputs[0], scale)))
         if isinstance(node.operator, (Resize, *_ALIKE)) and _works_on_plain_bytes(view, node):
             if isinstance(node.operator, Resize):
                 is_alike = len(node.inputs) == 1 and _rounds_alike(node.operator, view.tensor(node.inputs[0]).dims)
@@ -61,12 +61,14 @@ def _is_normalized(view: GraphView, cast: Node) -> bool:
     (data,), (result,) = view.input_tensors(cast), view.output_tensors(cast)
     if data.dtype not in _BYTES or data.is_constant or data.quantization is not None or result.dtype is not DType.float32:
         return False
-    node: Node | None = cast
-    while node is not None and node.type != "QuantizeLinear":
-        node = view.only_consumer(node.output)
-        computed = [] if node is None else [one for one in view.input_tensors(node) if one is not None and not one.is_constant]
-        if node is None or len(computed) != 1 or not isinstance(node.operator, _NORMALIZING):
+    node = cast
+    while node.type != "QuantizeLinear":
+        reader = view.only_consumer(node.output)
+        if reader is None or not isinstance(reader.operator, _NORMALIZING):
             return False
+        if any(not view.tensor(name).is_constant for name in reader.inputs if name != node.output):
+            return False
+        node = reader
     return True
 
 
@@ -90,7 +92,9 @@ def _rounds_alike(operator: Resize, dims: tuple[int, ...]) -> bool:
         return False
     for axis, one in enumerate(shares):
         _, weights = operator.taps(axis, dims[axis])
-        if (numpy.abs(weights * one.whole - one.shares) > one.whole * NEAR).any():
+        if not numpy.allclose(weights * one.whole, one.shares, rtol=0, atol=one.whole * NEAR):
             return False
     whole = math.prod(one.whole for one in shares)
-    return whole <= (DISTINCT if whole % 2 else EXACT) and (whole % 2 == 1 or whole & (whole - 1) == 0)
+    if whole & (whole - 1) == 0:
+        return whole <= EXACT
+    return whole % 2 == 1 and whole <= DISTINCT

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy
 
 from aidge_build.contract.reference.evaluate import evaluate
+from aidge_build.graph.dtype import DType
 from aidge_build.graph.tensor import Tensor
 from aidge_build.graph.view import GraphView, Node
 from aidge_build.operators.activation import Clip
@@ -100,26 +101,25 @@ def everything(tensor: Tensor) -> Reach:
 def _reach(view: GraphView, node: Node, output: Tensor, found: Mapping[str, Reach]) -> Reach:
     inputs = view.input_tensors(node)
     computed = [tensor for tensor in inputs if tensor is not None and not tensor.is_constant]
-    if len(node.outputs) == 1 and computed and all(tensor.name in found for tensor in computed):
-        if isinstance(node.operator, Conv | FC):
-            sums = linear_sums(node.operator, inputs, output, found[computed[0].name]) if is_quantized_linear(inputs) else None
-            return (
-                everything(output)
-                if sums is None
-                else Reach(stored(node.operator, inputs, output, sums.low), stored(node.operator, inputs, output, sums.high))
-            )
-        if isinstance(node.operator, ElementWise):
-            return _reach_of_table(node, computed[0], output, found[computed[0].name])
-        if is_by_channel(node.operator):
-            return _reach_of_corners(node, inputs, output, found)
-        if keeps_order(node.operator) and output.quantization == computed[0].quantization:
-            return _reach_of_view(computed[0], output, found[computed[0].name])
+    if len(node.outputs) != 1 or not computed or not all(tensor.name in found for tensor in computed):
+        return everything(output)
+    data, *_ = computed
+    if isinstance(node.operator, Conv | FC):
+        sums = linear_sums(node.operator, inputs, output, found[data.name]) if has_constant_weights(inputs) else None
+        if sums is not None:
+            return Reach(*(stored(node.operator, inputs, output, ends) for ends in (sums.low, sums.high)))
+    elif isinstance(node.operator, ElementWise):
+        return _reach_of_table(node, data, output, found[data.name])
+    elif is_by_channel(node.operator):
+        return _reach_of_corners(node, inputs, output, found)
+    elif keeps_order(node.operator) and output.quantization == data.quantization:
+        return _reach_of_view(data, output, found[data.name])
     return everything(output)
 
 
-def is_quantized_linear(inputs: tuple[Tensor | None, ...]) -> bool:
-    """Whether weights and bias are constants with a known quantization."""
-    return all(tensor is None or tensor.is_constant and tensor.quantization is not None for tensor in inputs[1:])
+def has_constant_weights(inputs: tuple[Tensor | None, ...]) -> bool:
+    """Whether weights and bias are constants; next to quantized data they are quantized, too (`check_rewrite`)."""
+    return all(tensor is None or tensor.is_constant for tensor in inputs[1:])
 
 
 def linear_sums(operator: Conv | FC, inputs: tuple[Tensor | None, ...], output: Tensor, data: Reach) -> Sums | None:
@@ -159,9 +159,9 @@ def _requantization(operator: Conv | FC, inputs: tuple[Tensor | None, ...], outp
 
 def _reach_of_table(node: Node, data: Tensor, output: Tensor, reach: Reach) -> Reach:
     """Returns the reach of an operator that maps each element by itself, from all stored values between both ends."""
-    first, last = data.dtype.range
-    if last - first > 255:
+    if data.dtype not in (DType.int8, DType.uint8):
         return everything(output)
+    first, last = data.dtype.range
     levels = numpy.arange(first, last + 1).astype(data.dtype.numpy)
     shaped = data.with_(dims=levels.shape), output.with_(dims=levels.shape)
     table = evaluate(node.operator, [levels], shaped[:1], shaped[1:])[0].astype(numpy.int64)
@@ -178,14 +178,14 @@ def _reach_of_corners(node: Node, inputs: tuple[Tensor | None, ...], output: Ten
     if max(tensor.elements for tensor in (output, *inputs) if tensor is not None) > MOST_ELEMENTS:
         return everything(output)
     moving = [index for index, tensor in enumerate(inputs) if tensor is not None and not tensor.is_constant]
-    together = [(end,) * len(moving) for end in (0, 1)]
-    corners = itertools.product((0, 1), repeat=len(moving)) if isinstance(node.operator, _STRAIGHT) else together
+    together = [(is_high,) * len(moving) for is_high in (False, True)]
+    corners = itertools.product((False, True), repeat=len(moving)) if isinstance(node.operator, _STRAIGHT) else together
     axes = tuple(axis for axis in range(output.rank) if axis != CHANNEL_AXIS)
     lows, highs = [], []
     for corner in corners:
-        end_of = dict(zip(moving, corner))
+        is_high = dict(zip(moving, corner))
         values = [
-            _image(tensor, found[tensor.name], end_of[index]) if index in end_of else None if tensor is None else tensor.data
+            _image(tensor, found[tensor.name], is_high[index]) if index in is_high else None if tensor is None else tensor.data
             for index, tensor in enumerate(inputs)
         ]
         (result,) = evaluate(node.operator, values, inputs, (output,))
@@ -194,10 +194,9 @@ def _reach_of_corners(node: Node, inputs: tuple[Tensor | None, ...], output: Ten
     return Reach(numpy.minimum.reduce(lows), numpy.maximum.reduce(highs))
 
 
-def _image(tensor: Tensor, reach: Reach, end: int) -> numpy.ndarray:
-    shape = [1] * tensor.rank
-    shape[CHANNEL_AXIS] = -1
-    return numpy.broadcast_to((reach.high if end else reach.low).reshape(shape), tensor.dims).astype(tensor.dtype.numpy)
+def _image(tensor: Tensor, reach: Reach, is_high: bool) -> numpy.ndarray:
+    ends = reach.high if is_high else reach.low
+    return numpy.broadcast_to(ends.reshape(-1, *(1,) * (tensor.rank - 2)), tensor.dims).astype(tensor.dtype.numpy)
 
 
 def _reach_of_view(data: Tensor, output: Tensor, reach: Reach) -> Reach:

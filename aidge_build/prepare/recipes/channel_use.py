@@ -18,8 +18,8 @@ from aidge_build.prepare.recipes.channel_reach import (
     CHANNEL_AXIS,
     Reach,
     has_channels,
+    has_constant_weights,
     is_by_channel,
-    is_quantized_linear,
     keeps_order,
     split_and_joined,
 )
@@ -104,7 +104,7 @@ class ChannelUse:
 
     def _linear(self, operator: Conv | FC, inputs: tuple[Tensor | None, ...], output: Tensor) -> bool:
         data, weights = inputs[:2]
-        if data is None or data.is_constant or not is_quantized_linear(inputs):
+        if not has_constant_weights(inputs):
             return False
         if isinstance(operator, Conv) and operator.depthwise:
             self._join(self._of_tensor[data.name], self._of_tensor[output.name])

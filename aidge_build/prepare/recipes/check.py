@@ -97,9 +97,7 @@ def _has_alike_tensors(node: Node, view: GraphView, before: GraphView) -> bool:
 
 def _is_alike(one: Tensor, other: Tensor) -> bool:
     """Whether both tensors are the same for operators: only their storage orders may differ."""
-    return one is other or (
-        one.dims == other.dims and one.dtype is other.dtype and one.data is other.data and one.quantization is other.quantization
-    )
+    return one is other or (one.dims, one.dtype, one.quantization) == (other.dims, other.dtype, other.quantization)
 
 
 def _check_signature(before: GraphView, after: GraphView, step: str) -> None:

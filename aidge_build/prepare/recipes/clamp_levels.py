@@ -33,16 +33,17 @@ def clamp_levels(view: GraphView) -> GraphView:
 
 def _move(rewrite: Rewrite, view: GraphView, node: Node) -> None:
     """Moves the clamp before this node, also from before views and MaxPooling, into the node if it may take the clamp."""
-    chain = [node]
-    while _is_alone(view, chain[-1]) and _hands_on(view.producer(chain[-1].inputs[0])):
-        chain.append(view.producer(chain[-1].inputs[0]))
-    source = view.producer(chain[-1].inputs[0])
-    if source is None or not _is_alone(view, chain[-1]) or view.tensor(chain[-1].inputs[0]).quantization is not None:
+    chain: list[Node] = []  # between clamp and node, the last one first
+    source = _source(view, node)
+    while source is not None and _hands_on(source):
+        chain.append(source)
+        source = _source(view, source)
+    if source is None:
         return
     is_clamp_alone = bounds_of(source) is not None
     if is_clamp_alone:
         bounds = bounds_of(source)
-    elif isinstance(source.operator, Activated) and len(source.outputs) == 1:
+    elif isinstance(source.operator, Activated):
         bounds = source.operator.minimum, source.operator.maximum
     else:
         return
@@ -55,24 +56,23 @@ def _move(rewrite: Rewrite, view: GraphView, node: Node) -> None:
         given, origin = _unclamped(rewrite, view, source.output), ()
         free = replace(source.operator, minimum=-numpy.inf, maximum=numpy.inf)
         rewrite.replace_node(source, source.with_(operator=free, outputs=(given,)))
-    for between in reversed(chain[1:]):
+    for between in reversed(chain):
         result = _unclamped(rewrite, view, between.output)
-        rewrite.replace_node(between, between.with_(inputs=(given, *between.inputs[1:]), outputs=(result,)))
+        rewrite.replace_node(between, between.with_(inputs=(given,), outputs=(result,)))
         given = result
     operator = replace(node.operator, minimum=bounds[0], maximum=bounds[1])
     rewrite.replace_node(node, node.with_(operator=operator, inputs=(given,), origin=(*origin, *node.origin)))
 
 
-def _is_alone(view: GraphView, node: Node) -> bool:
-    """Whether only this node reads its first input."""
-    return view.only_consumer(node.inputs[0]) is node
+def _source(view: GraphView, node: Node) -> Node | None:
+    """Returns the node that computes the input, if only this node reads it."""
+    return view.producer(node.inputs[0]) if view.only_consumer(node.inputs[0]) is node else None
 
 
-def _hands_on(node: Node | None) -> bool:
+def _hands_on(node: Node) -> bool:
     """Whether clamping the node's output is the same as clamping its input."""
-    if node is None or len(node.outputs) != 1:
-        return False
-    return node.operator.views or (isinstance(node.operator, MaxPooling) and not node.operator.clamps)
+    is_maximum = isinstance(node.operator, MaxPooling) and not node.operator.clamps
+    return len(node.outputs) == 1 and (node.operator.views or is_maximum)
 
 
 def _unclamped(rewrite: Rewrite, view: GraphView, name: str) -> str:

@@ -27,8 +27,10 @@ def compare_stored(view: GraphView) -> GraphView:
     rewrite = Rewrite(view)
     for node in view.nodes:
         before = view.producer(node.inputs[0]) if isinstance(node.operator, Ensemble) else None
-        forest = _forest(view, node, before) if before is not None else None
-        if before is not None and forest is not None:
+        if before is None:
+            continue
+        forest = _forest(view, node, before)
+        if forest is not None:
             rewrite.replace_node(node, node.with_(operator=replace(node.operator, forest=forest), inputs=before.inputs[:1]))
     return rewrite.finish()
 

@@ -22,13 +22,15 @@ def fuse_activations(view: GraphView) -> GraphView:
     changed = True
     while changed:
         rewrite = Rewrite(view)
-        taken: set[str] = set()
+        taken: set[str] = set()  # readers of what this round changed
         for node in view.nodes:
             bounds = bounds_of(node)
-            behind = view.producer(node.inputs[0]) if bounds is not None else None
-            if behind is None or node.name in taken or not _fusable(view, behind, node):
+            if bounds is None or node.name in taken:
                 continue
-            taken.add(node.name)
+            source, *_ = node.inputs
+            behind = view.producer(source)
+            if behind is None or not _fusable(view, behind, node):
+                continue
             low, high = bounds
             operator = replace(
                 behind.operator, minimum=max(behind.operator.minimum, low), maximum=min(behind.operator.maximum, high)

@@ -88,8 +88,6 @@ def _fold(view: GraphView, rewrite: Rewrite, behind: Node, node: Node, made: tup
         rewrite.add_tensor(bias.with_(name=f"{node.output}_bias")),
     )
     operator = replace(behind.operator, minimum=node.operator.minimum, maximum=node.operator.maximum)
-    origin = (*(behind.origin or (behind.name,)), *(node.origin or (node.name,)))
-    rewrite.replace_node(
-        behind, behind.with_(operator=operator, inputs=(behind.inputs[0], *names), outputs=node.outputs, origin=origin)
-    )
+    folded = behind.with_(operator=operator, inputs=(behind.inputs[0], *names), outputs=node.outputs)
+    rewrite.replace_node(behind, folded.with_(origin=(*behind.origin, *node.origin)))
     rewrite.remove_node(node)

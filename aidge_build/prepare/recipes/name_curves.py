@@ -59,8 +59,10 @@ def _swish(view: GraphView, sigmoid: Node) -> Found | None:
 
 def _gelu(view: GraphView, erf: Node) -> Found | None:
     scaled = view.producer(erf.inputs[0])
-    source = None if scaled is None else _times(view, scaled, math.sqrt(0.5))
-    return None if scaled is None or source is None else _half_of_one_more(view, Gelu(), source, [scaled, erf])
+    if scaled is None:
+        return None
+    source = _times(view, scaled, math.sqrt(0.5))
+    return None if source is None else _half_of_one_more(view, Gelu(), source, [scaled, erf])
 
 
 def _gelu_by_tanh(view: GraphView, tanh: Node) -> Found | None:

@@ -36,6 +36,11 @@ class Node:
         return self.operator.type
 
     @property
+    def input(self) -> str:
+        """The name of the first input: the data of most operators."""
+        return self.inputs[0]
+
+    @property
     def output(self) -> str:
         """The name of the first output, which every node has and most have alone."""
         return self.outputs[0]

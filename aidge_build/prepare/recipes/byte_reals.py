@@ -44,10 +44,10 @@ def byte_reals(view: GraphView) -> GraphView:
     for node in view.nodes:
         if isinstance(node.operator, Cast) and _is_normalized(view, node):
             scale = rewrite.add_tensor(constant(f"{node.name}_scale", numpy.array(1, numpy.float32)))
-            rewrite.replace_node(node, node.with_(operator=DequantizeLinear(ANY_AXIS), inputs=(node.inputs[0], scale)))
+            rewrite.replace_node(node, node.with_(operator=DequantizeLinear(ANY_AXIS), inputs=(node.input, scale)))
         if isinstance(node.operator, (Resize, *_ALIKE)) and _works_on_plain_bytes(view, node):
             if isinstance(node.operator, Resize):
-                is_alike = len(node.inputs) == 1 and _rounds_alike(node.operator, view.tensor(node.inputs[0]).dims)
+                is_alike = len(node.inputs) == 1 and _rounds_alike(node.operator, view.tensor(node.input).dims)
             else:
                 is_alike = _is_beside_a_layer(view, node)
             if is_alike:

@@ -94,13 +94,14 @@ class ChannelUse:
         computed = [tensor for tensor in inputs if tensor is not None and not tensor.is_constant]
         if len(outputs) != 1 or not computed or not all(tensor.name in self._of_tensor for tensor in (*computed, *outputs)):
             return False
+        (output,), (data, *_) = outputs, computed
         if isinstance(node.operator, Conv | FC):
-            return self._linear(node.operator, inputs, outputs[0])
+            return self._linear(node.operator, inputs, output)
         if isinstance(node.operator, Concat):
-            return self._concat(node.operator, computed, len(inputs), outputs[0])
+            return self._concat(node.operator, computed, len(inputs), output)
         if is_by_channel(node.operator):
-            return self._by_channel(inputs, outputs[0])
-        return keeps_order(node.operator) and self._renamed(computed[0], outputs[0])
+            return self._by_channel(computed, output)
+        return keeps_order(node.operator) and self._renamed(data, output)
 
     def _linear(self, operator: Conv | FC, inputs: tuple[Tensor | None, ...], output: Tensor) -> bool:
         data, weights = inputs[:2]
@@ -125,8 +126,7 @@ class ChannelUse:
         self._join([member for tensor in computed for member in self._of_tensor[tensor.name]], self._of_tensor[output.name])
         return True
 
-    def _by_channel(self, inputs: tuple[Tensor | None, ...], output: Tensor) -> bool:
-        computed = [tensor for tensor in inputs if tensor is not None and not tensor.is_constant]
+    def _by_channel(self, computed: list[Tensor], output: Tensor) -> bool:
         if any(tensor.rank != output.rank or tensor.dims[CHANNEL_AXIS] != output.dims[CHANNEL_AXIS] for tensor in computed):
             return False
         for tensor in computed:

@@ -253,12 +253,12 @@ def _stated(view: GraphView, name: str) -> list[Quantization]:
         tensor = waiting.pop()
         producer = view.producer(tensor)
         for node in (*view.consumers(tensor), *([producer] if producer else ())):
-            if isinstance(node.operator, DequantizeLinear) and node.inputs[0] == tensor:
+            if isinstance(node.operator, DequantizeLinear) and node.input == tensor:
                 found.append(linear_quantization(view, node))
             elif isinstance(node.operator, QuantizeLinear) and node.output == tensor:
                 found.append(linear_quantization(view, node))
             elif selects(node):
-                more = [other for other in (node.inputs[0], *node.outputs) if other not in seen]
+                more = [other for other in (node.input, *node.outputs) if other not in seen]
                 seen.update(more)
                 waiting += more
     return [quantization for quantization in found if quantization is not None]

@@ -50,7 +50,7 @@ def _move(rewrite: Rewrite, view: GraphView, node: Node) -> None:
     if not DynamicQuantizeLinear.may_clamp(*bounds):
         return
     if is_clamp_alone:
-        given, origin = source.inputs[0], source.origin
+        given, origin = source.input, source.origin
         rewrite.remove_node(source)
     else:
         given, origin = _unclamped(rewrite, view, source.output), ()
@@ -66,7 +66,7 @@ def _move(rewrite: Rewrite, view: GraphView, node: Node) -> None:
 
 def _source(view: GraphView, node: Node) -> Node | None:
     """Returns the node that computes the input, if only this node reads it."""
-    return view.producer(node.inputs[0]) if view.only_consumer(node.inputs[0]) is node else None
+    return view.producer(node.input) if view.only_consumer(node.input) is node else None
 
 
 def _hands_on(node: Node) -> bool:

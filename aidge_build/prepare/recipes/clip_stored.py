@@ -31,7 +31,7 @@ def clip_stored(view: GraphView) -> GraphView:
     for node in view.nodes:
         if node.type != "Clip" or view.is_output(node.output) or not on_plain_integers(view, node):
             continue
-        stored, before = view.tensor(node.inputs[0]), view.producer(node.inputs[0])
+        stored, before = view.tensor(node.input), view.producer(node.input)
         if stored.is_constant:
             rewrite.redirect(
                 node.output, rewrite.add_tensor(constant(f"{node.output}_clipped", node.operator.forward(stored.data)))
@@ -50,7 +50,7 @@ def _replace(rewrite: Rewrite, node: Node, before: Node, stored: Tensor, quantiz
     wanted = node.operator.forward(levels)
     if (wanted == levels).all():
         (result,) = node.outputs
-        rewrite.redirect(result, node.inputs[0])
+        rewrite.redirect(result, node.input)
         rewrite.remove_node(node)
         return
     reals = dequantize_linear(levels, quantization)
@@ -63,7 +63,7 @@ def _replace(rewrite: Rewrite, node: Node, before: Node, stored: Tensor, quantiz
     parameters = before.inputs[1:]
     rewrite.replace_node(
         node,
-        Node(f"{node.name}_dequantize", DequantizeLinear(), (node.inputs[0], *parameters), (real,), node.origin),
+        Node(f"{node.name}_dequantize", DequantizeLinear(), (node.input, *parameters), (real,), node.origin),
         node.with_(operator=replace(node.operator, minimum=float(low), maximum=float(high)), inputs=(real,), outputs=(clipped,)),
         before.with_(name=f"{node.name}_quantize", inputs=(clipped, *parameters), outputs=node.outputs, origin=node.origin),
     )

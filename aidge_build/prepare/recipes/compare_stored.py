@@ -26,7 +26,7 @@ def compare_stored(view: GraphView) -> GraphView:
     only compare by order: it keeps the order, so that each threshold has a last stored value below it."""
     rewrite = Rewrite(view)
     for node in view.nodes:
-        before = view.producer(node.inputs[0]) if isinstance(node.operator, Ensemble) else None
+        before = view.producer(node.input) if isinstance(node.operator, Ensemble) else None
         if before is None:
             continue
         forest = _forest(view, node, before)
@@ -38,8 +38,8 @@ def compare_stored(view: GraphView) -> GraphView:
 def _forest(view: GraphView, node: Node, before: Node) -> Forest | None:
     """Returns the forest that compares the stored values; None if it is not known to give the same results."""
     forest: Forest = node.operator.forest
-    data = view.tensor(before.inputs[0])
-    if forest.thresholds.dtype != numpy.float32 or view.tensor(node.inputs[0]).dtype is not DType.float32:
+    data = view.tensor(before.input)
+    if forest.thresholds.dtype != numpy.float32 or view.tensor(node.input).dtype is not DType.float32:
         return None
     if before.type == "Cast":
         return forest if data.dtype in _INTEGERS else None

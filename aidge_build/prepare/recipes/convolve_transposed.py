@@ -35,7 +35,7 @@ def convolve_transposed(view: GraphView) -> GraphView:
 def _as_convolution(node: Node, window: Window, weights: str, depthwise: bool) -> Node:
     old = node.operator
     operator = Conv(window=window, groups=old.groups, depthwise=depthwise, minimum=old.minimum, maximum=old.maximum)
-    return node.with_(operator=operator, inputs=(node.inputs[0], weights, *node.inputs[2:]))
+    return node.with_(operator=operator, inputs=(node.input, weights, *node.inputs[2:]))
 
 
 def _window(operator: ConvTranspose, sizes: tuple[int, ...]) -> Window | None:

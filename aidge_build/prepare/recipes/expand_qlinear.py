@@ -47,7 +47,7 @@ def expand_qlinear(view: GraphView) -> GraphView:
             _expand_linear(view, rewrite, node, operator.inner, operands, bias, (scale, zero_point), axis)
         elif isinstance(operator, QLinearConv) and _has_constant_weights(view, node, 0):
             *operands, scale, zero_point, bias = inputs
-            channels = view.tensor(node.inputs[0]).dims[1], view.tensor(node.inputs[3]).dims[0]
+            channels = view.tensor(node.input).dims[1], view.tensor(node.inputs[3]).dims[0]
             _expand_linear(view, rewrite, node, operator.conv(channels), operands, bias, (scale, zero_point), 0)
         elif isinstance(operator, QLinearMatMul) and _has_constant_weights(view, node, 1):
             *operands, scale, zero_point, _ = inputs
@@ -73,7 +73,7 @@ def _has_single_scales(view: GraphView, node: Node) -> bool:
 
 
 def _fits_int32(view: GraphView, node: Node) -> bool:
-    return view.tensor(node.inputs[0]).dims[-1] <= INT32_TERMS
+    return view.tensor(node.input).dims[-1] <= INT32_TERMS
 
 
 def _expand(

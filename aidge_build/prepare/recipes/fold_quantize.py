@@ -17,7 +17,7 @@ def fold_quantize(view: GraphView) -> GraphView:
     for node in view.nodes:
         if node.type != "QuantizeLinear" or view.is_output(node.output):
             continue
-        before = view.producer(node.inputs[0])
+        before = view.producer(node.input)
         inputs = list(view.input_tensors(node))
         if before is not None and before.type == "DequantizeLinear":
             inputs[0] = _folded(view, before, list(view.input_tensors(before)))

@@ -28,8 +28,6 @@ def fuse_batch_norm(view: GraphView) -> GraphView:
             continue
         said = (f"{behind.inputs[1]}_normalized", f"{node.inputs[2]}_folded")
         names = (rewrite.add_tensor(tensor.with_(name=name)) for tensor, name in zip(made, said))
-        rewrite.replace_node(
-            behind, behind.with_(inputs=(behind.inputs[0], *names), outputs=node.outputs[:1], origin=found.origin)
-        )
+        rewrite.replace_node(behind, behind.with_(inputs=(behind.input, *names), outputs=node.outputs[:1], origin=found.origin))
         rewrite.remove_node(node)
     return rewrite.finish()

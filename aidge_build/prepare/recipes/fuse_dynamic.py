@@ -50,7 +50,7 @@ def fuse_dynamic(view: GraphView) -> GraphView:
         for node in nodes[:-1]:
             rewrite.remove_node(node)
         origin = tuple(part for node in nodes for part in node.origin)
-        rewrite.replace_node(last, Node(sums.name, operator, (sums.inputs[0], *names), last.outputs, origin))
+        rewrite.replace_node(last, Node(sums.name, operator, (sums.input, *names), last.outputs, origin))
     return rewrite.finish()
 
 
@@ -105,7 +105,7 @@ def _axis(view: GraphView, node: Node, weights: numpy.ndarray) -> int:
 
 
 def _per_channel(view: GraphView, add: Node, sums: str, node: Node, count: int) -> numpy.ndarray | None:
-    other = add.inputs[1] if add.inputs[0] == sums else add.inputs[0]
+    other = add.inputs[1] if add.input == sums else add.input
     tensor, result = view.tensor(other), view.tensor(add.output)
     if other == sums or not tensor.is_constant or tensor.quantization is not None or result.dims != view.tensor(sums).dims:
         return None

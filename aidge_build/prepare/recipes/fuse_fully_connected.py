@@ -48,7 +48,7 @@ def _fuse_gemm(view: GraphView, rewrite: Rewrite, node: Node) -> None:
         return
     if operator.alpha != 1:
         new_weights = new_weights.with_(name=f"{weights.name}_scaled", data=(new_weights.data * numpy.float32(operator.alpha)))
-    names = [node.inputs[0], _named(rewrite, weights, new_weights)]
+    names = [node.input, _named(rewrite, weights, new_weights)]
     if bias is not None:
         names.append(rewrite.add_tensor(_bias(bias, outputs, operator.beta)))
     if added is None:
@@ -95,7 +95,7 @@ def _fuse_matmul(view: GraphView, rewrite: Rewrite, node: Node) -> None:
     data, weights = view.input_tensors(node)
     if not _is_matrix_by_constant(data, weights):
         return
-    names = [node.inputs[0], _named(rewrite, weights, _transposed(weights))]
+    names = [node.input, _named(rewrite, weights, _transposed(weights))]
     add = view.only_consumer(node.output)
     bias = _vector_beside(view, add, node.output, weights.dims[1]) if add is not None and add.type == "Add" else None
     if bias is None:
@@ -114,7 +114,7 @@ def _vector_beside(view: GraphView, add: Node, sums: str, outputs: int) -> Tenso
 
     Among quantized constants only an int32 vector can be one: an int8 vector next to quantized weights has its own scale.
     """
-    other = add.inputs[1] if add.inputs[0] == sums else add.inputs[0]
+    other = add.inputs[1] if add.input == sums else add.input
     tensor = view.tensor(other)
     if other == sums or not tensor.is_constant or not _is_row(tensor, outputs):
         return None

@@ -29,7 +29,7 @@ def fuse_pad(view: GraphView) -> GraphView:
         rewrite.replace_node(
             reader,
             reader.with_(
-                operator=replace(reader.operator, **changes), inputs=(pad.inputs[0], *reader.inputs[1:]), origin=found.origin
+                operator=replace(reader.operator, **changes), inputs=(pad.input, *reader.inputs[1:]), origin=found.origin
             ),
         )
         rewrite.remove_node(pad)
@@ -37,7 +37,7 @@ def fuse_pad(view: GraphView) -> GraphView:
 
 
 def _fits(view: GraphView, pad: Node, reader: Node) -> bool:
-    operator, rank = pad.operator, view.tensor(pad.inputs[0]).rank
+    operator, rank = pad.operator, view.tensor(pad.input).rank
     spatial_only = (
         rank >= 3
         and not any((*operator.pads_begin[:2], *operator.pads_end[:2]))

@@ -57,7 +57,7 @@ def _layer_before(view: GraphView, node: Node) -> Node | None:
 
 def channel_scaling(view: GraphView, node: Node, result: Tensor, axis: int = 1) -> Scaling | None:
     """Returns the factors and summands that the node applies along an axis of its operand `result`; None if it does more."""
-    first = node.inputs[0] == result.name
+    first = node.input == result.name
     other = _along_channels(view.tensor(node.inputs[1 if first else 0]), result, axis)
     if other is None or view.tensor(node.output).dims != result.dims:
         return None
@@ -88,6 +88,6 @@ def _fold(view: GraphView, rewrite: Rewrite, behind: Node, node: Node, made: tup
         rewrite.add_tensor(bias.with_(name=f"{node.output}_bias")),
     )
     operator = replace(behind.operator, minimum=node.operator.minimum, maximum=node.operator.maximum)
-    folded = behind.with_(operator=operator, inputs=(behind.inputs[0], *names), outputs=node.outputs)
+    folded = behind.with_(operator=operator, inputs=(behind.input, *names), outputs=node.outputs)
     rewrite.replace_node(behind, folded.with_(origin=(*behind.origin, *node.origin)))
     rewrite.remove_node(node)

@@ -31,7 +31,7 @@ def group_operands(view: GraphView) -> GraphView:
 def _in_groups(view: GraphView, rewrite: Rewrite, node: Node) -> list[Node]:
     is_mean = isinstance(node.operator, Mean)
     operator, (result,) = Sum() if is_mean else node.operator, view.output_tensors(node)
-    taken, nodes = node.inputs[0], list[Node]()
+    taken, nodes = node.input, list[Node]()
     for start in range(1, len(node.inputs), GROUP - 1):
         names = (taken, *node.inputs[start : start + GROUP - 1])
         dims = broadcast_dims(*(rewrite.tensors[name].dims for name in names))

@@ -51,8 +51,6 @@ class Grid:
     def holds(self, values: numpy.ndarray) -> bool:
         """Whether each value is one of these numbers."""
         reals = values.astype(numpy.float32)
-        if not numpy.isfinite(reals).all():
-            return False
         return bool((dequantize_linear(quantize(reals, self.quantization, self.dtype), self.quantization) == reals).all())
 
 
@@ -88,7 +86,7 @@ def _grids(view: GraphView) -> dict[str, Grid]:
     found: dict[str, Grid] = {}
     for node in view.nodes:
         if node.type == "DequantizeLinear":
-            source, stated = view.tensor(node.inputs[0]), linear_quantization(view, node)
+            source, stated = view.tensor(node.input), linear_quantization(view, node)
             if stated is not None and stated.per_tensor and source.dtype in _TYPES:
                 found[node.output] = Grid(source.dtype, stated, node.inputs[1:])
         elif node.type != "QuantizeLinear":

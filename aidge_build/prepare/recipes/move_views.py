@@ -49,7 +49,7 @@ def _folded(view: GraphView) -> GraphView:
                 made |= moved
                 rewrite.remove_node(node)
             continue
-        source = made.get(node.inputs[0], view.tensor(node.inputs[0])) if node.operator.views else None
+        source = made.get(node.input, view.tensor(node.input)) if node.operator.views else None
         if source is None or not source.is_constant or isinstance(node.operator, Restated):
             continue
         (name,) = node.outputs
@@ -100,25 +100,25 @@ def _behind(view: GraphView) -> GraphView:
     stated = {node.output: linear_quantization(view, node) for node in view.nodes if node.type == "DequantizeLinear"}
     dequantized = {node.output: node for node in view.nodes if node.type == "DequantizeLinear"}
     for node in view.nodes:
-        quantization = stated.get(node.inputs[0]) if node.inputs and len(node.outputs) == 1 else None
+        quantization = stated.get(node.input) if node.inputs and len(node.outputs) == 1 else None
         if quantization is None or not quantization.per_tensor or not selects(node) or _grows(view, node):
             continue
         if any(name in stated for name in node.inputs[1:]) or _is_island(view, node, quantization):
             continue
-        before, (result,) = dequantized[node.inputs[0]], view.output_tensors(node)
-        stored = rewrite.tensors[before.inputs[0]]
+        before, (result,) = dequantized[node.input], view.output_tensors(node)
+        stored = rewrite.tensors[before.input]
         name = rewrite.add_tensor(Tensor(f"{result.name}_stored", result.dims, stored.dtype, quantization=stored.quantization))
         behind = Node(
             f"{node.name}_dequantize", before.operator, (name, *before.inputs[1:]), node.outputs, (*before.origin, *node.origin)
         )
-        rewrite.replace_node(node, node.with_(inputs=(before.inputs[0], *node.inputs[1:]), outputs=(name,)), behind)
+        rewrite.replace_node(node, node.with_(inputs=(before.input, *node.inputs[1:]), outputs=(name,)), behind)
         stated[result.name], dequantized[result.name] = quantization, behind
     return rewrite.finish()
 
 
 def _grows(view: GraphView, node: Node) -> bool:
     """Whether the node writes more elements than it reads: after it there would be more to compute."""
-    return selects(node) and view.tensor(node.output).elements > view.tensor(node.inputs[0]).elements
+    return selects(node) and view.tensor(node.output).elements > view.tensor(node.input).elements
 
 
 def _is_island(view: GraphView, node: Node, quantization: Quantization) -> bool:
@@ -143,13 +143,13 @@ def _in_front(view: GraphView) -> GraphView:
         behind = view.only_consumer(node.output) if node.operator.views or _grows(view, node) else None
         if behind is None or not _is_of_each_element(view, behind):
             continue
-        before = view.producer(node.inputs[0])
+        before = view.producer(node.input)
         if before is None or not _may_move_before(view, node, before, behind):
             continue
         (result,) = view.output_tensors(behind)
-        dims = view.tensor(node.inputs[0]).dims
-        name = rewrite.add_tensor(Tensor(f"{node.inputs[0]}_stored", dims, result.dtype, quantization=result.quantization))
-        rewrite.replace_node(node, behind.with_(inputs=(node.inputs[0], *behind.inputs[1:]), outputs=(name,)))
+        dims = view.tensor(node.input).dims
+        name = rewrite.add_tensor(Tensor(f"{node.input}_stored", dims, result.dtype, quantization=result.quantization))
+        rewrite.replace_node(node, behind.with_(inputs=(node.input, *behind.inputs[1:]), outputs=(name,)))
         rewrite.replace_node(behind, node.with_(inputs=(name, *node.inputs[1:]), outputs=behind.outputs))
     return rewrite.finish()
 
@@ -161,4 +161,4 @@ def _may_move_before(view: GraphView, node: Node, before: Node, behind: Node) ->
         if node.operator.views or behind.type != "QuantizeLinear":
             return False
         return linear_quantization(view, before) != linear_quantization(view, behind)
-    return view.only_consumer(node.inputs[0]) is node
+    return view.only_consumer(node.input) is node

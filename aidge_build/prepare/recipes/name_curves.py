@@ -45,11 +45,11 @@ def name_curves(view: GraphView) -> GraphView:
 
 
 def _swish(view: GraphView, sigmoid: Node) -> Found | None:
-    product, scaled = _reader(view, sigmoid, "Mul"), view.producer(sigmoid.inputs[0])
+    product, scaled = _reader(view, sigmoid, "Mul"), view.producer(sigmoid.input)
     if product is None:
         return None
     source = _other(product, sigmoid.output)
-    if source == sigmoid.inputs[0]:
+    if source == sigmoid.input:
         return Swish(1.0), source, [sigmoid, product]
     if scaled is None or scaled.type != "Mul" or source not in scaled.inputs:
         return None
@@ -58,7 +58,7 @@ def _swish(view: GraphView, sigmoid: Node) -> Found | None:
 
 
 def _gelu(view: GraphView, erf: Node) -> Found | None:
-    scaled = view.producer(erf.inputs[0])
+    scaled = view.producer(erf.input)
     if scaled is None:
         return None
     source = _times(view, scaled, math.sqrt(0.5))
@@ -67,9 +67,9 @@ def _gelu(view: GraphView, erf: Node) -> Found | None:
 
 def _gelu_by_tanh(view: GraphView, tanh: Node) -> Found | None:
     """Finds the Gelu of a tanh with the argument sqrt(2 / pi) * (x + 0.044715 x^3), written in any way."""
-    for source in _before(view, tanh.inputs[0], STEPS):
+    for source in _before(view, tanh.input, STEPS):
         members: dict[str, Node] = {}
-        found = _polynomial(view, tanh.inputs[0], source, members)
+        found = _polynomial(view, tanh.input, source, members)
         if found is not None and len(found) == 4 and numpy.allclose(found, ARGUMENT, rtol=CLOSE, atol=0):
             ordered = [node for node in view.nodes if node.name in members]
             return _half_of_one_more(view, Gelu(with_tanh=True), source, [*ordered, tanh])

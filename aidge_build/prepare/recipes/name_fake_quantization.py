@@ -76,7 +76,7 @@ def _found(view: GraphView, last: Node) -> _Fake | None:
     rounded = view.producer(name)
     if rounded is None or rounded.type != "Round" or point != added or point != round(point):
         return None
-    first, dtype = view.producer(rounded.inputs[0]), _type_of(levels)
+    first, dtype = view.producer(rounded.input), _type_of(levels)
     if first is None or dtype is None:
         return None
     factor, source = _number(view, first)
@@ -101,7 +101,7 @@ def _clamp(view: GraphView, name: str) -> tuple[tuple[float, float], str]:
     """Returns the lowest and the highest result of a Clip, or of a Max and a Min in any order, and the name of the data."""
     node = view.producer(name)
     if node is not None and node.type == "Clip":
-        return (node.operator.minimum, node.operator.maximum), node.inputs[0]
+        return (node.operator.minimum, node.operator.maximum), node.input
     bounds = {"Max": -math.inf, "Min": math.inf}
     while node is not None and node.type in bounds and math.isinf(bounds[node.type]):
         number, source = _number(view, node)

@@ -38,15 +38,15 @@ def name_levels(view: GraphView) -> GraphView:
             found = levels(view.tensor(name))
             made[name] = None if found is None else rewrite.add_tensor(found)
         if made[name] is not None:
-            rewrite.replace_node(node, node.with_(inputs=(node.inputs[0], made[name], *node.inputs[2:])))
+            rewrite.replace_node(node, node.with_(inputs=(node.input, made[name], *node.inputs[2:])))
     return rewrite.finish()
 
 
 def _reads_bytes(view: GraphView, node: Node) -> bool:
-    before = view.producer(node.inputs[0])
-    if before is None or before.type != "DequantizeLinear" or view.tensor(before.inputs[0]).dtype not in _BYTES:
+    before = view.producer(node.input)
+    if before is None or before.type != "DequantizeLinear" or view.tensor(before.input).dtype not in _BYTES:
         return False
-    known = view.tensor(before.inputs[0]).quantization
+    known = view.tensor(before.input).quantization
     if known is not None and known.rounding != Quantization.rounding:
         return False
     stated = linear_quantization(view, before)

@@ -37,7 +37,7 @@ def normalize_channels(view: GraphView) -> GraphView:
     rewrite = Rewrite(view)
     for node in view.nodes:
         chain = _chain(view, node) if node.type == "QuantizeLinear" else []
-        if len(chain) < 3 or not (is_stored_by(view, chain[0], chain[0].inputs[0]) and is_stored_by(view, node, node.output)):
+        if len(chain) < 3 or not (is_stored_by(view, chain[0], chain[0].input) and is_stored_by(view, node, node.output)):
             continue
         rank = view.tensor(node.output).rank
         layers = ((axis, _layer(view, chain, axis)) for axis in dict.fromkeys((1, rank - 1)) if axis)
@@ -50,11 +50,11 @@ def normalize_channels(view: GraphView) -> GraphView:
 
 def _chain(view: GraphView, last: Node) -> list[Node]:
     """Returns the nodes from a DequantizeLinear through sums and products to the QuantizeLinear `last`; or nothing."""
-    found, name = [last], last.inputs[0]
+    found, name = [last], last.input
     while view.only_consumer(name) is not None and (node := view.producer(name)) is not None:
         found.append(node)
         if node.type == "DequantizeLinear":
-            return found[::-1] if view.tensor(node.inputs[0]).dtype in _BYTES else []
+            return found[::-1] if view.tensor(node.input).dtype in _BYTES else []
         computed = [one.name for one in view.input_tensors(node) if one is not None and not one.is_constant]
         if not isinstance(node.operator, Add | Sub | Mul | Div) or node.operator.clamps or len(computed) != 1:
             break
@@ -78,7 +78,7 @@ def _layer(view: GraphView, chain: Sequence[Node], axis: int) -> Sequence[numpy.
 
 def _normalization(view: GraphView, rewrite: Rewrite, chain: Sequence[Node], names: Sequence[str], axis: int) -> tuple[Node, ...]:
     """Returns the layer with these constants, between Transposes that move the channels to axis 1 if they are elsewhere."""
-    source, (result,) = view.tensor(chain[0].inputs[0]), view.output_tensors(chain[-1])
+    source, (result,) = view.tensor(chain[0].input), view.output_tensors(chain[-1])
     origin = tuple(dict.fromkeys(part for node in chain for part in node.origin))
     node = chain[-1].with_(operator=_NORMALIZATION, inputs=(source.name, *names), origin=origin)
     if axis == 1:
@@ -112,8 +112,8 @@ def _composed(view: GraphView, chain: Sequence[Node], axis: int) -> Scaling | No
 def _results(view: GraphView, nodes: Sequence[Node], channels: int, layer: Sequence[numpy.ndarray] = ()) -> numpy.ndarray:
     """Returns the stored results [channels, 256] of all bytes, uint8 less 128; `layer` holds the constants of the normalization
     that replaces the second node."""
-    low, high = view.tensor(nodes[0].inputs[0]).dtype.range
-    levels = numpy.arange(low, high + 1).astype(view.tensor(nodes[0].inputs[0]).dtype.numpy)
+    low, high = view.tensor(nodes[0].input).dtype.range
+    levels = numpy.arange(low, high + 1).astype(view.tensor(nodes[0].input).dtype.numpy)
     values = numpy.broadcast_to(levels, (1, channels, len(levels)))
     for node in nodes:
         if layer and node is nodes[1]:

@@ -19,7 +19,7 @@ def normalize_stored(view: GraphView) -> GraphView:
     """
     rewrite = Rewrite(view)
     for node in view.nodes:
-        before, after = view.producer(node.inputs[0]) if node.inputs else None, view.only_consumer(node.output)
+        before, after = view.producer(node.input) if node.inputs else None, view.only_consumer(node.output)
         if not isinstance(node.operator, BatchNormalization | PReLU) or before is None or after is None:
             continue
         if before.type != "DequantizeLinear" or after.type != "QuantizeLinear":

@@ -36,10 +36,10 @@ def pad_reals(view: GraphView) -> GraphView:
 
 def _stating(view: GraphView, node: Node) -> Node | None:
     """Returns the QuantizeLinear or DequantizeLinear that states the quantization of the stored values."""
-    dtype = view.tensor(node.inputs[0]).dtype
+    dtype = view.tensor(node.input).dtype
     if dtype not in (DType.int8, DType.uint8) or len(node.inputs) != 1 or not on_plain_integers(view, node):
         return None
-    before, readers = view.producer(node.inputs[0]), view.consumers(node.output)
+    before, readers = view.producer(node.input), view.consumers(node.output)
     users = [before] if before is not None and before.type == "QuantizeLinear" else []
     users += [reader for reader in readers if reader.type == "DequantizeLinear"]
     return next((user for user in users if _come_back(linear_quantization(view, user), dtype)), None)

@@ -20,7 +20,7 @@ def quantize_constants(view: GraphView) -> GraphView:
     for node in view.nodes:
         if node.type != "DequantizeLinear" or view.is_output(node.output):
             continue
-        source = view.tensor(node.inputs[0])
+        source = view.tensor(node.input)
         quantization = linear_quantization(view, node)
         if not source.is_constant or quantization is None or source.dtype not in QUANTIZED_TYPES:
             continue

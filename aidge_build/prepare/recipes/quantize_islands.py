@@ -46,7 +46,7 @@ def quantize_islands(view: GraphView) -> GraphView:
         if not _accepts(node, sources, outputs):
             continue
         if isinstance(node.operator, LinearQuantized) and not accepts_linear(sources):
-            names = _fitted_weights_and_bias(rewrite, node.operator, sources, outputs[0])
+            names = _fitted_weights_and_bias(rewrite, node.operator, sources, *outputs)
             if not names:
                 continue
             island = island.with_(inputs=(inputs[0], *names))
@@ -75,12 +75,12 @@ def _annotate(view: GraphView) -> GraphView:
     found: dict[str, Quantization | None] = {}
     for node in view.nodes:
         if node.type in ("QuantizeLinear", "DequantizeLinear"):
-            name = node.output if node.type == "QuantizeLinear" else node.inputs[0]
+            name = node.output if node.type == "QuantizeLinear" else node.input
             _note(found, name, linear_quantization(view, node))
     selecting = [node for node in (*view.nodes, *reversed(view.nodes)) if selects(node)]
     for node in selecting:
         for result in node.outputs:
-            _pass_through(view, found, node.inputs[0], result)
+            _pass_through(view, found, node.input, result)
     plain = _plain_numbers(view, selecting, found)
     rewrite = Rewrite(view)
     for name, quantization in found.items():
@@ -93,7 +93,7 @@ def _plain_numbers(view: GraphView, selecting: list[Node], found: dict[str, Quan
     """Returns the tensors that some node reads or writes as plain integers, and the tensors with the same elements."""
     plain = {name for name in found if _has_integer_user(view, name, found)}
     for node in selecting:
-        names = {node.inputs[0], *node.outputs}
+        names = {node.input, *node.outputs}
         if plain & names or _disagrees(view, node, found):
             plain |= names
     return plain
@@ -152,13 +152,13 @@ def _reads_stored(node: Node) -> bool:
 
 
 def _keeps_meaning(node: Node, found: dict[str, Quantization | None]) -> bool:
-    known = found.get(node.inputs[0])
+    known = found.get(node.input)
     return selects(node) and (node.operator.views or known is not None and all(found.get(name) == known for name in node.outputs))
 
 
 def _disagrees(view: GraphView, node: Node, found: dict[str, Quantization | None]) -> bool:
     """Whether a view of a computed tensor has another quantization than the tensor: scales along an axis do not pass through."""
-    source, *results = node.inputs[0], *node.outputs
+    source, *results = node.input, *node.outputs
     return (
         node.operator.views
         and not view.tensor(source).is_constant
@@ -194,7 +194,7 @@ def _quantized_source(view: GraphView, node: Node, place: int) -> str | None:
     producer = view.producer(name)
     if producer is None or producer.type != "DequantizeLinear":
         return None
-    source = view.tensor(producer.inputs[0])
+    source = view.tensor(producer.input)
     return source.name if source.quantization is not None and source.quantization == linear_quantization(view, producer) else None
 
 

@@ -18,7 +18,7 @@ def quantize_once(view: GraphView) -> GraphView:
     for node in view.nodes:
         if not isinstance(node.operator, DynamicQuantizeLinear):
             continue
-        before = first.setdefault(_seen(view, node.inputs[0]), node)
+        before = first.setdefault(_seen(view, node.input), node)
         if before is node or any(map(view.is_output, node.outputs)):
             continue
         for old, new in zip(node.outputs, before.outputs):
@@ -32,5 +32,5 @@ def _seen(view: GraphView, name: str) -> tuple:
     views = []
     while (producer := view.producer(name)) is not None and producer.operator.views:
         views.append(producer.operator)
-        name = producer.inputs[0]
+        name = producer.input
     return (name, *views)

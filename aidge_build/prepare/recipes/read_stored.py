@@ -21,9 +21,9 @@ def read_stored(view: GraphView) -> GraphView:
 
 
 def _stored_data(view: GraphView, node: Node) -> str:
-    producer = view.producer(node.inputs[0])
+    producer = view.producer(node.input)
     if producer is None or producer.type != "DequantizeLinear":
         return ""
-    source = view.tensor(producer.inputs[0])
+    source = view.tensor(producer.input)
     known = source.quantization is not None and source.quantization.per_tensor
     return source.name if known and source.quantization == linear_quantization(view, producer) else ""

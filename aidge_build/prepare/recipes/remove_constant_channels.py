@@ -93,7 +93,7 @@ def _reduced_linear(view: GraphView, rewrite: Rewrite, node: Node, use: ChannelU
         bias = numpy.where(fixed, bias, bias + sums @ always)
         zeros = weights.quantization.along(weights.quantization.zero_points, weights.rank, weights.data.dtype)
         values = numpy.where(fixed.reshape(-1, *(1,) * (weights.rank - 1)), zeros, weights.data)[rows][:, columns]
-    names = [node.inputs[0], rewrite.add_tensor(constant(f"{weights.name}_kept", values, _of_rows(weights.quantization, rows)))]
+    names = [node.input, rewrite.add_tensor(constant(f"{weights.name}_kept", values, _of_rows(weights.quantization, rows)))]
     if bias.any() or len(inputs) > 2 and inputs[2] is not None:
         names.append(rewrite.add_tensor(_bias(node, inputs, bias, rows)))
     return node.with_(operator=operator, inputs=tuple(names))

@@ -19,7 +19,7 @@ def remove_identities(view: GraphView) -> GraphView:
     for node in view.nodes:
         if not _hands_on(view, node):
             continue
-        source, result = handed.get(node.inputs[0], node.inputs[0]), node.output
+        source, result = handed.get(node.input, node.input), node.output
         if not view.is_output(result):
             handed[result] = source
             rewrite.redirect(result, source)
@@ -35,7 +35,7 @@ def remove_identities(view: GraphView) -> GraphView:
 def _hands_on(view: GraphView, node: Node) -> bool:
     if node.type in ("Identity", "Dropout", "StopGrad"):
         return len(node.outputs) == 1
-    source, result = view.tensor(node.inputs[0]) if node.inputs and node.inputs[0] else None, view.tensor(node.output)
+    source, result = view.tensor(node.input) if node.inputs and node.input else None, view.tensor(node.output)
     if node.type == "Cast":
         return source.dtype is result.dtype
     if node.type in ("Reshape", "Transpose", "Flatten", "Squeeze", "Unsqueeze"):
@@ -48,7 +48,7 @@ def _hands_on(view: GraphView, node: Node) -> bool:
 def _take_over(view: GraphView, source: str, result: str) -> GraphView:
     """Lets the producer of `source` write `result` (a graph output), and drops the node between them."""
     producer, between = view.producer(source), view.producer(result)
-    if producer is None or between is None or between.inputs[0] != source:
+    if producer is None or between is None or between.input != source:
         return view
     rewrite = Rewrite(view)
     rewrite.replace_node(producer, producer.with_(outputs=tuple(result if name == source else name for name in producer.outputs)))

@@ -20,10 +20,10 @@ def rescale_stored(view: GraphView) -> GraphView:
     of the graph around int8 layers. Between bytes there are tables (`tabulate`)."""
     rewrite = Rewrite(view)
     for node in view.nodes:
-        before = view.producer(node.inputs[0]) if node.type == "QuantizeLinear" else None
+        before = view.producer(node.input) if node.type == "QuantizeLinear" else None
         if before is None or before.type != "DequantizeLinear":
             continue
-        source, result = view.tensor(before.inputs[0]), view.tensor(node.output)
+        source, result = view.tensor(before.input), view.tensor(node.output)
         is_wide = source.dtype in _HALFWORDS or result.dtype in _HALFWORDS
         if is_wide and not source.is_constant and _is_stored(source) and _is_stored(result):
             origin = (*before.origin, *node.origin)

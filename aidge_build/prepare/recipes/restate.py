@@ -36,10 +36,10 @@ def _by_readers(view: GraphView) -> GraphView:
         stated = linear_quantization(view, node) if node.type in ("QuantizeLinear", "DequantizeLinear") else None
         if node.type == "QuantizeLinear" and stated is not None:
             written[node.output] = stated
-        elif selects(node) and node.inputs[0] in written and len(node.outputs) == 1:
-            written[node.output] = written[node.inputs[0]]
-        elif node.type == "DequantizeLinear" and stated is not None and not view.tensor(node.inputs[0]).is_constant:
-            source = node.inputs[0]
+        elif selects(node) and node.input in written and len(node.outputs) == 1:
+            written[node.output] = written[node.input]
+        elif node.type == "DequantizeLinear" and stated is not None and not view.tensor(node.input).is_constant:
+            source = node.input
             if written.setdefault(source, stated) == stated or not (stated.per_tensor and written[source].per_tensor):
                 continue
             between: tuple[Node, ...] = ()
@@ -56,13 +56,13 @@ def _behind_selections(view: GraphView) -> GraphView:
     for node in view.nodes:
         if node.type != "QuantizeLinear":
             continue
-        selection = view.producer(node.inputs[0])
-        before = view.producer(selection.inputs[0]) if selection is not None and selects(selection) else None
+        selection = view.producer(node.input)
+        before = view.producer(selection.input) if selection is not None and selects(selection) else None
         if before is None or before.type != "DequantizeLinear":
             continue
         first, second = linear_quantization(view, before), linear_quantization(view, node)
         (result,) = view.output_tensors(node)
-        if first == second or not _are_alike(first, second, view.tensor(before.inputs[0]).dtype, result.dtype):
+        if first == second or not _are_alike(first, second, view.tensor(before.input).dtype, result.dtype):
             continue
         scale, point = (
             rewrite.add_tensor(constant(f"{node.name}_{what}", values))
@@ -74,7 +74,7 @@ def _behind_selections(view: GraphView) -> GraphView:
         name = rewrite.add_tensor(Tensor(f"{result.name}_selected", result.dims, result.dtype))
         rewrite.replace_node(
             node,
-            node.with_(inputs=(node.inputs[0], scale, point), outputs=(name,)),
+            node.with_(inputs=(node.input, scale, point), outputs=(name,)),
             Node(f"{node.name}_restated", Restated(), (name,), node.outputs, node.origin),
         )
     return rewrite.finish()

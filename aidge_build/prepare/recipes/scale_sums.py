@@ -57,10 +57,10 @@ def _stored_data(view: GraphView, node: Node) -> Tensor | None:
     """Returns the bytes that the first input comes from; None if there are none, or if the result is quantized."""
     if any(tensor.quantization is not None or tensor.dtype is not DType.float32 for tensor in view.output_tensors(node)):
         return None
-    producer = view.producer(node.inputs[0])
+    producer = view.producer(node.input)
     if producer is None or producer.type != "DequantizeLinear":
         return None
-    source = view.tensor(producer.inputs[0])
+    source = view.tensor(producer.input)
     stated = linear_quantization(view, producer)
     fits = source.dtype in _BYTES and stated is not None and stated.per_tensor and source.quantization in (None, stated)
     return source.with_(quantization=stated) if fits else None

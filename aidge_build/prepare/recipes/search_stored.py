@@ -21,10 +21,10 @@ def search_stored(view: GraphView) -> GraphView:
     """
     rewrite = Rewrite(view)
     for node in view.nodes:
-        before = view.producer(node.inputs[0]) if isinstance(node.operator, ArgMax) else None
-        if before is None or before.type != "DequantizeLinear" or view.tensor(before.inputs[0]).dtype.size_bytes != 1:
+        before = view.producer(node.input) if isinstance(node.operator, ArgMax) else None
+        if before is None or before.type != "DequantizeLinear" or view.tensor(before.input).dtype.size_bytes != 1:
             continue
-        if _keeps_order(linear_quantization(view, before), *view.tensor(before.inputs[0]).dtype.range):
+        if _keeps_order(linear_quantization(view, before), *view.tensor(before.input).dtype.range):
             rewrite.replace_node(node, node.with_(inputs=before.inputs[:1]))
     return rewrite.finish()
 

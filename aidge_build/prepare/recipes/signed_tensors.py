@@ -97,7 +97,7 @@ def _lowered(quantization: Quantization) -> Quantization:
 
 
 def _touches(node: Node, inside: dict[str, str]) -> bool:
-    return node.type in _STATED and (node.inputs[0] in inside or node.output in inside)
+    return node.type in _STATED and (node.input in inside or node.output in inside)
 
 
 def _restated(rewrite: Rewrite, node: Node, old: Node, inside: dict[str, str]) -> Node:
@@ -127,7 +127,7 @@ def _without_zero_points(view: GraphView) -> GraphView:
         centred = _centred(view.tensor(name))
         if centred is not None:
             made[name] = made.get(name) or rewrite.add_tensor(centred)
-            rewrite.replace_node(node, node.with_(inputs=(node.inputs[0], made[name], *node.inputs[2:])))
+            rewrite.replace_node(node, node.with_(inputs=(node.input, made[name], *node.inputs[2:])))
     return rewrite.finish()
 
 

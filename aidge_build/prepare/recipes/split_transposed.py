@@ -61,7 +61,7 @@ def _is_float(view: GraphView, node: Node) -> bool:
 
 
 def _is_island(view: GraphView, node: Node, reader: Node) -> bool:
-    source, weights = view.producer(node.inputs[0]), view.tensor(node.inputs[1])
+    source, weights = view.producer(node.input), view.tensor(node.inputs[1])
     if reader.type != "QuantizeLinear" or view.tensor(reader.inputs[1]).elements != 1:
         return False
     return source is not None and source.type == "DequantizeLinear" and weights.quantization.axis in (None, 1)

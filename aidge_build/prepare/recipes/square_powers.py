@@ -16,7 +16,7 @@ def square_powers(view: GraphView) -> GraphView:
     rewrite = Rewrite(view)
     for node in view.nodes:
         if isinstance(node.operator, Pow) and _squares(view, node):
-            rewrite.replace_node(node, node.with_(operator=Mul(), inputs=(node.inputs[0], node.inputs[0])))
+            rewrite.replace_node(node, node.with_(operator=Mul(), inputs=(node.input, node.input)))
     return rewrite.finish()
 
 

@@ -43,6 +43,6 @@ def _root(view: GraphView, name: str) -> str:
     """Returns the tensor that this one may be an alias of, through all views."""
     node = view.producer(name)
     while node is not None and node.operator.views:
-        name = node.inputs[0]
+        name = node.input
         node = view.producer(name)
     return name

@@ -51,7 +51,6 @@ def _move(rewrite: Rewrite, view: GraphView, node: Node) -> None:
         return
     if is_clamp_alone:
         given, origin = source.input, source.origin
-        rewrite.remove_node(source)
     else:
         given, origin = _unclamped(rewrite, view, source.output), ()
         free = replace(source.operator, minimum=-numpy.inf, maximum=numpy.inf)

@@ -36,7 +36,6 @@ def clip_stored(view: GraphView) -> GraphView:
             rewrite.redirect(
                 node.output, rewrite.add_tensor(constant(f"{node.output}_clipped", node.operator.forward(stored.data)))
             )
-            rewrite.remove_node(node)
         elif before is not None and before.type == "QuantizeLinear" and stored.dtype in _TYPES:
             quantization = linear_quantization(view, before)
             if quantization is not None and quantization.per_tensor:
@@ -51,7 +50,6 @@ def _replace(rewrite: Rewrite, node: Node, before: Node, stored: Tensor, quantiz
     if (wanted == levels).all():
         (result,) = node.outputs
         rewrite.redirect(result, node.input)
-        rewrite.remove_node(node)
         return
     reals = dequantize_linear(levels, quantization)
     low, high = dequantize_linear(wanted[[0, -1]], quantization)

@@ -24,7 +24,6 @@ def fold_quantize(view: GraphView) -> GraphView:
         stored = _folded(view, node, inputs)
         if stored is not None:
             rewrite.redirect(node.output, rewrite.add_tensor(stored))
-            rewrite.remove_node(node)
     return rewrite.finish()
 
 

@@ -32,7 +32,6 @@ def fuse_pad(view: GraphView) -> GraphView:
                 operator=replace(reader.operator, **changes), inputs=(pad.input, *reader.inputs[1:]), origin=found.origin
             ),
         )
-        rewrite.remove_node(pad)
     return rewrite.finish()
 
 

@@ -45,9 +45,7 @@ def _folded(view: GraphView) -> GraphView:
             moved = dict(zip(node.outputs, moved_constants(node, inputs)))
             for name, tensor in moved.items():
                 rewrite.redirect(name, rewrite.add_tensor(tensor))
-            if moved:
-                made |= moved
-                rewrite.remove_node(node)
+            made |= moved
             continue
         source = made.get(node.input, view.tensor(node.input)) if node.operator.views else None
         if source is None or not source.is_constant or isinstance(node.operator, Restated):

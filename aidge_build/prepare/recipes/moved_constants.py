@@ -93,4 +93,4 @@ def _along(axis: int | None, known: numpy.ndarray, scales: numpy.ndarray, points
     own_scales, own_points = numpy.take_along_axis(scales, first, 1), numpy.take_along_axis(points, first, 1)
     if numpy.any(valid & ((scales != own_scales) | (points != own_points))):
         return None
-    return Quantization(tuple(own_scales[:, 0].tolist()), tuple(map(int, own_points[:, 0])), axis)
+    return Quantization(tuple(own_scales.ravel().tolist()), tuple(map(int, own_points.ravel())), axis)

@@ -37,8 +37,6 @@ def name_curves(view: GraphView) -> GraphView:
             continue
         if not all(_is_within(view, member, members) for member in inner):
             continue
-        for member in inner:
-            rewrite.remove_node(member)
         origin = tuple(dict.fromkeys(part for member in members for part in member.origin))
         rewrite.replace_node(last, last.with_(operator=operator, inputs=(source,), origin=origin))
     return rewrite.finish()

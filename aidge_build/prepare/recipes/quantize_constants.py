@@ -26,7 +26,6 @@ def quantize_constants(view: GraphView) -> GraphView:
             continue
         name = rewrite.add_tensor(Tensor(f"{node.output}_quantized", source.dims, source.dtype, source.data, quantization))
         rewrite.redirect(node.output, name)
-        rewrite.remove_node(node)
     return rewrite.finish()
 
 

@@ -23,7 +23,6 @@ def quantize_once(view: GraphView) -> GraphView:
             continue
         for old, new in zip(node.outputs, before.outputs):
             rewrite.redirect(old, new)
-        rewrite.remove_node(node)
     return rewrite.finish()
 
 

@@ -23,7 +23,6 @@ def remove_identities(view: GraphView) -> GraphView:
         if not view.is_output(result):
             handed[result] = source
             rewrite.redirect(result, source)
-            rewrite.remove_node(node)
         elif view.producer(source) is not None and not view.is_output(source) and source not in renamed:
             renamed[source] = result
     view = rewrite.finish()

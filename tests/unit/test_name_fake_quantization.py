@@ -9,7 +9,9 @@ import pytest
 from aidge_build.contract.reference import cpu
 from aidge_build.graph.dtype import DType
 from aidge_build.prepare.recipes import simplify
-from tests.models import graph, types
+from aidge_build.prepare.recipes.name_fake_quantization import name_fake_quantization
+from tests.models import graph, same_meaning, types
+from tests.neighbours import changed, swapped
 
 F = numpy.float32
 RANDOM = numpy.random.default_rng(9)
@@ -88,12 +90,42 @@ def test_the_smallest_type_holds_the_levels_and_fewer_ones_are_a_clamp(levels, d
 
 
 @pytest.mark.parametrize(
-    "changed",
-    [{"ix": F(19.5)}, {"zx": F(0.5)}, {"lx": F(-127.5)}, {"hx": F(70000)}, {"sx": F(-0.05)}],
-    ids=lambda changed: next(iter(changed)),
+    "other",
+    [
+        {"ix": F(19.5)},
+        {"zx": F(0.5)},
+        {"zx": F(-129)},
+        {"lx": F(-127.5)},
+        {"hx": F(70000)},
+        {"sx": F(-0.05)},
+        {"sx": F(-0.05), "ix": F(-20)},
+    ],
+    ids=str,
 )
-def test_arithmetic_that_is_no_quantization_stays(changed):
-    constants = {**numbers("x", 0.05, -3, -128, 127), **changed}
+def test_arithmetic_that_is_no_quantization_stays(other):
+    constants = {**numbers("x", 0.05, -3, -128, 127), **other}
     before = graph(fake("x", "y", "x"), inputs="float[1,4,8,8] x", outputs="float[1,4,8,8] y", constants=constants)
     after = simplify(before)
     assert "QuantizeLinear" not in types(after) and (run(after) == run(before)).all()
+
+
+EXACT = numbers("x", 2.0**-6, -3, -128, 127)
+SPELLINGS = [fake("x", "y", "x"), fake("x", "y", "x").replace("y4 = Clip(y3, lx, hx)", "m = Max(y3, lx) y4 = Min(m, hx)")]
+
+
+def exact(text: str):
+    return graph(text, inputs="float[1,4,8,8] x", outputs="float[1,4,8,8] y", constants=EXACT)
+
+
+@pytest.mark.parametrize("text", SPELLINGS)
+def test_operands_of_fake_quantization_may_be_in_any_order(text):
+    for other in swapped(text):
+        assert "QuantizeLinear" in types(name_fake_quantization(exact(other))), other
+
+
+@pytest.mark.parametrize("text", SPELLINGS)
+def test_what_only_looks_like_fake_quantization_keeps_its_meaning(text):
+    for other in changed(text, "x", "zx", "lx", "ix"):
+        before = exact(other)
+        after = name_fake_quantization(before)
+        assert after is before or same_meaning(before, after, relative=0), other

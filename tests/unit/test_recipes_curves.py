@@ -8,8 +8,10 @@ import re
 import numpy
 import pytest
 
+from aidge_build.prepare.recipes.fuse_activations import fuse_activations
 from aidge_build.prepare.recipes.name_curves import name_curves
 from tests.models import graph, same_meaning, types
+from tests.neighbours import changed, results, swapped
 
 GELUS = [
     "d = Div(x, r) e = Erf(d) a = Add(e, one) m = Mul(x, a) y = Mul(m, half)",
@@ -23,60 +25,50 @@ BY_TANH = [
     "q = Mul(x, x) c = Mul(cubic, q) i = Add(c, one) w = Mul(x, root) v = Mul(w, i) t = Tanh(v) a = Add(one, t) m = Mul(x, a) "
     "y = Mul(m, half)",
 ]
-OTHERS = [
-    f"p = Pow(x, three) c = Mul(p, half) i = Add(x, c) {ROOT} h = Mul(x, half) y = Mul(h, a)",
-    f"{CUBE} {ROOT} m = Mul(i, a) y = Mul(m, half)",
-    f"{CUBE} {ROOT} h = Mul(x, half) m = Mul(h, a) y = Add(m, p)",
-    "d = Div(x, one) e = Erf(d) a = Add(e, one) m = Mul(x, a) y = Mul(m, half)",
-    "d = Div(x, r) e = Erf(d) a = Add(e, half) m = Mul(x, a) y = Mul(m, half)",
-    "d = Div(x, r) e = Erf(d) a = Add(e, one) m = Mul(x, a) y = Mul(m, x)",
-    "d = Div(x, r) e = Erf(d) a = Add(e, one) m = Mul(x, a) h = Mul(m, half) y = Add(h, e)",
-]
-
-
 _NUMBERS = {"r": 2**0.5, "s": 0.5**0.5, "one": 1, "half": 0.5, "three": 3, "cubic": 0.044715, "root": (2 / numpy.pi) ** 0.5}
 _NUMBERS["steep"] = 1.702
 CONSTANTS = {name: numpy.float32(value) for name, value in _NUMBERS.items()}
 
 
-def view(nodes: str):
+CONSTANTS["near"] = numpy.float32(0.5001)
+SWISHES = ["g = Sigmoid(x) y = Mul(g, x)", "b = Mul(steep, x) g = Sigmoid(b) y = Mul(x, g)"]
+
+
+def view(nodes: str, *more: str):
     used = {name: value for name, value in CONSTANTS.items() if re.search(rf"\b{name}\b", nodes)}
-    return graph(nodes, inputs="float[2,5] x", outputs="float[2,5] y", constants=used)
+    outputs = ", ".join(f"float[2,5] {name}" for name in ("y", *more))
+    return graph(nodes, inputs="float[2,5] x", outputs=outputs, constants=used)
 
 
-@pytest.mark.parametrize("nodes", GELUS)
-def test_five_nodes_are_a_gelu(nodes):
-    before = view(nodes)
-    after = name_curves(before)
-    assert types(after) == ["Gelu"]
-    assert same_meaning(before, after, relative=1e-6)
+@pytest.mark.parametrize(("name", "spellings"), [("Gelu", GELUS), ("Gelu", BY_TANH), ("Swish", SWISHES)])
+def test_a_curve_has_its_name_however_it_is_written(name, spellings):
+    for nodes in (other for spelling in spellings for other in (spelling, *swapped(spelling))):
+        before = view(nodes)
+        after = name_curves(before)
+        assert types(after) == [name], nodes
+        assert getattr(after.nodes[0].operator, "with_tanh", False) == (spellings is BY_TANH)
+        assert same_meaning(before, after, relative=1e-6), nodes
 
 
-@pytest.mark.parametrize("nodes", BY_TANH)
-def test_a_gelu_by_tanh_has_its_name_however_its_polynomial_is_written(nodes):
-    before = view(nodes)
-    after = name_curves(before)
-    assert [(node.type, node.operator.with_tanh) for node in after.nodes] == [("Gelu", True)]
-    assert same_meaning(before, after, relative=1e-6)
+@pytest.mark.parametrize("nodes", [*GELUS, *BY_TANH, *SWISHES])
+def test_what_only_looks_like_a_curve_keeps_its_meaning(nodes):
+    for other in changed(nodes, "x", "near", "one"):
+        before = view(other)
+        after = name_curves(before)
+        assert after is before or same_meaning(before, after, relative=1e-6), other
 
 
-@pytest.mark.parametrize("nodes", ["g = Sigmoid(x) y = Mul(g, x)", "b = Mul(steep, x) g = Sigmoid(b) y = Mul(x, g)"])
-def test_a_value_times_its_sigmoid_is_a_swish(nodes):
-    before = view(nodes)
-    after = name_curves(before)
-    assert types(after) == ["Swish"]
-    assert same_meaning(before, after, relative=1e-6)
+@pytest.mark.parametrize("nodes", [*GELUS, *BY_TANH, *SWISHES])
+def test_a_curve_with_a_result_in_between_that_others_read_stays(nodes):
+    for name in results(nodes):
+        before = view(nodes, name)
+        assert name_curves(before) is before, name
 
 
-@pytest.mark.parametrize(
-    "nodes",
-    [
-        *OTHERS,
-        "g = Sigmoid(x) y = Mul(g, g)",
-        "g = Sigmoid(x) m = Mul(x, g) y = Add(m, g)",
-        "b = Mul(steep, x) g = Sigmoid(b) m = Mul(x, g) y = Add(m, b)",
-    ],
-)
-def test_what_only_looks_like_it_stays(nodes):
-    before = view(nodes)
-    assert types(name_curves(before)) == types(before)
+def test_a_curve_of_doubles_and_one_with_a_clamp_inside_stay():
+    nodes = GELUS[0]
+    doubles = {name: numpy.float64(value) for name, value in CONSTANTS.items() if re.search(rf"\b{name}\b", nodes)}
+    before = graph(nodes, inputs="double[2,5] x", outputs="double[2,5] y", constants=doubles)
+    assert name_curves(before) is before
+    before = fuse_activations(view("d = Div(x, r) e = Erf(d) a = Add(e, one) b = Relu(a) m = Mul(x, b) y = Mul(m, half)"))
+    assert name_curves(before) is before

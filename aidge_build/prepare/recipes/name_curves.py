@@ -14,8 +14,9 @@ from aidge_build.operators.base import Operator
 from aidge_build.operators.smooth import Gelu, Swish
 from aidge_build.prepare.recipes.recipe import recipe
 
-CLOSE = 1e-6  # relative, of the constants in place of the root of 2
+CLOSE = 1e-6  # relative, of the constants
 ARGUMENT = math.sqrt(2 / math.pi) * numpy.array([0, 1, 0, 0.044715])  # of tanh in a Gelu, the constant coefficient first
+_OF_POLYNOMIALS = ("Mul", "Add", "Pow")
 STEPS = 5  # nodes that write this argument, one after the other
 
 Found = tuple[Operator, str, list[Node]]  # the function, its input, and its nodes, the last one last
@@ -33,7 +34,7 @@ def name_curves(view: GraphView) -> GraphView:
             continue
         operator, source, members = found
         *inner, last = members
-        if not all(_is_real(view, name) for member in members for name in member.outputs) or _clamps(members):
+        if not all(_is_plain(view, member) for member in members):
             continue
         if not all(_is_within(view, member, members) for member in inner):
             continue
@@ -51,7 +52,7 @@ def _swish(view: GraphView, sigmoid: Node) -> Found | None:
         return Swish(1.0), source, [sigmoid, product]
     if scaled is None or scaled.type != "Mul" or source not in scaled.inputs:
         return None
-    factor = _other_number(view, scaled, source)
+    factor = _number(view, _other(scaled, source))
     return (Swish(factor), source, [scaled, sigmoid, product]) if factor else None
 
 
@@ -65,7 +66,7 @@ def _gelu(view: GraphView, erf: Node) -> Found | None:
 
 def _gelu_by_tanh(view: GraphView, tanh: Node) -> Found | None:
     """Finds the Gelu of a tanh with the argument sqrt(2 / pi) * (x + 0.044715 x^3), written in any way."""
-    for source in _before(view, tanh.input, STEPS):
+    for source in _before(view, tanh.input):
         members: dict[str, Node] = {}
         found = _polynomial(view, tanh.input, source, members)
         if found is not None and len(found) == 4 and numpy.allclose(found, ARGUMENT, rtol=CLOSE, atol=0):
@@ -74,13 +75,14 @@ def _gelu_by_tanh(view: GraphView, tanh: Node) -> Found | None:
     return None
 
 
-def _before(view: GraphView, name: str, steps: int) -> tuple[str, ...]:
-    """Returns the tensors from which this one comes through at most `steps` nodes, the farthest first."""
-    node = view.producer(name)
-    if steps == 0 or node is None or node.type not in ("Mul", "Add", "Pow"):
-        return ()
-    earlier = [found for part in node.inputs for found in _before(view, part, steps - 1)]
-    return tuple(dict.fromkeys((*earlier, *(part for part in node.inputs if view.tensor(part).data is None))))
+def _before(view: GraphView, name: str) -> tuple[str, ...]:
+    """Returns the tensors from which this one comes through at most STEPS nodes, the farthest first."""
+    found, latest = [], [name]
+    for _ in range(STEPS):
+        nodes = [node for node in map(view.producer, latest) if node is not None and node.type in _OF_POLYNOMIALS]
+        latest = [part for node in nodes for part in node.inputs if not view.tensor(part).is_constant]
+        found += latest
+    return tuple(dict.fromkeys(reversed(found)))
 
 
 def _polynomial(view: GraphView, name: str, source: str, members: dict[str, Node]) -> numpy.ndarray | None:
@@ -91,7 +93,7 @@ def _polynomial(view: GraphView, name: str, source: str, members: dict[str, Node
     if number is not None:
         return numpy.array([number])
     node = view.producer(name)
-    if node is None or node.type not in ("Mul", "Add", "Pow"):
+    if node is None or node.type not in _OF_POLYNOMIALS:
         return None
     members[node.name] = node
     first, second = (_polynomial(view, part, source, members) for part in node.inputs)
@@ -107,7 +109,7 @@ def _polynomial(view: GraphView, name: str, source: str, members: dict[str, Node
 def _half_of_one_more(view: GraphView, operator: Operator, source: str, members: list[Node]) -> Found | None:
     """Finds the nodes after the last member, f: x / 2 * (1 + f), with the products in any order."""
     plus = _reader(view, members[-1], "Add")
-    if plus is None or _other_number(view, plus, members[-1].output) != 1:
+    if plus is None or not _is_number(view, _other(plus, members[-1].output), 1):
         return None
     members = [*members, plus]
     last = plus
@@ -118,13 +120,11 @@ def _half_of_one_more(view: GraphView, operator: Operator, source: str, members:
             return None
         other = _other(product, last.output)
         before = view.producer(other)
-        if not is_halved and _number(view, other) == 0.5:
+        if not is_halved and _is_number(view, other, 0.5):
             is_halved = True
         elif not has_source and other == source:
             has_source = True
-        elif not (is_halved or has_source) and before is not None and _reader(view, before) is product:
-            if _times(view, before, 0.5) != source:
-                return None
+        elif not (is_halved or has_source) and before is not None and _times(view, before, 0.5) == source:
             members.append(before)
             is_halved = has_source = True
         else:
@@ -141,20 +141,19 @@ def _times(view: GraphView, node: Node, factor: float) -> str | None:
     """Returns the tensor that a product or quotient multiplies by this number."""
     if node.type not in ("Mul", "Div"):
         return None
-    for place, name in enumerate(node.inputs):
-        number = _number(view, name)
-        if number and (node.type == "Mul" or place == 1):
-            real = number if node.type == "Mul" else 1 / number
-            return node.inputs[1 - place] if math.isclose(real, factor, rel_tol=CLOSE) else None
-    return None
+    first, second = node.inputs
+    if node.type == "Div":
+        return first if _is_number(view, second, 1 / factor) else None
+    if _is_number(view, first, factor):
+        return second
+    return first if _is_number(view, second, factor) else None
 
 
-def _reader(view: GraphView, node: Node, kind: str = "") -> Node | None:
-    """Returns the only reader of the only output, if its operator has this type or no type is asked for."""
+def _reader(view: GraphView, node: Node, kind: str) -> Node | None:
+    """Returns the only reader of the only output, if its operator has this type."""
     (name,) = node.outputs
-    readers = view.consumers(name)
-    is_only = len(readers) == 1 and name not in view.outputs
-    return readers[0] if is_only and kind in ("", readers[0].type) else None
+    reader = view.only_consumer(name)
+    return reader if reader is not None and reader.type == kind else None
 
 
 def _is_within(view: GraphView, node: Node, members: list[Node]) -> bool:
@@ -168,8 +167,9 @@ def _other(node: Node, name: str) -> str:
     return second if first == name else first
 
 
-def _other_number(view: GraphView, node: Node, name: str) -> float | None:
-    return _number(view, _other(node, name))
+def _is_number(view: GraphView, name: str, wanted: float) -> bool:
+    number = _number(view, name)
+    return number is not None and math.isclose(number, wanted, rel_tol=CLOSE)
 
 
 def _number(view: GraphView, name: str) -> float | None:
@@ -178,12 +178,6 @@ def _number(view: GraphView, name: str) -> float | None:
     return None if data is None or numpy.size(data) != 1 else float(numpy.reshape(data, ()))
 
 
-def _is_real(view: GraphView, name: str) -> bool:
-    tensor = view.tensor(name)
-    return tensor.dtype is DType.float32 and tensor.quantization is None
-
-
-def _clamps(members: list[Node]) -> bool:
-    """Whether an activation is fused into one of the nodes."""
-    bounds = [(getattr(node.operator, "minimum", -math.inf), getattr(node.operator, "maximum", math.inf)) for node in members]
-    return any(bound != (-math.inf, math.inf) for bound in bounds)
+def _is_plain(view: GraphView, node: Node) -> bool:
+    """Whether the node computes in float32, without an activation that is fused into it."""
+    return view.tensor(node.output).dtype is DType.float32 and not getattr(node.operator, "clamps", False)

@@ -68,27 +68,27 @@ class _Fake:
 def _found(view: GraphView, last: Node) -> _Fake | None:
     """Returns the fake quantization that ends with this product."""
     scale, name = _number(view, last)
-    if scale is None or not scale > 0:
+    if scale is None or scale <= 0:
         return None
     point, name = _step(view, name, "Sub")
     levels, name = _clamp(view, name)
     added, name = _step(view, name, "Add")
     rounded = view.producer(name)
-    if rounded is None or rounded.type != "Round" or point != added or point != round(point):
+    if rounded is None or rounded.type != "Round" or point != added or not point.is_integer():
         return None
     first, dtype = view.producer(rounded.input), _type_of(levels)
     if first is None or dtype is None:
         return None
     factor, source = _number(view, first)
-    if factor is None or not _is_by(first, factor, scale) or not dtype.range[0] <= point <= dtype.range[1]:
+    if factor is None or not _is_by(first, factor, scale) or not dtype.holds(numpy.array(point)):
         return None
     return _Fake(source, scale, int(point), int(levels[0]), int(levels[1]), dtype)
 
 
 def _type_of(levels: tuple[float, float]) -> DType | None:
     """Returns the first type that holds these bounds; None if there is none, or if the bounds are no whole numbers."""
-    held = (one for one in _TYPES if one.range[0] <= levels[0] < levels[1] <= one.range[1])
-    return next((one for one in held if all(level == round(level) for level in levels)), None)
+    are_whole = all(level.is_integer() for level in levels)
+    return next((one for one in _TYPES if are_whole and one.holds(numpy.array(levels))), None)
 
 
 def _is_by(node: Node, factor: numpy.float32, scale: numpy.float32) -> bool:
@@ -123,12 +123,12 @@ def _step(view: GraphView, name: str, kind: str) -> tuple[float, str]:
 
 def _number(view: GraphView, node: Node) -> tuple[numpy.float32 | None, str]:
     """Returns the single float32 number that an operator of two inputs combines with its data, and the name of the data."""
-    first, second = (view.tensor(name) for name in node.inputs) if len(node.inputs) == 2 else (None, None)
-    if first is None or second is None:
+    if len(node.inputs) != 2 or not all(node.inputs):
         return None, ""
+    first, second = map(view.tensor, node.inputs)
     if first.is_constant and node.type in ("Add", "Mul", "Max", "Min"):
         first, second = second, first
     is_number = second.is_constant and second.elements == 1 and second.dtype is DType.float32 and second.quantization is None
     if first.is_constant or not is_number or first.rank < second.rank or getattr(node.operator, "clamps", False):
         return None, ""
-    return second.data.reshape(-1)[0], first.name
+    return numpy.float32(second.data.item()), first.name

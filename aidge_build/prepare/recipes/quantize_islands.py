@@ -80,7 +80,7 @@ def _annotate(view: GraphView) -> GraphView:
     selecting = [node for node in (*view.nodes, *reversed(view.nodes)) if selects(node)]
     for node in selecting:
         for result in node.outputs:
-            _pass_through(view, found, node.input, result)
+            _pass_through(found, node.input, result)
     plain = _plain_numbers(view, selecting, found)
     rewrite = Rewrite(view)
     for name, quantization in found.items():
@@ -171,9 +171,7 @@ def _note(found: dict[str, Quantization | None], name: str, quantization: Quanti
     found[name] = quantization if found.get(name, quantization) == quantization else None
 
 
-def _pass_through(view: GraphView, found: dict[str, Quantization | None], source: str, result: str) -> None:
-    if view.tensor(source).dtype is not view.tensor(result).dtype or view.tensor(source).dtype.is_float:
-        return
+def _pass_through(found: dict[str, Quantization | None], source: str, result: str) -> None:
     for known, other in ((source, result), (result, source)):
         quantization = found.get(known)
         if quantization is not None and quantization.per_tensor and other not in found:

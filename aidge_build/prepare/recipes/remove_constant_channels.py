@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import numpy
 
-from aidge_build.graph.dtype import DType
 from aidge_build.graph.quantization import Quantization
 from aidge_build.graph.rewrite import Rewrite
 from aidge_build.graph.tensor import KeptChannels, Tensor, constant
@@ -78,7 +77,7 @@ def _reduced_linear(view: GraphView, rewrite: Rewrite, node: Node, use: ChannelU
     Rows of channels that are constant but stay (a reader cannot fold them) become 0, with a bias that gives the constant.
     """
     inputs, (output,) = view.input_tensors(node), view.output_tensors(node)
-    data, weights = inputs[:2]
+    data, weights, given, *_ = *inputs, None
     rows, columns = use.kept(output.name), use.kept(data.name)
     values, bias = weights.data[rows], bias_of(inputs, len(weights.data))
     operator = node.operator
@@ -94,19 +93,19 @@ def _reduced_linear(view: GraphView, rewrite: Rewrite, node: Node, use: ChannelU
         zeros = weights.quantization.along(weights.quantization.zero_points, weights.rank, weights.data.dtype)
         values = numpy.where(fixed.reshape(-1, *(1,) * (weights.rank - 1)), zeros, weights.data)[rows][:, columns]
     names = [node.input, rewrite.add_tensor(constant(f"{weights.name}_kept", values, _of_rows(weights.quantization, rows)))]
-    if bias.any() or len(inputs) > 2 and inputs[2] is not None:
-        names.append(rewrite.add_tensor(_bias(node, inputs, bias, rows)))
+    if bias.any() or given is not None:
+        whole = _bias(data, weights, given, f"{node.name}_bias", bias)
+        names.append(rewrite.add_tensor(constant(whole.name, whole.data[rows], _of_rows(whole.quantization, rows))))
     return node.with_(operator=operator, inputs=tuple(names))
 
 
-def _bias(node: Node, inputs: tuple[Tensor | None, ...], bias: numpy.ndarray, rows: numpy.ndarray) -> Tensor:
-    given = inputs[2] if len(inputs) > 2 else None
+def _bias(data: Tensor, weights: Tensor, given: Tensor | None, name: str, values: numpy.ndarray) -> Tensor:
+    """Returns the bias with these values, for all rows: like the given one, or in units of both scales."""
     if given is not None:
-        return constant(f"{given.name}_kept", bias[rows].astype(given.data.dtype), _of_rows(given.quantization, rows))
-    unit = float(inputs[0].quantization.scale)
-    scales = inputs[1].quantization
-    quantization = Quantization(tuple(unit * scale for scale in scales.scales), (0,) * len(scales.scales), scales.axis)
-    return constant(f"{node.name}_bias", bias[rows].astype(DType.int32.numpy), _of_rows(quantization, rows))
+        return given.with_(name=f"{given.name}_kept", data=values.astype(given.data.dtype))
+    unit, known = float(data.quantization.scale), weights.quantization
+    units = Quantization(tuple(unit * scale for scale in known.scales), (0,) * len(known.scales), known.axis)
+    return constant(name, values.astype(numpy.int32), units)
 
 
 def _of_rows(quantization: Quantization | None, rows: numpy.ndarray) -> Quantization | None:

@@ -34,14 +34,11 @@ def remove_identities(view: GraphView) -> GraphView:
 def _hands_on(view: GraphView, node: Node) -> bool:
     if node.type in ("Identity", "Dropout", "StopGrad"):
         return len(node.outputs) == 1
-    source, result = view.tensor(node.input) if node.inputs and node.input else None, view.tensor(node.output)
-    if node.type == "Cast":
-        return source.dtype is result.dtype
-    if node.type in ("Reshape", "Transpose", "Flatten", "Squeeze", "Unsqueeze"):
-        return source.dims == result.dims and (
-            node.type != "Transpose" or list(node.operator.permutation) == sorted(node.operator.permutation)
-        )
-    return False
+    if node.type == "Transpose":
+        return list(node.operator.permutation) == sorted(node.operator.permutation)
+    if node.type in ("Reshape", "Flatten", "Squeeze", "Unsqueeze"):
+        return view.tensor(node.input).dims == view.tensor(node.output).dims
+    return node.type == "Cast" and view.tensor(node.input).dtype is view.tensor(node.output).dtype
 
 
 def _take_over(view: GraphView, source: str, result: str) -> GraphView:

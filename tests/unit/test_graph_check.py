@@ -38,7 +38,7 @@ from aidge_build.prepare.adaptation.match import Target
 from aidge_build.prepare.recipes import RECIPES
 from aidge_build.prepare.recipes.check import check_graph, check_rewrite, checked
 from aidge_build.prepare.recipes.fuse_pad import fuse_pad
-from aidge_build.prepare.recipes.meaning import require_same_meaning
+from aidge_build.prepare.recipes.meaning import require_same_meaning, seeded_inputs
 from aidge_build.prepare.recipes.recipe import Recipe
 from aidge_build.prepare.recipes.remove_constant_channels import remove_constant_channels
 from aidge_build.sources.formats.onnx.importer import import_onnx
@@ -533,3 +533,60 @@ def test_what_a_rewrite_may_not_change_is_said(words):
 def test_elements_that_are_gathered_may_get_the_quantization_that_a_reader_of_their_source_states():
     gather = Gather(0), ("x", "places"), "x"
     check_rewrite(stated(*gather, x=STEP), stated(*gather, x=STEP, a=STEP), "mine")
+
+
+def known(*values: float, kind: str = "float32") -> numpy.ndarray:
+    return numpy.array(values, kind)
+
+
+MEANINGS = [
+    (known(0, kind="int8"), known(16, kind="int8"), "differs if exact"),
+    (known(0, kind="int8"), known(17, kind="int8"), "differs"),
+    (known(1e4, 0), known(1e4, 1), "differs if exact"),
+    (known(1e4, 0), known(1e4, 1.0078125), "differs"),
+    (known(0.5), known(0.50006), "differs"),
+    (known(numpy.nan, numpy.inf, 1), known(numpy.nan, numpy.inf, 1), "same"),
+    (known(numpy.inf), known(numpy.inf), "same"),
+    (known(numpy.inf, 1), known(1, 1), "differs"),
+    (known(1), known(numpy.inf), "differs"),
+    (known(-numpy.inf), known(numpy.inf), "differs"),
+    (known(0), known(numpy.nan), "differs"),
+    (known(numpy.nan), known(0), "differs"),
+    (known(), known(), "same"),
+    (known(1, 2), known(1, 2)[None], "differs"),
+    (known(1), known(1, kind="int8"), "differs"),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "wanted"), MEANINGS, ids=str)
+def test_a_result_may_differ_by_rounding_and_not_where_a_rewrite_is_exact(old, new, wanted):
+    views = [GraphView("g", (), {"y": constant("y", values)}, (), ("y",)) for values in (old, new)]
+    found = []
+    for exact in (False, True):
+        try:
+            require_same_meaning(*views, "mine", exact=exact)
+        except AidgeError as refused:
+            assert refused.code == "MEANING"
+            found.append(exact)
+    assert found == {"same": [], "differs if exact": [True], "differs": [False, True]}[wanted]
+
+
+def test_reals_of_stored_values_may_differ_by_an_eighth_of_the_largest():
+    """16 of 128 steps."""
+    text = "q = QuantizeLinear(k, s, z) y = DequantizeLinear(q, {}, z) a = Add(x, k)"
+    constants = {"k": known(-10, 10), "s": numpy.float32(0.5), "z": numpy.int8(0)}
+    old, near, far = (
+        sample(text.format("t"), "float[2] x", "float[2] y, float[2] a", **constants, t=numpy.float32(0.5 * factor))
+        for factor in (1, 1.12, 1.13)
+    )
+    require_same_meaning(old, near, "mine", exact=False)
+    with pytest.raises(AidgeError, match="graph output 'y' changed by 1.3, at most 1.25 is allowed"):
+        require_same_meaning(old, far, "mine", exact=False)
+
+
+def test_seeded_inputs_have_both_truth_values_and_values_of_a_byte():
+    tensors = {name: Tensor(name, (500,), DType[name]) for name in ("bool", "int8", "uint8", "int32")}
+    found = seeded_inputs(GraphView("g", (), tensors, tuple(tensors), ()), 1)
+    ends = {name: (int(values.min()), int(values.max())) for name, values in found.items()}
+    assert ends["bool"] == (0, 1) and all(ends[name][0] < -100 for name in ("int8", "int32"))
+    assert all(ends[name][1] > 200 for name in ("uint8", "int32"))

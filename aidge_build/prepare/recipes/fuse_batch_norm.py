@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy
 
 from aidge_build.graph.pattern import find
@@ -28,6 +30,8 @@ def fuse_batch_norm(view: GraphView) -> GraphView:
             continue
         said = (f"{behind.inputs[1]}_normalized", f"{node.inputs[2]}_folded")
         names = (rewrite.add_tensor(tensor.with_(name=name)) for tensor, name in zip(made, said))
-        rewrite.replace_node(behind, behind.with_(inputs=(behind.input, *names), outputs=node.outputs[:1], origin=found.origin))
+        operator = replace(behind.operator, minimum=node.operator.minimum, maximum=node.operator.maximum)
+        folded = behind.with_(operator=operator, inputs=(behind.input, *names), outputs=node.outputs, origin=found.origin)
+        rewrite.replace_node(behind, folded)
         rewrite.remove_node(node)
     return rewrite.finish()

@@ -59,7 +59,9 @@ def _distances(old: numpy.ndarray, new: numpy.ndarray) -> numpy.ndarray:
         return numpy.array(numpy.inf)
     first, second = old.astype(numpy.float64), new.astype(numpy.float64)
     is_same = (first == second) | numpy.isnan(first) & numpy.isnan(second)
-    return numpy.where(is_same, 0, numpy.nan_to_num(numpy.abs(first - second), nan=numpy.inf, posinf=numpy.inf))
+    with numpy.errstate(invalid="ignore"):  # infinity less infinity
+        differences = numpy.abs(first - second)
+    return numpy.where(is_same, 0, numpy.where(numpy.isnan(differences), numpy.inf, differences))
 
 
 def _largest(values: numpy.ndarray) -> float:

@@ -23,6 +23,5 @@ def square_powers(view: GraphView) -> GraphView:
 def _squares(view: GraphView, node: Node) -> bool:
     base, exponent = (view.tensor(name) for name in node.inputs)
     (result,) = view.output_tensors(node)
-    plain = base.quantization is None and exponent.quantization is None and result.quantization is None
-    constant = exponent.data is not None and bool((exponent.data == 2).all())
-    return plain and constant and base.dtype is DType.float32 and result.dims == base.dims
+    is_two = exponent.is_constant and bool((exponent.data == 2).all())
+    return is_two and base.dtype is result.dtype is DType.float32 and result.dims == base.dims

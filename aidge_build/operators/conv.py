@@ -21,6 +21,11 @@ from aidge_build.operators.window import Window, overlaid, windows
 PATCH_ELEMENTS = 1 << 20  # of one copy of input patches
 
 
+def is_depthwise(groups: int, channels: int, outputs: int) -> bool:
+    """Whether each group of a convolution has one channel and one output."""
+    return 1 < groups == channels == outputs
+
+
 @dataclass(frozen=True)
 class Convolution(LinearQuantized, Activated):
     """Base: each window of X [N, C, spatial...] times the weights W [M, C / groups, kernel...], plus an optional bias [M]."""
@@ -140,4 +145,4 @@ class Conv(Convolution):
         require(data.rank == weights.rank and data.rank >= 3, f"the input has rank {data.rank}, the weights {weights.rank}")
         window = Window.from_onnx(source, data.dims[2:], kernel=weights.dims[2:])
         groups = source.integer("group", 1)
-        return cls(window=window, groups=groups, depthwise=groups > 1 and groups == data.dims[1] == weights.dims[0])
+        return cls(window=window, groups=groups, depthwise=is_depthwise(groups, data.dims[1], weights.dims[0]))

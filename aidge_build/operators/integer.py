@@ -14,7 +14,7 @@ from aidge_build.operators.arithmetic.requantize import requantize
 from aidge_build.operators.bands import windowed_rows
 from aidge_build.operators.base import Operator, TensorType, require
 from aidge_build.operators.broadcasting import broadcast_dims
-from aidge_build.operators.conv import Conv
+from aidge_build.operators.conv import Conv, is_depthwise
 from aidge_build.operators.register import operator
 from aidge_build.operators.window import Window
 
@@ -149,7 +149,7 @@ class QLinearConv(Operator):
 
     def conv(self, depthwise_of: tuple[int, int] | None = None) -> Conv:
         """The convolution without quantization."""
-        depthwise = depthwise_of is not None and self.groups > 1 and set(depthwise_of) == {self.groups}
+        depthwise = depthwise_of is not None and is_depthwise(self.groups, *depthwise_of)
         return Conv(window=self.window, groups=self.groups, depthwise=depthwise)
 
     def infer(self, inputs):

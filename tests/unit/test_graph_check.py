@@ -352,6 +352,17 @@ def test_what_only_values_show_is_refused_from_debug_level_5_on(monkeypatch):
         checked(bent, view)
 
 
+def test_what_recipes_promise():
+    """All others are exact, and look at graphs without quantized tensors, too."""
+    rounding = {"average_axes", "convolve_transposed", "dequantize_constants", "expand_qlinear", "flatten_products"}
+    rounding |= {"fuse_batch_norm", "fuse_fully_connected", "fuse_pad", "fuse_scalings", "name_curves", "name_levels"}
+    rounding |= {"name_fake_quantization", "quantize_constants", "quantize_islands", "scale_sums", "split_transposed"}
+    of_quantized = {"dequantize_constants", "keep_levels", "normalize_channels", "normalize_stored", "quantize_islands"}
+    of_quantized |= {"remove_constant_channels", "restate", "signed_tensors", "staircases", "tabulate"}
+    assert {name for name, one in ALL.items() if not one.exact} == rounding | {"staircases"}
+    assert {name for name, one in ALL.items() if one.of_quantized} == of_quantized
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_every_recipe_keeps_the_meaning_of_random_networks(seed):
     view, _ = import_onnx(RandomNetwork(seed).model().SerializeToString(), "random", builtin_operators(), {}, {})

@@ -92,6 +92,7 @@ def test_groups_give_the_bits_of_the_layer(case, most):
     cut = check_rewrite(view, split_outputs(view, {node.name: most}), "cutting")
     groups = [one for one in cut.nodes if one.type == kind]
     sizes = [cut.tensor(one.outputs[0]).dims[group_of(view, node, most).axis] for one in groups]
+    assert [one.name for one in groups] == [f"{node.name}_group_{number + 1}" for number in range(len(groups))]
     assert sizes == [min(most, channels - first) for first in range(0, channels, most)] and len(sizes) > 1
     assert all(one.origin == node.origin for one in cut.nodes if one.name not in {other.name for other in view.nodes})
     vectors = random_vectors(view, 3, seed=1)

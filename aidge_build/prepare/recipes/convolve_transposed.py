@@ -9,7 +9,7 @@ from aidge_build.graph.dtype import DType
 from aidge_build.graph.rewrite import Rewrite
 from aidge_build.graph.tensor import constant
 from aidge_build.graph.view import GraphView, Node
-from aidge_build.operators.conv import Conv
+from aidge_build.operators.conv import Conv, is_depthwise
 from aidge_build.operators.conv_transpose import ConvTranspose
 from aidge_build.operators.window import Window
 from aidge_build.prepare.recipes.recipe import recipe
@@ -27,7 +27,8 @@ def convolve_transposed(view: GraphView) -> GraphView:
         if window is None or not weights.is_constant or {data.dtype, weights.dtype} != {DType.float32}:
             continue
         name = rewrite.add_tensor(constant(f"{weights.name}_turned", _turned(weights.data, node.operator.groups)))
-        depthwise = node.operator.groups == weights.dims[0] and weights.dims[1] == 1
+        groups = node.operator.groups
+        depthwise = is_depthwise(groups, weights.dims[0], weights.dims[1] * groups)
         rewrite.replace_node(node, _as_convolution(node, window, name, depthwise))
     return rewrite.finish()
 

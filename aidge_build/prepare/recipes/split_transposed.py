@@ -15,7 +15,7 @@ from aidge_build.graph.tensor import Tensor
 from aidge_build.graph.view import GraphView, Node
 from aidge_build.operators.base import Operator
 from aidge_build.operators.blocks import DepthToSpace
-from aidge_build.operators.conv import Conv
+from aidge_build.operators.conv import Conv, is_depthwise
 from aidge_build.operators.conv_transpose import ConvTranspose
 from aidge_build.operators.rearrange import Slice
 from aidge_build.operators.view import Reshape, Transpose
@@ -96,7 +96,7 @@ def _split(view: GraphView, rewrite: Rewrite, node: Node, reader: Node | None) -
         maximum=operator.maximum,
         window=window,
         groups=groups,
-        depthwise=groups > 1 and groups == data.dims[1] == dims[1],
+        depthwise=is_depthwise(groups, data.dims[1], dims[1]),
         single_product=operator.single_product,
     )
     steps = [Node(f"{node.name}_blocks", convolution, tuple(inputs), (sums,), node.origin)]

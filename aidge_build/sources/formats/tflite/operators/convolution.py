@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from aidge_build.operators.base import require
-from aidge_build.operators.conv import Conv
+from aidge_build.operators.conv import Conv, is_depthwise
 from aidge_build.operators.view import Reshape
 from aidge_build.sources.formats.tflite.file import Field
 from aidge_build.sources.formats.tflite.linear import (
@@ -50,7 +50,7 @@ def _convolution(source: TfliteNode, channel_axis: int, order: tuple[int, ...], 
     if source.spread is not None:
         spread = source.spread
         window = replace(window, dilations=spread.dilations, pads_begin=spread.pads_begin, pads_end=spread.pads_end)
-    depthwise = groups > 1 and groups == dims[3] == weights.shape[0]
+    depthwise = is_depthwise(groups, dims[3], weights.shape[0])
     operator = Conv(
         window=window, groups=groups, depthwise=depthwise, single_product=single_product(source, data), **activation(source)
     )

@@ -380,6 +380,28 @@ def test_a_convolution_behind_a_pad_of_stored_values_computes_on_bytes(value, pa
     assert same_meaning(before, after)
 
 
+@pytest.mark.parametrize(
+    ("nodes", "pads_reals"),
+    [
+        ("y = Pad(q, pads, z)", True),
+        ("p = Pad(x, pads, z) y = DequantizeLinear(p, s, z)", True),
+        ("y = Pad(x, pads, z)", False),
+        ("p = Pad(x, pads, z) y = DequantizeLinear<axis=1>(p, lists, points)", False),
+    ],
+)
+def test_a_pad_next_to_one_scale_pads_real_numbers(nodes, pads_reals):
+    """Only a QuantizeLinear before the Pad or a DequantizeLinear after it states what the stored values mean."""
+    before = graph(
+        f"q = QuantizeLinear(r, s, z) {nodes}",
+        inputs="int8[1,2,8] x, float[1,2,8] r",
+        outputs="float[1,2,11] y" if "Dequantize" in nodes else "int8[1,2,11] y",
+        constants={"s": F(0.5), "z": numpy.int8(3), "pads": numpy.array([0, 0, 2, 0, 0, 1])}
+        | {"lists": numpy.array([0.5, 0.25], F), "points": numpy.array([3, 3], numpy.int8)},
+    )
+    after = pad_reals(before)
+    assert (after is not before) == pads_reals and same_meaning(before, after)
+
+
 def test_a_pad_of_stored_values_whose_reals_overflow_stays():
     before = graph(
         "q = QuantizeLinear(x, s, z) p = Pad(q, pads, z) y = DequantizeLinear(p, s, z)",

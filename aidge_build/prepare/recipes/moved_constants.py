@@ -61,10 +61,7 @@ def _stated(sources: Sequence[Tensor], places: numpy.ndarray, real: numpy.ndarra
     for axis in (None, *range(places.ndim)):
         quantization = _along(axis, known, scales, points)
         if quantization is not None:
-            dims = [1] * places.ndim
-            if axis is not None:
-                dims[axis] = places.shape[axis]
-            zeros = numpy.asarray(quantization.zero_points, levels.dtype).reshape(dims)
+            zeros = quantization.along(quantization.zero_points, places.ndim, levels.dtype)
             data = numpy.where(known, levels[taken], zeros)
             if numpy.array_equal(dequantize_linear(data, quantization), real):
                 return Tensor("", data.shape, sources[0].dtype, data, quantization)
@@ -73,20 +70,16 @@ def _stated(sources: Sequence[Tensor], places: numpy.ndarray, real: numpy.ndarra
 
 def _of_elements(tensor: Tensor) -> tuple[numpy.ndarray, numpy.ndarray]:
     """Returns the scale and the zero point of each element, in order."""
-    quantization, dims = tensor.quantization, [1] * tensor.rank
-    if quantization.axis is not None:
-        dims[quantization.axis] = -1
-    parts = (numpy.reshape(values, dims) for values in (quantization.scales, quantization.zero_points))
+    known = tensor.quantization
+    parts = (known.along(values, tensor.rank, None) for values in (known.scales, known.zero_points))
     scales, points = (numpy.broadcast_to(part, tensor.dims).reshape(-1) for part in parts)
     return scales, points
 
 
 def _along(axis: int | None, known: numpy.ndarray, scales: numpy.ndarray, points: numpy.ndarray) -> Quantization | None:
     """Returns the quantization of elements that differs along this axis alone; None if it differs otherwise."""
-    rows = 1 if axis is None else known.shape[axis]
-    shape = (rows, -1)
     valid, scales, points = (
-        numpy.moveaxis(values, axis, 0).reshape(shape) if axis is not None else values.reshape(shape)
+        values.reshape(1, -1) if axis is None else numpy.moveaxis(values, axis, 0).reshape(values.shape[axis], -1)
         for values in (known, scales, points)
     )
     first = valid.argmax(axis=1)[:, None]

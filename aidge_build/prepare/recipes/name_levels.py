@@ -58,8 +58,6 @@ def levels(weights: Tensor) -> Tensor | None:
     if not weights.is_constant or weights.quantization is not None or weights.dtype is not DType.float32:
         return None
     rows = weights.data.astype(numpy.float64).reshape(len(weights.data), -1)
-    if not rows.size or not numpy.isfinite(rows).all():
-        return None
     found = []
     for row in rows:
         levels_of_row = _levels_of(row)
@@ -81,7 +79,7 @@ def _levels_of(row: numpy.ndarray) -> tuple[numpy.ndarray, float] | None:
         stored = numpy.rint(row * (most / largest))
         used = stored != 0
         scale = float(numpy.float32((row[used] / stored[used]).mean()))
-        if scale > 0 and (numpy.abs(stored * scale - row) <= ROUNDED * numpy.abs(row)).all():
+        if numpy.allclose(stored * scale, row, rtol=ROUNDED, atol=0):
             return stored, scale
     return None
 
@@ -90,5 +88,5 @@ def _likely(some: numpy.ndarray) -> numpy.ndarray:
     """Returns the integers for the largest weight with which these weights, in units of the largest, are nearly whole numbers."""
     wanted = numpy.arange(1, LARGEST + 1)
     products = wanted[:, None] * some
-    near = numpy.abs(products - numpy.rint(products)) <= 4 * ROUNDED * numpy.abs(products)
+    near = numpy.isclose(numpy.rint(products), products, rtol=4 * ROUNDED, atol=0)
     return wanted[near.all(axis=1)]

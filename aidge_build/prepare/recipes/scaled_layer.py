@@ -18,9 +18,8 @@ def scaled_layer(view: GraphView, layer: Node, factors: numpy.ndarray, summands:
     """Returns weights and bias of a layer with the result y * factors + summands, in float64 and rounded once; quantized weights
     keep their integers, up to the sign, and get other scales. None if weights or bias are not constant, or quantized otherwise.
     """
-    weights = view.tensor(layer.inputs[1])
-    bias = view.tensor(layer.inputs[2]) if len(layer.inputs) > 2 and layer.inputs[2] else None
-    if not weights.is_constant or bias is not None and not bias.is_constant:
+    _, weights, bias, *_ = *view.input_tensors(layer), None
+    if any(tensor is not None and not tensor.is_constant for tensor in (weights, bias)):
         return None
     if bias is not None and bias.quantization is None and not bias.dtype.is_float:
         return None

@@ -13,6 +13,7 @@ from aidge_build.graph.view import GraphView, Node
 from aidge_build.operators.arithmetic.ranges import fits_int32
 from aidge_build.operators.dynamic import DynamicConv, DynamicFC
 from aidge_build.operators.integer import ConvInteger
+from aidge_build.prepare.recipes.fuse_scalings import CHANNELS, along_channels
 from aidge_build.prepare.recipes.recipe import recipe
 
 _LARGEST = 255  # |byte - zero point|
@@ -27,13 +28,15 @@ def fuse_dynamic(view: GraphView) -> GraphView:
     for found in find(view, "(ConvInteger|MatMulInteger)->Cast->Mul"):
         sums, cast, scaled = found.nodes
         weights = _weights(view, sums)
+        if weights is None or not _has_run_time_zero_point(view, sums):
+            continue
         scale, factors = _scales(view, cast, scaled, weights)
-        if weights is None or not scale or not _has_run_time_zero_point(view, sums):
+        if not scale:
             continue
         last, bias = scaled, None
         add = view.only_consumer(scaled.output)
         if add is not None and add.type == "Add" and not add.operator.clamps:
-            bias = _per_channel(view, add, scaled.output, sums, len(weights))
+            bias = _per_channel(view, add, scaled.output, sums)
         if bias is not None:
             last = add
         names = [
@@ -56,9 +59,8 @@ def fuse_dynamic(view: GraphView) -> GraphView:
 
 def _weights(view: GraphView, node: Node) -> numpy.ndarray | None:
     """Returns the weights less their zero points, [outputs, ...], int8 or int16; None if computed, or if sums exceed int32."""
-    given = [*view.input_tensors(node), None, None][:4]
-    weights, points = given[1], given[3]
-    if weights is None or not weights.is_constant or (points is not None and not points.is_constant):
+    _, weights, _, points, *_ = *view.input_tensors(node), None, None
+    if any(tensor is not None and not tensor.is_constant for tensor in (weights, points)):
         return None
     is_conv = isinstance(node.operator, ConvInteger)
     if not is_conv and weights.rank != 2:
@@ -72,22 +74,21 @@ def _weights(view: GraphView, node: Node) -> numpy.ndarray | None:
 
 
 def _has_run_time_zero_point(view: GraphView, node: Node) -> bool:
-    zero_point = view.tensor(node.inputs[2]) if len(node.inputs) > 2 and node.inputs[2] else None
+    _, _, zero_point, *_ = *view.input_tensors(node), None
     return zero_point is not None and zero_point.elements == 1 and not zero_point.is_constant
 
 
-def _scales(view: GraphView, cast: Node, scaled: Node, weights: numpy.ndarray | None) -> tuple[str, numpy.ndarray]:
+def _scales(view: GraphView, cast: Node, scaled: Node, weights: numpy.ndarray) -> tuple[str, numpy.ndarray]:
     """Returns the name of the data's scale and the weights' scale of each output; ("", []) if the Mul does anything else."""
     nothing = "", numpy.zeros(0, numpy.float32)
     product = _product_of_scales(view, cast, scaled)
-    if weights is None or product is None:
+    if product is None:
         return nothing
-    constants = [view.tensor(name) for name in product.inputs if view.tensor(name).is_constant]
-    computed = [view.tensor(name) for name in product.inputs if not view.tensor(name).is_constant]
-    if len(constants) != 1 or len(computed) != 1 or computed[0].elements != 1 or computed[0].dtype is not DType.float32:
+    scale, factors = sorted(map(view.tensor, product.inputs), key=lambda tensor: tensor.is_constant)
+    if scale.is_constant or scale.elements != 1 or scale.dtype is not DType.float32:
         return nothing
-    factors = _by_channel(constants[0], view.tensor(scaled.output).rank, _axis(view, scaled, weights), len(weights))
-    return (computed[0].name, factors) if factors is not None else nothing
+    found = _by_channel(factors, view.tensor(scaled.output), is_conv=weights.ndim > 2)
+    return (scale.name, found) if found is not None else nothing
 
 
 def _product_of_scales(view: GraphView, cast: Node, scaled: Node) -> Node | None:
@@ -99,24 +100,15 @@ def _product_of_scales(view: GraphView, cast: Node, scaled: Node) -> Node | None
     return product if cast.operator.to is DType.float32 else None
 
 
-def _axis(view: GraphView, node: Node, weights: numpy.ndarray) -> int:
-    """Returns the axis of the channels in the output of the node."""
-    return 1 if weights.ndim > 2 else view.tensor(node.output).rank - 1
-
-
-def _per_channel(view: GraphView, add: Node, sums: str, node: Node, count: int) -> numpy.ndarray | None:
+def _per_channel(view: GraphView, add: Node, sums: str, node: Node) -> numpy.ndarray | None:
     other = add.inputs[1] if add.input == sums else add.input
     tensor, result = view.tensor(other), view.tensor(add.output)
-    if other == sums or not tensor.is_constant or tensor.quantization is not None or result.dims != view.tensor(sums).dims:
+    if other == sums or tensor.quantization is not None or result.dims != view.tensor(sums).dims:
         return None
-    return _by_channel(tensor, result.rank, 1 if isinstance(node.operator, ConvInteger) else result.rank - 1, count)
+    return _by_channel(tensor, result, isinstance(node.operator, ConvInteger))
 
 
-def _by_channel(tensor: Tensor, rank: int, axis: int, count: int) -> numpy.ndarray | None:
-    """Returns the constant as one number for each channel, if it broadcasts so."""
-    dims = (1,) * (rank - tensor.rank) + tensor.dims
-    if tensor.dtype is not DType.float32 or tensor.rank > rank or tensor.elements not in (1, count):
-        return None
-    if tensor.elements == count and dims[axis] != count:
-        return None
-    return numpy.ascontiguousarray(numpy.broadcast_to(tensor.data.reshape(-1), (count,)))
+def _by_channel(tensor: Tensor, result: Tensor, is_conv: bool) -> numpy.ndarray | None:
+    """Returns the constant as one float32 number for each channel of the result, if it broadcasts so."""
+    found = along_channels(tensor, result, CHANNELS if is_conv else result.rank - 1)
+    return None if found is None or tensor.dtype is not DType.float32 else found.astype(numpy.float32)

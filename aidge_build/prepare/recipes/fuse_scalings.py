@@ -16,6 +16,7 @@ from aidge_build.operators.matmul import FC
 from aidge_build.prepare.recipes.recipe import recipe
 from aidge_build.prepare.recipes.scaled_layer import real_values, scaled_layer
 
+CHANNELS = 1  # their axis
 Scaling = tuple[numpy.ndarray, numpy.ndarray]  # y = x * factors + summands, one each for every channel
 
 
@@ -55,10 +56,10 @@ def _layer_before(view: GraphView, node: Node) -> Node | None:
     return None
 
 
-def channel_scaling(view: GraphView, node: Node, result: Tensor, axis: int = 1) -> Scaling | None:
+def channel_scaling(view: GraphView, node: Node, result: Tensor, axis: int = CHANNELS) -> Scaling | None:
     """Returns the factors and summands that the node applies along an axis of its operand `result`; None if it does more."""
     first = node.input == result.name
-    other = _along_channels(view.tensor(node.inputs[1 if first else 0]), result, axis)
+    other = along_channels(view.tensor(node.inputs[1 if first else 0]), result, axis)
     if other is None or view.tensor(node.output).dims != result.dims:
         return None
     ones, zeros = numpy.ones_like(other), numpy.zeros_like(other)
@@ -71,7 +72,7 @@ def channel_scaling(view: GraphView, node: Node, result: Tensor, axis: int = 1) 
     return (ones / other, zeros) if first and other.all() else None
 
 
-def _along_channels(tensor: Tensor, result: Tensor, channels: int) -> numpy.ndarray | None:
+def along_channels(tensor: Tensor, result: Tensor, channels: int) -> numpy.ndarray | None:
     """Returns a constant as one real number for each place of the axis `channels`; None if it differs along another axis."""
     if tensor.data is None or tensor.rank > result.rank or not tensor.dtype.is_float and tensor.quantization is None:
         return None

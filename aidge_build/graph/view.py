@@ -45,6 +45,11 @@ class Node:
         """The name of the first output, which every node has and most have alone."""
         return self.outputs[0]
 
+    def other_input(self, name: str) -> str:
+        """Returns the second of two inputs if this is the first, else the first."""
+        first, second = self.inputs
+        return second if first == name else first
+
     def with_(self, **changes) -> Node:
         """Returns a copy with these fields changed."""
         return replace(self, **changes)

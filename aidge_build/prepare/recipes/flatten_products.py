@@ -48,9 +48,9 @@ def _flatten(view: GraphView, rewrite: Rewrite, product: Node, data: Tensor, out
 
 def _adds_vector(view: GraphView, add: Node, sums: str, outputs: int) -> bool:
     """Whether `add` adds one constant for each output, and no axis."""
-    if add.type != "Add" or add.input == add.inputs[1]:
+    if add.type != "Add":
         return False
-    other = view.tensor(add.inputs[1] if add.input == sums else add.input)
+    other = view.tensor(add.other_input(sums))
     return other.is_constant and other.dims == (outputs,)
 
 

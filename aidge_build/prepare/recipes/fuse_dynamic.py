@@ -101,7 +101,7 @@ def _product_of_scales(view: GraphView, cast: Node, scaled: Node) -> Node | None
 
 
 def _per_channel(view: GraphView, add: Node, sums: str, node: Node) -> numpy.ndarray | None:
-    other = add.inputs[1] if add.input == sums else add.input
+    other = add.other_input(sums)
     tensor, result = view.tensor(other), view.tensor(add.output)
     if other == sums or tensor.quantization is not None or result.dims != view.tensor(sums).dims:
         return None

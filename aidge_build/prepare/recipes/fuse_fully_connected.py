@@ -114,7 +114,7 @@ def _vector_beside(view: GraphView, add: Node, sums: str, outputs: int) -> Tenso
 
     Among quantized constants only an int32 vector can be one: an int8 vector next to quantized weights has its own scale.
     """
-    other = add.inputs[1] if add.input == sums else add.input
+    other = add.other_input(sums)
     tensor = view.tensor(other)
     if other == sums or not tensor.is_constant or not _is_row(tensor, outputs):
         return None

@@ -59,7 +59,7 @@ def _layer_before(view: GraphView, node: Node) -> Node | None:
 def channel_scaling(view: GraphView, node: Node, result: Tensor, axis: int = CHANNELS) -> Scaling | None:
     """Returns the factors and summands that the node applies along an axis of its operand `result`; None if it does more."""
     first = node.input == result.name
-    other = along_channels(view.tensor(node.inputs[1 if first else 0]), result, axis)
+    other = along_channels(view.tensor(node.other_input(result.name)), result, axis)
     if other is None or view.tensor(node.output).dims != result.dims:
         return None
     ones, zeros = numpy.ones_like(other), numpy.zeros_like(other)

@@ -47,12 +47,12 @@ def _swish(view: GraphView, sigmoid: Node) -> Found | None:
     product, scaled = _reader(view, sigmoid, "Mul"), view.producer(sigmoid.input)
     if product is None:
         return None
-    source = _other(product, sigmoid.output)
+    source = product.other_input(sigmoid.output)
     if source == sigmoid.input:
         return Swish(1.0), source, [sigmoid, product]
     if scaled is None or scaled.type != "Mul" or source not in scaled.inputs:
         return None
-    factor = _number(view, _other(scaled, source))
+    factor = _number(view, scaled.other_input(source))
     return (Swish(factor), source, [scaled, sigmoid, product]) if factor else None
 
 
@@ -109,7 +109,7 @@ def _polynomial(view: GraphView, name: str, source: str, members: dict[str, Node
 def _half_of_one_more(view: GraphView, operator: Operator, source: str, members: list[Node]) -> Found | None:
     """Finds the nodes after the last member, f: x / 2 * (1 + f), with the products in any order."""
     plus = _reader(view, members[-1], "Add")
-    if plus is None or not _is_number(view, _other(plus, members[-1].output), 1):
+    if plus is None or not _is_number(view, plus.other_input(members[-1].output), 1):
         return None
     members = [*members, plus]
     last = plus
@@ -118,7 +118,7 @@ def _half_of_one_more(view: GraphView, operator: Operator, source: str, members:
         product = _reader(view, last, "Mul")
         if product is None:
             return None
-        other = _other(product, last.output)
+        other = product.other_input(last.output)
         before = view.producer(other)
         if not is_halved and _is_number(view, other, 0.5):
             is_halved = True
@@ -160,11 +160,6 @@ def _is_within(view: GraphView, node: Node, members: list[Node]) -> bool:
     """Whether only `members` read the outputs of the node."""
     names = {member.name for member in members}
     return all(name not in view.outputs and all(reader.name in names for reader in view.consumers(name)) for name in node.outputs)
-
-
-def _other(node: Node, name: str) -> str:
-    first, second = node.inputs
-    return second if first == name else first
 
 
 def _is_number(view: GraphView, name: str, wanted: float) -> bool:

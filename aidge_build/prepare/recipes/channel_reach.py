@@ -101,7 +101,7 @@ def everything(tensor: Tensor) -> Reach:
 def _reach(view: GraphView, node: Node, output: Tensor, found: Mapping[str, Reach]) -> Reach:
     inputs = view.input_tensors(node)
     computed = [tensor for tensor in inputs if tensor is not None and not tensor.is_constant]
-    if len(node.outputs) != 1 or not computed or not all(tensor.name in found for tensor in computed):
+    if not computed or not all(tensor.name in found for tensor in computed):
         return everything(output)
     data, *_ = computed
     if isinstance(node.operator, Conv | FC):

@@ -88,6 +88,12 @@ class DType(enum.Enum):
         limits = numpy.iinfo(self.numpy)
         return int(limits.min), int(limits.max)
 
+    @property
+    def values(self) -> ndarray:
+        """All values of an integer type, from the smallest on."""
+        low, high = self.range
+        return numpy.arange(low, high + 1).astype(self.numpy)
+
     def holds(self, values: ndarray) -> builtins_bool:
         """Whether the integer type can represent each of these integers."""
         low, high = self.range

@@ -161,11 +161,10 @@ def _reach_of_table(node: Node, data: Tensor, output: Tensor, reach: Reach) -> R
     """Returns the reach of an operator that maps each element by itself, from all stored values between both ends."""
     if data.dtype not in (DType.int8, DType.uint8):
         return everything(output)
-    first, last = data.dtype.range
-    levels = numpy.arange(first, last + 1).astype(data.dtype.numpy)
+    levels = data.dtype.values
     shaped = data.with_(dims=levels.shape), output.with_(dims=levels.shape)
     table = evaluate(node.operator, [levels], shaped[:1], shaped[1:])[0].astype(numpy.int64)
-    ends = [table[low - first : high - first + 1] for low, high in zip(reach.low.tolist(), reach.high.tolist())]
+    ends = [table[(low <= levels) & (levels <= high)] for low, high in zip(reach.low, reach.high)]
     return Reach(numpy.array([end.min() for end in ends]), numpy.array([end.max() for end in ends]))
 
 

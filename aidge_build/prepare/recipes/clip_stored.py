@@ -45,7 +45,7 @@ def clip_stored(view: GraphView) -> GraphView:
 
 def _replace(rewrite: Rewrite, node: Node, before: Node, stored: Tensor, quantization: Quantization) -> None:
     """Replaces the Clip by one of real numbers, or removes it if it changes no stored value; it stays if the results differ."""
-    levels = numpy.arange(stored.dtype.range[0], stored.dtype.range[1] + 1, dtype=numpy.int64).astype(stored.dtype.numpy)
+    levels = stored.dtype.values
     wanted = node.operator.forward(levels)
     if (wanted == levels).all():
         (result,) = node.outputs

@@ -56,7 +56,7 @@ def _in_stored_values(view: GraphView, forest: Forest, before: Node) -> Forest:
     of all stored values are in order."""
     data, *parameters = view.input_tensors(before)
     low, high = data.dtype.range
-    stored = numpy.arange(low, high + 1).astype(data.dtype.numpy)
+    stored = data.dtype.values
     tensors = [data.with_(dims=stored.shape), *parameters]
     given = [stored, *(None if one is None else one.data for one in parameters)]
     real = numpy.asarray(evaluate(before.operator, given, tensors, [view.tensor(before.output).with_(dims=stored.shape)])[0])

@@ -45,8 +45,7 @@ class Grid:
     @property
     def reals(self) -> numpy.ndarray:
         """All these numbers, from the lowest stored value on."""
-        low, high = self.dtype.range
-        return dequantize_linear(numpy.arange(low, high + 1), self.quantization)
+        return dequantize_linear(self.dtype.values, self.quantization)
 
     def holds(self, values: numpy.ndarray) -> bool:
         """Whether each value is one of these numbers."""

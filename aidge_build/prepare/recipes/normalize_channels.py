@@ -112,8 +112,8 @@ def _composed(view: GraphView, chain: Sequence[Node], axis: int) -> Scaling | No
 def _results(view: GraphView, nodes: Sequence[Node], channels: int, layer: Sequence[numpy.ndarray] = ()) -> numpy.ndarray:
     """Returns the stored results [channels, 256] of all bytes, uint8 less 128; `layer` holds the constants of the normalization
     that replaces the second node."""
-    low, high = view.tensor(nodes[0].input).dtype.range
-    levels = numpy.arange(low, high + 1).astype(view.tensor(nodes[0].input).dtype.numpy)
+    first, *_ = nodes
+    levels = view.tensor(first.input).dtype.values
     values = numpy.broadcast_to(levels, (1, channels, len(levels)))
     for node in nodes:
         if layer and node is nodes[1]:

@@ -49,6 +49,6 @@ def _come_back(stated: Quantization | None, dtype: DType) -> bool:
     """Whether all stored values survive the round trip; a scale so large that they overflow fails."""
     if stated is None or not stated.per_tensor:
         return False
-    levels = numpy.arange(dtype.range[0], dtype.range[1] + 1)
+    levels = dtype.values
     with numpy.errstate(over="ignore", invalid="ignore"):
         return numpy.array_equal(quantize(dequantize_linear(levels, stated), stated, dtype), levels)

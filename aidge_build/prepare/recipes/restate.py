@@ -86,6 +86,5 @@ def _are_alike(first: Quantization | None, second: Quantization | None, source: 
         return False
     if not (first.per_tensor and second.per_tensor):
         return False
-    low, high = source.range
-    levels = numpy.arange(low, high + 1).astype(source.numpy)
+    levels = source.values
     return numpy.array_equal(quantize(dequantize_linear(levels, first), second, result), levels)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import numpy
 
+from aidge_build.graph.dtype import DType
 from aidge_build.graph.quantization import Quantization
 from aidge_build.graph.rewrite import Rewrite
 from aidge_build.graph.view import GraphView
@@ -24,14 +25,14 @@ def search_stored(view: GraphView) -> GraphView:
         before = view.producer(node.input) if isinstance(node.operator, ArgMax) else None
         if before is None or before.type != "DequantizeLinear" or view.tensor(before.input).dtype.size_bytes != 1:
             continue
-        if _keeps_order(linear_quantization(view, before), *view.tensor(before.input).dtype.range):
+        if _keeps_order(linear_quantization(view, before), view.tensor(before.input).dtype):
             rewrite.replace_node(node, node.with_(inputs=before.inputs[:1]))
     return rewrite.finish()
 
 
-def _keeps_order(stated: Quantization | None, low: int, high: int) -> bool:
+def _keeps_order(stated: Quantization | None, dtype: DType) -> bool:
     if stated is None or not stated.per_tensor:
         return False
     with numpy.errstate(over="ignore", invalid="ignore"):
-        reals = dequantize_linear(numpy.arange(low, high + 1), stated)
+        reals = dequantize_linear(dtype.values, stated)
     return bool((reals[1:] > reals[:-1]).all())

@@ -66,7 +66,8 @@ def _is_normalized(view: GraphView, cast: Node) -> bool:
         reader = view.only_consumer(node.output)
         if reader is None or not isinstance(reader.operator, _NORMALIZING):
             return False
-        if any(not view.tensor(name).is_constant for name in reader.inputs if name != node.output):
+        computed = [one for one in view.input_tensors(reader) if one is not None and not one.is_constant]
+        if len(computed) != 1:
             return False
         node = reader
     return True

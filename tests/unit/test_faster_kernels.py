@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from functools import cache, partial
 
+import numpy
 import pytest
 
 from aidge_build.base.errors import AidgeError
@@ -17,7 +18,7 @@ from aidge_build.plan.planning import bytes_of_whole
 from aidge_build.prepare.adaptation.adapt import adapt_to_backend
 from aidge_build.prepare.adaptation.by_cost import MOST_TRIALS, with_faster
 from aidge_build.prepare.adaptation.cost import read_cost_table
-from aidge_build.prepare.adaptation.layer_classes import shapes_of, types_of
+from aidge_build.prepare.adaptation.layer_classes import shape_class, shapes_of, types_of
 from aidge_build.prepare.adaptation.match import Target
 from aidge_build.prepare.adaptation.shipped import FOLDER, file_name, table_at
 from tests.models import graph
@@ -110,22 +111,40 @@ def test_costs_in_a_table_of_comparisons_decide_nothing():
     assert choice(product(), table("quicker = []", cost), "slow", "fast").kernel.library == "slow"
 
 
-def test_classes_say_what_is_constant_and_what_is_repeated():
-    view = graph("y = Mul (a, b)", inputs="float[1,6,8,10] a, float[6,1,1] b", outputs="float[1,6,8,10] y")
+ONES = {"w": numpy.ones((1, 3), numpy.float32), "k": numpy.ones((2, 3, 2, 2), numpy.float32)}
+ENDS = {"b": numpy.array([4]), "e": numpy.array([4])}
+ZOOM = {"f": numpy.array([1, 1, 2, 2], numpy.float32)}
+
+
+@pytest.mark.parametrize(
+    "text, inputs, dims, constants, types, window, about, exact, sums",
+    [
+        ("Mul(a, b)", "float[1,6,8,10] a, float[6,1,1] b", "1,6,8,10", {},
+         "float32, float32 by 1 -> float32", "", "1x4x8x8, 4x1x1 -> 1x4x8x8", "1x6x8x10, 6x1x1 -> 1x6x8x10", "outputs 256"),
+        ("Mul(a, b)", "float[2,3] a, float b", "2,3", {},
+         "float32, float32 by none -> float32", "", "2x2, one -> 2x2", "2x3, one -> 2x3", "outputs 4"),
+        ("MaxPool<kernel_shape=[3,2], strides=[2,2]>(x)", "float[1,6,9,8] x", "1,6,4,4", {},
+         "float32 -> float32", "window 3x2 by 2x2", "1x4x8x8 -> 1x4x4x4", "1x6x9x8 -> 1x6x4x4", "outputs 64"),
+        ("Gemm<transB=1>(x, w)", "float[1,3] x", "1,1", {"w": ONES["w"]},
+         "float32, float32 constant -> float32", "", "1x2 -> 1x1", "1x3 -> 1x1", "terms 2, outputs 1"),
+        ("Conv(x, k)", "float[1,3,5,5] x", "1,2,4,4", {"k": ONES["k"]},
+         "float32, float32 constant -> float32", "window 2x2 by 1x1", "1x2x4x4 -> 1x2x4x4", "1x3x5x5 -> 1x2x4x4",
+         "terms 8, outputs 32"),
+        ("Slice(x, b, e)", "float[5,3] x", "0,3", ENDS, "float32 -> float32", "", "4x2 -> 0x2", "5x3 -> 0x3", "outputs 0"),
+        ('Resize<mode="nearest">(x, , f)', "float[1,3,5,5] x", "1,3,10,10", ZOOM,
+         "float32 -> float32, nearest, half_pixel, round_prefer_floor", "", "1x2x4x4 -> 1x2x8x8", "1x3x5x5 -> 1x3x10x10",
+         "outputs 256"),
+    ],
+)  # fmt: skip
+def test_classes_say_what_is_constant_and_what_is_repeated_from_coarse_to_fine(
+    text, inputs, dims, constants, types, window, about, exact, sums
+):
+    view = graph(f"y = {text}", inputs=inputs, outputs=f"float[{dims}] y", constants=constants)
     seen = NodeView.of(view, view.nodes[0])
-    assert types_of(seen) == "float32, float32 by 1 -> float32"
-    about, exact = "about 1x4x8x8, 4x1x1 -> 1x4x8x8", "1x6x8x10, 6x1x1 -> 1x6x8x10"
-    assert shapes_of(seen) == ("", about, exact)
-    view = graph(
-        "y = MaxPool <kernel_shape = [3, 2], strides = [2, 2]> (x)", inputs="float[1,6,9,8] x", outputs="float[1,6,4,4] y"
-    )
-    window = "window 3x2 by 2x2"
-    assert shapes_of(NodeView.of(view, view.nodes[0])) == (
-        "",
-        window,
-        f"about 1x4x8x8 -> 1x4x4x4, {window}",
-        f"1x6x9x8 -> 1x6x4x4, {window}",
-    )
+    terms, *outputs = sums.split(", ")
+    narrow = (*([terms] if outputs else []), f"about {about}", exact)
+    assert types_of(seen) == types and shape_class(seen) == sums
+    assert shapes_of(seen) == ("", *filter(None, [window]), *(", ".join(filter(None, (one, window))) for one in narrow))
 
 
 @pytest.mark.parametrize(

@@ -204,3 +204,17 @@ def test_a_tensor_with_many_readers_and_a_chain_of_blocks_are_solved_within_the_
     options = options_of(view)
     best = fewest_bytes(view, options)
     assert bytes_copied(view, best) == 256 * (60 * 2 + 1)  # per block to the convolution and back; one for all Tanh
+
+
+def test_a_tensor_wanted_in_too_many_orders_is_not_solved_and_a_node_with_many_inputs_is():
+    orders = [one for one in itertools.permutations(range(4)) if one != (0, 1, 2, 3)]
+    turns = "".join(f"t{index} = Transpose<perm={list(one)}>(x) u{index} = Tanh(t{index}) " for index, one in enumerate(orders))
+    outputs = (f"float[{','.join(str(2 + axis) for axis in one)}] u{index}" for index, one in enumerate(orders))
+    view = graph(turns, inputs="float[2,3,4,5] x", outputs=", ".join(outputs))
+    assert fewest_bytes(view, options_of(view)) is None
+    names = [f"t{index}" for index in range(70)]  # each of one storage order, as the result is not
+    turns = "".join(f"{name} = Relu(x) " for name in names)
+    joins = "".join(f"j{index} = Concat<axis=2>({', '.join(names)}) y{index} = Tanh(j{index}) " for index in range(3))
+    outputs = ", ".join(f"float[1,4,70,1] y{index}" for index in range(3))
+    view = graph(turns + joins, inputs="float[1,4,1,1] x", outputs=outputs)
+    assert bytes_copied(view, fewest_bytes(view, options_of(view))) == 0

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from aidge_build.contract.implication import more_specific
-from aidge_build.contract.library import Library
+from aidge_build.contract.library import Kernel, Library
 from aidge_build.graph.format import Format, same_bytes
 from aidge_build.graph.tensor import Tensor
 from aidge_build.graph.view import GraphView, Node
@@ -25,10 +25,7 @@ def choose(view: GraphView, options: Mapping[str, Sequence[Option]]) -> tuple[di
     Most graphs need no copy, and a search node by node finds that; else the graph is solved as a whole, within a limit on the
     size of the tables. Beyond the limit the result of the search is used, unproved.
     """
-    found = _one_by_one(view, options)
-    if not bytes_copied(view, found):
-        return found, 0, True
-    found = _swept(view, options, found)
+    found = _swept(view, options, _one_by_one(view, options))
     found_bytes = bytes_copied(view, found)
     best = fewest_bytes(view, options) if found_bytes else found
     if best is None:
@@ -40,7 +37,7 @@ def choose(view: GraphView, options: Mapping[str, Sequence[Option]]) -> tuple[di
 
 def _is_cut(options: Sequence[Option]) -> bool:
     """Whether a kernel may have more options than are listed."""
-    return len(options) >= MOST_OPTIONS and max(Counter(id(option.kernel) for option in options).values()) >= MOST_OPTIONS
+    return max(Counter(id(option.kernel) for option in options).values()) >= MOST_OPTIONS
 
 
 def _one_by_one(view: GraphView, options: Mapping[str, Sequence[Option]]) -> dict[str, Option]:
@@ -57,10 +54,7 @@ def _swept(view: GraphView, options: Mapping[str, Sequence[Option]], first: Mapp
     for _ in range(SWEEPS):
         before = dict(state)
         for node in (*reversed(view.nodes), *view.nodes):
-            state[node.name] = min(
-                options[node.name],
-                key=lambda option: (local_bytes(view, state, node, option), option is not state[node.name]),
-            )
+            state[node.name] = min(options[node.name], key=lambda option: local_bytes(view, state, node, option))
         if all(state[name] is before[name] for name in state):
             break
     return state
@@ -70,9 +64,7 @@ def local_bytes(view: GraphView, state: Mapping[str, Option], node: Node, option
     """Returns the bytes that must be copied at the node's inputs and outputs, given the neighbours' choices so far."""
     inputs = [(view.tensor(node.inputs[index]), form) for index, form in option.inputs]
     total = sum(
-        tensor.size_bytes
-        for tensor, form in inputs
-        if (given := given_format(view, state, tensor)) is not None and not same_bytes(tensor.dims, given, form)
+        tensor.size_bytes for tensor, form in inputs if not same_bytes(tensor.dims, given_format(view, state, tensor), form)
     )
     for name, form in zip(node.outputs, option.outputs, strict=True):
         tensor = view.tensor(name)
@@ -84,13 +76,11 @@ def local_bytes(view: GraphView, state: Mapping[str, Option], node: Node, option
     return total
 
 
-def given_format(view: GraphView, state: Mapping[str, Option], tensor: Tensor) -> Format | None:
-    """Returns the format in which a tensor is computed; None while its producer has no option."""
+def given_format(view: GraphView, state: Mapping[str, Option], tensor: Tensor) -> Format:
+    """Returns the format in which a tensor is computed."""
     producer = view.producer(tensor.name)
     if producer is None:
         return tensor.storage
-    if producer.name not in state:
-        return None
     return state[producer.name].outputs[producer.outputs.index(tensor.name)]
 
 
@@ -108,7 +98,7 @@ def explained(
     if option.kernel is None:
         return Choice(None, "the same bytes under another name", (), option.inputs, option.outputs)
     others = [kernel for kernel in found.accepted if kernel is not option.kernel]
-    reasons = [_behind(view, chosen, node, [one for one in options if one.kernel is kernel], libraries) for kernel in others]
+    reasons = [_behind(view, chosen, node, kernel, options, libraries) for kernel in others]
     rivals = tuple((f"{kernel.library} {kernel.name}", reason) for kernel, (reason, _) in zip(others, reasons, strict=True))
     behind = any(reason.startswith("library ") for _, reason in found.rejected)
     decided = ["first library that accepts it"] if behind else []
@@ -122,13 +112,19 @@ RULES = ("most specific", "fewest bytes copied", "first in the library's order",
 
 
 def _behind(
-    view: GraphView, chosen: Mapping[str, Option], node: Node, options: Sequence[Option], libraries: Sequence[Library]
+    view: GraphView,
+    chosen: Mapping[str, Option],
+    node: Node,
+    other: Kernel,
+    options: Sequence[Option],
+    libraries: Sequence[Library],
 ) -> tuple[str, str]:
     """Returns why another kernel is not taken, and the rule that decided."""
-    taken, other = chosen[node.name].kernel, options[0].kernel
+    taken = chosen[node.name].kernel
     if more_specific(taken.spec, other.spec):
         return "less specific", RULES[0]
-    more = min(local_bytes(view, chosen, node, one) for one in options) - local_bytes(view, chosen, node, chosen[node.name])
+    needed = min(local_bytes(view, chosen, node, option) for option in options if option.kernel is other)
+    more = needed - local_bytes(view, chosen, node, chosen[node.name])
     if more > 0:
         return f"{more:,} B more to copy", RULES[1]
     library = next(library for library in libraries if library.name == taken.library)

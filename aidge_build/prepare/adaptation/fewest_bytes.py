@@ -9,10 +9,9 @@ need tables of some dozen entries. A graph that needs more than `MOST_ENTRIES` i
 
 from __future__ import annotations
 
-import heapq
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy
@@ -22,11 +21,11 @@ from aidge_build.graph.view import GraphView, Node
 from aidge_build.prepare.adaptation.formats import Option
 
 MOST_ENTRIES = 1 << 14  # of one table
-NEVER = 1 << 60
+_Order = tuple[int, ...]
 _Table = tuple[tuple[int, ...], numpy.ndarray]  # variables in rising order, and a cost for each combination of their values
 
 
-def stored_axes(dims: tuple[int, ...], form: Format) -> tuple[int, ...]:
+def stored_axes(dims: tuple[int, ...], form: Format) -> _Order:
     """The axes longer than 1 in storage order: equal exactly for formats that store the same bytes."""
     return tuple(axis for axis in form.order if dims[axis] != 1)
 
@@ -38,18 +37,25 @@ def fewest_bytes(view: GraphView, options: Mapping[str, Sequence[Option]]) -> di
 
 def bytes_copied(view: GraphView, chosen: Mapping[str, Option]) -> int:
     """The bytes of all copies that these options need."""
-    held = {name: {view.tensor(name).storage} for name in (*view.inputs, *view.outputs)}
+    held = _given_orders(view)
     for node in view.nodes:
-        for name, form in _orders(node, chosen[node.name]):
-            held.setdefault(name, set()).add(form)
-    several = {view.tensor(name): forms for name, forms in held.items() if len(forms) > 1}
-    return sum(
-        (len({stored_axes(tensor.dims, form) for form in forms}) - 1) * tensor.size_bytes for tensor, forms in several.items()
-    )
+        for name, order in _orders(view, node, chosen[node.name]):
+            held.setdefault(name, set()).add(order)
+    return sum((len(orders) - 1) * view.tensor(name).size_bytes for name, orders in held.items())
 
 
-def _orders(node: Node, option: Option) -> list[tuple[str, Format]]:
-    return [(node.inputs[index], form) for index, form in option.inputs] + list(zip(node.outputs, option.outputs, strict=True))
+def _given_orders(view: GraphView) -> dict[str, set[_Order]]:
+    """The storage orders of the graph's inputs and outputs, which no choice changes."""
+    tensors = map(view.tensor, (*view.inputs, *view.outputs))
+    return {tensor.name: {stored_axes(tensor.dims, tensor.storage)} for tensor in tensors}
+
+
+def _orders(view: GraphView, node: Node, option: Option) -> Iterator[tuple[str, _Order]]:
+    """Yields each tensor that the node reads or writes, and the order in which it does."""
+    for index, form in option.inputs:
+        yield node.inputs[index], stored_axes(view.tensor(node.inputs[index]).dims, form)
+    for name, form in zip(node.outputs, option.outputs, strict=True):
+        yield name, stored_axes(view.tensor(name).dims, form)
 
 
 @dataclass(frozen=True)
@@ -58,68 +64,46 @@ class _Choices:
 
     options: tuple[Option, ...]
     ranks: tuple[int, ...]
-    orders: tuple[dict[str, frozenset[tuple[int, ...]]], ...]
+    orders: tuple[dict[str, frozenset[_Order]], ...]
 
 
 class _Problem:
-    """Variables are numbered: nodes with several choices, then tensors. A table ties each node to each of its tensors."""
+    """Variables are numbered: nodes with several choices, then tensors. A table ties each node to each of its tensors.
+
+    Costs are floats, as infinity stays what it is in a sum; they are exact where the bytes of a graph fit into any memory.
+    """
 
     def __init__(self, view: GraphView, options: Mapping[str, Sequence[Option]]):
-        self.view = view
         self.choices = {node.name: _choices(view, node, options[node.name]) for node in view.nodes}
+        self.open = {name: one for name, one in self.choices.items() if len(one.ranks) > 1}
         self.tables: dict[int, list[_Table]] = {}
         self.sizes: list[int] = []
-        self.node_of: dict[int, str] = {}
-        held = self._fixed()
-        total = sum(max(one.ranks) for one in self.choices.values()) + 1
-        most = sum(view.tensor(name).size_bytes * len(wanted) for name, (_, wanted) in held.items())
-        unit = total if most * total < NEVER >> 2 else 1  # how many ranks outweigh one byte
-        self.too_large = most * unit >= NEVER >> 2 or any(
-            2 << len(wanted - always) > MOST_ENTRIES for always, wanted in held.values()
-        )
-        if not self.too_large:
-            self._fill({name: _supersets(always, wanted) for name, (always, wanted) in held.items()}, unit)
+        for one in self.open.values():
+            self._new(one.ranks)
+        outweighed = sum(max(one.ranks) for one in self.open.values())  # by one byte: all ranks together
+        for name, sets in self._sets(view).items():
+            tensor = self._new([(len(each) - 1) * view.tensor(name).size_bytes * outweighed for each in sets])
+            for node, one in enumerate(self.open.values()):
+                if name in one.orders[0]:
+                    fits = numpy.array([[orders[name] <= each for each in sets] for orders in one.orders])
+                    self._add(((node, tensor), numpy.where(fits, 0.0, math.inf)))
 
-    def _fixed(self) -> dict[str, tuple[set, set]]:
-        """Returns for each tensor the orders that exist whatever is chosen, and all orders that some node may want."""
-        held: dict[str, tuple[set, set]] = {}
-        for name in (*self.view.inputs, *self.view.outputs):
-            tensor = self.view.tensor(name)
-            held.setdefault(name, (set(), set()))[0].add(stored_axes(tensor.dims, tensor.storage))
-        for node in self.view.nodes:
-            found = self.choices[node.name].orders
-            for name in found[0]:
-                always, wanted = held.setdefault(name, (set(), set()))
-                wanted.update(*(each[name] for each in found))
-                always.update(frozenset.intersection(*(each[name] for each in found)))
-        for always, wanted in held.values():
-            wanted |= always
-        return held
+    def _sets(self, view: GraphView) -> dict[str, list[frozenset[_Order]]]:
+        """Returns for each tensor the sets of orders that it can have: the orders that exist whatever is chosen, with any part of
+        those that some node may want; no more sets than fit into a table. A tensor that has one set leaves nothing to choose."""
+        always, wanted = _given_orders(view), _given_orders(view)
+        for one in self.choices.values():
+            for name in one.orders[0]:
+                asked = [orders[name] for orders in one.orders]
+                wanted.setdefault(name, set()).update(*asked)
+                always.setdefault(name, set()).update(frozenset.intersection(*asked))
+        open_ones = [name for name in wanted if wanted[name] != always[name]]
+        return {name: list(itertools.islice(_supersets(always[name], wanted[name]), MOST_ENTRIES)) for name in open_ones}
 
-    def _fill(self, sets: Mapping[str, list[frozenset]], unit: int) -> None:
-        variable = {}
-        for node in self.view.nodes:
-            ranks = self.choices[node.name].ranks
-            if len(ranks) > 1:
-                variable[node.name] = self._new(numpy.array(ranks if unit > 1 else [0] * len(ranks), numpy.int64))
-                self.node_of[variable[node.name]] = node.name
-        readers: dict[str, list[str]] = {}
-        for name in variable:
-            for tensor in self.choices[name].orders[0]:
-                readers.setdefault(tensor, []).append(name)
-        for tensor, nodes in readers.items():
-            if len(sets[tensor]) == 1:
-                continue  # only one set of orders is possible
-            size = self.view.tensor(tensor).size_bytes
-            number = self._new(numpy.array([(len(each) - 1) * size * unit for each in sets[tensor]], numpy.int64))
-            for name in nodes:
-                allowed = [[0 if one[tensor] <= each else NEVER for each in sets[tensor]] for one in self.choices[name].orders]
-                self._add(((variable[name], number), numpy.array(allowed, numpy.int64)))
-
-    def _new(self, costs: numpy.ndarray) -> int:
+    def _new(self, costs: Sequence[int]) -> int:
         number = len(self.sizes)
         self.sizes.append(len(costs))
-        self.tables[number] = [((number,), costs)]
+        self.tables[number] = [((number,), numpy.array(costs, float))]
         return number
 
     def _add(self, table: _Table) -> None:
@@ -128,28 +112,19 @@ class _Problem:
 
     def solved(self) -> dict[str, Option] | None:
         """Eliminates the variable with the smallest table first, then reads the best values backwards."""
-        if self.too_large:
-            return None
-        waiting = [(self._entries(number), number) for number in self.tables]
-        heapq.heapify(waiting)
+        waiting = {number: self._entries(number) for number in self.tables}
         eliminated: list[tuple[int, tuple[int, ...], numpy.ndarray]] = []
         while waiting:
-            entries, number = heapq.heappop(waiting)
-            if number not in self.tables:
-                continue
-            if entries != self._entries(number):
-                heapq.heappush(waiting, (self._entries(number), number))
-                continue
-            if entries > MOST_ENTRIES:
+            number = min(waiting, key=waiting.__getitem__)
+            if waiting.pop(number) > MOST_ENTRIES:
                 return None
             others, best = self._eliminate(number)
             eliminated.append((number, others, best))
-            for other in others:
-                heapq.heappush(waiting, (self._entries(other), other))
+            waiting |= {other: self._entries(other) for other in others}
         values: dict[int, int] = {}
         for number, others, best in reversed(eliminated):
             values[number] = int(best[tuple(values[other] for other in others)])
-        picked = {name: values[number] for number, name in self.node_of.items()}
+        picked = {name: values[number] for number, name in enumerate(self.open)}
         return {name: one.options[picked.get(name, 0)] for name, one in self.choices.items()}
 
     def _eliminate(self, number: int) -> tuple[tuple[int, ...], numpy.ndarray]:
@@ -160,8 +135,7 @@ class _Problem:
             for other in table[0]:
                 if other != number:
                     self.tables[other] = [one for one in self.tables[other] if one is not table]
-        if others:
-            self._add((others, costs.min(axis=axis)))
+        self._add((others, costs.min(axis=axis)))
         return others, costs.argmin(axis=axis)
 
     def _scope(self, number: int) -> tuple[int, ...]:
@@ -173,27 +147,27 @@ class _Problem:
     def _joined(self, number: int) -> _Table:
         """Returns the sum of all tables of the variable."""
         scope = self._scope(number)
-        total = numpy.zeros([self.sizes[other] for other in scope], numpy.int64)
-        for variables, costs in self.tables[number]:
-            total = total + costs.reshape([self.sizes[other] if other in variables else 1 for other in scope])
-            numpy.minimum(total, NEVER, out=total)
+        total = sum(
+            costs.reshape([self.sizes[other] if other in variables else 1 for other in scope])
+            for variables, costs in self.tables[number]
+        )
         return scope, total
 
 
 def _choices(view: GraphView, node: Node, options: Sequence[Option]) -> _Choices:
     known: dict[tuple, tuple[int, dict[str, frozenset]]] = {}
     for rank, option in enumerate(options):
-        orders: dict[str, set] = {}
-        for name, form in _orders(node, option):
-            orders.setdefault(name, set()).add(stored_axes(view.tensor(name).dims, form))
+        orders: dict[str, set[_Order]] = {}
+        for name, order in _orders(view, node, option):
+            orders.setdefault(name, set()).add(order)
         frozen = {name: frozenset(each) for name, each in orders.items()}
         known.setdefault(tuple(frozen.items()), (rank, frozen))
     ranks, orders_of = zip(*known.values(), strict=True)
     return _Choices(tuple(options[rank] for rank in ranks), ranks, orders_of)
 
 
-def _supersets(always: set, wanted: set) -> list[frozenset]:
-    """Returns the sets of orders that a tensor can have: the orders that it always needs, with any part of the rest."""
+def _supersets(always: set[_Order], wanted: set[_Order]) -> Iterator[frozenset[_Order]]:
+    """Yields the orders that a tensor always needs with any part of the others that are wanted; at least one order."""
     rest = sorted(wanted - always)
-    parts = itertools.chain.from_iterable(itertools.combinations(rest, count) for count in range(len(rest) + 1))
-    return [frozenset(always) | frozenset(part) for part in parts if always or part]
+    for count in range(0 if always else 1, len(rest) + 1):
+        yield from (frozenset(always).union(part) for part in itertools.combinations(rest, count))

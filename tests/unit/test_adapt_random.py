@@ -113,6 +113,31 @@ def test_conversions_lose_no_value_and_are_the_ones_between_the_tensors_and_what
     assert len(outcomes) == 6
 
 
+def test_conversions_for_a_query_are_the_ones_for_tensors_as_it_asks_for_them():
+    """An open type or order is the tensor's own, an open size the smallest. Other dims have no order yet, and no values."""
+    for seed in range(400):
+        view, spec = random_pair(seed)
+        random = Random(seed)
+        sides = []
+        for tensor in (*view.inputs, *view.outputs):
+            dims = random.choice(((), tensor.dims, (-1, *tensor.dims[1:]), (*tensor.dims[:3], (2, 9)), tensor.dims[1:]))
+            form = random.choice(("any", "any", "row_major", "channels_last"))
+            sides.append(IOSpec(random.choice((DType.any, tensor.dtype, *KINDS)), form, dims))
+        asked = [_as_asked(tensor, side) for tensor, side in zip((*view.inputs, *view.outputs), sides, strict=True)]
+        wanted = adaptation(NodeView(view.node, tuple(asked[:2]), tuple(asked[2:])), spec)
+        found = adaptation(view, spec, ImplSpec(tuple(sides[:2]), tuple(sides[2:])))
+        assert str(found) == str(wanted), seed
+
+
+def _as_asked(tensor: Tensor, side: IOSpec) -> Tensor:
+    dims = tuple(max(1, extent.low) for extent in side.dims) or tensor.dims
+    kind = tensor.dtype if side.dtype is DType.any else side.dtype
+    is_alike, named = (dims, kind) == (tensor.dims, tensor.dtype), {"row_major": row_major, "channels_last": channels_last}
+    own = tensor.format if len(dims) == 4 else None
+    order = named[side.format.value](len(dims)) if side.format.value in named else own
+    return Tensor(tensor.name, dims, kind, tensor.data if is_alike else None, tensor.quantization, order)
+
+
 def test_another_contract_than_onnx_computes_no_stored_output_in_floats():
     outcomes = set()
     for seed in range(600):

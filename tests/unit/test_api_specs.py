@@ -22,6 +22,7 @@ from aidge_build.contract.library import Library, load_library
 from aidge_build.contract.reference import cpu
 from aidge_build.contract.spec import Demands, Extent, ImplSpec, IOSpec, NodeView, Predicate, dformat, multiple_of
 from aidge_build.graph.dtype import dtype
+from aidge_build.graph.format import channels_last
 from aidge_build.graph.quantization import Quantization, per_tensor
 from aidge_build.graph.tensor import Tensor
 from aidge_build.graph.view import Node, graph_view
@@ -244,6 +245,9 @@ def test_backend_and_operator_are_what_the_implementation_was_made_of():
 def test_the_required_spec_is_exactly_the_operator_s_tensors():
     io = IOSpec(dtype.int8, dformat.nchw, (1, 4, 3, 3))
     assert toy().get_required_spec() == ImplSpec([io, io], [io])
+    view = add_node()
+    view = replace(view, inputs=(None, view.inputs[1].with_(format=channels_last(4))))
+    assert toy(view=view).get_required_spec() == ImplSpec([IOSpec(), replace(io, format=dformat.nhwc)], [io])
 
 
 @given(st.permutations([INT8, ImplSpec(), ImplSpec(IOSpec(dtype.int8, dformat.nchw)), INT16, ImplSpec(IOSpec(dtype.any_1))]))

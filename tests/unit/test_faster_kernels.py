@@ -123,6 +123,8 @@ ZOOM = {"f": numpy.array([1, 1, 2, 2], numpy.float32)}
          "float32, float32 by 1 -> float32", "", "1x4x8x8, 4x1x1 -> 1x4x8x8", "1x6x8x10, 6x1x1 -> 1x6x8x10", "outputs 256"),
         ("Mul(a, b)", "float[2,3] a, float b", "2,3", {},
          "float32, float32 by none -> float32", "", "2x2, one -> 2x2", "2x3, one -> 2x3", "outputs 4"),
+        ("Mul(a, b)", "float[2,3] a, float[2,1] b", "2,3", {},
+         "float32, float32 by 0 -> float32", "", "2x2, 2x1 -> 2x2", "2x3, 2x1 -> 2x3", "outputs 4"),
         ("MaxPool<kernel_shape=[3,2], strides=[2,2]>(x)", "float[1,6,9,8] x", "1,6,4,4", {},
          "float32 -> float32", "window 3x2 by 2x2", "1x4x8x8 -> 1x4x4x4", "1x6x9x8 -> 1x6x4x4", "outputs 64"),
         ("Gemm<transB=1>(x, w)", "float[1,3] x", "1,1", {"w": ONES["w"]},

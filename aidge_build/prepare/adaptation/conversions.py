@@ -112,7 +112,7 @@ def _other_numbers(view: NodeView, adapted: NodeView, rounding: str) -> str:
 
 def _as_required(tensor: Tensor, required: IOSpec | None) -> Tensor:
     """Returns the tensor with the type, order and dims that a query asks for; an open range counts as its smallest size."""
-    if required is None or required == IOSpec.of(tensor):
+    if required is None:
         return tensor
     dtype = tensor.dtype if required.dtype.is_wildcard else required.dtype
     dims = tuple(max(extent.low, 1) for extent in required.dims) or tensor.dims

@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import permutations
+from itertools import permutations, product
 from random import Random
+from types import SimpleNamespace
 
 import numpy
 import pytest
@@ -30,6 +31,7 @@ from aidge_build.prepare.adaptation.check_views import checked_views
 from aidge_build.prepare.adaptation.conversions import adaptation
 from aidge_build.prepare.adaptation.fewest_bytes import bytes_copied
 from aidge_build.prepare.adaptation.fold_copies import foldable
+from aidge_build.prepare.adaptation.formats import kernel_options
 from aidge_build.prepare.adaptation.match import Target
 from aidge_build.prepare.recipes import simplify
 from tests.models import graph, same_meaning, types
@@ -219,6 +221,38 @@ def test_only_steps_that_fold_or_convert_types_may_round(monkeypatch):
         "folding copies into weights",
     }
     assert len(said) == 6
+
+
+def test_a_kernel_has_each_combination_of_orders_that_its_spec_leaves_open_once():
+    for seed in range(300):
+        random = Random(seed)
+        ranks = [random.choice((1, 2, 3, 4, 4)) for _ in range(4)]
+        sides = [random.choice(("any", "any_1", "any_1", "any_2", "row_major", "channels_last")) for _ in range(4)]
+        data = numpy.zeros((2,) * ranks[1], numpy.float32) if seed % 3 == 0 else None
+        given = [Tensor(name, (2,) * rank, DType.float32) for name, rank in zip("abyz", ranks, strict=True)]
+        given[1] = given[1].with_(data=data)  # a constant does not move
+        spec = ImplSpec(tuple(IOSpec(DType.any, side) for side in sides[:2]), tuple(IOSpec(DType.any, side) for side in sides[2:]))
+        view = NodeView(Node("n", Add(), ("a", "b"), ("y", "z")), tuple(given[:2]), tuple(given[2:]))
+        moving = [place for place in range(4) if not given[place].is_constant]
+        expected = set()
+        for orders in product((row_major, channels_last), repeat=len(moving)):
+            together = {(sides[place], order) for place, order in zip(moving, orders, strict=True) if sides[place] != "any"}
+            fixed = {("row_major", channels_last), ("channels_last", row_major)}
+            split = [side for side in ("any_1", "any_2") if {(side, row_major), (side, channels_last)} <= together]
+            uneven = [
+                side
+                for side, order in together
+                if order is channels_last and side.startswith("any")
+                and len({ranks[place] for place in moving if sides[place] == side}) > 1
+            ]  # fmt: skip
+            if not (fixed & together or split or uneven):
+                expected.add(tuple(order(ranks[place]) for place, order in zip(moving, orders, strict=True)))
+        found = kernel_options(view, SimpleNamespace(spec=spec))
+        forms = [(*(form for _, form in one.inputs), *one.outputs) for one in found]
+        assert len(forms) == len(set(forms)) and set(forms) == expected, seed
+        assert [[index for index, _ in one.inputs] for one in found] == [[place for place in moving if place < 2]] * len(found)
+        is_open = [sides[place] not in ("row_major", "channels_last") for place in moving]
+        assert all(form == row_major(form.rank) for form, each in zip(forms[0], is_open, strict=True) if each)
 
 
 LEAST = [4, 12, 6, 60, 21, 42, 12, 6, 12, 4, 8, 21, 1, 4, 32, 42, 12, 32, 12, 12, 28, 4, 4]

@@ -61,7 +61,7 @@ class CostTable:
     def __str__(self) -> str:
         return f"{self.name} version {self.version} ({self.digest[:12]})"
 
-    def cost(self, kernel: Kernel, view: NodeView, flash_wait_states: int = 0) -> float | None:
+    def cost(self, kernel: Kernel, view: NodeView, flash_wait_states: int) -> float | None:
         """Returns the cost of the kernel at this node, in the table's unit, by the entry for its class of shapes if there is one;
         None without an entry."""
         fits = [

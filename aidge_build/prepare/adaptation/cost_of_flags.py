@@ -102,7 +102,9 @@ def _cost_by_table(layers: Sequence[_Layer], target: Target) -> str:
     table = target.cost_table
     if table is None or any(ASSEMBLY in _lacking(layer.taken, target, layer.view) for layer in layers):
         return ""
-    known = [[table.cost(kernel, layer.view) for kernel in (layer.taken, layer.faster)] for layer in layers]
+    known = [
+        [table.cost(kernel, layer.view, target.flash_wait_states) for kernel in (layer.taken, layer.faster)] for layer in layers
+    ]
     if any(cost is None for pair in known for cost in pair):
         return ""
     taken, faster = (sum(costs) for costs in zip(*known))

@@ -25,13 +25,7 @@ class Option:
 
     def reads(self, inputs: tuple[str, ...], name: str) -> tuple[Format, ...]:
         """Returns the formats in which a node with these inputs reads the tensor `name`."""
-        known = self.__dict__.get("_reads")
-        if known is None or known[0] is not inputs:
-            forms: dict[str, tuple[Format, ...]] = {}
-            for index, form in self.inputs:
-                forms[inputs[index]] = (*forms.get(inputs[index], ()), form)
-            known = self.__dict__["_reads"] = inputs, forms
-        return known[1].get(name, ())
+        return tuple(form for index, form in self.inputs if inputs[index] == name)
 
 
 def kernel_options(view: NodeView, kernel: Kernel) -> list[Option]:
@@ -60,7 +54,7 @@ def kernel_options(view: NodeView, kernel: Kernel) -> list[Option]:
 
 def _orders(ranks: Sequence[int]) -> tuple[Callable[[int], Format], ...]:
     """Returns the orders that tensors with a common format can have: a permuted order only if all have the same rank, above 2."""
-    return (row_major, channels_last) if len(set(ranks)) == 1 and ranks[0] > 2 else (row_major,)
+    return (row_major, channels_last) if len(set(ranks)) == 1 and min(ranks) > 2 else (row_major,)
 
 
 def view_options(view: NodeView) -> list[Option]:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+import itertools
 import re
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,11 +15,14 @@ from aidge_build.base.errors import AidgeError
 from aidge_build.boards.cores import load_core
 from aidge_build.build.compile import build_program
 from aidge_build.build.inputs import add_model_arguments, load
-from aidge_build.contract.library import Library
+from aidge_build.contract.library import Library, load_library
 from aidge_build.contract.spec import ImplSpec
 from aidge_build.graph.dtype import DType
-from aidge_build.prepare.adaptation.cost_of_flags import _cost, _Layer
+from aidge_build.prepare.adaptation.adapt import adapt_to_backend
+from aidge_build.prepare.adaptation.cost import CostTable
+from aidge_build.prepare.adaptation.cost_of_flags import _cost, _Layer, flag_notices
 from aidge_build.prepare.adaptation.match import Target
+from tests.models import graph
 
 DIGITS = Path(__file__).resolve().parents[2] / "examples/digits/digits.onnx"
 
@@ -33,14 +37,46 @@ def said(*words: str, model: Path = DIGITS) -> list[str]:
 
 def test_a_core_that_may_have_what_the_flags_leave_out_is_named_with_the_flag_the_cost_and_the_help():
     (line,) = said("--cpu=cortex-m33+nodsp", "--fpu=auto")
-    assert line.startswith("-mcpu=cortex-m33+nodsp: ") and "instead of faster ones of cortexm" in line
+    taken = "6 of 6 layers, 153,344 MACs, take kernels of armv7m, ref instead of faster ones of cortexm, about "
+    assert line.startswith(f"-mcpu=cortex-m33+nodsp: {taken}")
     assert line.endswith("without +nodsp they take the faster kernels, if the chip has DSP instructions")
     assert "\n" not in line
 
 
 def test_vectors_that_the_flags_leave_out_are_named_with_what_they_would_save():
     (line,) = said("--cpu=cortex-m55+nomve", "--fpu=auto")
-    assert "take kernels of cortexm instead of faster ones of helium, about " in line and line.count(" instructions;") == 1
+    taken = "2 of 4 layers, 5,888 MACs, take kernels of cortexm instead of faster ones of helium, about "
+    assert taken in line and line.count(" instructions;") == 1
+
+
+KERNEL = """
+@kernel("ReLU", ImplSpec(IOSpec(dtype.float32), features={features}))
+class K{number}(ExportNode): pass
+"""
+IMPORTS = "from aidge_build import ExportNode, ImplSpec, IOSpec, dtype, kernel\n"
+LEVELS = ((), ("dsp",), ("dsp", "fpu"))
+OFFERED = (*((level,) for level in LEVELS), ((), ("dsp", "fpu")), (("mve",), ("dsp",)))  # features of the kernels of a library
+
+
+def test_layers_are_named_that_an_earlier_library_would_take_with_all_features_of_the_core():
+    libraries = {}
+    for name, kernels in itertools.product("abc", OFFERED):
+        text = IMPORTS + "".join(KERNEL.format(features=frozenset(one), number=number) for number, one in enumerate(kernels))
+        libraries[name, kernels] = load_library({"library.toml": f'name = "{name}"'.encode(), "kernels.py": text.encode()}, name)
+    view, core, moved = graph("a = Relu(x) y = Relu(a)", inputs="float[2] x", outputs="float[2] y"), load_core("cortex-m33"), 0
+    for level, *offered in list(itertools.product(LEVELS, OFFERED, OFFERED, OFFERED))[::4]:
+        if not any(set(one) <= set(level) for kernels in offered for one in kernels):
+            continue
+        chosen, target = [libraries[pair] for pair in zip("abc", offered, strict=True)], Target(frozenset(level))
+        assignment = adapt_to_backend(view, chosen, target)
+        with_all = adapt_to_backend(view, chosen, Target(frozenset(LEVELS[-1])))
+        taken, faster = (one.choices["Relu_0"].kernel.library for one in (assignment, with_all))
+        found = flag_notices(assignment, chosen, target, core)
+        words = f": 2 of 2 layers, 0 MACs, take kernels of {taken} instead of faster ones of {faster}; "
+        assert (len(found) == 1 and words in found[0]) if taken != faster else found == (), (level, offered)
+        assert flag_notices(assignment, chosen, target, None) == ()
+        moved += taken != faster
+    assert moved > 10
 
 
 def test_a_build_that_uses_all_of_its_core_says_nothing():
@@ -111,6 +147,8 @@ def test_without_a_table_libraries_say_the_cost_if_they_know_both_sides(kind, fe
     libraries = [Library(name, "c", "", {}, (), (), per_mac=one) for name, one in stated.items()]
     said = _cost([_Layer(view, taken, faster, frozenset())], libraries, Target(frozenset(features)))
     assert said == (f", about {cost} instructions" if cost else "")
+    knows_none = Target(frozenset(features), cost_table=CostTable("t", "1", "instructions", (), ""))
+    assert _cost([_Layer(view, taken, faster, frozenset())], libraries, knows_none) == said
 
 
 @pytest.mark.parametrize(

@@ -30,8 +30,10 @@ class _Layer:
 
 def flag_notices(assignment: Assignment, libraries: Sequence[Library], target: Target, core: Core | None) -> tuple[str, ...]:
     """Returns one line if flags of the build choose slower kernels than the core has: the flag, its cost, and what would help."""
-    missing = core.left_out(target.features) if core else {}
-    layers = list(_layers(assignment, libraries, target, core, missing)) if core and missing else []
+    if core is None:
+        return ()
+    missing = core.left_out(target.features)
+    layers = list(_layers(assignment, libraries, target, core, missing))
     if not layers:
         return ()
     causes = [missing[feature] for feature in sorted(set().union(*(layer.lacking for layer in layers)))]

@@ -13,8 +13,10 @@ from aidge_build.base.errors import AidgeError
 from aidge_build.contract.library import load_library
 from aidge_build.contract.reference import cpu
 from aidge_build.contract.spec import NodeView
+from aidge_build.graph.dtype import DType
 from aidge_build.graph.format import channels_last, row_major
-from aidge_build.graph.view import graph_view
+from aidge_build.graph.view import Node, graph_view
+from aidge_build.operators.flip_sign import FlipSign
 from aidge_build.prepare.adaptation.adapt import adapt_to_backend
 from aidge_build.prepare.adaptation.formats import Option, view_options
 from aidge_build.prepare.adaptation.match import Target
@@ -61,6 +63,8 @@ def test_a_channels_last_input_behind_a_transpose_needs_no_copy():
     )
     after = adapt(before).view
     assert types(after) == ["Transpose", "Conv2D", "Transpose"]
+    rules = [adapt(before).choices[node.name].rule for node in after.nodes]
+    assert rules == ["the same bytes under another name", "the only kernel that accepts it", "the same bytes under another name"]
     assert same_meaning(before, after)
 
 
@@ -148,6 +152,37 @@ def test_every_output_has_bytes_of_its_own(text, outputs):
     assert same_meaning(before, assignment.view)
 
 
+def test_an_input_or_a_constant_that_is_an_output_is_copied():
+    constants = {"c": numpy.array([3, 5], numpy.float32)}
+    before = graph("y = Relu(x)", inputs="float[2] x", outputs="float[2] y, float[2] x, float[2] c", constants=constants)
+    after = adapt(before).view
+    assert after.outputs == ("y", "x_output", "c") and [after.producer(name).type for name in after.outputs[1:]] == ["Reformat"] * 2
+    assert cpu.run(after, {"x": numpy.zeros(2, numpy.float32)})["c"].tolist() == [3, 5]
+
+
+def test_a_copy_has_the_most_specific_kernel_for_copies_and_is_refused_without_one():
+    view = graph(f"y = {CONV}(x, w)", inputs="float[1,4,5,6] x", outputs="float[1,4,5,6] y", constants=WEIGHTS)
+    special = '@kernel("Reformat", ImplSpec((ANY,), (ANY,)))\nclass Special(KernelNode): pass'
+    choices = [one for one in adapt(view, library(f"{IMAGES}{special}")).choices.values() if one.kernel.type == "Reformat"]
+    assert [(one.kernel.node_class.__name__, one.rule) for one in choices] == [("Special", "copy between two formats")] * 2
+    with pytest.raises(AidgeError, match=r"Conv_0_reformat_1' \(Reformat\): no kernel accepts it"):
+        adapt(view, library(IMAGES.replace("Reformat", "Tanh")))
+
+
+def test_bytes_that_flip_their_sign_are_copied_next_to_the_output():
+    last, flips = ('IOSpec(dtype.int8, "channels_last")', 'IOSpec(dtype.{}, "any_1")')
+    text = f"""{IMAGES.replace("ReLU", "Softmax")}
+@kernel("ReLU", ImplSpec(({last},), ({last},)))
+class Bytes(KernelNode): pass
+@kernel("FlipSign", ImplSpec(({flips.format("int8")},), ({flips.format("uint8")},)))
+class Flips(KernelNode): pass"""
+    view = graph("y = Relu(x)", inputs="int8[1,4,5,6] x", outputs="int8[1,4,5,6] y")
+    flipped = view.tensor("y").with_(name="z", dtype=DType.uint8)
+    nodes = (*view.nodes, Node("flip", FlipSign(), ("y",), ("z",)))
+    found = adapt(graph_view("net", nodes, {**view.tensors, "z": flipped}, ("x",), ("z",)), library(text))
+    assert types(found.view) == ["Reformat", "ReLU", "FlipSign", "Reformat"]
+
+
 def test_an_output_that_others_read_in_another_format_is_right():
     before = graph(
         f"a = {CONV}(x, w) b = {CONV}(a, w) f = Flatten(a) y = Relu(f)",
@@ -224,7 +259,7 @@ REFUSING = f'@kernel("Tanh", ImplSpec((SAME,), (SAME,), predicates=(Predicate("i
         ([REFUSING], "aidge-build list kernels lists what each library accepts"),
         ([IMAGES, REFUSING], "aidge-build list kernels lists what each library accepts"),
         ([f'@kernel("Tanh", ImplSpec((SAME,), (SAME,), features=frozenset(["dsp"])))\n{TANH}'], "name the core"),
-        ([f'@kernel("Tanh", ImplSpec((IOSpec(dtype.int8),), (SAME,)))\n{TANH}'], "its kernels take int8: insert a Cast"),
+        ([f'@kernel("Tanh", ImplSpec((IOSpec(dtype.int8), IOSpec(dtype.int16)), (SAME,)))\n{TANH}'], "its kernels take int8: insert a Cast"),
     ],
 )
 def test_the_hint_says_what_helps_where_no_kernel_accepts_a_node(texts, hint):

@@ -15,6 +15,7 @@ import pytest
 
 from aidge_build.contract.library import load_library
 from aidge_build.contract.spec import NodeView
+from aidge_build.graph.format import same_bytes
 from aidge_build.graph.view import GraphView
 from aidge_build.prepare.adaptation import choose as choosing
 from aidge_build.prepare.adaptation import fewest_bytes as solving
@@ -129,11 +130,19 @@ def test_no_combination_of_options_copies_fewer_bytes_or_as_many_with_earlier_op
 
 
 def test_the_copies_of_the_adapted_graph_have_the_bytes_that_were_counted_and_change_nothing(graphs):
-    for view, _ in graphs[:12]:
+    for view, _ in graphs:
         assignment = adapt_to_backend(view, (LIBRARY,), Target())
+        for node in assignment.view.nodes:
+            choice, read = assignment.choices[node.name], assignment.view.input_tensors(node)
+            pairs = [(read[index], form) for index, form in choice.inputs]
+            for tensor, form in (*pairs, *zip(assignment.view.output_tensors(node), choice.outputs, strict=False)):
+                assert tensor.format and same_bytes(tensor.dims, tensor.format, form), (node, tensor, form)
+        ends = map(assignment.view.tensor, (*assignment.view.inputs, *assignment.view.outputs))
+        assert all(tensor.format and tensor.format.order == (0, 1, 2, 3) for tensor in ends)
         made = [node for node in assignment.view.nodes if node.type == "Reformat" and not node.name.endswith("_copy")]
         assert assignment.bytes_copied == sum(assignment.view.tensor(node.outputs[0]).size_bytes for node in made)
-        assert assignment.formats_proved and same_meaning(view, assignment.view)
+        assert assignment.formats_proved
+    assert all(same_meaning(view, adapt_to_backend(view, (LIBRARY,), Target()).view) for view, _ in graphs[:12])
 
 
 def hard() -> GraphView:
@@ -206,7 +215,8 @@ def test_a_tensor_with_many_readers_and_a_chain_of_blocks_are_solved_within_the_
     assert bytes_copied(view, best) == 256 * (60 * 2 + 1)  # per block to the convolution and back; one for all Tanh
 
 
-def test_a_tensor_wanted_in_too_many_orders_is_not_solved_and_a_node_with_many_inputs_is():
+def test_a_tensor_wanted_in_too_many_orders_is_not_solved_and_a_node_with_many_inputs_is(monkeypatch):
+    monkeypatch.setattr(solving, "MOST_ENTRIES", 64)
     orders = [one for one in itertools.permutations(range(4)) if one != (0, 1, 2, 3)]
     turns = "".join(f"t{index} = Transpose<perm={list(one)}>(x) u{index} = Tanh(t{index}) " for index, one in enumerate(orders))
     outputs = (f"float[{','.join(str(2 + axis) for axis in one)}] u{index}" for index, one in enumerate(orders))

@@ -192,6 +192,7 @@ def test_an_output_that_others_read_in_another_format_is_right():
     )
     after = adapt(before)
     assert same_meaning(before, after.view)
+    assert types(after.view).count("Reformat") == 3  # the input and both outputs: the flattening reads the output
     for name in after.view.outputs:
         assert after.view.tensor(name).storage.order == tuple(range(after.view.tensor(name).rank))
 
@@ -266,7 +267,18 @@ def test_the_hint_says_what_helps_where_no_kernel_accepts_a_node(texts, hint):
     view = graph("y = Tanh(x)", inputs="float[2,3] x", outputs="float[2,3] y")
     with pytest.raises(AidgeError, match="no kernel accepts it") as caught:
         adapt(view, *(library(text, f"toy{number}") for number, text in enumerate(texts)))
-    assert caught.value.hint.startswith(hint)
+    assert caught.value.hint.startswith(hint) and "nodes have none" not in str(caught.value)
+
+
+def test_the_hint_names_the_contract_under_which_a_kernel_computes_the_node():
+    text = "f = DequantizeLinear(x, s, z) g = Sigmoid(f) y = QuantizeLinear(g, s, z)"
+    constants = {"s": numpy.float32(0.1), "z": numpy.int8(3)}
+    view = simplify(graph(text, inputs="int8[2] x", outputs="int8[2] y", constants=constants))
+    kernels = library('@kernel("Sigmoid", ImplSpec(IOSpec(dtype.int8)))\nclass Bytes(KernelNode): pass')
+    assert [choice.kernel.type for choice in adapt(view, kernels).choices.values()] == ["Sigmoid"]
+    with pytest.raises(AidgeError, match="rounds as 'onnx', the build wants 'double'") as caught:
+        adapt_to_backend(view, (kernels,), Target(rounding="double"))
+    assert caught.value.hint.startswith("--rounding onnx computes it")
 
 
 def test_the_first_library_that_accepts_wins_and_the_reasons_are_kept():

@@ -3,14 +3,16 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 
 import pytest
 
 from aidge_build.base.errors import AidgeError
 from aidge_build.contract.library import load_library
+from aidge_build.contract.spec import NodeView
 from aidge_build.prepare.adaptation.adapt import adapt_to_backend
-from aidge_build.prepare.adaptation.cost import read_cost_table
+from aidge_build.prepare.adaptation.cost import CostEntry, CostTable, read_cost_table
 from aidge_build.prepare.adaptation.match import Target
 from tests.command import aidge_build
 from tests.models import graph, model
@@ -61,6 +63,10 @@ def test_without_an_entry_the_order_of_libraries_decides():
         (b"=", "Invalid"),
         (TABLE.replace(b"per_element = 5", b"per_elephant = 5"), "unknown key 'per_elephant'"),
         (TABLE.replace(b"= 100", b"= -1"), "fixed is -1"),
+        (TABLE.replace(b"= 100", b"= inf"), "fixed is inf"),
+        (TABLE.replace(b"= 100", b"= true"), "fixed is True"),
+        (TABLE.replace(b'library = "slow", ', b""), "an entry has no library or no kernel"),
+        (TABLE.replace(b'kernel = "kernels", p', b"p"), "an entry has no library or no kernel"),
         (TABLE.replace(b"slow", b"fast"), "two entries for fast kernels"),
     ],
 )
@@ -126,10 +132,17 @@ def test_wait_states_of_the_flash_count_in_a_table_of_cycles(unit, states, libra
     assert adapt_to_backend(view, libraries("slow", "fast"), target).choices["Relu_0"].kernel.library == library
 
 
-def test_the_entry_for_the_class_of_shapes_goes_before_the_one_for_all():
-    entry = b', {library = "fast", kernel = "kernels", shape = "outputs 512", per_element = 9}]'
-    table = read_cost_table(TABLE.replace(b"]", entry), "t.toml")
-    for size, cost in ((1000, 9000), (1024, 1124), (511, 611)):
-        view = graph("y = Relu(x)", inputs=f"float[{size}] x", outputs=f"float[{size}] y")
-        rejected = adapt_to_backend(view, libraries("fast", "slow"), Target(cost_table=table)).choices["Relu_0"]
-        assert f"{cost:,} instructions" in rejected.rule or ("fast kernels", f"costs {cost:,} instructions") in rejected.rejected
+def test_the_entry_for_the_class_of_shapes_goes_before_the_one_for_the_operator_and_that_before_the_one_for_all():
+    (library,) = libraries("fast")
+    (kernel,) = library.kernels_for("ReLU")
+    view = graph("y = Relu(x)", inputs="float[5] x", outputs="float[5] y")
+    seen = NodeView.of(view, view.nodes[0])
+    preferred = [("ReLU", "outputs 4"), ("", "outputs 4"), ("ReLU", ""), ("", "")]
+    others = [("Tanh", "outputs 4"), ("Tanh", ""), ("ReLU", "outputs 8"), ("", "outputs 8")]
+    entries = {pair: CostEntry("fast", "kernels", *pair, number, 9, 3, 9, 100) for number, pair in enumerate(preferred + others)}
+    for chosen in itertools.product((False, True), repeat=4):
+        known = [pair for pair, is_there in zip(preferred, chosen, strict=True) if is_there]
+        listed = tuple(entries[pair] for pair in (*known[::-1], *others))
+        costs = [CostTable("t", "1", unit, listed, "").cost(kernel, seen, 2) for unit in ("instructions", "cycles")]
+        fixed = entries[known[0]].fixed if known else 0
+        assert costs == ([fixed + 5 * 3, fixed + 5 * (3 + 2 * 100)] if known else [None, None])

@@ -171,6 +171,11 @@ def test_a_layer_is_slow_above_the_limit_or_in_floats_without_an_fpu_and_the_fir
             ["1 layer has float32 weights and quantized data, which become floats, too: Conv_1"],
         ),
         ("d = DequantizeLinear(x, s, h) y = Conv(d, r)", "int16[1,4,2,2] x", ["1 layer has int16 data, which become floats"]),
+        (
+            "d = DequantizeLinear(x, s) y = Conv(d, r)",
+            "int8[1,4,2,2] x",
+            ["1 layer has float32 weights and quantized data, which become floats, too: Conv_1"],
+        ),
         (D + "y = Add(d, k)", "int8[1,4,2,2] x", []),  # no products
         (D + "a = Relu(d) y = Conv(a, r)", "int8[1,4,2,2] x", []),  # not directly
         (D + "y = Conv(d, f)", "int8[1,4,2,2] x, float[4,4,1,1] f", []),  # no constant

@@ -64,6 +64,7 @@ ROOMS = (
             "tests/unit/test_cost_of_flags.py",
             "tests/unit/test_slow*.py",
             "tests/unit/test_spec_order.py",
+            "tests/unit/test_states.py",
             "tests/unit/test_tune_table.py",
             "tests/unit/test_unaligned.py",
             "tests/unit/test_undefined.py",

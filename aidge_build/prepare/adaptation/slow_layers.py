@@ -130,7 +130,7 @@ def _line(names: list[str], what: str, remark: str) -> tuple[str, ...]:
 
 def _computes_in_float(seen: NodeView) -> bool:
     return not isinstance(seen.operator, DynamicLayer) and any(
-        tensor is not None and tensor.dtype is DType.float32 for tensor in (*seen.inputs[:2], *seen.outputs)
+        tensor is not None and tensor.dtype is DType.float32 for tensor in (*seen.inputs, *seen.outputs)
     )
 
 

@@ -194,6 +194,8 @@ def test_a_library_behind_fuses_where_no_other_has_every_node_or_the_heaviest_is
     fast = lib("fast")
     fast.register("Conv2D", FLOAT)(Padding)
     assert types(fuse_meta(META_GRAPH, [library_of(fast), library_of(behind)], Target())) == ["ReLU", "ConvReLU", "Tanh"]
+    assert fuse_meta(META_GRAPH, [library_of(fast), library_of(behind)], Target(), first_only=True) is META_GRAPH
+    assert fuse_meta(META_GRAPH, [library_of(behind), library_of(fast)], Target(), first_only=True) is not META_GRAPH
     behind.register("ReLU", FLOAT)(ExportNode)
     assert fuse_meta(META_GRAPH, [library_of(fast), library_of(behind)], Target()) is META_GRAPH
 

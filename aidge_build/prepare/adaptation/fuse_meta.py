@@ -92,8 +92,6 @@ def _better_apart(
     view: GraphView, found: Found, preferred: Sequence[Library], libraries: Sequence[Library], target: Target
 ) -> bool:
     """Whether every node has its own kernel, and the heaviest (all, if none multiplies) has one in a preferred library."""
-    if not preferred:
-        return False
     seen = [NodeView.of(view, node).before_orders() for node in found.nodes]
     most = max(node.multiply_accumulates for node in seen)
     return all(match(node, preferred if node.multiply_accumulates == most else libraries, target).accepted for node in seen)

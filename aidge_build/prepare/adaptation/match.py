@@ -106,20 +106,16 @@ def _cheapest(view: NodeView, accepted: Sequence[Kernel], target: Target, reject
     """Returns the cheapest kernel by the table; None if the table knows none of them."""
     table = target.cost_table
     costs = [
-        (cost, position, kernel)
-        for position, kernel in enumerate(accepted)
+        (cost, kernel)
+        for kernel in accepted
         for cost in [table.cost(kernel, view, target.flash_wait_states)]
         if cost is not None
     ]
     if not costs:
         return None
-    best, _, chosen = min(costs, key=lambda entry: entry[:2])
-    others = [
-        (title(kernel), f"costs {cost:,.0f} {table.unit}")
-        for cost, _, kernel in sorted(costs, key=lambda entry: entry[:2])
-        if kernel is not chosen
-    ]
-    known = {id(kernel) for _, _, kernel in costs}
+    (best, chosen), *dearer = sorted(costs, key=lambda entry: entry[0])  # of equal ones, the preferred one first
+    others = [(title(kernel), f"costs {cost:,.0f} {table.unit}") for cost, kernel in dearer]
+    known = {id(kernel) for _, kernel in costs}
     others += [(title(kernel), "is not in the cost table") for kernel in accepted if id(kernel) not in known]
     return Match((chosen,), (*others, *rejected), f"cheapest by cost table {table}: {best:,.0f} {table.unit}")
 
@@ -127,7 +123,7 @@ def _cheapest(view: NodeView, accepted: Sequence[Kernel], target: Target, reject
 def _quickest(view: NodeView, accepted: Sequence[Kernel], target: Target, rejected: list[tuple[str, str]]) -> Match | None:
     """Returns the kernel that was faster than the preferred one on all such layers, by the most; None if there is none."""
     table = target.cost_table
-    found = table.quickest(view, accepted) if accepted else None
+    found = table.quickest(view, accepted)
     if found is None:
         return None
     chosen, by = found

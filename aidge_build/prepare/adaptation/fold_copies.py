@@ -32,7 +32,7 @@ def fold_into_weights(view: GraphView, chosen: Mapping[str, Option]) -> GraphVie
         flat = rewrite.add_tensor(result.with_(name=f"{result.name}_moved"))
         rewrite.replace_node(
             node,
-            Node(f"{node.name}_transpose", Transpose(tuple(order)), node.inputs[:1], (moved,), node.origin),
+            Node(f"{node.name}_transpose", Transpose(order), (source.name,), (moved,), node.origin),
             Node(node.name, Reshape(result.dims), (moved,), (flat,), node.origin),
         )
         for reader in readers:
@@ -49,9 +49,7 @@ def foldable(view: GraphView, node: Node) -> bool:
     if node.type not in ("Flatten", "Reshape") or view.is_output(node.output):
         return False
     source, result = view.tensor(node.inputs[0]), view.tensor(node.output)
-    flattens = (
-        view.producer(source.name) is not None and result.rank == 2 and source.rank >= 3 and source.dims[0] == result.dims[0]
-    )
+    flattens = view.producer(source.name) is not None and result.rank == 2 and source.dims[:1] == result.dims[:1]
     return flattens and all(_takes_columns(view, reader, node) for reader in view.consumers(result.name))
 
 
@@ -69,7 +67,8 @@ def _stored_order(view: GraphView, chosen: Mapping[str, Option], node: Node) -> 
 
 
 def _takes_columns(view: GraphView, reader: Node, node: Node) -> bool:
-    if reader.type != "FC" or reader.inputs[0] != node.output or node.output in reader.inputs[1:]:
+    _, *others = reader.inputs
+    if reader.type != "FC" or node.output in others:
         return False
     weights = view.tensor(reader.inputs[1])
     return weights.is_constant and (weights.quantization is None or weights.quantization.axis in (None, 0))

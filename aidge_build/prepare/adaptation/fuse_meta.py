@@ -48,10 +48,7 @@ def _fused(
         node = meta_node(view, kernel.type, found)
         if _rejection(view, kernel, node, libraries, target) or _better_apart(view, found, preferred, libraries, target):
             continue
-        for covered in found.nodes:
-            if covered is not found.last:
-                rewrite.remove_node(covered)
-        rewrite.replace_node(found.last, node)
+        rewrite.replace_node(found.last, node)  # nothing reads the others any more
     return rewrite.finish()
 
 

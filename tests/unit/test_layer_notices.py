@@ -98,6 +98,7 @@ C, Q = "c = Cast<to=1>(x) ", " y = QuantizeLinear({}, s, z)"
         ("int16", C + "e = Identity(c) a = Sub(e, k)", "Cast_0, Sub_2, QuantizeLinear_3", 3_000),
         ("int16", C + "e = Transpose<perm=[0,1,3,2]>(c) a = Div(e, k)", "Cast_0, Transpose_1, Div_2, QuantizeLinear_3", 3_000),
         ("int8", D + "a = Add(d, k)", "DequantizeLinear_0, Add_1, QuantizeLinear_2", 3_000),
+        ("int8", "d = DequantizeLinear(x, s) a = Add(d, k)", "DequantizeLinear_0, Add_1, QuantizeLinear_2", 3_000),
         ("int8", "a = DequantizeLinear(x, s, z)", "", 0),  # another scale
         ("int16", "a = Cast<to=1>(x)", "", 0),
         ("double", C + "a = Sub(c, k)", "", 0),

@@ -84,9 +84,9 @@ def _normalization(view: GraphView, last: Node) -> list[Node]:
         (data, *others) = view.input_tensors(node)
         if isinstance(node.operator, Cast) or node.type == "DequantizeLinear":
             return found[::-1] if not data.dtype.is_float and len(found) > 2 else []
-        computed = [tensor for tensor in (data, *others) if tensor is not None and not tensor.is_constant]
+        computed = [tensor.name for tensor in (data, *others) if tensor is not None and not tensor.is_constant]
         is_normalizing = isinstance(node.operator, _NORMALIZING) or node.operator.views or node.type in _STAYING
-        node = view.producer(computed[0].name) if is_normalizing and len(computed) == 1 else None
+        node = view.producer(*computed) if is_normalizing and len(computed) == 1 else None
     return []
 
 
@@ -99,23 +99,20 @@ def _without_copies(view: GraphView, name: str) -> Node | None:
 
 def _comes_from_stored(view: GraphView, last: Node) -> bool:
     """Whether all floats that the node is computed from come from a DequantizeLinear, a table or a layer of bytes."""
-    waiting, seen, found = [last], {last.name}, False
-    while waiting:
-        node = waiting.pop()
+    followed, found = set(last.outputs), False
+    for node in reversed(view.nodes):
+        if followed.isdisjoint(node.outputs):
+            continue
         if _reads_stored(view, node):
             found = True
-            continue
-        if isinstance(node.operator, Convolution | FC):
+        elif isinstance(node.operator, Convolution | FC):
             return False  # that layer is named instead, if it is such a layer
-        for tensor in view.input_tensors(node):
-            if tensor is None or tensor.is_constant or tensor.dtype is not DType.float32:
-                continue
-            before = view.producer(tensor.name)
-            if before is None:
+        else:
+            read = [tensor for tensor in view.input_tensors(node) if tensor is not None and not tensor.is_constant]
+            floats = [tensor.name for tensor in read if tensor.dtype is DType.float32]
+            if any(view.producer(name) is None for name in floats):
                 return False
-            if before.name not in seen:
-                seen.add(before.name)
-                waiting.append(before)
+            followed.update(floats)
     return found
 
 
@@ -130,6 +127,6 @@ def _cost(macs: int, libraries: Sequence[Library], target: Target) -> str:
     kind = "float32" if "fpu" in target.features else SOFT_FLOAT
     real = next((library.per_mac[kind] for library in libraries if kind in library.per_mac), 0.0)
     stored = next((library.per_mac["int8"] for library in libraries if "int8" in library.per_mac), 0.0)
-    if not macs or not stored or not real:
+    if not stored or not real:
         return ""
     return f"; about {macs * real:,.0f} instead of {macs * stored:,.0f} instructions, and weights four times as large"

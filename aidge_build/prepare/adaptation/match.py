@@ -88,7 +88,7 @@ def match(view: NodeView, libraries: Sequence[Library], target: Target) -> Match
         if found is not None:
             return found
     chosen = tuple(kernel for kernel in accepted if kernel.library == accepted[0].library)
-    rejected += [(title(kernel), f"library {chosen[0].library} comes first") for kernel in accepted[len(chosen) :]]
+    rejected += [(title(kernel), f"library {accepted[0].library} comes first") for kernel in accepted[len(chosen) :]]
     return Match(chosen, tuple(rejected))
 
 

@@ -156,7 +156,9 @@ def test_an_input_or_a_constant_that_is_an_output_is_copied():
     constants = {"c": numpy.array([3, 5], numpy.float32)}
     before = graph("y = Relu(x)", inputs="float[2] x", outputs="float[2] y, float[2] x, float[2] c", constants=constants)
     after = adapt(before).view
-    assert after.outputs == ("y", "x_output", "c") and [after.producer(name).type for name in after.outputs[1:]] == ["Reformat"] * 2
+    assert (
+        after.outputs == ("y", "x_output", "c") and [after.producer(name).type for name in after.outputs[1:]] == ["Reformat"] * 2
+    )
     assert cpu.run(after, {"x": numpy.zeros(2, numpy.float32)})["c"].tolist() == [3, 5]
 
 
@@ -260,7 +262,10 @@ REFUSING = f'@kernel("Tanh", ImplSpec((SAME,), (SAME,), predicates=(Predicate("i
         ([REFUSING], "aidge-build list kernels lists what each library accepts"),
         ([IMAGES, REFUSING], "aidge-build list kernels lists what each library accepts"),
         ([f'@kernel("Tanh", ImplSpec((SAME,), (SAME,), features=frozenset(["dsp"])))\n{TANH}'], "name the core"),
-        ([f'@kernel("Tanh", ImplSpec((IOSpec(dtype.int8), IOSpec(dtype.int16)), (SAME,)))\n{TANH}'], "its kernels take int8: insert a Cast"),
+        (
+            [f'@kernel("Tanh", ImplSpec((IOSpec(dtype.int8), IOSpec(dtype.int16)), (SAME,)))\n{TANH}'],
+            "its kernels take int8: insert a Cast",
+        ),
     ],
 )
 def test_the_hint_says_what_helps_where_no_kernel_accepts_a_node(texts, hint):

@@ -231,7 +231,9 @@ def test_a_kernel_has_each_combination_of_orders_that_its_spec_leaves_open_once(
         data = numpy.zeros((2,) * ranks[1], numpy.float32) if seed % 3 == 0 else None
         given = [Tensor(name, (2,) * rank, DType.float32) for name, rank in zip("abyz", ranks, strict=True)]
         given[1] = given[1].with_(data=data)  # a constant does not move
-        spec = ImplSpec(tuple(IOSpec(DType.any, side) for side in sides[:2]), tuple(IOSpec(DType.any, side) for side in sides[2:]))
+        spec = ImplSpec(
+            tuple(IOSpec(DType.any, side) for side in sides[:2]), tuple(IOSpec(DType.any, side) for side in sides[2:])
+        )
         view = NodeView(Node("n", Add(), ("a", "b"), ("y", "z")), tuple(given[:2]), tuple(given[2:]))
         moving = [place for place in range(4) if not given[place].is_constant]
         expected = set()

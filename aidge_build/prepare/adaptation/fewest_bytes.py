@@ -147,11 +147,11 @@ class _Problem:
     def _joined(self, number: int) -> _Table:
         """Returns the sum of all tables of the variable."""
         scope = self._scope(number)
-        total = sum(
+        spread = [
             costs.reshape([self.sizes[other] if other in variables else 1 for other in scope])
             for variables, costs in self.tables[number]
-        )
-        return scope, total
+        ]
+        return scope, sum(spread, numpy.zeros(()))
 
 
 def _choices(view: GraphView, node: Node, options: Sequence[Option]) -> _Choices:

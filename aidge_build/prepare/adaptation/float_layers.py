@@ -127,6 +127,6 @@ def _cost(macs: int, libraries: Sequence[Library], target: Target) -> str:
     kind = "float32" if "fpu" in target.features else SOFT_FLOAT
     real = next((library.per_mac[kind] for library in libraries if kind in library.per_mac), 0.0)
     stored = next((library.per_mac["int8"] for library in libraries if "int8" in library.per_mac), 0.0)
-    if not stored or not real:
+    if not macs or not stored or not real:
         return ""
     return f"; about {macs * real:,.0f} instead of {macs * stored:,.0f} instructions, and weights four times as large"

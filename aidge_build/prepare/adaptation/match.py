@@ -106,10 +106,7 @@ def _cheapest(view: NodeView, accepted: Sequence[Kernel], target: Target, reject
     """Returns the cheapest kernel by the table; None if the table knows none of them."""
     table = target.cost_table
     costs = [
-        (cost, kernel)
-        for kernel in accepted
-        for cost in [table.cost(kernel, view, target.flash_wait_states)]
-        if cost is not None
+        (cost, kernel) for kernel in accepted for cost in [table.cost(kernel, view, target.flash_wait_states)] if cost is not None
     ]
     if not costs:
         return None

@@ -35,13 +35,12 @@ def widen(
         if node.operator.views or matches_in(view, node).accepted:
             continue
         seen = NodeView.of(view, node)
-        for library in libraries:
-            candidates = _candidates(seen, library, target)
-            wrapped = next(filter(None, (_wrapped(rewrite, node, found, libraries, target) for found in candidates)), None)
+        for found in [one for library in libraries for one in _candidates(seen, library, target)]:
+            wrapped = _wrapped(rewrite, node, found, libraries, target)
             if wrapped is not None:
                 before, inner, after = wrapped
                 rewrite.replace_node(node, *before, inner, *after)
-                types = sorted({f"{step.type} to {step.written.dtype.name}" for step in candidates[0].steps if step.cost_bytes})
+                types = sorted({f"{step.type} to {step.written.dtype.name}" for step in found.steps if step.cost_bytes})
                 rules[node.name] = f"no kernel accepts it as it is: {', '.join(types)}"
                 break
     return rewrite.finish(), rules

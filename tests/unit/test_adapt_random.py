@@ -108,6 +108,10 @@ def test_conversions_lose_no_value_and_are_the_ones_between_the_tensors_and_what
         computed = [step for step in found.steps if not step.read.is_constant]
         assert found.cost_bytes == sum(step.read.size_bytes + step.written.size_bytes for step in computed)
         assert not spec.rejection(found.view, (), "onnx")
+        ends = {(step.side, step.index): step.written for step in found.steps if step.side == "input"}
+        ends |= {(step.side, step.index): step.read for step in reversed(found.steps) if step.side == "output"}
+        for side, tensors in (("input", found.view.inputs), ("output", found.view.outputs)):
+            assert all(ends.get((side, index), tensor) is tensor for index, tensor in enumerate(tensors)), seed
         for before, after in zip(view.inputs, found.view.inputs, strict=True):
             if before.is_constant:  # the same real numbers, in another type
                 real = (before.data - 3.0) * 0.5 if before.quantization and after.dtype is DType.float32 else before.data

@@ -58,3 +58,7 @@ def test_a_kernel_that_rounds_as_its_own_library_does_is_allowed():
     assert found[:3] == ["", "", ""] and found[3]
     kept = tuple(tensor.with_(quantization=replace(tensor.quantization, rounding="double")) for tensor in node.outputs)
     assert ImplSpec(rounding="double").misfit(replace(node, outputs=kept), (), "double") == ""
+
+
+def test_the_graph_has_the_contract_of_the_build_or_onnx_where_kernels_have_their_own():
+    assert [Target(rounding=rounding).contract for rounding in ("onnx", "double", "any")] == ["onnx", "double", "onnx"]

@@ -519,9 +519,37 @@ def test_a_loop_of_its_own_keeps_the_counter_of_the_core():
     assert text[0].startswith("push") and "lr" in text[0]
 
 
+def test_a_counter_with_a_name_is_in_the_register_of_the_core_for_counters_and_leaves_it_to_others_outside_of_its_loop():
+    sums = [f"%sum{number}" for number in range(8)]
+    lines = ["dls %turns, %second", "%turn:", "ldr %x, [%first], #4", "le %turns, %turn", "ldrd %low, %high, [%numbers]"]
+    adds = [f"vmladav.s8 {sum_}, %q.a, %q.b" for sum_ in sums]
+    ends = [f"str {sum_}, [%to, #{4 * number}]" for number, sum_ in enumerate(sums)]
+    begin = ["mov %to, %output", "vldrb.u8 %q.a, [%first]", "vldrb.u8 %q.b, [%second]"]
+    text = printed("%enter", *lines, "str %x, [%output]", *begin, *adds, *ends, "str %low, [%to]", "str %high, [%to]", "%leave")
+    assert "dls lr, r1" in text and "le lr, 1b" in text
+    assert "vmladav.s8 lr, q0, q1" in text, "eight sums take all even registers"
+
+
+def test_a_counter_waits_for_nobody():
+    names = [f"%v{number}" for number in range(14)]
+    loads, stores = ([f"{way} {name}, [%first, #{4 * number}]" for number, name in enumerate(names)] for way in ("ldr", "str"))
+    text = printed("%enter", "dls %turns, %second", "%turn:", *loads, *stores, "le %turns, %turn", "%leave")
+    assert text[text.index("le lr, 1b") - 1].startswith("str") and not any(re.match("(ldr|str) lr", line) for line in text)
+
+
+def test_a_vector_that_lanes_begin_is_not_kept_from_one_turn_to_the_next():
+    lanes = ["vmov %q.{0}[2], %q.{0}[0], %first, %second", "vmov %q.{0}[3], %q.{0}[1], %first, %second", "vstrw.32 %q.{0}, [%to]"]
+    body = [line.format(f"v{number}") for number in range(9) for line in ("begin %q.{0}", *lanes)]
+    text = printed("%enter", "mov %to, %output", "%turn:", *body, "subs %numbers, %numbers, #1", "bne %turn", "%leave")
+    assert not any("begin" in line or "push" in line for line in text)
+    with pytest.raises(AidgeError, match="does not hold q.v0"):
+        printed("%enter", "mov %to, %output", *(line.format("v0") for line in lanes), "%leave")
+
+
 @pytest.mark.parametrize(
     ("lines", "reason"),
     [
+        (("begin %first",), "is no instruction"),
         (("%a:", "%a:"), "is there twice"),
         (("1:", "b 1b"), "is no label"),
         (("push {r4}",), "names the stack pointer"),

@@ -23,7 +23,7 @@ _READS_DESTINATION = re.compile(
     r"vcmla|vr?ml[as]l?dava.*|vml[as]va|vmlalva|vaddl?va|v(max|min)(nm)?a?v|vsli|vsri|vabav|vmovn[bt]|vqmovu?n[bt]|vq?r?shru?n[bt]|"
     r"vqr?dml.*|vins|vshlc"
 )
-_UNARY = ("move", "move_constant", "extend", "reverse", "count", "bitfield", "conditional_select", "load_pair")
+_UNARY = ("move", "move_constant", "extend", "reverse", "count", "bitfield", "conditional_select", "load_pair", "loop_start")
 _OF_THE_FPU = ("float", "vector", "double")
 _COMPARISON_KINDS = ("compare", "compare_constant", "test", "compare_shifted")
 _COMPARISONS = ("cmp", "cmn", "tst", "teq")
@@ -118,7 +118,7 @@ def _jump(kind: str, operands: tuple[str, ...]) -> tuple[list, list]:
     if kind in ("call", "call_register"):
         return registers, [("lr", RESULT)]
     if kind == "loop_end":
-        return [("lr", OPERAND)], [("lr", RESULT)]
+        return _with(operands[:1], OPERAND), _with(operands[:1], RESULT)
     return registers, []
 
 

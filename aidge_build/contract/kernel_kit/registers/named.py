@@ -15,6 +15,7 @@
 | `call rounded(%sum, %first) %level` | a call of C, with a result or without one |
 | `put %low, %high` | one or two values also wait outside the registers of the core, on the stack unless the text says floats |
 | `get %low, %high` | they come back |
+| `begin %q.sums` | a vector whose lanes are written by several instructions: it holds nothing yet |
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from aidge_build.contract.thumb.work import work_of
 
 ENTER, ENTER_LOW, ENTER_FLOATS, LEAVE = "%enter", "%enter.low", "%enter.floats", "%leave"
 ENTERS = (ENTER, ENTER_LOW, ENTER_FLOATS)
-PUT, GET = "put ", "get "
+PUT, GET, BEGIN = "put ", "get ", "begin "
 LABEL = re.compile(r"%([a-z]\w*):")
 VALUE = re.compile(r"%(?:([qs])\.)?([a-z]\w*)\b(?!\.|:)")
 ARGUMENT = re.compile(r"\[%argument\.(\d+)\]")
@@ -138,6 +139,8 @@ def _own_traffic(text: str) -> _Traffic | None:
     if text.startswith((PUT, GET)):
         core, waiting = (frozenset(Value(kind, match[2]) for match in VALUE.finditer(text)) for kind in "rw")
         return (core, waiting, False) if text.startswith(PUT) else (waiting, core, False)
+    if text.startswith(BEGIN):
+        return frozenset(), frozenset(Value("q", match[2]) for match in VALUE.finditer(text)), False
     if call := CALL.fullmatch(text):
         arguments, result = (frozenset(Value("r", name) for name in registers) for registers in called(call))
         return arguments, result | {Value("", register) for register in CHANGED}, False

@@ -41,6 +41,7 @@ _ACROSS_LONG = re.compile(r"v(r?ml[as]ldava?|mlalva?|addlva?)x?")  # and the nex
 _REACHES_HIGH = re.compile(r"(mov|cmp|add|bx|blx) (?!.*sp,)[^#]*")  # of Armv6-M's instructions
 _CONVERTS = re.compile(r"v(ld|st)r(bt?\.[su]?(16|32)|ht?\.[su]?32) %q\.\w+, \[[^,\]]*(\]|, #).*")  # with a low register as base
 _ALWAYS_LOW = ("cbz", "cbnz")
+_COUNTS = re.compile(r"(dls|wls|le)(tp)?(\.\d+)? %")  # in lr
 # Loads that widen and stores that narrow take their address from a low register.
 _WIDENS = re.compile(r"v(ldr|str)(b[te]?\.[su]?(16|32)|h[te]?\.[su]?32) [^,]+, \[%(?P<address>\w+)(\]|, #).*")
 # Instructions of Armv7-M that are 16 bits long where all registers are low, and what makes them longer.
@@ -118,6 +119,7 @@ class Rules:
             self._keep(named, LOW.__contains__)
         if _CONVERTS.fullmatch(step.text):
             self._keep(named[1:], LOW.__contains__)
+        self._keep(named[: bool(_COUNTS.match(step.text))], lambda register: register == "lr")
         self._keep(named[: bool(_ACROSS.fullmatch(mnemonic))], lambda register: number_of(register) % 2 == 0)
         self._keep(named[1 : 1 + bool(_ACROSS_LONG.fullmatch(mnemonic))], lambda register: number_of(register) % 2 == 1)
 

@@ -13,6 +13,7 @@ from aidge_build.contract.kernel_kit.registers.choice import choose
 from aidge_build.contract.kernel_kit.registers.frame import Frame, frame_of
 from aidge_build.contract.kernel_kit.registers.named import (
     ARGUMENT,
+    BEGIN,
     CALL,
     ENTER_LOW,
     ENTERS,
@@ -50,28 +51,31 @@ def with_registers(lines: tuple[Line, ...], parameters: tuple[str, ...], where: 
     parameters: the names of the function's parameters. AidgeError names the function (`where`) if the registers do not suffice.
     """
     require_meant([text for text, _ in lines], parameters, where)
-    found = _choice(lines, parameters)
-    while found is None:
-        function = read([text for text, _ in lines], parameters)
-        before, lines = lines, tuple(with_waiting(lines, function, webs_of(function.steps)))
+    function, webs = _read(lines, parameters)
+    while (found := _choice(function, webs, parameters)) is None:
+        before, lines = lines, tuple(with_waiting(lines, function, webs))
         if lines == before:
             raise AidgeError("needs more registers than there are", where=where, code="KERNEL")
-        found = _choice(lines, parameters)
-    pairs = lines if found[0].steps[0].text == ENTER_LOW else tuple(in_pairs(lines))
-    in_pairs_found = _choice(pairs, parameters) if pairs != lines else None
-    if in_pairs_found is not None:
-        lines, found = pairs, in_pairs_found
-    function, printed, frame = found
+        function, webs = _read(lines, parameters)
+    pairs = lines if function.steps[0].text == ENTER_LOW else tuple(in_pairs(lines))
+    if pairs != lines:
+        with_pairs, webs = _read(pairs, parameters)
+        if in_pairs_found := _choice(with_pairs, webs, parameters):
+            lines, function, found = pairs, with_pairs, in_pairs_found
+    printed, frame = found
     check(function, printed, parameters, frame.save, where)
     return tuple(_lines(lines, function, printed, frame))
 
 
-def _choice(lines: Sequence[Line], parameters: Sequence[str]) -> tuple[Function, list[str], Frame] | None:
-    """Returns the steps, their instructions with registers, and what is saved around them; None: registers do not suffice."""
+def _read(lines: Sequence[Line], parameters: Sequence[str]) -> tuple[Function, Webs]:
     function = read([text for text, _ in lines], parameters)
-    webs = webs_of(function.steps)
+    return function, webs_of(function.steps)
+
+
+def _choice(function: Function, webs: Webs, parameters: Sequence[str]) -> tuple[list[str], Frame] | None:
+    """Returns the instructions with registers, and what is saved around them; None: registers do not suffice."""
     chosen = choose(function.steps, webs, function.steps[0].text == ENTER_LOW, parameters)
-    return None if chosen is None else (function, *assigned(function, webs, chosen))
+    return None if chosen is None else assigned(function, webs, chosen)
 
 
 def assigned(function: Function, webs: Webs, chosen: Mapping[int, str]) -> tuple[list[str], Frame]:
@@ -112,7 +116,7 @@ def _lines(lines: Sequence[Line], function: Function, printed: Sequence[str], fr
             found.append((f"{numbers[function.labels[place]][0]}:", why))
         elif text in ENTERS or leaves(text):
             found += [(f"    {each}", "") for each in (frame.restore if leaves(text) else frame.save)]
-        elif printed[steps[place]] if place in steps else not text.startswith(FRAME):
+        elif not text.startswith((BEGIN, FRAME)) and (place not in steps or printed[steps[place]]):
             found.append(("    " + _with_labels(printed[steps[place]] if place in steps else text, numbers, place), why))
     return found
 

@@ -83,6 +83,7 @@ def _cheapest(steps: Sequence[Step], webs: Webs) -> str:
     crowds = [sum(webs.values[web].kind == "r" for web in alive) for alive in webs.alive]
     crowd = max(range(len(steps)), key=crowds.__getitem__)
     waiting = {value.name for step in steps for value in (*step.reads, *step.writes) if value.kind == "w"}
+    waiting |= {value.name for step in steps if len(step.following) > 1 for value in step.writes}  # counted by a jump
     prices: list[tuple[int, int, str]] = []
     for name in sorted({webs.values[web].name for web in webs.alive[crowd] if webs.values[web].kind == "r"} - waiting):
         stays = list(_stays(steps, Value("r", name)))

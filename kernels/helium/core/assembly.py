@@ -111,6 +111,16 @@ class Assembler:
         self("vpop {d8-d15}", "pop {r4-r11, pc}")
 
 
+def emit_gather(emit: Assembler, vector: str, numbers: Sequence[str]) -> None:
+    """Numbers in registers of the core ("": none) become lanes 0, 2, 1 and 3 of a vector."""
+    emit(f"begin {vector}")
+    for lane, (low, high) in enumerate((numbers[:2], numbers[2:])):
+        if low and high:
+            emit(f"vmov {vector}[{lane + 2}], {vector}[{lane}], {low}, {high}")
+        elif low:
+            emit(f"vmov.32 {vector}[{lane}], {low}")
+
+
 @dataclass(frozen=True)
 class Access:
     """How one vector access is addressed: `before` is added to the pointer by an instruction of its own."""

@@ -144,7 +144,7 @@ def emit_fixed_halves(emit: Assembler, fixed: Fixed, sums: Sequence[str], spare:
     """High words below zero become such that shifts round their halves the other way."""
     if not fixed.has_below or fixed.once:
         return
-    if spare.startswith("r"):
+    if not spare.startswith(("q", "%q.")):
         emit(f"movs {spare}, #1", *(f"vqdmlah.s32 {register}, {register}, {spare}" for register in sums), why="halves below zero")
     else:
         for register in sums:

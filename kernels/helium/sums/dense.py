@@ -10,14 +10,13 @@ import numpy
 
 from aidge_build.contract.kernel_kit.linear import LinearConstants
 
-from ..core.assembly import Assembler, function
+from ..core.assembly import Assembler, emit_gather, function
 from ..core.rounding import Fixed, emit_fixed, emit_levels_of_8, multiplier_words, shift_words, zero_point_word
 
 LANES = 16
 OUTPUTS = 8  # at a time
 HEAD_BYTES = 16  # of a stream: input zero point, zero point, lowest, highest
-ACCUMULATORS = ("r0", "r2", "r4", "r6", "r8", "r10", "r12", "lr")
-ORDER = (0, 4, 2, 6, 1, 5, 3, 7)  # the output that each accumulator holds: two narrowings then put them in line
+ORDER = (0, 4, 2, 6, 1, 5, 3, 7)  # of the sums in the stream: two narrowings then put the outputs in line
 MOST_UNROLLED, VECTORS_IN_LOOP = 12, 8
 TEXT_BYTES = 120  # of a group beside its products
 PARAMETERS = "const int8_t *x, int8_t *y, const int8_t *stream"
@@ -104,108 +103,114 @@ class Dense:
         )
 
     def _lines(self):
-        emit, tail = Assembler(), self.inputs % LANES
-        left = self.outputs % OUTPUTS
-        groups = self.groups - (self.apart > 0)
-        stack = 16
-        emit.enter(stack)
-        emit("ldrd r9, r11, [r2, #4]", why="zero point, lowest")
-        if self.clamps:
-            emit("ldr r3, [r2, #12]", "str r3, [sp]", why="highest")
-        emit("mov r5, r1", "mov r1, r0")
-        if self.uniform:
-            emit(f"ldr r3, [r2, #{HEAD_BYTES}]", "str r3, [sp, #12]", why="multiplier")
-        emit.add("r3", "r2", HEAD_BYTES + 4 * self.uniform)
-        if tail:
-            emit(f"movs r0, #{tail}", "vctp.8 r0", why="the bytes after the input must not be read")
+        emit, left = Assembler(), self.outputs % OUTPUTS
+        emit("%enter", "mov %from, %x", "ldr %zero_point, [%stream, #4]")
+        emit(*(["ldrd %lowest, %highest, [%stream, #8]"] if self.clamps else []))
+        emit(*([f"ldr %multiplier, [%stream, #{HEAD_BYTES}]"] if self.uniform else []))
+        emit.add("%weights", "%stream", HEAD_BYTES + 4 * self.uniform)
+        if self.inputs % LANES:
+            emit(f"movs %tail, #{self.inputs % LANES}", "vctp.8 %tail", why="the bytes after the input must not be read")
         if self.offsets:
             self._sum(emit)
+        groups = self.groups - (self.apart > 0)
         if groups:
-            emit(f"movw r7, #{groups}", why="groups of eight that are left")
-            emit.label(1)
-            self._group(emit, ACCUMULATORS)
-            emit("subs r7, #1")
-            if not left or self.apart:
-                emit("vstrb.16 q0, [r5], #8", "bne 1b")
-            elif groups > 1:
-                emit("beq 3f", "vstrb.16 q0, [r5], #8", "b 1b")
-                emit.label(3)
+            self._groups(emit, groups, left > 0 and not self.apart)
         if self.apart:
-            self._group(emit, [register for output, register in zip(ORDER, ACCUMULATORS) if output < left])
+            self._group(emit, left)
         if left:
-            emit(f"movs r0, #{left}", "vctp.16 r0", "vpst", "vstrbt.16 q0, [r5]")
-        emit.leave(stack)
+            emit(f"movs %left, #{left}", "vctp.16 %left", "vpst", "vstrbt.16 %q.even, [%y]")
+        emit("%leave")
         return emit.lines
 
     def _sum(self, emit: Assembler) -> None:
-        """That of the row onto the stack."""
+        """The sum of the row."""
         whole, tail = divmod(self.inputs, LANES)
-        emit("movs r0, #0")
+        emit("movs %sum, #0")
         if whole:
-            emit(f"movw r7, #{whole}", "dls lr, r7")
-            emit.label(4)
-            emit("vldrb.u8 q0, [r1], #16", "vaddva.s8 r0, q0", "le lr, 4b")
+            emit(f"movw %vectors, #{whole}", "dls %vectors, %vectors")
+            emit.label("vector")
+            emit("vldrb.u8 %q.data, [%from], #16", "vaddva.s8 %sum, %q.data", "le %vectors, %vector")
         if tail:
-            emit("vpst", "vldrbt.u8 q0, [r1], #16", "vaddva.s8 r0, q0")
-        emit("str r0, [sp, #8]", why="the sum of the row")
-        emit.add("r1", "r1", -LANES * self.vectors)
+            emit("begin %q.data", "vpst", "vldrbt.u8 %q.data, [%from], #16", "vaddva.s8 %sum, %q.data")
+        emit.add("%from", "%from", -LANES * self.vectors)
+        emit("mov %row, %sum", why="even registers are for the sums of the outputs")
 
-    def _group(self, emit: Assembler, accumulators: Sequence[str]) -> None:
-        """The outputs of these accumulators become levels in q0."""
-        tail = self.inputs % LANES
-        emit(f"ldm r3!, {{{', '.join(accumulators)}}}", why="biases")
+    def _groups(self, emit: Assembler, groups: int, ends_early: bool) -> None:
+        """So many groups of eight; `ends_early`: the last one has fewer outputs, which are not yet stored."""
+        if groups > 1:
+            emit(f"movw %groups, #{groups}", why="groups of eight that are left")
+            emit.label("group")
+        self._group(emit, OUTPUTS)
+        if groups > 1:
+            emit("subs %groups, %groups, #1", *(["beq %last"] if ends_early else []))
+        emit("vstrb.16 %q.even, [%y], #8")
+        if groups > 1:
+            emit("b %group" if ends_early else "bne %group")
+        if ends_early:
+            emit.label("last")
+
+    def _group(self, emit: Assembler, outputs: int) -> None:
+        """Levels of so many outputs, of eight at most."""
+        sums = [f"%sum{output}" for output in ORDER if output < outputs]
+        emit(f"ldm %weights!, {{{', '.join(sums)}}}", why="biases")
         turns = self._turns
         if turns:
-            emit("str r7, [sp, #4]", f"movw r7, #{turns}")
-            emit.label(2)
+            emit(f"movw %turns, #{turns}")
+            emit.label(f"turn_of_{outputs}")
             for _ in range(VECTORS_IN_LOOP):
-                self._vector(emit, accumulators, False)
-            emit("subs r7, #1", "bne 2b", "ldr r7, [sp, #4]")
+                self._vector(emit, sums, False)
+            emit("subs %turns, %turns, #1", f"bne %turn_of_{outputs}")
         rest = self.vectors - turns * VECTORS_IN_LOOP
         for vector in range(rest):
-            self._vector(emit, accumulators, bool(tail) and vector == rest - 1)
-        emit.add("r1", "r1", -LANES * self.vectors)
-        emit("vmov q0[2], q0[0], r0, r2", "vmov q0[3], q0[1], r4, r6", "vmov q1[2], q1[0], r8, r10", "vmov q1[3], q1[1], r12, lr")
-        if self.offsets:
-            emit("ldr r0, [sp, #8]", "vldrw.u32 q2, [r3], #16", "vldrw.u32 q3, [r3], #16", why="what the weights lack")
-            emit("vmla.s32 q0, q2, r0", "vmla.s32 q1, q3, r0")
-        if self.bits:
-            emit("vldrw.u32 q2, [r3], #16", "vldrw.u32 q3, [r3], #16", why="what biases have beside whole products")
-            emit(
-                *(f"vshl.i32 q{register}, q{register}, #{self.bits}" for register in (0, 1)),
-                "vadd.i32 q0, q0, q2",
-                "vadd.i32 q1, q1, q3",
-            )
-        if self.uniform:
-            emit("ldr r0, [sp, #12]", why="multiplier")
-        else:
-            emit("vldrw.u32 q2, [r3], #16", "vldrw.u32 q3, [r3], #16", why="multipliers")
-        if self.fixed:
-            emit_fixed(emit, self.fixed, ("q0", "q1"), ("q2", "q3"), "q2")
-            emit("vldrw.u32 q2, [r3], #16", "vldrw.u32 q3, [r3], #16", why="shifts")
-            emit("vrshl.s32 q0, q0, q2", "vrshl.s32 q1, q1, q3")
-        for register in () if self.fixed else (0, 1):
-            emit(
-                f"vcvt.f32.s32 q{register}, q{register}",
-                f"vmul.f32 q{register}, q{register}, {'r0' if self.uniform else f'q{2 + register}'}",
-                f"vadd.f32 q{register}, q{register}, r9" if self.adds else f"vcvtn.s32.f32 q{register}, q{register}",
-            )
-        if self.fixed:
-            emit_levels_of_8(emit, self.fixed, "q0", "q1", "q0", "r9")
-        elif self.adds:
-            emit("vmovnt.i32 q0, q1")
-        else:
-            emit("vqmovnb.s32 q0, q0", "vqmovnt.s32 q0, q1", "vqadd.s16 q0, q0, r9")
+            self._vector(emit, sums, self.inputs % LANES > 0 and vector == rest - 1)
+        emit.add("%from", "%from", -LANES * self.vectors)
+        for place, vector in enumerate(("%q.even", "%q.odd")):
+            emit_gather(emit, vector, [f"%sum{output}" if output < outputs else "" for output in ORDER[4 * place : 4 * place + 4]])
+        self._complete(emit)
+        self._round(emit)
         if self.clamps:
-            emit("ldr r0, [sp]", "vdup.16 q2, r11", "vmax.s16 q0, q0, q2", "vdup.16 q2, r0", "vmin.s16 q0, q0, q2")
-        emit("vqmovnb.s16 q0, q0")
+            emit("vdup.16 %q.limit, %lowest", "vmax.s16 %q.even, %q.even, %q.limit")
+            emit("vdup.16 %q.limit, %highest", "vmin.s16 %q.even, %q.even, %q.limit")
+        emit("vqmovnb.s16 %q.even, %q.even")
 
     @staticmethod
-    def _vector(emit: Assembler, accumulators: Sequence[str], masked: bool) -> None:
-        if masked:
-            emit("vpst", "vldrbt.u8 q0, [r1], #16")
+    def _vector(emit: Assembler, sums: Sequence[str], masked: bool) -> None:
+        emit(*(["begin %q.data", "vpst", "vldrbt.u8 %q.data, [%from], #16"] if masked else ["vldrb.u8 %q.data, [%from], #16"]))
+        for sum_ in sums:
+            emit("vldrw.u32 %q.weights, [%weights], #16", f"vmladava.s8 {sum_}, %q.data, %q.weights")
+
+    @staticmethod
+    def _load(emit: Assembler, why: str) -> None:
+        """The next number of each output."""
+        emit("vldrw.u32 %q.of_even, [%weights], #16", "vldrw.u32 %q.of_odd, [%weights], #16", why=why)
+
+    def _complete(self, emit: Assembler) -> None:
+        """Adds to the sums what weights and biases lack."""
+        if self.offsets:
+            self._load(emit, "what the weights lack")
+            emit("vmla.s32 %q.even, %q.of_even, %row", "vmla.s32 %q.odd, %q.of_odd, %row")
+        if self.bits:
+            self._load(emit, "what biases have beside whole products")
+            emit(f"vshl.i32 %q.even, %q.even, #{self.bits}", f"vshl.i32 %q.odd, %q.odd, #{self.bits}")
+            emit("vadd.i32 %q.even, %q.even, %q.of_even", "vadd.i32 %q.odd, %q.odd, %q.of_odd")
+
+    def _round(self, emit: Assembler) -> None:
+        """Sums become levels of 16 bits."""
+        if not self.uniform:
+            self._load(emit, "multipliers")
+        if self.fixed:
+            emit_fixed(emit, self.fixed, ("%q.even", "%q.odd"), ("%q.of_even", "%q.of_odd"), "%q.sign")
+            self._load(emit, "shifts")
+            emit("vrshl.s32 %q.even, %q.even, %q.of_even", "vrshl.s32 %q.odd, %q.odd, %q.of_odd")
+            emit_levels_of_8(emit, self.fixed, "%q.even", "%q.odd", "%q.even", "%zero_point")
+            return
+        for vector in ("even", "odd"):
+            emit(f"vcvt.f32.s32 %q.{vector}, %q.{vector}")
+            emit(f"vmul.f32 %q.{vector}, %q.{vector}, {'%multiplier' if self.uniform else f'%q.of_{vector}'}")
+            emit(
+                f"vadd.f32 %q.{vector}, %q.{vector}, %zero_point" if self.adds else f"vcvtn.s32.f32 %q.{vector}, %q.{vector}"
+            )
+        if self.adds:
+            emit("vmovnt.i32 %q.even, %q.odd")
         else:
-            emit("vldrb.u8 q0, [r1], #16")
-        for index, accumulator in enumerate(accumulators):
-            register = f"q{1 + index % 7}"
-            emit(f"vldrw.u32 {register}, [r3], #16", f"vmladava.s8 {accumulator}, q0, {register}")
+            emit("vqmovnb.s32 %q.even, %q.even", "vqmovnt.s32 %q.even, %q.odd", "vqadd.s16 %q.even, %q.even, %zero_point")

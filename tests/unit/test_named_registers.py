@@ -530,6 +530,21 @@ def test_a_counter_with_a_name_is_in_the_register_of_the_core_for_counters_and_l
     assert "vmladav.s8 lr, q0, q1" in text, "eight sums take all even registers"
 
 
+def test_stored_lists_are_neighbours_and_series_move_an_even_register_on():
+    vectors = [f"%q.v{number}" for number in (3, 0, 2, 1)]
+    text = printed(
+        "%enter",
+        "movs %number, #0",
+        *(f"vidup.u32 {vector}, %number, #4" for vector in sorted(vectors)),
+        f"vst40.32 {{{', '.join(vectors)}}}, [%output]",
+        "str %number, [%output]",
+        "%leave",
+    )
+    assert [line for line in text if line.startswith("vst")] == ["vst40.32 {q0, q1, q2, q3}, [r2]"]
+    moved = {re.findall(r"\br\d+", line)[0] for line in text if line.startswith(("vidup", "str"))}
+    assert len(moved) == 1 and int(moved.pop()[1:]) % 2 == 0
+
+
 def test_a_counter_waits_for_nobody():
     names = [f"%v{number}" for number in range(14)]
     loads, stores = ([f"{way} {name}, [%first, #{4 * number}]" for number, name in enumerate(names)] for way in ("ldr", "str"))

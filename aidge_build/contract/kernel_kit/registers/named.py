@@ -44,6 +44,7 @@ _VIRTUAL = {"r": 100, "q": 100, "s": 1000}  # the number of the first value of e
 _JUMP = re.compile(r"(b[a-z]{0,2}(?:\.[nw])?|cbn?z|(le|wls)(tp)?(\.\d+)?) .*")
 _ALWAYS = re.compile(r"(b(\.[nw])?|tb[bh]) ")
 CALL = re.compile(r"call (\w+)\(([^)]*)\)(?: %(\w+))?")
+_SERIES = re.compile(r"v[id]dup\.\w+ %q\.\w+, %(\w+), .*")  # moves the number on from which it begins
 _OTHER_CALL = re.compile(r"(call|bl|blx) .*")
 CHANGED = frozenset(
     ("r0", "r1", "r2", "r3", "r12", "lr", "q0", "q1", "q2", "q3", *(f"s{number}" for number in range(16)))
@@ -165,6 +166,8 @@ def _traffic(text: str, labels: frozenset[str]) -> _Traffic:
     values = {_first_word(name): value for value, name in names.items()}
     reads = frozenset(_value(values, register) for register, _ in work.reads)
     writes = frozenset(_value(values, register) for register, _ in work.writes)
+    if series := _SERIES.fullmatch(text):
+        writes |= {Value("r", series[1])}
     is_move = instruction.mnemonic in ("mov", "movs", "vmov") and len(instruction.operands) == len(names) == 2
     return reads | writes if work.conditional and not work.jumps else reads, writes, is_move
 

@@ -36,11 +36,13 @@ POOLS = {
 PRESERVED = frozenset((*POOLS["r"][4:12], *POOLS["q"][4:], *POOLS["s"][16:]))
 _FIXED = re.compile(r"(?<![.\w%])(r\d+|lr|q\d|s\d+)\b")
 _LISTS = re.compile(r"v?(ldm|stm)(ia|db)?")
+_INTERLEAVED = re.compile(r"vst[24]\d")
 _ACROSS = re.compile(r"v(r?ml[as]l?dava?|ml[as]v|ml[as]va|mlalva?|addl?va?)x?")  # to even registers of the core
 _ACROSS_LONG = re.compile(r"v(r?ml[as]ldava?|mlalva?|addlva?)x?")  # and the next one is odd
 _REACHES_HIGH = re.compile(r"(mov|cmp|add|bx|blx) (?!.*sp,)[^#]*")  # of Armv6-M's instructions
 _CONVERTS = re.compile(r"v(ld|st)r(bt?\.[su]?(16|32)|ht?\.[su]?32) %q\.\w+, \[[^,\]]*(\]|, #).*")  # with a low register as base
 _ALWAYS_LOW = ("cbz", "cbnz")
+_SERIES = re.compile(r"v[id]dup")  # from an even register
 _COUNTS = re.compile(r"(dls|wls|le)(tp)?(\.\d+)? %")  # in lr
 # Loads that widen and stores that narrow take their address from a low register.
 _WIDENS = re.compile(r"v(ldr|str)(b[te]?\.[su]?(16|32)|h[te]?\.[su]?32) [^,]+, \[%(?P<address>\w+)(\]|, #).*")
@@ -113,6 +115,8 @@ class Rules:
     def _add_instruction(self, step: Step, mnemonic: str, named: Sequence[int]) -> None:
         if _LISTS.fullmatch(mnemonic):
             self._list(named["{" not in step.text.split(",")[0] :], mnemonic[0] == "v")
+        if _INTERLEAVED.fullmatch(mnemonic):
+            self._list([web for web, value in zip(named, step.named, strict=True) if value.kind == "q"], True)
         if mnemonic == "vmov" and len(named) == 4:
             self._list([web for web, value in zip(named, step.named, strict=True) if value.kind == "s"], True)
         if mnemonic in _ALWAYS_LOW:
@@ -120,7 +124,8 @@ class Rules:
         if _CONVERTS.fullmatch(step.text):
             self._keep(named[1:], LOW.__contains__)
         self._keep(named[: bool(_COUNTS.match(step.text))], lambda register: register == "lr")
-        self._keep(named[: bool(_ACROSS.fullmatch(mnemonic))], lambda register: number_of(register) % 2 == 0)
+        even = [*named[: bool(_ACROSS.fullmatch(mnemonic))], *named[1 : 1 + bool(_SERIES.fullmatch(mnemonic))]]
+        self._keep(even, lambda register: number_of(register) % 2 == 0)
         self._keep(named[1 : 1 + bool(_ACROSS_LONG.fullmatch(mnemonic))], lambda register: number_of(register) % 2 == 1)
 
     def _list(self, webs: Sequence[int], is_dense: bool) -> None:

@@ -28,7 +28,6 @@ KERNELS = """\
 kernels/cortexm/windows/depthwise.py _band_text
 kernels/cortexm/windows/depthwise_gather.py _gather_quad
 kernels/cortexm/windows/depthwise_gather.py gather_text
-kernels/helium/windows/depthwise.py _Printer.lines
 kernels/helium/sums/plan_choice.py plan_of
 kernels/helium/sums/product_text.py _Printer._masked_vector
 kernels/helium/sums/product_text.py _Printer.lines

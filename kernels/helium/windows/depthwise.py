@@ -14,14 +14,14 @@ import numpy
 from aidge_build.contract.kernel_kit.linear import LinearConstants
 
 from ..core import floats
-from ..core.assembly import BYTE_REACH, SAVED_BYTES, Access, Assembler, function, walk
+from ..core.assembly import BYTE_REACH, Access, Assembler, function, walk
 from ..core.floats import FloatNumbers, Floats
 from ..core.geometry import Geometry
 from ..core.rounding import Fixed, emit_fixed, emit_levels_of_8, multiplier_words, shift_words, zero_point_word
 
 LANES = 16
 HEAD_BYTES = 16  # of a stream: input zero point, zero point, lowest, highest
-POINTERS = ("r3", "r4", "r5", "r6", "r7", "r8", "r9", "r10", "r11", "r12")
+MOST_POINTERS = 10
 # Channels of the four vectors of sums: what VMULLB, VMULLT and VMOVLB, VMOVLT make of 16 bytes.
 LANE_CHANNELS = (slice(0, LANES, 4), slice(2, LANES, 4), slice(1, LANES, 4), slice(3, LANES, 4))
 IN_LINE = tuple(slice(first, LANES, 4) for first in range(4))  # those of results in float32, which VST4 stores
@@ -130,19 +130,18 @@ class Depthwise:
 
 
 class _Printer:
-    """Prints one depthwise convolution. r0: stream, r1: output, r2: zero point, then pointers; q0 to q3: sums."""
+    """Prints one depthwise convolution."""
 
     def __init__(self, shape: Depthwise):
         self.shape, self.emit = shape, Assembler()
+        self.sums = [f"%q.sum{number}" for number in range(4)]
         self.taps = [(row, tap) for row in range(shape.rows) for tap in range(shape.taps)]
-        registers = list(POINTERS)
-        self.left = registers.pop() if shape.channels % LANES else ""
-        self.low, self.high = (registers.pop(), registers.pop()) if shape.clamps else ("", "")
-        self.pointers = registers
+        self.is_partial = shape.channels % LANES > 0
         choices = [[row for row, _ in self.taps]]
-        if len(self.taps) <= len(registers):
+        if len(self.taps) <= MOST_POINTERS - self.is_partial - 2 * shape.clamps:
             choices.append(list(range(len(self.taps))))
         self.pointer_of = min(choices, key=lambda choice: (self._extra(choice), len(set(choice))))
+        self.pointers = [f"%data{number}" for number in range(max(self.pointer_of) + 1)]
         self.accesses, self.ends = self._addresses(self.pointer_of)
 
     @property
@@ -162,161 +161,154 @@ class _Printer:
             positions = [position for position, chosen in enumerate(choice) if chosen == pointer]
             home = self.taps[positions[0]][1] * self.shape.tap_step
             offsets = [self.taps[position][1] * self.shape.tap_step for position in positions]
-            accesses, end = walk(self.pointers[pointer], home, offsets, BYTE_REACH, LANES)
+            accesses, end = walk(f"%data{pointer}", home, offsets, BYTE_REACH, LANES)
             found.update(zip(positions, accesses))
             ends.append(end)
         return [found[position] for position in range(len(choice))], ends
 
     def lines(self):
         shape, emit = self.shape, self.emit
-        stack = 16 if shape.floats else 8
-        emit.enter(stack)
-        emit("str r3, [sp, #4]", why="pixels that are left")
+        emit("%enter")
+        emit.add("%first", "%stream", HEAD_BYTES)
         if shape.floats:
-            emit(f"ldr r3, [sp, #{SAVED_BYTES + stack}]", "ldrd r3, r4, [r3]", "strd r3, r4, [sp, #8]", why="- zero point, scale")
-        emit.add("r3", "r2", HEAD_BYTES)
-        emit("str r3, [sp]", why="the first block's numbers")
-        if shape.clamps:
-            emit(f"ldrd {self.low}, {self.high}, [r2, #8]")
-        emit("ldr r2, [r2, #4]", why="zero point")
-        for pointer in range(len(self.ends)):
-            row, tap = self.taps[self.pointer_of.index(pointer)]
-            emit(f"ldr {self.pointers[pointer]}, [r0, #{4 * row}]")
-            emit.add(self.pointers[pointer], self.pointers[pointer], tap * shape.tap_step)
-        emit.label(1)
-        emit("ldr r0, [sp]", why="a pixel")
-        if self.left:
-            emit(f"movw {self.left}, #{shape.channels}", why="channels that are left")
-        emit(f"movw lr, #{shape.blocks}", "dls lr, lr")
-        emit.label(2)
-        for register in range(4):
-            emit(f"vldrw.u32 q{register}, [r0], #16", why="biases of 16 channels" if register == 0 else "")
-        if shape.floats:
-            emit(
-                "ldr r2, [sp, #8]", *(f"vmul.i32 q{register}, q{register}, r2" for register in range(4)), why="or sums of weights"
-            )
-        if shape.wide:
-            for position in range(len(self.taps)):
-                self._halfwords(position)
+            emit("ldr %data, [%argument.4]", "ldrd %zero_point, %scale, [%data]", why="- zero point, scale")
         else:
-            for first in range(0, len(self.taps) - 1, 2):
-                self._pair(first)
-            if len(self.taps) % 2:
-                self._products(len(self.taps) - 1)
-                self._widen()
-        for pointer, end in enumerate(self.ends):
-            emit.add(self.pointers[pointer], self.pointers[pointer], end)
+            emit(*(["ldrd %low, %high, [%stream, #8]"] if shape.clamps else []), "ldr %zero_point, [%stream, #4]")
+        for number, pointer in enumerate(self.pointers):
+            row, tap = self.taps[self.pointer_of.index(number)]
+            emit(f"ldr {pointer}, [%rows, #{4 * row}]")
+            emit.add(pointer, pointer, tap * shape.tap_step)
+        emit.label("pixel")
+        emit("mov %numbers, %first")
+        if self.is_partial:
+            emit(f"movw %left, #{shape.channels}", why="channels that are left")
+        emit(f"movw %blocks, #{shape.blocks}", "dls %blocks, %blocks")
+        emit.label("block")
+        self._sums()
+        for pointer, end in zip(self.pointers, self.ends):
+            emit.add(pointer, pointer, end)
         if shape.floats:
             self._store_floats(shape.floats)
         else:
             self._store()
-        emit("le lr, 2b")
-        for pointer in range(len(self.ends)):
-            emit.add(self.pointers[pointer], self.pointers[pointer], self.advance)
-        emit.add("r1", "r1", (shape.channels - LANES * shape.blocks) * (4 if shape.floats else 1))
-        emit("ldr r0, [sp, #4]", "subs r0, #1", "str r0, [sp, #4]", "bne 1b")
-        emit.leave(stack)
+        emit("le %blocks, %block")
+        for pointer in self.pointers:
+            emit.add(pointer, pointer, self.advance)
+        emit.add("%y", "%y", (shape.channels - LANES * shape.blocks) * (4 if shape.floats else 1))
+        emit("subs %pixels, %pixels, #1", "bne %pixel", "%leave")
         return emit.lines
 
-    def _load(self, position: int, register: str) -> None:
+    def _sums(self) -> None:
+        """The sums of 16 channels."""
+        shape, emit = self.shape, self.emit
+        emit(*(f"vldrw.u32 {sum_}, [%numbers], #16" for sum_ in self.sums), why="biases of 16 channels")
+        if shape.floats:
+            emit(*(f"vmul.i32 {sum_}, {sum_}, %zero_point" for sum_ in self.sums), why="or sums of weights")
+        if shape.wide:
+            for position in range(len(self.taps)):
+                self._halfwords(position)
+            return
+        for first in range(0, len(self.taps) - 1, 2):
+            self._pair(first)
+        if len(self.taps) % 2:
+            self._products(len(self.taps) - 1)
+            self._widen()
+
+    def _load(self, position: int) -> None:
         access, pointer = self.accesses[position], self.pointers[self.pointer_of[position]]
         if access.before:
             self.emit.add(pointer, pointer, access.before)
-        self.emit(f"vldrb.u8 {register}, {access.address}")
+        self.emit(f"vldrb.u8 %q.data, {access.address}")
 
     def _halfwords(self, position: int) -> None:
-        """One tap: q5: weights, q6: data, of the even channels, then of the odd ones."""
+        """One tap: products of the even channels, then of the odd ones."""
         emit, sign = self.emit, self.shape.floats.letter if self.shape.floats else "s"
-        self._load(position, "q4")
-        sums = (("q0", "q2"), ("q1", "q3")) if self.shape.floats else (("q0", "q1"), ("q2", "q3"))
-        for half, (even, odd) in zip("bt", sums):
-            emit("vldrh.u16 q5, [r0], #16", f"vmovl{half}.{sign}8 q6, q4", "vmullb.s16 q7, q6, q5", "vmullt.s16 q6, q6, q5")
-            emit(f"vadd.i32 {even}, {even}, q7", f"vadd.i32 {odd}, {odd}, q6")
+        self._load(position)
+        places = ((0, 2), (1, 3)) if self.shape.floats else ((0, 1), (2, 3))
+        for half, (even, odd) in zip("bt", places):
+            emit("vldrh.u16 %q.weights, [%numbers], #16", f"vmovl{half}.{sign}8 %q.wide, %q.data")
+            emit("vmullb.s16 %q.even, %q.wide, %q.weights", "vmullt.s16 %q.odd, %q.wide, %q.weights")
+            for sum_, products in ((self.sums[even], "%q.even"), (self.sums[odd], "%q.odd")):
+                emit(f"vadd.i32 {sum_}, {sum_}, {products}")
 
     def _products(self, position: int) -> None:
-        """q6: products of the even channels, q4: of the odd ones."""
-        self._load(position, "q4")
-        self.emit("vldrw.u32 q5, [r0], #16", "vmullb.s8 q6, q4, q5", "vmullt.s8 q4, q4, q5")
+        """Products of the even channels and of the odd ones."""
+        self._load(position)
+        self.emit("vldrw.u32 %q.weights, [%numbers], #16")
+        self.emit("vmullb.s8 %q.even, %q.data, %q.weights", "vmullt.s8 %q.odd, %q.data, %q.weights")
 
     def _pair(self, first: int) -> None:
         """Two taps: their products are added in 16 bits (the generator has made sure that they fit)."""
         self._products(first)
-        self._load(first + 1, "q5")
-        self.emit("vldrw.u32 q7, [r0]", "vmullb.s8 q7, q5, q7", "vadd.i16 q6, q6, q7")
-        self.emit("vldrw.u32 q7, [r0], #16", why="again: there is no further register")
-        self.emit("vmullt.s8 q5, q5, q7", "vadd.i16 q4, q4, q5")
+        self._load(first + 1)
+        self.emit("vldrw.u32 %q.weights, [%numbers]", "vmullb.s8 %q.product, %q.data, %q.weights")
+        self.emit("vadd.i16 %q.even, %q.even, %q.product")
+        self.emit("vldrw.u32 %q.weights, [%numbers], #16", why="again: there is no further register")
+        self.emit("vmullt.s8 %q.product, %q.data, %q.weights", "vadd.i16 %q.odd, %q.odd, %q.product")
         self._widen()
 
     def _widen(self) -> None:
-        self.emit(
-            "vmovlb.s16 q5, q6",
-            "vmovlt.s16 q6, q6",
-            "vadd.i32 q0, q0, q5",
-            "vadd.i32 q1, q1, q6",
-            "vmovlb.s16 q5, q4",
-            "vmovlt.s16 q4, q4",
-            "vadd.i32 q2, q2, q5",
-            "vadd.i32 q3, q3, q4",
-        )
+        for products, sums in (("%q.even", self.sums[:2]), ("%q.odd", self.sums[2:])):
+            self.emit(f"vmovlb.s16 %q.low, {products}", f"vmovlt.s16 %q.high, {products}")
+            self.emit(*(f"vadd.i32 {sum_}, {sum_}, {wide}" for sum_, wide in zip(sums, ("%q.low", "%q.high"))))
 
     def _store(self) -> None:
-        emit = self.emit
-        for register in range(4):
-            if self.shape.bits:
-                emit(f"vshl.i32 q{register}, q{register}, #{self.shape.bits}", f"vldrw.u32 q{4 + register}, [r0], #16")
-                emit(f"vadd.i32 q{register}, q{register}, q{4 + register}", why="what a bias has beside whole products")
-            if self.shape.fixed:
-                emit(f"vldrw.u32 q{4 + register}, [r0], #16")
-                emit_fixed(emit, self.shape.fixed, (f"q{register}",), (f"q{4 + register}",), f"q{4 + register}")
-                emit(f"vldrw.u32 q{4 + register}, [r0], #16", f"vrshl.s32 q{register}, q{register}, q{4 + register}")
-                continue
-            emit(
-                f"vldrw.u32 q{4 + register}, [r0], #16",
-                f"vcvt.f32.s32 q{register}, q{register}",
-                f"vmul.f32 q{register}, q{register}, q{4 + register}",
-                f"vadd.f32 q{register}, q{register}, r2" if self.shape.adds else f"vcvtn.s32.f32 q{register}, q{register}",
-            )
-        if self.shape.adds:
-            emit("vmovnt.i32 q0, q1", "vmovnt.i32 q2, q3", "vqmovnb.s16 q4, q0", "vqmovnt.s16 q4, q2")
-        elif self.shape.fixed:
-            emit_levels_of_8(emit, self.shape.fixed, "q0", "q1", "q4", "r2")
-            emit_levels_of_8(emit, self.shape.fixed, "q2", "q3", "q5", "r2")
-            emit("vqmovnb.s16 q4, q4", "vqmovnt.s16 q4, q5")
+        emit, shape = self.emit, self.shape
+        for sum_ in self.sums:
+            self._round(sum_)
+        first, second, third, last = self.sums
+        if shape.adds:
+            emit(f"vmovnt.i32 {first}, {second}", f"vmovnt.i32 {third}, {last}")
+        elif shape.fixed:
+            emit_levels_of_8(emit, shape.fixed, first, second, first, "%zero_point")
+            emit_levels_of_8(emit, shape.fixed, third, last, third, "%zero_point")
         else:
-            emit("vqmovnb.s32 q4, q0", "vqmovnt.s32 q4, q1", "vqmovnb.s32 q5, q2", "vqmovnt.s32 q5, q3")
-            emit("vqadd.s16 q4, q4, r2", "vqadd.s16 q5, q5, r2", "vqmovnb.s16 q4, q4", "vqmovnt.s16 q4, q5")
-        if self.shape.clamps:
-            emit(f"vdup.8 q5, {self.low}", "vmax.s8 q4, q4, q5", f"vdup.8 q5, {self.high}", "vmin.s8 q4, q4, q5")
-        if self.left:
-            emit(f"vctp.8 {self.left}", f"subs {self.left}, #16", "vpst", "vstrbt.8 q4, [r1], #16")
+            emit(f"vqmovnb.s32 {first}, {first}", f"vqmovnt.s32 {first}, {second}")
+            emit(f"vqmovnb.s32 {third}, {third}", f"vqmovnt.s32 {third}, {last}")
+            emit(*(f"vqadd.s16 {levels}, {levels}, %zero_point" for levels in (first, third)))
+        emit(f"vqmovnb.s16 {first}, {first}", f"vqmovnt.s16 {first}, {third}")
+        if shape.clamps:
+            emit("vdup.8 %q.limit, %low", f"vmax.s8 {first}, {first}, %q.limit")
+            emit("vdup.8 %q.limit, %high", f"vmin.s8 {first}, {first}, %q.limit")
+        if self.is_partial:
+            emit("vctp.8 %left", "subs %left, %left, #16", "vpst", f"vstrbt.8 {first}, [%y], #16")
         else:
-            emit("vstrb.8 q4, [r1], #16")
+            emit(f"vstrb.8 {first}, [%y], #16")
+
+    def _round(self, sum_: str) -> None:
+        """A sum becomes a level of 32 bits, or of these less the zero point."""
+        emit, shape = self.emit, self.shape
+        if shape.bits:
+            emit(f"vshl.i32 {sum_}, {sum_}, #{shape.bits}", "vldrw.u32 %q.rest, [%numbers], #16")
+            emit(f"vadd.i32 {sum_}, {sum_}, %q.rest", why="what a bias has beside whole products")
+        emit("vldrw.u32 %q.factors, [%numbers], #16")
+        if shape.fixed:
+            emit_fixed(emit, shape.fixed, (sum_,), ("%q.factors",), "%q.sign")
+            emit("vldrw.u32 %q.shifts, [%numbers], #16", f"vrshl.s32 {sum_}, {sum_}, %q.shifts")
+            return
+        emit(f"vcvt.f32.s32 {sum_}, {sum_}", f"vmul.f32 {sum_}, {sum_}, %q.factors")
+        emit(f"vadd.f32 {sum_}, {sum_}, %zero_point" if shape.adds else f"vcvtn.s32.f32 {sum_}, {sum_}")
 
     def _store_floats(self, form: Floats) -> None:
-        emit, sums = self.emit, ("q0", "q1", "q2", "q3")
-        emit("ldr r2, [sp, #12]", why="scale")
-        for register in sums:
-            emit(
-                "vldrw.u32 q4, [r0], #16",
-                "vldrw.u32 q5, [r0], #16",
-                "vmul.f32 q4, q4, r2",
-                f"vcvt.f32.s32 {register}, {register}",
-            )
-            emit(f"vmul.f32 {register}, {register}, q4", f"vadd.f32 {register}, {register}, q5")
-        form.highest(emit, "q4", "r2")
-        form.clamp(emit, sums, "q4")
-        whole = [f"vst4{part}.32 {{q0, q1, q2, q3}}, [r1]{'!' * (part == 3)}" for part in range(4)]
-        if not self.left:
+        emit, sums = self.emit, self.sums
+        for sum_ in sums:
+            emit("vldrw.u32 %q.factors, [%numbers], #16", "vldrw.u32 %q.bias, [%numbers], #16")
+            emit("vmul.f32 %q.factors, %q.factors, %scale", f"vcvt.f32.s32 {sum_}, {sum_}")
+            emit(f"vmul.f32 {sum_}, {sum_}, %q.factors", f"vadd.f32 {sum_}, {sum_}, %q.bias")
+        form.highest(emit, "%q.highest", "%bits")
+        form.clamp(emit, sums, "%q.highest")
+        whole = [f"vst4{part}.32 {{{', '.join(sums)}}}, [%y]{'!' * (part == 3)}" for part in range(4)]
+        if not self.is_partial:
             emit(*whole)
             return
         if self.shape.blocks > 1:
-            emit(f"subs {self.left}, #16", "blt 4f", *whole, "b 5f")
-            emit.label(4)
-            emit(f"add {self.left}, #16")
-        emit("movs r2, #0", "vidup.u32 q4, r2, #4", why="every fourth channel")
-        for place, register in enumerate(sums):
-            emit(f"add r2, {self.left}, #{3 - place}", "lsrs r2, r2, #2", "vctp.32 r2", why="those that there are")
-            emit("vpst", f"vstrwt.32 {register}, [r1, q4, uxtw #2]", "adds r1, #4")
-        emit("adds r1, #48")
+            emit("subs %left, %left, #16", "blt %some", *whole, "b %stored")
+            emit.label("some")
+            emit("add %left, %left, #16")
+        emit("movs %from, #0", "vidup.u32 %q.places, %from, #4", why="every fourth channel")
+        for place, sum_ in enumerate(sums):
+            emit(f"add %found, %left, #{3 - place}", "lsrs %found, %found, #2", "vctp.32 %found", why="those that there are")
+            emit("vpst", f"vstrwt.32 {sum_}, [%y, %q.places, uxtw #2]", "adds %y, %y, #4")
+        emit("adds %y, %y, #48")
         if self.shape.blocks > 1:
-            emit.label(5)
+            emit.label("stored")

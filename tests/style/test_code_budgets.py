@@ -28,10 +28,8 @@ KERNELS = """\
 kernels/cortexm/windows/depthwise.py _band_text
 kernels/cortexm/windows/depthwise_gather.py _gather_quad
 kernels/cortexm/windows/depthwise_gather.py gather_text
-kernels/helium/sums/plan_choice.py plan_of
 kernels/helium/sums/product_text.py _Printer._masked_vector
 kernels/helium/sums/product_text.py _Printer.lines
-kernels/helium/sums/stationary.py Stationary._lines
 kernels/ref/float32/fourier_float32.py RealFourier._text
 """
 

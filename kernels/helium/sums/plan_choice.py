@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from ..core.geometry import Geometry
@@ -16,13 +17,31 @@ from .product import LANES, Product
 
 def plan_of(shape: Geometry, clamps: bool, offsets: bool) -> Plan:
     """The plan with the fewest instructions, by estimate."""
-    row, tap_step = shape.kernel_width * shape.channels, shape.dilation_width * shape.channels
-    row_step = shape.dilation_height * shape.in_width * shape.channels
-    usual = Product(
+    usual = _usual(shape, clamps, offsets)
+    if shape.is_pointwise:
+        return Plan(shape, usual)
+    whole = shape.channels % LANES == 0
+    runs_are_whole = shape.dilation_width == 1 or shape.kernel_width == 1
+    taps = replace(usual, taps=shape.kernel_width, tap_step=shape.dilation_width * shape.channels)
+    taps = replace(taps, vectors=-(-shape.channels // LANES))
+    candidates = [*([usual] if runs_are_whole else []), *([taps] if whole and shape.kernel_width <= MOST_TAPS else [])]
+    row_is_whole = shape.kernel_width * shape.channels % LANES == 0 and runs_are_whole
+    if shape.stays_inside and (whole or row_is_whole) and candidates:
+        return Plan(shape, min(candidates, key=instructions_of))
+    is_narrow = shape.bands is not None and shape.out_width < PIXELS
+    best = min(_staged(shape, usual, candidates), key=_of_band if is_narrow else _of_block)
+    columns = Columns(shape)
+    return _by_columns(columns, usual, best) if columns.fits else best
+
+
+def _usual(shape: Geometry, clamps: bool, offsets: bool) -> Product:
+    """The product in which each row of the window is one run of bytes."""
+    row = shape.kernel_width * shape.channels
+    return Product(
         PIXELS,
         shape.stride_width * shape.channels,
         shape.kernel_height,
-        row_step,
+        shape.dilation_height * shape.in_width * shape.channels,
         1,
         row,
         -(-row // LANES),
@@ -30,29 +49,22 @@ def plan_of(shape: Geometry, clamps: bool, offsets: bool) -> Plan:
         clamps=clamps,
         offsets=offsets,
     )
-    taps = replace(usual, taps=shape.kernel_width, tap_step=tap_step, vectors=-(-shape.channels // LANES))
-    if shape.is_pointwise:
-        return Plan(shape, usual)
-    whole = shape.channels % LANES == 0
-    runs_are_whole = shape.dilation_width == 1 or shape.kernel_width == 1
-    candidates = [*([usual] if runs_are_whole else []), *([taps] if whole and shape.kernel_width <= MOST_TAPS else [])]
-    if shape.stays_inside and (whole or row % LANES == 0 and runs_are_whole) and candidates:
-        return Plan(shape, min(candidates, key=instructions_of))
+
+
+def _staged(shape: Geometry, usual: Product, candidates: Sequence[Product]) -> list[Plan]:
+    """The plans that copy rows of the image first; where windows are short, or no candidate is left, one lays windows out, too."""
     staging = Staging.of(shape)
     aligned = shape.channels % 4 == 0
     plans = [Plan(shape, replace(form, row_step=staging.row_bytes, aligned=aligned), staging) for form in candidates]
+    row, tap_step = shape.kernel_width * shape.channels, shape.dilation_width * shape.channels
     runs = (1, row, row) if shape.dilation_width == 1 else (shape.kernel_width, tap_step, shape.channels)
     patches = Patches(shape.stride_width * shape.channels, shape.kernel_height, staging.row_bytes, *runs)
-    if not plans or patches.bytes <= SCRATCH_BYTES // PIXELS:
-        patch = patches.vectors * LANES
-        form = replace(usual, pixel_step=patch, rows=1, row_step=patch, tap_step=patch, vectors=patches.vectors, aligned=True)
-        plan = Plan(shape, form, staging, patches)
-        room = (SCRATCH_BYTES - staging.bytes - LANES) // patch // PIXELS * PIXELS
-        plans.append(replace(plan, batch=_batch(shape, max(PIXELS, room))))
-    is_narrow = shape.bands is not None and shape.out_width < PIXELS
-    best = min(plans, key=_of_band if is_narrow else _of_block)
-    columns = Columns(shape)
-    return _by_columns(columns, usual, best) if columns.fits else best
+    if plans and patches.bytes > SCRATCH_BYTES // PIXELS:
+        return plans
+    patch = patches.vectors * LANES
+    form = replace(usual, pixel_step=patch, rows=1, row_step=patch, tap_step=patch, vectors=patches.vectors, aligned=True)
+    room = (SCRATCH_BYTES - staging.bytes - LANES) // patch // PIXELS * PIXELS
+    return [*plans, replace(Plan(shape, form, staging, patches), batch=_batch(shape, max(PIXELS, room)))]
 
 
 def _of_block(plan: Plan) -> float:

@@ -14,7 +14,7 @@ from ..core.rounding import BY_SHIFT, CONSTANT_BITS, emit_fixed, emit_levels_of_
 from ..values.joined import emit_joined
 from .product import HEAD_BYTES, PARAMETERS, Product
 
-SUMS = (("r0", "r2"), ("r4", "r6"))  # of the two channels, by pixel of the two that are at work
+SUMS = (("%a0", "%a1"), ("%b0", "%b1"))  # of the two channels, by pixel of the two that are at work
 MOST_VECTORS = 2
 
 
@@ -47,136 +47,175 @@ class Stationary:
         """The C text."""
         shape = self.product
         purpose = f"Blocks of 4 pixels, {shape.channels} output channels; the weights stay in registers."
-        return function(self.name, purpose, PARAMETERS, self._lines())
+        return function(self.name, purpose, PARAMETERS, _Printer(shape).lines())
 
-    def _lines(self):
-        shape, emit = self.product, Assembler()
-        emit.enter(16)
-        emit("vldrh.u16 q7, [r2]", why="offsets of the stores: {channel A, channel B} of each pixel")
-        emit(*(["str r0, [sp, #8]"] if shape.fused else ["mov r11, r0"]), "mov r10, r1")
-        emit.add("r12", "r2", shape.head_bytes)
-        emit("str r3, [sp]")
+
+class _Printer:
+    """Prints one function: two channels, a and b, at a time."""
+
+    def __init__(self, shape: Product):
+        self.shape, self.emit = shape, Assembler()
+        self.whole = 2 * shape.vectors - (2 if shape.last else 0)  # vectors of weights that have all their bytes
+
+    def lines(self):
+        shape, emit = self.shape, self.emit
+        emit("%enter", "vldrh.u16 %q.places, [%stream]", why="offsets of the stores: {channel a, channel b} of each pixel")
+        emit.add("%numbers", "%stream", shape.head_bytes)
         if shape.counted:
-            emit.add("r0", "r2", shape.stream_bytes)
-            emit("str r0, [sp, #12]", f"ldr r9, [r2, #{HEAD_BYTES}]", why="the stream's end, zero point")
+            emit.add("%end", "%stream", shape.stream_bytes)
+            emit(f"ldr %constant, [%stream, #{HEAD_BYTES}]", why="zero point")
         if shape.last:
-            emit(f"movs r0, #{shape.last}", "vctp.8 r0", why="what there is of the last vector of weights")
-        emit.label(1)
-        whole = 2 * shape.vectors - (2 if shape.last else 0)
-        for register in range(whole):
-            emit(f"vldrw.u32 q{register}, [r12], #16", why="weights" if register == 0 else "")
-        if shape.last:
-            emit("vpstt", *(f"vldrwt.u32 q{whole + channel}, [r12], #{shape.last}" for channel in (0, 1)))
-        if shape.joined:
-            emit("ldm r12!, {r0, r2, r4}", why="biases and multipliers")
-            emit_joined(emit, ("r0", "r2", "r4"), ("r5", "r7"), ("r8", "r3"), "r6")
-        else:
-            emit("ldrd r5, r7, [r12], #8", "ldrd r8, r3, [r12], #8", why="biases, multipliers")
-        if not shape.counted:
-            emit("ldr r9, [r12], #4", why="constants" if shape.fused else "zero point and step")
-        if shape.fixed:
-            emit("adds r12, #8", why="shifts: read again for each block")
-        self._begin(emit)
+            emit(f"movs %bytes, #{shape.last}", "vctp.8 %bytes", why="what there is of the last vector of weights")
+        emit.label("pair")
+        self._load_pair()
+        self._begin()
         if shape.mixed:
-            emit("cmp r8, #0", "bpl 4f", why="a pair of channels that is not fused")
+            emit("cmp %multiplier_a, #0", "bpl %others", why="a pair of channels that is not fused")
         if shape.shift:
-            emit(f"tst r9, #{BY_SHIFT}", "beq 4f", why="a pair of floats")
-            self._pass(emit, True)
-            emit("b 1b", why="the last pair has floats")
-            emit.label(4)
+            emit(f"tst %constant, #{BY_SHIFT}", "beq %others", why="a pair of floats")
+            self._pass(True)
+            emit("b %pair", why="the last pair has floats")
+            emit.label("others")
         if shape.fused:
-            emit("lsr r11, r9, #16", "uxth r9, r9", *(f"movt {register}, #{CONSTANT_BITS >> 16}" for register in ("r9", "r11")))
-            if shape.vectors == 1:
-                emit("vdup.32 q2, r8", "vdup.32 q3, r3")
-            self._pass(emit, True)
-            emit("cmp r3, #0", "bmi 1b", why="negative: there is another pair")
+            self._fused()
         if shape.mixed:
-            emit("b 5f")
-            emit.label(4)
+            emit("b %end_of_pairs")
+            emit.label("others")
         if not shape.fused or shape.mixed:
-            self._pass(emit, False)
-            if shape.counted:
-                emit("ldr r0, [sp, #12]", "cmp r12, r0", "bne 1b", why="there is another pair")
-            elif shape.adds:
-                emit("lsls r0, r9, #9", "bmi 1b", why="negative: there is another pair")
-            else:
-                emit("asrs r0, r9, #16", "add r10, r0", "bne 1b", why="0 after the last pair")
+            self._pass(False)
+            self._repeat()
         if shape.mixed:
-            emit.label(5)
-        emit.leave(16)
+            emit.label("end_of_pairs")
+        emit("%leave")
         return emit.lines
 
-    def _begin(self, emit: Assembler) -> None:
+    def _load_pair(self) -> None:
+        """Weights and numbers of a pair."""
+        shape, emit = self.shape, self.emit
+        for place in range(self.whole):
+            emit(f"vldrw.u32 %q.weights{place}, [%numbers], #16", why="weights" if place == 0 else "")
+        if shape.last:
+            last = [f"%q.weights{self.whole + channel}" for channel in (0, 1)]
+            emit(f"begin {', '.join(last)}", "vpstt", *(f"vldrwt.u32 {weights}, [%numbers], #{shape.last}" for weights in last))
+        if shape.joined:
+            emit("ldm %numbers!, {%first, %second, %high}", why="biases and multipliers")
+            words, multipliers = ("%first", "%second", "%high"), ("%multiplier_a", "%multiplier_b")
+            emit_joined(emit, words, ("%bias_a", "%bias_b"), multipliers, "%spare")
+        else:
+            emit("ldrd %bias_a, %bias_b, [%numbers], #8", "ldrd %multiplier_a, %multiplier_b, [%numbers], #8")
+        if not shape.counted:
+            emit("ldr %constant, [%numbers], #4", why="constants" if shape.fused else "zero point and step")
+        if shape.fixed:
+            emit("adds %numbers, %numbers, #8", why="shifts: read again for each block")
+
+    def _begin(self) -> None:
         """What comes before all pixels pass: their number, and the sums of the first ones that levels wait for."""
-        shape = self.product
-        emit("ldr r1, [sp, #8]" if shape.fused else "mov r1, r11", "str r10, [sp, #4]")
+        emit, shape = self.emit, self.shape
+        emit("mov %from, %x", "mov %to, %y")
         if shape.beside:
-            self._sums(emit)
-        emit("ldr r0, [sp]", *(["subs r0, #1"] if shape.beside else []), "dls lr, r0")
+            self._sums()
+            emit("subs %others_than_last, %blocks, #1", "dls %left, %others_than_last")
+        else:
+            emit("dls %left, %blocks")
 
-    def _pass(self, emit: Assembler, proved: bool) -> None:
-        """All pixels with the weights of a pair; r10 moves on to the next pair. `proved`: levels are fused, or from integers."""
-        shape = self.product
-        emit.label(2)
+    def _fused(self) -> None:
+        """A pair with one fused multiplication, again while another pair follows."""
+        emit = self.emit
+        emit("lsr %constant_b, %constant, #16", "uxth %constant, %constant")
+        emit(*(f"movt {constant}, #{CONSTANT_BITS >> 16}" for constant in ("%constant", "%constant_b")))
+        if self.shape.vectors == 1:
+            emit("vdup.32 %q.multiplier_a, %multiplier_a", "vdup.32 %q.multiplier_b, %multiplier_b")
+        self._pass(True)
+        emit("cmp %multiplier_b, #0", "bmi %pair", why="negative: there is another pair")
+
+    def _repeat(self) -> None:
+        """The jump to the next pair, if there is one."""
+        emit, shape = self.emit, self.shape
+        if shape.counted:
+            emit("cmp %numbers, %end", "bne %pair", why="there is another pair")
+        elif shape.adds:
+            emit("lsls %mark, %constant, #9", "bmi %pair", why="negative: there is another pair")
+        else:
+            emit("asrs %step, %constant, #16", "add %y, %y, %step", "bne %pair", why="0 after the last pair")
+
+    def _pass(self, proved: bool) -> None:
+        """All pixels with the weights of a pair. `proved`: levels are fused, or from integers."""
+        shape, emit, label = self.shape, self.emit, "proved" if proved else "block"
+        emit.label(label)
         if not shape.beside:
-            self._sums(emit)
-        self._levels(emit, proved)
+            self._sums()
+        self._levels(proved)
         if shape.beside:
-            self._sums(emit, stores=True)
-            emit("le lr, 2b")
-            self._levels(emit, proved)
-        self._store(emit)
-        emit(*([] if shape.beside else ["le lr, 2b"]))
-        emit("ldr r10, [sp, #4]", *(["add r10, #2"] if shape.goes_by_twos else []))
+            self._sums(stores=True)
+            emit(f"le %left, %{label}")
+            self._levels(proved)
+        self._store()
+        emit(*([] if shape.beside else [f"le %left, %{label}"]), *(["adds %y, %y, #2"] if shape.goes_by_twos else []))
 
-    def _sums(self, emit: Assembler, stores: bool = False) -> None:
-        """The sums of four pixels times two channels, in q5 and q6; the levels that are there are stored behind the loads that
-        need not wait for them."""
+    def _sums(self, stores: bool = False) -> None:
+        """The sums of four pixels times two channels; the levels that are there are stored behind the loads that need not wait
+        for them."""
+        emit = self.emit
         for half in (0, 1):
             for pixel in (0, 1):
-                self._pixel(emit, pixel)
-            if stores and half == 0:
-                self._store(emit)
-            emit(f"vmov q5[{2 + half}], q5[{half}], r0, r2", f"vmov q6[{2 + half}], q6[{half}], r4, r6")
+                self._pixel(pixel)
+            if half == 0:
+                if stores:
+                    self._store()
+                emit("begin %q.a, %q.b")
+            for vector, sums in zip(("%q.a", "%q.b"), SUMS):
+                emit(f"vmov {vector}[{2 + half}], {vector}[{half}], {', '.join(sums)}")
 
-    def _levels(self, emit: Assembler, proved: bool) -> None:
-        """These sums become levels in q5."""
-        shape = self.product
-        emit(*(f"vshl.i32 {register}, {register}, #{shape.bits}" for register in ("q5", "q6") if shape.bits))
-        emit("vadd.i32 q5, q5, r5", "vadd.i32 q6, q6, r7")
+    def _levels(self, proved: bool) -> None:
+        """These sums become levels in the place of those of a."""
+        emit, shape = self.emit, self.shape
+        emit(*(f"vshl.i32 {sums}, {sums}, #{shape.bits}" for sums in ("%q.a", "%q.b") if shape.bits))
+        emit("vadd.i32 %q.a, %q.a, %bias_a", "vadd.i32 %q.b, %q.b, %bias_b")
         if proved and shape.shift:
-            emit("vqdmulh.s32 q5, q5, r8", "vqdmulh.s32 q6, q6, r3", f"vqrshrnb.s32 q5, q5, #{shape.shift}")
-            emit(f"vqrshrnt.s32 q5, q6, #{shape.shift}", "vqadd.s16 q5, q5, r9")
-        elif proved and shape.vectors == 1:
-            emit("vfmas.f32 q5, q2, r9", "vfmas.f32 q6, q3, r11", "vmovnt.i32 q5, q6")
+            emit("vqdmulh.s32 %q.a, %q.a, %multiplier_a", "vqdmulh.s32 %q.b, %q.b, %multiplier_b")
+            emit(f"vqrshrnb.s32 %q.a, %q.a, #{shape.shift}", f"vqrshrnt.s32 %q.a, %q.b, #{shape.shift}")
+            emit("vqadd.s16 %q.a, %q.a, %constant")
         elif proved:
-            emit("vdup.32 q4, r8", "vfmas.f32 q5, q4, r9", "vdup.32 q4, r3", "vfmas.f32 q6, q4, r11", "vmovnt.i32 q5, q6")
+            self._levels_fused()
         elif shape.fixed:
-            emit("ldrd r0, r2, [r12, #-8]")
-            emit_fixed(emit, shape.fixed, ("q5", "q6"), ("r8", "r3"), "r4")
-            emit("vrshl.s32 q5, r0", "vrshl.s32 q6, r2")
-            emit_levels_of_8(emit, shape.fixed, "q5", "q6", "q5", "r9")
+            emit("ldrd %shift_a, %shift_b, [%numbers, #-8]")
+            emit_fixed(emit, shape.fixed, ("%q.a", "%q.b"), ("%multiplier_a", "%multiplier_b"), "%one")
+            emit("vrshl.s32 %q.a, %shift_a", "vrshl.s32 %q.b, %shift_b")
+            emit_levels_of_8(emit, shape.fixed, "%q.a", "%q.b", "%q.a", "%constant")
         else:
-            emit("vcvt.f32.s32 q5, q5", "vcvt.f32.s32 q6, q6", "vmul.f32 q5, q5, r8", "vmul.f32 q6, q6, r3")
-            if shape.adds:
-                emit("vadd.f32 q5, q5, r9", "vadd.f32 q6, q6, r9", "vmovnt.i32 q5, q6", why="rounded by the addition")
-            else:
-                emit("vcvtn.s32.f32 q5, q5", "vcvtn.s32.f32 q6, q6", "vqmovnb.s32 q5, q5", "vqmovnt.s32 q5, q6")
-                emit("vqadd.s16 q5, q5, r9")
-        emit("vqmovnb.s16 q5, q5")
+            self._levels_of_floats()
+        emit("vqmovnb.s16 %q.a, %q.a")
 
-    def _store(self, emit: Assembler) -> None:
-        """Stores the levels; r10 moves on to the next pixels."""
-        emit("vstrb.16 q5, [r10, q7]")
-        emit.add("r10", "r10", 4 * self.product.distance)
+    def _levels_fused(self) -> None:
+        emit = self.emit
+        for channel, constant in (("a", "%constant"), ("b", "%constant_b")):
+            if self.shape.vectors > 1:
+                emit(f"vdup.32 %q.multiplier_{channel}, %multiplier_{channel}")
+            emit(f"vfmas.f32 %q.{channel}, %q.multiplier_{channel}, {constant}")
+        emit("vmovnt.i32 %q.a, %q.b")
 
-    def _pixel(self, emit: Assembler, pixel: int) -> None:
+    def _levels_of_floats(self) -> None:
+        emit = self.emit
+        emit("vcvt.f32.s32 %q.a, %q.a", "vcvt.f32.s32 %q.b, %q.b")
+        emit("vmul.f32 %q.a, %q.a, %multiplier_a", "vmul.f32 %q.b, %q.b, %multiplier_b")
+        if self.shape.adds:
+            emit("vadd.f32 %q.a, %q.a, %constant", "vadd.f32 %q.b, %q.b, %constant", why="rounded by the addition")
+            emit("vmovnt.i32 %q.a, %q.b")
+        else:
+            emit("vcvtn.s32.f32 %q.a, %q.a", "vcvtn.s32.f32 %q.b, %q.b", "vqmovnb.s32 %q.a, %q.a", "vqmovnt.s32 %q.a, %q.b")
+            emit("vqadd.s16 %q.a, %q.a, %constant")
+
+    def _store(self) -> None:
+        """Stores the levels."""
+        self.emit("vstrb.16 %q.a, [%to, %q.places]")
+        self.emit.add("%to", "%to", 4 * self.shape.distance)
+
+    def _pixel(self, pixel: int) -> None:
         """The sums of one pixel; the first two take lanes 0 and 2, the others 1 and 3."""
-        shape = self.product
+        emit, shape = self.emit, self.shape
         size = "w.u32" if shape.aligned else "b.u8"
         for vector in reversed(range(shape.vectors)):  # the last load moves the pointer
-            register = f"q{4 - (pixel if shape.vectors == 1 and not shape.fused else 0)}"
-            emit(f"vldr{size} {register}, " + (f"[r1, #{16 * vector}]" if vector else f"[r1], #{shape.pixel_step}"))
+            emit(f"vldr{size} %q.data, " + (f"[%from, #{16 * vector}]" if vector else f"[%from], #{shape.pixel_step}"))
             for channel in (0, 1):
                 operation = "vmladav" if vector == shape.vectors - 1 else "vmladava"
-                emit(f"{operation}.s8 {SUMS[channel][pixel]}, q{2 * vector + channel}, {register}")
+                emit(f"{operation}.s8 {SUMS[channel][pixel]}, %q.weights{2 * vector + channel}, %q.data")

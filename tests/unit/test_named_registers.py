@@ -545,6 +545,15 @@ def test_stored_lists_are_neighbours_and_series_move_an_even_register_on():
     assert len(moved) == 1 and int(moved.pop()[1:]) % 2 == 0
 
 
+@pytest.mark.parametrize("change", ["vrshl.s32 %q.a, %second", "vorr.i32 %q.a, #64", "vbic.i32 %q.a, #64", "vshl.i32 %q.a, #4"])
+def test_a_vector_that_changes_in_its_place_is_read(change):
+    others = [f"vldrw.u32 %q.b{number}, [%first, #{16 * number}]" for number in range(3)]
+    stores = [f"vstrw.32 %q.{name}, [%output], #16" for name in ("a", "b0", "b1", "b2")]
+    text = printed("%enter", "vldrw.u32 %q.a, [%second]", *others, change, *stores, "%leave")
+    loaded, changed, stored = (next(line for line in text if line.startswith(word)).split()[1] for word in ("vldrw", change[:4], "vstrw"))
+    assert loaded == changed == stored
+
+
 def test_a_counter_waits_for_nobody():
     names = [f"%v{number}" for number in range(14)]
     loads, stores = ([f"{way} {name}, [%first, #{4 * number}]" for number, name in enumerate(names)] for way in ("ldr", "str"))

@@ -45,6 +45,7 @@ _JUMP = re.compile(r"(b[a-z]{0,2}(?:\.[nw])?|cbn?z|(le|wls)(tp)?(\.\d+)?) .*")
 _ALWAYS = re.compile(r"(b(\.[nw])?|tb[bh]) ")
 CALL = re.compile(r"call (\w+)\(([^)]*)\)(?: %(\w+))?")
 _SERIES = re.compile(r"v[id]dup\.\w+ %q\.\w+, %(\w+), .*")  # moves the number on from which it begins
+_IN_PLACE = re.compile(r"v(orr|bic|q?r?shl)\.\w+ %q\.\w+, [%#][^,.]*")  # changes its one vector
 _OTHER_CALL = re.compile(r"(call|bl|blx) .*")
 CHANGED = frozenset(
     ("r0", "r1", "r2", "r3", "r12", "lr", "q0", "q1", "q2", "q3", *(f"s{number}" for number in range(16)))
@@ -168,6 +169,8 @@ def _traffic(text: str, labels: frozenset[str]) -> _Traffic:
     writes = frozenset(_value(values, register) for register, _ in work.writes)
     if series := _SERIES.fullmatch(text):
         writes |= {Value("r", series[1])}
+    if _IN_PLACE.fullmatch(text):
+        reads |= writes
     is_move = instruction.mnemonic in ("mov", "movs", "vmov") and len(instruction.operands) == len(names) == 2
     return reads | writes if work.conditional and not work.jumps else reads, writes, is_move
 

@@ -82,15 +82,19 @@ def _cheapest(steps: Sequence[Step], webs: Webs) -> str:
     """Returns the name of the value with the fewest instructions, of all that only wait where most are alive; "" if none."""
     crowds = [sum(webs.values[web].kind == "r" for web in alive) for alive in webs.alive]
     crowd = max(range(len(steps)), key=crowds.__getitem__)
-    waiting = {value.name for step in steps for value in (*step.reads, *step.writes) if value.kind == "w"}
-    waiting |= {value.name for step in steps if len(step.following) > 1 for value in step.writes}  # counted by a jump
     prices: list[tuple[int, int, str]] = []
-    for name in sorted({webs.values[web].name for web in webs.alive[crowd] if webs.values[web].kind == "r"} - waiting):
+    for name in sorted({webs.values[web].name for web in webs.alive[crowd] if webs.values[web].kind == "r"} - _settled(steps)):
         stays = list(_stays(steps, Value("r", name)))
         if not any(stay.first <= crowd <= stay.last for stay in stays):
             length = sum(stay.last - stay.first for stay in stays)
             prices.append((sum(stay.price for stay in stays), length, name))
     return min(prices, default=(0, 0, ""))[2]
+
+
+def _settled(steps: Sequence[Step]) -> set[str]:
+    """Returns the names of values that wait already, or that a jump counts."""
+    waiting = {value.name for step in steps for value in (*step.reads, *step.writes) if value.kind == "w"}
+    return waiting | {value.name for step in steps if len(step.following) > 1 for value in step.writes}
 
 
 def _stays(steps: Sequence[Step], value: Value) -> Iterator[_Stay]:

@@ -554,6 +554,17 @@ def test_a_vector_that_changes_in_its_place_is_read(change):
     assert loaded == changed == stored
 
 
+def test_values_apart_share_no_register_though_none_is_alive_when_the_other_is_written():
+    names = [f"%v{number}" for number in range(8)]
+    lines = [line for name in names for line in (f"ldr {name}, [%first], #4", f"str {name}, [%output], #4")]
+    loaded = (
+        re.findall(r"ldr (\w+)", " ".join(printed("%enter", *more, *lines, "%leave")))
+        for more in ((), (f"apart {', '.join(names)}",))
+    )
+    free, apart = (len(set(registers)) for registers in loaded)
+    assert free < apart == len(names)
+
+
 def test_a_counter_waits_for_nobody():
     names = [f"%v{number}" for number in range(14)]
     loads, stores = ([f"{way} {name}, [%first, #{4 * number}]" for number, name in enumerate(names)] for way in ("ldr", "str"))

@@ -94,8 +94,8 @@ class Assembler:
 
     def move(self, pointer: str, constant: int) -> None:
         """pointer += constant where nobody waits for flags: often by a short instruction."""
-        if 0 < abs(constant) < 256 and pointer in LOW_REGISTERS:
-            self(f"{'adds' if constant > 0 else 'subs'} {pointer}, #{abs(constant)}")
+        if 0 < abs(constant) < 256 and (pointer in LOW_REGISTERS or pointer[0] == "%"):
+            self(f"{'adds' if constant > 0 else 'subs'} {pointer}, {pointer}, #{abs(constant)}")
         else:
             self.add(pointer, pointer, constant)
 

@@ -120,33 +120,30 @@ class FloatNumbers:
         return numbers + factors + numpy.array([step], "<i4").tobytes()
 
 
-def emit_floats(emit: Assembler, form: Floats, numbers: str) -> None:
-    """The sums of two channels in q0 and q1 become float32, not yet clamped; even registers change. `numbers`: where the stack
-    has the address of what is known of the data, or, as a register or there, the address of what is prepared; q6: the
-    sums of the windows."""
-    emit("ldm r3!, {r0, r2, r4, r6, r8, r10, r12, lr}", why="offsets, sums of the weights, factors, biases")
-    emit("vmla.s32 q0, q6, r0", "vmla.s32 q1, q6, r2")
-    if not form.prepared:
-        emit(f"ldr r0, {numbers}", "ldrd r0, r2, [r0]", "mul r4, r4, r0", "mul r6, r6, r0", why="- zero point, scale")
-        emit("vmov s8, s9, r8, r10", "vmov s10, r2", "vmul.f32 s8, s8, s10", "vmul.f32 s9, s9, s10", "vmov r8, r10, s8, s9")
-    elif numbers.startswith("r"):
-        emit(f"ldm {numbers}!, {{r4, r6, r8, r10}}", why="what is prepared")
+def emit_floats(emit: Assembler, form: Floats) -> None:
+    """The sums of two channels become float32, not yet clamped."""
+    sums, factors, bias = ("%sum_a", "%sum_b"), ("%factor_a", "%factor_b"), ("%bias_a", "%bias_b")
+    words = ("%offset_a", "%offset_b", *sums, *factors, *bias)
+    emit(f"ldm %numbers!, {{{', '.join(words)}}}", why="offsets, sums of the weights, factors, biases")
+    emit("vmla.s32 %q.a, %q.windows, %offset_a", "vmla.s32 %q.b, %q.windows, %offset_b")
+    if form.prepared:
+        emit(f"ldm %prepared!, {{{', '.join((*sums, *factors))}}}")
     else:
-        emit(f"ldr r10, {numbers}", f"ldrd r4, r6, [r10], #{PREPARED_BYTES}", f"str r10, {numbers}", "ldrd r8, r10, [r10, #-8]")
-    emit("vadd.i32 q0, q0, r4", "vadd.i32 q1, q1, r6")
-    emit("vcvt.f32.s32 q0, q0", "vcvt.f32.s32 q1, q1", "vmul.f32 q0, q0, r8", "vmul.f32 q1, q1, r10")
-    emit("vadd.f32 q0, q0, r12", "vadd.f32 q1, q1, lr")
+        emit("ldr %given, [%argument.4]", "ldrd %zero_point, %scale, [%given]", why="- zero point, scale")
+        emit(*(f"mul {sum_}, {sum_}, %zero_point" for sum_ in sums))
+        emit("begin %q.factors", "vmov %q.factors[2], %q.factors[0], %factor_a, %factor_b")
+        emit("vmul.f32 %q.factors, %q.factors, %scale", "vmov %factor_a, %factor_b, %q.factors[2], %q.factors[0]")
+    for vector, sum_, factor, number in zip(("%q.a", "%q.b"), sums, factors, bias):
+        emit(f"vadd.i32 {vector}, {vector}, {sum_}", f"vcvt.f32.s32 {vector}, {vector}", f"vmul.f32 {vector}, {vector}, {factor}")
+        emit(f"vadd.f32 {vector}, {vector}, {number}")
 
 
 def emit_stores(emit: Assembler, is_whole: bool) -> None:
-    """q0 and q1 to where r5 and q7 say, all lanes or those that the predicate has; r5 moves on to the next pair. Leaves the flags
-    of "there is another pair"."""
-    emit("ldr r8, [r3], #4", "adds r0, r5, #4", why="how far the next pair lies")
-    emit(
-        *(
-            ["vstrw.32 q0, [r5, q7]", "vstrw.32 q1, [r0, q7]"]
-            if is_whole
-            else ["vpstt", "vstrwt.32 q0, [r5, q7]", "vstrwt.32 q1, [r0, q7]"]
-        )
-    )
-    emit("add r5, r8", "cmp r8, #0")
+    """Stores both vectors, all lanes or those that the predicate has. The output moves on to the next pair. Leaves the flags of
+    "there is another pair"."""
+    emit("ldr %step, [%numbers], #4", "adds %next, %y, #4", why="how far the next pair lies")
+    if is_whole:
+        emit("vstrw.32 %q.a, [%y, %q.places]", "vstrw.32 %q.b, [%next, %q.places]")
+    else:
+        emit("vpstt", "vstrwt.32 %q.a, [%y, %q.places]", "vstrwt.32 %q.b, [%next, %q.places]")
+    emit("add %y, %y, %step", "cmp %step, #0")

@@ -16,7 +16,7 @@ from ..core.rounding import Fixed, way_of
 LANES = 16
 HEAD_BYTES = 20  # of a stream: offsets of the eight stores, input zero point
 PARAMETERS = "const int8_t *x, int8_t *y, const int8_t *stream, int32_t blocks"
-POINTERS = ("r1", "r7", "r9", "r11")
+POINTERS = tuple(f"%from{number}" for number in range(4))
 LANE_PIXELS = (0, 2, 1, 3)  # which pixel each lane of a vector of sums holds
 STORED = {1: 0x000F, 2: 0x0F0F, 3: 0x0FFF}  # predicates of the lanes that hold the first pixels
 LONGEST_UNROLLED = 640  # instructions of one pair of channels; beyond, the rows of the window become a loop

@@ -82,12 +82,6 @@ class Reading:
         return [found[position] for position in range(len(reads))], ends
 
 
-def in_order_of_use(reads: Sequence[Read]) -> list[int]:
-    """Registers of the weights by taps and channels: the first ones for the tap that is done first."""
-    order = list(dict.fromkeys(tap for read in reads for _, tap in read.uses))
-    return [2 * order.index(tap) + channel for tap in range(len(order)) for channel in (0, 1)]
-
-
 def reads_before_late(reads: Sequence[Read], late: Sequence[int], kept: int) -> int:
     """How many of the reads of a vector come before the first products of late taps whose data cannot wait; `kept` stay."""
     count = 0

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence, Set
 
 from aidge_build.contract.kernel_kit.registers.exchange import shorter
-from aidge_build.contract.kernel_kit.registers.named import Step
+from aidge_build.contract.kernel_kit.registers.named import APART, VALUE, Step
 from aidge_build.contract.kernel_kit.registers.rules import POOLS, Rules, fixed_registers, number_of, rules_of
 from aidge_build.contract.kernel_kit.registers.webs import Webs
 
@@ -164,6 +164,10 @@ def _apart(steps: Sequence[Step], webs: Webs) -> dict[int, set[int]]:
                 if webs.values[other].kind == webs.values[web].kind:
                     apart[web].add(other)
                     apart[other].add(web)
+    for names in (set(VALUE.findall(step.text)) for step in steps if step.text.startswith(APART)):
+        named = [web for web, value in enumerate(webs.values) if (value.kind.strip("r"), value.name) in names]
+        for web in named:
+            apart[web].update(other for other in named if webs.values[other] != webs.values[web])
     return apart
 
 

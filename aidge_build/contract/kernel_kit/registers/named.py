@@ -16,6 +16,7 @@
 | `put %low, %high` | one or two values also wait outside the registers of the core, on the stack unless the text says floats |
 | `get %low, %high` | they come back |
 | `begin %q.sums` | a vector whose lanes are written by several instructions: it holds nothing yet |
+| `apart %number, %sum, %other` | no two of these share a register, so that the build may move their instructions past each other |
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from aidge_build.contract.thumb.work import work_of
 
 ENTER, ENTER_LOW, ENTER_FLOATS, LEAVE = "%enter", "%enter.low", "%enter.floats", "%leave"
 ENTERS = (ENTER, ENTER_LOW, ENTER_FLOATS)
-PUT, GET, BEGIN = "put ", "get ", "begin "
+PUT, GET, BEGIN, APART = "put ", "get ", "begin ", "apart "
 LABEL = re.compile(r"%([a-z]\w*):")
 VALUE = re.compile(r"%(?:([qs])\.)?([a-z]\w*)\b(?!\.|:)")
 ARGUMENT = re.compile(r"\[%argument\.(\d+)\]")
@@ -141,6 +142,8 @@ def _own_traffic(text: str) -> _Traffic | None:
     if text.startswith((PUT, GET)):
         core, waiting = (frozenset(Value(kind, match[2]) for match in VALUE.finditer(text)) for kind in "rw")
         return (core, waiting, False) if text.startswith(PUT) else (waiting, core, False)
+    if text.startswith(APART):
+        return frozenset(), frozenset(), False
     if text.startswith(BEGIN):
         return frozenset(), frozenset(Value("q", match[2]) for match in VALUE.finditer(text)), False
     if call := CALL.fullmatch(text):

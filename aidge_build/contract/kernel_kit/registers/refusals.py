@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from aidge_build.base.errors import AidgeError
 from aidge_build.contract.kernel_kit.registers.named import (
+    APART,
     ARGUMENT,
     BEGIN,
     CALL,
@@ -30,6 +31,7 @@ _END = re.compile(rf"{LEAVE}.*|b(\.[nw])? .*|tb[bh] .*|\..*")
 _FRAME_PLACE = re.compile(rf"sp, {FRAME_WORD.pattern}")
 _FRAME_BEGIN = re.compile(r"mov %\w+, sp")
 _BEGIN = re.compile(rf"{BEGIN}%q\.\w+(, %q\.\w+)*")
+_VALUES_APART = re.compile(rf"{APART}{VALUE.pattern}(, {VALUE.pattern})+")
 _MOVE = re.compile(r"(?:put|get)\b(?: %([a-z]\w*)(?:, %(?!\1\b)[a-z]\w*)?$)?")
 _PARAMETER = re.compile(r"(.*?)(\w+)((?:\[\w*\])*)")
 _ELSEWHERE = re.compile(r"\b(float|double|\w*64_t|long long|struct)\b")  # in other registers, or in two
@@ -120,7 +122,7 @@ def _reason(text: str, parameters: Sequence[str]) -> str:
 
 def _is_of_the_notation(text: str) -> bool:
     """Whether a line is no instruction, or the one that may read the stack pointer."""
-    own = (LABEL, CALL, _FRAME_BEGIN, _BEGIN)
+    own = (LABEL, CALL, _FRAME_BEGIN, _BEGIN, _VALUES_APART)
     return text in ENTERS or leaves(text) or text.startswith(FRAME) or any(pattern.fullmatch(text) for pattern in own)
 
 

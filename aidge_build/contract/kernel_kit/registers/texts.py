@@ -12,6 +12,7 @@ from aidge_build.contract.kernel_kit.registers.check import check
 from aidge_build.contract.kernel_kit.registers.choice import choose
 from aidge_build.contract.kernel_kit.registers.frame import Frame, frame_of
 from aidge_build.contract.kernel_kit.registers.named import (
+    APART,
     ARGUMENT,
     BEGIN,
     CALL,
@@ -116,7 +117,7 @@ def _lines(lines: Sequence[Line], function: Function, printed: Sequence[str], fr
             found.append((f"{numbers[function.labels[place]][0]}:", why))
         elif text in ENTERS or leaves(text):
             found += [(f"    {each}", "") for each in (frame.restore if leaves(text) else frame.save)]
-        elif not text.startswith((BEGIN, FRAME)) and (place not in steps or printed[steps[place]]):
+        elif not text.startswith((APART, BEGIN, FRAME)) and (place not in steps or printed[steps[place]]):
             found.append(("    " + _with_labels(printed[steps[place]] if place in steps else text, numbers, place), why))
     return found
 

@@ -550,7 +550,9 @@ def test_a_vector_that_changes_in_its_place_is_read(change):
     others = [f"vldrw.u32 %q.b{number}, [%first, #{16 * number}]" for number in range(3)]
     stores = [f"vstrw.32 %q.{name}, [%output], #16" for name in ("a", "b0", "b1", "b2")]
     text = printed("%enter", "vldrw.u32 %q.a, [%second]", *others, change, *stores, "%leave")
-    loaded, changed, stored = (next(line for line in text if line.startswith(word)).split()[1] for word in ("vldrw", change[:4], "vstrw"))
+    loaded, changed, stored = (
+        next(line for line in text if line.startswith(word)).split()[1] for word in ("vldrw", change[:4], "vstrw")
+    )
     assert loaded == changed == stored
 
 

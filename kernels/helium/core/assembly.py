@@ -13,7 +13,6 @@ from aidge_build.contract.thumb.statements import asm_statements
 
 LONGEST_SIGNATURE = 100
 SAVED_BYTES = 36 + 64  # r4-r11, lr and d8-d15 on the stack: arguments lie behind them
-LOW_REGISTERS = tuple(f"r{number}" for number in range(8))
 SAVED_BY_AN_INSTRUCTION = 40  # at least, of one more instruction of a text
 WORD_REACH, BYTE_REACH = 508, 127  # of the immediate offsets of VLDRW and VLDRB
 
@@ -94,7 +93,7 @@ class Assembler:
 
     def move(self, pointer: str, constant: int) -> None:
         """pointer += constant where nobody waits for flags: often by a short instruction."""
-        if 0 < abs(constant) < 256 and (pointer in LOW_REGISTERS or pointer[0] == "%"):
+        if 0 < abs(constant) < 256:
             self(f"{'adds' if constant > 0 else 'subs'} {pointer}, {pointer}, #{abs(constant)}")
         else:
             self.add(pointer, pointer, constant)

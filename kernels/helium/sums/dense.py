@@ -165,7 +165,9 @@ class Dense:
             self._vector(emit, sums, self.inputs % LANES > 0 and vector == rest - 1)
         emit.add("%from", "%from", -LANES * self.vectors)
         for place, vector in enumerate(("%q.even", "%q.odd")):
-            emit_gather(emit, vector, [f"%sum{output}" if output < outputs else "" for output in ORDER[4 * place : 4 * place + 4]])
+            emit_gather(
+                emit, vector, [f"%sum{output}" if output < outputs else "" for output in ORDER[4 * place : 4 * place + 4]]
+            )
         self._complete(emit)
         self._round(emit)
         if self.clamps:
@@ -207,9 +209,7 @@ class Dense:
         for vector in ("even", "odd"):
             emit(f"vcvt.f32.s32 %q.{vector}, %q.{vector}")
             emit(f"vmul.f32 %q.{vector}, %q.{vector}, {'%multiplier' if self.uniform else f'%q.of_{vector}'}")
-            emit(
-                f"vadd.f32 %q.{vector}, %q.{vector}, %zero_point" if self.adds else f"vcvtn.s32.f32 %q.{vector}, %q.{vector}"
-            )
+            emit(f"vadd.f32 %q.{vector}, %q.{vector}, %zero_point" if self.adds else f"vcvtn.s32.f32 %q.{vector}, %q.{vector}")
         if self.adds:
             emit("vmovnt.i32 %q.even, %q.odd")
         else:

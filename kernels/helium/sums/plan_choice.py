@@ -52,7 +52,7 @@ def _usual(shape: Geometry, clamps: bool, offsets: bool) -> Product:
 
 
 def _staged(shape: Geometry, usual: Product, candidates: Sequence[Product]) -> list[Plan]:
-    """The plans that copy rows of the image first; where windows are short, or no candidate is left, one lays windows out, too."""
+    """The plans that copy rows of the image first; if windows are short, or no candidate is left, one lays windows out, too."""
     staging = Staging.of(shape)
     aligned = shape.channels % 4 == 0
     plans = [Plan(shape, replace(form, row_step=staging.row_bytes, aligned=aligned), staging) for form in candidates]

@@ -57,8 +57,8 @@ class Levels:
         self.emit(f"ldr {self.scratch[0]}, [%numbers]")
 
     def compute(self, by_shift: bool = False, begun: bool = False) -> None:
-        """Sums become levels. `by_shift`: of a pair beside products; elsewhere the numbers of a pair tell. `begun`: the first bias
-        is there."""
+        """Sums become levels. `by_shift`: of a pair beside products; elsewhere the numbers of a pair tell. `begun`: the first
+        bias is there."""
         emit, shape = self.emit, self.shape
         emit(*(f"vshl.i32 {sums}, {sums}, #{shape.bits}" for sums in SUMS if shape.bits))
         if begun:

@@ -116,13 +116,13 @@ class _Printer:
 
     def _keep_apart(self) -> None:
         """Loads pass before products that need them, and levels between products."""
-        shape, emit = self.shape, self.emit
+        emit, taps = self.emit, range(self.shape.taps)
         data = [f"%q.data{number}" for number in range(self.kept)]
-        weights = [[self._weights(tap, channel) for channel in (0, 1)] for tap in range(shape.taps)]
-        emit(f"apart {', '.join([*data, *sum(weights, [])])}")
-        if shape.beside:
-            early = sum((pair for tap, pair in enumerate(weights) if tap not in self.late), [])
-            emit(f"apart {', '.join([*VECTORS, *early, *data])}", f"apart {', '.join((*self.levels.scratch, *SUMS[0], *SUMS[1]))}")
+        emit(f"apart {', '.join([*data, *(self._weights(tap, channel) for tap in taps for channel in (0, 1))])}")
+        if self.shape.beside:
+            early = [self._weights(tap, channel) for tap in taps if tap not in self.late for channel in (0, 1)]
+            emit(f"apart {', '.join([*VECTORS, *early, *data])}")
+            emit(f"apart {', '.join((*self.levels.scratch, *SUMS[0], *SUMS[1]))}")
 
     def _begin_pointers(self) -> None:
         shape, emit = self.shape, self.emit

@@ -8,12 +8,12 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence, Set
 
 from aidge_build.contract.kernel_kit.registers.exchange import shorter
-from aidge_build.contract.kernel_kit.registers.named import APART, VALUE, Step
+from aidge_build.contract.kernel_kit.registers.named import APART, VALUE, Step, Value
 from aidge_build.contract.kernel_kit.registers.rules import POOLS, Rules, fixed_registers, number_of, rules_of
 from aidge_build.contract.kernel_kit.registers.webs import Webs
 
-MOST_TRIES = 4_000  # registers that a search tries before it gives up
-_FEW_TRIES = 2  # for each web, of a search for a better choice
+MOST_TRIES = 16  # for each web: registers that a search tries before it gives up
+_FEW_TRIES = 2  # the same of a search for a better choice
 LOOP_WEIGHT, DEEPEST = 8, 4  # times that an instruction of a loop counts for one outside, and loops within loops that count
 
 _GATHER = re.compile(r"vldr.*, \[[^,]+, %q")  # its result must not replace the offsets
@@ -41,8 +41,8 @@ def choose(steps: Sequence[Step], webs: Webs, is_low: bool, parameters: Sequence
             if found and kind != "r":
                 break
             search = _Search(mine, rules, apart, moved, by, first)
-            gives_up_early = found or kind == "q" and not any(by.values())  # others are quicker where the text's order is wrong
-            if search.run(_FEW_TRIES * len(mine) if gives_up_early else MOST_TRIES):
+            gives_up_early = found or kind == "q" and not any(by.values())  # the others end faster
+            if search.run(_FEW_TRIES if gives_up_early else MOST_TRIES):
                 found.append(shorter(search.chosen, rules, _joined(search.chosen, apart, moved)))
         if not found:
             return None
@@ -80,11 +80,11 @@ class _Search:
         }
         self.chosen: dict[int, str] = {}
 
-    def run(self, most_tries: int) -> bool:
-        """Whether each web got a register."""
+    def run(self, tries: int) -> bool:
+        """Whether each web got a register, after so many tries for each at most."""
         unplaced = set(self._left)
         stack: list[tuple[int, Iterator[str]]] = []
-        for _ in range(most_tries):
+        for _ in range(1 + tries * len(unplaced)):
             if len(self.chosen) == len(stack):
                 if not unplaced:
                     return True
@@ -164,11 +164,17 @@ def _apart(steps: Sequence[Step], webs: Webs) -> dict[int, set[int]]:
                 if webs.values[other].kind == webs.values[web].kind:
                     apart[web].add(other)
                     apart[other].add(web)
-    for names in (set(VALUE.findall(step.text)) for step in steps if step.text.startswith(APART)):
-        named = [web for web, value in enumerate(webs.values) if (value.kind.strip("r"), value.name) in names]
-        for web in named:
-            apart[web].update(other for other in named if webs.values[other] != webs.values[web])
+    for step in steps:
+        if step.text.startswith(APART):
+            _add_named(apart, set(VALUE.findall(step.text)), webs.values)
     return apart
+
+
+def _add_named(apart: dict[int, set[int]], names: set[tuple[str, str]], values: Sequence[Value]) -> None:
+    """Adds the webs of values that a text wants apart."""
+    named = [web for web, value in enumerate(values) if (value.kind.strip("r"), value.name) in names]
+    for web in named:
+        apart[web].update(other for other in named if values[other] != values[web])
 
 
 def _moved(steps: Sequence[Step], webs: Webs) -> dict[int, set[int]]:

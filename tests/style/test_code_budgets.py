@@ -28,7 +28,6 @@ KERNELS = """\
 kernels/cortexm/windows/depthwise.py _band_text
 kernels/cortexm/windows/depthwise_gather.py _gather_quad
 kernels/cortexm/windows/depthwise_gather.py gather_text
-kernels/ref/float32/fourier_float32.py RealFourier._text
 """
 
 

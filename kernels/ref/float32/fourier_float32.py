@@ -54,6 +54,11 @@ def _passes(points: int, z: str, scratch: str) -> list[str]:
     return lines
 
 
+def _roots(passes: list[str]) -> str:
+    """Returns the line by which passes know their factors."""
+    return "const float *roots = factors;" if any("roots" in line for line in passes) else "(void)factors;"
+
+
 class _Fourier(KernelNode):
     def tables(self) -> tuple[Constant, Constant]:
         """The order of the points, and the factors of the passes."""
@@ -101,36 +106,45 @@ class RealFourier(_Fourier):
         )
 
     def _text(self, name: str, windowed: bool, odd: bool, needed: bool) -> str:
-        points, onesided = _points(self.view), self.operator.onesided
-        moved = odd and onesided
-        z, legs = ("z" if moved else "output"), (f"z + {2 * points}" if moved else "z")
-        parameters = ["const float *input", "float *output", *(["void *scratch"] if needed else [])]
+        moved = odd and self.operator.onesided
+        parameters = ["const float *input", "float *output"]
+        parameters += ["void *scratch"] if needed else []
         parameters += ["const float *window"] if windowed else []
-        parameters += ["const uint16_t *order", "const float *factors", *([] if odd else ["const float *apart"])]
-        window = "window" if windowed else "0"
-        load = "aidge_ref_fourier_load_odd" if odd else "aidge_ref_fourier_load"
-        passes = _passes(points, z, legs)
-        body = [f"{load}(frame, {window}, {z}, order, shape->taps, {points});", *passes]
-        body += [] if odd else [f"aidge_ref_fourier_part({z}, apart, {points});"]
-        body += ["for (i = 0; i < 2 * shape->bins; i++) {", "    output[i] = z[i];", "}"] if moved else []
-        body += [f"aidge_ref_fourier_mirror({z}, {self.operator.length});"] if not (odd or onesided) else []
-        reads_roots = any("roots" in line for line in passes)
-        inner = "\n".join(f"            {line}" for line in body)
+        parameters += ["const uint16_t *order", "const float *factors"]
+        parameters += [] if odd else ["const float *apart"]
+        lines = self._frame("window" if windowed else "0", odd, moved)
+        inner = "\n".join(f"            {line}" for line in lines)
         scratch = "    float *z = (float *)scratch;\n" if needed else ""
-        return f"""/* Spectra of real frames of {self.operator.length} values: {points} points in {len(passes)} passes. */
+        points = _points(self.view)
+        size = f"{self.operator.length} values: {points} points in {len(radices(points))} passes"
+        return f"""/* Spectra of real frames of {size}. */
 static void {name}({", ".join((*parameters, "const aidge_ref_fourier_shape *shape"))})
 {{
 {scratch}    int32_t row, number{", i" if moved else ""};
     for (row = 0; row < shape->rows; row++) {{
         const float *frame = input + row * shape->samples;
         for (number = 0; number < shape->frames; number++) {{
-            {"const float *roots = factors;" if reads_roots else "(void)factors;"}
 {inner}
             frame += shape->step;
             output += 2 * shape->bins;
         }}
     }}
 }}"""
+
+    def _frame(self, window: str, odd: bool, moved: bool) -> list[str]:
+        """Returns the lines that transform a frame; `moved`: in the scratch, from which the bins move to the output."""
+        points = _points(self.view)
+        z, legs = ("z", f"z + {2 * points}") if moved else ("output", "z")
+        load = "aidge_ref_fourier_load_odd" if odd else "aidge_ref_fourier_load"
+        passes = _passes(points, z, legs)
+        lines = [_roots(passes), f"{load}(frame, {window}, {z}, order, shape->taps, {points});", *passes]
+        if not odd:
+            lines.append(f"aidge_ref_fourier_part({z}, apart, {points});")
+        if moved:
+            lines += ["for (i = 0; i < 2 * shape->bins; i++) {", "    output[i] = z[i];", "}"]
+        if not odd and not self.operator.onesided:
+            lines.append(f"aidge_ref_fourier_mirror({z}, {self.operator.length});")
+        return lines
 
 
 @kernel("ComplexFourier", ImplSpec(_FLOATS, predicates=(REAL, Predicate("points fit 16 bits", _too_long))))
@@ -154,17 +168,15 @@ class ComplexFourier(_Fourier):
     def _text(self, name: str, needed: bool) -> str:
         points, inverse = self.operator.length, self.operator.inverse
         passes = _passes(points, "output", "(float *)scratch")
-        body = [f"aidge_ref_fourier_load_complex(input, output, order, shape->taps, {points}, {int(inverse)});", *passes]
-        body += [f"aidge_ref_fourier_swap(output, {points});"] if inverse else []
-        inner = "\n".join(f"        {line}" for line in body)
-        reads_roots = any("roots" in line for line in passes)
+        lines = [_roots(passes), f"aidge_ref_fourier_load_complex(input, output, order, shape->taps, {points}, {int(inverse)});"]
+        lines += [*passes, *([f"aidge_ref_fourier_swap(output, {points});"] if inverse else [])]
+        inner = "\n".join(f"        {line}" for line in lines)
         return f"""/* {"Inverse spectra" if inverse else "Spectra"} of {points} complex values in {len(passes)} passes. */
 static void {name}(const float *input, float *output{", void *scratch" if needed else ""},
     const uint16_t *order, const float *factors, const aidge_ref_fourier_shape *shape)
 {{
     int32_t row;
     for (row = 0; row < shape->rows; row++) {{
-        {"const float *roots = factors;" if reads_roots else "(void)factors;"}
 {inner}
         input += shape->samples;
         output += 2 * {points};

@@ -435,6 +435,12 @@ def test_a_result_is_in_the_first_register():
         printed("%enter", "%leave %second")
 
 
+def test_a_jump_before_aligned_text_reaches_its_label():
+    lines = ["%enter", "cmp %first, #0", "beq %end", "    .p2align 2", "str %first, [%first]", "%end:", "%leave"]
+    function = read(lines, ("first",))
+    assert function.steps[2].following == (3, 4)
+
+
 def test_a_register_that_a_text_writes_itself_holds_its_parameter_no_longer():
     with pytest.raises(AidgeError, match="reads r0, which does not hold first"):
         printed("%enter", "mov r0, %second", "str %second, [%first]", "%leave")

@@ -115,7 +115,7 @@ def read(lines: Sequence[str], parameters: Sequence[str]) -> Function:
         elif text.startswith(FRAME):
             function.name_words(text)
         elif text.startswith("."):
-            jumps[len(instructions) - 1] = jumps.get(len(instructions) - 1, "") + text
+            jumps[len(instructions) - 1] = f"{jumps.get(len(instructions) - 1, '')} {text}"
         else:
             jumps |= {len(instructions): text} if _JUMP.fullmatch(text) else {}
             instructions.append((place, text))

@@ -435,6 +435,24 @@ def test_a_result_is_in_the_first_register():
         printed("%enter", "%leave %second")
 
 
+def test_a_name_that_is_kept_has_one_register_of_its_own():
+    lines = ["ldr %left, [%first]", "str %left, [%first]", "ldr %right, [%first]", "str %right, [%first]"]
+    lines += ["ldr %other, [%first]", "ldr %left, [%first]", "adds %left, %left, %other", "str %left, [%first]", "%leave"]
+
+    def loaded(*declared: str) -> list[str]:
+        return [line.split()[1] for line in printed("%enter", *declared, *lines) if line.startswith("ldr")]
+
+    left, right, _, again = loaded("%keep left, right")
+    assert left == again != right
+    left, _, _, again = loaded()
+    assert left != again
+
+
+def test_values_that_wait_after_each_other_share_a_place():
+    text = printed("%enter", *(f"{way} %{name}" for name in ("first", "second") for way in ("put", "get")), "%leave")
+    assert [line for line in text if "sp" in line][0] == "sub sp, sp, #4"
+
+
 def test_a_jump_before_aligned_text_reaches_its_label():
     lines = ["%enter", "cmp %first, #0", "beq %end", "    .p2align 2", "str %first, [%first]", "%end:", "%leave"]
     function = read(lines, ("first",))

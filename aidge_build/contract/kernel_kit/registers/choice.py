@@ -129,10 +129,11 @@ class _Search:
         rules, taken = self._rules, self._taken[web]
         free = [name for name in rules.domains[web] if not taken[name] and self._fits_lists(web, name)]
         partners = {self.chosen[other] for other in self._moved[web] if other in self.chosen}
-        used = Counter(self.chosen.values())  # spread out: a register that is written again soon binds the order of instructions
-        return sorted(
-            free, key=lambda name: (name not in partners, rules.cost(web, name, used.keys()), used[name], number_of(name))
-        )
+        kept = {self.chosen[other] for other in rules.kept if other in self.chosen} if web in rules.kept else set[str]()
+        # Spread out: a register that is written again soon binds the order of instructions. Places are not: they take stack.
+        used = Counter(register for register in self.chosen.values() if register[0] != "w")
+        cost = {name: rules.cost(web, name, used.keys()) for name in free}
+        return sorted(free, key=lambda name: (name not in partners, name in kept, cost[name], used[name], number_of(name)))
 
     def _fits_lists(self, web: int, register: str) -> bool:
         """Whether the lists of a web still have registers for all others if it takes this one."""

@@ -11,6 +11,7 @@
 | `%enter.floats` | as `%enter`, if values may wait in float registers |
 | `[%argument.4]` | the place of parameter 4 on the stack |
 | `%frame outputs.6, bits` | words of the frame in this order: an array of six, and one more |
+| `%keep left, right` | each name has one register, of its own if there are enough: the next load can begin early |
 | `[sp, %frame.outputs.2]`, `add %to, sp, %frame.bits` | a word of them, an address |
 | `call rounded(%sum, %first) %level` | a call of C, with a result or without one |
 | `put %low, %high` | one or two values also wait outside the registers of the core, on the stack unless the text says floats |
@@ -37,7 +38,7 @@ PUT, GET, BEGIN, APART = "put ", "get ", "begin ", "apart "
 LABEL = re.compile(r"%([a-z]\w*):")
 VALUE = re.compile(r"%(?:([qs])\.)?([a-z]\w*)\b(?!\.|:)")
 ARGUMENT = re.compile(r"\[%argument\.(\d+)\]")
-FRAME = "%frame "
+FRAME, KEEP = DECLARATIONS = "%frame ", "%keep "
 FRAME_WORD = re.compile(r"%frame\.([a-z]\w*)(?:\.(\d+))?")
 _FRAME_WORDS = re.compile(r"([a-z]\w*)(?:\.(\d+))?")
 PARAMETER_REGISTERS, RESULT = 4, "r0"
@@ -86,15 +87,19 @@ class Step:
 @dataclass
 class Function:
     """The steps of a function in the order of its text, its labels by their lines, and the words of its frame with names: the
-    first one of each name, and how many there are."""
+    first one of each name, and how many there are; the names that keep one register."""
 
     steps: list[Step] = field(default_factory=list)
     labels: dict[int, str] = field(default_factory=dict)
     frame: dict[str, int] = field(default_factory=dict)
     frame_words: int = 0
+    kept: set[Value] = field(default_factory=set)
 
-    def name_words(self, text: str) -> None:
-        """Adds the words of a line such as `%frame outputs.6, bits`."""
+    def declare(self, text: str) -> None:
+        """Adds the words of a line such as `%frame outputs.6, bits`, or the names of one such as `%keep left, right`."""
+        if text.startswith(KEEP):
+            self.kept |= {Value("r", name) for name in re.findall(r"\w+", text.removeprefix(KEEP))}
+            return
         for name, words in _FRAME_WORDS.findall(text.removeprefix(FRAME)):
             self.frame[name] = self.frame_words
             self.frame_words += int(words or 1)
@@ -112,8 +117,8 @@ def read(lines: Sequence[str], parameters: Sequence[str]) -> Function:
     for place, text in texts:
         if place in function.labels:
             at[function.labels[place]] = len(instructions)
-        elif text.startswith(FRAME):
-            function.name_words(text)
+        elif text.startswith(DECLARATIONS):
+            function.declare(text)
         elif text.startswith("."):
             jumps[len(instructions) - 1] = f"{jumps.get(len(instructions) - 1, '')} {text}"
         else:

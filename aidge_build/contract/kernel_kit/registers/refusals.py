@@ -12,10 +12,10 @@ from aidge_build.contract.kernel_kit.registers.named import (
     ARGUMENT,
     BEGIN,
     CALL,
+    DECLARATIONS,
     ENTER_FLOATS,
     ENTER_LOW,
     ENTERS,
-    FRAME,
     FRAME_WORD,
     LABEL,
     LEAVE,
@@ -123,7 +123,7 @@ def _reason(text: str, parameters: Sequence[str]) -> str:
 def _is_of_the_notation(text: str) -> bool:
     """Whether a line is no instruction, or the one that may read the stack pointer."""
     own = (LABEL, CALL, _FRAME_BEGIN, _BEGIN, _VALUES_APART)
-    return text in ENTERS or leaves(text) or text.startswith(FRAME) or any(pattern.fullmatch(text) for pattern in own)
+    return text in ENTERS or leaves(text) or text.startswith(DECLARATIONS) or any(pattern.fullmatch(text) for pattern in own)
 
 
 def _unknown(text: str) -> str:

@@ -66,11 +66,14 @@ class Rules:
     lists: dict[int, list[tuple[tuple[int, ...], bool]]] = field(default_factory=dict)
     short: dict[int, dict[int, tuple[int, ...]]] = field(default_factory=dict)
     saved: frozenset[str] = PRESERVED  # the registers that a function must save if it uses them
+    kept: frozenset[int] = frozenset()  # the webs that want a register of their own, whatever it costs to save it
 
     def cost(self, web: int, register: str, used: AbstractSet[str]) -> int:
         """Returns the bytes that a register costs where others are used; a low one costs a little where it gains nothing."""
         saved = sum(_SAVED_BYTES for name in self._with_neighbours(web, register) if name in self.saved and name not in used)
-        if register == "lr" and not used & {*PRESERVED, register}:
+        if web in self.kept:
+            saved = 0
+        elif register == "lr" and not used & {*PRESERVED, register}:
             saved = _LINK_BYTES
         short = len(self.short.get(web, ()))
         return saved + (not short if register in LOW else _LONGER_BYTES * short)
@@ -145,7 +148,7 @@ def number_of(register: str) -> int:
 
 def rules_of(steps: Sequence[Step], webs: Webs, is_low: bool, parameters: Sequence[str]) -> Rules:
     """Returns the rules for the webs of a function with these parameters."""
-    fixed, rules = fixed_registers(steps), Rules()
+    fixed, rules = fixed_registers(steps), Rules(kept=webs.kept)
     if steps[0].text == ENTER_FLOATS:
         rules.saved |= _waiting_floats(webs)
     for web, value in enumerate(webs.values):

@@ -16,9 +16,9 @@ from aidge_build.contract.kernel_kit.registers.named import (
     ARGUMENT,
     BEGIN,
     CALL,
+    DECLARATIONS,
     ENTER_LOW,
     ENTERS,
-    FRAME,
     FRAME_WORD,
     GET,
     PARAMETER_REGISTERS,
@@ -75,8 +75,12 @@ def _read(lines: Sequence[Line], parameters: Sequence[str]) -> tuple[Function, W
 
 def _choice(function: Function, webs: Webs, parameters: Sequence[str]) -> tuple[list[str], Frame] | None:
     """Returns the instructions with registers, and what is saved around them; None: registers do not suffice."""
-    chosen = choose(function.steps, webs, function.steps[0].text == ENTER_LOW, parameters)
-    return None if chosen is None else assigned(function, webs, chosen)
+    for kept in dict.fromkeys((frozenset(function.kept), frozenset[Value]())):  # without, if that is impossible
+        mine = webs_of(function.steps, kept) if kept else webs
+        chosen = choose(function.steps, mine, function.steps[0].text == ENTER_LOW, parameters)
+        if chosen is not None:
+            return assigned(function, mine, chosen)
+    return None
 
 
 def assigned(function: Function, webs: Webs, chosen: Mapping[int, str]) -> tuple[list[str], Frame]:
@@ -117,7 +121,7 @@ def _lines(lines: Sequence[Line], function: Function, printed: Sequence[str], fr
             found.append((f"{numbers[function.labels[place]][0]}:", why))
         elif text in ENTERS or leaves(text):
             found += [(f"    {each}", "") for each in (frame.restore if leaves(text) else frame.save)]
-        elif not text.startswith((APART, BEGIN, FRAME)) and (place not in steps or printed[steps[place]]):
+        elif not text.startswith((APART, BEGIN, *DECLARATIONS)) and (place not in steps or printed[steps[place]]):
             found.append(("    " + _with_labels(printed[steps[place]] if place in steps else text, numbers, place), why))
     return found
 

@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from itertools import pairwise
 
 from aidge_build.contract.kernel_kit.registers.named import Step, Value
 
@@ -16,16 +18,18 @@ _Here = dict[Value, int]  # the web of each value at a step
 
 @dataclass(frozen=True)
 class Webs:
-    """The web of each value that a step reads or writes, the webs that are alive after each step, and the value of each web."""
+    """The web of each value that a step reads or writes, the webs that are alive after each step, the value of each web, and the
+    webs of values that are kept."""
 
     read: Sequence[_Here]
     written: Sequence[_Here]
     alive: Sequence[frozenset[int]]
     values: Sequence[Value]
+    kept: frozenset[int]
 
 
-def webs_of(steps: Sequence[Step]) -> Webs:
-    """Returns the webs of a function."""
+def webs_of(steps: Sequence[Step], kept: AbstractSet[Value] = frozenset()) -> Webs:
+    """Returns the webs of a function; each of the values that are `kept` is one web."""
     reaching = _reaching(steps)
     joined = _Joined()
     for number, step in enumerate(steps):
@@ -33,6 +37,8 @@ def webs_of(steps: Sequence[Step]) -> Webs:
             first, *others = sorted(reaching[number].get(value, _NOWHERE))
             for other in (*others, *((number,) if value in step.writes else ())):
                 joined.join((first, value), (other, value))
+    for value in sorted(kept):
+        joined.join_all(value, [number for number, step in enumerate(steps) if value in step.writes])
     numbers: dict[_Definition, int] = {}
 
     def web(step: int, value: Value) -> int:
@@ -43,7 +49,9 @@ def webs_of(steps: Sequence[Step]) -> Webs:
         for step, known in zip(steps, reaching, strict=True)
     ]
     written = [{value: web(number, value) for value in sorted(step.writes)} for number, step in enumerate(steps)]
-    return Webs(read, written, _alive(steps, read, written), [value for _, value in numbers])
+    values = [value for _, value in numbers]
+    own = frozenset(number for number, value in enumerate(values) if value in kept)
+    return Webs(read, written, _alive(steps, read, written), values, own)
 
 
 class _Joined:
@@ -59,6 +67,10 @@ class _Joined:
 
     def join(self, one: _Definition, other: _Definition) -> None:
         self._parents[self.root(other)] = self.root(one)
+
+    def join_all(self, value: Value, steps: Sequence[int]) -> None:
+        for one, other in pairwise(steps):
+            self.join((one, value), (other, value))
 
 
 def _reaching(steps: Sequence[Step]) -> list[dict[Value, frozenset[int]]]:

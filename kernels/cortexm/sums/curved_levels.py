@@ -27,7 +27,8 @@ def _float_form(code: Routine, stream: Stream, pixels: str) -> None:
         pairs = [f"{{{pixel}{first}}}, {{{pixel}{first + 1}}}" for pixel in pixels]
         for index, pair in enumerate(pairs):
             code(f"vmov s{2 * index}, s{2 * index + 1}, {pair}")
-        convert(code, [(2 * index + channel, 4 + channel, 6 + channel) for index in range(len(pairs)) for channel in (0, 1)])
+        cells = [(2 * index + channel, 4 + channel, 6 + channel) for index in range(len(pairs)) for channel in (0, 1)]
+        convert(code, [tuple(f"s{number}" for number in cell) for cell in cells])
         for index, pair in enumerate(pairs):
             code(f"vmov {pair}, s{2 * index}, s{2 * index + 1}")
     code.get("{column}", "output")
@@ -88,13 +89,13 @@ def follow(code: Routine, curve: Curve, value: str, word: str, table: str) -> No
     code(f"smmla {value}, {value}, {word}, {word}")
 
 
-def convert(code: Routine, cells: Sequence[tuple[int, int, int]]) -> None:
+def convert(code: Routine, cells: Sequence[tuple[str, ...]]) -> None:
     """Sums in FPU registers (with those of their factor and bias) become integers, by way of float32."""
-    for operation in ("vcvt.f32.s32 s{0}, s{0}", "vmul.f32 s{0}, s{0}, s{1}", "vadd.f32 s{0}, s{0}, s{2}"):
+    for operation in ("vcvt.f32.s32 {0}, {0}", "vmul.f32 {0}, {0}, {1}", "vadd.f32 {0}, {0}, {2}"):
         for cell in cells:
             code(operation.format(*cell))
     for value, *_ in cells:
-        code(f"vcvt.s32.f32 s{value}, s{value}")
+        code(f"vcvt.s32.f32 {value}, {value}")
 
 
 def carry(code: Routine, curve: Curve, value: str, entry: str, table: str) -> None:

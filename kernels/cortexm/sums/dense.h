@@ -48,102 +48,107 @@ enum { AIDGE_CORTEXM_HEAD_WORDS = 3 };
 
 #if AIDGE_CORTEXM_ASSEMBLY
 /*
- * The stored value of one sum by the float formula, in integers, for assembly without an FPU beside the middle of two levels.
- * r2: sum, r3: multiplier (its bits), r12: head as above. The level is left in r2; r3 is lost.
+ * The stored value of one sum by the float formula, in integers, for assembly without an FPU near the middle of two levels; the
+ * head as above. r2, which holds its address, is not changed.
  */
-AIDGE_KIT_NAKED void aidge_cortexm_round_sum(void)
+AIDGE_KIT_NAKED int32_t aidge_cortexm_round_sum(AIDGE_KIT_PASSED int32_t sum, AIDGE_KIT_PASSED uint32_t multiplier,
+                                                AIDGE_KIT_PASSED const int32_t *head)
 {
     __asm__(
         ".syntax unified\n"
-        "    push {r0, r1, r4}\n"
-        "    movs r0, r2\n"
+        "    push {r4}\n"
+        "    movs r12, r0\n"
         "    it mi\n"
-        "    rsbmi r2, r2, #0\n"            /* its magnitude */
-        "    clz r1, r2\n"
-        "    lsl r2, r2, r1\n"              /* bit 31 is the highest */
-        "    ubfx r4, r2, #8, #1\n"
+        "    rsbmi r0, r0, #0\n"        /* its magnitude */
+        "    clz r3, r0\n"
+        "    lsl r0, r0, r3\n"          /* bit 31 is the highest */
+        "    ubfx r4, r0, #8, #1\n"
         "    add r4, r4, #0x7f\n"
-        "    adds r2, r2, r4\n"             /* half to even, to 24 bits */
-        "    bic r2, r2, #0xff\n"
+        "    adds r0, r0, r4\n"         /* half to even, to 24 bits */
+        "    bic r0, r0, #0xff\n"
         "    itt cs\n"
-        "    movcs r2, #0x80000000\n"
-        "    subcs r1, r1, #1\n"
-        "    lsr r4, r3, #23\n"             /* exponent + 127 */
-        "    sub r1, r4, r1\n"
-        "    lsl r3, r3, #8\n"
-        "    orr r3, r3, #0x80000000\n"     /* a multiplier below 2^-126 becomes another one, but no sum gives half a level */
-        "    umull r4, r2, r2, r3\n"
-        "    cmp r2, #0\n"
+        "    movcs r0, #0x80000000\n"
+        "    subcs r3, r3, #1\n"
+        "    lsr r4, r1, #23\n"         /* exponent + 127 */
+        "    sub r3, r4, r3\n"
+        "    lsl r1, r1, #8\n"
+        "    orr r1, r1, #0x80000000\n" /* a multiplier below 2^-126 becomes another one, but no sum gives half a level */
+        "    umull r4, r0, r0, r1\n"
+        "    cmp r0, #0\n"
         "    itttt pl\n"
-        "    lslpl r2, r2, #1\n"
-        "    orrpl r2, r2, r4, lsr #31\n"
+        "    lslpl r0, r0, #1\n"
+        "    orrpl r0, r0, r4, lsr #31\n"
         "    lslpl r4, r4, #1\n"
-        "    subpl r1, r1, #1\n"
+        "    subpl r3, r3, #1\n"
         "    cmp r4, #0\n"
         "    it ne\n"
-        "    orrne r2, r2, #1\n"            /* something is left */
-        "    ubfx r4, r2, #8, #1\n"
+        "    orrne r0, r0, #1\n"        /* something is left */
+        "    ubfx r4, r0, #8, #1\n"
         "    add r4, r4, #0x7f\n"
-        "    adds r2, r2, r4\n"             /* half to even, to 24 bits */
-        "    bic r2, r2, #0xff\n"
+        "    adds r0, r0, r4\n"         /* half to even, to 24 bits */
+        "    bic r0, r0, #0xff\n"
         "    itt cs\n"
-        "    movcs r2, #0x80000000\n"
-        "    addcs r1, r1, #1\n"
-        "    rsb r1, r1, #126\n"            /* the product is r2 / 2^r1 */
-        "    cmp r1, #22\n"
+        "    movcs r0, #0x80000000\n"
+        "    addcs r3, r3, #1\n"
+        "    rsb r3, r3, #126\n"        /* the product is r0 / 2^r3 */
+        "    cmp r3, #22\n"
         "    it lt\n"
-        "    movlt r1, #22\n"               /* 512 saturates as well as more */
-        "    rsb r3, r1, #32\n"
-        "    lsl r3, r2, r3\n"              /* what is shifted out */
-        "    lsr r2, r2, r1\n"
-        "    and r4, r2, #1\n"
-        "    add r3, r3, r4\n"
-        "    cmp r3, #0x80000000\n"
+        "    movlt r3, #22\n"           /* 512 saturates as well as more */
+        "    rsb r1, r3, #32\n"
+        "    lsl r1, r0, r1\n"          /* what is shifted out */
+        "    lsr r0, r0, r3\n"
+        "    and r4, r0, #1\n"
+        "    add r1, r1, r4\n"
+        "    cmp r1, #0x80000000\n"
         "    it hi\n"
-        "    addhi r2, r2, #1\n"            /* half to even, to an integer */
-        "    cmp r0, #0\n"
+        "    addhi r0, r0, #1\n"        /* half to even, to an integer */
+        "    cmp r12, #0\n"
         "    it lt\n"
-        "    rsblt r2, r2, #0\n"
-        "    ldrh r3, [r12]\n"
-        "    ldrh r0, [r12, #4]\n"
-        "    ldrh r1, [r12, #6]\n"
-        "    add r2, r2, r3\n"
-        "    cmp r2, r0\n"
+        "    rsblt r0, r0, #0\n"
+        "    ldrh r1, [r2]\n"
+        "    ldrh r12, [r2, #4]\n"
+        "    ldrh r3, [r2, #6]\n"
+        "    add r0, r0, r1\n"
+        "    cmp r0, r12\n"
         "    it lt\n"
-        "    movlt r2, r0\n"
-        "    cmp r2, r1\n"
+        "    movlt r0, r12\n"
+        "    cmp r0, r3\n"
         "    it gt\n"
-        "    movgt r2, r1\n"
-        "    sub r2, r2, #128\n"
-        "    pop {r0, r1, r4}\n"
+        "    movgt r0, r3\n"
+        "    sub r0, r0, #128\n"
+        "    pop {r4}\n"
         "    bx lr\n"
     );
 }
 
-/* The same of the 4 sums r4 to r7, which are lost as r2 and r3: to r0, with the multipliers 16 bytes behind r1. */
+/* The same of the 4 sums r4 to r7, which are lost as r2 and r3: to r0, with the multipliers 16 bytes after r1 and the head at r12. */
 AIDGE_KIT_NAKED void aidge_cortexm_round_group(void)
 {
     __asm__(
         ".syntax unified\n"
-        "    push {r8, lr}\n"
+        "    push {r8, r9, r10, lr}\n"
         "    mov r8, #4\n"
+        "    mov r9, r0\n"
+        "    mov r10, r1\n"
+        "    mov r2, r12\n"
         "1:\n"
-        "    mov r2, r4\n"
+        "    mov r0, r4\n"
         "    mov r4, r5\n"
         "    mov r5, r6\n"
         "    mov r6, r7\n"
-        "    ldr r3, [r1, #16]\n"
-        "    adds r1, r1, #4\n"
+        "    ldr r1, [r10, #16]\n"
+        "    add r10, r10, #4\n"
     );
     __asm__("    bl %c0\n" : : "i"(aidge_cortexm_round_sum));
     __asm__(
         ".syntax unified\n"
-        "    strb r2, [r0], #1\n"
+        "    strb r0, [r9], #1\n"
         "    subs r8, r8, #1\n"
         "    bne 1b\n"
-        "    subs r0, r0, #4\n"
-        "    subs r1, r1, #16\n"
-        "    pop {r8, pc}\n"
+        "    sub r0, r9, #4\n"
+        "    sub r1, r10, #16\n"
+        "    mov r12, r2\n"
+        "    pop {r8, r9, r10, pc}\n"
     );
 }
 #endif

@@ -19,14 +19,14 @@ from aidge_build.contract.node import KernelNode, kernel
 from aidge_build.contract.spec import CHANNELS_LAST, Demands, NodeView
 from aidge_build.operators.dynamic import FACTORS, WEIGHTS
 
-from ..core.assembly import Routine, Waiting
+from ..core.assembly import Routine
 from ..core.conditions import FEATURES, GROUP, in_text
 from ..core.offsets import plus
 from ..windows.depthwise_gather import gather_text
 from ..windows.depthwise_groups import layer_text
 from ..windows.depthwise_int8 import NEAR
 from ..windows.depthwise_layout import LARGEST_OFFSET, Depthwise, depthwise_of, group, struct
-from ..windows.depthwise_sums import REGISTERS, sums
+from ..windows.depthwise_sums import KEPT, SUMS, sums
 from ..windows.depthwise_weights import load_weights
 from .dense import split_steps
 from .dynamic import clamp, clamp_name, load_limit
@@ -38,9 +38,8 @@ QUADS = 5  # times 4 pixels in the text that gathers
 PARAMETERS = (
     "const uint32_t *words, float *output, const int32_t *constants, int32_t rows, const aidge_cortexm_dynamic_numbers *numbers"
 )
-_PLACES = ("bias", "bias_again", "scale", "minus_zero", "factor", "real_bias", "value", "value_again", "words", "output")
-PLACES = {name: place for place, name in enumerate((*_PLACES, "constants", "channels", "rows", "left"))}
-LIMIT = "r12"
+LIMIT = "%limit"
+FLOATS = "%s.value0", "%s.value1"
 
 
 @kernel("DynamicConv", dynamic_spec(CHANNELS_LAST, FEATURES | {"fpu"}, GROUP, DEPTHWISE, NEAR))
@@ -86,7 +85,7 @@ class DynamicPlanes(KernelNode):
             name,
             ("sums/dynamic_planes.h",),
             (*data_arguments(self.inputs), Output(0), Constant("stream", stream), Scratch(), struct(layer, len(stream))),
-            texts=(gather_text(layer, gather, True, QUADS, signed), band_text, driver),
+            texts=(gather_text(layer, gather, QUADS, signed), band_text, driver),
             note="2 pixels x 1 channel",
             facts=computed("2 pixels x 1 channel"),
         )
@@ -113,54 +112,61 @@ def text_of(layer: Depthwise, bounds: tuple[float, float], together: int) -> tup
         f"aidge_cortexm_dynamic_band_{channels}x{plane.out_size[1]}_k{height}x{width}"
         f"_s{plane.strides[0]}x{plane.strides[1]}d{plane.dilations[0]}_w{layer.pairs}{clamp_name(bounds)}_u{together}"
     )
-    code = Routine(REGISTERS, Waiting(PLACES))
-    code("ldr r12, [sp]", "numbers")
-    code.begin()
-    code("vldmia r12, {{s2-s3}}", "scale, zero point")
-    code("ldr r4, [r12, #8]", "channels that the group before has computed")
-    code("rsb r5, r4, #4")
-    code.put("channels", "r5")
-    if channels % 4:
-        code.constant("r5", 4 * layer.pairs)
-        code("mla r0, r4, r5, r0")
-        code("add r1, r1, r4, lsl #2")
-        code.constant("r5", 4 * layer.step_words)
-        code("mla r2, r4, r5, r2")
-    code.put("words", "r0, r1")
-    code.put("constants", "r2")
-    code.put("rows", "r3")
+    code = Routine()
+    code("%enter.floats")
+    code(KEPT)
+    _begin(code, layer)
     load_limit(code, bounds, LIMIT)
-    code.label(1, "a channel")
-    code.get("r10", "constants")
-    code("ldr r2, [r10], #4", "the sum of its weights")
-    code.get("r3", "minus_zero")
-    code("mul r2, r2, r3")
-    code.put("bias", "r2, r2")
-    code("vldmia r10!, {{s4-s5}}", "factor, bias")
-    code("vmul.f32 s4, s4, s2")
+    code.label("channel")
+    code("get %constants")
+    code("ldr %total, [%constants], #4", "the sum of its weights")
+    code("vmov %minus_zero, %s.minus_zero")
+    code("mul %total, %total, %minus_zero")
+    code("vmov %s.bias, %s.bias_again, %total, %total")
+    code("vldmia %constants!, {%s.factor, %s.real_bias}")
+    code("vmul.f32 %s.factor, %s.factor, %s.scale")
     load_weights(code, layer)
-    code.put("constants", "r10")
-    code.get("r2", "rows")
-    code.put("left", "r2")
-    code.get("r0, r1", "words")
-    code.label(2, "a row")
+    code("put %constants")
+    code("get %rows")
+    code("mov %left, %rows")
+    code("put %left")
+    code("get %words, %output")
+    code.label("row")
     _row(code, layer, bounds, together)
-    plus(code, "r0", 4 * (layer.row_words * plane.strides[0] - plane.out_size[1] // 2 * plane.strides[1]))
-    _next(code, "left", 2)
-    code.get("r0, r1", "words")
-    plus(code, "r0", 4 * layer.pairs)
-    code("adds r1, r1, #4")
-    code.put("words", "r0, r1")
-    _next(code, "channels", 1)
-    code.end()
+    plus(code, "%words", 4 * (layer.row_words * plane.strides[0] - plane.out_size[1] // 2 * plane.strides[1]))
+    _next(code, "%left", "%row")
+    code("get %words, %output")
+    plus(code, "%words", 4 * layer.pairs)
+    code("adds %output, %output, #4")
+    code("put %words, %output")
+    _next(code, "%channels", "%channel")
+    code("%leave")
     return name, code.function(name, PARAMETERS, f"Output rows of 4 channels, window {height}x{width}.")
 
 
-def _next(code: Routine, name: str, label: int) -> None:
-    code.get("r2", name)
-    code("subs r2, r2, #1")
-    code.put(name, "r2")
-    code(f"bne {label}b")
+def _begin(code: Routine, layer: Depthwise) -> None:
+    """Moves to the first channel that the group before has not computed."""
+    code("ldr %numbers, [%argument.4]")
+    code("vldmia %numbers, {%s.scale, %s.minus_zero}")
+    code("ldr %computed, [%numbers, #8]", "channels that the group before has computed")
+    code("rsb %channels, %computed, #4")
+    code("put %channels")
+    if layer.plane.in_channels % 4:
+        code.constant("%step", 4 * layer.pairs)
+        code("mla %words, %computed, %step, %words")
+        code("add %output, %output, %computed, lsl #2")
+        code.constant("%step", 4 * layer.step_words)
+        code("mla %constants, %computed, %step, %constants")
+    code("put %words, %output")
+    code("put %constants")
+    code("put %rows")
+
+
+def _next(code: Routine, count: str, label: str) -> None:
+    code(f"get {count}")
+    code(f"subs {count}, {count}, #1")
+    code(f"put {count}")
+    code(f"bne {label}")
 
 
 def _row(code: Routine, layer: Depthwise, bounds: tuple[float, float], together: int) -> None:
@@ -170,12 +176,12 @@ def _row(code: Routine, layer: Depthwise, bounds: tuple[float, float], together:
     ahead, body = split_steps(pairs, together, start=0)
     _outputs(code, layer, bounds, [2] * ahead)
     if body:
-        code.constant("lr", 2 * (pairs - ahead) * 4 * plane.in_channels)
-        code("add lr, lr, {output}")
-        code.label(3, f"{2 * body} outputs")
+        code.constant("%row_end", 2 * (pairs - ahead) * 4 * plane.in_channels)
+        code("add %row_end, %row_end, %output")
+        code.label("outputs", f"{2 * body}")
         _outputs(code, layer, bounds, [2] * body)
-        code("cmp {output}, lr")
-        code("bne 3b")
+        code("cmp %output, %row_end")
+        code("bne %outputs")
     _outputs(code, layer, bounds, [1] * is_odd)
 
 
@@ -185,20 +191,20 @@ def _outputs(code: Routine, layer: Depthwise, bounds: tuple[float, float], count
     offset = 0
     for count in counts:
         sums(code, layer, count, 0, False, advance=4 * layer.plane.strides[1] if count == 2 else 0)
-        for value in _values(code, ("{sum0}", "{sum1}")[:count], bounds):
+        for value in _values(code, SUMS[:count], bounds):
             if offset > furthest:
-                plus(code, "{output}", offset)
+                plus(code, "%output", offset)
                 offset = 0
-            code(f"{'v' * value.startswith('s')}str {value}, [{{output}}, #{offset}]")
+            code(f"{'vstr' if value in FLOATS else 'str'} {value}, [%output, #{offset}]")
             offset += step
-    plus(code, "{output}", offset)
+    plus(code, "%output", offset)
 
 
 def _values(code: Routine, totals: tuple[str, ...], bounds: tuple[float, float]) -> tuple[str, ...]:
-    """Sums times the factor plus the bias, clamped: the registers with the results."""
-    values = ("s6", "s7")[: len(totals)]
+    """Sums times the factor plus the bias, clamped: the values with the results."""
+    values = FLOATS[: len(totals)]
     code(f"vmov {', '.join((*values, *totals))}")
-    for operation in ("vcvt.f32.s32 {0}, {0}", "vmul.f32 {0}, {0}, s4", "vadd.f32 {0}, {0}, s5"):
+    for operation in ("vcvt.f32.s32 {0}, {0}", "vmul.f32 {0}, {0}, %s.factor", "vadd.f32 {0}, {0}, %s.real_bias"):
         for value in values:
             code(operation.format(value))
     if not clamp_name(bounds):

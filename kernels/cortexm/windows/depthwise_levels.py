@@ -13,6 +13,8 @@ from ..core.limits import Limits
 from ..sums import curved_levels, dense_levels
 from ..sums.curves import Curve
 
+_ENDS = {"lowest": 4, "highest": 6}  # bytes of the head
+
 
 @dataclass(frozen=True)
 class Form:
@@ -66,173 +68,249 @@ class Form:
         return f"_s{self.shift}{self.limits.variant}{kind}{core}{weights}_u{self.together}"
 
 
-def near_factor(code: Routine) -> None:
-    """floor(multiplier * 2^32) of a float."""
-    code("lsr {x0}, {factor}, #23", "exponent")
-    code("rsb {x0}, {x0}, #126")
-    code("lsl {factor}, {factor}, #8")
-    code("orr {factor}, {factor}, #0x80000000")
-    code("lsr {factor}, {factor}, {x0}")
-
-
-def integer_form(code: Routine, form: Form, sums: tuple[str, ...], factor: str) -> None:
+def integer_form(code: Routine, form: Form, sums: tuple[str, ...]) -> None:
     """Sums of which an integer form is proved become levels."""
     for first in range(0, len(sums), 2) if form.is_even else ():
-        both = [*zip(sums[first : first + 2], ("x0", "x1"))]
+        both = [*zip(sums[first : first + 2], ("%x0", "%x1"))]
         for name, spare in both:
-            code(f"ubfx {{{spare}}}, {{{name}}}, #{form.shift + HIGH_SHIFT}, #1", "the last bit of the level below a half")
+            code(f"ubfx {spare}, {name}, #{form.shift + HIGH_SHIFT}, #1", "the last bit of the level below a half")
         for name, spare in both:
-            code(f"add {{{name}}}, {{{name}}}, {{{spare}}}")
+            code(f"add {name}, {name}, {spare}")
     for name in () if form.is_even else sums:
-        code(f"smmul {{{name}}}, {{{name}}}, {{{factor}}}")
+        code(f"smmul {name}, {name}, %factor")
     for name in sums:
-        code(form.limits.saturate(f"{{{name}}}", form.shift + HIGH_SHIFT))
+        code(form.limits.saturate(name, form.shift + HIGH_SHIFT))
     if form.has_ends:
-        _clamp(code, form.limits, sums)
+        _clamp(code, form.limits.ends, sums)
 
 
-class FloatForm:
-    """Sums become levels in float."""
-
-    def __init__(self, code: Routine, form: Form):
-        self.code, self.limits = code, form.limits
-
-    def __call__(self, sums: tuple[str, ...]) -> None:
-        """Of one or two outputs."""
-        code = self.code
-        cells = ("s2", "s3")[: len(sums)]
-        totals = ", ".join(f"{{{name}}}" for name in sums)
-        code(f"vmov {', '.join(cells)}, {totals}")
-        for operation in ("vcvt.f32.s32 {0}, {0}", "vmul.f32 {0}, {0}, s4", "vcvtr.s32.f32 {0}, {0}"):
-            for cell in cells:
-                code(operation.format(cell))
-        code(f"vmov {totals}, {', '.join(cells)}")
-        for name in sums:
-            code(f"qadd {{{name}}}, {{{name}}}, {{factor}}")
-            code(self.limits.saturate(f"{{{name}}}"))
-        if self.limits.is_more:
-            _clamp(code, self.limits, sums)
+def load_ends(code: Routine, limits: Limits) -> None:
+    """Loads the output's limits from the head."""
+    for end in limits.ends:
+        code(f"ldrh %{end}, [%head, #{_ENDS[end]}]")
+        code(f"sub %{end}, %{end}, #128")
+    code(f"put {_named(limits.ends)}")
 
 
-class CurvedLevels:
-    """Sums become levels by way of float32, a table of words and a carry."""
-
-    def __init__(self, code: Routine, form: Form):
-        self.code, self.curve = code, form.curve
-
-    def __call__(self, sums: tuple[str, ...]) -> None:
-        """Of one or two outputs."""
-        code, cells = self.code, (2, 3)[: len(sums)]
-        floats, totals = ", ".join(f"s{cell}" for cell in cells), ", ".join(f"{{{name}}}" for name in sums)
-        code(f"vmov {floats}, {totals}")
-        curved_levels.convert(code, [(cell, 4, 7) for cell in cells])
-        code(f"vmov {totals}, {floats}")
-        code.get("{x0}, {x1}", "zero", "what numbers are raised and lowered by")
-        for name in sums:
-            code(f"qadd {{{name}}}, {{{name}}}, {{x0}}")
-            code(f"qsub {{{name}}}, {{{name}}}, {{x1}}")
-        for name, entry in zip(sums, ("{x0}", "{x1}")):
-            curved_levels.carry(code, self.curve, f"{{{name}}}", entry, "{factor}")
+def _named(ends: tuple[str, ...]) -> str:
+    return ", ".join(f"%{end}" for end in ends)
 
 
-class ProductLevels:
-    """Sums become levels by a product, a table of words and one product more."""
-
-    def __init__(self, code: Routine, form: Form):
-        self.code, self.curve = code, form.curve
-
-    def __call__(self, sums: tuple[str, ...]) -> None:
-        """Of one or two outputs."""
-        code = self.code
-        left, bits = self.curve.head
-        code.get("{x0}", "real_bias")
-        for name in sums:
-            code(f"lsl {{{name}}}, {{{name}}}, #{left}")
-        for name in sums:
-            code(f"smmla {{{name}}}, {{{name}}}, {{factor}}, {{x0}}")
-        code.get("{x0}", "curve")
-        for name in sums:
-            code(f"usat {{{name}}}, #{bits}, {{{name}}}")
-            curved_levels.follow(code, self.curve, f"{{{name}}}", "{x1}", "{x0}")
-            code(f"lsr {{{name}}}, {{{name}}}, #16")
+def _clamp(code: Routine, ends: tuple[str, ...], levels: tuple[str, ...]) -> None:
+    """Limits levels at these ends of the output."""
+    code(f"get {_named(ends)}")
+    for name in levels:
+        for end in ends:
+            code(f"cmp {name}, %{end}")
+            code(f"it {dense_levels.CONDITIONS[end]}")
+            code(f"mov{dense_levels.CONDITIONS[end]} {name}, %{end}")
 
 
-class FixedLevels:
-    """Sums become levels by a fixed-point factor that rounds twice: arithmetic/fixed_form.py."""
+class Levels:
+    """How sums become levels for which no integer form is proved."""
 
     def __init__(self, code: Routine, form: Form):
         self.code, self.form = code, form
 
+    def begin(self) -> None:
+        """Loads the numbers of the head that all channels need."""
+
+    def load(self) -> None:
+        """Loads the numbers of a channel that follow its bias and factor."""
+
+    def begin_channel(self) -> None:
+        """Prepares the factor of a channel."""
+
     def __call__(self, sums: tuple[str, ...]) -> None:
-        """Of one or two outputs."""
+        """Computes the levels of one or two outputs."""
+        raise NotImplementedError
+
+
+class FloatForm(Levels):
+    """Sums become levels in float."""
+
+    def begin(self) -> None:
+        self.code("ldrsh %zero, [%head]")
+        self.code("sub %zero, %zero, #128", "zero point")
+        self.code("put %zero")
+
+    def begin_channel(self) -> None:
         code = self.code
-        code.get("{x0}, {x1}", "multiplier", "constant, shift")
-        for name in (f"{{{name}}}" for name in sums):
+        code("bic %factor, %factor, #0x80000000")
+        code("vmov %s.multiplier, %factor")
+        code("get %zero")
+
+    def __call__(self, sums: tuple[str, ...]) -> None:
+        code, limits = self.code, self.form.limits
+        cells = ("%s.value0", "%s.value1")[: len(sums)]
+        code(f"vmov {', '.join((*cells, *sums))}")
+        for operation in ("vcvt.f32.s32 {0}, {0}", "vmul.f32 {0}, {0}, %s.multiplier", "vcvtr.s32.f32 {0}, {0}"):
+            for cell in cells:
+                code(operation.format(cell))
+        code(f"vmov {', '.join((*sums, *cells))}")
+        for name in sums:
+            code(f"qadd {name}, {name}, %zero")
+            code(limits.saturate(name))
+        if limits.is_more:
+            _clamp(code, limits.ends, sums)
+
+
+class _Curved(Levels):
+    """Sums go through a function, whose words are as far from the head as the form says."""
+
+    def begin(self) -> None:
+        self.code.constant("%curve", 4 * self.form.distance)
+        self.code("add %curve, %curve, %head", "the middle of the function's words")
+        self.code("put %curve")
+
+
+class CurvedLevels(_Curved):
+    """Sums become levels by way of float32, a table of words and a carry."""
+
+    def begin(self) -> None:
+        self.code("vldmia %head, {%s.raised, %s.lowered}", "what numbers are raised and lowered by")
+        super().begin()
+
+    def load(self) -> None:
+        self.code("vldmia %constants!, {%s.real_bias}")
+
+    def begin_channel(self) -> None:
+        self.code("vmov %s.multiplier, %factor")
+        self.code("get %curve")
+
+    def __call__(self, sums: tuple[str, ...]) -> None:
+        code, cells = self.code, ("%s.value0", "%s.value1")[: len(sums)]
+        code(f"vmov {', '.join((*cells, *sums))}")
+        curved_levels.convert(code, [(cell, "%s.multiplier", "%s.real_bias") for cell in cells])
+        code(f"vmov {', '.join((*sums, *cells))}")
+        code("vmov %raised, %lowered, %s.raised, %s.lowered")
+        for name in sums:
+            code(f"qadd {name}, {name}, %raised")
+            code(f"qsub {name}, {name}, %lowered")
+        for name, entry in zip(sums, ("%x0", "%x1")):
+            curved_levels.carry(code, self.form.curve, name, entry, "%curve")
+
+
+class ProductLevels(_Curved):
+    """Sums become levels by a product, a table of words and one product more."""
+
+    def load(self) -> None:
+        self.code("ldr %real_bias, [%constants], #4")
+        self.code("put %real_bias")
+
+    def __call__(self, sums: tuple[str, ...]) -> None:
+        code, curve = self.code, self.form.curve
+        left, bits = curve.head
+        code("get %real_bias")
+        for name in sums:
+            code(f"lsl {name}, {name}, #{left}")
+        for name in sums:
+            code(f"smmla {name}, {name}, %factor, %real_bias")
+        code("get %curve")
+        for name in sums:
+            code(f"usat {name}, #{bits}, {name}")
+            curved_levels.follow(code, curve, name, "%x1", "%curve")
+            code(f"lsr {name}, {name}, #16")
+
+
+class FixedLevels(Levels):
+    """Sums become levels by a fixed-point factor that rounds twice: arithmetic/fixed_form.py."""
+
+    def load(self) -> None:
+        self.code("ldrd %constant, %shift, [%constants], #8")
+        self.code("put %constant, %shift")
+
+    def begin_channel(self) -> None:
+        self.code("bic %factor, %factor, #0x80000000")
+
+    def __call__(self, sums: tuple[str, ...]) -> None:
+        code = self.code
+        code("get %constant, %shift")
+        for name in sums:
             if not self.form.is_doubled:
                 code(f"lsl {name}, {name}, #1")
-            code(f"smmulr {name}, {name}, {{factor}}")
+            code(f"smmulr {name}, {name}, %factor")
             code(f"add {name}, {name}, {name}, asr #31")
-            code(f"add {name}, {name}, {{x0}}")
-            code(f"asr {name}, {name}, {{x1}}")
+            code(f"add {name}, {name}, %constant")
+            code(f"asr {name}, {name}, %shift")
             code(self.form.limits.saturate(name))
         if self.form.limits.is_more:
-            _clamp(code, self.form.limits, sums)
+            _clamp(code, self.form.limits.ends, sums)
 
 
-def _clamp(code: Routine, limits: Limits, levels: tuple[str, ...]) -> None:
-    """Between the output's limits."""
-    registers = {"lowest": "x0", "highest": "x1"}
-    code.get("{x0}", "limits")
-    if "highest" in limits.ends:
-        code("asr {x1}, {x0}, #16")
-    if "lowest" in limits.ends:
-        code("sxth {x0}, {x0}")
-    for end in reversed(limits.ends):
-        code(f"sub {{{registers[end]}}}, {{{registers[end]}}}, #128")
-    for name in levels:
-        for end in limits.ends:
-            code(f"cmp {{{name}}}, {{{registers[end]}}}")
-            code(f"it {dense_levels.CONDITIONS[end]}")
-            code(f"mov{dense_levels.CONDITIONS[end]} {{{name}}}, {{{registers[end]}}}")
-
-
-class NearForm:
-    """Sums become levels by a product of 64 bits, or where that says that it may be wrong by a function in C."""
-
-    FIRST_LABEL = 20
+class NearForm(Levels):
+    """Sums become levels by a product of 64 bits, or by a function where this product may be wrong."""
 
     def __init__(self, code: Routine, form: Form):
-        self.code, self.form, self.places = code, form, 0
+        super().__init__(code, form)
+        self.places = 0
+
+    def begin(self) -> None:
+        code = self.code
+        code("put %head")
+        if self.form.is_near:
+            code("ldrsh %zero, [%head]")
+            code("sub %zero, %zero, #128", "zero point")
+            code.constant("%start", near_halves.START)
+            code("put %start, %zero", "one half and a margin, zero point")
+
+    def begin_channel(self) -> None:
+        code = self.code
+        code("bic %multiplier, %factor, #0x80000000")
+        code("put %multiplier")
+        if self.form.is_near:  # floor(multiplier * 2^32) of a float
+            code("lsr %shift, %multiplier, #23", "exponent")
+            code("rsb %shift, %shift, #126")
+            code("lsl %factor, %multiplier, #8")
+            code("orr %factor, %factor, #0x80000000")
+            code("lsr %factor, %factor, %shift")
 
     def __call__(self, sums: tuple[str, ...]) -> None:
-        """Of one or two outputs."""
         for name in sums:
             self._level(name)
-            dense_levels.limit(self.code, self.form.limits)
-            self.code(f"mov {{{name}}}, {{x1}}")
 
     def _level(self, name: str) -> None:
-        code, exactly = self.code, self.FIRST_LABEL + 2 * self.places
+        code, exactly, limited = self.code, f"exactly{self.places}", f"limited{self.places}"
         self.places += 1
-        if self.form.is_near:
-            code.get("{x0}, {x1}", "near_start", "one half and a margin, zero point")
-            code(f"smlal {{x0}}, {{x1}}, {{{name}}}, {{factor}}")
-            code(f"lsrs {{x0}}, {{x0}}, #{near_halves.BAND_BITS}")
-            code(f"beq {exactly}f", "near the middle of two levels")
-        else:
-            code(f"b {exactly}f")
-        code.label(exactly + 1)
-        code.behind(lambda: self._exactly(name, exactly))
+        code.behind(lambda: self._exactly(name, exactly, limited))
+        if not self.form.is_near:
+            code(f"b %{exactly}")
+            code.label(limited)
+            return
+        code("get %start, %zero")
+        code(f"smlal %start, %zero, {name}, %factor")
+        code(f"lsrs %start, %start, #{near_halves.BAND_BITS}")
+        code(f"beq %{exactly}", "near the middle of two levels")
+        limits = self.form.limits
+        if len(limits.ends) < 2:
+            code(limits.saturate("%zero"))
+        for end in limits.ends:
+            _clamp(code, (end,), ("%zero",))
+        code(f"mov {name}, %zero")
+        code.label(limited)
 
-    def _exactly(self, name: str, label: int) -> None:
-        code, pushed = self.code, 16
-        code.label(label, "near the middle of two levels: by a function that knows these registers")
-        code("push {{r2, r3, r12, lr}}")
-        code(f"ldr r12, [sp, #{pushed + code.waiting.offset('head')}]", "zero point, limits")
-        if name != "sum0":
-            code(f"mov r2, {{{name}}}")
-        code(f"ldr r3, [sp, #{pushed + code.waiting.offset('multiplier')}]")
-        code.call("aidge_cortexm_round_sum")
-        code("mov {x1}, r2")
-        code("pop {{r2, r3, r12, lr}}")
-        code(f"b {label + 1}b")
+    def _exactly(self, name: str, exactly: str, limited: str) -> None:
+        """Calls a function near the middle of two levels. It changes registers, so the values in them wait on the stack."""
+        code = self.code
+        code.label(exactly)
+        code("mov %next_words, %words")
+        code("mov %next_output, %output")
+        code("put %next_words, %next_output")
+        code("put %bias, %factor" if self.form.is_near else "put %bias")
+        code(f"mov %exact, {name}")
+        code("get %multiplier")
+        code("get %head")
+        code.call("aidge_cortexm_round_sum", "%exact", "%multiplier", "%head", result="%level")
+        code(f"mov {name}, %level")
+        code("get %bias, %factor" if self.form.is_near else "get %bias")
+        code("get %next_words, %next_output")
+        code("mov %words, %next_words")
+        code("mov %output, %next_output")
+        code(f"b %{limited}")
+
+
+def levels_of(code: Routine, form: Form) -> Levels:
+    """Returns how sums become levels for which no integer form is proved."""
+    if form.curve:
+        return ProductLevels(code, form) if form.has_products else CurvedLevels(code, form)
+    return (FixedLevels if form.is_fixed else FloatForm if form.has_fpu else NearForm)(code, form)

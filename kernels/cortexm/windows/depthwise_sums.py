@@ -8,26 +8,9 @@ from collections.abc import Callable
 from ..core.assembly import Routine
 from .depthwise_layout import Depthwise
 
-REGISTERS = {
-    "words": "r0",
-    "output": "r1",
-    "sum0": "r2",
-    "sum1": "r3",
-    "x0": "r10",
-    "x1": "r11",
-    "factor": "r12",
-    "bias": "lr",
-    "weights": "r6",
-    **{f"w{index}": f"r{4 + index}" for index in range(6)},
-    "sum3": "lr",  # of four, whose bias then stays elsewhere
-}
-SUMS = ("sum0", "sum1", "sum2", "sum3")
+SUMS = ("%sum0", "%sum1", "%sum2", "%bias")  # the last one of four begins with the bias
+KEPT = "%keep words, output, x0, x1, w0, w1, w2, w3, sum0, sum1, sum2, bias"
 LARGEST_PAIR_OFFSET = 1020  # of a load of two words
-
-
-def registers_of(layer: Depthwise) -> dict[str, str]:
-    """The registers; of four sums one is in place of the factor, or of a word of weights if these are loaded."""
-    return REGISTERS | {"sum2": "r12" if layer.in_registers else "r7"}
 
 
 def sums(
@@ -43,8 +26,8 @@ def sums(
     register. `advance`: what the first load of a place 0 adds to the pointer, from which all others then differ. `after_load`
     prints what still needs the registers of sums, behind the first load."""
     if not keeps_bias:
-        code.get("{sum0}, {sum1}" if count > 1 else "{sum0}", "bias")
-    multiply, words = _Multiply(code, "bias" if keeps_bias else ""), _Words(code, advance, after_load)
+        code("vmov %sum0, %sum1, %s.bias, %s.bias_again" if count > 1 else "vmov %sum0, %s.bias")
+    multiply, words = _Multiply(code, "%bias" if keeps_bias else ""), _Words(code, advance, after_load)
     for row in range(layer.plane.kernel[0]):
         start = place + 4 * row * layer.plane.dilations[0] * layer.row_words
         weights = _Weights(code, layer, row)
@@ -64,7 +47,7 @@ class _Multiply:
         """One instruction."""
         addend = name if name in self.begun else self.bias
         self.begun.add(name)
-        self.code(f"{operation} {{{name}}}, {{{activations}}}, {{{weights}}}, {{{addend}}}")
+        self.code(f"{operation} {name}, {activations}, {weights}, {addend}")
 
 
 class _Words:
@@ -74,27 +57,27 @@ class _Words:
         self.code, self.advance, self.moved = code, advance, 0
         self.after_first, self.is_first = after_first, True
 
-    def load(self, registers: tuple[str, ...], offset: int) -> None:
+    def load(self, values: tuple[str, ...], offset: int) -> None:
         """One or two neighbouring words from byte `offset` on."""
-        self._load(registers, offset)
+        self._load(values, offset)
         if self.is_first:
             self.after_first()
         self.is_first = False
 
-    def _load(self, registers: tuple[str, ...], offset: int) -> None:
+    def _load(self, values: tuple[str, ...], offset: int) -> None:
         if self.advance:
             place = f"], #{self.advance}"
             self.advance, self.moved = 0, self.advance
         else:
             offset -= self.moved
             place = f", #{offset}]"
-        if len(registers) == 2 and offset <= LARGEST_PAIR_OFFSET:
-            self.code(f"ldrd {{{registers[0]}}}, {{{registers[1]}}}, [{{words}}{place}")
-        elif len(registers) == 2:
-            for index, register in enumerate(registers):
-                self.code(f"ldr {{{register}}}, [{{words}}, #{offset + 4 * index}]")
+        if len(values) == 2 and offset <= LARGEST_PAIR_OFFSET:
+            self.code(f"ldrd {values[0]}, {values[1]}, [%words{place}")
+        elif len(values) == 2:
+            for index, value in enumerate(values):
+                self.code(f"ldr {value}, [%words, #{offset + 4 * index}]")
         else:
-            self.code(f"ldr {{{registers[0]}}}, [{{words}}{place}")
+            self.code(f"ldr {values[0]}, [%words{place}")
 
 
 class _Weights:
@@ -104,26 +87,26 @@ class _Weights:
         self.code, self.layer, self.first, self.loaded = code, layer, row * layer.row_weights, -1
 
     def __call__(self, word: int) -> str:
-        """The register of one; loaded ones stay until the next but one two are loaded."""
+        """The value of one; loaded ones stay until the next but one two are loaded."""
         if self.layer.in_registers:
-            return f"w{self.first + word}"
+            return f"%w{self.first + word}"
         if word // 2 > self.loaded:
             self.loaded = word // 2
             self._load(2 * self.loaded)
         return _loaded(word)
 
     def _load(self, word: int) -> None:
-        registers = [_loaded(each) for each in range(word, min(word + 2, self.layer.row_weights))]
+        values = [_loaded(each) for each in range(word, min(word + 2, self.layer.row_weights))]
         offset = 4 * (self.first + word)
-        if len(registers) == 2 and offset <= LARGEST_PAIR_OFFSET:
-            self.code(f"ldrd {{{registers[0]}}}, {{{registers[1]}}}, [{{weights}}, #{offset}]")
+        if len(values) == 2 and offset <= LARGEST_PAIR_OFFSET:
+            self.code(f"ldrd {values[0]}, {values[1]}, [%weights, #{offset}]")
             return
-        for index, register in enumerate(registers):
-            self.code(f"ldr {{{register}}}, [{{weights}}, #{offset + 4 * index}]")
+        for index, value in enumerate(values):
+            self.code(f"ldr {value}, [%weights, #{offset + 4 * index}]")
 
 
 def _loaded(word: int) -> str:
-    return ("w0", "w1", "w4", "w5")[word % 4]
+    return f"%w{word % 4}"
 
 
 def _row(multiply: _Multiply, activations: _Words, weights: _Weights, width: int, start: int, count: int) -> None:
@@ -132,9 +115,9 @@ def _row(multiply: _Multiply, activations: _Words, weights: _Weights, width: int
     own = width // 2 + 1 if count > 1 else (width + 1) // 2  # words that one or two outputs see
     words = own + int(count > 2)
     for word in range(words):
-        value = f"x{word % 2}"
+        value = f"%x{word % 2}"
         if word % 2 == 0:
-            activations.load(("x0", "x1")[: words - word], start + 4 * word)
+            activations.load(("%x0", "%x1")[: words - word], start + 4 * word)
         for first in (2, 0) if count > 2 else (0,):
             if 0 <= word - first // 2 < own:
                 _meet(multiply, SUMS[first : min(first + 2, count)], value, weights, width, word - first // 2)
@@ -160,9 +143,9 @@ def _even_row(multiply: _Multiply, activations: _Words, weights: _Weights, steps
     others."""
     words = steps + count - 1
     for word in range(words):
-        value = f"x{word % 2}"
+        value = f"%x{word % 2}"
         if word % 2 == 0:
-            activations.load(("x0", "x1")[: words - word], start + 4 * word)
+            activations.load(("%x0", "%x1")[: words - word], start + 4 * word)
         for output in reversed(range(count)):
             if 0 <= word - output < steps:
                 multiply("smlad", SUMS[output], value, weights(word - output))

@@ -13,45 +13,43 @@ _SHIFT = NARROW_SCALE.bit_length() - 1
 def place_for_weights(code: Routine, layer: Depthwise) -> None:
     """Where the weights of a channel go, for all channels; `words` is at the first one."""
     if layer.are_bytes and not layer.in_registers:
-        code("mov {weights}, {words}")
-        plus(code, "{weights}", layer.weights_at)
+        code("mov %weights, %words")
+        plus(code, "%weights", layer.weights_at)
 
 
 def load_weights(code: Routine, layer: Depthwise) -> None:
-    """The weights at r10, which ends behind them, into their registers; or where they stand. Bytes stand elsewhere."""
+    """The weights at `constants`, which ends past them, into their registers; or their address. Bytes are elsewhere."""
     if layer.are_bytes:
         return
     if not layer.in_registers:
-        code("mov {weights}, r10")
-        plus(code, "r10", 4 * layer.weight_words)
+        code("mov %weights, %constants")
+        plus(code, "%constants", 4 * layer.weight_words)
         return
-    registers = [f"r{4 + index}" for index in range(layer.weight_words)]
-    code(f"ldm r10!, {{{{{', '.join(registers)}}}}}" if len(registers) > 1 else "ldr r4, [r10], #4")
+    words = [f"%w{index}" for index in range(layer.weight_words)]
+    code(f"ldm %constants!, {{{', '.join(words)}}}" if len(words) > 1 else "ldr %w0, [%constants], #4")
 
 
 def unpack_weights(code: Routine, layer: Depthwise, is_scaled: bool) -> None:
     """Bytes become halfwords, NARROW_SCALE times as large if `is_scaled`; the registers of sums are lost."""
     if not layer.are_bytes:
         return
-    if layer.in_registers:
-        source, spares, words = "r2", ("r3", "r10", "r11"), [f"r{4 + index}" for index in range(layer.weight_words)]
-    else:  # no weights wait in registers
-        source, spares, words = "r7", ("r2", "r3", "r4"), ["r8", "r9"] * layer.weight_words
-    code.get(source, "taps")
+    spares = ("%tap0", "%tap1", "%tap2")
+    words = [f"%w{index if layer.in_registers else index % 2}" for index in range(layer.weight_words)]
+    code("get %taps")
     height, width = layer.plane.kernel
     pairs = row_pairs(layer, list(range(1, width + 1)))  # taps of each word, from 1 on
     for row in range(height):
         loaded = 0
         for index, (low, high) in enumerate(pairs, row * len(pairs)):
             while loaded < min(width, (low or high) + len(spares) - 1):  # as many in a row as there are spares
-                code(f"{'ldrb' if is_scaled else 'ldrsb'} {spares[loaded % len(spares)]}, [{source}, #{row * width + loaded}]")
+                code(f"{'ldrb' if is_scaled else 'ldrsb'} {spares[loaded % len(spares)]}, [%taps, #{row * width + loaded}]")
                 loaded += 1
-            registers = [spares[(tap - 1) % len(spares)] if tap else "" for tap in (low, high)]
-            _halves(code, words[index], *registers, is_scaled)
+            halves = [spares[(tap - 1) % len(spares)] if tap else "" for tap in (low, high)]
+            _halves(code, words[index], *halves, is_scaled)
             if not layer.in_registers:
                 _store(code, words[index], index, layer.weight_words)
-    plus(code, source, height * width)
-    code.put("taps", source)
+    plus(code, "%taps", height * width)
+    code("put %taps")
 
 
 def _halves(code: Routine, word: str, low: str, high: str, is_scaled: bool) -> None:
@@ -67,6 +65,6 @@ def _halves(code: Routine, word: str, low: str, high: str, is_scaled: bool) -> N
 def _store(code: Routine, word: str, index: int, count: int) -> None:
     """Words go in pairs."""
     if index % 2:
-        code(f"strd r8, r9, [{{weights}}, #{4 * index - 4}]")
+        code(f"strd %w0, %w1, [%weights, #{4 * index - 4}]")
     elif index + 1 == count:
-        code(f"str {word}, [{{weights}}, #{4 * index}]")
+        code(f"str {word}, [%weights, #{4 * index}]")

@@ -81,7 +81,7 @@ def choose(
     items += [Item(one.stalls, one.size_bytes, of_code) for one in code]
     sizes = [size for _, size in rooms]
     chosen = most_valuable(items, sizes)
-    return Choice(_named(moved, chosen, rooms), chosen.value, chosen.is_optimal, by_density(items, sizes).value)
+    return Choice(_named(moved, chosen, rooms), chosen.value, chosen.is_optimal, by_density(items, sizes))
 
 
 def _named(moved: Sequence[Moved], chosen: Chosen, rooms: Sequence[tuple[str, int]]) -> tuple[tuple[Moved, str], ...]:

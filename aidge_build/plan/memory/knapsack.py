@@ -17,7 +17,7 @@ MOST_NODES = 200_000
 
 
 class Item(NamedTuple):
-    """`value` of an item (more is better), its bytes, and the numbers of the rooms that may hold it, the preferred one first."""
+    """`value` of an item (0 or more), its bytes, and the numbers of the rooms that may hold it, the preferred one first."""
 
     value: int
     size_bytes: int
@@ -38,24 +38,24 @@ def most_valuable(items: Sequence[Item], rooms: Sequence[int], most_nodes: int =
     chosen: list[int | None] = [None] * len(items)
     is_optimal = True
     for part in _parts(items, len(rooms)):
-        numbers = [number for number, item in enumerate(items) if item.value > 0 and item.rooms and item.rooms[0] in part]
+        numbers = [number for number, item in enumerate(items) if not part.isdisjoint(item.rooms)]
         is_optimal &= _search(items, numbers, rooms, part, chosen, most_nodes)
     return Chosen(
         tuple(chosen), sum(item.value for item, room in zip(items, chosen, strict=True) if room is not None), is_optimal
     )
 
 
-def by_density(items: Sequence[Item], rooms: Sequence[int]) -> Chosen:
-    """Returns the greedy choice, for comparison: the item with the most value for each byte first, into its first room with
-    space."""
-    left, chosen = list(rooms), list[int | None]([None] * len(items))
+def by_density(items: Sequence[Item], rooms: Sequence[int]) -> int:
+    """Returns the value of the greedy choice, for comparison: the item with the most value for each byte first, into its first
+    room with space."""
+    left, value = list(rooms), 0
     for number in _in_order(items, range(len(items))):
         item = items[number]
         room = next((one for one in item.rooms if item.size_bytes <= left[one]), None)
-        if item.value > 0 and room is not None:
-            chosen[number], left[room] = room, left[room] - item.size_bytes
-    value = sum(item.value for item, room in zip(items, chosen, strict=True) if room is not None)
-    return Chosen(tuple(chosen), value, False)
+        if room is not None:
+            left[room] -= item.size_bytes
+            value += item.value
+    return value
 
 
 def _parts(items: Sequence[Item], count: int) -> list[frozenset[int]]:

@@ -125,10 +125,6 @@ class Watched(_OverlapSearch):
                 assert self.heads[above] >= self.heads[below] + bytes_between
                 assert self.tails[below] >= self.tails[above] + bytes_between
 
-    def _raise(self, values: list[int], index: int, value: int) -> None:
-        assert value > values[index]
-        super()._raise(values, index, value)
-
 
 def poor_starts(seeds: int):
     """Questions with each buffer above all before it, for which the search has much to do."""
@@ -138,11 +134,14 @@ def poor_starts(seeds: int):
         yield problem, Arrangement.of(problem, ends[:-1]), problem.lower_bound[0]
 
 
-def test_a_decision_raises_the_heads_and_tails_that_follow_from_it_and_no_others():
-    for problem, start, bound in poor_starts(60):
+def test_heads_and_tails_follow_from_all_decisions_and_no_visit_is_in_vain():
+    """A rule of the search that gets lost takes more visits than these."""
+    visits = 0
+    for problem, start, bound in poor_starts(200):
         search = Watched(problem, start, bound, VISITS)
         search.run()
-        assert search.best.peak_bytes == overlap_search(problem, start, bound)[0].peak_bytes
+        visits += VISITS - search.visits_left
+    assert visits == 5_274
 
 
 def test_the_search_ends_with_the_visit_that_reaches_the_bound():

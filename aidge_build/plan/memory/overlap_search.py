@@ -40,7 +40,7 @@ class _OverlapSearch:
         count = len(problem)
         self.problem, self.best, self.proved_bytes, self.visits_left = problem, found, proved_bytes, visits
         self.heads, self.tails = [0] * count, list(problem.sizes)
-        self.masks = [alignment - 1 for alignment in problem.alignments]
+        self.masks, self.no_masks = [alignment - 1 for alignment in problem.alignments], [0] * count
         self.above: list[list[tuple[int, int]]] = [[] for _ in range(count)]  # (upper, bytes)
         self.below: list[list[tuple[int, int]]] = [[] for _ in range(count)]
         self.trail: list[tuple[list, int | None, int]] = []
@@ -87,7 +87,9 @@ class _OverlapSearch:
         changed = True
         while changed:
             changed, left = False, list[tuple[int, int, int, int]]()
-            self._visit(len(pairs))
+            self.visits_left -= len(pairs)
+            if self.visits_left < 0:
+                raise _Ended
             keep = left.append
             for pair in pairs:
                 one, one_bytes, other, other_bytes = pair
@@ -119,64 +121,31 @@ class _OverlapSearch:
 
     def _decide(self, lower: int, distance: int, upper: int) -> None:
         """Decides that `upper` begins at least `distance` above the beginning of `lower`, and raises the heads and tails that
-        follow. Earlier decisions hold already: of the entries of the first two buffers only the new one can raise a head or tail,
-        and all count as visited."""
+        follow. Earlier decisions hold already: of the entries of the two buffers only the new one can raise a head or tail, and
+        all count as visited."""
         above, below = self.above[lower], self.below[upper]
         above.append((upper, distance))
         below.append((lower, distance))
         self.trail += ((above, None, 0), (below, None, 0))
-        heads, tails, masks = self.heads, self.tails, self.masks
-        left = self.visits_left = self.visits_left - len(above)  # no calls and no attributes: most visits raise nothing
-        value = (heads[lower] + distance + masks[upper]) & ~masks[upper]
-        waiting = []
-        if value > heads[upper]:
-            self._raise(heads, upper, value)
-            waiting.append(upper)
-        elif left < 0:
-            raise _Ended
-        while waiting:
-            index = waiting.pop()
-            head, entries = heads[index], self.above[index]
-            for other, bytes_between in entries:
-                left -= 1
-                mask = masks[other]
-                value = (head + bytes_between + mask) & ~mask
-                if value > heads[other]:
-                    self.visits_left = left
-                    self._raise(heads, other, value)
-                    waiting.append(other)
-            self.visits_left = left
-            self._visit(0)
-        left = self.visits_left = left - len(below)
-        if distance + tails[upper] > tails[lower]:
-            self._raise(tails, lower, distance + tails[upper])
-            waiting.append(lower)
-        elif left < 0:
-            raise _Ended
-        while waiting:
-            index = waiting.pop()
-            tail, entries = tails[index], self.below[index]
-            for other, bytes_between in entries:
-                left -= 1
-                if bytes_between + tail > tails[other]:
-                    self.visits_left = left
-                    self._raise(tails, other, bytes_between + tail)
-                    waiting.append(other)
-            self.visits_left = left
-            self._visit(0)
+        self.visits_left -= len(above) + len(below)
+        self._raise(self.heads, upper, self.heads[lower] + distance, self.above, self.masks)
+        self._raise(self.tails, lower, self.tails[upper] + distance, self.below, self.no_masks)
 
-    def _raise(self, values: list[int], index: int, value: int) -> None:
-        if self.visits_left < 0:
-            raise _Ended
-        self.trail.append((values, index, values[index]))
-        values[index] = value
-        if self.heads[index] + self.tails[index] >= self.best.peak_bytes:
-            raise _Impossible
-
-    def _visit(self, count: int) -> None:
-        self.visits_left -= count
-        if self.visits_left < 0:
-            raise _Ended
+    def _raise(
+        self, values: list[int], index: int, least: int, entries: Sequence[list[tuple[int, int]]], masks: Sequence[int]
+    ) -> None:
+        """Raises a head or tail to `least` or more, and by `entries` the heads or tails that follow."""
+        waiting = [(index, least)]
+        while waiting:
+            index, least = waiting.pop()
+            if least <= values[index]:
+                continue
+            self.trail.append((values, index, values[index]))
+            values[index] = value = (least + masks[index]) & ~masks[index]
+            if self.heads[index] + self.tails[index] >= self.best.peak_bytes:
+                raise _Impossible
+            self.visits_left -= len(entries[index])
+            waiting += [(other, value + between) for other, between in entries[index]]
 
     def _take_back(self, mark: int) -> None:
         while len(self.trail) > mark:

@@ -35,9 +35,10 @@ def test_many_steps_and_buffers_fit_the_width():
 
 
 def test_a_name_cannot_write_to_the_terminal():
-    found = plan([Buffer("\x1b[31m\n" + "x" * 500, 4, 1, 0, 1)])
+    found = plan([Buffer("\x1b[31m\n" + "x" * 500, 4, 1, 0, 1), Buffer("y" * 40, 4, 1, 0, 1), Buffer("z" * 41, 4, 1, 0, 1)])
     text = render_text(found, steps=1)
     assert "\x1b" not in text and "\\x1b[31m\\nxxx" in text
+    assert f" {'y' * 40} " in text and f" {'z' * 37}... " in text
     assert max(map(len, text.splitlines())) < 100
 
 

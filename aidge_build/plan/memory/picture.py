@@ -28,11 +28,10 @@ def render_text(plan: MemoryPlan, steps: int, width: int = 80, read: Mapping[str
     columns = max(1, min(steps, width - margin - 3))
     edges = [column * steps // columns for column in range(columns + 1)]
     rows = min(MOST_ROWS, plan.peak_bytes)
-    heights = [row * plan.peak_bytes // rows for row in range(rows + 1)]
     lines = []
     for row in reversed(range(rows)):
-        cells = _cells(plan, edges, heights[row], heights[row + 1])
-        lines.append(f"{heights[row]:>{margin},} |{cells}|")
+        low, high = row * plan.peak_bytes // rows, (row + 1) * plan.peak_bytes // rows
+        lines.append(f"{low:>{margin},} |{_cells(plan, edges, low, high)}|")
     marked = "".join("^" if low <= plan.bound_step < high else " " for low, high in zip(edges, edges[1:], strict=False))
     lines.append(f"{'':>{margin}}  {marked}".rstrip())
     lines.append(f"peak: step {plan.bound_step}, {plan.lower_bound_bytes:,} B")

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 import os
 import shutil
@@ -55,6 +56,7 @@ def line_of(text: str) -> int:
 
 def test_each_finding_is_a_result_with_its_code_level_hint_and_place(project):
     run = run_of()
+    assert run["artifacts"][0]["hashes"] == {"sha-256": hashlib.sha256(Path("app.elf").read_bytes()).hexdigest()}
     shown = {result["ruleId"]: result for result in run["results"]}
     assert {code: result["level"] for code, result in shown.items()} == {"MEM02": "error", "STK01": "error"}
     arena, stack = shown["MEM02"], shown["STK01"]

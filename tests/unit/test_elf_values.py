@@ -18,7 +18,7 @@ from aidge_build.prove.elf.code_memory import _move, check_code_places
 from aidge_build.prove.elf.code_proof import check_code
 from aidge_build.prove.elf.debug_info import compiled_files
 from aidge_build.prove.elf.decisions import decision
-from aidge_build.prove.elf.destinations import is_misread
+from aidge_build.prove.elf.destinations import BREAKPOINT, CUSTOM, is_misread, written_registers
 from aidge_build.prove.elf.findings import some_of
 from aidge_build.prove.elf.flash_files import hex_of
 from aidge_build.prove.elf.image import Image, Section, Symbol, _notes, _section
@@ -68,6 +68,38 @@ def test_a_move_of_16_bits_is_encoded_as_the_assembler_does(opcode, number, regi
 def test_custom_instructions_have_the_coprocessors_0_to_7_and_vector_instructions_the_others():
     assert [is_misread("mcr", (str(number), "0", "r1")) for number in (0, 7, 8, 15)] == [False, False, True, True]
     assert is_misread("ldc", ("3", "cr1", "[r2]"))
+
+
+@pytest.mark.parametrize("name", sorted(CUSTOM))
+def test_the_highest_bit_of_the_first_code_says_which_register_a_custom_instruction_writes(name):
+    highest = 8 if name.startswith("cdp") else 4
+    for code in range(2 * highest):
+        written = written_registers(name, ("0", str(code), "cr1", "cr0", "cr5", "{2}"))
+        assert written == {"0", str(code), "cr1", "cr0", "cr5"} | ({"r5", "r6"} if code & highest else {"r1", "r2"})
+
+
+@pytest.mark.parametrize(
+    "instruction, written",
+    [
+        ("mrc 0 0 sp cr0 cr0", ["lr", "sp"]),
+        ("mrc 0 0 apsr_nzcv cr0 cr0", []),
+        ("cdp 0 0 cr12 cr0 cr5 {0}", ["r12"]),
+        ("cdp 0 0 cr14 cr0 cr5 {0}", ["lr"]),
+        ("strex r0 r1 [r2]", ["r0"]),
+        ("str r0 [r1]", []),
+        ("stmia r0! {r1,r2}", []),
+        ("ldmia r0! {r1-r3}", ["r1", "r2", "r3"]),
+        ("smull r0 r1 r2 r3", ["r0", "r1"]),
+        ("adds r0 r1 r2", ["r0"]),
+        ("vadd.i8 q0 q1 r2", []),
+        ("vaddv.u8 r0 q0", ["r0"]),
+        ("unknown r0 r1 [r2]", ["r0", "r1"]),
+        ("bkpt 0x00ab", sorted(BREAKPOINT)),
+    ],
+)
+def test_core_registers_that_an_instruction_may_write(instruction, written):
+    name, *operands = instruction.split()
+    assert sorted(written_registers(name, tuple(operands)) & {*(f"r{number}" for number in range(13)), "sp", "lr", "pc"}) == written
 
 
 def note(name: bytes, text: bytes, kind: int = 1) -> bytes:

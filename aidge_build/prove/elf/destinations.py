@@ -5,7 +5,7 @@ that they name."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache, lru_cache
+from functools import cache
 
 from aidge_build.contract.thumb.instruction import register_list
 
@@ -119,6 +119,7 @@ TWO_DESTINATIONS = (
     "uqshll",
     "urshrl",
 )
+LISTS = ("ldm", "vldm", "pop", "vpop", "clrm")
 # Sums of a vector's lanes go to core registers, the other additions of vectors do not.
 SUMS = ("vaddv", "vaddlv")
 # A debugger answers a semihosting call in r0. The other registers that a call may change count as changed, too.
@@ -130,11 +131,10 @@ BREAKPOINT = frozenset(("r0", "r1", "r2", "r3", "r12"))
 # next register; in place of r15 these are the flags.
 CUSTOM = {"cdp": 8, "cdp2": 8, "mcr": 4, "mcr2": 4, "mrc": 4, "mrc2": 4}
 _LAST_COPROCESSOR = 7
-_LISTED, _ALL = -1, 1 << 8  # of operands
 _CORE = (*(f"r{number}" for number in range(13)), "sp", "lr", "pc")
 
 
-@lru_cache(1 << 16)  # entries of a large program
+@cache
 def written_registers(name: str, operands: tuple[str, ...]) -> frozenset[str]:
     """Returns the registers that an instruction may write, without base registers that are written back."""
     if name == "bkpt":
@@ -142,24 +142,21 @@ def written_registers(name: str, operands: tuple[str, ...]) -> frozenset[str]:
     plain = [operand for operand in operands if not operand.startswith(("[", "{"))]
     if name in CUSTOM:
         return frozenset((*plain, *_written_by_custom(name, operands)))
-    count = _destinations(name)
-    if count == _LISTED:
+    if name.startswith(LISTS):
         return frozenset(register for operand in operands if operand.startswith("{") for register in register_list(operand))
-    return frozenset(plain[:count])
+    return frozenset(plain[: _destinations(name)])
 
 
 @cache
-def _destinations(name: str) -> int:
-    """Returns how many of the first operands are written; `_LISTED` for the registers of a list."""
+def _destinations(name: str) -> int | None:
+    """Returns how many of the first operands are written; None for all."""
     if name.startswith(("strex", "stlex")):
         return 1
-    if name.startswith(("ldm", "vldm", "pop", "vpop", "clrm")):
-        return _LISTED
     if name.startswith((*NO_DESTINATION, "stm")) and not name.startswith(SUMS):
         return 0
     if name.startswith(TWO_DESTINATIONS):
         return 2
-    return 1 if name.startswith(ONE_DESTINATION) else _ALL
+    return 1 if name.startswith(ONE_DESTINATION) else None
 
 
 def _written_by_custom(name: str, operands: Sequence[str]) -> set[str]:

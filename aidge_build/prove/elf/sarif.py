@@ -30,10 +30,11 @@ def sarif_log(elf: Path, findings: Iterable[Mapping[str, str]], quiet: Collectio
     The bytes also depend on the current folder, to which paths are relative, and on nothing else.
     """
     image, findings = read_image(elf), list(findings)
+    digest = hashlib.sha256(elf.read_bytes()).hexdigest()
     places = defined_at(elf, {word for finding in findings for word in _named(image, finding["text"])})
     run = {
         "tool": {"driver": {"name": "aidge-build", "version": VERSION, "rules": [_rule(code) for code in RULES]}},
-        "artifacts": [{"location": {"uri": _uri(str(elf))}, "roles": ["analysisTarget"], "hashes": {"sha-256": _digest(elf)}}],
+        "artifacts": [{"location": {"uri": _uri(str(elf))}, "roles": ["analysisTarget"], "hashes": {"sha-256": digest}}],
         "results": [_result(image, elf, finding, places, finding["code"] in quiet) for finding in findings],
     }
     return (json.dumps({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}, indent=1) + "\n").encode()
@@ -97,7 +98,3 @@ def _inside(path: str) -> str | None:
     """Returns the path relative to the current folder; None for a path outside it."""
     whole = Path(path).resolve()
     return whole.relative_to(Path.cwd()).as_posix() if whole.is_relative_to(Path.cwd()) else None
-
-
-def _digest(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()

@@ -99,7 +99,8 @@ def test_the_highest_bit_of_the_first_code_says_which_register_a_custom_instruct
 )
 def test_core_registers_that_an_instruction_may_write(instruction, written):
     name, *operands = instruction.split()
-    assert sorted(written_registers(name, tuple(operands)) & {*(f"r{number}" for number in range(13)), "sp", "lr", "pc"}) == written
+    core = {*(f"r{number}" for number in range(13)), "sp", "lr", "pc"}
+    assert sorted(written_registers(name, tuple(operands)) & core) == written
 
 
 def note(name: bytes, text: bytes, kind: int = 1) -> bytes:

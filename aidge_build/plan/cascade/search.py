@@ -151,8 +151,7 @@ def _round(present: Found, question: Question, effort: Effort, rows: int) -> lis
         if peak < live[fullest]:
             estimated.append((peak, run.cascade.beyond, (run,)))
     kept = _cheaper_and_cheaper(estimated, effort.planned)
-    found = [question.planned((*present.runs, *more)) for more in kept]
-    return [each for each in found if each.peak.peak_bytes < present.peak.peak_bytes]
+    return [question.planned((*present.runs, *more)) for more in kept]
 
 
 def _runs(present: Found, fullest: int, question: Question, effort: Effort, rows: int) -> Iterator[Run]:

@@ -145,6 +145,12 @@ def test_a_move_keeps_what_a_register_holds_and_a_sum_with_a_place_is_a_place(na
     assert _Held(kinds={"r1": "place", "r3": "entry"})._kept_kind(name, operands) == kind
 
 
+def test_where_paths_meet_a_kind_that_one_of_them_does_not_confirm_is_forgotten_and_that_is_said():
+    held = _Held(kinds={"r1": "place", "r3": "entry"})
+    assert held.meet(_Held(kinds={"r1": "place"})) and held.kinds == {"r1": "place"}
+    assert not held.meet(_Held(kinds={"r1": "place"}))
+
+
 @pytest.mark.parametrize(
     "text, parts",
     [

@@ -153,6 +153,12 @@ def test_what_is_used_most_lies_where_access_costs_least(monkeypatch):
     assert [p.buffer.name for each in found.plans if each.region == "SLOW" for p in each.placements] == ["long", "often"]
 
 
+def test_a_memory_is_filled_by_live_bytes_before_its_buffers_are_packed(monkeypatch):
+    monkeypatch.setattr(regions, "SHUFFLES", 0)
+    buffers = [Buffer(f"b{index}", 1, 1, 0, 1) for index in range(60)]  # more are refused than there are rounds
+    assert spread(buffers, [Room("FAST", 20), Room("SLOW", 40, access_cost=2)], {}).cost == 20 + 2 * 40
+
+
 def test_inputs_and_outputs_lie_where_peripherals_reach():
     io, other = Buffer("x", 4, 1, 0, 2, "io"), Buffer("t", 4, 1, 0, 2)
     found = spread([io, other], [Room("CORE", 8, dma=False), Room("BUS", 4, access_cost=9)], {})

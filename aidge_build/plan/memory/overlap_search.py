@@ -43,7 +43,7 @@ class _OverlapSearch:
         self.masks, self.no_masks = [alignment - 1 for alignment in problem.alignments], [0] * count
         self.above: list[list[tuple[int, int]]] = [[] for _ in range(count)]  # (upper, bytes)
         self.below: list[list[tuple[int, int]]] = [[] for _ in range(count)]
-        self.trail: list[tuple[list, int | None, int]] = []
+        self.trail: list[tuple[list, int | None, int | None]] = []
 
     def run(self) -> bool:
         """Whether everything was searched."""
@@ -126,7 +126,7 @@ class _OverlapSearch:
         above, below = self.above[lower], self.below[upper]
         above.append((upper, distance))
         below.append((lower, distance))
-        self.trail += ((above, None, 0), (below, None, 0))
+        self.trail += ((above, None, None), (below, None, None))
         self.visits_left -= len(above) + len(below)
         self._raise(self.heads, upper, self.heads[lower] + distance, self.above, self.masks)
         self._raise(self.tails, lower, self.tails[upper] + distance, self.below, self.no_masks)

@@ -193,21 +193,21 @@ class Problem:
     def _moments(self, cycle: int) -> Iterator[tuple[int, int, int]]:
         """Yields (live bytes, how many parts may need padding above them, step) for every step in which a buffer or window
         begins."""
-        changes: dict[int, list[int]] = {}
+        changes, begins = dict[int, list[int]](), set[int]()
         for buffer in self.buffers:
             for window in buffer.extents:
                 size = window.high_bytes - window.low_bytes
                 ragged = int(size % cycle > 0)
+                begins.add(window.first)
                 for step, sign in ((window.first, 1), (window.last, -1)):
-                    change = changes.setdefault(step, [0, 0, 0])
+                    change = changes.setdefault(step, [0, 0])
                     change[0] += sign * size
                     change[1] += sign * ragged
-                    change[2] |= sign > 0
         live_bytes = live_ragged = 0
         for step in sorted(changes):
-            bytes_more, ragged_more, begins = changes[step]
+            bytes_more, ragged_more = changes[step]
             live_bytes, live_ragged = live_bytes + bytes_more, live_ragged + ragged_more
-            if begins:
+            if step in begins:
                 yield live_bytes, live_ragged, step
 
     @cached_property

@@ -206,14 +206,15 @@ def test_layers_are_no_cascade_where_one_needs_all_of_what_another_one_takes_in_
     assert unroll(layers, frozenset({"y"}), {layer.name: 2 for layer in layers}) is None
 
 
-def test_the_output_of_a_layer_that_takes_its_input_in_by_parts_is_there_after_the_last_part():
-    ends = {"inputs": "float[1,1,8,4] x", "outputs": "float[1,1,1,1] p"}
-    view, _ = import_onnx(model("a = Neg(x) p = GlobalAveragePool(a)", **ends), "net.onnx", builtin_operators(), {}, {})
+def test_each_band_reads_whole_tensors_and_the_last_part_of_an_input_gives_the_output():
+    ends = {"inputs": "float[1,1,8,4] x, float[1,1,1,4] s", "outputs": "float[1,1,1,1] p"}
+    view, _ = import_onnx(model("a = Add(x, s) p = GlobalAveragePool(a)", **ends), "net.onnx", builtin_operators(), {}, {})
     layers = [RowLayer.of(NodeView.of(view, node)) for node in view.nodes]
     cascade = unroll(layers, frozenset({"p"}), {layer.name: 2 for layer in layers})
-    spans = {name: Span("the arena", at, 128) for name, at in (("x", 0), ("a", 128), ("p", 256), ("sums", 384))}
+    spans = {name: Span("the arena", at, 128) for name, at in (("x", 0), ("a", 128), ("p", 256), ("sums", 384), ("s", 512))}
     nodes = {layer.name: layer.seen.node for layer in layers}
     moves = RowMoves(cascade, nodes, spans, {"x": 8, "a": 8}, {layers[1].name: spans["sums"]}).moves
+    assert ["s" in move.reads for move in moves if move.name == layers[0].name] == [True] * 4
     assert ["p" in move.writes for move in moves if move.name == layers[1].name] == [False, False, False, True]
 
 

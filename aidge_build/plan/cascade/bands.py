@@ -75,6 +75,7 @@ def _step(arrival: Arrival, readers: Sequence[Rowed], bands: Mapping[str, Bands]
     """Returns the rows that arrive at a time: as many as the reader with the smallest step needs for its next band."""
     name, steps = arrival.output.name, [arrival.height]
     for reader in readers:
-        ends = [(reader.reads(*band) or {}).get(name, (0, 0))[1] for band in bands[reader.name][:2]]
+        read = [reader.reads(*band) for band in bands[reader.name][:2]]
+        ends = [rows[name][1] for rows in read if rows is not None]
         steps.append(ends[-1] - ends[0] if len(ends) > 1 else ends[0])
     return max(1, min(steps))

@@ -76,7 +76,7 @@ def _choices(
     largest = max(room.size_bytes for room in rooms)
     inside, starts = [], []
     for index, buffer in enumerate(buffers):
-        multiple = model.new_int_var(0, max(0, largest - buffer.size_bytes) // buffer.alignment, f"place {index}")
+        multiple = model.new_int_var(0, (largest - buffer.size_bytes) // buffer.alignment, f"place {index}")
         row = [model.new_bool_var(f"{index} in {room.region}") for room in rooms]
         model.add_exactly_one(row)
         for number, (room, here) in enumerate(zip(rooms, row, strict=True)):

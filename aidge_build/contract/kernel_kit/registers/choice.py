@@ -57,7 +57,7 @@ def most_alive(webs: Webs) -> int:
 
 
 class _Search:
-    """A search by depth: the web with the fewest registers left comes next, or without weights the next one of the text. Those of
+    """A search by depth: the web with the fewest registers left comes next, or without weights the next one of the text. Webs in
     `first` come before others, and a place next to one that is taken comes before all. A decision is taken back where a web has
     none."""
 

@@ -65,6 +65,13 @@ def test_the_cycles_of_a_run_are_those_of_its_blocks_each_behind_the_one_before_
     assert (found["run_core_cycles"], found["run_instructions"]) == (expected, 6 + 9 * 4 + 1)
 
 
+def test_the_cycles_of_a_loop_do_not_depend_on_the_page_that_it_lies_across(tmp_path):
+    """The wide instruction begins in the last two bytes of 1,024, where an emulator ends blocks; or all are in one page."""
+    loop = "2: movs r1, #10\\n 1: adds r2, r1\\n add.w r3, r1, r2\\n subs r1, #1\\n bne 1b\\n bx lr"
+    found = [cycles("mps3-an547", f"b 2f\\n .p2align 10\\n .space {space}\\n {loop}", tmp_path) for space in (1018, 970)]
+    assert found[0] == found[1]
+
+
 def test_a_board_says_how_fast_its_multiplier_is(tmp_path):
     code = "mul r1, r2\\n mul r1, r2\\n bx lr"
     fast = cycles("rp2040", code, tmp_path)[0]

@@ -149,8 +149,9 @@ def _core_cycles(timing: Timing, edges: Sequence[Edge]) -> tuple[dict[int, int],
 
     def block(address: int, size: int) -> tuple[Instruction, ...]:
         if (address, size) not in blocks:
-            within = range(address, address + size, 2)
-            blocks[address, size] = tuple(timing.instructions[at] for at in within if at in timing.instructions)
+            end = address + size  # in the middle of an instruction that lies across a page: the next block begins with it
+            found = (timing.instructions.get(at) for at in range(address, end, 2))
+            blocks[address, size] = tuple(each for each in found if each is not None and each.next <= end)
         return blocks[address, size]
 
     for edge in edges:
@@ -158,7 +159,8 @@ def _core_cycles(timing: Timing, edges: Sequence[Edge]) -> tuple[dict[int, int],
         code = block(edge.address, edge.size)
         if key not in known:
             before = block(edge.origin, edge.from_size)
-            known[key] = block_cycles(timing.table, before, code, edge.origin + edge.from_size != edge.address)
+            is_next = bool(before) and before[-1].next == edge.address
+            known[key] = block_cycles(timing.table, before, code, not is_next)
         cycles[edge.layer] = cycles.get(edge.layer, 0) + known[key] * edge.times
         instructions[edge.layer] = instructions.get(edge.layer, 0) + len(code) * edge.times
     return cycles, instructions

@@ -159,7 +159,7 @@ class Cascade:
 
     def touched(self, step: BandStep) -> list[tuple[int, Rows]]:
         """Returns (position, rows) for what a step reads and writes by rows; -1 is the output. A layer in `carrying` has no
-        output entry: its rows are rows of the input."""
+        output entry: it writes one row, where the tensor begins."""
         reads = [(position, rows) for position, rows in enumerate(step.reads) if rows is not None]
         return reads if step.departs or step.node in self.carrying else [*reads, (-1, step.writes)]
 

@@ -163,7 +163,7 @@ class Walk:
                 None if tensor is None or rows is None else self._rows(step, tensor.name, *rows)
                 for tensor, rows in zip(layer.inputs, band.reads, strict=True)
             )
-            writes = self._rows(step, layer.output.name, first, last)
+            writes = Rows(layer.output.name, 0, 1, 0) if layer.in_parts else self._rows(step, layer.output.name, first, last)
             found.append(BandStep(node, first, last, reads, writes, tuple(moves.get(step, ()))))
         return tuple(found)
 

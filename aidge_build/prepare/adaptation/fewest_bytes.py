@@ -9,6 +9,7 @@ need tables of some dozen entries. A graph that needs more than `MOST_ENTRIES` i
 
 from __future__ import annotations
 
+import heapq
 import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -37,11 +38,17 @@ def fewest_bytes(view: GraphView, options: Mapping[str, Sequence[Option]]) -> di
 
 def bytes_copied(view: GraphView, chosen: Mapping[str, Option]) -> int:
     """The bytes of all copies that these options need."""
-    held = _given_orders(view)
+    held = {name: {view.tensor(name).storage} for name in (*view.inputs, *view.outputs)}
     for node in view.nodes:
-        for name, order in _orders(view, node, chosen[node.name]):
-            held.setdefault(name, set()).add(order)
-    return sum((len(orders) - 1) * view.tensor(name).size_bytes for name, orders in held.items())
+        option = chosen[node.name]
+        for index, form in option.inputs:
+            held.setdefault(node.inputs[index], set()).add(form)
+        for name, form in zip(node.outputs, option.outputs, strict=True):
+            held.setdefault(name, set()).add(form)
+    several = {view.tensor(name): forms for name, forms in held.items() if len(forms) > 1}
+    return sum(
+        (len({stored_axes(tensor.dims, form) for form in forms}) - 1) * tensor.size_bytes for tensor, forms in several.items()
+    )
 
 
 def _given_orders(view: GraphView) -> dict[str, set[_Order]]:
@@ -81,12 +88,16 @@ class _Problem:
         for one in self.open.values():
             self._new(one.ranks)
         outweighed = sum(max(one.ranks) for one in self.open.values())  # by one byte: all ranks together
+        users: dict[str, list[int]] = {}
+        for node, one in enumerate(self.open.values()):
+            for name in one.orders[0]:
+                users.setdefault(name, []).append(node)
+        choices = list(self.open.values())
         for name, sets in self._sets(view).items():
             tensor = self._new([(len(each) - 1) * view.tensor(name).size_bytes * outweighed for each in sets])
-            for node, one in enumerate(self.open.values()):
-                if name in one.orders[0]:
-                    fits = numpy.array([[orders[name] <= each for each in sets] for orders in one.orders])
-                    self._add(((node, tensor), numpy.where(fits, 0.0, math.inf)))
+            for node in users[name]:
+                fits = numpy.array([[orders[name] <= each for each in sets] for orders in choices[node].orders])
+                self._add(((node, tensor), numpy.where(fits, 0.0, math.inf)))
 
     def _sets(self, view: GraphView) -> dict[str, list[frozenset[_Order]]]:
         """Returns for each tensor the sets of orders that it can have: the orders that exist whatever is chosen, with any part of
@@ -112,15 +123,20 @@ class _Problem:
 
     def solved(self) -> dict[str, Option] | None:
         """Eliminates the variable with the smallest table first, then reads the best values backwards."""
-        waiting = {number: self._entries(number) for number in self.tables}
+        left, waiting = set(self.tables), [(self._entries(number), number) for number in self.tables]
+        heapq.heapify(waiting)
         eliminated: list[tuple[int, tuple[int, ...], numpy.ndarray]] = []
-        while waiting:
-            number = min(waiting, key=waiting.__getitem__)
-            if waiting.pop(number) > MOST_ENTRIES:
+        while left:
+            entries, number = heapq.heappop(waiting)
+            if number not in left or entries != self._entries(number):
+                continue  # it has grown or shrunk since: its entry of today is further on
+            if entries > MOST_ENTRIES:
                 return None
+            left.remove(number)
             others, best = self._eliminate(number)
             eliminated.append((number, others, best))
-            waiting |= {other: self._entries(other) for other in others}
+            for other in others:
+                heapq.heappush(waiting, (self._entries(other), other))
         values: dict[int, int] = {}
         for number, others, best in reversed(eliminated):
             values[number] = int(best[tuple(values[other] for other in others)])

@@ -96,6 +96,7 @@ def _as_json(board: Board) -> dict:
         "verified": board.is_verified,
         "clock_hz": board.clock_hz,
         "cpu": board.cpu,
+        "compiled_as": next((flag[6:] for flag in board.compiler_flags if flag.startswith("-mcpu=")), board.cpu),
         "fpu": board.fpu,
         "float_abi": board.float_abi,
         "features": sorted(board.features),

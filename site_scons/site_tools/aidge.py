@@ -793,12 +793,24 @@ def _compiler(env):
 def _refuse_other_cpu(env, options):
     """A board whose CPU is not the one that the environment compiles for is an error."""
     flags_cpu = _machine_flag({variable: _words(env, variable) for variable in FLAG_VARIABLES}, "-mcpu=")
-    board_cpu = _cpu_of_board(options["board"], _board_folders(env, options))
-    if flags_cpu and board_cpu and flags_cpu != board_cpu:
+    folders = _board_folders(env, options)
+    board_cpu = _cpu_of_board(options["board"], folders)
+    if flags_cpu and board_cpu and flags_cpu != _compiled_as(board_cpu, folders):
         raise SCons.Errors.UserError(
             f"aidge: board='{options['board']}' has a {board_cpu}, but the flags of this environment say -mcpu={flags_cpu}. "
             "Correct one of them, or leave out board="
         )
+
+
+def _compiled_as(cpu, folders):
+    """What the compiler is told of a CPU: its name, unless the core's file names another one."""
+    for folder in folders:
+        path = os.path.join(folder, "cores", cpu.partition("+")[0] + ".toml")
+        if os.path.isfile(path):
+            with open(path, encoding="utf-8") as file:
+                told = re.search(r'^flags\s*=\s*\[[^\]]*"-mcpu=([^"{]+)"', file.read(), re.MULTILINE)
+            return told[1] if told else cpu
+    return cpu
 
 
 def _cpu_of_board(name, folders):

@@ -131,6 +131,14 @@ def test_a_board_with_another_cpu_than_the_flags_is_refused(project):
     assert "board='mine' has a cortex-m4, but the flags of this environment say -mcpu=cortex-m7" in message
 
 
+def test_flags_that_the_core_of_a_board_names_are_its_own(project):
+    project.write("boards/mine.toml", 'cpu = "star"\n')
+    project.write("boards/cores/star.toml", 'extends = "armv8-m.main"\nflags = ["-mcpu=cortex-m33", "-mthumb"]\n')
+    for cpu, is_own in (("cortex-m33", True), ("cortex-m7", False)):
+        project.sconstruct(f"env.Append(CCFLAGS=['-mcpu={cpu}'])\n" + MODEL.format(options=", board='mine', board_path='boards'"))
+        assert ("but the flags of this environment say" in project.scons("-n").output) != is_own
+
+
 def test_a_misspelled_option_is_refused_with_the_valid_ones(project):
     message = refusal(project, "", ", optimise='size'")
     assert "no option 'optimise'; did you mean 'optimize'? options: board, cpu, fpu, libs," in message

@@ -27,11 +27,13 @@ def choose(view: GraphView, options: Mapping[str, Sequence[Option]]) -> tuple[di
     """
     found = _swept(view, options, _one_by_one(view, options))
     found_bytes = bytes_copied(view, found)
-    best = fewest_bytes(view, options) if found_bytes else found
+    if not found_bytes:
+        return found, 0, True
+    best = fewest_bytes(view, options)
     if best is None:
         return found, found_bytes, False
     best_bytes = bytes_copied(view, best)
-    proved = not found_bytes or not any(map(_is_cut, options.values()))
+    proved = not any(map(_is_cut, options.values()))
     return (best, best_bytes, proved) if best_bytes < found_bytes else (found, found_bytes, proved)
 
 
@@ -51,9 +53,10 @@ def _one_by_one(view: GraphView, options: Mapping[str, Sequence[Option]]) -> dic
 def _swept(view: GraphView, options: Mapping[str, Sequence[Option]], first: Mapping[str, Option]) -> dict[str, Option]:
     """Returns the choice after sweeps over the nodes, until no change lowers the bytes moved."""
     state = dict(first)
+    open_ones = [node for node in view.nodes if len(options[node.name]) > 1]
     for _ in range(SWEEPS):
         before = dict(state)
-        for node in (*reversed(view.nodes), *view.nodes):
+        for node in (*reversed(open_ones), *open_ones):
             state[node.name] = min(options[node.name], key=lambda option: local_bytes(view, state, node, option))
         if all(state[name] is before[name] for name in state):
             break
@@ -64,13 +67,14 @@ def local_bytes(view: GraphView, state: Mapping[str, Option], node: Node, option
     """Returns the bytes that must be copied at the node's inputs and outputs, given the neighbours' choices so far."""
     inputs = [(view.tensor(node.inputs[index]), form) for index, form in option.inputs]
     total = sum(
-        tensor.size_bytes for tensor, form in inputs if not same_bytes(tensor.dims, given_format(view, state, tensor), form)
+        [tensor.size_bytes for tensor, form in inputs if not same_bytes(tensor.dims, given_format(view, state, tensor), form)]
     )
     for name, form in zip(node.outputs, option.outputs, strict=True):
         tensor = view.tensor(name)
         wanted = [tensor.storage] if view.is_output(name) else []
-        readers = [reader for reader in view.consumers(name) if reader.name in state]
-        wanted += [want for one in readers for want in state[one.name].reads(one.inputs, name)]
+        for reader in view.consumers(name):
+            if reader.name in state:
+                wanted += state[reader.name].reads(reader.inputs, name)
         copies = {stored_axes(tensor.dims, want) for want in wanted} - {stored_axes(tensor.dims, form)}
         total += len(copies) * tensor.size_bytes
     return total

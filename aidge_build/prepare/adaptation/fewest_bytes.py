@@ -28,7 +28,7 @@ _Table = tuple[tuple[int, ...], numpy.ndarray]  # variables in rising order, and
 
 def stored_axes(dims: tuple[int, ...], form: Format) -> _Order:
     """The axes longer than 1 in storage order: equal exactly for formats that store the same bytes."""
-    return tuple(axis for axis in form.order if dims[axis] != 1)
+    return tuple([axis for axis in form.order if dims[axis] != 1])
 
 
 def fewest_bytes(view: GraphView, options: Mapping[str, Sequence[Option]]) -> dict[str, Option] | None:
@@ -57,12 +57,11 @@ def _given_orders(view: GraphView) -> dict[str, set[_Order]]:
     return {tensor.name: {stored_axes(tensor.dims, tensor.storage)} for tensor in tensors}
 
 
-def _orders(view: GraphView, node: Node, option: Option) -> Iterator[tuple[str, _Order]]:
-    """Yields each tensor that the node reads or writes, and the order in which it does."""
-    for index, form in option.inputs:
-        yield node.inputs[index], stored_axes(view.tensor(node.inputs[index]).dims, form)
-    for name, form in zip(node.outputs, option.outputs, strict=True):
-        yield name, stored_axes(view.tensor(name).dims, form)
+def _orders(view: GraphView, node: Node, option: Option) -> list[tuple[str, _Order]]:
+    """Each tensor that the node reads or writes, and the order in which it does."""
+    read = [(node.inputs[index], form) for index, form in option.inputs]
+    used = [*read, *zip(node.outputs, option.outputs, strict=True)]
+    return [(name, stored_axes(view.tensor(name).dims, form)) for name, form in used]
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ import pytest
 from tools.testmap.__main__ import files_of, summary
 from tools.testmap.entries import FAILED, TestMap
 from tools.testmap.files import BELOW, EVERYTHING, WHOLE, Checkout, keys_of
+from tools.testmap.marks import Marks
 from tools.testmap.outline import MARKS, REST, outlined
 from tools.testmap.reads import ROOT
 
@@ -202,6 +203,13 @@ def test_a_test_file_runs_again_when_a_function_that_it_ran_has_changed(tmp_path
     assert TestMap(tmp_path).changed(test_file) == [FAILED]
     kept.write_text(json.dumps(entry | {"uses": {"docs": {BELOW: "1"}, ".": {BELOW: "1"}}}))
     assert TestMap(tmp_path).uses(test_file, "docs/index.md") and not TestMap(tmp_path).uses(test_file, "boards/host.toml")
+
+
+def test_a_recorded_test_finds_the_main_module_and_imports_the_others_again(tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "meta_path", [*sys.meta_path])
+    monkeypatch.setattr(sys, "modules", {**sys.modules, "__main__": sys.modules["tools.testmap.__main__"]})
+    Marks(tmp_path)
+    assert "__main__" in sys.modules and "tools.testmap.__main__" not in sys.modules
 
 
 def test_one_line_says_how_much_runs_and_why():

@@ -33,7 +33,7 @@ def guards_of(room: Room, known: TestMap, jobs: int, say: Callable[[str], None])
     test_files = room.test_files(ROOT)
     outdated = [test_file for test_file in test_files if known.changed(test_file)]
     for run in known.renew(outdated, jobs):
-        say(f"{room.name}: recorded what {run.test_file} runs" + ("" if run.passed else "; it FAILS"))
+        say(f"{room.name}: recorded what {run.test_file} runs" + ("" if run.passed else f"; it FAILS\n{run.output}"))
     sources = set(room.sources(ROOT))
     guards = [_guard(test, sources) for test_file in test_files for test in known.tests(test_file)]
     return sorted(guards, key=lambda guard: (guard.seconds, guard.name))

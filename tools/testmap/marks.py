@@ -62,7 +62,8 @@ class Marks:
         self._store = store
         self._arrays: dict[str, mmap.mmap] = {}
         self._process = os.getpid()
-        for name in [name for name, module in sys.modules.items() if _is_ours(getattr(module, "__file__", None) or "")]:
+        ours = [name for name, module in sys.modules.items() if _is_ours(getattr(module, "__file__", None) or "")]
+        for name in set(ours) - {"__main__"}:  # no test imports it, and `inspect` looks for it
             del sys.modules[name]  # the recorder keeps its own; tests of the recorder import it again
         sys.meta_path.insert(0, _Finder(self._loader_of))
 

@@ -99,6 +99,7 @@ def test_members_that_lie_row_by_row_in_their_joint_tensor_make_it_whole():
         (WOVEN, {"b": Span("arena", 9, 8, 2, 6)}, "byte 1 of 'w' holds 'b'"),
         (WOVEN, {"a": Span("arena", 8, 4), "b": Span("arena", 12, 8)}, "byte 2 of 'w' holds 'a'"),
         (WOVEN, {"b": Span("arena", 14, 8, 2, 24)}, "'b' is outside of arena"),
+        (WOVEN, {"w": Span("elsewhere", 8, 12)}, "'w' is outside of elsewhere"),
         (WOVEN, {"y": Span("arena", 12, 8)}, "'y' overwrites 'w' while it is read"),
         (
             (WOVEN[0], Move("four", ("x", "a"), ("b",)), WOVEN[2]),

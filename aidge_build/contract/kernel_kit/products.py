@@ -77,13 +77,18 @@ def product_arguments(inputs: Sequence[Tensor], output: Tensor, *constants: Cons
     return operand(inputs, 0), operand(inputs, 1), Output(0), *constants, product_shape("aidge_kit_matrices", inputs, output)
 
 
-def product_call(function: str, inputs: Sequence[Tensor], pattern: numpy.ndarray, shapes: Sequence[Struct], **said) -> Call:
+def product_call(
+    function: str,
+    inputs: Sequence[Tensor],
+    pattern: numpy.ndarray,
+    shapes: Sequence[Struct],
+    sources: tuple[str, ...] = ("sums/matmul_int8.h",),
+    **said,
+) -> Call:
     """Returns the call of a library's function, with scratch for the second matrix as weights; `pattern`: the constants that
     surround the weights."""
     matrices = operand(inputs, 0), operand(inputs, 1)
-    return Call(
-        function, ("sums/matmul_int8.h",), (*matrices, Output(0), Constant("pattern", pattern), Scratch(), *shapes), **said
-    )
+    return Call(function, sources, (*matrices, Output(0), Constant("pattern", pattern), Scratch(), *shapes), **said)
 
 
 def product_multiplier(inputs: Sequence[Tensor], output: Tensor) -> numpy.ndarray:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from aidge_build.contract.kernel_kit.registers.refusals import names_of
-from aidge_build.contract.kernel_kit.registers.texts import names_values, with_registers
+from aidge_build.contract.kernel_kit.registers.texts import Line, names_values, with_registers
 from aidge_build.contract.thumb.statements import asm_statements
 
 _STATEMENT_COLUMN = 44
@@ -20,6 +20,8 @@ class Routine:
     """
 
     macros: str
+    loads_bytes_anywhere = False  # with their sign, at a distance from an address
+    multiplies_high = False  # has the upper half of a product with a sign and one without
 
     def __init__(self, registers: Mapping[str, str] | None = None):
         self._registers = registers
@@ -63,6 +65,10 @@ class Routine:
         """The macro that says whether the compiler can take the assembly."""
         return f"{self.macros}_ASSEMBLY"
 
+    def with_registers(self, lines: tuple[Line, ...], parameters: str, name: str) -> tuple[Line, ...]:
+        """Returns the lines of the function `name` with registers in the place of values."""
+        return with_registers(lines, names_of(parameters, name), name) if names_values(lines) else lines
+
     def statements(self, lines: Sequence[tuple[str, str]]) -> str:
         """Returns the body of the naked function."""
         return asm_statements([(line, printed(line, comment)) for line, comment in lines], head=".syntax unified")
@@ -76,9 +82,7 @@ class Routine:
         keeps it from guessing (no inlining, no clones, no register allocation across the call).
         """
         passed = [parameter.strip() for parameter in parameters.split(",")]
-        lines = tuple(self._lines)
-        if names_values(lines):
-            lines = with_registers(lines, names_of(parameters, name), name)
+        lines = self.with_registers(tuple(self._lines), parameters, name)
         declared = ", ".join(f"AIDGE_KIT_PASSED {parameter}" for parameter in passed)
         naked = f"AIDGE_KIT_NAKED {result} {name}({declared})\n{{\n{self.statements(lines)}\n}}"
         text = f"/* {comment} */\n#if {self.condition}\n{naked}\n"

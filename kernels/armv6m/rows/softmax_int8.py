@@ -6,10 +6,10 @@ from __future__ import annotations
 from aidge_build.contract.kernel_kit.softmax import SoftmaxRows, rows_and_pixels
 from aidge_build.contract.node import kernel
 
-from ..core.conditions import FEATURES
+from ..core.assembly import CORE
 
 
-@kernel("Softmax", rows_and_pixels(FEATURES))
+@kernel("Softmax", rows_and_pixels(CORE.features))
 class SoftmaxInt8(SoftmaxRows):
     assembly = "helps"
-    function = "aidge_armv6m_softmax_int8"
+    function = f"{CORE.prefix}_softmax_int8"

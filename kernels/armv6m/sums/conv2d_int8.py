@@ -3,84 +3,13 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import replace
-
-from aidge_build.contract.call import Call, Struct
-from aidge_build.contract.kernel_kit.byte_weights import has_offsets
-from aidge_build.contract.kernel_kit.linear_int8 import LinearNode
-from aidge_build.contract.kernel_kit.packing import taps_last_channels
-from aidge_build.contract.kernel_kit.raster import block_demands
-from aidge_build.contract.kernel_kit.window2d import is_pointwise, window2d, window_of_layer
+from aidge_build.contract.kernel_kit.narrow import conv2d
+from aidge_build.contract.kernel_kit.narrow.conditions import linear_spec
 from aidge_build.contract.node import kernel
-from aidge_build.contract.spec import Demands, NodeView
-from aidge_build.graph.tensor import Tensor
 
-from ..core.conditions import linear_spec
-from ..core.costs import dense_per_mac
-from .columns import column_bytes, dense_call, runs
-from .dense import PIXELS
-from .fc_int8 import MOST_ROWS, fc_call, fc_demands
-from .packing import SUM_BITS
-
-TOGETHER = 3  # pixels that are gathered at once
+from ..core.assembly import CORE
 
 
-def _pixels(view: NodeView) -> int:
-    return view.outputs[0].elements // view.outputs[0].dims[1]
-
-
-def _are_rows(view: NodeView) -> bool:
-    """Whether the pixels cost less as rows of a fully connected layer; bands are computed as the largest of them."""
-    pixels = _pixels(view)
-    if view.layer:
-        pixels = pixels // view.outputs[0].dims[2] * view.layer.rows
-    is_dense = view.operator.groups == 1 and is_pointwise(window_of_layer(view))
-    return is_dense and pixels <= MOST_ROWS and not has_offsets(view)
-
-
-def _short(view: NodeView) -> bool:
-    """Whether the sum of a window fits the words that three share."""
-    return 128 * math.prod(view.inputs[1].dims[1:]) < 1 << (SUM_BITS - 1)
-
-
-@kernel(("Conv1D", "Conv2D"), linear_spec(with_offsets=_short))
-class Conv2dInt8(LinearNode):
-    @classmethod
-    def takes_per_mac(cls, view: NodeView, is_narrow: bool) -> float:
-        return dense_per_mac(view)
-
-    @classmethod
-    def demands(cls, view: NodeView) -> Demands:
-        if _are_rows(view):
-            return fc_demands(view, _pixels(view))
-        if view.operator.groups > 1:  # group by group: outputs are written before all of the input is read
-            return Demands(scratch_bytes=_scratch_bytes(view))
-        data, (output,) = view.inputs[0], view.outputs
-        demands = block_demands(_image(view).fields, data, output, _blocks(output))
-        return replace(demands, scratch_bytes=_scratch_bytes(view))
-
-    def call(self) -> Call:
-        return fc_call(self, _pixels(self.view)) if _are_rows(self.view) else _dense_call(self)
-
-
-def _image(view: NodeView) -> Struct:
-    return window2d(view.inputs[0], view.outputs[0], view.operator.window, view.operator.groups)
-
-
-def _blocks(output: Tensor) -> list[tuple[int, int]]:
-    """(First pixel, one past the last) of the pixels that are gathered before one of them is written."""
-    images = output.dims[0]
-    pixels = output.elements // (images * output.dims[1])
-    firsts = [(image * pixels, first) for image in range(images) for first in range(0, pixels, PIXELS)]
-    return [(begin + first, begin + min(first + PIXELS, pixels)) for begin, first in firsts]
-
-
-def _scratch_bytes(view: NodeView) -> int:
-    edges = (1 + TOGETHER) * runs(_image(view).fields)[0] if view.operator.window.has_pads else 0
-    return column_bytes(view) + edges
-
-
-def _dense_call(node: LinearNode) -> Call:
-    rows = taps_last_channels(node.inputs[1].data)
-    return dense_call(node, rows, _image(node.view), node.operator.window.has_pads)
+@kernel(("Conv1D", "Conv2D"), linear_spec(CORE.features, with_offsets=conv2d.has_short_sums))
+class Conv2dInt8(conv2d.Conv2dInt8):
+    core = CORE

@@ -1,114 +1,16 @@
 # SPDX-License-Identifier: MIT
-"""int8 products of two matrices that are computed at run time: columns of the second one become the stream of a dense layer, in
-scratch, and the rows of the first one its pixels."""
+"""int8 products of two matrices that are computed at run time."""
 
 from __future__ import annotations
 
-import numpy
-
-from aidge_build.contract.call import Call, computed
 from aidge_build.contract.kernel_kit.conditions import ROOM
-from aidge_build.contract.kernel_kit.linear_int8 import INT8
-from aidge_build.contract.kernel_kit.products import columns_as_channels, matrix_dims, product_call, product_shape, product_spec
-from aidge_build.contract.kernel_kit.window2d import rows_as_image
-from aidge_build.contract.node import KernelNode, kernel
-from aidge_build.contract.spec import Demands, NodeView, Predicate
+from aidge_build.contract.kernel_kit.narrow import matmul
+from aidge_build.contract.kernel_kit.products import product_spec
+from aidge_build.contract.node import kernel
 
-from .columns import TAP_BYTES, dense_struct
-from .dense import SHIFT_BYTES, block_texts, words_in_turn
-from .fc_int8 import MOST_ROWS
-from .packing import SUM_BITS, Form, Stream, pack
-
-MOST_SCRATCH_BYTES = 4096
-HEAD_WORDS, NUMBERS = 7, 5  # of the stream, and of a channel whose weights have an offset
-_FURTHEST = INT8[0] - 1  # a weight that is the lowest byte and an offset
+from ..core.assembly import CORE
 
 
-def _unfit(view: NodeView) -> str:
-    rows, inner, _ = matrix_dims(view.inputs)
-    if rows <= MOST_ROWS:
-        return f"{rows} rows, wants more than {MOST_ROWS}"
-    if 128 * inner >= 1 << (SUM_BITS - 1):
-        return f"{inner} products of a sum, too many for the words that three sums share"
-    stream = _stream(view)
-    if stream.form is Form.sums:
-        return "its requantization is not proved"
-    needed = _scratch_bytes(view, stream)
-    return "" if needed <= MOST_SCRATCH_BYTES else f"{needed:,} B of scratch, wants at most {MOST_SCRATCH_BYTES:,}"
-
-
-@kernel("MatMul", product_spec(ROOM, Predicate("rows that pay, columns that fit the scratch, proved levels", _unfit)))
-class MatmulInt8(KernelNode):
-    @classmethod
-    def demands(cls, view: NodeView) -> Demands:
-        return Demands(scratch_bytes=_scratch_bytes(view, _stream(view)))
-
-    def call(self) -> Call:
-        stream = _stream(self.view)
-        rows, inner, columns = matrix_dims(self.inputs)
-        image = rows_as_image((rows, inner), (rows, columns))
-        block, functions = block_texts(stream)
-        weights = stream.taps // 4
-        shape = product_shape(
-            "aidge_armv6m_product",
-            self.inputs,
-            self.outputs[0],
-            weight_words=weights,
-            tail_words=_tail_words(stream),
-            stream_words=_stream_words(stream, columns),
-        )
-        points = [tensor.quantization.zero_point for tensor in self.inputs]
-        words = numpy.delete(stream.words, numpy.s_[HEAD_WORDS + NUMBERS : HEAD_WORDS + NUMBERS + weights])
-        function = f"aidge_armv6m_matmul_int8_{stream.variant}"
-        return product_call(
-            function,
-            self.inputs,
-            numpy.concatenate([numpy.array(points, numpy.int32), words]),
-            (shape, dense_struct(image.fields, stream, False)),
-            note=stream.note,
-            texts=(*functions, _loop(function, block, stream.form is Form.single)),
-            facts=computed("6 rows x 1 column", columns, columns, "column"),
-        )
-
-
-def _stream(view: NodeView) -> Stream:
-    """That of one column, of whatever values."""
-    inner = matrix_dims(view.inputs)[1]
-    linear = columns_as_channels(view, numpy.full((1, inner), _FURTHEST, numpy.int64))
-    return pack(linear, words_in_turn(-(-inner // 4)))
-
-
-def _tail_words(stream: Stream) -> int:
-    """Of the corrections behind each column's weights."""
-    return len(stream.words) - HEAD_WORDS - NUMBERS - stream.taps // 4
-
-
-def _stream_words(stream: Stream, columns: int) -> int:
-    return HEAD_WORDS + columns * (len(stream.words) - HEAD_WORDS)
-
-
-def _scratch_bytes(view: NodeView, stream: Stream) -> int:
-    return 4 * _stream_words(stream, matrix_dims(view.inputs)[2]) + SHIFT_BYTES + TAP_BYTES * stream.taps
-
-
-def _loop(function: str, block: str, is_packed: bool) -> str:
-    return f"""/* Products of int8 matrices. Scratch: the columns of the second one as a stream, then what six rows need. */
-static void {function}(const int8_t *first, const int8_t *second, int8_t *output, const int32_t *pattern, void *scratch,
-    const aidge_armv6m_product *shape, const aidge_armv6m_dense *dense)
-{{
-    int32_t *const stream = (int32_t *)scratch;
-    uint32_t *const columns = (uint32_t *)scratch + shape->stream_words + {SHIFT_BYTES // 4};
-    aidge_armv6m_window window = {{{{0}}, 0, 0, columns, dense, 0, 0, 0, 0}};
-    int32_t place[4] = {{0, 0, 0, 0}};
-    do {{
-        int32_t row;
-        aidge_armv6m_product_stream(second, pattern, stream, shape);
-        for (row = 0; row < shape->rows; row += AIDGE_ARMV6M_PIXELS) {{
-            const int8_t *const source = first + row * shape->inner;
-            aidge_armv6m_product_rows(&window, source, output + row * shape->columns, shape->rows - row, shape);
-            aidge_armv6m_shift_of(window.columns, shape->inner, {int(is_packed)});
-            {block}
-        }}
-        output += shape->rows * shape->columns;
-    }} while (aidge_kit_next_batch(place, shape->dims, shape->first_steps, shape->second_steps, &first, &second) != 0);
-}}"""
+@kernel("MatMul", product_spec(ROOM, matmul.UNFIT))
+class MatmulInt8(matmul.MatmulInt8):
+    core = CORE

@@ -7,13 +7,12 @@ from aidge_build.contract.kernel_kit.quantize_guess import LEVELS, PARAMETERS, Q
 from aidge_build.contract.node import kernel
 from aidge_build.operators.arithmetic.float_thresholds import GUESS_BITS
 
-from ..core.assembly import Routine
-from ..core.conditions import FEATURES
+from ..core.assembly import CORE, Routine
 
 NAME = "aidge_armv6m_quantize_int8"
 
 
-@kernel("QuantizeLinear", guess_spec(FEATURES))
+@kernel("QuantizeLinear", guess_spec(CORE.features))
 class QuantizeInt8(QuantizeByGuess):
     function = NAME
 

@@ -7,10 +7,9 @@ from aidge_build.contract.kernel_kit.table_routine import TableRoutine, table_sp
 from aidge_build.contract.kernel_kit.tables import FUNCTIONS
 from aidge_build.contract.node import kernel
 
-from ..core.assembly import Routine
-from ..core.conditions import FEATURES
+from ..core.assembly import CORE
 
 
-@kernel(FUNCTIONS, table_spec(FEATURES))
+@kernel(FUNCTIONS, table_spec(CORE.features))
 class TableInt8(TableRoutine):
-    function, emitter = "aidge_armv6m_table_int8", Routine
+    function, emitter = f"{CORE.prefix}_table_int8", CORE.emitter

@@ -1,42 +1,43 @@
 /* SPDX-License-Identifier: 0BSD */
 #include "kit/requantize.h"
 #include "kit/window2d.h"
-#include "core/sums.h"
+#include "three_sums.h"
 
 /*
  * The stream of words that the dense kernels read.
  *
  * Head: lowest - highest level of the output, highest level, bits of a multiplier's low part, the input's zero point;
  * the three numbers of aidge_kit_load_levels.
- * Then of each output channel: what its sums begin with; width, constant and multiplier of the requantization (forms `single` and
- * `chunked`; in form `sums` unit, fraction and a float, which scales unit * sum + fraction); its weights, four in a word, the first one lowest; where the text says so, its corrections,
- * whose number is the highest byte of the width. Where the text says so, before each channel's numbers stands what all its weights
- * lack: the sums of the taps that are multiplied by it lie in 6 words before the columns.
+ * Then of each group of channels that are computed at a time: what the sums of each begin with; their weights as bytes, all channels
+ * of a tap next to each other; of each channel width, constant and multiplier of the requantization (forms `single` and `chunked`; in
+ * form `sums` unit, fraction and a float, which scales unit * sum + fraction), and where the text says so its corrections; their
+ * number is the highest byte of the width. Where the text says so, there is before each channel what all its weights lack: the sums
+ * of the taps that are multiplied by it are in 6 words before the columns.
  *
  * Columns: of each tap four words, X and Y of pixels 0 to 2, then of pixels 3 to 5: X = a + 2^21 b, Y = c + 2^11 b.
  */
-enum { AIDGE_ARMV6M_HEAD_WORDS = 7, AIDGE_ARMV6M_PIXELS = 6 };
+enum { AIDGE_KIT_NARROW_HEAD_WORDS = 7, AIDGE_KIT_NARROW_PIXELS = 6 };
 
 /* A layer's own numbers: bytes of a chunk of the column and of the whole, bytes of a run of taps, runs in a row of the window;
  * whether any tap lies outside of the image; where the last windows begin that end inside. The assembly reads the first three. */
 typedef struct {
     int32_t channels, chunk_bytes, column_bytes, run, runs, has_pads, last_top, last_left;
-} aidge_armv6m_dense;
+} aidge_kit_narrow_dense;
 
 /* The pixels that are computed: where their outputs go, `left` and more of the image at `input`, the first at (y, x). */
 typedef struct {
-    int8_t *outputs[AIDGE_ARMV6M_PIXELS];
+    int8_t *outputs[AIDGE_KIT_NARROW_PIXELS];
     const int8_t *input;
     int8_t *output;
     uint32_t *columns; /* behind them a run of zero points, and a run for each of three pixels, where it lies across an edge */
-    const aidge_armv6m_dense *dense;
+    const aidge_kit_narrow_dense *dense;
     const aidge_kit_window2d *shape;
     int32_t left, y, x;
-} aidge_armv6m_window;
+} aidge_kit_narrow_window;
 
 /* Runs of three pixels as the words X and Y, 16 bytes from tap to tap. Here, count > 0. */
-#if AIDGE_ARMV6M_ASSEMBLY
-AIDGE_KIT_NAKED void aidge_armv6m_pack(AIDGE_KIT_PASSED uint32_t *target,
+#if defined(AIDGE_KIT_NAKED) && defined(__thumb__)
+AIDGE_KIT_NAKED void aidge_kit_narrow_pack(AIDGE_KIT_PASSED uint32_t *target,
                                               AIDGE_KIT_PASSED const int8_t *const *sources, AIDGE_KIT_PASSED int32_t count)
 {
     __asm__(
@@ -64,10 +65,22 @@ AIDGE_KIT_NAKED void aidge_armv6m_pack(AIDGE_KIT_PASSED uint32_t *target,
         "    pop {r4-r7, pc}\n"
     );
 }
+#else
+AIDGE_KIT_NOINLINE void aidge_kit_narrow_pack(uint32_t *target, const int8_t *const *sources, int32_t count)
+{
+    const int8_t *first = sources[0], *second = sources[1], *third = sources[2];
+    const int8_t *const end = first + count;
+    do {
+        const uint32_t middle = (uint32_t)*second++ << 11;
+        target[0] = (uint32_t)*first++ + (middle << 10);
+        target[1] = (uint32_t)*third++ + middle;
+        target += 4;
+    } while (first != end);
+}
 #endif
 
 /* The run of zero points behind the columns, where there are pads. */
-AIDGE_KIT_INLINE void aidge_armv6m_fill(const aidge_armv6m_window *window, const int32_t *stream)
+AIDGE_KIT_INLINE void aidge_kit_narrow_fill(const aidge_kit_narrow_window *window, const int32_t *stream)
 {
     if (window->dense->has_pads != 0) {
         (void)memset((int8_t *)window->columns + window->dense->column_bytes, stream[3], (uint32_t)window->dense->run);
@@ -75,7 +88,7 @@ AIDGE_KIT_INLINE void aidge_armv6m_fill(const aidge_armv6m_window *window, const
 }
 
 /* From the last pixel of an image to the first one of the next. */
-AIDGE_KIT_NOINLINE void aidge_armv6m_next_image(aidge_armv6m_window *window)
+AIDGE_KIT_NOINLINE void aidge_kit_narrow_next_image(aidge_kit_narrow_window *window)
 {
     window->input += window->shape->in_height * window->shape->in_width * window->shape->in_channels;
     window->output += window->shape->out_channels;
@@ -84,20 +97,20 @@ AIDGE_KIT_NOINLINE void aidge_armv6m_next_image(aidge_armv6m_window *window)
 }
 
 /* The outputs of 6 sums by the general requantization, with three of a channel's numbers; of use where no cheaper form is proved. */
-AIDGE_KIT_NOINLINE void aidge_armv6m_store(const int32_t *sums, const int32_t *numbers, const int32_t *stream, int32_t channel,
+AIDGE_KIT_NOINLINE void aidge_kit_narrow_store(const int32_t *sums, const int32_t *numbers, const int32_t *stream, int32_t channel,
                                                 int8_t *const *outputs)
 {
     const aidge_kit_levels levels = aidge_kit_load_levels(stream + 4);
     float multiplier;
     int32_t pixel;
     (void)memcpy(&multiplier, numbers + 2, sizeof multiplier);
-    for (pixel = 0; pixel < AIDGE_ARMV6M_PIXELS; pixel++) {
-        outputs[pixel][channel] = aidge_kit_requantize(aidge_armv6m_fine(sums[pixel], numbers[0], numbers[1]), multiplier, levels);
+    for (pixel = 0; pixel < AIDGE_KIT_NARROW_PIXELS; pixel++) {
+        outputs[pixel][channel] = aidge_kit_requantize(aidge_kit_narrow_fine(sums[pixel], numbers[0], numbers[1]), multiplier, levels);
     }
 }
 
 /* A run of taps that begins in row y and column `left` of the image: where it lies, or a copy in `edge` where it has pads. */
-AIDGE_KIT_NOINLINE const int8_t *aidge_armv6m_run(const aidge_armv6m_window *window, int32_t y, int32_t left, int8_t *edge)
+AIDGE_KIT_NOINLINE const int8_t *aidge_kit_narrow_run(const aidge_kit_narrow_window *window, int32_t y, int32_t left, int8_t *edge)
 {
     const int8_t *const blank = (const int8_t *)window->columns + window->dense->column_bytes;
     const int32_t run = window->dense->run;
@@ -120,7 +133,7 @@ AIDGE_KIT_NOINLINE const int8_t *aidge_armv6m_run(const aidge_armv6m_window *win
 }
 
 /* To the next pixel; behind the last one it is taken again. */
-static void aidge_armv6m_advance(aidge_armv6m_window *window)
+static void aidge_kit_narrow_advance(aidge_kit_narrow_window *window)
 {
     if (window->left > 1) {
         window->output += window->shape->out_channels;
@@ -135,7 +148,7 @@ static void aidge_armv6m_advance(aidge_armv6m_window *window)
 
 /* The columns of the next three pixels, `first` and those behind it, and where their outputs go. Returns 0, and does nothing, where
  * a window lies across an edge. */
-AIDGE_KIT_NOINLINE int32_t aidge_armv6m_gather_inside(aidge_armv6m_window *window, int32_t first)
+AIDGE_KIT_NOINLINE int32_t aidge_kit_narrow_gather_inside(aidge_kit_narrow_window *window, int32_t first)
 {
     const aidge_kit_window2d *const shape = window->shape;
     const int32_t run_step = shape->dilation_width * shape->in_channels;
@@ -158,11 +171,11 @@ AIDGE_KIT_NOINLINE int32_t aidge_armv6m_gather_inside(aidge_armv6m_window *windo
         }
         sources[pixel] = window->input + (top * shape->in_width + begin) * shape->in_channels;
         window->outputs[first + pixel] = window->output;
-        aidge_armv6m_advance(window);
+        aidge_kit_narrow_advance(window);
     }
     for (row = shape->kernel_height; row > 0; row--) {
         for (run = window->dense->runs; run > 0; run--) {
-            aidge_armv6m_pack(columns, sources, window->dense->run);
+            aidge_kit_narrow_pack(columns, sources, window->dense->run);
             columns += 4 * window->dense->run;
             sources[0] += run_step;
             sources[1] += run_step;
@@ -176,7 +189,7 @@ AIDGE_KIT_NOINLINE int32_t aidge_armv6m_gather_inside(aidge_armv6m_window *windo
 }
 
 /* The same of windows that may lie across an edge. */
-AIDGE_KIT_NOINLINE void aidge_armv6m_gather_across(aidge_armv6m_window *window, int32_t first)
+AIDGE_KIT_NOINLINE void aidge_kit_narrow_gather_across(aidge_kit_narrow_window *window, int32_t first)
 {
     const aidge_kit_window2d *const shape = window->shape;
     uint32_t *columns = window->columns + (first == 0 ? 0 : 2);
@@ -188,7 +201,7 @@ AIDGE_KIT_NOINLINE void aidge_armv6m_gather_across(aidge_armv6m_window *window, 
         tops[pixel] = window->y * shape->stride_height - shape->pad_top;
         lefts[pixel] = window->x * shape->stride_width - shape->pad_left;
         window->outputs[first + pixel] = window->output;
-        aidge_armv6m_advance(window);
+        aidge_kit_narrow_advance(window);
     }
     for (row = 0; row < shape->kernel_height; row++) {
         for (run = 0; run < window->dense->runs; run++) {
@@ -196,19 +209,19 @@ AIDGE_KIT_NOINLINE void aidge_armv6m_gather_across(aidge_armv6m_window *window, 
             AIDGE_KIT_ROLLED
             for (pixel = 0; pixel < 3; pixel++) {
                 edge += window->dense->run;
-                sources[pixel] = aidge_armv6m_run(window, tops[pixel] + row * shape->dilation_height,
+                sources[pixel] = aidge_kit_narrow_run(window, tops[pixel] + row * shape->dilation_height,
                                                   lefts[pixel] + run * shape->dilation_width, edge);
             }
-            aidge_armv6m_pack(columns, sources, window->dense->run);
+            aidge_kit_narrow_pack(columns, sources, window->dense->run);
             columns += 4 * window->dense->run;
         }
     }
 }
 
 /* The sums of all taps of each pixel, before the columns: as four words, as those of a tap are, or on their own. */
-AIDGE_KIT_NOINLINE void aidge_armv6m_shift_of(uint32_t *columns, int32_t taps, int32_t is_packed)
+AIDGE_KIT_NOINLINE void aidge_kit_narrow_shift_of(uint32_t *columns, int32_t taps, int32_t is_packed)
 {
-    uint32_t *const shifts = columns - AIDGE_ARMV6M_PIXELS;
+    uint32_t *const shifts = columns - AIDGE_KIT_NARROW_PIXELS;
     uint32_t first = 0, second = 0, third = 0, fourth = 0;
     for (; taps > 0; taps--) {
         first += columns[0];
@@ -224,19 +237,19 @@ AIDGE_KIT_NOINLINE void aidge_armv6m_shift_of(uint32_t *columns, int32_t taps, i
         shifts[3] = fourth;
         return;
     }
-    (void)memset(shifts, 0, AIDGE_ARMV6M_PIXELS * sizeof shifts[0]);
-    aidge_armv6m_separate(first, second, (int32_t *)shifts);
-    aidge_armv6m_separate(third, fourth, (int32_t *)shifts + 3);
+    (void)memset(shifts, 0, AIDGE_KIT_NARROW_PIXELS * sizeof shifts[0]);
+    aidge_kit_narrow_separate(first, second, (int32_t *)shifts);
+    aidge_kit_narrow_separate(third, fourth, (int32_t *)shifts + 3);
 }
 
 /* The columns of the next 6 pixels. */
-AIDGE_KIT_INLINE void aidge_armv6m_gather(aidge_armv6m_window *window)
+AIDGE_KIT_INLINE void aidge_kit_narrow_gather(aidge_kit_narrow_window *window)
 {
-    if (aidge_armv6m_gather_inside(window, 0) == 0) {
-        aidge_armv6m_gather_across(window, 0);
+    if (aidge_kit_narrow_gather_inside(window, 0) == 0) {
+        aidge_kit_narrow_gather_across(window, 0);
     }
-    if (aidge_armv6m_gather_inside(window, 3) == 0) {
-        aidge_armv6m_gather_across(window, 3);
+    if (aidge_kit_narrow_gather_inside(window, 3) == 0) {
+        aidge_kit_narrow_gather_across(window, 3);
     }
 }
 

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""Streams of words in the order in which the kernels read them: head, then of each output channel 4 numbers and its weights."""
+"""Streams of words in the order in which the kernels read them: head, then of each output channel what its sums begin with, its
+weights, 3 numbers and its corrections."""
 
 from __future__ import annotations
 
 import enum
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy
 
@@ -16,16 +18,17 @@ from aidge_build.contract.spec import NodeView
 from aidge_build.graph.dtype import DType
 from aidge_build.operators.arithmetic.narrow_products import Correction, NarrowForm, narrow_form
 
-ANY_CHUNK = 128  # taps whose sums fit with most weights
+ANY_CHUNK = 128  # taps; their sums fit with most weights
 MOST_CORRECTIONS = 6  # of a channel, in the mean: more cost about as much as the general form
 GENERAL_KIND = 255  # in place of a number of corrections
 WIDTH_BITS = 24  # of the word of a width; the other bits are somebody else's
+AFTER = 3  # numbers of a channel after its weights
 SUM_BITS = 21  # of a sum with its sign, in the words that three sums share
 
 
 class Form(enum.Enum):
-    """`single`: the sums of all taps fit the words that they share. `chunked`: those of a chunk of taps do. `sums`: chunks, and
-    the requantization is the general one in C, of sums in fractions of their unit where a bias has one."""
+    """`single`: the sums of all taps fit the words that they share. `chunked`: the sums of a chunk of taps do. `sums`: chunks,
+    with the general requantization in C, for sums in fractions of their unit if a bias has one."""
 
     single = enum.auto()
     chunked = enum.auto()
@@ -34,8 +37,8 @@ class Form(enum.Enum):
 
 @dataclass(frozen=True, eq=False)
 class Stream:
-    """`words` as in dense.h, those of each group of channels from `starts` on; `taps` are filled up to whole turns, the last
-    chunk may be shorter than `chunk_taps`; `turn_words` of 4 taps stand in a loop."""
+    """`words` as in dense.h, the words of each group of channels from `starts` on; `taps` are filled up to whole turns, the last
+    chunk may be shorter than `chunk_taps`; a loop has `turn_words` of 4 taps."""
 
     words: numpy.ndarray
     starts: tuple[int, ...]
@@ -43,6 +46,7 @@ class Stream:
     has_offsets: bool  # whether the numbers of each channel are preceded by what all its weights lack
     has_corrections: bool  # whether the weights of each channel are followed by corrections
     turn_words: int
+    together: int  # channels: their weights of a tap are neighbours
     taps: int
     chunk_taps: int
     channels: int
@@ -50,8 +54,9 @@ class Stream:
 
     @property
     def variant(self) -> str:
-        """What the text of a kernel depends on, for its name."""
-        return f"{self.form.name}{'_offset' * self.has_offsets}{'_corrected' * self.has_corrections}_u{self.turn_words}"
+        """All that the text of a kernel depends on, for its name."""
+        words = "offset" * self.has_offsets, "corrected" * self.has_corrections, f"u{self.turn_words}"
+        return "_".join(filter(None, (self.form.name, *words, f"x{self.together}" * (self.together > 1))))
 
     @property
     def note(self) -> str:
@@ -63,13 +68,29 @@ class Stream:
 
     def facts(self) -> dict[str, str]:
         """For `Call.facts`."""
-        return computed("6 pixels x 1 channel", self.channels if self.form is not Form.sums else 0, self.channels, "channel")
+        return computed(
+            f"6 pixels x {self.together} channel{'s' * (self.together > 1)}",
+            self.channels if self.form is not Form.sums else 0,
+            self.channels,
+            "channel",
+        )
 
 
-def pack(linear: Linear, turn_words: int, groups: int = 1) -> Stream:
-    """The stream of a layer, whose taps are in the order of its columns; groups of channels one after another."""
+class _Sizes(NamedTuple):
+    """Words of 4 taps in a loop, taps of a chunk, groups of channels, and the most channels that are computed at a time."""
+
+    turn_words: int
+    chunk_taps: int
+    groups: int
+    together: int
+
+
+def pack(linear: Linear, turn_words: int, groups: int = 1, together: int = 1) -> Stream:
+    """Returns the stream of a layer with taps in the order of its columns; groups of channels one after another. `together`: at
+    most so many channels are computed at a time."""
     step = 4 * turn_words
     whole = -(-linear.rows.shape[1] // step) * step
+    sizes = _Sizes(turn_words, whole, groups, together)
     added = offsets_of(linear.rows)
     rows = filled(linear.rows - added[:, None], whole)
     form = narrow_form(linear.staircase(), linear.clamp)
@@ -79,20 +100,20 @@ def pack(linear: Linear, turn_words: int, groups: int = 1) -> Stream:
         (form.proved & (reach < 1 << 31) & (form.widths < 1 << WIDTH_BITS)).all()
     ) and corrections <= MOST_CORRECTIONS * len(rows)
     if is_proved and not linear.is_any and fits_sums(linear.low - form.starts, linear.high - form.starts).all():
-        return _stream(linear, form, rows, added, Form.single, turn_words, whole, groups)
+        return _stream(linear, form, rows, added, Form.single, sizes)
     fewest = -(-whole // max(step, ANY_CHUNK)) if linear.is_any else 1
     chunks = next(count for count in range(fewest, whole // step + 1) if _chunk_fits(rows, count, step))
     taps = -(-whole // (chunks * step)) * step
-    return _stream(linear, form, rows, added, Form.chunked if is_proved else Form.sums, turn_words, taps, groups)
+    return _stream(linear, form, rows, added, Form.chunked if is_proved else Form.sums, sizes._replace(chunk_taps=taps))
 
 
 def has_fractions(view: NodeView) -> bool:
-    """Whether a bias may lie between two units of the sums, whatever the weights."""
+    """Whether a bias may be between two units of the sums, with any weights."""
     return view.inputs[1].dtype is DType.int16
 
 
 def general_numbers(linear: Linear) -> tuple[numpy.ndarray, numpy.ndarray, numpy.ndarray]:
-    """Of each channel unit, fraction and float32 multiplier as a word: the general requantization is that of
+    """Returns unit, fraction and float32 multiplier, as a word, of each channel: the general requantization takes
     unit * sum + fraction."""
     factors = linear.in_fine_units().factors.view(numpy.uint32)
     return numpy.full_like(linear.fractions, linear.unit), linear.fractions, factors
@@ -104,9 +125,7 @@ def _stream(
     rows: numpy.ndarray,
     added: numpy.ndarray,
     kind: Form,
-    turn_words: int,
-    chunk_taps: int,
-    groups: int,
+    sizes: _Sizes,
 ) -> Stream:
     has_corrections = kind is not Form.sums and (linear.is_any or any(form.corrections))
     counts = numpy.array(list(map(len, form.corrections))) * has_corrections
@@ -117,33 +136,40 @@ def _stream(
     has_offsets = bool(added.any())
     if has_offsets:
         numbers = numpy.concatenate([added[:, None], numbers], axis=1)
-    weights = numpy.ascontiguousarray(rows.astype(numpy.int8)).view("<i4")
+    of_group = len(rows) // sizes.groups
+    most = 1 if kind is Form.sums or has_offsets else sizes.together
+    together = next(size for size in range(most, 0, -1) if of_group % size == 0)
     words: list[int] = []
     starts = []
-    for channel in range(len(rows)):
-        if channel % (len(rows) // groups) == 0:
+    for first in range(0, len(rows), together):
+        if first % of_group == 0:
             starts.append(len(words))
             words += head(linear, form)
-        words += [*numbers[channel].tolist(), *weights[channel].tolist()]
-        if has_corrections:
-            words += [number for each in form.corrections[channel] for number in (each.value, each.shift, each.delta)]
+        channels = slice(first, first + together)
+        weights = numpy.ascontiguousarray(rows[channels].T.astype(numpy.int8)).reshape(-1).view("<i4")
+        words += [*numbers[channels, :-AFTER].reshape(-1).tolist(), *weights.tolist()]
+        for channel in range(first, first + together):
+            words += numbers[channel, -AFTER:].tolist()
+            if has_corrections:
+                words += [number for each in form.corrections[channel] for number in (each.value, each.shift, each.delta)]
     return Stream(
         as_words(words),
         tuple(starts),
         kind,
         has_offsets,
         has_corrections,
-        turn_words,
+        sizes.turn_words,
+        together,
         rows.shape[1],
-        chunk_taps,
+        sizes.chunk_taps,
         len(rows),
         int(counts.sum()),
     )
 
 
 def head(linear: Linear, form: NarrowForm) -> list[int]:
-    """What all channels share: lowest - highest level of the output, highest level, bits of a multiplier's low part, the input's
-    zero point; the three numbers of aidge_kit_load_levels."""
+    """Returns the words that all channels share: lowest - highest level of the output, highest level, bits of a multiplier's low
+    part, the input's zero point; the three numbers of aidge_kit_load_levels."""
     below, above = linear.clamp
     levels = (below - linear.zero_point, above - linear.zero_point, linear.zero_point)
     return [below - above, above, form.bits, linear.input_zero_point, *levels]
@@ -151,7 +177,7 @@ def head(linear: Linear, form: NarrowForm) -> list[int]:
 
 @dataclass(frozen=True, eq=False)
 class Kinds:
-    """Of each channel the number of its corrections, or GENERAL_KIND; the corrections of all."""
+    """The number of corrections of each channel, or GENERAL_KIND; the corrections of all."""
 
     kinds: numpy.ndarray
     corrections: tuple[Correction, ...]
@@ -164,7 +190,8 @@ class Kinds:
 
 
 def kinds_of(form: NarrowForm, fits: numpy.ndarray, order: numpy.ndarray | None = None) -> Kinds:
-    """Channels in this order; those of too many corrections, or that do not fit, take the general form."""
+    """Returns the kinds of channels in this order; channels with too many corrections, or that do not fit, take the general
+    form."""
     counts = numpy.array(list(map(len, form.corrections)))
     kinds = numpy.where(form.proved & fits & (form.widths < 1 << WIDTH_BITS) & (counts <= MOST_CORRECTIONS), counts, GENERAL_KIND)
     order = numpy.arange(len(kinds)) if order is None else order
@@ -173,6 +200,7 @@ def kinds_of(form: NarrowForm, fits: numpy.ndarray, order: numpy.ndarray | None 
 
 
 def filled(rows: numpy.ndarray, taps: int) -> numpy.ndarray:
+    """Returns rows [outputs, taps] with zeros up to so many taps."""
     return numpy.pad(rows, ((0, 0), (0, taps - rows.shape[1])))
 
 

@@ -4,32 +4,33 @@
 
 /*
  * Batches of matrices [rows][inner] and [inner][columns] over 4 outer axes; steps in elements, 0 repeats. A column of the second
- * one is a channel of the stream of dense.h: words of its weights, and of its corrections; all words of the stream.
+ * one is a channel of the stream of dense.h: words of its weights, and of what is behind them; all words of the stream.
  *
- * pattern: the zero points of both, the head of a stream, the numbers of a channel whose weights have an offset, its corrections.
+ * pattern: the zero points of both, the head of a stream, the two numbers before the weights of a channel that have an offset, and
+ * what is behind them.
  */
 typedef struct {
     int32_t dims[4], first_steps[4], second_steps[4];
     int32_t rows, inner, columns;
     int32_t weight_words, tail_words, stream_words;
-} aidge_armv6m_product;
+} aidge_kit_narrow_product;
 
-enum { AIDGE_ARMV6M_PRODUCT_NUMBERS = 5 };
+enum { AIDGE_KIT_NARROW_PRODUCT_NUMBERS = 2 };
 
 /* The columns of a matrix as the stream of a dense layer: (a - its zero point) * (b - its zero point) is a * b, what each column adds
  * to all its sums, and the sum of a row times an offset. */
-AIDGE_KIT_NOINLINE void aidge_armv6m_product_stream(const int8_t *second, const int32_t *pattern, int32_t *stream,
-                                                       const aidge_armv6m_product *shape)
+AIDGE_KIT_NOINLINE void aidge_kit_narrow_product_stream(const int8_t *second, const int32_t *pattern, int32_t *stream,
+                                                       const aidge_kit_narrow_product *shape)
 {
-    const int32_t *const numbers = pattern + 2 + AIDGE_ARMV6M_HEAD_WORDS;
-    const int32_t *const tail = numbers + AIDGE_ARMV6M_PRODUCT_NUMBERS;
+    const int32_t *const numbers = pattern + 2 + AIDGE_KIT_NARROW_HEAD_WORDS;
+    const int32_t *const tail = numbers + AIDGE_KIT_NARROW_PRODUCT_NUMBERS;
     int32_t column, left, word;
-    for (word = 0; word < AIDGE_ARMV6M_HEAD_WORDS; word++) {
+    for (word = 0; word < AIDGE_KIT_NARROW_HEAD_WORDS; word++) {
         *stream++ = pattern[2 + word];
     }
     for (column = 0; column < shape->columns; column++) {
         const int8_t *value = second++;
-        int8_t *weights = (int8_t *)(stream + AIDGE_ARMV6M_PRODUCT_NUMBERS);
+        int8_t *weights = (int8_t *)(stream + AIDGE_KIT_NARROW_PRODUCT_NUMBERS);
         int32_t sum = 0;
         for (left = shape->inner; left > 0; left--) {
             sum += *value;
@@ -39,12 +40,9 @@ AIDGE_KIT_NOINLINE void aidge_armv6m_product_stream(const int8_t *second, const 
         for (left = 4 * shape->weight_words - shape->inner; left > 0; left--) {
             *weights++ = 0;
         }
-        for (word = 2; word < AIDGE_ARMV6M_PRODUCT_NUMBERS; word++) {
-            stream[word] = numbers[word];
-        }
         stream[0] = -pattern[1];
         stream[1] = numbers[1] - pattern[0] * (sum - shape->inner * pattern[1]);
-        stream += AIDGE_ARMV6M_PRODUCT_NUMBERS + shape->weight_words;
+        stream += AIDGE_KIT_NARROW_PRODUCT_NUMBERS + shape->weight_words;
         for (word = 0; word < shape->tail_words; word++) {
             *stream++ = tail[word];
         }
@@ -52,12 +50,12 @@ AIDGE_KIT_NOINLINE void aidge_armv6m_product_stream(const int8_t *second, const 
 }
 
 /* The columns of the next 6 of `left` rows of the first matrix, and where their outputs go; behind the last one it is taken again. */
-AIDGE_KIT_NOINLINE void aidge_armv6m_product_rows(aidge_armv6m_window *window, const int8_t *row, int8_t *output, int32_t left,
-                                                     const aidge_armv6m_product *shape)
+AIDGE_KIT_NOINLINE void aidge_kit_narrow_product_rows(aidge_kit_narrow_window *window, const int8_t *row, int8_t *output, int32_t left,
+                                                     const aidge_kit_narrow_product *shape)
 {
-    const int8_t *sources[AIDGE_ARMV6M_PIXELS];
+    const int8_t *sources[AIDGE_KIT_NARROW_PIXELS];
     int32_t pixel;
-    for (pixel = 0; pixel < AIDGE_ARMV6M_PIXELS; pixel++) {
+    for (pixel = 0; pixel < AIDGE_KIT_NARROW_PIXELS; pixel++) {
         sources[pixel] = row;
         window->outputs[pixel] = output;
         if (left > 1) {
@@ -66,6 +64,6 @@ AIDGE_KIT_NOINLINE void aidge_armv6m_product_rows(aidge_armv6m_window *window, c
             left--;
         }
     }
-    aidge_armv6m_pack(window->columns, sources, shape->inner);
-    aidge_armv6m_pack(window->columns + 2, sources + 3, shape->inner);
+    aidge_kit_narrow_pack(window->columns, sources, shape->inner);
+    aidge_kit_narrow_pack(window->columns + 2, sources + 3, shape->inner);
 }

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Fully connected layers in assembly: a row of inputs, of which every weight is used once, straight from flash.
+"""Fully connected layers in assembly: a row of inputs; every weight is used once, straight from flash.
 
-Weights lie in flash as u = w + 128, so that bytes of a word never borrow from each other. Two outputs o, p together: a word
+Weights are in flash as u = w + 128, so that bytes of a word never borrow from each other. Two outputs o, p together: a word
 F = u(o, t) + 2^8 u(o, t + 1) + 2^16 u(p, t) + 2^24 u(p, t + 1), and R, which is F with the bytes of its halves exchanged (REV16),
 give modulo 2^32
 
@@ -12,7 +12,7 @@ end of a chunk of taps a word takes away 128 times the sum of the chunk's inputs
 which both are halfwords without sign, if the weights of the chunk are small enough (`fc_layout`). An output alone needs no
 chunks: its taps come from the halves of its words, one after the other.
 
-A layer whose taps are one block (`fc_layout`) has the sums of a piece of its outputs in memory, stores these outputs and goes on;
+A layer with taps of one block (`fc_layout`) has the sums of a piece of its outputs in memory, stores these outputs and goes on;
 one of several blocks has all sums.
 """
 
@@ -20,11 +20,12 @@ from __future__ import annotations
 
 from textwrap import indent
 
-from ..core.assembly import Routine
+from aidge_build.contract.kernel_kit.narrow.core import Core
+from aidge_build.contract.kernel_kit.routine import Routine
 
 TOGETHER = 4  # outputs: two pairs
-PARAMETERS = "aidge_armv6m_fc_block *block"
-_NEAR_UNITS = 8  # in a chunk whose beginning a conditional branch still reaches
+PARAMETERS = "aidge_kit_narrow_fc_block *block"
+_NEAR_UNITS = 8  # in a chunk; a conditional branch still reaches its begin
 _UNIT, _CHUNK, _GROUP = 12, 12, 40  # instructions of two taps of four outputs, and what they take once
 _STEP = " " * 4
 
@@ -40,24 +41,29 @@ def singles_cost() -> float:
 
 
 def text_bytes(units: int) -> int:
-    """Of outputs in pairs."""
+    """Returns the bytes of code of outputs in pairs."""
     return 2 * (_UNIT * units + _CHUNK + 2 * _GROUP)
 
 
 def texts(
-    units: tuple[int, ...], turn_units: int, has_singles: bool, others: tuple[str, ...], is_in_pieces: bool
+    core: Core,
+    units: tuple[int, ...],
+    turn_units: int,
+    has_singles: bool,
+    others: tuple[str, ...],
+    is_in_pieces: bool,
 ) -> tuple[str, tuple[str, ...]]:
     """Name and texts of a layer with chunks of so many pairs of taps, rising; `others`: "outliers" or "runs", "marks"."""
     variant = [f"n{each}" for each in units] + ["p"] * is_in_pieces + [f"singles{turn_units}"] * has_singles + list(others)
-    name = "_".join(["aidge_armv6m_fc_int8", *variant])
-    calls, functions = [], [_store()]
+    name = "_".join([f"{core.prefix}_fc_int8", *variant])
+    calls, functions = [], [_store(core)]
     for place, each in enumerate(units):
-        function, text = _pairs(each)
+        function, text = _pairs(core, each)
         functions.append(text)
-        join = f"aidge_armv6m_fc_join(&block, {each}, {each // units[place - 1]});\n" if place else ""
+        join = f"aidge_kit_narrow_fc_join(&block, {each}, {each // units[place - 1]});\n" if place else ""
         calls.append((join, f"{TOGETHER} * shape->groups_{each}", f"{function}(&block);"))
     if has_singles:
-        function, text = _singles(turn_units)
+        function, text = _singles(core, turn_units)
         functions.append(text)
         calls.append(("", "shape->singles", f"{function}(&block);"))
     given = "".join(f"{parameters}, " for kind, parameters in _PARAMETERS.items() if kind in others)
@@ -66,14 +72,14 @@ def texts(
     cursors = "".join(f"        {kind} *next_{name} = {name};\n" for kind, name in lists if is_in_pieces or name == "corrections")
     layer = f"""/* Rows of inputs. */
 static void {name}(const int8_t *input, int8_t *output, const int32_t *weights, const int32_t *numbers, const uint16_t *order,
-                   {given}void *scratch, const aidge_armv6m_fc *shape)
+                   {given}void *scratch, const aidge_kit_narrow_fc *shape)
 {{
     uint32_t *const columns = (uint32_t *)scratch;
     int32_t *const sums = (int32_t *)columns + shape->column_words;
     int32_t {declarations};
     for (row = shape->rows; row > 0; row--) {{
-        aidge_armv6m_fc_outputs target = {{output, numbers, numbers + AIDGE_ARMV6M_FC_HEAD, order}};
-        aidge_armv6m_fc_block block;
+        aidge_kit_narrow_fc_outputs target = {{output, numbers, numbers + AIDGE_KIT_NARROW_FC_HEAD, order}};
+        aidge_kit_narrow_fc_block block;
 {cursors}        block.columns = columns;
         block.weights = (const uint32_t *)weights;
 {indent(body, 2 * _STEP)}
@@ -92,13 +98,13 @@ _PARAMETERS = {
 
 
 def _in_blocks(calls: list[tuple[str, str, str]], others: tuple[str, ...]) -> tuple[str, str]:
-    """Counters and text of a row whose sums are all in memory while block after block of its taps is added."""
+    """Returns counters and text of a row with all sums in memory while block after block of its taps is added."""
     each = "\n".join(f"{join}block.sums_end = block.sums + {count};\n{call}" for join, count, call in calls)
     text = f"""(void)memset(sums, 0, (uint32_t)shape->outputs * sizeof *sums);
 for (first = 0; first < shape->taps; first += shape->block_taps) {{
     const int32_t taps = shape->taps - first;
     block.end = columns + (taps < shape->block_taps ? taps : shape->block_taps);
-    aidge_armv6m_fc_columns(input + first, shape->features - first, &block, shape);
+    aidge_kit_narrow_fc_columns(input + first, shape->features - first, &block, shape);
     block.sums = sums;
 {indent(each, _STEP)}
 }}
@@ -107,11 +113,11 @@ for (first = 0; first < shape->taps; first += shape->block_taps) {{
 
 
 def _in_pieces(calls: list[tuple[str, str, str]], others: tuple[str, ...]) -> tuple[str, str]:
-    """The same of a row of one block of taps, whose sums are in memory piece by piece of the outputs."""
+    """Returns the same for a row of one block of taps, with the sums of one piece of the outputs in memory."""
     own = f"{_STEP}const uint16_t *const own_marks = next_marks;\n" * ("marks" in others)
     each = "\n".join(
         f"""{join}for (left = {total}; left > 0; left -= count) {{
-{own}    count = aidge_armv6m_fc_begin(&block, sums, left, shape->piece);
+{own}    count = aidge_kit_narrow_fc_begin(&block, sums, left, shape->piece);
     {call}
 {indent(_stored(others, "(const int8_t *)columns", "count", "next_", "own_"), _STEP)}
     target.numbers += 4 * count;
@@ -119,25 +125,25 @@ def _in_pieces(calls: list[tuple[str, str, str]], others: tuple[str, ...]) -> tu
 }}"""
         for join, total, call in calls
     )
-    begin = "block.end = columns + shape->taps;\naidge_armv6m_fc_columns(input, shape->features, &block, shape);"
+    begin = "block.end = columns + shape->taps;\naidge_kit_narrow_fc_columns(input, shape->features, &block, shape);"
     return "row, left, count", f"{begin}\n{each}"
 
 
 def _stored(others: tuple[str, ...], values: str, count: str, cursor: str = "", own: str = "") -> str:
     """Outputs from their sums; lists are read on from the pointers called `cursor`."""
-    behind = f"{cursor}{{}} = " if cursor else "(void)"
+    then = f"{cursor}{{}} = " if cursor else "(void)"
     calls = {
-        "outliers": f"{behind}aidge_armv6m_fc_add_outliers({values}, sums, {cursor}outliers);",
-        "runs": f"{behind}aidge_armv6m_fc_add_runs({values}, sums, {cursor}runs, {count});",
-        "": f"aidge_armv6m_fc_store(sums, &target, {count});",
-        "marks": f"{behind}aidge_armv6m_fc_correct(sums, &target, {own}marks, &next_corrections);",
+        "outliers": f"{then}aidge_kit_narrow_fc_add_outliers({values}, sums, {cursor}outliers);",
+        "runs": f"{then}aidge_kit_narrow_fc_add_runs({values}, sums, {cursor}runs, {count});",
+        "": f"aidge_kit_narrow_fc_store(sums, &target, {count});",
+        "marks": f"{then}aidge_kit_narrow_fc_correct(sums, &target, {own}marks, &next_corrections);",
     }
     return "\n".join(call.format(kind) for kind, call in calls.items() if kind in ("", *others))
 
 
-def _store() -> str:
-    """Outputs from their sums, one as any other, at least one; those without a narrow form get a level that means nothing."""
-    code = Routine()
+def _store(core: Core) -> str:
+    """Prints outputs from their sums, at least one; outputs without a narrow form get a level that means nothing."""
+    code = core.emitter()
     code("%enter.low")
     code("%frame below, above")
     code("lsls %outputs, %outputs, #2")
@@ -150,21 +156,18 @@ def _store() -> str:
     code("str %spare, [sp, %frame.below]")
     code("str %level, [sp, %frame.above]")
     code("mov %bits, %high")
-    code("movs %spare, #32")
-    code("subs %spare, %spare, %high")
-    code("mov %other_bits, %spare")
     code.label("turn")
     code("ldm %sums!, {%level}")
     code("ldm %numbers!, {%spare, %low, %constant, %high}", "offset, width, constant, multiplier")
     code("adds %level, %level, %spare")
     code("cmp %level, %low")
     code("bhi %beyond")
-    code("mov %spare, %other_bits")
-    code("mov %low, %high")
-    code("lsls %low, %spare")
-    code("lsrs %low, %spare", "the low bits of the multiplier")
     code("mov %spare, %bits")
-    code("lsrs %high, %spare")
+    code("mov %low, %high")
+    code("lsrs %high, %spare", "the high bits of the multiplier")
+    code("mov %part, %high")
+    code("lsls %part, %spare")
+    code("subs %low, %low, %part", "and the low ones")
     code("muls %low, %level")
     code("lsrs %low, %spare")
     code("muls %level, %high")
@@ -188,14 +191,14 @@ def _store() -> str:
     code("ldr %spare, [sp, %frame.above]")
     code("adds %level, %level, %spare")
     code("b %store")
-    parameters = "const int32_t *sums, const aidge_armv6m_fc_outputs *target, int32_t outputs"
-    return code.function("aidge_armv6m_fc_store", parameters, "Outputs from their sums.")
+    parameters = "const int32_t *sums, const aidge_kit_narrow_fc_outputs *target, int32_t outputs"
+    return code.function("aidge_kit_narrow_fc_store", parameters, "Outputs from their sums.")
 
 
-def _pairs(units: int) -> tuple[str, str]:
+def _pairs(core: Core, units: int) -> tuple[str, str]:
     """Four outputs at a time: words of sums of a chunk, of all taps, and the high halves of these."""
-    name = f"aidge_armv6m_fc_int8_pairs_n{units}"
-    code = Routine()
+    name = f"{core.prefix}_fc_int8_pairs_n{units}"
+    code = core.emitter()
     code("%enter.low")
     code("%frame columns, corrections, end, sums_end, sums")
     code("mov %frame, sp")
@@ -203,6 +206,8 @@ def _pairs(units: int) -> tuple[str, str]:
     code("stm %frame!, {%columns, %corrections, %end, %sums_end, %sums}")
     code("put %block")
     code("ldr %weights, [%block]")
+    if code.multiplies_high:
+        code(f"mov %mask, #{0x00FF00FF}", "weights of even taps")
     code.label("outputs", "four outputs")
     code("ldr %sums, [sp, %frame.sums]")
     code("ldm %sums!, {%low0, %high0, %low1, %high1}", "what was summed before")
@@ -247,10 +252,7 @@ def _chunk(code: Routine, units: int) -> None:
         code("ldm %columns!, {%tap, %next_tap}", "two taps")
         code("ldm %weights!, {%low0, %low1}", "their weights of two pairs of outputs")
         for pair in range(2):
-            code(f"rev16 %spare, %low{pair}")
-            code(f"muls %low{pair}, %tap")
-            code("muls %spare, %next_tap")
-            code(f"adds %low{pair}, %low{pair}, %spare")
+            _products(code, f"low{pair}")
             if unit + 1 == units:
                 code(f"add %low{pair}, %chunk{pair}")
             else:
@@ -263,6 +265,20 @@ def _chunk(code: Routine, units: int) -> None:
         code(f"add %halves{pair}, %low{pair}")
 
 
+def _products(code: Routine, word: str) -> None:
+    """The word of weights times both taps, for two outputs."""
+    if code.multiplies_high:
+        code(f"ands %even, %{word}, %mask")
+        code(f"subs %spare, %{word}, %even", "weights of the odd tap, 8 bits further up")
+        code(f"muls %{word}, %even, %tap")
+        code("mulhsu %spare, %next_tap, %spare")
+    else:
+        code(f"rev16 %spare, %{word}")
+        code(f"muls %{word}, %tap")
+        code("muls %spare, %next_tap")
+    code(f"adds %{word}, %{word}, %spare")
+
+
 def _end(code: Routine) -> None:
     """From the place of the weights in %block back: they, and the sums before them, go on from there in the next call."""
     code("str %weights, [%block]")
@@ -271,10 +287,28 @@ def _end(code: Routine) -> None:
     code("%leave")
 
 
-def _singles(turn_units: int) -> tuple[str, str]:
+def _single_products(code: Routine) -> None:
+    """Four taps of one output, each times its weight."""
+    if code.multiplies_high:
+        for tap in range(4):
+            code(f"ldrb %weight, [%weights, #{tap}]", "" if tap else "their weights")
+            if tap % 2:
+                code("lsls %weight, %weight, #8")
+            code(f"mulhsu %tap{tap}, %tap{tap}, %weight" if tap % 2 else f"muls %tap{tap}, %weight")
+        code("add %weights, %weights, #4")
+        return
+    code("ldm %weights!, {%pair}", "their weights")
+    for place, half in enumerate(("uxth %weight, %pair", "lsrs %weight, %pair, #16")):
+        code(half)
+        code(f"muls %tap{2 * place}, %weight")
+        code("rev16 %weight, %weight")
+        code(f"muls %tap{2 * place + 1}, %weight")
+
+
+def _singles(core: Core, turn_units: int) -> tuple[str, str]:
     """One output at a time."""
-    name = f"aidge_armv6m_fc_int8_singles_n{turn_units}"
-    code = Routine()
+    name = f"{core.prefix}_fc_int8_singles_n{turn_units}"
+    code = core.emitter()
     code("%enter.low")
     code("ldm %block!, {%columns, %weight, %end, %sums_end, %sums}", "corrections are not read")
     for kept, loaded in {"all_columns": "columns", "columns_end": "end", "sums_at": "sums", "outputs_end": "sums_end"}.items():
@@ -288,12 +322,7 @@ def _singles(turn_units: int) -> tuple[str, str]:
     code.label("turn", f"{2 * turn_units} taps")
     for _ in range(turn_units // 2):
         code("ldm %columns!, {%tap0, %tap1, %tap2, %tap3}", "four taps")
-        code("ldm %weights!, {%pair}", "their weights")
-        for place, half in enumerate(("uxth %weight, %pair", "lsrs %weight, %pair, #16")):
-            code(half)
-            code(f"muls %tap{2 * place}, %weight")
-            code("rev16 %weight, %weight")
-            code(f"muls %tap{2 * place + 1}, %weight")
+        _single_products(code)
         code("adds %tap0, %tap0, %tap1")
         code("adds %tap2, %tap2, %tap3")
         code("adds %tap0, %tap0, %tap2")

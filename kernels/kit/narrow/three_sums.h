@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: 0BSD */
-#include "narrow.h"
+#include "fine.h"
 
 /* The sums of three pixels from their two words. */
-AIDGE_KIT_INLINE void aidge_armv6m_separate(uint32_t first, uint32_t second, int32_t *sums)
+AIDGE_KIT_INLINE void aidge_kit_narrow_separate(uint32_t first, uint32_t second, int32_t *sums)
 {
     const uint32_t a = ((first & 0x1FFFFFu) ^ 0x100000u) - 0x100000u;
     const uint32_t low = (first - a) >> 10;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What stands behind the taps: three sums out of two words, and a stored value from each.
+"""The code after the taps: three sums out of two words, and a stored value from each.
 
 `NarrowForm.apply` of a sum, with names of the texts: `%bits` of the low part of the multiplier, its parts `%high` and `%low`;
 `%limit` and `%constant`, which are in high registers; `below` and `above` in the frame: lowest - highest level, highest level.
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from .assembly import Routine
+from aidge_build.contract.kernel_kit.routine import Routine
 
 Use = Callable[[str, int], None]  # a sum's name, the place of its pixel
 
@@ -63,19 +63,18 @@ def separate(code: Routine, words: tuple[str, str], first: int, use: Use) -> Non
     use(right, first + 2)
 
 
-def begin_sums(code: Routine) -> None:
-    """From what each sum begins with, %begin, what the two words begin with, %first_word and %second_word."""
-    code("lsls %first_word, %begin, #21")
-    code("adds %first_word, %first_word, %begin")
-    code("lsls %second_word, %begin, #11")
-    code("adds %second_word, %second_word, %begin")
+def begin_sums(code: Routine, begin: str) -> None:
+    """From what each sum begins with, the value `begin`, what the two words begin with: %first_word and %second_word."""
+    code(f"lsls %first_word, %{begin}, #21")
+    code(f"adds %first_word, %first_word, %{begin}")
+    code(f"lsls %second_word, %{begin}, #11")
+    code(f"adds %second_word, %second_word, %{begin}")
 
 
 def split_multiplier(code: Routine) -> None:
     """The multiplier in %high: its high part remains, its low part of %bits goes to %low."""
-    code("movs %spare, #32")
-    code("subs %spare, %spare, %bits")
     code("mov %low, %high")
-    code("lsls %low, %spare")
-    code("lsrs %low, %spare", "the low bits of the multiplier")
-    code("lsrs %high, %bits", "and the high ones")
+    code("lsrs %high, %bits", "the high bits of the multiplier")
+    code("mov %spare, %high")
+    code("lsls %spare, %bits")
+    code("subs %low, %low, %spare", "and the low ones")

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: 0BSD */
 #include "kit/requantize.h"
-#include "core/sums.h"
+#include "three_sums.h"
 
 /*
  * Depthwise convolution, a channel at a time. The three parts of a row, whose first outputs are columns 0, second and last, are
@@ -10,11 +10,11 @@
  * point; the three numbers of aidge_kit_load_levels. Then of each channel: what its sums begin with; width, constant and
  * multiplier of the requantization, or for the general one unit, bias in fractions of it and a float; its weights, four in a word,
  * and the last of 4 n + 1 weights the highest byte of the width; or two in a word, where the text says so.
- * kinds: how many of the corrections a channel has, or AIDGE_ARMV6M_GENERAL_KIND.
+ * kinds: how many of the corrections a channel has, or AIDGE_KIT_NARROW_GENERAL_KIND.
  *
  * Rows and columns are those of the plane; where that is cheaper, they are the columns and rows of the image.
  */
-enum { AIDGE_ARMV6M_DEPTHWISE_HEAD = 7 };
+enum { AIDGE_KIT_NARROW_DEPTHWISE_HEAD = 7 };
 
 /* Steps in bytes, in the order in which the assembly reads them. */
 typedef struct {
@@ -23,10 +23,10 @@ typedef struct {
     int32_t row_step;             /* of the plane, from a row of taps to the next */
     int32_t row_bytes;            /* that the output of a part has */
     int32_t end_step, out_end;    /* behind a row, to the next one */
-} aidge_armv6m_sweep;
+} aidge_kit_narrow_sweep;
 
 typedef struct {
-    aidge_armv6m_sweep sweep, sums;
+    aidge_kit_narrow_sweep sweep, sums;
     int32_t batches, channels;
     int32_t in_rows, in_columns, out_rows, out_columns;
     int32_t in_row_step, in_column_step, out_row_step, out_column_step; /* bytes */
@@ -39,18 +39,18 @@ typedef struct {
     int32_t row_words;              /* of the plane, from an output row to the next */
     int32_t plane_words, places;    /* words of the plane and of the places */
     int32_t numbers;                /* words of a channel in the stream */
-} aidge_armv6m_depthwise;
+} aidge_kit_narrow_depthwise;
 
 /* What all channels share: which word pairs of the plane are loaded, from where, and how many rows are computed. */
 typedef struct {
     const int32_t *places;
     int32_t *sums;
     int32_t first, count, rows;
-} aidge_armv6m_strip;
+} aidge_kit_narrow_strip;
 
 /* Word pairs of the plane from three places each. `places` [-1] is the zero point. */
-#if AIDGE_ARMV6M_ASSEMBLY
-AIDGE_KIT_NAKED void aidge_armv6m_plane(AIDGE_KIT_PASSED uint32_t *plane, AIDGE_KIT_PASSED const int32_t *places,
+#if defined(AIDGE_KIT_NAKED) && defined(__thumb__)
+AIDGE_KIT_NAKED void aidge_kit_narrow_plane(AIDGE_KIT_PASSED uint32_t *plane, AIDGE_KIT_PASSED const int32_t *places,
                                                AIDGE_KIT_PASSED const int8_t *channel, AIDGE_KIT_PASSED int32_t count)
 {
     __asm__(
@@ -71,11 +71,23 @@ AIDGE_KIT_NAKED void aidge_armv6m_plane(AIDGE_KIT_PASSED uint32_t *plane, AIDGE_
         "    pop {r4-r6, pc}\n"
     );
 }
+#else
+AIDGE_KIT_NOINLINE void aidge_kit_narrow_plane(uint32_t *plane, const int32_t *places, const int8_t *channel, int32_t count)
+{
+    uint32_t *const end = plane + 2 * count;
+    do {
+        const uint32_t middle = (uint32_t)channel[places[1]] << 11;
+        plane[0] = (uint32_t)channel[places[0]] + (middle << 10);
+        plane[1] = (uint32_t)channel[places[2]] + middle;
+        places += 3;
+        plane += 2;
+    } while (plane != end);
+}
 #endif
 
 /* The places of one row of the image, for all columns of the plane. `blank`: what stands for a pad. */
-AIDGE_KIT_NOINLINE int32_t *aidge_armv6m_places(int32_t *places, int32_t row, int32_t blank,
-                                                       const aidge_armv6m_depthwise *shape)
+AIDGE_KIT_NOINLINE int32_t *aidge_kit_narrow_places(int32_t *places, int32_t row, int32_t blank,
+                                                       const aidge_kit_narrow_depthwise *shape)
 {
     const int32_t parts[3] = {0, shape->second * shape->stride_column, shape->last * shape->stride_column};
     int32_t column, part;
@@ -91,9 +103,9 @@ AIDGE_KIT_NOINLINE int32_t *aidge_armv6m_places(int32_t *places, int32_t row, in
 }
 
 /* The strip that begins at an output row: places of its rows inside the image; those outside hold the zero point already. */
-AIDGE_KIT_NOINLINE aidge_armv6m_strip aidge_armv6m_strip_at(int32_t row, const int8_t *input, uint32_t *plane,
+AIDGE_KIT_NOINLINE aidge_kit_narrow_strip aidge_kit_narrow_strip_at(int32_t row, const int8_t *input, uint32_t *plane,
                                                                      const int32_t *stream,
-                                                                     const aidge_armv6m_depthwise *shape)
+                                                                     const aidge_kit_narrow_depthwise *shape)
 {
     const int32_t top = row * shape->stride_row - shape->pad_row;
     const int32_t left = shape->out_rows - row;
@@ -102,7 +114,7 @@ AIDGE_KIT_NOINLINE aidge_armv6m_strip aidge_armv6m_strip_at(int32_t row, const i
     const int32_t zero_point = stream[3];
     const int32_t first = top < 0 ? -top : 0;
     int32_t end, word, blank;
-    aidge_armv6m_strip strip;
+    aidge_kit_narrow_strip strip;
     strip.rows = left < shape->strip_rows ? left : shape->strip_rows;
     end = (strip.rows - 1) * shape->stride_row + shape->window_rows;
     end = end < shape->in_rows - top ? end : shape->in_rows - top;
@@ -118,27 +130,27 @@ AIDGE_KIT_NOINLINE aidge_armv6m_strip aidge_armv6m_strip_at(int32_t row, const i
     strip.first = 2 * first * shape->columns;
     strip.count = end > first ? (end - first) * shape->columns : 0;
     for (word = first; word < end; word++) {
-        places = aidge_armv6m_places(places, top + word, blank, shape);
+        places = aidge_kit_narrow_places(places, top + word, blank, shape);
     }
     return strip;
 }
 
 /* A row of outputs from its sums: those of `kind` corrections are there but for these, others by the general requantization. */
-AIDGE_KIT_NOINLINE void aidge_armv6m_correct_row(const int32_t *sums, int8_t *output, const int32_t *numbers,
+AIDGE_KIT_NOINLINE void aidge_kit_narrow_correct_row(const int32_t *sums, int8_t *output, const int32_t *numbers,
                                                     const int32_t *stream, int32_t kind, const int32_t *corrections,
-                                                    const aidge_armv6m_depthwise *shape)
+                                                    const aidge_kit_narrow_depthwise *shape)
 {
     const aidge_kit_levels levels = aidge_kit_load_levels(stream + 4);
     float multiplier;
     int32_t column, each;
     (void)memcpy(&multiplier, numbers + 3, sizeof multiplier);
     for (column = 0; column < shape->out_columns; column++) {
-        if (kind == AIDGE_ARMV6M_GENERAL_KIND) {
-            const int32_t sum = aidge_armv6m_fine(sums[column], numbers[1] & 0xFFFFFF, numbers[2]);
+        if (kind == AIDGE_KIT_NARROW_GENERAL_KIND) {
+            const int32_t sum = aidge_kit_narrow_fine(sums[column], numbers[1] & 0xFFFFFF, numbers[2]);
             *output = aidge_kit_requantize(sum, multiplier, levels);
         } else {
             for (each = 0; each < 3 * kind; each += 3) {
-                if (aidge_armv6m_is_corrected(sums[column], numbers[1] & 0xFFFFFF, corrections + each) != 0) {
+                if (aidge_kit_narrow_is_corrected(sums[column], numbers[1] & 0xFFFFFF, corrections + each) != 0) {
                     *output = (int8_t)(*output + corrections[each + 2]);
                 }
             }

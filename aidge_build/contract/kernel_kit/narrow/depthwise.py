@@ -8,12 +8,13 @@ its sign, whatever the weights.
 
 from __future__ import annotations
 
-from ..core.assembly import Routine
-from ..core.requantize import SEPARATED, begin_sums, level, saturated, separate, split_multiplier
+from aidge_build.contract.kernel_kit.narrow.core import Core
+from aidge_build.contract.kernel_kit.narrow.requantize import SEPARATED, begin_sums, level, saturated, separate, split_multiplier
+from aidge_build.contract.kernel_kit.routine import Routine
 
-MOST_TAPS = 25  # whose weights lie on the stack
+MOST_TAPS = 25  # their weights are on the stack
 PARAMETERS = (
-    "const uint32_t *plane, int8_t *output, const int32_t *channel, const aidge_armv6m_sweep *sweep, int32_t rows, "
+    "const uint32_t *plane, int8_t *output, const int32_t *channel, const aidge_kit_narrow_sweep *sweep, int32_t rows, "
     "const int32_t *head"
 )
 MOST_BACK = 124  # instructions of 2 bytes that a conditional branch reaches back over
@@ -21,12 +22,12 @@ MOST_BACK = 124  # instructions of 2 bytes that a conditional branch reaches bac
 ROW_STEP, ROW_BYTES, END_STEP, OUT_END = (4 * place for place in range(4))
 
 
-def sweep(kernel: tuple[int, int], dilation: int, is_wide: bool, is_sums: bool) -> tuple[str, str]:
+def sweep(core: Core, kernel: tuple[int, int], dilation: int, is_wide: bool, is_sums: bool) -> tuple[str, str]:
     """Name and text of a function that computes `rows` rows of outputs of one channel, or their sums as 32-bit words; the
     weights are bytes, or halfwords if they are `is_wide`."""
-    name = f"aidge_armv6m_depthwise_int8_{'wide_' * is_wide}{kernel[0]}x{kernel[1]}_d{dilation}{'_sums' * is_sums}"
+    name = f"{core.prefix}_depthwise_int8_{'wide_' * is_wide}{kernel[0]}x{kernel[1]}_d{dilation}{'_sums' * is_sums}"
     taps = kernel[0] * kernel[1]
-    code = Routine()
+    code = core.emitter()
     code("%enter.low")
     code(f"%frame next_step, out_step, second, last{'' if is_sums else ', below, above, bits, high, low'}, weights.{taps}")
     _begin(code, is_sums, has_last=taps % 4 == 1 and not is_wide, last=taps - 1)
@@ -78,7 +79,7 @@ def _begin(code: Routine, is_sums: bool, has_last: bool, last: int) -> None:
         code("lsrs %width, %width, #8")
     code("mov %limit, %width")
     code("mov %constant, %spare")
-    begin_sums(code)
+    begin_sums(code, "begin")
     code("put %first_word")
     code("put %second_word")
     if not is_sums:
@@ -175,29 +176,29 @@ def layer(fast: str, sums: str) -> tuple[str, str]:
         given = ", const uint8_t *kinds, const int32_t *corrections"
         start = "\n            const int32_t *correction = corrections;"
         target = "output + line * shape->out_row_step + channel"
-        call = f"""if (kinds[channel] != AIDGE_ARMV6M_GENERAL_KIND) {{
+        call = f"""if (kinds[channel] != AIDGE_KIT_NARROW_GENERAL_KIND) {{
                     {call}
                 }}
                 if (kinds[channel] != 0u) {{
                     for (line = 0; line < strip.rows; line++) {{
                         {sums}(plane + line * shape->row_words, (int8_t *)strip.sums, numbers, &shape->sums, 1, stream);
-                        aidge_armv6m_correct_row(strip.sums, {target}, numbers, stream, kinds[channel], correction, shape);
+                        aidge_kit_narrow_correct_row(strip.sums, {target}, numbers, stream, kinds[channel], correction, shape);
                     }}
-                    correction += kinds[channel] != AIDGE_ARMV6M_GENERAL_KIND ? 3 * (int32_t)kinds[channel] : 0;
+                    correction += kinds[channel] != AIDGE_KIT_NARROW_GENERAL_KIND ? 3 * (int32_t)kinds[channel] : 0;
                 }}"""
     text = f"""/* Strips of rows, channel by channel. */
 static void {name}(const int8_t *input, int8_t *output, const int32_t *stream{given}, void *scratch,
-                   const aidge_armv6m_depthwise *shape)
+                   const aidge_kit_narrow_depthwise *shape)
 {{
     uint32_t *const plane = (uint32_t *)scratch;
     int32_t batch, row, channel{", line" if sums else ""};
     for (batch = shape->batches; batch > 0; batch--) {{
         for (row = 0; row < shape->out_rows; row += shape->strip_rows) {{
-            const aidge_armv6m_strip strip = aidge_armv6m_strip_at(row, input, plane, stream, shape);
-            const int32_t *numbers = stream + AIDGE_ARMV6M_DEPTHWISE_HEAD;{start}
+            const aidge_kit_narrow_strip strip = aidge_kit_narrow_strip_at(row, input, plane, stream, shape);
+            const int32_t *numbers = stream + AIDGE_KIT_NARROW_DEPTHWISE_HEAD;{start}
             for (channel = 0; channel < shape->channels; channel++) {{
                 if (strip.count > 0) {{
-                    aidge_armv6m_plane(plane + strip.first, strip.places, input + channel, strip.count);
+                    aidge_kit_narrow_plane(plane + strip.first, strip.places, input + channel, strip.count);
                 }}
                 {call}
                 numbers += shape->numbers;

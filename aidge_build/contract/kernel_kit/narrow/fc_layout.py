@@ -13,14 +13,14 @@ from itertools import combinations
 
 import numpy
 
-from .fc import TOGETHER, pairs_cost, singles_cost, text_bytes
-from .packing import filled
+from aidge_build.contract.kernel_kit.narrow.fc import TOGETHER, pairs_cost, singles_cost, text_bytes
+from aidge_build.contract.kernel_kit.narrow.packing import filled
 
 UNITS = (2, 4, 8, 16)  # pairs of taps in a chunk, each twice as many as the one before
 BLOCK_TAPS = 128  # about so many have columns in memory at once, more where that makes too many blocks
 MANY_BLOCKS = 8  # each takes some instructions of each output
 MOST_BLOCK_TAPS = 512
-PIECE = 128  # outputs whose sums are in memory at once where all taps are one block
+PIECE = 128  # outputs with sums in memory at once if all taps are one block
 HALF = 1 << 15
 OUTLIER_COST = 12  # instructions of a weight that is multiplied by itself
 OUTLIER_BYTES = 2  # of it in flash, in the shorter of two lists
@@ -30,7 +30,7 @@ BYTE_COST = {"speed": 0.0, "balanced": 1.0, "size": 4.0}  # instructions that a 
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """`order` is that of the outputs in flash: `groups` of four for each of `units`, rising, then single ones.
+    """`order` is the order of the outputs in flash: `groups` of four for each of `units`, rising, then single ones.
 
     `outliers` [outputs, features] are weights that are kept apart. `taps` are the features filled up to whole chunks of every
     length, and so are `block_taps`; the last block may have fewer.
@@ -45,6 +45,7 @@ class Layout:
 
     @property
     def blocks(self) -> int:
+        """How many blocks of taps there are."""
         return -(-self.taps // self.block_taps)
 
     @property
@@ -54,7 +55,7 @@ class Layout:
 
     @property
     def pieces(self) -> tuple[int, ...]:
-        """Where the outputs end, in their order, whose sums are in memory at once."""
+        """The ends of the pieces of outputs, in their order, with sums in memory at once."""
         if self.blocks > 1 or len(self.order) <= PIECE:
             return (len(self.order),)
         ends, done = [], 0
@@ -70,12 +71,12 @@ class Layout:
 
     @property
     def tap_bytes(self) -> int:
-        """Bytes from one tap to the next in what outliers see: the inputs, or their columns once outputs may lie over them."""
+        """Bytes from one tap to the next in what outliers see: the inputs, or their columns once outputs may overwrite them."""
         return 4 if self.is_in_pieces else 1
 
     @property
     def chunks(self) -> numpy.ndarray:
-        """Of each paired output, in their order, the chunks of all blocks."""
+        """The chunks of all blocks of each paired output, in their order."""
         counts = numpy.array([self.taps // (2 * units) for units in self.units], numpy.int64)
         return numpy.repeat(counts, [TOGETHER * groups for groups in self.groups])
 
@@ -95,7 +96,8 @@ def blocks_of(features: int, outputs: int, units: int) -> tuple[int, int]:
     """Taps of a block and of all, in whole chunks: one block, in memory with the sums of a piece of the outputs, or several, one
     at a time with all sums, whichever takes fewer words."""
     step, blocks = 2 * units, _number_of_blocks(features, outputs)
-    return tuple(-(-features // (count * step)) * step for count in (blocks, 1))
+    block_taps, taps = (-(-features // (count * step)) * step for count in (blocks, 1))
+    return block_taps, taps
 
 
 def _number_of_blocks(features: int, outputs: int) -> int:
@@ -105,13 +107,13 @@ def _number_of_blocks(features: int, outputs: int) -> int:
 
 
 def _words(taps: int, sums: int) -> int:
-    """Of the columns of a block, whatever its chunks, and of sums."""
+    """Returns the words of the columns of a block, for any chunks, and of sums."""
     filled_up = max(-(-taps // (2 * units)) * 2 * units for units in UNITS)
     return filled_up + 1 + filled_up // (2 * UNITS[0]) + sums
 
 
 def most_words(features: int, outputs: int) -> int:
-    """Of columns and sums."""
+    """Returns the words of columns and sums."""
     blocks = _number_of_blocks(features, outputs)
     return _words(-(-features // blocks), min(outputs, PIECE) if blocks == 1 else outputs)
 
@@ -123,7 +125,7 @@ def too_large(rows: numpy.ndarray, units: int) -> numpy.ndarray:
     found = numpy.zeros(chunks.shape, bool)
     crowded = numpy.flatnonzero((lowest.sum(axis=1) < -HALF) | (highest.sum(axis=1) >= HALF))
     falling = numpy.argsort(-numpy.abs(chunks[crowded]), axis=1, kind="stable")
-    # What remains once the largest are gone, one after the other.
+    # The rest, once the largest are gone, one after the other.
     low, high = (
         ends[crowded].sum(axis=1, keepdims=True) - numpy.take_along_axis(ends[crowded], falling, axis=1).cumsum(axis=1)
         for ends in (lowest, highest)
@@ -137,7 +139,7 @@ def too_large(rows: numpy.ndarray, units: int) -> numpy.ndarray:
 
 def layout(rows: numpy.ndarray, objective: str, is_any: bool = False) -> Layout:
     """The cheapest layout of weights [outputs, features]; instructions, and the text that it needs, which `objective` weighs.
-    Where too many weights were kept apart, the outputs that have most of them are single ones, which keep none. `is_any`: the
+    If too many weights were kept apart, the outputs with most of them are single ones, which keep none. `is_any`: the
     layout that suits most weights, which has short chunks alone."""
     found = _cheapest(rows, objective, is_any, numpy.zeros(len(rows), bool))
     apart = OUTLIER_BYTES * found.outliers.sum(axis=1)
@@ -179,7 +181,7 @@ def _groups(costs: numpy.ndarray, is_single: numpy.ndarray) -> tuple[numpy.ndarr
     """Order of the outputs and groups for each length of chunks, from costs [lengths, outputs]: what is left of a length goes to
     the one before, what is left of all stays single."""
     wanted = numpy.where(is_single, -1, costs.argmin(axis=0))
-    order, groups = [], []
+    order, groups = list[numpy.ndarray](), list[int]()
     left = numpy.zeros(0, numpy.int64)
     for place in reversed(range(len(costs))):
         members = numpy.concatenate([left, numpy.flatnonzero(wanted == place)])

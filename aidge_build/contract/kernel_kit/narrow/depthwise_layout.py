@@ -15,7 +15,7 @@ from aidge_build.contract.spec import Demands, NodeView
 SCRATCH_BYTES = 2560  # wished for; a single row may need more
 PAIR_BYTES = 20  # of the plane, with its three places
 PARTS = 3
-NUMBERS = 4  # of a channel, beside its weights
+NUMBERS = 4  # of a channel, without its weights
 _AXES = ("height", "width")
 _PADS = {"height": "top", "width": "left"}
 
@@ -30,10 +30,12 @@ class Layout:
 
     @property
     def columns(self) -> str:
+        """The name of the axis that runs across."""
         return _AXES[1 - _AXES.index(self.rows)]
 
     @property
     def kernel(self) -> tuple[int, int]:
+        """The taps down and across."""
         return self.image[f"kernel_{self.rows}"], self.image[f"kernel_{self.columns}"]
 
     @property
@@ -43,11 +45,13 @@ class Layout:
 
     @property
     def plane_columns(self) -> int:
+        """The word pairs of a row of the plane."""
         axis = self.columns
         return (self.part - 1) * self.image[f"stride_{axis}"] + self.extent(axis)
 
     @property
     def plane_rows(self) -> int:
+        """The rows of the plane."""
         return (self.strip_rows - 1) * self.image[f"stride_{self.rows}"] + self.extent(self.rows)
 
     def extent(self, axis: str) -> int:
@@ -56,11 +60,13 @@ class Layout:
 
     @property
     def scratch_bytes(self) -> int:
+        """The bytes of the plane, its places and the blanks."""
         words = 1 + -(-self.image["in_channels"] // 4) + self.image[f"out_{self.columns}"]
         return PAIR_BYTES * self.plane_rows * self.plane_columns + 4 * words
 
     @property
     def is_whole(self) -> bool:
+        """Whether one plane holds the whole image."""
         return self.strip_rows == self.image[f"out_{self.rows}"]
 
     @property
@@ -113,7 +119,7 @@ class Layout:
             )
 
         return Struct(
-            "aidge_armv6m_depthwise",
+            "aidge_kit_narrow_depthwise",
             {
                 "sweep": sweep(out_steps[columns], out_steps[rows]),
                 "sums": sweep(4, 0),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: 0BSD */
 #include "kit/requantize.h"
-#include "core/narrow.h"
+#include "fine.h"
 
 /*
  * weights: for each block of taps those of all groups of four outputs, then those of the other outputs, each as w + 128. Of a group
@@ -12,30 +12,30 @@
  * order: the output that each of them is.
  * outliers: which of them has at which tap how much more weight. Where there are many, runs: of each of them pairs of taps since
  *   the one before and weight, and {0, 0} at the end; a weight of 0 moves on alone.
- * marks: which of them have how many of the corrections, or AIDGE_ARMV6M_GENERAL_KIND.
+ * marks: which of them have how many of the corrections, or AIDGE_KIT_NARROW_GENERAL_KIND.
  *
  * Where the sums of a piece of the outputs are in memory at a time (fc.py), outliers and marks number the outputs of each piece,
- * AIDGE_ARMV6M_FC_END ends the list of each, and taps are counted in bytes of the columns: a tap's first byte is the input.
+ * AIDGE_KIT_NARROW_FC_END ends the list of each, and taps are counted in bytes of the columns: a tap's first byte is the input.
  *
- * Columns: of each pair of taps a and b (fc.py), filled up to whole chunks; behind all a word that turns a sum of one output with
+ * Columns: of each pair of taps a and b (fc.py), on RISC-V the even one and 2^24 times the odd one, filled up to whole chunks; behind all a word that turns a sum of one output with
  * weights + 128 into one with the weights; behind it for each chunk one that does so for two outputs, + 2^15 for both.
  */
 enum {
-    AIDGE_ARMV6M_FC_HEAD = 7,
-    AIDGE_ARMV6M_FC_MOST_TAPS = 32,
-    AIDGE_ARMV6M_FC_MARK = 2,
-    AIDGE_ARMV6M_FC_OUTLIER = 3,
-    AIDGE_ARMV6M_FC_END = -1
+    AIDGE_KIT_NARROW_FC_HEAD = 7,
+    AIDGE_KIT_NARROW_FC_MOST_TAPS = 32,
+    AIDGE_KIT_NARROW_FC_MARK = 2,
+    AIDGE_KIT_NARROW_FC_OUTLIER = 3,
+    AIDGE_KIT_NARROW_FC_END = -1
 };
 
-#define AIDGE_ARMV6M_FC_HALVES 0x80008000u
+#define AIDGE_KIT_NARROW_FC_HALVES 0x80008000u
 
 /* A layer's own numbers: taps of a block but for the last one, and of all; words in front of the sums, taps of the shortest
  * chunks; groups of four outputs with chunks of so many pairs of taps; outputs whose sums are in memory at a time. */
 typedef struct {
     int32_t rows, features, outputs, block_taps, taps, column_words, chunk;
     int32_t groups_2, groups_4, groups_8, groups_16, singles, piece;
-} aidge_armv6m_fc;
+} aidge_kit_narrow_fc;
 
 /* What the assembly reads of a block of taps; it moves on `sums` and `weights`. */
 typedef struct {
@@ -45,7 +45,7 @@ typedef struct {
     int32_t *sums_end;
     int32_t *sums;
     const uint32_t *weights;
-} aidge_armv6m_fc_block;
+} aidge_kit_narrow_fc_block;
 
 /* What the assembly reads of outputs whose sums are known. */
 typedef struct {
@@ -53,18 +53,18 @@ typedef struct {
     const int32_t *head;
     const int32_t *numbers;
     const uint16_t *order;
-} aidge_armv6m_fc_outputs;
+} aidge_kit_narrow_fc_outputs;
 
 /* The columns of a block of inputs, of which `left` and no more are there, and the words of its shortest chunks. */
-AIDGE_KIT_NOINLINE void aidge_armv6m_fc_columns(const int8_t *input, int32_t left, aidge_armv6m_fc_block *block,
-                                                   const aidge_armv6m_fc *shape)
+AIDGE_KIT_NOINLINE void aidge_kit_narrow_fc_columns(const int8_t *input, int32_t left, aidge_kit_narrow_fc_block *block,
+                                                   const aidge_kit_narrow_fc *shape)
 {
     uint32_t *column = (uint32_t *)(uintptr_t)block->columns;
     uint32_t *const end = (uint32_t *)(uintptr_t)block->end;
     const int32_t chunk = shape->chunk;
     uint32_t *correction = end + 1;
     uint32_t total = 0;
-    int8_t last[AIDGE_ARMV6M_FC_MOST_TAPS];
+    int8_t last[AIDGE_KIT_NARROW_FC_MOST_TAPS];
     block->corrections = correction;
     while (column != end) {
         const int8_t *stop;
@@ -78,13 +78,18 @@ AIDGE_KIT_NOINLINE void aidge_armv6m_fc_columns(const int8_t *input, int32_t lef
         do {
             const uint32_t even = (uint32_t)(int32_t)*input++;
             const uint32_t odd = (uint32_t)(int32_t)*input++;
+#if defined(__riscv)
+            *column++ = even;
+            *column++ = odd << 24;
+#else
             const uint32_t a = even - (odd << 8);
             const uint32_t b = odd - (even << 8);
             *column++ = a + (a << 16);
             *column++ = b + (b << 16);
+#endif
             sum += even + odd;
         } while (input != stop);
-        *correction++ = AIDGE_ARMV6M_FC_HALVES - 0x00800080u * sum;
+        *correction++ = AIDGE_KIT_NARROW_FC_HALVES - 0x00800080u * sum;
         total += sum;
         left -= chunk;
     }
@@ -92,7 +97,7 @@ AIDGE_KIT_NOINLINE void aidge_armv6m_fc_columns(const int8_t *input, int32_t lef
 }
 
 /* Chunks of `units` pairs of taps out of `ratio` chunks each. */
-AIDGE_KIT_NOINLINE void aidge_armv6m_fc_join(aidge_armv6m_fc_block *block, int32_t units, int32_t ratio)
+AIDGE_KIT_NOINLINE void aidge_kit_narrow_fc_join(aidge_kit_narrow_fc_block *block, int32_t units, int32_t ratio)
 {
     const uint32_t *column;
     const uint32_t *source = block->corrections;
@@ -101,14 +106,14 @@ AIDGE_KIT_NOINLINE void aidge_armv6m_fc_join(aidge_armv6m_fc_block *block, int32
         uint32_t sum = *source++;
         int32_t left;
         for (left = ratio - 1; left > 0; left--) {
-            sum += *source++ - AIDGE_ARMV6M_FC_HALVES;
+            sum += *source++ - AIDGE_KIT_NARROW_FC_HALVES;
         }
         *target++ = sum;
     }
 }
 
 /* Makes room for the sums of the next outputs, of which `left` are left. Returns how many they are. */
-AIDGE_KIT_NOINLINE int32_t aidge_armv6m_fc_begin(aidge_armv6m_fc_block *block, int32_t *sums, int32_t left, int32_t piece)
+AIDGE_KIT_NOINLINE int32_t aidge_kit_narrow_fc_begin(aidge_kit_narrow_fc_block *block, int32_t *sums, int32_t left, int32_t piece)
 {
     const int32_t count = left < piece ? left : piece;
     block->sums = sums;
@@ -118,15 +123,15 @@ AIDGE_KIT_NOINLINE int32_t aidge_armv6m_fc_begin(aidge_armv6m_fc_block *block, i
 }
 
 /* Weights that are not with the others. Return what is behind them. */
-AIDGE_KIT_NOINLINE const int16_t *aidge_armv6m_fc_add_outliers(const int8_t *input, int32_t *sums, const int16_t *outliers)
+AIDGE_KIT_NOINLINE const int16_t *aidge_kit_narrow_fc_add_outliers(const int8_t *input, int32_t *sums, const int16_t *outliers)
 {
-    for (; outliers[0] != AIDGE_ARMV6M_FC_END; outliers += AIDGE_ARMV6M_FC_OUTLIER) {
+    for (; outliers[0] != AIDGE_KIT_NARROW_FC_END; outliers += AIDGE_KIT_NARROW_FC_OUTLIER) {
         sums[outliers[0]] += input[outliers[1]] * outliers[2];
     }
-    return outliers + AIDGE_ARMV6M_FC_OUTLIER;
+    return outliers + AIDGE_KIT_NARROW_FC_OUTLIER;
 }
 
-AIDGE_KIT_NOINLINE const int8_t *aidge_armv6m_fc_add_runs(const int8_t *input, int32_t *sums, const int8_t *runs, int32_t outputs)
+AIDGE_KIT_NOINLINE const int8_t *aidge_kit_narrow_fc_add_runs(const int8_t *input, int32_t *sums, const int8_t *runs, int32_t outputs)
 {
     for (; outputs > 0; outputs--) {
         const int8_t *value = input;
@@ -144,30 +149,30 @@ AIDGE_KIT_NOINLINE const int8_t *aidge_armv6m_fc_add_runs(const int8_t *input, i
     return runs;
 }
 
-/* Outputs that `aidge_armv6m_fc_store` has not got right: those with corrections, on which it moves on, and those by the general
+/* Outputs that `aidge_kit_narrow_fc_store` has not got right: those with corrections, on which it moves on, and those by the general
  * requantization. Returns what is behind the marks. */
-AIDGE_KIT_NOINLINE const uint16_t *aidge_armv6m_fc_correct(const int32_t *sums, const aidge_armv6m_fc_outputs *target,
+AIDGE_KIT_NOINLINE const uint16_t *aidge_kit_narrow_fc_correct(const int32_t *sums, const aidge_kit_narrow_fc_outputs *target,
                                                               const uint16_t *marks, const int32_t **corrections)
 {
     const aidge_kit_levels levels = aidge_kit_load_levels(target->head + 4);
-    for (; marks[0] != (uint16_t)AIDGE_ARMV6M_FC_END; marks += AIDGE_ARMV6M_FC_MARK) {
+    for (; marks[0] != (uint16_t)AIDGE_KIT_NARROW_FC_END; marks += AIDGE_KIT_NARROW_FC_MARK) {
         const int32_t *const own = target->numbers + 4 * (int32_t)marks[0];
         const int32_t sum = sums[marks[0]] + own[0];
         int8_t *const value = target->output + target->order[marks[0]];
         int32_t left = marks[1];
-        if (left == AIDGE_ARMV6M_GENERAL_KIND) {
+        if (left == AIDGE_KIT_NARROW_GENERAL_KIND) {
             float multiplier;
             (void)memcpy(&multiplier, own + 3, sizeof multiplier);
-            *value = aidge_kit_requantize(aidge_armv6m_fine(sum, own[1], own[2]), multiplier, levels);
+            *value = aidge_kit_requantize(aidge_kit_narrow_fine(sum, own[1], own[2]), multiplier, levels);
             left = 0;
         }
         for (; left > 0; left--) {
-            if (aidge_armv6m_is_corrected(sum, own[1], *corrections) != 0) {
+            if (aidge_kit_narrow_is_corrected(sum, own[1], *corrections) != 0) {
                 *value = (int8_t)(*value + (*corrections)[2]);
             }
             *corrections += 3;
         }
     }
-    return marks + AIDGE_ARMV6M_FC_MARK;
+    return marks + AIDGE_KIT_NARROW_FC_MARK;
 }
 

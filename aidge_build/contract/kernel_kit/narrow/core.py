@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: MIT
+"""All that the kernels of this folder must know of a library."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from aidge_build.contract.kernel_kit.routine import Routine
+
+
+@dataclass(frozen=True)
+class Core:
+    """A library of kernels: its name, its emitter of assembly, the features of its cores, and how many output channels its dense
+    kernels compute at a time if nothing prevents it."""
+
+    library: str
+    emitter: type[Routine]
+    features: frozenset[str] = frozenset()
+    together: int = 1
+
+    @property
+    def prefix(self) -> str:
+        """The begin of the names of its C functions."""
+        return f"aidge_{self.library}"

@@ -1,0 +1,350 @@
+# SPDX-License-Identifier: MIT
+"""The dense core in assembly: 6 pixels x 1 or more output channels, over columns of activations that all channels share.
+
+Three sums share two words. With pixels a, b, c the words of a tap are X = a + 2^21 b and Y = c + 2^11 b, so that two products
+and two additions, both modulo 2^32, are three multiply-accumulates. From the sums T of X w and U of Y w the three are separated
+exactly: the sum of a is the low 21 bits of T, the rest of T the low 11 bits of the sum of b; with these taken away U holds the
+sum of c in its low 22 bits, and above them the high bits of the sum of b. So a sum may have 21 bits with its sign, which for
+layers of many taps is one chunk of them.
+
+If several channels are computed at a time, the words of their sums go through memory, so that the outputs of all have one text.
+"""
+
+from __future__ import annotations
+
+from aidge_build.contract.kernel_kit.narrow.core import Core
+from aidge_build.contract.kernel_kit.narrow.dense_layer import NUMBERS_BYTES, SHIFT_BYTES, channels_text, groups_text, layer_text
+from aidge_build.contract.kernel_kit.narrow.packing import Form, Stream
+from aidge_build.contract.kernel_kit.narrow.requantize import (
+    SEPARATED,
+    Use,
+    begin_sums,
+    level,
+    saturated,
+    separate,
+    split_multiplier,
+)
+from aidge_build.contract.kernel_kit.routine import Routine
+
+PIXELS = 6
+PARAMETERS = "const uint32_t *columns, const int32_t *stream, int8_t *const *outputs, const aidge_kit_narrow_dense *dense"
+SUMS_PARAMETERS = "const uint32_t *columns, const int32_t *stream, int32_t *sums, const aidge_kit_narrow_dense *dense"
+_REST_OF_HEAD_BYTES = 16
+_HEADS = ("outputs", 6), ("dense", 3), ("stream", 3)  # parameters, and their first words, which go to the frame
+WORD_INSTRUCTIONS = 43  # of 4 taps
+TURN = 2
+
+
+def words_in_turn(words: int) -> int:
+    """Returns how many words of 4 taps the loop has: two, unless filling up the last turn costs more."""
+    return min((1, 2), key=lambda size: (-(-words // size) * (size * WORD_INSTRUCTIONS + TURN), -size))
+
+
+def block_texts(core: Core, stream: Stream) -> tuple[str, tuple[str, ...]]:
+    """The call and the texts of a function that computes all channels of 6 pixels, which are in a `window`, from a `stream`."""
+    name = _name(core, stream)
+    if stream.form is Form.sums:
+        return f"{name}_channels(&window, stream);", (_sums(core, name, stream), channels_text(name))
+    return f"{name}_block(window.columns, stream, window.outputs, dense);", (_block(core, name, stream),)
+
+
+def texts(core: Core, stream: Stream, has_groups: bool) -> tuple[str, tuple[str, ...]]:
+    """Name and texts of a layer: the channels of 6 pixels in assembly, and the C function around them; one around all groups."""
+    name, (call, found) = _name(core, stream), block_texts(core, stream)
+    found = (*found, layer_text(name, stream, call))
+    return (f"{name}_groups", (*found, groups_text(name))) if has_groups else (name, found)
+
+
+def _name(core: Core, stream: Stream) -> str:
+    return f"{core.prefix}_dense_int8_{stream.variant}"
+
+
+def _block(core: Core, name: str, stream: Stream) -> str:
+    """All channels of 6 pixels, requantized and stored."""
+    code, is_chunked, many = core.emitter(), stream.form is Form.chunked, stream.together > 1
+    code("%enter.low")
+    code("put %columns")
+    own = [f"words.{4 * stream.together}"] * many + [f"totals.{PIXELS * stream.together}"] * is_chunked
+    code(f"%frame {', '.join(('outputs.6, channels, chunk_bytes, column_bytes, below, above, bits', *own))}")
+    code("mov %to, sp")
+    for parameter, words in _HEADS:
+        _to_frame(code, parameter, words)
+    code(f"adds %stream, #{_REST_OF_HEAD_BYTES}")
+    code("movs %index, #0")
+    code("put %index")
+    code.label("channels", f"the next {stream.together} channels" if many else "an output channel")
+    _accumulate(code, stream)
+    if many:
+        code(f"add %from, sp, %frame.{'totals' if is_chunked else 'words'}")
+        code(f"movs %todo, #{stream.together}")
+        code.label("channel")
+    _outputs(code, stream)
+    if many:
+        code("subs %todo, %todo, #1")
+        code("bne %channel")
+    code("ldr %spare, [sp, %frame.channels]")
+    code("cmp %index, %spare")
+    code("beq %done")
+    code("b %channels")
+    for pixel in range(PIXELS):
+        saturated(code, SEPARATED[pixel % 3] if stream.form is Form.single else "sum", pixel)
+    code.label("done")
+    code("%leave")
+    if stream.has_corrections:
+        _corrections(code, stream)
+    return code.function(name + "_block", PARAMETERS, "All channels of 6 pixels.")
+
+
+def _to_frame(code: Routine, parameter: str, words: int) -> None:
+    """The next words that a parameter points to, to the frame."""
+    for _ in range(words // 3):
+        code(f"ldm %{parameter}!, {{%x0, %x1, %x2}}")
+        code("stm %to!, {%x0, %x1, %x2}")
+
+
+def _sums(core: Core, name: str, stream: Stream) -> str:
+    """The sums of 6 pixels for one channel; returns where the next channel begins."""
+    code = core.emitter()
+    code("%enter.low")
+    code("put %columns")
+    code("%frame channels, chunk_bytes, column_bytes, totals.6")
+    code("put %sums")
+    code("mov %to, sp")
+    _to_frame(code, "dense", 3)
+    _accumulate(code, stream)
+    code(f"adds %stream, #{NUMBERS_BYTES}", "numbers that C reads")
+    code("get %sums")
+    code("add %from, sp, %frame.totals")
+    for _ in range(2):
+        code("ldm %from!, {%x0, %x1, %x2}")
+        code("stm %sums!, {%x0, %x1, %x2}")
+    code("mov %next, %stream")
+    code("%leave %next")
+    return code.function(name + "_block", SUMS_PARAMETERS, "The sums of 6 pixels.", result="const int32_t *")
+
+
+def _accumulate(code: Routine, stream: Stream) -> None:
+    """All taps of the next channels: words of their sums, or complete sums, in the frame; of a single channel the words are in
+    %sum0 to %sum3."""
+    channels = range(stream.together)
+    if stream.has_offsets:
+        code("ldm %stream!, {%lack}", "what its weights lack")
+    code(f"ldm %stream!, {{{', '.join(f'%begin{channel}' for channel in channels)}}}", "what sums begin with")
+    if stream.form is Form.single:
+        for channel in channels:
+            _begin_words(code, stream, channel)
+        code("get %columns")
+        code("ldr %spare, [sp, %frame.chunk_bytes]")
+        code("adds %spare, %spare, %columns")
+        code("mov %end, %spare")
+        _taps(code, stream)
+        return
+    for channel in channels:
+        _begin_totals(code, stream, channel)
+    code("get %columns")
+    code("ldr %column_end, [sp, %frame.column_bytes]")
+    code("adds %column_end, %column_end, %columns")
+    code("put %column_end")
+    code.label("chunk", "a chunk of taps with sums of 21 bits")
+    code("ldr %spare, [sp, %frame.chunk_bytes]")
+    code("adds %spare, %spare, %columns")
+    code("get %column_end")
+    code("cmp %spare, %column_end")
+    code("bls %whole")
+    code("mov %spare, %column_end", "the last chunk may be shorter")
+    code.label("whole")
+    code("mov %end, %spare")
+    code("movs %spare, #0")
+    for channel in channels:
+        for place in range(4):
+            code(f"mov %{_word(stream, channel, place)}, %spare")
+    _taps(code, stream)
+    _add_words(code, stream)
+    code("get %column_end")
+    code("cmp %columns, %column_end")
+    code("beq %complete")
+    code("b %chunk")
+    code.label("complete")
+
+
+def _word(stream: Stream, channel: int, place: int) -> str:
+    """The name of a word of a channel's sums."""
+    return f"sum{place}_of_{channel}" if stream.together > 1 else f"sum{place}"
+
+
+def _begin_words(code: Routine, stream: Stream, channel: int) -> None:
+    """The words of a channel's sums before the first tap."""
+    begin_sums(code, f"begin{channel}")
+    _columns_with_shifts(code, stream)
+    for place, source in enumerate(("first_word", "second_word") * 2):
+        code(f"mov %{_word(stream, channel, place)}, %{_shifted(code, source) if stream.has_offsets else source}")
+
+
+def _begin_totals(code: Routine, stream: Stream, channel: int) -> None:
+    """The sums of a channel before the first tap."""
+    _columns_with_shifts(code, stream)
+    for pixel in range(PIXELS):
+        begin = _shifted(code, f"begin{channel}") if stream.has_offsets else f"begin{channel}"
+        code(f"str %{begin}, [sp, %frame.totals.{PIXELS * channel + pixel}]")
+
+
+def _columns_with_shifts(code: Routine, stream: Stream) -> None:
+    if stream.has_offsets:
+        code("get %columns")
+        code(f"subs %columns, #{SHIFT_BYTES}")
+
+
+def _shifted(code: Routine, begin: str) -> str:
+    """The name of `begin` and what the next shift adds."""
+    code("ldm %columns!, {%shift}")
+    code("muls %shift, %lack")
+    code(f"adds %shift, %shift, %{begin}")
+    return "shift"
+
+
+def _taps(code: Routine, stream: Stream) -> None:
+    """The taps up to the end of a chunk, some in each turn."""
+    code.label("taps", f"{4 * stream.turn_words} taps")
+    if code.loads_bytes_anywhere:
+        _byte_by_byte(code, stream)
+    else:
+        for _ in range(stream.turn_words):
+            _word_of_taps(code)
+    code("cmp %columns, %end")
+    code("bne %taps")
+    for channel in range(stream.together) if stream.together > 1 else ():
+        for place in range(4):
+            code(f"str %{_word(stream, channel, place)}, [sp, %frame.words.{4 * channel + place}]")
+
+
+def _word_of_taps(code: Routine) -> None:
+    """Prints 4 taps of one channel, with a word of weights."""
+    code("ldm %stream!, {%weights}", "4 weights")
+    for tap in range(4):
+        weight = "weight" if tap < 3 else "weights"
+        if tap < 3:
+            code("sxtb %weight, %weights")
+            code("asrs %weights, %weights, #8")
+        code("ldm %columns!, {%x0, %x1, %x2, %x3}")
+        for value in range(4):
+            code(f"muls %x{value}, %{weight}")
+        for value in range(4):
+            code(f"add %sum{value}, %x{value}")
+
+
+def _byte_by_byte(code: Routine, stream: Stream) -> None:
+    """The taps of a turn, on a core that loads a byte from any distance with its sign."""
+    taps = 4 * stream.turn_words
+    for tap in range(taps):
+        code("ldm %columns!, {%x0, %x1, %x2, %x3}")
+        for channel in range(stream.together):
+            code(f"ldrsb %weight, [%stream, #{stream.together * tap + channel}]")
+            for pair in ((0, 1), (2, 3)):
+                for place in pair:
+                    code(f"muls %product{place % 2}, %x{place}, %weight")
+                for place in pair:
+                    word = _word(stream, channel, place)
+                    code(f"adds %{word}, %{word}, %product{place % 2}")
+    code(f"add %stream, %stream, #{taps * stream.together}")
+
+
+def _add_words(code: Routine, stream: Stream) -> None:
+    """Adds the sums of a chunk to the totals."""
+    if stream.together == 1:
+        _each(code, lambda value, pixel: _add(code, f"[sp, %frame.totals.{pixel}]", value))
+        return
+    code("add %from, sp, %frame.words")
+    code("add %totals, sp, %frame.totals")
+    code(f"movs %todo, #{stream.together}")
+    code.label("add")
+    code("ldm %from!, {%sum0, %sum1, %sum2, %sum3}")
+    _each(code, lambda value, pixel: _add(code, f"[%totals, #{4 * pixel}]", value))
+    code(f"add %totals, %totals, #{4 * PIXELS}")
+    code("subs %todo, %todo, #1")
+    code("bne %add")
+
+
+def _add(code: Routine, place: str, value: str) -> None:
+    code(f"ldr %spare, {place}")
+    code(f"adds %spare, %spare, %{value}")
+    code(f"str %spare, {place}")
+
+
+def _outputs(code: Routine, stream: Stream) -> None:
+    """The outputs of a channel; %from is where its sums are if several channels are computed at a time."""
+    code("ldm %stream!, {%width, %spare, %high}", "width, constant, multiplier")
+    code("mov %constant, %spare")
+    if stream.has_corrections:
+        code("lsrs %count, %width, #24", "how many corrections")
+        code("put %count")
+        code("lsls %width, %width, #8")
+        code("lsrs %width, %width, #8")
+    code("mov %limit, %width")
+    code("ldr %bits, [sp, %frame.bits]")
+    split_multiplier(code)
+    code("get %index")
+    if stream.together > 1 and stream.form is Form.single:
+        code("ldm %from!, {%sum0, %sum1, %sum2, %sum3}")
+    _sums_of(code, stream, lambda value, pixel: _store(code, value, pixel))
+    if stream.has_corrections:
+        code("get %count")
+        code("cmp %count, #0")
+        code("bne %correct")
+        code.label("corrected")
+    if stream.together > 1 and stream.form is not Form.single:
+        code(f"add %from, %from, #{4 * PIXELS}")
+    code("adds %index, %index, #1")
+    code("put %index")
+
+
+def _store(code: Routine, value: str, pixel: int) -> None:
+    level(code, value, pixel)
+    code(f"ldr %spare, [sp, %frame.outputs.{pixel}]")
+    code(f"strb %{value}, [%spare, %index]")
+
+
+def _sums_of(code: Routine, stream: Stream, use: Use) -> None:
+    """Something with the complete sums of a channel."""
+    if stream.form is Form.single:
+        _each(code, use)
+        return
+    for pixel in range(PIXELS):
+        code(f"ldr %sum, {f'[%from, #{4 * pixel}]' if stream.together > 1 else f'[sp, %frame.totals.{pixel}]'}")
+        use("sum", pixel)
+
+
+def _each(code: Routine, use: Use) -> None:
+    """Something with the sums of all pixels, from the words %sum0 to %sum3."""
+    for first, words in zip((0, 3), (("sum0", "sum1"), ("sum2", "sum3"))):
+        separate(code, words, first, use)
+
+
+def _corrections(code: Routine, stream: Stream) -> None:
+    """Sums of the channel for which the line is wrong (`Correction`), then back to where they are corrected.
+
+    A pixel at several places (the last one of an image) is corrected at the last one only.
+    """
+    code.label("correct")
+    code("ldm %stream!, {%wrong, %shift_left, %spare}", "value, shift, delta")
+    code("mov %delta, %spare")
+    _sums_of(code, stream, lambda value, pixel: _correct(code, value, pixel))
+    code("subs %count, %count, #1")
+    code("bne %correct")
+    code("b %corrected")
+
+
+def _correct(code: Routine, value: str, pixel: int) -> None:
+    code(f"subs %spare, %{value}, %wrong")
+    code("lsls %spare, %shift_left")
+    code(f"bne %kept{pixel}")
+    code(f"cmp %{value}, %limit")
+    code(f"bhi %kept{pixel}")
+    code(f"ldr %spare, [sp, %frame.outputs.{pixel}]")
+    if pixel + 1 < PIXELS:
+        code(f"ldr %{value}, [sp, %frame.outputs.{pixel + 1}]")
+        code(f"cmp %{value}, %spare", "is it taken again?")
+        code(f"beq %kept{pixel}")
+    code(f"ldrb %{value}, [%spare, %index]")
+    code(f"add %{value}, %delta")
+    code(f"strb %{value}, [%spare, %index]")
+    code.label(f"kept{pixel}")

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: MIT
+"""int8 depthwise convolution over one or two axes."""
+
+from __future__ import annotations
+
+import math
+from typing import ClassVar
+
+import numpy
+
+from aidge_build.contract.call import Call, Constant, Input, Output, Scratch, computed
+from aidge_build.contract.kernel_kit.byte_weights import offsets_of
+from aidge_build.contract.kernel_kit.linear_int8 import Linear, LinearNode
+from aidge_build.contract.kernel_kit.narrow.core import Core
+from aidge_build.contract.kernel_kit.narrow.costs import depthwise_per_mac
+from aidge_build.contract.kernel_kit.narrow.depthwise import MOST_TAPS, layer, sweep
+from aidge_build.contract.kernel_kit.narrow.depthwise_layout import NUMBERS, Layout, layout_of
+from aidge_build.contract.kernel_kit.narrow.packing import (
+    GENERAL_KIND,
+    WIDTH_BITS,
+    Kinds,
+    filled,
+    fits_sums,
+    general_numbers,
+    head,
+    kinds_of,
+)
+from aidge_build.contract.kernel_kit.packing import as_words
+from aidge_build.contract.spec import Demands, NodeView, Predicate
+from aidge_build.operators.arithmetic.narrow_products import narrow_form
+
+
+def _taps(view: NodeView) -> str:
+    taps = math.prod(view.operator.window.kernel)
+    return "" if taps <= MOST_TAPS else f"{taps} taps, wants at most {MOST_TAPS}"
+
+
+FEW_TAPS = Predicate(f"at most {MOST_TAPS} taps", _taps)
+
+
+class DepthwiseInt8(LinearNode):
+    """A library's subclass names its `core`."""
+
+    core: ClassVar[Core]
+
+    @classmethod
+    def takes_per_mac(cls, view: NodeView, is_narrow: bool) -> float:
+        return depthwise_per_mac(view)
+
+    @classmethod
+    def demands(cls, view: NodeView) -> Demands:
+        return layout_of(view).demands(view)
+
+    def call(self) -> Call:
+        layout = layout_of(self.view)
+        weights = self.inputs[1].data.reshape(len(self.inputs[1].data), -1)
+        linear = self.linear(_in_rows(weights, layout))
+        is_wide = bool(offsets_of(linear.rows).any())
+        words, kinds = _stream(linear, is_wide)
+        proved = int((kinds.kinds != GENERAL_KIND).sum())
+        dilation = layout.image[f"dilation_{layout.columns}"]
+        fast, text = sweep(self.core, layout.kernel, dilation if layout.kernel[1] > 1 else 1, is_wide, False)
+        texts = [text]
+        sums = ""
+        if kinds.kinds.any() or linear.is_any:
+            sums, text = sweep(self.core, layout.kernel, dilation if layout.kernel[1] > 1 else 1, is_wide, True)
+            texts.append(text)
+        function, text = layer(fast, sums)
+        return Call(
+            function,
+            ("core/target.h", "kit/narrow/depthwise.h"),
+            (
+                Input(0),
+                Output(0),
+                Constant("stream", words),
+                *(kinds.constants if sums else ()),
+                Scratch(),
+                layout.struct(NUMBERS + _weight_words(weights.shape[1], is_wide)),
+            ),
+            note=f"three sums in two words, requantization of {proved} of {len(weights)} channels proved in integers",
+            texts=(*texts, text),
+            facts=computed("3 pixels x 1 channel", proved, len(weights), "channel"),
+        )
+
+
+def _in_rows(weights: numpy.ndarray, layout: Layout) -> numpy.ndarray:
+    """Weights [channels, kernel height * kernel width] in the order of the plane's rows and columns."""
+    if layout.rows == "height":
+        return weights
+    height, width = layout.image["kernel_height"], layout.image["kernel_width"]
+    return weights.reshape(-1, height, width).transpose(0, 2, 1).reshape(len(weights), -1)
+
+
+def _weight_words(taps: int, is_wide: bool) -> int:
+    return (taps + 1) // 2 if is_wide else (taps + 2) // 4
+
+
+def _stream(linear: Linear, is_wide: bool) -> tuple[numpy.ndarray, Kinds]:
+    """The words of depthwise.h."""
+    form = narrow_form(linear.staircase(), linear.clamp)
+    kinds = kinds_of(form, fits_sums(linear.low - form.starts, linear.high - form.starts))
+    fast = numpy.stack([linear.bias - form.starts, form.widths, form.constants, form.multipliers], axis=1)
+    units, _, factors = general_numbers(linear)
+    general = numpy.stack([numpy.zeros_like(units), units, linear.in_fine_units().bias, factors], axis=1)
+    numbers = numpy.where((kinds.kinds != GENERAL_KIND)[:, None], fast, general)
+    taps = linear.rows.shape[1]
+    words = _weight_words(taps, is_wide)
+    if is_wide:
+        weights = filled(linear.rows, 2 * words).astype("<i2")
+    else:
+        if taps % 4 == 1:
+            numbers[:, 1] = (numbers[:, 1] & 0xFFFFFF) + (linear.rows[:, -1] << WIDTH_BITS)
+        weights = filled(linear.rows, 4 * words + 1)[:, : 4 * words].astype(numpy.int8)
+    packed = numpy.ascontiguousarray(weights).view("<i4")
+    return as_words([*head(linear, form), *numpy.concatenate([numbers, packed], axis=1).ravel().tolist()]), kinds

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from itertools import pairwise
 
 from aidge_build.base.errors import AidgeError
@@ -31,22 +32,39 @@ _Held = dict[str, frozenset[str]]  # the names that a register, or a place where
 _TOKEN = re.compile(r"%(?:[qs]\.)?[a-z]\w*|[a-z]\w*|\S")
 _PLACE = re.compile(r"\[%argument|%frame\.")
 _NAME = re.compile(r"%(\w+)")
-_SAVES = re.compile(r"v?push \{([^}]*)\}|mov r[4-7], (r8|r9|r10|r11)")
+_SAVES = re.compile(r"v?push \{([^}]*)\}|mov r[4-7], (r8|r9|r10|r11)|str (\w+), \[sp.*")
 _REGISTER = re.compile(r"[rs]\d+|lr")
 _MOVES = re.compile(r"(str|ldr|vmov|mov)d? ")
 _BLOCK = re.compile(r"(?:it|vps?t)([te]*)(?:\.\w+)?")
 _LISTS = re.compile(r"v?(ldm|stm)")
 _LINK = 14  # the number of lr
 _NUMBER = re.compile(r"[rs](\d+)|lr")
+_PRESERVED = frozenset(
+    (
+        "lr",
+        *(f"r{number}" for number in range(4, 12)),
+        *(f"q{number}" for number in range(4, 8)),
+        *(f"s{number}" for number in range(16, 32)),
+    )
+)
 _SPAN = re.compile(r"([rsdq]|l)(r|\d+)(?:-[rsdq](\d+))?")
 
 
-def check(function: Function, printed: Sequence[str], parameters: Sequence[str], save: Sequence[str], where: str) -> None:
+def check(
+    function: Function,
+    printed: Sequence[str],
+    parameters: Sequence[str],
+    save: Sequence[str],
+    where: str,
+    passed: int = PARAMETER_REGISTERS,
+    preserved: AbstractSet[str] = _PRESERVED,
+) -> None:
     """Raises AidgeError for an instruction that reads another value than its text names, or that writes a register of the caller.
 
     printed: the instruction with registers of each step; "" for one that was left out. save: the instructions of the entry.
+    `passed` parameters are in registers; the `preserved` ones are the caller's.
     """
-    seen: dict[int, _Held] = {0: _at_entry(function, parameters)}
+    seen: dict[int, _Held] = {0: _at_entry(function, parameters[:passed])}
     todo = [0]
     while todo:
         number = todo.pop()
@@ -60,14 +78,14 @@ def check(function: Function, printed: Sequence[str], parameters: Sequence[str],
                 seen[other] = met
                 todo.append(other)
     _check_blocks(function, where)
-    _check_saved(function, printed, save, where)
+    _check_saved(function, printed, save, preserved, where)
 
 
 def _at_entry(function: Function, parameters: Sequence[str]) -> _Held:
     """Returns what registers hold before the first step: the parameters, and themselves where the text names them."""
     own = {value.name for step in function.steps for value in (*step.reads, *step.writes) if not value.kind}
     held = {register: frozenset((_itself(register),)) for register in own}
-    for place, name in enumerate(parameters[:PARAMETER_REGISTERS]):
+    for place, name in enumerate(parameters):
         held[f"r{place}"] = held.get(f"r{place}", frozenset()) | {name}
     return held
 
@@ -81,12 +99,16 @@ def _check_blocks(function: Function, where: str) -> None:
                     raise AidgeError(f"`{inside.text}` is in the block of `{step.text}`", where=where, code="KERNEL")
 
 
-def _check_saved(function: Function, printed: Sequence[str], save: Sequence[str], where: str) -> None:
-    saved = {register for text in save for match in _SAVES.finditer(text) for register in _listed(match[1] or match[2])}
+def _check_saved(
+    function: Function, printed: Sequence[str], save: Sequence[str], preserved: AbstractSet[str], where: str
+) -> None:
+    saved = {
+        register for text in save for match in _SAVES.finditer(text) for register in _listed(match[1] or match[2] or match[3])
+    }
     for step, text in zip(function.steps, printed, strict=True):
         named = [value.name for value in step.writes if not value.kind and _REGISTER.fullmatch(value.name)]
         for register in (*_registers(step, text).values(), *named):
-            if _is_of_the_caller(register) and register not in saved:
+            if register in preserved and register not in saved:
                 raise AidgeError(f"`{text}` writes {register} of the caller", where=where, code="KERNEL")
 
 
@@ -195,13 +217,6 @@ def _require_rising(printed: str) -> None:
 
 def _name(value: Value) -> str:
     return value.name if value.kind == "r" else f"{value.kind}.{value.name}"
-
-
-def _is_of_the_caller(register: str) -> bool:
-    if register == "lr":
-        return True
-    number = int(register[1:])
-    return {"r": 4 <= number <= 11, "q": number >= 4, "s": number >= 16}[register[0]]
 
 
 def _listed(words: str) -> list[str]:

@@ -23,7 +23,7 @@ def choose(steps: Sequence[Step], webs: Webs, is_low: bool, parameters: Sequence
     """Returns the register of each web; None if the search found none. is_low: all instructions are of Armv6-M."""
     rules, apart, moved, weights = (
         rules_of(steps, webs, is_low, parameters),
-        _apart(steps, webs),
+        apart_of(steps, webs),
         _moved(steps, webs),
         _weights(steps, webs),
     )
@@ -151,7 +151,7 @@ class _Search:
         return True
 
 
-def _apart(steps: Sequence[Step], webs: Webs) -> dict[int, set[int]]:
+def apart_of(steps: Sequence[Step], webs: Webs) -> dict[int, set[int]]:
     """Returns the webs that each web must not share a register with: they are alive where it is written, or tell where a vector
     is gathered."""
     apart: dict[int, set[int]] = {web: set() for web in range(len(webs.values))}

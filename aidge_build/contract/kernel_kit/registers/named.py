@@ -105,10 +105,10 @@ class Function:
             self.frame_words += int(words or 1)
 
 
-def read(lines: Sequence[str], parameters: Sequence[str]) -> Function:
+def read(lines: Sequence[str], parameters: Sequence[str], passed: int = PARAMETER_REGISTERS) -> Function:
     """Returns the steps of a text with these names of parameters; AidgeError for a line that no core executes.
 
-    The first four parameters are in r0 to r3 when the function begins.
+    `passed`: so many parameters are in registers, r0 and the next ones, when the function begins.
     """
     texts = [(place, line.strip()) for place, line in enumerate(lines) if line.strip()]
     function = Function([], {place: text[1:-1] for place, text in texts if LABEL.fullmatch(text)})
@@ -128,7 +128,7 @@ def read(lines: Sequence[str], parameters: Sequence[str]) -> Function:
         _following(number, text, jumps.get(number, ""), at, len(instructions)) for number, (_, text) in enumerate(instructions)
     ]
     depths = _depths(following)
-    entry = frozenset(Value("r", name) for name in parameters[:PARAMETER_REGISTERS])
+    entry = frozenset(Value("r", name) for name in parameters[:passed])
     labels = frozenset(at)
     for number, (place, text) in enumerate(instructions):
         own = (frozenset[Value](), entry, False) if text in ENTERS else _own_traffic(text)

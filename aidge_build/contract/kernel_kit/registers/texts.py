@@ -65,7 +65,7 @@ def with_registers(lines: tuple[Line, ...], parameters: tuple[str, ...], where: 
             lines, function, found = pairs, with_pairs, in_pairs_found
     printed, frame = found
     check(function, printed, parameters, frame.save, where)
-    return tuple(_lines(lines, function, printed, frame))
+    return tuple(lines_of(lines, function, printed, frame))
 
 
 def _read(lines: Sequence[Line], parameters: Sequence[str]) -> tuple[Function, Webs]:
@@ -88,29 +88,36 @@ def assigned(function: Function, webs: Webs, chosen: Mapping[int, str]) -> tuple
     calls = any(CALL.fullmatch(step.text) for step in function.steps)
     fixed = fixed_registers(function.steps)
     frame = frame_of(set(chosen.values()), function.steps[0].text, fixed, function.frame_words, calls)
+    return instructions_of(function, webs, chosen, frame), frame
+
+
+def instructions_of(
+    function: Function, webs: Webs, chosen: Mapping[int, str], frame: Frame, passed: int = PARAMETER_REGISTERS
+) -> list[str]:
+    """Returns the instruction with registers of each step, "" for a move within one; `passed` parameters are in registers."""
     printed = []
     for number, step in enumerate(function.steps):
         here = webs.read[number] | webs.written[number]
         registers = {value: chosen[web] for value, web in here.items() if web in chosen}
         flags = {web for value, web in webs.written[number].items() if not value.kind}
         is_superfluous = step.is_move and len(set(registers.values())) == 1 and not flags & webs.alive[number]
-        printed.append("" if is_superfluous else _instruction(step, registers, function, frame))
-    return printed, frame
+        printed.append("" if is_superfluous else _instruction(step, registers, function, frame, passed))
+    return printed
 
 
-def _instruction(step: Step, registers: Mapping[Value, str], function: Function, frame: Frame) -> str:
+def _instruction(step: Step, registers: Mapping[Value, str], function: Function, frame: Frame, passed: int) -> str:
     """Returns an instruction with registers; labels keep their names."""
     if step.text.startswith((PUT, GET)):
         names = [match[2] for match in VALUE.finditer(step.text)]
         return frame.move(step.text.startswith(PUT), *([registers[Value(kind, name)] for name in names] for kind in "wr"))
     if call := CALL.fullmatch(step.text):
         return f"call {call[1]}"
-    text = ARGUMENT.sub(lambda match: f"[sp, #{frame.size_bytes + 4 * (int(match[1]) - PARAMETER_REGISTERS)}]", step.text)
+    text = ARGUMENT.sub(lambda match: f"[sp, #{frame.size_bytes + 4 * (int(match[1]) - passed)}]", step.text)
     text = FRAME_WORD.sub(lambda match: f"#{4 * (function.frame[match[1]] + int(match[2] or 0))}", text)
     return VALUE.sub(lambda match: registers.get(Value(match[1] or "r", match[2]), match[0]), text)
 
 
-def _lines(lines: Sequence[Line], function: Function, printed: Sequence[str], frame: Frame) -> list[Line]:
+def lines_of(lines: Sequence[Line], function: Function, printed: Sequence[str], frame: Frame) -> list[Line]:
     """Returns the lines with these instructions."""
     steps = {step.place: number for number, step in enumerate(function.steps)}
     numbers = {name: (number, place) for number, (place, name) in enumerate(function.labels.items(), 1)}

@@ -40,7 +40,11 @@ needs_emulator = pytest.mark.skipif(
     not (shutil.which("qemu-system-arm") and shutil.which("arm-none-eabi-gcc")),
     reason="needs qemu-system-arm and arm-none-eabi-gcc",
 )
-MEMORY_ENDS = {"mps3-an547": (0x21400000, 0x20078000), "rp2040": (0x20042000, 0x20038000)}
+MEMORY_ENDS = {
+    "mps3-an547": (0x21400000, 0x20078000),
+    "rp2040": (0x20042000, 0x20038000),
+    "qemu_riscv32": (0x88000000, 0x84000000),
+}
 OTHER_MEMORY_ENDS = (0x22000000, 0x21800000)  # of MPS2: the end and the middle of its PSRAM
 
 CASE_FUNCTION = "static __attribute__((noinline)) void case_%d(const void *const *in, void *const *out, void *scratch)"
@@ -70,10 +74,13 @@ MAIN = """
 #if defined(__arm__)
 #define CCR (*(volatile uint32_t *)0xE000ED14u)
 #define SET_TRAP(on) (CCR = on ? CCR | 8u : CCR & ~8u)
+#else
+#define SET_TRAP(on)
+#endif
+#if defined(__arm__) || defined(__riscv)
 #define END_OF_MEMORY ((uint8_t *)%(first_end)#xu)
 #define SECOND_END ((uint8_t *)%(second_end)#xu)
 #else
-#define SET_TRAP(on)
 static uint8_t first_memory[1 << 22], second_memory[1 << 22];
 #define END_OF_MEMORY (first_memory + sizeof first_memory)
 #define SECOND_END (second_memory + sizeof second_memory)

@@ -20,6 +20,7 @@ import dynamic_cases
 import helium_harness
 import numpy
 import pytest
+import rv32_harness
 from helium_harness import Case
 from random_tensors import Randomness
 
@@ -65,10 +66,16 @@ LIBRARIES = {
     "helium": (ordered(Case, "cortex-m55"), "mps3-an547"),
     "armv7m": (armv7m_harness.Case, armv7m_harness.BOARD),
     "armv6m": (armv6m_harness.Case, armv6m_harness.BOARD),
+    "rv32": (rv32_harness.Case, rv32_harness.BOARD),
 }
-BOARDS = [(library, board) for library, (_, board) in LIBRARIES.items() if board]
+NEEDS = {"rv32": rv32_harness.needs_riscv}
 CLAMPS = ((-math.inf, math.inf), (0.0, math.inf), (0.0, 6.0), (-1.0, 1.5))
 needs_compiler = pytest.mark.skipif(not shutil.which("arm-none-eabi-gcc"), reason="needs arm-none-eabi-gcc")
+BOARDS = [
+    pytest.param(library, board, marks=NEEDS.get(library, needs_compiler), id=library)
+    for library, (_, board) in LIBRARIES.items()
+    if board
+]
 
 
 @dataclass(frozen=True)
@@ -188,7 +195,6 @@ def test_the_c_versions_of_drawn_layers_equal_the_meaning_and_write_nowhere_else
     assert helium_harness.run(layers, board="host") == []
 
 
-@needs_compiler
 @pytest.mark.parametrize("library, board", BOARDS)
 def test_drawn_layers_equal_the_meaning_on_the_emulated_core_and_write_nowhere_else(library, board):
     assert helium_harness.run(drawn(library), board=board) == []

@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: MIT
+"""int8 convolution over one or two axes, six pixels at a time."""
+
+from __future__ import annotations
+
+from aidge_build.contract.kernel_kit.narrow import conv2d
+from aidge_build.contract.kernel_kit.narrow.conditions import linear_spec
+from aidge_build.contract.node import kernel
+
+from ..core.assembly import CORE
+
+
+@kernel(("Conv1D", "Conv2D"), linear_spec(CORE.features, with_offsets=conv2d.has_short_sums))
+class Conv2dInt8(conv2d.Conv2dInt8):
+    core = CORE

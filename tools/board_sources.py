@@ -4,7 +4,8 @@
     python tools/board_sources.py --probe-rs FOLDER     a checkout of the project probe-rs
 
 Needs the packages modm-devices (https://github.com/modm-io/modm-devices) and PyYAML in the Python that runs it, and aidge_build
-on its path. probe-rs keeps a file for each family of chips, made from the vendors' CMSIS packs (probe-rs/targets).
+on its path. probe-rs keeps a file for each family of chips (probe-rs/targets, probe-rs-espressif/targets), most of them made from
+the vendors' CMSIS packs.
 """
 
 from __future__ import annotations
@@ -50,7 +51,8 @@ def probe_rs(names: list[str], checkout: Path) -> dict:
     found = {}
     for name in names:
         family, chip = name.split("/")
-        described = yaml.load((checkout / "probe-rs" / "targets" / f"{family}.yaml").read_bytes(), Loader)
+        file = next(checkout.glob(f"*/targets/{family}.yaml"))
+        described = yaml.load(file.read_bytes(), Loader)
         for variant in described["variants"]:
             if variant["name"] == chip:
                 memories = [

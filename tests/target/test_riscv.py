@@ -26,6 +26,7 @@ from tests.dialects import quantized
 from tests.elf.own_script import edited
 from tests.programs import EXAMPLE_MODELS, build, build_model, model, needs_riscv
 from tests.random_models import RandomNetwork
+from tests.small_model import small_model
 
 pytestmark = needs_riscv
 BOARD = "qemu_riscv32"
@@ -164,6 +165,14 @@ def test_two_files_of_the_users_are_a_board_with_an_fpu(tmp_path):
         assert [port["differing_values"] for port in result.json["outputs"]] == [0]
         counts.append(result.json["instructions_per_inference"])
     assert 3 * counts[0] < counts[1]
+
+
+@pytest.mark.parametrize("inputs, verdict", [(1300, "fits"), (1600, "too small")])
+def test_a_core_without_products_and_with_2_kb_of_ram_is_told_what_fits(inputs, verdict, tmp_path):
+    (tmp_path / "model.onnx").write_bytes(small_model(inputs=inputs, hidden=2))
+    (model_of_it,) = aidge_build("fit", tmp_path / "model.onnx", "--board", "ch32v003", "--json").json["models"]
+    (found,) = model_of_it["boards"]
+    assert (found["verdict"], found["libraries"]) == (verdict, ["ref"])
 
 
 def test_code_for_any_core_suits_this_one(tmp_path):

@@ -66,6 +66,17 @@ def test_a_core_without_dsp_instructions_gets_the_kernels_for_thumb_2_or_for_16_
     assert libraries("--cpu=cortex-m0") == libraries("--cpu=cortex-m23") == ["armv6m", "ref"]
 
 
+@pytest.mark.parametrize(
+    "cpu, wanted",
+    [
+        *((cpu, ["rv32", "ref"]) for cpu in ("rv32imc", "rv32imac", "rv32imafc", "hazard3")),
+        *((cpu, ["ref"]) for cpu in ("rv32ec", "rv32emc", "rv32ec-zmmul")),
+    ],
+)
+def test_a_risc_v_core_without_products_or_with_16_registers_gets_portable_c(cpu, wanted):
+    assert libraries(f"--cpu={cpu}") == wanted
+
+
 def test_a_named_library_comes_before_the_features():
     assert libraries("--cpu=cortex-m4", "--fpu=auto", "--lib=ref") == ["ref"]
 

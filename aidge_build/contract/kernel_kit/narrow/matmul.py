@@ -80,7 +80,7 @@ class MatmulInt8(KernelNode):
 
 
 def _stream(view: NodeView) -> Stream:
-    """That of one column, of whatever values."""
+    """Returns the stream of one column of any values."""
     inner = matrix_dims(view.inputs)[1]
     linear = columns_as_channels(view, numpy.full((1, inner), _FURTHEST, numpy.int64))
     return pack(linear, words_in_turn(-(-inner // 4)))

@@ -16,7 +16,7 @@
 | `call rounded(%sum, %first) %level` | a call of C, with a result or without one |
 | `put %low, %high` | one or two values also wait outside the registers of the core, on the stack unless the text says floats |
 | `get %low, %high` | they come back |
-| `begin %q.sums` | a vector whose lanes are written by several instructions: it holds nothing yet |
+| `begin %q.sums` | a vector that several instructions write lane by lane: it holds nothing yet |
 | `apart %number, %sum, %other` | no two of these share a register: the build may move their instructions past each other |
 """
 

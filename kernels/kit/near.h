@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: 0BSD */
+#include <string.h>
 #include "inline.h"
 #include "requantize.h"
 
@@ -21,4 +22,16 @@ AIDGE_KIT_INLINE int32_t aidge_kit_scale_near(int32_t sum, int32_t factor, float
     const int64_t product = aidge_kit_product_s32(sum, factor) + AIDGE_KIT_NEAR_START;
     return (uint32_t)product < AIDGE_KIT_NEAR_BAND ? aidge_kit_scale_exactly(sum, multiplier)
                                                    : (int32_t)aidge_kit_shift_right_s64(product, 32);
+}
+
+/* The same by a multiplier whose sign, if it is set, says that the generator has not proved the factor. */
+AIDGE_KIT_INLINE int32_t aidge_kit_scale_marked(int32_t sum, float multiplier)
+{
+    uint32_t bits;
+    (void)memcpy(&bits, &multiplier, sizeof bits);
+    if ((bits >> 31) != 0u) {
+        return aidge_kit_scale_exactly(sum, -multiplier);
+    }
+    /* floor(multiplier * 2^32), 2^-32 <= multiplier < 1/2 */
+    return aidge_kit_scale_near(sum, (int32_t)(((bits << 8) | 0x80000000u) >> (126u - (bits >> 23))), multiplier);
 }

@@ -170,7 +170,7 @@ def test_sums_that_become_floats_are_named_where_that_outweighs_their_taps(taps,
     assert notices("mps2-an386", *layer) == []
 
 
-@pytest.mark.parametrize("channels, is_slow", [(3, True), (24, True), (48, False)])
+@pytest.mark.parametrize("channels, is_slow", [(3, True), (12, True), (24, False)])
 def test_layers_of_few_taps_are_named_where_the_portable_kernel_requantizes_without_an_fpu(channels, is_slow):
     weights = numpy.random.default_rng(1).integers(-127, 128, (12, channels, 1, 1)).astype(numpy.int8)
     made = model(

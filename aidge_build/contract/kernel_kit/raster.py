@@ -42,15 +42,22 @@ def depthwise_demands(view: NodeView, together: int, again: int = 0) -> Demands:
     return Demands(overlap=((0, lead),)) if lead < output.size_bytes else Demands()
 
 
-def block_demands(shape: Mapping[str, int], data: Tensor, output: Tensor, blocks: Iterable[tuple[int, int]]) -> Demands:
+def block_demands(
+    shape: Mapping[str, int], data: Tensor, output: Tensor, blocks: Iterable[tuple[int, int]], kept: int | None = None
+) -> Demands:
     """Returns the overlap that a kernel allows if it reads all inputs of a block's pixels before it writes the block. `blocks`
-    are (first pixel, one past the last) in order; a pixel may be in several."""
+    are (first pixel, one past the last) in order; a pixel may be in several.
+
+    `kept`: the kernel reads inputs of a block again after it wrote the block but for its last `kept` bytes.
+    """
     lowest, firsts, ends = still_needed(shape, data.dtype.size_bytes), [], []
     for first, end in blocks:
         firsts.append(first)
         ends.append(end * shape["out_channels"] * output.dtype.size_bytes)
     read_later = [int(lowest[first]) for first in firsts[1:]]
     lead = max([0, *(written - needed for written, needed in zip(ends, read_later))])
+    if kept is not None:
+        lead = max(lead, *(written - kept - int(lowest[first]) for written, first in zip(ends, firsts)))
     return Demands(overlap=((0, lead),)) if lead < output.size_bytes else Demands()
 
 

@@ -148,7 +148,7 @@ static void {name}(const {x} *input, const {x} *zero_point, const float *scale, 
 {{
     aidge_ref_piece_int8 piece;
     int32_t left;
-    aidge_ref_piece_begin(&piece, (const int8_t *)input, shape);
+    aidge_ref_piece_begin(&piece, (const int8_t *)input, shape, 0);
     piece.zero_point = zero_point[0];
     for (left = shape->batches * shape->out_height * shape->out_width * shape->groups; left > 0; left--) {{
         aidge_ref_piece_next(&piece, shape);

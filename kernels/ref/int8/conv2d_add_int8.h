@@ -1,8 +1,21 @@
 /* SPDX-License-Identifier: 0BSD */
-#include "conv2d_int8_pixel.h"
+#include "blocks_int8.h"
 #include "kit/rounding.h"
 
-#define AIDGE_REF_CONV2D_ADD_CHANNELS 32 /* that are convolved before they are added; a multiple of 4 */
+#define AIDGE_REF_CONV2D_ADD_CHANNELS 32 /* of a pixel that are convolved before they are added; a multiple of 4 */
+
+/* The sums of convolved channels of a pixel and their residuals; `sum` as below. */
+AIDGE_KIT_INLINE void aidge_ref_add_convolved(const int8_t *convolved, const int8_t *residual, int8_t *output, int32_t count,
+                                              const int32_t *sum)
+{
+    int32_t i;
+    for (i = 0; i < count; i++) {
+        const int32_t total = sum[2] + convolved[i] * sum[0] + residual[i] * sum[1];
+        int32_t level = sum[6] + aidge_kit_round_shift_s32(total, sum[3]);
+        level = level < sum[4] ? sum[4] : level;
+        output[i] = (int8_t)(level > sum[5] ? sum[5] : level);
+    }
+}
 
 /*
  * output = clamp(rint_half_even((offset + a * convolution + b * residual) / 2^shift) + zero point), int8, channels last.
@@ -17,30 +30,34 @@ AIDGE_KIT_INLINE void aidge_ref_conv2d_add_int8_image(const int8_t *input, const
                                                       const int32_t *levels, int32_t multiplier_step, const int32_t *sum,
                                                       const aidge_kit_window2d *shape, int32_t form)
 {
-    int8_t convolved[AIDGE_REF_CONV2D_ADD_CHANNELS];
+    int8_t convolved[3 * AIDGE_REF_CONV2D_ADD_CHANNELS];
     aidge_ref_piece_int8 piece;
-    int32_t left, rest, i;
-    aidge_ref_piece_begin(&piece, input, shape);
-    for (left = shape->batches * shape->out_height * shape->out_width * shape->groups; left > 0; left--) {
+    int32_t left, rest, pixel;
+    aidge_ref_piece_begin(&piece, input, shape, form == AIDGE_REF_NEAR ? levels[5] : 0);
+    for (left = shape->batches * shape->out_height * shape->out_width * shape->groups; left > 0; left -= piece.pixels) {
         const int32_t outputs = piece.outputs;
         aidge_ref_conv2d_int8_next(&piece, weights, bias, multipliers, multiplier_step, levels, shape, 0, form);
         for (rest = outputs; rest > 0; rest -= piece.outputs) {
             piece.outputs = rest < AIDGE_REF_CONV2D_ADD_CHANNELS ? rest : AIDGE_REF_CONV2D_ADD_CHANNELS;
-            if (form == AIDGE_REF_JOINED) {
+            if (form == AIDGE_REF_NEAR) {
+                aidge_ref_pixels_int8(&piece, convolved, AIDGE_REF_CONV2D_ADD_CHANNELS, levels, multiplier_step, form);
+            } else if (form == AIDGE_REF_JOINED) {
                 aidge_ref_conv2d_int8_pixel_joined(&piece, convolved, levels);
             } else {
                 aidge_ref_conv2d_int8_pixel(&piece, convolved, levels, multiplier_step);
             }
-            for (i = 0; i < piece.outputs; i++) {
-                const int32_t total = sum[2] + convolved[i] * sum[0] + *residual++ * sum[1];
-                int32_t level = sum[6] + aidge_kit_round_shift_s32(total, sum[3]);
-                level = level < sum[4] ? sum[4] : level;
-                *output++ = (int8_t)(level > sum[5] ? sum[5] : level);
+            for (pixel = 0; pixel < piece.pixels; pixel++) {
+                aidge_ref_add_convolved(convolved + pixel * AIDGE_REF_CONV2D_ADD_CHANNELS, residual + pixel * outputs,
+                                        output + pixel * outputs, piece.outputs, sum);
             }
+            residual += piece.outputs;
+            output += piece.outputs;
             piece.weights += piece.outputs * piece.taps;
             piece.bias += aidge_ref_bias_words(piece.outputs, form);
             piece.numbers = form == AIDGE_REF_JOINED ? piece.numbers : piece.numbers + piece.outputs * multiplier_step;
         }
+        residual += (piece.pixels - 1) * outputs;
+        output += (piece.pixels - 1) * outputs;
         piece.outputs = outputs;
     }
 }
@@ -51,6 +68,16 @@ static void aidge_ref_conv2d_add_int8(const int8_t *input, const int8_t *residua
 {
     aidge_ref_conv2d_add_int8_image(input, residual, output, weights, bias, multipliers, levels, multiplier_step, sum, shape,
                                     AIDGE_REF_FLOATS);
+}
+
+/* The same with floats for kit/near.h. */
+AIDGE_KIT_NOINLINE void aidge_ref_conv2d_add_int8_near(const int8_t *input, const int8_t *residual, int8_t *output,
+                                                       const int8_t *weights, const int32_t *bias, const float *multipliers,
+                                                       const int32_t *levels, int32_t multiplier_step, const int32_t *sum,
+                                                       const aidge_kit_window2d *shape)
+{
+    aidge_ref_conv2d_add_int8_image(input, residual, output, weights, bias, multipliers, levels, multiplier_step, sum, shape,
+                                    AIDGE_REF_NEAR);
 }
 
 /* The same with biases and multipliers joined. */

@@ -16,7 +16,7 @@ from aidge_build.graph.dtype import DType
 
 from ..shared.packing import blocked
 from .add_int8 import AddInt8
-from .conv2d_int8 import Conv2dInt8
+from .conv2d_int8 import PIXELS, Conv2dInt8, convolution_overlap
 from .linear_int8 import linear_spec
 
 
@@ -43,9 +43,12 @@ class Conv2dAddInt8(KernelNode):
     def demands(cls, view: NodeView) -> Demands:
         """The output takes the residual's place, or follows the input as that of the convolution alone."""
         found, (output,) = residual_convolution(view), view.outputs
-        overlap = Conv2dInt8.demands(found.convolution).overlap
+        has_blocks = Conv2dInt8(found.convolution).has_blocks
+        overlap = convolution_overlap(found.convolution, has_blocks).overlap
         if found.residual == 0:  # which is then read up to the pixel that is written
-            return Demands(overlap=tuple((index, max(lead, output.dims[1])) for index, lead in overlap))
+            return Demands(
+                overlap=tuple((index, max(lead, (PIXELS if has_blocks else 1) * output.dims[1])) for index, lead in overlap)
+            )
         return Demands(in_place=(found.residual,), overlap=overlap)
 
     def call(self) -> Call:

@@ -41,6 +41,21 @@ AIDGE_KIT_INLINE int32_t aidge_ref_piece1_int8(const aidge_ref_piece_int8 *piece
     return sum;
 }
 
+/* The same with the zero point of the piece. Out of line: it needs many registers. */
+AIDGE_KIT_NOINLINE void aidge_ref_one_pixel_int8(const aidge_ref_piece_int8 *piece, const int8_t *w, int32_t *sums)
+{
+    if (piece->zero_point != 0) {
+        aidge_ref_piece4_int8(piece, w, sums, piece->zero_point, 0);
+    } else {
+        aidge_ref_piece4_int8(piece, w, sums, 0, 0);
+    }
+}
+
+AIDGE_KIT_NOINLINE void aidge_ref_one_pixel_int8_wide(const aidge_ref_piece_int8 *piece, const int8_t *w, int32_t *sums)
+{
+    aidge_ref_piece4_int8(piece, w, sums, piece->zero_point, 1);
+}
+
 /* Where the parameters of a piece lie; the bias of a complete one holds the zero point's part, if there is such a bias. */
 AIDGE_KIT_INLINE void aidge_ref_conv2d_int8_next(aidge_ref_piece_int8 *piece, const int8_t *weights, const int32_t *bias,
                                                  const float *multipliers, int32_t multiplier_step, const int32_t *levels,
@@ -68,15 +83,12 @@ AIDGE_KIT_INLINE void aidge_ref_conv2d_int8_channels(const aidge_ref_piece_int8 
         sums[1] = aidge_ref_bias(bias, 1, form);
         sums[2] = aidge_ref_bias(bias, 2, form);
         sums[3] = aidge_ref_bias(bias, 3, form);
-        if (piece->zero_point != 0) {
-            aidge_ref_piece4_int8(piece, first, sums, piece->zero_point, wide);
+        if (wide != 0) {
+            aidge_ref_one_pixel_int8_wide(piece, first, sums);
         } else {
-            aidge_ref_piece4_int8(piece, first, sums, 0, wide);
+            aidge_ref_one_pixel_int8(piece, first, sums);
         }
-        output[0] = aidge_ref_stored(sums[0], bias, multiplier, 0, multiplier_step, aidge_kit_load_levels(levels + 1), form);
-        output[1] = aidge_ref_stored(sums[1], bias, multiplier, 1, multiplier_step, aidge_kit_load_levels(levels + 1), form);
-        output[2] = aidge_ref_stored(sums[2], bias, multiplier, 2, multiplier_step, aidge_kit_load_levels(levels + 1), form);
-        output[3] = aidge_ref_stored(sums[3], bias, multiplier, 3, multiplier_step, aidge_kit_load_levels(levels + 1), form);
+        aidge_ref_store4(sums, output, bias, multiplier, multiplier_step, aidge_kit_load_levels(levels + 1), form);
         output += 4;
         bias += aidge_ref_bias_words(4, form);
         multiplier += 4 * multiplier_step;
@@ -101,13 +113,6 @@ AIDGE_KIT_NOINLINE void aidge_ref_conv2d_int8_pixel_wide(const aidge_ref_piece_i
                                                          const int32_t *levels, int32_t multiplier_step)
 {
     aidge_ref_conv2d_int8_channels(piece, output, levels, multiplier_step, 1, AIDGE_REF_FLOATS);
-}
-
-/* The same with int8 weights and fixed factors. */
-AIDGE_KIT_NOINLINE void aidge_ref_conv2d_int8_pixel_fixed(const aidge_ref_piece_int8 *piece, int8_t *output,
-                                                          const int32_t *levels, int32_t multiplier_step)
-{
-    aidge_ref_conv2d_int8_channels(piece, output, levels, multiplier_step, 0, AIDGE_REF_FIXED);
 }
 
 /* The same with int8 weights, and biases and multipliers joined. */

@@ -5,12 +5,15 @@ from __future__ import annotations
 
 from aidge_build.contract.call import Call, computed
 from aidge_build.contract.kernel_kit.packing import taps_last_channels
-from aidge_build.contract.kernel_kit.raster import convolution_demands
+from aidge_build.contract.kernel_kit.raster import block_demands
 from aidge_build.contract.kernel_kit.window2d import window2d
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import Demands, NodeView
 
+from ..shared.blocks import blocks_of_pixels
 from .linear_int8 import LinearInt8, linear_specs
+
+PIXELS = 2  # in a block
 
 
 @kernel(("ConvDepthWise1D", "ConvDepthWise2D"), linear_specs())
@@ -20,7 +23,11 @@ class ConvDepthwise2dInt8(LinearInt8):
 
     @classmethod
     def demands(cls, view: NodeView) -> Demands:
-        return convolution_demands(view)
+        """Channels of a block are read once: the next channels of its last pixel are written later."""
+        data, (output,) = view.inputs[0], view.outputs
+        shape = window2d(data, output, view.operator.window, view.operator.groups).fields
+        blocks = blocks_of_pixels(shape, PIXELS if cls(view).has_blocks else 1)
+        return block_demands(shape, data, output, blocks, kept=output.dims[1])
 
     def call(self) -> Call:
         rows = taps_last_channels(self.inputs[1].data)
@@ -30,5 +37,5 @@ class ConvDepthwise2dInt8(LinearInt8):
             function,
             ("int8/depthwise_int8.h",),
             (*arguments, shape),
-            facts=computed("1 pixel x 4 channels", 0),
+            facts=computed(f"{PIXELS if self.has_blocks else 1} pixels x 4 channels", 0),
         )

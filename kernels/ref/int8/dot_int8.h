@@ -8,6 +8,23 @@ AIDGE_KIT_INLINE int32_t aidge_ref_weight(const int8_t *weights, int32_t index, 
     return wide != 0 ? ((const int16_t *)(const void *)weights)[index] : weights[index];
 }
 
+AIDGE_KIT_INLINE void aidge_ref_copy4(int32_t *to, const int32_t *from)
+{
+    to[0] = from[0];
+    to[1] = from[1];
+    to[2] = from[2];
+    to[3] = from[3];
+}
+
+/* sums[j] += x[j] * w[j], for j < 4. */
+AIDGE_KIT_INLINE void aidge_ref_taps4_int8(int32_t *sums, const int8_t *x, const int8_t *w)
+{
+    sums[0] += x[0] * w[0];
+    sums[1] += x[1] * w[1];
+    sums[2] += x[2] * w[2];
+    sums[3] += x[3] * w[3];
+}
+
 /*
  * sums[j] += sum over i < count of (x[i] - zero_point) * w[4 * i + j] for j < 4: four outputs share each load of x.
  * Ranges: the generator has proved that no sum leaves int32.

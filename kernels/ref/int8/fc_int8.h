@@ -32,10 +32,7 @@ AIDGE_KIT_INLINE void aidge_ref_fc_int8_rows(const int8_t *input, int8_t *output
             sums[2] = aidge_ref_bias(b, 2, form);
             sums[3] = aidge_ref_bias(b, 3, form);
             aidge_ref_dot4_int8(input, w, count, 0, wide, sums);
-            output[0] = aidge_ref_stored(sums[0], b, multiplier, 0, multiplier_step, bounds, form);
-            output[1] = aidge_ref_stored(sums[1], b, multiplier, 1, multiplier_step, bounds, form);
-            output[2] = aidge_ref_stored(sums[2], b, multiplier, 2, multiplier_step, bounds, form);
-            output[3] = aidge_ref_stored(sums[3], b, multiplier, 3, multiplier_step, bounds, form);
+            aidge_ref_store4(sums, output, b, multiplier, multiplier_step, bounds, form);
             output += 4;
             b += aidge_ref_bias_words(4, form);
             multiplier += 4 * multiplier_step;
@@ -73,6 +70,14 @@ AIDGE_KIT_NOINLINE void aidge_ref_fc_int8_fixed(const int8_t *input, int8_t *out
 {
     aidge_ref_fc_int8_rows(input, output, weights, bias, (const float *)(const void *)factors, levels, factor_step, shape, 0,
                            AIDGE_REF_FIXED);
+}
+
+/* The same with int8 weights, and floats for kit/near.h. */
+AIDGE_KIT_NOINLINE void aidge_ref_fc_int8_near(const int8_t *input, int8_t *output, const int8_t *weights, const int32_t *bias,
+                                               const float *multipliers, const int32_t *levels, int32_t multiplier_step,
+                                               const aidge_ref_fc_shape *shape)
+{
+    aidge_ref_fc_int8_rows(input, output, weights, bias, multipliers, levels, multiplier_step, shape, 0, AIDGE_REF_NEAR);
 }
 
 /* The same with int8 weights, and biases and multipliers joined. */

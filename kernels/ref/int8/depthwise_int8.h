@@ -157,7 +157,7 @@ AIDGE_KIT_INLINE void aidge_ref_depthwise_int8_image(const int8_t *input, int8_t
     const int32_t channels = shape->in_channels;
     const int32_t in_row = shape->in_width * channels;
     const int32_t reach = (shape->kernel_width - 1) * shape->dilation_width;
-    const int has_pairs = AIDGE_REF_HAS_BLOCKS && ((form == AIDGE_REF_FIXED) || (form == AIDGE_REF_NEAR));
+    const int32_t has_pairs = ((AIDGE_REF_HAS_BLOCKS != 0) && ((form == AIDGE_REF_FIXED) || (form == AIDGE_REF_NEAR))) ? 1 : 0;
     aidge_ref_depthwise_patch_int8 patch;
     int32_t batch, y, x;
 
@@ -180,7 +180,7 @@ AIDGE_KIT_INLINE void aidge_ref_depthwise_int8_image(const int8_t *input, int8_t
                 patch.columns = patch.columns > 0 ? patch.columns : 0;
                 patch.complete =
                     (patch.rows == shape->kernel_height) && (patch.columns == shape->kernel_width) && (levels[4] != 0);
-                patch.pixels = has_pairs && (patch.complete != 0) && (x + 1 < shape->out_width)
+                patch.pixels = (has_pairs != 0) && (patch.complete != 0) && (x + 1 < shape->out_width)
                                && (left + shape->stride_width + reach < shape->in_width) ? 2 : 1;
                 {
                     const int8_t *const taps = weights + (((first_y * shape->kernel_width + first_x) * channels) << wide);

@@ -7,7 +7,7 @@ import pytest
 
 from aidge_build.contract.thumb.instruction import read_disassembly
 from aidge_build.prove.elf import read_image, stack_use
-from aidge_build.prove.elf.stack import StackBound
+from aidge_build.prove.elf.deepest import StackBound
 from aidge_build.run.toolchain import disassemble
 from tests.elf.own_script import SCRIPT, link, program
 from tests.programs import needs_cross_compiler

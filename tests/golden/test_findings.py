@@ -11,12 +11,13 @@ import pytest
 from aidge_build.boards import Region
 from aidge_build.prove.elf.call_walk import Code
 from aidge_build.prove.elf.contents import SOFT_DOUBLE, check_contents
+from aidge_build.prove.elf.deepest import StackBound
 from aidge_build.prove.elf.findings import Finding
 from aidge_build.prove.elf.image import Image, Section, Symbol
 from aidge_build.prove.elf.overflow import overfull
 from aidge_build.prove.elf.proof import check_image
 from aidge_build.prove.elf.regions import region_use
-from aidge_build.prove.elf.stack import StackBound, StackUse
+from aidge_build.prove.elf.stack import StackUse
 from aidge_build.prove.elf.stack_proof import check_stack, way
 from aidge_build.prove.elf.uf2 import uf2_of
 from aidge_build.prove.elf.vectors import find_tables, table_at

@@ -30,8 +30,9 @@ from aidge_build.contract.spec import tensors_that_move
 from aidge_build.contract.thumb.instruction import read_disassembly
 from aidge_build.measure.conformance.cases import listed_names, prepare
 from aidge_build.plan.program import Program
+from aidge_build.prove.elf.deepest import StackBound
 from aidge_build.prove.elf.image import read_image
-from aidge_build.prove.elf.stack import StackBound, runs_use
+from aidge_build.prove.elf.stack import runs_use
 from aidge_build.run.toolchain import build_program, disassemble
 from aidge_build.sources.onnx_format.node_cases import node_cases
 

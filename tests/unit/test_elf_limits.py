@@ -15,10 +15,11 @@ from aidge_build.prove.elf.argument_addresses import argument_addresses
 from aidge_build.prove.elf.claim import Claim
 from aidge_build.prove.elf.code_memory import _holds, _move, check_code_memory, not_copied
 from aidge_build.prove.elf.code_proof import _Comparison
+from aidge_build.prove.elf.deepest import StackBound, chain_of
 from aidge_build.prove.elf.device_proof import _in_device
 from aidge_build.prove.elf.image import Symbol, _loads_headers
 from aidge_build.prove.elf.program_code import Code
-from aidge_build.prove.elf.stack import StackBound, StackUse, chain_of
+from aidge_build.prove.elf.stack import StackUse
 from aidge_build.prove.elf.vector_moves import _up_to
 from aidge_build.prove.elf.vectors import find_tables, table_at, tables_in_ram
 from tests.golden.test_findings import image, section

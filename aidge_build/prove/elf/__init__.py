@@ -3,9 +3,10 @@
 
 from aidge_build.prove.elf.claim import Claim
 from aidge_build.prove.elf.claims import read_claims
+from aidge_build.prove.elf.deepest import StackBound
 from aidge_build.prove.elf.image import Image, Section, Symbol, read_image
 from aidge_build.prove.elf.regions import RegionUse, region_use
-from aidge_build.prove.elf.stack import StackBound, StackUse, stack_use
+from aidge_build.prove.elf.stack import StackUse, stack_use
 
 __all__ = [
     "Claim",

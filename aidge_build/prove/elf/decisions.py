@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterator, Sequence
 
 from aidge_build.contract.thumb.instruction import Instruction, immediate, memory_operand
 from aidge_build.prove.elf.destinations import written_registers
-from aidge_build.prove.elf.effects import WORD, signed
 from aidge_build.prove.elf.program_code import Code
+from aidge_build.prove.elf.state import WORD, signed
 
 # The meaning of each condition for the two compared numbers, unsigned and signed.
 _UNSIGNED: dict[str, Callable[[int, int], bool]] = {

@@ -11,11 +11,7 @@ from typing import NamedTuple
 
 from aidge_build.contract.thumb.instruction import immediate, memory_operand
 from aidge_build.prove.elf.destinations import written_registers
-
-# A value: ("stack", bytes above the stack pointer at entry), ("number", n), ("return", 0), ("kept", n) = the value of register n
-# at entry, or, for jump tables in memory, ("offset", table) = table + unknown index, and ("entry", table) = a word of the table.
-Value = tuple[str, int]
-WORD = 0xFFFFFFFF
+from aidge_build.prove.elf.state import WORD, Value, signed
 
 CORE = {f"r{number}" for number in range(13)} | {"lr"}
 PUSHES = frozenset(("push", "stmdb", "stmfd", "vpush", "vstmdb", "fstmdbx"))
@@ -138,9 +134,3 @@ def _set_number(name: str, operands: tuple[str, ...], moved: str) -> tuple[str, 
 def _distance(offsets: tuple[str, ...]) -> int | None:
     """Returns the number that is added to the base of a memory operand; None for a register."""
     return immediate(offsets[0]) if len(offsets) == 1 else None if offsets else 0
-
-
-def signed(number: int) -> int:
-    """Returns 32 bits as a signed number."""
-    number &= WORD
-    return number - (1 << 32) if number & 0x80000000 else number

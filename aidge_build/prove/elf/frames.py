@@ -11,90 +11,27 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from aidge_build.contract.thumb.instruction import Instruction, immediate, memory_operand, register_bytes, register_list
-from aidge_build.prove.elf.effects import CORE, FOLDED, POPS, PUSHES, STORES, WORD, Effect, Value, effect_of, signed
-
-RETURN: Value = ("return", 0)
+from aidge_build.prove.elf.effects import CORE, FOLDED, POPS, PUSHES, STORES, Effect, effect_of
+from aidge_build.prove.elf.state import RETURN, WORD, CallState, Refusal, Value, plus, rounded_down, signed
 
 # Registers that a function must preserve (Procedure Call Standard for the Arm Architecture, IHI 0042, 6.1.1).
 _KEPT: dict[str, Value] = {f"r{number}": ("kept", number) for number in range(4, 12)}
 CALL_CLOBBERS = ("r0", "r1", "r2", "r3", "r12", "lr")
 
 _SHIFTS = ("lsl #", "lsr #", "asr #")  # of an operand
-_MOST_ALIGNMENT = 31
 _OF_STACK_POINTERS = ("MSP", "PSP", "CONTROL", "MSP_NS", "PSP_NS")
 _UPWARDS = ("ldm", "ldmia", "stm", "stmia")  # a word for each register
 _OLD_FORMAT = {"fstmdbx": 4, "fldmiax": 4}  # a word more than the registers
 
 
-class Refusal(Exception):
-    """The stack use cannot be bounded; the text says why and at which address, `chain` through which calls."""
-
-    chain: tuple[int, ...] = ()
-
-
 @dataclass(slots=True)
-class State:
-    """The known values at an instruction. `stack` is the stack pointer in bytes relative to the entry of the function (0 or
-    negative).
+class State(CallState):
+    """The known values at an instruction of Thumb code."""
 
-    `pushed` are the slots that hold saved registers. `lowest` is the lowest address that a store has written so far;
-    -fstack-clash-protection writes below the stack pointer. `is_taken` says whether code has copied or stored the address of a
-    stack slot: a pointer may then lead to each slot, as compilers compute other addresses from it. Otherwise no other function
-    changes spilled values, such as the address of a function under -mlong-calls. `has_numbers` says whether numbers are followed:
-    the frame of most functions does not depend on the numbers that they compute with.
-    """
+    KEPT = _KEPT
+    CLOBBERS = CALL_CLOBBERS
 
-    stack: int = 0
-    lowest: int = 0
     registers: dict[str, Value] = field(default_factory=lambda: {"lr": RETURN, **_KEPT})
-    slots: dict[int, Value] = field(default_factory=dict)
-    pushed: set[int] = field(default_factory=set)
-    is_taken: bool = False
-    has_numbers: bool = True
-
-    def copy(self) -> State:
-        """Returns an independent copy."""
-        known = self.registers.copy(), self.slots.copy(), self.pushed.copy()
-        return State(self.stack, self.lowest, *known, self.is_taken, self.has_numbers)
-
-    def value(self, register: str) -> Value | None:
-        """Returns the known value of a register, or None."""
-        return ("stack", self.stack) if register == "sp" else self.registers.get(register)
-
-    def meet(self, other: State) -> bool:
-        """Forgets values that `other` does not confirm. Returns whether anything was forgotten."""
-        is_confirmed = self.registers.items() <= other.registers.items() and self.slots == other.slots
-        if is_confirmed and self.pushed == other.pushed and self.is_taken >= other.is_taken:
-            return False
-        before = len(self.registers) + len(self.slots) + len(self.pushed), self.is_taken
-        self.is_taken |= other.is_taken
-        self.pushed &= other.pushed
-        self.registers = {name: value for name, value in self.registers.items() if other.registers.get(name) == value}
-        self.slots = {at: value for at, value in self.slots.items() if other.slots.get(at) == value}
-        return (len(self.registers) + len(self.slots) + len(self.pushed), self.is_taken) != before
-
-    @property
-    def lost(self) -> frozenset[str]:
-        """The registers that do not hold their value at entry, although a function must preserve them."""
-        return frozenset(name for name, _ in _KEPT.items() - self.registers.items())
-
-    def after_call(self, lost: frozenset[str] = frozenset()) -> None:
-        """Forgets what a called function may change: call-clobbered registers, the registers that it has `lost`, and variables
-        that it got an address of; never saved registers."""
-        for register in (*CALL_CLOBBERS, *lost):
-            self.registers.pop(register, None)
-        self.forget_variables()
-
-    def forget_variables(self) -> None:
-        """Forgets the slots that a store through an unknown pointer may change: no such pointer reaches saved registers. A pushed
-        number may be a variable, as a push also allocates its slot."""
-        self.slots = {
-            at: value
-            for at, value in self.slots.items()
-            if value[0] in ("return", "kept")
-            or (value[0] == "number" and not self.is_taken)
-            or (value[0] == "stack" and at in self.pushed)
-        }
 
 
 def settles(state: State, effect: Effect) -> bool:
@@ -126,7 +63,7 @@ def apply(state: State, instruction: Instruction, name: str, read_constant: Call
     effect = effect_of(name, operands)
     if effect.literal is not None:
         word = read_constant((instruction.address + 4 & ~3) + effect.literal)
-        _set(state, operands[0], None if word is None else ("number", word))
+        state.set_register(operands[0], None if word is None else ("number", word))
         return None
     if effect.is_quiet and not effect.base:
         _assign(state, instruction, name, effect, None, read_constant)
@@ -182,7 +119,7 @@ def _is_on_stack(name: str, operands: tuple[str, ...]) -> bool:
 def _push(state: State, operand: str) -> None:
     for register in reversed(register_list(operand)):
         state.stack -= register_bytes(register)
-        _set_slot(state, state.stack, state.registers.get(register))
+        state.set_slot(state.stack, state.registers.get(register))
         state.pushed.add(state.stack)
 
 
@@ -195,23 +132,8 @@ def _pop(state: State, operand: str) -> Value | None:
         if register == "pc":
             loaded = value or ("unknown", 0)
         elif register in CORE:
-            _set(state, register, value)
+            state.set_register(register, value)
     return loaded
-
-
-def _set(state: State, register: str, value: Value | None) -> None:
-    if value is None:
-        state.registers.pop(register, None)
-    else:
-        state.registers[register] = value
-        state.is_taken |= value[0] == "stack"
-
-
-def _set_slot(state: State, at: int, value: Value | None) -> None:
-    if value is None:
-        state.slots.pop(at, None)
-    else:
-        state.slots[at] = value
 
 
 def address_of(state: State, instruction: Instruction, operand: str) -> Value | None:
@@ -226,7 +148,7 @@ def address_of(state: State, instruction: Instruction, operand: str) -> Value | 
     if number is None and start[0] in ("number", "offset"):  # a table: on another path the index may differ
         return "offset", start[1]
     number = _index(state, words) if number is None else number
-    return None if number is None else _plus(start, ("number", number))
+    return None if number is None else plus(start, ("number", number))
 
 
 def _index(state: State, words: tuple[str, ...]) -> int | None:
@@ -238,34 +160,15 @@ def _index(state: State, words: tuple[str, ...]) -> int | None:
     return signed(value[1] << amount)
 
 
-def _plus(one: Value | None, two: Value | None, sign: int = 1) -> Value | None:
-    match one, two:
-        case ("stack", place), ("number", number):
-            return "stack", place + sign * signed(number)
-        case ("number", first), ("number", number):
-            return "number", first + sign * signed(number) & WORD
-        case ("number", number), ("stack", place) if sign == 1:
-            return "stack", place + signed(number)
-        case ("offset", table), ("number", _):
-            return "offset", table
-        case (("number" | "offset", table), None) | (None, ("number" | "offset", table)) if sign == 1:
-            return "offset", table
-    return None
-
-
 def _store(state: State, name: str, operands: tuple[str, ...], address: Value | None) -> None:
     if name.startswith(("strex", "stlex")):
         state.registers.pop(operands[0], None)
     if address is None or address[0] == "offset":
         state.forget_variables()
     elif address[0] == "stack":
-        state.lowest = min(state.lowest, address[1])
-        written = range(address[1] - 3, address[1] + _stored_bytes(name, operands))
-        state.pushed = {at for at in state.pushed if at not in written}
-        for at in [at for at in state.slots if at in written]:
-            del state.slots[at]
+        state.overwrite(address[1], _stored_bytes(name, operands))
         for index, register in enumerate(operands[: {"str": 1, "strd": 2}.get(name, 0)]):
-            _set_slot(state, address[1] + 4 * index, state.value(register))
+            state.set_slot(address[1] + 4 * index, state.value(register))
 
 
 def _block_address(state: State, name: str, operands: tuple[str, ...]) -> Value | None:
@@ -298,7 +201,7 @@ def _assign(
     written = effect.written
     value = _result(state, instruction, name, address, read_constant) if effect.has_value else None
     for register in written & CORE:
-        _set(state, register, value)
+        state.set_register(register, value)
     if "sp" in written:
         if value is None or value[0] != "stack":
             raise Refusal("the frame's size depends on data" if value is None else "the stack pointer is set to a fixed address")
@@ -311,7 +214,7 @@ def _result(
 ) -> Value | None:
     """Returns the value of the destination, or None if it is unknown."""
     if name == "ldr" and address:
-        return _loaded(state, address, read_constant)
+        return state.loaded(address, read_constant)
     words = instruction.operands[1:] if len(instruction.operands) > 2 else instruction.operands
     values = [_operand(state, instruction, word) for word in words]
     if words[-1].startswith(_SHIFTS):
@@ -330,18 +233,13 @@ def _computed(name: str, words: tuple[str, ...], values: list[Value | None]) -> 
         case "orr", [("entry", _), *_] if words[-1] == "#1":
             return values[0]  # the Thumb bit, which computed gotos set before they jump
         case "bic", [("stack", place), _]:
-            return _rounded_down(place, words[1])
+            mask = immediate(words[1])
+            return None if mask is None else rounded_down(place, mask)
         case "add" | "adds" | "addw" | "sub" | "subs" | "subw", [one, two]:
             if None in values and any(map(immediate, words)):
                 return None  # no place in a table
-            return _plus(one, two, 1 if name.startswith("add") else -1)
+            return plus(one, two, 1 if name.startswith("add") else -1)
     return _number(name.removesuffix("s"), values)
-
-
-def _rounded_down(place: int, bits: str) -> Value | None:
-    """Returns the lowest address that aligning a stack address can give, as handlers do; None for another mask."""
-    mask = immediate(bits)
-    return None if mask is None or mask & (mask + 1) or mask > _MOST_ALIGNMENT else ("stack", place - mask)
 
 
 def _operand(state: State, instruction: Instruction, word: str) -> Value | None:
@@ -362,16 +260,6 @@ def _number(name: str, values: list[Value | None]) -> Value | None:
     return "number", FOLDED[name](*numbers) & WORD
 
 
-def _loaded(state: State, address: Value, read_constant: Callable[[int], int | None]) -> Value | None:
-    kind, place = address
-    if kind == "stack":
-        return state.slots.get(place)
-    if kind == "offset":
-        return "entry", place
-    word = read_constant(place) if kind == "number" else None
-    return None if word is None else ("number", word)
-
-
 def _before_write_back(state: State, operands: tuple[str, ...]) -> dict[str, Value | None]:
     bases = [memory_operand(operand)[0] for operand in operands if operand.startswith("[") or operand.endswith("!")]
     return {base: state.value(base) for base in bases}
@@ -388,9 +276,9 @@ def _write_back(state: State, name: str, operands: tuple[str, ...], before: dict
         else:
             continue
         number = immediate(step) if step else None
-        value = _plus(before[base], ("number", number)) if number is not None else None
+        value = plus(before[base], ("number", number)) if number is not None else None
         if base != "sp":
-            _set(state, base, value)
+            state.set_register(base, value)
         elif value is None:
             raise Refusal("the stack pointer changes by an unknown amount")
         else:

@@ -3,13 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from aidge_build.base.naming import counted
 from aidge_build.contract.thumb.instruction import Instruction
-from aidge_build.prove.elf.call_walk import Answer, WalkedCall, walk
-from aidge_build.prove.elf.frames import Refusal
+from aidge_build.prove.elf.call_walk import walk
+from aidge_build.prove.elf.deepest import StackBound, bound_of
 from aidge_build.prove.elf.image import Image
 from aidge_build.prove.elf.program_code import Code
 from aidge_build.prove.elf.reservations import stack_reservation
@@ -19,23 +18,6 @@ from aidge_build.prove.elf.vectors import VectorTable, table_at, tables_in_ram
 
 # The bytes that the core pushes for an interrupt, with up to 4 bytes of alignment: eight words; with the FPU's state 18 more.
 _FRAME_BYTES, _VECTOR_FRAME_BYTES = 36, 108
-SHOWN_CALLS = 10  # at each end of a long chain
-_Path = tuple[tuple[str, int], ...]  # functions, and what each holds
-
-
-@dataclass(frozen=True)
-class StackBound:
-    """A bound of the stack: `bytes` along the calls of `path`, or None with the `reason` why there is none.
-
-    `held_bytes` are the bytes that each function of the path holds while the next one runs; they add up to the bound. `lost` are
-    the registers that a function should preserve and does not.
-    """
-
-    bytes: int | None
-    path: tuple[str, ...]
-    reason: str = ""
-    held_bytes: tuple[int, ...] = ()
-    lost: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -111,22 +93,12 @@ def _program(code: Code) -> StackBound:
     entry = next((start for start in starts if start in code.instructions), None)
     if entry is None:
         return StackBound(None, (), f"there is no code at the ELF's entry point 0x{code.image.entry:08x}")
-    return _bound(code, entry, True)
+    return bound_of(walk, code, entry, is_root=True)
 
 
 def _run(code: Code, name: str) -> StackBound:
     symbol = code.image.symbol(name)
-    return _bound(code, symbol.address, False) if symbol else StackBound(None, (), f"{name} is not in the program")
-
-
-def _bound(code: Code, entry: int, is_root: bool) -> StackBound:
-    search = _Search(code, entry if is_root else None)
-    try:
-        total, path = search.bound(entry)
-        lost = search.answer(entry) or frozenset()
-        return StackBound(total, tuple(name for name, _ in path), held_bytes=tuple(held for _, held in path), lost=lost)
-    except Refusal as refusal:
-        return StackBound(None, tuple(map(code.name, refusal.chain)), str(refusal))
+    return bound_of(walk, code, symbol.address) if symbol else StackBound(None, (), f"{name} is not in the program")
 
 
 def _interrupt(code: Code, tables: Sequence[VectorTable]) -> StackBound:
@@ -136,7 +108,7 @@ def _interrupt(code: Code, tables: Sequence[VectorTable]) -> StackBound:
     deepest = StackBound(0, ())
     uses_vectors = any(name.startswith(("v", "f")) for name, _ in code.texts)
     for handler in _handlers(code, tables, inside=True):
-        found = _bound(code, handler, False)
+        found = bound_of(walk, code, handler)
         if found.bytes is None:
             return StackBound(None, found.path, found.reason)
         if found.lost:
@@ -176,107 +148,3 @@ def _unseen(code: Code, tables: Sequence[VectorTable], moves: Sequence[Move]) ->
     outside = _handlers(code, tables, inside=False)
     if outside:
         yield f"the vector table names {', '.join(f'0x{handler:08x}' for handler in outside)}, which is not in the program"
-
-
-def chain_of(names: Sequence[str]) -> str:
-    """Returns `main > run > layer`; the middle of a long chain is omitted."""
-    if len(names) > 2 * SHOWN_CALLS + 1:
-        names = [*names[:SHOWN_CALLS], f"... {counted(len(names) - 2 * SHOWN_CALLS, 'call')} ...", *names[-SHOWN_CALLS:]]
-    return " > ".join(names)
-
-
-@dataclass(frozen=True)
-class _Bounded:
-    """A function's bound: the bytes that it holds at its deepest point, itself or when it calls `below`, and how it returns."""
-
-    total: int
-    held: _Path
-    below: int | None
-    answer: Answer
-
-
-@dataclass
-class _Begun:
-    """A function with an unfinished walk, and the called function that it waits for."""
-
-    walk: Generator[int, Answer, WalkedCall]
-    asked: int | None = None
-
-
-class _Search:
-    """The deepest path through the calls; each function is walked once. `chain` is the path to the current function.
-
-    The search does not recurse: programs nest calls deeper than Python allows.
-    """
-
-    def __init__(self, code: Code, root: int | None):
-        self.code = code
-        self.root = root
-        self.chain: dict[int, _Begun] = {}
-        self._done: dict[int, _Bounded] = {}
-        self._refused: dict[int, Refusal] = {}
-
-    def bound(self, entry: int) -> tuple[int, _Path]:
-        """Returns the bytes and the path from `entry` on."""
-        self._enter(entry)
-        while self.chain:
-            self._advance()
-        if entry in self._refused:
-            raise self._refused[entry]
-        path: list[tuple[str, int]] = []
-        place: int | None = entry
-        while place is not None:
-            path += self._done[place].held
-            place = self._done[place].below
-        return self._done[entry].total, tuple(path)
-
-    def answer(self, entry: int) -> Answer:
-        """Returns how a function with a bound returns."""
-        return self._done[entry].answer
-
-    def _enter(self, entry: int) -> None:
-        self.chain[entry] = _Begun(walk(self.code, entry, entry == self.root))
-
-    def _advance(self) -> None:
-        """Answers the question of the last function in the chain, or appends the function that it asks about."""
-        entry, begun = next(reversed(self.chain.items()))
-        try:
-            while begun.asked is None or any(begun.asked in known for known in (self._done, self._refused, self.chain)):
-                begun.asked = self._answer(begun)
-        except StopIteration as end:
-            self._done[entry] = self._longest(entry, end.value)
-            del self.chain[entry]
-        except Refusal as refusal:
-            refusal.chain = refusal.chain or tuple(self.chain)
-            self._refused[entry] = refusal
-            del self.chain[entry]
-        else:
-            self._enter(begun.asked)
-
-    def _answer(self, begun: _Begun) -> int:
-        """Returns the next function that the walk asks about."""
-        if begun.asked is None:
-            return next(begun.walk)
-        if begun.asked in self._done:
-            return begun.walk.send(self._done[begun.asked].answer)
-        return begun.walk.throw(self._refused.get(begun.asked) or self._recursion(begun.asked))
-
-    def _recursion(self, target: int) -> Refusal:
-        chain = list(self.chain)
-        refusal = Refusal(f"recursion {chain_of([*map(self.code.name, chain[chain.index(target) :]), self.code.name(target)])}")
-        refusal.chain = tuple(chain)
-        return refusal
-
-    def _longest(self, entry: int, walked: WalkedCall) -> _Bounded:
-        total, below = walked.depth_bytes, None
-        site, held_bytes = walked.deepest, walked.depth_bytes
-        for call in walked.calls:
-            deeper = call.depth_bytes + self._done[call.target].total
-            if deeper > total:
-                total, site, held_bytes, below = deeper, call.site, call.depth_bytes, call.target
-        return _Bounded(total, self._held(entry, site, held_bytes), below, walked.answer)
-
-    def _held(self, entry: int, site: int, held_bytes: int) -> _Path:
-        """Returns the function, and the target of its tail call, which then holds the bytes of both."""
-        name, last = self.code.name(entry), self.code.name(site)
-        return ((name, held_bytes),) if name == last else ((name, 0), (last, held_bytes))

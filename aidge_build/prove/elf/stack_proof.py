@@ -6,8 +6,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from aidge_build.base.naming import counted
+from aidge_build.prove.elf.deepest import SHOWN_CALLS, StackBound, chain_of
 from aidge_build.prove.elf.findings import ERROR, NOTE, WARNING, Finding
-from aidge_build.prove.elf.stack import SHOWN_CALLS, StackBound, StackUse, chain_of
+from aidge_build.prove.elf.stack import StackUse
 
 _OTHER_STACK = (
     "code that changes stacks, such as an operating system's, has several: size each task's by the bounds of what it calls"

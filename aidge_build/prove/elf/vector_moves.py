@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from struct import iter_unpack
 
 from aidge_build.contract.thumb.instruction import Instruction, immediate, register_list
-from aidge_build.prove.elf.effects import Value, effect_of
+from aidge_build.prove.elf.effects import effect_of
 from aidge_build.prove.elf.frames import Refusal, State, address_of, apply, settles
 from aidge_build.prove.elf.linear_sweep import Guess, linear_sweep
 from aidge_build.prove.elf.program_code import DIRECT, Code
+from aidge_build.prove.elf.state import Value
 
 # The vector table offset register in the system control block, and its other name in the non-secure state (Armv8-M Architecture
 # Reference Manual, D1.2.270).

@@ -32,7 +32,7 @@ NO_FPU = "none"  # instead of the name of an FPU: the flags use none, whatever t
 PREFIX_VARIABLE = "AIDGE_TOOLCHAIN_PREFIX"
 FOLDER = "cores"  # in a folder of boards
 FLAG_WORDS = ("cpu", "fpu", "float_abi")  # what `flags` may name: keys of the board
-THUMB, NO_STACK = "thumb", "none"  # how the bound of the stack is found in the code of a program
+THUMB, RISCV, NO_STACK = "thumb", "riscv", "none"  # how the bound of the stack is found in the code of a program
 
 # Every key of a core's file with the type that TOML gives it; boards/README.md explains each.
 _KEYS = {
@@ -75,7 +75,7 @@ _TEXTS = ("architecture", "calls", "toolchain", "defines", "clang_target", "qemu
 _LISTS = ("machines", "packages", "objdump_packages", "flags", "like_library", "qemu_packages", "qemu_flags")
 _SETS_OF_FEATURES = ("features", "may_have")
 _SETS = (*_SETS_OF_FEATURES, "runs", "later_than")
-_CHOICES = {"stack": (THUMB, NO_STACK), "calls": (THUMB, "riscv")}
+_CHOICES = {"stack": (THUMB, RISCV, NO_STACK), "calls": (THUMB, RISCV)}
 _REQUIRED = {"machines": '["RISCV"], as readelf -h calls the machine', "toolchain": '"riscv64-unknown-elf-"'}
 
 

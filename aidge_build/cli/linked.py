@@ -12,15 +12,16 @@ from aidge_build.base.errors import AidgeError, CheckFailed, MissingTool
 from aidge_build.base.options import CHECK, add_options, options_named
 from aidge_build.base.reading import LARGEST_TEXT_BYTES, read_regular
 from aidge_build.boards import Region, load_board
-from aidge_build.boards.cores import THUMB, Core, core_of_machine
+from aidge_build.boards.cores import NO_STACK, THUMB, Core, core_of_machine
 from aidge_build.contract.thumb.instruction import read_disassembly
-from aidge_build.prove.elf import Claim, Image, StackBound, StackUse, stack_use
+from aidge_build.prove.elf import Claim, Image, StackBound, StackUse
 from aidge_build.prove.elf.findings import ERROR
 from aidge_build.prove.elf.identity_proof import check_identity
 from aidge_build.prove.elf.link_map import describes, memories_of, undeclared_memories
 from aidge_build.prove.elf.program_code import Code
 from aidge_build.prove.elf.stack_place import stack_begin
 from aidge_build.run.toolchain import disassemble
+from aidge_build.run.toolchain.program_stack import program_stack
 
 
 def add_memory_arguments(parser: argparse.ArgumentParser) -> None:
@@ -169,20 +170,20 @@ def code_of(elf: Path, image: Image, core: Core | None) -> Code | None:
 
 def stack_of(elf: Path, image: Image, claims: tuple[Claim, ...], core: Core | None, *, required: bool) -> StackUse | None:
     """Returns the bounds of the stack; None for a computer's programs, where nobody counts the stack. `required`: or an error."""
-    if core is None or core.stack != THUMB:
+    if core is None or core.stack == NO_STACK:
         if required:
             raise AidgeError(
-                f"a stack bound needs a program for Cortex-M, this one is for {image.machine}",
+                f"a stack bound needs a program for Cortex-M or RISC-V, this one is for {image.machine}",
                 where=str(elf),
                 code="STK02",
                 hint="leave out the budget: for this machine measure it, with a stack that is filled with a pattern",
             )
         if core is not None and core.is_native:
             return None
-        unread = StackBound(None, (), f"the program is for {image.machine}, code is read for Cortex-M alone")
+        unread = StackBound(None, (), f"the program is for {image.machine}, code is read for Cortex-M and RISC-V alone")
         return StackUse(unread, {}, unread, None, is_read=False)
     try:
-        return stack_use(image, read_disassembly(disassemble(elf, core)), _computing(image, claims))
+        return program_stack(image, core, _computing(image, claims))
     except MissingTool as error:
         if required:
             raise

@@ -9,20 +9,19 @@ from pathlib import Path
 
 from aidge_build.base.errors import AidgeError, MissingTool
 from aidge_build.boards import Board
-from aidge_build.boards.cores import THUMB, Core
+from aidge_build.boards.cores import Core
 from aidge_build.build.compile import build_program
 from aidge_build.build.request import CompileRequest
 from aidge_build.contract.reference.sequence import run_in_order
 from aidge_build.contract.spec import NodeView
-from aidge_build.contract.thumb.instruction import read_disassembly
 from aidge_build.measure.bench.figures import ANY, Figures, LayerFigures
 from aidge_build.plan.program import Layer, Program
 from aidge_build.prepare.adaptation.layer_classes import shape_class
-from aidge_build.prove.elf import read_image, region_use, stack_use
+from aidge_build.prove.elf import read_image, region_use
 from aidge_build.prove.timing.deviation import measured_deviation
 from aidge_build.run.emulate import LayerCount, RunResult
 from aidge_build.run.probe.server import Probe
-from aidge_build.run.toolchain import disassemble
+from aidge_build.run.toolchain.program_stack import program_stack
 from aidge_build.run.verify.compare import compare
 from aidge_build.run.verify.firmware import Execution, Run, execute_as
 from aidge_build.run.verify.float_tolerance import are_right_by_layer, makes_levels_of_floats
@@ -191,10 +190,8 @@ def _differing(program: Program, execution: Execution, wanted: Vectors) -> int:
 
 
 def _stack_bytes(elf: Path, run: str, core: Core) -> int | None:
-    if core.stack != THUMB:
-        return None
-    use = stack_use(read_image(elf), read_disassembly(disassemble(elf, core)), (run,))
-    return use.runs[run].bytes if run in use.runs else None
+    use = program_stack(read_image(elf), core, (run,))
+    return use.runs[run].bytes if use and run in use.runs else None
 
 
 def _flash_bytes(elf: Path, board: Board) -> int:

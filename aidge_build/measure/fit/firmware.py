@@ -11,15 +11,14 @@ from pathlib import Path
 from aidge_build.base.output import write_sources
 from aidge_build.base.render import render
 from aidge_build.boards import Board, Region
-from aidge_build.boards.cores import THUMB
 from aidge_build.build.emit import emit
-from aidge_build.contract.thumb.instruction import read_disassembly
 from aidge_build.measure.fit.evaluation import MemoryUse
 from aidge_build.measure.fit.loop import loop_of
 from aidge_build.measure.fit.sharing import start_up_of
 from aidge_build.plan.program import Program
-from aidge_build.prove.elf import Image, read_image, region_use, stack_use
-from aidge_build.run.toolchain import compile_sources, disassemble, link_objects
+from aidge_build.prove.elf import Image, read_image, region_use
+from aidge_build.run.toolchain import compile_sources, link_objects
+from aidge_build.run.toolchain.program_stack import program_stack
 from aidge_build.run.verify.calling import calling_of
 
 _SPACE_BYTES = 1 << 26  # between the memories of a roomy board, and the length of each: more than any program here
@@ -96,11 +95,11 @@ class Firmware:
 
     def stack_bytes(self, board: Board) -> int | None:
         """Returns the proved bound of an inference in the program of the board; None if there is none."""
-        if board.core.stack != THUMB:
-            return None
         image = read_image(self._folder / f"{board.name}.elf")
         entries = _entries(image, self.program.name)
-        use = stack_use(image, read_disassembly(disassemble(Path(image.path), board.core)), entries)
+        use = program_stack(image, board.core, entries)
+        if use is None:
+            return None
         bounds = [use.runs[entry].bytes if entry in use.runs else None for entry in entries]
         return max((bound for bound in bounds if bound is not None), default=None) if None not in bounds else None
 

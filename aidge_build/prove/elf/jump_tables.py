@@ -16,7 +16,7 @@ THUMB1_SWITCHES = {
     "__gnu_thumb1_case_shi": (2, True, 2),
     "__gnu_thumb1_case_si": (4, True, 1),
 }
-_LIMIT = 4096
+_LIMIT, _WORD = 4096, 0xFFFFFFFF
 
 ReadConstant = Callable[[int, int], int | None]
 
@@ -50,12 +50,26 @@ def offsets(
     return tuple(sorted(targets))
 
 
-def words(table: int, is_inside: Callable[[int], bool], code: Mapping[int, Instruction], read: ReadConstant) -> tuple[int, ...]:
-    """Returns the targets of a table of addresses: all words from `table` on that lead to instructions of the function."""
+def words(table: int, is_inside: Callable[[int], bool], is_code: Callable[[int], bool], read: ReadConstant) -> tuple[int, ...]:
+    """Returns the targets of a table of addresses: all words from `table` on that lead to instructions of the function. It ends
+    where known code begins."""
     targets = set()
     for place in range(table, table + 4 * _LIMIT, 4):
         entry = read(place, 4)
-        if place in code or entry is None or entry & ~1 not in code or not is_inside(entry & ~1):
+        if is_code(place) or entry is None or not is_inside(entry & ~1):
             break
         targets.add(entry & ~1)
+    return tuple(sorted(targets))
+
+
+def distances(table: int, is_inside: Callable[[int], bool], read: ReadConstant) -> tuple[int, ...]:
+    """Returns the targets of a table of distances from its begin: all words from `table` on that lead into the function."""
+    targets = set()
+    for place in range(table, table + 4 * _LIMIT, 4):
+        entry = read(place, 4)
+        if entry is None or not is_inside(table + entry & _WORD):
+            break
+        targets.add(table + entry & _WORD)
+    if not targets:
+        raise Refusal(f"the jump table at 0x{table:x} cannot be read")
     return tuple(sorted(targets))

@@ -138,6 +138,10 @@ class LinkedCode(Generic[One]):
             words += [word & ~1] if word else []
         yield from words
 
+    def is_code(self, address: int) -> bool:
+        """Whether an instruction is known to begin at an address."""
+        return address in self.instructions
+
     def is_overlaid(self, address: int) -> bool:
         """Whether several sections have code at this address, one at a time (overlays)."""
         return any(begin <= address < end for begin, end in self._twice)

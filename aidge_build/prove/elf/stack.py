@@ -53,7 +53,7 @@ def stack_use(image: Image, instructions: dict[int, Instruction], run_symbols: t
         unknown = StackBound(None, (), "the program has no symbols")
         return StackUse(unknown, {}, unknown, None, begin=stack_begin(image))
     begin = stack_begin(image, code)
-    reserved, by = _reserved(image, begin)
+    kept, by = reserved(image, begin)
     moves = vector_moves(code)
     moved = {move.table: table_at(image, move.table) for move in moves if move.table is not None}
     tables = {table.address: table for table in (*code.tables, *moved.values()) if table}
@@ -61,7 +61,7 @@ def stack_use(image: Image, instructions: dict[int, Instruction], run_symbols: t
         _program(code),
         _runs(code, run_symbols),
         _interrupt(code, list(tables.values())),
-        reserved,
+        kept,
         tuple(tables),
         tuple(_unseen(code, list(tables.values()), moves)),
         begin,
@@ -69,7 +69,7 @@ def stack_use(image: Image, instructions: dict[int, Instruction], run_symbols: t
     )
 
 
-def _reserved(image: Image, begin: int | None) -> tuple[int | None, str]:
+def reserved(image: Image, begin: int | None) -> tuple[int | None, str]:
     """Returns how many bytes the linker script reserves, and in a foreign script the symbols that reserve them."""
     limit, top = (image.symbol(name) for name in ("__stack_limit", "__stack_top"))
     if limit and top:

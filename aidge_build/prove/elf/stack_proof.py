@@ -21,7 +21,7 @@ _HINTS = (
     ("does not know", "a newer toolchain (AIDGE_TOOLCHAIN_PREFIX)"),
     ("not on this machine", "`aidge-build doctor` names the package, AIDGE_TOOLCHAIN_PREFIX another toolchain"),
     ("has no symbols", "check before `strip`"),
-    ("for Cortex-M alone", "measure it: fill the stack with a pattern, run, and look how far it was overwritten"),
+    ("for Cortex-M and RISC-V alone", "measure it: fill the stack with a pattern, run, and look how far it was overwritten"),
     (
         "no vector table",
         "a section .vectors or .isr_vector, or a table in .text: the stack's top, the reset handler, further ones",

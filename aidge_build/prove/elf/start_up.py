@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from aidge_build.contract.thumb.instruction import Instruction, memory_operand
 from aidge_build.prove.elf.destinations import written_registers
 from aidge_build.prove.elf.frames import CALL_CLOBBERS, Refusal, State, address_of, apply
+from aidge_build.prove.elf.linked_code import LinkedCode
 from aidge_build.prove.elf.program_code import BRANCHES, Code
 
 # Prefixes of our start-up code's symbols; other symbols with aidge_ are kernels.
@@ -32,19 +33,27 @@ def tabled(code: Code, call: Instruction) -> tuple[int, ...] | None:
 
     The analysis assumes that the code walks from the start of the table to its end, and no further.
     """
-    limits = list(_limits(code, code.name(call.address)))
-    if not limits or not _calls_entry(code, call, limits):
-        return None
+    limits = limits_of_tables(code, code.name(call.address))
+    return entries_of_tables(code, limits) if limits and _calls_entry(code, call, limits) else None
+
+
+def limits_of_tables(code: LinkedCode, name: str) -> tuple[tuple[int, int], ...]:
+    """Returns the start and end of each table of a function; none if a symbol is missing."""
+    symbols = [(code.image.symbol(first), code.image.symbol(end)) for first, end in _TABLES.get(name, ())]
+    limits = tuple((first.address, end.address) for first, end in symbols if first and end)
+    return limits if len(limits) == len(symbols) else ()
+
+
+def entries_of_tables(code: LinkedCode, limits: _Limits) -> tuple[int, ...] | None:
+    """Returns the functions in tables; None if they are not stored."""
     # Compilers mark these tables writable, but no code writes them.
     entries = [code.stored(at, _WORD_BYTES) for first, end in limits for at in range(first, end, _WORD_BYTES)]
     return None if None in entries else tuple(entry & ~1 for entry in entries if entry is not None)
 
 
-def _limits(code: Code, name: str) -> Iterator[tuple[int, int]]:
-    """Yields the start and end of each table of a function; none if a symbol is missing."""
-    symbols = [tuple(map(code.image.symbol, names)) for names in _TABLES.get(name, ())]
-    if all(first and end for first, end in symbols):
-        yield from ((first.address, end.address) for first, end in symbols)
+def is_in_tables(number: int, limits: _Limits) -> bool:
+    """Whether code that walks through one of the tables may hold a number as its place."""
+    return any(low - _WORD_BYTES <= number <= high for low, high in limits)
 
 
 def _calls_entry(code: Code, call: Instruction, limits: _Limits) -> bool:
@@ -101,7 +110,7 @@ class _Held:
             written = frozenset(CALL_CLOBBERS)
         for register in written:
             value = self.state.value(register)
-            is_place = value and value[0] == "number" and any(low - _WORD_BYTES <= value[1] <= high for low, high in limits)
+            is_place = value and value[0] == "number" and is_in_tables(value[1], limits)
             self._set(register, _PLACE if is_place else kind)
 
     def _made(self, instruction: Instruction) -> str | None:

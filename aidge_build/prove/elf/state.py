@@ -9,7 +9,8 @@ from typing import ClassVar, Self
 
 # A value: ("stack", bytes above the stack pointer at entry), ("number", n), ("return", 0), ("kept", n) = the value of register n
 # at entry, or, for jump tables in memory, ("offset", table) = table + unknown index, and ("entry", table) = a word of the table.
-# On RISC-V also ("distance", table) = table + a word of it.
+# On RISC-V also ("distance", table) = table + a word of it, ("loaded", n) = a number from memory, which decides no branch, and
+# ("place", table) = an address in a table that start-up code walks through, in a variable that nothing else changes.
 Value = tuple[str, int]
 WORD = 0xFFFFFFFF
 RETURN: Value = ("return", 0)
@@ -88,7 +89,7 @@ class CallState:
         self.slots = {
             at: value
             for at, value in self.slots.items()
-            if value[0] in ("return", "kept")
+            if value[0] in ("return", "kept", "place")
             or (value[0] == "number" and not self.is_taken)
             or (value[0] == "stack" and at in self.pushed)
         }
@@ -121,7 +122,7 @@ class CallState:
         kind, place = address
         if kind == "stack":
             return self.slots.get(place)
-        if kind == "offset":
+        if kind in ("offset", "place"):
             return "entry", place
         word = read_constant(place) if kind == "number" else None
         return None if word is None else ("number", word)
@@ -142,8 +143,8 @@ def plus(one: Value | None, two: Value | None, sign: int = 1) -> Value | None:
             return "number", first + sign * signed(number) & WORD
         case ("number", number), ("stack", place) if sign == 1:
             return "stack", place + signed(number)
-        case ("offset", table), ("number", _):
-            return "offset", table
+        case ("offset" | "place" as kind, table), ("number", _):
+            return kind, table
         case (("number" | "offset", table), None) | (None, ("number" | "offset", table)) if sign == 1:
             return "offset", table
     return None

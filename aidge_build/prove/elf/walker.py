@@ -215,17 +215,22 @@ class Walker(ABC, Generic[Known]):
         if kind == "number":
             return iter([(place & ~1, state)])
         if kind == "entry":
-            # Compare by name: the compiler may place the unlikely part of a function elsewhere (`f.cold`).
-            name = self.code.name(instruction.address)
-            begin, end = self.code.table_at(place)
-            if end is None:
-                targets = words(begin, lambda entry: self.code.name(entry) == name, self.code.instructions, self.code.read)
-            else:
-                targets = tuple(sorted(self.code.labels.get(name, frozenset()) | self.code.targets_in(begin, end, name)))
-            if not targets:
-                raise Refusal(f"a jump through a table at 0x{place:x}, which leads nowhere in its function")
-            return self.each(targets, state)
+            return self.each(self._targets(instruction, place), state)
         raise Refusal(f"an indirect jump at {self.where(instruction.address)}")
+
+    def _targets(self, instruction: Any, place: int) -> tuple[int, ...]:
+        """Returns the targets of a jump to an address in the table at `place`."""
+        code = self.code
+        # Compare by name: the compiler may place the unlikely part of a function elsewhere (`f.cold`).
+        name = code.name(instruction.address)
+        begin, end = code.table_at(place)
+        if end is None:
+            targets = words(begin, lambda entry: entry in code.instructions and code.name(entry) == name, code.is_code, code.read)
+        else:
+            targets = tuple(sorted(code.labels.get(name, frozenset()) | code.targets_in(begin, end, name)))
+        if not targets:
+            raise Refusal(f"a jump through a table at 0x{place:x}, which leads nowhere in its function")
+        return targets
 
     def where(self, address: int) -> str:
         """Returns how people find an address: `main+0x1a`."""

@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: MIT
+"""The effect of one RISC-V instruction on the stack pointer, as far as static analysis can know it."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from aidge_build.contract.riscv.instruction import REGISTERS, Instruction, Operation
+from aidge_build.prove.elf.state import RETURN, WORD, CallState, Refusal, Value, plus, rounded_down, signed
+
+# Registers that a function must preserve (RISC-V ABIs Specification 1.0, 1.1).
+_KEPT: dict[str, Value] = {name: ("kept", at) for at, name in enumerate(REGISTERS) if name[0] == "s" and name != "sp"}
+_CLOBBERS = ("ra", *(name for name in REGISTERS if name[0] in "at" and name != "tp"))
+_STORES = ("sw", "store")
+_SHIFTED = {"sh1add": 1, "sh2add": 2, "sh3add": 3}
+# Operations on two numbers, by the name without the "i" of an immediate one; five bits give the distance of a shift.
+_FOLDED: dict[str, Callable[[int, int], int]] = {
+    "and": operator.and_,
+    "or": operator.or_,
+    "xor": operator.xor,
+    "mul": operator.mul,
+    "sll": lambda one, two: one << (two & 31),
+    "srl": lambda one, two: one >> (two & 31),
+    "sra": lambda one, two: signed(one) >> (two & 31),
+}
+_IMMEDIATES = {"andi": "and", "ori": "or", "xori": "xor", "slli": "sll", "srli": "srl", "srai": "sra"}
+_COMPARED: dict[str, Callable[[int, int], bool]] = {
+    "beq": operator.eq,
+    "bne": operator.ne,
+    "bltu": operator.lt,
+    "bgeu": operator.ge,
+    "blt": lambda one, two: signed(one) < signed(two),
+    "bge": lambda one, two: signed(one) >= signed(two),
+}
+ReadConstant = Callable[[int], int | None]
+
+
+@dataclass(slots=True)
+class RiscvState(CallState):
+    """The known values at an instruction of RISC-V code."""
+
+    KEPT = _KEPT
+    CLOBBERS = _CLOBBERS
+
+    def value(self, register: str) -> Value | None:
+        """Returns the known value of a register, or None."""
+        match register:
+            case "sp":
+                return "stack", self.stack
+            case "zero":
+                return "number", 0
+        return self.registers.get(register)
+
+
+def at_call() -> RiscvState:
+    """Returns the values at the entry of a function."""
+    return RiscvState(registers={"ra": RETURN, **_KEPT})
+
+
+def at_interrupt() -> RiscvState:
+    """Returns the values at the entry of a handler, which has to preserve each register."""
+    return RiscvState(registers={name: ("kept", at) for at, name in enumerate(REGISTERS) if name not in ("zero", "sp")})
+
+
+def apply(state: RiscvState, instruction: Instruction, read_constant: ReadConstant) -> None:
+    """Changes `state` as an instruction does that leads to the next one."""
+    one = instruction.operation
+    if one.name in _STORES:
+        _store(state, one)
+        return
+    if one.name == "amo":
+        _write(state, state.value(one.first), one.width)
+    result = result_of(state, instruction, read_constant)
+    if one.target == "sp":
+        _set_stack(state, one, result)
+    elif one.target != "zero" and one.target:
+        state.set_register(one.target, result)
+        state.is_taken |= "sp" in (one.first, one.second) and one.name[0] != "l"  # the sum with an index is a place there
+
+
+def result_of(state: RiscvState, instruction: Instruction, read_constant: ReadConstant) -> Value | None:
+    """Returns the value that an instruction writes to its register, or None if it is unknown."""
+    one = instruction.operation
+    first, second, number = state.value(one.first), state.value(one.second), ("number", one.number & WORD)
+    match one.name:
+        case "lui":
+            return number
+        case "auipc":
+            return "number", instruction.address + one.number & WORD
+        case "addi":
+            return plus(first, number) if first and one.number else first
+        case "lw":
+            address = plus(first, number) if first else None
+            loaded = state.loaded(address, read_constant) if address else None
+            return ("loaded", loaded[1]) if loaded and loaded[0] == "number" else loaded
+        case "add" | "sub":
+            return _added(one, first, second)
+        case "sh1add" | "sh2add" | "sh3add":
+            return _added(one, _number("sll", first, ("number", _SHIFTED[one.name])), second)
+        case "andi" if first and first[0] == "stack":
+            return rounded_down(first[1], ~one.number & WORD)
+    name = _IMMEDIATES.get(one.name)
+    return _number(name, first, number) if name else _number(one.name, first, second)
+
+
+def _added(one: Operation, first: Value | None, second: Value | None) -> Value | None:
+    """Returns a sum or a difference; the sum of a table's address and an entry of the table is a distance in it."""
+    if "zero" in (one.first, one.second) and one.name != "sub":  # a copy
+        return second if one.first == "zero" else first
+    match first, second:
+        case (("entry", table), ("number", base)) | (("number", base), ("entry", table)) if one.name == "add":
+            return ("distance", table) if table == base else None
+        case (("loaded", entry), ("number", base)) | (("number", base), ("loaded", entry)) if one.name == "add":
+            return "loaded", base + entry & WORD
+    return plus(first, second, -1 if one.name == "sub" else 1)
+
+
+def number_of(value: Value | None) -> int | None:
+    """Returns a known number, or None."""
+    return value[1] if value and value[0] in ("number", "loaded") else None
+
+
+def decided(state: RiscvState, branch: Operation) -> bool | None:
+    """Whether a branch is taken; None unless numbers in the code decide it. A debugger or a flash tool may change numbers in
+    memory."""
+    first, second = state.value(branch.first), state.value(branch.second)
+    if not first or not second or (first[0], second[0]) != ("number", "number"):
+        return None
+    return _COMPARED[branch.name](first[1], second[1])
+
+
+def _number(name: str, first: Value | None, second: Value | None) -> Value | None:
+    if name not in _FOLDED or not first or not second or (first[0], second[0]) != ("number", "number"):
+        return None
+    return "number", _FOLDED[name](first[1], second[1]) & WORD
+
+
+def _set_stack(state: RiscvState, one: Operation, value: Value | None) -> None:
+    if value is None and one.name in ("lw", "csrrw", "csrrs", "csrrc"):
+        raise Refusal(f"the stack pointer is set by '{one.name}'")
+    if value is None or value[0] != "stack":
+        raise Refusal("the frame's size depends on data" if value is None else "the stack pointer is set to a fixed address")
+    state.stack = value[1]
+
+
+def _store(state: RiscvState, one: Operation) -> None:
+    base = state.value(one.first)
+    address = plus(base, ("number", one.number & WORD)) if base else None
+    _write(state, address, one.width)
+    stored = state.value(one.second) if one.name == "sw" else None
+    if address and address[0] == "stack":
+        state.set_slot(address[1], stored)
+    state.is_taken |= bool(stored) and stored[0] == "stack"
+
+
+def _write(state: RiscvState, address: Value | None, size_bytes: int) -> None:
+    """Forgets what a store may change."""
+    if address and address[0] == "stack":
+        state.overwrite(address[1], size_bytes)
+    elif address is None or address[0] != "number":
+        state.forget_variables()

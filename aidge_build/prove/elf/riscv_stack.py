@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: MIT
+"""An upper bound of the stack use of a program for RISC-V of 32 bits, from its bytes alone; no number if none can be proved."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from aidge_build.prove.elf.deepest import StackBound, bound_of
+from aidge_build.prove.elf.image import Image
+from aidge_build.prove.elf.riscv_frames import number_of
+from aidge_build.prove.elf.riscv_walk import RiscvCode, walk
+from aidge_build.prove.elf.stack import StackUse, reserved
+from aidge_build.prove.elf.state import Refusal
+
+# The lowest bits of mtvec (RISC-V Instruction Set Manual, volume II, 3.1.7): a handler for all traps, or a jump for each
+# interrupt.
+_DIRECT, _VECTORED = 0, 1
+_LEAST_VECTORS, _MOST_VECTORS = 12, 1024  # the last interrupt of a core alone is number 11
+
+
+def riscv_stack_use(image: Image, run_symbols: tuple[str, ...]) -> StackUse:
+    """Returns bounds for the program from its entry on, and for each of `run_symbols`."""
+    code = RiscvCode(image)
+    refused = _refused(image, code)
+    if refused:
+        unknown = StackBound(None, (), refused)
+        return StackUse(unknown, {}, unknown, None)
+    program = bound_of(walk, code, image.entry, is_root=True)
+    interrupt = _interrupt(code, program)
+    runs = {name: _run(code, name) for name in run_symbols}
+    kept, by = reserved(image, code.initial_stack)
+    return StackUse(program, runs, interrupt, kept, begin=code.initial_stack, reserved_by=by)
+
+
+def _refused(image: Image, code: RiscvCode) -> str:
+    if image.has_64_bits or image.is_big_endian:
+        return "the program is for another RISC-V than one of 32 bits that is little-endian"
+    return "" if code.starts else "the program has no symbols"
+
+
+def _run(code: RiscvCode, name: str) -> StackBound:
+    symbol = code.image.symbol(name)
+    return bound_of(walk, code, symbol.address) if symbol else StackBound(None, (), f"{name} is not in the program")
+
+
+def _interrupt(code: RiscvCode, program: StackBound) -> StackBound:
+    """Returns the bound of the deepest handler that the program writes to mtvec. The core itself pushes nothing.
+
+    A handler that begins the stack anew, as it never returns, counts as if it were below the program's."""
+    if program.bytes is None:
+        return StackBound(None, (), "the code that writes mtvec has no bound")
+    deepest, done = StackBound(0, ()), set[int]()
+    try:
+        while entries := sorted({*_entries(code)} - done):
+            code.handlers.update(entries)
+            for entry in entries:
+                found = bound_of(walk, code, entry)
+                if found.bytes is None:
+                    return StackBound(None, found.path, found.reason)
+                if found.lost:
+                    reason = f"{code.name(entry)} does not hand back {', '.join(sorted(found.lost))} as it found them"
+                    return StackBound(None, found.path, reason)
+                deepest = max(deepest, found, key=lambda bound: bound.bytes or 0)
+            done.update(entries)
+    except Refusal as refusal:
+        return StackBound(None, (), str(refusal))
+    return deepest
+
+
+def _entries(code: RiscvCode) -> Iterator[int]:
+    """Yields the addresses at which the core may begin for a trap."""
+    for place, value in code.vectors.items():
+        where = code.image.describe(place)
+        number = number_of(value)
+        if number is None:
+            raise Refusal(f"{where} sets mtvec to an address that is not known")
+        base, mode = number & ~3, number & 3
+        if mode == _DIRECT:
+            yield base
+        elif mode == _VECTORED:
+            yield from _vectored(code, base)
+        else:
+            raise Refusal(f"{where} gives mtvec a mode of its core alone")
+
+
+def _vectored(code: RiscvCode, base: int) -> Iterator[int]:
+    """Yields the entries of a table of jumps."""
+    for index in range(_MOST_VECTORS):
+        entry = code.instructions.get(base + 4 * index)
+        if entry is None or entry.operation[:2] != ("jal", "zero"):
+            if index < _LEAST_VECTORS:
+                raise Refusal(f"the entry {index} of the table in mtvec at {code.image.describe(base)} is no jump")
+            return
+        yield entry.address

@@ -1,0 +1,209 @@
+# SPDX-License-Identifier: MIT
+"""Walks the RISC-V code of one function call.
+
+Calls write ra. A jump that writes another register, such as t0 before __riscv_save_3, stays within the walk: code there follows
+no calling convention, and returns through that register.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator
+
+from aidge_build.contract.riscv.instruction import MTVEC, TRAP, UNKNOWN, Instruction, Instructions
+from aidge_build.prove.elf.image import Image
+from aidge_build.prove.elf.jump_tables import distances
+from aidge_build.prove.elf.linked_code import LinkedCode
+from aidge_build.prove.elf.riscv_frames import RiscvState, apply, at_call, at_interrupt, decided, number_of, result_of
+from aidge_build.prove.elf.start_up import entries_of_tables, is_in_tables, limits_of_tables
+from aidge_build.prove.elf.state import WORD, Refusal, Value, plus
+from aidge_build.prove.elf.walker import Answer, WalkedCall, Walker
+
+_BRANCHES = ("beq", "bne", "blt", "bge", "bltu", "bgeu")
+_LEADING = frozenset(("jal", "jalr", *_BRANCHES, "ecall", "ebreak", "mret", "sret", TRAP, UNKNOWN))
+_CONTROL = ("csrrw", "csrrs", "csrrc")
+# The instructions around the EBREAK of a semihosting call ("RISC-V Semihosting" 1.0, 2): slli x0, x0, 31 and srai x0, x0, 7.
+_BEFORE_SEMIHOSTING, _AFTER_SEMIHOSTING = ("slli", "zero", "zero", 31), ("srai", "zero", "zero", 7)
+
+
+class RiscvCode(LinkedCode[Instruction]):
+    """The code of a program for RISC-V. A walk learns `initial_stack`, and the values that code writes to mtvec, by address.
+
+    `handlers` are the addresses at which the core begins for a trap. `global_pointer` is what start-up code writes to gp, and no
+    other code changes.
+    """
+
+    def __init__(self, image: Image):
+        parts = tuple((section.address, section.content) for section in image.sections if section.executable and section.content)
+        super().__init__(image, Instructions(parts))
+        symbol = image.symbol("__global_pointer$")
+        self.global_pointer = symbol.address if symbol else None
+        self.vectors: dict[int, Value | None] = {}
+        self.handlers = set[int]()
+
+    def is_code(self, address: int) -> bool:
+        """Whether an instruction is known to begin at an address: constants may be among the code."""
+        return False
+
+
+def walk(code: RiscvCode, entry: int, is_root: bool) -> Generator[int, Answer, WalkedCall]:
+    """Follows every path from `entry`. Yields each called function and is sent how that function returns; raises Refusal."""
+    walker = _RiscvWalker(code, entry, is_root, has_numbers=True)
+    yield from walker.run()
+    return walker.walked
+
+
+class _RiscvWalker(Walker[RiscvState]):
+    LINK = "ra"
+    code: RiscvCode
+
+    def at_entry(self) -> RiscvState:
+        if self.entry in self.code.handlers:
+            return at_interrupt()
+        state = at_call()
+        if self.code.global_pointer is not None and not self.is_root:
+            state.registers["gp"] = ("number", self.code.global_pointer)
+        return state
+
+    def straight_to(self, address: int, state: RiscvState) -> int:
+        instruction = self.code.instructions.get(address)
+        while instruction and instruction.operation.name not in _LEADING and not self.code.is_overlaid(address):
+            address = self._execute(instruction, state)
+            instruction = self.code.instructions.get(address)
+        return address
+
+    def ways(self, branch: Instruction) -> tuple[int, ...]:
+        return branch.leads_to, branch.next
+
+    def follow(self, instruction: Instruction, state: RiscvState) -> Iterator[tuple[int, RiscvState]]:
+        one = instruction.operation
+        match one.name:
+            case "jal" if one.target == "ra":
+                return self._call(instruction, state)
+            case "jal":
+                return self._linked(instruction, ("number", instruction.leads_to), state)
+            case "jalr":
+                base = state.value(one.first)
+                return self._through_register(
+                    instruction, plus(base, ("number", one.number & WORD)) if one.number and base else base, state
+                )
+            case "ebreak":
+                return self._breakpoint(instruction, state)
+            case "mret" if self.entry in self.code.handlers:
+                return self._handled(instruction, state)
+            case "trap":
+                return iter(())
+            case "ecall":
+                raise Refusal(f"a supervisor call, with a handler that uses the stack, too, at {self.where(instruction.address)}")
+            case "mret" | "sret":
+                raise Refusal(f"'{one.name}', which leads to an address that is not known, at {self.where(instruction.address)}")
+            case "unknown":
+                raise Refusal(f"an instruction that the analysis does not know at {self.where(instruction.address)}")
+        is_taken = decided(state, one)
+        ways = self.ways(instruction) if is_taken is None else (instruction.leads_to if is_taken else instruction.next,)
+        return self.each(ways, state)
+
+    def _execute(self, instruction: Instruction, state: RiscvState) -> int:
+        """Executes an instruction that leads to the next one. Returns the address of the next one."""
+        one = instruction.operation
+        try:
+            if self._may_begin_stack and one.target == "sp":
+                after = self._starts_stack(instruction, state)
+                if after is not None:
+                    return after
+            apply(state, instruction, self.code.word)
+        except Refusal as refusal:
+            raise Refusal(f"{refusal}, at {self.where(instruction.address)}") from None
+        if one.name in _CONTROL and one.number == MTVEC and (one.name == "csrrw" or one.first != "zero"):
+            self.code.vectors[instruction.address] = state.value(one.first) if one.name == "csrrw" else None
+        if one.target == "gp" and not self._may_begin_stack and number_of(state.value("gp")) != self.code.global_pointer:
+            raise Refusal(f"the global pointer is changed at {self.where(instruction.address)}")
+        self._name_table(one.target, state)
+        self.reach(state, instruction.address)
+        return instruction.next
+
+    @property
+    def _may_begin_stack(self) -> bool:
+        """Whether the code may set the stack pointer to where the stack begins: start-up code, and handlers that never return."""
+        return self.is_root or self.entry in self.code.handlers
+
+    def _starts_stack(self, instruction: Instruction, state: RiscvState) -> int | None:
+        """Begins the stack with the number that the instruction, or a pair of instructions, writes to the stack pointer.
+
+        Returns the address that follows; None for another instruction. All such numbers must be equal."""
+        number, after = number_of(result_of(state, instruction, self.code.word)), instruction.next
+        if number is None:
+            return None
+        second = self.code.instructions.get(after)
+        if second and second.operation._replace(number=0) == ("addi", "sp", "sp", "zero", 0, 0):
+            number, after = number + second.operation.number & WORD, second.next
+        if self.is_root and self.code.initial_stack is None:
+            self.code.initial_stack = number
+        if number != self.code.initial_stack:
+            return None
+        state.stack = 0
+        state.slots.clear()
+        state.pushed.clear()
+        return after
+
+    def _name_table(self, register: str, state: RiscvState) -> None:
+        """Forgets the place in a table of start-up code that a register holds: the code walks through the table."""
+        value = state.registers.get(register)
+        if value and value[0] == "number" and self._limits and is_in_tables(value[1], self._limits):
+            state.registers[register] = ("place", self._limits[0][0])
+
+    @property
+    def _limits(self) -> tuple[tuple[int, int], ...]:
+        return limits_of_tables(self.code, self.code.name(self.entry))
+
+    def _call(self, instruction: Instruction, state: RiscvState) -> Iterator[tuple[int, RiscvState]]:
+        target = instruction.leads_to
+        if target not in self.code.functions:
+            return self.inner_call(instruction, target, state)
+        return self.call_all(instruction, (target,), state)
+
+    def _through_register(
+        self, instruction: Instruction, value: Value | None, state: RiscvState
+    ) -> Iterator[tuple[int, RiscvState]]:
+        if instruction.operation.target != "ra":
+            return self._linked(instruction, value or ("unknown", 0), state)
+        number = number_of(value)
+        if number is not None:
+            return self.call_all(instruction, (number & ~1,), state)
+        tabled = entries_of_tables(self.code, self._limits) if value and value == ("entry", self._first_table) else None
+        if tabled is None:
+            raise Refusal(f"an indirect call at {self.where(instruction.address)}")
+        return self.call_all(instruction, tabled, state)
+
+    @property
+    def _first_table(self) -> int:
+        return self._limits[0][0] if self._limits else -1
+
+    def _linked(self, instruction: Instruction, value: Value, state: RiscvState) -> Iterator[tuple[int, RiscvState]]:
+        """Follows a jump, after which another register than ra may hold the address of the next instruction."""
+        if instruction.operation.target != "zero":
+            state.set_register(instruction.operation.target, ("number", instruction.next))
+        if value[0] == "distance":
+            name = self.code.name(instruction.address)
+            inside = distances(
+                value[1], lambda place: self.code.name(place) == name and place in self.code.instructions, self.code.read
+            )
+            return self.each(inside, state)
+        return self.jump(instruction, ("number", value[1]) if value[0] == "loaded" else value, state)
+
+    def _breakpoint(self, instruction: Instruction, state: RiscvState) -> Iterator[tuple[int, RiscvState]]:
+        """Goes on after the breakpoint of a semihosting call, which a debugger answers in a0 and in variables."""
+        around = (self.code.instructions.get(instruction.address + distance) for distance in (-4, instruction.size_bytes))
+        before, after = (one.operation[:3] + one.operation[4:5] if one else () for one in around)
+        if (before, after) != (_BEFORE_SEMIHOSTING, _AFTER_SEMIHOSTING):
+            return iter(())  # a trap, such as __builtin_trap
+        state.registers.pop("a0", None)
+        state.forget_variables()
+        return iter([(instruction.next, state)])
+
+    def _handled(self, instruction: Instruction, state: RiscvState) -> Iterator[tuple[int, RiscvState]]:
+        """Ends a handler, which must leave each register as it found it."""
+        if state.stack != 0:
+            raise Refusal(f"a return at {self.where(instruction.address)} with {-state.stack} bytes left on the stack")
+        lost = at_interrupt().registers.items() - state.registers.items()
+        self.answer = frozenset(name for name, _ in lost) | (self.answer or frozenset())
+        return iter(())

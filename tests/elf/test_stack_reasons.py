@@ -75,19 +75,22 @@ def test_a_model_whose_function_is_not_linked_says_so(tmp_path):
 
 @needs_cross_compiler
 def test_a_program_for_a_core_whose_code_nobody_reads_says_that_its_stack_is_not_bounded(tmp_path):
-    def to_riscv(content: bytearray, image: ELFFile) -> None:
-        struct.pack_into("<H", content, 18, 243)
+    def to_xtensa(content: bytearray, image: ELFFile) -> None:
+        struct.pack_into("<H", content, 18, 94)
 
-    elf = edited(link(tmp_path, program(says=claim(cpu=""))), to_riscv)
+    elf = edited(link(tmp_path, program(says=claim(cpu=""))), to_xtensa)
     result = aidge_build("check", elf, *REGIONS, "--json")
     assert result.exit_code == 0
     (finding,) = result.json["findings"]
-    reason = "the program is for RISCV, code is read for Cortex-M alone"
+    reason = "the program is for XTENSA, code is read for Cortex-M and RISC-V alone"
     assert (finding["code"], finding["severity"]) == ("STK02", "note")
     assert finding["text"] == f"no stack bound for this machine: {reason}" and "fill the stack with a pattern" in finding["hint"]
     assert result.json["stack_refused"] == reason
     required = aidge_build("check", elf, *REGIONS, "--max-stack", "4096")
-    assert required.exit_code == 2 and "a stack bound needs a program for Cortex-M, this one is for RISCV" in required.stderr
+    assert (
+        required.exit_code == 2
+        and "a stack bound needs a program for Cortex-M or RISC-V, this one is for XTENSA" in required.stderr
+    )
     assert "Hint: leave out the budget" in required.stderr
 
 

@@ -98,15 +98,18 @@ def test_another_compiler_finds_the_headers_of_the_library_that_is_linked(tmp_pa
     assert b"clang version" in elf.read_bytes()
 
 
-def test_the_check_proves_memory_and_says_that_there_is_no_stack_bound(digits):
+def test_the_check_proves_memory_and_the_stack(digits):
     result = check(digits, "--objects", digits / "objects/0_model.o")
     assert result.exit_code == 0, result.stderr
-    assert " = plan" in result.stdout and "note STK02: no stack bound for this machine: " in result.stdout
-    assert "code not compared: the program is for RISCV" in result.stdout and "interrupt" not in result.stdout
+    assert " = plan" in result.stdout and "code not compared: the program is for RISCV" in result.stdout
     document = check(digits, "--json").json
-    assert [finding["code"] for finding in document["findings"]] == ["STK02"] and document["stack_bound_bytes"] is None
+    assert document["findings"] == [] and 0 < document["stack_bound_bytes"] < 4096
+    used = run_program(digits / "model.elf", load_board(BOARD), work_folder=digits).stack_high_water_bytes
+    assert used <= document["stack_bound_bytes"] <= used + 64
     (entry,) = document["models"]
-    assert entry["arena_bytes"] == entry["planned_bytes"] > 0
+    assert entry["arena_bytes"] == entry["planned_bytes"] > 0 and 0 < entry["stack_bound_bytes"] < document["stack_bound_bytes"]
+    assert f"stack <= {document['stack_bound_bytes']:,} B of 4,096 B (+ " in result.stdout
+    assert check(digits, "--max-stack", "64").exit_code == 1
 
 
 def test_a_program_whose_weights_are_damaged_is_caught(digits, tmp_path):
@@ -178,7 +181,7 @@ def test_a_core_without_products_and_with_2_kb_of_ram_is_told_what_fits(inputs, 
 def test_code_for_any_core_suits_this_one(tmp_path):
     elf = build(BOARD, model("RAM", claim={"cpu": "generic"}), tmp_path)
     document = aidge_build("check", elf, "--board", BOARD, "--json").json
-    assert [finding["code"] for finding in document["findings"]] == ["STK02"]
+    assert document["findings"] == []
 
 
 def test_the_counter_counts_each_instruction_of_a_run(tmp_path):

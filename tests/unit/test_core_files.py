@@ -100,7 +100,7 @@ def test_a_users_core_builds_on_a_built_in_one_and_hides_one_of_its_name(tmp_pat
         ('extends = "mine"\n', "cores extend each other in a cycle: mine -> mine"),
         ('toolchain = "x-"\n', "key 'machines' is missing"),
         ('machines = ["RISCV"]\n', "key 'toolchain' is missing"),
-        (f'{OWN}stack = "riscv"\n', "key 'stack': 'riscv' is not valid. Hint: valid: thumb, none"),
+        (f'{OWN}stack = "arm"\n', "key 'stack': 'arm' is not valid. Hint: valid: thumb, riscv, none"),
         (f'{OWN}calls = "none"\n', "key 'calls': 'none' is not valid"),
         (f'{OWN}features = ["wide"]\n', "key 'features': 'wide' is not valid. Hint: valid: none"),
         ('extends = "cortex-m4"\nmay_have = ["fppu"]\n', "key 'may_have': 'fppu' is not valid"),

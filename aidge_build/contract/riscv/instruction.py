@@ -27,6 +27,7 @@ _IMMEDIATES = {0: "addi", 4: "xori", 6: "ori", 7: "andi"}
 _SUMS = {(0, 0): "add", (0, 1): "sll", (0, 4): "xor", (0, 5): "srl", (0, 6): "or", (0, 7): "and", (1, 0): "mul"}
 _SUMS |= {(0x20, 0): "sub", (0x20, 5): "sra", (0x10, 2): "sh1add", (0x10, 4): "sh2add", (0x10, 6): "sh3add"}
 _SYSTEM = {0x00000073: "ecall", 0x00100073: "ebreak", 0x30200073: "mret", 0x10200073: "sret", 0x10500073: "wfi"}
+_SYSTEM |= {0xC0001073: TRAP}  # what compilers write for a trap without C
 _TO_FLOATS = (0, 1, 2, 3, 4, 5, 8, 11, 26, 30)  # groups of OP-FP that write a register of the FPU,
 _FROM_FLOATS = (20, 24, 28)  # and one of the core
 _KEPT = 1 << 16  # cached encodings, enough for a large program
@@ -153,8 +154,8 @@ def _fence(word: int) -> Operation | None:
 def _system(word: int) -> Operation | None:
     target, first, _ = _registers(word)
     kind = _field(word, 14, 12)
-    if not kind:
-        return Operation(_SYSTEM[word]) if word in _SYSTEM else None
+    if word in _SYSTEM:
+        return Operation(_SYSTEM[word])
     name = {1: "csrrw", 2: "csrrs", 3: "csrrc"}.get(kind & 3)
     source = first if kind < 4 or first == "zero" else ""  # else the field is a number
     return Operation(name, target, source, number=word >> 20) if name else None

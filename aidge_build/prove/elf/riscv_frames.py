@@ -10,9 +10,12 @@ from dataclasses import dataclass
 from aidge_build.contract.riscv.instruction import REGISTERS, Instruction, Operation
 from aidge_build.prove.elf.state import RETURN, WORD, CallState, Refusal, Value, plus, rounded_down, signed
 
-# Registers that a function must preserve (RISC-V ABIs Specification 1.0, 1.1).
-_KEPT: dict[str, Value] = {name: ("kept", at) for at, name in enumerate(REGISTERS) if name[0] == "s" and name != "sp"}
-_CLOBBERS = ("ra", *(name for name in REGISTERS if name[0] in "at" and name != "tp"))
+# Registers that a function must preserve (RISC-V ABIs Specification 1.0, 1.1), and t0: __divsi3 of libgcc keeps its own return
+# address there, as it knows that __udivsi3 does not write it.
+_KEPT: dict[str, Value] = {
+    name: ("kept", at) for at, name in enumerate(REGISTERS) if name == "t0" or name[0] == "s" and name != "sp"
+}
+_CLOBBERS = tuple(name for name in REGISTERS if name not in (*_KEPT, "zero", "sp", "gp", "tp"))
 _STORES = ("sw", "store")
 _SHIFTED = {"sh1add": 1, "sh2add": 2, "sh3add": 3}
 # Operations on two numbers, by the name without the "i" of an immediate one; five bits give the distance of a shift.

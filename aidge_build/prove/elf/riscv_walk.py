@@ -134,7 +134,9 @@ class _RiscvWalker(Walker[RiscvState]):
         if number is None:
             return None
         second = self.code.instructions.get(after)
-        if second and second.operation._replace(number=0) == ("addi", "sp", "sp", "zero", 0, 0):
+        if second and second.operation[1:3] == ("sp", "sp"):
+            if second.operation.name != "addi":
+                return None
             number, after = number + second.operation.number & WORD, second.next
         if self.is_root and self.code.initial_stack is None:
             self.code.initial_stack = number

@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: MIT
+"""The bound of the stack of RISC-V programs: exact for small functions, never below the use, and refused without a proof."""
+
+from __future__ import annotations
+
+import pytest
+
+from aidge_build.boards import load_board
+from aidge_build.prove.elf import read_image
+from aidge_build.prove.elf.riscv_stack import riscv_stack_use
+from aidge_build.run.emulate import run_program
+from tests.elf.stack_attacks import COMMON, main
+from tests.programs import build, needs_riscv
+
+pytestmark = needs_riscv
+BOARD = "qemu_riscv32"
+
+# Each function by its name: its assembly, and the bytes that a person counts or a part of the reason why there is no bound.
+FUNCTIONS: dict[str, tuple[str, int | str]] = {
+    "leaf16": ("addi sp, sp, -16; sw s0, 12(sp); lw s0, 12(sp); addi sp, sp, 16; ret", 16),
+    "calls": ("addi sp, sp, -32; sw ra, 28(sp); call leaf16; lw ra, 28(sp); addi sp, sp, 32; ret", 48),
+    "calls_far": ("addi sp, sp, -32; sw ra, 28(sp); la t1, leaf16; jalr t1; lw ra, 28(sp); addi sp, sp, 32; ret", 48),
+    "tail": ("addi sp, sp, -32; addi sp, sp, 32; tail leaf16", 32),
+    "large": ("li t0, 5000; sub sp, sp, t0; add sp, sp, t0; ret", 5000),
+    "rounded": ("addi s1, sp, 0; andi sp, sp, -16; addi sp, sp, -16; mv sp, s1; ret", 31),
+    "framed": ("addi sp, sp, -16; sw s0, 8(sp); addi s0, sp, 16; addi sp, s0, -16; lw s0, 8(sp); addi sp, sp, 16; ret", 16),
+    "below": ("sw a0, -64(sp); ret", 64),
+    "saves": ("addi sp, sp, -16; sw ra, 12(sp); sw s0, 8(sp); jr t0", "an indirect jump"),
+    "restores": ("lw s0, 8(sp); lw ra, 12(sp); addi sp, sp, 16; ret", "an indirect jump"),
+    "saved_by_another": ("jal t0, saves; addi sp, sp, -32; call leaf16; addi sp, sp, 32; j restores", 64),
+    "setjmp_like": ("sw sp, 0(a0); sw ra, 4(a0); li a0, 0; ret", 0),
+    "for_ever": ("addi sp, sp, -48; 1: j 1b", 48),
+    "cycle_a": ("j cycle_b", 0),
+    "cycle_b": ("j cycle_a", 0),
+    "trap": ("unimp", 0),
+    "by_data": ("sub sp, sp, a0; add sp, sp, a0; ret", "the frame's size depends on data, at by_data"),
+    "loads_sp": ("lw sp, 8(a0); ret", "the stack pointer is set by 'lw'"),
+    "swaps_sp": ("csrrw sp, mscratch, sp; ret", "the stack pointer is set by 'csrrw'"),
+    "moves_sp": ("li sp, 0x81000800; ret", "the stack pointer is set to a fixed address"),
+    "leaves_some": ("addi sp, sp, -64; ret", "with 64 bytes left on the stack"),
+    "deepening": ("addi sp, sp, -16; bnez a0, deepening; addi sp, sp, 16; ret", "depends on the way that leads there"),
+    "into_the_middle": ("addi sp, sp, -16; j leaf16 + 12", 16),
+    "wrongly_into_the_middle": ("addi sp, sp, -32; j leaf16 + 12", "with 16 bytes left on the stack"),
+    "recursion": ("addi sp, sp, -16; sw ra, 12(sp); la t1, recursion; jalr t1; lw ra, 12(sp); addi sp, sp, 16; ret", "recursion"),
+    "by_argument": ("addi sp, sp, -16; sw ra, 12(sp); jalr a0; lw ra, 12(sp); addi sp, sp, 16; ret", "an indirect call"),
+    "returns_elsewhere": ("lw ra, 0(a0); ret", "an indirect jump"),
+    "overwrites_ra": (
+        "addi sp, sp, -16; sw ra, 12(sp); mv a1, sp; sb a0, 13(a1); lw ra, 12(sp); addi sp, sp, 16; ret",
+        "an indirect",
+    ),
+    "loses_s0": ("li s0, 0; ret", 0),
+    "trusts_s0": ("sw ra, -4(sp); mv s0, sp; call loses_s0; mv sp, s0; lw ra, -4(sp); ret", "depends on data"),
+    "keeps_ra_in_t0": ("mv t0, ra; call leaf16; jr t0", 16),
+    "writes_t0": ("li t0, 0; ret", 0),
+    "trusts_t0": ("mv t0, ra; call writes_t0; jr t0", "an indirect jump"),
+    "asks": ("ecall; ret", "a supervisor call"),
+    "returns_from_trap": ("mret", "'mret', which leads to an address that is not known"),
+    "custom": (".word 0x0000000b; ret", "an instruction that the analysis does not know at custom"),
+    "pushes": (".half 0xb842; ret", "an instruction that the analysis does not know at pushes"),
+    "changes_gp": ("li gp, 0; ret", "the global pointer is changed at changes_gp"),
+}
+# The same for functions in C; bytes are of gcc 12.2 at -O2, None: they are not counted here.
+IN_C: dict[str, tuple[str, int | str | None]] = {
+    "c_alloca": ("int c_alloca(int k) { volatile char *p = __builtin_alloca(k); p[0] = 1; return p[0]; }", "depends on data"),
+    "c_array": ("int c_array(int k) { volatile char p[k]; p[0] = 1; return p[0]; }", "depends on data"),
+    "c_pointer": ("int (*volatile to)(int) = deep; int c_pointer(int k) { return to(k) + 1; }", "an indirect call"),
+    "c_constant": ("static int (*const to_deep)(int) = deep; int c_constant(int k) { return to_deep(k) + 1; }", None),
+    "c_longjmp": ("extern void *kept[5]; void c_longjmp(void) { __builtin_longjmp(kept, 1); } void *kept[5];", "is set by 'lw'"),
+    "c_switch": (
+        "int c_switch(int k) { switch (k) { case 0: return leaf(1); case 1: return deep(4); case 2: return 77 * n; case 3: "
+        "return leaf(9); case 4: return n; case 5: return 12 + leaf(n); case 6: return deep(n); default: return 3; } }",
+        None,
+    ),
+    "c_goto": (
+        "int c_goto(int k) { static const void *const to[] = { &&a, &&b, &&c }; goto *to[k]; a: return leaf(k); b: return "
+        "deep(k); c: return n; }",
+        None,
+    ),
+}
+EVERYTHING = (
+    COMMON
+    + """
+#include <stdarg.h>
+#include <string.h>
+struct s { int v[40]; };
+KEPT struct s by_value(struct s a) { a.v[n] = deep(a.v[1]); return a; }
+KEPT int several(int k, ...)
+{ va_list l; int s = 0; va_start(l, k); while (k--) s += va_arg(l, int); va_end(l); return deep(s); }
+KEPT int chosen(int k)
+{ switch (k) { case 0: return 3; case 1: return leaf(4); case 2: return 77; case 3: return deep(9); case 4: return 11; case 5:
+  return 12 * leaf(1); case 6: return leaf(14); case 7: return n; default: return 2; } }
+KEPT int large(int k) { volatile char b[2500]; b[k * 600] = 1; return chosen(b[k]) + deep(k); }
+KEPT int many(int a, int b, int c, int d, int e, int f, int g, int h, int i)
+{ int x = leaf(a), y = leaf(b), z = leaf(c); return x * y + z * leaf(d) + leaf(e) * f + g * x + h * y + i * z; }
+static int (*const pointer)(int) = large;
+"""
+    + main(
+        "struct s a = {{1}}; a = by_value(by_value(a)); n = 3; for (int i = 0; i < 9; i++) chosen(i); "
+        "n = several(4, 1, 2, 3, 4) + pointer(1) + many(1, 2, 3, 4, 5, 6, 7, 8, 9) + (int)(n * 1.5); n = 3;"
+    )
+)
+# What gcc is told, and the bytes of the bound that are not used: of the registers that are saved, most are only reserved.
+FLAGS = (
+    ("-O0",),
+    ("-O1", "-fno-omit-frame-pointer"),
+    ("-O2", "-march=rv32imac", "-mcmodel=medany"),
+    ("-Os", "-msave-restore"),
+    ("-O2", "-march=rv32i"),
+    ("-O1", "-fno-jump-tables", "-mcmodel=medany"),
+    ("-O3", "-msave-restore", "-fno-omit-frame-pointer", "-fstack-clash-protection"),
+)
+# Handlers: one for all traps, and one of a table with a jump for each interrupt.
+HANDLERS = {
+    "la t0, handler; csrw mtvec, t0": 112,
+    "la t0, table; ori t0, t0, 1; csrw mtvec, t0": 112,
+    "la t0, table; ori t0, t0, 3; csrw mtvec, t0": "gives mtvec a mode of its core alone",
+    "la t0, handler; ori t0, t0, 1; csrw mtvec, t0": "is no jump",
+    "lw t0, 0(sp); csrw mtvec, t0": "sets mtvec to an address that is not known",
+    "la t0, careless; csrw mtvec, t0": "careless does not hand back a0 as it found them",
+}
+
+
+BREAK = r"\n "
+
+
+def assembled(name: str, lines: str) -> str:
+    """A function of assembler alone; statements are separated by semicolons."""
+    begin = f".option arch, +zicsr; .text; .balign 4; .globl {name}; .type {name}, @function; {name}: "
+    text = f"{begin}{lines}; .size {name}, . - {name}"
+    return f'__asm__("{text.replace("; ", BREAK)}");\n'
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    """The bounds of all functions above, from one program."""
+    text = "".join(assembled(name, lines) for name, (lines, _) in FUNCTIONS.items())
+    text = (
+        COMMON
+        + text.replace(".text", ".option norvc\\n.option arch, +zicsr\\n.text")
+        + "".join(code for code, _ in IN_C.values())
+    )
+    elf = build(BOARD, text + main("leaf(n);"), tmp_path_factory.mktemp("functions"), flags=("-O2", "-fno-function-sections"))
+    return riscv_stack_use(read_image(elf), (*FUNCTIONS, *IN_C)).runs
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_function_has_the_bytes_that_a_person_counts_or_a_reason_for_none(runs, name):
+    wanted = FUNCTIONS[name][1]
+    assert wanted == runs[name].bytes if isinstance(wanted, int) else wanted in runs[name].reason
+
+
+@pytest.mark.parametrize("name", IN_C)
+def test_a_function_in_c_has_a_bound_or_a_reason_for_none(runs, name):
+    wanted = IN_C[name][1]
+    assert wanted in runs[name].reason if isinstance(wanted, str) else runs[name].bytes >= 600
+
+
+@pytest.mark.parametrize("flags", FLAGS, ids=" ".join)
+def test_a_program_uses_no_more_than_its_bound(tmp_path, flags):
+    elf = build(BOARD, EVERYTHING, tmp_path, flags=flags)
+    use = riscv_stack_use(read_image(elf), ())
+    result = run_program(elf, load_board(BOARD), work_folder=tmp_path)
+    assert result.exit_code == 0 and use.program.reason == ""
+    assert 3000 < result.stack_high_water_bytes <= use.program.bytes <= result.stack_high_water_bytes + 64
+    assert use.begin == 0x81001000 and use.reserved_bytes == 4096
+
+
+@pytest.mark.parametrize("lines", HANDLERS)
+def test_an_interrupt_adds_its_deepest_handler(tmp_path, lines):
+    kept = "addi sp, sp, -112; sw a0, 4(sp); li a0, 7; lw a0, 4(sp); addi sp, sp, 112; mret"
+    text = assembled("handler", kept) + assembled("careless", "li a0, 7; mret")
+    text += assembled("table", ".option norvc; " + "j handler; " * 12) + assembled("sets", f"{lines}; ret")
+    elf = build(BOARD, f"void sets(void); {text}" + main("sets();"), tmp_path, flags=("-fno-function-sections",))
+    use, wanted = riscv_stack_use(read_image(elf), ()), HANDLERS[lines]
+    assert wanted == use.interrupt.bytes if isinstance(wanted, int) else wanted in use.interrupt.reason
+
+
+def test_start_up_code_without_a_stack_pointer_for_the_whole_program_has_no_bound(tmp_path):
+    text = assembled("sets", "li sp, 0x81000800; ret")
+    use = riscv_stack_use(read_image(build(BOARD, f"void sets(void); {text}" + main("sets();"), tmp_path)), ())
+    assert use.program.bytes is None and "the stack pointer is set to a fixed address, at sets" in use.program.reason

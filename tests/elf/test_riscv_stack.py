@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from aidge_build.boards import load_board
@@ -53,6 +55,27 @@ FUNCTIONS: dict[str, tuple[str, int | str]] = {
     "keeps_ra_in_t0": ("mv t0, ra; call leaf16; jr t0", 16),
     "writes_t0": ("li t0, 0; ret", 0),
     "trusts_t0": ("mv t0, ra; call writes_t0; jr t0", "an indirect jump"),
+    "table_in_code": (
+        "slli a0, a0, 2; la t1, 9f; add t1, t1, a0; lw t1, 0(t1); jr t1; 1: addi sp, sp, -16; addi sp, sp, 16; ret; "
+        "2: addi sp, sp, -48; addi sp, sp, 48; ret; 9: .word 1b; .word 2b",
+        48,
+    ),
+    "number_in_memory": ("la t1, 9f; lw a1, 0(t1); beqz a1, 1f; addi sp, sp, -64; addi sp, sp, 64; 1: ret; 9: .word 0", 64),
+    "number_in_code": ("li a1, 4; li a2, 5; bltu a1, a2, 1f; addi sp, sp, -64; addi sp, sp, 64; 1: ret", 0),
+    "spilled_pointer": (
+        "addi sp, sp, -16; sw ra, 12(sp); la t1, leaf16; sw t1, 4(sp); sb a2, 0(a1); lw t1, 4(sp); jalr t1; lw ra, 12(sp); "
+        "addi sp, sp, 16; ret",
+        32,
+    ),
+    "changed_pointer": (
+        "addi sp, sp, -16; sw ra, 12(sp); la t1, leaf16; sw t1, 4(sp); add a1, sp, a0; sb a2, 0(a1); lw t1, 4(sp); jalr t1; "
+        "lw ra, 12(sp); addi sp, sp, 16; ret",
+        "an indirect call",
+    ),
+    "restarts_stack": ("li sp, 0x81001000; ret", "the stack pointer is set to a fixed address"),
+    "keeps_gp": ("mv a1, gp; mv gp, a1; ret", 0),
+    "prints": ("slli zero, zero, 31; ebreak; srai zero, zero, 7; addi sp, sp, -16; addi sp, sp, 16; ret", 16),
+    "breaks": ("ebreak; addi sp, sp, -16; ret", 0),
     "asks": ("ecall; ret", "a supervisor call"),
     "returns_from_trap": ("mret", "'mret', which leads to an address that is not known"),
     "custom": (".word 0x0000000b; ret", "an instruction that the analysis does not know at custom"),
@@ -65,6 +88,7 @@ IN_C: dict[str, tuple[str, int | str | None]] = {
     "c_array": ("int c_array(int k) { volatile char p[k]; p[0] = 1; return p[0]; }", "depends on data"),
     "c_pointer": ("int (*volatile to)(int) = deep; int c_pointer(int k) { return to(k) + 1; }", "an indirect call"),
     "c_constant": ("static int (*const to_deep)(int) = deep; int c_constant(int k) { return to_deep(k) + 1; }", None),
+    "c_weak": ("__attribute__((weak)) int absent(int); int c_weak(int k) { return (absent ? absent(k) : 0) + deep(k); }", None),
     "c_longjmp": ("extern void *kept[5]; void c_longjmp(void) { __builtin_longjmp(kept, 1); } void *kept[5];", "is set by 'lw'"),
     "c_switch": (
         "int c_switch(int k) { switch (k) { case 0: return leaf(1); case 1: return deep(4); case 2: return 77 * n; case 3: "
@@ -115,7 +139,9 @@ HANDLERS = {
     "la t0, table; ori t0, t0, 1; csrw mtvec, t0": 112,
     "la t0, table; ori t0, t0, 3; csrw mtvec, t0": "gives mtvec a mode of its core alone",
     "la t0, handler; ori t0, t0, 1; csrw mtvec, t0": "is no jump",
-    "lw t0, 0(sp); csrw mtvec, t0": "sets mtvec to an address that is not known",
+    "lw t0, 0(sp); csrw mtvec, t0": "lets traps lead to an address that is not known",
+    "la t0, handler; csrw stvec, t0": "lets traps lead to an address that is not known",
+    "la t0, forgetful; csrw mtvec, t0": "forgetful does not hand back",
     "la t0, careless; csrw mtvec, t0": "careless does not hand back a0 as it found them",
 }
 
@@ -169,10 +195,26 @@ def test_a_program_uses_no_more_than_its_bound(tmp_path, flags):
 def test_an_interrupt_adds_its_deepest_handler(tmp_path, lines):
     kept = "addi sp, sp, -112; sw a0, 4(sp); li a0, 7; lw a0, 4(sp); addi sp, sp, 112; mret"
     text = assembled("handler", kept) + assembled("careless", "li a0, 7; mret")
+    text += assembled("forgetful", "li sp, 0x81001000; mret")
     text += assembled("table", ".option norvc; " + "j handler; " * 12) + assembled("sets", f"{lines}; ret")
     elf = build(BOARD, f"void sets(void); {text}" + main("sets();"), tmp_path, flags=("-fno-function-sections",))
     use, wanted = riscv_stack_use(read_image(elf), ()), HANDLERS[lines]
     assert wanted == use.interrupt.bytes if isinstance(wanted, int) else wanted in use.interrupt.reason
+
+
+@pytest.mark.parametrize("level", ["-O0", "-O2"])
+def test_start_up_code_calls_constructors_by_their_table(tmp_path, level):
+    text = f"{COMMON}__attribute__((constructor)) static void begin(void) {{ n = deep(3); }}" + main("leaf(n);")
+    elf = build(BOARD, text, tmp_path, flags=(level, "-Wl,--no-warn-rwx-segments"))
+    use = riscv_stack_use(read_image(elf), ())
+    assert "begin" in use.program.path and use.program.bytes is not None and use.program.bytes > 600
+
+
+def test_a_program_with_floats_in_registers_of_the_core_or_with_64_bits_has_no_bound(tmp_path):
+    image = read_image(build(BOARD, COMMON + main("leaf(n);"), tmp_path))
+    assert image.extensions.startswith("rv32i") and riscv_stack_use(image, ()).program.bytes is not None
+    for changed in ({"extensions": "rv32i2p1_zfinx1p0"}, {"has_64_bits": True}, {"symbols": ()}):
+        assert riscv_stack_use(replace(image, **changed), ()).program.bytes is None
 
 
 def test_start_up_code_without_a_stack_pointer_for_the_whole_program_has_no_bound(tmp_path):

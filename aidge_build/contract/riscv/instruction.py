@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Instructions of 32-bit RISC-V as values, read from their bytes: I or E, M, A, F, D, C, Zicsr, Zifencei, Zba and Zcb.
+"""Instructions of 32-bit RISC-V as values, read from their bytes: I or E, M, A, F, C, Zicsr, Zifencei, Zba and Zcb.
 
 The encodings are of the RISC-V Instruction Set Manual, volume I, version 20240411, and of volume II for MRET and the like. Other
 instructions of the same formats that only compute (Zbb, Zbs, Zicond) count as OTHER. Vectors (V), pushes of several registers
-(Zcmp) and a vendor's own instructions are UNKNOWN. So is C.FSDSP, as Zcmp has its encoding.
+(Zcmp) and a vendor's own instructions are UNKNOWN. So are compressed loads and stores of doubles (D), as Zcmp and vendors use
+their encodings.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ REGISTERS = (
 OTHER, STORE = "other", "store"  # only writes its register; only writes `width` bytes
 TRAP, UNKNOWN = "trap", "unknown"  # never ends; may do anything
 MTVEC = 0x305
+TRAP_VECTORS = (MTVEC, 0x105, 0x307)  # also stvec, and mtvt of the interrupt controller CLIC
 
 _IMMEDIATES = {0: "addi", 4: "xori", 6: "ori", 7: "andi"}
 _SUMS = {(0, 0): "add", (0, 1): "sll", (0, 4): "xor", (0, 5): "srl", (0, 6): "or", (0, 7): "and", (1, 0): "mul"}
@@ -207,21 +209,20 @@ def _of_memory(half: int, kind: int) -> Operation | None:
     """Returns a sum with sp, or a load or store by one of eight registers."""
     base, other = _small(half, 7), _small(half, 2)
     words = _gathered(half, (5, 5, 6), (12, 10, 3), (6, 6, 2))
-    pairs = _gathered(half, (6, 5, 6), (12, 10, 3))
     match kind:
         case 0:
             number = _gathered(half, (10, 7, 6), (12, 11, 4), (5, 5, 3), (6, 6, 2))
             return Operation("addi", other, "sp", number=number) if number else Operation(TRAP) if not half else None
-        case 1 | 3:
+        case 3:
             return Operation(OTHER)  # to a register of the FPU
         case 2:
             return Operation("lw", other, base, number=words)
-        case 5:
-            return Operation(STORE, "", base, number=pairs, width=8)
         case 6:
             return Operation("sw", "", base, other, words, 4)
         case 7:
             return Operation(STORE, "", base, number=words, width=4)
+        case 1 | 5:
+            return None
     return _of_bytes(_field(half, 12, 10), base, other, half)
 
 
@@ -277,7 +278,7 @@ def _of_stack(half: int, kind: int) -> Operation | None:
     match kind:
         case 0:
             return Operation("slli", target, target, number=_field(half, 6, 2))
-        case 1 | 3:
+        case 3:
             return Operation(OTHER)  # to a register of the FPU
         case 2:
             return Operation("lw", target, "sp", number=_gathered(half, (3, 2, 6), (12, 12, 5), (6, 4, 2)))

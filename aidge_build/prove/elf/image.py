@@ -26,6 +26,8 @@ _COMPILER_SUFFIX = re.compile(r"(\.(constprop|isra|part|cold|lto_priv|localalias
 # ABI, 5.1.3). Generated code has no other C++ names.
 _CPLUSPLUS_NAME = re.compile(r"_ZL?([1-9]\d{0,4})(\D.*)")
 
+_EXTENSIONS = re.compile(rb"rv(32|64)[a-z0-9_]+")
+
 
 @dataclass(frozen=True)
 class Section:
@@ -93,6 +95,7 @@ class Symbol:
 class Image:
     """An ELF file; `machine` is e.g. "ARM", `notes` the descriptors of section .note.aidge, `symbols` in order of address.
 
+    `extensions` is the instruction set that a RISC-V program says it was compiled for, such as "rv32i2p1_m2p0", or "".
     `architecture` is the architecture of a Cortex-M program, e.g. "v7E-M", or "" if its build attributes do not say it;
     `headers_at` are the addresses where a loader of whole segments would put the ELF file's own headers. `digests` are the
     digests of headers at the end of a function's second names.
@@ -111,6 +114,7 @@ class Image:
     is_big_endian: bool = False
     has_64_bits: bool = field(default=False, repr=False)  # pointers of 64 bits
     units: Units | None = field(default=None, repr=False)  # None if the program does not say which units it uses
+    extensions: str = field(default="", repr=False)
 
     def symbol(self, name: str) -> Symbol | None:
         """Returns the symbol called `name` in the source. A clone counts only if the original is gone, a local symbol only if
@@ -238,7 +242,14 @@ def _read(elf: ELFFile, path: str) -> Image:
         not elf.little_endian,
         elf.elfclass == 64,
         units,
+        _extensions(elf),
     )
+
+
+def _extensions(elf: ELFFile) -> str:
+    section = elf.get_section_by_name(".riscv.attributes")
+    said = _EXTENSIONS.search(section.data()) if section is not None else None
+    return said[0].decode() if said else ""
 
 
 def _loads_headers(elf: ELFFile, segment) -> bool:

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 from aidge_build.prove.elf.deepest import StackBound, bound_of
 from aidge_build.prove.elf.image import Image
-from aidge_build.prove.elf.riscv_frames import number_of
 from aidge_build.prove.elf.riscv_walk import RiscvCode, walk
 from aidge_build.prove.elf.stack import StackUse, reserved
 from aidge_build.prove.elf.state import Refusal
@@ -35,6 +34,8 @@ def riscv_stack_use(image: Image, run_symbols: tuple[str, ...]) -> StackUse:
 def _refused(image: Image, code: RiscvCode) -> str:
     if image.has_64_bits or image.is_big_endian:
         return "the program is for another RISC-V than one of 32 bits that is little-endian"
+    if "zfinx" in image.extensions:
+        return "the program keeps floats in the registers of the core (Zfinx)"
     return "" if code.starts else "the program has no symbols"
 
 
@@ -69,11 +70,10 @@ def _interrupt(code: RiscvCode, program: StackBound) -> StackBound:
 
 def _entries(code: RiscvCode) -> Iterator[int]:
     """Yields the addresses at which the core may begin for a trap."""
-    for place, value in code.vectors.items():
+    for place, number in code.vectors:
         where = code.image.describe(place)
-        number = number_of(value)
         if number is None:
-            raise Refusal(f"{where} sets mtvec to an address that is not known")
+            raise Refusal(f"{where} lets traps lead to an address that is not known")
         base, mode = number & ~3, number & 3
         if mode == _DIRECT:
             yield base

@@ -8,8 +8,9 @@ no calling convention, and returns through that register.
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator
+from functools import cached_property
 
-from aidge_build.contract.riscv.instruction import MTVEC, TRAP, UNKNOWN, Instruction, Instructions
+from aidge_build.contract.riscv.instruction import MTVEC, TRAP, TRAP_VECTORS, UNKNOWN, Instruction, Instructions
 from aidge_build.prove.elf.image import Image
 from aidge_build.prove.elf.jump_tables import distances
 from aidge_build.prove.elf.linked_code import LinkedCode
@@ -26,7 +27,10 @@ _BEFORE_SEMIHOSTING, _AFTER_SEMIHOSTING = ("slli", "zero", "zero", 31), ("srai",
 
 
 class RiscvCode(LinkedCode[Instruction]):
-    """The code of a program for RISC-V. A walk learns `initial_stack`, and the values that code writes to mtvec, by address.
+    """The code of a program for RISC-V.
+
+    A walk learns `initial_stack`, and `vectors`: where code writes which number to mtvec, None for an unknown one and for another
+    register of its kind.
 
     `handlers` are the addresses at which the core begins for a trap. `global_pointer` is what start-up code writes to gp, and no
     other code changes.
@@ -37,7 +41,7 @@ class RiscvCode(LinkedCode[Instruction]):
         super().__init__(image, Instructions(parts))
         symbol = image.symbol("__global_pointer$")
         self.global_pointer = symbol.address if symbol else None
-        self.vectors: dict[int, Value | None] = {}
+        self.vectors = set[tuple[int, int | None]]()
         self.handlers = set[int]()
 
     def is_code(self, address: int) -> bool:
@@ -113,8 +117,9 @@ class _RiscvWalker(Walker[RiscvState]):
             apply(state, instruction, self.code.word)
         except Refusal as refusal:
             raise Refusal(f"{refusal}, at {self.where(instruction.address)}") from None
-        if one.name in _CONTROL and one.number == MTVEC and (one.name == "csrrw" or one.first != "zero"):
-            self.code.vectors[instruction.address] = state.value(one.first) if one.name == "csrrw" else None
+        if one.name in _CONTROL and one.number in TRAP_VECTORS and (one.name == "csrrw" or one.first != "zero"):
+            is_known = (one.name, one.number) == ("csrrw", MTVEC)
+            self.code.vectors.add((instruction.address, number_of(state.value(one.first)) if is_known else None))
         if one.target == "gp" and not self._may_begin_stack and number_of(state.value("gp")) != self.code.global_pointer:
             raise Refusal(f"the global pointer is changed at {self.where(instruction.address)}")
         self._name_table(one.target, state)
@@ -144,7 +149,8 @@ class _RiscvWalker(Walker[RiscvState]):
             return None
         state.stack = 0
         state.slots.clear()
-        state.pushed.clear()
+        if not self.is_root:
+            state.registers.clear()  # the handler can return no more
         return after
 
     def _name_table(self, register: str, state: RiscvState) -> None:
@@ -153,7 +159,7 @@ class _RiscvWalker(Walker[RiscvState]):
         if value and value[0] == "number" and self._limits and is_in_tables(value[1], self._limits):
             state.registers[register] = ("place", self._limits[0][0])
 
-    @property
+    @cached_property
     def _limits(self) -> tuple[tuple[int, int], ...]:
         return limits_of_tables(self.code, self.code.name(self.entry))
 
@@ -176,7 +182,7 @@ class _RiscvWalker(Walker[RiscvState]):
             raise Refusal(f"an indirect call at {self.where(instruction.address)}")
         return self.call_all(instruction, tabled, state)
 
-    @property
+    @cached_property
     def _first_table(self) -> int:
         return self._limits[0][0] if self._limits else -1
 

@@ -3,15 +3,18 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 
 import pytest
 
 from aidge_build.boards import load_board
 from aidge_build.prove.elf import read_image
+from aidge_build.prove.elf.deepest import bound_of
 from aidge_build.prove.elf.riscv_stack import riscv_stack_use
+from aidge_build.prove.elf.riscv_walk import RiscvCode, walk
 from aidge_build.run.emulate import run_program
-from tests.elf.stack_attacks import COMMON, main
+from tests.elf.stack_attacks import COMMON, attacks, main
 from tests.programs import build, needs_riscv
 
 pytestmark = needs_riscv
@@ -73,6 +76,7 @@ FUNCTIONS: dict[str, tuple[str, int | str]] = {
         "an indirect call",
     ),
     "restarts_stack": ("li sp, 0x81001000; ret", "the stack pointer is set to a fixed address"),
+    "boots_somewhere": ("lui sp, 0x81001; add sp, sp, a0; ret", "the stack pointer is set to a fixed address"),
     "keeps_gp": ("mv a1, gp; mv gp, a1; ret", 0),
     "prints": ("slli zero, zero, 31; ebreak; srai zero, zero, 7; addi sp, sp, -16; addi sp, sp, 16; ret", 16),
     "breaks": ("ebreak; addi sp, sp, -16; ret", 0),
@@ -130,9 +134,14 @@ FLAGS = (
     ("-O2", "-march=rv32imac", "-mcmodel=medany"),
     ("-Os", "-msave-restore"),
     ("-O2", "-march=rv32i"),
+    ("-O2", "-march=rv32emac", "-mabi=ilp32e"),
     ("-O1", "-fno-jump-tables", "-mcmodel=medany"),
     ("-O3", "-msave-restore", "-fno-omit-frame-pointer", "-fstack-clash-protection"),
 )
+# The attacks on any core; a fixed sample, and all of them with AIDGE_STRESS=1 (`./sconsw stress`).
+IN_C_FOR_ALL = [one for one in attacks() if "asm" not in one.code and not one.interrupt and "-m" not in " ".join(one.flags)]
+SAMPLE = ("computed gotos of a table with a hole", "functions of libm", "longjmp")
+ATTACKS = [one for one in IN_C_FOR_ALL if os.environ.get("AIDGE_STRESS") or one.name in SAMPLE]
 # Handlers: one for all traps, and one of a table with a jump for each interrupt.
 HANDLERS = {
     "la t0, handler; csrw mtvec, t0": 112,
@@ -157,16 +166,20 @@ def assembled(name: str, lines: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def runs(tmp_path_factory):
-    """The bounds of all functions above, from one program."""
-    text = "".join(assembled(name, lines) for name, (lines, _) in FUNCTIONS.items())
-    text = (
-        COMMON
-        + text.replace(".text", ".option norvc\\n.option arch, +zicsr\\n.text")
-        + "".join(code for code, _ in IN_C.values())
+def image(tmp_path_factory):
+    """A program with all functions above. Its own code does without gp."""
+    begin = '__asm__(".option norvc; .globl __global_pointer$; .set __global_pointer$, 0x81001800");'
+    by_hand = "".join(assembled(name, lines) for name, (lines, _) in FUNCTIONS.items())
+    text = f"{begin}\n{by_hand}{COMMON}{''.join(code for code, _ in IN_C.values())}{main('leaf(n);')}"
+    return read_image(
+        build(BOARD, text, tmp_path_factory.mktemp("functions"), flags=("-O2", "-fno-function-sections", "-Wl,--no-relax"))
     )
-    elf = build(BOARD, text + main("leaf(n);"), tmp_path_factory.mktemp("functions"), flags=("-O2", "-fno-function-sections"))
-    return riscv_stack_use(read_image(elf), (*FUNCTIONS, *IN_C)).runs
+
+
+@pytest.fixture(scope="module")
+def runs(image):
+    """The bounds of its functions."""
+    return riscv_stack_use(image, (*FUNCTIONS, *IN_C)).runs
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
@@ -181,6 +194,12 @@ def test_a_function_in_c_has_a_bound_or_a_reason_for_none(runs, name):
     assert wanted in runs[name].reason if isinstance(wanted, str) else runs[name].bytes >= 600
 
 
+def test_start_up_code_begins_the_stack_at_one_known_address(image):
+    booted = bound_of(walk, RiscvCode(image), image.symbol("boots_somewhere").address, is_root=True)
+    assert booted.bytes is None and "set to a fixed address" in booted.reason
+    assert bound_of(walk, RiscvCode(image), image.symbol("restarts_stack").address, is_root=True).bytes == 0
+
+
 @pytest.mark.parametrize("flags", FLAGS, ids=" ".join)
 def test_a_program_uses_no_more_than_its_bound(tmp_path, flags):
     elf = build(BOARD, EVERYTHING, tmp_path, flags=flags)
@@ -189,6 +208,17 @@ def test_a_program_uses_no_more_than_its_bound(tmp_path, flags):
     assert result.exit_code == 0 and use.program.reason == ""
     assert 3000 < result.stack_high_water_bytes <= use.program.bytes <= result.stack_high_water_bytes + 64
     assert use.begin == 0x81001000 and use.reserved_bytes == 4096
+
+
+@pytest.mark.parametrize("attack", ATTACKS, ids=lambda one: one.name)
+def test_an_attack_in_c_uses_no_more_than_its_bound_or_has_a_reason_for_none(tmp_path, attack):
+    elf = build(BOARD, attack.text, tmp_path, flags=(*attack.flags, "-Wl,--no-warn-rwx-segments"))
+    program = riscv_stack_use(read_image(elf), ()).program
+    if attack.refusal:
+        assert program.bytes is None and program.reason
+        return
+    result = run_program(elf, load_board(BOARD), work_folder=tmp_path)
+    assert result.exit_code == 0 and program.reason == "" and result.stack_high_water_bytes <= program.bytes
 
 
 @pytest.mark.parametrize("lines", HANDLERS)

@@ -82,8 +82,8 @@ FUNCTIONS: dict[str, tuple[str, int | str]] = {
     "breaks": ("ebreak; addi sp, sp, -16; ret", 0),
     "asks": ("ecall; ret", "a supervisor call"),
     "returns_from_trap": ("mret", "'mret', which leads to an address that is not known"),
-    "custom": (".word 0x0000000b; ret", "an instruction that the analysis does not know at custom"),
-    "pushes": (".half 0xb842; ret", "an instruction that the analysis does not know at pushes"),
+    "custom": (".word 0x0000000b; ret", "an instruction of an extension that is not read at custom"),
+    "pushes": (".half 0xb842; ret", "an instruction of an extension that is not read at pushes"),
     "changes_gp": ("li gp, 0; ret", "the global pointer is changed at changes_gp"),
 }
 # The same for functions in C; bytes are of gcc 12.2 at -O2, None: they are not counted here.

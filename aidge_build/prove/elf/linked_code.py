@@ -101,6 +101,10 @@ class LinkedCode(Generic[One]):
         symbol = self.functions.get(self.extent(address)[0])
         return symbol.name if symbol else f"0x{address:x}"
 
+    def is_inside(self, name: str, address: int) -> bool:
+        """Whether an address is one of code of the function `name`, its parts that are elsewhere included."""
+        return address in self.instructions and self.name(address) == name
+
     def table_at(self, place: int) -> tuple[int, int | None]:
         """Returns the first address and the end of the table that holds `place`; (place, None) if no symbol covers it."""
         symbol = next((symbol for symbol in self._tables if symbol.holds(place)), None)

@@ -88,16 +88,12 @@ def result_of(state: RiscvState, instruction: Instruction, read_constant: ReadCo
     one = instruction.operation
     first, second, number = state.value(one.first), state.value(one.second), ("number", one.number & WORD)
     match one.name:
-        case "lui":
-            return number
-        case "auipc":
-            return "number", instruction.address + one.number & WORD
+        case "lui" | "auipc":
+            return "number", one.number + (instruction.address if one.name == "auipc" else 0) & WORD
         case "addi":
-            return plus(first, number) if first and one.number else first
+            return moved(state, one)
         case "lw":
-            address = plus(first, number) if first else None
-            loaded = state.loaded(address, read_constant) if address else None
-            return ("loaded", loaded[1]) if loaded and loaded[0] == "number" else loaded
+            return _loaded(state, moved(state, one), read_constant)
         case "add" | "sub":
             return _added(one, first, second)
         case "sh1add" | "sh2add" | "sh3add":
@@ -106,6 +102,17 @@ def result_of(state: RiscvState, instruction: Instruction, read_constant: ReadCo
             return rounded_down(first[1], ~one.number & WORD)
     name = _IMMEDIATES.get(one.name)
     return _number(name, first, number) if name else _number(one.name, first, second)
+
+
+def moved(state: RiscvState, one: Operation) -> Value | None:
+    """Returns the sum of the first register and the immediate number, None if it is unknown."""
+    base = state.value(one.first)
+    return plus(base, ("number", one.number & WORD)) if base and one.number else base
+
+
+def _loaded(state: RiscvState, address: Value | None, read_constant: ReadConstant) -> Value | None:
+    loaded = state.loaded(address, read_constant) if address else None
+    return ("loaded", loaded[1]) if loaded and loaded[0] == "number" else loaded
 
 
 def _added(one: Operation, first: Value | None, second: Value | None) -> Value | None:
@@ -149,8 +156,7 @@ def _set_stack(state: RiscvState, one: Operation, value: Value | None) -> None:
 
 
 def _store(state: RiscvState, one: Operation) -> None:
-    base = state.value(one.first)
-    address = plus(base, ("number", one.number & WORD)) if base else None
+    address = moved(state, one)
     _write(state, address, one.width)
     stored = state.value(one.second) if one.name == "sw" else None
     if address and address[0] == "stack":

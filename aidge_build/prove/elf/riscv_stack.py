@@ -47,7 +47,7 @@ def _run(code: RiscvCode, name: str) -> StackBound:
 def _interrupt(code: RiscvCode, program: StackBound) -> StackBound:
     """Returns the bound of the deepest handler that the program writes to mtvec. The core itself pushes nothing.
 
-    A handler that begins the stack anew, as it never returns, counts as if it were below the program's."""
+    A handler that never returns may begin the stack at its start again; it counts as if it were below the program's."""
     if program.bytes is None:
         return StackBound(None, (), "the code that writes mtvec has no bound")
     deepest, done = StackBound(0, ()), set[int]()

@@ -14,9 +14,9 @@ from aidge_build.contract.riscv.instruction import MTVEC, TRAP, TRAP_VECTORS, UN
 from aidge_build.prove.elf.image import Image
 from aidge_build.prove.elf.jump_tables import distances
 from aidge_build.prove.elf.linked_code import LinkedCode
-from aidge_build.prove.elf.riscv_frames import RiscvState, apply, at_call, at_interrupt, decided, number_of, result_of
+from aidge_build.prove.elf.riscv_frames import RiscvState, apply, at_call, at_interrupt, decided, moved, number_of, result_of
 from aidge_build.prove.elf.start_up import entries_of_tables, is_in_tables, limits_of_tables
-from aidge_build.prove.elf.state import WORD, Refusal, Value, plus
+from aidge_build.prove.elf.state import WORD, Refusal, Value
 from aidge_build.prove.elf.walker import Answer, WalkedCall, Walker
 
 _BRANCHES = ("beq", "bne", "blt", "bge", "bltu", "bgeu")
@@ -86,10 +86,7 @@ class _RiscvWalker(Walker[RiscvState]):
             case "jal":
                 return self._linked(instruction, ("number", instruction.leads_to), state)
             case "jalr":
-                base = state.value(one.first)
-                return self._through_register(
-                    instruction, plus(base, ("number", one.number & WORD)) if one.number and base else base, state
-                )
+                return self._through_register(instruction, moved(state, one), state)
             case "ebreak":
                 return self._breakpoint(instruction, state)
             case "mret" if self.entry in self.code.handlers:
@@ -101,7 +98,7 @@ class _RiscvWalker(Walker[RiscvState]):
             case "mret" | "sret":
                 raise Refusal(f"'{one.name}', which leads to an address that is not known, at {self.where(instruction.address)}")
             case "unknown":
-                raise Refusal(f"an instruction that the analysis does not know at {self.where(instruction.address)}")
+                raise Refusal(f"an instruction of an extension that is not read at {self.where(instruction.address)}")
         is_taken = decided(state, one)
         ways = self.ways(instruction) if is_taken is None else (instruction.leads_to if is_taken else instruction.next,)
         return self.each(ways, state)
@@ -192,9 +189,7 @@ class _RiscvWalker(Walker[RiscvState]):
             state.set_register(instruction.operation.target, ("number", instruction.next))
         if value[0] == "distance":
             name = self.code.name(instruction.address)
-            inside = distances(
-                value[1], lambda place: self.code.name(place) == name and place in self.code.instructions, self.code.read
-            )
+            inside = distances(value[1], lambda place: self.code.is_inside(name, place), self.code.read)
             return self.each(inside, state)
         return self.jump(instruction, ("number", value[1]) if value[0] == "loaded" else value, state)
 

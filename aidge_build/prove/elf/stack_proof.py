@@ -18,6 +18,8 @@ _HINTS = (
     ("recursion", "a loop instead, or a stack of your own for what is still to do"),
     ("depends on data", "an array of the largest size instead of one of a variable size"),
     ("an indirect", "call the function by its name; the bounds of the models alone are not concerned"),
+    ("of an extension", "-march names the extensions: compile the function for fewer, such as rv32imafc"),
+    ("lets traps lead", "write the address of the handler to mtvec in the code that names it"),
     ("does not know", "a newer toolchain (AIDGE_TOOLCHAIN_PREFIX)"),
     ("not on this machine", "`aidge-build doctor` names the package, AIDGE_TOOLCHAIN_PREFIX another toolchain"),
     ("has no symbols", "check before `strip`"),

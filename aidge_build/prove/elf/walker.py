@@ -225,7 +225,7 @@ class Walker(ABC, Generic[Known]):
         name = code.name(instruction.address)
         begin, end = code.table_at(place)
         if end is None:
-            targets = words(begin, lambda entry: entry in code.instructions and code.name(entry) == name, code.is_code, code.read)
+            targets = words(begin, lambda entry: code.is_inside(name, entry), code.is_code, code.read)
         else:
             targets = tuple(sorted(code.labels.get(name, frozenset()) | code.targets_in(begin, end, name)))
         if not targets:

@@ -9,7 +9,7 @@ import pytest
 
 from aidge_build.cli import main
 from aidge_build.contract.thumb.instruction import read_disassembly
-from aidge_build.prove.elf import call_walk, read_image, stack
+from aidge_build.prove.elf import call_walk, deepest, read_image
 from aidge_build.prove.elf.linear_sweep import linear_sweep
 from aidge_build.prove.elf.program_code import Code
 from aidge_build.prove.elf.vector_moves import _in_data, _in_function, vector_moves
@@ -48,18 +48,18 @@ def test_functions_that_are_not_read_for_vtor_say_nothing_of_it(firmware: Path) 
 
 
 def test_a_function_has_the_bound_that_it_has_where_numbers_are_followed_through_all_of_it(firmware, monkeypatch) -> None:
-    class Thorough(call_walk._Walker):
+    class Thorough(call_walk._ThumbWalker):
         def __init__(self, code: Code, entry: int, is_root: bool, *, has_numbers: bool):
             super().__init__(code, entry, is_root, has_numbers=True)
             followed.append(has_numbers)
 
     def bounds() -> list[object]:
-        search = stack._Search(code, None)
+        search = deepest._Search(call_walk.walk, code, None)
         return [search.bound(start) for start in code.starts if start not in search._refused]
 
     followed = list[bool]()
     code = Code(read_image(firmware), read_disassembly(disassemble(firmware)))
     found = bounds()
-    monkeypatch.setattr(call_walk, "_Walker", Thorough)
+    monkeypatch.setattr(call_walk, "_ThumbWalker", Thorough)
     assert bounds() == found
     assert followed.count(False) > 0.9 * len(followed)  # of the program as it is, few functions need numbers

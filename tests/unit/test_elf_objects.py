@@ -25,6 +25,7 @@ from aidge_build.prove.elf.copies import Copies, _index_of, _is_same
 from aidge_build.prove.elf.debug_info import _definitions
 from aidge_build.prove.elf.decisions import _names
 from aidge_build.prove.elf.flash_files import binary_of
+from aidge_build.prove.elf.linked_code import _shared
 from aidge_build.prove.elf.objects import (
     ObjectFile,
     ObjectSymbol,
@@ -37,7 +38,7 @@ from aidge_build.prove.elf.objects import (
     read_names,
     read_object,
 )
-from aidge_build.prove.elf.program_code import Code, _shared
+from aidge_build.prove.elf.program_code import Code
 from aidge_build.prove.elf.proof import measure
 from aidge_build.prove.elf.references import references, without_fields
 from aidge_build.prove.elf.stack import runs_use

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 
 from aidge_build.contract.thumb.instruction import Instruction
 from aidge_build.prove.elf.frames import Refusal
@@ -50,13 +50,20 @@ def offsets(
     return tuple(sorted(targets))
 
 
-def words(table: int, is_inside: Callable[[int], bool], is_code: Callable[[int], bool], read: ReadConstant) -> tuple[int, ...]:
-    """Returns the targets of a table of addresses: all words from `table` on that lead to instructions of the function. It ends
-    where known code begins."""
-    targets = set()
+def words(
+    table: int,
+    is_inside: Callable[[int], bool],
+    code: Container[int],
+    read: ReadConstant,
+    placed: Container[int] | None = None,
+) -> tuple[int, ...]:
+    """Returns the targets of a table of addresses: all words from `table` on that lead to instructions of the function.
+
+    It ends where an instruction is known to begin: at one of `placed`, by default of `code`."""
+    targets, known = set(), code if placed is None else placed
     for place in range(table, table + 4 * _LIMIT, 4):
         entry = read(place, 4)
-        if is_code(place) or entry is None or not is_inside(entry & ~1):
+        if place in known or entry is None or entry & ~1 not in code or not is_inside(entry & ~1):
             break
         targets.add(entry & ~1)
     return tuple(sorted(targets))

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import combinations
 from typing import Any, Generic, Protocol, TypeVar
@@ -142,9 +142,10 @@ class LinkedCode(Generic[One]):
             words += [word & ~1] if word else []
         yield from words
 
-    def is_code(self, address: int) -> bool:
-        """Whether an instruction is known to begin at an address."""
-        return address in self.instructions
+    @property
+    def placed(self) -> Container[int]:
+        """The addresses at which an instruction is known to begin, and no constant."""
+        return self.instructions
 
     def is_overlaid(self, address: int) -> bool:
         """Whether several sections have code at this address, one at a time (overlays)."""

@@ -44,9 +44,10 @@ class RiscvCode(LinkedCode[Instruction]):
         self.vectors = set[tuple[int, int | None]]()
         self.handlers = set[int]()
 
-    def is_code(self, address: int) -> bool:
-        """Whether an instruction is known to begin at an address: constants may be among the code."""
-        return False
+    @property
+    def placed(self) -> tuple[int, ...]:
+        """The addresses at which an instruction is known to begin: none, as constants may be among the code."""
+        return ()
 
 
 def walk(code: RiscvCode, entry: int, is_root: bool) -> Generator[int, Answer, WalkedCall]:

@@ -85,7 +85,7 @@ class Walker(ABC, Generic[Known]):
 
     @property
     def walked(self) -> WalkedCall:
-        """What the walk has found."""
+        """The result of the walk."""
         depth, site = self.deepest
         return WalkedCall(depth, site, tuple(sorted(self.calls, key=lambda call: (call.site, call.target))), self.answer)
 
@@ -225,7 +225,7 @@ class Walker(ABC, Generic[Known]):
         name = code.name(instruction.address)
         begin, end = code.table_at(place)
         if end is None:
-            targets = words(begin, lambda entry: code.is_inside(name, entry), code.is_code, code.read)
+            targets = words(begin, lambda entry: code.is_inside(name, entry), code.instructions, code.read, code.placed)
         else:
             targets = tuple(sorted(code.labels.get(name, frozenset()) | code.targets_in(begin, end, name)))
         if not targets:

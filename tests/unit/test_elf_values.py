@@ -128,7 +128,7 @@ def test_notes_of_others_are_passed_over_and_one_that_is_cut_off_is_its_rest():
 
 
 def test_a_program_without_a_vector_table_begins_at_the_entry_of_the_elf_without_its_thumb_bit(monkeypatch):
-    monkeypatch.setattr(stack, "_bound", lambda code, entry, whole: entry)
+    monkeypatch.setattr(stack, "bound_of", lambda walk, code, entry, is_root: entry)
     code = SimpleNamespace(tables=[], image=SimpleNamespace(entry=0x101), instructions={0x100: None})
     assert stack._program(code) == 0x100
 

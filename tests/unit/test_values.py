@@ -15,8 +15,10 @@ from tools.mutants.rooms import ROOMS
 ROOT = Path(__file__).resolve().parents[2]
 NAMES = [room.name for room in ROOMS]
 GROWING = {
-    "aidge_build.prove.elf.frames.State",  # the registers of a simulated core, changed instruction by instruction
-    "aidge_build.prove.elf.stack._Begun",  # a walk that waits for an answer
+    "aidge_build.prove.elf.state.CallState",  # the registers of a simulated core, changed instruction by instruction
+    "aidge_build.prove.elf.frames.State",
+    "aidge_build.prove.elf.riscv_frames.RiscvState",
+    "aidge_build.prove.elf.deepest._Begun",  # a walk that waits for an answer
     "aidge_build.prove.elf.start_up._Held",  # what is known on a way
     "aidge_build.prove.longest.ends.State",  # a way through the code
     "aidge_build.prove.longest.memory.Room",  # how far the stack of a followed function has grown

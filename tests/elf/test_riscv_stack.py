@@ -77,6 +77,11 @@ FUNCTIONS: dict[str, tuple[str, int | str]] = {
     ),
     "restarts_stack": ("li sp, 0x81001000; ret", "the stack pointer is set to a fixed address"),
     "boots_somewhere": ("lui sp, 0x81001; add sp, sp, a0; ret", "the stack pointer is set to a fixed address"),
+    "table_with_the_end": (
+        "slli a0, a0, 2; la t1, 9f; add t1, t1, a0; lw t1, 0(t1); jr t1; 9: .word 1f; .word 8f; .word 2f; 1: ret; "
+        "2: addi sp, sp, -48; addi sp, sp, 48; ret; 8:",
+        48,
+    ),
     "keeps_gp": ("mv a1, gp; mv gp, a1; ret", 0),
     "prints": ("slli zero, zero, 31; ebreak; srai zero, zero, 7; addi sp, sp, -16; addi sp, sp, 16; ret", 16),
     "breaks": ("ebreak; addi sp, sp, -16; ret", 0),

@@ -44,6 +44,11 @@ class RiscvCode(LinkedCode[Instruction]):
         self.vectors = set[tuple[int, int | None]]()
         self.handlers = set[int]()
 
+    def is_inside(self, name: str, address: int) -> bool:
+        """Whether an address is one of code of the function `name`, or its end: there, a table may have the label of code that
+        never runs."""
+        return super().is_inside(name, address) or address in self.instructions and self.name(address - 2) == name
+
     @property
     def placed(self) -> tuple[int, ...]:
         """The addresses at which an instruction is known to begin: none, as constants may be among the code."""

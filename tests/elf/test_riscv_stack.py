@@ -77,6 +77,22 @@ FUNCTIONS: dict[str, tuple[str, int | str]] = {
     ),
     "restarts_stack": ("li sp, 0x81001000; ret", "the stack pointer is set to a fixed address"),
     "boots_somewhere": ("lui sp, 0x81001; add sp, sp, a0; ret", "the stack pointer is set to a fixed address"),
+    "table_of_two": (
+        "li a1, 1; bltu a1, a0, 1f; slli a0, a0, 2; la t1, 9f; add t1, t1, a0; lw t1, 0(t1); jr t1; 9: .word 1f; .word 2f; "
+        ".word 3f; 1: ret; 2: addi sp, sp, -48; addi sp, sp, 48; ret; 3: addi sp, sp, -480; addi sp, sp, 480; ret",
+        48,
+    ),
+    "table_of_distances": (
+        "andi a0, a0, 1; slli a0, a0, 2; la t1, 9f; add a0, t1, a0; lw a0, 0(a0); add a0, a0, t1; jr a0; "
+        "9: .word 1f - 9b; .word 2f - 9b; .word 3f - 9b; 1: ret; 2: addi sp, sp, -48; addi sp, sp, 48; ret; "
+        "3: addi sp, sp, -480; addi sp, sp, 480; ret",
+        48,
+    ),
+    "table_that_leads_away": (
+        "li a1, 2; bgeu a0, a1, 1f; slli a0, a0, 2; la t1, 9f; add t1, t1, a0; lw t1, 0(t1); jr t1; 9: .word 1f; "
+        ".word leaf16; 1: ret",
+        "does not lead into its function alone",
+    ),
     "table_with_the_end": (
         "slli a0, a0, 2; la t1, 9f; add t1, t1, a0; lw t1, 0(t1); jr t1; 9: .word 1f; .word 8f; .word 2f; 1: ret; "
         "2: addi sp, sp, -48; addi sp, sp, 48; ret; 8:",

@@ -37,6 +37,7 @@ _COMPARED: dict[str, Callable[[int, int], bool]] = {
     "blt": lambda one, two: signed(one) < signed(two),
     "bge": lambda one, two: signed(one) >= signed(two),
 }
+_MOST_BYTES = 1 << 16  # of a table with a known end
 ReadConstant = Callable[[int], int | None]
 
 
@@ -97,11 +98,37 @@ def result_of(state: RiscvState, instruction: Instruction, read_constant: ReadCo
         case "add" | "sub":
             return _added(one, first, second)
         case "sh1add" | "sh2add" | "sh3add":
-            return _added(one, _number("sll", first, ("number", _SHIFTED[one.name])), second)
+            return _added(one, _multiple(one, first), second)
         case "andi" if first and first[0] == "stack":
             return rounded_down(first[1], ~one.number & WORD)
     name = _IMMEDIATES.get(one.name)
-    return _number(name, first, number) if name else _number(one.name, first, second)
+    return _number(name or one.name, first, number if name else second) or _range(one, first)
+
+
+def _multiple(one: Operation, first: Value | None) -> Value | None:
+    shift = Operation("slli", number=_SHIFTED[one.name])
+    return _number("sll", first, ("number", shift.number)) or _range(shift, first)
+
+
+def _range(one: Operation, first: Value | None) -> Value | None:
+    """Returns a range that begins at 0: of some bits of a number, or of a multiple of a number with a range."""
+    if one.name == "andi" and one.number >= 0:
+        return "below", one.number + 1
+    if one.name == "slli" and first and first[0] == "below" and first[1] << one.number <= _MOST_BYTES:
+        return "below", (first[1] - 1 << one.number) + 1
+    return None
+
+
+def limit(state: RiscvState, branch: Operation, is_taken: bool) -> None:
+    """Gives a register with an unknown number the range that a branch leaves it."""
+    register, other, most = branch.second, state.value(branch.first), 1
+    if branch.name not in ("bltu", "bgeu"):
+        return
+    if is_taken == (branch.name == "bltu"):  # the first number is below the second one
+        register, other, most = branch.first, state.value(branch.second), 0
+    known = state.value(register)
+    if other and other[0] == "number" and 0 < other[1] + most < _MOST_BYTES and (known is None or known[0] == "below"):
+        state.registers[register] = ("below", other[1] + most)
 
 
 def moved(state: RiscvState, one: Operation) -> Value | None:
@@ -111,6 +138,8 @@ def moved(state: RiscvState, one: Operation) -> Value | None:
 
 
 def _loaded(state: RiscvState, address: Value | None, read_constant: ReadConstant) -> Value | None:
+    if address and address[0] == "begin of row":
+        return "row", address[1]
     loaded = state.loaded(address, read_constant) if address else None
     return ("loaded", loaded[1]) if loaded and loaded[0] == "number" else loaded
 
@@ -120,6 +149,10 @@ def _added(one: Operation, first: Value | None, second: Value | None) -> Value |
     if "zero" in (one.first, one.second) and one.name != "sub":  # a copy
         return second if one.first == "zero" else first
     match first, second:
+        case (("below", size), ("number", base)) | (("number", base), ("below", size)) if one.name == "add":
+            return "begin of row", base + (size << 32)
+        case (("row", row), ("number", base)) | (("number", base), ("row", row)) if one.name == "add":
+            return ("far row", row) if row & WORD == base else None
         case (("entry", table), ("number", base)) | (("number", base), ("entry", table)) if one.name == "add":
             return ("distance", table) if table == base else None
         case (("loaded", entry), ("number", base)) | (("number", base), ("loaded", entry)) if one.name == "add":

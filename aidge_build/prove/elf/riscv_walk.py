@@ -14,7 +14,17 @@ from aidge_build.contract.riscv.instruction import MTVEC, TRAP, TRAP_VECTORS, UN
 from aidge_build.prove.elf.image import Image
 from aidge_build.prove.elf.jump_tables import distances
 from aidge_build.prove.elf.linked_code import LinkedCode
-from aidge_build.prove.elf.riscv_frames import RiscvState, apply, at_call, at_interrupt, decided, moved, number_of, result_of
+from aidge_build.prove.elf.riscv_frames import (
+    RiscvState,
+    apply,
+    at_call,
+    at_interrupt,
+    decided,
+    limit,
+    moved,
+    number_of,
+    result_of,
+)
 from aidge_build.prove.elf.start_up import entries_of_tables, is_in_tables, limits_of_tables
 from aidge_build.prove.elf.state import WORD, Refusal, Value
 from aidge_build.prove.elf.walker import Answer, WalkedCall, Walker
@@ -105,9 +115,15 @@ class _RiscvWalker(Walker[RiscvState]):
                 raise Refusal(f"'{one.name}', which leads to an address that is not known, at {self.where(instruction.address)}")
             case "unknown":
                 raise Refusal(f"an instruction of an extension that is not read at {self.where(instruction.address)}")
-        is_taken = decided(state, one)
-        ways = self.ways(instruction) if is_taken is None else (instruction.leads_to if is_taken else instruction.next,)
-        return self.each(ways, state)
+        return self._fork(instruction, state)
+
+    def _fork(self, branch: Instruction, state: RiscvState) -> Iterator[tuple[int, RiscvState]]:
+        """Follows the ways of a branch, with what each of them says of the compared registers."""
+        known = decided(state, branch.operation)
+        for is_taken in (True, False) if known is None else (known,):
+            then = state.copy()
+            limit(then, branch.operation, is_taken)
+            yield branch.leads_to if is_taken else branch.next, then
 
     def _execute(self, instruction: Instruction, state: RiscvState) -> int:
         """Executes an instruction that leads to the next one. Returns the address of the next one."""
@@ -193,11 +209,23 @@ class _RiscvWalker(Walker[RiscvState]):
         """Follows a jump, after which another register than ra may hold the address of the next instruction."""
         if instruction.operation.target != "zero":
             state.set_register(instruction.operation.target, ("number", instruction.next))
+        name = self.code.name(instruction.address)
+        if value[0] in ("row", "far row"):
+            return self.each(self._row(name, value), state)
         if value[0] == "distance":
-            name = self.code.name(instruction.address)
             inside = distances(value[1], lambda place: self.code.is_inside(name, place), self.code.read)
             return self.each(inside, state)
         return self.jump(instruction, ("number", value[1]) if value[0] == "loaded" else value, state)
+
+    def _row(self, name: str, value: Value) -> tuple[int, ...]:
+        """Returns the targets in a table of addresses or distances with a known end."""
+        table, size_bytes = value[1] & WORD, value[1] >> 32
+        words = [self.code.word(place) for place in range(table, table + size_bytes, 4)]
+        base = table if value[0] == "far row" else 0
+        targets = tuple(sorted({(base + word & WORD) & ~1 for word in words if word is not None}))
+        if None in words or not all(self.code.is_inside(name, target) for target in targets):
+            raise Refusal(f"the jump table at 0x{table:x} does not lead into its function alone")
+        return targets
 
     def _breakpoint(self, instruction: Instruction, state: RiscvState) -> Iterator[tuple[int, RiscvState]]:
         """Goes on after the breakpoint of a semihosting call, which a debugger answers in a0 and in variables."""

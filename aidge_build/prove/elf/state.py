@@ -9,8 +9,10 @@ from typing import ClassVar, Self
 
 # A value: ("stack", bytes above the stack pointer at entry), ("number", n), ("return", 0), ("kept", n) = the value of register n
 # at entry, or, for jump tables in memory, ("offset", table) = table + unknown index, and ("entry", table) = a word of the table.
-# On RISC-V also ("distance", table) = table + a word of it, ("loaded", n) = a number from memory, which decides no branch, and
-# ("place", table) = an address in a table that start-up code walks through, in a variable that nothing else changes.
+# On RISC-V also ("below", n) = a number from 0 to n - 1; ("begin of row", table + n * 2**32) = an address in the first n bytes
+# of a table, ("row", the same) = a word there, ("far row", the same) = a table's address + such a word; ("distance", table) = a
+# table's address + any word of it; ("loaded", n) = a number from memory, which decides no branch; and ("place", table) = an
+# address in a table that start-up code walks through, in a variable that nothing else changes.
 Value = tuple[str, int]
 WORD = 0xFFFFFFFF
 RETURN: Value = ("return", 0)

@@ -55,6 +55,8 @@ FUNCTIONS: dict[str, tuple[str, int | str]] = {
     ),
     "loses_s0": ("li s0, 0; ret", 0),
     "trusts_s0": ("sw ra, -4(sp); mv s0, sp; call loses_s0; mv sp, s0; lw ra, -4(sp); ret", "depends on data"),
+    "compares_s0": ("li a1, 4; bltu s0, a1, 1f; nop; 1: ret", 0),
+    "trusts_compared_s0": ("sw ra, -4(sp); mv s0, sp; call compares_s0; mv sp, s0; lw ra, -4(sp); ret", 4),
     "keeps_ra_in_t0": ("mv t0, ra; call leaf16; jr t0", 16),
     "writes_t0": ("li t0, 0; ret", 0),
     "trusts_t0": ("mv t0, ra; call writes_t0; jr t0", "an indirect jump"),
@@ -79,6 +81,11 @@ FUNCTIONS: dict[str, tuple[str, int | str]] = {
     "boots_somewhere": ("lui sp, 0x81001; add sp, sp, a0; ret", "the stack pointer is set to a fixed address"),
     "table_of_two": (
         "li a1, 1; bltu a1, a0, 1f; slli a0, a0, 2; la t1, 9f; add t1, t1, a0; lw t1, 0(t1); jr t1; 9: .word 1f; .word 2f; "
+        ".word 3f; 1: ret; 2: addi sp, sp, -48; addi sp, sp, 48; ret; 3: addi sp, sp, -480; addi sp, sp, 480; ret",
+        48,
+    ),
+    "table_below_two": (
+        "li a1, 2; bgeu a0, a1, 1f; slli a0, a0, 2; la t1, 9f; add t1, t1, a0; lw t1, 0(t1); jr t1; 9: .word 1f; .word 2f; "
         ".word 3f; 1: ret; 2: addi sp, sp, -48; addi sp, sp, 48; ret; 3: addi sp, sp, -480; addi sp, sp, 480; ret",
         48,
     ),

@@ -27,6 +27,7 @@ def is_emulated(board: Board) -> bool:
 
 ALL = tuple(name for name in list_boards() if name == "host" or load_board(name).core.stack == THUMB)
 OF_OTHER_CORES = tuple(sorted({*list_boards()} - {*ALL}))
+OTHERS_EMULATED = tuple(name for name in OF_OTHER_CORES if is_emulated(load_board(name)))
 EMULATED = tuple(name for name in ALL if is_emulated(load_board(name)))
 TRIED = EMULATED if os.environ.get("AIDGE_STRESS") else each_core(EMULATED)
 LINKED = tuple(name for name in (ALL if os.environ.get("AIDGE_STRESS") else each_core(ALL)) if name != "host")

@@ -19,7 +19,7 @@ from aidge_build.prove.elf import read_claims, read_image
 from aidge_build.run.emulate import Counted, block_counter, engine, native_code, run_program
 from aidge_build.run.emulate.estimate import program_timing
 from aidge_build.run.toolchain import build_program
-from tests.boards import OF_OTHER_CORES, TRIED
+from tests.boards import OTHERS_EMULATED, TRIED
 from tests.programs import build, build_model, model, needs_cross_compiler, needs_cross_cplusplus, needs_qemu, needs_riscv
 from tests.shared import MODELS
 
@@ -72,7 +72,7 @@ def run(board_name, elf, folder, arguments=(), count=True, emulator="", **counte
     )
 
 
-@pytest.mark.parametrize("name", [*TRIED, *(pytest.param(name, marks=needs_riscv) for name in OF_OTHER_CORES)])
+@pytest.mark.parametrize("name", [*TRIED, *(pytest.param(name, marks=needs_riscv) for name in OTHERS_EMULATED)])
 def test_a_program_finds_memory_arguments_files_and_floats_on_every_board(tmp_path, name):
     (tmp_path / "in.bin").write_bytes(bytes(range(256)))
     result = run(name, build(name, EVERYTHING, tmp_path), tmp_path, arguments=["one", "three"])

@@ -8,11 +8,11 @@
  *
  * Head: lowest - highest level of the output, highest level, bits of a multiplier's low part, the input's zero point;
  * the three numbers of aidge_kit_load_levels.
- * Then of each group of channels that are computed at a time: what the sums of each begin with; their weights as bytes, all channels
- * of a tap next to each other; of each channel width, constant and multiplier of the requantization (forms `single` and `chunked`; in
- * form `sums` unit, fraction and a float, which scales unit * sum + fraction), and where the text says so its corrections; their
- * number is the highest byte of the width. Where the text says so, there is before each channel what all its weights lack: the sums
- * of the taps that are multiplied by it are in 6 words before the columns.
+ * Then of each group of channels that are computed at a time: what the sums of each begin with; their weights as bytes, all
+ * channels of a tap next to each other; of each channel width, constant and multiplier of the requantization (forms `single` and
+ * `chunked`; in form `sums` unit, fraction and a float, which scales unit * sum + fraction), and where the text says so its
+ * corrections; their number is the highest byte of the width. Where the text says so, there is before each channel what all its
+ * weights lack: the sums of the taps that are multiplied by it are in 6 words before the columns.
  *
  * Columns: of each tap four words, X and Y of pixels 0 to 2, then of pixels 3 to 5: X = a + 2^21 b, Y = c + 2^11 b.
  */
@@ -96,8 +96,9 @@ AIDGE_KIT_NOINLINE void aidge_kit_narrow_next_image(aidge_kit_narrow_window *win
     window->x = 0;
 }
 
-/* The outputs of 6 sums by the general requantization, with three of a channel's numbers; of use where no cheaper form is proved. */
-AIDGE_KIT_NOINLINE void aidge_kit_narrow_store(const int32_t *sums, const int32_t *numbers, const int32_t *stream, int32_t channel,
+/* The outputs of 6 sums by the general requantization, with three of a channel's numbers. */
+AIDGE_KIT_NOINLINE void aidge_kit_narrow_store(const int32_t *sums, const int32_t *numbers, const int32_t *stream,
+                                               int32_t channel,
                                                 int8_t *const *outputs)
 {
     const aidge_kit_levels levels = aidge_kit_load_levels(stream + 4);
@@ -105,12 +106,14 @@ AIDGE_KIT_NOINLINE void aidge_kit_narrow_store(const int32_t *sums, const int32_
     int32_t pixel;
     (void)memcpy(&multiplier, numbers + 2, sizeof multiplier);
     for (pixel = 0; pixel < AIDGE_KIT_NARROW_PIXELS; pixel++) {
-        outputs[pixel][channel] = aidge_kit_requantize(aidge_kit_narrow_fine(sums[pixel], numbers[0], numbers[1]), multiplier, levels);
+        const int32_t sum = aidge_kit_narrow_fine(sums[pixel], numbers[0], numbers[1]);
+        outputs[pixel][channel] = aidge_kit_requantize(sum, multiplier, levels);
     }
 }
 
 /* A run of taps that begins in row y and column `left` of the image: where it lies, or a copy in `edge` where it has pads. */
-AIDGE_KIT_NOINLINE const int8_t *aidge_kit_narrow_run(const aidge_kit_narrow_window *window, int32_t y, int32_t left, int8_t *edge)
+AIDGE_KIT_NOINLINE const int8_t *aidge_kit_narrow_run(const aidge_kit_narrow_window *window, int32_t y, int32_t left,
+                                                      int8_t *edge)
 {
     const int8_t *const blank = (const int8_t *)window->columns + window->dense->column_bytes;
     const int32_t run = window->dense->run;
@@ -146,7 +149,7 @@ static void aidge_kit_narrow_advance(aidge_kit_narrow_window *window)
     window->left--;
 }
 
-/* The columns of the next three pixels, `first` and those behind it, and where their outputs go. Returns 0, and does nothing, where
+/* The columns of the next three pixels, `first` and two more, and where their outputs go. Returns 0, and does nothing, where
  * a window lies across an edge. */
 AIDGE_KIT_NOINLINE int32_t aidge_kit_narrow_gather_inside(aidge_kit_narrow_window *window, int32_t first)
 {

@@ -8,7 +8,7 @@
  *
  * The stream of words: lowest - highest level of the output, highest level, bits of a multiplier's low part, the input's zero
  * point; the three numbers of aidge_kit_load_levels. Then of each channel: what its sums begin with; width, constant and
- * multiplier of the requantization, or for the general one unit, bias in fractions of it and a float; its weights, four in a word,
+ * multiplier of the requantization, or for the general one unit, bias in fractions of it and a float; its weights, 4 in a word,
  * and the last of 4 n + 1 weights the highest byte of the width; or two in a word, where the text says so.
  * kinds: how many of the corrections a channel has, or AIDGE_KIT_NARROW_GENERAL_KIND.
  *
@@ -119,7 +119,7 @@ AIDGE_KIT_NOINLINE aidge_kit_narrow_strip aidge_kit_narrow_strip_at(int32_t row,
     end = (strip.rows - 1) * shape->stride_row + shape->window_rows;
     end = end < shape->in_rows - top ? end : shape->in_rows - top;
     (void)memset(blanks, zero_point, (uint32_t)shape->channels);
-    blank = (int32_t)((uint32_t)blanks - (uint32_t)input);
+    blank = (int32_t)((uintptr_t)blanks - (uintptr_t)input);
     for (word = 0; word < shape->plane_words; word += 2) {
         plane[word] = (uint32_t)zero_point + ((uint32_t)zero_point << 21);
         plane[word + 1] = (uint32_t)zero_point + ((uint32_t)zero_point << 11);

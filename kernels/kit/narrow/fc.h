@@ -3,7 +3,7 @@
 #include "fine.h"
 
 /*
- * weights: for each block of taps those of all groups of four outputs, then those of the other outputs, each as w + 128. Of a group
+ * weights: for each block of taps those of all groups of four outputs, then of the other outputs, each as w + 128. Of a group
  *   for each pair of taps two words: outputs 0 and 1, each with both taps, then outputs 2 and 3. Of an output alone four taps in
  *   a word. Blocks are filled up with taps that see 0.
  * numbers: head (lowest - highest level of the output, highest level, bits of a multiplier's low part, 0; the three numbers of
@@ -17,7 +17,8 @@
  * Where the sums of a piece of the outputs are in memory at a time (fc.py), outliers and marks number the outputs of each piece,
  * AIDGE_KIT_NARROW_FC_END ends the list of each, and taps are counted in bytes of the columns: a tap's first byte is the input.
  *
- * Columns: of each pair of taps a and b (fc.py), on RISC-V the even one and 2^24 times the odd one, filled up to whole chunks; behind all a word that turns a sum of one output with
+ * Columns: of each pair of taps a and b (fc.py), on RISC-V the even one and 2^24 times the odd one, filled up to whole chunks;
+ * behind all a word that turns a sum of one output with
  * weights + 128 into one with the weights; behind it for each chunk one that does so for two outputs, + 2^15 for both.
  */
 enum {
@@ -131,7 +132,8 @@ AIDGE_KIT_NOINLINE const int16_t *aidge_kit_narrow_fc_add_outliers(const int8_t 
     return outliers + AIDGE_KIT_NARROW_FC_OUTLIER;
 }
 
-AIDGE_KIT_NOINLINE const int8_t *aidge_kit_narrow_fc_add_runs(const int8_t *input, int32_t *sums, const int8_t *runs, int32_t outputs)
+AIDGE_KIT_NOINLINE const int8_t *aidge_kit_narrow_fc_add_runs(const int8_t *input, int32_t *sums, const int8_t *runs,
+                                                              int32_t outputs)
 {
     for (; outputs > 0; outputs--) {
         const int8_t *value = input;
@@ -149,7 +151,7 @@ AIDGE_KIT_NOINLINE const int8_t *aidge_kit_narrow_fc_add_runs(const int8_t *inpu
     return runs;
 }
 
-/* Outputs that `aidge_kit_narrow_fc_store` has not got right: those with corrections, on which it moves on, and those by the general
+/* Outputs that `aidge_kit_narrow_fc_store` has not got right: with corrections, on which it moves on, and by the general
  * requantization. Returns what is behind the marks. */
 AIDGE_KIT_NOINLINE const uint16_t *aidge_kit_narrow_fc_correct(const int32_t *sums, const aidge_kit_narrow_fc_outputs *target,
                                                               const uint16_t *marks, const int32_t **corrections)

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: 0BSD */
+#include <stdint.h>
+#include <string.h>
 #include "kit/inline.h"
+#include "kit/naked.h"
 
 /* In place of a number of corrections where no narrow form is proved. */
 enum { AIDGE_KIT_NARROW_GENERAL_KIND = 255 };

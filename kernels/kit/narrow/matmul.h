@@ -6,8 +6,8 @@
  * Batches of matrices [rows][inner] and [inner][columns] over 4 outer axes; steps in elements, 0 repeats. A column of the second
  * one is a channel of the stream of dense.h: words of its weights, and of what is behind them; all words of the stream.
  *
- * pattern: the zero points of both, the head of a stream, the two numbers before the weights of a channel that have an offset, and
- * what is behind them.
+ * pattern: the zero points of both, the head of a stream, the two numbers before the weights of a channel that have an offset,
+ * and what is behind them.
  */
 typedef struct {
     int32_t dims[4], first_steps[4], second_steps[4];
@@ -17,8 +17,8 @@ typedef struct {
 
 enum { AIDGE_KIT_NARROW_PRODUCT_NUMBERS = 2 };
 
-/* The columns of a matrix as the stream of a dense layer: (a - its zero point) * (b - its zero point) is a * b, what each column adds
- * to all its sums, and the sum of a row times an offset. */
+/* The columns of a matrix as the stream of a dense layer: (a - its zero point) * (b - its zero point) is a * b, what each column
+ * adds to all its sums, and the sum of a row times an offset. */
 AIDGE_KIT_NOINLINE void aidge_kit_narrow_product_stream(const int8_t *second, const int32_t *pattern, int32_t *stream,
                                                        const aidge_kit_narrow_product *shape)
 {
@@ -49,8 +49,9 @@ AIDGE_KIT_NOINLINE void aidge_kit_narrow_product_stream(const int8_t *second, co
     }
 }
 
-/* The columns of the next 6 of `left` rows of the first matrix, and where their outputs go; behind the last one it is taken again. */
-AIDGE_KIT_NOINLINE void aidge_kit_narrow_product_rows(aidge_kit_narrow_window *window, const int8_t *row, int8_t *output, int32_t left,
+/* The columns of the next 6 of `left` rows of the first matrix, and where their outputs go; the last one fills up. */
+AIDGE_KIT_NOINLINE void aidge_kit_narrow_product_rows(aidge_kit_narrow_window *window, const int8_t *row, int8_t *output,
+                                                      int32_t left,
                                                      const aidge_kit_narrow_product *shape)
 {
     const int8_t *sources[AIDGE_KIT_NARROW_PIXELS];

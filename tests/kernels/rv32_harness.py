@@ -3,19 +3,14 @@
 
 from __future__ import annotations
 
-import shutil
-
 import cortexm_harness
 import harness
 import helium_harness
-import pytest
 from helium_harness import run
 
+from tests.programs import needs_riscv
+
 BOARD = "qemu_riscv32"
-needs_riscv = pytest.mark.skipif(
-    not (shutil.which("qemu-system-riscv32") and shutil.which("riscv64-unknown-elf-gcc")),
-    reason="needs qemu-system-riscv32 and riscv64-unknown-elf-gcc",
-)
 
 
 class Case(helium_harness.Case):

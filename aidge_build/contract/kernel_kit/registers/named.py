@@ -30,7 +30,7 @@ from typing import NamedTuple
 
 from aidge_build.base.errors import AidgeError
 from aidge_build.contract.thumb.instruction import instruction_of_text
-from aidge_build.contract.thumb.work import work_of
+from aidge_build.contract.thumb.work import Work, work_of
 
 ENTER, ENTER_LOW, ENTER_FLOATS, LEAVE = "%enter", "%enter.low", "%enter.floats", "%leave"
 ENTERS = (ENTER, ENTER_LOW, ENTER_FLOATS)
@@ -172,15 +172,18 @@ def _traffic(text: str, labels: frozenset[str]) -> _Traffic:
     if instruction is None or _OTHER_CALL.fullmatch(text):
         raise AidgeError("is no instruction of a function with named values", where=text, code="KERNEL")
     work = work_of(instruction.mnemonic, instruction.operands, instruction.size_bytes, instruction.data_type)
-    values = {_first_word(name): value for value, name in names.items()}
+    reads, writes = _touched(text, work, {_first_word(name): value for value, name in names.items()})
+    is_move = instruction.mnemonic in ("mov", "movs", "vmov") and len(instruction.operands) == len(names) == 2
+    return reads | writes if work.conditional and not work.jumps else reads, writes, is_move
+
+
+def _touched(text: str, work: Work, values: Mapping[str, Value]) -> tuple[frozenset[Value], frozenset[Value]]:
+    """Returns what an instruction reads and writes, with what `work_of` does not know; `values` by the registers in `work`."""
     reads = frozenset(_value(values, register) for register, _ in work.reads)
     writes = frozenset(_value(values, register) for register, _ in work.writes)
     if series := _SERIES.fullmatch(text):
         writes |= {Value("r", series[1])}
-    if _IN_PLACE.fullmatch(text):
-        reads |= writes
-    is_move = instruction.mnemonic in ("mov", "movs", "vmov") and len(instruction.operands) == len(names) == 2
-    return reads | writes if work.conditional and not work.jumps else reads, writes, is_move
+    return reads | writes if _IN_PLACE.fullmatch(text) else reads, writes
 
 
 def called(call: re.Match[str]) -> tuple[dict[str, str], dict[str, str]]:

@@ -26,7 +26,6 @@ from aidge_build.contract.kernel_kit.registers.named import (
 from aidge_build.contract.thumb.instruction import CONDITIONS, instruction_of_text
 from aidge_build.contract.thumb.kinds import DEFAULT, kind_of
 
-ELSEWHERE = ("mulhsu",)  # instructions of RISC-V alone
 _JUMP = re.compile(rf"(?:b(?:{'|'.join(CONDITIONS)})?(?:\.[nw])?|cbn?z|(?:le|wls)(?:tp)?(?:\.\d+)?) (?:.*[, ])?(\S+)")
 _END = re.compile(rf"{LEAVE}.*|b(\.[nw])? .*|tb[bh] .*|\..*")
 _FRAME_PLACE = re.compile(rf"sp, {FRAME_WORD.pattern}")
@@ -130,8 +129,4 @@ def _is_of_the_notation(text: str) -> bool:
 def _unknown(text: str) -> str:
     plain = VALUE.sub(lambda match: f"{match[1] or 'r'}0", text)
     instruction = instruction_of_text(plain)
-    return (
-        "is no instruction"
-        if instruction and instruction.mnemonic not in ELSEWHERE and kind_of(*instruction[2:5])[0] == DEFAULT
-        else ""
-    )
+    return "is no instruction" if instruction and kind_of(*instruction[2:5])[0] == DEFAULT else ""

@@ -27,6 +27,7 @@ from aidge_build.contract.kernel_kit.riscv.simpler import with_values
 
 _STACK_BYTES = 16  # the stack is aligned to so many
 _IN_MEMORY = re.compile("(word|waiting)_")
+_HIGH_PRODUCT, _PRODUCT = "mulhsu ", "mul "  # an instruction of RISC-V alone, and one of Arm with operands of the same kinds
 _OF_ARM = 4  # parameters that a text has in registers; it loads others
 
 
@@ -63,7 +64,7 @@ RV32I = Registers(
 def with_registers(lines: Sequence[Line], parameters: Sequence[str], where: str, registers: Registers) -> tuple[Line, ...]:
     """Returns the lines with registers in the place of values, and with numbers for labels; AidgeError names the function
     (`where`) if the registers do not suffice."""
-    require_meant([text for text, _ in lines], parameters, where)
+    require_meant([text.replace(_HIGH_PRODUCT, _PRODUCT) for text, _ in lines], parameters, where)
     parameters = [name if place < _OF_ARM else f"argument_{place}" for place, name in enumerate(parameters)]
     in_memory: list[str] = []
     while True:

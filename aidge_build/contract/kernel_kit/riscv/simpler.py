@@ -24,7 +24,7 @@ class _Unclear(Exception):
     """The address of these words of the frame is used otherwise than to load and store them one after another."""
 
 
-def with_values(lines: Sequence[Line], in_memory: Sequence[str] = (), passed: int = 8) -> list[Line]:
+def with_values(lines: Sequence[Line], in_memory: Sequence[str], passed: int) -> list[Line]:
     """Returns the text with values in the place of words: `word_3` of the frame, `waiting_x`, `argument_4`. Values that are
     `in_memory` are words of a frame, and so are words if the text computes with their addresses. `passed` arguments are in
     registers."""

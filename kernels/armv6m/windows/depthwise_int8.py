@@ -6,8 +6,10 @@ from __future__ import annotations
 from aidge_build.contract.kernel_kit.narrow import depthwise_layers
 from aidge_build.contract.kernel_kit.narrow.conditions import linear_spec
 from aidge_build.contract.node import kernel
+from aidge_build.contract.spec import NodeView
 
 from ..core.assembly import CORE
+from ..core.costs import depthwise_per_mac
 
 
 @kernel(
@@ -15,3 +17,7 @@ from ..core.assembly import CORE
 )
 class DepthwiseInt8(depthwise_layers.DepthwiseInt8):
     core = CORE
+
+    @classmethod
+    def takes_per_mac(cls, view: NodeView, is_narrow: bool) -> float:
+        return depthwise_per_mac(view)

@@ -12,7 +12,6 @@ from aidge_build.contract.kernel_kit.byte_weights import has_offsets
 from aidge_build.contract.kernel_kit.linear_int8 import LinearNode
 from aidge_build.contract.kernel_kit.narrow.columns import column_bytes, dense_call, runs
 from aidge_build.contract.kernel_kit.narrow.core import Core
-from aidge_build.contract.kernel_kit.narrow.costs import dense_per_mac
 from aidge_build.contract.kernel_kit.narrow.dense import PIXELS
 from aidge_build.contract.kernel_kit.narrow.fc_rows import MOST_ROWS, fc_call, fc_demands
 from aidge_build.contract.kernel_kit.narrow.packing import SUM_BITS
@@ -47,10 +46,6 @@ class Conv2dInt8(LinearNode):
     """A library's subclass names its `core`."""
 
     core: ClassVar[Core]
-
-    @classmethod
-    def takes_per_mac(cls, view: NodeView, is_narrow: bool) -> float:
-        return dense_per_mac(view)
 
     @classmethod
     def demands(cls, view: NodeView) -> Demands:

@@ -12,7 +12,6 @@ from aidge_build.contract.call import Call, Constant, Input, Output, Scratch, co
 from aidge_build.contract.kernel_kit.byte_weights import offsets_of
 from aidge_build.contract.kernel_kit.linear_int8 import Linear, LinearNode
 from aidge_build.contract.kernel_kit.narrow.core import Core
-from aidge_build.contract.kernel_kit.narrow.costs import depthwise_per_mac
 from aidge_build.contract.kernel_kit.narrow.depthwise import MOST_TAPS, layer, sweep
 from aidge_build.contract.kernel_kit.narrow.depthwise_layout import NUMBERS, Layout, layout_of
 from aidge_build.contract.kernel_kit.narrow.packing import (
@@ -42,10 +41,6 @@ class DepthwiseInt8(LinearNode):
     """A library's subclass names its `core`."""
 
     core: ClassVar[Core]
-
-    @classmethod
-    def takes_per_mac(cls, view: NodeView, is_narrow: bool) -> float:
-        return depthwise_per_mac(view)
 
     @classmethod
     def demands(cls, view: NodeView) -> Demands:

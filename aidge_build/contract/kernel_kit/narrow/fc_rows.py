@@ -12,7 +12,6 @@ from aidge_build.contract.kernel_kit.following import following
 from aidge_build.contract.kernel_kit.linear_int8 import Linear, LinearNode
 from aidge_build.contract.kernel_kit.narrow.columns import column_bytes, dense_call
 from aidge_build.contract.kernel_kit.narrow.core import Core
-from aidge_build.contract.kernel_kit.narrow.costs import dense_per_mac
 from aidge_build.contract.kernel_kit.narrow.dense import PIXELS
 from aidge_build.contract.kernel_kit.narrow.fc import TOGETHER, texts
 from aidge_build.contract.kernel_kit.narrow.fc_layout import HALF, PIECE, UNITS, Layout, layout, most_words
@@ -56,10 +55,6 @@ class FcInt8(LinearNode):
     """A library's subclass names its `core`."""
 
     core: ClassVar[Core]
-
-    @classmethod
-    def takes_per_mac(cls, view: NodeView, is_narrow: bool) -> float:
-        return dense_per_mac(view)
 
     @classmethod
     def demands(cls, view: NodeView) -> Demands:

@@ -60,7 +60,8 @@ def convolution(case, seed, edge, signed=False):
     batch, channels, spatial, outputs, kernel, stride, dilation, pads, groups = edge
     low, high = CLAMPS[seed % 3]
     rank = len(kernel)
-    window = Window(kernel, (stride,) * rank, (dilation,) * rank, (pads[0],) * rank, (pads[1],) * rank)
+    strides = (stride,) * rank if isinstance(stride, int) else stride
+    window = Window(kernel, strides, (dilation,) * rank, (pads[0],) * rank, (pads[1],) * rank)
     operator = DynamicConv(minimum=low, maximum=high, window=window, groups=groups)
     return layer(case, seed, operator, (batch, channels, *spatial), (outputs, channels // groups, *kernel), signed)
 

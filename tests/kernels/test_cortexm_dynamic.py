@@ -27,6 +27,7 @@ DEPTHWISE = [
     (1, 1028, (1, 2), 1028, (1, 2), 1, 1, (0, 1), 1028),
     (1, 7, (19,), 7, (5,), 1, 1, (4, 0), 7),
     (1, 4, (7, 8), 4, (3, 3), 3, 1, (1, 1), 4),
+    (1, 4, (8, 11), 4, (3, 7), (1, 3), 1, (1, 1), 4),  # columns that would be rows in a layer of int8
 ]
 
 WINDOWS = [  # runs of 1, 2 and 3 bytes more than a multiple of 4; inside the image and beyond its edges

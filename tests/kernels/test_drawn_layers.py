@@ -191,7 +191,7 @@ def drawn(library: str, further: frozenset[str] = frozenset()) -> tuple[Case, ..
 @pytest.mark.parametrize("library", ["ref", "cortexm"])  # the others have no C versions
 def test_the_c_versions_of_drawn_layers_equal_the_meaning_and_write_nowhere_else(library):
     layers = [entry for entry in drawn(library, frozenset({WIDE_POINTERS})) if entry.kernel.assembly != "needed"]
-    assert len(layers) > COUNT
+    assert len(layers) > COUNT // 2
     assert helium_harness.run(layers, board="host") == []
 
 

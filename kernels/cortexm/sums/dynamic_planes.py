@@ -16,7 +16,7 @@ from aidge_build.contract.call import Call, Constant, Output, Scratch, computed
 from aidge_build.contract.kernel_kit.dynamic import DEPTHWISE, bias_of, data_arguments, dynamic_spec, is_signed
 from aidge_build.contract.kernel_kit.packing import as_words, group_starts, taps_last_channels
 from aidge_build.contract.node import KernelNode, kernel
-from aidge_build.contract.spec import CHANNELS_LAST, Demands, NodeView
+from aidge_build.contract.spec import CHANNELS_LAST, Demands, NodeView, Predicate
 from aidge_build.operators.dynamic import FACTORS, WEIGHTS
 
 from ..core.assembly import Routine
@@ -24,13 +24,11 @@ from ..core.conditions import FEATURES, GROUP, in_text
 from ..core.offsets import plus
 from ..windows.depthwise_gather import gather_text
 from ..windows.depthwise_groups import layer_text
-from ..windows.depthwise_int8 import NEAR
-from ..windows.depthwise_layout import LARGEST_OFFSET, Depthwise, depthwise_of, group, struct
+from ..windows.depthwise_layout import LARGEST_OFFSET, Depthwise, group, struct, upright_layer_of
 from ..windows.depthwise_sums import KEPT, SUMS, sums
 from ..windows.depthwise_weights import load_weights
 from .dense import split_steps
 from .dynamic import clamp, clamp_name, load_limit
-from .window import plane_of_view
 
 HEAD_WORDS = 3  # sum of the weights, factor, bias
 LARGEST_FPU_OFFSET = 1020  # of VSTR
@@ -40,6 +38,7 @@ PARAMETERS = (
 )
 LIMIT = "%limit"
 FLOATS = "%s.value0", "%s.value1"
+NEAR = Predicate("strides of at most 2, columns not dilated, near rows", lambda view: upright_layer_of(view).unfit)
 
 
 @kernel("DynamicConv", dynamic_spec(CHANNELS_LAST, FEATURES | {"fpu"}, GROUP, DEPTHWISE, NEAR))
@@ -50,7 +49,7 @@ class DynamicPlanes(KernelNode):
     @classmethod
     def layer(cls, view: NodeView) -> Depthwise:
         """The geometry."""
-        return replace(depthwise_of(plane_of_view(view, is_upright=True)), head_words=HEAD_WORDS)
+        return replace(upright_layer_of(view), head_words=HEAD_WORDS)
 
     @classmethod
     def demands(cls, view: NodeView) -> Demands:

@@ -32,11 +32,6 @@ FEWEST_CHANNELS = 16  # whose weights are more than the text that unpacks them
 MOST_NARROW_WORDS = 64  # of weights, which are unpacked without a loop
 
 
-def unfit(view: NodeView) -> str:
-    """Why a layer cannot be gathered into pairs of pixels, or nothing."""
-    return layer_of(view).unfit
-
-
 def _pay(view: NodeView, layer: Depthwise, wider: Depthwise) -> bool:
     """Whether bytes, which each band unpacks anew, cost little beside what they save of the `wider` layer's, and no memory that
     no other layer needs. Little: unpacked once in an inference, or with less than an instruction for each byte saved."""
@@ -61,7 +56,7 @@ def _are_bytes(rows: numpy.ndarray, scales: numpy.ndarray, is_scaled: numpy.ndar
     return bool(fits and (scales == numpy.where(is_scaled, NARROW_SCALE, 1)).all())
 
 
-NEAR = Predicate("strides of at most 2, columns not dilated, near rows", unfit)
+NEAR = Predicate("strides of at most 2, columns not dilated, near rows", lambda view: layer_of(view).unfit)
 
 
 @kernel(("ConvDepthWise1D", "ConvDepthWise2D"), linear_spec(NEAR))

@@ -184,11 +184,16 @@ class Depthwise:
 
 def layer_of(view: NodeView, are_bytes: bool = False) -> Depthwise:
     """The layer as `depthwise_of`; columns of the image are its rows if that saves pairs of outputs and needs no more memory."""
-    plane = plane_of_view(view, is_upright=True)
-    upright, turned = depthwise_of(plane, are_bytes), replace(depthwise_of(plane.turned, are_bytes), is_turned=True)
+    upright = upright_layer_of(view, are_bytes)
+    turned = replace(depthwise_of(upright.plane.turned, are_bytes), is_turned=True)
     saves = turned.pairs_of_outputs < upright.pairs_of_outputs
     fits = turned.weight_words <= upright.weight_words and turned.scratch_bytes <= upright.scratch_bytes
     return turned if saves and fits and view.layer is None and turned.is_one_band and not turned.unfit else upright
+
+
+def upright_layer_of(view: NodeView, are_bytes: bool = False) -> Depthwise:
+    """The layer as `depthwise_of`, with the rows of the image."""
+    return depthwise_of(plane_of_view(view, is_upright=True), are_bytes)
 
 
 def depthwise_of(plane: Plane, are_bytes: bool = False) -> Depthwise:

@@ -9,7 +9,7 @@ the names that it holds on both. A register that the text names itself holds its
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from itertools import pairwise
 
@@ -65,20 +65,25 @@ def check(
     `passed` parameters are in registers; the `preserved` ones are the caller's.
     """
     seen: dict[int, _Held] = {0: _at_entry(function, parameters[:passed])}
-    todo = [0]
-    while todo:
-        number = todo.pop()
-        try:
-            behind = _behind(function.steps[number], printed[number], seen[number])
-        except _Wrong as error:
-            raise AidgeError(f"`{printed[number]}` {error}", where=where, code="KERNEL") from None
-        for other in function.steps[number].following:
-            met = behind if other not in seen else _both(seen[other], behind)
-            if met != seen.get(other):
-                seen[other] = met
-                todo.append(other)
+    number, todo, registers = 0, [0], list[Mapping[str, str]]()
+    try:
+        for number, step in enumerate(function.steps):
+            registers.append(_registers(step, printed[number]))
+        while todo:
+            number = todo.pop()
+            step = function.steps[number]
+            behind = _behind(step, printed[number], registers[number], seen[number])
+            for other in step.following:
+                met = behind if other not in seen else _both(seen[other], behind)
+                if met != seen.get(other):
+                    seen[other] = met
+                    todo.append(other)
+    except _Wrong as error:
+        raise AidgeError(f"`{printed[number]}` {error}", where=where, code="KERNEL") from None
     _check_blocks(function, where)
-    _check_saved(function, printed, save, preserved, where)
+    callers = preserved - _saved(save)
+    for step, text, mine in zip(function.steps, printed, registers, strict=True):
+        _check_saved(step, text, mine.values(), callers, where)
 
 
 def _at_entry(function: Function, parameters: Sequence[str]) -> _Held:
@@ -99,31 +104,30 @@ def _check_blocks(function: Function, where: str) -> None:
                     raise AidgeError(f"`{inside.text}` is in the block of `{step.text}`", where=where, code="KERNEL")
 
 
-def _check_saved(
-    function: Function, printed: Sequence[str], save: Sequence[str], preserved: AbstractSet[str], where: str
-) -> None:
-    saved = {
-        register for text in save for match in _SAVES.finditer(text) for register in _listed(match[1] or match[2] or match[3])
-    }
-    for step, text in zip(function.steps, printed, strict=True):
-        named = [value.name for value in step.writes if not value.kind and _REGISTER.fullmatch(value.name)]
-        for register in (*_registers(step, text).values(), *named):
-            if register in preserved and register not in saved:
-                raise AidgeError(f"`{text}` writes {register} of the caller", where=where, code="KERNEL")
+def _saved(save: Sequence[str]) -> set[str]:
+    """Returns the registers that the entry saves."""
+    return {register for text in save for match in _SAVES.finditer(text) for register in _listed(match[1] or match[2] or match[3])}
+
+
+def _check_saved(step: Step, printed: str, registers: Iterable[str], callers: AbstractSet[str], where: str) -> None:
+    """No instruction, with these registers and the ones that its text names, writes one of the caller."""
+    named = [value.name for value in step.writes if not value.kind and _REGISTER.fullmatch(value.name)]
+    for register in (*registers, *named):
+        if register in callers:
+            raise AidgeError(f"`{printed}` writes {register} of the caller", where=where, code="KERNEL")
 
 
 class _Wrong(Exception):
     """A fault of an instruction, in words."""
 
 
-def _behind(step: Step, printed: str, held: _Held) -> _Held:
-    """Returns what registers hold after a step."""
+def _behind(step: Step, printed: str, mine: Mapping[str, str], held: _Held) -> _Held:
+    """Returns what registers hold after a step with these registers."""
     if step.text in ENTERS:
         return held
     if step.text.startswith((PUT, GET)):
         return _waited(step.text, printed, held)
     names, written = ([_name(value) for value in values if value.kind] for values in (step.reads, step.writes))
-    mine = _registers(step, printed)
     if step.is_move and len(set(map(mine.get, (*names, *written)))) == 1:  # a move within a register, left out or not
         holders = [register for register, held_names in held.items() if names[0] in held_names]
         return {**_without(held, written), **{register: held[register] | set(written) for register in holders[:1]}}
@@ -178,7 +182,7 @@ def _require(held: _Held, register: str, name: str) -> None:
 
 
 def _without(held: _Held, names: Sequence[str]) -> _Held:
-    return {register: mine - set(names) for register, mine in held.items()}
+    return {register: mine if mine.isdisjoint(names) else mine - {*names} for register, mine in held.items()}
 
 
 def _both(one: _Held, other: _Held) -> _Held:

@@ -21,15 +21,11 @@ _GATHER = re.compile(r"vldr.*, \[[^,]+, %q")  # its result must not replace the 
 
 def choose(steps: Sequence[Step], webs: Webs, is_low: bool, parameters: Sequence[str]) -> dict[int, str] | None:
     """Returns the register of each web; None if the search found none. is_low: all instructions are of Armv6-M."""
-    rules, apart, moved, weights = (
-        rules_of(steps, webs, is_low, parameters),
-        apart_of(steps, webs),
-        _moved(steps, webs),
-        _weights(steps, webs),
-    )
-    chosen: dict[int, str] = {}
     if most_alive(webs) > len(POOLS["r"]) - len(fixed_registers(steps) & {*POOLS["r"]}):
         return None
+    rules, apart = rules_of(steps, webs, is_low, parameters), apart_of(steps, webs)
+    moved, weights = _moved(steps, webs), _weights(steps, webs)
+    chosen: dict[int, str] = {}
     for kind in POOLS:
         mine = [web for web in rules.domains if webs.values[web].kind == kind]
         found: list[dict[int, str]] = []
@@ -79,6 +75,7 @@ class _Search:
             web: {other for webs, is_dense in lists if is_dense for other in webs} for web, lists in rules.lists.items()
         }
         self.chosen: dict[int, str] = {}
+        self._used: Counter[str] = Counter()  # how many webs have each register
 
     def run(self, tries: int) -> bool:
         """Whether each web got a register, after so many tries for each at most."""
@@ -110,6 +107,7 @@ class _Search:
 
     def _take(self, web: int, register: str) -> None:
         self.chosen[web] = register
+        self._used[register] += 1
         for other in self._apart[web]:
             taken = self._taken[other]
             if register in taken:
@@ -118,6 +116,7 @@ class _Search:
 
     def _take_back(self, web: int) -> None:
         register = self.chosen.pop(web)
+        self._used[register] -= 1
         for other in self._apart[web]:
             taken = self._taken[other]
             if register in taken:
@@ -127,17 +126,19 @@ class _Search:
     def _candidates(self, web: int) -> list[str]:
         """Returns the registers that a web may have now, the best one first."""
         rules, taken = self._rules, self._taken[web]
-        free = [name for name in rules.domains[web] if not taken[name] and self._fits_lists(web, name)]
+        free = [name for name in rules.domains[web] if not taken[name]]
+        if web in rules.lists:
+            free = [name for name in free if self._fits_lists(web, name)]
         partners = {self.chosen[other] for other in self._moved[web] if other in self.chosen}
         kept = {self.chosen[other] for other in rules.kept if other in self.chosen} if web in rules.kept else set[str]()
         # Spread out: a register that is written again soon binds the order of instructions. Places are not: they take stack.
-        used = Counter(register for register in self.chosen.values() if register[0] != "w")
+        used = {register: count for register, count in self._used.items() if count and register[0] != "w"}
         cost = {name: rules.cost(web, name, used.keys()) for name in free}
-        return sorted(free, key=lambda name: (name not in partners, name in kept, cost[name], used[name], number_of(name)))
+        return sorted(free, key=lambda name: (name not in partners, name in kept, cost[name], used.get(name, 0), number_of(name)))
 
     def _fits_lists(self, web: int, register: str) -> bool:
         """Whether the lists of a web still have registers for all others if it takes this one."""
-        return all(self._fits(webs, is_dense, web, register) for webs, is_dense in self._rules.lists.get(web, ()))
+        return all(self._fits(webs, is_dense, web, register) for webs, is_dense in self._rules.lists[web])
 
     def _fits(self, webs: Sequence[int], is_dense: bool, web: int, register: str) -> bool:
         last = number_of(register) - webs.index(web) - 1 if is_dense else -1
@@ -155,16 +156,19 @@ def apart_of(steps: Sequence[Step], webs: Webs) -> dict[int, set[int]]:
     """Returns the webs that each web must not share a register with: they are alive where it is written, or tell where a vector
     is gathered."""
     apart: dict[int, set[int]] = {web: set() for web in range(len(webs.values))}
+    alike: dict[str, set[int]] = {}
+    for web, value in enumerate(webs.values):
+        alike.setdefault(value.kind, set()).add(web)
     for number, step in enumerate(steps):
         written = set(webs.written[number].values())
         read = set(webs.read[number].values())
         source = read if step.is_move else set()
         alive = webs.alive[number] | written | (read if _GATHER.match(step.text) else set())
         for web in written:
-            for other in alive - {web} - (source - written):
-                if webs.values[other].kind == webs.values[web].kind:
-                    apart[web].add(other)
-                    apart[other].add(web)
+            apart[web] |= (alive & alike[webs.values[web].kind]) - {web} - (source - written)
+    for web in apart:
+        for other in apart[web]:
+            apart[other].add(web)
     for step in steps:
         if step.text.startswith(APART):
             _add_named(apart, set(VALUE.findall(step.text)), webs.values)

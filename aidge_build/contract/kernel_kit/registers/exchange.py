@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import cycle
 
 from aidge_build.contract.kernel_kit.registers.rules import LOW, POOLS, Rules, number_of
 
@@ -23,19 +24,20 @@ def _changed(chosen: Mapping[int, str], rules: Rules, joined: Mapping[int, set[i
     found = dict(chosen)
     webs = {register: {web for web, mine in found.items() if mine == register} for register in {*found.values()}}
     pairs = [(low, high) for low in LOW for high in POOLS["r"][len(LOW) :] if {low, high} <= webs.keys()]
-    is_new = True
-    while is_new:
-        is_new = False
-        for one, other in pairs:
-            for chain in _chains(webs[one] | webs[other], joined):
-                if chain.isdisjoint(rules.short):
-                    continue
-                changed = {web: other if found[web] == one else one for web in chain}
-                if _fits(changed, found, rules) and cost(changed, {**found, **changed}) < cost(changed, found):
-                    found |= changed
-                    webs[one] ^= chain
-                    webs[other] ^= chain
-                    is_new = True
+    in_vain = 0  # pairs since the last change
+    for one, other in cycle(pairs):
+        in_vain += 1
+        for chain in _chains(webs[one] | webs[other], joined):
+            if chain.isdisjoint(rules.short):
+                continue
+            changed = {web: other if found[web] == one else one for web in chain}
+            if _fits(changed, found, rules) and cost(changed, {**found, **changed}) < cost(changed, found):
+                found |= changed
+                webs[one] ^= chain
+                webs[other] ^= chain
+                in_vain = 0
+        if in_vain == len(pairs):
+            break
     return found
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
 from aidge_build.base.errors import AidgeError
 from aidge_build.contract.kernel_kit.registers.named import (
@@ -36,6 +37,7 @@ _MOVE = re.compile(r"(?:put|get)\b(?: %([a-z]\w*)(?:, %(?!\1\b)[a-z]\w*)?$)?")
 _PARAMETER = re.compile(r"(.*?)(\w+)((?:\[\w*\])*)")
 _ELSEWHERE = re.compile(r"\b(float|double|\w*64_t|long long|struct)\b")  # in other registers, or in two
 _LABELLED = re.compile(r"%\w+: *\S")
+_KEPT = 1 << 12  # lines
 _FLOAT = re.compile(r"(?<![.\w%])[sd]\d+\b")  # a float register, which the text names
 _REFUSED = (
     (r".*([;@]|//|/\*)", "is more than one instruction"),
@@ -77,7 +79,7 @@ def names_of(parameters: str, where: str) -> tuple[str, ...]:
 
 def _wrong(texts: Sequence[str], labels: Sequence[str], parameters: Sequence[str]) -> Iterator[tuple[str, str]]:
     """Yields lines, and why they are wrong."""
-    yield from ((text, _reason(text, parameters)) for text in texts)
+    yield from ((text, _reason(text, len(parameters))) for text in texts)
     enters = [text for text in texts if text in ENTERS]
     if texts[0] not in ENTERS or len(enters) > 1:
         yield (enters or texts)[-1], "is in a text that does not begin with its one %enter"
@@ -104,12 +106,13 @@ def _wrong_labels(texts: Sequence[str], labels: Sequence[str]) -> Iterator[tuple
             yield text, "jumps to no label of the text"
 
 
-def _reason(text: str, parameters: Sequence[str]) -> str:
-    """Returns why a line is refused by itself; "" if it is not."""
+@lru_cache(_KEPT)
+def _reason(text: str, parameters: int) -> str:
+    """Returns why a line of a function with so many parameters is refused by itself; "" if it is not."""
     if _is_of_the_notation(text):
         return ""
     text = _FRAME_PLACE.sub("#0", text)
-    if not all(PARAMETER_REGISTERS <= int(match[1]) < len(parameters) for match in ARGUMENT.finditer(text)):
+    if not all(PARAMETER_REGISTERS <= int(match[1]) < parameters for match in ARGUMENT.finditer(text)):
         return "names no parameter on the stack: they are counted from 0, and the first four are in registers"
     if _LABELLED.match(text):
         return "is a label and an instruction: write two lines"

@@ -70,7 +70,7 @@ class Rules:
 
     def cost(self, web: int, register: str, used: AbstractSet[str]) -> int:
         """Returns the bytes that a register costs where others are used; a low one costs a little where it gains nothing."""
-        saved = sum(_SAVED_BYTES for name in self._with_neighbours(web, register) if name in self.saved and name not in used)
+        saved = _SAVED_BYTES * len((self._with_neighbours(web, register) & self.saved) - used)
         if web in self.kept:
             saved = 0
         elif register == "lr" and not used & {*PRESERVED, register}:
@@ -80,6 +80,8 @@ class Rules:
 
     def _with_neighbours(self, web: int, register: str) -> set[str]:
         """Returns the registers of the dense lists with this register in the place of a web, too."""
+        if web not in self.lists:
+            return {register}
         first = number_of(register)
         lists = [(webs, first - webs.index(web)) for webs, is_dense in self.lists.get(web, ()) if is_dense]
         return {register, *(f"{register[0]}{start + place}" for webs, start in lists for place in range(len(webs)))}

@@ -1,16 +1,21 @@
 # SPDX-License-Identifier: MIT
-"""Webs: the definitions of a value and their uses that must share a register. One name may be several webs."""
+"""Webs: the definitions of a value and their uses that must share a register. One name may be several webs.
+
+Sets of definitions and of webs that flow through a function are numbers with a bit for each member.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from functools import reduce
 from itertools import pairwise
+from operator import or_
 
 from aidge_build.contract.kernel_kit.registers.named import Step, Value
 
-_NOWHERE = frozenset((-1,))  # the definition of a value that no step writes
+_NOWHERE = -1  # the step of a value that no step writes
 
 _Definition = tuple[int, Value]  # the step that writes a value
 _Here = dict[Value, int]  # the web of each value at a step
@@ -34,7 +39,7 @@ def webs_of(steps: Sequence[Step], kept: AbstractSet[Value] = frozenset()) -> We
     joined = _Joined()
     for number, step in enumerate(steps):
         for value in step.reads:
-            first, *others = sorted(reaching[number].get(value, _NOWHERE))
+            first, *others = reaching[number][value]
             for other in (*others, *((number,) if value in step.writes else ())):
                 joined.join((first, value), (other, value))
     for value in sorted(kept):
@@ -45,7 +50,7 @@ def webs_of(steps: Sequence[Step], kept: AbstractSet[Value] = frozenset()) -> We
         return numbers.setdefault(joined.root((step, value)), len(numbers))
 
     read = [
-        {value: web(min(known.get(value, _NOWHERE)), value) for value in sorted(step.reads)}
+        {value: web(known[value][0], value) for value in sorted(step.reads)}
         for step, known in zip(steps, reaching, strict=True)
     ]
     written = [{value: web(number, value) for value in sorted(step.writes)} for number, step in enumerate(steps)]
@@ -73,33 +78,49 @@ class _Joined:
             self.join((one, value), (other, value))
 
 
-def _reaching(steps: Sequence[Step]) -> list[dict[Value, frozenset[int]]]:
-    """Returns for each step the definitions of each value that may reach it."""
-    before: list[dict[Value, frozenset[int]]] = [{} for _ in steps]
+def _reaching(steps: Sequence[Step]) -> list[dict[Value, list[int]]]:
+    """Returns for each step the steps in which the values that it reads may have been written, in their order."""
+    definitions = [(number, value) for number, step in enumerate(steps) for value in step.writes]
+    of_value, own = dict[Value, int](), [0] * len(steps)
+    for place, (number, value) in enumerate(definitions):
+        of_value[value] = of_value.get(value, 0) | 1 << place
+        own[number] |= 1 << place
+    stays = [~reduce(or_, map(of_value.__getitem__, step.writes), 0) for step in steps]
+    before = [0] * len(steps)
     seen, todo = {0}, [0]
     while todo:
         number = todo.pop()
-        behind = {**before[number], **dict.fromkeys(steps[number].writes, frozenset((number,)))}
+        behind = before[number] & stays[number] | own[number]
         for other in steps[number].following:
-            known = before[other]
-            joined = {**behind, **{value: sources | behind.get(value, sources) for value, sources in known.items()}}
-            if other not in seen or joined != known:
-                before[other] = joined
+            if other not in seen or behind | before[other] != before[other]:
+                before[other] |= behind
                 seen.add(other)
                 todo.append(other)
-    return before
+    return [
+        {value: [definitions[place][0] for place in _bits(known & of_value.get(value, 0))] or [_NOWHERE] for value in step.reads}
+        for step, known in zip(steps, before, strict=True)
+    ]
 
 
 def _alive(steps: Sequence[Step], read: Sequence[_Here], written: Sequence[_Here]) -> list[frozenset[int]]:
     """Returns the webs that later steps read, after each step."""
-    behind: list[frozenset[int]] = [frozenset()] * len(steps)
-    before: list[frozenset[int]] = [frozenset()] * len(steps)
+    reads, writes = ([sum(1 << web for web in {*here.values()}) for here in each] for each in (read, written))
+    behind, before = [0] * len(steps), [0] * len(steps)
     is_new = True
     while is_new:
         is_new = False
         for number in reversed(range(len(steps))):
-            behind[number] = frozenset[int]().union(*(before[other] for other in steps[number].following))
-            ahead = behind[number] - frozenset(written[number].values()) | frozenset(read[number].values())
+            behind[number] = reduce(or_, map(before.__getitem__, steps[number].following), 0)
+            ahead = behind[number] & ~writes[number] | reads[number]
             is_new |= ahead != before[number]
             before[number] = ahead
-    return behind
+    members = {webs: frozenset(_bits(webs)) for webs in {*behind}}
+    return [members[webs] for webs in behind]
+
+
+def _bits(members: int) -> Iterator[int]:
+    """Yields the members of a set, in their order."""
+    while members:
+        lowest = members & -members
+        yield lowest.bit_length() - 1
+        members ^= lowest

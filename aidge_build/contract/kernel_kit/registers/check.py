@@ -106,7 +106,9 @@ def _check_blocks(function: Function, where: str) -> None:
 
 def _saved(save: Sequence[str]) -> set[str]:
     """Returns the registers that the entry saves."""
-    return {register for text in save for match in _SAVES.finditer(text) for register in _listed(match[1] or match[2] or match[3])}
+    return {
+        register for text in save for match in _SAVES.finditer(text) for register in _listed(match[1] or match[2] or match[3])
+    }
 
 
 def _check_saved(step: Step, printed: str, registers: Iterable[str], callers: AbstractSet[str], where: str) -> None:

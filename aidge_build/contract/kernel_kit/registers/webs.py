@@ -50,8 +50,7 @@ def webs_of(steps: Sequence[Step], kept: AbstractSet[Value] = frozenset()) -> We
         return numbers.setdefault(joined.root((step, value)), len(numbers))
 
     read = [
-        {value: web(known[value][0], value) for value in sorted(step.reads)}
-        for step, known in zip(steps, reaching, strict=True)
+        {value: web(known[value][0], value) for value in sorted(step.reads)} for step, known in zip(steps, reaching, strict=True)
     ]
     written = [{value: web(number, value) for value in sorted(step.writes)} for number, step in enumerate(steps)]
     values = [value for _, value in numbers]

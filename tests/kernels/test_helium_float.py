@@ -132,6 +132,10 @@ def pools():
         for kind in (MaxPooling, AvgPooling):
             data = random.real(1, channels, 7, 6)
             yield case(kind(minimum=low, maximum=high, window=window), [data], [random.float32(*data.dims)])
+    window = Window((1, 1), (1, 2), (1, 1), (0, 0), (0, 0))
+    for channels in (26, 54):  # with one function for whole windows, and one each for others
+        data, values = Randomness(channels).real(1, channels, 5, 8), Randomness(channels).float32(1, channels, 5, 8)
+        yield case(MaxPooling(minimum=0.0, maximum=6.0, window=window), [data], [values])
 
 
 # So many pixels that windows inside are straight lines: rows, columns, strides, dilations, pads, channels
@@ -234,6 +238,11 @@ def test_pixels_of_pointwise_layers_lie_in_the_lanes_unless_many_outputs_of_few_
     *cases, rows = (entry.call.function for entry in gathered())
     wanted = [*[True] * (len(GATHERED) - 1), False]
     assert ["gathered" in function for function in [*cases, rows]] == [*wanted * 2, True]
+
+
+def test_pools_of_one_name_are_of_one_text():
+    calls = [entry.call for entry in (*pools(), *windows())]
+    assert len({call.function for call in calls}) == len({(call.function, call.texts) for call in calls})
 
 
 def test_many_pixels_of_a_pool_see_their_windows_in_a_straight_line():

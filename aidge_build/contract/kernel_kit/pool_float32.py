@@ -38,7 +38,7 @@ class PoolFloat32(PoolNode):
         shape = self.shape()
         functions = self.functions(shape.fields)
         whole, others = functions[0][0], functions[-1][0]
-        name = f"{whole}_layer"
+        name = whole + f"_or_{others.split('_', 2)[2]}" * (others != whole) + "_layer"  # without the prefix of the library
         return Call(
             name,
             (self.source,),

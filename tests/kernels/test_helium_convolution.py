@@ -18,6 +18,7 @@ from grouped_cases import grouped_cases
 from harness import under
 from helium_harness import (
     RANDOM_CASES,
+    OverlappingCase,
     case,
     convolution,
     finer,
@@ -260,16 +261,18 @@ def beside_cases():
     """With random clamps and without, of which some round by addition; with biases in finer units than products."""
     plain = [convolution(seed, *edge) for seed, edge in enumerate(BESIDE)]
     plain += [fused(edge, zero_point) for edge in BESIDE[::2] for zero_point in (-128, 5) if edge[3] > 1]
-    return made_beside([overlapping(entry) for entry in (*plain, *map(finer, plain[::4], range(len(plain))))])
+    every = (*plain, *map(finer, plain[::4], range(len(plain))))
+    return [BesideCase(entry.view, entry.values) for entry in map(overlapping, every)]
 
 
-def made_beside(cases):
-    """The cases, whose code is made as if levels beside products always paid, and kept."""
-    for entry in cases:
-        folder = entry.kernel.node_class.__module__.rsplit(".", 2)[0]
+class BesideCase(OverlappingCase):
+    """A case whose code is made as if levels beside products always paid."""
+
+    @functools.cached_property
+    def call(self):
+        folder = self.kernel.node_class.__module__.rsplit(".", 2)[0]
         with patch.multiple(sys.modules[f"{folder}.sums.plan"], BESIDE_LENGTH=0, BY_SHIFT_LENGTH=0):
-            assert entry.call
-    return cases
+            return super().call
 
 
 def for_size(entry):

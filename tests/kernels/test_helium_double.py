@@ -14,7 +14,6 @@ from harness import under_double
 from helium_harness import Case, case, convolution, needs_emulator, run, with_offsets
 from random_tensors import Randomness
 from test_cortexm_double import averages
-from test_helium_convolution import made_beside
 from test_helium_depthwise import depthwise
 from test_helium_others import fully_connected
 from test_ref_double import averages_of_windows, with_scale
@@ -53,7 +52,7 @@ def candidates():
     steps = {test_helium_others: 8, test_helium_convolution: 5, test_helium_depthwise: 4}
     layers = [entry for module, step in steps.items() for entry in module.candidates()[:: 1 if STRESS else step]]
     every = [under_double(entry) for entry in layers if all(tensor.quantization for tensor in entry.view.outputs)]
-    every += made_beside([under_double(entry) for entry in test_helium_convolution.beside_cases()[::2]])
+    every += [under_double(entry) for entry in test_helium_convolution.beside_cases()[::2]]
     every += far_cases() + list(averages_of_windows(case)) + rounded_up()
     # Under this contract no recipe makes a staircase of functions: the operator has no meaning of its own there.
     return tuple(entry for entry in [*every, *averages(case)] if entry.view.node.type != "Staircase" and has_kernel(entry))

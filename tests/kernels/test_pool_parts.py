@@ -10,7 +10,7 @@ import cortexm_harness
 import harness
 import helium_harness
 import pytest
-from cortexm_harness import accepted
+from cortexm_harness import taken
 from helium_harness import needs_emulator
 from part_cases import float_means, means, with_parts
 
@@ -30,14 +30,14 @@ CONTRACTS = pytest.mark.parametrize("double", (False, True))
 @functools.cache
 def mean_cases(case, made: type, double: bool) -> tuple:
     """Those that the library takes, made once."""
-    return tuple(accepted(means(case, made, double)))
+    return tuple(taken(means(case, made, double)))
 
 
 def candidates():
     """Of the libraries for one core, for the tests of what every kernel keeps."""
     harnesses = ((cortexm_harness, Cortexm), (helium_harness, Helium))
     found = [entry for one, made in harnesses for double in (False, True) for entry in mean_cases(one.case, made, double)]
-    return [*found, *accepted(float_means(helium_harness.case, Helium))]
+    return [*found, *taken(float_means(helium_harness.case, Helium))]
 
 
 @CONTRACTS

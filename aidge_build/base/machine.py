@@ -12,8 +12,8 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 _CROSS = "arm-none-eabi-gcc"
@@ -25,7 +25,8 @@ CROSS_CPLUSPLUS_DRIVER = "arm-none-eabi-g++"  # which Debian installs without it
 class Tool:
     """Something this machine may lack; `version` returns its version, "" for an unknown one, or None if it is missing.
 
-    `least` is the oldest version that does, "" where none is known to be too old.
+    `least` is the oldest version that does, "" where none is known to be too old. `faults` maps the first number of versions
+    to a remark on them.
     """
 
     name: str
@@ -33,6 +34,12 @@ class Tool:
     packages: tuple[str, ...]
     version: Callable[[], str | None]
     least: str = ""
+    faults: Mapping[str, str] = field(default_factory=dict)
+
+    def remark(self, version: str) -> str:
+        """The remark on a version, for the end of a line; "" if there is none."""
+        fault = self.faults.get(version.partition(".")[0], "")
+        return f"; {fault}" if fault else ""
 
 
 def install_line(tools: Sequence[Tool]) -> str:
@@ -135,7 +142,13 @@ CMAKE = Tool("cmake", "builds with CMake, tests", ("cmake",), _version_of("cmake
 NINJA = Tool("ninja", "builds with Ninja, tests", ("ninja-build",), _version_of("ninja"))
 VENV = Tool("ensurepip", "making .venv", (_venv_package(),), _venv)
 
-RISCV_COMPILER = Tool(_RISCV, "RISC-V boards, tests", ("gcc-riscv64-unknown-elf",), _version_of(_RISCV))
+RISCV_COMPILER = Tool(
+    _RISCV,
+    "RISC-V boards, tests",
+    ("gcc-riscv64-unknown-elf",),
+    _version_of(_RISCV),
+    faults={"12": "for -march with zbs take gcc 13 or clang: gcc 12 ends with an internal error (GCC bug 106532)"},
+)
 PICOLIBC = Tool("picolibc", "RISC-V boards, tests", ("picolibc-riscv64-unknown-elf",), _picolibc)
 QEMU_RISCV = Tool(_QEMU_RISCV, "running on RISC-V boards, tests", ("qemu-system-misc",), _version_of(_QEMU_RISCV))
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from aidge_build.base.errors import AidgeError
 from aidge_build.base.settings import BASES, CODE, check_keys, find, guess, names_in, read_chain, read_settings, searched
+from aidge_build.boards.instruction_sets import InstructionSet, instruction_set
 
 # Added to the features of a core: the build takes no inline assembly, so kernels use C and intrinsics.
 NO_ASSEMBLY = "no assembly"
@@ -31,6 +32,7 @@ FPU_NAME = re.compile(r"fpv(\d)(-sp)?-d16")  # gcc's: the version of the instruc
 NO_FPU = "none"  # instead of the name of an FPU: the flags use none, whatever the board has
 PREFIX_VARIABLE = "AIDGE_TOOLCHAIN_PREFIX"
 FOLDER = "cores"  # in a folder of boards
+_MARCH = "-march="
 FLAG_WORDS = ("cpu", "fpu", "float_abi")  # what `flags` may name: keys of the board
 THUMB, RISCV, NO_STACK = "thumb", "riscv", "none"  # how the bound of the stack is found in the code of a program
 
@@ -66,11 +68,12 @@ _KEYS = {
     "single_fpu": str,
     "slow_long_products": bool,
     "unaligned": dict,
+    "compiler_faults": dict,
 }
 _FEATURE_KEYS = {"title": str, "implies": list, "off": str, "on": str, "macro": str}
 _RANGE = re.compile(r"(0x[0-9a-fA-F]{1,8})-(0x[0-9a-fA-F]{1,8})")
 _UNALIGNED_KEYS = {"off": str, "on": str, "lacking": str, "there": str, "device": list}
-_TABLES = ("known_features", "extensions")
+_TABLES = ("known_features", "extensions", "compiler_faults")
 _TEXTS = ("architecture", "calls", "toolchain", "defines", "clang_target", "qemu", "unicorn", "timing", "single_fpu")
 _LISTS = ("machines", "packages", "objdump_packages", "flags", "like_library", "qemu_packages", "qemu_flags")
 _SETS_OF_FEATURES = ("features", "may_have")
@@ -120,7 +123,8 @@ class Core:
     `machines` are ELF's names, `architecture` is the architecture's name in ELF's build attributes, `runs` are the
     architectures that it executes, `later_than` are the cores of this architecture that do not execute all programs for it.
     `single_fpu` is the FPU of chips without double precision, if the core's name alone means double precision, "" otherwise.
-    `is_portable`: any core, with any tools. `files` holds everything that was read (path -> bytes).
+    `is_portable`: any core, with any tools. `compiler_faults`: a preprocessor condition -> the remark on compilers that fail it.
+    `files` holds everything that was read (path -> bytes).
     """
 
     name: str
@@ -155,6 +159,7 @@ class Core:
     timing: str
     single_fpu: str
     unaligned: UnalignedAccess | None
+    compiler_faults: Mapping[str, str]
     files: Mapping[str, bytes] = field(repr=False)
 
     @property
@@ -162,10 +167,21 @@ class Core:
         """The prefix of its tools' names: AIDGE_TOOLCHAIN_PREFIX, or the prefix in its file."""
         return os.environ.get(PREFIX_VARIABLE) or self.toolchain
 
+    @property
+    def instruction_set(self) -> InstructionSet | None:
+        """The instruction set that its flags name by -march, if it is one of RISC-V."""
+        named = [flag.removeprefix(_MARCH) for flag in self.flags if flag.startswith(_MARCH)]
+        return instruction_set(named[-1]) if named else None
+
     def features_with(self, fpu: str = "") -> frozenset[str]:
         """Returns the features that kernels may use; with an FPU if `fpu` names one and the core has not left it out."""
         features = self.features | ({FPU} if fpu not in ("", NO_FPU) else set())
         return features.difference(*(self.extensions[word] for word in self.said))
+
+    @property
+    def is_named_to_gcc(self) -> bool:
+        """Whether the flags hold the core's name, with the words after it."""
+        return any("{cpu}" in flag for flag in self.flags)
 
     @property
     def possible_features(self) -> frozenset[str]:
@@ -195,7 +211,8 @@ class Core:
         where_there = f"they take the faster kernels, if the chip has {known.title}"
         said = next((word for word in self.said if feature in self.extensions[word]), "")
         if said:
-            return LeftOut(f"-mcpu={self.name}+{said}", f"without +{said} {where_there}")
+            option = "-mcpu=" if self.is_named_to_gcc else "--cpu "
+            return LeftOut(f"{option}{self.name}+{said}", f"without +{said} {where_there}")
         if known.off:
             return LeftOut(known.off, f"with {known.on} {where_there}")
         return LeftOut(f"features without {feature}", f'with features = ["{feature}"] {where_there}')
@@ -207,20 +224,36 @@ def list_cores(folders: Sequence[Path] = ()) -> tuple[str, ...]:
 
 
 def find_core(cpu: str, folders: Sequence[Path] = ()) -> Core | None:
-    """Returns the core of a name such as `cortex-m33+nodsp`; None if no file has the name. `folders` are folders of boards.
+    """Returns the core of a name such as `cortex-m33+nodsp`, or of an -march of RISC-V such as `rv32imac_zba+ilp32`; None if
+    there is none. `folders` are folders of boards.
 
     Raises AidgeError (BOARD) if its file is wrong, and (USAGE) for a word after a + that the core does not know.
     """
     name, *said = cpu.split("+")
-    core = _read(name, folders) if folders else _built_in(name)
-    if core is None or not said:
+    core = (_read(name, folders) if folders else _built_in(name)) or _of_instruction_set(name, folders)
+    if core is None or core.is_portable or not said:
         return core
     for word in said:
         if word not in core.extensions:
             raise AidgeError(
                 f"unknown extension {word!r} of the core", where=f"--cpu {cpu}", tried=sorted(core.extensions), code="USAGE"
             )
-    return replace(core, cpu=cpu, said=tuple(said))
+    if not core.is_named_to_gcc:
+        said = [word for word in said if core.extensions[word]]
+    return replace(core, cpu="+".join([core.name, *said]), said=tuple(said))
+
+
+def _of_instruction_set(march: str, folders: Sequence[Path]) -> Core | None:
+    """Returns the core with the most features, and then extensions, among the cores whose instructions an -march of RISC-V
+    contains; the portable core if there is none, None if it is no -march of RISC-V."""
+    wanted = instruction_set(march)
+    if wanted is None:
+        return None
+    cores = all_cores(folders)
+    found = [(core, own) for core in cores for own in [core.instruction_set] if own and wanted.contains(own)]
+    if not found:
+        return next((core for core in cores if core.is_portable), None)
+    return max(found, key=lambda one: (len(one[0].features), len(one[1].extensions)))[0]
 
 
 def load_core(cpu: str, folders: Sequence[Path] = ()) -> Core:
@@ -289,9 +322,10 @@ def _read(name: str, folders: Sequence[Path]) -> Core | None:
 
 
 def _core(name: str, where: str, settings: dict, files: dict[str, bytes]) -> Core:
-    tables, extensions = settings.get("known_features", {}), settings.get("extensions", {})
+    tables, extensions, faults = (settings.get(key, {}) for key in _TABLES)
     known = {word: _feature(table, f"{where}: known_features.{word}") for word, table in tables.items()}
     check_keys(extensions, dict.fromkeys(extensions, list), f"{where}: extensions")
+    check_keys(faults, dict.fromkeys(faults, str), f"{where}: compiler_faults")
     _check_words(where, settings, known, extensions)
     if "timing" in settings and settings.get("stack") != THUMB:
         raise AidgeError(
@@ -313,6 +347,7 @@ def _core(name: str, where: str, settings: dict, files: dict[str, bytes]) -> Cor
         is_portable=settings.get("portable", False),
         stack=settings.get("stack", NO_STACK),
         unaligned=_unaligned(settings["unaligned"], f"{where}: unaligned") if "unaligned" in settings else None,
+        compiler_faults=MappingProxyType(faults),
         files=MappingProxyType(dict(sorted(files.items()))),
         **plain,
     )

@@ -101,7 +101,7 @@ def load(arguments: argparse.Namespace, name: str) -> CompileRequest:
         left_out=left_out,
         operators=operators_of(libraries),
         target=_target(arguments, board, core, with_overlaps(features, timing is not None and timing.overlaps), table),
-        target_name=board.name if board else arguments.cpu or "any",
+        target_name=board.name if board else core.cpu if core else "any",
         board=board,
         core=core,
         timing=timing,
@@ -184,8 +184,8 @@ def _notices(
     arguments: argparse.Namespace, board: Board | None, core: Core | None, table: CostTable | None, libraries: Iterable[Library]
 ) -> Iterator[str]:
     yield from of_chip(board, arguments.board)
-    if core and core.is_portable:  # build systems choose it where flags name no core
-        yield f"--cpu {core.name}: portable C: there are no optimised kernels for this core"
+    if arguments.cpu and core and not core.possible_features and not core.is_native:
+        yield f"--cpu {arguments.cpu}: portable C: there are no optimised kernels for this core"
     if arguments.select == "cost" and table is None:
         yield "--select cost: layers by rows or in steps keep the kernels that libraries prefer"
     for library in libraries:

@@ -76,23 +76,28 @@ class CompileRequest:
     @property
     def conditions(self) -> tuple[Condition, ...]:
         """The preprocessor conditions of each feature that kernels may use: without the feature's flags their portable C, or
-        library functions instead of the FPU, would compute the same in many times the instructions."""
+        library functions instead of the FPU, would compute the same in many times the instructions. Behind them remarks on
+        compilers with a fault."""
         if self.core is None or not self.core.defines:
             return ()
         known = {name: self.core.known_features[name] for name in self.features if self.core.known_features[name].macro}
         implied = frozenset().union(*(feature.implies for feature in known.values()))
-        return tuple(
-            Condition(
-                f"!defined({self.core.defines}) || ({feature.macro})",
-                f"{self.name} was generated for {self.cpu} with {feature.title}, which these compiler flags do not use: "
-                + self._remedy(name, feature),
-            )
-            for name, feature in known.items()
-            if name not in implied
+        return (
+            *(
+                Condition(
+                    f"!defined({self.core.defines}) || ({feature.macro})",
+                    f"{self.name} was generated for {self.cpu} with {feature.title}, which these compiler flags do not use: "
+                    + self._remedy(name, feature),
+                )
+                for name, feature in known.items()
+                if name not in implied
+            ),
+            *(Condition(macro, text, is_remark=True) for macro, text in self.core.compiler_faults.items()),
         )
 
     def _remedy(self, name: str, feature: Feature) -> str:
-        flags = f" with {feature.on} (or softfp)" if feature.on else ""
-        if name == FPU:
+        softfp = " (or softfp)" if feature.on.endswith("=hard") else ""
+        flags = f" with {feature.on}{softfp}" if feature.on else ""
+        if name == FPU and self.core and FPU in self.core.may_have:
             return f"compile{flags}, or generate {self.name} {'with --fpu=none' if self.board else 'without --fpu'}"
         return f"compile for {self.cpu}{flags}, or generate {self.name} for the core of these flags (--cpu)"

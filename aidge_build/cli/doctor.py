@@ -167,7 +167,8 @@ def _optional_entry(tool: machine.Tool) -> Entry:
         absent = f"not installed, for {tool.purpose} (package {' '.join(tool.packages)})"
         return Entry(tool.name, None, absent, "")
     old = _age(tool, version)
-    return Entry(tool.name, version, f"is {old}, for {tool.purpose}" if old else f"for {tool.purpose}", "", _bounds(tool))
+    purpose = f"is {old}, for {tool.purpose}" if old else f"for {tool.purpose}{tool.remark(version)}"
+    return Entry(tool.name, version, purpose, "", _bounds(tool))
 
 
 def _age(tool: machine.Tool, version: str) -> str:

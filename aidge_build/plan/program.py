@@ -72,10 +72,11 @@ class Layer:
 
 @dataclass(frozen=True)
 class Condition:
-    """A preprocessor condition that the compiler of the code must meet, and the error text if it does not."""
+    """A preprocessor condition that the compiler of the code must meet, and the error text, or the remark, if it does not."""
 
     macro: str
     text: str
+    is_remark: bool = False
 
 
 @dataclass(frozen=True)

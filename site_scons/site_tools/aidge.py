@@ -27,6 +27,7 @@ from __future__ import annotations
 
 import atexit
 import difflib
+import functools
 import hashlib
 import os
 import platform
@@ -735,13 +736,15 @@ def _content_signature(model):
 
 def _target_arguments(env):
     """`--cpu` and `--fpu` as the environment's flags say, or `--board=host` for the native compiler; `--cpu=generic` for one of
-    another machine than Arm's, for which there are no kernels."""
+    a machine for which there are no kernels."""
     flags = {variable: _words(env, variable) for variable in FLAG_VARIABLES}
     words = [word for several in flags.values() for word in several]
     compiler = os.path.basename(_compiler(env))
     machine = _machine(compiler, flags)
     if machine and not machine.startswith(("arm", "thumb")):
-        return ["--board=host"] if machine == platform.machine() else ["--cpu=generic"]
+        if machine == platform.machine():
+            return ["--board=host"]
+        return ["--cpu=" + (_instruction_set(env) if machine.startswith("riscv") else "generic")]
     cpu, fpu, float_abi = (_machine_flag(flags, flag) for flag in ("-mcpu=", "-mfpu=", "-mfloat-abi="))
     if cpu:
         has_fpu = float_abi in ("hard", "softfp") or "-mhard-float" in words
@@ -753,6 +756,31 @@ def _target_arguments(env):
         f"aidge: the flags of this environment (CC is '{compiler}') name no -mcpu. Name the target: "
         "env.AidgeModel(..., board='stm32f7'), or env['AIDGE_BOARD'] = 'stm32f7'"
     )
+
+
+def _instruction_set(env):
+    """RISC-V's -march with the -mabi after a +, as the flags say, or else as the compiler means without: `rv32imac+ilp32`."""
+    words = [word for variable in COMPILED_WITH for word in _words(env, variable)]
+    march, abi = ([word.partition("=")[2] for word in words if word.startswith(flag)] for flag in ("-march=", "-mabi="))
+    if march and march[-1].startswith(("rv32", "rv64")):
+        return "+".join(march[-1:] + abi[-1:])
+    return _meant_instruction_set(tuple(words), tuple(sorted(_process_environment(env).items())))
+
+
+@functools.cache
+def _meant_instruction_set(words, variables):
+    """The instruction set that a compiler means where no flag names it, from its macros; `generic` if it has none."""
+    command = [*words, "-E", "-dM", "-x", "c", os.devnull]
+    try:
+        run = subprocess.run(
+            command, env=dict(variables), text=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True
+        )
+    except (OSError, subprocess.CalledProcessError):
+        return "generic"
+    bits = re.search(r"__riscv_xlen (\d+)", run.stdout)
+    names = sorted(re.findall(r"__riscv_([a-z]\w*) \d{4,}$", run.stdout, re.MULTILINE))  # with their versions: i 2001000
+    abi = "+ilp32e" if "__riscv_abi_rve" in run.stdout else ""
+    return f"rv{bits[1]}_{'_'.join(names)}{abi}" if bits and names else "generic"
 
 
 def _machine(compiler, flags):

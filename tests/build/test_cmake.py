@@ -365,8 +365,7 @@ def test_a_cross_compiler_without_a_cpu_is_refused_and_is_never_this_machine(fre
     [
         ("-DCMAKE_C_COMPILER={folder}/bin/riscv64-unknown-elf-gcc",),
         ("-DCMAKE_C_COMPILER={folder}/bin/xtensa-esp32-elf-gcc-13.2", *CROSS[:1]),
-        ("-DCMAKE_C_COMPILER_TARGET=riscv32-unknown-elf", *CROSS[:1]),
-        ("-DCMAKE_C_FLAGS=--target=riscv32-unknown-elf", *CROSS[:1]),
+        ("-DCMAKE_C_COMPILER_TARGET=mips-unknown-elf", *CROSS[:1]),
     ],
 )
 def test_a_compiler_for_a_machine_without_kernels_gets_portable_c(fresh, words):
@@ -375,6 +374,23 @@ def test_a_compiler_for_a_machine_without_kernels_gets_portable_c(fresh, words):
     given = [word.format(folder=fresh.folder) for word in words]
     text = model_command(fresh, "aidge_add_model(kws MODEL models/kws.onnx)", *given)
     assert "--cpu=generic\n" in text and "--board" not in text
+
+
+@pytest.mark.parametrize(
+    "flags, cpu",
+    [
+        ("-march=rv32i -march=rv32imac_zba -mabi=ilp32", "rv32imac_zba+ilp32"),
+        ("-mcpu=mine", "rv32_e_m+ilp32e"),  # by the macros of the compiler
+    ],
+)
+def test_the_march_of_a_risc_v_compiler_names_the_core(fresh, flags, cpu):
+    names = ("xlen 32", "mul 1", "m 2000000", "e 1009000", "abi_rve 1")
+    macros = "\n".join(f"#define __riscv_{name}" for name in names)
+    own = f"case \"$*\" in '-mcpu=mine -E -dM '*) echo '{macros}'; exit;; esac"
+    named = fresh.write("bin/riscv-mine-gcc", f'#!/bin/sh\n{own}\nexec cc "$@"\n')
+    named.chmod(0o755)
+    words = (f"-DCMAKE_C_COMPILER={named}", f"-DCMAKE_C_FLAGS={flags}", *CROSS)
+    assert f"--cpu={cpu}\n" in model_command(fresh, "aidge_add_model(kws MODEL models/kws.onnx)", *words)
 
 
 def test_two_programs_with_models_of_one_name_see_their_own_folder_and_no_other(fresh):

@@ -123,3 +123,11 @@ def test_a_package_of_a_version_that_does_not_work_is_called_so(monkeypatch, pac
     with_versions(monkeypatch, **{package: version})
     done = aidge_build("doctor")
     assert done.exit_code == 3 and words in done.stdout
+
+
+def test_a_compiler_with_a_fault_is_listed_with_it(monkeypatch):
+    for version, is_named in (("12.2.0", True), ("13.1.0", False)):
+        found = dataclasses.replace(machine.RISCV_COMPILER, version=lambda version=version: version)
+        monkeypatch.setattr(machine, "FOR_RISCV", (found,))
+        (line,) = [line for line in aidge_build("doctor", "-v").stdout.splitlines() if line.startswith(found.name)]
+        assert ("; for -march with zbs take gcc 13 or clang" in line) == is_named

@@ -78,17 +78,31 @@ def test_a_clang_for_another_machine_without_a_cpu_is_refused(project, target):
 @pytest.mark.parametrize(
     "settings",
     [
-        "env['CC'] = 'riscv64-unknown-elf-gcc'",
-        "env.Replace(CC='ccache riscv32-esp-elf-gcc-12.2.0', CCFLAGS='-march=rv32imc')",
+        "env['CC'] = 'riscv64-that-nobody-installed-gcc'",
         "env.Replace(CC='/opt/xtensa-lx106-elf-gcc', CCFLAGS='-mcpu=esp8266')",
-        "env.Replace(CC='clang', CCFLAGS=['--target=riscv32-unknown-elf'])",
-        "env.Replace(CC='clang', CCFLAGS=['-target', 'riscv32-unknown-elf'])",
+        "env.Replace(CC='clang', CCFLAGS=['-target', 'mips-unknown-elf'])",
     ],
 )
 def test_a_compiler_for_a_machine_without_kernels_gets_portable_c(project, settings):
     line = command(project, settings)
     assert "--cpu=generic" in line and "--board" not in line
     assert "--cpu=cortex-m3" in command(project, settings, ", cpu='cortex-m3'")
+
+
+def test_the_march_of_a_risc_v_compiler_names_the_core(project):
+    given = "'-march=rv32i', '-march=rv32imac_zba', '-mabi=ilp32'"
+    for settings in (
+        f"env.Replace(CC='ccache riscv32-esp-elf-gcc-12.2.0', CCFLAGS=[{given}], LINKFLAGS='-march=rv32imac')",
+        f"env.Replace(CC='clang', CCFLAGS=['--target=riscv32-unknown-elf', {given}])",
+    ):
+        assert "--cpu=rv32imac_zba+ilp32 " in command(project, settings)
+
+
+def test_without_march_a_risc_v_compiler_is_asked(project):
+    names = ("xlen 32", "mul 1", "m 2000000", "e 1009000", "abi_rve 1")
+    macros = "\n".join(f"#define __riscv_{name}" for name in names)
+    project.write("riscv-mine-gcc", f"#!/bin/sh\n[ $1 = -mcpu=mine ] && echo '{macros}'\n").chmod(0o755)
+    assert "--cpu=rv32_e_m+ilp32e " in command(project, "env.Replace(CC='./riscv-mine-gcc', CCFLAGS='-mcpu=mine')")
 
 
 def test_a_compiler_that_is_named_after_this_machine_is_the_native_one(project):

@@ -7,11 +7,13 @@ import itertools
 import os
 import re
 import shutil
+import subprocess
 from pathlib import Path
 
 import numpy
 import pytest
 
+from aidge_build.base import machine
 from aidge_build.base.errors import CheckFailed
 from aidge_build.boards import load_board
 from aidge_build.contract.reference.sequence import run_in_order
@@ -53,6 +55,19 @@ def digits(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("digits")
     build_model("digits.onnx", load_board(BOARD), folder)
     return folder
+
+
+@pytest.fixture(scope="module")
+def digits_for_products(tmp_path_factory) -> Path:
+    """The folder of the example's code, as a build with -march=rv32imac_zicsr generates it."""
+    folder = tmp_path_factory.mktemp("generated")
+    assert aidge_build("compile", DIGITS, "--cpu", "rv32imac_zicsr+ilp32", "--out", folder).exit_code == 0
+    return folder
+
+
+def read_by_compiler(folder: Path, *flags: str) -> subprocess.CompletedProcess:
+    command = [f"{load_board(BOARD).core.prefix}gcc", *flags, "--specs=picolibc.specs", "-fsyntax-only", folder / "digits.c"]
+    return subprocess.run(command, capture_output=True, text=True)
 
 
 def check(folder: Path, *words: object):
@@ -134,6 +149,28 @@ def test_code_that_was_generated_for_another_core_is_refused(tmp_path):
     result = aidge_build("check", elf, "--board", BOARD)
     assert result.exit_code == 1
     assert "MEM13: model kws was generated for cortex-m4, the program is for RISCV" in result.stdout
+
+
+@pytest.mark.parametrize(
+    "flags, said",
+    [
+        ("-march=rv32im -mabi=ilp32", ""),
+        ("-march=rv32imafc -mabi=ilp32f", ""),
+        ("-march=rv32ic -mabi=ilp32", "compile for rv32imac with M in -march and an ABI other than ilp32e, or generate digits"),
+        ("-march=rv32imac -mabi=ilp32e", "generated for rv32imac with RV32IM and its 32 registers"),
+        ("-march=rv64imac -mabi=lp64", "generated for rv32imac with RV32IM and its 32 registers"),
+        ("-march=rv32imac -mabi=ilp32 -mbig-endian", "digits is for little-endian cores"),
+    ],
+)
+def test_code_for_products_is_refused_by_flags_without_them(digits_for_products, flags, said):
+    run = read_by_compiler(digits_for_products, *flags.split())
+    assert (said in run.stderr and run.returncode) if said else (run.stderr == "" and not run.returncode)
+
+
+def test_a_compiler_that_dies_of_zbs_says_so_before(digits_for_products):
+    run = read_by_compiler(digits_for_products, "-march=rv32imac_zbs", "-mabi=ilp32")
+    remark = "note: '#pragma message: gcc 12 ends with an internal error where code such as a | 0x800 is compiled for Zbs"
+    assert run.returncode == 0 and (remark in run.stderr) == (machine.RISCV_COMPILER.version() or "").startswith("12.")
 
 
 @pytest.mark.parametrize("cpu, said", [("rv32imc", ["MEM13"]), ("rv64imac", [])])

@@ -107,6 +107,7 @@ def test_a_users_core_builds_on_a_built_in_one_and_hides_one_of_its_name(tmp_pat
         (f'{OWN}flags = ["-march={{arch}}"]\n', "key 'flags': 'arch' is not valid. Hint: valid: cpu, fpu, float_abi"),
         (f'{OWN}[extensions]\nnodsp = "dsp"\n', "extensions: key 'nodsp' has the wrong type of value"),
         ('extends = "cortex-m4"\n[extensions]\nless = ["simd"]\n', "key 'extensions.less': 'simd' is not valid"),
+        (f"{OWN}[compiler_faults]\nall = 1\n", "compiler_faults: key 'all' has the wrong type of value"),
         (f"{OWN}[known_features]\nwide = 1\n", "known_features.wide: a table is expected here"),
         (f'{OWN}[known_features]\nwide = {{ implies = ["wide"] }}\n', "known_features.wide: key 'title' is missing"),
         (
@@ -125,12 +126,14 @@ def test_a_wrong_core_file_is_refused_with_its_name_and_the_reason(tmp_path, tex
 def test_code_for_a_core_that_nothing_is_known_about_is_portable_c_and_says_so(tmp_path):
     parser = argparse.ArgumentParser()
     add_model_arguments(parser)
-    found = [compile(load(parser.parse_args([f"--cpu={cpu}", str(DIGITS)]), "digits")) for cpu in ("generic", "host")]
-    assert found[0].files["digits.c"] == found[1].files["digits.c"]
-    said, others = (sources.manifest.get("notices", []) for sources in found)
-    assert [line for line in said if line not in others] == [
-        "--cpu generic: portable C: there are no optimised kernels for this core"
-    ]
+    for cpu in ("generic", "rv64gc+lp64d"):
+        words = ([f"--cpu={name}", str(DIGITS)] for name in (cpu, "host"))
+        found = [compile(load(parser.parse_args(one), "digits")) for one in words]
+        assert found[0].files["digits.c"] == found[1].files["digits.c"]
+        said, others = (sources.manifest.get("notices", []) for sources in found)
+        assert [line for line in said if line not in others] == [
+            f"--cpu {cpu}: portable C: there are no optimised kernels for this core"
+        ]
 
 
 def test_a_core_that_gcc_or_the_emulator_does_not_know_is_refused_with_the_key_of_its_file(tmp_path):

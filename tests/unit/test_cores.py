@@ -69,8 +69,8 @@ def test_a_core_without_dsp_instructions_gets_the_kernels_for_thumb_2_or_for_16_
 @pytest.mark.parametrize(
     "cpu, wanted",
     [
-        *((cpu, ["rv32", "ref"]) for cpu in ("rv32imc", "rv32imac", "rv32imafc", "hazard3")),
-        *((cpu, ["ref"]) for cpu in ("rv32ec", "rv32emc", "rv32ec-zmmul")),
+        *((cpu, ["rv32", "ref"]) for cpu in ("rv32im", "rv32imc", "rv32imac", "rv32imafc", "hazard3", "rv32gc+ilp32d")),
+        *((cpu, ["ref"]) for cpu in ("rv32i", "rv32ec", "rv32emc", "rv32ec-zmmul", "rv32imac+ilp32e")),
     ],
 )
 def test_a_risc_v_core_without_products_or_with_16_registers_gets_portable_c(cpu, wanted):

@@ -49,6 +49,16 @@ def test_vectors_that_the_flags_leave_out_are_named_with_what_they_would_save():
     assert taken in line and line.count(" instructions;") == 1
 
 
+def test_an_march_without_products_and_an_abi_with_16_registers_are_named():
+    for cpu, flag, remedy in (
+        ("rv32ic_zicsr", "-march without M", "with M in -march and an ABI other than ilp32e"),
+        ("rv32imac_zba+ilp32e", "--cpu rv32imac+ilp32e", "without +ilp32e"),
+    ):
+        (line,) = said(f"--cpu={cpu}")
+        assert line.startswith(f"{flag}: ") and " take kernels of ref instead of faster ones of rv32" in line
+        assert line.endswith(f"{remedy} they take the faster kernels, if the chip has RV32IM and its 32 registers")
+
+
 KERNEL = """
 @kernel("ReLU", ImplSpec(IOSpec(dtype.float32), features={features}))
 class K{number}(ExportNode): pass

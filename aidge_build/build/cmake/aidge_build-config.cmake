@@ -397,6 +397,10 @@ function(_aidge_where result target board cpu fpu board_path)
     endif()
   elseif(NOT cpu AND foreign_machine)
     set(where "--cpu=generic")
+    if(foreign_machine MATCHES "^riscv")
+      _aidge_instruction_set(name)
+      set(where "--cpu=${name}")
+    endif()
   elseif(NOT cpu AND NOT flag_cpu)
     # A toolchain file may forget CMAKE_SYSTEM_NAME: the compiler's name says it, too.
     get_filename_component(compiler "${CMAKE_C_COMPILER}" NAME)
@@ -425,8 +429,43 @@ function(_aidge_where result target board cpu fpu board_path)
   set(${result} "${where}" PARENT_SCOPE)
 endfunction()
 
+# RISC-V's -march with the -mabi after a +, as the flags say, or else as the compiler means without: rv32imac+ilp32. The compiler is asked
+# for its macros: `__riscv_m 2000000` is an extension with its version. `generic` if it has none.
+function(_aidge_instruction_set result)
+  foreach(flag IN ITEMS march mabi)
+    set(values ${project_flags})
+    list(FILTER values INCLUDE REGEX "^-${flag}=")
+    list(POP_BACK values ${flag})
+    string(REGEX REPLACE "^-${flag}=" "" ${flag} "${${flag}}")
+  endforeach()
+  if(NOT march MATCHES "^rv(32|64)")
+    set(flags ${project_flags})
+    list(FILTER flags EXCLUDE REGEX "[$]<") # nobody knows them while the project is configured
+    if(CMAKE_C_COMPILER_TARGET)
+      list(APPEND flags "--target=${CMAKE_C_COMPILER_TARGET}")
+    endif()
+    set(empty "${CMAKE_CURRENT_BINARY_DIR}/aidge/empty.c")
+    file(WRITE "${empty}" "")
+    execute_process(COMMAND "${CMAKE_C_COMPILER}" ${flags} -E -dM "${empty}" OUTPUT_VARIABLE macros ERROR_QUIET)
+    string(REGEX MATCHALL "__riscv_[a-z][a-z0-9]* [0-9][0-9][0-9][0-9]+" names "${macros}")
+    list(TRANSFORM names REPLACE "__riscv_([a-z0-9]+) .*" "\\1")
+    list(SORT names)
+    string(REPLACE ";" "_" names "${names}")
+    string(REGEX MATCH "__riscv_xlen ([0-9]+)" bits "${macros}")
+    set(march "rv${CMAKE_MATCH_1}_${names}")
+    if(macros MATCHES "__riscv_abi_rve")
+      set(mabi "ilp32e")
+    endif()
+    if(NOT names)
+      set(march "generic")
+    endif()
+  endif()
+  string(REGEX REPLACE "[+]$" "" name "${march}+${mabi}")
+  set(${result} "${name}" PARENT_SCOPE)
+endfunction()
+
 # foreign_machine: the machine that the compiler makes code for (riscv64), where its name or target says another one than Arm's and
-# this one: there are no kernels for it.
+# this one.
 function(_aidge_foreign_machine)
   get_filename_component(compiler "${CMAKE_C_COMPILER}" NAME)
   set(machine "")
@@ -443,12 +482,13 @@ function(_aidge_foreign_machine)
   set(foreign_machine "${machine}" PARENT_SCOPE)
 endfunction()
 
-# flag_cpu, flag_fpu, flag_float-abi: the values of the -m flags of this folder's targets; flag_unaligned: the last flag that says
-# whether words may lie at any address.
+# project_flags: the flags of this folder's targets; flag_cpu, flag_fpu, flag_float-abi: the values of -m flags; flag_unaligned: the last
+# flag that says whether words may lie at any address.
 function(_aidge_machine_flags target)
   get_directory_property(directory_options COMPILE_OPTIONS)
   separate_arguments(flags NATIVE_COMMAND "${CMAKE_C_COMPILER_ARG1} ${CMAKE_C_FLAGS}")
   list(APPEND flags ${directory_options})
+  set(project_flags "${flags}" PARENT_SCOPE)
   set(said ${flags})
   list(FILTER said INCLUDE REGEX "^-m(no-)?unaligned-access$")
   list(POP_BACK said flag_unaligned)

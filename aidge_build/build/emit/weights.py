@@ -43,7 +43,7 @@ def weights_files(program: Program, arrays: Sequence[Array], claim: dict) -> dic
         "weights.c",
         name=program.name,
         prefix=program.name.upper(),
-        conditions=program.target.conditions,
+        conditions=[condition for condition in program.target.conditions if not condition.is_remark],
         model_sha256=program.model_sha256,
         arrays=texts,
         incbin=incbin,

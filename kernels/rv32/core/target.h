@@ -6,7 +6,7 @@
 
 /* The assembly is made of instructions that every core with RV32IM has. */
 #if !defined(AIDGE_RV32_ASSEMBLY)
-#if defined(__GNUC__) && defined(__riscv_mul) && !defined(__riscv_32e) && !defined(AIDGE_WITHOUT_ASSEMBLY)
+#if defined(__GNUC__) && defined(__riscv_mul) && !defined(__riscv_abi_rve) && !defined(AIDGE_WITHOUT_ASSEMBLY)
 #define AIDGE_RV32_ASSEMBLY 1
 #else
 #define AIDGE_RV32_ASSEMBLY 0

@@ -220,12 +220,20 @@ def _cmake(files: Mapping[str, str], name: str, model: str) -> Advice:
     return Advice("CMake", "docs/howto-add.md", steps)
 
 
+def _target_in(makefile: str) -> str:
+    """Returns the options that name the target of a makefile's flags."""
+    if march := re.search(r"-march=(rv\w+)", makefile):
+        abi = re.search(r"-mabi=(\w+)", makefile)
+        return "+".join([f"--cpu={march[1]}", *([abi[1]] if abi else [])])
+    if core := re.search(r"-mcpu=([\w.+-]+)", makefile):
+        return f"--cpu={core[1]} --fpu=auto"
+    return "--cpu=CORE" if re.search(r"none-eabi|none-elf|riscv\w*-\S*elf", makefile) else "--board=host"
+
+
 def _make(files: Mapping[str, str], name: str, model: str) -> Advice:
     file = next(one for one in _MAKEFILES if one in files)
     text = files[file]
-    core = re.search(r"-mcpu=([\w.+-]+)", text)
-    where = f"--cpu={core[1]} --fpu=auto" if core else "--cpu=CORE" if re.search(r"none-eabi|none-elf", text) else "--board=host"
-    use = ("include aidge.mk", f"$(eval $(call aidge_model,{name},{model},{where}))")
+    use = ("include aidge.mk", f"$(eval $(call aidge_model,{name},{model},{_target_in(text)}))")
     objects, sources = _list_of(text, r"OBJS?|OBJECTS"), _list_of(text, r"C_SOURCES|SOURCE_FILES|SOURCES|SRCS?")
     steps = [Step(file, use, "at the top; the goal of a plain `make` stays what it was", 0)]
     if sources and (objects is None or "$(" in objects[2]):

@@ -30,6 +30,10 @@ aidge_words = $(foreach word,$(1),$(if $(call aidge_read,$(AIDGE_READ_BY_SHELLS)
 aidge_missing = there is no command $(firstword $(AIDGE)): install the Python package aidge_build (pip install . in its checkout), or say where it is: make AIDGE=/path/to/aidge-build
 # Kernels read no words at any address where the compiler's flags, if they are set by now, say so; the compiler finds it otherwise.
 aidge_unaligned = $(if $(filter -mno-unaligned-access,$(CC) $(CPPFLAGS) $(CFLAGS)),--unaligned=off)
+# The last value of a flag of the compiler, and the core that -march and -mabi of RISC-V name where options name no target.
+aidge_flag = $(patsubst $(1)%,%,$(lastword $(filter $(1)%,$(CC) $(CPPFLAGS) $(CFLAGS))))
+aidge_march = $(addsuffix $(addprefix +,$(call aidge_flag,-mabi=)),$(filter rv%,$(call aidge_flag,-march=)))
+aidge_core = $(if $(filter --board=% --cpu=%,$(1)),,$(addprefix --cpu=,$(aidge_march)))
 
 # aidge_model(name,model,options): options are those of `aidge-build compile`. Two programs with models of one name are two makes, each
 # with an AIDGE_OUT of its own: here every object sees every header.
@@ -37,7 +41,7 @@ define aidge_model
 $(if $(filter $(1),$(AIDGE_MODELS)),$(error aidge.mk: two models are called $(1). Name one of them otherwise, or build its program by a make of its own: $$(MAKE) -C that AIDGE_OUT=...))
 $(call aidge_name,the name,$(1))$(call aidge_name,the model,$(2))$(call aidge_name,AIDGE_OUT,$(AIDGE_OUT))
 $(foreach samples,$(patsubst --quantize=%,%,$(filter --quantize=%,$(3))),$(call aidge_name,--quantize,$(samples)))
-$(call aidge_rules,$(strip $(1)),$(strip $(2)),$(strip $(aidge_unaligned) $(3)),$(AIDGE_OUT)/$(strip $(1)),$(patsubst --quantize=%,%,$(filter --quantize=%,$(3))))
+$(call aidge_rules,$(strip $(1)),$(strip $(2)),$(strip $(call aidge_core,$(3)) $(aidge_unaligned) $(3)),$(AIDGE_OUT)/$(strip $(1)),$(patsubst --quantize=%,%,$(filter --quantize=%,$(3))))
 endef
 
 # aidge_rules(name,model,options,out/name,samples). The goal of a plain `make` stays the first target of the makefile itself.

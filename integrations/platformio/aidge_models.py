@@ -8,7 +8,7 @@
     custom_aidge_optimize = size                 ; and every other option of docs/options.md; several values: one a line
 
 A `pre:` script runs before the platform sets its flags: the core is then the `cpu` of PlatformIO's own board, without its FPU
-(custom_aidge_fpu = auto adds it). Without custom_aidge_models this does nothing. The generated files are real nodes of
+(custom_aidge_fpu = auto adds it), or the `march` and `mabi` of a board with RISC-V. Without custom_aidge_models this does nothing. The generated files are real nodes of
 PlatformIO's own SCons graph.
 """
 
@@ -18,6 +18,7 @@ import sys
 from SCons.Script import DefaultEnvironment, Import
 
 FLAGS = ("CCFLAGS", "CFLAGS", "ASFLAGS", "LINKFLAGS", "BUILD_FLAGS", "SRC_BUILD_FLAGS")
+BOARD_KEYS = ("cpu", "march", "mabi")  # of the core, in PlatformIO's description of a board
 
 Import("env")
 main = DefaultEnvironment()
@@ -37,12 +38,15 @@ def refuse(what):
 
 def core():
     """The core where no flag says it yet: that of PlatformIO's board. A microcontroller without one is no host."""
-    if main.get("PIOPLATFORM") == "native" or any("-mcpu=" in str(main.get(name, "")) for name in FLAGS):
+    flags = " ".join(str(main.get(name, "")) for name in FLAGS)
+    if main.get("PIOPLATFORM") == "native" or "-mcpu=" in flags or "-march=rv" in flags:
         return {}
-    cpu = str(main.BoardConfig().get("build.cpu", "")) if "BOARD" in main else ""
+    cpu, march, abi = (str(main.BoardConfig().get(f"build.{key}", "")) if "BOARD" in main else "" for key in BOARD_KEYS)
+    if march.startswith("rv"):
+        return {"cpu": f"{march}+{abi}" if abi else march}
     if not cpu.startswith("cortex-m"):
         refuse(
-            f"the board {main.get('BOARD', '')!r} names no core: write custom_aidge_cpu = cortex-m4 (or generic), "
+            f"the board {main.get('BOARD', '')!r} names no core: write custom_aidge_cpu = cortex-m4 (or rv32imc, generic), "
             "or custom_aidge_board"
         )
     return {"cpu": cpu}

@@ -273,6 +273,11 @@ def test_a_firmware_of_make_gets_the_model(tmp_path, in_path, text):
             "$(eval $(call aidge_model,hello,models/hello.onnx,--cpu=cortex-m4 --fpu=auto))",
         ),
         (
+            {"Makefile": "PREFIX = riscv-none-elf-\nCFLAGS = -march=rv32imac_zicsr -mabi=ilp32\n"},
+            "GNU make",
+            "$(eval $(call aidge_model,hello,models/hello.onnx,--cpu=rv32imac_zicsr+ilp32))",
+        ),
+        (
             {"SConstruct": "SConscript('src/SConscript')\n"},
             "SCons",
             'app = env.Program("app.elf", ["main.c", hello])',

@@ -60,6 +60,22 @@ def test_make_runs_exactly_what_a_change_asks_for(firmware):
 
 
 @needs_make
+@pytest.mark.parametrize(
+    "flags, option, cpu",
+    [
+        ("-march=rv32i -march=rv32imac -mabi=ilp32", "", "--cpu=rv32imac+ilp32"),
+        ("-march=rv32imac", "", "--cpu=rv32imac"),
+        ("-march=rv32imac", "--cpu=rv32i", ""),
+        ("-march=armv7e-m", "", ""),
+    ],
+)
+def test_make_reads_the_march_of_risc_v(firmware, flags, option, cpu):
+    given = f"CFLAGS = {flags}\ninclude {FOLDER}/make/aidge.mk\n$(info <$(call aidge_core,{option})>)\nall: ;\n"
+    firmware.write("Makefile", given)
+    assert run(firmware, "make").startswith(f"<{cpu}>\n")
+
+
+@needs_make
 def test_make_starts_no_process_where_nothing_changed(firmware):
     firmware.write("Makefile", MAKEFILE)
     make(firmware)
@@ -239,7 +255,12 @@ def test_a_zephyr_application_links_a_model_that_is_compiled_with_the_boards_fla
 
 
 @pytest.mark.parametrize(
-    "kind, words, has_note", [("CONFIG_ARCH_POSIX", "--board=host\n", False), ("CONFIG_RISCV", "--cpu=generic\n", True)]
+    "kind, words, has_note",
+    [
+        ("CONFIG_ARCH_POSIX", "--board=host\n", False),
+        ("CONFIG_XTENSA", "--cpu=generic\n", True),
+        ("riscv_mabi ilp32)\nset(riscv_march rv32imac_zicsr)\nset(CONFIG_RISCV", "--cpu=rv32imac_zicsr+ilp32\n", True),
+    ],
 )
 def test_a_board_of_zephyr_that_is_no_cortex_m_names_its_core(zephyr, kind, words, has_note):
     firmware = zephyr("zephyr_aidge_model(kws MODEL models/kws.onnx)\n", f"set({kind} y)")

@@ -76,7 +76,7 @@ env.Replace(PROJECT_DIR=Dir('#').abspath, BUILD_DIR=Dir('#.pio/build/one').abspa
             AIDGE_BUILD=[{sys.executable!r}, {str(STUB)!r}], PROGPATH='$BUILD_DIR/firmware.elf')
 env.AddMethod(lambda env, name, default=None: {{'custom_aidge_models': 'models/kws.onnx', **ARGUMENTS}}.get(name, default),
               'GetProjectOption')
-env.AddMethod(lambda env: {{'build.cpu': ARGUMENTS.get('cpu', '')}}, 'BoardConfig')
+env.AddMethod(lambda env: {{f'build.{{key}}': ARGUMENTS.get(key, '') for key in ('cpu', 'march', 'mabi')}}, 'BoardConfig')
 env.SConscript({str(FOLDER / "platformio/aidge_models.py")!r}, exports={{'env': env.Clone()}})
 env.Replace(CC='arm-none-eabi-gcc', LINK='arm-none-eabi-gcc')
 env.Append(CCFLAGS=['-mcpu=cortex-m4', '-mthumb'])
@@ -106,10 +106,19 @@ def test_platformio_takes_the_core_or_board_that_the_project_names(firmware, nam
     assert f"--{name}={value}" in said and "--cpu=cortex-m4" not in said
 
 
+def test_platformio_before_its_platform_takes_the_march_of_a_board_with_risc_v(firmware):
+    firmware.write("SConstruct", EMBEDDED)
+    words = ("march=rv32imacxw", "mabi=ilp32")
+    assert "--cpu=rv32imacxw+ilp32 " in run(firmware, sys.executable, "-m", "SCons", "-Q", "-n", "verbose=1", *words)
+
+
 @pytest.mark.parametrize(
     "python_path, expected",
     [
-        (str(ROOT), "the board 'one' names no core: write custom_aidge_cpu = cortex-m4 (or generic), or custom_aidge_board\n"),
+        (
+            str(ROOT),
+            "the board 'one' names no core: write custom_aidge_cpu = cortex-m4 (or rv32imc, generic), or custom_aidge_board\n",
+        ),
         ("hidden", f"the Python of PlatformIO lacks the package aidge_build: {sys.executable} -m pip install aidge_build\n"),
     ],
     ids=["no core", "no package"],

@@ -13,11 +13,12 @@ from pathlib import PurePosixPath
 from aidge_build.base.errors import AidgeError
 from aidge_build.base.installed import integrations_folder
 from aidge_build.base.naming import model_name_of
+from aidge_build.boards import list_boards, load_board
 from aidge_build.cli.foreign_cmake import call, folders_with_programs, links_without_keyword, program_of
 
 # The files that are looked at, in this order of importance.
 _MAKEFILES = ("GNUmakefile", "makefile", "Makefile")  # in make's own order
-FILES = ("rtconfig.py", "SConstruct", "west.yml", "prj.conf", "platformio.ini", "CMakeLists.txt", *_MAKEFILES)
+FILES = ("rtconfig.py", "SConstruct", "west.yml", "prj.conf", "platformio.ini", "CMakeLists.txt", *_MAKEFILES, "sdkconfig")
 _PROOF = "the model among the sources, and the proof"
 # The lines that make a model part of a build, without the options that a user adds to them.
 _USES = (
@@ -170,7 +171,9 @@ def _platformio(files: Mapping[str, str], name: str, model: str) -> Advice:
 
 
 def _esp_idf(files: Mapping[str, str], name: str, model: str) -> Advice:
-    line = f"aidge-build package {model}{named(name, model)} --for espidf --out components"
+    chip = re.search(r'^CONFIG_IDF_TARGET="(\w+)"', files.get("sdkconfig", ""), re.MULTILINE)
+    core = f" --cpu {load_board(chip[1]).cpu}" if chip and chip[1] in list_boards() else ""
+    line = f"aidge-build package {model}{named(name, model)} --for espidf{core} --out components"
     return Advice("ESP-IDF", "docs/packages.md", (Step("", (line,), "a component of the model"),))
 
 

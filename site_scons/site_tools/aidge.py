@@ -17,7 +17,7 @@ of ours and starts no process. The generator is the command `aidge-build`, run a
 
 Construction variables:
   AIDGE_BUILD    the command, if it is not next to the running Python or on the PATH: a path, or a list of arguments
-  AIDGE_BOARD    the board of every model that names none; otherwise the environment's -mcpu and -mfpu decide
+  AIDGE_BOARD    the board of every model that names none; otherwise the environment's flags decide
   AIDGE_OPTIONS  defaults of AidgeModel's options, for models that are named as sources: {'libs': ['ref']}
   AIDGE_SUFFIXES list of the suffixes of models that are sources by their names, written by the tool; AidgeModel takes any file
   AIDGECOMSTR, AIDGECHECKCOMSTR, AIDGEACCURACYCOMSTR    what is printed instead of the command lines

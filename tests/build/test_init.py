@@ -268,6 +268,14 @@ def test_a_firmware_of_make_gets_the_model(tmp_path, in_path, text):
             "aidge-build package models/hello.onnx --for espidf --out components",
         ),
         (
+            {
+                "CMakeLists.txt": "include($ENV{IDF_PATH}/tools/cmake/project.cmake)\nproject(a)\n",
+                "sdkconfig": '# made by idf.py\nCONFIG_IDF_TARGET="esp32c3"\n',
+            },
+            "ESP-IDF",
+            "aidge-build package models/hello.onnx --for espidf --cpu rv32imc --out components",
+        ),
+        (
             {"Makefile": "CFLAGS = -mcpu=cortex-m4\n"},
             "GNU make",
             "$(eval $(call aidge_model,hello,models/hello.onnx,--cpu=cortex-m4 --fpu=auto))",

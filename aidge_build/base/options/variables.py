@@ -24,7 +24,7 @@ VARIABLES = (
     Variable(
         "AIDGE_BOARD",
         "SCons environment",
-        "the board of every model that names none; without it the environment's own -mcpu and -mfpu decide",
+        "the board of every model that names none; without it the environment's own flags decide (-mcpu and -mfpu, RISC-V's -march and -mabi)",
     ),
     Variable(
         "AIDGE_OPTIONS",

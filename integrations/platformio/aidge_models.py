@@ -8,8 +8,8 @@
     custom_aidge_optimize = size                 ; and every other option of docs/options.md; several values: one a line
 
 A `pre:` script runs before the platform sets its flags: the core is then the `cpu` of PlatformIO's own board, without its FPU
-(custom_aidge_fpu = auto adds it), or the `march` and `mabi` of a board with RISC-V. Without custom_aidge_models this does nothing. The generated files are real nodes of
-PlatformIO's own SCons graph.
+(custom_aidge_fpu = auto adds it), or the `march` and `mabi` of a board with RISC-V. Without custom_aidge_models this does
+nothing. The generated files are real nodes of PlatformIO's own SCons graph.
 """
 
 import os

@@ -742,9 +742,7 @@ def _target_arguments(env):
     compiler = os.path.basename(_compiler(env))
     machine = _machine(compiler, flags)
     if machine and not machine.startswith(("arm", "thumb")):
-        if machine == platform.machine():
-            return ["--board=host"]
-        return ["--cpu=" + (_instruction_set(env) if machine.startswith("riscv") else "generic")]
+        return [_target_of(machine, env)]
     cpu, fpu, float_abi = (_machine_flag(flags, flag) for flag in ("-mcpu=", "-mfpu=", "-mfloat-abi="))
     if cpu:
         has_fpu = float_abi in ("hard", "softfp") or "-mhard-float" in words
@@ -756,6 +754,13 @@ def _target_arguments(env):
         f"aidge: the flags of this environment (CC is '{compiler}') name no -mcpu. Name the target: "
         "env.AidgeModel(..., board='stm32f7'), or env['AIDGE_BOARD'] = 'stm32f7'"
     )
+
+
+def _target_of(machine, env):
+    """The option for a machine other than Arm's."""
+    if machine == platform.machine():
+        return "--board=host"
+    return "--cpu=" + (_instruction_set(env) if machine.startswith("riscv") else "generic")
 
 
 def _instruction_set(env):

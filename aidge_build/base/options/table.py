@@ -39,8 +39,8 @@ MODEL = Group(
         ),
         Option(
             "cpu",
-            "core, where no board is named: cortex-m7, cortex-m33+nodsp, ..., or an -march of RISC-V; generic: any other core, in "
-            "portable C (default: portable C)",
+            "core, where no board is named: cortex-m7, cortex-m33+nodsp, ..., or an -march of RISC-V; generic: any other core, "
+            "in portable C (default: portable C)",
             "target",
             metavar="CORE",
             alternatives="target",

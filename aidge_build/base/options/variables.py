@@ -24,7 +24,8 @@ VARIABLES = (
     Variable(
         "AIDGE_BOARD",
         "SCons environment",
-        "the board of every model that names none; without it the environment's own flags decide (-mcpu and -mfpu, RISC-V's -march and -mabi)",
+        "the board of every model that names none; without it the environment's own flags decide: -mcpu and -mfpu, or -march and "
+        "-mabi of RISC-V",
     ),
     Variable(
         "AIDGE_OPTIONS",

@@ -76,7 +76,7 @@ class CompileRequest:
     @property
     def conditions(self) -> tuple[Condition, ...]:
         """The preprocessor conditions of each feature that kernels may use: without the feature's flags their portable C, or
-        library functions instead of the FPU, would compute the same in many times the instructions. Behind them remarks on
+        library functions instead of the FPU, would compute the same in many times the instructions. Then come the remarks on
         compilers with a fault."""
         if self.core is None or not self.core.defines:
             return ()

@@ -73,7 +73,8 @@ def test_an_abi_with_16_registers_leaves_out_the_kernels_for_32():
     assert load_core("rv32imafc_zicsr+ilp32f") == load_core("rv32imafc_zicsr+ilp32") == load_core("rv32imafc")
 
 
-def test_a_users_core_file_takes_part(tmp_path):
+def test_a_users_core_file_takes_part_and_features_count_before_extensions(tmp_path):
     (tmp_path / "cores").mkdir()
     (tmp_path / "cores/mine.toml").write_text('extends = "rv32imac"\nflags = ["-march=rv32imac_zba"]\n')
+    (tmp_path / "cores/less.toml").write_text('extends = "mine"\nfeatures = []\nflags = ["-march=rv32imac_zba_zbb"]\n')
     assert load_core("rv32imac_zba_zbb", [Path(tmp_path)]).name == "mine"

@@ -34,7 +34,7 @@ class Tool:
     packages: tuple[str, ...]
     version: Callable[[], str | None]
     least: str = ""
-    faults: Mapping[str, str] = field(default_factory=dict)
+    faults: Mapping[str, str] = field(default_factory=dict, compare=False)
 
     def remark(self, version: str) -> str:
         """The remark on a version, for the end of a line; "" if there is none."""

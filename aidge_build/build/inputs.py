@@ -33,6 +33,7 @@ from aidge_build.build.option_values import (
     max_step,
     scheme_of,
     states,
+    takes_portable_code,
     weights_version,
 )
 from aidge_build.build.request import CompileRequest
@@ -82,11 +83,10 @@ def load(arguments: argparse.Namespace, name: str) -> CompileRequest:
     fast = fast_memory(arguments, board, partial(read_regular, limit=LARGEST_TEXT_BYTES))
     options = _options(arguments, board, core, rooms_of(arguments.constants_in, board, arguments) if fast is None else fast.rooms)
     table, table_files = _cost_table(arguments, features, options)
-    beside = [str(path.parent / location) for location in sorted(external)]
     timing, machine_files = _timing_table(board, core)
     dependencies = [
         str(path),
-        *beside,
+        *(str(path.parent / location) for location in sorted(external)),
         *read,
         *machine_files,
         *table_files,
@@ -184,7 +184,7 @@ def _notices(
     arguments: argparse.Namespace, board: Board | None, core: Core | None, table: CostTable | None, libraries: Iterable[Library]
 ) -> Iterator[str]:
     yield from of_chip(board, arguments.board)
-    if arguments.cpu and core and not core.possible_features and not core.is_native:
+    if takes_portable_code(core, arguments):
         yield f"--cpu {arguments.cpu}: portable C: there are no optimised kernels for this core"
     if arguments.select == "cost" and table is None:
         yield "--select cost: layers by rows or in steps keep the kernels that libraries prefer"

@@ -145,6 +145,13 @@ def is_aligned_only(board: Board | None, core: Core | None, arguments: argparse.
     return arguments.unaligned == "off" or said[-1:] == [core.unaligned.off]
 
 
+def takes_portable_code(core: Core | None, arguments: argparse.Namespace) -> bool:
+    """Whether --cpu names a core for which no library but the portable one is made, and --lib names none."""
+    if core is None or not arguments.cpu:
+        return False
+    return core.is_portable or not (core.is_native or core.possible_features or arguments.lib)
+
+
 def features_of(board: Board | None, core: Core | None, arguments: argparse.Namespace) -> frozenset[str]:
     """Returns the core's features that kernels may use, and the restrictions that they must keep."""
     restrictions = {

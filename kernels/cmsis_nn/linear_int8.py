@@ -10,13 +10,12 @@ import numpy
 from aidge_build.base.errors import AidgeError
 from aidge_build.contract.call import Argument, Call, Constant, Input, Output, Scratch, Struct
 from aidge_build.contract.kernel_files import KernelFiles
+from aidge_build.contract.kernel_kit.checkout import closure
 from aidge_build.contract.kernel_kit.conditions import CONSTANT_PARAMETERS, QUANTIZED, SYMMETRIC_WEIGHTS
 from aidge_build.contract.kernel_kit.linear import linear_constants
 from aidge_build.contract.node import KernelNode
 from aidge_build.contract.spec import ANY, CHANNELS_LAST, Demands, ImplSpec, IOSpec
 from aidge_build.graph.dtype import DType
-
-from .checkout import closure
 
 
 def linear_spec(form: str = CHANNELS_LAST) -> ImplSpec:
@@ -69,10 +68,10 @@ class CmsisLinear(KernelNode):
                 ("levels", levels, numpy.int32),
             )
         )
-        sources, files = closure(KernelFiles.of(type(self)).files, functions)
+        sources, files = closure(KernelFiles.of(type(self)).files, functions, "arm_")
         return Call(
             f"aidge_cmsis_nn_{glue}",
-            (sources[0], f"{glue}.h", *sources[1:]),
+            (*sources, f"{glue}.h"),
             (Input(0), Output(0), *constants, Scratch(), shape),
             note="rounded as CMSIS-NN does",
             files=files,

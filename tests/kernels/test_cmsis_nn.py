@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 from pathlib import Path
 
 import numpy
@@ -44,7 +45,7 @@ def test_its_rounding_is_not_that_of_the_contract(checkout):
     reasons = {
         rejected["reason"] for node in nodes for rejected in node["rejected"] if rejected["kernel"].startswith("cmsis_nn ")
     }
-    assert "rounds as 'double', the build wants 'onnx'" in reasons
+    assert "rounds as 'cmsis-nn', the build wants 'onnx'" in reasons
 
 
 @pytest.mark.parametrize("board", ["host", "mps2-an386", "mps3-an547"])
@@ -73,3 +74,11 @@ def test_a_network_stays_close_to_the_exact_meaning(checkout, name, board, tmp_p
     used = {layer["kernel"].split()[0] for layer in result.json["layers"] if layer["op"] in ("Conv2D", "ConvDepthWise2D", "FC")}
     assert used == {"cmsis_nn"}
     assert "malloc" not in (tmp_path / "kept" / "model.c").read_text()
+
+
+def test_two_models_in_one_firmware_share_its_functions(checkout, tmp_path):
+    options = "--lib", "cmsis_nn,ref", "--checkout", f"cmsis_nn={checkout}", "--rounding", "any", "--out", tmp_path
+    for name in ("first", "second"):
+        assert aidge_build("compile", DIGITS, "--name", name, *options).exit_code == 0
+    names = [f"{name}{suffix}.c" for name in ("first", "second") for suffix in ("", "_weights")]
+    subprocess.run(["cc", "-w", "-r", *names, "-o", "both.o"], cwd=tmp_path, check=True)

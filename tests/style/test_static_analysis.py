@@ -79,10 +79,10 @@ def test_a_network_that_uses_every_kernel_can_be_made_of_the_cases_of_the_tests(
     assert {f"{library}/generated.c", "generated/N.c"} < places
 
 
-def test_the_c_of_boards_and_the_glue_to_cmsis_nn_are_read():
+def test_the_c_of_boards_and_the_glue_to_cmsis_nn_and_esp_nn_are_read():
     assert [text.place for text in texts.boards()] == ["boards/semihosting.c", "boards/startup.c", "boards/startup_riscv.c"]
-    (glue,) = texts.glue()
-    assert all(f"aidge_cmsis_nn_{name}(" in glue.text for name in ("conv_s8", "depthwise_s8", "fc_s8"))
+    for glue, library in zip(texts.glue(), ("cmsis_nn", "esp_nn"), strict=True):
+        assert all(f"aidge_{library}_{name}(" in glue.text for name in ("conv_s8", "depthwise_s8", "fc_s8"))
     (semihosting, *_) = texts.boards()
     line = next(at for at, line in enumerate(semihosting.text.split("\n"), 1) if "0123456789abcdef" in line)
     assert semihosting.place_of(line) == "boards/semihosting_text.h"

@@ -19,7 +19,7 @@ _HEAD = """<!-- SPDX-License-Identifier: MIT -->
 # MISRA C:2012
 
 Three tools read the headers of every library, networks that use every kernel and every kind of line that kernels generate,
-the code and constants of models, and the C of the examples, the boards and the glue to CMSIS-NN: cppcheck with its
+the code and constants of models, and the C of the examples, the boards and the glue to CMSIS-NN and ESP-NN: cppcheck with its
 addon for MISRA C:2012 (mandatory and required rules, with the rules of amendments 1 and 2 that the addon knows),
 `gcc -fanalyzer`, and clang-tidy (`bugprone-*` and `cert-*`, two families of checks). They read each kernel twice: with the
 features of its own core, and without them; `helium`, which has no C version, once. **In the table below no finding is outside
@@ -35,7 +35,7 @@ is in no network.
 - Rule 8.5: constants of a model are declared in `N.c`, which reads them, and in `N_weights.c`, which defines them; both are
   printed from one list, and a program with two files from different runs fails its check. The tools look at one file at a
   time.
-- CMSIS-NN itself, which `cmsis_nn` calls, is not looked at.
+- CMSIS-NN and ESP-NN themselves, which `cmsis_nn` and `esp_nn` call, are not looked at.
 - The tools read the first numbers of each array of constants of a model.
 - The texts of the rules are not free, so this page names them by number. Advisory rules are not looked at.
 - The project that uses the code fulfils the demands of MISRA C on a whole project (directives of chapter 4, training, the
@@ -44,7 +44,8 @@ is in no network.
 ## Findings
 
 Each cell: findings outside of the table of deviations, and in brackets the findings that the table covers. `-`: the text
-includes a header that only the build of its example makes, or a header of CMSIS-NN, so the tool, which compiles, cannot read it.
+includes a header that only the build of its example makes, or a header of CMSIS-NN or ESP-NN, so the tool, which compiles,
+cannot read it.
 
 """
 _NETWORKS = """

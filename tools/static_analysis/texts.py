@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """What is read: the headers of every library, networks that use every kernel, generated code of models, the C of the examples,
-and what boards and the glue to CMSIS-NN bring."""
+and what boards and the glue to CMSIS-NN and ESP-NN bring."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import re
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import every_kernel
@@ -151,12 +152,14 @@ def boards() -> Iterator[Text]:
 
 
 def glue() -> Iterator[Text]:
-    """The calls of CMSIS-NN, whose own headers lie in a checkout of the user's."""
-    headers = dict(_headers("kernels/cmsis_nn"))
-    order = sorted(headers, key=lambda name: (name in headers["conv_s8.h"], name), reverse=True)  # what others include first
-    parts = (f"/* FILE cmsis_nn/{name} */\n{headers[name]}" for name in order)
-    text = "\n".join(line for part in parts for line in part.split("\n") if line != '#include "window.h"')
-    yield Text("glue to cmsis_nn", "cmsis_nn/", text, _OF_A_BOARD)
+    """The calls of CMSIS-NN and of ESP-NN, whose own headers lie in a checkout of the user's."""
+    for library in ("cmsis_nn", "esp_nn"):
+        headers = dict(_headers(f"kernels/{library}"))
+        includes = {name: [other for other in headers if f'#include "{other}"' in headers[name]] for name in headers}
+        parts = (f"/* FILE {library}/{name} */\n{headers[name]}" for name in TopologicalSorter(includes).static_order())
+        own = {f'#include "{name}"' for name in headers}
+        text = "\n".join(line for part in parts for line in part.split("\n") if line not in own)
+        yield Text(f"glue to {library}", f"{library}/", text, _OF_A_BOARD)
 
 
 def _headers(folder: str) -> Iterator[tuple[str, str]]:

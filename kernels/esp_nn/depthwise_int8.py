@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""int8 depthwise convolution over one or two axes."""
+"""int8 depthwise convolution over one or two axes, also with several outputs for each channel."""
 
 from __future__ import annotations
 
@@ -12,7 +12,13 @@ from .linear_int8 import in_assembly, linear_spec
 from .scratch import depthwise_bytes
 from .window import WINDOW, Windowed, reaches_far
 
-SPEC = linear_spec(WINDOW)
+
+def _groups_unfit(view: NodeView) -> str:
+    groups, channels = view.operator.groups, view.inputs[0].dims[1]
+    return "" if groups == channels > 1 else f"{groups} groups of {channels} channels, wants one for each of several channels"
+
+
+SPEC = linear_spec(WINDOW, Predicate("a group for each channel", _groups_unfit))
 
 
 def _pads_unfit(view: NodeView) -> str:
@@ -29,7 +35,7 @@ def _pads_unfit(view: NodeView) -> str:
 PADS = Predicate("pads that the assembly copies", _pads_unfit)
 
 
-@kernel(("ConvDepthWise1D", "ConvDepthWise2D"), [*both_contracts(SPEC), in_assembly(SPEC, PADS)])
+@kernel(("Conv1D", "Conv2D", "ConvDepthWise1D", "ConvDepthWise2D"), [*both_contracts(SPEC), in_assembly(SPEC, PADS)])
 class DepthwiseInt8(Windowed):
     glue = "depthwise_s8"
     functions = ("esp_nn_depthwise_conv_s8_opt",)

@@ -80,13 +80,14 @@ def with_sources(checkout, monkeypatch):
 
 @functools.cache
 def of_vectors() -> list[helium_harness.Case]:
-    """Depthwise and other layers of many channels, small and large."""
+    """Depthwise layers of many channels and with several outputs for each, and others, small and large."""
     deep = [
         (1, channels, (size, size), channels, kernel, stride, 1, pads, channels)
         for channels in (5, 8, 16, 24, 64)
         for size in (6, 31)
         for kernel, stride, pads in (((3, 3), 1, (1, 1)), ((3, 3), 2, (0, 1)), ((5, 4), 2, (1, 1)))
     ]
+    deep += [(1, 6, (9, 8), 6 * each, (3, kernel), 1, 1, (1, 1), 6) for each in (2, 4, 8) for kernel in (3, 2)]
     plain = [
         (1, channels, (size, size), 9, kernel, stride, 1, pads, 1)
         for channels in (3, 8, 20)
@@ -122,6 +123,12 @@ def pooled() -> list[Case]:
 def test_without_a_checkout_the_library_is_refused_with_the_option_that_is_missing(tmp_path):
     result = aidge_build("compile", DIGITS, "--out", tmp_path, "--lib", "esp_nn,ref")
     assert result.exit_code == 2 and "add --checkout esp_nn=DIR with their source folder" in result.stderr
+
+
+def test_a_checkout_without_a_function_is_refused_by_the_functions_name(tmp_path):
+    options = "--lib", "esp_nn,ref", "--checkout", f"esp_nn={tmp_path}", "--rounding", "any", "--out", tmp_path
+    result = aidge_build("compile", DIGITS, *options)
+    assert result.exit_code == 2 and "the checkout defines no function esp_nn_" in result.stderr
 
 
 def test_its_kernels_are_listed_with_their_rounding():

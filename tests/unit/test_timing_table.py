@@ -12,8 +12,8 @@ from aidge_build.base.errors import AidgeError
 from aidge_build.base.installed import board_folder
 from aidge_build.boards.cores import load_core
 from aidge_build.contract.thumb.instruction import read_disassembly
-from aidge_build.contract.thumb.kinds import KINDS, PARENTS
 from aidge_build.contract.thumb.work import work_of
+from aidge_build.contract.work import KINDS, PARENTS
 from aidge_build.prove.timing.table import KindTiming, TimingTable, load_timing, timing_of
 
 

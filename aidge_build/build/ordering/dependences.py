@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from aidge_build.build.ordering.lines import Moved
 from aidge_build.contract.thumb.instruction import Instruction, immediate
-from aidge_build.contract.thumb.work import UPDATE, Work
+from aidge_build.contract.work import UPDATE, Work
 from aidge_build.prove.timing.pipeline import Operation
 
 _LANES = frozenset(("vector_gather", "vector_scatter"))

@@ -8,7 +8,8 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from aidge_build.contract.thumb.instruction import Instruction, instruction_of_text
-from aidge_build.contract.thumb.work import Work, work_of
+from aidge_build.contract.thumb.work import work_of
+from aidge_build.contract.work import Work
 
 _LINE = re.compile(r' {8}"    ([a-z][^"\\%;]*)\\n"(?: +/\*.*\*/)?')
 _MOVED_KINDS = re.compile(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The kind of work of an instruction, by its name and operands, and the kind that replaces it in a core's table without it."""
+"""The kind of work of a Thumb instruction, by its name and operands."""
 
 from __future__ import annotations
 
@@ -7,46 +7,7 @@ import re
 from functools import lru_cache
 
 from aidge_build.contract.thumb.instruction import CONDITIONS, immediate
-
-DEFAULT = "default"  # the kind that every other kind builds on
-# Each kind with its parent: a table without numbers for the kind uses the numbers of its parent.
-PARENTS = {
-    "alu": DEFAULT,
-    **dict.fromkeys(("move", "add", "logic", "compare", "shift", "shifted", "shifted_constant", "bitfield", "simd"), "alu"),
-    **{"move_constant": "move", "add_constant": "add", "logic_constant": "logic", "compare_constant": "compare"},
-    **{"add_wide": "add", "logic_wide": "logic"},  # of two registers, in 32 bits
-    **dict.fromkeys(("add_carry", "test", "conditional_select"), "logic"),
-    **dict.fromkeys(("insert", "extend", "pack", "reverse", "count"), "bitfield"),
-    **{"compare_shifted": "shifted", "extend_add": "extend", "saturate": "simd", "select": "simd", "long_shift": "shift"},
-    "multiply": "alu",
-    **dict.fromkeys(("multiply_accumulate", "multiply_long"), "multiply"),
-    **{"multiply_accumulate_long": "multiply_long", "divide": "alu"},
-    **{"load": DEFAULT, "load_narrow": "load", "load_pair": "load", "load_multiple": "load", "preload": "load"},
-    **{"store": DEFAULT, "store_narrow": "store", "store_pair": "store", "store_multiple": "store"},
-    **{"branch": DEFAULT, "compare_branch": "branch", "branch_register": "branch", "table_branch": "branch"},
-    **{"call": "branch", "call_register": "call", "loop_end": "branch", "loop_start": "alu"},
-    **dict.fromkeys(("nop", "it", "barrier", "system", "float", "vector"), DEFAULT),
-    **dict.fromkeys(("float_add", "float_multiply", "float_convert", "float_move", "float_compare"), "float"),
-    **{
-        "float_accumulate": "float_multiply",
-        "float_fused": "float_accumulate",
-        "float_divide": "float",
-        "float_root": "float_divide",
-    },
-    **dict.fromkeys(("float_from_core", "float_to_core", "float_status"), "float_move"),
-    **{f"double_{name}": f"float_{name}" for name in ("add", "multiply", "accumulate", "fused", "divide", "root", "convert")},
-    **{"float_load": "load", "double_load": "float_load", "float_load_multiple": "load_multiple"},
-    **{"float_store": "store", "double_store": "float_store", "float_store_multiple": "store_multiple"},
-    **dict.fromkeys(("vector_integer", "vector_multiply", "vector_float_add", "vector_move", "vector_predicate"), "vector"),
-    **dict.fromkeys(("vector_shift", "vector_narrow", "vector_extreme", "vector_duplicate"), "vector_integer"),
-    **dict.fromkeys(("vector_multiply_across", "vector_float_multiply", "vector_add_across"), "vector_multiply"),
-    **dict.fromkeys(("vector_fused", "vector_convert"), "vector_float_multiply"),
-    **dict.fromkeys(("vector_from_core", "vector_to_core", "vector_immediate"), "vector_move"),
-    "vector_compare": "vector_float_add",
-    **{"vector_load": "vector", "vector_gather": "vector_load", "vector_load_interleaved": "vector_load"},
-    **{"vector_store": "vector", "vector_scatter": "vector_store", "vector_store_interleaved": "vector_store"},
-}
-KINDS = (DEFAULT, *PARENTS)
+from aidge_build.contract.work import DEFAULT, PARENTS
 
 _CORE_NAMES = (
     ("nop", "nop|yield|wfi|wfe|sev|hint|dbg"),

@@ -1,22 +1,32 @@
 # SPDX-License-Identifier: MIT
-"""Instructions as a pipeline sees them: the kind of work, the registers that are read and written, and each register's role."""
+"""The work of Thumb instructions."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
 from functools import lru_cache
-from typing import NamedTuple
 
 from aidge_build.contract.thumb.instruction import immediate, memory_operand, register_bytes, register_list
-from aidge_build.contract.thumb.kinds import PARENTS, SHIFT, kind_of
-
-FLAGS, FLOAT_FLAGS, PREDICATE = "flags", "fpscr", "vpr"
-# Roles of read registers. `second` is the last register of arithmetic, `shifted` a register that the instruction shifts.
-OPERAND, SECOND, SHIFTED, ACCUMULATE, ADDRESS, INDEX, DATA, CONDITION = ROLES = (
-    *("operand", "second", "shifted", "accumulate", "address", "index", "data", "condition"),
+from aidge_build.contract.thumb.kinds import SHIFT, kind_of
+from aidge_build.contract.work import (
+    ACCUMULATE,
+    ADDRESS,
+    CONDITION,
+    DATA,
+    FLAGS,
+    FLOAT_FLAGS,
+    INDEX,
+    OPERAND,
+    PARENTS,
+    PREDICATE,
+    RESULT,
+    SECOND,
+    SHIFTED,
+    STATUS,
+    UPDATE,
+    Work,
 )
-RESULT, UPDATE, STATUS = RESULTS = ("result", "update", "status")  # roles of written registers: a value, an address, flags
 
 _READS_DESTINATION = re.compile(
     r"movt|bf[ic]|[us]mlal|umaal|smlal[bt][bt]|sml[as]ldx?|(lsl|lsr|asr)l|[su]qr?sh[lr]l?|[su]rshrl?|vn?ml[as]s?|vfn?m[as]s?|"
@@ -33,35 +43,6 @@ _SETS_FLAGS = re.compile(r"(add|sub|rsb|neg|adc|sbc|and|orr|eor|bic|orn|mvn|mov|
 _READS_FLAGS = re.compile(r"adcs?|sbcs?|rrxs?|sel|vadc|vsbc|vsel..|cs(el|inc|inv|neg|etm?)|cin[cv]|cneg")
 _REGISTER = re.compile(r"(r\d+|sp|lr|pc)(?:\b|$)|([sdq])(\d+)")
 _KEPT = 1 << 16
-
-
-class Work(NamedTuple):
-    """The work of one instruction in a pipeline: its `kind`, (register, role) of each register that it reads and writes, the
-    words that it moves to or from memory, its bytes, whether it is `conditional`, and whether it may jump."""
-
-    kind: str
-    reads: tuple[tuple[str, str], ...]
-    writes: tuple[tuple[str, str], ...]
-    words: int = 0
-    size_bytes: int = 4
-    conditional: bool = False
-    jumps: bool = False
-    place: tuple[str, int] | None = None  # (base register, offset in bytes) of a memory access
-
-    @property
-    def has_index(self) -> bool:
-        """Whether its address is a sum of two registers."""
-        return any(role == INDEX for _, role in self.reads)
-
-    @property
-    def sets_flags(self) -> bool:
-        """Whether it writes the flags."""
-        return (FLAGS, STATUS) in self.writes
-
-    @property
-    def updates_address(self) -> bool:
-        """Whether it writes its address register."""
-        return any(role == UPDATE for _, role in self.writes)
 
 
 @lru_cache(_KEPT)

@@ -11,7 +11,8 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from aidge_build.contract.thumb.instruction import Instruction
-from aidge_build.contract.thumb.work import CONDITION, FLAGS, RESULT, STATUS, UPDATE, Work, work_of
+from aidge_build.contract.thumb.work import work_of
+from aidge_build.contract.work import CONDITION, FLAGS, RESULT, STATUS, UPDATE, Work
 from aidge_build.prove.timing.table import ALONE, FIRST, LAST, TimingTable
 
 _HISTORY = 32  # instructions of the predecessor that the pipeline is filled with

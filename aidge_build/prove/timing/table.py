@@ -20,8 +20,7 @@ from aidge_build.base.errors import AidgeError
 from aidge_build.base.installed import board_folder
 from aidge_build.base.settings import CODE, check_keys, find, guess, names_in, read_chain, read_settings
 from aidge_build.boards.cores import Core
-from aidge_build.contract.thumb.kinds import DEFAULT, KINDS, PARENTS
-from aidge_build.contract.thumb.work import ROLES
+from aidge_build.contract.work import DEFAULT, KINDS, PARENTS, ROLES
 
 FOLDER = "timing"  # the folder next to the cores' files
 ANY, FIRST, LAST, ALONE = SLOTS = ("any", "first", "last", "alone")

@@ -30,7 +30,8 @@ from typing import NamedTuple
 
 from aidge_build.base.errors import AidgeError
 from aidge_build.contract.thumb.instruction import instruction_of_text
-from aidge_build.contract.thumb.work import Work, work_of
+from aidge_build.contract.thumb.work import work_of
+from aidge_build.contract.work import Work
 
 ENTER, ENTER_LOW, ENTER_FLOATS, LEAVE = "%enter", "%enter.low", "%enter.floats", "%leave"
 ENTERS = (ENTER, ENTER_LOW, ENTER_FLOATS)

@@ -25,7 +25,8 @@ from aidge_build.contract.kernel_kit.registers.named import (
     leaves,
 )
 from aidge_build.contract.thumb.instruction import CONDITIONS, instruction_of_text
-from aidge_build.contract.thumb.kinds import DEFAULT, kind_of
+from aidge_build.contract.thumb.kinds import kind_of
+from aidge_build.contract.work import DEFAULT
 
 _JUMP = re.compile(rf"(?:b(?:{'|'.join(CONDITIONS)})?(?:\.[nw])?|cbn?z|(?:le|wls)(?:tp)?(?:\.\d+)?) (?:.*[, ])?(\S+)")
 _END = re.compile(rf"{LEAVE}.*|b(\.[nw])? .*|tb[bh] .*|\..*")

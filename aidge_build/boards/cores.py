@@ -327,9 +327,12 @@ def _core(name: str, where: str, settings: dict, files: dict[str, bytes]) -> Cor
     check_keys(extensions, dict.fromkeys(extensions, list), f"{where}: extensions")
     check_keys(faults, dict.fromkeys(faults, str), f"{where}: compiler_faults")
     _check_words(where, settings, known, extensions)
-    if "timing" in settings and settings.get("stack") != THUMB:
+    if "timing" in settings and settings.get("stack") not in (THUMB, RISCV):
         raise AidgeError(
-            "key 'timing': Thumb code alone is read", where=where, code=CODE, hint='leave it out, or say stack = "thumb"'
+            "key 'timing': only code of Thumb and RISC-V is read",
+            where=where,
+            code=CODE,
+            hint='leave it out, or say how the code is read: stack = "riscv"',
         )
     plain: dict[str, Any] = {key: settings.get(key, "") for key in _TEXTS}
     plain |= {key: tuple(settings.get(key, [])) for key in _LISTS}

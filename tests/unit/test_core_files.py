@@ -116,7 +116,7 @@ def test_a_users_core_builds_on_a_built_in_one_and_hides_one_of_its_name(tmp_pat
         ),
         (f'{OWN}[known_features]\nwide = {{ name = "w" }}\n', "unknown key 'name'"),
         ("machines = [", "cores/mine.toml"),
-        (f'{OWN}timing = "cortex-m4"\n', "key 'timing': Thumb code alone is read"),
+        (f'{OWN}timing = "cortex-m4"\n', "key 'timing': only code of Thumb and RISC-V is read"),
     ],
 )
 def test_a_wrong_core_file_is_refused_with_its_name_and_the_reason(tmp_path, text, message):

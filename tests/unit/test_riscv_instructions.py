@@ -67,7 +67,7 @@ def test_bytes_that_end_within_an_instruction_are_none():
 
 def test_a_branch_leads_to_its_own_address_and_a_distance():
     found = instruction_at(0x80000000, (0xBFFD).to_bytes(2, "little"))
-    assert found is not None and found.leads_to == 0x7FFFFFFE
+    assert found is not None and found.target == 0x7FFFFFFE
 
 
 def test_each_even_address_of_executable_bytes_may_hold_an_instruction():

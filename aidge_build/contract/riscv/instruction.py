@@ -27,6 +27,7 @@ TRAP_VECTORS = (MTVEC, 0x105, 0x307)  # also stvec, and mtvt of the interrupt co
 
 _IMMEDIATES = {0: "addi", 4: "xori", 6: "ori", 7: "andi"}
 _SUMS = {(0, 0): "add", (0, 1): "sll", (0, 4): "xor", (0, 5): "srl", (0, 6): "or", (0, 7): "and", (1, 0): "mul"}
+_SUMS |= {(1, kind): name for kind, name in enumerate(("mulh", "mulhsu", "mulhu", "div", "divu", "rem", "remu"), 1)}
 _SUMS |= {(0x20, 0): "sub", (0x20, 5): "sra", (0x10, 2): "sh1add", (0x10, 4): "sh2add", (0x10, 6): "sh3add"}
 _SYSTEM = {0x00000073: "ecall", 0x00100073: "ebreak", 0x30200073: "mret", 0x10200073: "sret", 0x10500073: "wfi"}
 _SYSTEM |= {0xC0001073: TRAP}  # what compilers write for a trap without C
@@ -63,7 +64,7 @@ class Instruction(NamedTuple):
         return self.address + self.size_bytes
 
     @property
-    def leads_to(self) -> int:
+    def target(self) -> int:
         """The address that a branch or a jump by a distance leads to."""
         return self.address + self.operation.number & 0xFFFFFFFF
 

@@ -16,17 +16,17 @@ from aidge_build.build.emit.fast_code import functions_in
 from aidge_build.build.emit.layers import layers_of
 from aidge_build.build.emit.places import Places
 from aidge_build.build.emit.ports import ports_of
-from aidge_build.contract.thumb.instruction import Instruction
 from aidge_build.plan.constant_arrays import arrays_of
 from aidge_build.plan.constant_regions import ALIGNMENT, takes_constants
 from aidge_build.plan.fast_memory import FastMemory
 from aidge_build.plan.memory.knapsack import Chosen, Item, by_density, most_valuable
 from aidge_build.plan.program import Program
 from aidge_build.prove.elf.image import Image, Symbol
+from aidge_build.prove.timing.instructions import Instruction, work_of
 from aidge_build.prove.timing.reads import Reads
 
 _VENEER = 16  # bytes of the longest that a linker writes
-_CALLS = ("bl", "b", "b.w")
+_CALLS = ("call", "branch")
 
 
 @dataclass(frozen=True)
@@ -117,5 +117,7 @@ def _size(function: Symbol, instructions: Mapping[int, Instruction]) -> int:
     """The bytes of a function and of the veneers to the functions that it calls."""
     begin, end = function.address & ~1, (function.address & ~1) + function.size_bytes
     own = (instructions[address] for address in range(begin, end, 2) if address in instructions)
-    targets = {one.target for one in own if one.mnemonic in _CALLS and one.target is not None and not begin <= one.target < end}
+    targets = {
+        one.target for one in own if work_of(one).kind in _CALLS and one.target is not None and not begin <= one.target < end
+    }
     return -(-function.size_bytes // ALIGNMENT) * ALIGNMENT + _VENEER * len(targets)

@@ -47,8 +47,7 @@ class RiscvCode(LinkedCode[Instruction]):
     """
 
     def __init__(self, image: Image):
-        parts = tuple((section.address, section.content) for section in image.sections if section.executable and section.content)
-        super().__init__(image, Instructions(parts))
+        super().__init__(image, instructions_in(image))
         symbol = image.symbol("__global_pointer$")
         self.global_pointer = symbol.address if symbol else None
         self.vectors = set[tuple[int, int | None]]()
@@ -63,6 +62,11 @@ class RiscvCode(LinkedCode[Instruction]):
     def placed(self) -> tuple[int, ...]:
         """The addresses at which an instruction is known to begin: none, as constants may be among the code."""
         return ()
+
+
+def instructions_in(image: Image) -> Instructions:
+    """Returns the instructions of a program."""
+    return Instructions(tuple((part.address, part.content) for part in image.sections if part.executable and part.content))
 
 
 def walk(code: RiscvCode, entry: int, is_root: bool) -> Generator[int, Answer, WalkedCall]:
@@ -92,7 +96,7 @@ class _RiscvWalker(Walker[RiscvState]):
         return address
 
     def ways(self, branch: Instruction) -> tuple[int, ...]:
-        return branch.leads_to, branch.next
+        return branch.target, branch.next
 
     def follow(self, instruction: Instruction, state: RiscvState) -> Iterator[tuple[int, RiscvState]]:
         one = instruction.operation
@@ -100,7 +104,7 @@ class _RiscvWalker(Walker[RiscvState]):
             case "jal" if one.target == "ra":
                 return self._call(instruction, state)
             case "jal":
-                return self._linked(instruction, ("number", instruction.leads_to), state)
+                return self._linked(instruction, ("number", instruction.target), state)
             case "jalr":
                 return self._through_register(instruction, moved(state, one), state)
             case "ebreak":
@@ -123,7 +127,7 @@ class _RiscvWalker(Walker[RiscvState]):
         for is_taken in (True, False) if known is None else (known,):
             then = state.copy()
             limit(then, branch.operation, is_taken)
-            yield branch.leads_to if is_taken else branch.next, then
+            yield branch.target if is_taken else branch.next, then
 
     def _execute(self, instruction: Instruction, state: RiscvState) -> int:
         """Executes an instruction that leads to the next one. Returns the address of the next one."""
@@ -183,7 +187,7 @@ class _RiscvWalker(Walker[RiscvState]):
         return limits_of_tables(self.code, self.code.name(self.entry))
 
     def _call(self, instruction: Instruction, state: RiscvState) -> Iterator[tuple[int, RiscvState]]:
-        target = instruction.leads_to
+        target = instruction.target
         if target not in self.code.functions:
             return self.inner_call(instruction, target, state)
         return self.call_all(instruction, (target,), state)

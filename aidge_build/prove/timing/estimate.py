@@ -7,11 +7,11 @@ second block after its first block, by the core's timing table.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, field
 from typing import NamedTuple
 
-from aidge_build.contract.thumb.instruction import Instruction
+from aidge_build.prove.timing.instructions import Instruction
 from aidge_build.prove.timing.memory import Caches, Lines, caches_of, fetch_stalls
 from aidge_build.prove.timing.pipeline import block_cycles
 from aidge_build.prove.timing.reads import Piece, PieceCounts, Reads, piece_at
@@ -149,9 +149,7 @@ def _core_cycles(timing: Timing, edges: Sequence[Edge]) -> tuple[dict[int, int],
 
     def block(address: int, size: int) -> tuple[Instruction, ...]:
         if (address, size) not in blocks:
-            end = address + size  # in the middle of an instruction that lies across a page: the next block begins with it
-            found = (timing.instructions.get(at) for at in range(address, end, 2))
-            blocks[address, size] = tuple(each for each in found if each is not None and each.next <= end)
+            blocks[address, size] = tuple(_between(timing.instructions, address, address + size))
         return blocks[address, size]
 
     for edge in edges:
@@ -164,3 +162,13 @@ def _core_cycles(timing: Timing, edges: Sequence[Edge]) -> tuple[dict[int, int],
         cycles[edge.layer] = cycles.get(edge.layer, 0) + known[key] * edge.times
         instructions[edge.layer] = instructions.get(edge.layer, 0) + len(code) * edge.times
     return cycles, instructions
+
+
+def _between(instructions: Mapping[int, Instruction], begin: int, end: int) -> Iterator[Instruction]:
+    """Yields the instructions of a block. `end` may be in the middle of one that lies across a page: the next block begins with
+    it."""
+    while begin < end:
+        found = instructions.get(begin)
+        if found is not None and found.next <= end:
+            yield found
+        begin = found.next if found is not None else begin + 2

@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from aidge_build.contract.thumb.instruction import Instruction
-from aidge_build.contract.thumb.work import work_of
 from aidge_build.contract.work import CONDITION, FLAGS, RESULT, STATUS, UPDATE, Work
+from aidge_build.prove.timing.instructions import Instruction, work_of
 from aidge_build.prove.timing.table import ALONE, FIRST, LAST, TimingTable
 
 _HISTORY = 32  # instructions of the predecessor that the pipeline is filled with
@@ -136,10 +135,11 @@ class Pipeline:
     def jump(self, target: Instruction) -> None:
         """Adds the cycles of a jump by the last instruction: no instruction is paired with it, and the fetch starts again."""
         last = self._newest
-        lost = last.taken if last is not None else 0
+        is_expected = self.table.predicts_loops and self._goes_back
+        lost = 0 if last is None or is_expected else last.taken
         if last is not None and last.is_conditional_jump and self._ready.get(FLAGS, (0, ""))[0] > self.cycle - 1:
             lost += self.table.late_flags
-        if target.size_bytes == 4 and target.address & 2:
+        if target.size_bytes == 4 and target.address & 2 and not is_expected:
             lost += self.table.unaligned_target
         self._begin_again(lost)
 
@@ -179,10 +179,10 @@ def is_shadowed(last: Operation, operation: Operation) -> bool:
 
 def operation_of(table: TimingTable, instruction: Instruction) -> Operation:
     """Returns the instruction with the numbers of the table."""
-    key = instruction[1:]
+    key = instruction[1:]  # all but its address
     found = table.known.get(key)
     if found is None:
-        found = table.known[key] = _compiled(table, work_of(instruction[2], instruction[3], instruction[1], instruction[4]))
+        found = table.known[key] = _compiled(table, work_of(instruction))
     return found
 
 

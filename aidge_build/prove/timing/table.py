@@ -103,8 +103,9 @@ class TimingTable:
     | unaligned_target | cycles that a jump to a 32-bit instruction at an odd half-word loses |
     | wide_run | which of consecutive 32-bit instructions at odd half-words loses a cycle, after a longer one; 0: none |
     | late_flags | cycles that a taken branch loses if the cycle before it sets its flags |
+    | predicts_loops | whether it expects that a conditional backward branch jumps: such a jump loses nothing |
     | loop_exit | cycles that a conditional backward branch loses if it is not taken: a loop ends |
-    | loop_exit_early, early | cycles that it loses if its flags are known `early` cycles before it |
+    | loop_exit_early, early | cycles that it loses if its flags are known `early` cycles before it; left out: as `loop_exit` |
     | banks | memory banks, each a word wide; two loads of a cycle must use different banks; 0: no limit |
     """
 
@@ -116,6 +117,7 @@ class TimingTable:
     unaligned_target: int
     wide_run: int
     late_flags: int
+    predicts_loops: bool
     loop_exit: int
     loop_exit_early: int
     early: int
@@ -158,6 +160,7 @@ _TABLE_KEYS: dict[str, Any] = {
     "extends": str,
     "pair_kinds": list,
     "pair_either": bool,
+    "predicts_loops": bool,
     **dict.fromkeys(("issue", "pair_bytes", "unaligned_target", "wide_run", "late_flags"), int),
     **dict.fromkeys(("loop_exit", "loop_exit_early", "early", "banks"), int),
     "kinds": dict,
@@ -232,10 +235,11 @@ def _table(name: str, where: str, settings: dict, files: Mapping[str, bytes]) ->
         _check_kinds(numbers["roles"], where, f"forward.{key}.roles", ROLES)
     plain = {key: settings.get(key, 0) for key, kind in _TABLE_KEYS.items() if kind is int}
     return TimingTable(
-        **{**plain, "issue": settings.get("issue", 1)},
+        **{**plain, "issue": settings.get("issue", 1), "loop_exit_early": settings.get("loop_exit_early", plain["loop_exit"])},
         name=name,
         pair_kinds=frozenset(settings.get("pair_kinds", [])),
         pair_either=settings.get("pair_either", False),
+        predicts_loops=settings.get("predicts_loops", False),
         kinds=MappingProxyType({kind: _kind(kind, own) for kind in KINDS}),
         forwarding=tuple(_forwarding(forward[key]) for key in sorted(forward)),
         files=MappingProxyType(dict(sorted(files.items()))),

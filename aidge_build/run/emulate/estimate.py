@@ -3,13 +3,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from aidge_build.base.errors import MissingTool
 from aidge_build.boards import Board
+from aidge_build.boards.cores import RISCV, Core
 from aidge_build.contract.thumb.instruction import read_disassembly
-from aidge_build.prove.elf import read_image
+from aidge_build.prove.elf.image import Image, read_image
+from aidge_build.prove.elf.riscv_walk import instructions_in
 from aidge_build.prove.timing.estimate import Timing
+from aidge_build.prove.timing.instructions import Instruction
 from aidge_build.prove.timing.memory import caches_of
 from aidge_build.prove.timing.reads import pieces_of
 from aidge_build.prove.timing.table import timing_of
@@ -22,9 +26,17 @@ def program_timing(elf: Path, board: Board, *, tells_apart: bool = False) -> Tim
     table = timing_of(board.core, board.multiplier_cycles)
     if table is None:
         return None
+    image = read_image(elf)
     try:
-        instructions = read_disassembly(disassemble(elf, board.core))
+        instructions = _instructions(elf, image, board.core)
     except MissingTool:
         return None
-    pieces = pieces_of(read_image(elf), board) if tells_apart else ()
+    pieces = pieces_of(image, board) if tells_apart else ()
     return Timing(table, instructions, caches_of(board.flash), board.stall_cycles, pieces)
+
+
+def _instructions(elf: Path, image: Image, core: Core) -> Mapping[int, Instruction]:
+    """Returns the instructions of a program by address. RISC-V needs no disassembler."""
+    if core.stack == RISCV:
+        return instructions_in(image)
+    return read_disassembly(disassemble(elf, core))

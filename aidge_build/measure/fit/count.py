@@ -9,7 +9,7 @@ from pathlib import Path
 from aidge_build.base.errors import AidgeError
 from aidge_build.boards import Board, list_boards
 from aidge_build.measure.fit.firmware import roomy
-from aidge_build.measure.fit.sharing import board_of, core_of, start_up_of
+from aidge_build.measure.fit.sharing import board_of, start_up_of
 from aidge_build.plan.program import Program
 from aidge_build.prove.timing.estimate import Cycles
 from aidge_build.run.emulate import Counted, RunResult, run_program
@@ -68,18 +68,22 @@ class Counter:
 
 
 def counting_board(board: Board, has_regions: bool = False) -> Board | None:
-    """Returns an emulated board with the same core, with memories as large as needed if the emulator takes any and the program
-    has no regions of its own; None if no such core is emulated."""
-    machine = _emulated(board)
-    if machine is None or machine.emulator is None:
+    """Returns the core of a board on an emulated board with the same code, with memories as large as needed if the emulator takes
+    any and the program has no regions of its own; None if no board with such code is emulated."""
+    found = _emulated(board)
+    if found is None or found.emulator is None:
         return None
-    return roomy(machine, machine.name) if machine.emulator.kind == "unicorn" and not has_regions else machine
+    machine = replace(found, core=board.core)
+    return roomy(machine, machine.name) if found.emulator.kind == "unicorn" and not has_regions else machine
 
 
 def _emulated(board: Board) -> Board | None:
-    """The board, or one with the same core, flags and start-up code that an emulator knows."""
+    """The board, or one for which the compiler makes the same code, with the same start-up code, that an emulator knows."""
     if board.emulator is not None:
         return board
-    wanted = core_of(board), start_up_of(board)
     others = (board_of(name, None) for name in list_boards())
-    return next((one for one in others if one.emulator is not None and (core_of(one), start_up_of(one)) == wanted), None)
+    return next((one for one in others if one.emulator is not None and _code_of(one) == _code_of(board)), None)
+
+
+def _code_of(board: Board) -> list:
+    return [list(board.compiler_flags), sorted(board.features), list(board.libs), *start_up_of(board)]

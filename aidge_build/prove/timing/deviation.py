@@ -93,7 +93,7 @@ def stated(core: Core | None) -> str:
     source = next((count.source for count in counts_of(core) if not count.chip), "")
     compared = f"{_range(found)} what was measured for {found.counts} programs"
     if source:
-        compared = f"no chip was measured; {_range(found)} what {source} says of {found.counts} loops"
+        compared = f"no chip was measured; {_range(found)} what {source} says of {found.counts} programs"
     return f"estimated; the core without wait states: {compared}, {_percent(found.mean)} on average"
 
 

@@ -17,7 +17,9 @@ _LARGE_SHARE = 0.25  # of the time; another build of the model then saves most o
 
 
 def cycle_lines(result: RunResult, board: Board) -> list[str]:
-    """The cycles of an inference, how far they can be trusted, and the time at the board's clock; [] without an estimate."""
+    """The cycles of an inference, how far they can be trusted, and the time at the board's clock; or why there is no estimate."""
+    if result.runs and not board.core.timing and not board.is_host:
+        return [f"no estimate of cycles: core {board.core.name} has no timing table"]
     first, *others = time_lines(result, board) or [""]
     return [f"{first} ({validation_of(board.core)}{_assumed(board)})", *others] if first else []
 

@@ -19,6 +19,7 @@ from aidge_build.boards import load_board
 from aidge_build.contract.reference.sequence import run_in_order
 from aidge_build.prove.elf import read_image
 from aidge_build.run.emulate import Counted, run_program
+from aidge_build.run.emulate.estimate import program_timing
 from aidge_build.run.toolchain import build_program
 from aidge_build.run.toolchain.other_compiler import COMPILER_VARIABLE
 from aidge_build.run.verify.firmware import execute
@@ -229,6 +230,25 @@ def test_the_counter_counts_each_instruction_of_a_run(tmp_path):
     assert result.exit_code == 0 and result.runs == 2 and result.run_instructions == 2 * inside
     (layer,) = result.layers
     assert layer.instructions == 2 * (inside - 2)  # it begins with the first call
+
+
+def test_the_cycles_of_a_hazard3_are_the_ones_of_a_count_by_hand(tmp_path):
+    board = load_board("qemu_hazard3")
+    elf = build(board, COUNTED, tmp_path)
+    result = run_program(
+        elf, board, work_folder=tmp_path, counted=Counted("kws_run", ("twice",), timing=program_timing(elf, board))
+    )
+    jump, unaligned, loop_end = 1, 1, 2
+    twice = jump + 1 + 2 * 50 + loop_end + 1  # 49 jumps back, which the core expects
+    inside = jump + 2 + twice + jump + unaligned + 3 + twice + jump + 3  # auipc behind the first call is at an odd half-word
+    assert result.run_cycles.total == 2 * inside and result.run_cycles.are_complete
+    said = aidge_build("run", elf, "--board", board.name)
+    assert said.exit_code == 0 and "no estimate" not in said.stdout
+
+
+def test_a_core_without_a_timing_table_is_named(tmp_path):
+    said = aidge_build("run", build(BOARD, model(), tmp_path), "--board", BOARD)
+    assert said.exit_code == 0 and "no estimate of cycles: core rv32imc has no timing table" in said.stdout
 
 
 def test_a_fault_is_told_with_its_place_and_what_was_accessed(tmp_path):

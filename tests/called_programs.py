@@ -33,6 +33,7 @@ INSTALLED = {
     "arm-none-eabi-g++": machine.CROSS_CPLUSPLUS,
     "qemu-system-arm": machine.QEMU,
     "riscv64-unknown-elf-gcc": machine.RISCV_COMPILER,
+    "riscv64-unknown-elf-objcopy": machine.RISCV_COMPILER,
     "riscv64-unknown-elf-objdump": machine.RISCV_COMPILER,
     "qemu-system-riscv32": machine.QEMU_RISCV,
     "make": machine.MAKE,
@@ -60,6 +61,7 @@ OPTIONAL = {
     "fish": "completes the command line; a shell of few",
     "zsh": "completes the command line; a shell of few",
     "cppcheck": "reads a small model by MISRA C:2012; `./sconsw --install misra` brings it",
+    "verilator": "simulates Hazard3, if AIDGE_HAZARD3 names a checkout of its Verilog",
     "openocd": "puts programs on real boards, which are not there",
 }
 

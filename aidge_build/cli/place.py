@@ -102,7 +102,7 @@ def _nothing_to_gain(board: Board) -> str:
     if board.flash is None or stall is None:
         return "the board's file does not describe its flash: nothing is known of what would be gained"
     if board.emulator is None or board.emulator.kind != "unicorn":
-        return "only Unicorn counts reads of flash, and the board has another emulator"
+        return "only Unicorn counts the reads of each function, and the board has another emulator"
     return ""
 
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import os
 import re
@@ -244,6 +245,33 @@ def test_the_cycles_of_a_hazard3_are_the_ones_of_a_count_by_hand(tmp_path):
     assert result.run_cycles.total == 2 * inside and result.run_cycles.are_complete
     said = aidge_build("run", elf, "--board", board.name)
     assert said.exit_code == 0 and "no estimate" not in said.stdout
+
+
+def test_lines_of_flash_are_counted_through_the_cache_of_the_board(tmp_path):
+    """An RP2350 keeps 16 KB of flash in lines of 8 bytes; without its cache, each word that is read is one of 4 bytes."""
+    chip = load_board("rp2350-riscv")
+    board = dataclasses.replace(load_board("qemu_hazard3"), flash=chip.flash, flash_wait_states=None)
+    code = """
+    const int table[64] __attribute__((aligned(8))) = {1};
+    __attribute__((noinline)) int kws_run(void) {
+        int sum = 0;
+        for (int at = 0; at < 128; at++) sum += ((const volatile int *)table)[at % 64];
+        return sum;
+    }
+    int main(void) { return kws_run() + kws_run() - 4; }"""
+    elf = build(board, code, tmp_path)
+    timing = program_timing(elf, board)
+    cycles = run_program(elf, board, work_folder=tmp_path, counted=Counted("kws_run", timing=timing)).run_cycles
+    assert cycles.data_lines == 64 // 2 and cycles.data_stalls == 64 // 2 * chip.flash.stall_cycles
+    assert 0 < cycles.code_stalls < 20 * chip.flash.stall_cycles  # the second run finds its code there
+    assert cycles.uncached > (2 * 128 + 2 * 128 * 3) * chip.flash.stall_cycles
+
+
+def test_bytes_that_are_only_read_do_not_count_as_written(tmp_path):
+    reads = "for (int index = 0; index < 512; index++) sum += ((volatile uint8_t *)kws_arena)[index];"
+    elf = build(BOARD, model().replace("int sum = 0;", f"int sum = 0; {reads}"), tmp_path)
+    counted = Counted("kws_run", watched_symbols=("kws_arena",))
+    assert run_program(elf, load_board(BOARD), work_folder=tmp_path, counted=counted).written_bytes == 64
 
 
 def test_a_core_without_a_timing_table_is_named(tmp_path):

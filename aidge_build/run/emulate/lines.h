@@ -45,27 +45,6 @@ struct reads {
     uint64_t *finished_waited, *finished_data_lines; /* when the last run returned */
 };
 
-/* Stretches of addresses that are told apart, from begins[0], which is 0; rows: outside of layers, then one per layer. */
-struct pieces {
-    uint32_t count; /* 0: none are told apart */
-    const uint32_t *begins;
-    uint64_t *waited, *data_lines, *data_bytes; /* rows of `count` pieces */
-};
-
-/* The number of a piece in the rows of a layer, -1 outside of layers. */
-static size_t piece_at(const struct pieces *pieces, int32_t layer, uint32_t address)
-{
-    uint32_t low = 0, high = pieces->count;
-    while (high - low > 1) {
-        uint32_t middle = low + (high - low) / 2;
-        if (pieces->begins[middle] <= address)
-            low = middle;
-        else
-            high = middle;
-    }
-    return (size_t)(layer + 1) * pieces->count + low;
-}
-
 /* Rows of WAITED in which a line is counted; NULL: it is not. */
 struct counted { uint64_t *layer, *piece; };
 
@@ -85,8 +64,18 @@ static void fetch_line(struct reads *reads, uint32_t line, uint32_t instructions
     reads->since += instructions;
 }
 
-/* The lines of a block of Thumb code. */
-static void fetch_block(struct reads *reads, uint32_t address, const uint8_t *bytes, uint32_t size, struct counted counted)
+/* The bytes of the instruction that begins here. A Thumb instruction that starts with 0b11101, 0b11110 or 0b11111 in its first
+ * halfword has a second one. */
+typedef uint32_t (*size_of_instruction)(const uint8_t *bytes);
+static uint32_t thumb_size(const uint8_t *bytes)
+{
+    return bytes[1] >> 3 >= 0x1D ? 4 : 2;
+}
+
+/* The lines of a block of code. */
+static void fetch_block(
+    struct reads *reads, uint32_t address, const uint8_t *bytes, uint32_t size, size_of_instruction size_of, struct counted counted
+)
 {
     const uint32_t line_bytes = reads->code.line_bytes;
     if (reads->code.ways == 0)
@@ -94,7 +83,7 @@ static void fetch_block(struct reads *reads, uint32_t address, const uint8_t *by
     for (uint32_t at = 0; at < size;) {
         uint32_t line = (address + at) / line_bytes, end = (line + 1) * line_bytes - address, instructions = 0;
         for (; at < size && at < end; instructions++)
-            at += bytes[at + 1] >> 3 >= 0x1D ? 4 : 2;
+            at += size_of(bytes + at);
         fetch_line(reads, line, instructions, counted);
     }
     fetch_line(reads, (address + size - 1) / line_bytes, 0, counted);

@@ -8,11 +8,14 @@ import shutil
 import struct
 import subprocess
 import tempfile
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from aidge_build.base.errors import AidgeError, MissingTool
-from aidge_build.prove.timing.estimate import Edge, Executed
+from aidge_build.boards.flash import Cache
+from aidge_build.prove.timing.estimate import OUTSIDE, Edge, Executed
+from aidge_build.prove.timing.memory import WAITED, Lines, flash_regions
 from aidge_build.run.emulate.native_code import shared_library
 from aidge_build.run.emulate.program import End, Program, RunResult, Steps
 from aidge_build.run.emulate.supervision import supervise
@@ -23,6 +26,7 @@ _FAULT = re.compile(
 )
 _BUS_FAULT_ADDRESS_VALID = 1 << 15
 _PROGRESS = struct.Struct("=QQ")  # of the plug-in: instructions and finished runs so far
+_ROW = WAITED + 1  # numbers of a row of lines
 
 
 def run_in_qemu(program: Program) -> RunResult:
@@ -140,7 +144,7 @@ def _result(
     inside = "finished_" if end is not End.EXIT and _one(measured, "running") else ""
     instructions = "finished" if inside else "inside_run"
     numbers = measured.get(f"{inside}layer", [])
-    cycles, layer_cycles = program.estimated(_executed(measured, bool(inside)), len(slots))
+    cycles, layer_cycles = program.estimated(_executed(program, measured, inside, len(slots)), len(slots))
     layers = program.layer_counts(slots, numbers, layer_cycles, longest) if measured else program.layer_counts((), [])
     runs = _one(measured, f"{inside}runs")
     written = sum(measured["written"]) if measured.get("written") else None
@@ -165,11 +169,35 @@ def _result(
     )
 
 
-def _executed(measured: dict[str, list[int]], finished: bool) -> Executed | None:
-    """Returns the edges of all runs, or of the runs that returned; None if no edge was counted."""
+def _executed(program: Program, measured: dict[str, list[int]], inside: str, layers: int) -> Executed | None:
+    """Returns the edges and flash lines of all runs, or of the runs that returned; None if no edge was counted."""
     numbers = measured.get("edge", [])
-    edges = [(*numbers[at : at + 5], numbers[at + 5 + finished]) for at in range(0, len(numbers), 7)]
-    return Executed(tuple(Edge(*edge) for edge in edges if edge[-1]), ()) if edges else None
+    edges = [(*numbers[at : at + 5], numbers[at + 5 + bool(inside)]) for at in range(0, len(numbers), 7)]
+    rows = measured.get(f"{inside}lines", [])
+    each = (layers + 1) * _ROW
+    lines = tuple(_lines(rows[at : at + each]) for at in range(0, len(rows), each))
+    return Executed(tuple(Edge(*edge) for edge in edges if edge[-1]), lines) if edges else None
+
+
+def _lines(numbers: Sequence[int]) -> Lines:
+    """The lines of flash that one of the caches did not hold: a row for the code outside of layers, and one for each layer."""
+    rows = {OUTSIDE + at // _ROW: numbers[at : at + _ROW] for at in range(0, len(numbers), _ROW)}
+    return Lines({layer: row[:-1] for layer, row in rows.items()}, {layer: row[-1] for layer, row in rows.items()})
+
+
+def _read_lines(program: Program) -> list[str]:
+    """The arguments by which the plug-in counts lines of flash; [] if the board's file does not describe its flash."""
+    if program.timing is None or program.board.flash is None:
+        return []
+    caches = [
+        f"reads={int(each.prefetches)}:{int(each.is_shared)}:{_cache(each.code)}:{_cache(each.data)}"
+        for each in program.timing.caches
+    ]
+    return [*caches, *(f"flash=0x{first:x}:0x{last:x}" for first, last in flash_regions(program.board))]
+
+
+def _cache(cache: Cache | None) -> str:
+    return f"{cache.line_bytes}:{cache.sets}:{cache.ways}" if cache else "0:0:0"
 
 
 def _place(program: Program, measured: dict[str, list[int]]) -> str:
@@ -196,6 +224,7 @@ def _plugin_argument(program: Program, plugin: Path, counts: Path, progress: Pat
         f"waits={int(bool(program.stops))}",
         f"run_stack={int(program.measures_run_stack)}",
         f"edges={int(program.timing is not None)}",
+        *_read_lines(program),
         f"step=0x{program.step_address:x}",
         f"main=0x{program.main_address:x}",
         f"stack=0x{low:x}:0x{high:x}",

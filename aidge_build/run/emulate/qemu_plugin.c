@@ -3,7 +3,8 @@
  * many bytes of stretches of memory (arenas) the runs wrote.
  * Arguments: out=FILE calls=thumb|riscv run=ADDRESS step=ADDRESS stack=LOW:HIGH main=ADDRESS limit=N, layer=ADDRESS, sorted by address, once per layer,
  * progress=FILE (of 16 bytes: instructions and runs so far), runs=N and until=ADDRESS (they end a program that does not end), waits=1 (a branch to itself
- * waits for an interrupt), run_stack=1 (how deep runs use the stack), edges=1 (edges between blocks, for cycles).
+ * waits for an interrupt), run_stack=1 (how deep runs use the stack), edges=1 (edges between blocks, for cycles), reads=CACHES and
+ * flash=FIRST:LAST (lines of flash, qemu_lines.h).
  * Do not combine with -icount: its restarts of a block would be counted twice. */
 #include <fcntl.h>
 #include <inttypes.h>
@@ -15,12 +16,13 @@
 #include <sys/mman.h>
 
 #include "executed.h"
+#include "qemu_lines.h"
 
 /* The part of QEMU's plug-in interface that is used here; Debian packages no header for it. */
 typedef uint64_t plugin_id;
 struct qemu_plugin_tb;
 struct qemu_plugin_insn;
-enum { NO_REGISTERS = 0, MEMORY_WRITES = 2 };
+enum { NO_REGISTERS = 0, MEMORY_WRITES = 2, MEMORY_ACCESSES = 3 };
 typedef void (*translate_callback)(plugin_id, struct qemu_plugin_tb *);
 typedef void (*execute_callback)(unsigned, void *);
 typedef void (*memory_callback)(unsigned, uint32_t, uint64_t, void *);
@@ -36,6 +38,7 @@ extern uint64_t qemu_plugin_insn_vaddr(const struct qemu_plugin_insn *);
 extern size_t qemu_plugin_insn_size(const struct qemu_plugin_insn *);
 extern const void *qemu_plugin_insn_data(const struct qemu_plugin_insn *);
 extern unsigned qemu_plugin_mem_size_shift(uint32_t);
+extern bool qemu_plugin_mem_is_store(uint32_t);
 
 #define PUBLIC __attribute__((visibility("default")))
 PUBLIC int qemu_plugin_version = 1;
@@ -45,6 +48,7 @@ struct block {
     uint32_t address, end, instructions;
     int32_t layer;
     bool calls, endless;
+    uint8_t *bytes; /* NULL if no line is counted */
 };
 
 static struct counting counting = {.limit = UINT64_MAX, .run_address = ~0u, .main_address = ~0u, .step_address = ~0u, .until_address = ~0u, .current = NO_LAYER};
@@ -106,7 +110,18 @@ static void write_result(void)
         const struct edge *edge = &executed.edges[index];
         fprintf(file, "edge %u %u %u %u %d %" PRIu64 " %" PRIu64 "\n", edge->from, edge->from_size, edge->to, edge->to_size, edge->layer, edge->count, edge->finished);
     }
+    if (!entered_by_jump)
+        write_lines(file);
     fclose(file);
+}
+
+/* Which instructions call, and which branch to themselves, depends on the instruction set. */
+enum { THUMB, RISCV };
+static int instruction_set = THUMB;
+
+static uint32_t riscv_size(const uint8_t *bytes)
+{
+    return (bytes[0] & 3) == 3 ? 4 : 2;
 }
 
 static void on_execute(unsigned cpu, void *data)
@@ -123,9 +138,15 @@ static void on_execute(unsigned cpu, void *data)
     }
     counting_block(&counting, block->address, block->instructions, block->layer, link);
     if (executed.edges != NULL) {
-        if (finished != counting.finished_runs)
+        if (finished != counting.finished_runs) {
             executed_finish_run(&executed);
+            finish_lines();
+        }
         executed_block(&executed, &counting, block->address, block->end - block->address);
+        if (block->bytes != NULL)
+            read_block(
+                &counting, block->address, block->bytes, block->end - block->address, instruction_set == RISCV ? riscv_size : thumb_size
+            );
     }
     if (block->endless && !waits_for_interrupts)
         counting.endless_loop = block->address | 1u;
@@ -138,10 +159,19 @@ static void on_execute(unsigned cpu, void *data)
     }
 }
 
+static void on_read(unsigned cpu, uint32_t info, uint64_t address, void *data)
+{
+    (void)cpu, (void)data;
+    if (!qemu_plugin_mem_is_store(info))
+        read_data(&counting, (uint32_t)address);
+}
+
 static void on_write(unsigned cpu, uint32_t info, uint64_t address, void *data)
 {
     uint32_t size = 1u << qemu_plugin_mem_size_shift(info);
     (void)cpu, (void)data;
+    if (!qemu_plugin_mem_is_store(info)) /* QEMU 7.2 takes loads for stores where it asks for one of both */
+        return;
     if (address >= stack_low && address < lowest_write)
         lowest_write = (uint32_t)address;
     for (uint32_t index = 0; counting.running && index < watch_count; index++)
@@ -165,10 +195,6 @@ static void on_stack_write(unsigned cpu, uint32_t info, uint64_t address, void *
         counting.entry_stack = end;
     counting_stack_write(&counting, (uint32_t)address);
 }
-
-/* Which instructions call, and which branch to themselves, depends on the instruction set. */
-enum { THUMB, RISCV };
-static int instruction_set = THUMB;
 
 static bool is_riscv_call(const uint8_t *bytes, size_t size)
 {
@@ -232,6 +258,12 @@ static void on_translate(plugin_id id, struct qemu_plugin_tb *code)
     block->layer = counting_find(&counting, block->address);
     block->calls = is_call(bytes, size);
     block->endless = count == 1 && is_loop(bytes, size);
+    block->bytes = lines.read_count != 0 ? malloc(block->end - block->address) : NULL;
+    for (size_t index = 0; index < count && block->bytes != NULL; index++) {
+        struct qemu_plugin_insn *each = qemu_plugin_tb_get_insn(code, index);
+        memcpy(block->bytes + ((uint32_t)qemu_plugin_insn_vaddr(each) - block->address), qemu_plugin_insn_data(each), qemu_plugin_insn_size(each));
+        qemu_plugin_register_vcpu_mem_cb(each, on_read, NO_REGISTERS, MEMORY_ACCESSES, NULL);
+    }
     qemu_plugin_register_vcpu_tb_exec_cb(code, on_execute, NO_REGISTERS, block);
     for (size_t index = 0; index < count && measures_run_stack; index++) {
         struct qemu_plugin_insn *each = qemu_plugin_tb_get_insn(code, index);
@@ -308,6 +340,10 @@ PUBLIC int qemu_plugin_install(plugin_id id, const void *info, int count, char *
             instruction_set = strcmp(value, "riscv") == 0 ? RISCV : THUMB;
         else if (strncmp(arguments[index], "limit=", 6) == 0)
             counting.limit = strtoull(value, NULL, 0);
+        else if (strncmp(arguments[index], "reads=", 6) == 0)
+            add_reads(value);
+        else if (strncmp(arguments[index], "flash=", 6) == 0)
+            add_flash(value);
         else if (strncmp(arguments[index], "layer=", 6) == 0)
             add_layer((uint32_t)strtoul(value, NULL, 0));
         else if (strncmp(arguments[index], "stack=", 6) == 0) {
@@ -319,6 +355,7 @@ PUBLIC int qemu_plugin_install(plugin_id id, const void *info, int count, char *
         }
     }
     lowest_write = stack_high;
+    begin_lines(counting.layer_count);
     if (result_path == NULL)
         return 1;
     qemu_plugin_register_vcpu_tb_trans_cb(id, on_translate);

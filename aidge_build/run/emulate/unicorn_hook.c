@@ -5,6 +5,27 @@
 #include "executed.h"
 #include "lines.h"
 
+/* Stretches of addresses that are told apart, from begins[0], which is 0; rows: outside of layers, then one per layer. */
+struct pieces {
+    uint32_t count; /* 0: none are told apart */
+    const uint32_t *begins;
+    uint64_t *waited, *data_lines, *data_bytes; /* rows of `count` pieces */
+};
+
+/* The number of a piece in the rows of a layer, -1 outside of layers. */
+static size_t piece_at(const struct pieces *pieces, int32_t layer, uint32_t address)
+{
+    uint32_t low = 0, high = pieces->count;
+    while (high - low > 1) {
+        uint32_t middle = low + (high - low) / 2;
+        if (pieces->begins[middle] <= address)
+            low = middle;
+        else
+            high = middle;
+    }
+    return (size_t)(layer + 1) * pieces->count + low;
+}
+
 struct memory {
     uint32_t origin, length, is_flash;
     const uint8_t *bytes;
@@ -31,12 +52,11 @@ struct hook {
     void (*look)(uint32_t address);
 };
 
-/* A Thumb instruction that starts with 0b11101, 0b11110 or 0b11111 in its first halfword has a second one. */
 static uint16_t count_instructions(const uint8_t *bytes, uint32_t size)
 {
     uint16_t count = 0;
     for (uint32_t at = 0; at < size; count++)
-        at += bytes[at + 1] >> 3 >= 0x1D ? 4 : 2;
+        at += thumb_size(bytes + at);
     return count;
 }
 
@@ -143,7 +163,7 @@ static void follow(struct hook *hook, const struct memory *memory, uint32_t addr
             counted.layer = hook->reads[index].waited + (counting->current + 1) * WAITED;
         if (counting->running && index == 0 && hook->pieces.count > 0)
             counted.piece = hook->pieces.waited + piece_at(&hook->pieces, counting->current, address) * WAITED;
-        fetch_block(&hook->reads[index], address, memory->bytes + (address - memory->origin), size, counted);
+        fetch_block(&hook->reads[index], address, memory->bytes + (address - memory->origin), size, thumb_size, counted);
     }
 }
 

@@ -245,7 +245,8 @@ def find_core(cpu: str, folders: Sequence[Path] = ()) -> Core | None:
 
 def _of_instruction_set(march: str, folders: Sequence[Path]) -> Core | None:
     """Returns the core with the most features, and then extensions, among the cores whose instructions an -march of RISC-V
-    contains; the portable core if there is none, None if it is no -march of RISC-V."""
+    contains, and of several one without times of its own; the portable core if there is none, None if it is no -march of
+    RISC-V."""
     wanted = instruction_set(march)
     if wanted is None:
         return None
@@ -253,7 +254,7 @@ def _of_instruction_set(march: str, folders: Sequence[Path]) -> Core | None:
     found = [(core, own) for core in cores for own in [core.instruction_set] if own and wanted.contains(own)]
     if not found:
         return next((core for core in cores if core.is_portable), None)
-    return max(found, key=lambda one: (len(one[0].features), len(one[1].extensions)))[0]
+    return max(found, key=lambda one: (len(one[0].features), len(one[1].extensions), not one[0].timing))[0]
 
 
 def load_core(cpu: str, folders: Sequence[Path] = ()) -> Core:

@@ -18,8 +18,9 @@ from elftools.elf.elffile import ELFFile
 from aidge_build.prove.elf import read_image
 from aidge_build.prove.elf.code_places import find_places
 from aidge_build.prove.elf.code_proof import CodeProof, check_code
+from aidge_build.prove.elf.linked_object import Linked
 from aidge_build.prove.elf.objects import read_names, read_object
-from aidge_build.prove.elf.references import Linked
+from aidge_build.prove.elf.references import ThumbObject
 from tests.command import aidge_build
 from tests.elf.compiled_parts import CALLER, MODEL, SCRIPT, addresses, compile_parts, link_parts, patched, proof_of, run, turned
 from tests.elf.own_script import REGIONS, edited
@@ -66,8 +67,9 @@ def test_a_bit_that_is_turned_over_is_found_wherever_it_lies_and_nothing_before(
     image, names, objects = read_image(elf), read_names(elf), read_object(model)
     whole = check_code(image, names, [objects], ())
     assert (whole.findings, whole.not_compared, whole.functions, whole.constants) == ((), (), 4, 4)
-    bases = find_places(objects, Linked(image, names)).bases
-    parts = [(objects.parts[index], base) for index, base in bases.items()]
+    one = ThumbObject(objects, Linked(image, names))
+    find_places(one)
+    parts = [(placement.part, placement.base) for placement in one.placements.values()]
     assert whole.size_bytes == sum(part.size_bytes for part, _ in parts if part.content)
     for part, base in parts:
         for at in range(len(part.content)):

@@ -18,6 +18,7 @@ from aidge_build.prove.elf.code_proof import _Comparison
 from aidge_build.prove.elf.deepest import StackBound, chain_of
 from aidge_build.prove.elf.device_proof import _in_device
 from aidge_build.prove.elf.image import Symbol, _loads_headers
+from aidge_build.prove.elf.linked_object import Placement
 from aidge_build.prove.elf.program_code import Code
 from aidge_build.prove.elf.stack import StackUse
 from aidge_build.prove.elf.vector_moves import _up_to
@@ -125,7 +126,7 @@ def test_a_place_in_an_object_counts_from_the_symbol_before_it_or_from_the_secti
     names = {3: [SimpleNamespace(name="one", value=4), SimpleNamespace(name="two", value=8)]}
     found, part = _Comparison.__new__(_Comparison), SimpleNamespace(index=3, name=".text")
     found._names = names
-    places = [found._place(part, 0x8000, offset) for offset in (0, 3, 4, 7, 8, 20)]
+    places = [found._place(Placement(part, b"", ((0, 0x8000),)), offset) for offset in (0, 3, 4, 7, 8, 20)]
     expected = [".text+0x0", ".text+0x3", "one+0x0", "one+0x3", "two+0x0", "two+0xc"]
     assert places == [f"{place} (0x{0x8000 + at:08x})" for place, at in zip(expected, (0, 3, 4, 7, 8, 20), strict=True)]
 

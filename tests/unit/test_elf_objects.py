@@ -27,6 +27,7 @@ from aidge_build.prove.elf.decisions import _names
 from aidge_build.prove.elf.flash_files import binary_of
 from aidge_build.prove.elf.linked_code import _shared
 from aidge_build.prove.elf.objects import (
+    LinkedName,
     ObjectFile,
     ObjectSymbol,
     Part,
@@ -40,7 +41,7 @@ from aidge_build.prove.elf.objects import (
 )
 from aidge_build.prove.elf.program_code import Code
 from aidge_build.prove.elf.proof import measure
-from aidge_build.prove.elf.references import references, without_fields
+from aidge_build.prove.elf.references import ThumbObject, references
 from aidge_build.prove.elf.stack import runs_use
 from aidge_build.prove.elf.tables import Entry, sections_of, symbol_entries
 from aidge_build.prove.elf.tables import Section as FileSection
@@ -174,10 +175,13 @@ def test_a_table_that_may_hold_numbers_leads_into_its_function_and_to_other_func
         assert code.targets_in(begin, begin + len(stored), name) == {TEXT + at for at in places}
 
 
-@pytest.mark.parametrize("machine, is_little", [("EM_ARM", False), ("EM_386", True), ("EM_PPC", False)])
-def test_objects_for_other_machines_and_big_endian_ones_are_not_compared(machine, is_little):
-    read = _read(Header(machine, is_little), SimpleNamespace(name="net.o"))
-    assert read.refusal == f"it is for {machine[3:]}, code is read for Cortex-M alone" and not read.parts
+def test_big_endian_objects_and_objects_for_another_machine_than_the_program_are_not_compared():
+    read = _read(Header("EM_ARM", little_endian=False), SimpleNamespace(name="net.o"))
+    assert read.refusal == "it is big-endian" and not read.parts
+    linked = SimpleNamespace(image=SimpleNamespace(machine="ARM"))
+    for machine, refusal in (("RISCV", "it is for RISCV, the program is for ARM"), ("ARM", "")):
+        other = ObjectFile("net.o", {}, (), machine=machine)
+        assert _Comparison(ThumbObject(other, linked), "net").refusal == refusal
 
 
 def symbol(name: str, value: int = 0, kind: str = "function", part: int | None = 1, binding: str = "global") -> ObjectSymbol:
@@ -207,7 +211,9 @@ def test_a_part_is_where_its_bytes_are_or_where_most_of_its_symbols_say(of_a, st
     def read(address: int, count: int) -> bytes:
         return (b"instructions" if address == stored_at else b"other bytes ")[:count]
 
-    assert find_places(objects, SimpleNamespace(named=named, read=read)).bases == {1: base}
+    one = ThumbObject(objects, SimpleNamespace(named=named, read=read, names={}))
+    find_places(one)
+    assert {index: placement.base for index, placement in one.placements.items()} == {1: base}
 
 
 def test_a_weak_part_that_another_object_defines_is_named_by_its_first_symbol():
@@ -218,18 +224,28 @@ def test_a_weak_part_that_another_object_defines_is_named_by_its_first_symbol():
         return [SimpleNamespace(address=0x100 + "ab".index(name))]
 
     for stored, bases, others in ((b"other bytes ", {}, ["a"]), (b"instructions", {1: 0x100}, [])):
-        places = find_places(objects, SimpleNamespace(named=named, read=lambda address, count, stored=stored: stored))
-        assert (places.bases, places.others) == (bases, others)
+        read = SimpleNamespace(named=named, read=lambda address, count, stored=stored: stored, names={})
+        one = ThumbObject(objects, read)
+        assert find_places(one) == others
+        assert {index: placement.base for index, placement in one.placements.items()} == bases
 
 
 def test_an_instruction_that_the_linker_replaced_for_an_erratum_is_a_branch_to_its_veneer():
     """b.w leads 8 bytes on, from the first byte of the part to its last four."""
     branch = bytes.fromhex("00f002b8")
-    part = comparison(
-        linked=SimpleNamespace(errata=[(0x100, 0x108), (0x104, 0x10C), (0x108, 0x999), (0x10C, 0x114), (0x110, 0x118)])
-    )
-    assert part._replaced(None, 0x100, 4 * branch) == [(0, 4), (4, 4), (12, 4)]
-    assert part._replaced(None, 0x104, 2 * branch + branch[:2]) == [(0, 4)] and part._replaced(None, 0x112, branch) == []
+    veneers = {0x104: 0x108, 0x108: 0x10C, 0x10C: 0x999, 0x110: 0x114, 0x114: 0x118}  # by the address after the instruction
+    names = {}
+    for number, (after, veneer) in enumerate(veneers.items()):
+        names |= {f"__stm32l4xx_veneer_{number}": [LinkedName(veneer, False, True)]}
+        names |= {f"__stm32l4xx_veneer_{number}_r": [LinkedName(after, False, True)]}
+
+    def replaced(base: int, stored: bytes) -> tuple[tuple[int, int], ...]:
+        part = Part(1, ".text", len(stored), stored, (), False, False, 0, False, False)
+        linked = SimpleNamespace(names=names, read=lambda address, count: stored)
+        return ThumbObject(ObjectFile("net.o", {1: part}, ()), linked).place(part, base).replaced
+
+    assert replaced(0x100, 4 * branch) == ((0, 4), (4, 4), (12, 4))
+    assert replaced(0x104, 2 * branch + branch[:2]) == ((0, 4),) and replaced(0x112, branch) == ()
 
 
 @pytest.mark.parametrize(
@@ -477,7 +493,8 @@ def test_an_absolute_symbol_means_its_number_and_a_place_behind_merged_constants
     assert found._targets(ObjectSymbol("limit", None, 77, 0, "absolute", "global", False)) == [(77, 0)]
     for value, addend, is_known in ((4, 0, False), (3, 1, False), (0, -1, False), (3, 0, True), (0, 3, True)):
         found._unknown.clear()
-        reference = SimpleNamespace(symbol=ObjectSymbol("", 1, value, 0, "section", "local", False), addend=addend, leads_to=None)
+        place = ObjectSymbol("", 1, value, 0, "section", "local", False)
+        reference = SimpleNamespace(symbol=place, addend=addend, leads_to=None, is_partial=True)
         assert [*found._astray(None, reference)] == []
         assert found._unknown == (set() if is_known else {".rodata.str"})
 
@@ -580,6 +597,7 @@ def test_a_reference_leads_where_its_fields_say_if_they_are_complete_and_inside_
 
 def test_fields_that_a_linker_fills_in_and_spared_bytes_are_not_compared():
     part = Part(1, ".text", 8, bytes(8), (Relocation(0, 8, 1), Relocation(2, 102, 1)), False, False, 0, False, False)
-    assert without_fields(part, b"\xff" * 8) == bytes.fromhex("00ff00f8ffffffff")
-    assert without_fields(part, b"\xff" * 8, [(4, 4)]) == bytes.fromhex("00ff00f800000000")
-    assert without_fields(part, b"\xff" * 3) == bytes.fromhex("00ffff"), "a field that is cut off stays"
+    one = ThumbObject(ObjectFile("net.o", {1: part}, ()), SimpleNamespace())
+    assert one.without_fields(part, b"\xff" * 8) == bytes.fromhex("00ff00f8ffffffff")
+    assert one.without_fields(part, b"\xff" * 8, [(4, 4)]) == bytes.fromhex("00ff00f800000000")
+    assert one.without_fields(part, b"\xff" * 3) == bytes.fromhex("00ffff"), "a field that is cut off stays"

@@ -6,45 +6,34 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
-from aidge_build.prove.elf.objects import ObjectFile, Part
-from aidge_build.prove.elf.references import Linked, Reference, references, without_fields
-from aidge_build.prove.elf.veneers import reached
+from aidge_build.prove.elf.linked_object import LinkedObject, Reference
+from aidge_build.prove.elf.objects import Part
 
 
-@dataclass(frozen=True)
-class Places:
-    """The places of an object's parts: `bases` are the addresses of the parts that are in the program; `others` are the weak
-    functions and constants that another object defines instead."""
-
-    bases: dict[int, int] = field(default_factory=dict)
-    others: list[str] = field(default_factory=list)
-
-
-def find_places(objects: ObjectFile, linked: Linked) -> Places:
-    """Returns the places of the parts of `objects` in the program; a linker omits parts without references, and unites merged
-    parts.
+def find_places(one: LinkedObject) -> list[str]:
+    """Finds the parts of an object in the program (`placements`); a linker omits parts without references, and unites merged
+    parts. Returns the weak functions and constants that another object defines instead.
 
     A global symbol gives the address of its part. A local name may belong to another file: it counts if a part with a known
     address refers to its part, and otherwise only if the bytes are equal.
     """
-    placer = _Placer(objects, linked)
+    placer = _Placer(one)
     placer.by_global_names()
     placer.by_weak_names()
     placer.by_references()
     placer.by_local_names()
-    return placer.places
+    return placer.others
 
 
 class _Placer:
-    def __init__(self, objects: ObjectFile, linked: Linked):
-        self.objects = objects
-        self.linked = linked
-        self.places = Places()
+    def __init__(self, one: LinkedObject):
+        self.one = one
+        self.objects = one.objects
+        self.others: list[str] = []
         self.pending: list[int] = []
         self.elsewhere: set[int] = set()
-        self.parts = {index: part for index, part in objects.parts.items() if part.size_bytes and not part.is_merged}
+        self.parts = {index: part for index, part in one.objects.parts.items() if part.size_bytes and not part.is_merged}
 
     def by_global_names(self) -> None:
         for index, part in sorted(self.parts.items()):
@@ -55,21 +44,21 @@ class _Placer:
     def by_weak_names(self) -> None:
         for index, part in sorted(self.parts.items()):
             bases = self._candidates(index, "weak", *(["global"] if part.is_shared else []))
-            if bases and index not in self.places.bases:
+            if bases and index not in self.one.placements:
                 base = self._best(part, bases)
                 if self._agrees(part, base):
                     self._put(index, base)
                 else:
                     self.elsewhere.add(index)
-                    self.places.others.append(self.objects.names_of(index)[0].name)
+                    self.others.append(self.objects.names_of(index)[0].name)
 
     def by_references(self) -> None:
         while self.pending:
             index = self.pending.pop(0)
-            part, base = self.parts[index], self.places.bases[index]
-            if not any(self._is_wanted(self.objects.symbols[one.symbol].part) for one in part.relocations):
+            placement = self.one.placements[index]
+            if not any(self._is_wanted(self.objects.symbols[one.symbol].part) for one in placement.part.relocations):
                 continue
-            for reference in references(self.objects, part, base, self.linked.read(base, part.size_bytes)):
+            for reference in self.one.references(placement):
                 target = self.objects.part_of(reference.symbol)
                 if target is not None and self._is_wanted(target.index):
                     bases = self._led_to(target, reference)
@@ -77,38 +66,37 @@ class _Placer:
                         self._put(target.index, self._best(target, bases))
 
     def _is_wanted(self, index: int | None) -> bool:
-        return index in self.parts and index not in self.places.bases and index not in self.elsewhere
+        return index in self.parts and index not in self.one.placements and index not in self.elsewhere
 
     def by_local_names(self) -> None:
         for index, part in sorted(self.parts.items()):
-            for base in self._candidates(index, "local") if index not in self.places.bases else ():
-                if index not in self.places.bases and self._agrees(part, base):
+            for base in self._candidates(index, "local") if index not in self.one.placements else ():
+                if index not in self.one.placements and self._agrees(part, base):
                     self._put(index, base)
             self.by_references()
 
     def _put(self, index: int, base: int) -> None:
-        self.places.bases[index] = base
+        self.one.placements[index] = self.one.place(self.parts[index], base)
         self.pending.append(index)
 
     def _candidates(self, index: int, *bindings: str) -> list[int]:
         """Returns the base address of the part by each of its symbols, the address that most symbols agree on first."""
         counted = Counter(
-            linked.address - symbol.value
+            base
             for symbol in self.objects.names_of(index)
             if symbol.binding in bindings
-            for linked in self.linked.named(symbol.name, symbol.binding)
+            for linked in self.one.linked.named(symbol.name, symbol.binding)
+            for base in self.one.bases(self.objects.parts[index], symbol.value, linked.address)
         )
         return [base for base, _ in sorted(counted.items(), key=lambda item: (-item[1], item[0]))]
 
     def _led_to(self, target: Part, reference: Reference) -> list[int]:
         """Returns the base addresses of a part by a reference to it, restricted to addresses that its local and weak symbols
         confirm, if it has any."""
-        if reference.leads_to is None:
-            return []
-        ends = [reference.leads_to]
-        if reference.branch_to is not None:
-            ends += [end - 4 for end in reached(reference.branch_to, self.linked.read)]
-        bases = [(end & ~int(reference.symbol.is_thumb)) - reference.addend - reference.symbol.value for end in ends]
+        bases = []
+        for end in reference.ends(self.one.linked):
+            address = (end & ~int(reference.symbol.is_thumb)) - reference.addend
+            bases += self.one.bases(target, reference.symbol.value, address)
         named = self._candidates(target.index, "local", "weak")
         return [base for base in bases if base in named] or named or bases
 
@@ -116,7 +104,5 @@ class _Placer:
         return next((base for base in bases if self._agrees(part, base)), bases[0])
 
     def _agrees(self, part: Part, base: int) -> bool:
-        """Whether the bytes at `base` equal the part's bytes, except for the fields that the linker fills in."""
-        if not part.content:
-            return True
-        return without_fields(part, self.linked.read(base, part.size_bytes)) == without_fields(part, part.content)
+        """Whether the bytes at `base` are the part's."""
+        return self.one.agrees(self.one.place(part, base))

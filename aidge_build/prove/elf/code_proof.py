@@ -13,13 +13,12 @@ from dataclasses import dataclass, replace
 from itertools import chain
 
 from aidge_build.prove.elf.claims import Claim
-from aidge_build.prove.elf.code_places import Places, find_places
+from aidge_build.prove.elf.code_places import find_places
 from aidge_build.prove.elf.findings import ERROR, Finding
 from aidge_build.prove.elf.image import Image, source_name
+from aidge_build.prove.elf.instruction_sets import OBJECTS
+from aidge_build.prove.elf.linked_object import Linked, LinkedObject, Placement, Reference
 from aidge_build.prove.elf.objects import LinkedName, ObjectFile, ObjectSymbol, Part
-from aidge_build.prove.elf.references import Linked, Reference, references, without_fields
-from aidge_build.prove.elf.relocations import FIELDS
-from aidge_build.prove.elf.veneers import branch_target, reached
 
 _WORD = 0xFFFFFFFF
 _MOST_FINDINGS = 8  # of one object: with a wrong object, all of it differs
@@ -59,14 +58,14 @@ def check_code(
         return NOT_COMPARED
     if reason:
         return CodeProof(not_compared=(reason,))
-    linked = Linked(image, names)
-    comparisons = [_Comparison(one, linked, _model_of(one, claims)) for one in objects]
+    linked, kind = Linked(image, names), OBJECTS[image.machine]
+    comparisons = [_Comparison(kind(one, linked), _model_of(one, claims)) for one in objects]
     for comparison in comparisons:
         comparison.run()
     missing = _missing_functions(image, claims, comparisons)
     return CodeProof(
         tuple(chain.from_iterable(comparison.findings() for comparison in comparisons)),
-        tuple(comparison.objects.name for comparison in comparisons if comparison.places.bases),
+        tuple(comparison.objects.name for comparison in comparisons if comparison.one.placements),
         sum(len(comparison.functions) for comparison in comparisons),
         sum(len(comparison.constants) for comparison in comparisons),
         sum(comparison.size_bytes for comparison in comparisons),
@@ -87,7 +86,7 @@ def _not_compared(comparisons: Sequence[_Comparison], missing: Mapping[str, Sequ
     read."""
     for comparison in comparisons:
         yield from comparison.not_compared
-    if not any(comparison.objects.refusal for comparison in comparisons):
+    if not any(comparison.refusal for comparison in comparisons):
         for model, functions in missing.items():
             yield f"{', '.join(functions)} of model {model}: in none of the objects, or not in the program"
 
@@ -106,8 +105,12 @@ def _missing(image: Image, claim: Claim, found: Collection[str]) -> list[str]:
 
 
 def _general_reason(image: Image, objects: Sequence[ObjectFile]) -> str:
-    if image.machine != "ARM":
-        return f"the program is for {image.machine}, code is read for Cortex-M alone"
+    kind = OBJECTS.get(image.machine)
+    if kind is None:
+        known = " and ".join(one.cores for one in OBJECTS.values())
+        return f"the program is for {image.machine}, code is read for {known} alone"
+    if kind.refusal(image):
+        return kind.refusal(image)
     if not objects:
         return "no objects were given (--objects)"
     if not image.symbols:
@@ -115,10 +118,9 @@ def _general_reason(image: Image, objects: Sequence[ObjectFile]) -> str:
     return ""
 
 
-def _unread(kind: int) -> str:
-    """Returns the name of a relocation if its field is not compared; "" if it is compared, or if the linker fills in nothing."""
-    known = FIELDS.get(kind)
-    return str(kind) if known is None else known.name if known.mask and known.read is None else ""
+def _other_machine(one: LinkedObject) -> str:
+    mine, theirs = one.objects.machine, one.linked.image.machine
+    return f"it is for {mine}, the program is for {theirs}" if mine != theirs else ""
 
 
 def _first_names(symbols: Sequence[ObjectSymbol]) -> list[ObjectSymbol]:
@@ -131,11 +133,12 @@ def _first_names(symbols: Sequence[ObjectSymbol]) -> list[ObjectSymbol]:
 
 
 class _Comparison:
-    def __init__(self, objects: ObjectFile, linked: Linked, model: str):
-        self.objects = objects
-        self.linked = linked
+    def __init__(self, one: LinkedObject, model: str):
+        self.one = one
+        self.objects = one.objects
+        self.linked = one.linked
         self.model = model
-        self.places = Places()
+        self.refusal = one.objects.refusal or _other_machine(one)
         self.functions: list[str] = []
         self.constants: list[str] = []
         self.size_bytes = 0
@@ -147,18 +150,17 @@ class _Comparison:
         self.referred: set[str] = set()
 
     def run(self) -> None:
-        if self.objects.refusal:
-            self.not_compared.append(f"{self.objects.name}: {self.objects.refusal}")
+        if self.refusal:
+            self._leave_out(self.refusal)
             return
-        self.places = find_places(self.objects, self.linked)
-        for name in self.places.others:
+        for name in find_places(self.one):
             self._leave_out(f"{name} is weak, and another object defines it")
-        for index, base in sorted(self.places.bases.items()):
-            part = self.objects.parts[index]
+        for index, placement in sorted(self.one.placements.items()):
+            part = placement.part
             self._names[index] = _first_names(self.objects.names_of(index))
-            if part.content and not (part.is_zero and self.linked.section(base) is None):
-                self._compare(part, base)
-            self._found += self._misplaced(part, base)
+            if part.content and not (part.is_zero and self.linked.section(placement.base) is None):
+                self._compare(placement)
+            self._found += self._misplaced(placement)
         if not self.functions and not self.constants:
             self._leave_out("nothing of it is in the program")
         if self._absent:
@@ -184,40 +186,33 @@ class _Comparison:
     def _leave_out(self, reason: str) -> None:
         self.not_compared.append(f"{self.objects.name}: {reason}")
 
-    def _compare(self, part: Part, base: int) -> None:
-        content = self.linked.read(base, part.size_bytes)
-        met = list(references(self.objects, part, base, content))
+    def _compare(self, placement: Placement) -> None:
+        part = placement.part
+        met = list(self.one.references(placement))
         spared = [one for one in met if one.is_call_of_nobody and not self._targets(one.symbol)]
-        self._compare_bytes(part, base, content, spared)
+        self._compare_bytes(placement, spared)
         self.referred.update(one.symbol.name for one in met)
         for reference in met:
-            self._found += self._astray(part, reference) if reference not in spared else ()
-        for name in sorted({_unread(one.kind) for one in part.relocations} - {""}):
+            self._found += self._astray(placement, reference) if reference not in spared else ()
+        for name in sorted(self.one.unread(part)):
             self._leave_out(f"fields of relocation {name} in {part.name}")
         symbols = [symbol for symbol in self._names[part.index] if symbol.size_bytes]
         self.functions += [source_name(symbol.name) for symbol in symbols if symbol.kind == "function"]
         self.constants += [symbol.name for symbol in symbols if symbol.kind == "object"]
-        self.size_bytes += part.size_bytes
+        self.size_bytes += placement.size_bytes
 
-    def _compare_bytes(self, part: Part, base: int, content: bytes, spared: Sequence[Reference]) -> None:
+    def _compare_bytes(self, placement: Placement, spared: Sequence[Reference]) -> None:
         """Compares all bytes except for the fields that the linker fills in, the fields of `spared` references, and instructions
         that the linker replaced."""
-        replaced = self._replaced(part, base, content)
+        part, replaced = placement.part, placement.replaced
         if replaced:
             self._leave_out(f"{len(replaced)} instructions of {part.name} that the linker replaced for an erratum of the core")
-        spans = [*replaced, *((one.relocation.offset, one.field.width) for one in spared)]
-        mine, theirs = (without_fields(part, each, spans) for each in (part.content, content))
-        self._found += self._differences(part, base, mine, theirs) if mine != theirs else ()
+        spans = [*replaced, *((one.relocation.offset, one.width) for one in spared)]
+        mine, theirs = (self.one.without_fields(part, each, spans) for each in (part.content, placement.content))
+        self._found += self._differences(placement, mine, theirs) if mine != theirs else ()
 
-    def _replaced(self, part: Part, base: int, content: bytes) -> list[tuple[int, int]]:
-        """Returns (offset, bytes) of the instructions that `ld --fix-stm32l4xx-629360` replaced by a branch to a veneer."""
-        found = []
-        for place, veneer in self.linked.errata:
-            if place in range(base, base + len(content)) and branch_target(place, content[place - base :]) == veneer:
-                found.append((place - base, 4))
-        return found
-
-    def _differences(self, part: Part, base: int, mine: bytes, theirs: bytes) -> Iterator[Finding]:
+    def _differences(self, placement: Placement, mine: bytes, theirs: bytes) -> Iterator[Finding]:
+        part = placement.part
         if len(theirs) < len(mine):
             yield self._other(
                 f"{self._owner(part, len(theirs))[0]} is cut off: {len(theirs):,} of {len(mine):,} B of {part.name} are stored"
@@ -227,31 +222,32 @@ class _Comparison:
         for at in (at for at in range(len(mine)) if mine[at] != theirs[at]):
             counts.setdefault(self._owner(part, at)[0], []).append(at)
         for owner, places in counts.items():
-            yield self._other(f"{owner} differs in {len(places):,} B, first at {self._place(part, base, places[0])}")
+            yield self._other(f"{owner} differs in {len(places):,} B, first at {self._place(placement, places[0])}")
 
     def _other(self, text: str) -> Finding:
         return Finding("COD01", ERROR, f"{text}: it is not what {self.objects.name} holds")
 
-    def _misplaced(self, part: Part, base: int) -> Iterator[Finding]:
+    def _misplaced(self, placement: Placement) -> Iterator[Finding]:
         """Yields COD02 for each global symbol with an address in the program that does not fit the address of its part."""
-        for symbol in self.objects.names_of(part.index):
+        for symbol in self.objects.names_of(placement.part.index):
             addresses = [linked.address for linked in self.linked.named(symbol.name)]
-            if symbol.binding == "global" and addresses and base + symbol.value not in addresses:
+            place = placement.address(symbol.value)
+            if symbol.binding == "global" and addresses and place not in addresses:
                 yield Finding(
                     "COD02",
                     ERROR,
-                    f"{symbol.name} is at 0x{addresses[0]:08x}, but the rest of {self.objects.name} puts it at "
-                    f"0x{base + symbol.value:08x}",
+                    f"{symbol.name} is at 0x{addresses[0]:08x}, but the rest of {self.objects.name} puts it at 0x{place:08x}",
                 )
 
-    def _astray(self, part: Part, reference: Reference) -> Iterator[Finding]:
+    def _astray(self, placement: Placement, reference: Reference) -> Iterator[Finding]:
         symbol = reference.symbol
         own = self.objects.part_of(symbol)
         if own is not None and own.is_merged:
-            if not 0 <= reference.symbol.value + reference.addend < len(own.content):
+            is_known = reference.leads_to is not None or reference.is_partial
+            if not is_known or not 0 <= reference.symbol.value + reference.addend < len(own.content):
                 self._unknown.add(own.name)  # such as the end of an array of constants that the linker may have placed one by one
             elif not self._holds(own, reference):
-                yield self._wrong(part, reference, f"a constant of {own.name}")
+                yield self._wrong(placement, reference, f"a constant of {own.name}")
             return
         targets = self._targets(symbol)
         if not targets and symbol.binding != "weak":
@@ -260,15 +256,8 @@ class _Comparison:
             else:
                 self._unknown.add(symbol.name or own.name)
             return
-        if not any(self._leads_to(reference, address, thumb) for address, thumb in targets or [(0, 0)]):
-            yield self._wrong(part, reference, symbol.name or f"{own.name if own else '?'}+0x{reference.addend & _WORD:x}")
-
-    def _leads_to(self, reference: Reference, address: int, thumb: int) -> bool:
-        """Whether the linker filled in this address, or a branch reaches it through veneers."""
-        if reference.found == reference.field.number(reference.place, address, thumb, reference.addend):
-            return True
-        through = reached(reference.branch_to, self.linked.read) if reference.branch_to is not None else ()
-        return (address + reference.addend + 4) & _WORD in through
+        if not any(reference.fits(address, thumb, self.linked) for address, thumb in targets or [(0, 0)]):
+            yield self._wrong(placement, reference, symbol.name or f"{own.name if own else '?'}+0x{reference.addend & _WORD:x}")
 
     def _targets(self, symbol: ObjectSymbol) -> list[tuple[int, int]]:
         """Returns the (address, Thumb bit) pairs that a reference to the symbol may mean."""
@@ -280,9 +269,9 @@ class _Comparison:
         elif symbol.part is None:
             named += self.linked.named(f"__wrap_{symbol.name}")
         own = self.objects.part_of(symbol)
-        base = self.places.bases.get(own.index) if own else None
-        if base is not None and (symbol.binding != "weak" or not named):
-            return [(base + symbol.value, int(symbol.is_thumb))]
+        placement = self.one.placements.get(own.index) if own else None
+        if placement is not None and (symbol.binding != "weak" or not named):
+            return [(placement.address(symbol.value), int(symbol.is_thumb))]
         return [(linked.address, linked.thumb) for linked in named]
 
     def _holds(self, merged: Part, reference: Reference) -> bool:
@@ -296,10 +285,9 @@ class _Comparison:
             end += unit
         return self.linked.read(reference.leads_to, end - begin) == merged.content[begin:end]
 
-    def _wrong(self, part: Part, reference: Reference, name: str) -> Finding:
-        end = reference.branch_to if reference.branch_to is not None else reference.leads_to
-        where = self._place(part, reference.place - reference.relocation.offset, reference.relocation.offset)
-        leads = "another address" if end is None else self.linked.image.describe(end & ~1)
+    def _wrong(self, placement: Placement, reference: Reference, name: str) -> Finding:
+        where = self._place(placement, reference.relocation.offset)
+        leads = "another address" if reference.end is None else self.linked.image.describe(reference.end & ~1)
         return Finding("COD02", ERROR, f"{where} leads to {leads}; {self.objects.name} says {name}")
 
     def _owner(self, part: Part, offset: int) -> tuple[str, int]:
@@ -308,7 +296,8 @@ class _Comparison:
         index = bisect_right([symbol.value for symbol in symbols], offset)
         return (symbols[index - 1].name, symbols[index - 1].value) if index else (part.name, 0)
 
-    def _place(self, part: Part, base: int, offset: int) -> str:
+    def _place(self, placement: Placement, offset: int) -> str:
         """Returns the place for a message, `kws_run+0x12 (0x08000412)`."""
-        name, begin = self._owner(part, offset)
-        return f"{name}+0x{offset - begin:x} (0x{base + offset:08x})"
+        name, begin = self._owner(placement.part, offset)
+        address = placement.address(offset)
+        return f"{name}+0x{address - placement.address(begin):x} (0x{address:08x})"

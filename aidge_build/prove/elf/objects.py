@@ -40,8 +40,8 @@ _DAMAGED = (ELFError, ValueError, LookupError, TypeError, AttributeError, Arithm
 
 
 class Relocation(NamedTuple):
-    """A field that the linker fills in, `offset` bytes from the start of a part: `kind` is the number of the Arm ELF ABI (IHI
-    0044).
+    """A field that the linker fills in, `offset` bytes from the start of a part: `kind` is a number of the ELF ABI of
+    the machine.
 
     `addend` is None if the field itself holds it.
     """
@@ -94,12 +94,13 @@ class ObjectSymbol(NamedTuple):
 
 @dataclass(frozen=True)
 class ObjectFile:
-    """An object file; `refusal` says why its bytes cannot be the linked bytes, "" if they can."""
+    """An object file for a `machine` such as "ARM"; `refusal` says why its bytes cannot be the linked bytes, "" if they can."""
 
     name: str
     parts: Mapping[int, Part] = field(repr=False)
     symbols: tuple[ObjectSymbol, ...] = field(repr=False)
     refusal: str = ""
+    machine: str = ""
 
     def part_of(self, symbol: ObjectSymbol) -> Part | None:
         """Returns the part that a symbol is in; None if another file defines it."""
@@ -185,10 +186,8 @@ def _read(elf: ELFFile, path: Path) -> ObjectFile:
             hint="name what the compiler wrote, N.o, and the program last",
             code="OBJECT",
         )
-    if elf["e_machine"] != "EM_ARM" or not elf.little_endian:
-        return ObjectFile(
-            path.name, {}, (), f"it is for {str(elf['e_machine']).removeprefix('EM_')}, code is read for Cortex-M alone"
-        )
+    if not elf.little_endian:
+        return ObjectFile(path.name, {}, (), "it is big-endian")
     sections = [*sections_of(elf)]
     if any(section.name.startswith(_LTO) for section in sections):
         return ObjectFile(path.name, {}, (), "it was compiled with -flto")
@@ -201,7 +200,7 @@ def _read(elf: ELFFile, path: Path) -> ObjectFile:
     symbols = tuple(map(_object_symbol, symbol_entries(elf, sections)))
     for part in parts.values():
         _refuse_damaged(part, len(symbols))
-    return ObjectFile(path.name, parts, symbols)
+    return ObjectFile(path.name, parts, symbols, machine=str(elf["e_machine"]).removeprefix("EM_"))
 
 
 def _refuse_damaged(part: Part, symbols: int) -> None:

@@ -63,33 +63,30 @@ MEMORY
 ENTRY(Reset_Handler)
 SECTIONS
 {
-    .text : { *(.text*) *(.rodata*) *(.ARM.ex*) } > FLASH
-    .data : { *(.data*) *(.ramfunc) *(.got*) } > RAM AT > FLASH
-    .bss : { *(.bss*) } > RAM
+    .text : { *(.text*) *(.rodata* .srodata*) *(.ARM.ex*) } > FLASH
+    .data : { *(.data*) *(.ramfunc) *(.got*) __global_pointer$ = .; *(.sdata*) } > RAM AT > FLASH
+    .bss : { *(.sbss* .bss*) } > RAM
     .note.aidge 0 : { KEEP(*(.note.aidge)) }
 }
 """
 
 
+def _target(cpu: str) -> tuple[str, list[str]]:
+    """The prefix of the compiler's name, and the options for a core of Arm or an instruction set of RISC-V."""
+    if cpu.startswith("rv32"):
+        return "riscv64-unknown-elf", [f"-march={cpu}", "-mabi=ilp32"]
+    return "arm-none-eabi", [f"-mcpu={cpu}", "-mthumb"]
+
+
 def compile_parts(folder: Path, cpu: str = "cortex-m4", *flags: str, compiler: str = "gcc", **sources: str) -> list[Path]:
     """The objects of `sources` by their names (default: kws and caller), with as many warnings off as they need."""
     objects = []
+    prefix, options = _target(cpu)
     for name, text in (sources or {"kws": MODEL, "caller": CALLER}).items():
         suffix = "cpp" if compiler == "g++" else "c"
         (folder / f"{name}.{suffix}").write_text(text)
-        run(
-            folder,
-            compiler,
-            f"-mcpu={cpu}",
-            "-mthumb",
-            "-ffreestanding",
-            "-w",
-            *flags,
-            "-c",
-            f"{name}.{suffix}",
-            "-o",
-            f"{name}.o",
-        )
+        words = [*options, "-ffreestanding", "-w", *flags, "-c", f"{name}.{suffix}", "-o", f"{name}.o"]
+        run(folder, compiler, *words, prefix=prefix)
         objects.append(folder / f"{name}.o")
     return objects
 
@@ -97,13 +94,14 @@ def compile_parts(folder: Path, cpu: str = "cortex-m4", *flags: str, compiler: s
 def link_parts(folder: Path, objects: list[Path], *options: str, cpu: str = "cortex-m4", script: str = SCRIPT) -> Path:
     """The program of these objects and the compiler's own library."""
     (folder / "app.ld").write_text(script)
-    words = [f"-mcpu={cpu}", "-mthumb", "-nostdlib", "-T", "app.ld", *map(str, objects), "-lgcc", "-Wl,--no-warn-rwx-segments"]
-    run(folder, "gcc", *words, *options, "-o", "app.elf")
+    prefix, words = _target(cpu)
+    words += ["-nostdlib", "-T", "app.ld", *map(str, objects), "-lgcc", "-Wl,--no-warn-rwx-segments"]
+    run(folder, "gcc", *words, *options, "-o", "app.elf", prefix=prefix)
     return folder / "app.elf"
 
 
-def run(folder: Path, tool: str, *words: str) -> None:
-    done = subprocess.run([f"arm-none-eabi-{tool}", *words], cwd=folder, capture_output=True, text=True)
+def run(folder: Path, tool: str, *words: str, prefix: str = "arm-none-eabi") -> None:
+    done = subprocess.run([f"{prefix}-{tool}", *words], cwd=folder, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
 
 
@@ -127,13 +125,24 @@ def addresses(elf: Path) -> Mapping[str, int]:
     return {symbol.name: symbol.address for symbol in read_image(elf).symbols}
 
 
-def turned(image: Image, address: int, bit: int) -> Image:
-    """The program with one bit turned over."""
+def stored(image: Image, address: int, count: int) -> bytes:
+    """The bytes of a program from an address on."""
+    section = next(one for one in image.sections if one.content and one.holds(address))
+    return section.content[address - section.address :][:count]
+
+
+def changed(image: Image, address: int, new: bytes) -> Image:
+    """The program with other bytes from an address on, in memory."""
     sections = []
     for section in image.sections:
-        if section.content and section.address <= address < section.end:
-            content = bytearray(section.content)
-            content[address - section.address] ^= 1 << bit
-            section = dataclasses.replace(section, content=bytes(content))
+        if section.content and section.holds(address):
+            at = address - section.address
+            content = section.content[:at] + new + section.content[at + len(new) :]
+            section = dataclasses.replace(section, content=content)
         sections.append(section)
     return dataclasses.replace(image, sections=tuple(sections))
+
+
+def turned(image: Image, address: int, bit: int) -> Image:
+    """The program with one bit turned over."""
+    return changed(image, address, bytes([stored(image, address, 1)[0] ^ 1 << bit]))

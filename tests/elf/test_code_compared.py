@@ -318,7 +318,7 @@ def test_a_program_without_symbols_and_one_for_a_computer_are_not_compared(tmp_p
     assert proof_of(elf, model).not_compared == ("the program has no symbols",)
     image = dataclasses.replace(read_image(elf), machine="X86_64")
     assert check_code(image, {}, [read_object(model)], ()).not_compared == (
-        "the program is for X86_64, code is read for Cortex-M alone",
+        "the program is for X86_64, code is read for Cortex-M and RISC-V alone",
     )
 
 

@@ -490,7 +490,8 @@ def test_an_absolute_symbol_means_its_number_and_a_place_behind_merged_constants
     found = comparison(
         _unknown=set(), objects=ObjectFile("net.o", {1: Part(1, ".rodata.str", 4, b"abc\0", (), True, True, 1, False, False)}, ())
     )
-    assert found._targets(ObjectSymbol("limit", None, 77, 0, "absolute", "global", False)) == [(77, 0)]
+    one = ThumbObject(found.objects, SimpleNamespace())
+    assert one.targets(ObjectSymbol("limit", None, 77, 0, "absolute", "global", False)) == [(77, 0)]
     for value, addend, is_known in ((4, 0, False), (3, 1, False), (0, -1, False), (3, 0, True), (0, 3, True)):
         found._unknown.clear()
         place = ObjectSymbol("", 1, value, 0, "section", "local", False)

@@ -50,7 +50,7 @@ class _Placer:
                     self._put(index, base)
                 else:
                     self.elsewhere.add(index)
-                    self.others.append(self.objects.names_of(index)[0].name)
+                    self.others.append(next(one.name for one in self.objects.names_of(index) if one.binding != "local"))
 
     def by_references(self) -> None:
         while self.pending:

@@ -158,7 +158,9 @@ class _Comparison:
         for index, placement in sorted(self.one.placements.items()):
             part = placement.part
             self._names[index] = _first_names(self.objects.names_of(index))
-            if part.content and not (part.is_zero and self.linked.section(placement.base) is None):
+            if part.content and part.is_of_thread:
+                self._leave_out(f"initial values of thread-local variables in {part.name}")
+            elif part.content and not (part.is_zero and self.linked.section(placement.base) is None):
                 self._compare(placement)
             self._found += self._misplaced(placement)
         if not self.functions and not self.constants:
@@ -189,9 +191,9 @@ class _Comparison:
     def _compare(self, placement: Placement) -> None:
         part = placement.part
         met = list(self.one.references(placement))
-        spared = [one for one in met if one.is_call_of_nobody and not self._targets(one.symbol)]
+        spared = [one for one in met if one.is_call_of_nobody and not self.one.targets(one.symbol)]
         self._compare_bytes(placement, spared)
-        self.referred.update(one.symbol.name for one in met)
+        self.referred.update(self.objects.symbols[one.symbol].name for one in part.relocations)
         for reference in met:
             self._found += self._astray(placement, reference) if reference not in spared else ()
         for name in sorted(self.one.unread(part)):
@@ -249,7 +251,7 @@ class _Comparison:
             elif not self._holds(own, reference):
                 yield self._wrong(placement, reference, f"a constant of {own.name}")
             return
-        targets = self._targets(symbol)
+        targets = self.one.targets(symbol)
         if not targets and symbol.binding != "weak":
             if own is None:
                 self._absent.add(symbol.name)
@@ -258,21 +260,6 @@ class _Comparison:
             return
         if not any(reference.fits(address, thumb, self.linked) for address, thumb in targets or [(0, 0)]):
             yield self._wrong(placement, reference, symbol.name or f"{own.name if own else '?'}+0x{reference.addend & _WORD:x}")
-
-    def _targets(self, symbol: ObjectSymbol) -> list[tuple[int, int]]:
-        """Returns the (address, Thumb bit) pairs that a reference to the symbol may mean."""
-        if symbol.kind == "absolute":
-            return [(symbol.value, 0)]
-        named = [] if symbol.binding == "local" else [*self.linked.named(symbol.name)]
-        if symbol.part is None and not named:  # as the linker's --wrap renames them
-            named = [*self.linked.named(f"__wrap_{symbol.name}"), *self.linked.named(symbol.name.removeprefix("__real_"))]
-        elif symbol.part is None:
-            named += self.linked.named(f"__wrap_{symbol.name}")
-        own = self.objects.part_of(symbol)
-        placement = self.one.placements.get(own.index) if own else None
-        if placement is not None and (symbol.binding != "weak" or not named):
-            return [(placement.address(symbol.value), int(symbol.is_thumb))]
-        return [(linked.address, linked.thumb) for linked in named]
 
     def _holds(self, merged: Part, reference: Reference) -> bool:
         """Whether the constant has the same bytes in the program as in the object, wherever the linker put it."""

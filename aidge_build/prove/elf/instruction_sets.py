@@ -7,5 +7,6 @@ from collections.abc import Mapping
 
 from aidge_build.prove.elf.linked_object import LinkedObject
 from aidge_build.prove.elf.references import ThumbObject
+from aidge_build.prove.elf.riscv_references import RiscvObject
 
-OBJECTS: Mapping[str, type[LinkedObject]] = {"ARM": ThumbObject}
+OBJECTS: Mapping[str, type[LinkedObject]] = {"ARM": ThumbObject, "RISCV": RiscvObject}

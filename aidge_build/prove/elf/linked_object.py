@@ -6,6 +6,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from operator import eq
 from typing import ClassVar, Protocol
 
 from aidge_build.prove.elf.image import Image, Section
@@ -151,14 +152,36 @@ class LinkedObject:
         """Yields the references of a part; relocations of unknown kinds and beyond the content are omitted."""
         raise NotImplementedError
 
+    def targets(self, symbol: ObjectSymbol) -> list[tuple[int, int]]:
+        """Returns the (address, Thumb bit) pairs that a reference to the symbol may mean."""
+        if symbol.kind == "absolute":
+            return [(symbol.value, 0)]
+        named = [] if symbol.binding == "local" else [*self.linked.named(symbol.name)]
+        if symbol.part is None and not named:  # as the linker's --wrap renames them
+            named = [*self.linked.named(f"__wrap_{symbol.name}"), *self.linked.named(symbol.name.removeprefix("__real_"))]
+        elif symbol.part is None:
+            named += self.linked.named(f"__wrap_{symbol.name}")
+        own = self.objects.part_of(symbol)
+        placement = self.placements.get(own.index) if own else None
+        if placement is not None and (symbol.binding != "weak" or not named):
+            return [(placement.address(symbol.value), int(symbol.is_thumb))]
+        return [(linked.address, linked.thumb) for linked in named]
+
     def unread(self, part: Part) -> set[str]:
         """Returns the names of the part's relocations with fields that are not compared."""
         return {_unread(self.fields.get(one.kind), one.kind) for one in part.relocations} - {""}
 
     def agrees(self, placement: Placement) -> bool:
         """Whether the bytes of the program equal the part's bytes, except for the fields that the linker fills in."""
+        return self.differing(placement) == 0
+
+    def differing(self, placement: Placement) -> int:
+        """Returns the number of bytes in the program that differ from the part's, missing ones included."""
         part = placement.part
-        return not part.content or self.without_fields(part, placement.content) == self.without_fields(part, part.content)
+        if not part.content:
+            return 0
+        mine, theirs = (self.without_fields(part, content) for content in (part.content, placement.content))
+        return 0 if mine == theirs else len(mine) - sum(map(eq, mine, theirs))
 
     def without_fields(self, part: Part, content: bytes, spared: Sequence[tuple[int, int]] = ()) -> bytes:
         """Returns `content` with zeros for all bits that the linker fills in, and for the `spared` (offset, bytes)."""

@@ -57,7 +57,8 @@ class Part:
     """A section of an object, which a linker places as a whole; `is_merged`: the linker may unite equal constants of it.
 
     `entry_bytes` is the size of a constant of a merged part, `is_text` says that the constants are strings that end in a zero.
-    `is_shared`: several objects may hold it, and the linker keeps one copy.
+    `is_shared`: several objects may hold it, and the linker keeps one copy. `is_of_thread`: each thread has a copy, so that its
+    addresses in the program count from the begin of all copies.
     """
 
     index: int
@@ -70,6 +71,7 @@ class Part:
     entry_bytes: int
     is_shared: bool
     is_writable: bool
+    is_of_thread: bool = False
 
     @property
     def is_zero(self) -> bool:
@@ -223,6 +225,7 @@ def _part(index: int, section: Section, relocations: tuple[Relocation, ...]) -> 
         section.entry_bytes,
         bool(section.flags & SH_FLAGS.SHF_GROUP),
         bool(section.flags & SH_FLAGS.SHF_WRITE),
+        bool(section.flags & SH_FLAGS.SHF_TLS),
     )
 
 

@@ -180,6 +180,9 @@ HANDLERS = {
     "la t0, handler; csrw stvec, t0": "lets traps lead to an address that is not known",
     "la t0, forgetful; csrw mtvec, t0": "forgetful does not hand back",
     "la t0, careless; csrw mtvec, t0": "careless does not hand back a0 as it found them",
+    "la t0, handler; csrw 0x307, t0": "lets traps lead to an address that is not known",
+    "la t0, nested; csrw mtvec, t0": "nested may let interrupts in while one is handled",
+    "la t0, closing; csrw mtvec, t0": 112,
 }
 
 
@@ -253,7 +256,8 @@ def test_an_attack_in_c_uses_no_more_than_its_bound_or_has_a_reason_for_none(tmp
 def test_an_interrupt_adds_its_deepest_handler(tmp_path, lines):
     kept = "addi sp, sp, -112; sw a0, 4(sp); li a0, 7; lw a0, 4(sp); addi sp, sp, 112; mret"
     text = assembled("handler", kept) + assembled("careless", "li a0, 7; mret")
-    text += assembled("forgetful", "li sp, 0x81001000; mret")
+    text += assembled("forgetful", "li sp, 0x81001000; mret") + assembled("nested", "csrsi mstatus, 8; mret")
+    text += assembled("closing", "addi sp, sp, -112; csrci mstatus, 8; csrw mstatus, zero; addi sp, sp, 112; mret")
     text += assembled("table", ".option norvc; " + "j handler; " * 12) + assembled("sets", f"{lines}; ret")
     elf = build(BOARD, f"void sets(void); {text}" + main("sets();"), tmp_path, flags=("-fno-function-sections",))
     use, wanted = riscv_stack_use(read_image(elf), ()), HANDLERS[lines]

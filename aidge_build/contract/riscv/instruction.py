@@ -22,7 +22,7 @@ REGISTERS = (
 # Names of instructions with a meaning of their own; others are what the manual calls them.
 OTHER, STORE = "other", "store"  # only writes its register; only writes `width` bytes
 TRAP, UNKNOWN = "trap", "unknown"  # never ends; may do anything
-MTVEC = 0x305
+MSTATUS, MTVEC = 0x300, 0x305
 TRAP_VECTORS = (MTVEC, 0x105, 0x307)  # also stvec, and mtvt of the interrupt controller CLIC
 
 _IMMEDIATES = {0: "addi", 4: "xori", 6: "ori", 7: "andi"}

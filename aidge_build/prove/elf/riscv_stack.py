@@ -55,9 +55,13 @@ def _interrupt(code: RiscvCode, program: StackBound) -> StackBound:
         while entries := sorted({*_entries(code)} - done):
             code.handlers.update(entries)
             for entry in entries:
+                code.enabling.clear()
                 found = bound_of(walk, code, entry)
                 if found.bytes is None:
                     return StackBound(None, found.path, found.reason)
+                if code.enabling:
+                    where = code.image.describe(min(code.enabling))
+                    return StackBound(None, found.path, f"{where} may let interrupts in while one is handled")
                 if found.lost:
                     reason = f"{code.name(entry)} does not hand back {', '.join(sorted(found.lost))} as it found them"
                     return StackBound(None, found.path, reason)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator
 from functools import cached_property
 
-from aidge_build.contract.riscv.instruction import MTVEC, TRAP, TRAP_VECTORS, UNKNOWN, Instruction, Instructions
+from aidge_build.contract.riscv.instruction import MSTATUS, MTVEC, TRAP, TRAP_VECTORS, UNKNOWN, Instruction, Instructions
 from aidge_build.prove.elf.image import Image
 from aidge_build.prove.elf.jump_tables import distances
 from aidge_build.prove.elf.linked_code import LinkedCode
@@ -32,6 +32,7 @@ from aidge_build.prove.elf.walker import Answer, WalkedCall, Walker
 _BRANCHES = ("beq", "bne", "blt", "bge", "bltu", "bgeu")
 _LEADING = frozenset(("jal", "jalr", *_BRANCHES, "ecall", "ebreak", "mret", "sret", TRAP, UNKNOWN))
 _CONTROL = ("csrrw", "csrrs", "csrrc")
+_INTERRUPTS = 1 << 3  # MIE, the bit of mstatus that lets interrupts in
 # The instructions around the EBREAK of a semihosting call ("RISC-V Semihosting" 1.0, 2): slli x0, x0, 31 and srai x0, x0, 7.
 _BEFORE_SEMIHOSTING, _AFTER_SEMIHOSTING = ("slli", "zero", "zero", 31), ("srai", "zero", "zero", 7)
 
@@ -40,7 +41,7 @@ class RiscvCode(LinkedCode[Instruction]):
     """The code of a program for RISC-V.
 
     A walk learns `initial_stack`, and `vectors`: where code writes which number to mtvec, None for an unknown one and for another
-    register of its kind.
+    register of its kind. `enabling` are the places that may let interrupts in.
 
     `handlers` are the addresses at which the core begins for a trap. `global_pointer` is what start-up code writes to gp, and no
     other code changes.
@@ -52,6 +53,7 @@ class RiscvCode(LinkedCode[Instruction]):
         self.global_pointer = symbol.address if symbol else None
         self.vectors = set[tuple[int, int | None]]()
         self.handlers = set[int]()
+        self.enabling = set[int]()
 
     def is_inside(self, name: str, address: int) -> bool:
         """Whether an address is one of code of the function `name`, or its end: there, a table may have the label of code that
@@ -140,14 +142,23 @@ class _RiscvWalker(Walker[RiscvState]):
             apply(state, instruction, self.code.word)
         except Refusal as refusal:
             raise Refusal(f"{refusal}, at {self.where(instruction.address)}") from None
-        if one.name in _CONTROL and one.number in TRAP_VECTORS and (one.name == "csrrw" or one.first != "zero"):
-            is_known = (one.name, one.number) == ("csrrw", MTVEC)
-            self.code.vectors.add((instruction.address, number_of(state.value(one.first)) if is_known else None))
+        if one.name in _CONTROL and (one.name == "csrrw" or one.first != "zero"):
+            self._write_control(instruction, state)
         if one.target == "gp" and not self._may_begin_stack and number_of(state.value("gp")) != self.code.global_pointer:
             raise Refusal(f"the global pointer is changed at {self.where(instruction.address)}")
         self._name_table(one.target, state)
         self.reach(state, instruction.address)
         return instruction.next
+
+    def _write_control(self, instruction: Instruction, state: RiscvState) -> None:
+        """Notes a write to a control register that says where traps lead or lets interrupts in."""
+        one = instruction.operation
+        number = number_of(state.value(one.first)) if one.first else None
+        if one.number in TRAP_VECTORS:
+            is_known = (one.name, one.number) == ("csrrw", MTVEC)
+            self.code.vectors.add((instruction.address, number if is_known else None))
+        elif one.number == MSTATUS and one.name != "csrrc" and (number is None or number & _INTERRUPTS):
+            self.code.enabling.add(instruction.address)
 
     @property
     def _may_begin_stack(self) -> bool:

@@ -12,8 +12,8 @@ import pytest
 from aidge_build.boards import load_board
 from aidge_build.prove.elf import read_image, region_use
 from aidge_build.run.toolchain import build_program
-from tests.command import aidge_build
-from tests.programs import ROOT, SHA256, build, model, needs_cross_compiler
+from tests.command import Result, aidge_build
+from tests.programs import ROOT, SHA256, build, model, needs_cross_compiler, needs_riscv
 
 pytestmark = needs_cross_compiler
 MAIN = "int main(void) {"
@@ -86,7 +86,18 @@ def test_a_seeded_fault_is_found(tmp_path, name):
             json.dumps({"model": "kws", "model_sha256": SHA256, "arena_bytes": 512, **fault.plan})
         )
         options += ["--plan", tmp_path / "kws.plan.json"]
-    result = aidge_build("check", elf, *options, "--json")
+    require_found(fault, aidge_build("check", elf, *options, "--json"))
+
+
+@needs_riscv
+@pytest.mark.parametrize("name", ["an arena that is too large", "a stack that is too small"])
+def test_a_seeded_fault_of_a_program_for_riscv_is_found(tmp_path, name):
+    elf = build("qemu_riscv32", FAULTS[name].program.replace("DTCM", "RAM"), tmp_path)
+    require_found(FAULTS[name], aidge_build("check", elf, "--board", "qemu_riscv32", "--json"))
+
+
+def require_found(fault: Fault, result: Result) -> None:
+    """The check calls the fault by its code and severity, with a hint, and finds nothing else."""
     found = {(finding["code"], finding["severity"]) for finding in result.json["findings"]}
     assert (fault.code, fault.severity) in found
     assert result.exit_code == (1 if fault.severity == "error" else 0)

@@ -93,7 +93,7 @@ class _Placer:
     def _led_to(self, target: Part, reference: Reference) -> list[int]:
         """Returns the base addresses of a part by a reference to it, restricted to addresses that its local and weak symbols
         confirm, if it has any."""
-        bases = []
+        bases: list[int] = []
         for end in reference.ends(self.one.linked):
             address = (end & ~int(reference.symbol.is_thumb)) - reference.addend
             bases += self.one.bases(target, reference.symbol.value, address)

@@ -245,11 +245,7 @@ class _Comparison:
         symbol = reference.symbol
         own = self.objects.part_of(symbol)
         if own is not None and own.is_merged:
-            is_known = reference.leads_to is not None or reference.is_partial
-            if not is_known or not 0 <= reference.symbol.value + reference.addend < len(own.content):
-                self._unknown.add(own.name)  # such as the end of an array of constants that the linker may have placed one by one
-            elif not self._holds(own, reference):
-                yield self._wrong(placement, reference, f"a constant of {own.name}")
+            yield from self._astray_constant(placement, reference, own)
             return
         targets = self.one.targets(symbol)
         if not targets and symbol.binding != "weak":
@@ -260,6 +256,13 @@ class _Comparison:
             return
         if not any(reference.fits(address, thumb, self.linked) for address, thumb in targets or [(0, 0)]):
             yield self._wrong(placement, reference, symbol.name or f"{own.name if own else '?'}+0x{reference.addend & _WORD:x}")
+
+    def _astray_constant(self, placement: Placement, reference: Reference, merged: Part) -> Iterator[Finding]:
+        is_known = reference.leads_to is not None or reference.is_partial
+        if not is_known or not 0 <= reference.symbol.value + reference.addend < len(merged.content):
+            self._unknown.add(merged.name)  # such as the end of an array of constants that the linker may have placed one by one
+        elif not self._holds(merged, reference):
+            yield self._wrong(placement, reference, f"a constant of {merged.name}")
 
     def _holds(self, merged: Part, reference: Reference) -> bool:
         """Whether the constant has the same bytes in the program as in the object, wherever the linker put it."""

@@ -94,7 +94,7 @@ class _Half(NamedTuple):
 
 
 class RiscvObject(LinkedObject):
-    """An object file for RISC-V of 32 bits in its program. gp counts as `__global_pointer$`, which the stack proof verifies."""
+    """An object file for RISC-V of 32 bits in its program. gp counts as `__global_pointer$`, which start-up code writes to it."""
 
     cores = "RISC-V"
     fields = FIELDS
@@ -129,7 +129,7 @@ class RiscvObject(LinkedObject):
         """
         lowest = address - offset
         within = range(lowest, lowest + most_removed(self._changes_of(part), offset) + 1, 2)
-        firsts = [base for base in self._begins(part) if base in within]
+        firsts = sorted(base for base in self._begins(part) if base in within)
         if firsts or len(within) == 1:
             return firsts or [lowest]
         known = self._searched.setdefault(part.index, [])

@@ -24,7 +24,7 @@ from aidge_build.prove.elf.riscv_relocations import (
     operation_of,
 )
 
-# What the number in an instruction counts from; of an upper or lower part of an address, another instruction has the rest.
+# The number in an instruction counts from one of these; another instruction has the rest of an upper or lower part of an address.
 FROM_PC, FROM_GP, FROM_ZERO = "pc", "gp", "zero"
 UPPER_FROM_PC, UPPER_FROM_ZERO, LOWER, GONE = "upper of pc", "upper", "lower", "gone"
 
@@ -45,7 +45,7 @@ _BASES_OF_THREAD = {_TP: FROM_ZERO}
 
 
 class Form(NamedTuple):
-    """What the linker made of an instruction, or of the two of a call: `base` is what `number` counts from."""
+    """An instruction, or the two of a call, after the link: `number` counts from `base`."""
 
     base: str
     number: int = 0

@@ -297,6 +297,18 @@ def test_a_weak_function_that_another_object_defines_is_not_ours(tmp_path):
         assert proof.not_compared == (("weak.o: tuned is weak, and another object defines it",) if SECTIONS[0] in flags else ())
 
 
+def test_a_changed_kernel_that_models_share_is_found_though_it_is_weak(tmp_path):
+    """Its name ends in the digest of its text, so every definition of it is equal."""
+    weak = "__attribute__((weak, noinline)) int {0}(int x) {{ return x + 1; }} int kws_run(int x) {{ return {0}(x) + 2; }}"
+    caller = "int kws_run(int); void Reset_Handler(void) { kws_run(3); for (;;); }"
+    for name, expected in (("tuned_0123456789ab", {"COD01"}), ("tuned", set())):
+        objects = compile_parts(tmp_path, "cortex-m4", "-O1", *SECTIONS, kws=weak.format(name), caller=caller)
+        elf = link_parts(tmp_path, objects)
+        assert proof_of(elf, *objects).not_compared == ()
+        proof = proof_of(patched(elf, addresses(elf)[name], b"\x00\x20"), *objects)
+        assert codes(proof) == expected and len(proof.not_compared) == (name == "tuned")
+
+
 @needs_cross_cplusplus
 def test_objects_of_cplusplus_are_compared(tmp_path):
     """Inline functions and templates, of which the linker takes one of several."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+from aidge_build.base.naming import split_second_name
 from aidge_build.prove.elf.linked_object import LinkedObject, Reference
 from aidge_build.prove.elf.objects import Part
 
@@ -46,11 +47,16 @@ class _Placer:
             bases = self._candidates(index, "weak", *(["global"] if part.is_shared else []))
             if bases and index not in self.one.placements:
                 base = self._best(part, bases)
-                if self._agrees(part, base):
+                if self._agrees(part, base) or self._is_same_everywhere(index):
                     self._put(index, base)
                 else:
                     self.elsewhere.add(index)
                     self.others.append(next(one.name for one in self.objects.names_of(index) if one.binding != "local"))
+
+    def _is_same_everywhere(self, index: int) -> bool:
+        """Whether the name of a weak function ends in the digest of its text, as the names of kernels that models share."""
+        weak = (symbol.name for symbol in self.objects.names_of(index) if symbol.binding == "weak")
+        return any(split_second_name(name) for name in weak)
 
     def by_references(self) -> None:
         while self.pending:

@@ -280,6 +280,9 @@ fields:
 sums: .word 3b - 1b, 3b - 2b + 8, number, number + 4, near - .
     .reloc ., R_RISCV_32_PCREL, near
     .word 0
+    .reloc ., R_RISCV_ADD32, number
+    .reloc ., R_RISCV_SUB32, near
+    .word 5
     .half 3b - 1b
     .byte 3b - 1b
     .reloc ., R_RISCV_SET8, small

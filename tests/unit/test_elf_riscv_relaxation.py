@@ -8,10 +8,10 @@ import pytest
 from aidge_build.prove.elf.code_proof import CodeProof, check_code
 from aidge_build.prove.elf.image import Image, Section, Symbol
 from aidge_build.prove.elf.objects import LinkedName, ObjectFile, ObjectSymbol, Part, Relocation
-from aidge_build.prove.elf.riscv_relocations import CALL, HI20, RELAX, TPREL_ADD, TPREL_HI20
+from aidge_build.prove.elf.riscv_relocations import CALL, HI20, PCREL_HI20, RELAX, TPREL_ADD, TPREL_HI20
 
 BASE, GP, NEAR, FAR, OF_THREAD = 0x1000, 0x20000800, 0x20000610, 0x20123456, 0x1234
-LO12_I, TPREL_LO12_I = 27, 30
+PCREL_LO12_I, LO12_I, TPREL_LO12_I = 24, 27, 30
 ZERO, RA, TP, T2, A2, A3 = 0, 1, 4, 7, 12, 13
 RET = (0x8082).to_bytes(2, "little")
 SYMBOLS = ("f", "number", "far", "of_thread")
@@ -19,6 +19,10 @@ SYMBOLS = ("f", "number", "far", "of_thread")
 
 def lui(register: int, number: int = 0) -> bytes:
     return (number & 0xFFFFF000 | register << 7 | 0x37).to_bytes(4, "little")
+
+
+def auipc(register: int, number: int = 0) -> bytes:
+    return (number & 0xFFFFF000 | register << 7 | 0x17).to_bytes(4, "little")
 
 
 def short_lui(register: int, pages: int) -> bytes:
@@ -34,6 +38,8 @@ CALL_F = (0x97).to_bytes(4, "little") + (0x80E7).to_bytes(4, "little")
 UPPER = FAR + 0x800  # lower bits are signed
 OF_NEAR = lui(A2) + lw(A3, A2) + RET
 OF_THREAD_LOADED = lui(T2) + ADD_TP + lw(A3, T2) + RET
+OF_PC = auipc(A2) + lw(A3, A2) + RET
+PC_FIELDS = ((0, PCREL_HI20, 1), (4, PCREL_LO12_I, 0))  # the second names the first by the label f
 NEAR_FIELDS = ((0, HI20, 1), (4, LO12_I, 1))
 FAR_FIELDS = ((0, HI20, 2), (4, LO12_I, 2))
 THREAD_FIELDS = ((0, TPREL_HI20, 3), (4, TPREL_ADD, 3), (8, TPREL_LO12_I, 3))
@@ -65,6 +71,9 @@ def proof(content: bytes, fields: tuple, stored: bytes, relaxed: tuple[int, ...]
         (OF_NEAR, NEAR_FIELDS, lw(A3, 3, NEAR - GP) + RET),
         (OF_NEAR, FAR_FIELDS, lui(A2, UPPER) + lw(A3, A2, FAR) + RET),
         (lui(A2) + RET, NEAR_FIELDS[:1], RET),
+        (OF_PC, PC_FIELDS, auipc(A2, NEAR - BASE) + lw(A3, A2, NEAR - BASE) + RET),
+        (OF_PC, PC_FIELDS, lui(A2, NEAR) + lw(A3, A2, NEAR) + RET),
+        (OF_PC, PC_FIELDS, lw(A3, 3, NEAR - GP) + RET),
         (OF_THREAD_LOADED, THREAD_FIELDS, lui(T2, OF_THREAD) + ADD_TP + lw(A3, T2, OF_THREAD) + RET),
         (lui(T2) + RET, ((0, HI20, 3),), short_lui(T2, 1) + RET),
     ],
@@ -85,6 +94,9 @@ def test_an_honest_form_is_accepted(content, fields, stored):
         pytest.param(
             OF_THREAD_LOADED, THREAD_FIELDS, lui(T2, OF_THREAD) + lw(A3, T2, OF_THREAD) + RET, None, id="tp is not added"
         ),
+        pytest.param(OF_PC, PC_FIELDS, lw(A3, A2, NEAR - BASE) + RET, None, id="nothing has the upper bits relative to pc"),
+        pytest.param(OF_PC, PC_FIELDS, lui(A2, NEAR) + lw(A3, A2, NEAR - 4) + RET, None, id="lower bits relative to pc"),
+        pytest.param(OF_PC, PC_FIELDS, auipc(A2, NEAR) + lw(A3, A2, NEAR - BASE) + RET, None, id="upper bits relative to pc"),
         pytest.param(OF_NEAR, NEAR_FIELDS, lw(A3, TP, NEAR - GP) + RET, None, id="tp instead of gp"),
     ],
 )

@@ -207,15 +207,22 @@ class RiscvObject(LinkedObject):
         if pair is None:
             return
         added, subtracted = pair
-        symbol = self.objects.symbols[subtracted.symbol] if subtracted else None
-        known = [address for address, _ in self.targets(symbol)] if symbol else [0]
+        known = self._addresses(subtracted)
         if one is subtracted:
             yield self._made(one, field.width, None, lambda address: True)
         elif known:
-            number = number_at(placement.content, one.offset, field) + (known[0] + (subtracted.addend or 0) if subtracted else 0)
+            number = number_at(placement.content, one.offset, field) + known[0]
             if one.kind in ADDED:
                 number -= number_at(placement.part.content, one.offset, field)
             yield self._made(one, field.width, number if field.bits == 32 else None, partial(_equals_lowest, number, field.mask))
+
+    def _addresses(self, subtracted: Relocation | None) -> list[int]:
+        """Returns the possible addresses of a subtracted symbol + addend; 0 without one."""
+        if subtracted is None:
+            return [0]
+        symbol = self.objects.symbols[subtracted.symbol]
+        found = [address + (subtracted.addend or 0) for address, _ in self.targets(symbol)]
+        return found or ([subtracted.addend or 0] if symbol.binding == "weak" else [])
 
     def _of_half(self, part: Part, one: Relocation) -> Iterator[RiscvReference]:
         """Yields an instruction with a part of an address; its `leads_to` is completed by an instruction with the other part."""

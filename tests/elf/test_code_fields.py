@@ -17,18 +17,19 @@ from aidge_build.prove.elf import read_image
 from aidge_build.prove.elf.code_proof import check_code
 from aidge_build.prove.elf.objects import read_names, read_object
 from tests.elf.compiled_parts import SCRIPT, addresses, compile_parts, link_parts, run, turned
-from tests.programs import needs_cross_compiler
+from tests.programs import needs_cross_compiler, needs_riscv
 
 pytestmark = needs_cross_compiler
 
 
 @pytest.fixture(scope="module")
-def a_model(tmp_path_factory) -> tuple[Path, Path]:
-    folder = tmp_path_factory.mktemp("damage")
-    objects = compile_parts(folder, "cortex-m4", "-Os", "-ffunction-sections", "-fdata-sections")
-    return link_parts(folder, objects), objects[0]
+def a_model(tmp_path_factory, request) -> tuple[Path, Path]:
+    folder, core = tmp_path_factory.mktemp("damage"), getattr(request, "param", "cortex-m4")
+    objects = compile_parts(folder, core, "-Os", "-ffunction-sections", "-fdata-sections")
+    return link_parts(folder, objects, cpu=core), objects[0]
 
 
+@pytest.mark.parametrize("a_model", ["cortex-m4", pytest.param("rv32imac", marks=needs_riscv)], indirect=True)
 @pytest.mark.parametrize("seed", range(2000 if os.environ.get("AIDGE_STRESS") else 20))
 def test_damaged_objects_are_refused_or_compared_and_end_in_no_traceback(tmp_path, a_model, seed):
     elf, model = a_model

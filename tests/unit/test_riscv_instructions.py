@@ -5,7 +5,16 @@ from __future__ import annotations
 
 import pytest
 
-from aidge_build.contract.riscv.instruction import OTHER, STORE, TRAP, UNKNOWN, Instructions, Operation, instruction_at
+from aidge_build.contract.riscv.instruction import (
+    MOST_VECTOR_BYTES,
+    OTHER,
+    STORE,
+    TRAP,
+    UNKNOWN,
+    Instructions,
+    Operation,
+    instruction_at,
+)
 
 # As GNU as 2.40 writes them.
 WRITTEN = {
@@ -28,7 +37,12 @@ WRITTEN = {
     "csrsi mtvec, 1": (0x3050E073, Operation("csrrs", "zero", "", number=0x305)),
     "mret": (0x30200073, Operation("mret")),
     "custom-0": (0x0000000B, Operation(UNKNOWN)),
-    "vsetvli t0, a0, e8": (0x000572D7, Operation(UNKNOWN)),
+    "vsetvli t0, a0, e8": (0x000572D7, Operation(OTHER, "t0")),
+    "vle8.v v1, (a0)": (0x02050087, Operation(OTHER)),
+    "vse8.v v1, (sp)": (0x020100A7, Operation(STORE, "", "sp", width=MOST_VECTOR_BYTES)),
+    "vsse8.v v1, (a0), a1": (0x0AB500A7, Operation(UNKNOWN)),
+    "vwmacc.vx v8, a0, v0": (0xF6056457, Operation(OTHER)),
+    "vmv.x.s a0, v1": (0x42102557, Operation(OTHER, "a0")),
     "c.addi sp, -32": (0x1101, Operation("addi", "sp", "sp", number=-32)),
     "c.addi16sp sp, -496": (0x7141, Operation("addi", "sp", "sp", number=-496)),
     "c.lui a0, 0xfffe1": (0x7505, Operation("lui", "a0", number=0xFFFE1000)),

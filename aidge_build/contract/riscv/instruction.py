@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Instructions of 32-bit RISC-V as values, read from their bytes: I or E, M, A, F, C, Zicsr, Zifencei, Zba and Zcb.
+"""Instructions of 32-bit RISC-V as values, read from their bytes: I or E, M, A, F, C, Zicsr, Zifencei, Zba, Zcb, and V.
 
 The encodings are of the RISC-V Instruction Set Manual, volume I, version 20240411, and of volume II for MRET and the like. Other
-instructions of the same formats that only compute (Zbb, Zbs, Zicond) count as OTHER. Vectors (V), pushes of several registers
-(Zcmp) and a vendor's own instructions are UNKNOWN. So are compressed loads and stores of doubles (D), as Zcmp and vendors use
-their encodings.
+instructions of the same formats that only compute (Zbb, Zbs, Zicond) count as OTHER. Stores of a vector to many addresses, pushes
+of several registers (Zcmp) and a vendor's own instructions are UNKNOWN. So are compressed loads and stores of doubles (D), as
+Zcmp and vendors use their encodings.
 """
 
 from __future__ import annotations
@@ -33,6 +33,8 @@ _SYSTEM = {0x00000073: "ecall", 0x00100073: "ebreak", 0x30200073: "mret", 0x1020
 _SYSTEM |= {0xC0001073: TRAP}  # what compilers write for a trap without C
 _TO_FLOATS = (0, 1, 2, 3, 4, 5, 8, 11, 26, 30)  # groups of OP-FP that write a register of the FPU,
 _FROM_FLOATS = (20, 24, 28)  # and one of the core
+_VECTOR_TO_CORE = 0b010000  # the group of OP-V that moves an element, or a count, to a register of the core or of the FPU
+MOST_VECTOR_BYTES = 1 << 16  # of eight registers with 65,536 bits each, the most of V
 _KEPT = 1 << 16  # cached encodings, enough for a large program
 
 
@@ -170,13 +172,24 @@ def _atomic(word: int) -> Operation | None:
 
 
 def _float_load(word: int) -> Operation | None:
-    return Operation(OTHER) if 1 <= _field(word, 14, 12) <= 3 else None  # further widths are of vectors
+    return Operation(OTHER) if _field(word, 14, 12) != 4 else None  # of a float, or of a vector
 
 
 def _float_store(word: int) -> Operation | None:
+    """Returns the store of a float, or of a vector to neighbouring addresses."""
     _, first, _ = _registers(word)
     size, number = _field(word, 14, 12), _signed(_gathered(word, (31, 25, 5), (11, 7, 0)), 12)
-    return Operation(STORE, "", first, number=number, width=1 << size) if 1 <= size <= 3 else None
+    if 1 <= size <= 3:
+        return Operation(STORE, "", first, number=number, width=1 << size)
+    return Operation(STORE, "", first, width=MOST_VECTOR_BYTES) if size != 4 and not _field(word, 27, 26) else None
+
+
+def _vector(word: int) -> Operation:
+    """Returns an operation on vectors; few of them write a register of the core: the length of vectors, an element."""
+    kind = _field(word, 14, 12)
+    is_length = kind == 7
+    is_element = kind == 2 and word >> 26 == _VECTOR_TO_CORE
+    return Operation(OTHER, _registers(word)[0] if is_length or is_element else "")
 
 
 def _float_sum(word: int) -> Operation | None:
@@ -190,7 +203,7 @@ _READERS = {
     **dict.fromkeys((0x37, 0x17), _upper),
     **dict.fromkeys((0x43, 0x47, 0x4B, 0x4F), lambda word: Operation(OTHER)),  # products and sums of floats
     **{0x6F: _jal, 0x67: _jalr, 0x63: _branch, 0x03: _load, 0x23: _store, 0x13: _immediate, 0x33: _sum, 0x0F: _fence},
-    **{0x73: _system, 0x2F: _atomic, 0x07: _float_load, 0x27: _float_store, 0x53: _float_sum},
+    **{0x73: _system, 0x2F: _atomic, 0x07: _float_load, 0x27: _float_store, 0x53: _float_sum, 0x57: _vector},
 }
 
 

@@ -59,5 +59,8 @@ __attribute__((naked, section(".vectors"), used)) void Reset_Handler(void)
 #if defined(__riscv_flen)
                      "li t0, 0x2000\n\tcsrs mstatus, t0\n\t" /* FS = initial: the FPU is on */
 #endif
+#if defined(__riscv_vector)
+                     "li t0, 0x200\n\tcsrs mstatus, t0\n\t" /* VS = initial: the vectors are on */
+#endif
                      "jal aidge_start\n\t.option pop");
 }

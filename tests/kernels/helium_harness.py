@@ -18,7 +18,7 @@ import numpy
 import pytest
 from random_tensors import Randomness, halfword_weights
 
-from aidge_build.boards import load_board
+from aidge_build.boards import Board, load_board
 from aidge_build.boards.cores import OVERLAPPING
 from aidge_build.build.emit.kernels import kernel_text
 from aidge_build.contract.call import Constant, Input, Literal, Output, Scratch, Struct
@@ -266,9 +266,11 @@ def run(
     board: str = "mps3-an547",
     lead: Callable[[Case], int] | None = None,
     traps: bool = False,
+    runs_on: Board | None = None,
 ) -> list[str]:
     """A sentence for each case whose result differs from the numpy meaning, or that writes where it must not. With `lead` the
     output begins as many bytes before input 0, over which it may lie. `traps`: the core traps unaligned access, in QEMU.
+    `runs_on`: another board than the one that the cases are compiled for.
     On this machine, or with a flag for C instead of assembly, kernels that need assembly are left out, as builds do."""
     if board == "host" or any(flag.endswith("_ASSEMBLY=0") for flag in flags):
         cases = [entry for entry in cases if entry.kernel.assembly != "needed"]
@@ -278,7 +280,8 @@ def run(
         folder = Path(temporary)
         elf = build(cases, folder, *flags, board=board, lead=lead, traps=traps)
         (folder / "input.bin").write_bytes(b"".join(array.tobytes() for arrays in moving for array in arrays))
-        result = run_program(elf, load_board(board, [BOARDS]), work_folder=folder, count=False, emulator="qemu" * traps)
+        core = runs_on or load_board(board, [BOARDS])
+        result = run_program(elf, core, work_folder=folder, count=False, emulator="qemu" * traps)
         assert result.exit_code == 0, result
         data = (folder / "output.bin").read_bytes()
     return _compared(cases, data)

@@ -21,6 +21,7 @@ import helium_harness
 import numpy
 import pytest
 import rv32_harness
+import rvv_harness
 from helium_harness import Case
 from random_tensors import Randomness
 
@@ -67,8 +68,9 @@ LIBRARIES = {
     "armv7m": (armv7m_harness.Case, armv7m_harness.BOARD),
     "armv6m": (armv6m_harness.Case, armv6m_harness.BOARD),
     "rv32": (rv32_harness.Case, rv32_harness.BOARD),
+    "rvv": (rvv_harness.Case, rvv_harness.BOARD),
 }
-NEEDS = {"rv32": rv32_harness.needs_riscv}
+NEEDS = dict.fromkeys(("rv32", "rvv"), rv32_harness.needs_riscv)
 CLAMPS = ((-math.inf, math.inf), (0.0, math.inf), (0.0, 6.0), (-1.0, 1.5))
 needs_compiler = pytest.mark.skipif(not shutil.which("arm-none-eabi-gcc"), reason="needs arm-none-eabi-gcc")
 BOARDS = [

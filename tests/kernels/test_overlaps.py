@@ -11,6 +11,7 @@ import armv7m_harness
 import cortexm_harness
 import helium_harness
 import pytest
+import rvv_harness
 import test_armv7m_linear as armv7m_layers
 import test_cortexm_elementwise as cortexm_elements
 import test_cortexm_float as cortexm_floats
@@ -78,6 +79,12 @@ def armv6m_cases():
 
 
 @functools.cache
+def rvv_cases():
+    made = [cortexm_layers.int8_case(0, *edge) for edge in (*cortexm_layers.EDGES, *MORE)]
+    return sharing(rvv_harness.accepted(map(rvv_harness.taken, made)))
+
+
+@functools.cache
 def helium_cases():
     """The edges, MORE, a pointwise layer of few channels whose pixels pass in several parts, and layers in groups."""
     dense = [
@@ -135,6 +142,13 @@ def test_pointwise_layers_of_armv6m_may_lie_where_their_input_lies_as_pixels_are
 def test_depthwise_layers_of_armv6m_that_shrink_an_image_take_the_bytes_of_their_input():
     shrinking = armv6m_harness.taken(cortexm_layers.int8_case(0, 2, 8, (12, 5), 8, (5, 2), 1, 1, (0, 0), 8))
     assert demands(shrinking).in_place == (0,)
+
+
+@rvv_harness.needs_riscv
+def test_rvv_layers_may_overwrite_what_they_say():
+    cases = rvv_cases()
+    assert len(cases) >= 20
+    assert rvv_harness.run(cases, board=rvv_harness.BOARD, lead=promised_lead) == []
 
 
 @needs_emulator

@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: MIT
+"""The text that computes all channels of some neighbouring pixels: vector after vector of channels, with the sums of all these
+pixels in registers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from aidge_build.contract.call import Struct
+
+from .assembly import LANES, REGISTERS, Routine
+from .levels import emit_head, emit_next_channels, emit_stores
+
+MOST_PIXELS = 7  # pointers in t0 to t6
+LONGEST_TURN = 8  # taps
+SPARE = "v30"  # if sums take two registers each
+SIZES = "aidge_rvv_sizes"
+_ARGUMENTS = {
+    "strip": "const int8_t *",
+    "output": "int8_t *",
+    "numbers": "const int32_t *",
+    "weights": "const void *",
+    "row_step": "int32_t ",
+    "count": "int32_t ",
+    "sizes": f"const {SIZES} *",
+}
+PARAMETERS = ", ".join(kind + name for name, kind in _ARGUMENTS.items())
+_NAMES = {
+    **{name: f"a{number}" for number, name in enumerate((*_ARGUMENTS, "length"))},
+    **{f"pixel{number}": f"t{number}" for number in range(MOST_PIXELS)},
+    **{name: f"s{number}" for number, name in enumerate(("channels", "left", "rows", "turns", "tap"))},
+    **{"even": "s5", "odd": "s6", "spare": "s5", "place": "s6", "tap_bytes": "s11"},
+    **{"zero": "s7", "low": "s8", "high": "s9", "factors": "s10"},
+}
+EmitTap = Callable[[Routine, int], None]
+
+
+@dataclass(frozen=True)
+class Block:
+    """`pixels` with sums in `registers` vector registers each, rows of windows of `run` taps; `is_wide`: weights of 16 bits."""
+
+    registers: int
+    pixels: int
+    run: int
+    is_wide: bool
+
+    @property
+    def turn(self) -> int:
+        """Taps in the text of a loop."""
+        fitting = [taps for taps in range(LONGEST_TURN, LONGEST_TURN // 2 - 1, -1) if self.run % taps == 0]
+        return min(self.run, fitting[0] if fitting else LONGEST_TURN)
+
+    @property
+    def name(self) -> str:
+        """All that the text depends on."""
+        rest = f"_{self.run % self.turn}" if self.run % self.turn else ""
+        return f"{'words_' * self.is_wide}m{self.registers}_x{self.pixels}_u{self.turn}{rest}"
+
+    @property
+    def sums(self) -> list[str]:
+        """The first register of each pixel."""
+        return [f"v{self.registers * (1 + pixel)}" for pixel in range(self.pixels)]
+
+    def sizes(self, outputs: int, rows: int, step: int, tap_bytes: int = 1, may_stay: bool = True) -> Struct:
+        """Returns the struct of strip.h: channels of the output, rows of a window, bytes from a pixel to the next, and from a tap
+        of a row to the next."""
+        fields = {"channels": outputs, "rows": rows, "turns": self.run // self.turn, "step": step, "tap_bytes": tap_bytes}
+        return Struct(SIZES, {**fields, "run_bytes": self.run * tap_bytes, "may_stay": int(may_stay)})
+
+    def text(self, name: str, comment: str, emit_tap: EmitTap, emit_moved: EmitTap | None = None) -> str:
+        """Returns the C function. `emit_tap` adds the products of a tap, whose number in the loop it is given; `emit_moved` moves
+        the pixels' pointers over so many taps. None: taps are vectors of channels, and move the pointers."""
+        code = Routine(_NAMES)
+        code.enter()
+        code("lw {channels}, 0({sizes})")
+        code("lw {tap_bytes}, 16({sizes})")
+        emit_head(code)
+        code("mv {left}, {channels}")
+        code.label(1)
+        self._emit_begin(code)
+        code.elements(16, self.registers)
+        code("lw {rows}, 4({sizes})")
+        code.label(2)
+        code("lw {turns}, 8({sizes})")
+        code.label(3)
+        for tap in range(self.turn):
+            emit_tap(code, tap)
+        if emit_moved:
+            emit_moved(code, self.turn)
+        code("addi {turns}, {turns}, -1")
+        code("bnez {turns}, 3b")
+        for tap in range(self.run % self.turn):
+            emit_tap(code, tap)
+        if emit_moved and self.run % self.turn:
+            emit_moved(code, self.run % self.turn)
+        for pixel in range(self.pixels):
+            code(f"add {{pixel{pixel}}}, {{pixel{pixel}}}, {{row_step}}")
+        code("addi {rows}, {rows}, -1")
+        code("bnez {rows}, 2b")
+        emit_stores(code, self.sums, self.registers)
+        emit_next_channels(code, self.is_wide)
+        if not emit_moved:
+            code("add {strip}, {strip}, {length}")
+        code("bnez {left}, 1b")
+        code.leave()
+        return code.function(name, PARAMETERS, comment)
+
+    def _emit_begin(self, code: Routine) -> None:
+        """Begins the sums of the next channels, with the pointers at the first tap."""
+        first, *others = self.sums
+        code(f"vsetvli {{length}}, {{left}}, e32, m{self.registers}, ta, ma")
+        code(f"vle32.v {first}, ({{numbers}})")
+        code("lw {spare}, 12({sizes})")
+        code("mv {pixel0}, {strip}")
+        for pixel, name in enumerate(others):
+            code(f"add {{pixel{pixel + 1}}}, {{pixel{pixel}}}, {{spare}}")
+            code(f"vmv.v.v {name}, {first}")
+        code("mv {tap}, {weights}")
+
+    def emit_weights(self, code: Routine) -> None:
+        """Loads the weights of the next tap into v0."""
+        if self.is_wide:
+            code("vle16.v v0, ({tap})")
+            code("add {tap}, {tap}, {channels}")
+        else:
+            self.emit_bytes(code, 0, "tap")
+        code("add {tap}, {tap}, {channels}")
+
+    def emit_bytes(self, code: Routine, register: int, address: str) -> None:
+        """Loads bytes as values of 16 bits. They come in the upper half of their registers, if the half is one."""
+        source = f"v{register + self.registers // 4}" if self.registers >= 4 else SPARE
+        code(f"vle8.v {source}, ({{{address}}})")
+        code(f"vsext.vf2 v{register}, {source}")
+
+
+def best_block(channels: int, width: int, costs: tuple[int, int], run: int, is_wide: bool) -> Block:
+    """Returns the block with the fewest instructions for rows of `width` pixels, 0 if that is unknown, if vectors have 128 bits.
+    `costs` are the instructions of a tap, for its weights and for each pixel."""
+
+    def cost(block: Block) -> tuple[float, int]:
+        across = width or block.pixels
+        turns = -(-channels // (LANES * block.registers)) * -(-across // block.pixels)
+        return turns * (costs[0] + costs[1] * block.pixels) / across, block.pixels
+
+    registers = [each for each in (2, 4, 8) if each == 2 or LANES * each // 2 < channels]
+    most = min(MOST_PIXELS, width or MOST_PIXELS)
+    sizes = [(each, pixels) for each in registers for pixels in range(1, min(most, REGISTERS // each - 1) + 1)]
+    return min((Block(each, pixels, run, is_wide) for each, pixels in sizes), key=cost)

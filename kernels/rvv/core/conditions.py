@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: MIT
+"""What layers of this library's kernels have in common."""
+
+from __future__ import annotations
+
+from aidge_build.contract.kernel_kit.conditions import BYTES_OR_HALFWORDS, ROOM
+from aidge_build.contract.kernel_kit.linear_int8 import quantized_spec
+from aidge_build.contract.spec import CHANNELS_LAST, DFormat, ImplSpec, NodeView, Predicate
+from aidge_build.graph.dtype import DType
+
+from .assembly import FEATURES
+
+FEWEST_CHANNELS = 8
+
+
+def _few_channels(view: NodeView) -> str:
+    channels = view.outputs[0].dims[1]
+    return f"{channels} output channels, wants at least {FEWEST_CHANNELS}" if channels < FEWEST_CHANNELS else ""
+
+
+def linear_spec(*predicates: Predicate, form: DFormat = CHANNELS_LAST) -> ImplSpec:
+    """Returns the spec of a linear layer, with weights of 8 or 16 bits."""
+    many = Predicate("channels that fill a vector", _few_channels)
+    return quantized_spec(form, ROOM, BYTES_OR_HALFWORDS, many, *predicates, features=FEATURES)
+
+
+def are_wide(view: NodeView) -> bool:
+    """Whether weights have 16 bits."""
+    return view.inputs[1].dtype is DType.int16

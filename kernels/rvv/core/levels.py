@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: MIT
+"""Sums become stored values by the float32 formula of the contract `onnx`: with its two roundings, so that nothing needs a proof.
+
+The numbers of a layer are words: zero point, lowest and highest stored value, zero point of the input; what the sums of each
+channel begin with; the float32 factor of each channel.
+"""
+
+from __future__ import annotations
+
+import numpy
+
+from aidge_build.contract.kernel_kit.linear_int8 import Linear
+from aidge_build.contract.kernel_kit.packing import as_words
+
+from .assembly import Routine
+
+HEAD_WORDS = 4
+
+
+def words_of(linear: Linear) -> numpy.ndarray:
+    """Returns the numbers of a layer whose sums have no fractions."""
+    head = linear.zero_point, *linear.clamp, linear.input_zero_point
+    return as_words([*head, *linear.bias.tolist(), *linear.factors.view(numpy.int32).tolist()])
+
+
+def emit_head(code: Routine) -> None:
+    """Loads the words that the channels share; {numbers} then points to the first channel, {factors} to its factor."""
+    for place, name in enumerate(("zero", "low", "high")):
+        code(f"lw {{{name}}}, {4 * place}({{numbers}})")
+    code(f"addi {{numbers}}, {{numbers}}, {4 * HEAD_WORDS}")
+    code("slli {factors}, {channels}, 2")
+    code("add {factors}, {numbers}, {factors}")
+
+
+def emit_stores(code: Routine, sums: list[str], registers: int) -> None:
+    """Stores the outputs of the first {count} of these sums, which are pixels {channels} bytes apart; v0 and the next registers
+    are free. Changes {spare} and {place}."""
+    code.elements(32, registers)
+    code("vle32.v v0, ({factors})")
+    for line in ("vfcvt.f.x.v {0}, {0}", "vfmul.vv {0}, {0}, v0", "vfcvt.x.f.v {0}, {0}"):
+        _each(code, sums, line)
+    code.elements(16, registers)
+    for line in ("vnclip.wi {0}, {0}, 0", "vsadd.vx {0}, {0}, {{zero}}"):
+        _each(code, sums, line)
+    code.elements(8, registers)
+    for line in ("vnclip.wi {0}, {0}, 0", "vmax.vx {0}, {0}, {{low}}", "vmin.vx {0}, {0}, {{high}}"):
+        _each(code, sums, line)
+    code("mv {place}, {output}")
+    code("mv {spare}, {count}")
+    for pixel, name in enumerate(sums):
+        if pixel:
+            code("addi {spare}, {spare}, -1")
+            code("beqz {spare}, 9f")
+            code("add {place}, {place}, {channels}")
+        code(f"vse8.v {name}, ({{place}})")
+    code.label(9)
+
+
+def emit_next_channels(code: Routine, is_wide: bool) -> None:
+    """Moves the pointers behind the channels of a vector, which {left} then lacks; `is_wide`: weights have 16 bits."""
+    code("slli {spare}, {length}, 2")
+    code("add {numbers}, {numbers}, {spare}")
+    code("add {factors}, {factors}, {spare}")
+    for _ in range(1 + is_wide):
+        code("add {weights}, {weights}, {length}")
+    code("add {output}, {output}, {length}")
+    code("sub {left}, {left}, {length}")
+
+
+def _each(code: Routine, sums: list[str], line: str) -> None:
+    for name in sums:
+        code(line.format(name))

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: MIT
+"""The C function around a block of pixels, and the memory of its windows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy
+
+from aidge_build.contract.call import Call, Constant, Input, Output, Scratch, Struct, computed
+from aidge_build.contract.kernel_kit.linear_int8 import Linear
+
+from .assembly import LANES
+from .block import Block
+from .levels import words_of
+
+SOURCES = ("core/target.h", "core/strip.h")
+
+
+def strip_bytes(shape: Mapping[str, int], pixels: int) -> int:
+    """Returns the room for what the windows of so many neighbours see."""
+    width = (pixels - 1) * shape["stride_width"] + (shape["kernel_width"] - 1) * shape["dilation_width"] + 1
+    return shape["kernel_height"] * width * shape["in_channels"]
+
+
+def is_one_vector(channels: int, block: Block) -> bool:
+    """Whether all channels of a block are computed before one of them is stored, however long vectors are."""
+    return channels <= LANES * block.registers
+
+
+def blocks_of(shape: Mapping[str, int], pixels: int) -> list[tuple[int, int]]:
+    """(First pixel, one past the last) of the pixels that are computed together."""
+    width = shape["out_width"]
+    rows = range(0, shape["batches"] * shape["out_height"] * width, width)
+    return [(row + first, row + min(first + pixels, width)) for row in rows for first in range(0, width, pixels)]
+
+
+def weight_array(rows: numpy.ndarray, is_wide: bool) -> numpy.ndarray:
+    """Returns weights [outputs, taps] in the order in which texts read them: all outputs of a tap are neighbours."""
+    return numpy.ascontiguousarray(rows.T, numpy.int16 if is_wide else numpy.int8)
+
+
+def layer_call(block: Block, text: str, function: str, linear: Linear, sizes: Struct, image: Struct) -> Call:
+    """Returns the call of a layer over an image; `function` is the name of the block's text."""
+    return Call(
+        f"{function}_layer",
+        SOURCES,
+        (Input(0), Output(0), *constants(linear, block), Scratch(), sizes, image),
+        note=f"{block.pixels} pixels x a vector of channels, requantized in float",
+        texts=(text, _layer_text(function, block.pixels)),
+        facts=facts(block),
+    )
+
+
+def constants(linear: Linear, block: Block) -> tuple[Constant, Constant]:
+    """Returns the numbers and the weights of a layer."""
+    return Constant("numbers", words_of(linear)), Constant("weights", weight_array(linear.rows, block.is_wide))
+
+
+def facts(block: Block) -> dict[str, str]:
+    """For `Call.facts`."""
+    return computed(f"{block.pixels} pixel{'s' * (block.pixels > 1)} x a vector of channels", 0)
+
+
+def _layer_text(function: str, pixels: int) -> str:
+    """Returns the C function that computes an image, {pixels} pixels of a row at a time."""
+    return f"""/* {pixels} pixels of a row at a time. */
+static void {function}_layer(const int8_t *input, int8_t *output, const int32_t *numbers, const void *weights,
+                             void *scratch, const aidge_rvv_sizes *sizes, const aidge_kit_window2d *shape)
+{{
+    int32_t batch, y, x;
+    for (batch = shape->batches; batch > 0; batch--) {{
+        for (y = 0; y < shape->out_height; y++) {{
+            for (x = 0; x < shape->out_width; x += {pixels}) {{
+                const int32_t left = shape->out_width - x;
+                const int32_t count = left < {pixels} ? left : {pixels};
+                const aidge_rvv_strip strip = aidge_rvv_strip_of(
+                    input, y * shape->stride_height - shape->pad_top, x * shape->stride_width - shape->pad_left, {pixels},
+                    (int8_t *)scratch, numbers[3], sizes, shape);
+                {function}(strip.bytes, output, numbers, weights, strip.row_step, count, sizes);
+                output += count * shape->out_channels;
+            }}
+        }}
+        input += shape->in_height * shape->in_width * shape->in_channels;
+    }}
+}}"""

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: MIT
+"""int8 convolution over one or two axes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from aidge_build.contract.call import Call, Struct
+from aidge_build.contract.kernel_kit.conditions import ONE_GROUP
+from aidge_build.contract.kernel_kit.linear_int8 import LinearNode
+from aidge_build.contract.kernel_kit.packing import taps_last_channels
+from aidge_build.contract.kernel_kit.raster import block_demands
+from aidge_build.contract.kernel_kit.window2d import is_pointwise, window2d, window_of_layer, window_or_row
+from aidge_build.contract.node import kernel
+from aidge_build.contract.spec import Demands, NodeView, Predicate
+
+from ..core.block import Block
+from ..core.conditions import are_wide, linear_spec
+from ..core.windows import blocks_of, is_one_vector, layer_call, strip_bytes
+from .dense import block_of, dense_name, dense_text
+
+
+def _dilated(view: NodeView) -> str:
+    shape = _image(view).fields
+    return "dilated columns" if shape["dilation_width"] > 1 and shape["kernel_width"] > 1 else ""
+
+
+def _image(view: NodeView) -> Struct:
+    window = view.operator.window
+    return window_or_row(view) if is_pointwise(window_of_layer(view)) else window2d(view.inputs[0], view.outputs[0], window)
+
+
+def _block(view: NodeView) -> Block:
+    """Returns the block, which is the same for all bands of a layer."""
+    shape = _image(view.layer.whole if view.layer else view).fields
+    width = 0 if is_pointwise(window_of_layer(view)) else shape["out_width"]
+    return block_of(shape["out_channels"], width, shape["kernel_width"] * shape["in_channels"], are_wide(view))
+
+
+@kernel(("Conv1D", "Conv2D"), linear_spec(ONE_GROUP, Predicate("columns are not dilated", _dilated)))
+class Conv2dInt8(LinearNode):
+    @classmethod
+    def demands(cls, view: NodeView) -> Demands:
+        shape, block = _image(view).fields, _block(view)
+        found = block_demands(shape, view.inputs[0], view.outputs[0], blocks_of(shape, block.pixels))
+        return replace(found, scratch_bytes=strip_bytes(shape, block.pixels))
+
+    def call(self) -> Call:
+        block, image = _block(self.view), _image(self.view)
+        linear = self.linear(taps_last_channels(self.inputs[1].data)).in_fine_units()
+        shape = image.fields
+        may_stay = is_one_vector(shape["out_channels"], block)
+        step = shape["stride_width"] * shape["in_channels"]
+        sizes = block.sizes(shape["out_channels"], shape["kernel_height"], step, may_stay=may_stay)
+        return layer_call(block, dense_text(block), dense_name(block), linear, sizes, image)

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: MIT
+"""int8 fully connected layer."""
+
+from __future__ import annotations
+
+from aidge_build.contract.call import Call, Input, Literal, Output
+from aidge_build.contract.kernel_kit.following import following
+from aidge_build.contract.kernel_kit.linear_int8 import LinearNode
+from aidge_build.contract.kernel_kit.window2d import rows_as_image
+from aidge_build.contract.node import kernel
+from aidge_build.contract.spec import ROW_MAJOR, Demands, NodeView
+
+from ..core.block import Block
+from ..core.conditions import are_wide, linear_spec
+from ..core.windows import SOURCES, blocks_of, constants, facts, is_one_vector, layer_call, strip_bytes
+from .dense import block_of, dense_name, dense_text
+
+
+def _block(view: NodeView) -> Block:
+    outputs, features = view.inputs[1].dims
+    return block_of(outputs, view.inputs[0].dims[0], features, are_wide(view))
+
+
+@kernel("FC", linear_spec(form=ROW_MAJOR))
+class FcInt8(LinearNode):
+    @classmethod
+    def demands(cls, view: NodeView) -> Demands:
+        (data, *_), (output,) = view.inputs, view.outputs
+        if data.dims[0] == 1:
+            return Demands()
+        image, pixels = rows_as_image(data.dims, output.dims).fields, _block(view).pixels
+        steps = [(end * output.dims[1], end * data.dims[1]) for _, end in blocks_of(image, pixels)]
+        return following(steps, output, strip_bytes(image, pixels))
+
+    def call(self) -> Call:
+        block, (outputs, features) = _block(self.view), self.inputs[1].dims
+        linear = self.linear(self.inputs[1].data).in_fine_units()
+        sizes = block.sizes(outputs, 1, features, may_stay=is_one_vector(outputs, block))
+        text, name = dense_text(block), dense_name(block)
+        if self.inputs[0].dims[0] > 1:
+            image = rows_as_image(self.inputs[0].dims, self.outputs[0].dims)
+            return layer_call(block, text, name, linear, sizes, image)
+        arguments = Input(0), Output(0), *constants(linear, block), Literal(0), Literal(1), sizes
+        return Call(name, SOURCES, arguments, "a vector of outputs, requantized in float", (text,), facts=facts(block))

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: MIT
+"""Kernels of `rvv` against their numpy meaning, bit for bit: on an emulated core, with vectors of several lengths."""
+
+from __future__ import annotations
+
+import functools
+
+import pytest
+import test_armv6m_linear
+import test_cortexm_linear
+from harness import under
+from rvv_harness import BOARD, accepted, needs_riscv, run, taken, with_vectors
+
+# Batches, channels, image, outputs, kernel, stride, dilation, pads, groups: every number of channels around a vector's and two,
+# rows of less pixels than go together, windows of all lengths of a turn and what remains, pads wider than the image.
+EDGES = [
+    *((1, 3, (3, 4), outputs, (1, 1), 1, 1, (0, 0), 1) for outputs in (8, 9, 15, 16, 17, 31, 32, 33, 47, 63, 64, 65, 70)),
+    *((1, 8, (1, 5), 20, (1, taps), 1, 1, (0, 0), 1) for taps in (1, 2, 3, 4)),
+    *((1, channels, (2, 2), 8, (1, 1), 1, 1, (0, 0), 1) for channels in (1, 7, 11, 13, 17, 68)),
+    *((2, 5, (height, 6), 12, (3, 3), stride, 1, (1, 1), 1) for height in (1, 5) for stride in (1, 2)),
+    (1, 2, (4, 5), 40, (3, 1), 1, 2, (3, 0), 1),
+    (1, 2, (2, 2), 9, (5, 5), 1, 1, (3, 3), 1),
+    (1, 16, (20,), 64, (5,), 2, 1, (2, 2), 1),
+    *((1, channels, (3, 5), channels, (3, 3), 1, 1, (1, 1), channels) for channels in (8, 13, 16, 17, 32, 33, 70)),
+    (2, 24, (7, 9), 24, (5, 2), 2, 2, (4, 1), 24),
+    (1, 40, (30,), 40, (9,), 1, 1, (4, 4), 40),
+]
+
+
+@functools.cache
+def sample():
+    made = [test_cortexm_linear.int8_case(seed, *edge) for seed, edge in enumerate(EDGES)]
+    return accepted([taken(entry) for entry in (*made, *test_armv6m_linear.candidates()[::2])])
+
+
+def test_the_cases_reach_sums_of_every_size_and_weights_of_both_widths():
+    functions = {entry.call.function for entry in sample()}
+    for form in ("dense_int8_m2", "dense_int8_m4", "dense_int8_m8", "dense_int8_words", "depthwise_int8_m4"):
+        assert any(form in function for function in functions), form
+
+
+@needs_riscv
+def test_layers_equal_the_meaning_on_the_emulated_core():
+    assert len(sample()) > 100
+    assert run(sample(), board=BOARD) == []
+
+
+@needs_riscv
+@pytest.mark.parametrize("bits", [256, 512])
+def test_the_result_does_not_depend_on_the_length_of_vectors(bits):
+    assert run(sample()[::3], board=BOARD, runs_on=with_vectors(bits)) == []
+
+
+@needs_riscv
+def test_the_result_does_not_depend_on_compiler_options():
+    assert run(under(("-O0",), sample()), "-O0", board=BOARD) == []

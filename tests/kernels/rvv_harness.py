@@ -20,6 +20,10 @@ class Case(helium_harness.Case):
     library_name, features = "rvv", frozenset({"rv32m", "fpu", "rvv"})
 
 
+def case(*arguments, **output) -> Case:
+    return taken(harness.case(*arguments, **output))
+
+
 def taken(entry: harness.Case) -> Case:
     """A case of another library's tests."""
     return Case(entry.view, entry.values)
@@ -35,4 +39,4 @@ def with_vectors(bits: int) -> Board:
 
 accepted = cortexm_harness.accepted
 
-__all__ = ["BOARD", "accepted", "needs_riscv", "run", "taken", "with_vectors"]
+__all__ = ["BOARD", "accepted", "case", "needs_riscv", "run", "taken", "with_vectors"]

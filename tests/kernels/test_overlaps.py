@@ -23,6 +23,7 @@ import test_helium_float as helium_floats
 from cortexm_harness import BOARD
 from grouped_cases import grouped_cases
 from helium_harness import needs_emulator
+from pool_cases import edge_pools
 
 from aidge_build.contract.kernel_kit.raster import convolution_demands
 from aidge_build.operators.conv import Conv
@@ -81,7 +82,8 @@ def armv6m_cases():
 @functools.cache
 def rvv_cases():
     made = [cortexm_layers.int8_case(0, *edge) for edge in (*cortexm_layers.EDGES, *MORE)]
-    return sharing(rvv_harness.accepted(map(rvv_harness.taken, made)))
+    pools = edge_pools(rvv_harness.case)[::3]
+    return sharing(rvv_harness.accepted([*map(rvv_harness.taken, made), *pools]))
 
 
 @functools.cache
@@ -147,7 +149,7 @@ def test_depthwise_layers_of_armv6m_that_shrink_an_image_take_the_bytes_of_their
 @rvv_harness.needs_riscv
 def test_rvv_layers_may_overwrite_what_they_say():
     cases = rvv_cases()
-    assert len(cases) >= 20
+    assert len(cases) >= 40
     assert rvv_harness.run(cases, board=rvv_harness.BOARD, lead=promised_lead) == []
 
 

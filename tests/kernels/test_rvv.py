@@ -8,8 +8,11 @@ import functools
 import pytest
 import test_armv6m_linear
 import test_cortexm_linear
+import test_single_values
+from binary_cases import binaries
 from harness import under
-from rvv_harness import BOARD, accepted, needs_riscv, run, taken, with_vectors
+from pool_cases import edge_pools, random_pool
+from rvv_harness import BOARD, accepted, case, needs_riscv, run, taken, with_vectors
 
 # Batches, channels, image, outputs, kernel, stride, dilation, pads, groups: every number of channels around a vector's and two,
 # rows of less pixels than go together, windows of all lengths of a turn and what remains, pads wider than the image.
@@ -33,6 +36,12 @@ def sample():
     return accepted([taken(entry) for entry in (*made, *test_armv6m_linear.candidates()[::2])])
 
 
+@functools.cache
+def others():
+    pools = [*edge_pools(case), *(random_pool(case, seed) for seed in range(20))]
+    return accepted([*binaries(case, 24), *pools, *map(taken, test_single_values.tables())])
+
+
 def test_the_cases_reach_sums_of_every_size_and_weights_of_both_widths():
     functions = {entry.call.function for entry in sample()}
     for form in ("dense_int8_m2", "dense_int8_m4", "dense_int8_m8", "dense_int8_words", "depthwise_int8_m4"):
@@ -46,9 +55,18 @@ def test_layers_equal_the_meaning_on_the_emulated_core():
 
 
 @needs_riscv
+def test_pools_and_operations_on_values_equal_the_meaning_on_the_emulated_core():
+    kinds = {entry.call.function.removesuffix("_layer").removesuffix("_rows") for entry in others()}
+    means = {f"aidge_rvv_mean_int8_{order}" for order in ("turn", "columns", "lanes")}
+    assert kinds >= {*means, "aidge_rvv_maxpool2d_int8", "aidge_rvv_add_int8", "aidge_rvv_mul_int8", "aidge_rvv_table_int8"}
+    assert len(others()) > 100
+    assert run(others(), board=BOARD) == []
+
+
+@needs_riscv
 @pytest.mark.parametrize("bits", [256, 512])
 def test_the_result_does_not_depend_on_the_length_of_vectors(bits):
-    assert run(sample()[::3], board=BOARD, runs_on=with_vectors(bits)) == []
+    assert run([*sample()[::3], *others()[::3]], board=BOARD, runs_on=with_vectors(bits)) == []
 
 
 @needs_riscv

@@ -39,9 +39,23 @@ class Routine(routine.Routine):
         self(f"addi sp, sp, {FRAME_BYTES}")
         self("ret")
 
+    def each(self, registers: Sequence[str], line: str) -> None:
+        """Adds the line for each of these registers, in the place of {0}."""
+        for register in registers:
+            self(line.format(register))
+
     def elements(self, bits: int, sum_registers: int) -> None:
         """Sets the width of elements for as many as there are sums, which take `sum_registers` each."""
         self(f"vsetvli zero, zero, e{bits}, {group(bits, sum_registers)}, ta, ma")
+
+
+def emit_stored(code: Routine, results: Sequence[str], registers: int) -> None:
+    """Limits results of 32 bits, in so many registers each, to int16, then to int8, then by {low} and {high}."""
+    for bits in (16, 8):
+        code.elements(bits, registers)
+        code.each(results, "vnclip.wi {0}, {0}, 0")
+    code.each(results, "vmax.vx {0}, {0}, {{low}}")
+    code.each(results, "vmin.vx {0}, {0}, {{high}}")
 
 
 def group(bits: int, sum_registers: int) -> str:

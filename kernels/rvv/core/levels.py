@@ -12,7 +12,7 @@ import numpy
 from aidge_build.contract.kernel_kit.linear_int8 import Linear
 from aidge_build.contract.kernel_kit.packing import as_words
 
-from .assembly import Routine
+from .assembly import Routine, emit_stored
 
 HEAD_WORDS = 4
 
@@ -37,14 +37,9 @@ def emit_stores(code: Routine, sums: list[str], registers: int) -> None:
     are free. Changes {spare} and {place}."""
     code.elements(32, registers)
     code("vle32.v v0, ({factors})")
-    for line in ("vfcvt.f.x.v {0}, {0}", "vfmul.vv {0}, {0}, v0", "vfcvt.x.f.v {0}, {0}"):
-        _each(code, sums, line)
-    code.elements(16, registers)
-    for line in ("vnclip.wi {0}, {0}, 0", "vsadd.vx {0}, {0}, {{zero}}"):
-        _each(code, sums, line)
-    code.elements(8, registers)
-    for line in ("vnclip.wi {0}, {0}, 0", "vmax.vx {0}, {0}, {{low}}", "vmin.vx {0}, {0}, {{high}}"):
-        _each(code, sums, line)
+    for line in ("vfcvt.f.x.v {0}, {0}", "vfmul.vv {0}, {0}, v0", "vfcvt.x.f.v {0}, {0}", "vsadd.vx {0}, {0}, {{zero}}"):
+        code.each(sums, line)
+    emit_stored(code, sums, registers)
     code("mv {place}, {output}")
     code("mv {spare}, {count}")
     for pixel, name in enumerate(sums):
@@ -65,8 +60,3 @@ def emit_next_channels(code: Routine, is_wide: bool) -> None:
         code("add {weights}, {weights}, {length}")
     code("add {output}, {output}, {length}")
     code("sub {left}, {left}, {length}")
-
-
-def _each(code: Routine, sums: list[str], line: str) -> None:
-    for name in sums:
-        code(line.format(name))

@@ -1,0 +1,2 @@
+/* SPDX-License-Identifier: 0BSD */
+#include "kit/broadcast.h"

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: MIT
+"""int8 means in float32, whose values are added up in onnxruntime's order: pools over one or two axes, and over the whole map."""
+
+from __future__ import annotations
+
+import numpy
+
+from aidge_build.contract.call import Call
+from aidge_build.contract.kernel_kit.conditions import ALL_QUANTIZED
+from aidge_build.contract.kernel_kit.mean_pooling import MeanPool
+from aidge_build.contract.node import kernel
+from aidge_build.contract.spec import CHANNELS_LAST, ImplSpec, IOSpec
+from aidge_build.graph.dtype import DType
+from aidge_build.operators.arithmetic.means import Order
+
+from ..core.assembly import FEATURES, Routine, emit_stored
+from .pools import emit_taps, pool_call, pool_text
+
+REGISTERS = 4  # of a sum
+TOTAL, OTHERS = "v8", ("v12", "v16", "v20")
+_NAMES = {"centre": "a2", "scale": "fa0", "count": "fa1", "step": "fa2"}
+
+
+@kernel(
+    ("AvgPooling1D", "AvgPooling2D", "GlobalAveragePooling"),
+    ImplSpec(IOSpec(DType.int8, CHANNELS_LAST), features=FEATURES, predicates=(ALL_QUANTIZED,)),
+)
+class MeanInt8(MeanPool):
+    def call(self) -> Call:
+        self.counts()  # a mean of pads alone is refused
+        data, result = self.inputs[0].quantization, self.outputs[0].quantization
+        scales = numpy.array([data.scale, result.scale], numpy.float32).view(numpy.int32)
+        numbers = result.zero_point, *self.levels(), *scales, data.zero_point
+        order = self.order()
+        name = f"aidge_rvv_mean_int8_{order.name.lower()}"
+        return pool_call(self, name, _text(name, order), numbers, "float32, in onnxruntime's order")
+
+
+def _text(name: str, order: Order) -> str:
+    """Returns the C function of a window."""
+    begin = [f"lw {{{word}}}, {4 * place}({{numbers}})" for place, word in enumerate(("zero", "low", "high"))]
+    begin += ["flw {scale}, 12({numbers})", "flw {step}, 16({numbers})", "lw {left}, 20({taps})", "fcvt.s.w {count}, {left}"]
+    begin += ["lw {centre}, 20({numbers})"]  # in the register of {numbers}
+
+    def channels(code: Routine) -> None:
+        code(f"vmv.v.i {TOTAL}, 0")
+        _ORDERS[order](code)
+        for line in ("vfdiv.vf {0}, {0}, {{count}}", "vfdiv.vf {0}, {0}, {{step}}", "vfcvt.x.f.v {0}, {0}"):
+            code.each([TOTAL], line)
+        code(f"vsadd.vx {TOTAL}, {TOTAL}, {{zero}}")
+        emit_stored(code, [TOTAL], REGISTERS)
+
+    comment = f"The mean of each channel; its values are added up in the order {order.name}."
+    return pool_text(name, comment, f"e32, m{REGISTERS}", begin, channels, _NAMES)
+
+
+def _tap(total: str) -> tuple[str, ...]:
+    """Returns the instructions that add the tap at {place} to a sum."""
+    return (
+        "vle8.v v0, ({place})",
+        "vsext.vf4 v4, v0",
+        "vsub.vx v4, v4, {centre}",
+        "vfcvt.f.x.v v4, v4",
+        "vfmul.vf v4, v4, {scale}",
+        f"vfadd.vv {total}, {total}, v4",
+    )
+
+
+def _emit_turn(code: Routine) -> None:
+    emit_taps(code, "rows", _tap(TOTAL))
+
+
+def _emit_columns(code: Routine) -> None:
+    column = OTHERS[0]
+    code(f"vmv.v.i {column}, 0")
+    after = f"vfadd.vv {TOTAL}, {TOTAL}, {column}", f"vmv.v.i {column}, 0"
+    emit_taps(code, "columns", _tap(column), after)
+
+
+def _emit_lanes(code: Routine) -> None:
+    """One row of taps, four at a time."""
+    first, second, third, fourth = TOTAL, *OTHERS
+    code.each(OTHERS, "vmv.v.i {0}, 0")
+    code("mv {place}, {from}")
+    code("lw {columns}, 8({taps})")
+    code("addi {columns}, {columns}, -4")
+    code("bltz {columns}, 3f")
+    code.label(2, "four taps")
+    for total in (first, second, third, fourth):
+        _emit_next(code, total)
+    code("addi {columns}, {columns}, -4")
+    code("bgez {columns}, 2b")
+    code.label(3)
+    for total, other in ((first, third), (second, fourth), (first, second)):
+        code(f"vfadd.vv {total}, {total}, {other}")
+    code("addi {columns}, {columns}, 4")
+    code("beqz {columns}, 5f")
+    code.label(4, "a tap that is left")
+    _emit_next(code, first)
+    code("addi {columns}, {columns}, -1")
+    code("bnez {columns}, 4b")
+    code.label(5)
+
+
+def _emit_next(code: Routine, total: str) -> None:
+    for line in _tap(total):
+        code(line)
+    code("add {place}, {place}, {column_step}")
+
+
+_ORDERS = {Order.TURN: _emit_turn, Order.COLUMNS: _emit_columns, Order.LANES: _emit_lanes}

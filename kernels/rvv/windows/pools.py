@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: MIT
+"""Pools: windows one after the other, each with all vectors of its channels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy
+
+from aidge_build.contract.call import Call, Constant, Input, Output, computed
+from aidge_build.contract.kernel_kit.pooling import PoolNode
+
+from ..core.assembly import Routine
+
+_ARGUMENTS = {"taps": "const aidge_rvv_taps *", "output": "int8_t *", "numbers": "const int32_t *", "channels": "int32_t "}
+PARAMETERS = ", ".join(kind + name for name, kind in _ARGUMENTS.items())
+_FIELDS = ("from", "rows", "columns", "column_step", "row_step")  # of a window, in this order
+_NAMES = {
+    **{name: f"a{number}" for number, name in enumerate((*_ARGUMENTS, "length", "from", "column_step", "row_step"))},
+    **{name: f"t{number}" for number, name in enumerate(("place", "rows", "columns", "left", "low", "high", "zero"))},
+}
+
+
+def pool_text(
+    name: str, comment: str, vector: str, begin: Sequence[str], body: Callable[[Routine], None], more: dict[str, str]
+) -> str:
+    """Returns the C function of a window. `begin` reads its numbers, `body` computes a `vector` of channels, from {from} on, and
+    leaves the results in v8; `more` are names of registers."""
+    code = Routine({**_NAMES, **more})
+    for field in ("from", "column_step", "row_step"):
+        code(f"lw {{{field}}}, {4 * _FIELDS.index(field)}({{taps}})")
+    for line in begin:
+        code(line)
+    code.label(1, "a vector of channels")
+    code(f"vsetvli {{length}}, {{channels}}, {vector}, ta, ma")
+    body(code)
+    code("vse8.v v8, ({output})")
+    for pointer in ("output", "from"):
+        code(f"add {{{pointer}}}, {{{pointer}}}, {{length}}")
+    code("sub {channels}, {channels}, {length}")
+    code("bnez {channels}, 1b")
+    code("ret")
+    return code.function(name, PARAMETERS, comment)
+
+
+def emit_taps(code: Routine, outer: str, tap: Sequence[str], after: Sequence[str] = ()) -> None:
+    """The instructions `tap` for each tap, at {place}: the `outer` ones of "rows" and "columns" one after the other, with `after`
+    at the end of each."""
+    inner = "columns" if outer == "rows" else "rows"
+    code("mv {left}, {from}")
+    code(f"lw {{{outer}}}, {4 * _FIELDS.index(outer)}({{taps}})")
+    code(f"blez {{{outer}}}, 4f")
+    code.label(2)
+    code("mv {place}, {left}")
+    code(f"lw {{{inner}}}, {4 * _FIELDS.index(inner)}({{taps}})")
+    code(f"blez {{{inner}}}, 4f")
+    code.label(3)
+    for line in tap:
+        code(line)
+    code(f"add {{place}}, {{place}}, {{{inner[:-1]}_step}}")
+    code(f"addi {{{inner}}}, {{{inner}}}, -1")
+    code(f"bnez {{{inner}}}, 3b")
+    for line in after:
+        code(line)
+    code(f"add {{left}}, {{left}}, {{{outer[:-1]}_step}}")
+    code(f"addi {{{outer}}}, {{{outer}}}, -1")
+    code(f"bnez {{{outer}}}, 2b")
+    code.label(4)
+
+
+def pool_call(node: PoolNode, function: str, text: str, numbers: Sequence[int], note: str = "") -> Call:
+    """Returns the call of a pool; `function` is the name of the text for a window."""
+    constant = Constant("numbers", numpy.array(numbers, numpy.int32))
+    return Call(
+        f"{function}_layer",
+        ("windows/pools.h",),
+        (Input(0), Output(0), constant, *node.counted_ends(), node.shape()),
+        note=note,
+        texts=(text, _layer_text(function)),
+        facts=computed("1 pixel x a vector of channels"),
+    )
+
+
+def _layer_text(function: str) -> str:
+    return f"""/* Window after window. */
+static void {function}_layer(const int8_t *input, int8_t *output, const int32_t *numbers, int32_t counted_height,
+                             int32_t counted_width, const aidge_kit_window2d *shape)
+{{
+    int32_t batch, y, x;
+    for (batch = shape->batches; batch > 0; batch--) {{
+        for (y = 0; y < shape->out_height; y++) {{
+            for (x = 0; x < shape->out_width; x++) {{
+                const aidge_rvv_taps taps = aidge_rvv_taps_of(
+                    input, y * shape->stride_height - shape->pad_top, x * shape->stride_width - shape->pad_left, counted_height,
+                    counted_width, shape);
+                {function}(&taps, output, numbers, shape->in_channels);
+                output += shape->in_channels;
+            }}
+        }}
+        input += shape->in_height * shape->in_width * shape->in_channels;
+    }}
+}}"""

@@ -30,7 +30,7 @@ _NAMES = {
     **{name: f"a{number}" for number, name in enumerate((*_ARGUMENTS, "length"))},
     **{f"pixel{number}": f"t{number}" for number in range(MOST_PIXELS)},
     **{name: f"s{number}" for number, name in enumerate(("channels", "left", "rows", "turns", "tap"))},
-    **{"even": "s5", "odd": "s6", "spare": "s5", "place": "s6", "tap_bytes": "s11"},
+    **{"even": "s5", "odd": "s6", "spare": "s5", "place": "s6", "tap_bytes": "s11", "centre": "s11", "other": "t6"},
     **{"zero": "s7", "low": "s8", "high": "s9", "factors": "s10"},
 }
 EmitTap = Callable[[Routine, int], None]
@@ -38,12 +38,13 @@ EmitTap = Callable[[Routine, int], None]
 
 @dataclass(frozen=True)
 class Block:
-    """`pixels` with sums in `registers` vector registers each, rows of windows of `run` taps; `is_wide`: weights of 16 bits."""
+    """`pixels` with sums in `registers` vector registers each, rows of windows of `run` taps, and weights of this kind: "bytes",
+    "words" of 16 bits, or "computed" bytes, which have a zero point as the pixels then have, and pixels fewer than the most."""
 
     registers: int
     pixels: int
     run: int
-    is_wide: bool
+    weights: str
 
     @property
     def turn(self) -> int:
@@ -55,18 +56,25 @@ class Block:
     def name(self) -> str:
         """All that the text depends on."""
         rest = f"_{self.run % self.turn}" if self.run % self.turn else ""
-        return f"{'words_' * self.is_wide}m{self.registers}_x{self.pixels}_u{self.turn}{rest}"
+        taps = f"row{self.run}" if self.is_one_turn else f"u{self.turn}{rest}"
+        return f"{self.weights}_m{self.registers}_x{self.pixels}_{taps}"
 
     @property
     def sums(self) -> list[str]:
         """The first register of each pixel."""
         return [f"v{self.registers * (1 + pixel)}" for pixel in range(self.pixels)]
 
-    def sizes(self, outputs: int, rows: int, step: int, tap_bytes: int = 1, may_stay: bool = True) -> Struct:
-        """Returns the struct of strip.h: channels of the output, rows of a window, bytes from a pixel to the next, and from a tap
-        of a row to the next."""
-        fields = {"channels": outputs, "rows": rows, "turns": self.run // self.turn, "step": step, "tap_bytes": tap_bytes}
-        return Struct(SIZES, {**fields, "run_bytes": self.run * tap_bytes, "may_stay": int(may_stay)})
+    @property
+    def is_one_turn(self) -> bool:
+        """Whether a row of a window needs no loop."""
+        return self.run == self.turn
+
+    def sizes(self, outputs: int, rows: int, step: int, **more: int) -> Struct:
+        """Returns the struct of strip.h: channels of the output, rows of a window, bytes from a pixel to the next; `more` fields
+        with another value than 0."""
+        fields = {"channels": outputs, "rows": rows, "turns": self.run // self.turn, "step": step}
+        others = {"tap_bytes": 0, "run_bytes": 0 if self.is_one_turn else self.run, "row_bytes": 0, "may_stay": 0}
+        return Struct(SIZES, {**fields, **others, **more})
 
     def text(self, name: str, comment: str, emit_tap: EmitTap, emit_moved: EmitTap | None = None) -> str:
         """Returns the C function. `emit_tap` adds the products of a tap, whose number in the loop it is given; `emit_moved` moves
@@ -75,17 +83,34 @@ class Block:
         code.enter()
         code("lw {channels}, 0({sizes})")
         code("lw {tap_bytes}, 16({sizes})")
-        emit_head(code)
+        emit_head(code, ("zero", "low", "high", *(("centre", "other") if self.weights == "computed" else ())))
         code("mv {left}, {channels}")
         code.label(1)
         self._emit_begin(code)
         code.elements(16, self.registers)
         code("lw {rows}, 4({sizes})")
         code.label(2)
-        code("lw {turns}, 8({sizes})")
-        code.label(3)
+        if not self.is_one_turn:
+            code("lw {turns}, 8({sizes})")
+            code.label(3)
         for tap in range(self.turn):
             emit_tap(code, tap)
+        if not self.is_one_turn:
+            self._emit_turns(code, emit_tap, emit_moved)
+        for pixel in range(self.pixels):
+            code(f"add {{pixel{pixel}}}, {{pixel{pixel}}}, {{row_step}}")
+        code("addi {rows}, {rows}, -1")
+        code("bnez {rows}, 2b")
+        emit_stores(code, self.sums, self.registers)
+        emit_next_channels(code, 2 if self.weights == "words" else 1)
+        if not emit_moved:
+            code("add {strip}, {strip}, {length}")
+        code("bnez {left}, 1b")
+        code.leave()
+        return code.function(name, PARAMETERS, comment)
+
+    def _emit_turns(self, code: Routine, emit_tap: EmitTap, emit_moved: EmitTap | None) -> None:
+        """The end of the loop over the taps of a row, and the taps that are left."""
         if emit_moved:
             emit_moved(code, self.turn)
         code("addi {turns}, {turns}, -1")
@@ -94,17 +119,6 @@ class Block:
             emit_tap(code, tap)
         if emit_moved and self.run % self.turn:
             emit_moved(code, self.run % self.turn)
-        for pixel in range(self.pixels):
-            code(f"add {{pixel{pixel}}}, {{pixel{pixel}}}, {{row_step}}")
-        code("addi {rows}, {rows}, -1")
-        code("bnez {rows}, 2b")
-        emit_stores(code, self.sums, self.registers)
-        emit_next_channels(code, self.is_wide)
-        if not emit_moved:
-            code("add {strip}, {strip}, {length}")
-        code("bnez {left}, 1b")
-        code.leave()
-        return code.function(name, PARAMETERS, comment)
 
     def _emit_begin(self, code: Routine) -> None:
         """Begins the sums of the next channels, with the pointers at the first tap."""
@@ -120,11 +134,13 @@ class Block:
 
     def emit_weights(self, code: Routine) -> None:
         """Loads the weights of the next tap into v0."""
-        if self.is_wide:
+        if self.weights == "words":
             code("vle16.v v0, ({tap})")
             code("add {tap}, {tap}, {channels}")
         else:
             self.emit_bytes(code, 0, "tap")
+        if self.weights == "computed":
+            code("vsub.vx v0, v0, {other}")
         code("add {tap}, {tap}, {channels}")
 
     def emit_bytes(self, code: Routine, register: int, address: str) -> None:
@@ -134,7 +150,7 @@ class Block:
         code(f"vsext.vf2 v{register}, {source}")
 
 
-def best_block(channels: int, width: int, costs: tuple[int, int], run: int, is_wide: bool) -> Block:
+def best_block(channels: int, width: int, costs: tuple[int, int], run: int, weights: str) -> Block:
     """Returns the block with the fewest instructions for rows of `width` pixels, 0 if that is unknown, if vectors have 128 bits.
     `costs` are the instructions of a tap, for its weights and for each pixel."""
 
@@ -144,6 +160,7 @@ def best_block(channels: int, width: int, costs: tuple[int, int], run: int, is_w
         return turns * (costs[0] + costs[1] * block.pixels) / across, block.pixels
 
     registers = [each for each in (2, 4, 8) if each == 2 or LANES * each // 2 < channels]
-    most = min(MOST_PIXELS, width or MOST_PIXELS)
+    most = MOST_PIXELS - (weights == "computed")
+    most = min(most, width or most)
     sizes = [(each, pixels) for each in registers for pixels in range(1, min(most, REGISTERS // each - 1) + 1)]
-    return min((Block(each, pixels, run, is_wide) for each, pixels in sizes), key=cost)
+    return min((Block(each, pixels, run, weights) for each, pixels in sizes), key=cost)

@@ -10,7 +10,7 @@ from aidge_build.graph.dtype import DType
 
 from .assembly import FEATURES
 
-FEWEST_CHANNELS = 8
+FEWEST_CHANNELS = 2
 
 
 def _few_channels(view: NodeView) -> str:
@@ -24,6 +24,6 @@ def linear_spec(*predicates: Predicate, form: DFormat = CHANNELS_LAST) -> ImplSp
     return quantized_spec(form, ROOM, BYTES_OR_HALFWORDS, many, *predicates, features=FEATURES)
 
 
-def are_wide(view: NodeView) -> bool:
-    """Whether weights have 16 bits."""
-    return view.inputs[1].dtype is DType.int16
+def weights_of(view: NodeView) -> str:
+    """Returns the kind of constant weights."""
+    return "words" if view.inputs[1].dtype is DType.int16 else "bytes"

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: MIT
 """Sums become stored values by the float32 formula of the contract `onnx`: with its two roundings, so that nothing needs a proof.
 
-The numbers of a layer are words: zero point, lowest and highest stored value, zero point of the input; what the sums of each
-channel begin with; the float32 factor of each channel.
+The numbers of a layer are words: zero point, lowest and highest stored value, zero points of the input and of computed weights;
+what the sums of each channel begin with; the float32 factor of each channel.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy
 
@@ -14,18 +16,18 @@ from aidge_build.contract.kernel_kit.packing import as_words
 
 from .assembly import Routine, emit_stored
 
-HEAD_WORDS = 4
+HEAD_WORDS = 5
 
 
-def words_of(linear: Linear) -> numpy.ndarray:
+def words_of(linear: Linear, weights_zero_point: int = 0) -> numpy.ndarray:
     """Returns the numbers of a layer whose sums have no fractions."""
-    head = linear.zero_point, *linear.clamp, linear.input_zero_point
+    head = linear.zero_point, *linear.clamp, linear.input_zero_point, weights_zero_point
     return as_words([*head, *linear.bias.tolist(), *linear.factors.view(numpy.int32).tolist()])
 
 
-def emit_head(code: Routine) -> None:
-    """Loads the words that the channels share; {numbers} then points to the first channel, {factors} to its factor."""
-    for place, name in enumerate(("zero", "low", "high")):
+def emit_head(code: Routine, names: Sequence[str]) -> None:
+    """Loads the first words that the channels share; {numbers} then points to the first channel, {factors} to its factor."""
+    for place, name in enumerate(names):
         code(f"lw {{{name}}}, {4 * place}({{numbers}})")
     code(f"addi {{numbers}}, {{numbers}}, {4 * HEAD_WORDS}")
     code("slli {factors}, {channels}, 2")
@@ -51,12 +53,12 @@ def emit_stores(code: Routine, sums: list[str], registers: int) -> None:
     code.label(9)
 
 
-def emit_next_channels(code: Routine, is_wide: bool) -> None:
-    """Moves the pointers behind the channels of a vector, which {left} then lacks; `is_wide`: weights have 16 bits."""
+def emit_next_channels(code: Routine, weight_bytes: int) -> None:
+    """Moves the pointers behind the channels of a vector, which {left} then lacks."""
     code("slli {spare}, {length}, 2")
     code("add {numbers}, {numbers}, {spare}")
     code("add {factors}, {factors}, {spare}")
-    for _ in range(1 + is_wide):
+    for _ in range(weight_bytes):
         code("add {weights}, {weights}, {length}")
     code("add {output}, {output}, {length}")
     code("sub {left}, {left}, {length}")

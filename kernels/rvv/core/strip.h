@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: 0BSD */
 #include "kit/window2d.h"
 
-/* Channels of the output, rows of a window, loops in a row, bytes from a pixel's window to the next, from a tap of a row to the next,
- * and of the whole row; whether windows may be read where they are. The texts read the first five. */
+/* Channels of the output; rows of a window; loops in a row; bytes from a pixel's window to the next, and from a tap of a row to the
+ * next; the texts read these. Bytes of a row over which the text moves its pointers; bytes from a row to the next, 0 if rows of
+ * windows are rows of the image; whether windows may be read where they are. */
 typedef struct {
-    int32_t channels, rows, turns, step, tap_bytes, run_bytes, may_stay;
+    int32_t channels, rows, turns, step, tap_bytes, run_bytes, row_bytes, may_stay;
 } aidge_rvv_sizes;
 
 /* The bytes of the rows that the windows of neighbouring pixels see: where they are, and how far it is from the end of a
@@ -14,12 +15,11 @@ typedef struct {
     int32_t row_step;
 } aidge_rvv_strip;
 
-/* count bytes, which may be 0. */
+/* count bytes, at least 1. */
 AIDGE_KIT_NAKED void aidge_rvv_copy(AIDGE_KIT_PASSED int8_t *to, AIDGE_KIT_PASSED const int8_t *from,
                                     AIDGE_KIT_PASSED int32_t count)
 {
     __asm__(
-        "    beqz a2, 2f\n"
         "1:\n"
         "    vsetvli t0, a2, e8, m8, ta, ma\n"
         "    vle8.v v0, (a1)\n"
@@ -28,17 +28,15 @@ AIDGE_KIT_NAKED void aidge_rvv_copy(AIDGE_KIT_PASSED int8_t *to, AIDGE_KIT_PASSE
         "    vse8.v v0, (a0)\n"
         "    add a0, a0, t0\n"
         "    bnez a2, 1b\n"
-        "2:\n"
         "    ret\n"
     );
 }
 
-/* count bytes of this value, which may be none. */
+/* count bytes of this value, at least 1. */
 AIDGE_KIT_NAKED void aidge_rvv_fill(AIDGE_KIT_PASSED int8_t *to, AIDGE_KIT_PASSED int32_t value,
                                     AIDGE_KIT_PASSED int32_t count)
 {
     __asm__(
-        "    beqz a2, 2f\n"
         "    vsetvli t0, a2, e8, m8, ta, ma\n"
         "    vmv.v.x v0, a1\n"
         "1:\n"
@@ -47,7 +45,6 @@ AIDGE_KIT_NAKED void aidge_rvv_fill(AIDGE_KIT_PASSED int8_t *to, AIDGE_KIT_PASSE
         "    sub a2, a2, t0\n"
         "    add a0, a0, t0\n"
         "    bnez a2, 1b\n"
-        "2:\n"
         "    ret\n"
     );
 }
@@ -62,13 +59,13 @@ AIDGE_KIT_NOINLINE void aidge_rvv_gather(int8_t *to, const int8_t *input, int32_
     int32_t row;
     for (row = 0; row < shape->kernel_height; row++) {
         const int32_t y = top + row * shape->dilation_height;
-        if ((y < 0) || (y >= shape->in_height) || (begin >= end)) {
+        const int32_t is_seen = ((y >= 0) && (y < shape->in_height) && (begin < end)) ? 1 : 0;
+        if ((is_seen == 0) || (end - begin < width)) {
             aidge_rvv_fill(to, zero_point, row_bytes);
-        } else {
-            aidge_rvv_fill(to, zero_point, begin * channels);
+        }
+        if (is_seen != 0) {
             aidge_rvv_copy(to + begin * channels, input + (y * shape->in_width + left + begin) * channels,
                            (end - begin) * channels);
-            aidge_rvv_fill(to + end * channels, zero_point, (width - end) * channels);
         }
         to += row_bytes;
     }
@@ -91,6 +88,6 @@ AIDGE_KIT_NOINLINE aidge_rvv_strip aidge_rvv_strip_of(const int8_t *input, int32
         strip.bytes = room;
         strip.row_step = width * shape->in_channels;
     }
-    strip.row_step -= sizes->run_bytes;
+    strip.row_step = (sizes->row_bytes != 0 ? sizes->row_bytes : strip.row_step) - sizes->run_bytes;
     return strip;
 }

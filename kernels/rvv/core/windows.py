@@ -47,14 +47,14 @@ def layer_call(block: Block, text: str, function: str, linear: Linear, sizes: St
         SOURCES,
         (Input(0), Output(0), *constants(linear, block), Scratch(), sizes, image),
         note=f"{block.pixels} pixels x a vector of channels, requantized in float",
-        texts=(text, _layer_text(function, block.pixels)),
+        texts=(text, image_text(function, block.pixels)),
         facts=facts(block),
     )
 
 
 def constants(linear: Linear, block: Block) -> tuple[Constant, Constant]:
     """Returns the numbers and the weights of a layer."""
-    return Constant("numbers", words_of(linear)), Constant("weights", weight_array(linear.rows, block.is_wide))
+    return Constant("numbers", words_of(linear)), Constant("weights", weight_array(linear.rows, block.weights == "words"))
 
 
 def facts(block: Block) -> dict[str, str]:
@@ -62,7 +62,7 @@ def facts(block: Block) -> dict[str, str]:
     return computed(f"{block.pixels} pixel{'s' * (block.pixels > 1)} x a vector of channels", 0)
 
 
-def _layer_text(function: str, pixels: int) -> str:
+def image_text(function: str, pixels: int) -> str:
     """Returns the C function that computes an image, {pixels} pixels of a row at a time."""
     return f"""/* {pixels} pixels of a row at a time. */
 static void {function}_layer(const int8_t *input, int8_t *output, const int32_t *numbers, const void *weights,

@@ -15,14 +15,15 @@ from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import Demands, NodeView, Predicate
 
 from ..core.block import Block
-from ..core.conditions import are_wide, linear_spec
+from ..core.conditions import linear_spec, weights_of
 from ..core.windows import blocks_of, is_one_vector, layer_call, strip_bytes
 from .dense import block_of, dense_name, dense_text
 
 
 def _dilated(view: NodeView) -> str:
     shape = _image(view).fields
-    return "dilated columns" if shape["dilation_width"] > 1 and shape["kernel_width"] > 1 else ""
+    is_apart = shape["dilation_width"] > 1 and shape["kernel_width"] > 1 and shape["kernel_height"] > 1
+    return "dilated columns of several rows" if is_apart else ""
 
 
 def _image(view: NodeView) -> Struct:
@@ -30,14 +31,24 @@ def _image(view: NodeView) -> Struct:
     return window_or_row(view) if is_pointwise(window_of_layer(view)) else window2d(view.inputs[0], view.outputs[0], window)
 
 
+def _runs(view: NodeView) -> tuple[int, int, int]:
+    """Returns the taps that are neighbours, how many such runs a window has, and the bytes from one to the next, 0 if they are
+    rows. The columns of a row are runs if they are dilated."""
+    shape = _image(view).fields
+    channels, width = shape["in_channels"], shape["kernel_width"]
+    if width > 1 and shape["dilation_width"] > 1:
+        return channels, width, shape["dilation_width"] * channels
+    return width * channels, shape["kernel_height"], 0
+
+
 def _block(view: NodeView) -> Block:
     """Returns the block, which is the same for all bands of a layer."""
-    shape = _image(view.layer.whole if view.layer else view).fields
-    width = 0 if is_pointwise(window_of_layer(view)) else shape["out_width"]
-    return block_of(shape["out_channels"], width, shape["kernel_width"] * shape["in_channels"], are_wide(view))
+    view = view.layer.whole if view.layer else view
+    width = 0 if is_pointwise(view.operator.window) else _image(view).fields["out_width"]
+    return block_of(view.outputs[0].dims[1], width, _runs(view)[0], weights_of(view))
 
 
-@kernel(("Conv1D", "Conv2D"), linear_spec(ONE_GROUP, Predicate("columns are not dilated", _dilated)))
+@kernel(("Conv1D", "Conv2D"), linear_spec(ONE_GROUP, Predicate("dilated columns have one row", _dilated)))
 class Conv2dInt8(LinearNode):
     @classmethod
     def demands(cls, view: NodeView) -> Demands:
@@ -48,8 +59,7 @@ class Conv2dInt8(LinearNode):
     def call(self) -> Call:
         block, image = _block(self.view), _image(self.view)
         linear = self.linear(taps_last_channels(self.inputs[1].data)).in_fine_units()
-        shape = image.fields
-        may_stay = is_one_vector(shape["out_channels"], block)
-        step = shape["stride_width"] * shape["in_channels"]
-        sizes = block.sizes(shape["out_channels"], shape["kernel_height"], step, may_stay=may_stay)
+        (_, rows, row_bytes), shape = _runs(self.view), image.fields
+        outputs, step = shape["out_channels"], shape["stride_width"] * shape["in_channels"]
+        sizes = block.sizes(outputs, rows, step, row_bytes=row_bytes, may_stay=int(is_one_vector(outputs, block)))
         return layer_call(block, dense_text(block), dense_name(block), linear, sizes, image)

@@ -11,9 +11,9 @@ from ..core.block import Block, best_block
 TAP_COST, PIXEL_COST = 3, 2  # instructions of a tap: for its weights, and for each pixel
 
 
-def block_of(channels: int, width: int, run: int, is_wide: bool) -> Block:
+def block_of(channels: int, width: int, run: int, weights: str) -> Block:
     """Returns the best block for rows of `width` pixels, 0 if that is unknown."""
-    return best_block(channels, width, (TAP_COST, PIXEL_COST), run, is_wide)
+    return best_block(channels, width, (TAP_COST, PIXEL_COST), run, weights)
 
 
 def dense_name(block: Block) -> str:
@@ -32,7 +32,10 @@ def dense_text(block: Block) -> str:
         for pixel, name in enumerate(block.sums):
             if pixel + 1 < block.pixels:
                 code(f"lb {{{values[(pixel + 1) % 2]}}}, {number}({{pixel{pixel + 1}}})")
-            code(f"vwmacc.vx {name}, {{{values[pixel % 2]}}}, v0")
+            value = values[pixel % 2]
+            if block.weights == "computed":
+                code(f"sub {{{value}}}, {{{value}}}, {{centre}}")
+            code(f"vwmacc.vx {name}, {{{value}}}, v0")
 
     def moved(code: Routine, taps: int) -> None:
         for pixel in range(block.pixels):

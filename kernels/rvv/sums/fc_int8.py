@@ -11,14 +11,14 @@ from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import ROW_MAJOR, Demands, NodeView
 
 from ..core.block import Block
-from ..core.conditions import are_wide, linear_spec
+from ..core.conditions import linear_spec, weights_of
 from ..core.windows import SOURCES, blocks_of, constants, facts, is_one_vector, layer_call, strip_bytes
 from .dense import block_of, dense_name, dense_text
 
 
 def _block(view: NodeView) -> Block:
     outputs, features = view.inputs[1].dims
-    return block_of(outputs, view.inputs[0].dims[0], features, are_wide(view))
+    return block_of(outputs, view.inputs[0].dims[0], features, weights_of(view))
 
 
 @kernel("FC", linear_spec(form=ROW_MAJOR))
@@ -35,7 +35,7 @@ class FcInt8(LinearNode):
     def call(self) -> Call:
         block, (outputs, features) = _block(self.view), self.inputs[1].dims
         linear = self.linear(self.inputs[1].data).in_fine_units()
-        sizes = block.sizes(outputs, 1, features, may_stay=is_one_vector(outputs, block))
+        sizes = block.sizes(outputs, 1, features, may_stay=int(is_one_vector(outputs, block)))
         text, name = dense_text(block), dense_name(block)
         if self.inputs[0].dims[0] > 1:
             image = rows_as_image(self.inputs[0].dims, self.outputs[0].dims)

@@ -15,7 +15,7 @@ from aidge_build.contract.spec import Demands, NodeView
 
 from ..core.assembly import Routine
 from ..core.block import Block, best_block
-from ..core.conditions import are_wide, linear_spec
+from ..core.conditions import linear_spec, weights_of
 from ..core.windows import layer_call, strip_bytes
 
 TAP_COST, PIXEL_COST = 3, 4  # instructions of a tap: for its weights, and for each pixel
@@ -28,7 +28,7 @@ def _image(view: NodeView) -> Struct:
 def _block(view: NodeView) -> Block:
     """Returns the block, which is the same for all bands of a layer."""
     shape = _image(view.layer.whole if view.layer else view).fields
-    taps = shape["kernel_width"], are_wide(view)
+    taps = shape["kernel_width"], weights_of(view)
     return best_block(shape["out_channels"], shape["out_width"], (TAP_COST, PIXEL_COST), *taps)
 
 
@@ -44,7 +44,8 @@ class DepthwiseInt8(LinearNode):
         linear = self.linear(weights.reshape(len(weights), -1)).in_fine_units()
         shape = image.fields
         channels, dilation = shape["in_channels"], shape["dilation_width"]
-        sizes = block.sizes(channels, shape["kernel_height"], shape["stride_width"] * channels, dilation * channels)
+        taps = {"tap_bytes": dilation * channels, "run_bytes": shape["kernel_width"] * dilation * channels}
+        sizes = block.sizes(channels, shape["kernel_height"], shape["stride_width"] * channels, **taps, may_stay=1)
         name = f"aidge_rvv_depthwise_int8_{block.name}"
         return layer_call(block, _text(block, name), name, linear, sizes, image)
 

@@ -11,9 +11,11 @@ import test_cortexm_linear
 import test_single_values
 from binary_cases import binaries
 from harness import under
+from move_cases import concatenations
 from pool_cases import edge_pools, random_pool
 from product_cases import products
 from rvv_harness import BOARD, accepted, case, needs_riscv, run, taken, with_vectors
+from test_conversions_without_fpu import dequantize_case
 
 # Batches, channels, image, outputs, kernel, stride, dilation, pads, groups: every number of channels around a vector's and two,
 # rows of less pixels than go together, windows of all lengths of a turn and what remains, pads wider than the image.
@@ -42,7 +44,8 @@ def sample():
 @functools.cache
 def others():
     pools = [*edge_pools(case), *(random_pool(case, seed) for seed in range(20))]
-    return accepted([*binaries(case, 24), *pools, *products(case), *map(taken, test_single_values.tables())])
+    values = [*test_single_values.tables(), *test_single_values.quantizations(), *map(dequantize_case, range(3))]
+    return accepted([*binaries(case, 24), *pools, *products(case), *concatenations(case, 12, 3), *map(taken, values)])
 
 
 def test_the_cases_reach_sums_of_every_size_and_weights_of_both_widths():
@@ -62,7 +65,7 @@ def test_layers_equal_the_meaning_on_the_emulated_core():
 def test_pools_products_and_operations_on_values_equal_the_meaning_on_the_emulated_core():
     kinds = {entry.call.function.removesuffix("_layer").removesuffix("_rows") for entry in others()}
     means = {f"aidge_rvv_mean_int8_{order}" for order in ("turn", "columns", "lanes")}
-    assert kinds >= {*means, "aidge_rvv_maxpool2d_int8", "aidge_rvv_add_int8", "aidge_rvv_mul_int8", "aidge_rvv_table_int8"}
+    assert kinds >= {*means, "aidge_rvv_maxpool2d_int8", "aidge_rvv_add_int8", "aidge_rvv_mul_int8", "aidge_rvv_table_bytes"}
     assert len(others()) > 100
     assert run(others(), board=BOARD) == []
 

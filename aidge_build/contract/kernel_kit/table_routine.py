@@ -25,12 +25,10 @@ def table_spec(features: frozenset[str]) -> ImplSpec:
 
 
 class TableRoutine(ElementWise):
-    """A library's subclass names its `function` and its emitter, or prints the `text` and says how many values are computed
-    `together`. The function may overwrite its input with its output."""
+    """A library's subclass names its `function` and its emitter. The function may overwrite its input with its output."""
 
     function: ClassVar[str]
     emitter: ClassVar[type[Routine]]
-    together: ClassVar[str] = f"{TOGETHER} values"
 
     def call(self) -> Call:
         return straight_call(self.view) or self._looked_up()
@@ -42,13 +40,9 @@ class TableRoutine(ElementWise):
             self.function,
             ("core/target.h",),
             (Input(0), Output(0), Constant("table", table), Literal(self.outputs[0].elements)),
-            texts=(self.text(what),),
-            facts=computed(self.together),
+            texts=(_body(self.emitter()).function(self.function, PARAMETERS, what),),
+            facts=computed(f"{TOGETHER} values"),
         )
-
-    def text(self, what: str) -> str:
-        """Returns the function, with a comment that says `what` it computes."""
-        return _body(self.emitter()).function(self.function, PARAMETERS, what)
 
 
 def _body(code: Routine) -> Routine:

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: 0BSD */
+#include "core/bytes.h"
 #include "kit/window2d.h"
 
 /* Channels of the output; rows of a window; loops in a row; bytes from a pixel's window to the next, and from a tap of a row to the
@@ -15,40 +16,6 @@ typedef struct {
     int32_t row_step;
 } aidge_rvv_strip;
 
-/* count bytes, at least 1. */
-AIDGE_KIT_NAKED void aidge_rvv_copy(AIDGE_KIT_PASSED int8_t *to, AIDGE_KIT_PASSED const int8_t *from,
-                                    AIDGE_KIT_PASSED int32_t count)
-{
-    __asm__(
-        "1:\n"
-        "    vsetvli t0, a2, e8, m8, ta, ma\n"
-        "    vle8.v v0, (a1)\n"
-        "    add a1, a1, t0\n"
-        "    sub a2, a2, t0\n"
-        "    vse8.v v0, (a0)\n"
-        "    add a0, a0, t0\n"
-        "    bnez a2, 1b\n"
-        "    ret\n"
-    );
-}
-
-/* count bytes of this value, at least 1. */
-AIDGE_KIT_NAKED void aidge_rvv_fill(AIDGE_KIT_PASSED int8_t *to, AIDGE_KIT_PASSED int32_t value,
-                                    AIDGE_KIT_PASSED int32_t count)
-{
-    __asm__(
-        "    vsetvli t0, a2, e8, m8, ta, ma\n"
-        "    vmv.v.x v0, a1\n"
-        "1:\n"
-        "    vsetvli t0, a2, e8, m8, ta, ma\n"
-        "    vse8.v v0, (a0)\n"
-        "    sub a2, a2, t0\n"
-        "    add a0, a0, t0\n"
-        "    bnez a2, 1b\n"
-        "    ret\n"
-    );
-}
-
 /* A copy of `width` pixels from column `left` on, of each row that windows at row `top` see; pads hold the zero point. */
 AIDGE_KIT_NOINLINE void aidge_rvv_gather(int8_t *to, const int8_t *input, int32_t top, int32_t left, int32_t width,
                                          int32_t zero_point, const aidge_kit_window2d *shape)
@@ -61,10 +28,10 @@ AIDGE_KIT_NOINLINE void aidge_rvv_gather(int8_t *to, const int8_t *input, int32_
         const int32_t y = top + row * shape->dilation_height;
         const int32_t is_seen = ((y >= 0) && (y < shape->in_height) && (begin < end)) ? 1 : 0;
         if ((is_seen == 0) || (end - begin < width)) {
-            aidge_rvv_fill(to, zero_point, row_bytes);
+            aidge_rvv_fill_bytes(to, zero_point, row_bytes);
         }
         if (is_seen != 0) {
-            aidge_rvv_copy(to + begin * channels, input + (y * shape->in_width + left + begin) * channels,
+            aidge_rvv_copy_bytes(to + begin * channels, input + (y * shape->in_width + left + begin) * channels,
                            (end - begin) * channels);
         }
         to += row_bytes;

@@ -3,27 +3,27 @@
 
 from __future__ import annotations
 
-from aidge_build.contract.kernel_kit.table_routine import PARAMETERS, TableRoutine, table_spec
-from aidge_build.contract.kernel_kit.tables import FUNCTIONS
+import numpy
+
+from aidge_build.contract.call import Call, Constant, Input, Literal, Output, computed
+from aidge_build.contract.kernel_kit.elementwise import ElementWise
+from aidge_build.contract.kernel_kit.table_routine import table_spec
+from aidge_build.contract.kernel_kit.tables import FUNCTIONS, straight_call, table_of
 from aidge_build.contract.node import kernel
 
-from ..core.assembly import FEATURES, Routine
+from ..core.assembly import FEATURES
 
 
 @kernel(FUNCTIONS, table_spec(FEATURES))
-class TableInt8(TableRoutine):
-    function, together = "aidge_rvv_table_int8", "a vector of values"
+class TableInt8(ElementWise):
+    def call(self) -> Call:
+        return straight_call(self.view) or self._looked_up()
 
-    def text(self, what: str) -> str:
-        code = Routine({"x": "a0", "y": "a1", "table": "a2", "count": "a3", "length": "t0"})
-        code.label(1)
-        code("vsetvli {length}, {count}, e8, m8, ta, ma")
-        code("vle8.v v8, ({x})")
-        code("vluxei8.v v16, ({table}), v8")
-        code("vse8.v v16, ({y})")
-        for pointer in ("x", "y"):
-            code(f"add {{{pointer}}}, {{{pointer}}}, {{length}}")
-        code("sub {count}, {count}, {length}")
-        code("bnez {count}, 1b")
-        code("ret")
-        return code.function(self.function, PARAMETERS, what)
+    def _looked_up(self) -> Call:
+        table = numpy.roll(table_of(self.operator, self.inputs[0], self.outputs[0]), 128)  # by the value's byte
+        return Call(
+            "aidge_rvv_table_bytes",
+            ("core/bytes.h",),
+            (Output(0), Input(0), Constant("table", table), Literal(self.outputs[0].elements)),
+            facts=computed("a vector of values"),
+        )

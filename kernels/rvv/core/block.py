@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from aidge_build.contract.call import Struct
 
-from .assembly import LANES, REGISTERS, Routine
+from .assembly import FRAME_BYTES, LANES, REGISTERS, Routine
 from .levels import emit_head, emit_next_channels, emit_stores
 
 MOST_PIXELS = 7  # pointers in t0 to t6
@@ -73,8 +73,8 @@ class Block:
         """Returns the struct of strip.h: channels of the output, rows of a window, bytes from a pixel to the next; `more` fields
         with another value than 0."""
         fields = {"channels": outputs, "rows": rows, "turns": self.run // self.turn, "step": step}
-        others = {"tap_bytes": 0, "run_bytes": 0 if self.is_one_turn else self.run, "row_bytes": 0, "may_stay": 0}
-        return Struct(SIZES, {**fields, **others, **more})
+        others = {"tap_bytes": 0, "block_bytes": self.pixels * step, "run_bytes": 0 if self.is_one_turn else self.run}
+        return Struct(SIZES, {**fields, **others, "row_bytes": 0, "may_stay": 0, **more})
 
     def text(self, name: str, comment: str, emit_tap: EmitTap, emit_moved: EmitTap | None = None) -> str:
         """Returns the C function. `emit_tap` adds the products of a tap, whose number in the loop it is given; `emit_moved` moves
@@ -84,15 +84,19 @@ class Block:
         code("lw {channels}, 0({sizes})")
         code("lw {tap_bytes}, 16({sizes})")
         emit_head(code, ("zero", "low", "high", *(("centre", "other") if self.weights == "computed" else ())))
+        kept = [f"{{{name}}}, {FRAME_BYTES - 4 * place}(sp)" for place, name in enumerate(("numbers", "factors", "weights"), 1)]
+        for each in kept:
+            code(f"sw {each}")
+        code.label(1, "a block of pixels")
         code("mv {left}, {channels}")
-        code.label(1)
+        code.label(2, "a vector of channels")
         self._emit_begin(code)
         code.elements(16, self.registers)
         code("lw {rows}, 4({sizes})")
-        code.label(2)
+        code.label(3, "a row of the windows")
         if not self.is_one_turn:
             code("lw {turns}, 8({sizes})")
-            code.label(3)
+            code.label(4)
         for tap in range(self.turn):
             emit_tap(code, tap)
         if not self.is_one_turn:
@@ -100,12 +104,21 @@ class Block:
         for pixel in range(self.pixels):
             code(f"add {{pixel{pixel}}}, {{pixel{pixel}}}, {{row_step}}")
         code("addi {rows}, {rows}, -1")
-        code("bnez {rows}, 2b")
+        code("bnez {rows}, 3b")
         emit_stores(code, self.sums, self.registers)
         emit_next_channels(code, 2 if self.weights == "words" else 1)
         if not emit_moved:
             code("add {strip}, {strip}, {length}")
-        code("bnez {left}, 1b")
+        code("bnez {left}, 2b")
+        code(f"addi {{count}}, {{count}}, -{self.pixels}")
+        code("blez {count}, 5f")
+        code("lw {spare}, 20({sizes})")
+        code("add {strip}, {strip}, {spare}")
+        code("add {output}, {place}, {length}", "after the last channels of the last pixel")
+        for each in kept:
+            code(f"lw {each}")
+        code("j 1b")
+        code.label(5)
         code.leave()
         return code.function(name, PARAMETERS, comment)
 
@@ -114,7 +127,7 @@ class Block:
         if emit_moved:
             emit_moved(code, self.turn)
         code("addi {turns}, {turns}, -1")
-        code("bnez {turns}, 3b")
+        code("bnez {turns}, 4b")
         for tap in range(self.run % self.turn):
             emit_tap(code, tap)
         if emit_moved and self.run % self.turn:

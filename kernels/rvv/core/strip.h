@@ -2,19 +2,24 @@
 #include "core/bytes.h"
 #include "kit/window2d.h"
 
-/* Channels of the output; rows of a window; loops in a row; bytes from a pixel's window to the next, and from a tap of a row to the
- * next; the texts read these. Bytes of a row over which the text moves its pointers; bytes from a row to the next, 0 if rows of
- * windows are rows of the image; whether windows may be read where they are. */
+/* Channels of the output; rows of a window; loops in a row; bytes from a pixel's window to the next, from a tap of a row to the next,
+ * and from pixels that are computed together to the next ones; the texts read these. Bytes of a row over which the text moves its
+ * pointers; bytes from a row to the next, 0 if rows of windows are rows of the image; whether windows may be read where they are. */
 typedef struct {
-    int32_t channels, rows, turns, step, tap_bytes, run_bytes, row_bytes, may_stay;
+    int32_t channels, rows, turns, step, tap_bytes, block_bytes, run_bytes, row_bytes, may_stay;
 } aidge_rvv_sizes;
 
-/* The bytes of the rows that the windows of neighbouring pixels see: where they are, and how far it is from the end of a
- * row of the window to the next one. */
-typedef struct {
-    const int8_t *bytes;
-    int32_t row_step;
-} aidge_rvv_strip;
+/* Columns from the first tap of a window to the last one, of so many neighbours. */
+AIDGE_KIT_INLINE int32_t aidge_rvv_width_of(int32_t pixels, const aidge_kit_window2d *shape)
+{
+    return (pixels - 1) * shape->stride_width + (shape->kernel_width - 1) * shape->dilation_width + 1;
+}
+
+/* How far it is from the end of a row of a window to the next one, in an image or a copy with so many columns. */
+AIDGE_KIT_INLINE int32_t aidge_rvv_row_step(int32_t width, const aidge_rvv_sizes *sizes, const aidge_kit_window2d *shape)
+{
+    return (sizes->row_bytes != 0 ? sizes->row_bytes : width * shape->in_channels) - sizes->run_bytes;
+}
 
 /* A copy of `width` pixels from column `left` on, of each row that windows at row `top` see; pads hold the zero point. */
 AIDGE_KIT_NOINLINE void aidge_rvv_gather(int8_t *to, const int8_t *input, int32_t top, int32_t left, int32_t width,
@@ -38,23 +43,18 @@ AIDGE_KIT_NOINLINE void aidge_rvv_gather(int8_t *to, const int8_t *input, int32_
     }
 }
 
-/* What the windows of `pixels` neighbours see from (top, left) on, of which the last ones may lie behind the image: where it
- * is, if that may be read while outputs are written and nothing is a pad, else a copy in `room`. */
-AIDGE_KIT_NOINLINE aidge_rvv_strip aidge_rvv_strip_of(const int8_t *input, int32_t top, int32_t left, int32_t pixels,
-                                                      int8_t *room, int32_t zero_point, const aidge_rvv_sizes *sizes,
-                                                      const aidge_kit_window2d *shape)
+/* How many pixels from column x on, in whole blocks, have windows without pads that may be read where they are; the first one
+ * begins at (top, left). */
+AIDGE_KIT_NOINLINE int32_t aidge_rvv_staying(int32_t top, int32_t left, int32_t x, int32_t block, const aidge_rvv_sizes *sizes,
+                                             const aidge_kit_window2d *shape)
 {
-    const int32_t width = (pixels - 1) * shape->stride_width + (shape->kernel_width - 1) * shape->dilation_width + 1;
+    const int32_t room = shape->in_width - aidge_rvv_width_of(1, shape) - left;
     const int32_t last = top + (shape->kernel_height - 1) * shape->dilation_height;
-    aidge_rvv_strip strip;
-    if ((sizes->may_stay != 0) && (top >= 0) && (last < shape->in_height) && (left >= 0) && (left + width <= shape->in_width)) {
-        strip.bytes = input + (top * shape->in_width + left) * shape->in_channels;
-        strip.row_step = shape->dilation_height * shape->in_width * shape->in_channels;
-    } else {
-        aidge_rvv_gather(room, input, top, left, width, zero_point, shape);
-        strip.bytes = room;
-        strip.row_step = width * shape->in_channels;
+    int32_t count;
+    if ((sizes->may_stay == 0) || (top < 0) || (last >= shape->in_height) || (left < 0) || (room < 0)) {
+        return 0;
     }
-    strip.row_step = (sizes->row_bytes != 0 ? sizes->row_bytes : strip.row_step) - sizes->run_bytes;
-    return strip;
+    count = room / shape->stride_width + 1;
+    count = count < shape->out_width - x ? count : shape->out_width - x;
+    return count - count % block;
 }

@@ -68,17 +68,26 @@ def image_text(function: str, pixels: int) -> str:
 static void {function}_layer(const int8_t *input, int8_t *output, const int32_t *numbers, const void *weights,
                              void *scratch, const aidge_rvv_sizes *sizes, const aidge_kit_window2d *shape)
 {{
+    const int32_t width = aidge_rvv_width_of({pixels}, shape);
+    const int32_t copied_step = aidge_rvv_row_step(width, sizes, shape);
+    const int32_t step = aidge_rvv_row_step(shape->dilation_height * shape->in_width, sizes, shape);
     int32_t batch, y, x;
     for (batch = shape->batches; batch > 0; batch--) {{
         for (y = 0; y < shape->out_height; y++) {{
-            for (x = 0; x < shape->out_width; x += {pixels}) {{
-                const int32_t left = shape->out_width - x;
-                const int32_t count = left < {pixels} ? left : {pixels};
-                const aidge_rvv_strip strip = aidge_rvv_strip_of(
-                    input, y * shape->stride_height - shape->pad_top, x * shape->stride_width - shape->pad_left, {pixels},
-                    (int8_t *)scratch, numbers[3], sizes, shape);
-                {function}(strip.bytes, output, numbers, weights, strip.row_step, count, sizes);
+            const int32_t top = y * shape->stride_height - shape->pad_top;
+            for (x = 0; x < shape->out_width;) {{
+                const int32_t left = x * shape->stride_width - shape->pad_left;
+                int32_t count = aidge_rvv_staying(top, left, x, {pixels}, sizes, shape);
+                if (count > 0) {{
+                    const int8_t *const window = input + (top * shape->in_width + left) * shape->in_channels;
+                    {function}(window, output, numbers, weights, step, count, sizes);
+                }} else {{
+                    count = shape->out_width - x < {pixels} ? shape->out_width - x : {pixels};
+                    aidge_rvv_gather((int8_t *)scratch, input, top, left, width, numbers[3], shape);
+                    {function}((const int8_t *)scratch, output, numbers, weights, copied_step, count, sizes);
+                }}
                 output += count * shape->out_channels;
+                x += count;
             }}
         }}
         input += shape->in_height * shape->in_width * shape->in_channels;

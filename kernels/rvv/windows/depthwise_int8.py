@@ -44,8 +44,16 @@ class DepthwiseInt8(LinearNode):
         linear = self.linear(weights.reshape(len(weights), -1)).in_fine_units()
         shape = image.fields
         channels, dilation = shape["in_channels"], shape["dilation_width"]
-        taps = {"tap_bytes": dilation * channels, "run_bytes": shape["kernel_width"] * dilation * channels}
-        sizes = block.sizes(channels, shape["kernel_height"], shape["stride_width"] * channels, **taps, may_stay=1)
+        step = shape["stride_width"] * channels
+        sizes = block.sizes(
+            channels,
+            shape["kernel_height"],
+            step,
+            tap_bytes=dilation * channels,
+            block_bytes=block.pixels * step - channels,
+            run_bytes=shape["kernel_width"] * dilation * channels,
+            may_stay=1,
+        )
         name = f"aidge_rvv_depthwise_int8_{block.name}"
         return layer_call(block, _text(block, name), name, linear, sizes, image)
 

@@ -13,6 +13,7 @@ from .assembly import FRAME_BYTES, LANES, REGISTERS, Routine
 from .levels import emit_head, emit_next_channels, emit_stores
 
 MOST_PIXELS = 7  # pointers in t0 to t6
+MOST_REGISTERS = 8  # of the sums of a pixel
 LONGEST_TURN = 8  # taps
 SPARE = "v30"  # if sums take two registers each
 SIZES = "aidge_rvv_sizes"
@@ -71,10 +72,10 @@ class Block:
 
     def sizes(self, outputs: int, rows: int, step: int, **more: int) -> Struct:
         """Returns the struct of strip.h: channels of the output, rows of a window, bytes from a pixel to the next; `more` fields
-        with another value than 0."""
+        that have other values than a pointwise layer has."""
         fields = {"channels": outputs, "rows": rows, "turns": self.run // self.turn, "step": step}
         others = {"tap_bytes": 0, "block_bytes": self.pixels * step, "run_bytes": 0 if self.is_one_turn else self.run}
-        return Struct(SIZES, {**fields, **others, "row_bytes": 0, "may_stay": 0, **more})
+        return Struct(SIZES, {**fields, **others, "row_bytes": 0, "columns": 1, "may_stay": 0, **more})
 
     def text(self, name: str, comment: str, emit_tap: EmitTap, emit_moved: EmitTap | None = None) -> str:
         """Returns the C function. `emit_tap` adds the products of a tap, whose number in the loop it is given; `emit_moved` moves

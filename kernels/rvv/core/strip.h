@@ -4,16 +4,11 @@
 
 /* Channels of the output; rows of a window; loops in a row; bytes from a pixel's window to the next, from a tap of a row to the next,
  * and from pixels that are computed together to the next ones; the texts read these. Bytes of a row over which the text moves its
- * pointers; bytes from a row to the next, 0 if rows of windows are rows of the image; whether windows may be read where they are. */
+ * pointers; bytes from a row to the next, 0 if rows of windows are rows of the image; columns of a window; whether windows may be read
+ * where they are. */
 typedef struct {
-    int32_t channels, rows, turns, step, tap_bytes, block_bytes, run_bytes, row_bytes, may_stay;
+    int32_t channels, rows, turns, step, tap_bytes, block_bytes, run_bytes, row_bytes, columns, may_stay;
 } aidge_rvv_sizes;
-
-/* Columns from the first tap of a window to the last one, of so many neighbours. */
-AIDGE_KIT_INLINE int32_t aidge_rvv_width_of(int32_t pixels, const aidge_kit_window2d *shape)
-{
-    return (pixels - 1) * shape->stride_width + (shape->kernel_width - 1) * shape->dilation_width + 1;
-}
 
 /* How far it is from the end of a row of a window to the next one, in an image or a copy with so many columns. */
 AIDGE_KIT_INLINE int32_t aidge_rvv_row_step(int32_t width, const aidge_rvv_sizes *sizes, const aidge_kit_window2d *shape)
@@ -48,7 +43,7 @@ AIDGE_KIT_NOINLINE void aidge_rvv_gather(int8_t *to, const int8_t *input, int32_
 AIDGE_KIT_NOINLINE int32_t aidge_rvv_staying(int32_t top, int32_t left, int32_t x, int32_t block, const aidge_rvv_sizes *sizes,
                                              const aidge_kit_window2d *shape)
 {
-    const int32_t room = shape->in_width - aidge_rvv_width_of(1, shape) - left;
+    const int32_t room = shape->in_width - sizes->columns - left;
     const int32_t last = top + (shape->kernel_height - 1) * shape->dilation_height;
     int32_t count;
     if ((sizes->may_stay == 0) || (top < 0) || (last >= shape->in_height) || (left < 0) || (room < 0)) {

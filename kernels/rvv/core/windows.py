@@ -17,9 +17,14 @@ from .levels import words_of
 SOURCES = ("core/target.h", "core/strip.h")
 
 
+def columns_of(shape: Mapping[str, int]) -> int:
+    """Returns the columns from the first to the last one that a window sees."""
+    return (shape["kernel_width"] - 1) * shape["dilation_width"] + 1
+
+
 def strip_bytes(shape: Mapping[str, int], pixels: int) -> int:
     """Returns the room for what the windows of so many neighbours see."""
-    width = (pixels - 1) * shape["stride_width"] + (shape["kernel_width"] - 1) * shape["dilation_width"] + 1
+    width = (pixels - 1) * shape["stride_width"] + columns_of(shape)
     return shape["kernel_height"] * width * shape["in_channels"]
 
 
@@ -68,7 +73,7 @@ def image_text(function: str, pixels: int) -> str:
 static void {function}_layer(const int8_t *input, int8_t *output, const int32_t *numbers, const void *weights,
                              void *scratch, const aidge_rvv_sizes *sizes, const aidge_kit_window2d *shape)
 {{
-    const int32_t width = aidge_rvv_width_of({pixels}, shape);
+    const int32_t width = {pixels - 1} * shape->stride_width + sizes->columns;
     const int32_t copied_step = aidge_rvv_row_step(width, sizes, shape);
     const int32_t step = aidge_rvv_row_step(shape->dilation_height * shape->in_width, sizes, shape);
     int32_t batch, y, x;

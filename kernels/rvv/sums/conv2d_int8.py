@@ -16,7 +16,7 @@ from aidge_build.contract.spec import Demands, NodeView, Predicate
 
 from ..core.block import Block
 from ..core.conditions import linear_spec, weights_of
-from ..core.windows import blocks_of, is_one_vector, layer_call, strip_bytes
+from ..core.windows import blocks_of, columns_of, is_one_vector, layer_call, strip_bytes
 from .dense import block_of, dense_name, dense_text
 
 
@@ -61,5 +61,6 @@ class Conv2dInt8(LinearNode):
         linear = self.linear(taps_last_channels(self.inputs[1].data)).in_fine_units()
         (_, rows, row_bytes), shape = _runs(self.view), image.fields
         outputs, step = shape["out_channels"], shape["stride_width"] * shape["in_channels"]
-        sizes = block.sizes(outputs, rows, step, row_bytes=row_bytes, may_stay=int(is_one_vector(outputs, block)))
+        may_stay = int(is_one_vector(outputs, block))
+        sizes = block.sizes(outputs, rows, step, row_bytes=row_bytes, columns=columns_of(shape), may_stay=may_stay)
         return layer_call(block, dense_text(block), dense_name(block), linear, sizes, image)

@@ -6,6 +6,8 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import lru_cache
 
+import numpy
+
 from aidge_build.contract.call import Call, Struct
 from aidge_build.contract.kernel_kit.linear_int8 import LinearNode
 from aidge_build.contract.kernel_kit.raster import depthwise_demands
@@ -13,10 +15,10 @@ from aidge_build.contract.kernel_kit.window2d import window2d
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import Demands, NodeView
 
-from ..core.assembly import Routine
-from ..core.block import Block, best_block
+from ..core.assembly import LANES, Routine
+from ..core.block import MOST_REGISTERS, Block, best_block
 from ..core.conditions import linear_spec, weights_of
-from ..core.windows import layer_call, strip_bytes
+from ..core.windows import columns_of, layer_call, strip_bytes
 
 TAP_COST, PIXEL_COST = 3, 4  # instructions of a tap: for its weights, and for each pixel
 
@@ -25,37 +27,52 @@ def _image(view: NodeView) -> Struct:
     return window2d(view.inputs[0], view.outputs[0], view.operator.window)
 
 
+def _together(view: NodeView) -> int:
+    """Returns how many neighbours count as one pixel, with the channels of all, because their channels are few; 1 for bands,
+    which may have any width."""
+    shape = _image(view).fields
+    if view.layer or shape["stride_width"] > 1:
+        return 1
+    most = max(1, LANES * MOST_REGISTERS // shape["in_channels"])
+    return next(count for count in range(most, 0, -1) if shape["out_width"] % count == 0)
+
+
 def _block(view: NodeView) -> Block:
     """Returns the block, which is the same for all bands of a layer."""
-    shape = _image(view.layer.whole if view.layer else view).fields
-    taps = shape["kernel_width"], weights_of(view)
-    return best_block(shape["out_channels"], shape["out_width"], (TAP_COST, PIXEL_COST), *taps)
+    whole = view.layer.whole if view.layer else view
+    shape, together = _image(whole).fields, _together(view)
+    sizes = shape["out_channels"] * together, shape["out_width"] // together
+    return best_block(*sizes, (TAP_COST, PIXEL_COST), shape["kernel_width"], weights_of(view))
 
 
 @kernel(("ConvDepthWise1D", "ConvDepthWise2D"), linear_spec())
 class DepthwiseInt8(LinearNode):
     @classmethod
     def demands(cls, view: NodeView) -> Demands:
-        pixels = _block(view).pixels
+        pixels = _block(view).pixels * _together(view)
         return replace(depthwise_demands(view, pixels), scratch_bytes=strip_bytes(_image(view).fields, pixels))
 
     def call(self) -> Call:
-        block, image, weights = _block(self.view), _image(self.view), self.inputs[1].data
+        block, weights = _block(self.view), self.inputs[1].data
+        together, image = _together(self.view), _image(self.view)
         linear = self.linear(weights.reshape(len(weights), -1)).in_fine_units()
         shape = image.fields
-        channels, dilation = shape["in_channels"], shape["dilation_width"]
-        step = shape["stride_width"] * channels
+        channels, step = shape["in_channels"], shape["stride_width"] * together * shape["in_channels"]
         sizes = block.sizes(
-            channels,
+            channels * together,
             shape["kernel_height"],
             step,
-            tap_bytes=dilation * channels,
-            block_bytes=block.pixels * step - channels,
-            run_bytes=shape["kernel_width"] * dilation * channels,
+            tap_bytes=shape["dilation_width"] * channels,
+            block_bytes=block.pixels * step - channels * together,
+            run_bytes=shape["kernel_width"] * shape["dilation_width"] * channels,
+            columns=columns_of(shape) + together - 1,
             may_stay=1,
         )
+        joined = {"out_width": shape["out_width"] // together, "out_channels": channels * together}
+        joined = Struct(image.type, {**shape, **joined, "stride_width": shape["stride_width"] * together})
         name = f"aidge_rvv_depthwise_int8_{block.name}"
-        return layer_call(block, _text(block, name), name, linear, sizes, image)
+        linear = linear.of(numpy.tile(numpy.arange(channels), together))
+        return layer_call(block, _text(block, name), name, linear, sizes, joined)
 
 
 @lru_cache(64)

@@ -81,7 +81,9 @@ def armv6m_cases():
 
 @functools.cache
 def rvv_cases():
-    made = [cortexm_layers.int8_case(0, *edge) for edge in (*cortexm_layers.EDGES, *MORE)]
+    """The edges, MORE, and layers with more channels than a vector has."""
+    long = [(1, 70, (4, 5), 70, (1, 1), 1, 1, (0, 0), 1), (1, 40, (5, 6), 40, (3, 3), 1, 1, (1, 1), 1)]
+    made = [cortexm_layers.int8_case(0, *edge) for edge in (*cortexm_layers.EDGES, *MORE, *long)]
     pools = edge_pools(rvv_harness.case)[::3]
     return sharing(rvv_harness.accepted([*map(rvv_harness.taken, made), *pools]))
 

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from aidge_build.contract.kernel_kit.conditions import BYTES_OR_HALFWORDS, ROOM
+from aidge_build.contract.kernel_kit.conditions import BYTES_OR_HALFWORDS
 from aidge_build.contract.kernel_kit.linear_int8 import quantized_spec
 from aidge_build.contract.spec import CHANNELS_LAST, DFormat, ImplSpec, NodeView, Predicate
 from aidge_build.graph.dtype import DType
@@ -21,7 +21,7 @@ def _few_channels(view: NodeView) -> str:
 def linear_spec(*predicates: Predicate, form: DFormat = CHANNELS_LAST) -> ImplSpec:
     """Returns the spec of a linear layer, with weights of 8 or 16 bits."""
     many = Predicate("channels that fill a vector", _few_channels)
-    return quantized_spec(form, ROOM, BYTES_OR_HALFWORDS, many, *predicates, features=FEATURES)
+    return quantized_spec(form, BYTES_OR_HALFWORDS, many, *predicates, features=FEATURES)
 
 
 def weights_of(view: NodeView) -> str:

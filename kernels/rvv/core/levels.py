@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Sums become stored values by the float32 formula of the contract `onnx`: with its two roundings, so that nothing needs a proof.
 
-The numbers of a layer are words: zero point, lowest and highest stored value, zero points of the input and of computed weights;
+The constants of a layer are words: zero point, lowest and highest stored value, zero points of the input and of computed weights;
 what the sums of each channel begin with; the float32 factor of each channel.
 """
 
@@ -20,7 +20,7 @@ HEAD_WORDS = 5
 
 
 def words_of(linear: Linear, weights_zero_point: int = 0) -> numpy.ndarray:
-    """Returns the numbers of a layer whose sums have no fractions."""
+    """Returns the constants of a layer whose sums have no fractions."""
     head = linear.zero_point, *linear.clamp, linear.input_zero_point, weights_zero_point
     return as_words([*head, *linear.bias.tolist(), *linear.factors.view(numpy.int32).tolist()])
 

@@ -20,19 +20,23 @@ AIDGE_KIT_INLINE int32_t aidge_rvv_row_step(int32_t width, const aidge_rvv_sizes
 AIDGE_KIT_NOINLINE void aidge_rvv_gather(int8_t *to, const int8_t *input, int32_t top, int32_t left, int32_t width,
                                          int32_t zero_point, const aidge_kit_window2d *shape)
 {
-    const int32_t channels = shape->in_channels, row_bytes = width * channels;
-    const int32_t begin = left < 0 ? -left : 0;
-    const int32_t end = shape->in_width - left < width ? shape->in_width - left : width;
+    const int32_t row_bytes = width * shape->in_channels, image_bytes = shape->in_width * shape->in_channels;
+    const int32_t begin = left * shape->in_channels, end = begin + row_bytes;
+    const int32_t before = begin < 0 ? -begin : 0;
+    const int32_t after = end > image_bytes ? end - image_bytes : 0;
     int32_t row;
     for (row = 0; row < shape->kernel_height; row++) {
         const int32_t y = top + row * shape->dilation_height;
-        const int32_t is_seen = ((y >= 0) && (y < shape->in_height) && (begin < end)) ? 1 : 0;
-        if ((is_seen == 0) || (end - begin < width)) {
+        if ((y < 0) || (y >= shape->in_height) || (before + after >= row_bytes)) {
             aidge_rvv_fill_bytes(to, zero_point, row_bytes);
-        }
-        if (is_seen != 0) {
-            aidge_rvv_copy_bytes(to + begin * channels, input + (y * shape->in_width + left + begin) * channels,
-                           (end - begin) * channels);
+        } else {
+            if (before > 0) {
+                aidge_rvv_fill_bytes(to, zero_point, before);
+            }
+            if (after > 0) {
+                aidge_rvv_fill_bytes(to + row_bytes - after, zero_point, after);
+            }
+            aidge_rvv_copy_bytes(to + before, input + y * image_bytes + begin + before, row_bytes - before - after);
         }
         to += row_bytes;
     }

@@ -58,7 +58,7 @@ def layer_call(block: Block, text: str, function: str, linear: Linear, sizes: St
 
 
 def constants(linear: Linear, block: Block) -> tuple[Constant, Constant]:
-    """Returns the numbers and the weights of a layer."""
+    """Returns the arrays of a layer: its constants, and its weights."""
     return Constant("numbers", words_of(linear)), Constant("weights", weight_array(linear.rows, block.weights == "words"))
 
 
@@ -68,7 +68,7 @@ def facts(block: Block) -> dict[str, str]:
 
 
 def image_text(function: str, pixels: int) -> str:
-    """Returns the C function that computes an image, {pixels} pixels of a row at a time."""
+    """Returns the C function that computes an image, so many pixels of a row at a time."""
     return f"""/* {pixels} pixels of a row at a time. */
 static void {function}_layer(const int8_t *input, int8_t *output, const int32_t *numbers, const void *weights,
                              void *scratch, const aidge_rvv_sizes *sizes, const aidge_kit_window2d *shape)

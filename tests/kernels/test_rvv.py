@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import functools
+import itertools
 
+import numpy
 import pytest
 import test_armv6m_linear
 import test_cortexm_linear
@@ -14,8 +16,13 @@ from harness import under
 from move_cases import concatenations
 from pool_cases import edge_pools, random_pool
 from product_cases import products
+from random_tensors import Randomness
 from rvv_harness import BOARD, accepted, case, needs_riscv, run, taken, with_vectors
 from test_conversions_without_fpu import dequantize_case
+
+from aidge_build.graph.quantization import Quantization
+from aidge_build.graph.tensor import constant
+from aidge_build.operators.matmul import FC
 
 # Batches, channels, image, outputs, kernel, stride, dilation, pads, groups: every number of channels around a vector's and two,
 # rows of less pixels than go together, windows of all lengths of a turn and what remains, pads wider than the image.
@@ -35,10 +42,24 @@ EDGES = [
 ]
 
 
+def row_cases():
+    """Rows of fully connected layers: weights whose products just fit 16 bits, up to eight together, and inputs at their ends."""
+    shapes = [(1, 40), (2, 64), (7, 33), (8, 65), (9, 70), (48, 130), (64, 300)]
+    for seed, ((features, outputs), together) in enumerate(itertools.product(shapes, (1, 2, 3, 4, 6, 8))):
+        random, size = Randomness(seed), min(255 // together, 128)
+        weights = numpy.full((outputs, features), -size, numpy.int8)
+        weights[1::2] = random.numbers.integers(-size, size, weights[1::2].shape)
+        weights[2::4] = ~weights[2::4]
+        values = numpy.full((1, features), -128, numpy.int8) if seed % 4 < 2 else random.int8(1, features)
+        scales = Quantization(tuple(random.scale(0.01) for _ in range(outputs)), (0,) * outputs, 0)
+        tensors = [random.data(1, features), constant("w", weights, scales), random.bias(outputs)]
+        yield case(FC(), tensors, [values], quantization=random.quantization(0.02 * features))
+
+
 @functools.cache
 def sample():
     made = [test_cortexm_linear.int8_case(seed, *edge) for seed, edge in enumerate(EDGES)]
-    return accepted([taken(entry) for entry in (*made, *test_armv6m_linear.candidates()[::2])])
+    return accepted([taken(entry) for entry in (*made, *test_armv6m_linear.candidates()[::2], *row_cases())])
 
 
 @functools.cache
@@ -52,6 +73,7 @@ def test_the_cases_reach_sums_of_every_size_and_weights_of_both_widths():
     functions = {entry.call.function for entry in sample()}
     for form in ("dense_int8_bytes_m2", "dense_int8_bytes_m4", "dense_int8_bytes_m8", "dense_int8_words", "depthwise_int8_bytes"):
         assert any(form in function for function in functions), form
+    assert {f"aidge_rvv_fc_row_int8_{count}" for count in (2, 3, 4, 6, 8)} <= functions
     assert any("computed" in entry.call.function for entry in others())
 
 

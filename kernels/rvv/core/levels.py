@@ -34,14 +34,21 @@ def emit_head(code: Routine, names: Sequence[str]) -> None:
     code("add {factors}, {numbers}, {factors}")
 
 
+def emit_levels(code: Routine, sums: Sequence[str], registers: int, factors: str) -> None:
+    """Sums of 32 bits, in so many registers each, become stored values of 8 bits; `factors` are the vector of the channels'
+    factors."""
+    product = f"vfmul.vv {{0}}, {{0}}, {factors}"
+    for line in ("vfcvt.f.x.v {0}, {0}", product, "vfcvt.x.f.v {0}, {0}", "vsadd.vx {0}, {0}, {{zero}}"):
+        code.each(sums, line)
+    emit_stored(code, sums, registers)
+
+
 def emit_stores(code: Routine, sums: list[str], registers: int) -> None:
     """Stores the outputs of the first {count} of these sums, which are pixels {channels} bytes apart; v0 and the next registers
     are free. Changes {spare} and {place}."""
     code.elements(32, registers)
     code("vle32.v v0, ({factors})")
-    for line in ("vfcvt.f.x.v {0}, {0}", "vfmul.vv {0}, {0}, v0", "vfcvt.x.f.v {0}, {0}", "vsadd.vx {0}, {0}, {{zero}}"):
-        code.each(sums, line)
-    emit_stored(code, sums, registers)
+    emit_levels(code, sums, registers, "v0")
     code("mv {place}, {output}")
     code("mv {spare}, {count}")
     for pixel, name in enumerate(sums):

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from aidge_build.contract.call import Call, Input, Literal, Output
+from aidge_build.contract.call import Call, Input, Literal, Output, Struct
 from aidge_build.contract.kernel_kit.following import following
 from aidge_build.contract.kernel_kit.linear_int8 import LinearNode
 from aidge_build.contract.kernel_kit.window2d import rows_as_image
@@ -14,6 +14,9 @@ from ..core.block import Block
 from ..core.conditions import linear_spec, weights_of
 from ..core.windows import SOURCES, blocks_of, constants, facts, is_one_vector, layer_call, strip_bytes
 from .dense import block_of, dense_name, dense_text
+from .row import row_text, taps_together
+
+FEWEST_OF_TWO = 32  # outputs; more fill a vector of bytes with sums in sixteen registers by more than a half
 
 
 def _block(view: NodeView) -> Block:
@@ -40,5 +43,11 @@ class FcInt8(LinearNode):
         if self.inputs[0].dims[0] > 1:
             image = rows_as_image(self.inputs[0].dims, self.outputs[0].dims)
             return layer_call(block, text, name, linear, sizes, image)
-        arguments = Input(0), Output(0), *constants(linear, block), Literal(0), Literal(1), sizes
+        count = taps_together(linear) if outputs > FEWEST_OF_TWO and block.weights == "bytes" else 1
+        more = (Literal(0), Literal(1)) if count == 1 else ()
+        if count > 1:
+            name = f"aidge_rvv_fc_row_int8_{count}" + (f"_{features % count}" if features % count else "")
+            text = row_text(name, count, features % count)
+            sizes = Struct(sizes.type, {**sizes.fields, "turns": features // count})
+        arguments = Input(0), Output(0), *constants(linear, block), *more, sizes
         return Call(name, SOURCES, arguments, "a vector of outputs, requantized in float", (text,), facts=facts(block))

@@ -12,7 +12,7 @@ import test_armv6m_linear
 import test_cortexm_linear
 import test_single_values
 from binary_cases import binaries
-from harness import under
+from harness import under, under_double
 from move_cases import concatenations
 from pool_cases import edge_pools, random_pool
 from product_cases import products
@@ -69,11 +69,18 @@ def others():
     return accepted([*binaries(case, 24), *pools, *products(case), *concatenations(case, 12, 3), *map(taken, values)])
 
 
+@functools.cache
+def fixed():
+    """Layers under the contract `double`."""
+    return accepted([under_double(entry) for entry in sample()])
+
+
 def test_the_cases_reach_sums_of_every_size_and_weights_of_both_widths():
     functions = {entry.call.function for entry in sample()}
-    for form in ("dense_int8_bytes_m2", "dense_int8_bytes_m4", "dense_int8_bytes_m8", "dense_int8_words", "depthwise_int8_bytes"):
+    dense = ("dense_int8_bytes_float_m2", "dense_int8_bytes_float_m4", "dense_int8_bytes_float_m8", "dense_int8_words_float")
+    for form in (*dense, "depthwise_int8_bytes_float"):
         assert any(form in function for function in functions), form
-    assert {f"aidge_rvv_fc_row_int8_{count}" for count in (2, 3, 4, 6, 8)} <= functions
+    assert {f"aidge_rvv_fc_row_int8_float_{count}" for count in (2, 3, 4, 6, 8)} <= functions
     assert any("computed" in entry.call.function for entry in others())
 
 
@@ -81,6 +88,15 @@ def test_the_cases_reach_sums_of_every_size_and_weights_of_both_widths():
 def test_layers_equal_the_meaning_on_the_emulated_core():
     assert len(sample()) > 100
     assert run(sample(), board=BOARD) == []
+
+
+@needs_riscv
+def test_layers_under_the_contract_double_equal_the_meaning_on_the_emulated_core():
+    functions = [entry.call.function for entry in fixed()]
+    assert len(functions) > 100
+    for form in ("dense_int8_bytes_twice", "depthwise_int8_bytes_twice", "fc_row_int8_once"):
+        assert any(form in function for function in functions), form
+    assert run(fixed(), board=BOARD) == []
 
 
 @needs_riscv

@@ -40,12 +40,14 @@ EmitTap = Callable[[Routine, int], None]
 @dataclass(frozen=True)
 class Block:
     """`pixels` with sums in `registers` vector registers each, rows of windows of `run` taps, and weights of this kind: "bytes",
-    "words" of 16 bits, or "computed" bytes, which have a zero point as the pixels then have, and pixels fewer than the most."""
+    "words" of 16 bits, or "computed" bytes, which have a zero point as the pixels then have, and pixels fewer than the most.
+    `rounding` as in levels.py."""
 
     registers: int
     pixels: int
     run: int
     weights: str
+    rounding: str = "float"
 
     @property
     def turn(self) -> int:
@@ -58,7 +60,7 @@ class Block:
         """All that the text depends on."""
         rest = f"_{self.run % self.turn}" if self.run % self.turn else ""
         taps = f"row{self.run}" if self.is_one_turn else f"u{self.turn}{rest}"
-        return f"{self.weights}_m{self.registers}_x{self.pixels}_{taps}"
+        return f"{self.weights}_{self.rounding}_m{self.registers}_x{self.pixels}_{taps}"
 
     @property
     def sums(self) -> list[str]:
@@ -106,7 +108,7 @@ class Block:
             code(f"add {{pixel{pixel}}}, {{pixel{pixel}}}, {{row_step}}")
         code("addi {rows}, {rows}, -1")
         code("bnez {rows}, 3b")
-        emit_stores(code, self.sums, self.registers)
+        emit_stores(code, self.rounding, self.sums, self.registers)
         emit_next_channels(code, 2 if self.weights == "words" else 1)
         if not emit_moved:
             code("add {strip}, {strip}, {length}")

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from aidge_build.contract.kernel_kit.conditions import BYTES_OR_HALFWORDS
-from aidge_build.contract.kernel_kit.linear_int8 import quantized_spec
+from aidge_build.contract.kernel_kit.linear_int8 import FIXED_FORM, quantized_spec
 from aidge_build.contract.spec import CHANNELS_LAST, DFormat, ImplSpec, NodeView, Predicate
 from aidge_build.graph.dtype import DType
 
@@ -19,9 +19,9 @@ def _few_channels(view: NodeView) -> str:
 
 
 def linear_spec(*predicates: Predicate, form: DFormat = CHANNELS_LAST) -> ImplSpec:
-    """Returns the spec of a linear layer, with weights of 8 or 16 bits."""
+    """Returns the spec of a linear layer, with weights of 8 or 16 bits, under both contracts."""
     many = Predicate("channels that fill a vector", _few_channels)
-    return quantized_spec(form, BYTES_OR_HALFWORDS, many, *predicates, features=FEATURES)
+    return quantized_spec(form, BYTES_OR_HALFWORDS, many, *predicates, FIXED_FORM, features=FEATURES, rounding="any")
 
 
 def weights_of(view: NodeView) -> str:

@@ -51,7 +51,7 @@ def layer_call(block: Block, text: str, function: str, linear: Linear, sizes: St
         f"{function}_layer",
         SOURCES,
         (Input(0), Output(0), *constants(linear, block), Scratch(), sizes, image),
-        note=f"{block.pixels} pixels x a vector of channels, requantized in float",
+        note=f"{block.pixels} pixels x a vector of channels, rounding: {block.rounding}",
         texts=(text, image_text(function, block.pixels)),
         facts=facts(block),
     )
@@ -64,7 +64,8 @@ def constants(linear: Linear, block: Block) -> tuple[Constant, Constant]:
 
 def facts(block: Block) -> dict[str, str]:
     """For `Call.facts`."""
-    return computed(f"{block.pixels} pixel{'s' * (block.pixels > 1)} x a vector of channels", 0)
+    otherwise = "float" if block.rounding == "float" else "fixed point"
+    return computed(f"{block.pixels} pixel{'s' * (block.pixels > 1)} x a vector of channels", 0, otherwise=otherwise)
 
 
 def image_text(function: str, pixels: int) -> str:

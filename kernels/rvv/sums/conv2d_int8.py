@@ -16,6 +16,7 @@ from aidge_build.contract.spec import Demands, NodeView, Predicate
 
 from ..core.block import Block
 from ..core.conditions import linear_spec, weights_of
+from ..core.levels import rounding_of
 from ..core.windows import blocks_of, columns_of, is_one_vector, layer_call, strip_bytes
 from .dense import block_of, dense_name, dense_text
 
@@ -57,8 +58,8 @@ class Conv2dInt8(LinearNode):
         return replace(found, scratch_bytes=strip_bytes(shape, block.pixels))
 
     def call(self) -> Call:
-        block, image = _block(self.view), _image(self.view)
         linear = self.linear(taps_last_channels(self.inputs[1].data)).in_fine_units()
+        block, image = replace(_block(self.view), rounding=rounding_of(linear)), _image(self.view)
         (_, rows, row_bytes), shape = _runs(self.view), image.fields
         outputs, step = shape["out_channels"], shape["stride_width"] * shape["in_channels"]
         may_stay = int(is_one_vector(outputs, block))

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from aidge_build.contract.call import Call, Input, Literal, Output, Struct
 from aidge_build.contract.kernel_kit.following import following
 from aidge_build.contract.kernel_kit.linear_int8 import LinearNode
@@ -12,6 +14,7 @@ from aidge_build.contract.spec import ROW_MAJOR, Demands, NodeView
 
 from ..core.block import Block
 from ..core.conditions import linear_spec, weights_of
+from ..core.levels import rounding_of
 from ..core.windows import SOURCES, blocks_of, constants, facts, is_one_vector, layer_call, strip_bytes
 from .dense import block_of, dense_name, dense_text
 from .row import row_text, taps_together
@@ -36,8 +39,8 @@ class FcInt8(LinearNode):
         return following(steps, output, strip_bytes(image, pixels))
 
     def call(self) -> Call:
-        block, (outputs, features) = _block(self.view), self.inputs[1].dims
         linear = self.linear(self.inputs[1].data).in_fine_units()
+        block, (outputs, features) = replace(_block(self.view), rounding=rounding_of(linear)), self.inputs[1].dims
         sizes = block.sizes(outputs, 1, features, may_stay=int(is_one_vector(outputs, block)))
         text, name = dense_text(block), dense_name(block)
         if self.inputs[0].dims[0] > 1:
@@ -46,8 +49,8 @@ class FcInt8(LinearNode):
         count = taps_together(linear) if outputs > FEWEST_OF_TWO and block.weights == "bytes" else 1
         more = (Literal(0), Literal(1)) if count == 1 else ()
         if count > 1:
-            name = f"aidge_rvv_fc_row_int8_{count}" + (f"_{features % count}" if features % count else "")
-            text = row_text(name, count, features % count)
+            name = f"aidge_rvv_fc_row_int8_{block.rounding}_{count}" + (f"_{features % count}" if features % count else "")
+            text = row_text(name, block.rounding, count, features % count)
             sizes = Struct(sizes.type, {**sizes.fields, "turns": features // count})
         arguments = Input(0), Output(0), *constants(linear, block), *more, sizes
-        return Call(name, SOURCES, arguments, "a vector of outputs, requantized in float", (text,), facts=facts(block))
+        return Call(name, SOURCES, arguments, f"a vector of outputs, rounding: {block.rounding}", (text,), facts=facts(block))

@@ -23,7 +23,7 @@ _NAMES = {name: f"a{number}" for number, name in enumerate((*_ARGUMENTS, "length
 _NAMES |= {name: f"t{number}" for number, name in enumerate(("tap", "place", "turns", "value", "spare"))}
 _NAMES |= {name: f"s{number}" for number, name in enumerate(("channels", "left", "zero", "low", "high", "factors"))}
 _HALVES = {"first": ("v0", "v16"), "second": ("v8", "v20")}  # the sums, and the products of a group of taps
-_PRODUCTS, _FACTORS = "v16", "v16"
+_PRODUCTS = _SPARE = "v16"
 
 
 def taps_together(linear: Linear) -> int:
@@ -40,7 +40,7 @@ def taps_together(linear: Linear) -> int:
     return next((count for count in fitting if taps % count == 0), fitting[0] if fitting else 1)
 
 
-def row_text(name: str, together: int, rest: int) -> str:
+def row_text(name: str, rounding: str, together: int, rest: int) -> str:
     """Returns the C function; `rest` taps follow the loops over `together` taps, whose number is in the sizes."""
     code = Routine(_NAMES)
     code.enter()
@@ -73,8 +73,7 @@ def row_text(name: str, together: int, rest: int) -> str:
     code("mv {place}, {factors}")
     for half, (sums, _) in _HALVES.items():
         code(f"vsetvli zero, {{{half}}}, e32, m8, ta, ma")
-        code(f"vle32.v {_FACTORS}, ({{place}})")
-        emit_levels(code, [sums], 8, _FACTORS)
+        emit_levels(code, rounding, [sums], 8, _SPARE, "place")
         code(f"add {{spare}}, {{output}}, {'zero' if half == 'first' else '{first}'}")
         code(f"vse8.v {sums}, ({{spare}})")
         _emit_second(code, "factors")

@@ -18,6 +18,7 @@ from aidge_build.contract.spec import Demands, NodeView
 from ..core.assembly import LANES, Routine
 from ..core.block import MOST_REGISTERS, Block, best_block
 from ..core.conditions import linear_spec, weights_of
+from ..core.levels import rounding_of
 from ..core.windows import columns_of, layer_call, strip_bytes
 
 TAP_COST, PIXEL_COST = 3, 4  # instructions of a tap: for its weights, and for each pixel
@@ -53,9 +54,9 @@ class DepthwiseInt8(LinearNode):
         return replace(depthwise_demands(view, pixels), scratch_bytes=strip_bytes(_image(view).fields, pixels))
 
     def call(self) -> Call:
-        block, weights = _block(self.view), self.inputs[1].data
-        together, image = _together(self.view), _image(self.view)
+        weights, together, image = self.inputs[1].data, _together(self.view), _image(self.view)
         linear = self.linear(weights.reshape(len(weights), -1)).in_fine_units()
+        block = replace(_block(self.view), rounding=rounding_of(linear))
         shape = image.fields
         channels, step = shape["in_channels"], shape["stride_width"] * together * shape["in_channels"]
         sizes = block.sizes(

@@ -72,7 +72,7 @@ def others():
 @functools.cache
 def fixed():
     """Layers under the contract `double`."""
-    return accepted([under_double(entry) for entry in sample()])
+    return accepted([under_double(entry) for entry in (*sample(), *edge_pools(case))])
 
 
 def test_the_cases_reach_sums_of_every_size_and_weights_of_both_widths():
@@ -94,7 +94,7 @@ def test_layers_equal_the_meaning_on_the_emulated_core():
 def test_layers_under_the_contract_double_equal_the_meaning_on_the_emulated_core():
     functions = [entry.call.function for entry in fixed()]
     assert len(functions) > 100
-    for form in ("dense_int8_bytes_twice", "depthwise_int8_bytes_twice", "fc_row_int8_once"):
+    for form in ("dense_int8_bytes_twice", "depthwise_int8_bytes_twice", "fc_row_int8_once", "average_int8"):
         assert any(form in function for function in functions), form
     assert run(fixed(), board=BOARD) == []
 

@@ -40,11 +40,6 @@ def blocks_of(shape: Mapping[str, int], pixels: int) -> list[tuple[int, int]]:
     return [(row + first, row + min(first + pixels, width)) for row in rows for first in range(0, width, pixels)]
 
 
-def weight_array(rows: numpy.ndarray, is_wide: bool) -> numpy.ndarray:
-    """Returns weights [outputs, taps] in the order in which texts read them: all outputs of a tap are neighbours."""
-    return numpy.ascontiguousarray(rows.T, numpy.int16 if is_wide else numpy.int8)
-
-
 def layer_call(block: Block, text: str, function: str, linear: Linear, sizes: Struct, image: Struct) -> Call:
     """Returns the call of a layer over an image; `function` is the name of the block's text."""
     return Call(
@@ -58,8 +53,9 @@ def layer_call(block: Block, text: str, function: str, linear: Linear, sizes: St
 
 
 def constants(linear: Linear, block: Block) -> tuple[Constant, Constant]:
-    """Returns the arrays of a layer: its constants, and its weights."""
-    return Constant("numbers", words_of(linear)), Constant("weights", weight_array(linear.rows, block.weights == "words"))
+    """Returns the arrays of a layer: its constants, and its weights, where all outputs of a tap are neighbours."""
+    weights = numpy.ascontiguousarray(linear.rows.T, numpy.int16 if block.weights == "words" else numpy.int8)
+    return Constant("numbers", words_of(linear)), Constant("weights", weights)
 
 
 def facts(block: Block) -> dict[str, str]:

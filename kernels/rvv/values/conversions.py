@@ -20,8 +20,7 @@ _NAMES |= {"scale": "fa0", "bytes": "t4"}
 
 
 def _many_scales(view: NodeView) -> str:
-    count = view.inputs[1].elements
-    return f"{count} scales, wants one" if count > 1 else ""
+    return f"{view.inputs[1].elements} scales, wants one" if view.inputs[1].elements > 1 else ""
 
 
 def _spec(source: DType, result: DType) -> ImplSpec:
@@ -53,16 +52,13 @@ class QuantizeFloat32Int8(_Conversion):
     def call(self) -> Call:
         name = "aidge_rvv_quantize_float32_int8"
         code = _begun()
-        for line in (
-            "vle32.v v8, ({x})",
-            "vmv.v.i v16, 0",
-            "vmfeq.vv v0, v8, v8",
-            "vmerge.vvm v8, v16, v8, v0",  # what is no number counts as 0
-            "vfdiv.vf v8, v8, {scale}",
-            "vfcvt.x.f.v v8, v8",
-            "vsadd.vx v8, v8, {zero}",
-        ):
-            code(line)
+        code("vle32.v v8, ({x})")
+        code("vmv.v.i v16, 0")
+        code("vmfeq.vv v0, v8, v8")
+        code("vmerge.vvm v8, v16, v8, v0", "0 if it is no number")
+        code("vfdiv.vf v8, v8, {scale}")
+        code("vfcvt.x.f.v v8, v8")
+        code("vsadd.vx v8, v8, {zero}")
         emit_stored(code, ["v8"], 8)
         code("vse8.v v8, ({y})")
         return self.converted(name, _ended(code, ("x",), name, "const float *x, int8_t *y"))
@@ -73,15 +69,12 @@ class DequantizeInt8Float32(_Conversion):
     def call(self) -> Call:
         name = "aidge_rvv_dequantize_int8_float32"
         code = _begun()
-        for line in (
-            "vle8.v v0, ({x})",
-            "vsext.vf4 v8, v0",
-            "vsub.vx v8, v8, {zero}",
-            "vfcvt.f.x.v v8, v8",
-            "vfmul.vf v8, v8, {scale}",
-            "vse32.v v8, ({y})",
-        ):
-            code(line)
+        code("vle8.v v0, ({x})")
+        code("vsext.vf4 v8, v0")
+        code("vsub.vx v8, v8, {zero}")
+        code("vfcvt.f.x.v v8, v8")
+        code("vfmul.vf v8, v8, {scale}")
+        code("vse32.v v8, ({y})")
         return self.converted(name, _ended(code, ("y",), name, "const int8_t *x, float *y"))
 
 

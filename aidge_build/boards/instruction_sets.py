@@ -12,7 +12,7 @@ _LETTER = re.compile(rf"([a-z])(?:{_VERSION})?")
 _BASES = frozenset("ie")
 
 # Names that stand for others, and extensions that need others: RISC-V ISA manual, volume I, "ISA Extension Naming Conventions",
-# "Zc*" and "Cryptography Extensions".
+# "Zc*", "Cryptography Extensions", and "Vector Extensions for Embedded Processors".
 _STANDS_FOR = {"g": frozenset("imafd"), "b": frozenset({"zba", "zbb", "zbs"}), "zce": frozenset({"zcb", "zcmp", "zcmt"})}
 _NEEDS = {
     "m": {"zmmul"},
@@ -23,6 +23,13 @@ _NEEDS = {
     "zk": {"zbkb"},
     "zkn": {"zbkb"},
     "zks": {"zbkb"},
+    "v": {"zve64d", "zvl128b"},
+    "zve64d": {"zve64f", "d"},
+    "zve64f": {"zve64x", "zve32f"},
+    "zve64x": {"zve32x", "zvl64b"},
+    "zve32f": {"zve32x", "f"},
+    "zve32x": {"zvl32b"},
+    **{f"zvl{2 * bits}b": {f"zvl{bits}b"} for bits in (32, 64, 128, 256, 512)},
 }
 # Parts of I until 2019, so that names of one core are written with and without them.
 _NOT_COMPARED = {"zicsr", "zifencei"}
@@ -51,8 +58,8 @@ def instruction_set(name: str) -> InstructionSet | None:
         named |= _names_in(part)
     for short in named & _STANDS_FOR.keys():
         named = named - {short} | _STANDS_FOR[short]
-    for extension in sorted(named):
-        named |= _NEEDS.get(extension, set())
+    while (needed := named.union(*(_NEEDS.get(extension, ()) for extension in named))) != named:
+        named = needed
     if "c" in named:  # C is the compressed instructions of all that there is
         named = named - {"c"} | {"zca"} | {f"zc{floats}" for floats in named & {"f", "d"}}
     return InstructionSet(int(found[1]), frozenset(named - _NOT_COMPARED)) if len(named & _BASES) == 1 else None

@@ -24,6 +24,8 @@ LONG = ("zba", "zbb", "zbkb", "zca", "zcb", "xtheadba", "svinval", "zve32x")
         ("rv32imacxw", "rv32imac"),
         ("rv32imcb", "rv32imc"),
         ("rv32gc", "rv32imafc"),
+        *((march, "rv32imafc-zve32f") for march in ("rv32gcv", "rv32imafc_zve32f_zvl128b", "rv32gc_zve64x_zve32f_zvl512b")),
+        ("rv32gc_zve32f", "rv32imafc"),
         ("rv32imaf_zca_zcf", "rv32imafc"),
         ("rv32imaf_zca", "rv32imac"),
         ("rv32imac_zicsr_zifencei_zba_zbb_zbs_zbkb", "hazard3"),

@@ -3,19 +3,29 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from aidge_build.base.errors import AidgeError
+from aidge_build.contract.kernel_kit.riscv.registers import RV32E
 from aidge_build.contract.kernel_kit.riscv.routine import Routine
+
+PARAMETERS = "int *to, int count, int third, int fourth, int fifth"
+OF_32_REGISTERS = re.compile(r"\b(a[67]|s([2-9]|1[01])|t[3-6])\b")
 
 
 class Emitter(Routine):
     macros = "OWN"
 
 
-def printed(*lines: str, parameters: str = "int *to, int count, int third, int fourth, int fifth") -> list[str]:
+class Emitter16(Emitter):
+    registers = RV32E
+
+
+def printed(*lines: str, parameters: str = PARAMETERS, emitter: type[Emitter] = Emitter) -> list[str]:
     """The instructions of a function."""
-    code = Emitter()
+    code = emitter()
     for line in lines:
         code.label(line[1:-1]) if line.startswith("%") and line.endswith(":") else code(line)
     text = code.function("tried", parameters, "Tried.")
@@ -90,3 +100,56 @@ def test_a_branch_on_a_comparison_of_a_value_that_has_changed_is_refused():
 def test_a_move_that_only_names_the_result_goes_into_the_next_instruction():
     found = printed("%enter.low", "mov %x, %count", "muls %x, %third", "str %x, [%to]", "str %count, [%to, #4]", "%leave")
     assert found[0] in ("mul a3, a1, a2", "mul a4, a1, a2")
+
+
+NAMES = [f"x{number}" for number in range(14)]
+LOADS = [f"ldr %{name}, [%to, #{4 * place}]" for place, name in enumerate(NAMES)]
+STORES = [f"str %{name}, [%count, #{4 * place}]" for place, name in enumerate(NAMES)]
+
+
+def test_values_of_any_kind_are_in_memory_where_16_registers_do_not_suffice():
+    found = printed("%enter.low", *LOADS, *STORES, "%leave", emitter=Emitter16)
+    assert not any(map(OF_32_REGISTERS.search, found))
+    spilled = [line.split(", ")[1] for line in found if line.startswith("sw") and "(sp)" in line]
+    assert len(spilled) == len(set(spilled)) and sum("(a0)" in line for line in found if line.startswith("lw")) == 14
+    assert sum("(sp)" not in line for line in found if line.startswith("sw")) == 14
+
+
+def test_a_value_that_only_waits_through_a_loop_is_in_memory_and_no_value_of_the_loop():
+    sums = [f"add %{name}, %{name}, %count" for name in NAMES[:7]]
+    ends = [f"str %{name}, [%to]" for name in NAMES]
+    loop = ["%turn:", *sums, "subs %third, %third, #1", "bne %turn"]
+    found = printed("%enter.low", *LOADS, *loop, *ends, "%leave", emitter=Emitter16)
+    turn = found[found.index("1:") : next(place for place, line in enumerate(found) if line.endswith("1b"))]
+    assert len(turn) == 9 and not any("(sp)" in line for line in turn)
+
+
+def test_code_out_of_the_way_that_jumps_back_is_no_loop():
+    loop = ["%turn:", *(f"add %{name}, %{name}, %count" for name in NAMES[:6]), "subs %third, %third, #1", "bne %turn"]
+    tests = [line for number in range(3) for line in ("cmp %count, %fourth", f"beq %rare{number}", f"%back{number}:")]
+    rare = [line for number in range(3) for line in (f"%rare{number}:", "str %count, [%to]", f"b %back{number}")]
+    found = printed("%enter.low", *LOADS, *loop, *STORES[:6], *tests, *STORES[6:], "%leave", *rare, emitter=Emitter16)
+    turn = found[found.index("1:") : next(place for place, line in enumerate(found) if line.endswith("1b"))]
+    assert not any("(sp)" in line for line in turn)
+
+
+def test_an_array_of_the_frame_begins_where_the_stack_pointer_is():
+    lines = ["%frame many.4", "mov %from, sp", "str %count, [%from, #4]", *LOADS, "ldr %y, [%from, #4]", "str %y, [%to]"]
+    found = printed("%enter.low", *lines, *STORES, "%leave", emitter=Emitter16)
+    of_values = {line.split(", ")[1] for line in found if line.startswith("sw") and line.endswith("(sp)")}
+    assert len(of_values) > 3 and not of_values & {f"{4 * place}(sp)" for place in range(4)}
+
+
+def test_functions_with_16_registers_get_6_parameters_in_them_and_keep_the_stack_at_multiples_of_4():
+    parameters = ", ".join(f"int p{number}" for number in range(7))
+    loads = [line for place in (4, 5, 6) for line in (f"ldr %x, [%argument.{place}]", "str %x, [%p0]")]
+    found = printed("%enter.low", *loads, "%leave", parameters=parameters, emitter=Emitter16)
+    assert found == ["sw a4, 0(a0)", "sw a5, 0(a0)", "lw a1, 0(sp)", "sw a1, 0(a0)", "ret"]
+    assert printed("%enter.low", *LOADS[:12], *STORES[:12], "%leave", emitter=Emitter16)[0] == "addi sp, sp, -24"
+
+
+def test_the_return_address_is_saved_where_its_register_has_a_value():
+    found = printed("%enter.low", *LOADS[:10], *STORES[:10], "%leave", emitter=Emitter16)
+    assert any(line.startswith("lw ra, ") and "(a0)" in line for line in found)
+    kept = [line for line in found if line.startswith("sw ra, ") and line.endswith("(sp)")]
+    assert kept and found[-1] == "ret" and found[-5:].count(kept[0].replace("sw", "lw")) == 1

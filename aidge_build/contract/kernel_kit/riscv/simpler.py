@@ -24,26 +24,25 @@ class _Unclear(Exception):
     """The address of these words of the frame is used otherwise than to load and store them one after another."""
 
 
-def with_values(lines: Sequence[Line], in_memory: Sequence[str], passed: int) -> list[Line]:
-    """Returns the text with values in the place of words: `word_3` of the frame, `waiting_x`, `argument_4`. Values that are
-    `in_memory` are words of a frame, and so are words if the text computes with their addresses. `passed` arguments are in
-    registers."""
+def with_values(lines: Sequence[Line], passed: int) -> list[Line]:
+    """Returns the text with values in the place of words: `word_3` of the frame, `waiting_x`, `argument_4`. Words stay in the
+    frame if the text computes with their addresses. `passed` arguments are in registers."""
     arrays: list[str] = []
     while True:
-        values = _Values(in_memory, arrays, passed)
+        values = _Values(arrays, passed)
         try:
             found = list(values.lines(lines))
         except _Unclear as error:
             arrays.append(str(error))
         else:
-            words = [*(f"{name}.{values.sizes[name]}" for name in arrays), *in_memory]
+            words = [f"{name}.{values.sizes[name]}" for name in arrays]
             return [found[0], *([(f"    {FRAME}{', '.join(words)}", "")] if words else []), *found[1:]]
 
 
 class _Values:
-    def __init__(self, in_memory: Sequence[str], arrays: Sequence[str], passed: int) -> None:
+    def __init__(self, arrays: Sequence[str], passed: int) -> None:
         self._words, self.sizes = Function(), dict[str, str]()
-        self._in_memory, self._arrays, self._passed = in_memory, arrays, passed
+        self._arrays, self._passed = arrays, passed
         self._addresses: dict[str, tuple[str, int]] = {}  # values that are addresses of words: the name of these
         self._unknown: dict[str, tuple[str, int]] = {}  # addresses of other words on one of the ways here
 
@@ -91,7 +90,7 @@ class _Values:
                 del known[name]
 
     def _moved(self, verb: str, name: str, word: int) -> str:
-        return self._move(verb.startswith("ld"), name, f"word_{word}")
+        return _move(verb.startswith("ld"), name, f"word_{word}")
 
     def _word(self, name: str, place: str | None) -> int:
         return self._words.frame[name] + int(place or 0)
@@ -99,16 +98,15 @@ class _Values:
     def _simpler(self, text: str) -> list[str]:
         """Returns the lines in place of one that names no word of the frame."""
         if match := _WAITS.fullmatch(text):
-            return [self._move(match[1] == GET, f"%{match[2]}", f"waiting_{match[2]}")]
+            return [_move(match[1] == GET, f"%{match[2]}", f"waiting_{match[2]}")]
         if (match := _ARGUMENT.fullmatch(text)) and int(match[3]) < self._passed:
-            return [self._move(match[1] == "ldr", match[2], f"argument_{match[3]}")]
+            return [_move(match[1] == "ldr", match[2], f"argument_{match[3]}")]
         if match := _LIST.fullmatch(text):
             names, verb = match[3].split(", "), "ldr" if match[1] == "ldm" else "str"
             accesses = [f"{verb} {name}, [{match[2]}, #{4 * place}]" for place, name in enumerate(names)]
             return [*accesses, f"add {match[2]}, {match[2]}, #{4 * len(names)}"]
         return [text]
 
-    def _move(self, is_load: bool, name: str, word: str) -> str:
-        if word in self._in_memory:
-            return f"{'ldr' if is_load else 'str'} {name}, [sp, %frame.{word}]"
-        return f"mov {name}, %{word}" if is_load else f"mov %{word}, {name}"
+
+def _move(is_load: bool, name: str, word: str) -> str:
+    return f"mov {name}, %{word}" if is_load else f"mov %{word}, {name}"

@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 from aidge_build.base.errors import AidgeError
 from aidge_build.boards.board import Board, Emulator, Region
-from aidge_build.boards.cores import FLAG_WORDS, FPU_NAME, Core
+from aidge_build.boards.cores import FLAG_WORDS, FPU_NAME, RV32E, Core
 from aidge_build.boards.flash import flash_of
 from aidge_build.boards.registers import read_clock, read_serial
 
@@ -137,7 +137,8 @@ class BoardReader:
 
     def _features(self) -> frozenset[str]:
         known = tuple(self.core.known_features)
-        return frozenset(self._choice("features", item, known) for item in self._get("features", []))
+        chosen = frozenset(self._choice("features", item, known) for item in self._get("features", []))
+        return chosen | self.core.features & {RV32E}
 
     def _chip_fpu(self) -> str:
         name = self._get("chip_fpu", "")

@@ -31,7 +31,7 @@ from aidge_build.run.emulate import run_program
 from aidge_build.run.toolchain.build import compile_sources, link_objects
 
 KERNELS = Path(__file__).resolve().parents[2] / "kernels"
-BOARDS = KERNELS.parent / "boards"
+BOARDS = KERNELS.parent / "boards", Path(__file__).parent / "boards"
 FEATURES = frozenset({"dsp", "fpu", "mve"})
 GUARD_BYTES = 64
 FEW_CASES = 20  # another file costs as much as -O2 for them
@@ -44,6 +44,7 @@ MEMORY_ENDS = {
     "mps3-an547": (0x21400000, 0x20078000),
     "rp2040": (0x20042000, 0x20038000),
     "qemu_riscv32": (0x88000000, 0x84000000),
+    "qemu_rv32e": (0x88000000, 0x84000000),
 }
 OTHER_MEMORY_ENDS = (0x22000000, 0x21800000)  # of MPS2: the end and the middle of its PSRAM
 
@@ -275,16 +276,18 @@ def run(
     if board == "host" or any(flag.endswith("_ASSEMBLY=0") for flag in flags):
         cases = [entry for entry in cases if entry.kernel.assembly != "needed"]
     assert cases, "all kernels need assembly"
-    moving = [_moving(entry) for entry in cases]
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         elf = build(cases, folder, *flags, board=board, lead=lead, traps=traps)
-        (folder / "input.bin").write_bytes(b"".join(array.tobytes() for arrays in moving for array in arrays))
-        core = runs_on or load_board(board, [BOARDS])
-        result = run_program(elf, core, work_folder=folder, count=False, emulator="qemu" * traps)
-        assert result.exit_code == 0, result
-        data = (folder / "output.bin").read_bytes()
-    return _compared(cases, data)
+        return executed(elf, cases, folder, runs_on or load_board(board, BOARDS), emulator="qemu" * traps)
+
+
+def executed(elf: Path, cases: Sequence[Case], folder: Path, board: Board, emulator: str = "") -> list[str]:
+    """The sentences of `run` for a program that `build` made."""
+    (folder / "input.bin").write_bytes(b"".join(array.tobytes() for entry in cases for array in _moving(entry)))
+    result = run_program(elf, board, work_folder=folder, count=False, emulator=emulator)
+    assert result.exit_code == 0, result
+    return _compared(cases, (folder / "output.bin").read_bytes())
 
 
 def build(
@@ -327,7 +330,7 @@ def build(
         "guard": GUARD_BYTES,
         "no_lead": NO_LEAD,
     }
-    described, objects, made = load_board(board, [BOARDS]), folder / "objects", []
+    described, objects, made = load_board(board, BOARDS), folder / "objects", []
     parts = _parts(cases, flags, board)
     calls = "".join(f"    {name}(number, in, out, scratch);\n" for name in parts)
     common = "\n".join([*(f"{HEAD % name};" for name in parts), RUN_CASE % calls, TABLES, tables])

@@ -10,11 +10,17 @@ from helium_harness import run
 
 from tests.programs import needs_riscv
 
-BOARD = "qemu_riscv32"
+BOARD, BOARD_OF_16 = "qemu_riscv32", "qemu_rv32e"
 
 
 class Case(helium_harness.Case):
     library_name, features = "rv32", frozenset({"rv32m"})
+
+
+class Case16(Case):
+    """For a core with 16 registers."""
+
+    features = Case.features | {"rv32e"}
 
 
 def taken(entry: harness.Case) -> Case:
@@ -24,4 +30,4 @@ def taken(entry: harness.Case) -> Case:
 
 accepted = cortexm_harness.accepted
 
-__all__ = ["BOARD", "accepted", "needs_riscv", "run", "taken"]
+__all__ = ["BOARD", "BOARD_OF_16", "Case16", "accepted", "needs_riscv", "run", "taken"]

@@ -4,16 +4,30 @@
 from __future__ import annotations
 
 import functools
+from pathlib import Path
 
 import pytest
 import test_armv6m_linear
 from harness import under
-from rv32_harness import BOARD, accepted, needs_riscv, run, taken
+from helium_harness import BOARDS, build, executed
+from rv32_harness import BOARD, BOARD_OF_16, Case16, accepted, needs_riscv, run, taken
+
+from aidge_build.boards import load_board
+from aidge_build.contract.riscv.instruction import REGISTERS, instruction_at
+from aidge_build.prove.elf import read_image
+
+EVERY = 16  # a case for 16 registers, next to the first one of each function
 
 
 @functools.cache
 def sample():
     return accepted([taken(entry) for entry in test_armv6m_linear.candidates()])
+
+
+def sample_of_16():
+    first = {entry.call.function: number for number, entry in reversed(list(enumerate(sample())))}
+    chosen = sorted({*first.values(), *range(0, len(sample()), EVERY)})
+    return [Case16(sample()[number].view, sample()[number].values) for number in chosen]
 
 
 def test_the_cases_reach_every_form():
@@ -32,3 +46,22 @@ def test_layers_equal_the_meaning_on_the_emulated_core():
 @pytest.mark.parametrize("flags", [("-O0",), ("-Os",)], ids="".join)
 def test_the_result_does_not_depend_on_compiler_options(flags):
     assert run(under(flags, sample()), *flags, board=BOARD) == []
+
+
+@needs_riscv
+def test_layers_on_a_core_with_16_registers_equal_the_meaning_and_use_no_others(tmp_path):
+    cases = sample_of_16()
+    elf = build(cases, tmp_path, board=BOARD_OF_16)
+    assert {"ra", "s1"} <= registers_of(elf) <= {*REGISTERS[:16], ""}
+    assert executed(elf, cases, tmp_path, load_board(BOARD_OF_16, BOARDS)) == []
+
+
+def registers_of(elf: Path) -> set[str]:
+    """The registers that the instructions of all functions name."""
+    found, image = set[str](), read_image(elf)
+    for function in (symbol for symbol in image.symbols if symbol.kind == "function"):
+        content, place = image.content(function), 0
+        while instruction := instruction_at(place, content[place:]):
+            found |= {instruction.operation.target, instruction.operation.first, instruction.operation.second}
+            place = instruction.next
+    return found

@@ -70,10 +70,11 @@ def test_a_core_without_dsp_instructions_gets_the_kernels_for_thumb_2_or_for_16_
     "cpu, wanted",
     [
         *((cpu, ["rv32", "ref"]) for cpu in ("rv32im", "rv32imc", "rv32imac", "rv32imafc", "hazard3", "rv32gc+ilp32d")),
-        *((cpu, ["ref"]) for cpu in ("rv32i", "rv32ec", "rv32emc", "rv32ec-zmmul", "rv32imac+ilp32e")),
+        *((cpu, ["rv32", "ref"]) for cpu in ("rv32emc", "rv32ec-zmmul", "rv32emc+ilp32e", "rv32ec_zmmul+ilp32e")),
+        *((cpu, ["ref"]) for cpu in ("rv32i", "rv32ec", "rv32imac+ilp32e")),
     ],
 )
-def test_a_risc_v_core_without_products_or_with_16_registers_gets_portable_c(cpu, wanted):
+def test_a_risc_v_core_without_products_gets_portable_c(cpu, wanted):
     assert libraries(f"--cpu={cpu}") == wanted
 
 
@@ -147,3 +148,8 @@ def test_a_library_that_is_added_or_changes_its_mind_is_a_dependency(tmp_path):
     request = load(parser.parse_args(["--cpu=cortex-m4", f"--kernel-path={tmp_path}", str(DIGITS)]), "digits")
     assert {str(tmp_path), str(tmp_path / "mine/library.toml")} <= set(request.dependencies)
     assert "mine" not in [library.name for library in request.libraries]
+
+
+def test_a_board_does_not_choose_that_its_core_has_16_registers(tmp_path):
+    (tmp_path / "few.toml").write_text('extends = "qemu_riscv32"\ncpu = "rv32emc"\n')
+    assert load_board("few", [tmp_path]).features == {"rv32m", "rv32e"}

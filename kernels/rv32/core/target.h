@@ -4,9 +4,9 @@
 #include "kit/inline.h"
 #include "kit/naked.h"
 
-/* The assembly is made of instructions that every core with RV32IM has. */
+/* The assembly is made of instructions that every core with RV32IM has; for cores with RV32E it is printed with 16 registers. */
 #if !defined(AIDGE_RV32_ASSEMBLY)
-#if defined(__GNUC__) && defined(__riscv_mul) && !defined(__riscv_abi_rve) && !defined(AIDGE_WITHOUT_ASSEMBLY)
+#if defined(__GNUC__) && (defined(__riscv_mul) || defined(__riscv_zmmul)) && !defined(AIDGE_WITHOUT_ASSEMBLY)
 #define AIDGE_RV32_ASSEMBLY 1
 #else
 #define AIDGE_RV32_ASSEMBLY 0

@@ -7,9 +7,9 @@ from aidge_build.contract.kernel_kit.table_routine import TableRoutine, table_sp
 from aidge_build.contract.kernel_kit.tables import FUNCTIONS
 from aidge_build.contract.node import kernel
 
-from ..core.assembly import CORE
+from ..core.assembly import CORE, FEW
 
 
 @kernel(FUNCTIONS, table_spec(CORE.features))
 class TableInt8(TableRoutine):
-    function, emitter = f"{CORE.prefix}_table_int8", CORE.emitter
+    function, emitter = f"{CORE.prefix}_table_int8", FEW.emitter

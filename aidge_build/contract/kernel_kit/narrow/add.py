@@ -15,7 +15,7 @@ class AddInt8(WordSumsInt8):
     core: ClassVar[Core]
 
     def text(self, name: str, bits: int) -> str:
-        return _text(self.core, name, bits)
+        return _text(self.core.on(self.view.features), name, bits)
 
 
 def _text(core: Core, name: str, bits: int) -> str:

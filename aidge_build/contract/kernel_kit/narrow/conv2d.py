@@ -58,11 +58,12 @@ class Conv2dInt8(LinearNode):
         return replace(demands, scratch_bytes=_scratch_bytes(view))
 
     def call(self) -> Call:
-        return fc_call(self.core, self, _pixels(self.view)) if _are_rows(self.view) else self._dense_call()
+        core = self.core.on(self.view.features)
+        return fc_call(core, self, _pixels(self.view)) if _are_rows(self.view) else self._dense_call(core)
 
-    def _dense_call(self) -> Call:
+    def _dense_call(self, core: Core) -> Call:
         rows = taps_last_channels(self.inputs[1].data)
-        return dense_call(self.core, self, rows, _image(self.view), self.operator.window.has_pads)
+        return dense_call(core, self, rows, _image(self.view), self.operator.window.has_pads)
 
 
 def _image(view: NodeView) -> Struct:

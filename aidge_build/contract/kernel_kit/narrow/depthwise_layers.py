@@ -54,11 +54,12 @@ class DepthwiseInt8(LinearNode):
         words, kinds = _stream(linear, is_wide)
         proved = int((kinds.kinds != GENERAL_KIND).sum())
         dilation = layout.image[f"dilation_{layout.columns}"]
-        fast, text = sweep(self.core, layout.kernel, dilation if layout.kernel[1] > 1 else 1, is_wide, False)
+        core = self.core.on(self.view.features)
+        fast, text = sweep(core, layout.kernel, dilation if layout.kernel[1] > 1 else 1, is_wide, False)
         texts = [text]
         sums = ""
         if kinds.kinds.any() or linear.is_any:
-            sums, text = sweep(self.core, layout.kernel, dilation if layout.kernel[1] > 1 else 1, is_wide, True)
+            sums, text = sweep(core, layout.kernel, dilation if layout.kernel[1] > 1 else 1, is_wide, True)
             texts.append(text)
         function, text = layer(fast, sums)
         return Call(

@@ -66,9 +66,10 @@ class FcInt8(LinearNode):
         return following(steps, view.outputs[0], column_bytes(view))
 
     def call(self) -> Call:
+        core = self.core.on(self.view.features)
         if not are_pixels(self.view):
-            return fc_call(self.core, self, self.inputs[0].dims[0])
-        return dense_call(self.core, self, self.inputs[1].data, rows_as_image(self.inputs[0].dims, self.outputs[0].dims), False)
+            return fc_call(core, self, self.inputs[0].dims[0])
+        return dense_call(core, self, self.inputs[1].data, rows_as_image(self.inputs[0].dims, self.outputs[0].dims), False)
 
 
 def fc_call(core: Core, node: LinearNode, rows: int) -> Call:

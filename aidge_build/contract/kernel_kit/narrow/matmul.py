@@ -54,7 +54,7 @@ class MatmulInt8(KernelNode):
         stream = _stream(self.view)
         rows, inner, columns = matrix_dims(self.inputs)
         image = rows_as_image((rows, inner), (rows, columns))
-        block, functions = block_texts(self.core, stream)
+        block, functions = block_texts(self.core.on(self.view.features), stream)
         weights = stream.taps // 4
         shape = product_shape(
             "aidge_kit_narrow_product",

@@ -35,7 +35,7 @@ class MulInt8(RowsInt8):
         first, second = (tensor.quantization.zero_point for tensor in self.inputs)
         low, high = form.clamp
         factors = int(multiplier) & ((1 << form.bits) - 1), int(multiplier) >> form.bits
-        row, text = _routine(self.core, form.bits)
+        row, text = _routine(self.core.on(self.view.features), form.bits)
         return self.by_rows(
             row,
             "core/target.h",

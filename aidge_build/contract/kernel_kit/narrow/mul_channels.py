@@ -20,7 +20,7 @@ class MulChannelsInt8(FactorLinesInt8):
     core: ClassVar[Core]
 
     def call(self) -> Call:
-        return self.called(self.core.library, partial(_text, self.core))
+        return self.called(self.core.library, partial(_text, self.core.on(self.view.features)))
 
 
 def _text(core: Core, name: str, shift: int) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import cache, partial
 
+from aidge_build.boards.cores import RV32M
 from aidge_build.build.request import CompileRequest
 from aidge_build.contract.spec import Demands
 from aidge_build.graph.view import GraphView, Node
@@ -19,7 +20,12 @@ from aidge_build.prepare.adaptation.assignment import Assignment
 from aidge_build.prepare.adaptation.by_cost import with_faster
 from aidge_build.prepare.adaptation.cost_of_flags import flag_notices
 from aidge_build.prepare.adaptation.float_layers import float_normalizations, missing_quantization
-from aidge_build.prepare.adaptation.slow_layers import layers_with_float_weights, slow_layers, wide_layers
+from aidge_build.prepare.adaptation.slow_layers import (
+    layers_with_float_weights,
+    layers_without_products,
+    slow_layers,
+    wide_layers,
+)
 from aidge_build.prepare.adaptation.smaller_kernels import with_smaller_kernels
 from aidge_build.prepare.adaptation.undefined import undefined_notices
 from aidge_build.prepare.recipes.check import check_rewrite
@@ -99,11 +105,21 @@ def notices_of(assignment: Assignment, request: CompileRequest) -> tuple[str, ..
         *flag_notices(assignment, (*request.left_out, *request.libraries), request.target, request.core),
         *missing_quantization(assignment, request.libraries, request.target),
         *float_normalizations(assignment, request.libraries),
-        *slow_layers(assignment, request.target.features, names, lacks_fpu=_lacks_fpu(request)),
+        *(
+            layers_without_products(assignment)
+            if _lacks_products(request)
+            else slow_layers(assignment, request.target.features, names, lacks_fpu=_lacks_fpu(request))
+        ),
         *wide_layers(assignment, names),
         *layers_with_float_weights(assignment),
         *undefined_notices(assignment),
     )
+
+
+def _lacks_products(request: CompileRequest) -> bool:
+    """Whether the core, whatever its board says, has no instruction for them, as some RISC-V cores."""
+    core = request.core or (request.board.core if request.board else None)
+    return core is not None and RV32M in core.known_features.keys() - core.features
 
 
 def _lacks_fpu(request: CompileRequest) -> bool:

@@ -217,6 +217,13 @@ def test_a_core_without_products_and_with_2_kb_of_ram_is_told_what_fits(inputs, 
     assert (found["verdict"], found["libraries"]) == (verdict, ["ref"])
 
 
+def test_a_core_without_products_names_the_layers_that_have_them(tmp_path):
+    (tmp_path / "model.onnx").write_bytes(small_model(inputs=1300, hidden=2))
+    said = "2 layers have products, for which this core has no instruction"
+    for board, is_said in {"ch32v003": True, "ch32v006": False}.items():
+        assert (said in aidge_build("explain", tmp_path / "model.onnx", "--board", board).stdout) == is_said
+
+
 def test_code_for_any_core_suits_this_one(tmp_path):
     elf = build(BOARD, model("RAM", claim={"cpu": "generic"}), tmp_path)
     document = aidge_build("check", elf, "--board", BOARD, "--json").json

@@ -45,6 +45,20 @@ def slow_layers(assignment: Assignment, features: Iterable[str], libraries: Sequ
     return (*_contract_line(by_contract), *_slow_line(found))
 
 
+def layers_without_products(assignment: Assignment) -> tuple[str, ...]:
+    """Returns one line that names the layers with multiply-accumulates, for a core that has no products; or nothing."""
+    names = [
+        node.name
+        for node in assignment.view.nodes
+        if assignment.choices[node.name].kernel and assignment.node_view(node).multiply_accumulates
+    ]
+    return _line(
+        names,
+        "products, for which this core has no instruction",
+        "with a function of the compiler's library, a multiply-accumulate of two int8 networks took 90 and 170 instructions",
+    )
+
+
 def _contract_line(layers: Mapping[str, list[str]]) -> tuple[str, ...]:
     """Returns the line for `layers`, by the library that has faster kernels for the contract `onnx` alone; or nothing."""
     names = [name for found in layers.values() for name in found]

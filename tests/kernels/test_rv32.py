@@ -8,32 +8,39 @@ from pathlib import Path
 
 import pytest
 import test_armv6m_linear
-from harness import under
+import test_factor_lines
+from binary_cases import binaries
+from harness import STRESS, case, under
 from helium_harness import BOARDS, build, executed
+from product_cases import edge_products
 from rv32_harness import BOARD, BOARD_OF_16, Case16, accepted, needs_riscv, run, taken
+from test_products import SIXES
 
 from aidge_build.boards import load_board
 from aidge_build.contract.riscv.instruction import REGISTERS, instruction_at
 from aidge_build.prove.elf import read_image
 
-EVERY = 16  # a case for 16 registers, next to the first one of each function
+EVERY = 1 if STRESS else 3  # function, for 16 registers: a case of each
 
 
 @functools.cache
 def sample():
-    return accepted([taken(entry) for entry in test_armv6m_linear.candidates()])
+    others = (*binaries(case, 12), *edge_products(case, SIXES[1::4], 1), *test_factor_lines.products())
+    return accepted([taken(entry) for entry in (*test_armv6m_linear.candidates(), *others)])
 
 
 def sample_of_16():
-    first = {entry.call.function: number for number, entry in reversed(list(enumerate(sample())))}
-    chosen = sorted({*first.values(), *range(0, len(sample()), EVERY)})
-    return [Case16(sample()[number].view, sample()[number].values) for number in chosen]
+    """A layer of some functions of each kernel."""
+    of_functions = {(entry.kernel.name, entry.call.function): entry for entry in sample()}
+    return [Case16(entry.view, entry.values) for _, entry in sorted(of_functions.items(), key=lambda one: one[0])[::EVERY]]
 
 
 def test_the_cases_reach_every_form():
     forms = {entry.call.function.removeprefix("aidge_rv32_") for entry in sample()}
     dense = {"single_u2_x4", "single_corrected_u2_x3", "chunked_u2_x3", "sums_u2", "single_offset_u2", "sums_offset_u2"}
     assert {f"dense_int8_{form}" for form in dense} <= forms, sorted(forms)
+    kinds = {entry.kernel.name for entry in sample()}
+    assert kinds == {"conv2d_int8", "depthwise_int8", "fc_int8", "matmul_int8", "add_int8", "mul_int8", "mul_channels_int8"}
 
 
 @needs_riscv

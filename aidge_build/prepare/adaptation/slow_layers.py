@@ -65,8 +65,8 @@ def _contract_line(layers: Mapping[str, list[str]]) -> tuple[str, ...]:
     return _line(
         names,
         f"portable kernels under --rounding tflite, because the faster ones of {', '.join(layers)} exist for onnx alone",
-        "that takes 6 to 11 times the instructions; --rounding onnx has the faster ones, with values that are at most one level "
-        "from LiteRT's in most layers (docs/tflite.md)",
+        "that takes 3 to 11 times the instructions on Cortex-M, about twice on RISC-V; --rounding onnx has the faster ones, with "
+        "values that are at most one level from LiteRT's in most layers (docs/tflite.md)",
     )
 
 

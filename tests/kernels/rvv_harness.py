@@ -31,7 +31,7 @@ def taken(entry: harness.Case) -> Case:
 
 def with_vectors(bits: int) -> Board:
     """The board, with vectors of so many bits."""
-    found = load_board(BOARD, [BOARDS])
+    found = load_board(BOARD, BOARDS)
     flags = tuple(flag.replace("vlen=128", f"vlen={bits}") for flag in found.core.qemu_flags)
     assert flags != found.core.qemu_flags
     return replace(found, core=replace(found.core, qemu_flags=flags))

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: 0BSD */
-#include "kit/requantize.h"
-#include "three_sums.h"
+#include "correct_row.h"
 
 /*
  * Depthwise convolution, a channel at a time. The three parts of a row, whose first outputs are columns 0, second and last, are
@@ -14,8 +13,6 @@
  *
  * Rows and columns are those of the plane; where that is cheaper, they are the columns and rows of the image.
  */
-enum { AIDGE_KIT_NARROW_DEPTHWISE_HEAD = 7 };
-
 /* Steps in bytes, in the order in which the assembly reads them. */
 typedef struct {
     int32_t next_step;            /* of the plane, from the last tap of an output to the first one of the next */
@@ -36,7 +33,7 @@ typedef struct {
     int32_t window_rows;            /* input rows that an output sees */
     int32_t columns;                /* word pairs in a row of the plane */
     int32_t second, last;           /* first output columns of the other two parts */
-    int32_t row_words;              /* of the plane, from an output row to the next */
+    int32_t row_step;               /* words of the plane, from an output row to the next */
     int32_t plane_words, places;    /* words of the plane and of the places */
     int32_t numbers;                /* words of a channel in the stream */
 } aidge_kit_narrow_depthwise;
@@ -134,28 +131,3 @@ AIDGE_KIT_NOINLINE aidge_kit_narrow_strip aidge_kit_narrow_strip_at(int32_t row,
     }
     return strip;
 }
-
-/* A row of outputs from its sums: those of `kind` corrections are there but for these, others by the general requantization. */
-AIDGE_KIT_NOINLINE void aidge_kit_narrow_correct_row(const int32_t *sums, int8_t *output, const int32_t *numbers,
-                                                    const int32_t *stream, int32_t kind, const int32_t *corrections,
-                                                    const aidge_kit_narrow_depthwise *shape)
-{
-    const aidge_kit_levels levels = aidge_kit_load_levels(stream + 4);
-    float multiplier;
-    int32_t column, each;
-    (void)memcpy(&multiplier, numbers + 3, sizeof multiplier);
-    for (column = 0; column < shape->out_columns; column++) {
-        if (kind == AIDGE_KIT_NARROW_GENERAL_KIND) {
-            const int32_t sum = aidge_kit_narrow_fine(sums[column], numbers[1] & 0xFFFFFF, numbers[2]);
-            *output = aidge_kit_requantize(sum, multiplier, levels);
-        } else {
-            for (each = 0; each < 3 * kind; each += 3) {
-                if (aidge_kit_narrow_is_corrected(sums[column], numbers[1] & 0xFFFFFF, corrections + each) != 0) {
-                    *output = (int8_t)(*output + corrections[each + 2]);
-                }
-            }
-        }
-        output += shape->out_column_step;
-    }
-}
-

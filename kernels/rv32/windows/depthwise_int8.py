@@ -8,6 +8,7 @@ from aidge_build.contract.kernel_kit.narrow.conditions import linear_spec
 from aidge_build.contract.node import kernel
 
 from ..core.assembly import CORE
+from .depthwise_layout import ByteLayout
 
 
 @kernel(
@@ -15,3 +16,4 @@ from ..core.assembly import CORE
 )
 class DepthwiseInt8(depthwise_layers.DepthwiseInt8):
     core = CORE
+    layout = ByteLayout

@@ -8,6 +8,8 @@ its sign, whatever the weights.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from aidge_build.contract.kernel_kit.narrow.core import Core
 from aidge_build.contract.kernel_kit.narrow.requantize import SEPARATED, begin_sums, level, saturated, separate, split_multiplier
 from aidge_build.contract.kernel_kit.routine import Routine
@@ -20,6 +22,29 @@ PARAMETERS = (
 MOST_BACK = 124  # instructions of 2 bytes that a conditional branch reaches back over
 # The rest of the struct sweep.
 ROW_STEP, ROW_BYTES, END_STEP, OUT_END = (4 * place for place in range(4))
+
+
+@dataclass(frozen=True)
+class Plane:
+    """The C of a plane of a channel: its header, the `owner` of its functions and structs, the type of its items, what is `given`
+    to the function that begins a strip, the `arguments` with which a channel's rows are loaded. `what` it holds is for `Call.note`."""
+
+    what: str
+    header: str
+    owner: str
+    item: str
+    given: str
+    arguments: str
+
+
+WORDS = Plane(
+    "three sums in two words",
+    "kit/narrow/depthwise.h",
+    "aidge_kit_narrow",
+    "uint32_t",
+    "input, ",
+    "strip.places, input + channel, strip.count",
+)
 
 
 def sweep(core: Core, kernel: tuple[int, int], dilation: int, is_wide: bool, is_sums: bool) -> tuple[str, str]:
@@ -167,9 +192,9 @@ def _store(code: Routine, value: str, part: int, is_sums: bool) -> None:
     code(f"{store} %{value}, [%to, %spare]" if part else f"{store} %{value}, [%to]")
 
 
-def layer(fast: str, sums: str) -> tuple[str, str]:
+def layer(fast: str, sums: str, plane: Plane) -> tuple[str, str]:
     """Name and text of the C function around sweeps; `sums` is "" where every channel has the fast form."""
-    name = f"{fast}_layer{'_corrected' * bool(sums)}"
+    name, owner = f"{fast}_layer{'_corrected' * bool(sums)}", plane.owner
     call = f"{fast}(plane, output + channel, numbers, &shape->sweep, strip.rows, stream);"
     given, start = "", ""
     if sums:
@@ -181,24 +206,25 @@ def layer(fast: str, sums: str) -> tuple[str, str]:
                 }}
                 if (kinds[channel] != 0u) {{
                     for (line = 0; line < strip.rows; line++) {{
-                        {sums}(plane + line * shape->row_words, (int8_t *)strip.sums, numbers, &shape->sums, 1, stream);
-                        aidge_kit_narrow_correct_row(strip.sums, {target}, numbers, stream, kinds[channel], correction, shape);
+                        {sums}(plane + line * shape->row_step, (int8_t *)strip.sums, numbers, &shape->sums, 1, stream);
+                        aidge_kit_narrow_correct_row(strip.sums, {target}, numbers, stream, kinds[channel], correction,
+                                                     shape->out_columns, shape->out_column_step);
                     }}
                     correction += kinds[channel] != AIDGE_KIT_NARROW_GENERAL_KIND ? 3 * (int32_t)kinds[channel] : 0;
                 }}"""
     text = f"""/* Strips of rows, channel by channel. */
 static void {name}(const int8_t *input, int8_t *output, const int32_t *stream{given}, void *scratch,
-                   const aidge_kit_narrow_depthwise *shape)
+                   const {owner}_depthwise *shape)
 {{
-    uint32_t *const plane = (uint32_t *)scratch;
+    {plane.item} *const plane = ({plane.item} *)scratch;
     int32_t batch, row, channel{", line" if sums else ""};
     for (batch = shape->batches; batch > 0; batch--) {{
         for (row = 0; row < shape->out_rows; row += shape->strip_rows) {{
-            const aidge_kit_narrow_strip strip = aidge_kit_narrow_strip_at(row, input, plane, stream, shape);
+            const {owner}_strip strip = {owner}_strip_at(row, {plane.given}plane, stream, shape);
             const int32_t *numbers = stream + AIDGE_KIT_NARROW_DEPTHWISE_HEAD;{start}
             for (channel = 0; channel < shape->channels; channel++) {{
                 if (strip.count > 0) {{
-                    aidge_kit_narrow_plane(plane + strip.first, strip.places, input + channel, strip.count);
+                    {owner}_plane(plane + strip.first, {plane.arguments});
                 }}
                 {call}
                 numbers += shape->numbers;

@@ -12,8 +12,8 @@ from aidge_build.contract.call import Call, Constant, Input, Output, Scratch, co
 from aidge_build.contract.kernel_kit.byte_weights import offsets_of
 from aidge_build.contract.kernel_kit.linear_int8 import Linear, LinearNode
 from aidge_build.contract.kernel_kit.narrow.core import Core
-from aidge_build.contract.kernel_kit.narrow.depthwise import MOST_TAPS, layer, sweep
-from aidge_build.contract.kernel_kit.narrow.depthwise_layout import NUMBERS, Layout, layout_of
+from aidge_build.contract.kernel_kit.narrow.depthwise import MOST_TAPS, layer
+from aidge_build.contract.kernel_kit.narrow.depthwise_layout import NUMBERS, Layout, WordLayout, layout_of
 from aidge_build.contract.kernel_kit.narrow.packing import (
     GENERAL_KIND,
     WIDTH_BITS,
@@ -38,33 +38,33 @@ FEW_TAPS = Predicate(f"at most {MOST_TAPS} taps", _taps)
 
 
 class DepthwiseInt8(LinearNode):
-    """A library's subclass names its `core`."""
+    """A library's subclass names its `core`, and the layout of its planes."""
 
     core: ClassVar[Core]
+    layout: ClassVar[type[Layout]] = WordLayout
 
     @classmethod
     def demands(cls, view: NodeView) -> Demands:
-        return layout_of(view).demands(view)
+        return layout_of(cls.layout, view).demands(view)
 
     def call(self) -> Call:
-        layout = layout_of(self.view)
+        layout = layout_of(self.layout, self.view)
         weights = self.inputs[1].data.reshape(len(self.inputs[1].data), -1)
         linear = self.linear(_in_rows(weights, layout))
         is_wide = bool(offsets_of(linear.rows).any())
         words, kinds = _stream(linear, is_wide)
         proved = int((kinds.kinds != GENERAL_KIND).sum())
-        dilation = layout.image[f"dilation_{layout.columns}"]
         core = self.core.on(self.view.features)
-        fast, text = sweep(core, layout.kernel, dilation if layout.kernel[1] > 1 else 1, is_wide, False)
+        fast, text = layout.text(core, is_wide, False)
         texts = [text]
         sums = ""
         if kinds.kinds.any() or linear.is_any:
-            sums, text = sweep(core, layout.kernel, dilation if layout.kernel[1] > 1 else 1, is_wide, True)
+            sums, text = layout.text(core, is_wide, True)
             texts.append(text)
-        function, text = layer(fast, sums)
+        function, text = layer(fast, sums, layout.plane)
         return Call(
             function,
-            ("core/target.h", "kit/narrow/depthwise.h"),
+            ("core/target.h", layout.plane.header),
             (
                 Input(0),
                 Output(0),
@@ -73,9 +73,9 @@ class DepthwiseInt8(LinearNode):
                 Scratch(),
                 layout.struct(NUMBERS + _weight_words(weights.shape[1], is_wide)),
             ),
-            note=f"three sums in two words, requantization of {proved} of {len(weights)} channels proved in integers",
+            note=f"{layout.plane.what}, requantization of {proved} of {len(weights)} channels proved in integers",
             texts=(*texts, text),
-            facts=computed("3 pixels x 1 channel", proved, len(weights), "channel"),
+            facts=computed(f"{layout.tile} pixels x 1 channel", proved, len(weights), "channel"),
         )
 
 

@@ -1,28 +1,36 @@
 # SPDX-License-Identifier: MIT
-"""Geometry of a depthwise convolution: which axis is split into three parts, how many rows are computed from one plane."""
+"""Geometry of a depthwise convolution: which axis runs down the plane of a channel, how many rows are computed from one plane."""
 
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar, TypeVar
 
 from aidge_build.contract.call import Struct
 from aidge_build.contract.kernel_kit.following import following, row_steps
+from aidge_build.contract.kernel_kit.narrow.core import Core
+from aidge_build.contract.kernel_kit.narrow.depthwise import WORDS, Plane, sweep
 from aidge_build.contract.kernel_kit.window2d import window2d
 from aidge_build.contract.spec import Demands, NodeView
 
-SCRATCH_BYTES = 2560  # wished for; a single row may need more
 PAIR_BYTES = 20  # of the plane, with its three places
 PARTS = 3
 NUMBERS = 4  # of a channel, without its weights
 _AXES = ("height", "width")
-_PADS = {"height": "top", "width": "left"}
+PADS = {"height": "top", "width": "left"}
 
 
 @dataclass(frozen=True)
-class Layout:
-    """Rows and columns of the plane; `image` is the struct of kit/window2d.h, `rows` the name of the axis that runs down."""
+class Layout(ABC):
+    """Rows and columns of the plane; `image` is the struct of kit/window2d.h, `rows` the name of the axis that runs down. At most
+    `most_bytes` of scratch are wished for in strips and `most_whole` for a whole image; a single row may need more."""
+
+    plane: ClassVar[Plane]
+    most_bytes: ClassVar[int]
+    most_whole: ClassVar[int]
 
     image: Mapping[str, int]
     rows: str
@@ -39,17 +47,6 @@ class Layout:
         return self.image[f"kernel_{self.rows}"], self.image[f"kernel_{self.columns}"]
 
     @property
-    def part(self) -> int:
-        """Output columns of a part."""
-        return -(-self.image[f"out_{self.columns}"] // PARTS)
-
-    @property
-    def plane_columns(self) -> int:
-        """The word pairs of a row of the plane."""
-        axis = self.columns
-        return (self.part - 1) * self.image[f"stride_{axis}"] + self.extent(axis)
-
-    @property
     def plane_rows(self) -> int:
         """The rows of the plane."""
         return (self.strip_rows - 1) * self.image[f"stride_{self.rows}"] + self.extent(self.rows)
@@ -59,10 +56,32 @@ class Layout:
         return (self.image[f"kernel_{axis}"] - 1) * self.image[f"dilation_{axis}"] + 1
 
     @property
+    def dilation(self) -> int:
+        """Between the taps of a row."""
+        return self.image[f"dilation_{self.columns}"] if self.kernel[1] > 1 else 1
+
+    @property
+    @abstractmethod
     def scratch_bytes(self) -> int:
-        """The bytes of the plane, its places and the blanks."""
-        words = 1 + -(-self.image["in_channels"] // 4) + self.image[f"out_{self.columns}"]
-        return PAIR_BYTES * self.plane_rows * self.plane_columns + 4 * words
+        """The bytes of the plane and of what is with it."""
+
+    @property
+    @abstractmethod
+    def tile(self) -> int:
+        """Outputs that are computed at a time."""
+
+    @property
+    @abstractmethod
+    def work(self) -> int:
+        """Instructions of a channel, more or less."""
+
+    @abstractmethod
+    def text(self, core: Core, is_wide: bool, is_sums: bool) -> tuple[str, str]:
+        """Name and text of the function that computes rows of a channel (`depthwise.sweep`)."""
+
+    @abstractmethod
+    def struct(self, numbers: int) -> Struct:
+        """The struct of the plane's header for `numbers` words of a channel in the stream."""
 
     @property
     def is_whole(self) -> bool:
@@ -93,8 +112,39 @@ class Layout:
         )
         return following(steps, view.outputs[0], self.scratch_bytes)
 
+
+class WordLayout(Layout):
+    """Three parts of a row, as word pairs."""
+
+    plane = WORDS
+    most_bytes = most_whole = 2560
+    tile = PARTS
+
+    @property
+    def part(self) -> int:
+        """Output columns of a part."""
+        return -(-self.image[f"out_{self.columns}"] // PARTS)
+
+    @property
+    def plane_columns(self) -> int:
+        """The word pairs of a row of the plane."""
+        axis = self.columns
+        return (self.part - 1) * self.image[f"stride_{axis}"] + self.extent(axis)
+
+    @property
+    def scratch_bytes(self) -> int:
+        words = 1 + -(-self.image["in_channels"] // 4) + self.image[f"out_{self.columns}"]
+        return PAIR_BYTES * self.plane_rows * self.plane_columns + 4 * words
+
+    @property
+    def work(self) -> int:
+        outputs = self.strip_rows * self.part
+        return 11 * self.plane_rows * self.plane_columns + (60 + 6 * math.prod(self.kernel)) * outputs
+
+    def text(self, core: Core, is_wide: bool, is_sums: bool) -> tuple[str, str]:
+        return sweep(core, self.kernel, self.dilation, is_wide, is_sums)
+
     def struct(self, numbers: int) -> Struct:
-        """The struct of depthwise.h for `numbers` words of a channel in the stream."""
         image, rows, columns = self.image, self.rows, self.columns
         channels, pair = image["in_channels"], 8
         steps = {"width": channels, "height": channels * image["in_width"]}
@@ -137,14 +187,14 @@ class Layout:
                 "out_image": channels * image["out_width"] * image["out_height"],
                 "stride_row": image[f"stride_{rows}"],
                 "stride_column": stride,
-                "pad_row": image[f"pad_{_PADS[rows]}"],
-                "pad_column": image[f"pad_{_PADS[columns]}"],
+                "pad_row": image[f"pad_{PADS[rows]}"],
+                "pad_column": image[f"pad_{PADS[columns]}"],
                 "strip_rows": self.strip_rows,
                 "window_rows": self.extent(rows),
                 "columns": row_pairs,
                 "second": second,
                 "last": last,
-                "row_words": 2 * image[f"stride_{rows}"] * row_pairs,
+                "row_step": 2 * image[f"stride_{rows}"] * row_pairs,
                 "plane_words": 2 * self.plane_rows * row_pairs,
                 "places": 1 + 3 * self.plane_rows * row_pairs,
                 "numbers": numbers,
@@ -152,19 +202,16 @@ class Layout:
         )
 
 
-def layout_of(view: NodeView) -> Layout:
+Kind = TypeVar("Kind", bound=Layout)
+
+
+def layout_of(kind: type[Kind], view: NodeView) -> Kind:
     """The whole image in one plane if that is small and works in place, split along the better axis; else strips of its rows."""
     image = window2d(view.inputs[0], view.outputs[0], view.operator.window).fields
-    whole = [Layout(image, axis, image[f"out_{axis}"]) for axis in _AXES]
-    small = [each for each in whole if each.works_in_place and each.scratch_bytes <= SCRATCH_BYTES]
+    whole = [kind(image, axis, image[f"out_{axis}"]) for axis in _AXES]
+    small = [each for each in whole if each.works_in_place and each.scratch_bytes <= kind.most_whole]
     if small:
-        return min(small, key=_work)
-    strips = [Layout(image, "height", rows) for rows in range(1, image["out_height"] + 1)]
-    fitting = [each for each in strips if each.scratch_bytes <= SCRATCH_BYTES]
+        return min(small, key=lambda each: each.work)
+    strips = [kind(image, "height", rows) for rows in range(1, image["out_height"] + 1)]
+    fitting = [each for each in strips if each.scratch_bytes <= kind.most_bytes]
     return fitting[-1] if fitting else strips[0]
-
-
-def _work(layout: Layout) -> int:
-    """Instructions of a channel, more or less: of the plane and of the outputs."""
-    outputs = layout.strip_rows * layout.part
-    return 11 * layout.plane_rows * layout.plane_columns + (60 + 6 * layout.kernel[0] * layout.kernel[1]) * outputs

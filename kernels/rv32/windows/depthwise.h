@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: 0BSD */
+#include "kit/narrow/correct_row.h"
+
+/*
+ * Depthwise convolution, a channel at a time, from a plane of its bytes; zero points are in place of pads. Rows and columns are
+ * those of the plane; where that is cheaper, they are the columns and rows of the image. Outputs are computed in tiles of
+ * neighbours in a row; the last tile of a row may overlap the one before.
+ *
+ * kit/narrow/depthwise.h describes the stream of words and the kinds.
+ */
+
+/* Steps in bytes, in the order in which the assembly reads them. */
+typedef struct {
+    int32_t row_step, next_step;    /* of the plane, from a row of taps to the next, from the last one to the next tile */
+    int32_t out_step;               /* of the output, to the next column */
+    int32_t whole_bytes, row_bytes; /* of the output: of the tiles of a row that do not overlap, of a row */
+    int32_t back, out_back;         /* from there to the last tile */
+    int32_t end_step, out_end;      /* behind a row, to the next one */
+} aidge_rv32_sweep;
+
+typedef struct {
+    aidge_rv32_sweep sweep, sums;
+    int32_t batches, channels;
+    int32_t in_rows, in_columns, out_rows, out_columns; /* input columns that a plane holds */
+    int32_t in_row_step, in_column_step, out_row_step, out_column_step;
+    int32_t in_image, out_image;
+    int32_t stride_row, pad_row, pad_column;
+    int32_t strip_rows;         /* output rows of a strip */
+    int32_t window_rows;        /* input rows that an output sees */
+    int32_t columns;            /* of the plane */
+    int32_t row_step;           /* of the plane, from an output row to the next */
+    int32_t plane_bytes;        /* up to the sums of a row */
+    int32_t numbers;            /* words of a channel in the stream */
+} aidge_rv32_depthwise;
+
+/* What all channels share: where in the plane the rows inside of the image begin, and in the image, how many they are; how many
+ * rows are computed. */
+typedef struct {
+    int32_t *sums;
+    int32_t first, source, count, rows;
+} aidge_rv32_strip;
+
+/* Rows of a channel to the plane. Here, count > 0. */
+AIDGE_KIT_NOINLINE void aidge_rv32_plane(int8_t *plane, const int8_t *source, int32_t count, const aidge_rv32_depthwise *shape)
+{
+    const int32_t step = shape->in_column_step;
+    do {
+        const int8_t *from = source;
+        int8_t *to = plane;
+        int32_t left;
+        for (left = shape->in_columns; left >= 4; left -= 4) {
+            to[0] = *from;
+            from += step;
+            to[1] = *from;
+            from += step;
+            to[2] = *from;
+            from += step;
+            to[3] = *from;
+            from += step;
+            to += 4;
+        }
+        for (; left > 0; left--) {
+            *to++ = *from;
+            from += step;
+        }
+        plane += shape->columns;
+        source += shape->in_row_step;
+        count--;
+    } while (count > 0);
+}
+
+/* The strip that begins at an output row; the plane is zero points. */
+AIDGE_KIT_NOINLINE aidge_rv32_strip aidge_rv32_strip_at(int32_t row, int8_t *plane, const int32_t *stream,
+                                                        const aidge_rv32_depthwise *shape)
+{
+    const int32_t top = row * shape->stride_row - shape->pad_row;
+    const int32_t left = shape->out_rows - row;
+    const int32_t first = top < 0 ? -top : 0;
+    int32_t end;
+    aidge_rv32_strip strip;
+    strip.rows = left < shape->strip_rows ? left : shape->strip_rows;
+    end = (strip.rows - 1) * shape->stride_row + shape->window_rows;
+    end = end < shape->in_rows - top ? end : shape->in_rows - top;
+    (void)memset(plane, stream[3], (uint32_t)shape->plane_bytes);
+    strip.sums = (int32_t *)(void *)(plane + shape->plane_bytes);
+    strip.first = first * shape->columns + shape->pad_column;
+    strip.source = (top + first) * shape->in_row_step;
+    strip.count = end - first;
+    return strip;
+}

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: MIT
+"""Depthwise convolutions from planes of bytes, some neighbouring outputs at a time."""
+
+from __future__ import annotations
+
+import math
+
+from aidge_build.contract.call import Struct
+from aidge_build.contract.kernel_kit.narrow.core import Core
+from aidge_build.contract.kernel_kit.narrow.depthwise import Plane
+from aidge_build.contract.kernel_kit.narrow.depthwise_layout import PADS, Layout
+
+from .depthwise_text import Shape, sweep
+
+BYTES = Plane(
+    "planes of bytes",
+    "windows/depthwise.h",
+    "aidge_rv32",
+    "int8_t",
+    "",
+    "input + channel + strip.source, strip.count, shape",
+)
+
+
+class ByteLayout(Layout):
+    """A plane has the rows of a strip."""
+
+    plane = BYTES
+    most_bytes = 1024
+    most_whole = 2048
+
+    @property
+    def plane_columns(self) -> int:
+        """Bytes of a row of the plane."""
+        axis = self.columns
+        return (self.image[f"out_{axis}"] - 1) * self.image[f"stride_{axis}"] + self.extent(axis)
+
+    @property
+    def plane_bytes(self) -> int:
+        """Bytes of the plane, in whole words."""
+        return -(-self.plane_rows * self.plane_columns // 4) * 4
+
+    @property
+    def scratch_bytes(self) -> int:
+        return self.plane_bytes + 4 * self.image[f"out_{self.columns}"]
+
+    @property
+    def shape(self) -> Shape:
+        """The shape of which a tile costs least for all columns."""
+        outputs, stride = self.image[f"out_{self.columns}"], self.image[f"stride_{self.columns}"]
+        shapes = [Shape(self.kernel, stride, self.dilation, tile) for tile in range(1, outputs + 1)]
+        return min((each for each in shapes if each.fits), key=lambda each: (-(-outputs // each.tile) * each.cost, each.tile))
+
+    @property
+    def tile(self) -> int:
+        return self.shape.tile
+
+    @property
+    def work(self) -> int:
+        tiles = self.strip_rows * -(-self.image[f"out_{self.columns}"] // self.tile)
+        return 4 * self.plane_rows * self.plane_columns + tiles * self.shape.cost
+
+    def text(self, core: Core, is_wide: bool, is_sums: bool) -> tuple[str, str]:
+        return sweep(core, self.shape, is_wide, is_sums)
+
+    def struct(self, numbers: int) -> Struct:
+        image, rows, columns = self.image, self.rows, self.columns
+        channels, tile, width = image["in_channels"], self.tile, self.plane_columns
+        steps = {"width": channels, "height": channels * image["in_width"]}
+        out_steps = {"width": channels, "height": channels * image["out_width"]}
+        stride, outputs, pad = image[f"stride_{columns}"], image[f"out_{columns}"], image[f"pad_{PADS[columns]}"]
+        row_step = image[f"dilation_{rows}"] * width
+        back = -outputs % tile  # columns that the last tile of a row shares with the one before
+
+        def sweep_of(step: int, out_row: int) -> tuple[int, ...]:
+            return (
+                row_step,
+                tile * stride - (self.kernel[0] - 1) * row_step,
+                step,
+                step * (outputs // tile * tile),
+                step * outputs,
+                -back * stride,
+                -back * step,
+                image[f"stride_{rows}"] * width - outputs * stride,
+                out_row - outputs * step,
+            )
+
+        return Struct(
+            "aidge_rv32_depthwise",
+            {
+                "sweep": sweep_of(out_steps[columns], out_steps[rows]),
+                "sums": sweep_of(4, 0),
+                "batches": image["batches"],
+                "channels": channels,
+                "in_rows": image[f"in_{rows}"],
+                "in_columns": min(image[f"in_{columns}"], width - pad),
+                "out_rows": image[f"out_{rows}"],
+                "out_columns": outputs,
+                "in_row_step": steps[rows],
+                "in_column_step": steps[columns],
+                "out_row_step": out_steps[rows],
+                "out_column_step": out_steps[columns],
+                "in_image": channels * image["in_width"] * image["in_height"],
+                "out_image": channels * math.prod(image[f"out_{axis}"] for axis in PADS),
+                "stride_row": image[f"stride_{rows}"],
+                "pad_row": image[f"pad_{PADS[rows]}"],
+                "pad_column": pad,
+                "strip_rows": self.strip_rows,
+                "window_rows": self.extent(rows),
+                "columns": width,
+                "row_step": image[f"stride_{rows}"] * width,
+                "plane_bytes": self.plane_bytes,
+                "numbers": numbers,
+            },
+        )

@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: MIT
+"""The assembly of a depthwise convolution from a plane of bytes: a tile of neighbouring outputs at a time."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from aidge_build.contract.kernel_kit.narrow.core import Core
+from aidge_build.contract.kernel_kit.narrow.requantize import level, saturated, split_multiplier
+from aidge_build.contract.kernel_kit.routine import Routine
+
+PARAMETERS = (
+    "const int8_t *plane, int8_t *output, const int32_t *channel, const aidge_rv32_sweep *sweep, int32_t rows, const int32_t *head"
+)
+MOST_TILE = 6
+MOST_RESIDENT = 9  # weights that are in registers for all outputs
+_FREE_REGISTERS = 14  # for the sums of a tile, and its weights or inputs
+_OUTPUT = 12  # instructions of an output after its taps
+_TILE = 5  # instructions of a tile alone
+_NUMBERS_BYTES = 16  # of a channel, before its weights
+_LAST_WEIGHT = 7  # the byte that holds the last of 4 n + 1 weights
+_SWEEP = "row_step", "next_step", "out_step", "whole_bytes", "row_bytes", "back", "out_back", "end_step", "out_end"
+_OTHERS = "rows", "row_end", "stop"
+_HEAD = "below", "above", "bits"
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A tile of outputs: all that a text depends on. Kernel: taps down and across; stride and dilation are of the columns."""
+
+    kernel: tuple[int, int]
+    stride: int
+    dilation: int
+    tile: int
+
+    @property
+    def is_resident(self) -> bool:
+        """Whether all weights are in registers."""
+        return math.prod(self.kernel) <= MOST_RESIDENT
+
+    @property
+    def fits(self) -> bool:
+        """Whether the registers suffice; a single output always fits."""
+        others = math.prod(self.kernel) if self.is_resident else 1 + self.tile * min(self.stride, self.kernel[1])
+        return self.tile == 1 or self.tile <= MOST_TILE and self.tile + others <= _FREE_REGISTERS
+
+    @property
+    def places(self) -> list[int]:
+        """The columns of a row that a tile reads, from its first one on."""
+        return sorted({output * self.stride + tap * self.dilation for output in range(self.tile) for tap in range(self.kernel[1])})
+
+    @property
+    def cost(self) -> int:
+        """Instructions of a tile, more or less."""
+        down, across = self.kernel
+        loads = down * (len(self.places) + 1 + across * (not self.is_resident))
+        return loads + self.tile * (2 * down * across + _OUTPUT) + _TILE
+
+    @property
+    def name(self) -> str:
+        """For the name of a function."""
+        down, across = self.kernel
+        return f"{down}x{across}_s{self.stride}_d{self.dilation}_n{self.tile}"
+
+    def products(self) -> Iterator[tuple[int, int, int]]:
+        """Yields (place, tap, output) of a row: place by place if weights are in registers, else tap by tap."""
+        outputs, taps = range(self.tile), range(self.kernel[1])
+        found = [(output * self.stride + tap * self.dilation, tap, output) for tap in taps for output in outputs]
+        yield from sorted(found) if self.is_resident else found
+
+
+def sweep(core: Core, shape: Shape, is_wide: bool, is_sums: bool) -> tuple[str, str]:
+    """Name and text of a function that computes `rows` rows of outputs of one channel, or their sums as 32-bit words; the
+    weights are bytes, or halfwords if they are `is_wide`."""
+    name = f"{core.prefix}_depthwise_int8_{'wide_' * is_wide}{shape.name}{'_sums' * is_sums}"
+    code = core.emitter()
+    code("%enter.low")
+    code(f"%frame {', '.join((*_SWEEP, *_HEAD, *_OTHERS))}")
+    _begin(code, shape, is_wide, is_sums)
+    code.label("row", "a row")
+    code("ldr %spare, [sp, %frame.row_bytes]")
+    code("adds %spare, %output, %spare")
+    code("str %spare, [sp, %frame.row_end]")
+    code("ldr %spare, [sp, %frame.whole_bytes]")
+    code("adds %spare, %output, %spare")
+    code("str %spare, [sp, %frame.stop]")
+    code.label("tile", f"{shape.tile} outputs")
+    for row in range(shape.kernel[0]):
+        if row:
+            code("adds %plane, %plane, %row_step")
+        _row(code, shape, row, is_wide)
+    code("ldr %spare, [sp, %frame.next_step]")
+    code("adds %plane, %plane, %spare")
+    for output in range(shape.tile):
+        if not is_sums:
+            level(code, f"sum{output}", output)
+        code(f"{'str' if is_sums else 'strb'} %sum{output}, [%output]")
+        code("adds %output, %output, %out_step")
+    code("ldr %spare, [sp, %frame.stop]")
+    code("cmp %output, %spare")
+    code("bne %tile")
+    _next(code)
+    if not is_sums:
+        for output in range(shape.tile):
+            saturated(code, f"sum{output}", output)
+    code.label("done")
+    code("%leave")
+    what = "The sums of outputs" if is_sums else "Outputs"
+    down, across = shape.kernel
+    return name, code.function(name, PARAMETERS, f"{what} of one channel, {down} x {across} taps.")
+
+
+def _begin(code: Routine, shape: Shape, is_wide: bool, is_sums: bool) -> None:
+    """The numbers of the sweep, of the layer and of the channel."""
+    for place, name in enumerate(_SWEEP):
+        code(f"ldr %spare, [%sweep, #{4 * place}]")
+        code(f"str %spare, [sp, %frame.{name}]")
+    code("ldr %spare, [%argument.4]")
+    code("str %spare, [sp, %frame.rows]")
+    code("ldr %row_step, [sp, %frame.row_step]")
+    code("ldr %out_step, [sp, %frame.out_step]")
+    code("ldr %begin, [%channel]", "offset")
+    if not is_sums:
+        code("ldr %head, [%argument.5]")
+        for place, name in enumerate(_HEAD):
+            code(f"ldr %spare, [%head, #{4 * place}]", ("lowest - highest level", "highest level", "bits")[place])
+            code(f"str %spare, [sp, %frame.{name}]")
+        code("mov %bits, %spare")
+        code("ldr %limit, [%channel, #4]", "width")
+        if math.prod(shape.kernel) % 4 == 1 and not is_wide:
+            code("lsls %limit, %limit, #8", "without the last weight")
+            code("lsrs %limit, %limit, #8")
+        code("ldr %constant, [%channel, #8]")
+        code("ldr %high, [%channel, #12]", "multiplier")
+        split_multiplier(code)
+    if shape.is_resident:
+        for tap in range(math.prod(shape.kernel)):
+            _load_weight(code, shape, tap, f"weight{tap}", is_wide)
+
+
+def _load_weight(code: Routine, shape: Shape, tap: int, name: str, is_wide: bool) -> None:
+    if is_wide:
+        code(f"ldrsh %{name}, [%channel, #{_NUMBERS_BYTES + 2 * tap}]")
+        return
+    is_last = tap + 1 == math.prod(shape.kernel) and tap % 4 == 0
+    code(f"ldrsb %{name}, [%channel, #{_LAST_WEIGHT if is_last else _NUMBERS_BYTES + tap}]")
+
+
+def _row(code: Routine, shape: Shape, row: int, is_wide: bool) -> None:
+    """A row of taps of all outputs of a tile."""
+    loaded, weight, started = set[int](), "", set[int]()
+    for place, tap, output in shape.products():
+        number = row * shape.kernel[1] + tap
+        wanted = f"weight{number}" if shape.is_resident else "weight"
+        if not shape.is_resident and weight != f"{number}":
+            weight = f"{number}"
+            _load_weight(code, shape, number, wanted, is_wide)
+        value = "x" if shape.is_resident else f"x{place}"
+        if place not in loaded:
+            loaded.add(place)
+            code(f"ldrsb %{value}, [%plane, #{place}]")
+        code(f"muls %product, %{value}, %{wanted}")
+        before = f"sum{output}" if row or output in started else "begin"
+        started.add(output)
+        code(f"adds %sum{output}, %{before}, %product")
+
+
+def _next(code: Routine) -> None:
+    """The last tile of a row, if it overlaps the one before; then the next row."""
+    code("ldr %spare, [sp, %frame.row_end]")
+    code("cmp %output, %spare")
+    code("beq %row_done")
+    code("str %spare, [sp, %frame.stop]")
+    _move(code, "back", "out_back")
+    code("b %tile")
+    code.label("row_done")
+    _move(code, "end_step", "out_end")
+    code("ldr %spare, [sp, %frame.rows]")
+    code("subs %spare, %spare, #1")
+    code("str %spare, [sp, %frame.rows]")
+    code("beq %done")
+    code("b %row")
+
+
+def _move(code: Routine, plane: str, output: str) -> None:
+    for pointer, step in (("plane", plane), ("output", output)):
+        code(f"ldr %spare, [sp, %frame.{step}]")
+        code(f"adds %{pointer}, %{pointer}, %spare")

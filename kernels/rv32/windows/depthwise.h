@@ -18,11 +18,18 @@ typedef struct {
     int32_t end_step, out_end;      /* behind a row, to the next one */
 } aidge_rv32_sweep;
 
+/* Rows of a channel of the image that go to a plane: columns in whole groups of 4, and of all; steps in the image to the next column,
+ * behind a row to the next one, there and in the plane. The assembly reads them in this order. */
+typedef struct {
+    int32_t whole, columns, column_step, row_skip, plane_skip;
+} aidge_rv32_rows;
+
 typedef struct {
     aidge_rv32_sweep sweep, sums;
+    aidge_rv32_rows loads;
     int32_t batches, channels;
-    int32_t in_rows, in_columns, out_rows, out_columns; /* input columns that a plane holds */
-    int32_t in_row_step, in_column_step, out_row_step, out_column_step;
+    int32_t in_rows, out_rows, out_columns;
+    int32_t in_row_step, out_row_step, out_column_step;
     int32_t in_image, out_image;
     int32_t stride_row, pad_row, pad_column;
     int32_t strip_rows;         /* output rows of a strip */
@@ -39,35 +46,6 @@ typedef struct {
     int32_t *sums;
     int32_t first, source, count, rows;
 } aidge_rv32_strip;
-
-/* Rows of a channel to the plane. Here, count > 0. */
-AIDGE_KIT_NOINLINE void aidge_rv32_plane(int8_t *plane, const int8_t *source, int32_t count, const aidge_rv32_depthwise *shape)
-{
-    const int32_t step = shape->in_column_step;
-    do {
-        const int8_t *from = source;
-        int8_t *to = plane;
-        int32_t left;
-        for (left = shape->in_columns; left >= 4; left -= 4) {
-            to[0] = *from;
-            from += step;
-            to[1] = *from;
-            from += step;
-            to[2] = *from;
-            from += step;
-            to[3] = *from;
-            from += step;
-            to += 4;
-        }
-        for (; left > 0; left--) {
-            *to++ = *from;
-            from += step;
-        }
-        plane += shape->columns;
-        source += shape->in_row_step;
-        count--;
-    } while (count > 0);
-}
 
 /* The strip that begins at an output row; the plane is zero points. */
 AIDGE_KIT_NOINLINE aidge_rv32_strip aidge_rv32_strip_at(int32_t row, int8_t *plane, const int32_t *stream,

@@ -10,7 +10,7 @@ from aidge_build.contract.kernel_kit.narrow.core import Core
 from aidge_build.contract.kernel_kit.narrow.depthwise import Plane
 from aidge_build.contract.kernel_kit.narrow.depthwise_layout import PADS, Layout
 
-from .depthwise_text import Shape, sweep
+from .depthwise_text import Shape, plane, sweep
 
 BYTES = Plane(
     "planes of bytes",
@@ -18,15 +18,16 @@ BYTES = Plane(
     "aidge_rv32",
     "int8_t",
     "",
-    "input + channel + strip.source, strip.count, shape",
+    "input + channel + strip.source, &shape->loads, strip.count",
 )
+_ROW = 10  # instructions of a row alone, of inputs or of outputs
 
 
 class ByteLayout(Layout):
     """A plane has the rows of a strip."""
 
     plane = BYTES
-    most_bytes = 1024
+    most_bytes = 512
     most_whole = 2048
 
     @property
@@ -58,21 +59,26 @@ class ByteLayout(Layout):
     @property
     def work(self) -> int:
         tiles = self.strip_rows * -(-self.image[f"out_{self.columns}"] // self.tile)
-        return 4 * self.plane_rows * self.plane_columns + tiles * self.shape.cost
+        return self.plane_rows * (4 * self.plane_columns + _ROW) + self.strip_rows * _ROW + tiles * self.shape.cost
 
     def text(self, core: Core, is_wide: bool, is_sums: bool) -> tuple[str, str]:
-        return sweep(core, self.shape, is_wide, is_sums)
+        shape = Shape(self.kernel, 1, self.dilation, 1) if is_sums else self.shape
+        return sweep(core, shape, is_wide, is_sums)
+
+    def loading(self, core: Core) -> tuple[str, ...]:
+        return (plane(core),)
 
     def struct(self, numbers: int) -> Struct:
         image, rows, columns = self.image, self.rows, self.columns
-        channels, tile, width = image["in_channels"], self.tile, self.plane_columns
+        channels, width = image["in_channels"], self.plane_columns
         steps = {"width": channels, "height": channels * image["in_width"]}
         out_steps = {"width": channels, "height": channels * image["out_width"]}
         stride, outputs, pad = image[f"stride_{columns}"], image[f"out_{columns}"], image[f"pad_{PADS[columns]}"]
         row_step = image[f"dilation_{rows}"] * width
-        back = -outputs % tile  # columns that the last tile of a row shares with the one before
+        loaded = min(image[f"in_{columns}"], width - pad)
 
-        def sweep_of(step: int, out_row: int) -> tuple[int, ...]:
+        def sweep_of(tile: int, step: int, out_row: int) -> tuple[int, ...]:
+            back = -outputs % tile  # columns that the last tile of a row shares with the one before
             return (
                 row_step,
                 tile * stride - (self.kernel[0] - 1) * row_step,
@@ -88,16 +94,15 @@ class ByteLayout(Layout):
         return Struct(
             "aidge_rv32_depthwise",
             {
-                "sweep": sweep_of(out_steps[columns], out_steps[rows]),
-                "sums": sweep_of(4, 0),
+                "sweep": sweep_of(self.tile, out_steps[columns], out_steps[rows]),
+                "sums": sweep_of(1, 4, 0),
+                "loads": (loaded // 4 * 4, loaded, steps[columns], steps[rows] - loaded * steps[columns], width - loaded),
                 "batches": image["batches"],
                 "channels": channels,
                 "in_rows": image[f"in_{rows}"],
-                "in_columns": min(image[f"in_{columns}"], width - pad),
                 "out_rows": image[f"out_{rows}"],
                 "out_columns": outputs,
                 "in_row_step": steps[rows],
-                "in_column_step": steps[columns],
                 "out_row_step": out_steps[rows],
                 "out_column_step": out_steps[columns],
                 "in_image": channels * image["in_width"] * image["in_height"],

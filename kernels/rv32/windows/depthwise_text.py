@@ -71,6 +71,45 @@ class Shape:
         yield from sorted(found) if self.is_resident else found
 
 
+def plane(core: Core) -> str:
+    """The text of the function that loads rows of a channel."""
+    code = core.emitter()
+    code("%enter.low")
+    code("ldm %loads!, {%whole, %columns, %step, %row_skip, %plane_skip}")
+    code("subs %left, %columns, %whole")
+    code.label("row", "a row")
+    code("adds %end, %plane, %whole")
+    code("cmp %plane, %end")
+    code("beq %few")
+    code.label("four", "four columns")
+    for place in range(4):
+        code("ldrsb %x, [%source]")
+        code("adds %source, %source, %step")
+        code(f"strb %x, [%plane, #{place}]")
+    code("adds %plane, %plane, #4")
+    code("cmp %plane, %end")
+    code("bne %four")
+    code.label("few")
+    code("adds %end, %end, %left")
+    code("cmp %plane, %end")
+    code("beq %loaded")
+    code.label("one", "a column")
+    code("ldrsb %x, [%source]")
+    code("adds %source, %source, %step")
+    code("strb %x, [%plane]")
+    code("adds %plane, %plane, #1")
+    code("cmp %plane, %end")
+    code("bne %one")
+    code.label("loaded")
+    code("adds %source, %source, %row_skip")
+    code("adds %plane, %plane, %plane_skip")
+    code("subs %rows, %rows, #1")
+    code("bne %row")
+    code("%leave")
+    parameters = "int8_t *plane, const int8_t *source, const aidge_rv32_rows *loads, int32_t rows"
+    return code.function(f"{core.prefix}_plane", parameters, "Rows of a channel to a plane, at least one.")
+
+
 def sweep(core: Core, shape: Shape, is_wide: bool, is_sums: bool) -> tuple[str, str]:
     """Name and text of a function that computes `rows` rows of outputs of one channel, or their sums as 32-bit words; the
     weights are bytes, or halfwords if they are `is_wide`."""

@@ -56,7 +56,7 @@ class DepthwiseInt8(LinearNode):
         proved = int((kinds.kinds != GENERAL_KIND).sum())
         core = self.core.on(self.view.features)
         fast, text = layout.text(core, is_wide, False)
-        texts = [text]
+        texts = [*layout.loading(core), text]
         sums = ""
         if kinds.kinds.any() or linear.is_any:
             sums, text = layout.text(core, is_wide, True)

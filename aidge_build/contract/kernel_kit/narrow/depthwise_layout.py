@@ -79,6 +79,10 @@ class Layout(ABC):
     def text(self, core: Core, is_wide: bool, is_sums: bool) -> tuple[str, str]:
         """Name and text of the function that computes rows of a channel (`depthwise.sweep`)."""
 
+    def loading(self, core: Core) -> tuple[str, ...]:
+        """The texts of functions that load a plane, if the header has none."""
+        return ()
+
     @abstractmethod
     def struct(self, numbers: int) -> Struct:
         """The struct of the plane's header for `numbers` words of a channel in the stream."""

@@ -7,7 +7,11 @@ step and above its last step are clamped there; between them, v = acc - start co
 
     y = the top byte of v * (m >> bits) + ((v * (m & (2^bits - 1))) >> bits) + constant, modulo 2^32
 
-is a linear integer form with 24 + bits fraction bits, rounded down. It gives the same y for every accumulator if it passes
+is a linear integer form with 24 + bits fraction bits, rounded down. Cores with the upper half of a product take
+
+    y = the low byte of ((v * m >> bits) + constant) >> level_bits, modulo 2^32
+
+with widths up to 2^bits - 1, as v << (32 - bits) times m has v * m >> bits in its upper half. A form gives the same y for every accumulator if it passes
 between the same neighbours at every step. The search finds the form with the widest margin, so it misses none. Sums at or near a
 tie are rounded to the even level, which may exclude every form. Then a form may remain that is wrong for a few accumulators, or
 for all with one remainder modulo a power of two (with a multiplier such as 3 / 256 every 512th sum is a tie): these accumulators
@@ -16,6 +20,7 @@ are known, and corrected.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy
@@ -37,6 +42,10 @@ class Correction:
     shift: int
     delta: int
 
+    def shifted(self, shift: int = 0) -> tuple[int, int, int]:
+        """Returns value, shift and delta for v << shift, which must fit 32 bits."""
+        return self.value << shift, max(self.shift - shift, 0), self.delta
+
 
 @dataclass(frozen=True, eq=False)
 class NarrowForm:
@@ -46,6 +55,8 @@ class NarrowForm:
     """
 
     bits: int
+    level_bits: int
+    is_upper: bool  # made for the upper half of a product
     starts: numpy.ndarray
     widths: numpy.ndarray
     multipliers: numpy.ndarray
@@ -59,18 +70,18 @@ class NarrowForm:
         v = accumulators - self.starts[channel]
         multiplier = int(self.multipliers[channel])
         inside = numpy.clip(v, 0, self.widths[channel])
-        low = (inside * (multiplier & ((1 << self.bits) - 1)) % _WORD) >> self.bits
-        total = (inside * (multiplier >> self.bits) + low + int(self.constants[channel])) % _WORD
-        levels = total >> LEVEL_BITS
+        total = ((inside * multiplier >> self.bits) + int(self.constants[channel])) % _WORD
+        levels = total >> self.level_bits
         for each in self.corrections[channel]:
             levels = levels + each.delta * (((inside - each.value) << each.shift) % _WORD == 0)
         levels = ((levels & 255) ^ 128) - 128
         return numpy.where(v < 0, self.clamp[0], numpy.where(v > self.widths[channel], self.clamp[1], levels))
 
 
-def narrow_form(stairs: Staircase, clamp: tuple[int, int]) -> NarrowForm:
+def narrow_form(stairs: Staircase, clamp: tuple[int, int], upper: tuple[int, ...] = ()) -> NarrowForm:
     """Returns the form of all channels, with the most fraction bits that hold the widest range of steps and the largest
-    multiplier."""
+    multiplier. `upper`: for a core with the upper half of a product, the bits to choose from, rising: the fewest that hold the
+    widest range of steps."""
     low, high = stairs.low, stairs.high
     lowest, highest = (numpy.clip((stairs.steps <= end[:, None]).sum(axis=1) - 128, *clamp) for end in (low, high))
     rises = highest > lowest
@@ -78,11 +89,9 @@ def narrow_form(stairs: Staircase, clamp: tuple[int, int]) -> NarrowForm:
     ends = numpy.where(highest == clamp[1], numpy.where(rises, _step(stairs, highest), low), high)
     widths = ends - starts
     slopes = stairs.slopes
-    bits = next(
-        (bits for bits in BITS if widths.max(initial=0) < 1 << (32 - bits) and slopes.max(initial=0) < 2.0 ** (7 - bits)), 0
-    )
+    bits, level_bits, most = _fraction(widths.max(initial=0), slopes.max(initial=0), upper)
     is_level = (LEVELS > lowest[:, None]) & (LEVELS <= highest[:, None])
-    unit = 1 << (LEVEL_BITS + bits)
+    unit = 1 << (level_bits + bits)
     # At points `at` the form has reached `bounds`; at `before` it is still below `limits`.
     at = numpy.where(is_level, stairs.steps - starts[:, None], 0)
     bounds = numpy.where(is_level, LEVELS, lowest[:, None]) * unit
@@ -94,7 +103,7 @@ def narrow_form(stairs: Staircase, clamp: tuple[int, int]) -> NarrowForm:
     multipliers = _widest(at, bounds, before, limits, numpy.where(slopes < MOST_SLOPE, slopes, 0) * unit)
     least, beyond = _interval(at, bounds, before, limits, multipliers)
     constants = -(-least >> bits)  # rounded up
-    possible = (multipliers < _WORD) & (widths < 1 << (32 - bits))
+    possible = (multipliers < _WORD) & (widths < most)
     proved = (constants << bits < beyond) & possible
     corrections: list[tuple[Correction, ...]] = [()] * len(proved)
     for channel in numpy.flatnonzero(possible & ~proved & (multipliers > 0)).tolist():
@@ -109,7 +118,17 @@ def narrow_form(stairs: Staircase, clamp: tuple[int, int]) -> NarrowForm:
         if found:
             _, multipliers[channel], constant, corrections[channel] = min(found, key=lambda entry: entry[:2])
             constants[channel], proved[channel] = constant >> bits, True
-    return NarrowForm(bits, starts, widths, multipliers, constants % _WORD, proved, tuple(corrections), clamp)
+    return NarrowForm(bits, level_bits, bool(upper), starts, widths, multipliers, constants % _WORD, proved, tuple(corrections), clamp)
+
+
+def _fraction(width: int, slope: float, upper: tuple[int, ...]) -> tuple[int, int, int]:
+    """Returns the bits and level bits of a form, and the width that is too much for it, for the largest width and slope."""
+    if not upper:
+        bits = next((bits for bits in BITS if width < 1 << (32 - bits) and slope < 2.0 ** (7 - bits)), 0)
+        return bits, LEVEL_BITS, 1 << (32 - bits)
+    bits = next((bits for bits in upper if width < 1 << bits), upper[-1])
+    free = math.ceil(32 - bits - math.log2(min(slope, MOST_SLOPE))) - 1 if slope else LEVEL_BITS
+    return bits, max(0, min(LEVEL_BITS, free)), 1 << bits
 
 
 def _fewest_faults(at, bounds, before, limits, channel: int, multiplier: int, bits: int) -> int:
@@ -179,6 +198,7 @@ def _interval(at, bounds, before, limits, multipliers) -> tuple[numpy.ndarray, n
 def _widest(at, bounds, before, limits, around: numpy.ndarray) -> numpy.ndarray:
     """Returns the multiplier near `around` with the longest interval of constants; the length is concave in the multiplier."""
     below, above = numpy.floor(around / 2).astype(numpy.int64), numpy.ceil(around * 2).astype(numpy.int64)
+    above = numpy.maximum(below, numpy.minimum(above, _WORD - 1))
     while (above > below).any():
         middle = (below + above) >> 1
         here, there = (

@@ -11,6 +11,6 @@ from aidge_build.contract.node import kernel
 from ..core.assembly import CORE
 
 
-@kernel("MatMul", product_spec(ROOM, matmul.UNFIT))
+@kernel("MatMul", product_spec(ROOM, matmul.fits(CORE)))
 class MatmulInt8(matmul.MatmulInt8):
     core = CORE

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from aidge_build.contract.kernel_kit.narrow.core import Core
-from aidge_build.contract.kernel_kit.narrow.requantize import level, saturated, split_multiplier
+from aidge_build.contract.kernel_kit.narrow.requantize import SHIFT, level, load_bits, saturated
 from aidge_build.contract.kernel_kit.routine import Routine
 
 PARAMETERS = (
@@ -134,7 +134,7 @@ def sweep(core: Core, shape: Shape, is_wide: bool, is_sums: bool) -> tuple[str, 
     code("adds %plane, %plane, %spare")
     for output in range(shape.tile):
         if not is_sums:
-            level(code, f"sum{output}", output)
+            level(code, f"sum{output}", output, shape.is_resident)
         code(f"{'str' if is_sums else 'strb'} %sum{output}, [%output]")
         code("adds %output, %output, %out_step")
     code("ldr %spare, [sp, %frame.stop]")
@@ -166,17 +166,20 @@ def _begin(code: Routine, shape: Shape, is_wide: bool, is_sums: bool) -> None:
         for place, name in enumerate(_HEAD):
             code(f"ldr %spare, [%head, #{4 * place}]", ("lowest - highest level", "highest level", "bits")[place])
             code(f"str %spare, [sp, %frame.{name}]")
-        code("mov %bits, %spare")
+        load_bits(code)
         code("ldr %limit, [%channel, #4]", "width")
-        if math.prod(shape.kernel) % 4 == 1 and not is_wide:
-            code("lsls %limit, %limit, #8", "without the last weight")
-            code("lsrs %limit, %limit, #8")
+        code(f"lsls %limit, %limit, #{SHIFT}", "without the last weight")
+        if not shape.is_resident:
+            code(f"lsrs %limit, %limit, #{SHIFT}")
         code("ldr %constant, [%channel, #8]")
         code("ldr %high, [%channel, #12]", "multiplier")
-        split_multiplier(code)
     if shape.is_resident:
-        for tap in range(math.prod(shape.kernel)):
-            _load_weight(code, shape, tap, f"weight{tap}", is_wide)
+        names = [f"weight{tap}" for tap in range(math.prod(shape.kernel))]
+        for tap, name in enumerate(names):
+            _load_weight(code, shape, tap, name, is_wide)
+        if not is_sums:
+            for name in ("begin", *names):
+                code(f"lsls %{name}, %{name}, #{SHIFT}")
 
 
 def _load_weight(code: Routine, shape: Shape, tap: int, name: str, is_wide: bool) -> None:

@@ -34,7 +34,7 @@ def runs(shape: Mapping[str, int]) -> tuple[int, int]:
 def dense_call(core: Core, node: LinearNode, rows: numpy.ndarray, image: Struct, has_pads: bool) -> Call:
     """The call for weights [outputs, taps] over an image, the struct of kit/window2d.h."""
     groups = image.fields["groups"]
-    stream = pack(node.linear(rows), words_in_turn(-(-rows.shape[1] // 4)), groups, core.together)
+    stream = pack(core, node.linear(rows), words_in_turn(-(-rows.shape[1] // 4)), groups, core.together)
     function, functions = texts(core, stream, groups > 1)
     starts = (Constant("starts", numpy.array(stream.starts, numpy.int32)),) if groups > 1 else ()
     dense = dense_struct(image.fields, stream, has_pads)

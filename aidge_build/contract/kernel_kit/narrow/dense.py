@@ -12,16 +12,21 @@ If several channels are computed at a time, the words of their sums go through m
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from aidge_build.contract.kernel_kit.narrow.core import Core
 from aidge_build.contract.kernel_kit.narrow.dense_layer import NUMBERS_BYTES, SHIFT_BYTES, channels_text, groups_text, layer_text
 from aidge_build.contract.kernel_kit.narrow.packing import Form, Stream
 from aidge_build.contract.kernel_kit.narrow.requantize import (
     SEPARATED,
+    SHIFT,
     Use,
     begin_sums,
     level,
+    load_bits,
     saturated,
     separate,
+    separate_shifted,
     split_multiplier,
 )
 from aidge_build.contract.kernel_kit.routine import Routine
@@ -77,11 +82,15 @@ def _block(core: Core, name: str, stream: Stream) -> str:
     if many:
         code(f"add %from, sp, %frame.{'totals' if is_chunked else 'words'}")
         code(f"movs %todo, #{stream.together}")
+    if code.multiplies_high:
+        _load_common(code)
+    if many:
         code.label("channel")
     _outputs(code, stream)
     if many:
         code("subs %todo, %todo, #1")
         code("bne %channel")
+    code("put %index")
     code("ldr %spare, [sp, %frame.channels]")
     code("cmp %index, %spare")
     code("beq %done")
@@ -270,6 +279,14 @@ def _add(code: Routine, place: str, value: str) -> None:
     code(f"str %spare, {place}")
 
 
+def _load_common(code: Routine) -> None:
+    """What the outputs of all channels read, on a core with registers for it."""
+    for pixel in range(PIXELS):
+        code(f"ldr %output{pixel}, [sp, %frame.outputs.{pixel}]")
+    load_bits(code)
+    code("get %index")
+
+
 def _outputs(code: Routine, stream: Stream) -> None:
     """The outputs of a channel; %from is where its sums are if several channels are computed at a time."""
     code("ldm %stream!, {%width, %spare, %high}", "width, constant, multiplier")
@@ -277,15 +294,19 @@ def _outputs(code: Routine, stream: Stream) -> None:
     if stream.has_corrections:
         code("lsrs %count, %width, #24", "how many corrections")
         code("put %count")
-        code("lsls %width, %width, #8")
-        code("lsrs %width, %width, #8")
+        if not _is_shifted(code, stream):
+            code("lsls %width, %width, #8")
+            code("lsrs %width, %width, #8")
+    if _is_shifted(code, stream):
+        code(f"lsls %width, %width, #{SHIFT}")
     code("mov %limit, %width")
-    code("ldr %bits, [sp, %frame.bits]")
-    split_multiplier(code)
-    code("get %index")
+    if not code.multiplies_high:
+        load_bits(code)
+        split_multiplier(code)
+        code("get %index")
     if stream.together > 1 and stream.form is Form.single:
         code("ldm %from!, {%sum0, %sum1, %sum2, %sum3}")
-    _sums_of(code, stream, lambda value, pixel: _store(code, value, pixel))
+    _sums_of(code, stream, lambda value, pixel: _store(code, value, pixel, _is_shifted(code, stream)))
     if stream.has_corrections:
         code("get %count")
         code("cmp %count, #0")
@@ -294,29 +315,41 @@ def _outputs(code: Routine, stream: Stream) -> None:
     if stream.together > 1 and stream.form is not Form.single:
         code(f"add %from, %from, #{4 * PIXELS}")
     code("adds %index, %index, #1")
-    code("put %index")
 
 
-def _store(code: Routine, value: str, pixel: int) -> None:
-    level(code, value, pixel)
-    code(f"ldr %spare, [sp, %frame.outputs.{pixel}]")
-    code(f"strb %{value}, [%spare, %index]")
+def _is_shifted(code: Routine, stream: Stream) -> bool:
+    """Whether sums are shifted up before they become levels."""
+    return code.multiplies_high and stream.form is Form.single
+
+
+def _store(code: Routine, value: str, pixel: int, is_shifted: bool) -> None:
+    level(code, value, pixel, is_shifted)
+    output = _output_at(code, pixel, "spare")
+    code(f"strb %{value}, [%{output}, %index]")
+
+
+def _output_at(code: Routine, pixel: int, name: str) -> str:
+    """The name of the address of a pixel's outputs: `name`, unless it has a register for all channels."""
+    if code.multiplies_high:
+        return f"output{pixel}"
+    code(f"ldr %{name}, [sp, %frame.outputs.{pixel}]")
+    return name
 
 
 def _sums_of(code: Routine, stream: Stream, use: Use) -> None:
     """Something with the complete sums of a channel."""
     if stream.form is Form.single:
-        _each(code, use)
+        _each(code, use, separate_shifted if _is_shifted(code, stream) else separate)
         return
     for pixel in range(PIXELS):
         code(f"ldr %sum, {f'[%from, #{4 * pixel}]' if stream.together > 1 else f'[sp, %frame.totals.{pixel}]'}")
         use("sum", pixel)
 
 
-def _each(code: Routine, use: Use) -> None:
+def _each(code: Routine, use: Use, separated: Callable[[Routine, tuple[str, str], int, Use], None] = separate) -> None:
     """Something with the sums of all pixels, from the words %sum0 to %sum3."""
     for first, words in zip((0, 3), (("sum0", "sum1"), ("sum2", "sum3"))):
-        separate(code, words, first, use)
+        separated(code, words, first, use)
 
 
 def _corrections(code: Routine, stream: Stream) -> None:
@@ -339,12 +372,12 @@ def _correct(code: Routine, value: str, pixel: int) -> None:
     code(f"bne %kept{pixel}")
     code(f"cmp %{value}, %limit")
     code(f"bhi %kept{pixel}")
-    code(f"ldr %spare, [sp, %frame.outputs.{pixel}]")
+    output = _output_at(code, pixel, "spare")
     if pixel + 1 < PIXELS:
-        code(f"ldr %{value}, [sp, %frame.outputs.{pixel + 1}]")
-        code(f"cmp %{value}, %spare", "is it taken again?")
+        following = _output_at(code, pixel + 1, value)
+        code(f"cmp %{following}, %{output}", "is it taken again?")
         code(f"beq %kept{pixel}")
-    code(f"ldrb %{value}, [%spare, %index]")
+    code(f"ldrb %{value}, [%{output}, %index]")
     code(f"add %{value}, %delta")
-    code(f"strb %{value}, [%spare, %index]")
+    code(f"strb %{value}, [%{output}, %index]")
     code.label(f"kept{pixel}")

@@ -16,17 +16,18 @@ from aidge_build.contract.kernel_kit.narrow.depthwise import MOST_TAPS, layer
 from aidge_build.contract.kernel_kit.narrow.depthwise_layout import NUMBERS, Layout, WordLayout, layout_of
 from aidge_build.contract.kernel_kit.narrow.packing import (
     GENERAL_KIND,
+    SUM_BITS,
     WIDTH_BITS,
     Kinds,
     filled,
     fits_sums,
+    form_of,
     general_numbers,
     head,
     kinds_of,
 )
 from aidge_build.contract.kernel_kit.packing import as_words
 from aidge_build.contract.spec import Demands, NodeView, Predicate
-from aidge_build.operators.arithmetic.narrow_products import narrow_form
 
 
 def _taps(view: NodeView) -> str:
@@ -52,7 +53,7 @@ class DepthwiseInt8(LinearNode):
         weights = self.inputs[1].data.reshape(len(self.inputs[1].data), -1)
         linear = self.linear(_in_rows(weights, layout))
         is_wide = bool(offsets_of(linear.rows).any())
-        words, kinds = _stream(linear, is_wide)
+        words, kinds = _stream(self.core, linear, is_wide)
         proved = int((kinds.kinds != GENERAL_KIND).sum())
         core = self.core.on(self.view.features)
         fast, text = layout.text(core, is_wide, False)
@@ -91,9 +92,9 @@ def _weight_words(taps: int, is_wide: bool) -> int:
     return (taps + 1) // 2 if is_wide else (taps + 2) // 4
 
 
-def _stream(linear: Linear, is_wide: bool) -> tuple[numpy.ndarray, Kinds]:
+def _stream(core: Core, linear: Linear, is_wide: bool) -> tuple[numpy.ndarray, Kinds]:
     """The words of depthwise.h."""
-    form = narrow_form(linear.staircase(), linear.clamp)
+    form = form_of(core, linear, (SUM_BITS,))
     kinds = kinds_of(form, fits_sums(linear.low - form.starts, linear.high - form.starts))
     fast = numpy.stack([linear.bias - form.starts, form.widths, form.constants, form.multipliers], axis=1)
     units, _, factors = general_numbers(linear)

@@ -155,6 +155,8 @@ def _store(core: Core) -> str:
     code("ldm %head!, {%spare, %level, %high}", "lowest - highest level, highest level, bits")
     code("str %spare, [sp, %frame.below]")
     code("str %level, [sp, %frame.above]")
+    if code.multiplies_high:
+        code("lsrs %level_bits, %high, #8")
     code("mov %bits, %high")
     code.label("turn")
     code("ldm %sums!, {%level}")
@@ -162,18 +164,7 @@ def _store(core: Core) -> str:
     code("adds %level, %level, %spare")
     code("cmp %level, %low")
     code("bhi %beyond")
-    code("mov %spare, %bits")
-    code("mov %low, %high")
-    code("lsrs %high, %spare", "the high bits of the multiplier")
-    code("mov %part, %high")
-    code("lsls %part, %spare")
-    code("subs %low, %low, %part", "and the low ones")
-    code("muls %low, %level")
-    code("lsrs %low, %spare")
-    code("muls %level, %high")
-    code("adds %level, %level, %low")
-    code("adds %level, %level, %constant")
-    code("lsrs %level, %level, #24")
+    _level(code)
     code.label("store")
     code("mov %spare, %order")
     code("ldrh %low, [%spare]")
@@ -193,6 +184,28 @@ def _store(core: Core) -> str:
     code("b %store")
     parameters = "const int32_t *sums, const aidge_kit_narrow_fc_outputs *target, int32_t outputs"
     return code.function("aidge_kit_narrow_fc_store", parameters, "Outputs from their sums.")
+
+
+def _level(code: Routine) -> None:
+    """From a sum its level, as in `requantize.level`."""
+    if code.multiplies_high:
+        code("lsls %level, %bits")
+        code("mulhu %level, %level, %high")
+        code("adds %level, %level, %constant")
+        code("lsrs %level, %level_bits")
+        return
+    code("mov %spare, %bits")
+    code("mov %low, %high")
+    code("lsrs %high, %spare", "the high bits of the multiplier")
+    code("mov %part, %high")
+    code("lsls %part, %spare")
+    code("subs %low, %low, %part", "and the low ones")
+    code("muls %low, %level")
+    code("lsrs %low, %spare")
+    code("muls %level, %high")
+    code("adds %level, %level, %low")
+    code("adds %level, %level, %constant")
+    code("lsrs %level, %level, #24")
 
 
 def _pairs(core: Core, units: int) -> tuple[str, str]:

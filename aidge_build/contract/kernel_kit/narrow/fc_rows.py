@@ -15,11 +15,10 @@ from aidge_build.contract.kernel_kit.narrow.core import Core
 from aidge_build.contract.kernel_kit.narrow.dense import PIXELS
 from aidge_build.contract.kernel_kit.narrow.fc import TOGETHER, texts
 from aidge_build.contract.kernel_kit.narrow.fc_layout import HALF, PIECE, UNITS, Layout, layout, most_words
-from aidge_build.contract.kernel_kit.narrow.packing import GENERAL_KIND, Kinds, filled, general_numbers, head, kinds_of
+from aidge_build.contract.kernel_kit.narrow.packing import GENERAL_KIND, Kinds, filled, form_of, general_numbers, head, kinds_of
 from aidge_build.contract.kernel_kit.packing import as_words
 from aidge_build.contract.kernel_kit.window2d import rows_as_image
 from aidge_build.contract.spec import Demands, NodeView, Predicate
-from aidge_build.operators.arithmetic.narrow_products import narrow_form
 
 ANY_OUTLIERS = 4  # weights; one of so many may be kept apart if others may come
 Taps = TypeVar("Taps", int, numpy.ndarray)
@@ -77,7 +76,7 @@ def fc_call(core: Core, node: LinearNode, rows: int) -> Call:
     outputs, features = node.inputs[1].dims[:2]
     linear = node.linear(node.inputs[1].data.reshape(outputs, features))
     found = layout(linear.rows, node.view.objective, linear.is_any)
-    numbers, kinds = _numbers(linear, found)
+    numbers, kinds = _numbers(core, linear, found)
     marks = numpy.arange(outputs) if linear.is_any else numpy.flatnonzero(kinds.kinds)
     outliers, runs = _outliers(core, linear.rows, found), _runs(core, linear.rows, found)
     apart = int(found.outliers.sum())
@@ -215,9 +214,9 @@ def _weights(rows: numpy.ndarray, found: Layout) -> numpy.ndarray:
     return numpy.concatenate(blocks).view("<i4").astype(numpy.int32)
 
 
-def _numbers(linear: Linear, found: Layout) -> tuple[numpy.ndarray, Kinds]:
+def _numbers(core: Core, linear: Linear, found: Layout) -> tuple[numpy.ndarray, Kinds]:
     """The words of fc.h."""
-    form, order = narrow_form(linear.staircase(), linear.clamp), found.order
+    form, order = form_of(core, linear), found.order
     reach = numpy.maximum(numpy.abs(linear.low - form.starts), numpy.abs(linear.high - form.starts))
     kinds = kinds_of(form, reach < 1 << 31, order)
     fast = numpy.stack([linear.bias - form.starts, form.widths, form.constants, form.multipliers], axis=1)

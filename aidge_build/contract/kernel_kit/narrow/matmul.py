@@ -4,6 +4,7 @@ scratch, and the rows of the first one its pixels."""
 
 from __future__ import annotations
 
+from functools import partial
 from typing import ClassVar
 
 import numpy
@@ -25,20 +26,22 @@ HEAD_WORDS, BEFORE = 7, 2  # of the stream, and before the weights of a channel,
 _FURTHEST = INT8[0] - 1  # a weight that is the lowest byte and an offset
 
 
-def _unfit(view: NodeView) -> str:
+def _unfit(core: Core, view: NodeView) -> str:
     rows, inner, _ = matrix_dims(view.inputs)
     if rows <= MOST_ROWS:
         return f"{rows} rows, wants more than {MOST_ROWS}"
     if 128 * inner >= 1 << (SUM_BITS - 1):
         return f"{inner} products of a sum, too many for the words that three sums share"
-    stream = _stream(view)
+    stream = _stream(core, view)
     if stream.form is Form.sums:
         return "its requantization is not proved"
     needed = _scratch_bytes(view, stream)
     return "" if needed <= MOST_SCRATCH_BYTES else f"{needed:,} B of scratch, wants at most {MOST_SCRATCH_BYTES:,}"
 
 
-UNFIT = Predicate("rows that pay, columns that fit the scratch, proved levels", _unfit)
+def fits(core: Core) -> Predicate:
+    """Returns the condition of the kernel."""
+    return Predicate("rows that pay, columns that fit the scratch, proved levels", partial(_unfit, core))
 
 
 class MatmulInt8(KernelNode):
@@ -48,10 +51,10 @@ class MatmulInt8(KernelNode):
 
     @classmethod
     def demands(cls, view: NodeView) -> Demands:
-        return Demands(scratch_bytes=_scratch_bytes(view, _stream(view)))
+        return Demands(scratch_bytes=_scratch_bytes(view, _stream(cls.core, view)))
 
     def call(self) -> Call:
-        stream = _stream(self.view)
+        stream = _stream(self.core, self.view)
         rows, inner, columns = matrix_dims(self.inputs)
         image = rows_as_image((rows, inner), (rows, columns))
         block, functions = block_texts(self.core.on(self.view.features), stream)
@@ -79,11 +82,11 @@ class MatmulInt8(KernelNode):
         )
 
 
-def _stream(view: NodeView) -> Stream:
+def _stream(core: Core, view: NodeView) -> Stream:
     """Returns the stream of one column of any values."""
     inner = matrix_dims(view.inputs)[1]
     linear = columns_as_channels(view, numpy.full((1, inner), _FURTHEST, numpy.int64))
-    return pack(linear, words_in_turn(-(-inner // 4)))
+    return pack(core, linear, words_in_turn(-(-inner // 4)))
 
 
 def _tail_words(stream: Stream) -> int:

@@ -13,6 +13,7 @@ import numpy
 from aidge_build.contract.call import Constant, computed
 from aidge_build.contract.kernel_kit.byte_weights import offsets_of
 from aidge_build.contract.kernel_kit.linear_int8 import Linear
+from aidge_build.contract.kernel_kit.narrow.core import Core
 from aidge_build.contract.kernel_kit.packing import as_words
 from aidge_build.contract.spec import NodeView
 from aidge_build.graph.dtype import DType
@@ -24,6 +25,7 @@ GENERAL_KIND = 255  # in place of a number of corrections
 WIDTH_BITS = 24  # of the word of a width; the other bits are somebody else's
 AFTER = 3  # numbers of a channel after its weights
 SUM_BITS = 21  # of a sum with its sign, in the words that three sums share
+UPPER_BITS = SUM_BITS, WIDTH_BITS  # of sums, on cores with the upper half of a product
 
 
 class Form(enum.Enum):
@@ -85,7 +87,12 @@ class _Sizes(NamedTuple):
     together: int
 
 
-def pack(linear: Linear, turn_words: int, groups: int = 1, together: int = 1) -> Stream:
+def form_of(core: Core, linear: Linear, upper: tuple[int, ...] = UPPER_BITS) -> NarrowForm:
+    """Returns the form of the levels of a layer, for the products of the core."""
+    return narrow_form(linear.staircase(), linear.clamp, upper if core.emitter.multiplies_high else ())
+
+
+def pack(core: Core, linear: Linear, turn_words: int, groups: int = 1, together: int = 1) -> Stream:
     """Returns the stream of a layer with taps in the order of its columns; groups of channels one after another. `together`: at
     most so many channels are computed at a time."""
     step = 4 * turn_words
@@ -93,7 +100,7 @@ def pack(linear: Linear, turn_words: int, groups: int = 1, together: int = 1) ->
     sizes = _Sizes(turn_words, whole, groups, together)
     added = offsets_of(linear.rows)
     rows = filled(linear.rows - added[:, None], whole)
-    form = narrow_form(linear.staircase(), linear.clamp)
+    form = form_of(core, linear)
     reach = numpy.maximum(numpy.abs(linear.low - form.starts), numpy.abs(linear.high - form.starts))
     corrections = sum(map(len, form.corrections))
     is_proved = bool(
@@ -151,7 +158,8 @@ def _stream(
         for channel in range(first, first + together):
             words += numbers[channel, -AFTER:].tolist()
             if has_corrections:
-                words += [number for each in form.corrections[channel] for number in (each.value, each.shift, each.delta)]
+                shift = 32 - SUM_BITS if form.is_upper and kind is Form.single else 0
+                words += [number for each in form.corrections[channel] for number in each.shifted(shift)]
     return Stream(
         as_words(words),
         tuple(starts),
@@ -169,10 +177,11 @@ def _stream(
 
 def head(linear: Linear, form: NarrowForm) -> list[int]:
     """Returns the words that all channels share: lowest - highest level of the output, highest level, bits of a multiplier's low
-    part, the input's zero point; the three numbers of aidge_kit_load_levels."""
+    part or on other cores level bits and shift (`requantize`), the input's zero point; the three numbers of aidge_kit_load_levels."""
     below, above = linear.clamp
     levels = (below - linear.zero_point, above - linear.zero_point, linear.zero_point)
-    return [below - above, above, form.bits, linear.input_zero_point, *levels]
+    bits = (form.level_bits << 8) + 32 - form.bits if form.is_upper else form.bits
+    return [below - above, above, bits, linear.input_zero_point, *levels]
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,7 +18,9 @@ from aidge_build.contract.kernel_kit.registers.texts import Line
 from aidge_build.contract.kernel_kit.riscv.registers import Registers
 from aidge_build.contract.thumb.instruction import instruction_of_text, memory_operand
 
-_THREE = {"add": "add", "sub": "sub", "mul": "mul", "and": "and", "orr": "or", "eor": "xor", "mulhsu": "mulhsu"}
+_THREE = {"add": "add", "sub": "sub", "mul": "mul", "and": "and", "orr": "or", "eor": "xor"} | {
+    high: high for high in ("mulhsu", "mulhu")
+}
 _SHIFTS = {"lsl": "sll", "lsr": "srl", "asr": "sra"}
 _ACCESSES = {
     **{"ldr": "lw", "ldrb": "lbu", "ldrsb": "lb", "ldrh": "lhu", "ldrsh": "lh"},

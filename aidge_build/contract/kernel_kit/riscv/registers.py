@@ -9,6 +9,7 @@ others stay in registers where these suffice; `spilling` puts the rest into memo
 
 from __future__ import annotations
 
+import re
 import math
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -26,7 +27,7 @@ from aidge_build.contract.kernel_kit.registers.webs import Webs, webs_of
 from aidge_build.contract.kernel_kit.riscv.simpler import with_values
 from aidge_build.contract.kernel_kit.riscv.spilling import spill_costs, with_own_names, with_spills
 
-_HIGH_PRODUCT, _PRODUCT = "mulhsu ", "mul "  # an instruction of RISC-V alone, and one of Arm with operands of the same kinds
+_HIGH_PRODUCT = re.compile("mulhs?u ")  # instructions of RISC-V alone; Arm's `mul` has operands of the same kinds
 _OF_ARM = 4  # parameters that a text has in registers; it loads others
 
 
@@ -74,7 +75,7 @@ RV32E = Registers(
 def with_registers(lines: Sequence[Line], parameters: Sequence[str], where: str, registers: Registers) -> tuple[Line, ...]:
     """Returns the lines with registers in the place of values, and with numbers for labels; AidgeError names the function
     (`where`) if the registers do not suffice."""
-    require_meant([text.replace(_HIGH_PRODUCT, _PRODUCT) for text, _ in lines], parameters, where)
+    require_meant([_HIGH_PRODUCT.sub("mul ", text) for text, _ in lines], parameters, where)
     parameters = [name if place < _OF_ARM else f"argument_{place}" for place, name in enumerate(parameters)]
     lines = with_values(lines, registers.passed)
     lines = with_own_names(lines, _read(lines, parameters, registers))

@@ -66,16 +66,30 @@ AIDGE_KIT_NAKED void aidge_kit_narrow_pack(AIDGE_KIT_PASSED uint32_t *target,
     );
 }
 #else
+AIDGE_KIT_INLINE void aidge_kit_narrow_pack_one(uint32_t *target, int32_t first, int32_t second, int32_t third)
+{
+    const uint32_t middle = (uint32_t)second << 11;
+    target[0] = (uint32_t)first + (middle << 10);
+    target[1] = (uint32_t)third + middle;
+}
+
 AIDGE_KIT_NOINLINE void aidge_kit_narrow_pack(uint32_t *target, const int8_t *const *sources, int32_t count)
 {
     const int8_t *first = sources[0], *second = sources[1], *third = sources[2];
-    const int8_t *const end = first + count;
-    do {
-        const uint32_t middle = (uint32_t)*second++ << 11;
-        target[0] = (uint32_t)*first++ + (middle << 10);
-        target[1] = (uint32_t)*third++ + middle;
+    for (; count >= 4; count -= 4) {
+        aidge_kit_narrow_pack_one(target, first[0], second[0], third[0]);
+        aidge_kit_narrow_pack_one(target + 4, first[1], second[1], third[1]);
+        aidge_kit_narrow_pack_one(target + 8, first[2], second[2], third[2]);
+        aidge_kit_narrow_pack_one(target + 12, first[3], second[3], third[3]);
+        target += 16;
+        first += 4;
+        second += 4;
+        third += 4;
+    }
+    for (; count > 0; count--) {
+        aidge_kit_narrow_pack_one(target, *first++, *second++, *third++);
         target += 4;
-    } while (first != end);
+    }
 }
 #endif
 

@@ -67,7 +67,13 @@ class Conv2dInt8(LinearNode):
 
 
 def _image(view: NodeView) -> Struct:
-    return window2d(view.inputs[0], view.outputs[0], view.operator.window, view.operator.groups)
+    """Returns the struct of the image; the pixels of a pointwise layer are one row."""
+    image = window2d(view.inputs[0], view.outputs[0], view.operator.window, view.operator.groups)
+    if image.fields["batches"] > 1 or not is_pointwise(window_of_layer(view)):
+        return image
+    pixels = image.fields["in_height"] * image.fields["in_width"]
+    rows = {"in_height": 1, "out_height": 1, "in_width": pixels, "out_width": pixels}
+    return replace(image, fields={**image.fields, **rows})
 
 
 def _blocks(output: Tensor) -> list[tuple[int, int]]:

@@ -14,6 +14,7 @@ from harness import STRESS, case, under
 from helium_harness import BOARDS, build, executed
 from product_cases import edge_products
 from rv32_harness import BOARD, BOARD_OF_16, Case16, accepted, needs_riscv, run, taken
+from test_conversions_without_fpu import quantize_case
 from test_products import SIXES
 
 from aidge_build.boards import load_board
@@ -26,6 +27,7 @@ EVERY = 1 if STRESS else 3  # function, for 16 registers: a case of each
 @functools.cache
 def sample():
     others = (*binaries(case, 12), *edge_products(case, SIXES[1::4], 1), *test_factor_lines.products())
+    others += tuple(quantize_case(seed, 400) for seed in range(4))
     return accepted([taken(entry) for entry in (*test_armv6m_linear.candidates(), *others)])
 
 
@@ -40,7 +42,16 @@ def test_the_cases_reach_every_form():
     dense = {"single_u2_x4", "single_corrected_u2_x3", "chunked_u2_x3", "sums_u2", "single_offset_u2", "sums_offset_u2"}
     assert {f"dense_int8_{form}" for form in dense} <= forms, sorted(forms)
     kinds = {entry.kernel.name for entry in sample()}
-    assert kinds == {"conv2d_int8", "depthwise_int8", "fc_int8", "matmul_int8", "add_int8", "mul_int8", "mul_channels_int8"}
+    assert kinds == {
+        "conv2d_int8",
+        "depthwise_int8",
+        "fc_int8",
+        "matmul_int8",
+        "add_int8",
+        "mul_int8",
+        "mul_channels_int8",
+        "quantize_int8",
+    }
 
 
 @needs_riscv

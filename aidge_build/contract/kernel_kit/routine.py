@@ -21,6 +21,7 @@ class Routine:
 
     macros: str
     loads_bytes_anywhere = False  # with their sign, at a distance from an address
+    has_carry = True
     multiplies_high = False  # has the upper half of a product with a sign and one without
 
     def __init__(self, registers: Mapping[str, str] | None = None):

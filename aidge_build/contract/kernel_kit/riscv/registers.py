@@ -9,8 +9,8 @@ others stay in registers where these suffice; `spilling` puts the rest into memo
 
 from __future__ import annotations
 
-import re
 import math
+import re
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass

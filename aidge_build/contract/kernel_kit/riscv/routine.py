@@ -22,6 +22,7 @@ class Routine(routine.Routine):
 
     registers: ClassVar[Registers] = RV32I
     loads_bytes_anywhere = True
+    has_carry = False
     multiplies_high = True
 
     def with_registers(self, lines: tuple[Line, ...], parameters: str, name: str) -> tuple[Line, ...]:

@@ -41,6 +41,8 @@ def _text(core: Core, name: str, shift: int) -> str:
     code("mov %low, %factor_at")
     code("adds %low, %low, %channels")
     code("mov %factors_end, %low")
+    if code.loads_bytes_anywhere:
+        _from_addresses(code)
     code.label("channel", "a channel")
     code("mov %spare, %factor_at")
     code("movs %place, #0")
@@ -55,6 +57,8 @@ def _text(core: Core, name: str, shift: int) -> str:
     code("ldm %spare!, {%start, %value}", "the data's zero point, first")
     code("muls %start, %slope")
     code("adds %start, %start, %value", "start")
+    if code.loads_bytes_anywhere:
+        code("mov %place, %data")
     code("cmp %place, %turns_end")
     code("beq %rest")
     code.label("turn", f"{TOGETHER} pixels")
@@ -70,8 +74,8 @@ def _text(core: Core, name: str, shift: int) -> str:
     code("cmp %place, %end")
     code("bne %one")
     code.label("next")
-    code("adds %data, #1")
-    code("adds %output, #1")
+    for pointer in ("data", "turns_end", "end") if code.loads_bytes_anywhere else ("data", "output"):
+        code(f"adds %{pointer}, #1")
     code("cmp %factor_at, %factors_end")
     code("bne %channel")
     code("%leave")
@@ -84,14 +88,27 @@ def _text(core: Core, name: str, shift: int) -> str:
     return code.function(name, PARAMETERS, WHAT)
 
 
+def _from_addresses(code: Routine) -> None:
+    """Places are addresses of the data, at a distance from the output's."""
+    code("adds %turns_end, %turns_end, %data")
+    code("adds %end, %end, %data")
+    code("subs %output, %output, %data")
+    code("movs %most, #255")
+
+
 def _value(code: Routine, shift: int, place: int) -> None:
-    code("ldrsb %value, [%data, %place]")
+    code("ldrsb %value, [%place]" if code.loads_bytes_anywhere else "ldrsb %value, [%data, %place]")
     code("muls %value, %slope")
     code("adds %value, %value, %start")
     code(f"asrs %value, %value, #{shift}")
-    code("sxtb %spare, %value")
-    code("cmp %spare, %value")
-    code(f"bne %beyond{place}")
+    if code.loads_bytes_anywhere:
+        code("adds %spare, %value, #128")
+        code("cmp %spare, %most")
+        code(f"bhi %beyond{place}")
+    else:
+        code("sxtb %spare, %value")
+        code("cmp %spare, %value")
+        code(f"bne %beyond{place}")
     code.label(f"store{place}")
     code("strb %value, [%output, %place]")
     code("adds %place, %place, %channels")

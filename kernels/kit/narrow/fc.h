@@ -113,13 +113,16 @@ AIDGE_KIT_NOINLINE void aidge_kit_narrow_fc_join(aidge_kit_narrow_fc_block *bloc
     }
 }
 
-/* Makes room for the sums of the next outputs, of which `left` are left. Returns how many they are. */
+/* Makes room for the sums of the next outputs, of which `left` are left. Returns how many they are. The assembly for RISC-V begins
+ * its sums itself. */
 AIDGE_KIT_NOINLINE int32_t aidge_kit_narrow_fc_begin(aidge_kit_narrow_fc_block *block, int32_t *sums, int32_t left, int32_t piece)
 {
     const int32_t count = left < piece ? left : piece;
     block->sums = sums;
     block->sums_end = sums + count;
+#if !defined(__riscv)
     (void)memset(sums, 0, (uint32_t)count * sizeof *sums);
+#endif
     return count;
 }
 

@@ -10,7 +10,7 @@ from aidge_build.contract.kernel_kit.narrow.core import Core
 from aidge_build.contract.kernel_kit.narrow.depthwise import Plane
 from aidge_build.contract.kernel_kit.narrow.depthwise_layout import PADS, Layout
 
-from .depthwise_text import Shape, plane, sweep
+from .depthwise_text import MOST_TILE, Shape, plane, sweep
 
 BYTES = Plane(
     "planes of bytes",
@@ -20,6 +20,7 @@ BYTES = Plane(
     "",
     "input + channel + strip.source, &shape->loads, strip.count",
 )
+_MUCH = 1 / 16
 _ROW = 10  # instructions of a row alone, of inputs or of outputs
 
 
@@ -47,10 +48,11 @@ class ByteLayout(Layout):
 
     @property
     def shape(self) -> Shape:
-        """The shape of which a tile costs least for all columns."""
+        """The shape of the smallest tile, which has the shortest text, that costs not much more than the best one."""
         outputs, stride = self.image[f"out_{self.columns}"], self.image[f"stride_{self.columns}"]
-        shapes = [Shape(self.kernel, stride, self.dilation, tile) for tile in range(1, outputs + 1)]
-        return min((each for each in shapes if each.fits), key=lambda each: (-(-outputs // each.tile) * each.cost, each.tile))
+        shapes = [Shape(self.kernel, stride, self.dilation, tile) for tile in range(1, min(outputs, MOST_TILE) + 1)]
+        costs = {each: -(-outputs // each.tile) * each.cost for each in shapes if each.fits}
+        return next(each for each, cost in costs.items() if cost <= (1 + _MUCH) * min(costs.values()))
 
     @property
     def tile(self) -> int:

@@ -17,7 +17,7 @@ PARAMETERS = (
 MOST_TILE = 6
 MOST_RESIDENT = 9  # weights that are in registers for all outputs
 _FREE_REGISTERS = 14  # for the sums of a tile, and its weights or inputs
-_OUTPUT = 12  # instructions of an output after its taps
+_OUTPUT = 7  # instructions of an output after its taps
 _TILE = 5  # instructions of a tile alone
 _NUMBERS_BYTES = 16  # of a channel, before its weights
 _LAST_WEIGHT = 7  # the byte that holds the last of 4 n + 1 weights
@@ -44,7 +44,7 @@ class Shape:
     def fits(self) -> bool:
         """Whether the registers suffice; a single output always fits."""
         others = math.prod(self.kernel) if self.is_resident else 1 + self.tile * min(self.stride, self.kernel[1])
-        return self.tile == 1 or self.tile <= MOST_TILE and self.tile + others <= _FREE_REGISTERS
+        return self.tile == 1 or self.tile + others <= _FREE_REGISTERS
 
     @property
     def places(self) -> list[int]:

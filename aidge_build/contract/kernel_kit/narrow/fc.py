@@ -13,7 +13,7 @@ which both are halfwords without sign, if the weights of the chunk are small eno
 chunks: its taps come from the halves of its words, one after the other.
 
 A layer with taps of one block (`fc_layout`) has the sums of a piece of its outputs in memory, stores these outputs and goes on;
-one of several blocks has all sums.
+one of several blocks has all sums. On a core with the upper half of a product, sums of one block begin in registers.
 """
 
 from __future__ import annotations
@@ -52,22 +52,25 @@ def texts(
     has_singles: bool,
     others: tuple[str, ...],
     is_in_pieces: bool,
+    has_one_block: bool,
 ) -> tuple[str, tuple[str, ...]]:
     """Name and texts of a layer with chunks of so many pairs of taps, rising; `others`: "outliers" or "runs", "marks"."""
-    variant = [f"n{each}" for each in units] + ["p"] * is_in_pieces + [f"singles{turn_units}"] * has_singles + list(others)
+    is_once = has_one_block and core.emitter.multiplies_high
+    variant = [f"n{each}" for each in units] + ["p"] * is_in_pieces + ["once"] * is_once
+    variant += [f"singles{turn_units}"] * has_singles + list(others)
     name = "_".join([f"{core.prefix}_fc_int8", *variant])
     calls, functions = [], [_store(core)]
     for place, each in enumerate(units):
-        function, text = _pairs(core, each)
+        function, text = _pairs(core, each, is_once)
         functions.append(text)
         join = f"aidge_kit_narrow_fc_join(&block, {each}, {each // units[place - 1]});\n" if place else ""
         calls.append((join, f"{TOGETHER} * shape->groups_{each}", f"{function}(&block);"))
     if has_singles:
-        function, text = _singles(core, turn_units)
+        function, text = _singles(core, turn_units, is_once)
         functions.append(text)
         calls.append(("", "shape->singles", f"{function}(&block);"))
     given = "".join(f"{parameters}, " for kind, parameters in _PARAMETERS.items() if kind in others)
-    declarations, body = _in_pieces(calls, others) if is_in_pieces else _in_blocks(calls, others)
+    declarations, body = _in_pieces(calls, others) if is_in_pieces else _in_blocks(calls, others, is_once)
     lists = [parameter.rsplit(" *", 1) for kind in others for parameter in _PARAMETERS.get(kind, "").split(", ") if parameter]
     cursors = "".join(f"        {kind} *next_{name} = {name};\n" for kind, name in lists if is_in_pieces or name == "corrections")
     layer = f"""/* Rows of inputs. */
@@ -97,11 +100,11 @@ _PARAMETERS = {
 }
 
 
-def _in_blocks(calls: list[tuple[str, str, str]], others: tuple[str, ...]) -> tuple[str, str]:
+def _in_blocks(calls: list[tuple[str, str, str]], others: tuple[str, ...], is_once: bool) -> tuple[str, str]:
     """Returns counters and text of a row with all sums in memory while block after block of its taps is added."""
     each = "\n".join(f"{join}block.sums_end = block.sums + {count};\n{call}" for join, count, call in calls)
-    text = f"""(void)memset(sums, 0, (uint32_t)shape->outputs * sizeof *sums);
-for (first = 0; first < shape->taps; first += shape->block_taps) {{
+    begin = "" if is_once else "(void)memset(sums, 0, (uint32_t)shape->outputs * sizeof *sums);\n"
+    text = f"""{begin}for (first = 0; first < shape->taps; first += shape->block_taps) {{
     const int32_t taps = shape->taps - first;
     block.end = columns + (taps < shape->block_taps ? taps : shape->block_taps);
     aidge_kit_narrow_fc_columns(input + first, shape->features - first, &block, shape);
@@ -208,9 +211,9 @@ def _level(code: Routine) -> None:
     code("lsrs %level, %level, #24")
 
 
-def _pairs(core: Core, units: int) -> tuple[str, str]:
+def _pairs(core: Core, units: int, is_once: bool) -> tuple[str, str]:
     """Four outputs at a time: words of sums of a chunk, of all taps, and the high halves of these."""
-    name = f"{core.prefix}_fc_int8_pairs_n{units}"
+    name = f"{core.prefix}_fc_int8_pairs_n{units}{'_once' * is_once}"
     code = core.emitter()
     code("%enter.low")
     code("%frame columns, corrections, end, sums_end, sums")
@@ -222,9 +225,13 @@ def _pairs(core: Core, units: int) -> tuple[str, str]:
     if code.multiplies_high:
         code(f"mov %mask, #{0x00FF00FF}", "weights of even taps")
     code.label("outputs", "four outputs")
-    code("ldr %sums, [sp, %frame.sums]")
-    code("ldm %sums!, {%low0, %high0, %low1, %high1}", "what was summed before")
-    for pair in range(2):
+    if is_once:
+        for name_of_sum in ("total0", "halves0", "total1", "halves1"):
+            code(f"movs %{name_of_sum}, #0")
+    else:
+        code("ldr %sums, [sp, %frame.sums]")
+        code("ldm %sums!, {%low0, %high0, %low1, %high1}", "what was summed before")
+    for pair in () if is_once else range(2):
         code(f"lsls %spare, %high{pair}, #16")
         code(f"adds %low{pair}, %low{pair}, %spare")
         code(f"mov %total{pair}, %low{pair}")
@@ -318,9 +325,9 @@ def _single_products(code: Routine) -> None:
         code(f"muls %tap{2 * place + 1}, %weight")
 
 
-def _singles(core: Core, turn_units: int) -> tuple[str, str]:
+def _singles(core: Core, turn_units: int, is_once: bool) -> tuple[str, str]:
     """One output at a time."""
-    name = f"{core.prefix}_fc_int8_singles_n{turn_units}"
+    name = f"{core.prefix}_fc_int8_singles_n{turn_units}{'_once' * is_once}"
     code = core.emitter()
     code("%enter.low")
     code("ldm %block!, {%columns, %weight, %end, %sums_end, %sums}", "corrections are not read")
@@ -346,8 +353,9 @@ def _singles(core: Core, turn_units: int) -> tuple[str, str]:
     code("ldr %tap0, [%columns]", "what an output alone takes away")
     code("adds %weight, %weight, %tap0")
     code("mov %sums, %sums_at")
-    code("ldr %tap0, [%sums]")
-    code("adds %weight, %weight, %tap0")
+    if not is_once:
+        code("ldr %tap0, [%sums]")
+        code("adds %weight, %weight, %tap0")
     code("stm %sums!, {%weight}")
     code("mov %sums_at, %sums")
     code("cmp %sums, %outputs_end")

@@ -89,7 +89,8 @@ def fc_call(core: Core, node: LinearNode, rows: int) -> Call:
         "marks": len(marks),
     }
     others = tuple(kind for kind, is_wanted in wanted.items() if is_wanted)
-    function, functions = texts(core, found.units, found.turn_units, outputs > found.paired, others, found.is_in_pieces)
+    is_one = found.blocks == 1
+    function, functions = texts(core, found.units, found.turn_units, outputs > found.paired, others, found.is_in_pieces, is_one)
     lists = {
         "outliers": (Constant("outliers", outliers),),
         "runs": (Constant("runs", runs),),

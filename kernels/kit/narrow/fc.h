@@ -3,8 +3,8 @@
 #include "fine.h"
 
 /*
- * weights: for each block of taps those of all groups of four outputs, then of the other outputs, each as w + 128. Of a group
- *   for each pair of taps two words: outputs 0 and 1, each with both taps, then outputs 2 and 3. Of an output alone four taps in
+ * weights: for each block of taps those of all groups of four outputs (eight on RISC-V), then of the other outputs, each as w + 128. Of a group
+ *   for each pair of taps two words: outputs 0 and 1, each with both taps, then outputs 2 and 3 (and two words more). Of an output alone four taps in
  *   a word. Blocks are filled up with taps that see 0.
  * numbers: head (lowest - highest level of the output, highest level, bits of a multiplier's low part, 0; the three numbers of
  *   aidge_kit_load_levels), then of each output in the order of the weights what its sum begins with; width, constant and
@@ -32,7 +32,7 @@ enum {
 #define AIDGE_KIT_NARROW_FC_HALVES 0x80008000u
 
 /* A layer's own numbers: taps of a block but for the last one, and of all; words in front of the sums, taps of the shortest
- * chunks; groups of four outputs with chunks of so many pairs of taps; outputs whose sums are in memory at a time. */
+ * chunks; groups of outputs with chunks of so many pairs of taps; outputs whose sums are in memory at a time. */
 typedef struct {
     int32_t rows, features, outputs, block_taps, taps, column_words, chunk;
     int32_t groups_2, groups_4, groups_8, groups_16, singles, piece;

@@ -21,4 +21,4 @@ class Routine16(Routine):
 
 
 FEW = Core("rv32", Routine16, frozenset({"rv32m"}))
-CORE = Core("rv32", Routine, frozenset({"rv32m"}), together=4, few=FEW)
+CORE = Core("rv32", Routine, frozenset({"rv32m"}), together=4, outputs=8, few=FEW)

@@ -13,12 +13,14 @@ from aidge_build.contract.kernel_kit.routine import Routine
 @dataclass(frozen=True)
 class Core:
     """A library of kernels: its name, its emitter of assembly, the features of its cores, and how many output channels its dense
-    kernels compute at a time if nothing prevents it. `few` is the same for its cores with 16 registers, if it has such."""
+    kernels compute at a time if nothing prevents it, and how many outputs the kernels of fully connected layers, in pairs. `few`
+    is the same for its cores with 16 registers, if it has such."""
 
     library: str
     emitter: type[Routine]
     features: frozenset[str] = frozenset()
     together: int = 1
+    outputs: int = 4
     few: Core | None = None
 
     def on(self, features: Collection[str]) -> Core:

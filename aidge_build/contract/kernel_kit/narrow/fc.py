@@ -23,16 +23,17 @@ from textwrap import indent
 from aidge_build.contract.kernel_kit.narrow.core import Core
 from aidge_build.contract.kernel_kit.routine import Routine
 
-TOGETHER = 4  # outputs: two pairs
 PARAMETERS = "aidge_kit_narrow_fc_block *block"
 _NEAR_UNITS = 8  # in a chunk; a conditional branch still reaches its begin
-_UNIT, _CHUNK, _GROUP = 12, 12, 40  # instructions of two taps of four outputs, and what they take once
+_UNIT, _CHUNK, _GROUP = 6, 6, 20  # instructions of two taps of two outputs, and what they take once
 _STEP = " " * 4
+_ONE_BLOCK = "block.end = columns + shape->taps;\naidge_kit_narrow_fc_columns(input, shape->features, &block, shape);"
+_FIELDS = "columns", "corrections", "end", "sums_end", "sums", "weights"  # of the block
 
 
 def pairs_cost(units: int) -> float:
     """Instructions per multiply-accumulate of outputs in pairs, for chunks of so many pairs of taps."""
-    return (_UNIT * units + _CHUNK) / (2 * TOGETHER * units)
+    return (_UNIT * units + _CHUNK) / (4 * units)
 
 
 def singles_cost() -> float:
@@ -40,9 +41,9 @@ def singles_cost() -> float:
     return 3.75
 
 
-def text_bytes(units: int) -> int:
-    """Returns the bytes of code of outputs in pairs."""
-    return 2 * (_UNIT * units + _CHUNK + 2 * _GROUP)
+def text_bytes(units: int, together: int) -> int:
+    """Returns the bytes of code of so many outputs in pairs."""
+    return together * (_UNIT * units + _CHUNK + 2 * _GROUP)
 
 
 def texts(
@@ -64,7 +65,7 @@ def texts(
         function, text = _pairs(core, each, is_once)
         functions.append(text)
         join = f"aidge_kit_narrow_fc_join(&block, {each}, {each // units[place - 1]});\n" if place else ""
-        calls.append((join, f"{TOGETHER} * shape->groups_{each}", f"{function}(&block);"))
+        calls.append((join, f"{core.outputs} * shape->groups_{each}", f"{function}(&block);"))
     if has_singles:
         function, text = _singles(core, turn_units, is_once)
         functions.append(text)
@@ -103,15 +104,18 @@ _PARAMETERS = {
 def _in_blocks(calls: list[tuple[str, str, str]], others: tuple[str, ...], is_once: bool) -> tuple[str, str]:
     """Returns counters and text of a row with all sums in memory while block after block of its taps is added."""
     each = "\n".join(f"{join}block.sums_end = block.sums + {count};\n{call}" for join, count, call in calls)
-    begin = "" if is_once else "(void)memset(sums, 0, (uint32_t)shape->outputs * sizeof *sums);\n"
-    text = f"""{begin}for (first = 0; first < shape->taps; first += shape->block_taps) {{
+    stored = _stored(others, "input", "shape->outputs")
+    if is_once:
+        return "row", f"{_ONE_BLOCK}\nblock.sums = sums;\n{each}\n{stored}"
+    text = f"""(void)memset(sums, 0, (uint32_t)shape->outputs * sizeof *sums);
+for (first = 0; first < shape->taps; first += shape->block_taps) {{
     const int32_t taps = shape->taps - first;
     block.end = columns + (taps < shape->block_taps ? taps : shape->block_taps);
     aidge_kit_narrow_fc_columns(input + first, shape->features - first, &block, shape);
     block.sums = sums;
 {indent(each, _STEP)}
 }}
-{_stored(others, "input", "shape->outputs")}"""
+{stored}"""
     return "row, first", text
 
 
@@ -128,8 +132,7 @@ def _in_pieces(calls: list[tuple[str, str, str]], others: tuple[str, ...]) -> tu
 }}"""
         for join, total, call in calls
     )
-    begin = "block.end = columns + shape->taps;\naidge_kit_narrow_fc_columns(input, shape->features, &block, shape);"
-    return "row, left, count", f"{begin}\n{each}"
+    return "row, left, count", f"{_ONE_BLOCK}\n{each}"
 
 
 def _stored(others: tuple[str, ...], values: str, count: str, cursor: str = "", own: str = "") -> str:
@@ -212,34 +215,40 @@ def _level(code: Routine) -> None:
 
 
 def _pairs(core: Core, units: int, is_once: bool) -> tuple[str, str]:
-    """Four outputs at a time: words of sums of a chunk, of all taps, and the high halves of these."""
+    """Some outputs at a time: words of sums of a chunk, of all taps, and the high halves of these."""
     name = f"{core.prefix}_fc_int8_pairs_n{units}{'_once' * is_once}"
     code = core.emitter()
     code("%enter.low")
-    code("%frame columns, corrections, end, sums_end, sums")
-    code("mov %frame, sp")
-    code("ldm %block!, {%columns, %corrections, %end, %sums_end, %sums}")
-    code("stm %frame!, {%columns, %corrections, %end, %sums_end, %sums}")
-    code("put %block")
-    code("ldr %weights, [%block]")
     if code.multiplies_high:
+        code(f"ldr %weights, {_field(code, 'weights')}")
+        code(f"ldr %end, {_field(code, 'end')}")
         code(f"mov %mask, #{0x00FF00FF}", "weights of even taps")
-    code.label("outputs", "four outputs")
-    if is_once:
-        for name_of_sum in ("total0", "halves0", "total1", "halves1"):
-            code(f"movs %{name_of_sum}, #0")
     else:
-        code("ldr %sums, [sp, %frame.sums]")
-        code("ldm %sums!, {%low0, %high0, %low1, %high1}", "what was summed before")
-    for pair in () if is_once else range(2):
+        code(f"%frame {', '.join(_FIELDS[:-1])}")
+        code("mov %frame, sp")
+        code("ldm %block!, {%columns, %corrections, %end, %sums_end, %sums}")
+        code("stm %frame!, {%columns, %corrections, %end, %sums_end, %sums}")
+        code("put %block")
+        code("ldr %weights, [%block]")
+    code.label("outputs", f"{core.outputs} outputs")
+    pairs = range(core.outputs // 2)
+    if not is_once:
+        code(f"ldr %sums, {_field(code, 'sums')}")
+        code(f"ldm %sums!, {{{_halves(pairs)}}}", "what was summed before")
+    for pair in pairs:
+        if is_once:
+            code(f"movs %total{pair}, #0")
+            code(f"movs %halves{pair}, #0")
+            continue
         code(f"lsls %spare, %high{pair}, #16")
         code(f"adds %low{pair}, %low{pair}, %spare")
         code(f"mov %total{pair}, %low{pair}")
         code(f"mov %halves{pair}, %high{pair}")
-    code("ldr %columns, [sp, %frame.columns]")
-    code("ldr %corrections, [sp, %frame.corrections]")
-    _chunk(code, units)
-    code("ldr %end, [sp, %frame.end]")
+    code(f"ldr %columns, {_field(code, 'columns')}")
+    code(f"ldr %corrections, {_field(code, 'corrections')}")
+    _chunk(code, units, pairs)
+    if not code.multiplies_high:
+        code(f"ldr %end, {_field(code, 'end')}")
     code("cmp %columns, %end")
     if units <= _NEAR_UNITS:
         code("bne %chunk")
@@ -247,38 +256,54 @@ def _pairs(core: Core, units: int, is_once: bool) -> tuple[str, str]:
         code("beq %done")
         code("b %chunk")
         code.label("done")
-    for pair in range(2):
+    for pair in pairs:
         code(f"mov %high{pair}, %halves{pair}", f"of output {2 * pair + 1}")
         code(f"lsls %spare, %high{pair}, #16")
         code(f"mov %low{pair}, %total{pair}")
         code(f"subs %low{pair}, %low{pair}, %spare", f"of output {2 * pair}")
-    code("ldr %sums, [sp, %frame.sums]")
-    code("stm %sums!, {%low0, %high0, %low1, %high1}")
-    code("str %sums, [sp, %frame.sums]")
-    code("ldr %end, [sp, %frame.sums_end]")
-    code("cmp %sums, %end")
+    code(f"ldr %sums, {_field(code, 'sums')}")
+    code(f"stm %sums!, {{{_halves(pairs)}}}")
+    code(f"str %sums, {_field(code, 'sums')}")
+    code(f"ldr %sums_end, {_field(code, 'sums_end')}")
+    code("cmp %sums, %sums_end")
     code("beq %last")
     code("b %outputs")
     code.label("last")
-    code("get %block")
-    _end(code)
-    return name, code.function(name, PARAMETERS, "Sums of four outputs at a time.")
+    if code.multiplies_high:
+        code(f"str %weights, {_field(code, 'weights')}")
+        code("%leave")
+    else:
+        code("get %block")
+        _end(code)
+    return name, code.function(name, PARAMETERS, f"Sums of {core.outputs} outputs at a time.")
 
 
-def _chunk(code: Routine, units: int) -> None:
+def _field(code: Routine, name: str) -> str:
+    """The place of a field of the block: there, or in the frame on a core with few registers."""
+    return f"[%block, #{4 * _FIELDS.index(name)}]" if code.multiplies_high else f"[sp, %frame.{name}]"
+
+
+def _halves(pairs: range) -> str:
+    return ", ".join(f"%low{pair}, %high{pair}" for pair in pairs)
+
+
+def _chunk(code: Routine, units: int, pairs: range) -> None:
     """The taps of a chunk, and their sums to all."""
     code.label("chunk", f"{2 * units} taps")
     for unit in range(units):
         code("ldm %columns!, {%tap, %next_tap}", "two taps")
-        code("ldm %weights!, {%low0, %low1}", "their weights of two pairs of outputs")
-        for pair in range(2):
+        if not code.multiplies_high:
+            code(f"ldm %weights!, {{{', '.join(f'%low{pair}' for pair in pairs)}}}", "their weights of the pairs of outputs")
+        for pair in pairs:
+            if code.multiplies_high:
+                code(f"ldm %weights!, {{%low{pair}}}", "their weights of two outputs")
             _products(code, f"low{pair}")
             if unit + 1 == units:
                 code(f"add %low{pair}, %chunk{pair}")
             else:
                 code(f"add %chunk{pair}, %low{pair}" if unit else f"mov %chunk{pair}, %low{pair}")
     code("ldm %corrections!, {%tap}", "what the chunk takes away")
-    for pair in range(2):
+    for pair in pairs:
         code(f"adds %low{pair}, %low{pair}, %tap")
         code(f"add %total{pair}, %low{pair}")
         code(f"lsrs %low{pair}, %low{pair}, #16")

@@ -13,7 +13,7 @@ from itertools import combinations
 
 import numpy
 
-from aidge_build.contract.kernel_kit.narrow.fc import TOGETHER, pairs_cost, singles_cost, text_bytes
+from aidge_build.contract.kernel_kit.narrow.fc import pairs_cost, singles_cost, text_bytes
 from aidge_build.contract.kernel_kit.narrow.packing import filled
 
 UNITS = (2, 4, 8, 16)  # pairs of taps in a chunk, each twice as many as the one before
@@ -30,13 +30,14 @@ BYTE_COST = {"speed": 0.0, "balanced": 1.0, "size": 4.0}  # instructions that a 
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """`order` is the order of the outputs in flash: `groups` of four for each of `units`, rising, then single ones.
+    """`order` is the order of the outputs in flash: `groups` of `together` for each of `units`, rising, then single ones.
 
     `outliers` [outputs, features] are weights that are kept apart. `taps` are the features filled up to whole chunks of every
     length, and so are `block_taps`; the last block may have fewer.
     """
 
     order: numpy.ndarray
+    together: int
     units: tuple[int, ...]
     groups: tuple[int, ...]
     outliers: numpy.ndarray
@@ -51,7 +52,7 @@ class Layout:
     @property
     def paired(self) -> int:
         """Outputs that are in groups."""
-        return TOGETHER * sum(self.groups)
+        return self.together * sum(self.groups)
 
     @property
     def pieces(self) -> tuple[int, ...]:
@@ -59,7 +60,7 @@ class Layout:
         if self.blocks > 1 or len(self.order) <= PIECE:
             return (len(self.order),)
         ends, done = [], 0
-        for count in (*(TOGETHER * groups for groups in self.groups), len(self.order) - self.paired):
+        for count in (*(self.together * groups for groups in self.groups), len(self.order) - self.paired):
             ends += [done + min(first + PIECE, count) for first in range(0, count, PIECE)]
             done += count
         return tuple(ends)
@@ -78,7 +79,7 @@ class Layout:
     def chunks(self) -> numpy.ndarray:
         """The chunks of all blocks of each paired output, in their order."""
         counts = numpy.array([self.taps // (2 * units) for units in self.units], numpy.int64)
-        return numpy.repeat(counts, [TOGETHER * groups for groups in self.groups])
+        return numpy.repeat(counts, [self.together * groups for groups in self.groups])
 
     @property
     def shortest(self) -> int:
@@ -137,11 +138,11 @@ def too_large(rows: numpy.ndarray, units: int) -> numpy.ndarray:
     return found.reshape(rows.shape)
 
 
-def layout(rows: numpy.ndarray, objective: str, is_any: bool = False) -> Layout:
+def layout(rows: numpy.ndarray, together: int, objective: str, is_any: bool = False) -> Layout:
     """The cheapest layout of weights [outputs, features]; instructions, and the text that it needs, which `objective` weighs.
     If too many weights were kept apart, the outputs with most of them are single ones, which keep none. `is_any`: the
     layout that suits most weights, which has short chunks alone."""
-    found = _cheapest(rows, objective, is_any, numpy.zeros(len(rows), bool))
+    found = _cheapest(rows, together, objective, is_any, numpy.zeros(len(rows), bool))
     apart = OUTLIER_BYTES * found.outliers.sum(axis=1)
     falling = numpy.argsort(-apart, kind="stable")
     left = apart.sum() - apart[falling].cumsum()  # without the first of them, the first two, ...
@@ -150,10 +151,10 @@ def layout(rows: numpy.ndarray, objective: str, is_any: bool = False) -> Layout:
         return found
     is_single = numpy.zeros(len(rows), bool)
     is_single[falling[: 1 + int((left > most).sum())]] = True
-    return _cheapest(rows, objective, is_any, is_single)
+    return _cheapest(rows, together, objective, is_any, is_single)
 
 
-def _cheapest(rows: numpy.ndarray, objective: str, is_any: bool, is_single: numpy.ndarray) -> Layout:
+def _cheapest(rows: numpy.ndarray, together: int, objective: str, is_any: bool, is_single: numpy.ndarray) -> Layout:
     """That in which the outputs that must be single are."""
     candidates = []
     for last in range(1 if is_any else len(UNITS)):
@@ -166,18 +167,18 @@ def _cheapest(rows: numpy.ndarray, objective: str, is_any: bool, is_single: nump
         for others in range(last + 1):
             for chosen in combinations(UNITS[:last], others):
                 units = (*chosen, UNITS[last])
-                order, groups = _groups(numpy.stack([costs[each] for each in units]), is_single)
-                candidates.append((_cost(order, groups, units, costs, taps, objective), order, groups, units, outliers))
+                order, groups = _groups(numpy.stack([costs[each] for each in units]), together, is_single)
+                candidates.append((_cost(_members(order, groups, units, together), order, costs, taps, objective, together), order, groups, units, outliers))
     _, order, groups, units, outliers = min(candidates, key=lambda entry: entry[0])
     block_taps, taps = blocks_of(rows.shape[1], len(rows), units[-1])
     apart = numpy.zeros_like(rows, dtype=bool)
-    for each, members in _members(order, groups, units):
+    for each, members in _members(order, groups, units, together):
         apart[members] = outliers[each][members, : rows.shape[1]]
     used = [place for place, count in enumerate(groups) if count]
-    return Layout(order, tuple(units[at] for at in used), tuple(groups[at] for at in used), apart, block_taps, taps)
+    return Layout(order, together, tuple(units[at] for at in used), tuple(groups[at] for at in used), apart, block_taps, taps)
 
 
-def _groups(costs: numpy.ndarray, is_single: numpy.ndarray) -> tuple[numpy.ndarray, tuple[int, ...]]:
+def _groups(costs: numpy.ndarray, together: int, is_single: numpy.ndarray) -> tuple[numpy.ndarray, tuple[int, ...]]:
     """Order of the outputs and groups for each length of chunks, from costs [lengths, outputs]: what is left of a length goes to
     the one before, what is left of all stays single."""
     wanted = numpy.where(is_single, -1, costs.argmin(axis=0))
@@ -185,21 +186,22 @@ def _groups(costs: numpy.ndarray, is_single: numpy.ndarray) -> tuple[numpy.ndarr
     left = numpy.zeros(0, numpy.int64)
     for place in reversed(range(len(costs))):
         members = numpy.concatenate([left, numpy.flatnonzero(wanted == place)])
-        rest = len(members) % TOGETHER
+        rest = len(members) % together
         left, taken = members[:rest], members[rest:]
-        groups.insert(0, len(taken) // TOGETHER)
+        groups.insert(0, len(taken) // together)
         order.insert(0, numpy.sort(taken))
     singles = numpy.concatenate([left, numpy.flatnonzero(is_single)])
     return numpy.concatenate([*order, numpy.sort(singles)]), tuple(groups)
 
 
-def _members(order: numpy.ndarray, groups: tuple[int, ...], units: tuple[int, ...]) -> list[tuple[int, numpy.ndarray]]:
-    ends = numpy.cumsum([TOGETHER * count for count in groups])
+def _members(
+    order: numpy.ndarray, groups: tuple[int, ...], units: tuple[int, ...], together: int
+) -> list[tuple[int, numpy.ndarray]]:
+    ends = numpy.cumsum([together * count for count in groups])
     return list(zip(units, numpy.split(order, ends)))
 
 
-def _cost(order, groups, units, costs, taps: int, objective: str) -> float:
-    members = _members(order, groups, units)
+def _cost(members, order, costs, taps: int, objective: str, together: int) -> float:
     single = len(order) - sum(len(found) for _, found in members)
     instructions = sum(costs[each][found].sum() for each, found in members) + single * taps * singles_cost()
-    return instructions + BYTE_COST[objective] * sum(text_bytes(each) for each, found in members if len(found))
+    return instructions + BYTE_COST[objective] * sum(text_bytes(each, together) for each, found in members if len(found))

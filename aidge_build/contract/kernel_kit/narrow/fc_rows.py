@@ -13,7 +13,7 @@ from aidge_build.contract.kernel_kit.linear_int8 import Linear, LinearNode
 from aidge_build.contract.kernel_kit.narrow.columns import column_bytes, dense_call
 from aidge_build.contract.kernel_kit.narrow.core import Core
 from aidge_build.contract.kernel_kit.narrow.dense import PIXELS
-from aidge_build.contract.kernel_kit.narrow.fc import TOGETHER, texts
+from aidge_build.contract.kernel_kit.narrow.fc import texts
 from aidge_build.contract.kernel_kit.narrow.fc_layout import HALF, PIECE, UNITS, Layout, layout, most_words
 from aidge_build.contract.kernel_kit.narrow.packing import GENERAL_KIND, Kinds, filled, form_of, general_numbers, head, kinds_of
 from aidge_build.contract.kernel_kit.packing import as_words
@@ -75,7 +75,7 @@ def fc_call(core: Core, node: LinearNode, rows: int) -> Call:
     """The call for weights [outputs, features(, 1, 1)]."""
     outputs, features = node.inputs[1].dims[:2]
     linear = node.linear(node.inputs[1].data.reshape(outputs, features))
-    found = layout(linear.rows, node.view.objective, linear.is_any)
+    found = layout(linear.rows, core.outputs, node.view.objective, linear.is_any)
     numbers, kinds = _numbers(core, linear, found)
     marks = numpy.arange(outputs) if linear.is_any else numpy.flatnonzero(kinds.kinds)
     outliers, runs = _outliers(core, linear.rows, found), _runs(core, linear.rows, found)
@@ -114,7 +114,7 @@ def fc_call(core: Core, node: LinearNode, rows: int) -> Call:
         ),
         note=_note(found, outputs, apart),
         texts=functions,
-        facts=computed("1 row x 4 outputs", int((kinds.kinds != GENERAL_KIND).sum()), outputs, "output"),
+        facts=computed(f"1 row x {core.outputs} outputs", int((kinds.kinds != GENERAL_KIND).sum()), outputs, "output"),
         work={name: rows * count for name, count in _turns(found, kinds, features, apart).items()},
     )
 
@@ -159,7 +159,7 @@ def _turns(found: Layout, kinds: Kinds, features: int, outliers: int) -> dict[st
 
 def _note(found: Layout, outputs: int, outliers: int) -> str:
     chunks = ", ".join(
-        f"{TOGETHER * groups} in pairs with chunks of {2 * units}" for units, groups in zip(found.units, found.groups)
+        f"{found.together * groups} in pairs with chunks of {2 * units}" for units, groups in zip(found.units, found.groups)
     )
     alone = f"; {outliers} weights apart" if outliers else ""
     return f"{outputs} outputs{': ' + chunks + ' taps' if chunks else ' one by one'}{alone}"
@@ -210,7 +210,7 @@ def _weights(rows: numpy.ndarray, found: Layout) -> numpy.ndarray:
     for first in range(0, found.taps, found.block_taps):
         part = bytes_[:, first : first + found.block_taps]
         # [group, pair, output, unit, tap] -> [group, unit, pair, output, tap]
-        pairs = part[: found.paired].reshape(-1, 2, 2, part.shape[1] // 2, 2).transpose(0, 3, 1, 2, 4)
+        pairs = part[: found.paired].reshape(-1, found.together // 2, 2, part.shape[1] // 2, 2).transpose(0, 3, 1, 2, 4)
         blocks += [pairs.ravel(), part[found.paired :].ravel()]
     return numpy.concatenate(blocks).view("<i4").astype(numpy.int32)
 

@@ -35,7 +35,8 @@ def faults(form: NarrowForm, multipliers, zero_point: int, low, high) -> list[in
 
 @pytest.mark.parametrize("clamp", [(-128, 127), (-30, 127), (-5, 90), (17, 17)])
 @pytest.mark.parametrize("kind", ["any", "powers of two", "odd quotients"])
-def test_every_accumulator_of_a_proved_channel_gives_the_level_of_the_formula(clamp, kind):
+@pytest.mark.parametrize("upper", [(), (21, 24)], ids=["low halves", "upper half"])
+def test_every_accumulator_of_a_proved_channel_gives_the_level_of_the_formula(clamp, kind, upper):
     random = numpy.random.default_rng(len(kind))
     for zero_point in (-128, -30, 3, 127):
         exact = 2.0 ** random.uniform(-11, -4, CHANNELS)
@@ -43,8 +44,8 @@ def test_every_accumulator_of_a_proved_channel_gives_the_level_of_the_formula(cl
         exact = 1 / (2 * numpy.round(1 / exact) + 1) if kind == "odd quotients" else exact
         multipliers = exact.astype(numpy.float32)
         low, high = ranges(multipliers, random)
-        form = narrow_form(staircase(FloatFactors(multipliers), zero_point, low, high), clamp)
-        assert form.proved.any()
+        form = narrow_form(staircase(FloatFactors(multipliers), zero_point, low, high), clamp, upper)
+        assert form.proved.any() and form.multipliers.max() < 1 << 32
         assert faults(form, multipliers, zero_point, low, high) == []
 
 

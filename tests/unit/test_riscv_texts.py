@@ -50,6 +50,11 @@ def test_a_comparison_is_part_of_the_branch():
     assert found[:4] == ["bgtu a1, a2, 1f", "li t6, 7", "beq a1, t6, 1f", "bltz a1, 1f"]
 
 
+def test_the_upper_half_of_a_product_is_one_instruction():
+    found = printed("%enter.low", "mulhu %x, %count, %third", "str %x, [%to]", "%leave")
+    assert found == ["mulhu a1, a1, a2", "sw a1, 0(a0)", "ret"]
+
+
 def test_values_that_wait_arguments_and_words_of_the_frame_are_in_registers_if_there_are_enough():
     found = printed(
         *("%enter.low", "%frame kept.2, other", "put %third", "str %count, [sp, %frame.other]", "ldr %count, [%argument.4]"),

@@ -11,11 +11,11 @@ is a linear integer form with 24 + bits fraction bits, rounded down. Cores with 
 
     y = the low byte of ((v * m >> bits) + constant) >> level_bits, modulo 2^32
 
-with widths up to 2^bits - 1, as v << (32 - bits) times m has v * m >> bits in its upper half. A form gives the same y for every accumulator if it passes
-between the same neighbours at every step. The search finds the form with the widest margin, so it misses none. Sums at or near a
-tie are rounded to the even level, which may exclude every form. Then a form may remain that is wrong for a few accumulators, or
-for all with one remainder modulo a power of two (with a multiplier such as 3 / 256 every 512th sum is a tie): these accumulators
-are known, and corrected.
+with widths up to 2^bits - 1, as v << (32 - bits) times m has v * m >> bits in its upper half. A form gives the same y for every
+accumulator if it passes between the same neighbours at every step. The search finds the form with the widest margin, so it misses
+none. Sums at or near a tie are rounded to the even level, which may exclude every form. Then a form may remain that is wrong for
+a few accumulators, or for all with one remainder modulo a power of two (with a multiplier such as 3 / 256 every 512th sum is a
+tie): these accumulators are known, and corrected.
 """
 
 from __future__ import annotations
@@ -118,7 +118,9 @@ def narrow_form(stairs: Staircase, clamp: tuple[int, int], upper: tuple[int, ...
         if found:
             _, multipliers[channel], constant, corrections[channel] = min(found, key=lambda entry: entry[:2])
             constants[channel], proved[channel] = constant >> bits, True
-    return NarrowForm(bits, level_bits, bool(upper), starts, widths, multipliers, constants % _WORD, proved, tuple(corrections), clamp)
+    return NarrowForm(
+        bits, level_bits, bool(upper), starts, widths, multipliers, constants % _WORD, proved, tuple(corrections), clamp
+    )
 
 
 def _fraction(width: int, slope: float, upper: tuple[int, ...]) -> tuple[int, int, int]:

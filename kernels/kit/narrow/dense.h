@@ -14,6 +14,9 @@
  * corrections; their number is the highest byte of the width. Where the text says so, there is before each channel what all its
  * weights lack: the sums of the taps that are multiplied by it are in 6 words before the columns.
  *
+ * On RISC-V the word of the bits holds 256 * level bits + 32 - bits, and in form `single` corrections are for sums that are shifted
+ * up by 11 (requantize.py).
+ *
  * Columns: of each tap four words, X and Y of pixels 0 to 2, then of pixels 3 to 5: X = a + 2^21 b, Y = c + 2^11 b.
  */
 enum { AIDGE_KIT_NARROW_HEAD_WORDS = 7, AIDGE_KIT_NARROW_PIXELS = 6 };

@@ -3,8 +3,8 @@
 #include "fine.h"
 
 /*
- * weights: for each block of taps those of all groups of four outputs (eight on RISC-V), then of the other outputs, each as w + 128. Of a group
- *   for each pair of taps two words: outputs 0 and 1, each with both taps, then outputs 2 and 3 (and two words more). Of an output alone four taps in
+ * weights: for each block of taps the weights of all groups of four outputs (eight on RISC-V), then of the other outputs, each as
+ *   w + 128. Of a group for each pair of taps a word for each two outputs, with both taps of both. Of an output alone four taps in
  *   a word. Blocks are filled up with taps that see 0.
  * numbers: head (lowest - highest level of the output, highest level, bits of a multiplier's low part, 0; the three numbers of
  *   aidge_kit_load_levels), then of each output in the order of the weights what its sum begins with; width, constant and

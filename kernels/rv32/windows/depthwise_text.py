@@ -12,10 +12,12 @@ from aidge_build.contract.kernel_kit.narrow.requantize import SHIFT, level, load
 from aidge_build.contract.kernel_kit.routine import Routine
 
 PARAMETERS = (
-    "const int8_t *plane, int8_t *output, const int32_t *channel, const aidge_rv32_sweep *sweep, int32_t rows, const int32_t *head"
+    "const int8_t *plane, int8_t *output, const int32_t *channel, const aidge_rv32_sweep *sweep, int32_t rows, "
+    "const int32_t *head"
 )
 MOST_TILE = 6
 MOST_RESIDENT = 9  # weights that are in registers for all outputs
+FARTHEST = 2047  # bytes from an address that an instruction reaches
 _FREE_REGISTERS = 14  # for the sums of a tile, and its weights or inputs
 _OUTPUT = 7  # instructions of an output after its taps
 _TILE = 5  # instructions of a tile alone
@@ -49,7 +51,9 @@ class Shape:
     @property
     def places(self) -> list[int]:
         """The columns of a row that a tile reads, from its first one on."""
-        return sorted({output * self.stride + tap * self.dilation for output in range(self.tile) for tap in range(self.kernel[1])})
+        return sorted(
+            {output * self.stride + tap * self.dilation for output in range(self.tile) for tap in range(self.kernel[1])}
+        )
 
     @property
     def cost(self) -> int:

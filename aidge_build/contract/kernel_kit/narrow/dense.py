@@ -280,7 +280,7 @@ def _add(code: Routine, place: str, value: str) -> None:
 
 
 def _load_common(code: Routine) -> None:
-    """What the outputs of all channels read, on a core with registers for it."""
+    """Loads numbers that the outputs of all channels read, on a core with registers for them."""
     for pixel in range(PIXELS):
         code(f"ldr %output{pixel}, [sp, %frame.outputs.{pixel}]")
     load_bits(code)

@@ -26,8 +26,8 @@ ROW_STEP, ROW_BYTES, END_STEP, OUT_END = (4 * place for place in range(4))
 
 @dataclass(frozen=True)
 class Plane:
-    """The C of a plane of a channel: its header, the `owner` of its functions and structs, the type of its items, what is `given`
-    to the function that begins a strip, the `arguments` with which a channel's rows are loaded. `what` it holds is for `Call.note`."""
+    """The C of a plane of a channel: `what` it holds, for `Call.note`; its header, the `owner` of its functions and structs, the
+    type of its items, the arguments `given` to the function that begins a strip, the `arguments` that load a channel's rows."""
 
     what: str
     header: str

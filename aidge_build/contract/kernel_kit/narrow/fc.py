@@ -232,18 +232,7 @@ def _pairs(core: Core, units: int, is_once: bool) -> tuple[str, str]:
         code("ldr %weights, [%block]")
     code.label("outputs", f"{core.outputs} outputs")
     pairs = range(core.outputs // 2)
-    if not is_once:
-        code(f"ldr %sums, {_field(code, 'sums')}")
-        code(f"ldm %sums!, {{{_halves(pairs)}}}", "what was summed before")
-    for pair in pairs:
-        if is_once:
-            code(f"movs %total{pair}, #0")
-            code(f"movs %halves{pair}, #0")
-            continue
-        code(f"lsls %spare, %high{pair}, #16")
-        code(f"adds %low{pair}, %low{pair}, %spare")
-        code(f"mov %total{pair}, %low{pair}")
-        code(f"mov %halves{pair}, %high{pair}")
+    _begin_sums(code, pairs, is_once)
     code(f"ldr %columns, {_field(code, 'columns')}")
     code(f"ldr %corrections, {_field(code, 'corrections')}")
     _chunk(code, units, pairs)
@@ -276,6 +265,22 @@ def _pairs(core: Core, units: int, is_once: bool) -> tuple[str, str]:
         code("get %block")
         _end(code)
     return name, code.function(name, PARAMETERS, f"Sums of {core.outputs} outputs at a time.")
+
+
+def _begin_sums(code: Routine, pairs: range, is_once: bool) -> None:
+    """Zeros, or the sums before this block of taps."""
+    if is_once:
+        for pair in pairs:
+            code(f"movs %total{pair}, #0")
+            code(f"movs %halves{pair}, #0")
+        return
+    code(f"ldr %sums, {_field(code, 'sums')}")
+    code(f"ldm %sums!, {{{_halves(pairs)}}}", "what was summed before")
+    for pair in pairs:
+        code(f"lsls %spare, %high{pair}, #16")
+        code(f"adds %low{pair}, %low{pair}, %spare")
+        code(f"mov %total{pair}, %low{pair}")
+        code(f"mov %halves{pair}, %high{pair}")
 
 
 def _field(code: Routine, name: str) -> str:

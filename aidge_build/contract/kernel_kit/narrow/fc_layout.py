@@ -168,7 +168,15 @@ def _cheapest(rows: numpy.ndarray, together: int, objective: str, is_any: bool, 
             for chosen in combinations(UNITS[:last], others):
                 units = (*chosen, UNITS[last])
                 order, groups = _groups(numpy.stack([costs[each] for each in units]), together, is_single)
-                candidates.append((_cost(_members(order, groups, units, together), order, costs, taps, objective, together), order, groups, units, outliers))
+                candidates.append(
+                    (
+                        _cost(_members(order, groups, units, together), order, costs, taps, objective, together),
+                        order,
+                        groups,
+                        units,
+                        outliers,
+                    )
+                )
     _, order, groups, units, outliers = min(candidates, key=lambda entry: entry[0])
     block_taps, taps = blocks_of(rows.shape[1], len(rows), units[-1])
     apart = numpy.zeros_like(rows, dtype=bool)

@@ -80,12 +80,16 @@ def _text(core: Core, name: str, shift: int) -> str:
     code("bne %channel")
     code("%leave")
     for place in range(TOGETHER + 1):
-        code.label(f"beyond{place}")
-        code("asrs %value, %value, #31")
-        code("movs %spare, #127")
-        code("eors %value, %spare")
-        code(f"b %store{place}")
+        _beyond(code, place)
     return code.function(name, PARAMETERS, WHAT)
+
+
+def _beyond(code: Routine, place: int) -> None:
+    code.label(f"beyond{place}")
+    code("asrs %value, %value, #31")
+    code("movs %spare, #127")
+    code("eors %value, %spare")
+    code(f"b %store{place}")
 
 
 def _from_addresses(code: Routine) -> None:

@@ -87,6 +87,11 @@ class _Sizes(NamedTuple):
     together: int
 
 
+def _corrections(form: NarrowForm, channel: int, kind: Form) -> list[int]:
+    shift = 32 - SUM_BITS if form.is_upper and kind is Form.single else 0  # `requantize.separate_shifted`
+    return [number for each in form.corrections[channel] for number in each.shifted(shift)]
+
+
 def form_of(core: Core, linear: Linear, upper: tuple[int, ...] = UPPER_BITS) -> NarrowForm:
     """Returns the form of the levels of a layer, for the products of the core."""
     return narrow_form(linear.staircase(), linear.clamp, upper if core.emitter.multiplies_high else ())
@@ -158,8 +163,7 @@ def _stream(
         for channel in range(first, first + together):
             words += numbers[channel, -AFTER:].tolist()
             if has_corrections:
-                shift = 32 - SUM_BITS if form.is_upper and kind is Form.single else 0
-                words += [number for each in form.corrections[channel] for number in each.shifted(shift)]
+                words += _corrections(form, channel, kind)
     return Stream(
         as_words(words),
         tuple(starts),
@@ -177,7 +181,7 @@ def _stream(
 
 def head(linear: Linear, form: NarrowForm) -> list[int]:
     """Returns the words that all channels share: lowest - highest level of the output, highest level, bits of a multiplier's low
-    part or on other cores level bits and shift (`requantize`), the input's zero point; the three numbers of aidge_kit_load_levels."""
+    part or level bits and shift (`requantize`), the input's zero point; the three numbers of aidge_kit_load_levels."""
     below, above = linear.clamp
     levels = (below - linear.zero_point, above - linear.zero_point, linear.zero_point)
     bits = (form.level_bits << 8) + 32 - form.bits if form.is_upper else form.bits

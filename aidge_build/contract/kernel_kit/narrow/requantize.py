@@ -4,8 +4,8 @@
 `NarrowForm.apply` of a sum, with names of the texts: `%bits` of the low part of the multiplier, its parts `%high` and `%low`;
 `%limit` and `%constant`, which are in high registers; `below` and `above` in the frame: lowest - highest level, highest level.
 
-On a core with the upper half of a product the multiplier is one number, `%high`, the word of `bits` is 256 * level bits + 32 - bits,
-and sums of SUM_BITS may be shifted up to the end of their word, with `%limit`: then they are multiplied as they are.
+On a core with the upper half of a product the multiplier is one number, `%high`, and the word of `bits` is 256 * level bits +
+32 - bits. There, sums of SUM_BITS may be shifted up to the end of their word, with `%limit`: they are multiplied as they are.
 """
 
 from __future__ import annotations
@@ -109,9 +109,7 @@ def load_bits(code: Routine) -> None:
 
 
 def split_multiplier(code: Routine) -> None:
-    """The multiplier in %high: its high part remains, its low part of %bits goes to %low, if the core needs this."""
-    if code.multiplies_high:
-        return
+    """The multiplier in %high: its high part remains, its low part of %bits goes to %low."""
     code("mov %low, %high")
     code("lsrs %high, %bits", "the high bits of the multiplier")
     code("mov %spare, %high")

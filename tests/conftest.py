@@ -74,6 +74,11 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
+def pytest_sessionfinish() -> None:
+    """pytest and Python search all objects several times before they end."""
+    gc.freeze()
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item):
     """Remembers whose programs are being started: fixtures and the test itself."""

@@ -101,7 +101,8 @@ class Memory:
         """Keeps the values that `other`, a fork of this memory, confirms."""
         assert self._own is not None and other._own is not None
         for at in {*self._own, *other._own}:
-            self._own[at] = _joined(self.objects, self._word(at), other._word(at))
+            one, two = self._word(at), other._word(at)
+            self._own[at] = one if one == two else _joined(self.objects, one, two)
         self.saved &= other.saved
 
     def settle(self) -> None:

@@ -15,6 +15,7 @@ from typing import Any
 from aidge_build.base.errors import AidgeError
 from aidge_build.base.settings import BASES, CODE, check_keys, find, guess, names_in, read_chain, read_settings, searched
 from aidge_build.boards.instruction_sets import InstructionSet, instruction_set
+from aidge_build.boards.unaligned import UnalignedAccess, unaligned_access
 
 # Added to the features of a core: the build takes no inline assembly, so kernels use C and intrinsics.
 NO_ASSEMBLY = "no assembly"
@@ -73,8 +74,6 @@ _KEYS = {
     "compiler_faults": dict,
 }
 _FEATURE_KEYS = {"title": str, "implies": list, "off": str, "on": str, "macro": str}
-_RANGE = re.compile(r"(0x[0-9a-fA-F]{1,8})-(0x[0-9a-fA-F]{1,8})")
-_UNALIGNED_KEYS = {"off": str, "on": str, "lacking": str, "there": str, "device": list}
 _TABLES = ("known_features", "extensions", "compiler_faults")
 _TEXTS = ("architecture", "calls", "toolchain", "defines", "clang_target", "qemu", "unicorn", "timing", "single_fpu")
 _LISTS = ("machines", "packages", "objdump_packages", "flags", "like_library", "qemu_packages", "qemu_flags")
@@ -102,18 +101,6 @@ class LeftOut:
 
     flag: str
     help: str
-
-
-@dataclass(frozen=True)
-class UnalignedAccess:
-    """A core that reads and writes words at any address: the compiler's flags without and with that, the conditions by which C
-    sees that the compiler lacks it and has it, and the (first, last) addresses of Device ranges, in which it is a fault."""
-
-    off: str
-    on: str
-    lacking: str
-    there: str
-    device: tuple[tuple[int, int], ...]
 
 
 @dataclass(frozen=True)
@@ -352,7 +339,7 @@ def _core(name: str, where: str, settings: dict, files: dict[str, bytes]) -> Cor
         is_native=settings.get("native", False),
         is_portable=settings.get("portable", False),
         stack=settings.get("stack", NO_STACK),
-        unaligned=_unaligned(settings["unaligned"], f"{where}: unaligned") if "unaligned" in settings else None,
+        unaligned=unaligned_access(settings["unaligned"], f"{where}: unaligned") if "unaligned" in settings else None,
         compiler_faults=MappingProxyType(faults),
         files=MappingProxyType(dict(sorted(files.items()))),
         **plain,
@@ -366,24 +353,6 @@ def _feature(table: object, where: str) -> Feature:
         raise AidgeError("key 'title' is missing", where=where, hint='title = "DSP instructions"', code=CODE)
     texts = (table.get(key, "") for key in ("off", "on", "macro"))
     return Feature(table["title"], frozenset(table.get("implies", [])), *texts)
-
-
-def _unaligned(table: object, where: str) -> UnalignedAccess:
-    check_keys(table, _UNALIGNED_KEYS, where)
-    assert isinstance(table, dict)
-    for key in _UNALIGNED_KEYS:
-        if key not in table:
-            raise AidgeError(f"key '{key}' is missing", where=where, code=CODE, hint="cores/bases/unaligned.toml has all of them")
-    ranges = [_RANGE.fullmatch(text) for text in table["device"]]
-    if not all(ranges):
-        raise AidgeError(
-            "key 'device': the first and the last address of each range are expected",
-            where=where,
-            code=CODE,
-            hint='device = ["0x40000000-0x5FFFFFFF"]',
-        )
-    device = tuple((int(found[1], 16), int(found[2], 16)) for found in ranges if found)
-    return UnalignedAccess(**{**table, "device": device})
 
 
 def _check_words(where: str, settings: dict, known: Mapping[str, Feature], extensions: Mapping[str, Sequence[str]]) -> None:

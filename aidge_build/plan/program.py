@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy
 
 from aidge_build.boards import Region
-from aidge_build.boards.cores import UnalignedAccess
+from aidge_build.boards.unaligned import UnalignedAccess
 from aidge_build.contract.call import Call
 from aidge_build.contract.library import Kernel
 from aidge_build.graph.tensor import Tensor

@@ -7,7 +7,8 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 
 from aidge_build.boards import Region
-from aidge_build.boards.cores import UnalignedAccess, all_cores, find_core
+from aidge_build.boards.cores import all_cores, find_core
+from aidge_build.boards.unaligned import UnalignedAccess
 from aidge_build.prove.elf.claim import Claim
 from aidge_build.prove.elf.findings import ERROR, WARNING, Finding, some_of
 from aidge_build.prove.elf.image import Image, Symbol

@@ -14,8 +14,8 @@
  * corrections; their number is the highest byte of the width. Where the text says so, there is before each channel what all its
  * weights lack: the sums of the taps that are multiplied by it are in 6 words before the columns.
  *
- * On RISC-V the word of the bits holds 256 * level bits + 32 - bits, and in form `single` corrections are for sums that are shifted
- * up by 11 (requantize.py).
+ * On RISC-V the word of the bits holds 256 * level bits + 32 - bits, and in form `single` corrections are for sums that are
+ * shifted up by 11 (requantize.py).
  *
  * Columns: of each tap four words, X and Y of pixels 0 to 2, then of pixels 3 to 5: X = a + 2^21 b, Y = c + 2^11 b.
  */
@@ -216,8 +216,8 @@ AIDGE_KIT_NOINLINE int32_t aidge_kit_narrow_gather_inside(aidge_kit_narrow_windo
     return 1;
 }
 #else
-/* The same on a core where that is cheaper, of three neighbours in a row with more pixels behind them; for others it does nothing,
- * too. */
+/* The same on a core where that is cheaper, of three neighbours in a row with more pixels behind them; for others it does
+ * nothing, too. */
 AIDGE_KIT_NOINLINE int32_t aidge_kit_narrow_gather_inside(aidge_kit_narrow_window *window, int32_t first)
 {
     const aidge_kit_window2d *const shape = window->shape;

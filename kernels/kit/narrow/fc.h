@@ -3,9 +3,9 @@
 #include "fine.h"
 
 /*
- * weights: for each block of taps the weights of all groups of four outputs (eight on RISC-V), then of the other outputs, each as
- *   w + 128. Of a group for each pair of taps a word for each two outputs, with both taps of both. Of an output alone four taps in
- *   a word. Blocks are filled up with taps that see 0.
+ * weights: for each block of taps the weights of all groups of four outputs (eight on RISC-V), then of the other outputs, each
+ *   as w + 128. Of a group for each pair of taps a word for each two outputs, with both taps of both. Of an output alone four
+ *   taps in a word. Blocks are filled up with taps that see 0.
  * numbers: head (lowest - highest level of the output, highest level, bits of a multiplier's low part, 0; the three numbers of
  *   aidge_kit_load_levels), then of each output in the order of the weights what its sum begins with; width, constant and
  *   multiplier of the requantization, or unit, fraction and a float: the general one scales unit * sum + fraction.
@@ -113,8 +113,8 @@ AIDGE_KIT_NOINLINE void aidge_kit_narrow_fc_join(aidge_kit_narrow_fc_block *bloc
     }
 }
 
-/* Makes room for the sums of the next outputs, of which `left` are left. Returns how many they are. The assembly for RISC-V begins
- * its sums itself. */
+/* Makes room for the sums of the next outputs, of which `left` are left. Returns how many they are. The assembly for RISC-V
+ * begins its sums itself. */
 AIDGE_KIT_NOINLINE int32_t aidge_kit_narrow_fc_begin(aidge_kit_narrow_fc_block *block, int32_t *sums, int32_t left, int32_t piece)
 {
     const int32_t count = left < piece ? left : piece;

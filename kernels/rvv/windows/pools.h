@@ -2,8 +2,8 @@
 #include "core/target.h"
 #include "kit/window2d.h"
 
-/* The taps of a window that see the image: where the first one is, rows and columns, bytes from a column to the next, and from a row
- * to the next; how many taps a mean counts. */
+/* The taps of a window that see the image: where the first one is, rows and columns, bytes from a column to the next, and from a
+ * row to the next; how many taps a mean counts. */
 typedef struct {
     const int8_t *from;
     int32_t rows, columns, column_step, row_step, count;

@@ -2,10 +2,10 @@
 #include "core/bytes.h"
 #include "kit/window2d.h"
 
-/* Channels of the output; rows of a window; loops in a row; bytes from a pixel's window to the next, from a tap of a row to the
- * next, and from pixels that are computed together to the next ones; the texts read these. Bytes of a row over which the text moves
- * its pointers; bytes from a row to the next, 0 if rows of windows are rows of the image; columns of a window; whether windows may be
- * read where they are. */
+/* Channels of the output; rows of a window; loops in a row; bytes from a pixel's window to the next, from a tap of a row to
+ * the next, and from pixels that are computed together to the next ones; the texts read these. Bytes of a row over which the
+ * text moves its pointers; bytes from a row to the next, 0 if rows of windows are rows of the image; columns of a window;
+ * whether windows may be read where they are. */
 typedef struct {
     int32_t channels, rows, turns, step, tap_bytes, block_bytes, run_bytes, row_bytes, columns, may_stay;
 } aidge_rvv_sizes;

@@ -17,7 +17,7 @@ class QuantizeInt8(QuantizeByGuess):
     core: ClassVar[Core]
 
     def text(self) -> str:
-        return _text(self.core, self.function)
+        return _text(self.core.on(self.view.features), self.function)
 
 
 def _text(core: Core, name: str) -> str:

@@ -119,7 +119,7 @@ def test_kernels_for_an_fpu_in_a_program_without_one_are_an_error_and_the_revers
 
 
 def of_board(name: str, architecture: str, units=None, cpu: str = "", machine: str = "ARM", folders=()) -> list[tuple[str, str]]:
-    image = SimpleNamespace(machine=machine, architecture=architecture, units=units)
+    image = SimpleNamespace(machine=machine, architecture=architecture, units=units, extensions="")
     claims = [SimpleNamespace(cpu=cpu, model="kws")] if cpu else []
     return [(finding.severity, finding.text) for finding in check_board(image, claims, load_board(name, folders))]
 
@@ -180,7 +180,7 @@ def test_a_program_that_the_board_runs_is_no_error(name, architecture, units, cp
 
 
 def test_the_hint_names_the_key_by_which_a_board_has_more_of_an_fpu_than_its_flags_use(tmp_path):
-    image = SimpleNamespace(machine="ARM", architecture="v7E-M", units=DOUBLE)
+    image = SimpleNamespace(machine="ARM", architecture="v7E-M", units=DOUBLE, extensions="")
     for number, name in enumerate(("stm32f7", "mps2-an386-nofpu")):
         (finding,) = check_board(image, [], load_board(name))
         key = re.search(r'chip_fpu = ".*?"', finding.hint)[0]
@@ -191,6 +191,24 @@ def test_the_hint_names_the_key_by_which_a_board_has_more_of_an_fpu_than_its_fla
     (tmp_path / "own0.toml").write_text('extends = "stm32f7"\nchip_fpu = "double"\n')
     with pytest.raises(AidgeError, match="'chip_fpu'.*fpv5-d16"):
         load_board("own0", [tmp_path])
+
+
+@pytest.mark.parametrize(
+    "name, extensions, missing",
+    [
+        ("qemu_riscv32", "rv32i2p1_m2p0_a2p1_f2p2_d2p2_c2p0_v1p0_zicsr2p0", "A, F, D, V"),
+        ("qemu_riscv32", "rv32i2p1_m2p0_c2p0_zicsr2p0_zba1p0", ""),
+        ("qemu_riscv32", "rv32e2p0_m2p0_c2p0", ""),
+        ("qemu_riscv32_v", "rv32i2p1_m2p0_f2p2_zve32f1p0_zvl256b1p0", ""),
+        ("ch32v006", "rv32i2p1_m2p0_c2p0", "32 registers, M"),
+        ("rp2350-riscv", "rv32i2p1_m2p0_a2p1_c2p0_zba1p0_zbb1p0_zbs1p0_zbkb1p0", ""),
+        ("esp32c3", "", ""),
+    ],
+)
+def test_a_program_with_instructions_of_risc_v_that_the_board_lacks_is_an_error(name, extensions, missing):
+    image = SimpleNamespace(machine="RISCV", architecture="", units=None, extensions=extensions)
+    found = [(finding.code, finding.text.partition(", without ")[2]) for finding in check_board(image, [], load_board(name))]
+    assert found == ([("MEM13", missing)] if missing else [])
 
 
 def test_a_program_of_another_machine_is_an_error():

@@ -9,11 +9,14 @@ from pathlib import Path
 
 from aidge_build.boards.board import Board
 from aidge_build.boards.cores import FPU, FPU_NAME, MVE, Core, find_core, runs_code_of
+from aidge_build.boards.instruction_sets import instruction_set
 from aidge_build.prove.elf.claim import Claim
 from aidge_build.prove.elf.findings import ERROR, NOTE, WARNING, Finding
 from aidge_build.prove.elf.image import Image
 
 _OTHER = "name the board of this program; or build the program for this board"
+# RISC-V's extensions with a letter; V is of any size.
+_LETTERS = {"i": "32 registers", **{name: name.upper() for name in "mafd"}, "zca": "C", "zve32x": "V"}
 
 
 def check_machine(image: Image, claim: Claim, folders: Sequence[Path] = ()) -> Iterator[Finding]:
@@ -82,12 +85,23 @@ def check_board(image: Image, claims: Sequence[Claim], board: Board, folders: Se
         yield _other(f"the program is for {image.machine}, board {board.name} has {board.cpu}")
     elif image.architecture and core.runs and not is_run:
         yield _other(f"the program is for {image.architecture}, board {board.name} has {board.cpu} ({core.architecture})")
+    elif missing := _missing_extensions(image, core):
+        yield _other(f"the program is for {image.extensions}, board {board.name} has {board.cpu}, without {', '.join(missing)}")
     else:
         yield from (
             _other(f"the program uses {what}, board {board.name} has {has}", hint) for what, has, hint in _lacking(image, board)
         )
         for claim in claims:
             yield from _check_claimed(claim, board, folders)
+
+
+def _missing_extensions(image: Image, core: Core) -> list[str]:
+    """Returns RISC-V's letters that the program was compiled for and the core has not. Extensions with other names are not
+    compared: a core's file names the ones that kernels and compiler use."""
+    wanted, own = instruction_set(image.extensions), core.instruction_set
+    if wanted is None or own is None:
+        return []
+    return [letter for name, letter in _LETTERS.items() if name in wanted.extensions - own.extensions]
 
 
 def _version(architecture: str) -> str:

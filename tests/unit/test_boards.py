@@ -11,6 +11,7 @@ from aidge_build.base.errors import AidgeError
 from aidge_build.base.installed import board_folder
 from aidge_build.boards import boards_like, list_boards, load_board
 from aidge_build.boards.flash import Cache, Flash
+from aidge_build.run.emulate import no_emulator
 from aidge_build.run.toolchain import render_link_script
 from tests.command import aidge_build
 from tests.small_model import small_model
@@ -315,3 +316,8 @@ def test_a_flash_or_an_energy_that_cannot_be_is_refused(tmp_path, keys, message)
 def test_a_board_may_have_shorter_and_longer_lines_or_none(tmp_path, line):
     write(tmp_path, "mine", f'extends = "stm32f7"\ndma_line = {line}\n')
     assert load_board("mine", [tmp_path]).dma_line == line
+
+
+@pytest.mark.parametrize("name, others", [("rp2350-riscv", "qemu_hazard3"), ("esp32c3", "qemu_riscv32"), ("ch32v006", "")])
+def test_a_board_without_an_emulator_is_refused_with_the_emulated_ones_of_its_core(name, others):
+    assert no_emulator(load_board(name)).hint.partition("with this core: ")[2] == others

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from aidge_build.base.errors import AidgeError
-from aidge_build.boards import Board
+from aidge_build.boards import Board, list_boards, load_board
 from aidge_build.prove.elf.image import read_image
 from aidge_build.run.emulate.program import (
     NO_ADDRESS,
@@ -84,5 +84,12 @@ def run_program(
         from aidge_build.run.emulate.qemu import run_in_qemu
 
         return run_in_qemu(program)
-    hint = "key 'emulator' of the board file"
-    raise AidgeError("no emulator is named for it", where=f"board {board.name}", code="RUN", hint=hint)
+    raise no_emulator(board)
+
+
+def no_emulator(board: Board) -> AidgeError:
+    """Returns the refusal of a board that no emulator runs."""
+    emulated = [other for other in map(load_board, list_boards()) if other.emulator and other.core.name == board.core.name]
+    same = f"; emulated boards with this core: {', '.join(other.name for other in emulated)}" if emulated else ""
+    hint = f"key 'emulator' of the board file{same}"
+    return AidgeError("no emulator is named for it", where=f"board {board.name}", code="RUN", hint=hint)

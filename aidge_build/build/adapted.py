@@ -28,6 +28,7 @@ from aidge_build.prepare.adaptation.slow_layers import (
 )
 from aidge_build.prepare.adaptation.smaller_kernels import with_smaller_kernels
 from aidge_build.prepare.adaptation.undefined import undefined_notices
+from aidge_build.prepare.adaptation.unused_libraries import unused_checkouts
 from aidge_build.prepare.recipes.check import check_rewrite
 from aidge_build.prepare.recipes.split_outputs import split_outputs
 
@@ -102,6 +103,7 @@ def notices_of(assignment: Assignment, request: CompileRequest) -> tuple[str, ..
     """Returns the notices for the user about the chosen kernels."""
     names = [one.name for one in request.libraries]
     return (
+        *unused_checkouts(assignment, request.libraries),
         *flag_notices(assignment, (*request.left_out, *request.libraries), request.target, request.core),
         *missing_quantization(assignment, request.libraries, request.target),
         *float_normalizations(assignment, request.libraries),

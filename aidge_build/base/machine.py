@@ -124,9 +124,9 @@ def _venv_package() -> str:
 
 HOST_COMPILER = Tool("cc", "board=host and tests", ("gcc", "libc6-dev"), _host_compiler)
 CROSS_COMPILER = Tool(
-    _CROSS, "every board but host", ("gcc-arm-none-eabi",), _version_of(_CROSS), least="11.3"
+    _CROSS, "boards with an Arm core", ("gcc-arm-none-eabi",), _version_of(_CROSS), least="11.3"
 )  # the oldest tried
-NEWLIB = Tool("newlib", "every board but host", ("libnewlib-arm-none-eabi",), _newlib)
+NEWLIB = Tool("newlib", "boards with an Arm core", ("libnewlib-arm-none-eabi",), _newlib)
 QEMU = Tool(  # 6.0 is the first with all machines of the boards
     "qemu-system-arm",
     "running on boards that QEMU emulates, tests",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What all kernels of this library share: contracts, and the sources of the checkout."""
+"""Shared by all kernels of this library: contracts, and the sources of the checkout."""
 
 from __future__ import annotations
 

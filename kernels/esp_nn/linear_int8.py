@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the int8 layers with weights share: multipliers and shifts of the contract `double`, levels, scratch of the assembly."""
+"""Shared by the int8 layers with weights: multipliers and shifts of the contract `double`, levels, scratch of the assembly."""
 
 from __future__ import annotations
 

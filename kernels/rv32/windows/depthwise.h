@@ -40,8 +40,8 @@ typedef struct {
     int32_t numbers;            /* words of a channel in the stream */
 } aidge_rv32_depthwise;
 
-/* What all channels share: where in the plane the rows inside of the image begin, and in the image, how many they are; how many
- * rows are computed. */
+/* The same for all channels: where in the plane the rows inside of the image begin, and in the image, how many they are; how
+ * many rows are computed. */
 typedef struct {
     int32_t *sums;
     int32_t first, source, count, rows;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What layers of this library's kernels have in common."""
+"""Conditions of all kernels of this library."""
 
 from __future__ import annotations
 

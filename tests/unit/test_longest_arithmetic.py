@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import pytest
 
-from aidge_build.prove.longest.arithmetic import (
+from aidge_build.prove.longest.thumb.arithmetic import (
     BITWISE,
     EXTENDED_SUMS,
     FIELDS,

@@ -9,9 +9,9 @@ import re
 import pytest
 
 from aidge_build.prove.elf.frames import Refusal
-from aidge_build.prove.longest.arithmetic import BITWISE, SHIFTS
 from aidge_build.prove.longest.memory import Constants, Memory
-from aidge_build.prove.longest.operands import COUNT, VECTORS, reader, vector_parts
+from aidge_build.prove.longest.thumb.arithmetic import BITWISE, SHIFTS
+from aidge_build.prove.longest.thumb.operands import COUNT, VECTORS, reader, vector_parts
 from aidge_build.prove.longest.values import (
     WORD,
     Few,

@@ -10,7 +10,7 @@ import pytest
 from aidge_build.prove.elf.frames import Refusal
 from aidge_build.prove.elf.program_code import Code
 from aidge_build.prove.longest.library import _NORMAL, ARGUMENT_WORDS, ROUNDS, Cost, Library, _kind
-from aidge_build.prove.longest.operands import NUMBERS, VECTORS
+from aidge_build.prove.longest.thumb.operands import NUMBERS, VECTORS
 from aidge_build.prove.longest.values import Normal, Objects, assumed, flag_bits, holds, known_of, opposite
 from tests.listings import TEXT, followed, followed_briefly, listed, longest
 

@@ -7,7 +7,7 @@ from itertools import product
 
 import pytest
 
-from aidge_build.prove.longest.arithmetic import BITWISE
+from aidge_build.prove.longest.thumb.arithmetic import BITWISE
 from aidge_build.prove.longest.values import (
     WORD,
     Few,

@@ -7,10 +7,10 @@ import pytest
 
 from aidge_build.contract.thumb.instruction import instruction_of_text
 from aidge_build.prove.longest.memory import Constants, Memory
-from aidge_build.prove.longest.operands import COUNT, Registers
-from aidge_build.prove.longest.operations import operation
+from aidge_build.prove.longest.thumb.operands import COUNT, Registers
+from aidge_build.prove.longest.thumb.operations import operation
+from aidge_build.prove.longest.thumb.words import plain
 from aidge_build.prove.longest.values import Few, Near, Objects, OneLess, Partly, Span, flag_bits
-from aidge_build.prove.longest.words import plain
 
 OBJECTS = Objects([Span(100, 120)])
 FEW = Few(3, 0xF0)

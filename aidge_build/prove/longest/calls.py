@@ -8,12 +8,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from aidge_build.contract.thumb.instruction import Instruction
 from aidge_build.prove.elf.image import Image
 from aidge_build.prove.elf.program_code import Code
-from aidge_build.prove.longest.blocks import Blocks
 from aidge_build.prove.longest.ends import State
 from aidge_build.prove.longest.library import Library
 from aidge_build.prove.longest.memory import Constants, Memory
-from aidge_build.prove.longest.operands import COUNT, SP, Registers
 from aidge_build.prove.longest.search import Search
+from aidge_build.prove.longest.thumb.blocks import Blocks
+from aidge_build.prove.longest.thumb.operands import COUNT, SP, Registers
 from aidge_build.prove.longest.values import Objects, Span, Value
 
 # Memory of the caller, far away from the program's memory: a stack, and the arrays that it passes.

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from aidge_build.prove.elf.frames import Refusal
 from aidge_build.prove.longest.memory import Memory
-from aidge_build.prove.longest.operands import LR, SP, Operation, Registers
+from aidge_build.prove.longest.thumb.operands import LR, SP, Operation, Registers
 from aidge_build.prove.longest.values import WORD, Value, assumed, holds, opposite
 
 

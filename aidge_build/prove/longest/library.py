@@ -25,11 +25,11 @@ from itertools import product
 from aidge_build.base.c_library import MATHEMATICS
 from aidge_build.prove.elf.frames import Refusal
 from aidge_build.prove.elf.program_code import Code
-from aidge_build.prove.longest.blocks import Blocks
 from aidge_build.prove.longest.ends import State
 from aidge_build.prove.longest.memory import Memory, Room
-from aidge_build.prove.longest.operands import COUNT, SP, VECTORS, Registers
 from aidge_build.prove.longest.search import MOST_NUMBERS, Search
+from aidge_build.prove.longest.thumb.blocks import Blocks
+from aidge_build.prove.longest.thumb.operands import COUNT, SP, VECTORS, Registers
 from aidge_build.prove.longest.values import WORD, Few, Normal, Objects, Partly, Value
 
 # Functions by the words of their arguments (Run-time ABI for the Arm Architecture, IHI 0043, 4.1 to 4.3).

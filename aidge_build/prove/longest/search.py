@@ -11,13 +11,13 @@ from collections import Counter
 from dataclasses import replace
 
 from aidge_build.prove.elf.frames import Refusal
-from aidge_build.prove.longest.blocks import NOWHERE, Blocks
 from aidge_build.prove.longest.ends import Frame, State
 from aidge_build.prove.longest.memory import Memory
-from aidge_build.prove.longest.operands import LR, VECTORS, Registers
-from aidge_build.prove.longest.operations import meet
 from aidge_build.prove.longest.order import Order
-from aidge_build.prove.longest.shifts import most_rounds
+from aidge_build.prove.longest.thumb.blocks import NOWHERE, Blocks
+from aidge_build.prove.longest.thumb.operands import LR, VECTORS, Registers
+from aidge_build.prove.longest.thumb.operations import meet
+from aidge_build.prove.longest.thumb.shifts import most_rounds
 from aidge_build.prove.longest.values import flag_bits
 
 MOST_NUMBERS = 6  # the most numbers of a register for which paths are kept apart

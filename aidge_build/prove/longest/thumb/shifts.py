@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from aidge_build.contract.thumb.instruction import Instruction, immediate
-from aidge_build.prove.longest.operands import NUMBERS
-from aidge_build.prove.longest.operations import destinations
+from aidge_build.prove.longest.thumb.operands import NUMBERS
+from aidge_build.prove.longest.thumb.operations import destinations
 
 _SHIFTS = ("lsl", "lsr", "asr")
 _COMPARISONS = ("cmp", "cmn", "tst", "teq", "cbz", "cbnz")

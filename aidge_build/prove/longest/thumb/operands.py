@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from aidge_build.contract.thumb.instruction import Instruction, immediate, memory_operand
 from aidge_build.prove.elf.frames import Refusal
-from aidge_build.prove.longest.arithmetic import SHIFTS
 from aidge_build.prove.longest.memory import Memory
+from aidge_build.prove.longest.thumb.arithmetic import SHIFTS
 from aidge_build.prove.longest.values import WORD, Flags, Near, Objects, Partly, Value, shifted
 
 NUMBERS = {name: number for number, name in enumerate((*(f"r{number}" for number in range(13)), "sp", "lr"))}

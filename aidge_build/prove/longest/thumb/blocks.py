@@ -29,8 +29,8 @@ from aidge_build.prove.longest.ends import (
     repeated,
     returned,
 )
-from aidge_build.prove.longest.operands import NUMBERS, Operation, address, register
-from aidge_build.prove.longest.operations import elements_of, operation, predicated
+from aidge_build.prove.longest.thumb.operands import NUMBERS, Operation, address, register
+from aidge_build.prove.longest.thumb.operations import elements_of, operation, predicated
 from aidge_build.prove.longest.values import WORD, Objects, opposite
 
 NOWHERE = 0xFFFFFFFE  # the return address of the first function

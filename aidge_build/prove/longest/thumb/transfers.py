@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from aidge_build.contract.thumb.instruction import Instruction, memory_operand, register_bytes, register_list
-from aidge_build.prove.longest.arithmetic import ONE_OPERAND
 from aidge_build.prove.longest.memory import Memory
-from aidge_build.prove.longest.operands import (
+from aidge_build.prove.longest.thumb.arithmetic import ONE_OPERAND
+from aidge_build.prove.longest.thumb.operands import (
     LR,
     NUMBERS,
     SP,

@@ -7,7 +7,8 @@ from collections.abc import Callable
 from functools import partial
 
 from aidge_build.contract.thumb.instruction import Instruction, immediate
-from aidge_build.prove.longest.arithmetic import (
+from aidge_build.prove.longest.memory import Memory
+from aidge_build.prove.longest.thumb.arithmetic import (
     BITWISE,
     EXTENDED_SUMS,
     FIELDS,
@@ -18,8 +19,7 @@ from aidge_build.prove.longest.arithmetic import (
     SHIFTS,
     SUMS,
 )
-from aidge_build.prove.longest.memory import Memory
-from aidge_build.prove.longest.operands import Operation, Reader, Registers, reader, register
+from aidge_build.prove.longest.thumb.operands import Operation, Reader, Registers, reader, register
 from aidge_build.prove.longest.values import (
     SIGN,
     WORD,

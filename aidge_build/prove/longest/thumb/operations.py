@@ -11,10 +11,10 @@ from aidge_build.contract.thumb.instruction import Instruction, memory_operand
 from aidge_build.prove.elf.destinations import CUSTOM, is_misread, written_registers
 from aidge_build.prove.elf.frames import Refusal
 from aidge_build.prove.longest.memory import Memory
-from aidge_build.prove.longest.operands import LR, NUMBERS, SP, Operation, Registers, register, vector_parts
-from aidge_build.prove.longest.transfers import block, load, several_words, store, transfer, vector, vector_sum
+from aidge_build.prove.longest.thumb.operands import LR, NUMBERS, SP, Operation, Registers, register, vector_parts
+from aidge_build.prove.longest.thumb.transfers import block, load, several_words, store, transfer, vector, vector_sum
+from aidge_build.prove.longest.thumb.words import comparison, plain
 from aidge_build.prove.longest.values import Objects, holds, joined_flags
-from aidge_build.prove.longest.words import comparison, plain
 
 _HINTS = ("pld", "pldw", "pli")  # they name an address and do nothing with it
 _REFUSED = ("<undefined>", "svc", "udf", "bkpt", "bf", "bfl", "bfx", "bflx", "blxns", "clrm", "vscclrm", "lctp")

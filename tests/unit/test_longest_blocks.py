@@ -8,7 +8,7 @@ import pytest
 from aidge_build.prove.elf.frames import Refusal
 from aidge_build.prove.longest.calls import Calls
 from aidge_build.prove.longest.ends import Frame, State
-from aidge_build.prove.longest.thumb.operands import Registers
+from aidge_build.prove.longest.registers import Registers
 from tests.listings import DATA, TEXT, followed, followed_briefly, listed, longest
 
 CALLER = "f:\npush {r4, lr}\nbl __aeabi_fdiv\npop {r4, pc}\n__aeabi_fdiv:\n"

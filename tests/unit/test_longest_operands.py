@@ -8,7 +8,8 @@ import pytest
 from aidge_build.contract.thumb.instruction import Instruction
 from aidge_build.prove.elf.frames import Refusal
 from aidge_build.prove.longest.memory import Room
-from aidge_build.prove.longest.thumb.operands import COUNT, Address, address, program_counter, reader, require_known
+from aidge_build.prove.longest.registers import require_known
+from aidge_build.prove.longest.thumb.operands import COUNT, Address, address, program_counter, reader
 from aidge_build.prove.longest.values import WORD, Near, Objects, Partly, Span
 
 VALUES = [*range(1000, 1000 + 16 * 13, 16), 5000, 6000, None, *range(COUNT - 16)]  # r0 to r12, sp, lr

@@ -7,10 +7,9 @@ import pytest
 
 from aidge_build.prove.elf.frames import Refusal
 from aidge_build.prove.longest.calls import Calls
-from aidge_build.prove.longest.ends import Frame, State
+from aidge_build.prove.longest.ends import NOWHERE, Frame, State
+from aidge_build.prove.longest.registers import Registers
 from aidge_build.prove.longest.search import Search
-from aidge_build.prove.longest.thumb.blocks import NOWHERE
-from aidge_build.prove.longest.thumb.operands import Registers
 from tests.listings import DATA, TEXT, followed, listed
 
 TWO_RETURNS = "f:\ncmp r0, #1\nbeq .out\nnop\nnop\nbx lr\n.out:\nbx lr\n"

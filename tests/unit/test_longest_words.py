@@ -7,7 +7,8 @@ import pytest
 
 from aidge_build.contract.thumb.instruction import instruction_of_text
 from aidge_build.prove.longest.memory import Constants, Memory
-from aidge_build.prove.longest.thumb.operands import COUNT, Registers
+from aidge_build.prove.longest.registers import Registers
+from aidge_build.prove.longest.thumb.operands import COUNT
 from aidge_build.prove.longest.thumb.operations import operation
 from aidge_build.prove.longest.thumb.words import plain
 from aidge_build.prove.longest.values import Few, Near, Objects, OneLess, Partly, Span, flag_bits

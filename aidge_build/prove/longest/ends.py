@@ -9,8 +9,10 @@ from typing import Protocol
 
 from aidge_build.prove.elf.frames import Refusal
 from aidge_build.prove.longest.memory import Memory
-from aidge_build.prove.longest.thumb.operands import LR, SP, Operation, Registers
-from aidge_build.prove.longest.values import WORD, Value, assumed, holds, opposite
+from aidge_build.prove.longest.registers import Operation, Registers
+from aidge_build.prove.longest.values import WORD, Value
+
+NOWHERE = 0xFFFFFFFE  # the return address of the first function
 
 
 @dataclass(frozen=True)
@@ -119,58 +121,12 @@ def refused(text: str) -> End:
     return end
 
 
-def _as_way(end: End) -> Way:
-    def way(state: State) -> int:
-        found = end(state)
-        assert isinstance(found, int)
-        return found
-
-    return way
-
-
-def conditional(end: End, condition: str, then: int) -> End:
-    """Returns an end under a condition; both paths are followed if the condition is unknown."""
-    ways = (_as_way(end), onward_way(then))
-
-    def chosen(state: State) -> Ways:
-        met = holds(condition, state.registers.flags)
-        return ways if met is None else end(state) if met else then
-
-    return chosen
-
-
-def assuming(end: End, condition: str, then: int, compared: tuple[int, int] | None = None) -> End:
-    """Returns an end under a condition, with paths that know whether it was met: in the flags, and in the value of a `compared`
-    register."""
-    met, unmet = _as_way(end), onward_way(then)
-
-    def assume(state: State, known: str) -> None:
-        state.registers.flags = assumed(known, state.registers.flags)
-        if compared is not None and known == "eq":
-            at, number = compared
-            state.registers.values[at] = number
-
-    def when_met(state: State) -> int:
-        assume(state, condition)
-        return met(state)
-
-    def when_not(state: State) -> int:
-        assume(state, opposite(condition))
-        return unmet(state)
-
-    def chosen(state: State) -> Ways:
-        found = holds(condition, state.registers.flags)
-        return (when_met, when_not) if found is None else end(state) if found else then
-
-    return chosen
-
-
-def call_of_known(known: Known, plain: Block) -> End:
+def call_of_known(known: Known, plain: Block, link: int) -> End:
     """Returns an end for a known function: its call and return, or the block itself if the effect is unknown for these
-    arguments."""
+    arguments. `link` is the register that holds its return address."""
 
     def end(state: State) -> Ways:
-        back = state.registers.values[LR]
+        back = state.registers.values[link]
         if known.call(plain.start, state):
             return state.leave(back, plain.start)
         for one in plain.operations:
@@ -181,25 +137,34 @@ def call_of_known(known: Known, plain: Block) -> End:
     return end
 
 
-def direct_call(target: int, back: int, site: int) -> End:
-    """Returns an end that calls a function; `back` is the return address."""
+@dataclass(frozen=True)
+class Link:
+    """Where a call from the block `site` returns to: `register` holds the address `back`, with 1 added if `bit` is 1."""
 
-    def end(state: State) -> Ways:
-        state.registers.values[LR] = back | 1
-        return state.call(target, back, site)
+    register: int
+    back: int
+    site: int
+    bit: int = 0
 
-    return end
+    def enter(self, target: int, state: State) -> int:
+        """Enters a function and returns its address."""
+        state.registers.values[self.register] = self.back | self.bit
+        return state.call(target, self.back, self.site)
 
 
-def register_call(at: int, back: int, site: int) -> End:
-    """Returns an end that calls the function in a register."""
+def direct_call(target: int, link: Link) -> End:
+    """Returns an end that calls a function."""
+    return lambda state: link.enter(target, state)
+
+
+def register_call(at: int, link: Link, distance: int = 0) -> End:
+    """Returns an end that calls the function that is a distance away from the address in a register."""
 
     def end(state: State) -> Ways:
         target = state.registers.values[at]
         if not isinstance(target, int):
-            raise Refusal(f"a call of an address that is not known, before 0x{back:x}")
-        state.registers.values[LR] = back | 1
-        return state.call(target & ~1, back, site)
+            raise Refusal(f"a call of an address that is not known, before 0x{link.back:x}")
+        return link.enter(target + distance & WORD - 1, state)
 
     return end
 
@@ -207,76 +172,3 @@ def register_call(at: int, back: int, site: int) -> End:
 def jump(at: int, where: int) -> End:
     """Returns an end that jumps to the address in a register: a return, or a jump in the same function."""
     return lambda state: state.leave(state.registers.values[at], where)
-
-
-def returned(rest: Operation, where: int) -> End:
-    """Returns an end that loads the `rest` of the registers and then pc from the stack."""
-
-    def end(state: State) -> Ways:
-        rest(state.registers, state.memory)
-        stack = state.registers.values[SP]
-        state.registers.values[SP] = stack + 4 & WORD if isinstance(stack, int) else None
-        return state.leave(state.memory.load(stack, 4), where)
-
-    return end
-
-
-def compared(at: int, if_zero: bool, target: int, then: int, parts: bool) -> End:
-    """Returns the end of `cbz` and `cbnz`; with `parts`, the path of a zero register knows that it is zero."""
-    zero, other = (target, then) if if_zero else (then, target)
-
-    def when_zero(state: State) -> int:
-        if parts:
-            state.registers.values[at] = 0
-        return zero
-
-    ways = (when_zero, onward_way(other)) if if_zero else (onward_way(other), when_zero)
-
-    def end(state: State) -> Ways:
-        value = state.registers.values[at]
-        if type(value) is not int:
-            return ways
-        return target if (value == 0) == if_zero else then
-
-    return end
-
-
-def repeated(target: int, then: int, counts: bool) -> End:
-    """Returns the end of `le lr, target` and `letp`: repeats the loop while more elements are left than one iteration takes.
-    `counts`: it is not `le target`, which always repeats the loop."""
-
-    def more(state: State) -> int:
-        left = state.registers.values[LR]
-        state.registers.values[LR] = left - state.registers.elements & WORD if isinstance(left, int) else None
-        return target
-
-    def done(state: State) -> int:
-        state.registers.elements = 1
-        return then
-
-    def end(state: State) -> Ways:
-        if not counts:
-            return target
-        left = state.registers.values[LR]
-        if not isinstance(left, int):
-            return more, done
-        return more(state) if left > state.registers.elements else done(state)
-
-    return end
-
-
-def begun(at: int, elements: int, target: int, then: int) -> End:
-    """Returns the end of `wls lr, r0, target`: skips the loop if there are no elements."""
-
-    def enter(state: State) -> int:
-        state.registers.values[LR] = state.registers.values[at]
-        state.registers.elements = elements
-        return then
-
-    def end(state: State) -> Ways:
-        value = state.registers.values[at]
-        if not isinstance(value, int):
-            return enter, onward_way(target)
-        return enter(state) if value else target
-
-    return end

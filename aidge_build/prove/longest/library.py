@@ -24,12 +24,12 @@ from itertools import product
 
 from aidge_build.base.c_library import MATHEMATICS
 from aidge_build.prove.elf.frames import Refusal
-from aidge_build.prove.elf.program_code import Code
+from aidge_build.prove.elf.image import Image
+from aidge_build.prove.longest.blocks import Blocks
 from aidge_build.prove.longest.ends import State
 from aidge_build.prove.longest.memory import Memory, Room
+from aidge_build.prove.longest.registers import Registers
 from aidge_build.prove.longest.search import MOST_NUMBERS, Search
-from aidge_build.prove.longest.thumb.blocks import Blocks
-from aidge_build.prove.longest.thumb.operands import COUNT, SP, VECTORS, Registers
 from aidge_build.prove.longest.values import WORD, Few, Normal, Objects, Partly, Value
 
 # Functions by the words of their arguments (Run-time ABI for the Arm Architecture, IHI 0043, 4.1 to 4.3).
@@ -69,19 +69,19 @@ _NORMAL = (
 )
 _MORE_NUMBERS = 16  # for a switch over the kinds of two floats: number, zero, infinity or NaN
 _MOST_KNOWN = 32  # calls with known arguments for which a function gets separate costs
-_KEPT = (*range(4, 12), *range(VECTORS + 16, COUNT))  # registers that a function preserves (IHI 0042, 6.1.1, 6.1.2)
-_CHANGED = [at for at in range(COUNT) if at not in _KEPT and at != SP]
 
 
 @dataclass(frozen=True)
 class Cost:
-    """The most instructions of a call, and the bytes of stack that it writes."""
+    """The most instructions of a call, the bytes of stack that it writes, and the registers that it changes."""
 
     instructions: int
     stack_bytes: int
+    changed: frozenset[int]
 
 
 _Argument = int | Normal | None
+BlocksWith = Callable[..., Blocks]
 
 
 def _exponent(number: int) -> int:
@@ -96,19 +96,23 @@ def _kind(value: _Argument) -> Normal | None:
 
 
 class Library:
-    """The functions of a program with a known meaning. `memory` returns a memory in which only constants are known, for a call
-    with its stack at `stack`; `errno` is the assumed address of the C library's errno."""
+    """The functions of a program with a known meaning. `blocks_with` returns its blocks with these objects and known functions.
+    `memory` returns a memory in which only constants are known, for a call with its stack at `stack`; `errno` is the assumed
+    address of the C library's errno."""
 
-    def __init__(self, code: Code, objects: Objects, memory: Callable[[], Memory], stack: int, errno: int):
-        functions = [symbol for symbol in code.image.symbols if symbol.kind == "function" and symbol.name in ARGUMENT_WORDS]
+    def __init__(
+        self, image: Image, blocks_with: BlocksWith, objects: Objects, memory: Callable[[], Memory], stack: int, errno: int
+    ):
+        functions = [symbol for symbol in image.symbols if symbol.kind == "function" and symbol.name in ARGUMENT_WORDS]
         self._words = {symbol.address: ARGUMENT_WORDS[symbol.name] for symbol in functions}
         self._results: dict[int, Value] = {symbol.address: errno for symbol in functions if symbol.name == _ERRNO}
         self._results |= {symbol.address: Normal() for symbol in functions if symbol.name in _OF_INTEGERS}
         self._of_floats = {symbol.address for symbol in functions if symbol.name in _OF_FLOATS}
-        self._rounds = {symbol.address: ROUNDS[symbol.name] for symbol in code.image.symbols if symbol.name in ROUNDS}
+        self._rounds = {symbol.address: ROUNDS[symbol.name] for symbol in image.symbols if symbol.name in ROUNDS}
         self._sums = {symbol.address for symbol in functions if symbol.name in _SUMS}
         self._memory, self._stack, self._errno = memory, stack, errno
-        self._blocks = Blocks(code, Objects(objects.spans, keeps_bits=True), self, parts=True)
+        self._blocks = blocks_with(Objects(objects.spans, keeps_bits=True), self, True)
+        self._convention = self._blocks.convention
         self._costs: dict[tuple[int, tuple[_Argument, ...]], Cost | None] = {}
         self._asked: Counter[int] = Counter()
 
@@ -121,21 +125,21 @@ class Library:
 
     def call(self, entry: int, state: State) -> bool:
         """Calls a function. Returns False without a call if all arguments are known or the function has no cost."""
-        values = state.registers.values
+        values, arguments = state.registers.values, self._convention.arguments[: self._words[entry]]
         if state.frames[0].entry == entry:
             return False  # its cost is being found
-        known = tuple(value if isinstance(value, int | Normal) else None for value in values[: self._words[entry]])
+        known = tuple(value if isinstance(value, int | Normal) else None for value in (values[at] for at in arguments))
         if known and all(isinstance(value, int) for value in known):
             return False
-        cost, stack = self._cost(entry, known), values[SP]
+        cost, stack = self._cost(entry, known), values[self._convention.stack]
         if cost is None or not isinstance(stack, int):
             return False
         state.instructions += cost.instructions
         if cost.stack_bytes:
             state.memory.kill(stack - cost.stack_bytes, cost.stack_bytes)
-        for at in _CHANGED:
+        for at in cost.changed:
             values[at] = None
-        values[0] = self._result(entry, known)
+        values[self._convention.arguments[0]] = self._result(entry, known)
         state.registers.flags = None
         return True
 
@@ -163,7 +167,8 @@ class Library:
         costs = [cost for cost in found if cost is not None]
         if len(costs) < len(found):
             return None
-        return Cost(max(cost.instructions for cost in costs), max(cost.stack_bytes for cost in costs))
+        changed = frozenset[int]().union(*(cost.changed for cost in costs))
+        return Cost(max(cost.instructions for cost in costs), max(cost.stack_bytes for cost in costs), changed)
 
     def _found(self, entry: int, known: tuple[Value, ...]) -> Cost | None:
         """Returns the cost for one choice of arguments: with few numbers of a register kept apart, or if that fails with more."""
@@ -171,16 +176,19 @@ class Library:
         return next((cost for cost in found if cost is not None), None)
 
     def _followed(self, entry: int, known: tuple[Value, ...], most_numbers: int) -> Cost | None:
-        values: list[Value] = [*known, *[None] * (COUNT - len(known))]
-        for at in _KEPT:
-            values[at] = Few(WORD.bit_count())  # any number, unlike each other value
-        values[SP] = self._stack
+        convention = self._convention
+        values = convention.values(known, self._stack)
+        for at, value in enumerate(values):
+            if value is None and at not in convention.arguments[: len(known)]:
+                values[at] = Few(WORD.bit_count())  # any number, unlike each other value
         before, memory = values[:], self._memory()
         memory.room = room = Room(self._stack, self._errno)
         try:
             state = Search(self._blocks, most_numbers).call(Registers(values), memory, entry, _LIMIT)
         except Refusal:
             return None
-        if any(before[at] != state.registers.values[at] for at in (*_KEPT, SP)):
+        after = state.registers.values
+        changed = {at for at, (one, two) in enumerate(zip(before, after, strict=True)) if one is None or one != two}
+        if changed & {*convention.kept, convention.stack}:
             return None
-        return Cost(state.instructions, self._stack - room.lowest)
+        return Cost(state.instructions, self._stack - room.lowest, frozenset({*changed, *convention.arguments}))

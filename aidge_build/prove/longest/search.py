@@ -11,13 +11,11 @@ from collections import Counter
 from dataclasses import replace
 
 from aidge_build.prove.elf.frames import Refusal
-from aidge_build.prove.longest.ends import Frame, State
+from aidge_build.prove.longest.blocks import Blocks
+from aidge_build.prove.longest.ends import NOWHERE, Frame, State
 from aidge_build.prove.longest.memory import Memory
 from aidge_build.prove.longest.order import Order
-from aidge_build.prove.longest.thumb.blocks import NOWHERE, Blocks
-from aidge_build.prove.longest.thumb.operands import LR, VECTORS, Registers
-from aidge_build.prove.longest.thumb.operations import meet
-from aidge_build.prove.longest.thumb.shifts import most_rounds
+from aidge_build.prove.longest.registers import Registers, meet
 from aidge_build.prove.longest.values import flag_bits
 
 MOST_NUMBERS = 6  # the most numbers of a register for which paths are kept apart
@@ -47,7 +45,7 @@ class Search:
         self._seen.clear()
         self._same.clear()
         self._work = limit // _INSTRUCTIONS_OF_BLOCK
-        registers.values[LR] = NOWHERE | 1
+        registers.values[self.blocks.convention.link] = NOWHERE | self.blocks.code.pointer_bit
         state = State(registers, memory, (Frame(NOWHERE, entry, NOWHERE),), entry)
         while ways := self._alone(state, limit):
             state = self._together(ways, limit)
@@ -163,7 +161,7 @@ class Search:
         except for registers with many numbers there."""
         if not self.blocks.parts or state.at == NOWHERE:
             return ()
-        values, flags = state.registers.values[:VECTORS], flag_bits(state.registers.flags)
+        values, flags = state.registers.values[: self.blocks.convention.core], flag_bits(state.registers.flags)
         found = [value if isinstance(value, int) else -1 for value in (*values, *flags)]
         seen, many = self._numbers.setdefault(place, [set() for _ in found]), self._many.setdefault(state.at, set())
         for index, (numbers, number) in enumerate(zip(seen, found, strict=True)):
@@ -179,9 +177,9 @@ class Search:
         entry, head = state.frames[-1].entry, state.at
         order = self._order(entry)
         if (entry, head) not in self._rounds:
-            body = {start: [*self.blocks.instructions(start)] for start in order.loops.get(head, ())}
+            body = order.loops.get(head, ())
             leading = {start: self._successors(start) for start in body}
-            self._rounds[entry, head] = (most_rounds(head, body, leading) or self.blocks.rounds(entry)) if body else None
+            self._rounds[entry, head] = self.blocks.rounds(entry, head, body, leading) if body else None
         most = self._rounds[entry, head]
         return most is not None and order.rounds(state.position, head) > most
 

@@ -79,7 +79,7 @@ class _Model:
             memory = self._call("init", memory, GIVEN[:3], _BEGIN_LIMIT).memory
         ports = GIVEN[3:]
         begun = self._call("begin", memory.copied(), [*own, *ports], _BEGIN_LIMIT)
-        if begun.registers.values[0] != _DONE:
+        if self.calls.result(begun) != _DONE:
             raise Refusal(f"{self.claim.model}_begin may refuse its pointers")
         shifts = {port: self._shifts(memory, own, port, ports) for port in ports}
         memory = begun.memory
@@ -88,7 +88,7 @@ class _Model:
             before = memory.copied()
             memory.touched.clear()
             state = self._call("step", memory, own, _MOST_TIMES * self.claim.max_step)
-            memory, code = state.memory, state.registers.values[0]
+            memory, code = state.memory, self.calls.result(state)
             layer = next((self.layers[one] for one in state.called if one in self.layers), "")
             others = self._elsewhere(before, own, {port: shifts[port] for port in ports if port in memory.touched})
             yield StepBound(layer, max([state.instructions, *others]))
@@ -114,7 +114,7 @@ class _Model:
         for shift in range(_ALIGNMENT):
             given = [one + shift if one == port else one for one in ports]
             begun = self._call("begin", memory.copied(), [*own, *given], _BEGIN_LIMIT)
-            found += [shift] if begun.registers.values[0] == _DONE else []
+            found += [shift] if self.calls.result(begun) == _DONE else []
         return tuple(found)
 
     def _elsewhere(self, before: Memory, own: list[int], shifts: Mapping[int, tuple[int, ...]]) -> Iterator[int]:

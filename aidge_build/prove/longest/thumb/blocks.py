@@ -1,83 +1,58 @@
 # SPDX-License-Identifier: MIT
-"""Code as basic blocks: straight-line instructions, their number, and the targets of the last one."""
+"""Thumb code as basic blocks: straight-line instructions, their number, and the targets of the last one."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from aidge_build.contract.thumb.instruction import CONDITIONS, Instruction, immediate, memory_operand, register_list
 from aidge_build.prove.elf.frames import Refusal
 from aidge_build.prove.elf.jump_tables import offsets
 from aidge_build.prove.elf.program_code import Code, is_if_then
+from aidge_build.prove.longest.blocks import Blocks
 from aidge_build.prove.longest.ends import (
     Block,
     End,
     Known,
+    Link,
     State,
     Ways,
-    assuming,
-    begun,
-    call_of_known,
-    compared,
-    conditional,
     direct_call,
     jump,
     onward,
     onward_way,
     refused,
     register_call,
-    repeated,
-    returned,
 )
-from aidge_build.prove.longest.thumb.operands import NUMBERS, Operation, address, register
+from aidge_build.prove.longest.registers import Operation
+from aidge_build.prove.longest.thumb.ends import assuming, begun, compared, conditional, repeated, returned
+from aidge_build.prove.longest.thumb.operands import CONVENTION, LR, NUMBERS, address, register
 from aidge_build.prove.longest.thumb.operations import elements_of, operation, predicated
+from aidge_build.prove.longest.thumb.shifts import most_rounds
 from aidge_build.prove.longest.values import WORD, Objects, opposite
 
-NOWHERE = 0xFFFFFFFE  # the return address of the first function
 _BRANCHES = {f"b{condition}": condition for condition in CONDITIONS}
 _POPS_OF_PC = ("pop", "ldmia", "ldm", "ldmfd")
 _ENTRY_BYTES = {"tbb": 1, "tbh": 2}  # of jump tables
 
 
-class Blocks:
-    """The blocks of a program by their first addresses, each made on demand. `known` functions are blocks. `parts` says that
-    paths also fork at conditional instructions, and then know whether the condition was met."""
+class ThumbBlocks(Blocks[Instruction]):
+    """The blocks of a program of Thumb code."""
+
+    convention = CONVENTION
+    code: Code
 
     def __init__(self, code: Code, objects: Objects, known: Known, parts: bool = False):
-        self.parts = parts
-        self.known = known
-        self.code = code
-        self.objects = objects
+        super().__init__(code, objects, known, parts)
         self._conditions = dict(_conditions(code.instructions))
         self._tables = dict(_tables(code))
         self._starts = set(_starts(code.instructions, self._tables)) | set(code.functions)
-        self._blocks: dict[int, Block] = {}
-        self._made_of_text: dict[int, Block] = {}
 
-    def block(self, start: int) -> Block:
-        """Returns the block that begins at an address."""
-        if start not in self._blocks:
-            plain = self._plain(start)
-            is_known = start in self.known
-            self._blocks[start] = Block(start, 0, (), call_of_known(self.known, plain), plain.successors) if is_known else plain
-        return self._blocks[start]
-
-    def instructions(self, start: int) -> Iterator[tuple[Instruction, str]]:
-        """Yields the instructions of a block, with their names without conditions."""
-        place = start
-        for _ in range(self._plain(start).count):
-            instruction = self.code.instructions[place]
-            yield instruction, self._name(instruction)[0]
-            place = instruction.next
-
-    def rounds(self, entry: int) -> int | None:
-        """Returns the most iterations of a loop of a function, if they are known beforehand, or None."""
-        return self.known.rounds(entry) if self.parts else None
-
-    def _plain(self, start: int) -> Block:
-        if start not in self._made_of_text:
-            self._made_of_text[start] = self._made(start)
-        return self._made_of_text[start]
+    def shown_rounds(
+        self, head: int, body: Mapping[int, Sequence[Instruction]], successors: Mapping[int, Sequence[int]]
+    ) -> int | None:
+        named = {start: [(one, self._name(one)[0]) for one in block] for start, block in body.items()}
+        return most_rounds(head, named, successors)
 
     def _made(self, start: int) -> Block:
         operations: list[Operation] = []
@@ -137,9 +112,11 @@ class Blocks:
         if name == "b" and target is not None:
             return onward(target), (target,)
         if name in ("bl", "blx") and target is not None:
-            return direct_call(target, then, start), (then,)
+            return direct_call(target, Link(LR, then, start, 1)), (then,)
         if name in ("blx", "bx", "bxns") and (at := register(*operands)) is not None:
-            return (register_call(at, then, start), (then,)) if name == "blx" else (jump(at, instruction.address), ())
+            return (
+                (register_call(at, Link(LR, then, start, 1)), (then,)) if name == "blx" else (jump(at, instruction.address), ())
+            )
         fork = None if target is None else self._fork(instruction, name, before, target)
         if fork is not None and target is not None:
             return fork, (target, then)

@@ -8,31 +8,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from aidge_build.contract.thumb.instruction import Instruction, immediate, memory_operand
-from aidge_build.prove.elf.frames import Refusal
-from aidge_build.prove.longest.memory import Memory
+from aidge_build.prove.longest.registers import Convention
 from aidge_build.prove.longest.thumb.arithmetic import SHIFTS
-from aidge_build.prove.longest.values import WORD, Flags, Near, Objects, Partly, Value, shifted
+from aidge_build.prove.longest.values import WORD, Near, Objects, Partly, Value, shifted
 
 NUMBERS = {name: number for number, name in enumerate((*(f"r{number}" for number in range(13)), "sp", "lr"))}
-SP, LR, VECTORS, COUNT = 13, 14, 16, 48
+SP, LR, VECTORS, COUNT = 13, 14, 16, 48  # from number 16 on, s0 to s31
+# Procedure Call Standard for the Arm Architecture (IHI 0042), 6.1.1, 6.1.2 and 6.4.
+CONVENTION = Convention(COUNT, VECTORS, SP, LR, range(4), frozenset((*range(4, 12), *range(VECTORS + 16, COUNT))))
 _VECTOR = re.compile(r"([sdq])(\d+)(?:\[\d+\])?")
 _SHIFT = re.compile(r"(lsl|lsr|asr|ror) (#\d+|r\d+|lr)")
-
-
-class Registers:
-    """r0 to r12, sp, lr and, from number 16 on, s0 to s31; the flags; and the elements per iteration of a vector loop (1 outside
-    a loop)."""
-
-    __slots__ = ("values", "flags", "elements")
-
-    def __init__(self, values: list[Value], flags: Flags = None, elements: int = 1):
-        self.values = values
-        self.flags = flags
-        self.elements = elements
-
-    def copy(self) -> Registers:
-        """Returns an independent copy."""
-        return Registers(self.values[:], self.flags, self.elements)
 
 
 def vector_parts(word: str) -> Sequence[int]:
@@ -46,7 +31,6 @@ def vector_parts(word: str) -> Sequence[int]:
 
 
 Reader = Callable[[list], Value]
-Operation = Callable[[Registers, Memory], None]
 
 
 def _unknown(values: list) -> Value:
@@ -163,10 +147,3 @@ def moved(base: int, words: tuple[str, ...], instruction: Instruction, objects: 
         return one + two & WORD if type(one) is int and type(two) is int else objects.near(one, two)
 
     return total
-
-
-def require_known(value: Value, what: str) -> int:
-    """Returns a known number; Refusal for another value."""
-    if not isinstance(value, int):
-        raise Refusal(f"{what} depends on data")
-    return value

@@ -11,10 +11,11 @@ from aidge_build.contract.thumb.instruction import Instruction, memory_operand
 from aidge_build.prove.elf.destinations import CUSTOM, is_misread, written_registers
 from aidge_build.prove.elf.frames import Refusal
 from aidge_build.prove.longest.memory import Memory
-from aidge_build.prove.longest.thumb.operands import LR, NUMBERS, SP, Operation, Registers, register, vector_parts
+from aidge_build.prove.longest.registers import Operation, Registers, meet
+from aidge_build.prove.longest.thumb.operands import LR, NUMBERS, SP, register, vector_parts
 from aidge_build.prove.longest.thumb.transfers import block, load, several_words, store, transfer, vector, vector_sum
 from aidge_build.prove.longest.thumb.words import comparison, plain
-from aidge_build.prove.longest.values import Objects, holds, joined_flags
+from aidge_build.prove.longest.values import Objects, holds
 
 _HINTS = ("pld", "pldw", "pli")  # they name an address and do nothing with it
 _REFUSED = ("<undefined>", "svc", "udf", "bkpt", "bf", "bfl", "bfx", "bflx", "blxns", "clrm", "vscclrm", "lctp")
@@ -63,14 +64,6 @@ def _maybe(inner: Operation, registers: Registers, memory: Memory, writes: bool)
         if was_alone:
             memory.settle()
     meet(registers, before, memory.objects)
-
-
-def meet(registers: Registers, other: Registers, objects: Objects) -> None:
-    """Keeps the values that `other` confirms."""
-    registers.values = [objects.joined(one, two) for one, two in zip(registers.values, other.values, strict=True)]
-    registers.flags = joined_flags(registers.flags, other.flags)
-    if registers.elements != other.elements:
-        raise Refusal("loops of vectors with elements of several sizes meet")
 
 
 def _counting(instruction: Instruction, name: str, objects: Objects, raw: int) -> Operation | None:

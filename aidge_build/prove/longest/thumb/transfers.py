@@ -7,16 +7,14 @@ from collections.abc import Sequence
 
 from aidge_build.contract.thumb.instruction import Instruction, memory_operand, register_bytes, register_list
 from aidge_build.prove.longest.memory import Memory
+from aidge_build.prove.longest.registers import Operation, Registers, require_known
 from aidge_build.prove.longest.thumb.arithmetic import ONE_OPERAND
 from aidge_build.prove.longest.thumb.operands import (
     LR,
     NUMBERS,
     SP,
-    Operation,
-    Registers,
     address,
     register,
-    require_known,
     vector_parts,
 )
 from aidge_build.prove.longest.values import WORD, Objects, Value

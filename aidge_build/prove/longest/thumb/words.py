@@ -8,6 +8,7 @@ from functools import partial
 
 from aidge_build.contract.thumb.instruction import Instruction, immediate
 from aidge_build.prove.longest.memory import Memory
+from aidge_build.prove.longest.registers import Operation, Registers
 from aidge_build.prove.longest.thumb.arithmetic import (
     BITWISE,
     EXTENDED_SUMS,
@@ -19,7 +20,7 @@ from aidge_build.prove.longest.thumb.arithmetic import (
     SHIFTS,
     SUMS,
 )
-from aidge_build.prove.longest.thumb.operands import Operation, Reader, Registers, reader, register
+from aidge_build.prove.longest.thumb.operands import Reader, reader, register
 from aidge_build.prove.longest.values import (
     SIGN,
     WORD,

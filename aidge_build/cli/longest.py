@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from aidge_build.base.errors import MissingTool
-from aidge_build.boards.cores import THUMB, Core, core_of_machine
+from aidge_build.boards.cores import RISCV, THUMB, Core, core_of_machine
 from aidge_build.cli.steps import what_helps
 from aidge_build.contract.thumb.instruction import read_disassembly
 from aidge_build.prove.elf import Claim, Image
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
 
 
 def step_bounds(elf: Path, image: Image, claims: Sequence[Claim], core: Core | None = None) -> tuple[StepsBound, ...]:
-    """Returns the bounds of all models that run in steps; () for programs without code of a Cortex-M. `core`: by default a core
-    that runs such programs."""
+    """Returns the bounds of all models that run in steps; () for programs of other code than Thumb and RISC-V. `core`: by default
+    a core that runs such programs."""
     promised = [claim for claim in claims if claim.max_step]
     core = core or core_of_machine(image.machine)
-    if not promised or core is None or core.stack != THUMB:
+    if not promised or core is None or core.stack not in (THUMB, RISCV):
         return ()
     from aidge_build.prove.longest import StepsBound, bound_steps  # for models in steps alone
 
     try:
-        instructions = read_disassembly(disassemble(elf, core))
+        instructions = read_disassembly(disassemble(elf, core)) if core.stack == THUMB else {}
     except MissingTool as error:
         return tuple(StepsBound(claim.model, claim.max_step, (), error.what) for claim in promised)
     return tuple(bound_steps(image, instructions, claim) for claim in promised)

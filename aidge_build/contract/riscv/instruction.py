@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Instructions of 32-bit RISC-V as values, read from their bytes: I or E, M, A, F, C, Zicsr, Zifencei, Zba, Zcb, and V.
+"""Instructions of 32-bit RISC-V as values, read from their bytes: I or E, M, A, F, C, Zicsr, Zifencei, Zba, Zbb, Zbs, Zcb, and V.
 
 The encodings are of the RISC-V Instruction Set Manual, volume I, version 20240411, and of volume II for MRET and the like. Other
-instructions of the same formats that only compute (Zbb, Zbs, Zicond) count as OTHER. Stores of a vector to many addresses, pushes
+instructions of the same formats that only compute (Zbkb, Zicond) count as OTHER. Stores of a vector to many addresses, pushes
 of several registers (Zcmp) and a vendor's own instructions are UNKNOWN. So are compressed loads and stores of doubles (D), as
 Zcmp and vendors use their encodings.
 """
@@ -25,9 +25,16 @@ TRAP, UNKNOWN = "trap", "unknown"  # never ends; may do anything
 MSTATUS, MTVEC = 0x300, 0x305
 TRAP_VECTORS = (MTVEC, 0x105, 0x307)  # also stvec, and mtvt of the interrupt controller CLIC
 
-_IMMEDIATES = {0: "addi", 4: "xori", 6: "ori", 7: "andi"}
+_IMMEDIATES = {0: "addi", 2: "slti", 3: "sltiu", 4: "xori", 6: "ori", 7: "andi"}
+_SHIFTS = {(1, 0): "slli", (5, 0): "srli", (5, 0x20): "srai", (5, 0x30): "rori"}
+_SHIFTS |= {(1, 0x14): "bseti", (1, 0x24): "bclri", (1, 0x34): "binvi", (5, 0x24): "bexti"}
+_OF_ONE = {(1, 0x600): "clz", (1, 0x601): "ctz", (1, 0x602): "cpop", (1, 0x604): "sext.b", (1, 0x605): "sext.h"}
+_OF_ONE |= {(5, 0x287): "orc.b", (5, 0x698): "rev8"}
 _SUMS = {(0, 0): "add", (0, 1): "sll", (0, 4): "xor", (0, 5): "srl", (0, 6): "or", (0, 7): "and", (1, 0): "mul"}
 _SUMS |= {(1, kind): name for kind, name in enumerate(("mulh", "mulhsu", "mulhu", "div", "divu", "rem", "remu"), 1)}
+_SUMS |= {(0, 2): "slt", (0, 3): "sltu", (0x20, 4): "xnor", (0x20, 6): "orn", (0x20, 7): "andn", (0x30, 1): "rol", (0x30, 5): "ror"}
+_SUMS |= {(5, kind): name for kind, name in enumerate(("min", "minu", "max", "maxu"), 4)}
+_SUMS |= {(4, 4): "pack", (0x14, 1): "bset", (0x24, 1): "bclr", (0x34, 1): "binv", (0x24, 5): "bext"}
 _SUMS |= {(0x20, 0): "sub", (0x20, 5): "sra", (0x10, 2): "sh1add", (0x10, 4): "sh2add", (0x10, 6): "sh3add"}
 _SYSTEM = {0x00000073: "ecall", 0x00100073: "ebreak", 0x30200073: "mret", 0x10200073: "sret", 0x10500073: "wfi"}
 _SYSTEM |= {0xC0001073: TRAP}  # what compilers write for a trap without C
@@ -141,11 +148,12 @@ def _store(word: int) -> Operation | None:
 
 def _immediate(word: int) -> Operation:
     target, first, _ = _registers(word)
-    kind, top = _field(word, 14, 12), word >> 25
+    kind, number = _field(word, 14, 12), word >> 20
     if kind in _IMMEDIATES:
-        return Operation(_IMMEDIATES[kind], target, first, number=_signed(word >> 20, 12))
-    shift = {(1, 0): "slli", (5, 0): "srli", (5, 0x20): "srai"}.get((kind, top), OTHER)
-    return Operation(shift, target, first, number=_field(word, 24, 20))
+        return Operation(_IMMEDIATES[kind], target, first, number=_signed(number, 12))
+    if (kind, number) in _OF_ONE:
+        return Operation(_OF_ONE[kind, number], target, first)
+    return Operation(_SHIFTS.get((kind, number >> 5), OTHER), target, first, number=number & 0x1F)
 
 
 def _sum(word: int) -> Operation:
@@ -180,8 +188,8 @@ def _float_store(word: int) -> Operation | None:
     _, first, _ = _registers(word)
     size, number = _field(word, 14, 12), _signed(_gathered(word, (31, 25, 5), (11, 7, 0)), 12)
     if 1 <= size <= 3:
-        return Operation(STORE, "", first, number=number, width=1 << size)
-    return Operation(STORE, "", first, width=MOST_VECTOR_BYTES) if size != 4 and not _field(word, 27, 26) else None
+        return Operation(STORE, "", first, "", number, 1 << size)
+    return Operation(STORE, "", first, "", width=MOST_VECTOR_BYTES) if size != 4 and not _field(word, 27, 26) else None
 
 
 def _vector(word: int) -> Operation:
@@ -234,7 +242,7 @@ def _of_memory(half: int, kind: int) -> Operation | None:
         case 6:
             return Operation("sw", "", base, other, words, 4)
         case 7:
-            return Operation(STORE, "", base, number=words, width=4)
+            return Operation(STORE, "", base, "", words, 4)
         case 1 | 5:
             return None
     return _of_bytes(_field(half, 12, 10), base, other, half)
@@ -301,7 +309,7 @@ def _of_stack(half: int, kind: int) -> Operation | None:
         case 6:
             return Operation("sw", "", "sp", second, stored, 4)
         case 7:
-            return Operation(STORE, "", "sp", number=stored, width=4)
+            return Operation(STORE, "", "sp", "", stored, 4)
     return None
 
 

@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from aidge_build.contract.riscv.instruction import REGISTERS, Instruction, Operation
-from aidge_build.prove.elf.state import RETURN, WORD, CallState, Refusal, Value, plus, rounded_down, signed
+from aidge_build.prove.elf.riscv_numbers import CONDITIONS, IMMEDIATES, OF_TWO
+from aidge_build.prove.elf.state import RETURN, WORD, CallState, Refusal, Value, plus, rounded_down
 
 # Registers that a function must preserve (RISC-V ABIs Specification 1.0, 1.1), and t0: __divsi3 of libgcc keeps its own return
 # address there, as it knows that __udivsi3 does not write it.
@@ -18,25 +18,6 @@ _KEPT: dict[str, Value] = {
 _CLOBBERS = tuple(name for name in REGISTERS if name not in (*_KEPT, "zero", "sp", "gp", "tp"))
 _STORES = ("sw", "store")
 _SHIFTED = {"sh1add": 1, "sh2add": 2, "sh3add": 3}
-# Operations on two numbers, by the name without the "i" of an immediate one; five bits give the distance of a shift.
-_FOLDED: dict[str, Callable[[int, int], int]] = {
-    "and": operator.and_,
-    "or": operator.or_,
-    "xor": operator.xor,
-    "mul": operator.mul,
-    "sll": lambda one, two: one << (two & 31),
-    "srl": lambda one, two: one >> (two & 31),
-    "sra": lambda one, two: signed(one) >> (two & 31),
-}
-_IMMEDIATES = {"andi": "and", "ori": "or", "xori": "xor", "slli": "sll", "srli": "srl", "srai": "sra"}
-_COMPARED: dict[str, Callable[[int, int], bool]] = {
-    "beq": operator.eq,
-    "bne": operator.ne,
-    "bltu": operator.lt,
-    "bgeu": operator.ge,
-    "blt": lambda one, two: signed(one) < signed(two),
-    "bge": lambda one, two: signed(one) >= signed(two),
-}
 _MOST_BYTES = 1 << 16  # of a table with a known end
 ReadConstant = Callable[[int], int | None]
 
@@ -101,7 +82,7 @@ def result_of(state: RiscvState, instruction: Instruction, read_constant: ReadCo
             return _added(one, _multiple(one, first), second)
         case "andi" if first and first[0] == "stack":
             return rounded_down(first[1], ~one.number & WORD)
-    name = _IMMEDIATES.get(one.name)
+    name = IMMEDIATES.get(one.name)
     return _number(name or one.name, first, number if name else second) or _range(one, first)
 
 
@@ -171,13 +152,13 @@ def decided(state: RiscvState, branch: Operation) -> bool | None:
     first, second = state.value(branch.first), state.value(branch.second)
     if not first or not second or (first[0], second[0]) != ("number", "number"):
         return None
-    return _COMPARED[branch.name](first[1], second[1])
+    return CONDITIONS[branch.name](first[1], second[1])
 
 
 def _number(name: str, first: Value | None, second: Value | None) -> Value | None:
-    if name not in _FOLDED or not first or not second or (first[0], second[0]) != ("number", "number"):
+    if name not in OF_TWO or not first or not second or (first[0], second[0]) != ("number", "number"):
         return None
-    return "number", _FOLDED[name](first[1], second[1]) & WORD
+    return "number", OF_TWO[name](first[1], second[1]) & WORD
 
 
 def _set_stack(state: RiscvState, one: Operation, value: Value | None) -> None:

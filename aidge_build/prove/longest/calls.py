@@ -9,10 +9,12 @@ from functools import partial
 from aidge_build.contract.thumb.instruction import Instruction
 from aidge_build.prove.elf.image import Image
 from aidge_build.prove.elf.program_code import Code
+from aidge_build.prove.elf.riscv_walk import RiscvCode
 from aidge_build.prove.longest.ends import State
-from aidge_build.prove.longest.library import Library
+from aidge_build.prove.longest.library import BlocksWith, Library
 from aidge_build.prove.longest.memory import Constants, Memory
 from aidge_build.prove.longest.registers import Registers
+from aidge_build.prove.longest.riscv.blocks import RiscvBlocks
 from aidge_build.prove.longest.search import Search
 from aidge_build.prove.longest.thumb.blocks import ThumbBlocks
 from aidge_build.prove.longest.values import Objects, Span, Value
@@ -31,7 +33,9 @@ class Calls:
     def __init__(self, image: Image, instructions: Mapping[int, Instruction], constants: Iterable[str] = ()):
         self.objects = Objects(_objects(image))
         self._constants = Constants(_constants(image, constants))
-        blocks_with = partial(ThumbBlocks, Code(image, instructions))
+        blocks_with: BlocksWith = partial(ThumbBlocks, Code(image, instructions))
+        if image.machine == "RISCV":
+            blocks_with = partial(RiscvBlocks, RiscvCode(image))
         library = Library(image, blocks_with, self.objects, self.memory, _STACK, _ERRNO)
         blocks = blocks_with(self.objects, library)
         self._search, self._convention = Search(blocks), blocks.convention

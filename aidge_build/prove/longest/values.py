@@ -146,6 +146,12 @@ class Objects:
             return None
         return self.spans[index]
 
+    def bytes_from(self, place: Value, most: int) -> int:
+        """Returns the most bytes that a store of up to `most` bytes writes. Narrow elements or a predicate may store less than a
+        whole vector, and no store writes beyond the object."""
+        span = self.span(place) if isinstance(place, int) else None
+        return min(most, span.end - place) if span is not None and place < span.end else most
+
     def near(self, one: Value, two: Value) -> Near | None:
         """Returns the value of a sum or difference with an unknown term: a pointer into the object of the other term, or None."""
         for value in (one, two):

@@ -6,12 +6,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from aidge_build.prove.longest.values import SIGN, WORD
-
-
-def signed(number: int) -> int:
-    """Returns a word as a signed number."""
-    return number - (WORD + 1) if number & SIGN else number
+from aidge_build.prove.elf.state import signed
+from aidge_build.prove.longest.values import SIGN
 
 
 def _rotated(number: int, amount: int) -> int:

@@ -188,16 +188,9 @@ def _is_whole(targets: Sequence[str], name: str, raw: int) -> bool:
 def _forget(place: Value, size_bytes: int, objects: Objects, memory: Memory) -> None:
     """Forgets the bytes that a store of unknown values reaches; at an unknown place those of its whole object."""
     if isinstance(place, int):
-        memory.kill(place, _inside(objects, place, size_bytes))
+        memory.kill(place, objects.bytes_from(place, size_bytes))
     else:
         memory.forget(objects.near(place, None))
-
-
-def _inside(objects: Objects, place: int, size_bytes: int) -> int:
-    """Returns the most bytes that a store at an address writes. Narrow elements or a predicate may store less than the whole
-    vector, and no store writes beyond the object."""
-    span = objects.span(place)
-    return min(size_bytes, span.end - place) if span is not None and place < span.end else size_bytes
 
 
 _ADDRESS_SUMS = ("vdup", "vdupt", "vadd", "vaddt", "vsub", "vsubt")

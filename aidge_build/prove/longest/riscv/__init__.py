@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: MIT
+"""RISC-V code: what its instructions do to known registers and memory, and its basic blocks."""

@@ -223,8 +223,26 @@ def test_the_words_of_arguments_are_those_of_the_run_time_abi():
         for name in names.split()
     }
     assert {name: words for name, words in ARGUMENT_WORDS.items() if name.startswith("__aeabi_")} == expected
-    others = {name: words for name, words in ARGUMENT_WORDS.items() if words and not name.startswith("__aeabi_")}
-    assert others == {"__clzsi2": 1, "__clzdi2": 2}
+
+
+# The functions of GCC's library (GCC Internals, 4) by their arguments: the last letters of a name are for arguments and result.
+OF_GCC = {
+    "dd": "adddf3 subdf3 muldf3 divdf3 eqdf2 nedf2 ltdf2 ledf2 gtdf2 gedf2 unorddf2",
+    "ff": "addsf3 subsf3 mulsf3 divsf3 eqsf2 nesf2 ltsf2 lesf2 gtsf2 gesf2 unordsf2",
+    "d": "fixdfsi fixunsdfsi fixdfdi fixunsdfdi truncdfsf2",
+    "f": "fixsfsi fixunssfsi fixsfdi fixunssfdi extendsfdf2",
+    "i": "floatsisf floatunsisf floatsidf floatunsidf clzsi2 ctzsi2 popcountsi2",
+    "l": "floatdisf floatundisf floatdidf floatundidf clzdi2 ctzdi2",
+    "ll": "muldi3 divdi3 udivdi3 moddi3 umoddi3 cmpdi2 ucmpdi2",
+    "li": "ashldi3 lshrdi3 ashrdi3",
+    "ii": "mulsi3 divsi3 udivsi3 modsi3 umodsi3",
+}
+
+
+def test_the_words_of_arguments_of_gccs_library_are_by_their_types():
+    names = {f"__{name}": kinds for kinds, names in OF_GCC.items() for name in names.split()}
+    found = {name: words for name, words in ARGUMENT_WORDS.items() if words and not name.startswith("__aeabi_")}
+    assert found == {name: sum({"i": 1, "f": 1, "l": 2, "d": 2}[kind] for kind in kinds) for name, kinds in names.items()}
 
 
 def test_the_choices_for_a_float_that_is_not_denormal_are_all_such_floats_and_no_other() -> None:

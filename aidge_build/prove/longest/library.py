@@ -40,12 +40,22 @@ _RUN_TIME_ABI = {
     3: "llsl llsr lasr",
     4: "lmul ldivmod uldivmod lcmp ulcmp dadd dsub drsub dmul ddiv dcmpeq dcmplt dcmple dcmpge dcmpgt dcmpun",
 }
+# The same by the names of GCC's library ("GNU Compiler Collection Internals", 4).
+_GCC = {
+    1: "floatsisf floatunsisf floatsidf floatunsidf extendsfdf2 fixsfsi fixunssfsi fixsfdi fixunssfdi clzsi2 ctzsi2 popcountsi2",
+    2: "mulsi3 divsi3 udivsi3 modsi3 umodsi3 floatdisf floatundisf floatdidf floatundidf truncdfsf2 fixdfsi fixunsdfsi fixdfdi "
+    "fixunsdfdi addsf3 subsf3 mulsf3 divsf3 eqsf2 nesf2 ltsf2 lesf2 gtsf2 gesf2 unordsf2 clzdi2 ctzdi2",
+    3: "ashldi3 lshrdi3 ashrdi3",
+    4: "muldi3 divdi3 udivdi3 moddi3 umoddi3 cmpdi2 ucmpdi2 adddf3 subdf3 muldf3 divdf3 eqdf2 nedf2 ltdf2 ledf2 gtdf2 gedf2 "
+    "unorddf2",
+}
 _ERRNO = "__errno"  # of newlib: returns the address of errno, which overlaps no other object
 # The words of arguments; 0 if they may be in registers of the FPU.
 ARGUMENT_WORDS = {
     **{f"__aeabi_{name}": words for words, names in _RUN_TIME_ABI.items() for name in names.split()},
+    **{f"__{name}": words for words, names in _GCC.items() for name in names.split()},
     **{name: 0 for single in MATHEMATICS for name in (single, single.removesuffix("f"))},
-    **{"__clzsi2": 1, "__clzdi2": 2, _ERRNO: 0},
+    _ERRNO: 0,
 }
 # The most iterations of each loop of a function, if its code does not show them, by the meaning of the function:
 # - a quotient has 64 bits, and both divisions find at least one bit in an iteration;
@@ -54,10 +64,11 @@ ROUNDS = {
     **{f"__{name}": 64 for name in ("udivmoddi4", "udivdi3", "divdi3", "umoddi3", "moddi3")},
     **{name: 127 + 149 + 1 for name in ("__ieee754_fmodf", "fmodf")},
 }
-_LIMIT = 20_000  # instructions of one call
-_SUMS = tuple(f"__aeabi_{name}" for name in ("fadd", "fsub", "frsub"))
-_OF_FLOATS = (*_SUMS, "__aeabi_fmul", "__aeabi_fdiv")
+_LIMIT = 40_000  # instructions of one call
+_SUMS = ("__aeabi_fadd", "__aeabi_fsub", "__aeabi_frsub", "__addsf3", "__subsf3")
+_OF_FLOATS = (*_SUMS, "__aeabi_fmul", "__aeabi_fdiv", "__mulsf3", "__divsf3")
 _OF_INTEGERS = tuple(f"__aeabi_{name}" for name in ("i2f", "ui2f", "l2f", "ul2f"))  # 0, or at least 1
+_OF_INTEGERS += ("__floatsisf", "__floatunsisf", "__floatdisf", "__floatundisf")
 # The least exponent of a term such that no sum with it is denormal: a term that may cancel it is at least half as large, so both
 # terms and their sum are multiples of 2^-124; the least normal float is 2^-126.
 _LEAST_OF_SUM = 27

@@ -25,6 +25,7 @@ from aidge_build.prove.longest.ends import (
 )
 from aidge_build.prove.longest.registers import Convention, Operation
 from aidge_build.prove.longest.riscv.operations import NUMBERS, decided, learned, operation
+from aidge_build.prove.longest.riscv.shifts import most_rounds
 from aidge_build.prove.longest.values import WORD, Objects
 
 _REFUSED = ("ecall", "ebreak", "mret", "sret", "wfi", TRAP, UNKNOWN)
@@ -46,7 +47,7 @@ class RiscvBlocks(Blocks[Instruction]):
     def shown_rounds(
         self, head: int, body: Mapping[int, Sequence[Instruction]], successors: Mapping[int, Sequence[int]]
     ) -> int | None:
-        return None
+        return most_rounds(head, body, successors)
 
     def _made(self, start: int) -> Block:
         operations: list[Operation] = []

@@ -8,6 +8,7 @@ as 1.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from aidge_build.contract.riscv.instruction import REGISTERS, STORE, Instruction
 from aidge_build.contract.riscv.instruction import Operation as Encoded
@@ -36,7 +37,6 @@ _STORES = ("sw", STORE)
 _BITWISE = {"and": "and", "or": "orr", "xor": "eor", "andn": "bic", "orn": "orn"}
 _SHIFTS = {"sll": "lsl", "srl": "lsr"}
 _COMPARISONS = {"slt": "blt", "sltu": "bltu"}
-_TRUTH = Partly(WORD - 1, 0)  # 0 or 1
 _Computation = Callable[[list[Value]], Value]
 
 
@@ -126,9 +126,34 @@ def _computation(instruction: Instruction, objects: Objects) -> _Computation:
         return lambda values: number
     if one.name in OF_ONE:
         return _of_one(one)
+    if one.name == "addi":
+        return _moved(one, objects)
     if one.name in IMMEDIATES:
-        return _of_two(IMMEDIATES[one.name], one, one.number & WORD, objects)
-    return _of_two(one.name, one, None, objects) if one.name in OF_TWO else lambda values: None
+        return _of_number(IMMEDIATES[one.name], one)
+    if one.name == "add" and "zero" in (one.first, one.second):
+        return _copy(NUMBERS[one.first] or NUMBERS[one.second])
+    return _of_two(one, objects) if one.name in OF_TWO else lambda values: None
+
+
+def _copy(at: int) -> _Computation:
+    return lambda values: values[at]
+
+
+def _moved(one: Encoded, objects: Objects) -> _Computation:
+    """Returns the sum of a register and a number."""
+    at, number, far = NUMBERS[one.first], one.number & WORD, objects.near(None, one.number & WORD)
+    if not number:
+        return _copy(at)
+
+    def plus(values: list[Value]) -> Value:
+        value = values[at]
+        if type(value) is int:
+            return value + number & WORD
+        if type(value) is Few and number == WORD:
+            return OneLess(value)
+        return value if type(value) is Near else far
+
+    return plus
 
 
 def _of_one(one: Encoded) -> _Computation:
@@ -141,43 +166,66 @@ def _of_one(one: Encoded) -> _Computation:
     return result
 
 
-def _of_two(name: str, one: Encoded, number: int | None, objects: Objects) -> _Computation:
-    """Returns the result of a register and the number, or of two registers."""
-    first, second, compute = NUMBERS[one.first], NUMBERS[one.second], OF_TWO[name]
-    if name == "add" and number is None and first == second:
-        name, number, compute = "sll", 1, OF_TWO["sll"]
+def _of_number(name: str, one: Encoded) -> _Computation:
+    """Returns the result of a register and a number."""
+    at, number, compute, otherwise = NUMBERS[one.first], one.number & WORD, OF_TWO[name], _PARTLY_KNOWN.get(name, _unknown)
 
     def result(values: list[Value]) -> Value:
-        left, right = values[first], values[second] if number is None else number
-        if type(left) is int and type(right) is int:
-            return compute(left, right) & WORD
-        return _partly_known(name, left, right, objects)
+        value = values[at]
+        return compute(value, number) & WORD if type(value) is int else otherwise(value, number)
 
     return result
 
 
-def _partly_known(name: str, one: Value, two: Value, objects: Objects) -> Value:
-    """Returns what is known of a result if one of the numbers is not known."""
-    if name in ("add", "sub"):
-        return _sum(name, one, two, objects)
-    if name in _BITWISE:
-        return combined(_BITWISE[name], one, two)
-    if name in _SHIFTS:
-        return shifted(_SHIFTS[name], one, two & 31) if type(two) is int else None
-    if name in _COMPARISONS:
-        met = decided(_COMPARISONS[name], one, two)
-        return _TRUTH if met is None else int(met)
-    return objects.near(None, two) if name.endswith("add") else None
+def _of_two(one: Encoded, objects: Objects) -> _Computation:
+    """Returns the result of two registers."""
+    first, second, compute = NUMBERS[one.first], NUMBERS[one.second], OF_TWO[one.name]
+    if one.name == "add" and first == second:
+        return _of_number("sll", Encoded("slli", first=one.first, number=1))
+    sums = {"add": _total, "sub": _difference, **dict.fromkeys(("sh1add", "sh2add", "sh3add"), _indexed)}
+    otherwise = partial(sums[one.name], objects) if one.name in sums else _PARTLY_KNOWN.get(one.name, _unknown)
+
+    def result(values: list[Value]) -> Value:
+        left, right = values[first], values[second]
+        if type(left) is int and type(right) is int:
+            return compute(left, right) & WORD
+        return otherwise(left, right)
+
+    return result
 
 
-def _sum(name: str, one: Value, two: Value, objects: Objects) -> Value:
-    if two == 0:
-        return one
-    if name == "sub":
-        return objects.near(one, None)
-    if one == 0:
-        return two
+def _unknown(one: Value, two: Value) -> Value:
+    return None
+
+
+def _total(objects: Objects, one: Value, two: Value) -> Value:
     return OneLess(one) if isinstance(one, Few) and two == WORD else objects.near(one, two)
+
+
+def _indexed(objects: Objects, one: Value, two: Value) -> Value:
+    return objects.near(None, two)
+
+
+def _difference(objects: Objects, one: Value, two: Value) -> Value:
+    return one if two == 0 else objects.near(one, None)
+
+
+def _shifted(name: str, one: Value, two: Value) -> Value:
+    return shifted(name, one, two & 31) if type(two) is int else None
+
+
+def _compared(branch: str, one: Value, two: Value) -> Value:
+    """Returns 1 if a branch is taken and 0 if not, both if that is not known."""
+    met = decided(branch, one, two)
+    return Partly(WORD - 1, 0) if met is None else int(met)
+
+
+# What is known of results if one of the numbers is not known, for operations other than sums.
+_PARTLY_KNOWN: dict[str, Callable[[Value, Value], Value]] = {
+    **{name: partial(combined, known) for name, known in _BITWISE.items()},
+    **{name: partial(_shifted, known) for name, known in _SHIFTS.items()},
+    **{name: partial(_compared, branch) for name, branch in _COMPARISONS.items()},
+}
 
 
 def decided(name: str, one: Value, two: Value) -> bool | None:

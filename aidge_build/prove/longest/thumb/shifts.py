@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""Bounds loops that shift a number until one of its bits reaches a position, or until the number is zero, as in divisions."""
+"""The exits of loops of Thumb code that test numbers which only shifts change."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
 from aidge_build.contract.thumb.instruction import Instruction, immediate
+from aidge_build.prove.longest import shifts
 from aidge_build.prove.longest.thumb.operands import NUMBERS
 from aidge_build.prove.longest.thumb.operations import destinations
 
@@ -17,35 +18,15 @@ _Named = tuple[Instruction, str]  # with its name without the condition
 
 
 def most_rounds(head: int, body: Mapping[int, Sequence[_Named]], successors: Mapping[int, Sequence[int]]) -> int | None:
-    """Returns how often a loop leads back to its start at most; None if its blocks (`body`, by address) do not show it.
+    """Returns how often a loop leads back to its start at most; None if its blocks (`body`, by address) do not show it."""
 
-    1. An exit is taken if the result of a shift is zero: at most one iteration for each bit.
-    2. All exits test numbers that only shifts change. After one iteration for each bit the tested values no longer change, and
-       the loop would never end. The analysis assumes that it ends.
-    """
-    always = _in_each_round(head, body, successors)
-    total: int | None = 0
-    for block in body:
-        if all(to in body for to in successors[block]):
-            continue
+    def exits(block: int, always: set[int]) -> tuple[int | None, bool]:
         asking = _asking(block, body, successors)
-        bits = None if asking is None else _bits(asking, body[block][-1][0].mnemonic, body, always)
-        if bits is not None and asking is not None and _ends_at_zero(asking, body[block][-1], body):
-            return bits
-        total = None if bits is None or total is None else total + bits
-    return total or None
+        if asking is None:
+            return None, False
+        return _bits(asking, body[block][-1][0].mnemonic, body, always), _ends_at_zero(asking, body[block][-1], body)
 
-
-def _in_each_round(head: int, body: Mapping[int, Sequence[_Named]], successors: Mapping[int, Sequence[int]]) -> set[int]:
-    """Returns the blocks that run in each iteration: the first block, the straight chain of blocks after it, and the block that
-    leads back."""
-    found, following = set[int](), {head}
-    while len(following) == 1 and found.isdisjoint(following):
-        found |= following
-        (block,) = following
-        following = {*successors[block]}
-    back = [block for block in body if head in successors[block]]
-    return found | set(back if len(back) == 1 else ())
+    return shifts.most_rounds(head, body, successors, exits)
 
 
 def _asking(block: int, body: Mapping[int, Sequence[_Named]], successors: Mapping[int, Sequence[int]]) -> _Named | None:

@@ -21,6 +21,7 @@ REGISTERS = (
 )
 # Names of instructions with a meaning of their own; others are what the manual calls them.
 OTHER, STORE = "other", "store"  # only writes its register; only writes `width` bytes
+VECTOR_STORES = {"vse8": 1, "vse16": 2, "vse32": 4}  # stores of neighbouring elements, each of so many bytes; `width` is the most
 TRAP, UNKNOWN = "trap", "unknown"  # never ends; may do anything
 MSTATUS, MTVEC = 0x300, 0x305
 TRAP_VECTORS = (MTVEC, 0x105, 0x307)  # also stvec, and mtvt of the interrupt controller CLIC
@@ -32,7 +33,15 @@ _OF_ONE = {(1, 0x600): "clz", (1, 0x601): "ctz", (1, 0x602): "cpop", (1, 0x604):
 _OF_ONE |= {(5, 0x287): "orc.b", (5, 0x698): "rev8"}
 _SUMS = {(0, 0): "add", (0, 1): "sll", (0, 4): "xor", (0, 5): "srl", (0, 6): "or", (0, 7): "and", (1, 0): "mul"}
 _SUMS |= {(1, kind): name for kind, name in enumerate(("mulh", "mulhsu", "mulhu", "div", "divu", "rem", "remu"), 1)}
-_SUMS |= {(0, 2): "slt", (0, 3): "sltu", (0x20, 4): "xnor", (0x20, 6): "orn", (0x20, 7): "andn", (0x30, 1): "rol", (0x30, 5): "ror"}
+_SUMS |= {
+    (0, 2): "slt",
+    (0, 3): "sltu",
+    (0x20, 4): "xnor",
+    (0x20, 6): "orn",
+    (0x20, 7): "andn",
+    (0x30, 1): "rol",
+    (0x30, 5): "ror",
+}
 _SUMS |= {(5, kind): name for kind, name in enumerate(("min", "minu", "max", "maxu"), 4)}
 _SUMS |= {(4, 4): "pack", (0x14, 1): "bset", (0x24, 1): "bclr", (0x34, 1): "binv", (0x24, 5): "bext"}
 _SUMS |= {(0x20, 0): "sub", (0x20, 5): "sra", (0x10, 2): "sh1add", (0x10, 4): "sh2add", (0x10, 6): "sh3add"}
@@ -189,15 +198,19 @@ def _float_store(word: int) -> Operation | None:
     size, number = _field(word, 14, 12), _signed(_gathered(word, (31, 25, 5), (11, 7, 0)), 12)
     if 1 <= size <= 3:
         return Operation(STORE, "", first, "", number, 1 << size)
-    return Operation(STORE, "", first, "", width=MOST_VECTOR_BYTES) if size != 4 and not _field(word, 27, 26) else None
+    if size == 4 or _field(word, 27, 26):
+        return None
+    is_of_elements = not _field(word, 31, 28) and not _field(word, 24, 20)  # else of several registers, or of masks
+    name = {0: "vse8", 5: "vse16", 6: "vse32"}.get(size, STORE) if is_of_elements else STORE
+    return Operation(name, "", first, "", width=MOST_VECTOR_BYTES)
 
 
 def _vector(word: int) -> Operation:
     """Returns an operation on vectors; few of them write a register of the core: the length of vectors, an element."""
-    kind = _field(word, 14, 12)
-    is_length = kind == 7
-    is_element = kind == 2 and word >> 26 == _VECTOR_TO_CORE
-    return Operation(OTHER, _registers(word)[0] if is_length or is_element else "")
+    kind, (target, first, _) = _field(word, 14, 12), _registers(word)
+    if kind == 7:
+        return Operation("vsetvl", target) if word >> 31 else Operation("vsetvli", target, first, number=word >> 20)
+    return Operation(OTHER, target if kind == 2 and word >> 26 == _VECTOR_TO_CORE else "")
 
 
 def _float_sum(word: int) -> Operation | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from aidge_build.contract.riscv.instruction import STORE, TRAP, UNKNOWN, Operation
+from aidge_build.contract.riscv.instruction import STORE, TRAP, UNKNOWN, VECTOR_STORES, Operation
 from aidge_build.contract.work import ADDRESS, CONDITION, DATA, DEFAULT, OPERAND, RESULT, SECOND, Work
 
 _KINDS = {
@@ -45,6 +45,6 @@ def _kind_of(operation: Operation) -> str:
     """Returns the kind of an operation. A jump that writes no register is no call."""
     if operation.name in _JUMPS:
         return _JUMPS[operation.name][operation.target != "zero"]
-    if operation.name in ("sw", STORE):
+    if operation.name in ("sw", STORE, *VECTOR_STORES):
         return "store" if operation.width >= 4 else "store_narrow"
     return _KINDS.get(operation.name, "alu")

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from aidge_build.contract.riscv.instruction import REGISTERS, Instruction, Operation
+from aidge_build.contract.riscv.instruction import REGISTERS, STORE, VECTOR_STORES, Instruction, Operation
 from aidge_build.prove.elf.riscv_numbers import CONDITIONS, IMMEDIATES, OF_TWO
 from aidge_build.prove.elf.state import RETURN, WORD, CallState, Refusal, Value, plus, rounded_down
 
@@ -16,7 +16,7 @@ _KEPT: dict[str, Value] = {
     name: ("kept", at) for at, name in enumerate(REGISTERS) if name == "t0" or name[0] == "s" and name != "sp"
 }
 _CLOBBERS = tuple(name for name in REGISTERS if name not in (*_KEPT, "zero", "sp", "gp", "tp"))
-_STORES = ("sw", "store")
+_STORES = ("sw", STORE, *VECTOR_STORES)
 _SHIFTED = {"sh1add": 1, "sh2add": 2, "sh3add": 3}
 _MOST_BYTES = 1 << 16  # of a table with a known end
 ReadConstant = Callable[[int], int | None]

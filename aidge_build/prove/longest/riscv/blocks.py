@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from aidge_build.contract.riscv.instruction import REGISTERS, TRAP, UNKNOWN, Instruction
@@ -41,6 +42,7 @@ class RiscvBlocks(Blocks[Instruction]):
     def __init__(self, code: RiscvCode, objects: Objects, known: Known, parts: bool = False):
         super().__init__(code, objects, known, parts)
         self.convention = _convention(code)
+        self._vector_bits = _vector_bits(code.image.extensions)
         self._starts = set(_starts(code))
         self._saves: dict[int, frozenset[int]] = {}
 
@@ -60,7 +62,7 @@ class RiscvBlocks(Blocks[Instruction]):
             found = self._end(instruction, start)
             if found is not None:
                 return Block(start, count, tuple(operations), *found)
-            made = operation(instruction, self.objects, self._is_save(instruction))
+            made = operation(instruction, self.objects, self._is_save(instruction), self._vector_bits)
             operations += [made] if made else []
             place = instruction.next
             if place in self._starts:
@@ -141,7 +143,13 @@ def _convention(code: RiscvCode) -> Convention:
     kept = frozenset(NUMBERS[name] for name in (*_SAVED, "gp", "tp"))
     fixed = {0: 0} if code.global_pointer is None else {0: 0, NUMBERS["gp"]: code.global_pointer}
     arguments = range(_A0, _A0 + (6 if is_embedded else 8))
-    return Convention(len(REGISTERS), len(REGISTERS), NUMBERS["sp"], NUMBERS["ra"], arguments, kept, fixed)
+    return Convention(len(NUMBERS), len(REGISTERS), NUMBERS["sp"], NUMBERS["ra"], arguments, kept, fixed)
+
+
+def _vector_bits(extensions: str) -> int:
+    """Returns the least length of vectors that an instruction set promises: by Zvl, or by Zve and V."""
+    lengths = [int(bits) for bits in re.findall(r"_z(?:vl|ve)(\d+)", extensions)]
+    return max((*lengths, 128 if re.search(r"_v\d", extensions) else 0))
 
 
 def _in_order(code: RiscvCode, first: int, end: int) -> Iterator[Instruction]:

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from aidge_build.contract.riscv.instruction import REGISTERS, STORE, Instruction
+from aidge_build.contract.riscv.instruction import REGISTERS, STORE, VECTOR_STORES, Instruction
 from aidge_build.contract.riscv.instruction import Operation as Encoded
+from aidge_build.prove.elf.frames import Refusal
 from aidge_build.prove.elf.riscv_numbers import CONDITIONS, IMMEDIATES, OF_ONE, OF_TWO
 from aidge_build.prove.elf.state import signed
 from aidge_build.prove.longest.memory import Memory
@@ -31,21 +32,24 @@ from aidge_build.prove.longest.values import (
     shifted,
 )
 
-NUMBERS = {name: number for number, name in enumerate(REGISTERS)}
+NUMBERS = {name: number for number, name in enumerate((*REGISTERS, "vl"))}  # vl: how many elements of a vector are used
+_VL = NUMBERS["vl"]
 _LOADS = {"lw": (4, 0), "lbu": (1, 0), "lhu": (2, 0), "lb": (1, 24), "lh": (2, 16)}  # bytes, and bits that a sign fills
-_STORES = ("sw", STORE)
+_STORES = ("sw", STORE, *VECTOR_STORES)
 _BITWISE = {"and": "and", "or": "orr", "xor": "eor", "andn": "bic", "orn": "orn"}
 _SHIFTS = {"sll": "lsl", "srl": "lsr"}
 _COMPARISONS = {"slt": "blt", "sltu": "bltu"}
 _Computation = Callable[[list[Value]], Value]
 
 
-def operation(instruction: Instruction, objects: Objects, is_save: bool) -> Operation | None:
+def operation(instruction: Instruction, objects: Objects, is_save: bool, vector_bits: int) -> Operation | None:
     """Returns the effect of an instruction that leads to the next one, None for no effect. `is_save`: it stores a register for the
-    caller, so that no pointer leads there."""
+    caller, so that no pointer leads there. `vector_bits` is the length of a vector register, 0 if it is unknown."""
     one = instruction.operation
     if one.name in _STORES:
         return _saved(one) if is_save else _store(one, objects)
+    if one.name in ("vsetvli", "vsetvl"):
+        return _length(instruction, vector_bits)
     if one.name == "amo":
         return _changed_word(one)
     if one.target in ("", "zero"):
@@ -95,14 +99,16 @@ def _saved(one: Encoded) -> Operation:
 
 
 def _store(one: Encoded, objects: Objects) -> Operation:
-    place, at, width = _place(one), NUMBERS.get(one.second), one.width
+    place, at, width, element_bytes = _place(one), NUMBERS.get(one.second), one.width, VECTOR_STORES.get(one.name)
 
     def store(registers: Registers, memory: Memory) -> None:
-        if at is None:
-            to = place(registers.values)
-            memory.kill(to, objects.bytes_from(to, width))
+        to, length = place(registers.values), registers.values[_VL]
+        if at is not None:
+            memory.store(to, width, registers.values[at])
+        elif element_bytes is not None and isinstance(length, int):
+            memory.kill(to, length * element_bytes)
         else:
-            memory.store(place(registers.values), width, registers.values[at])
+            memory.kill(to, objects.bytes_from(to, width))
 
     return store
 
@@ -116,6 +122,30 @@ def _changed_word(one: Encoded) -> Operation:
         registers.values[at] = None if at else 0
 
     return change
+
+
+def _length(instruction: Instruction, vector_bits: int) -> Operation | None:
+    """Returns the effect of `vsetvli`: as many elements as are asked for, if a group of registers has as many (Instruction Set
+    Manual, 31.6). Of `vsetvl` and `vsetivli` nothing is known."""
+    one, at, asked = instruction.operation, NUMBERS[instruction.operation.target], NUMBERS[instruction.operation.first]
+    if one.name == "vsetvli" and not at and not asked:
+        return None  # the type alone changes
+    group, element_bits = one.number & 7, 8 << (one.number >> 3 & 7)
+    registers_eighths = 8 << group if group < 4 else 8 >> 8 - group
+    most = vector_bits * registers_eighths // 8 // element_bits
+
+    def set_length(registers: Registers, memory: Memory) -> None:
+        values = registers.values
+        if one.name == "vsetvl":
+            values[_VL], values[at] = None, None if at else 0
+            return
+        if not most:
+            raise Refusal(f"how long vectors are for 'vsetvli' at 0x{instruction.address:x}, the program does not say")
+        wanted = values[asked] if asked else most
+        values[_VL] = min(wanted, most) if isinstance(wanted, int) else None
+        values[at] = values[_VL] if at else 0
+
+    return set_length
 
 
 def _computation(instruction: Instruction, objects: Objects) -> _Computation:

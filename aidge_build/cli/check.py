@@ -210,14 +210,12 @@ def _check_reach(image: Image, claims: tuple[Claim, ...], stack: StackUse | None
     """Yields findings about the start of the stack, and how far down it grows; without a bound only about the start."""
     if stack is None or not stack.is_read:
         return
-    most = stack.most_bytes
-    if most is not None:
-        yield from check_reach(image, claims, most)
+    most = LEAST_BYTES if stack.most_bytes is None else stack.most_bytes
+    yield from check_reach(image, claims, stack.begin, most)
     if stack.begin is not None:
         limit = None if stack.reserved_by else stack.reserved_bytes
-        kept = LEAST_BYTES if most is None else min(most, limit or most)
         named = {name for claim in claims for name in (*claim.buffers, *claim.weights)}
-        yield from check_stack_place(image, stack.begin, kept, regions, named)
+        yield from check_stack_place(image, stack.begin, min(most, limit or most), regions, named)
 
 
 def _program_and_objects(arguments: argparse.Namespace) -> tuple[Path, list[Path]]:

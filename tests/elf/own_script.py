@@ -13,6 +13,7 @@ from aidge_build.base.version import CLAIM_VERSION
 from tests.programs import CLAIM, constant, note
 
 CPU = ("-mcpu=cortex-m7", "-mthumb")
+RISCV = ("-march=rv32imafc", "-mabi=ilp32f", "-msmall-data-limit=0")
 FLAGS = ("-O1", "-ffunction-sections", "-fdata-sections", "-nostdlib", "-ffreestanding")
 AXI = {"origin": 0x24000000, "length_bytes": 0x80000}
 IN_AXI = {"region": "AXI", "memory": AXI, "alignment": 16}
@@ -46,6 +47,27 @@ WEIGHTS = "const int8_t kws_fc_weights[64] __attribute__((aligned(4))) = {3, 1};
 STORED = bytes([3, 1]) + bytes(62)
 
 
+BEGIN = """void Reset_Handler(void) { main(); for (;;); }
+void Fault_Handler(void) { for (;;); }
+extern char stack_top[];
+__attribute__((section(".isr_vector"), used)) void *const vectors[4] = {
+    stack_top, Reset_Handler, Fault_Handler, Fault_Handler };
+"""
+BEGIN_OF_RISCV = """__attribute__((section(".isr_vector"), naked, used)) void Reset_Handler(void)
+{ __asm__("la sp, stack_top\\n call main\\n 1: j 1b"); }
+"""
+# The claims in notes are numbers; the core's name keeps its length.
+_OF_RISCV = {BEGIN: BEGIN_OF_RISCV, **{text: text.replace("%", "@") for text in ("%note", "%function", "%object")}}
+_OF_RISCV |= {"thumb_set": "set", ",".join(map(str, b"cortex-m7")): ",".join(map(str, b"rv32imafc"))}
+
+
+def for_riscv(text: str) -> str:
+    """The C text of a program as one for RISC-V."""
+    for arm, riscv in _OF_RISCV.items():
+        text = text.replace(arm, riscv)
+    return text
+
+
 def claim(**changes) -> dict:
     """The claim of a model whose arena was planned for AXI."""
     arena = {**CLAIM["arenas"][0], **IN_AXI}
@@ -67,21 +89,17 @@ __attribute__((noinline)) static int kws_fc(void) {{ return kws_arena[3] + kws_f
 __attribute__((noinline)) int kws_run(void) {{ kws_conv(); return kws_fc(); }}
 {more}
 int main(void) {{ if (extra) extra(); return kws_run(); }}
-void Reset_Handler(void) {{ main(); for (;;); }}
-void Fault_Handler(void) {{ for (;;); }}
-extern char stack_top[];
-__attribute__((section(".isr_vector"), used)) void *const vectors[4] = {{
-    stack_top, Reset_Handler, Fault_Handler, Fault_Handler }};
-"""
+{BEGIN}"""
 
 
 def link(folder: Path, code: str, script: str = SCRIPT, *options: str, cpu: tuple[str, ...] = CPU) -> Path:
     """The linked ELF."""
-    (folder / "app.c").write_text(code)
+    compiler = "riscv64-unknown-elf-gcc" if cpu == RISCV else "arm-none-eabi-gcc"
+    (folder / "app.c").write_text(for_riscv(code) if cpu == RISCV else code)
     (folder / "app.ld").write_text(script)
     elf = folder / "app.elf"
     words = [*cpu, *FLAGS, "-T", str(folder / "app.ld"), "-Wl,--no-warn-rwx-segments", *options, str(folder / "app.c")]
-    linked = subprocess.run(["arm-none-eabi-gcc", *words, "-o", str(elf)], capture_output=True, text=True)
+    linked = subprocess.run([compiler, *words, "-o", str(elf)], capture_output=True, text=True)
     assert linked.returncode == 0, linked.stderr
     return elf
 

@@ -3,14 +3,16 @@
 
 from __future__ import annotations
 
+import os
 import struct
+from dataclasses import replace
 
 import pytest
 from elftools.elf.elffile import ELFFile
 
 from tests.elf.fault import Fault, check, memory_findings, require_found
-from tests.elf.own_script import REGIONS, SCRIPT, STORED, WEIGHTS, claim, link, program
-from tests.programs import ROOT, constant, needs_cross_compiler, note, state
+from tests.elf.own_script import REGIONS, RISCV, SCRIPT, STORED, WEIGHTS, claim, link, program
+from tests.programs import ROOT, constant, needs_cross_compiler, needs_riscv, note, state
 
 pytestmark = needs_cross_compiler
 NOTE_LINE = "    .note.aidge 0 :"
@@ -363,6 +365,32 @@ def test_a_fault_of_the_data_is_found_and_nothing_else_is(tmp_path, name):
     require_found(tmp_path, FAULTS[name])
 
 
+# What the check reads in another way in programs for RISC-V; all of the faults with AIDGE_STRESS=1 (`./sconsw stress`).
+OTHERWISE_ON_RISCV = (
+    "copied weights where the stack grows",
+    "a stack that grows down to the arena",
+    "code that is stored in flash and copied by nobody",
+    "one bit of the last byte",
+    "constants of another interface",
+)
+OF_ARM = ("two sections stored in one place", "a big-endian program")
+
+
+@needs_riscv
+@pytest.mark.parametrize("name", set(FAULTS) - set(OF_ARM) if os.environ.get("AIDGE_STRESS") else OTHERWISE_ON_RISCV)
+def test_a_fault_of_the_data_of_a_program_for_riscv_is_found_and_nothing_else_is(tmp_path, name):
+    require_found(tmp_path, replace(FAULTS[name], cpu=RISCV))
+
+
+@needs_riscv
+@pytest.mark.parametrize("where", ["begins in", "ends at"])
+def test_a_stack_of_a_program_for_riscv_that_begins_in_the_arena_is_found(tmp_path, where):
+    top = {"begins in": "0x24000100", "ends at": "0x24000200"}[where]
+    script = SCRIPT.replace("stack_top = 0x20010000", f"stack_top = {top}")
+    words = (f"arena kws_arena shares its bytes with the stack, which grows down from {top}",)
+    require_found(tmp_path, Fault("MEM12", words, script=script, cpu=RISCV))
+
+
 GOOD = {
     "as it should be": Fault("", ()),
     "with its own code": Fault("", (), program(SAYS_CODE.format(CODE), says=claim(code=CODE, interface=CODE))),
@@ -423,6 +451,15 @@ def test_what_is_no_fault_is_not_found(tmp_path, name):
     good = GOOD[name]
     elf = link(tmp_path, good.program, good.script, *good.options)
     assert memory_findings(check(elf, *REGIONS, *good.says)) == []
+
+
+@needs_riscv
+@pytest.mark.parametrize("flags", ["", "-mcmodel=medany", "-Wl,--defsym=__global_pointer$=load+64"])
+def test_code_of_a_program_for_riscv_that_start_up_code_copies_is_no_fault(tmp_path, flags):
+    """Its address is in lui or auipc and addi, or is a distance from gp."""
+    good = GOOD["code in RAM that start-up code copies"]
+    elf = link(tmp_path, good.program, good.script, *flags.split(), cpu=RISCV)
+    assert memory_findings(check(elf, *REGIONS)) == []
 
 
 def test_without_memories_what_can_be_written_is_no_place_for_weights(tmp_path):

@@ -145,7 +145,7 @@ def test_a_stack_reaches_an_arena_below_it_if_it_needs_more_than_is_between_them
     """A stack that begins in the arena is another finding."""
     table = section(".isr_vector", FLASH, struct.pack("<2I", top, FLASH + 0x301))
     program = image([BSS, table], [ARENA, label("start", FLASH + 0x300, 4, "function", ".text")])
-    found = [*check_reach(program, [CLAIM], size)]
+    found = [*check_reach(program, [CLAIM], None, size)]
     assert len(found) == is_reached
     assert all(f"arena kws_arena ends {top - ARENA.end:,} B below 0x{top:08x}" in finding.text for finding in found)
 

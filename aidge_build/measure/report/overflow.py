@@ -11,7 +11,7 @@ from aidge_build.base.errors import AidgeError
 from aidge_build.boards import Region, load_board
 from aidge_build.measure.report.attribution import Group, attribute
 from aidge_build.prove.elf.claim import Claim, ClaimedArena
-from aidge_build.prove.elf.contents import SOFT_DOUBLE
+from aidge_build.prove.elf.contents import is_soft_double
 from aidge_build.prove.elf.image import Image
 from aidge_build.prove.elf.overflow import LARGEST_GAP, Overflow, overfull
 from aidge_build.prove.elf.regions import region_use
@@ -178,7 +178,7 @@ def _of_flash(purposes: dict[str, int], image: Image, claims: Sequence[Claim], c
     library = purposes.get("libc/libgcc", 0)
     if library >= _LARGE_LIBRARY and not any(word.startswith(("--specs=nano", "-specs=nano")) for word in command):
         yield f"--specs=nano.specs: the C library is {library:,} B"
-    if any(symbol.kind == "function" and SOFT_DOUBLE.fullmatch(symbol.linked_name) for symbol in image.symbols):
+    if any(symbol.kind == "function" and is_soft_double(image, symbol.linked_name) for symbol in image.symbols):
         yield "float instead of double: its arithmetic in software is linked"
     yield "a board with more flash"
 

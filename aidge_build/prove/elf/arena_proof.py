@@ -41,14 +41,18 @@ def check_buffers(
         yield from _check(image, claim, f"{part.word} {part.symbol}", part, _Others(names), regions)
 
 
-def check_reach(image: Image, claims: Sequence[Claim], stack_bytes: int) -> Iterator[Finding]:
-    """Yields MEM12 if an array of a model in RAM, or weights copied to RAM, overlap the `stack_bytes` below the initial stack
-    pointer of a vector table."""
-    stacks = [table.stack for table in find_tables(image)]
+def check_reach(image: Image, claims: Sequence[Claim], begin: int | None, stack_bytes: int) -> Iterator[Finding]:
+    """Yields MEM12 if an array of a model in RAM, or weights copied to RAM, overlap the `stack_bytes` below `begin`, where
+    start-up code begins the stack, or below the initial stack pointer of a vector table. `stacks_in` finds a table's stack that
+    begins in such an array."""
+    in_tables = {table.stack for table in find_tables(image)}
+    stacks = sorted(in_tables if begin is None else in_tables | {begin})
     for label, symbol in _occupied(image, claims):
         end = symbol.end
         for stack in stacks:
-            if end < stack and Span(stack - stack_bytes, stack).meets(symbol.address, end):
+            if not Span(stack - stack_bytes, stack).meets(symbol.address, end):
+                continue
+            if end < stack:
                 yield Finding(
                     "MEM12",
                     ERROR,
@@ -56,6 +60,9 @@ def check_reach(image: Image, claims: Sequence[Claim], stack_bytes: int) -> Iter
                     f"where the stack begins, which needs {stack_bytes:,} B",
                     "more room between them: the linker script decides where the stack begins",
                 )
+            elif stack not in in_tables:
+                what = f"{label} {symbol.name} shares its bytes with the stack, which grows down from 0x{stack:08x}"
+                yield Finding("MEM12", ERROR, what)
 
 
 def _occupied(image: Image, claims: Sequence[Claim]) -> Iterator[tuple[str, Symbol]]:

@@ -4,7 +4,6 @@ a memory."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 
 from aidge_build.boards import Region
@@ -12,8 +11,8 @@ from aidge_build.prove.elf.claim import Claim
 from aidge_build.prove.elf.findings import ERROR, NOTE, Finding, some_of
 from aidge_build.prove.elf.image import Image, Section, Symbol
 from aidge_build.prove.elf.regions import region_at
+from aidge_build.prove.elf.written_addresses import writes_address
 
-_MOVW, _MOVT = 0xF240, 0xF2C0
 _KERNELS = "aidge_"  # the prefix of functions that models have in common
 
 
@@ -112,14 +111,13 @@ def _check(image: Image, label: str, section: Section, regions: Sequence[Region]
 
 def not_copied(image: Image, what: str, section: Section, kind: str, planned: bool) -> Finding:
     """Returns MEM03 for a section that no code of the program copies from flash to its place. The severity is error if the plan
-    names that place and the core is an Arm core; this check does not read the instructions of other cores. `kind` is the word in
-    the section's name."""
+    names that place and the check reads the core's instructions. `kind` is the word in the section's name."""
     name = section.name.removeprefix(".")
     names = f"PROVIDE({name}_load = LOADADDR({section.name})), {name}_first and {name}_end in the linker script, or "
     is_ours = section.name.startswith(f".aidge_{kind}_")
     return Finding(
         "MEM03",
-        ERROR if planned and image.machine == "ARM" else NOTE,
+        ERROR if planned and image.machine in ("ARM", "RISCV") else NOTE,
         f"{what}, and no start-up code was found that copies from 0x{section.load_address:08x} to there",
         f"{names if is_ours else ''}start-up code must copy it, from the load address that the linker script gives",
     )
@@ -137,20 +135,6 @@ def is_copied(image: Image, section: Section) -> bool:
 
 
 def _holds(image: Image, address: int) -> bool:
-    """Whether the program holds an address: as a word, or as two Thumb instructions, movw and movt, that write one register."""
+    """Whether the program holds an address: as a word, or in instructions that write it to a register."""
     word = address.to_bytes(4, "little")
-    pairs = b"|".join(
-        re.escape(_move(_MOVW, address & 0xFFFF, register)) + b".{0,32}?" + re.escape(_move(_MOVT, address >> 16, register))
-        for register in range(15)
-    )
-    return any(
-        word in section.content or section.executable and re.search(pairs, section.content, re.DOTALL)
-        for section in image.sections
-    )
-
-
-def _move(opcode: int, number: int, register: int) -> bytes:
-    """Returns the Thumb instruction (movw or movt) that writes 16 bits to a register."""
-    first = opcode | (number >> 11 & 1) << 10 | number >> 12
-    second = (number >> 8 & 7) << 12 | register << 8 | number & 0xFF
-    return first.to_bytes(2, "little") + second.to_bytes(2, "little")
+    return any(word in section.content for section in image.sections) or writes_address(image, address)

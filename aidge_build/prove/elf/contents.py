@@ -18,7 +18,11 @@ _DUPLICATE_BYTES = 256
 _SHOWN = 8
 HEADROOM_PERCENT = 95.0
 _HEAP = ("_malloc_r", "malloc", "_sbrk", "_sbrk_r", "_free_r", "free", "_Znwj", "_Znaj")
+# Functions of libgcc: Arm's names of them, and libgcc's own names, which it has for other machines.
 SOFT_DOUBLE = re.compile(r"__aeabi_(d(add|sub|rsub|mul|div|cmp\w+)|c[dr]\w*cmp\w*|d2\w+|[fil]2d|ui2d|ul2d)")
+_SOFT_DOUBLE_ELSEWHERE = re.compile(
+    r"__((add|sub|mul|div)df3|(neg|eq|ne|lt|le|gt|ge|unord)df2|extendsfdf2|truncdfsf2|fix(uns)?df[sd]i|float(un)?[sd]idf)"
+)
 
 
 def check_contents(image: Image, uses: Sequence[RegionUse], flash_budget_bytes: int | None) -> Iterator[Finding]:
@@ -32,13 +36,18 @@ def check_contents(image: Image, uses: Sequence[RegionUse], flash_budget_bytes: 
         image,
         "MEM09",
         WARNING,
-        lambda name: bool(SOFT_DOUBLE.fullmatch(name)),
+        lambda name: is_soft_double(image, name),
         "double arithmetic in software is linked: it costs flash, stack and time",
     )
-    if image.machine == "ARM":
+    if image.machine in ("ARM", "RISCV") and not image.has_64_bits:
         yield from _headers(image)
     if flash_budget_bytes is not None:
         yield from _flash(uses, flash_budget_bytes)
+
+
+def is_soft_double(image: Image, name: str) -> bool:
+    """Whether a function is one of libgcc that computes in double precision without an FPU."""
+    return bool(SOFT_DOUBLE.fullmatch(name) or (image.machine != "ARM" and _SOFT_DOUBLE_ELSEWHERE.fullmatch(name)))
 
 
 def _stored_twice(image: Image) -> Iterator[Finding]:

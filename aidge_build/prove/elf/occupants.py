@@ -60,7 +60,7 @@ def described(image: Image, section: Section, span: Span) -> str:
 
 def stacks_in(image: Image, span: Span) -> Iterator[str]:
     """Yields the stack if the initial stack pointer of a vector table is in the span."""
-    for table in find_tables(image) if image.machine == "ARM" else ():
+    for table in find_tables(image):
         if span.begin < table.stack <= span.end:
             yield f"the stack, which grows down from 0x{table.stack:08x}"
 

@@ -25,7 +25,7 @@ _SEAL_BYTES = 32
 def stack_begin(image: Image, code: Code | None = None) -> int | None:
     """Returns the address where the stack begins: the constant that the reset handler writes to the stack pointer before it uses
     the stack, or otherwise the first word of the vector table. None without a vector table that leads to code of the program."""
-    table = next(iter(find_tables(image)), None) if image.machine == "ARM" else None
+    table = next(iter(find_tables(image)), None)
     if table is None or not _is_of_program(image, table):
         return None
     chosen = _set_by_code(code, table.reset) if code else None

@@ -30,11 +30,14 @@ class VectorTable:
 
 
 def find_tables(image: Image) -> tuple[VectorTable, ...]:
-    """Returns the tables in memory that the program does not write, the table of the ELF's entry first, then by address.
+    """Returns the tables in memory that the program does not write, the table of the ELF's entry first, then by address; none for
+    another machine, which has instructions in a section of this name.
 
     A table is a section of its own, or a part of .text that holds an address for the stack and then handlers. Without such a
     table, returns the tables in a section that a linker script made of code, constants and variables.
     """
+    if image.machine != "ARM":
+        return ()
     functions = _functions(image)
     constant = _constant(image)
     named = [section for section in constant if section.name in _SECTIONS and section.size_bytes >= 8]

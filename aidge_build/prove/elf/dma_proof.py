@@ -40,7 +40,7 @@ def check_dma(
             raise AidgeError(
                 f"the program has no array '{name}'",
                 where="--dma-arrays",
-                hint="name variables by their symbols, as arm-none-eabi-nm prints them",
+                hint="name variables by their symbols, as nm prints them",
                 code="USAGE",
             )
         if not line:

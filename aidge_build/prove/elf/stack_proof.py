@@ -13,6 +13,7 @@ from aidge_build.prove.elf.stack import StackUse
 _OTHER_STACK = (
     "code that changes stacks, such as an operating system's, has several: size each task's by the bounds of what it calls"
 )
+_MEASURE = "measure it: fill the stack with a pattern, run, and look how far it was overwritten"
 # Remedies by words in the reason; without any of these words the hint of the finding's code applies.
 _HINTS = (
     ("recursion", "a loop instead, or a stack of your own for what is still to do"),
@@ -20,10 +21,20 @@ _HINTS = (
     ("an indirect", "call the function by its name; the bounds of the models alone are not concerned"),
     ("of an extension", "-march names the extensions: compile the function for fewer, such as rv32imafc"),
     ("lets traps lead", "write the address of the handler to mtvec in the code that names it"),
+    ("a mode of its core alone", "handlers of CLIC are not followed: add to your budget what those that may nest hold together"),
+    ("is no jump", "mode 1 of mtvec needs a jump (j, no c.j) for each interrupt"),
+    ("may let interrupts in", "handlers may nest then: add to your budget what those of all levels hold together"),
+    ("does not hand back", "a handler saves each register that it writes: __attribute__((interrupt)) in C"),
+    ("which leads to an address", "a handler that returns by mret is followed if the program writes its address to mtvec"),
+    ("code that writes mtvec", "the reason why the program has no bound is the reason here, too"),
+    ("jump table", "compile the function with -fno-jump-tables"),
+    ("the global pointer", "only start-up code may write gp, and only the address of __global_pointer$"),
     ("does not know", "a newer toolchain (AIDGE_TOOLCHAIN_PREFIX)"),
     ("not on this machine", "`aidge-build doctor` names the package, AIDGE_TOOLCHAIN_PREFIX another toolchain"),
     ("has no symbols", "check before `strip`"),
-    ("for Cortex-M and RISC-V alone", "measure it: fill the stack with a pattern, run, and look how far it was overwritten"),
+    ("for Cortex-M and RISC-V alone", _MEASURE),
+    ("for another RISC-V", _MEASURE),
+    ("(Zfinx)", f"compile without Zfinx, or {_MEASURE}"),
     (
         "no vector table",
         "a section .vectors or .isr_vector, or a table in .text: the stack's top, the reset handler, further ones",

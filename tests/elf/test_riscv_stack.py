@@ -269,6 +269,26 @@ def test_an_interrupt_adds_its_deepest_handler(tmp_path, lines):
     require(riscv_stack_use(read_image(elf), ()).interrupt, HANDLERS[lines])
 
 
+# The C library's code for constructors walks through its tables by a pointer; with 16 registers by an index.
+AS_IN_THE_C_LIBRARY = [
+    f"-Wl,--defsym=__{table}_array_{limit}=aidge_constructors_{ours}"
+    for table, limit, ours in (
+        ("preinit", "start", "first"),
+        ("preinit", "end", "first"),
+        ("init", "start", "first"),
+        ("init", "end", "end"),
+    )
+]
+
+
+@pytest.mark.parametrize("flags", [(), ("-march=rv32emac", "-mabi=ilp32e"), ("-march=rv32e", "-mabi=ilp32e")], ids=" ".join)
+def test_the_c_library_calls_constructors_by_their_tables(tmp_path, flags):
+    text = f"void __libc_init_array(void); {COMMON}__attribute__((constructor)) static void begin(void) {{ n = deep(3); }}"
+    elf = build(BOARD, text + main("__libc_init_array();"), tmp_path, flags=(*flags, "-Wl,--no-warn-rwx-segments", *AS_IN_THE_C_LIBRARY))
+    use = riscv_stack_use(read_image(elf), ())
+    assert use.program.path[-3:] == ("__libc_init_array", "begin", "deep") and use.program.bytes is not None
+
+
 @pytest.mark.parametrize("level", ["-O0", "-O2"])
 def test_start_up_code_calls_constructors_by_their_table(tmp_path, level):
     text = f"{COMMON}__attribute__((constructor)) static void begin(void) {{ n = deep(3); }}" + main("leaf(n);")

@@ -149,6 +149,8 @@ def plus(one: Value | None, two: Value | None, sign: int = 1) -> Value | None:
             return kind, table
         case (("number" | "offset", table), None) | (None, ("number" | "offset", table)) if sign == 1:
             return "offset", table
+        case (("place", _) as place, None) | ((None | ("number", _)), (("place", _) as place)) if sign == 1:
+            return place
     return None
 
 

@@ -14,7 +14,7 @@ from aidge_build.prove.elf import stack, tables
 from aidge_build.prove.elf.bind_proof import check_bind
 from aidge_build.prove.elf.claim import Claim, ClaimedArena, ClaimedCode
 from aidge_build.prove.elf.claims import read_claims
-from aidge_build.prove.elf.code_memory import _move, check_code_places
+from aidge_build.prove.elf.code_memory import check_code_places
 from aidge_build.prove.elf.code_proof import check_code
 from aidge_build.prove.elf.debug_info import compiled_files
 from aidge_build.prove.elf.decisions import decision
@@ -26,6 +26,7 @@ from aidge_build.prove.elf.program_code import Code
 from aidge_build.prove.elf.stack_place import stack_begin
 from aidge_build.prove.elf.vector_moves import _constants
 from aidge_build.prove.elf.vectors import _is_table
+from aidge_build.prove.elf.written_addresses import _move, writes_address
 from tests.listings import TEXT, listed
 
 
@@ -63,6 +64,20 @@ def test_the_parts_of_an_arena_are_the_symbols_that_begin_and_end_as_theirs():
 def test_a_move_of_16_bits_is_encoded_as_the_assembler_does(opcode, number, register, encoded):
     first, second = struct.unpack("<HH", _move(opcode, number, register))
     assert f"{first:04x} {second:04x}" == encoded
+
+
+# lui a0, 0x12345; nop; addi a1, a0, -1; auipc a2, 1; addi a3, a2, 8; addi a4, gp, 4; c.lui a5, 3; c.addi a5, 2
+OF_RISCV = bytes.fromhex("37553412 13000000 9305f5ff 17160000 93068600 13874100 8d67 8907")
+
+
+@pytest.mark.parametrize("address", [0x12344FFF, 0x12345000, 0x1114, 0x110C, 0x804, 0x3002])
+def test_an_address_that_risc_v_code_writes_is_found_and_no_other_one(address):
+    text = Section(".text", 0x100, len(OF_RISCV), 0x100, False, True, OF_RISCV)
+    pointer = Symbol("__global_pointer$", "__global_pointer$", 0x800, 0, "other", ".text")
+    program = Image("a.elf", "RISCV", "", 0x100, (text,), (pointer,), (), (), {pointer.name: (pointer,)})
+    assert writes_address(program, address) and not writes_address(program, address ^ 64)
+    other = replace(program, machine="XTENSA"), replace(program, has_64_bits=True)
+    assert not any(writes_address(one, address) for one in other)
 
 
 def test_custom_instructions_have_the_coprocessors_0_to_7_and_vector_instructions_the_others():

@@ -344,6 +344,44 @@ def test_a_field_that_is_not_read_is_named(tmp_path):
     assert (program.proof().findings, program.proof().not_compared) == ((), said)
 
 
+OF_A_SECTION = """
+    .data
+    .globl pointer
+    .type pointer, @object
+pointer: .word .data.array + 4, .data.array - 4
+    .size pointer, 8
+    .section .data.array, "aw"
+    .globl array
+array: .word 5, 6
+"""
+
+
+def test_an_address_in_a_section_is_named_by_its_distance_from_the_begin(tmp_path):
+    program = assembled(tmp_path, OF_A_SECTION)
+    findings = program.turned(program.at("pointer"), 1).turned(program.at("pointer") + 4, 1).proof().findings
+    assert [finding.text.rpartition(" ")[2] for finding in findings] == [".data.array+0x4", ".data.array-0x4"]
+
+
+DISTANCE = """
+    .data
+    .globl distance
+    .type distance, @object
+distance: .word number - wrapped
+    .size distance, 4
+    .globl number
+number: .word 5
+"""
+
+
+def test_a_distance_from_a_function_that_the_linker_renames_is_compared(tmp_path):
+    """--wrap: of the two functions that a reference may mean, the linker has taken the second one."""
+    options = ("-Wl,--wrap=wrapped", "-Wl,--defsym=wrapped=0x08000010", "-Wl,--defsym=__wrap_wrapped=0x08000020")
+    program = assembled(tmp_path, DISTANCE, *options)
+    assert (program.proof().findings, program.proof().not_compared) == ((), ())
+    (finding,) = program.turned(program.at("distance"), 4).proof().findings
+    assert finding.code == "COD02"
+
+
 def test_a_program_of_64_bits_is_not_compared(program):
     image = dataclasses.replace(program.image, has_64_bits=True)
     (said,) = dataclasses.replace(program, image=image).proof().not_compared

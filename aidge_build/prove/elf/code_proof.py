@@ -20,7 +20,6 @@ from aidge_build.prove.elf.instruction_sets import OBJECTS
 from aidge_build.prove.elf.linked_object import Linked, LinkedObject, Placement, Reference
 from aidge_build.prove.elf.objects import LinkedName, ObjectFile, ObjectSymbol, Part
 
-_WORD = 0xFFFFFFFF
 _MOST_FINDINGS = 8  # of one object: with a wrong object, all of it differs
 
 
@@ -255,7 +254,7 @@ class _Comparison:
                 self._unknown.add(symbol.name or own.name)
             return
         if not any(reference.fits(address, thumb, self.linked) for address, thumb in targets or [(0, 0)]):
-            yield self._wrong(placement, reference, symbol.name or f"{own.name if own else '?'}+0x{reference.addend & _WORD:x}")
+            yield self._wrong(placement, reference, symbol.name or f"{own.name if own else '?'}{reference.addend:+#x}")
 
     def _astray_constant(self, placement: Placement, reference: Reference, merged: Part) -> Iterator[Finding]:
         is_known = reference.leads_to is not None or reference.is_partial

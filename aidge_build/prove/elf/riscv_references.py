@@ -211,10 +211,12 @@ class RiscvObject(LinkedObject):
         if one is subtracted:
             yield self._made(one, field.width, None, lambda address: True)
         elif known:
-            number = number_at(placement.content, one.offset, field) + known[0]
+            number = number_at(placement.content, one.offset, field)
             if one.kind in ADDED:
                 number -= number_at(placement.part.content, one.offset, field)
-            yield self._made(one, field.width, number if field.bits == 32 else None, partial(_equals_lowest, number, field.mask))
+            possible = [number + address for address in known]
+            leads_to = possible[0] if field.bits == 32 else None
+            yield self._made(one, field.width, leads_to, partial(_equals_lowest, possible, field.mask))
 
     def _addresses(self, subtracted: Relocation | None) -> list[int]:
         """Returns the possible addresses of a subtracted symbol + addend; 0 without one."""
@@ -317,8 +319,8 @@ def _equals(leads_to: int | None, address: int) -> bool:
     return leads_to is not None and leads_to & _WORD == address
 
 
-def _equals_lowest(number: int, mask: int, address: int) -> bool:
-    return (number - address) & mask == 0
+def _equals_lowest(possible: Sequence[int], mask: int, address: int) -> bool:
+    return any((number - address) & mask == 0 for number in possible)
 
 
 def _has_upper(number: int, base: int, address: int) -> bool:

@@ -213,6 +213,7 @@ def test_an_honest_link_is_accepted(objects, tmp_path, options):
         (("-O2", "-mcmodel=medany"), ()),
         (("-O1", "-fno-toplevel-reorder"), ("-Wl,-x",)),
         (("-O0", "-mno-relax"), ()),
+        (("-Os", "-fPIC"), ()),
     ],
     ids=lambda words: "".join(words),
 )
@@ -265,6 +266,10 @@ fields:
     add t2, t2, tp, %tprel_add(of_thread)
     lw t1, %tprel_lo(of_thread)(t2)
     .option relax
+    .option pic
+    la a0, number
+    lw a1, absent
+    .option nopic
     .balign 8
     beqz a0, 3f
     beq a0, a1, 3f
@@ -306,7 +311,7 @@ number: .word 5
     .globl of_thread
 of_thread: .space 8
 """
-EVERY_KIND = {1, 16, 17, 19, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 37, 38, 39, 43, 44, 45, 51, 54, 55, 56, 57}
+EVERY_KIND = {1, 16, 17, 19, 20, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 37, 38, 39, 43, 44, 45, 51, 54, 55, 56, 57}
 
 
 def assembled(folder: Path, text: str, *options: str) -> Program:
@@ -334,13 +339,24 @@ def test_every_field_that_a_linker_fills_in_is_read_in_each_form(tmp_path, optio
             assert found.findings, (placement.part.name, at)
 
 
+def test_a_word_of_the_table_of_addresses_that_leads_elsewhere_is_found(tmp_path):
+    """Position-independent code loads addresses from a table that the linker makes."""
+    program = assembled(tmp_path, EVERY_FIELD, *NUMBERS)
+    number = program.at("number").to_bytes(4, "little")
+    at = program.image.section(".data").content.index(number)
+    findings = program.turned(program.image.section(".data").address + at, 4).proof().findings
+    assert {finding.text.rpartition("; ")[2] for finding in findings} == {"fields.o says number"}
+    assert {finding.code for finding in findings} == {"COD02"}
+
+
 def test_a_field_that_is_not_read_is_named(tmp_path):
     text = (
-        ".globl f; .type f, @function; f: .option pic; la a0, number; ret; .size f, . - f; .data; .globl number; number: .word 5"
+        ".globl f; .type f, @function; f: la.tls.ie a0, number; ret; .size f, . - f; .section .tbss, \"awT\", @nobits; "
+        ".globl number; number: .space 4; .data"
     )
     text += "; .globl sum; .type sum, @object; sum: .word 0; .reloc sum, R_RISCV_SUB32, number; .size sum, 4"
     program = assembled(tmp_path, text.replace("; ", "\n") + "\n")
-    said = ("fields.o: fields of relocation GOT_HI20 in .text", "fields.o: fields of relocation SUB32 in .data")
+    said = ("fields.o: fields of relocation TLS_GOT_HI20 in .text", "fields.o: fields of relocation SUB32 in .data")
     assert (program.proof().findings, program.proof().not_compared) == ((), said)
 
 

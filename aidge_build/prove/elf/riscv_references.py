@@ -28,6 +28,7 @@ from aidge_build.prove.elf.riscv_relocations import (
     ADDED,
     CALLS,
     FIELDS,
+    GOT_HI20,
     LOW_PARTS,
     PCREL_HI20,
     RELAX,
@@ -43,7 +44,8 @@ _REACH = 2048  # of the signed number in a load, a store or addi
 _NOWHERE = _WORD
 _MOST_SEARCHES = 3  # for the begin of a part: several files may have a local symbol of a name
 _OF_THREAD = {TPREL_ADD, *(kind for kind in FIELDS if TPREL_HI20 in (kind, LOW_PARTS.get(kind)))}
-_HALVES = {*LOW_PARTS, *LOW_PARTS.values()}
+_HALVES = {*LOW_PARTS, *LOW_PARTS.values(), GOT_HI20}
+_FROM_PLACE = (GOT_HI20, PCREL_HI20)
 _SUMMANDS = {*ADDED, *SET, *SUBTRACTED}
 
 Key = tuple[str, int, int]  # of the instructions that hold the parts of one address
@@ -85,12 +87,14 @@ class RiscvReference(NamedTuple):
 
 
 class _Half(NamedTuple):
-    """An instruction at `address` that holds a part of symbol + addend, or all of it after relaxation."""
+    """An instruction at `address` that holds a part of symbol + addend, or all of it after relaxation; if it `is_of_table`, of the
+    place in the global offset table that holds symbol + addend."""
 
     form: Form
     address: int
     symbol: ObjectSymbol
     addend: int
+    is_of_table: bool
 
 
 class RiscvObject(LinkedObject):
@@ -233,6 +237,9 @@ class RiscvObject(LinkedObject):
             return
         key, half = found
         leads_to, expects = (self._of_lower if one.kind in LOW_PARTS else self._of_upper)(key, half)
+        if half.is_of_table:
+            leads_to = None if leads_to is None else self._in_table(leads_to)
+            expects = partial(_equals, leads_to)
         if leads_to is not None:
             leads_to &= _WORD
         yield RiscvReference(one, FIELDS[one.kind].width, half.symbol, half.addend, leads_to, expects)
@@ -259,6 +266,11 @@ class RiscvObject(LinkedObject):
         base = upper.address if upper and upper.form.base == UPPER_FROM_PC else 0
         leads_to = base + upper.form.number + half.form.number if upper else None
         return leads_to, partial(_has_lower, half.form.number, base)
+
+    def _in_table(self, place: int) -> int | None:
+        """Returns the word at a place in the global offset table; None if nothing is stored there."""
+        word = self.linked.read(place & _WORD, 4)
+        return int.from_bytes(word, "little") if len(word) == 4 else None
 
     def _whole(self, half: _Half) -> int | None:
         """Returns the address that an instruction has without another one; None for gp without a known number."""
@@ -293,19 +305,19 @@ class RiscvObject(LinkedObject):
         form, address = self._form(placement, one, stored), placement.address(one.offset)
         if form is None:
             return None
-        symbol, addend = self.objects.symbols[one.symbol], one.addend or 0
+        symbol, addend, kind = self.objects.symbols[one.symbol], one.addend or 0, one.kind
         if LOW_PARTS.get(one.kind) == PCREL_HI20:  # names the instruction with the upper bits
             key = ("place", -1 if symbol.part is None else symbol.part, symbol.value)
             upper = self._uppers_of(key[1]).get(symbol.value)
-            if upper is not None and upper.kind != PCREL_HI20:
+            if upper is not None and upper.kind not in _FROM_PLACE:
                 return None
             if upper is not None:
-                symbol, addend = self.objects.symbols[upper.symbol], addend + (upper.addend or 0)
-        elif one.kind == PCREL_HI20:
+                symbol, addend, kind = self.objects.symbols[upper.symbol], addend + (upper.addend or 0), upper.kind
+        elif one.kind in _FROM_PLACE:
             key = ("place", placement.part.index, one.offset)
         else:
             key = ("thread" if one.kind in _OF_THREAD else "symbol", one.symbol, int(is_relaxable))
-        return key, _Half(form, address, symbol, addend)
+        return key, _Half(form, address, symbol, addend, kind == GOT_HI20)
 
     def _uppers_of(self, index: int) -> dict[int, Relocation]:
         """Returns the relocations with upper bits relative to pc of a part, by their offsets."""

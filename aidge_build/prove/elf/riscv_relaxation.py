@@ -15,6 +15,7 @@ from aidge_build.prove.elf.riscv_relocations import (
     ALIGN,
     CALLS,
     FIELDS,
+    GOT_HI20,
     HI20,
     LOW_PARTS,
     PCREL_HI20,
@@ -96,7 +97,7 @@ def _upper_of(kind: int, mine: bytes, theirs: bytes) -> Form | None:
         return Form(GONE)
     differing = _differ(kind, mine, theirs)
     if differing == 0:
-        return Form(UPPER_FROM_PC if kind == PCREL_HI20 else UPPER_FROM_ZERO, _found(kind, theirs))
+        return Form(UPPER_FROM_PC if kind in (GOT_HI20, PCREL_HI20) else UPPER_FROM_ZERO, _found(kind, theirs))
     if differing == _AUIPC_OR_LUI and kind == PCREL_HI20:
         return Form(UPPER_FROM_ZERO, _found(kind, theirs))
     short = operation_of(_number(theirs), 2) if len(theirs) == 2 else None

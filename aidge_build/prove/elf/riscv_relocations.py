@@ -8,10 +8,10 @@ from collections.abc import Callable
 from aidge_build.contract.riscv.instruction import Operation, instruction_at
 from aidge_build.prove.elf.relocations import Field, signed
 
-CALL, CALL_PLT, PCREL_HI20, HI20, TPREL_HI20, TPREL_ADD, ALIGN, RELAX = 18, 19, 23, 26, 29, 32, 43, 51
+CALL, CALL_PLT, GOT_HI20, PCREL_HI20, HI20, TPREL_HI20, TPREL_ADD, ALIGN, RELAX = 18, 19, 20, 23, 26, 29, 32, 43, 51
 # The relocations with the lower bits of an address, by the relocation with the upper bits.
 LOW_PARTS = {24: PCREL_HI20, 25: PCREL_HI20, 27: HI20, 28: HI20, 30: TPREL_HI20, 31: TPREL_HI20}
-UPPER_PARTS = (20, 21, 22, PCREL_HI20)  # relocations that a lower part relative to pc may name
+UPPER_PARTS = (GOT_HI20, 21, 22, PCREL_HI20)  # relocations that a lower part relative to pc may name
 CALLS = (CALL, CALL_PLT)
 # A field may be the sum of the symbol of the first and minus the symbol of the second relocation.
 ADDED = {33: 8, 34: 16, 35: 32}  # to the number in the object, in bits
@@ -72,6 +72,7 @@ FIELDS = {
     44: _relative("RVC_BRANCH", 2, 0x1C7C, 9),
     45: _relative("RVC_JUMP", 2, 0x1FFC, 12),
     **{kind: Field(name, 8, _LOAD << 32 | _UPPER, _call) for kind, name in ((CALL, "CALL"), (CALL_PLT, "CALL_PLT"))},
+    GOT_HI20: Field("GOT_HI20", 4, _UPPER, _upper),
     PCREL_HI20: Field("PCREL_HI20", 4, _UPPER, _upper),
     HI20: Field("HI20", 4, _UPPER, _upper),
     24: Field("PCREL_LO12_I", 4, _LOAD, _of_load),
@@ -91,7 +92,6 @@ FIELDS = {
     40: Field("SUB64", 8, (1 << 64) - 1),
     52: Field("SUB6", 1, 0x3F),
     53: Field("SET6", 1, 0x3F),
-    20: Field("GOT_HI20", 4, _UPPER),
     21: Field("TLS_GOT_HI20", 4, _UPPER),
     22: Field("TLS_GD_HI20", 4, _UPPER),
 }

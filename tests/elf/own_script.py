@@ -13,7 +13,7 @@ from aidge_build.base.version import CLAIM_VERSION
 from tests.programs import CLAIM, constant, note
 
 CPU = ("-mcpu=cortex-m7", "-mthumb")
-RISCV = ("-march=rv32imafc", "-mabi=ilp32f", "-msmall-data-limit=0")
+RISCV = ("-march=rv32imafc_zicsr", "-mabi=ilp32f", "-msmall-data-limit=0")
 FLAGS = ("-O1", "-ffunction-sections", "-fdata-sections", "-nostdlib", "-ffreestanding")
 AXI = {"origin": 0x24000000, "length_bytes": 0x80000}
 IN_AXI = {"region": "AXI", "memory": AXI, "alignment": 16}
@@ -94,8 +94,9 @@ int main(void) {{ if (extra) extra(); return kws_run(); }}
 
 def link(folder: Path, code: str, script: str = SCRIPT, *options: str, cpu: tuple[str, ...] = CPU) -> Path:
     """The linked ELF."""
-    compiler = "riscv64-unknown-elf-gcc" if cpu == RISCV else "arm-none-eabi-gcc"
-    (folder / "app.c").write_text(for_riscv(code) if cpu == RISCV else code)
+    is_riscv = cpu == RISCV
+    compiler = "riscv64-unknown-elf-gcc" if is_riscv else "arm-none-eabi-gcc"
+    (folder / "app.c").write_text(for_riscv(code) if is_riscv else code)
     (folder / "app.ld").write_text(script)
     elf = folder / "app.elf"
     words = [*cpu, *FLAGS, "-T", str(folder / "app.ld"), "-Wl,--no-warn-rwx-segments", *options, str(folder / "app.c")]

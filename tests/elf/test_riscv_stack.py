@@ -15,6 +15,7 @@ from aidge_build.prove.elf.riscv_stack import riscv_stack_use
 from aidge_build.prove.elf.riscv_walk import RiscvCode, walk
 from aidge_build.prove.elf.stack_proof import _hint
 from aidge_build.run.emulate import run_program
+from tests.elf.own_script import RISCV, link, program
 from tests.elf.stack_attacks import COMMON, attacks, main
 from tests.programs import build, needs_riscv
 
@@ -184,7 +185,19 @@ HANDLERS = {
     "la t0, handler; csrw 0x307, t0": "lets traps lead to an address that is not known",
     "la t0, nested; csrw mtvec, t0": "nested may let interrupts in while one is handled",
     "la t0, closing; csrw mtvec, t0": 112,
+    "la t0, skipping; csrw mtvec, t0": 112,
+    "la t0, leading; csrw mtvec, t0": "leading+0x8 may make a trap return elsewhere",
+    "la t0, handler; csrw mtvec, t0; csrsi mstatus, 8": 112,
+    "la t0, longer; ori t0, t0, 1; csrw mtvec, t0": "the entry 12 of the table in mtvec at longer is no jump",
+    "la t0, unnamed; ori t0, t0, 1; csrw mtvec, t0": "the entry 12 of the table in mtvec at holding+0x30 is no jump",
+    "la t0, filled; ori t0, t0, 1; csrw mtvec, t0": 112,
 }
+TABLES = {
+    "table": "",
+    "longer": "li a0, 1",
+    "holding": "unnamed: " + "j handler; " * 12 + "li a0, 1; ret; filled: " + "j handler; " * 12 + "nop",
+}
+SKIPPING = "addi sp, sp, -112; sw t0, 4(sp); csrr t0, mepc; addi t0, t0, 4; csrw mepc, t0; lw t0, 4(sp); addi sp, sp, 112; mret"
 
 
 BREAK = r"\n "
@@ -264,7 +277,9 @@ def test_an_interrupt_adds_its_deepest_handler(tmp_path, lines):
     text = assembled("handler", kept) + assembled("careless", "li a0, 7; mret")
     text += assembled("forgetful", "li sp, 0x81001000; mret") + assembled("nested", "csrsi mstatus, 8; mret")
     text += assembled("closing", "addi sp, sp, -112; csrci mstatus, 8; csrw mstatus, zero; addi sp, sp, 112; mret")
-    text += assembled("table", ".option norvc; " + "j handler; " * 12) + assembled("sets", f"{lines}; ret")
+    text += assembled("skipping", SKIPPING) + assembled("leading", "la t0, handler; csrw mepc, t0; mret")
+    text += "".join(assembled(name, ".option norvc; " + "j handler; " * 12 + more) for name, more in TABLES.items())
+    text += assembled("sets", f"{lines}; ret")
     elf = build(BOARD, f"void sets(void); {text}" + main("sets();"), tmp_path, flags=("-fno-function-sections",))
     require(riscv_stack_use(read_image(elf), ()).interrupt, HANDLERS[lines])
 
@@ -279,6 +294,14 @@ AS_IN_THE_C_LIBRARY = [
         ("init", "end", "end"),
     )
 ]
+
+
+def test_interrupts_that_are_let_in_without_an_address_in_mtvec_have_no_bound(tmp_path):
+    """Some cores have an mtvec that cannot be written, or a boot ROM has written it."""
+    elf = link(tmp_path, program('void extra(void) { __asm__ volatile("csrsi mstatus, 8"); }'), cpu=RISCV)
+    use = riscv_stack_use(read_image(elf), ())
+    assert use.program.bytes is not None
+    require(use.interrupt, "extra may let interrupts in, and no code writes the address of their handler to mtvec")
 
 
 @pytest.mark.parametrize("flags", [(), ("-march=rv32emac", "-mabi=ilp32e"), ("-march=rv32e", "-mabi=ilp32e")], ids=" ".join)

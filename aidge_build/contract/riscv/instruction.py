@@ -23,7 +23,7 @@ REGISTERS = (
 OTHER, STORE = "other", "store"  # only writes its register; only writes `width` bytes
 VECTOR_STORES = {"vse8": 1, "vse16": 2, "vse32": 4}  # stores of neighbouring elements, each of so many bytes; `width` is the most
 TRAP, UNKNOWN = "trap", "unknown"  # never ends; may do anything
-MSTATUS, MTVEC = 0x300, 0x305
+MSTATUS, MTVEC, MEPC = 0x300, 0x305, 0x341
 TRAP_VECTORS = (MTVEC, 0x105, 0x307)  # also stvec, and mtvt of the interrupt controller CLIC
 
 _IMMEDIATES = {0: "addi", 2: "slti", 3: "sltiu", 4: "xori", 6: "ori", 7: "andi"}

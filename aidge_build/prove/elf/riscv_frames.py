@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from aidge_build.contract.riscv.instruction import REGISTERS, STORE, VECTOR_STORES, Instruction, Operation
+from aidge_build.contract.riscv.instruction import MEPC, REGISTERS, STORE, VECTOR_STORES, Instruction, Operation
 from aidge_build.prove.elf.riscv_numbers import CONDITIONS, IMMEDIATES, OF_TWO
 from aidge_build.prove.elf.state import RETURN, WORD, CallState, Refusal, Value, plus, rounded_down
 
@@ -15,6 +15,8 @@ from aidge_build.prove.elf.state import RETURN, WORD, CallState, Refusal, Value,
 _KEPT: dict[str, Value] = {
     name: ("kept", at) for at, name in enumerate(REGISTERS) if name == "t0" or name[0] == "s" and name != "sp"
 }
+# The address in mepc, to which a handler returns, and addresses near it: a handler skips the instruction that trapped.
+RESUMED: Value = ("return", 1)
 _CLOBBERS = tuple(name for name in REGISTERS if name not in (*_KEPT, "zero", "sp", "gp", "tp"))
 _STORES = ("sw", STORE, *VECTOR_STORES)
 _SHIFTED = {"sh1add": 1, "sh2add": 2, "sh3add": 3}
@@ -74,6 +76,8 @@ def result_of(state: RiscvState, instruction: Instruction, read_constant: ReadCo
             return "number", one.number + (instruction.address if one.name == "auipc" else 0) & WORD
         case "addi":
             return moved(state, one)
+        case "csrrw" | "csrrs" | "csrrc" if one.number == MEPC:
+            return RESUMED
         case "lw":
             return _loaded(state, moved(state, one), read_constant)
         case "add" | "sub":
@@ -115,6 +119,8 @@ def limit(state: RiscvState, branch: Operation, is_taken: bool) -> None:
 def moved(state: RiscvState, one: Operation) -> Value | None:
     """Returns the sum of the first register and the immediate number, None if it is unknown."""
     base = state.value(one.first)
+    if base == RESUMED:
+        return base
     return plus(base, ("number", one.number & WORD)) if base and one.number else base
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from aidge_build.contract.riscv.instruction import TRAP, Operation
 from aidge_build.prove.elf.deepest import StackBound, bound_of
 from aidge_build.prove.elf.image import Image
 from aidge_build.prove.elf.riscv_walk import RiscvCode, walk
@@ -15,6 +16,7 @@ from aidge_build.prove.elf.state import Refusal
 # interrupt.
 _DIRECT, _VECTORED = 0, 1
 _LEAST_VECTORS, _MOST_VECTORS = 12, 1024  # the last interrupt of a core alone is number 11
+_FILLERS = (Operation(TRAP), Operation("addi", "zero"))  # zeros and nops
 
 
 def riscv_stack_use(image: Image, run_symbols: tuple[str, ...]) -> StackUse:
@@ -50,26 +52,37 @@ def _interrupt(code: RiscvCode, program: StackBound) -> StackBound:
     A handler that never returns may begin the stack at its start again; it counts as if it were below the program's."""
     if program.bytes is None:
         return StackBound(None, (), "the code that writes mtvec has no bound")
+    if code.enabling and not code.vectors:
+        where = code.image.describe(min(code.enabling))
+        return StackBound(None, (), f"{where} may let interrupts in, and no code writes the address of their handler to mtvec")
     deepest, done = StackBound(0, ()), set[int]()
     try:
         while entries := sorted({*_entries(code)} - done):
             code.handlers.update(entries)
             for entry in entries:
-                code.enabling.clear()
-                found = bound_of(walk, code, entry)
+                found = _handler(code, entry)
                 if found.bytes is None:
-                    return StackBound(None, found.path, found.reason)
-                if code.enabling:
-                    where = code.image.describe(min(code.enabling))
-                    return StackBound(None, found.path, f"{where} may let interrupts in while one is handled")
-                if found.lost:
-                    reason = f"{code.name(entry)} does not hand back {', '.join(sorted(found.lost))} as it found them"
-                    return StackBound(None, found.path, reason)
+                    return found
                 deepest = max(deepest, found, key=lambda bound: bound.bytes or 0)
             done.update(entries)
     except Refusal as refusal:
         return StackBound(None, (), str(refusal))
     return deepest
+
+
+def _handler(code: RiscvCode, entry: int) -> StackBound:
+    """Returns the bound of a handler, without a number if it does more than to return to the code that it interrupted."""
+    code.enabling.clear()
+    code.resuming.clear()
+    found = bound_of(walk, code, entry)
+    reason = found.reason
+    if found.bytes is not None and code.enabling:
+        reason = f"{code.image.describe(min(code.enabling))} may let interrupts in while one is handled"
+    elif found.bytes is not None and code.resuming:
+        reason = f"{code.image.describe(min(code.resuming))} may make a trap return elsewhere"
+    elif found.lost:
+        reason = f"{code.name(entry)} does not hand back {', '.join(sorted(found.lost))} as it found them"
+    return StackBound(None, found.path, reason) if reason else found
 
 
 def _entries(code: RiscvCode) -> Iterator[int]:
@@ -88,11 +101,16 @@ def _entries(code: RiscvCode) -> Iterator[int]:
 
 
 def _vectored(code: RiscvCode, base: int) -> Iterator[int]:
-    """Yields the entries of a table of jumps."""
-    for index in range(_MOST_VECTORS):
-        entry = code.instructions.get(base + 4 * index)
+    """Yields the entries of a table of jumps: up to the end of its symbol, or without a size up to the next symbol, or to what
+    aligns it."""
+    sized = max((symbol.size_bytes for symbol in code.image.symbols if symbol.address == base), default=0) // 4
+    begins = {symbol.address for symbol in code.image.symbols}
+    for index in range(max(sized, _LEAST_VECTORS) if sized else _MOST_VECTORS):
+        place = base + 4 * index
+        entry = code.instructions.get(place)
         if entry is None or entry.operation[:2] != ("jal", "zero"):
-            if index < _LEAST_VECTORS:
+            is_end = place in begins or entry is None or entry.operation in _FILLERS
+            if sized or index < _LEAST_VECTORS or not is_end:
                 raise Refusal(f"the entry {index} of the table in mtvec at {code.image.describe(base)} is no jump")
             return
-        yield entry.address
+        yield place

@@ -10,11 +10,21 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator
 from functools import cached_property
 
-from aidge_build.contract.riscv.instruction import MSTATUS, MTVEC, TRAP, TRAP_VECTORS, UNKNOWN, Instruction, Instructions
+from aidge_build.contract.riscv.instruction import (
+    MEPC,
+    MSTATUS,
+    MTVEC,
+    TRAP,
+    TRAP_VECTORS,
+    UNKNOWN,
+    Instruction,
+    Instructions,
+)
 from aidge_build.prove.elf.image import Image
 from aidge_build.prove.elf.jump_tables import distances
 from aidge_build.prove.elf.linked_code import LinkedCode
 from aidge_build.prove.elf.riscv_frames import (
+    RESUMED,
     RiscvState,
     apply,
     at_call,
@@ -41,7 +51,8 @@ class RiscvCode(LinkedCode[Instruction]):
     """The code of a program for RISC-V.
 
     A walk learns `initial_stack`, and `vectors`: where code writes which number to mtvec, None for an unknown one and for another
-    register of its kind. `enabling` are the places that may let interrupts in.
+    register of its kind. `enabling` are the places that may let interrupts in, and `resuming` the places that may make a trap
+    return elsewhere.
 
     `handlers` are the addresses at which the core begins for a trap. `global_pointer` is what start-up code writes to gp, and no
     other code changes.
@@ -54,6 +65,7 @@ class RiscvCode(LinkedCode[Instruction]):
         self.vectors = set[tuple[int, int | None]]()
         self.handlers = set[int]()
         self.enabling = set[int]()
+        self.resuming = set[int]()
 
     def is_inside(self, name: str, address: int) -> bool:
         """Whether an address is one of code of the function `name`, or its end: there, a table may have the label of code that
@@ -134,6 +146,8 @@ class _RiscvWalker(Walker[RiscvState]):
     def _execute(self, instruction: Instruction, state: RiscvState) -> int:
         """Executes an instruction that leads to the next one. Returns the address of the next one."""
         one = instruction.operation
+        is_control = one.name in _CONTROL and (one.name == "csrrw" or one.first != "zero")
+        written = state.value(one.first) if is_control else None
         try:
             if self._may_begin_stack and one.target == "sp":
                 after = self._starts_stack(instruction, state)
@@ -142,21 +156,22 @@ class _RiscvWalker(Walker[RiscvState]):
             apply(state, instruction, self.code.word)
         except Refusal as refusal:
             raise Refusal(f"{refusal}, at {self.where(instruction.address)}") from None
-        if one.name in _CONTROL and (one.name == "csrrw" or one.first != "zero"):
-            self._write_control(instruction, state)
+        if is_control:
+            self._write_control(instruction, written)
         if one.target == "gp" and not self._may_begin_stack and number_of(state.value("gp")) != self.code.global_pointer:
             raise Refusal(f"the global pointer is changed at {self.where(instruction.address)}")
         self._name_table(one.target, state)
         self.reach(state, instruction.address)
         return instruction.next
 
-    def _write_control(self, instruction: Instruction, state: RiscvState) -> None:
-        """Notes a write to a control register that says where traps lead or lets interrupts in."""
-        one = instruction.operation
-        number = number_of(state.value(one.first)) if one.first else None
+    def _write_control(self, instruction: Instruction, written: Value | None) -> None:
+        """Notes a write to a control register that says where traps lead or return, or lets interrupts in."""
+        one, number = instruction.operation, number_of(written)
         if one.number in TRAP_VECTORS:
             is_known = (one.name, one.number) == ("csrrw", MTVEC)
             self.code.vectors.add((instruction.address, number if is_known else None))
+        elif one.number == MEPC and (one.name, written) != ("csrrw", RESUMED):
+            self.code.resuming.add(instruction.address)
         elif one.number == MSTATUS and one.name != "csrrc" and (number is None or number & _INTERRUPTS):
             self.code.enabling.add(instruction.address)
 

@@ -23,6 +23,8 @@ _HINTS = (
     ("lets traps lead", "write the address of the handler to mtvec in the code that names it"),
     ("a mode of its core alone", "handlers of CLIC are not followed: add to your budget what those that may nest hold together"),
     ("is no jump", "mode 1 of mtvec needs a jump (j, no c.j) for each interrupt"),
+    ("no code writes the address", "write the address of the handler to mtvec before interrupts are let in"),
+    ("may make a trap return", "a handler may write mepc only with what it read there: other code runs on the stack of a trap"),
     ("may let interrupts in", "handlers may nest then: add to your budget what those of all levels hold together"),
     ("does not hand back", "a handler saves each register that it writes: __attribute__((interrupt)) in C"),
     ("which leads to an address", "a handler that returns by mret is followed if the program writes its address to mtvec"),

@@ -16,6 +16,7 @@ from aidge_build.prove.elf.riscv_walk import RiscvCode, walk
 from aidge_build.prove.elf.stack_proof import _hint
 from aidge_build.run.emulate import run_program
 from tests.elf.own_script import RISCV, link, program
+from tests.elf.riscv_stack_attacks import FUNCTIONS_THAT_ATTACK, HANDLERS_THAT_ATTACK, ONCE_WRONG, assembled
 from tests.elf.stack_attacks import COMMON, attacks, main
 from tests.programs import build, needs_riscv
 
@@ -170,8 +171,12 @@ FLAGS = (
 )
 # The attacks on any core; a fixed sample, and all of them with AIDGE_STRESS=1 (`./sconsw stress`).
 IN_C_FOR_ALL = [one for one in attacks() if "asm" not in one.code and not one.interrupt and "-m" not in " ".join(one.flags)]
-SAMPLE = ("computed gotos of a table with a hole", "functions of libm", "longjmp")
-ATTACKS = [one for one in IN_C_FOR_ALL if os.environ.get("AIDGE_STRESS") or one.name in SAMPLE]
+SAMPLE = ("computed gotos of a table with a hole", "longjmp", *ONCE_WRONG)
+ATTACKS = [
+    one
+    for one in (*IN_C_FOR_ALL, *FUNCTIONS_THAT_ATTACK, *HANDLERS_THAT_ATTACK)
+    if os.environ.get("AIDGE_STRESS") or one.name in SAMPLE
+]
 # Handlers: one for all traps, and one of a table with a jump for each interrupt.
 HANDLERS = {
     "la t0, handler; csrw mtvec, t0": 112,
@@ -198,16 +203,6 @@ TABLES = {
     "holding": "unnamed: " + "j handler; " * 12 + "li a0, 1; ret; filled: " + "j handler; " * 12 + "nop",
 }
 SKIPPING = "addi sp, sp, -112; sw t0, 4(sp); csrr t0, mepc; addi t0, t0, 4; csrw mepc, t0; lw t0, 4(sp); addi sp, sp, 112; mret"
-
-
-BREAK = r"\n "
-
-
-def assembled(name: str, lines: str) -> str:
-    """A function of assembler alone; statements are separated by semicolons."""
-    begin = f".option arch, +zicsr; .text; .balign 4; .globl {name}; .type {name}, @function; {name}: "
-    text = f"{begin}{lines}; .size {name}, . - {name}"
-    return f'__asm__("{text.replace("; ", BREAK)}");\n'
 
 
 @pytest.fixture(scope="module")
@@ -261,14 +256,16 @@ def test_a_program_uses_no_more_than_its_bound(tmp_path, flags):
 
 
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda one: one.name)
-def test_an_attack_in_c_uses_no_more_than_its_bound_or_has_a_reason_for_none(tmp_path, attack):
+def test_an_attack_uses_no_more_than_its_bound_or_has_a_reason_for_none(tmp_path, attack):
     elf = build(BOARD, attack.text, tmp_path, flags=(*attack.flags, "-Wl,--no-warn-rwx-segments"))
-    program = riscv_stack_use(read_image(elf), ()).program
+    use = riscv_stack_use(read_image(elf), ())
+    bounds = [use.program, *([use.interrupt] if attack.interrupt else [])]
+    reasons = "".join(bound.reason for bound in bounds)
     if attack.refusal:
-        assert program.bytes is None and program.reason
+        assert None in [bound.bytes for bound in bounds] and (attack in IN_C_FOR_ALL or attack.refusal in reasons)
         return
     result = run_program(elf, load_board(BOARD), work_folder=tmp_path)
-    assert result.exit_code == 0 and program.reason == "" and result.stack_high_water_bytes <= program.bytes
+    assert result.exit_code == 0 and reasons == "" and result.stack_high_water_bytes <= sum(bound.bytes for bound in bounds)
 
 
 @pytest.mark.parametrize("lines", HANDLERS)
@@ -307,7 +304,9 @@ def test_interrupts_that_are_let_in_without_an_address_in_mtvec_have_no_bound(tm
 @pytest.mark.parametrize("flags", [(), ("-march=rv32emac", "-mabi=ilp32e"), ("-march=rv32e", "-mabi=ilp32e")], ids=" ".join)
 def test_the_c_library_calls_constructors_by_their_tables(tmp_path, flags):
     text = f"void __libc_init_array(void); {COMMON}__attribute__((constructor)) static void begin(void) {{ n = deep(3); }}"
-    elf = build(BOARD, text + main("__libc_init_array();"), tmp_path, flags=(*flags, "-Wl,--no-warn-rwx-segments", *AS_IN_THE_C_LIBRARY))
+    elf = build(
+        BOARD, text + main("__libc_init_array();"), tmp_path, flags=(*flags, "-Wl,--no-warn-rwx-segments", *AS_IN_THE_C_LIBRARY)
+    )
     use = riscv_stack_use(read_image(elf), ())
     assert use.program.path[-3:] == ("__libc_init_array", "begin", "deep") and use.program.bytes is not None
 

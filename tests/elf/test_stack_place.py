@@ -11,8 +11,8 @@ import pytest
 
 from tests.command import Result, aidge_build
 from tests.elf.fault import check
-from tests.elf.own_script import REGIONS, SCRIPT, link, program
-from tests.programs import needs_cross_compiler
+from tests.elf.own_script import REGIONS, RISCV, SCRIPT, link, program
+from tests.programs import needs_cross_compiler, needs_riscv
 
 pytestmark = needs_cross_compiler
 VARIABLES = "volatile int kept[20] = {1}; volatile char free_bytes[4000]; void extra(void) { kept[1] = free_bytes[3]; }"
@@ -93,6 +93,15 @@ def test_a_stack_in_no_ram_or_in_bytes_of_something_else_is_an_error(tmp_path, n
     result = check(link(tmp_path, code, script))
     (text,) = of_stack(result)
     assert expected in text and result.exit_code == 1
+
+
+@needs_riscv
+@pytest.mark.parametrize("name", ["in variables", "in flash, without a bound"])
+def test_a_stack_of_a_program_for_riscv_begins_where_start_up_code_says(tmp_path, name):
+    code, script, expected = FAULTS[name]
+    result = check(link(tmp_path, code, script, cpu=RISCV))
+    (finding,) = (one for one in result.json["findings"] if one["code"] == "STK03")
+    assert expected in finding["text"] and "start-up code writes to sp" in finding["hint"] and result.exit_code == 1
 
 
 @pytest.mark.parametrize("name", LEGAL)

@@ -93,8 +93,8 @@ RULES = {
     ),
     "STK03": Rule(
         "the stack begins in no RAM, or may use bytes of something else",
-        "let the linker script set the begin of the stack to the end of a RAM, with nothing else in the last bytes: the first word "
-        "of a vector table, and on RISC-V the symbol that start-up code writes to sp",
+        "let the linker script set the begin of the stack to the end of a RAM, with nothing else in the last bytes: the first "
+        "word of a vector table, and on RISC-V the symbol that start-up code writes to sp",
     ),
     "INS01": Rule(
         "an inference takes more instructions than the budget allows", "`aidge-build report --counts` shows the layers"

@@ -10,14 +10,14 @@ from aidge_build.contract.riscv.instruction import MEPC, REGISTERS, STORE, VECTO
 from aidge_build.prove.elf.riscv_numbers import CONDITIONS, IMMEDIATES, OF_TWO
 from aidge_build.prove.elf.state import RETURN, WORD, CallState, Refusal, Value, plus, rounded_down
 
-# Registers that a function must preserve (RISC-V ABIs Specification 1.0, 1.1), and t0: __divsi3 of libgcc keeps its own return
-# address there, as it knows that __udivsi3 does not write it.
+# Registers that a function must preserve (RISC-V ABIs Specification 1.0, 1.1), tp, and t0: __divsi3 of libgcc keeps its own
+# return address there, as it knows that __udivsi3 does not write it.
 _KEPT: dict[str, Value] = {
-    name: ("kept", at) for at, name in enumerate(REGISTERS) if name == "t0" or name[0] == "s" and name != "sp"
+    name: ("kept", at) for at, name in enumerate(REGISTERS) if name in ("t0", "tp") or name[0] == "s" and name != "sp"
 }
 # The address in mepc, to which a handler returns, and addresses near it: a handler skips the instruction that trapped.
 RESUMED: Value = ("return", 1)
-_CLOBBERS = tuple(name for name in REGISTERS if name not in (*_KEPT, "zero", "sp", "gp", "tp"))
+_CLOBBERS = tuple(name for name in REGISTERS if name not in (*_KEPT, "zero", "sp", "gp"))
 _STORES = ("sw", STORE, *VECTOR_STORES)
 _SHIFTED = {"sh1add": 1, "sh2add": 2, "sh3add": 3}
 _MOST_BYTES = 1 << 16  # of a table with a known end

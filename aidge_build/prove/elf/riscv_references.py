@@ -87,8 +87,9 @@ class RiscvReference(NamedTuple):
 
 
 class _Half(NamedTuple):
-    """An instruction at `address` that holds a part of symbol + addend, or all of it after relaxation; if it `is_of_table`, of the
-    place in the global offset table that holds symbol + addend."""
+    """An instruction at `address` that holds a part of symbol + addend, or all of it after relaxation.
+
+    If it `is_of_table`, it holds the place in the global offset table that holds symbol + addend."""
 
     form: Form
     address: int

@@ -158,11 +158,15 @@ class _RiscvWalker(Walker[RiscvState]):
             raise Refusal(f"{refusal}, at {self.where(instruction.address)}") from None
         if is_control:
             self._write_control(instruction, written)
-        if one.target == "gp" and not self._may_begin_stack and number_of(state.value("gp")) != self.code.global_pointer:
+        if one.target == "gp" and not self._may_begin_stack and not self._is_global_pointer(state):
             raise Refusal(f"the global pointer is changed at {self.where(instruction.address)}")
         self._name_table(one.target, state)
         self.reach(state, instruction.address)
         return instruction.next
+
+    def _is_global_pointer(self, state: RiscvState) -> bool:
+        number = number_of(state.value("gp"))
+        return number is not None and number == self.code.global_pointer
 
     def _write_control(self, instruction: Instruction, written: Value | None) -> None:
         """Notes a write to a control register that says where traps lead or return, or lets interrupts in."""

@@ -319,10 +319,11 @@ def test_start_up_code_calls_constructors_by_their_table(tmp_path, level):
     assert "begin" in use.program.path and use.program.bytes is not None and use.program.bytes > 600
 
 
-def test_a_program_with_floats_in_registers_of_the_core_or_with_64_bits_has_no_bound(tmp_path):
+def test_a_program_with_other_instructions_in_known_encodings_or_with_64_bits_has_no_bound(tmp_path):
     image = read_image(build(BOARD, COMMON + main("leaf(n);"), tmp_path))
     assert image.extensions.startswith("rv32i") and riscv_stack_use(image, ()).program.bytes is not None
-    for changed in ({"extensions": "rv32i2p1_zfinx1p0"}, {"has_64_bits": True}, {"symbols": ()}):
+    others = ({"extensions": f"rv32i2p1_c2p0_{name}1p0"} for name in ("zfinx", "zclsd", "xw"))
+    for changed in (*others, {"has_64_bits": True}, {"symbols": ()}):
         program = riscv_stack_use(replace(image, **changed), ()).program
         assert program.bytes is None and _hint(program)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from aidge_build.boards.instruction_sets import instruction_set
 from aidge_build.contract.riscv.instruction import TRAP, Operation
 from aidge_build.prove.elf.deepest import StackBound, bound_of
 from aidge_build.prove.elf.image import Image
@@ -16,6 +17,9 @@ from aidge_build.prove.elf.state import Refusal
 # interrupt.
 _DIRECT, _VECTORED = 0, 1
 _LEAST_VECTORS, _MOST_VECTORS = 12, 1024  # the last interrupt of a core alone is number 11
+# Extensions with other instructions in encodings that are read: floats in registers of the core, loads of two registers, and bytes
+# in compressed instructions of WCH.
+_OTHERS = {"zfinx", "zclsd", "xw"}
 _FILLERS = (Operation(TRAP), Operation("addi", "zero"))  # zeros and nops
 
 
@@ -36,8 +40,10 @@ def riscv_stack_use(image: Image, run_symbols: tuple[str, ...]) -> StackUse:
 def _refused(image: Image, code: RiscvCode) -> str:
     if image.has_64_bits or image.is_big_endian:
         return "the program is for another RISC-V than one of 32 bits that is little-endian"
-    if "zfinx" in image.extensions:
-        return "the program keeps floats in the registers of the core (Zfinx)"
+    known = instruction_set(image.extensions)
+    others = sorted(_OTHERS & known.extensions) if known else []
+    if others:
+        return f"the program has instructions of {others[0].capitalize()}, which are not read"
     return "" if code.starts else "the program has no symbols"
 
 

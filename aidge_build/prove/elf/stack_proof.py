@@ -36,7 +36,7 @@ _HINTS = (
     ("has no symbols", "check before `strip`"),
     ("for Cortex-M and RISC-V alone", _MEASURE),
     ("for another RISC-V", _MEASURE),
-    ("(Zfinx)", f"compile without Zfinx, or {_MEASURE}"),
+    ("which are not read", f"compile without this extension, or {_MEASURE}"),
     (
         "no vector table",
         "a section .vectors or .isr_vector, or a table in .text: the stack's top, the reset handler, further ones",

@@ -158,7 +158,7 @@ def _findings(arguments: argparse.Namespace, read: _Program) -> Iterator[Finding
     yield from check_contents(image, read.uses, arguments.max_flash)
     yield from check_dma(image, linked, named, cache_line_of(arguments), regions)
     yield from check_device(image, linked, named, regions, lambda: argument_addresses(text(), claims), folders)
-    yield from check_bind(image, linked, text)
+    yield from check_bind(image, linked, text, read.stack.executed if read.stack else None)
     yield from read.code.findings
     if read.stack:
         yield from check_stack(read.stack, arguments.max_stack)

@@ -14,7 +14,7 @@ from aidge_build.build.emit import emit
 from aidge_build.plan.options import Options
 from tests.command import aidge_build
 from tests.emitted import chain
-from tests.programs import needs_cross_compiler
+from tests.programs import needs_cross_compiler, needs_riscv
 
 pytestmark = needs_cross_compiler
 GCC = ("arm-none-eabi-gcc", "-mcpu=cortex-m4", "-mthumb", "-Os", "-ffunction-sections", "-fdata-sections")
@@ -132,3 +132,19 @@ def test_an_image_that_calls_no_function_of_the_model_may_leave_binding_to_its_u
 @pytest.mark.parametrize("call", sorted(set(CALLS) - {"none"}))
 def test_a_program_that_binds_weights_in_any_way_has_no_finding(folder, call):
     assert found(folder, call, "-Wl,--gc-sections,-u,handlers") == []
+
+
+@needs_riscv
+@pytest.mark.parametrize("call, wanted", [("none", ["note"]), ("by name", []), ("by pointer", [])])
+def test_in_a_program_for_riscv_code_that_runs_is_what_a_bound_of_the_stack_has_followed(tmp_path, call, wanted):
+    write_sources(emit(chain(options=Options(update="weights"))), tmp_path)
+    declared, called = CALLS[call]
+    begin = '__attribute__((naked)) void begin(void) { __asm__("la sp, 0x20001000\\n j main"); }'
+    text = f"static int8_t x[6], y[6];\nint main(void) {{ {called} toy_run(x, y); for (;;) {{}} }}\n{begin}\n"
+    (tmp_path / "main.c").write_text(f'#include "toy.h"\n{declared}\n{text}')
+    words = ["-march=rv32imc", "-mabi=ilp32", "-Os", "-nostartfiles", "--specs=picolibc.specs", "-Wl,-e,begin"]
+    sources = ["main.c", "toy.c", "toy_weights.c"]
+    subprocess.run(["riscv64-unknown-elf-gcc", *words, *sources, "-o", "app.elf"], cwd=tmp_path, check=True)
+    checked = aidge_build("check", tmp_path / "app.elf", "--plan", tmp_path / "toy.plan.json", "--json").json["findings"]
+    found = [one for one in checked if "the program calls toy_bind" in one["text"]]
+    assert [one["severity"] for one in found] == wanted and all("no code that runs calls it" in one["text"] for one in found)

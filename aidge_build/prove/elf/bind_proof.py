@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 
 from aidge_build.prove.elf.callers import Callers
 from aidge_build.prove.elf.claim import Claim
@@ -12,11 +12,14 @@ from aidge_build.prove.elf.image import Image
 from aidge_build.prove.elf.program_code import Code
 
 
-def check_bind(image: Image, claims: Sequence[Claim], code: Callable[[], Code | None]) -> Iterator[Finding]:
+def check_bind(
+    image: Image, claims: Sequence[Claim], code: Callable[[], Code | None], executed: Collection[int] | None = None
+) -> Iterator[Finding]:
     """Yields MEM07 for each model without bound weights: N_run returns N_WEIGHTS and computes nothing. The severity is error if
     this is proved, and note if the program may bind in a way that the check does not read, or calls no function of the model.
 
     `code()` returns the program's code, or None if no tool of this machine reads it; it is called only if N_bind is linked.
+    `executed` are the addresses of all instructions that may run, where they are known without it.
     """
     for claim in claims:
         if claim.update is None:
@@ -25,7 +28,7 @@ def check_bind(image: Image, claims: Sequence[Claim], code: Callable[[], Code | 
         runs = next((function for function in claim.computing if image.symbol(function)), f"{name}_run")
         call = f"{name}_bind({'' if claim.arenas else '&instance, '}{name}_weights, {name}_weights_bytes)"
         hint = f"before the first {runs}: if ({call} != {prefix}_OK) {{ ... }}, or bind the block that {name}_newer returns"
-        caller, doubt = _never_bound(image, claim, code)
+        caller, doubt = _never_bound(image, claim, code, executed)
         if doubt:
             text = f"model {name}: it is not proved that the program calls {name}_bind: {doubt}"
             yield Finding("MEM07", NOTE, text, hint)
@@ -34,7 +37,9 @@ def check_bind(image: Image, claims: Sequence[Claim], code: Callable[[], Code | 
             yield Finding("MEM07", ERROR, text, hint)
 
 
-def _never_bound(image: Image, claim: Claim, code: Callable[[], Code | None]) -> tuple[str, str]:
+def _never_bound(
+    image: Image, claim: Claim, code: Callable[[], Code | None], executed: Collection[int] | None
+) -> tuple[str, str]:
     """Returns a text for the callers of N_bind if none of them runs, and the reason to doubt that; ("", "") if weights are bound
     or the code is not read."""
     bind = image.symbol(f"{claim.model}_bind")
@@ -46,7 +51,8 @@ def _never_bound(image: Image, claim: Claim, code: Callable[[], Code | None]) ->
         return "nothing", "link-time optimisation left no such function" if is_merged else ""
     read = code()
     if read is None:
-        return "", ""
+        is_run = executed is None or any(bind.holds(address) for address in executed)
+        return ("", "") if is_run else ("nothing", "no code that runs calls it, unless the compiler put it into a caller")
     callers = Callers(read)
     dead = callers.dead(bind.address)
     if dead is None:

@@ -32,9 +32,10 @@ def riscv_stack_use(image: Image, run_symbols: tuple[str, ...]) -> StackUse:
         return StackUse(unknown, {}, unknown, None)
     program = bound_of(walk, code, image.entry, is_root=True)
     interrupt = _interrupt(code, program)
+    executed = None if interrupt.bytes is None else frozenset(code.executed)
     runs = {name: _run(code, name) for name in run_symbols}
     kept, by = reserved(image, code.initial_stack)
-    return StackUse(program, runs, interrupt, kept, begin=code.initial_stack, reserved_by=by)
+    return StackUse(program, runs, interrupt, kept, begin=code.initial_stack, reserved_by=by, executed=executed)
 
 
 def _refused(image: Image, code: RiscvCode) -> str:

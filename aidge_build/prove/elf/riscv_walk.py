@@ -54,6 +54,8 @@ class RiscvCode(LinkedCode[Instruction]):
     register of its kind. `enabling` are the places that may let interrupts in, and `resuming` the places that may make a trap
     return elsewhere.
 
+    `executed` are the addresses of the instructions that walks have followed.
+
     `handlers` are the addresses at which the core begins for a trap. `global_pointer` is what start-up code writes to gp, and no
     other code changes.
     """
@@ -64,6 +66,7 @@ class RiscvCode(LinkedCode[Instruction]):
         self.global_pointer = symbol.address if symbol else None
         self.vectors = set[tuple[int, int | None]]()
         self.handlers = set[int]()
+        self.executed = set[int]()
         self.enabling = set[int]()
         self.resuming = set[int]()
 
@@ -103,6 +106,7 @@ class _RiscvWalker(Walker[RiscvState]):
         return state
 
     def straight_to(self, address: int, state: RiscvState) -> int:
+        self.code.executed.add(address)
         instruction = self.code.instructions.get(address)
         while instruction and instruction.operation.name not in _LEADING and not self.code.is_overlaid(address):
             address = self._execute(instruction, state)
@@ -146,6 +150,7 @@ class _RiscvWalker(Walker[RiscvState]):
     def _execute(self, instruction: Instruction, state: RiscvState) -> int:
         """Executes an instruction that leads to the next one. Returns the address of the next one."""
         one = instruction.operation
+        self.code.executed.add(instruction.next)
         is_control = one.name in _CONTROL and (one.name == "csrrw" or one.first != "zero")
         written = state.value(one.first) if is_control else None
         try:

@@ -27,7 +27,8 @@ class StackUse:
     `tables` are the addresses of the vector tables with handlers that count; `unseen` says which handlers may be missing. `begin`
     is the address where the stack begins, None if no vector table gives it. `reserved_by` names the symbols that reserve the
     `reserved_bytes` in a foreign script: the stack may have more there. `is_read` is False if the analysis does not read code of
-    the machine: this is no fault of the program.
+    the machine: this is no fault of the program. `executed` are the addresses of all instructions that may run from the start on,
+    None if they are not known.
     """
 
     program: StackBound
@@ -39,6 +40,7 @@ class StackUse:
     begin: int | None = None
     reserved_by: str = ""
     is_read: bool = True
+    executed: frozenset[int] | None = None
 
     @property
     def most_bytes(self) -> int | None:

@@ -10,9 +10,12 @@ import armv7m_harness
 import pytest
 from armv7m_harness import of_this_library
 from cortexm_harness import BOARD, BOARD_WITHOUT_FPU, Case, CaseWithoutFpu, case
+from harness import under_double
 from helium_harness import needs_emulator, run
 from random_tensors import Randomness
 
+from aidge_build.contract.kernel_kit.factor_lines import lines_of
+from aidge_build.contract.kernel_kit.narrow.mul import PRODUCTS
 from aidge_build.graph.quantization import per_tensor
 from aidge_build.graph.tensor import constant
 from aidge_build.operators.binary import Mul
@@ -69,6 +72,16 @@ def test_products_equal_the_meaning_on_a_cortex_m3():
 @needs_emulator
 def test_products_equal_the_meaning_on_a_cortex_m0_plus():
     assert run(taken(narrow()), board=armv6m_harness.BOARD) == []
+
+
+@pytest.mark.parametrize("found", [lines_of, PRODUCTS.of])
+def test_what_is_proved_under_one_contract_is_not_taken_under_another(found):
+    halves = per_tensor(0.5, 104), per_tensor(0.5, 127)
+    entry = product(1, (1, 8, 4, 4))
+    inputs = [tensor.with_(quantization=half) for tensor, half in zip(entry.view.inputs, halves)]
+    tie = case(Mul(), inputs, entry.values, quantization=per_tensor(0.5, -128))
+    assert found(under_double(tie).view) is not None  # halves away from zero
+    assert found(tie.view) is None  # halves to even
 
 
 def test_few_pixels_other_dims_and_weights_that_change_are_left_to_the_other_kernels():

@@ -34,8 +34,9 @@ def _places(view: NodeView) -> tuple[int, int]:
 
 @functools.lru_cache(64)
 def _found(
-    operator: Operator, data: Quantization, factors: Quantization, result: Quantization, turned: bool
+    operator: Operator, _rounding: str, data: Quantization, factors: Quantization, result: Quantization, turned: bool
 ) -> FactorLines | None:
+    """`_rounding` is the contract of the output: a key for the cache, as equality of quantizations ignores it."""
     pairs = (factors, data) if turned else (data, factors)
     meaning = meaning_of_pairs(operator, *pairs, result)
     ratio = exact_ratio(data.scale, result.scale) * exact_ratio(factors.scale)
@@ -46,7 +47,7 @@ def lines_of(view: NodeView) -> FactorLines | None:
     """Returns the linear integer forms of a product; None if none are exact."""
     image, factors = _places(view)
     quantizations = (view.inputs[image].quantization, view.inputs[factors].quantization, view.outputs[0].quantization)
-    return _found(view.operator, *quantizations, bool(image))
+    return _found(view.operator, quantizations[-1].rounding, *quantizations, bool(image))
 
 
 def _other_dims(view: NodeView) -> str:

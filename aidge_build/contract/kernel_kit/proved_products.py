@@ -39,9 +39,13 @@ class ProvedProducts(Generic[Found]):
 
     def of(self, view: NodeView) -> Found | None:
         """Returns the form of this node; None if none is exact."""
-        return self._cached(view.operator, *(tensor.quantization for tensor in (*view.inputs, *view.outputs)))
+        quantizations = [tensor.quantization for tensor in (*view.inputs, *view.outputs)]
+        return self._cached(view.operator, quantizations[-1].rounding, *quantizations)
 
-    def _found(self, operator: Activated, first: Quantization, second: Quantization, result: Quantization) -> Found | None:
+    def _found(
+        self, operator: Activated, _rounding: str, first: Quantization, second: Quantization, result: Quantization
+    ) -> Found | None:
+        """`_rounding` is the contract of the output: a key for the cache, as equality of quantizations ignores it."""
         *inputs, output = (Tensor("", FIRST.shape, DType.int8, quantization=each) for each in (first, second, result))
         values = [values.astype(numpy.int8) for values in (FIRST, SECOND)]
         meaning = evaluate(operator, values, inputs, (output,))[0].astype(numpy.int64)

@@ -70,7 +70,9 @@ LIBRARIES = {
     "rv32": (rv32_harness.Case, rv32_harness.BOARD),
     "rvv": (rvv_harness.Case, rvv_harness.BOARD),
 }
-NEEDS = dict.fromkeys(("rv32", "rvv"), rv32_harness.needs_riscv)
+if STRESS:
+    LIBRARIES["rv32e"] = rv32_harness.Case16, rv32_harness.BOARD_OF_16
+NEEDS = dict.fromkeys(("rv32", "rvv", "rv32e"), rv32_harness.needs_riscv)
 CLAMPS = ((-math.inf, math.inf), (0.0, math.inf), (0.0, 6.0), (-1.0, 1.5))
 needs_compiler = pytest.mark.skipif(not shutil.which("arm-none-eabi-gcc"), reason="needs arm-none-eabi-gcc")
 BOARDS = [

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Kernels of `rv32` against their numpy meaning, bit for bit: on an emulated core."""
+"""Kernels of `rv32` against their numpy meaning, bit for bit: on an emulated core.
+
+AIDGE_STRESS=1 (`./sconsw stress`) takes a layer of every function that the candidates of all tests make, under every level of
+optimization, with gcc and clang, for 32 and for 16 registers.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +13,12 @@ from pathlib import Path
 import pytest
 import test_armv6m_linear
 import test_factor_lines
+import test_stack
 from binary_cases import binaries
 from harness import STRESS, case, under
 from helium_harness import BOARDS, build, executed
 from product_cases import edge_products
-from rv32_harness import BOARD, BOARD_OF_16, Case16, accepted, needs_riscv, run, taken
+from rv32_harness import BOARD, BOARD_OF_16, COMPILED, Case, Case16, accepted, compile_with, needs_riscv, run, taken
 from test_conversions_without_fpu import quantize_case
 from test_products import SIXES
 
@@ -22,6 +27,9 @@ from aidge_build.contract.riscv.instruction import REGISTERS, instruction_at
 from aidge_build.prove.elf import read_image
 
 EVERY = 1 if STRESS else 3  # function of a kernel, for 16 registers: a case of each
+KINDS = {BOARD: Case, BOARD_OF_16: Case16}
+SAMPLE = [(BOARD, "gcc", "-O0"), (BOARD, "clang-14", "-Os")]
+FLAGS = [(board, *one) for board in KINDS for one in COMPILED] if STRESS else SAMPLE
 
 
 @functools.cache
@@ -63,9 +71,11 @@ def test_layers_equal_the_meaning_on_the_emulated_core():
 
 
 @needs_riscv
-@pytest.mark.parametrize("flags", [("-O0",), ("-Os",)], ids="".join)
-def test_the_result_does_not_depend_on_compiler_options(flags):
-    assert run(under(flags, sample()), *flags, board=BOARD) == []
+@pytest.mark.parametrize("board, compiler, level", FLAGS)
+def test_the_result_does_not_depend_on_the_compiler_and_its_options(board, compiler, level, monkeypatch):
+    compile_with(compiler, board, monkeypatch)
+    cases = test_stack.cases_of("rv32") if STRESS else sample()
+    assert run(under((level,), [KINDS[board](entry.view, entry.values) for entry in cases]), level, board=board) == []
 
 
 @needs_riscv

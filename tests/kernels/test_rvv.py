@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Kernels of `rvv` against their numpy meaning, bit for bit: on an emulated core, with vectors of several lengths."""
+"""Kernels of `rvv` against their numpy meaning, bit for bit: on an emulated core, with vectors of several lengths.
+
+AIDGE_STRESS=1 (`./sconsw stress`) takes a layer of every function that the candidates of all tests make, under every level of
+optimization, with gcc and clang.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +15,14 @@ import pytest
 import test_armv6m_linear
 import test_cortexm_linear
 import test_single_values
+import test_stack
 from binary_cases import binaries
-from harness import under, under_double
+from harness import STRESS, under, under_double
 from move_cases import concatenations
 from pool_cases import edge_pools, random_pool
 from product_cases import products
 from random_tensors import Randomness
+from rv32_harness import COMPILED, compile_with
 from rvv_harness import BOARD, accepted, case, needs_riscv, run, taken, with_vectors
 from test_conversions_without_fpu import dequantize_case
 
@@ -115,5 +121,8 @@ def test_the_result_does_not_depend_on_the_length_of_vectors(bits):
 
 
 @needs_riscv
-def test_the_result_does_not_depend_on_compiler_options():
-    assert run(under(("-O0",), sample()), "-O0", board=BOARD) == []
+@pytest.mark.parametrize("compiler, level", COMPILED if STRESS else [("gcc", "-O0"), ("clang-14", "-O2")])
+def test_the_result_does_not_depend_on_the_compiler_and_its_options(compiler, level, monkeypatch):
+    compile_with(compiler, BOARD, monkeypatch)
+    cases = test_stack.cases_of("rvv") if STRESS else sample()
+    assert run(under((level,), cases), level, board=BOARD) == []

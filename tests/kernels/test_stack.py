@@ -15,11 +15,14 @@ import os
 import re
 import shutil
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 import harness
 import helium_harness
 import pytest
+import rv32_harness
+import rvv_harness
 from cortexm_harness import accepted
 
 from aidge_build.base.output import write_sources
@@ -75,6 +78,7 @@ MOST_BYTES_OF_USUAL_FORMS = 288
 FEW = 40
 CASES_TOGETHER = 250  # more than the memories of the boards hold otherwise
 BOARDS = {"cortexm": "mps2-an386", "helium": "mps3-an547", "armv7m": "mps2-an385", "armv6m": "rp2040"}
+RISCV = {"rv32": rv32_harness.taken, "rvv": rvv_harness.taken}
 FEATURES = {
     "mps2-an386": frozenset({"dsp", "fpu"}),
     "mps3-an547": frozenset({"dsp", "fpu", "mve"}),
@@ -89,12 +93,18 @@ def candidates_in(module: str) -> tuple:
     return tuple(getattr(importlib.import_module(module), "candidates", tuple)())
 
 
+def of_library(cases: Sequence[helium_harness.Case], library: str) -> list[helium_harness.Case]:
+    """The cases of a library. Those of RISC-V have no candidates of their own: they get the layers of all others."""
+    if library in RISCV:
+        return [RISCV[library](entry) for entry in cases]
+    return [entry for entry in cases if entry.library_name == library]
+
+
 @functools.cache
 def cases_of(library: str, step: int = 20) -> list[helium_harness.Case]:
     """From all tests that give `candidates`: one case of each text of a function, or of each form of its name in every
     `step`th case, and in all cases of a test with few; and one of each kernel that has none among them."""
-    groups = [candidates_in(path.stem) for path in sorted(Path(__file__).parent.glob("test_*.py"))]
-    groups = [[entry for entry in group if entry.library_name == library] for group in groups]
+    groups = [of_library(candidates_in(path.stem), library) for path in sorted(Path(__file__).parent.glob("test_*.py"))]
     found = {}
     for group in groups:
         for entry in accepted(group if STRESS or len(group) < FEW else group[::step]):

@@ -14,6 +14,7 @@ from aidge_build.contract.node import KernelNode
 from aidge_build.contract.spec import ImplSpec
 
 ESP32S3 = "esp32s3"  # the feature of a core with ESP-NN's assembly
+WARNINGS = ("-Wunused-parameter", "-Wunused-function")  # of ESP-NN's code under -Wall -Wextra
 LARGEST_SHIFT = 30  # to the right: a shift of 31 bits overflows in ESP-NN
 
 
@@ -24,7 +25,7 @@ def both_contracts(spec: ImplSpec) -> list[ImplSpec]:
 
 def of_checkout(layer: KernelNode, glue: str, functions: tuple[str, ...], arguments: tuple[Argument, ...]) -> Call:
     """Returns the call of `aidge_esp_nn_<glue>`, which calls these C functions of ESP-NN."""
-    sources, files = closure(KernelFiles.of(type(layer)).files, functions, "esp_nn_")
+    sources, files = closure(KernelFiles.of(type(layer)).files, functions, "esp_nn_", WARNINGS)
     return Call(f"aidge_esp_nn_{glue}", (*sources, f"{glue}.h"), arguments, note="C of ESP-NN", files=files)
 
 

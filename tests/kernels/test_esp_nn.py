@@ -200,7 +200,17 @@ def test_two_models_in_one_firmware_share_its_functions(checkout, tmp_path):
     for name in ("first", "second"):
         assert aidge_build("compile", DIGITS, "--name", name, *options).exit_code == 0
     names = [f"{name}{suffix}.c" for name in ("first", "second") for suffix in ("", "_weights")]
-    subprocess.run(["cc", "-w", "-r", *names, "-o", "both.o"], cwd=tmp_path, check=True)
+    subprocess.run(["cc", "-Wall", "-Wextra", "-Werror", "-r", *names, "-o", "both.o"], cwd=tmp_path, check=True)
+
+
+def test_warnings_are_off_around_the_code_of_the_checkout_and_guards_of_headers_stay_first():
+    guarded = "/* A. */\n#ifndef A\n#define A\nint esp_nn_f(int x);\n#endif\n"
+    files = {"checkout/f.c": b"int esp_nn_f(int x)\n{\n    return 1;\n}\n", "checkout/f.h": guarded.encode()}
+    _, changed = closure(files, ("esp_nn_f",), "esp_nn_", ("-Wunused-parameter",))
+    first, *code, last = changed["checkout/f.c"].decode().splitlines()
+    assert (first, code[0]) == ("#pragma GCC diagnostic push", '#pragma GCC diagnostic ignored "-Wunused-parameter"')
+    assert code[1:] == files["checkout/f.c"].decode().splitlines() and last == "#pragma GCC diagnostic pop"
+    assert "checkout/f.h" not in changed
 
 
 DILATED = (1, 2, (9, 9), 4, (3, 3), 1, 2, (2, 2), 1)

@@ -10,12 +10,16 @@ from aidge_build.base.errors import AidgeError
 
 FOLDER = "checkout/"  # of the checkout's files in the library
 _INCLUDE = re.compile(r'^([ \t]+#[ \t]*include[ \t]*"[^"]+")', re.MULTILINE)  # indented: inside #if, for float or for MSVC
+_GUARDED = re.compile(r"(?:[^#\n].*\n|\n)*#[ \t]*ifndef[ \t]+(\w+)\s*\n#[ \t]*define[ \t]+\1\b")
 _ANGLE = re.compile(r"^#[ \t]*include[ \t]*<([^>]+)>", re.MULTILINE)
 
 
-def closure(files: Mapping[str, bytes], functions: tuple[str, ...], prefix: str) -> tuple[tuple[str, ...], dict[str, bytes]]:
+def closure(
+    files: Mapping[str, bytes], functions: tuple[str, ...], prefix: str, warnings: tuple[str, ...] = ()
+) -> tuple[tuple[str, ...], dict[str, bytes]]:
     """Returns the sources (paths) that define these functions and all that they call, and new and changed texts by path. `prefix`
-    begins the names of all functions of the checkout.
+    begins the names of all functions of the checkout. `warnings` are those of gcc and clang, as "-Wunused-parameter", that the
+    checkout's code raises and that builds shall not see.
 
     Functions become weak symbols, so that two models in one firmware share them: `#pragma weak`, in a header of each source that
     comes before all sources. `#include <name>` of a header of the checkout names the header. AidgeError (LIBRARY) if the checkout
@@ -33,7 +37,7 @@ def closure(files: Mapping[str, bytes], functions: tuple[str, ...], prefix: str)
             )
     paths = _reached(texts, homes, functions, re.compile(rf"\b{prefix}\w+"))
     weak = {f"{path}.weak.h": _weak(name for name, home in homes.items() if home == path) for path in paths}
-    whole = {path: _as_library_file(text, texts).encode() for path, text in texts.items()}
+    whole = {path: _without(warnings, _as_library_file(text, texts)).encode() for path, text in texts.items()}
     return (*weak, *paths), {**weak, **{path: data for path, data in whole.items() if data != files[path]}}
 
 
@@ -60,3 +64,12 @@ def _as_library_file(text: str, texts: Mapping[str, str]) -> str:
         return f'#include "{headers[found[1]]}"' if found[1] in headers else found[0]
 
     return _ANGLE.sub(named, _INCLUDE.sub(r"/* \1: left out */", text))
+
+
+def _without(warnings: tuple[str, ...], text: str) -> str:
+    """Returns the text between pragmas that switch the warnings off. A header with an include guard, which has to come first,
+    stays as it is."""
+    if not warnings or _GUARDED.match(text):
+        return text
+    ignored = [f'#pragma GCC diagnostic ignored "{warning}"' for warning in warnings]
+    return "\n".join(["#pragma GCC diagnostic push", *ignored, text.strip("\n"), "#pragma GCC diagnostic pop", ""])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the int8 layers of this library share: 31-bit multipliers, levels, scratch, and the sources of the checkout."""
+"""Shared by the int8 layers of this library: 31-bit multipliers, levels, scratch, and the sources of the checkout."""
 
 from __future__ import annotations
 

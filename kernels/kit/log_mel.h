@@ -4,8 +4,8 @@
 #include "kit/wide.h"
 
 /*
- * The fixed-point audio front end: int32 spectra, powers in bands, logarithms. What each step means is stated in
- * docs/frontend.md and in aidge_build/operators/arithmetic/log_mel.py, whose integers these are.
+ * The fixed-point audio front end: int32 spectra, powers in bands, logarithms. The meaning of each step is stated in
+ * docs/frontend.md and in aidge_build/operators/arithmetic/log_mel.py, with the same integers.
  *
  * Roots of 1 are words: the cosine in the low half, minus the sine in the high half, in units of 2^-15.
  */

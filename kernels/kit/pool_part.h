@@ -3,7 +3,7 @@
 #include <string.h>
 
 /* Some pixels of a map, channels last, that a pool over the whole map takes in: how many, how many came before them, how many
- * there are. What the scratch keeps begins as zeros. */
+ * there are. Scratch that is kept begins as zeros. */
 typedef struct {
     int32_t pixels, before, all, channels, is_last;
 } aidge_kit_part;

@@ -7,8 +7,8 @@
  * A target of rows of row_bytes, written from its first to its last byte; the rows' axes are dims, slowest first.
  *
  * A row has segments of {first byte from the row's place in the source, or -1; bytes}; a row's place is the sum of the offsets
- * of its indices (one list after another, as many offsets as each axis is long), or -1 where one of them is. What is -1 keeps
- * the element of element_bytes with which the first fill_bytes (all, or none) of the target are filled before.
+ * of its indices (one list after another, as many offsets as each axis is long), or -1 where one of them is. At -1 the target
+ * keeps the element of element_bytes with which the first fill_bytes (all, or none) of the target are filled before.
  */
 typedef struct {
     int32_t element_bytes, fill_bytes, row_bytes, segments;

@@ -18,8 +18,8 @@
 enum { AIDGE_ARMV7M_HEAD = 4, AIDGE_ARMV7M_FIELD = 23 };
 #define AIDGE_ARMV7M_BEGIN 0x100000u /* of each sum of a segment */
 
-/* What the scratch begins with. Of a layer: bytes of the column, where its first turn enters the steps of the text, bytes from pixel to pixel of the output,
- * and the head of the numbers. Assembly reads it in this order. */
+/* The head of the scratch, for a layer: bytes of the column, where its first turn enters the steps of the text, bytes from
+ * pixel to pixel of the output, and the head of the numbers. Assembly reads it in this order. */
 typedef struct {
     int32_t lowest, highest, zero_point;
 } aidge_armv7m_limits;

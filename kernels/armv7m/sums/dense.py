@@ -35,7 +35,7 @@ ANY_TAPS = 63  # whose sums fit with every weight
 
 @dataclass(frozen=True)
 class Shape:
-    """What a step computes: `sets` of three pixels, two words each, x `channels`; `unroll` steps are in the text."""
+    """The work of a step: `sets` of three pixels, two words each, x `channels`; `unroll` steps are in the text."""
 
     sets: int
     channels: int

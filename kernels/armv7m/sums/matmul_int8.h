@@ -11,14 +11,14 @@ typedef struct {
     int32_t rows, inner, columns, band, first_taps, entry;
 } aidge_armv7m_product;
 
-/* What the scratch begins with. A row takes `rows.offset`, (128 + second zero point) * its sum, from the sums of even columns of
+/* The head of the scratch. A row takes `rows.offset`, (128 + second zero point) * its sum, from the sums of even columns of
  * a group, and `odd`, the zero point * its sum, from those of odd ones. Assembly reads it. */
 typedef struct {
     aidge_armv7m_row_block rows;
     int32_t odd;
 } aidge_armv7m_product_block;
 
-/* What is known before the matrices are: words of `pattern`. */
+/* Words of `pattern`, known before the matrices are. */
 enum {
     AIDGE_ARMV7M_PRODUCT_FIRST = AIDGE_ARMV7M_HEAD, /* zero point of the first matrix */
     AIDGE_ARMV7M_PRODUCT_SECOND,                    /* of the second one */
@@ -114,7 +114,7 @@ AIDGE_KIT_NOINLINE const int32_t *aidge_armv7m_product_columns(const int8_t *sec
     return (const int32_t *)weights;
 }
 
-/* What a row adds to its sums where the stored values are multiplied. */
+/* Adds the terms of a row to its sums where the stored values are multiplied. */
 AIDGE_KIT_NOINLINE void aidge_armv7m_product_row(aidge_armv7m_product_block *block, const int8_t *row, const int32_t *pattern)
 {
     const int32_t sum = aidge_armv7m_row_sum(row, block->rows.taps);

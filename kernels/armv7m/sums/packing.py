@@ -45,7 +45,7 @@ class Form:
 
     @property
     def variant(self) -> str:
-        """What the text of a kernel depends on, for its name."""
+        """The properties on which the text of a kernel depends, for its name."""
         some = "" if self.is_proved else "_fine" if self.fine_bits else "_some"
         return f"line{self.shift}{some}{'_clamped' * self.is_clamped}{'_offset' * self.has_offsets}"
 
@@ -82,7 +82,7 @@ def form_of(linear: Linear) -> Form:
 
 
 def head(linear: Linear, form: Form) -> numpy.ndarray:
-    """What stands before the channels' words: the output's limits and zero point, with the bits of a fraction above its byte,
+    """The words before the channels: the output's limits and zero point, with the bits of a fraction above its byte,
     the input's zero point."""
     point = linear.zero_point + ZERO_POINTS * form.fine_bits
     return as_words(numpy.array([*linear.clamp, point, linear.input_zero_point]))

@@ -12,7 +12,7 @@
  */
 enum { AIDGE_ARMV7M_GROUP = 8, AIDGE_ARMV7M_GROUP_WORDS = 25 };
 
-/* What the scratch begins with. Assembly reads it in this order: taps of the first turn and where it enters the steps,
+/* The head of the scratch. Assembly reads it in this order: taps of the first turn and where it enters the steps,
  * 128 * sum of the row, the limits; sums of a group whose outputs the caller computes. */
 typedef struct {
     int32_t first_taps, entry, offset;

@@ -16,7 +16,7 @@ typedef struct {
     int32_t before, seconds, both, firsts; /* words of a row: pads, only the second in the image, both, only the first; more pads */
 } aidge_armv7m_depthwise;
 
-/* What all channels share: bytes of the output from column to column, from the first to the second of a pair, from there to the
+/* The same for all channels: bytes of the output from column to column, from the first to the second of a pair, from there to the
  * next block or row; bytes of the plane from row to row of a window, from there to the next block, and from a row's end to the
  * next one. Assembly reads it in this order. */
 typedef struct {
@@ -32,7 +32,7 @@ typedef struct {
     int32_t plane_skip, seconds, firsts, odd, entry, turns;
 } aidge_armv7m_fill;
 
-/* What the scratch begins with: it would be much of a stack. */
+/* The head of the scratch: it would be much of a stack. */
 typedef struct {
     aidge_armv7m_deep deep;
     aidge_armv7m_fill fill;

@@ -86,7 +86,7 @@ class Layout:
 
     @property
     def name(self) -> str:
-        """What the text depends on."""
+        """The properties on which the text depends."""
         steps = f"s{self.stride[1]}d{self.dilation[1]}"
         whole, rest = self.blocks
         return f"{self.kernel[0]}x{self.kernel[1]}_{steps}_{'blocks' if self.is_looped else 'block' if whole else ''}{rest}"

@@ -38,7 +38,7 @@ typedef struct {
     int32_t numbers;                /* words of a channel in the stream */
 } aidge_kit_narrow_depthwise;
 
-/* What all channels share: which word pairs of the plane are loaded, from where, and how many rows are computed. */
+/* The same for all channels: which word pairs of the plane are loaded, from where, and how many rows are computed. */
 typedef struct {
     const int32_t *places;
     int32_t *sums;

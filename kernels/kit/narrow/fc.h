@@ -38,7 +38,7 @@ typedef struct {
     int32_t groups_2, groups_4, groups_8, groups_16, singles, piece;
 } aidge_kit_narrow_fc;
 
-/* What the assembly reads of a block of taps; it moves on `sums` and `weights`. */
+/* A block of taps, as the assembly reads it; it moves on `sums` and `weights`. */
 typedef struct {
     const uint32_t *columns;
     uint32_t *corrections;
@@ -48,7 +48,7 @@ typedef struct {
     const uint32_t *weights;
 } aidge_kit_narrow_fc_block;
 
-/* What the assembly reads of outputs whose sums are known. */
+/* Outputs with known sums, as the assembly reads them. */
 typedef struct {
     int8_t *output;
     const int32_t *head;

@@ -6,7 +6,7 @@
 
 /*
  * One group of output channels at one pixel, with the taps that lie inside the image: rows of runs of neighbouring elements;
- * steps in elements. What the loops need lies here once, and not on the stack of each.
+ * steps in elements. The loops find their numbers here once, and not on the stack of each.
  */
 typedef struct {
     const float *image;                   /* of the next piece */

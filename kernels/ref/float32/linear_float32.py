@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the float32 convolutions and fully connected layers share."""
+"""Shared by the float32 convolutions and fully connected layers."""
 
 from __future__ import annotations
 

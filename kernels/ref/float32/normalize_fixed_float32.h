@@ -19,7 +19,7 @@ typedef struct {
     int32_t inverse_length, length_bits, epsilon, epsilon_exponent;
 } aidge_ref_fixed_normalize;
 
-/* What all values of a row are multiplied by: (value << up) * factor >> 32, << left, >> right. */
+/* The factor of all values of a row: (value << up) * factor >> 32, << left, >> right. */
 typedef struct {
     int32_t factor, up, left, right;
 } aidge_ref_fixed_row;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the int8 convolutions and fully connected layers share: constants of the accumulation, and their proof."""
+"""Shared by the int8 convolutions and fully connected layers: constants of the accumulation, and their proof."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@
 
 /*
  * One group of output channels at one pixel, with the taps that lie inside the image: rows of runs of neighbouring bytes; steps
- * in bytes. What the loops need lies here once, and not on the stack of each.
+ * in bytes. The loops find their numbers here once, and not on the stack of each.
  */
 typedef struct {
     const int8_t *weights;      /* of the group, and these of its outputs and of the input: set by the caller */
@@ -26,7 +26,7 @@ typedef struct {
     const int8_t *image;
 } aidge_ref_piece_int8;
 
-/* What is the same at all pixels, and the first one. */
+/* Sets the numbers that are the same at all pixels, and the first pixel. */
 AIDGE_KIT_NOINLINE void aidge_ref_piece_begin(aidge_ref_piece_int8 *piece, const int8_t *image, const aidge_kit_window2d *shape,
                                               int32_t together)
 {

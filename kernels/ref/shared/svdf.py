@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the kernels of a layer that filters features over time share."""
+"""Shared by the kernels of a layer that filters features over time."""
 
 from __future__ import annotations
 

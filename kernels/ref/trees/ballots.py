@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the leaves of a forest say, and the shortest way to add it up.
+"""The votes of the leaves of a forest, and the shortest way to add them up.
 
 1. counts: every leaf says the same number for one target, or nothing: trees are counted, and a table has the sum of so many.
 2. values: all leaves of a tree speak of one target: one number for each leaf.

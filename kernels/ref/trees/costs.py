@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a form of a forest costs: bytes of flash, and instructions for one row, as Thumb code takes them."""
+"""The cost of a form of a forest: bytes of flash, and instructions for one row, as Thumb code takes them."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """A forest as decision diagrams: every node asks whether the key of a feature is at most a limit. Equal parts are there once.
 
-Modes, missing values and sets become such questions, exactly. What the questions above it decide is not asked again.
+Modes, missing values and sets become such questions, exactly. No question is asked again that the questions above it decide.
 """
 
 from __future__ import annotations

@@ -62,6 +62,8 @@ OPTIONAL = {
     "zsh": "completes the command line; a shell of few",
     "cppcheck": "reads a small model by MISRA C:2012; `./sconsw --install misra` brings it",
     "verilator": "simulates Hazard3, if AIDGE_HAZARD3 names a checkout of its Verilog",
+    "xtensa-lx106-elf-gcc": "portable C on a core that is neither Arm nor RISC-V; 40 MB",
+    "qemu-system-xtensa": "runs that program; the package of qemu-system-riscv32 brings it",
     "openocd": "puts programs on real boards, which are not there",
 }
 

@@ -22,7 +22,8 @@ class Region:
     `access_cost` compares regions (cycles per word, say). `dma`: whether peripherals reach the region. `cached`: whether the
     core's data cache, if there is one, holds the region's content. `clock` is (register, bits) that the start-up code sets
     before it uses the region; None if the region is on after reset. `normal`: the firmware's MPU makes it Normal memory,
-    whatever the architecture's map says of its addresses. `runs_code`: the core fetches code there without wait states.
+    whatever the architecture's map says of its addresses. `runs_code`: the core fetches code there without wait states. `same_as`
+    is the region that has the same bytes at other addresses; "" for none.
     """
 
     name: str
@@ -36,6 +37,7 @@ class Region:
     cached: bool = field(default=True, repr=False)
     normal: bool = field(default=False, repr=False)
     runs_code: bool = field(default=False, repr=False)
+    same_as: str = field(default="", repr=False)
     script_name: str = field(default="", repr=False, compare=False)  # what the linker script of a program calls it; "" as `name`
 
     @property
@@ -97,6 +99,11 @@ class Board:
     chip_fpu: str = ""
     serial: SerialPort | None = None
     has_caches: bool = False
+
+    @property
+    def memories(self) -> tuple[Region, ...]:
+        """The regions, without a second one for the same bytes."""
+        return tuple(region for region in self.regions if not region.same_as)
 
     @property
     def stall_cycles(self) -> int | None:

@@ -73,6 +73,7 @@ REGION_KEYS = {
     "memory": str,
     "clock": dict,
     "runs_code": bool,
+    "same_as": str,
 }
 _REQUIRED_REGION_KEYS = ("origin", "length", "kind")
 FILE_KEYS = ("sources", "link_script", "boot_source")
@@ -250,7 +251,17 @@ class BoardReader:
         for lower, upper in zip(ordered, ordered[1:]):
             if lower.end > upper.origin:
                 raise self._error(f"regions {lower.name} and {upper.name} overlap")
+        for region in regions:
+            self._require_same(region, regions)
         return regions
+
+    def _require_same(self, region: Region, regions: Sequence[Region]) -> None:
+        """The other region has the same length and kind, and is no second one itself."""
+        others = [one.name for one in regions if one != region and not one.same_as]
+        if region.same_as:
+            other = regions[[one.name for one in regions].index(self._choice("same_as", region.same_as, others))]
+            if (region.length_bytes, region.kind) != (other.length_bytes, other.kind):
+                raise self._error(f"regions.{region.name}: another length or kind than {other.name}, which same_as names")
 
     def _region(self, name: str, table: dict, roles: tuple[str, ...]) -> Region:
         if not _REGION_NAME.fullmatch(name):
@@ -270,4 +281,5 @@ class BoardReader:
         clock = read_clock(table["clock"], f"{self.where}: regions.{name}.clock") if "clock" in table else None
         is_normal = self._choice(f"regions.{name}.memory", table.get("memory", "default"), _MEMORY_TYPES) == "normal"
         dma, cached, runs_code = table.get("dma", True), table.get("cached", True), table.get("runs_code", False)
-        return Region(name, table["origin"], length, kind, roles, cost, dma, clock, cached, is_normal, runs_code)
+        same_as = table.get("same_as", "")
+        return Region(name, table["origin"], length, kind, roles, cost, dma, clock, cached, is_normal, runs_code, same_as)

@@ -84,7 +84,7 @@ def _import(arguments: argparse.Namespace) -> Outcome:
 
 def board_row(board: Board) -> tuple[str, ...]:
     """A board in a table: name, title, core, memories."""
-    memories = "  ".join(f"{region.name} {region.length_bytes // 1024}K" for region in board.regions)
+    memories = "  ".join(f"{region.name} {region.length_bytes // 1024}K" for region in board.memories)
     return board.name, board.title, board.cpu, memories
 
 

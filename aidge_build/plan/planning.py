@@ -244,7 +244,7 @@ def _refuse_giants(view: GraphView, board: Board | None) -> None:
     """Raises AidgeError PLAN01 for a tensor that no supported core can hold: kernels count elements and bytes in int32_t."""
     for name, tensor in view.tensors.items():
         if not tensor.is_constant and tensor.size_bytes > LARGEST_TENSOR_BYTES:
-            ram = sum(region.length_bytes for region in board.regions if region.kind == "ram") if board else 0
+            ram = sum(region.length_bytes for region in board.memories if region.kind == "ram") if board else 0
             limit = f"board {board.name} has {ram:,} B of RAM" if board and ram else f"the limit is {LARGEST_TENSOR_BYTES:,} B"
             raise AidgeError(
                 f"it needs {tensor.size_bytes:,} B, {limit}",

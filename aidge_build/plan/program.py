@@ -95,7 +95,7 @@ class CodeTarget:
     @property
     def flash(self) -> tuple[Region, ...]:
         """The memories that may hold constants and code."""
-        return tuple(region for region in self.regions if region.kind == "flash")
+        return tuple(region for region in self.regions if region.kind == "flash" and not region.same_as)
 
 
 @dataclass(frozen=True)

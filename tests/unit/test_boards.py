@@ -249,6 +249,9 @@ def test_a_wrong_value_is_refused(tmp_path, text, fragment):
         ("clock = { bits = 4 }", "a register's address and the bits"),
         ("clock = { register = 0x40000002, bits = 4 }", "a register's address and the bits"),
         ("clock = { register = 0x40000000, bit = 4 }", "unknown key 'bit'"),
+        ('same_as = "DTCM2"', "'DTCM2' is not valid"),
+        ('same_as = "X"', "'X' is not valid"),
+        ('same_as = "DTCM"', "another length or kind than DTCM"),
     ],
 )
 def test_a_wrong_value_of_a_region_is_refused(tmp_path, line, fragment):

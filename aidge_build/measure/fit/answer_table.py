@@ -92,7 +92,7 @@ def _style(row: Row) -> str:
 
 def _of(row: Row, kind: str) -> str:
     """Returns the bytes used of all memories of a kind."""
-    length = sum(region.length_bytes for region in row.board.regions if region.kind == kind)
+    length = sum(region.length_bytes for region in row.board.memories if region.kind == kind)
     if not row.found.memories:
         return f"? of {size(length)}" if length else NOT_KNOWN
     used = sum(memory.used_bytes for memory in row.found.memories if memory.kind == kind)
@@ -193,7 +193,7 @@ def _what_counts(rows: Sequence[Row]) -> list[str]:
     if len(boards) > _MOST_DETAILED:
         return [f"{first}, of all RAM of a board together"]
     memories = {
-        board.name: " + ".join(f"{region.name} {size(region.length_bytes)}" for region in board.regions if region.kind == "ram")
+        board.name: " + ".join(f"{region.name} {size(region.length_bytes)}" for region in board.memories if region.kind == "ram")
         for board in boards
     }
     return [f"{first}, of {'; '.join(f'{name}: {each}' for name, each in memories.items())}"]

@@ -116,6 +116,6 @@ def sorted_rows(rows: Sequence[Row]) -> list[Row]:
 
 def _rank(row: Row) -> tuple:
     missing = sum(size for _, size in row.found.missing)
-    memory = tuple(sum(one.length_bytes for one in row.board.regions if one.kind == kind) for kind in (RAM, FLASH))
+    memory = tuple(sum(one.length_bytes for one in row.board.memories if one.kind == kind) for kind in (RAM, FLASH))
     order = 0 if row.is_kept else 1 if row.found.verdict == FITS else 2 if row.found.verdict == TOO_SMALL else 3
     return order, missing, *memory, row.board.name

@@ -243,18 +243,18 @@ def _estimated(found: Evaluation, compiled: _Compiled, board: Board) -> Evaluati
         MemoryUse(region.name, region.kind, used_bytes + inside.get(region.name, 0), region.length_bytes)
         for region, used_bytes in used.items()
     ]
-    return _with_memories(found, memories)
+    return _with_memories(found, memories, board)
 
 
 def _built(found: Evaluation, compiled: _Compiled, board: Board, asks: bool) -> Evaluation:
     """Returns the bytes that the board's own program uses; if the question `asks` for a build, also the proved bound of its
     stack."""
     try:
-        found = _with_memories(found, compiled.firmware.used(board))
+        found = _with_memories(found, compiled.firmware.used(board), board)
     except TooLarge as error:
         uses = zip(board.regions, compiled.firmware.used_with_room(board), strict=True)
         memories = [MemoryUse(region.name, region.kind, used_bytes, region.length_bytes) for region, used_bytes in uses]
-        found = replace(_with_memories(found, memories), verdict=TOO_SMALL, missing=error.missing)
+        found = replace(_with_memories(found, memories, board), verdict=TOO_SMALL, missing=error.missing)
         return replace(found, is_built=asks, reason=error.what, hint=error.hint, code=error.code)
     if not asks:
         return found
@@ -263,8 +263,10 @@ def _built(found: Evaluation, compiled: _Compiled, board: Board, asks: bool) -> 
     return _without_unknown(found, STACK) if stack_bytes is not None else _unknown(found, STACK, "no bound can be proved")
 
 
-def _with_memories(found: Evaluation, memories: Sequence[MemoryUse]) -> Evaluation:
-    """Adds the image's bytes and the memories that are too small."""
+def _with_memories(found: Evaluation, memories: Sequence[MemoryUse], board: Board) -> Evaluation:
+    """Adds the image's bytes and the memories that are too small. A second region of the same memory does not count."""
+    names = {region.name for region in board.memories}
+    memories = [use for use in memories if use.name in names]
     missing = tuple((use.name, use.missing_bytes) for use in memories if use.missing_bytes)
     image_bytes = sum(use.used_bytes for use in memories if use.kind == "flash")
     found = replace(found, memories=tuple(memories), image_bytes=image_bytes)
@@ -339,7 +341,7 @@ def _refused(question: Question, error: AidgeError, shared: _Compiled | None = N
         MemoryUse(region.name, region.kind, region.length_bytes + missing if region == least else used_bytes, region.length_bytes)
         for region, used_bytes in beside.items()
     ]
-    return replace(_with_memories(found, memories), reason=found.reason, hint=found.hint, code=found.code)
+    return replace(_with_memories(found, memories, board), reason=found.reason, hint=found.hint, code=found.code)
 
 
 def _beside_arena(shared: _Compiled, board: Board) -> dict[Region, int]:
@@ -354,8 +356,8 @@ def _beside_arena(shared: _Compiled, board: Board) -> dict[Region, int]:
 
 def _with_missing_flash(found: Evaluation, board: Board) -> Evaluation:
     """Adds the bytes by which the constants alone exceed flash, the only memory for them."""
-    flash = max((region for region in board.regions if region.kind == "flash"), key=lambda one: one.length_bytes, default=None)
-    length = sum(region.length_bytes for region in board.regions if region.kind == "flash")
+    flash = max((region for region in board.memories if region.kind == "flash"), key=lambda one: one.length_bytes, default=None)
+    length = sum(region.length_bytes for region in board.memories if region.kind == "flash")
     missing = (found.constants_bytes or 0) - length
     if flash is None or missing <= 0:
         return found

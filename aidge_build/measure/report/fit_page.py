@@ -77,7 +77,7 @@ def _left(column: int) -> float:
 def _bars(row: Row, kind: str, style: str, left: float, top: float) -> list[str]:
     """Draws a bar for all memories of the kind together, cut at the end of each memory; longer bars stop at the edge."""
     used = sum(memory.used_bytes for memory in row.found.memories if memory.kind == kind)
-    length = sum(region.length_bytes for region in row.board.regions if region.kind == kind)
+    length = sum(region.length_bytes for region in row.board.memories if region.kind == kind)
     if not length:
         return [draw_label("no such memory", left, top + 12, _ACROSS, "axis")]
     full = draw_box(Rectangle(left, top + 2, _FULL * _ACROSS, _LINE - 4), "free", f"{row.board.name}: {length:,} B in all")

@@ -13,7 +13,7 @@ from aidge_build.prove.elf.image import Image, Section
 @dataclass(frozen=True)
 class RegionUse:
     """The use of a region. `used_bytes` counts from the region's origin to the end of its last section, alignment gaps
-    included."""
+    included, with the sections at other addresses of the same memory."""
 
     region: Region
     used_bytes: int
@@ -26,11 +26,22 @@ def region_use(image: Image, regions: Sequence[Region]) -> tuple[tuple[RegionUse
     A section occupies the memory where it runs, and the memory where its content is stored (.data in flash). Segments do not
     count: the first one may contain ELF headers, which are not loaded.
     """
-    uses = []
-    for region in regions:
-        ends = [end for _, begin, end in places(image) if region.origin <= begin < region.end]
-        uses.append(RegionUse(region, max(ends, default=region.origin) - region.origin, _largest(image, region)))
+    uses = [RegionUse(region, _used_bytes(image, region, regions), _largest(image, region)) for region in regions]
     return tuple(uses), tuple(section for section, begin, _ in places(image) if region_at(begin, regions) is None)
+
+
+def _used_bytes(image: Image, region: Region, regions: Sequence[Region]) -> int:
+    """Returns the used bytes of a region. A linker script may begin two regions of the same memory at one offset: contents then
+    count as if they were placed one after the other."""
+    same = [one for one in regions if region.name in (one.name, one.same_as)]
+    inside = [
+        (section, begin - one.origin, end - one.origin)
+        for one in same
+        for section, begin, end in places(image)
+        if one.origin <= begin < one.end
+    ]
+    contents = sum(end - begin for section, begin, end in inside if section.content) if len(same) > 1 else 0
+    return max(contents, *(end for _, _, end in inside), 0)
 
 
 def places(image: Image) -> Iterator[tuple[Section, int, int]]:

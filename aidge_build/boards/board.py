@@ -23,7 +23,7 @@ class Region:
     core's data cache, if there is one, holds the region's content. `clock` is (register, bits) that the start-up code sets
     before it uses the region; None if the region is on after reset. `normal`: the firmware's MPU makes it Normal memory,
     whatever the architecture's map says of its addresses. `runs_code`: the core fetches code there without wait states. `same_as`
-    is the region that has the same bytes at other addresses; "" for none.
+    is the region that has the same bytes at other addresses; "" for none. `boot_loads`: a boot loader fills it from the program.
     """
 
     name: str
@@ -38,6 +38,7 @@ class Region:
     normal: bool = field(default=False, repr=False)
     runs_code: bool = field(default=False, repr=False)
     same_as: str = field(default="", repr=False)
+    boot_loads: bool = field(default=False, repr=False)
     script_name: str = field(default="", repr=False, compare=False)  # what the linker script of a program calls it; "" as `name`
 
     @property

@@ -74,6 +74,7 @@ REGION_KEYS = {
     "clock": dict,
     "runs_code": bool,
     "same_as": str,
+    "boot_loads": bool,
 }
 _REQUIRED_REGION_KEYS = ("origin", "length", "kind")
 FILE_KEYS = ("sources", "link_script", "boot_source")
@@ -281,5 +282,9 @@ class BoardReader:
         clock = read_clock(table["clock"], f"{self.where}: regions.{name}.clock") if "clock" in table else None
         is_normal = self._choice(f"regions.{name}.memory", table.get("memory", "default"), _MEMORY_TYPES) == "normal"
         dma, cached, runs_code = table.get("dma", True), table.get("cached", True), table.get("runs_code", False)
-        same_as = table.get("same_as", "")
-        return Region(name, table["origin"], length, kind, roles, cost, dma, clock, cached, is_normal, runs_code, same_as)
+        same_as, boot_loads = table.get("same_as", ""), table.get("boot_loads", False)
+        if same_as and {"data", "stack", "arena"} & set(roles):
+            raise self._error(f"regions.{name} cannot hold {', '.join(roles)}", f"name {same_as}, which has the same bytes")
+        return Region(
+            name, table["origin"], length, kind, roles, cost, dma, clock, cached, is_normal, runs_code, same_as, boot_loads
+        )

@@ -19,12 +19,13 @@ from aidge_build.build.layer_names import nodes_called, printed_names, symbols_o
 from aidge_build.build.request import CompileRequest
 from aidge_build.cli.cycles import inference_data, time_lines
 from aidge_build.cli.outcome import Outcome
-from aidge_build.cli.place import Measurement, add_place_arguments, measured, placed, rooms_within
-from aidge_build.cli.reads import layer_read_data, read_lines
+from aidge_build.cli.place import Measurement, add_place_arguments, measured, not_emulated, placed, rooms_within
+from aidge_build.cli.reads import cache_line, hot_bytes, layer_read_data, read_lines
 from aidge_build.contract.call import Input
 from aidge_build.contract.library import Kernel
 from aidge_build.contract.node_view import NodeView
 from aidge_build.graph.view import Node
+from aidge_build.measure.fit.count import counting_twin
 from aidge_build.plan.cascade.messages import role_of, saved
 from aidge_build.plan.fast_memory import AUTO
 from aidge_build.plan.program import Program
@@ -63,13 +64,8 @@ def _asked(arguments: argparse.Namespace) -> tuple[CompileRequest, tuple[tuple[s
     request = load(argparse.Namespace(**{**vars(arguments), "place": None}) if chooses else arguments, NAME_TO_LOOK_AT)
     rooms = rooms_within(arguments, request)
     arguments.measure |= chooses
-    if arguments.measure and (request.board is None or request.board.emulator is None or request.board.is_host):
-        raise AidgeError(
-            "this board has no emulator that counts instructions",
-            where=f"--measure on {request.target_name}",
-            code="USAGE",
-            hint="name another one, e.g. --board mps2-an386",
-        )
+    if arguments.measure and (request.board is None or request.board.is_host or counting_twin(request.board) is None):
+        raise not_emulated(request)
     if arguments.io_data and not arguments.measure:
         raise AidgeError("works only with --measure", where="--io-data", code="USAGE", hint="leave it out, or add --measure")
     return request, rooms
@@ -121,6 +117,7 @@ def _described(
     return [
         {
             **_describe(assignment, node, chosen[node.name], request, counts.get(node.name)),
+            "hot_bytes": hot_bytes(measurement.result if measurement else None, chosen[node.name]),
             "reads": layer_read_data(measurement.result if measurement else None, chosen[node.name]),
             "cascade": role_of(node.name, node.outputs[0], kernels.get(node.name, ""), cascades),
         }
@@ -144,7 +141,8 @@ def _overview(
         return _kernels(described, read)
     result = measurement.result
     reads = read_lines(result, {symbol: read[name] for name, symbol in symbols.items()})
-    return [*_costs(described, whole, read), *time_lines(result, board), *reads]
+    cache = cache_line(board)
+    return [*_costs(described, whole, read, bool(cache)), *cache, *time_lines(result, board), *reads]
 
 
 def _constants(described: Sequence[dict]) -> list[str]:
@@ -214,8 +212,9 @@ def _kernels(described: Sequence[dict], read: Mapping[str, str]) -> list[str]:
     return [*lines, "why a kernel was taken, and the others rejected: name a layer, or -v for all"]
 
 
-def _costs(described: Sequence[dict], whole: int, read: Mapping[str, str]) -> list[str]:
-    """A table that fits a terminal: what each layer costs, and all of them."""
+def _costs(described: Sequence[dict], whole: int, read: Mapping[str, str], has_cache: bool) -> list[str]:
+    """A table that fits a terminal: what each layer costs, and all of them; the bytes of hot code only for a flash with a
+    cache."""
     rows = [
         (
             read[entry["name"]],
@@ -225,17 +224,22 @@ def _costs(described: Sequence[dict], whole: int, read: Mapping[str, str]) -> li
             "" if entry["instructions"] is None else f"{entry['instructions']:,}",
             "" if entry["instructions_per_mac"] is None else f"{entry['instructions_per_mac']:.2f}",
             "" if entry["cycles_estimated"] is None else f"{entry['cycles_estimated']:,}",
+            f"{entry['hot_bytes']:,} B" if entry["hot_bytes"] else "",
         )
         for entry in described
     ]
     layers = sum(entry["instructions"] or 0 for entry in described)
     macs = sum(entry["macs"] for entry in described)
     per_mac = f"{whole / macs:.2f}" if macs else ""
-    rows.append(("around the layers", "", "", "", f"{whole - layers:,}", "", ""))
-    rows.append(("an inference", "", "", "", f"{whole:,}", per_mac, ""))
-    shown = 7 if any(entry["cycles_estimated"] for entry in described) else 6
-    titles = ("node", "operator", "kernel", "output", "instructions", "per MAC", "~cycles")
-    return table([row[:shown] for row in rows], titles[:shown], numbers=range(4, shown))
+    rows.append(("around the layers", "", "", "", f"{whole - layers:,}", "", "", ""))
+    rows.append(("an inference", "", "", "", f"{whole:,}", per_mac, "", ""))
+    titles = ("node", "operator", "kernel", "output", "instructions", "per MAC", "~cycles", "hot code")
+    left_out = {6} if not any(entry["cycles_estimated"] for entry in described) else set()
+    left_out |= set() if has_cache and any(entry["hot_bytes"] for entry in described) else {7}
+    shown = [place for place in range(len(titles)) if place not in left_out]
+    return table(
+        [[row[place] for place in shown] for row in rows], [titles[place] for place in shown], numbers=range(4, len(shown))
+    )
 
 
 def _describe(assignment: Assignment, node: Node, symbol: str, request: CompileRequest, count: LayerCount | None) -> dict:

@@ -19,6 +19,7 @@ from aidge_build.build.compile import build_program
 from aidge_build.build.option_values import require_place_alone
 from aidge_build.build.request import CompileRequest
 from aidge_build.cli.cycles import time_of
+from aidge_build.measure.fit.count import counting_twin
 from aidge_build.measure.tune.fast_memory import Choice, choose
 from aidge_build.plan.constant_regions import rooms_of
 from aidge_build.plan.fast_memory import AUTO, CODE, text_of
@@ -52,13 +53,27 @@ class Measurement:
 def measured(request: CompileRequest, io_data: str | None) -> Measurement:
     """Builds and runs the model of a request with the vectors of a file, or with a seeded random one."""
     program = build_program(request)
+    board = counting_twin(request.board) if request.board else None
+    if board is None:
+        raise not_emulated(request)
+    program = replace(program, target=replace(program.target, regions=board.regions, memories=board.arena_regions))
     arrays = read_npz(Path(io_data)) if io_data else {}
     vectors = model_inputs(arrays, program.view) if io_data else random_vectors(program.view, 1, seed=0)
     converted = tuple(input_conversions(arrays, program.view))
     with tempfile.TemporaryDirectory() as temporary:
-        execution = execute(program, request.board, vectors, Path(temporary), estimates=True, tells_apart=True)
-        timing = program_timing(execution.elf, request.board) if request.fast is None else None
+        execution = execute(program, board, vectors, Path(temporary), estimates=True, tells_apart=True)
+        timing = program_timing(execution.elf, board, tells_apart=True) if request.fast is None else None
         return Measurement(program, read_image(execution.elf), timing, execution.outputs, execution.result, converted)
+
+
+def not_emulated(request: CompileRequest) -> AidgeError:
+    """Returns the error for a board on which nothing can be measured."""
+    return AidgeError(
+        "this board has no emulator that counts instructions",
+        where=f"--measure on {request.target_name}",
+        code="USAGE",
+        hint="name another one, e.g. --board mps2-an386",
+    )
 
 
 def add_place_arguments(parser: argparse.ArgumentParser) -> None:
@@ -101,9 +116,7 @@ def _nothing_to_gain(board: Board) -> str:
         return "the flash has no wait states: nothing is gained"
     if board.flash is None or stall is None:
         return "the board's file does not describe its flash: nothing is known of what would be gained"
-    if board.emulator is None or board.emulator.kind != "unicorn":
-        return "only Unicorn counts the reads of each function, and the board has another emulator"
-    return ""
+    return "" if counting_twin(board) else "no emulator counts the reads of each function on this core"
 
 
 def placed(
@@ -136,14 +149,14 @@ def _require_as_planned(before: Measurement, after: Measurement, board: Board, r
     program."""
     wrong = [name for name in before.outputs if not numpy.array_equal(before.outputs[name], after.outputs[name], equal_nan=True)]
     found = [f"output {name} has other values" for name in wrong]
-    found += [finding.text for finding in _findings(after.image, board.regions) if finding.severity == ERROR]
+    found += [finding.text for finding in _findings(after.image, after.program.target.regions) if finding.severity == ERROR]
     arenas = [" and ".join(part.region for part in one.program.memory.parts) for one in (before, after)]
     if arenas[0] != arenas[1]:
         found.append(f"the arena moves from {arenas[0]} to {arenas[1]}: --within leaves it too few bytes")
     for name, size in rooms:
         taken = linked_bytes(after.image, name)
         found += [f"{name} holds {taken:,} B, more than the {size:,} of --within"] if taken > size else []
-    cycles = _mean(before.result) or 0, _mean(after.result) or 0
+    cycles = [_mean(one.result) or _stalls(one.result) for one in (before, after)]
     if cycles[1] > cycles[0]:
         found.append(f"{cycles[1] - cycles[0]:,} cycles more than without it: calls between memories cost more than is saved")
     if found:
@@ -176,8 +189,8 @@ def _lines(
         lines.append(f"{name}: {linked_bytes(after.image, name):,} of {size:,} B, {' and '.join(parts) or 'nothing'}")
     proved = "no other choice saves more" if choice.is_optimal else "a better choice may exist: the search was cut off"
     lines.append(f"stalls of {choice.stalls:,} cycles less by the estimate; {proved}")
-    times = [time_of(one.result, board) for one in (before, after)]
-    return [*lines, f"measured again: {times[0]} -> {times[1]}, the same outputs", f"{out}: read it with --place {out}"]
+    known = [time_of(one.result, board) or f"~{_stalls(one.result):,} cycles of stalls" for one in (before, after)]
+    return [*lines, f"measured again: {known[0]} -> {known[1]}, the same outputs", f"{out}: read it with --place {out}"]
 
 
 def _data(before: Measurement, after: Measurement, rooms: Sequence[tuple[str, int]], choice: Choice, out: Path) -> dict:
@@ -194,6 +207,11 @@ def _data(before: Measurement, after: Measurement, rooms: Sequence[tuple[str, in
         "cycles_before": _mean(before.result),
         "cycles_after": _mean(after.result),
     }
+
+
+def _stalls(result: RunResult) -> int:
+    """Returns the stalls of an inference, in cycles."""
+    return round(sum(one.stalls for one in result.reads) / max(1, result.runs or 0))
 
 
 def _mean(result: RunResult) -> int | None:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from aidge_build.base.naming import counted
 from aidge_build.base.terminal import table
+from aidge_build.boards import Board
 from aidge_build.prove.timing.reads import Reads
 from aidge_build.run.emulate import RunResult
 
@@ -28,6 +29,24 @@ def read_lines(result: RunResult, titles: Mapping[str, str]) -> list[str]:
     for (memory,), numbers in _sorted(_sums(result.reads, result.runs, lambda one: (one.memory,))):
         texts.append(("all", memory, *_texts(numbers)))
     return table(texts, _TITLES, numbers=range(2, 6))
+
+
+def hot_bytes(result: RunResult | None, layer: str) -> int | None:
+    """Returns the bytes of code that the layer executes more than once in an inference; None if nobody counted them."""
+    own = [one.hot_bytes for one in result.reads if one.layer == layer] if result else []
+    return sum(own) if own else None
+
+
+def cache_line(board: Board) -> list[str]:
+    """Returns a line that compares with the bytes of hot code: the cache between the core and its flash; [] without one."""
+    cache = board.flash.code_cache if board.flash and board.stall_cycles else None
+    if cache is None:
+        return []
+    shares = " and constants" if board.flash and board.flash.is_shared else ""
+    return [
+        f"hot code: bytes that an inference executes more than once; the cache of the flash holds {cache.size_bytes:,} B of code"
+        f"{shares}, --place moves code to a faster memory (docs/howto-fast-memory.md)"
+    ]
 
 
 def layer_read_data(result: RunResult | None, layer: str) -> list[dict]:

@@ -64,8 +64,7 @@ def single_region(arena: MemoryPlan, board: Board, state_bytes: int, constants_i
 
 
 def _rooms(board: Board, state_bytes: int, constants_in: Sequence[tuple[str, int]]) -> list[Room]:
-    kept = dict(constants_in)
-    return [_room(region, board, state_bytes, kept.get(region.name, 0)) for region in board.arena_regions]
+    return [_room(region, board, state_bytes, constants_in) for region in board.arena_regions]
 
 
 def _that_holds(arena: MemoryPlan, rooms: Sequence[Room]) -> Room | None:
@@ -79,12 +78,13 @@ def _that_holds(arena: MemoryPlan, rooms: Sequence[Room]) -> Room | None:
 def room_in(name: str, board: Board | None, state_bytes: int, constants_in: Sequence[tuple[str, int]] = ()) -> int:
     """Returns the bytes that an arena may take of this memory of the board; 0 if the board has no memory of this name."""
     region = next((region for region in board.arena_regions if region.name == name), None) if board else None
-    return _room(region, board, state_bytes, dict(constants_in).get(name, 0)).size_bytes if board and region else 0
+    return _room(region, board, state_bytes, constants_in).size_bytes if board and region else 0
 
 
-def _room(region: Region, board: Board, state_bytes: int, constant_bytes: int) -> Room:
+def _room(region: Region, board: Board, state_bytes: int, constants_in: Sequence[tuple[str, int]]) -> Room:
     """Returns the part of the region that an arena may take."""
-    kept_free = kept_in(region, board, state_bytes) + constant_bytes
+    same = {one.name for one in board.regions if region.name in (one.name, one.same_as)}
+    kept_free = kept_in(region, board, state_bytes) + sum(size for name, size in constants_in if name in same)
     return Room(region.name, max(0, region.length_bytes - kept_free), region.access_cost, region.dma)
 
 

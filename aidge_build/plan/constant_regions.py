@@ -65,6 +65,8 @@ def _fault(region: Region | None, size_bytes: int) -> str:
         return "is no memory"
     if region.origin == 0 and "vectors" not in region.roles:
         return "begins at address 0, which no pointer to a constant may have"
+    if region.same_as:
+        return f"is {region.same_as} at another address, for code alone"
     if size_bytes > region.length_bytes:
         return f"has {region.length_bytes:,} B, not {size_bytes:,}"
     return ""
@@ -76,7 +78,8 @@ def fault_of_fast(region: Region | None, size_bytes: int) -> str:
         return "is flash"
     if region is not None and region.access_cost > 1:
         return f"has access_cost {region.access_cost}: how long the core waits for it is not known"
-    if region is not None and region.runs_code and region.origin == 0 and size_bytes <= region.length_bytes:
+    is_for_code = region is not None and (region.origin == 0 or bool(region.same_as)) and size_bytes <= region.length_bytes
+    if region is not None and region.runs_code and is_for_code:
         return ""  # for code alone
     return _fault(region, size_bytes)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from aidge_build.boards import Region, load_board
 from aidge_build.prove.elf.image import Image, Section
+from aidge_build.prove.elf.proof import check_image
 from aidge_build.prove.elf.regions import region_use
 
 CODE = Region("CODE", 0x42000000, 0x1000, "flash", ())
@@ -30,3 +31,21 @@ def test_a_second_region_is_no_further_memory():
     board = load_board("esp32c3")
     assert "DROM" in {region.name for region in board.regions}
     assert sum(memory.length_bytes for memory in board.memories if memory.kind == "flash") == 4 << 20
+
+
+def test_a_byte_of_ram_that_two_sections_use_at_two_addresses_is_found():
+    data = Region("SRAM", 0x3FC80000, 0x1000, "ram", ())
+    code = Region("IRAM", 0x40380000, 0x1000, "ram", (), same_as="SRAM")
+
+    def found(address: int, content: bytes) -> list[str]:
+        sections = (
+            Section(".iram", 0x40380000, 64, 0x40380000, False, True, bytes(64)),
+            Section(".data", address, 32, address, True, False, content),
+        )
+        image = Image("a.elf", "RISC-V", "", 0, sections, (), (), (), {})
+        uses, homeless = region_use(image, (data, code))
+        return [finding.code for finding in check_image(image, (), (), uses, homeless) if "same bytes" in finding.text]
+
+    assert found(0x3FC80020, bytes(32)) == ["MEM01"]
+    assert found(0x3FC80040, bytes(32)) == []
+    assert found(0x3FC80020, b"") == []  # it keeps the bytes free

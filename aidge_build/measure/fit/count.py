@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from aidge_build.base.errors import AidgeError
-from aidge_build.boards import Board, list_boards
+from aidge_build.boards import Board, Region, list_boards
 from aidge_build.measure.fit.firmware import roomy
 from aidge_build.measure.fit.sharing import board_of, start_up_of
 from aidge_build.plan.program import Program
@@ -16,6 +16,8 @@ from aidge_build.run.emulate import Counted, RunResult, run_program
 from aidge_build.run.emulate.estimate import program_timing
 from aidge_build.run.verify.firmware import execute
 from aidge_build.run.verify.vectors import random_vectors
+
+_GRID = 1 << 16  # addresses keep their place in every cache that is no larger
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,8 @@ class Counter:
         how = {name: getattr(board, name) for name in ("flash", "flash_wait_states", "multiplier_cycles")}
         key = tuple(how.values())
         if key not in self._known:
-            machine = counting_board(self._board, has_regions=bool(self._program.target.regions))
+            has_regions = bool(self._program.target.regions)
+            machine = counting_twin(self._board) if has_regions else counting_board(self._board)
             self._known[key] = (
                 self._counted(replace(machine, **how)) if machine else Count(None, f"no board with core {board.cpu} is emulated")
             )
@@ -67,14 +70,34 @@ class Counter:
         return run_program(self._elf, machine, work_folder=self._folder, counted=Counted(symbol, timing=timing))
 
 
-def counting_board(board: Board, has_regions: bool = False) -> Board | None:
+def counting_board(board: Board) -> Board | None:
     """Returns the core of a board on an emulated board with the same code, with memories as large as needed if the emulator takes
-    any and the program has no regions of its own; None if no board with such code is emulated."""
+    any; None if no board with such code is emulated."""
     found = _emulated(board)
     if found is None or found.emulator is None:
         return None
     machine = replace(found, core=board.core)
-    return roomy(machine, machine.name) if found.emulator.kind == "unicorn" and not has_regions else machine
+    return roomy(machine, machine.name) if found.emulator.kind == "unicorn" else machine
+
+
+def counting_twin(board: Board) -> Board | None:
+    """Returns a board whose programs count as those of `board`: itself if it is emulated, or its memories at addresses in the one
+    memory of a machine of QEMU with the same core; None if no such machine is large enough."""
+    if board.emulator is not None:
+        return board
+    machine = counting_board(board)
+    if machine is None or machine.emulator is None or machine.emulator.kind != "qemu":
+        return None
+    ordered = sorted(machine.regions, key=lambda region: region.origin)
+    if any(lower.end != upper.origin for lower, upper in zip(ordered, ordered[1:])):
+        return None
+    first, places = ordered[0].origin, dict[str, Region]()
+    for region in sorted(board.regions, key=lambda region: "vectors" not in region.roles):  # the core begins at the first address
+        places[region.name] = replace(region, origin=first)
+        first += -(-region.length_bytes // _GRID) * _GRID
+    arena = tuple(places[region.name] for region in board.arena_regions)
+    twin = replace(board, emulator=machine.emulator, regions=tuple(places.values()), arena_regions=arena)
+    return twin if first <= ordered[-1].end else None
 
 
 def _emulated(board: Board) -> Board | None:

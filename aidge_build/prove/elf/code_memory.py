@@ -96,6 +96,8 @@ def _check(image: Image, label: str, section: Section, regions: Sequence[Region]
         yield Finding("MEM03", ERROR, f"{label} is not stored: {reason}", "a section with contents, and a PHDRS line for it")
     elif region is not None and region.kind == "ram":
         stored = region_at(section.load_address or 0, regions)
+        if stored is not None and stored.boot_loads:
+            return
         if stored is not None and stored.kind == "ram":
             yield Finding(
                 "MEM03",

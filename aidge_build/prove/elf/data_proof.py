@@ -132,7 +132,7 @@ def _check_place(
     is_waived = region is not None and region.name in waivers.weights_in
     yield from _check_where_read(label, section, region, is_waived)
     stored = region_at(_load_address(section, symbol), regions)
-    if _kind(stored) == "ram" and is_waived:
+    if stored is not None and stored.kind == "ram" and is_waived and not stored.boot_loads:
         yield Finding(
             "MEM03",
             ERROR,

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
+from aidge_build.boards import Region
 from aidge_build.prove.elf.arena_proof import check_buffers
 from aidge_build.prove.elf.claim import Claim
 from aidge_build.prove.elf.code_memory import check_code_memory, check_code_places
@@ -16,7 +17,7 @@ from aidge_build.prove.elf.findings import ERROR, NOTE, WARNING, Finding
 from aidge_build.prove.elf.identity_proof import check_identity
 from aidge_build.prove.elf.image import Image, Section
 from aidge_build.prove.elf.machine_proof import check_machine
-from aidge_build.prove.elf.regions import RegionUse, region_at
+from aidge_build.prove.elf.regions import RegionUse, region_at, twice_used
 from aidge_build.prove.elf.waivers import NO_WAIVERS, Waivers
 
 
@@ -47,7 +48,7 @@ def check_image(
     """Returns every finding about memory. `folders` are folders of boards, which may define the cores of models; `code` is the
     comparison with object files."""
     regions = [use.region for use in uses]
-    findings = [*_check_regions(uses, homeless)]
+    findings = [*_check_regions(uses, homeless), *_check_twice_used(image, regions)]
     for claim in claims:
         if image.symbols and not is_linked(image, claim):
             what = f"model {claim.model} is not in the program: none of its functions, and nothing that they read or write"
@@ -143,6 +144,17 @@ def _check_regions(uses: Sequence[RegionUse], homeless: Sequence[Section]) -> It
             ERROR,
             f"section {section.name} ({section.size_bytes:,} B) {where}, in no memory of the board",
             "add the memory to the board file, or name it with --region",
+        )
+
+
+def _check_twice_used(image: Image, regions: Sequence[Region]) -> Iterator[Finding]:
+    for section, other, region in twice_used(image, regions):
+        yield Finding(
+            "MEM01",
+            ERROR,
+            f"section {section.name} (at 0x{section.address:08x} in {region.name}) has the same bytes as {other.name} (at "
+            f"0x{other.address:08x}): {region.name} is {region.same_as} at another address",
+            f"the linker script must leave the bytes of {section.name} free in {region.same_as}",
         )
 
 

@@ -44,6 +44,19 @@ def _used_bytes(image: Image, region: Region, regions: Sequence[Region]) -> int:
     return max(contents, *(end for _, _, end in inside), 0)
 
 
+def twice_used(image: Image, regions: Sequence[Region]) -> Iterator[tuple[Section, Section, Region]]:
+    """Yields sections that run in the same bytes of a RAM with two addresses. A section without contents and symbols keeps bytes
+    free."""
+    named = {symbol.section for symbol in image.symbols if symbol.size_bytes}
+    used = [section for section in image.sections if section.size_bytes and (section.content or section.name in named)]
+    origins = {region.name: region.origin for region in regions}
+    for region in (one for one in regions if one.same_as and one.kind == "ram"):
+        distance = region.origin - origins[region.same_as]
+        for section in (one for one in used if region.origin <= one.address < region.end):
+            same = (one for one in used if one.address < section.end - distance and section.address - distance < one.end)
+            yield from ((section, other, region) for other in same)
+
+
 def places(image: Image) -> Iterator[tuple[Section, int, int]]:
     """Yields each section with its first address and its end: where it runs and, if the address differs, where it is stored."""
     for section in image.sections:

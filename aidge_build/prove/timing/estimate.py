@@ -7,7 +7,7 @@ second block after its first block, by the core's timing table.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, field
 from typing import NamedTuple
 
@@ -73,39 +73,47 @@ class Cycles:
 
 @dataclass(frozen=True)
 class Timing:
-    """Everything except counts that the cycles of a program depend on: the core's table, the program's instructions by address,
-    the caches of the flash, and the cycles of a line that no cache holds (None: unknown). `pieces` divide the reads of layers; ()
-    without a report of reads."""
+    """Everything except counts that the cycles of a program depend on: the core's table (None: only the flash is known), the
+    program's instructions by address, the caches of the flash, and the cycles of a line that no cache holds (None: unknown).
+    `pieces` divide the reads of layers; () without a report of reads."""
 
-    table: TimingTable
+    table: TimingTable | None
     instructions: Mapping[int, Instruction] = field(repr=False)
     caches: tuple[Caches, ...] = caches_of(None)
     stall_cycles: int | None = None
     pieces: tuple[Piece, ...] = field(default=(), repr=False)
 
-    def cycles(self, executed: Executed, layers: Sequence[int]) -> tuple[Cycles, dict[int, Cycles]]:
-        """Returns the cycles of all runs, and of each of these layers."""
-        core, counts = _core_cycles(self, executed.edges)
+    def cycles(self, executed: Executed, layers: Sequence[int]) -> tuple[Cycles | None, dict[int, Cycles]]:
+        """Returns the cycles of all runs, and of each of these layers; None without a table."""
+        if self.table is None:
+            return None, {}
+        core, counts = _core_cycles(self.table, self.instructions, executed.edges)
         found = {layer: self._with_stalls(executed, layer, core.get(layer, 0), counts.get(layer, 0)) for layer in layers}
         outside = self._with_stalls(executed, OUTSIDE, core.get(OUTSIDE, 0), counts.get(OUTSIDE, 0))
         return sum_cycles([outside, *found.values()]), found
 
-    def reads(self, executed: Executed, names: Mapping[int, str]) -> tuple[Reads, ...]:
-        """Returns the reads of the layers in `names`, and of the code around them (""), from each piece; () without pieces."""
+    def reads(self, executed: Executed, names: Mapping[int, str], runs: int) -> tuple[Reads, ...]:
+        """Returns the reads of the layers in `names`, and of the code around them (""), from each piece, in so many runs; ()
+        without pieces."""
         if not self.pieces or not executed.pieces:
             return ()
-        core, counts = _core_cycles(self, executed.edges)
-        code, begins, nothing = dict[tuple[int, int], int](), [piece.begin for piece in self.pieces], PieceCounts((), 0, 0)
+        core, counts = _core_cycles(self.table, self.instructions, executed.edges) if self.table else ({}, {})
+        begins, nothing = [piece.begin for piece in self.pieces], PieceCounts((), 0, 0)
+        blocks = dict[tuple[int, int], dict[tuple[int, int], int]]()
         for edge in executed.edges:
-            key = edge.layer, piece_at(begins, edge.address)
-            code[key] = code.get(key, 0) + edge.size * edge.times
+            times = blocks.setdefault((edge.layer, piece_at(begins, edge.address)), {})
+            block = edge.address, edge.address + edge.size
+            times[block] = times.get(block, 0) + edge.times
         found = []
-        for layer, number in sorted(code.keys() | executed.pieces.keys()):
-            count, piece = executed.pieces.get((layer, number), nothing), self.pieces[number]
+        for layer, number in sorted(blocks.keys() | executed.pieces.keys()):
+            times, piece = blocks.get((layer, number), {}), self.pieces[number]
+            count = executed.pieces.get((layer, number), nothing)
+            code_bytes = sum((end - begin) * each for (begin, end), each in times.items())
+            hot_bytes = _distinct_bytes(block for block, each in times.items() if each > runs)
             per_instruction = core[layer] / counts[layer] if counts.get(layer) else 1.0
-            stalls = self._stalls_of(count, per_instruction) if piece.is_flash else (0, 0)
+            for_code, for_data = self._stalls_of(count, per_instruction) if piece.is_flash else (0, 0)
             place = names.get(layer, ""), piece.memory, piece.symbol
-            found.append(Reads(*place, code.get((layer, number), 0), count.data_bytes, *stalls))
+            found.append(Reads(*place, code_bytes, count.data_bytes, for_code, for_data, hot_bytes))
         return tuple(found)
 
     def _stalls_of(self, count: PieceCounts, per_instruction: float) -> tuple[float | None, int | None]:
@@ -140,7 +148,9 @@ def sum_cycles(parts: Sequence[Cycles]) -> Cycles:
     return Cycles(sum(part.core for part in parts), *added[1:])
 
 
-def _core_cycles(timing: Timing, edges: Sequence[Edge]) -> tuple[dict[int, int], dict[int, int]]:
+def _core_cycles(
+    table: TimingTable, program: Mapping[int, Instruction], edges: Sequence[Edge]
+) -> tuple[dict[int, int], dict[int, int]]:
     """Returns the cycles without stalls, and the instructions, by layer."""
     blocks: dict[tuple[int, int], tuple[Instruction, ...]] = {}
     known: dict[tuple[int, int, int, int], int] = {}
@@ -149,7 +159,7 @@ def _core_cycles(timing: Timing, edges: Sequence[Edge]) -> tuple[dict[int, int],
 
     def block(address: int, size: int) -> tuple[Instruction, ...]:
         if (address, size) not in blocks:
-            blocks[address, size] = tuple(_between(timing.instructions, address, address + size))
+            blocks[address, size] = tuple(_between(program, address, address + size))
         return blocks[address, size]
 
     for edge in edges:
@@ -158,10 +168,19 @@ def _core_cycles(timing: Timing, edges: Sequence[Edge]) -> tuple[dict[int, int],
         if key not in known:
             before = block(edge.origin, edge.from_size)
             is_next = bool(before) and before[-1].next == edge.address
-            known[key] = block_cycles(timing.table, before, code, not is_next)
+            known[key] = block_cycles(table, before, code, not is_next)
         cycles[edge.layer] = cycles.get(edge.layer, 0) + known[key] * edge.times
         instructions[edge.layer] = instructions.get(edge.layer, 0) + len(code) * edge.times
     return cycles, instructions
+
+
+def _distinct_bytes(blocks: Iterable[tuple[int, int]]) -> int:
+    """Returns the bytes that blocks cover; they may overlap."""
+    count = reached = 0
+    for begin, end in sorted(blocks):
+        count += max(0, end - max(begin, reached))
+        reached = max(reached, end)
+    return count
 
 
 def _between(instructions: Mapping[int, Instruction], begin: int, end: int) -> Iterator[Instruction]:

@@ -38,7 +38,7 @@ class Reads:
     """Reads of a layer from one symbol of one memory, summed over all runs; `layer` is "" for the code around the layers.
 
     `code_bytes` are bytes of executed instructions, `data_bytes` bytes that instructions loaded. Stalls are cycles; None without
-    a description of the flash."""
+    a description of the flash. `hot_bytes` are the bytes of code that an inference executes more than once."""
 
     layer: str
     memory: str
@@ -47,6 +47,7 @@ class Reads:
     data_bytes: int
     code_stalls: float | None
     data_stalls: int | None
+    hot_bytes: int = 0
 
     @property
     def stalls(self) -> float:

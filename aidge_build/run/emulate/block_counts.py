@@ -30,5 +30,5 @@ def with_counts(result: RunResult, program: Program, counter, slots: tuple[tuple
         fewest=counter.fewest if has_finished else None,
         most=counter.most if has_finished else None,
         inference_stack_bytes=counter.stack_used or None if program.measures_run_stack else None,
-        reads=program.reads(executed, slots),
+        reads=program.reads(executed, slots, runs),
     )

@@ -22,9 +22,9 @@ from aidge_build.run.toolchain import disassemble
 
 def program_timing(elf: Path, board: Board, *, tells_apart: bool = False) -> Timing | None:
     """The timing of `elf` on the board; None if the core has no timing table, or this machine no disassembler. `tells_apart`: the
-    reads of each function and constant are counted apart."""
+    reads of each function and constant are counted apart, also without a table."""
     table = timing_of(board.core, board.multiplier_cycles)
-    if table is None:
+    if table is None and not tells_apart:
         return None
     image = read_image(elf)
     try:

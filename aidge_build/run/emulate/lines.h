@@ -45,6 +45,27 @@ struct reads {
     uint64_t *finished_waited, *finished_data_lines; /* when the last run returned */
 };
 
+/* Stretches of addresses that are told apart, from begins[0], which is 0; rows: outside of layers, then one per layer. */
+struct pieces {
+    uint32_t count; /* 0: none are told apart */
+    const uint32_t *begins;
+    uint64_t *waited, *data_lines, *data_bytes; /* rows of `count` pieces */
+};
+
+/* The number of a piece in the rows of a layer, -1 outside of layers. */
+static size_t piece_at(const struct pieces *pieces, int32_t layer, uint32_t address)
+{
+    uint32_t low = 0, high = pieces->count;
+    while (high - low > 1) {
+        uint32_t middle = low + (high - low) / 2;
+        if (pieces->begins[middle] <= address)
+            low = middle;
+        else
+            high = middle;
+    }
+    return (size_t)(layer + 1) * pieces->count + low;
+}
+
 /* Rows of WAITED in which a line is counted; NULL: it is not. */
 struct counted { uint64_t *layer, *piece; };
 

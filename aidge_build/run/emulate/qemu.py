@@ -16,6 +16,7 @@ from aidge_build.base.errors import AidgeError, MissingTool
 from aidge_build.boards.flash import Cache
 from aidge_build.prove.timing.estimate import OUTSIDE, Edge, Executed
 from aidge_build.prove.timing.memory import WAITED, Lines, flash_regions
+from aidge_build.prove.timing.reads import PieceCounts
 from aidge_build.run.emulate.native_code import shared_library
 from aidge_build.run.emulate.program import End, Program, RunResult, Steps
 from aidge_build.run.emulate.supervision import supervise
@@ -27,6 +28,8 @@ _FAULT = re.compile(
 _BUS_FAULT_ADDRESS_VALID = 1 << 15
 _PROGRESS = struct.Struct("=QQ")  # of the plug-in: instructions and finished runs so far
 _ROW = WAITED + 1  # numbers of a row of lines
+_PIECES = "pieces"  # the file that divides the counts
+_PIECE = WAITED + 3  # numbers of a row of a piece
 
 
 def run_in_qemu(program: Program) -> RunResult:
@@ -75,6 +78,9 @@ def _run(program: Program, executable: str, machine: str, folder: Path) -> RunRe
         str(Path(program.image.path).resolve()),
     ]
     if plugin:
+        if program.timing:
+            begins = [piece.begin for piece in program.timing.pieces]
+            (folder / _PIECES).write_bytes(struct.pack(f"={len(begins)}I", *begins))
         command += ["-plugin", _plugin_argument(program, plugin, counts, progress, slots)]
     result, end = _supervised(command, program, progress)
     stdout = console.read_text(errors="replace") if console.is_file() else ""
@@ -144,7 +150,8 @@ def _result(
     inside = "finished_" if end is not End.EXIT and _one(measured, "running") else ""
     instructions = "finished" if inside else "inside_run"
     numbers = measured.get(f"{inside}layer", [])
-    cycles, layer_cycles = program.estimated(_executed(program, measured, inside, len(slots)), len(slots))
+    executed = _executed(program, measured, inside, len(slots))
+    cycles, layer_cycles = program.estimated(executed, len(slots))
     layers = program.layer_counts(slots, numbers, layer_cycles, longest) if measured else program.layer_counts((), [])
     runs = _one(measured, f"{inside}runs")
     written = sum(measured["written"]) if measured.get("written") else None
@@ -166,6 +173,7 @@ def _result(
         fewest=_one(measured, "fewest"),
         most=_one(measured, "most"),
         inference_stack_bytes=_one(measured, "run_stack") or None,
+        reads=program.reads(executed, slots, runs or 0),
     )
 
 
@@ -176,7 +184,17 @@ def _executed(program: Program, measured: dict[str, list[int]], inside: str, lay
     rows = measured.get(f"{inside}lines", [])
     each = (layers + 1) * _ROW
     lines = tuple(_lines(rows[at : at + each]) for at in range(0, len(rows), each))
-    return Executed(tuple(Edge(*edge) for edge in edges if edge[-1]), lines) if edges else None
+    pieces = {} if inside else _pieces(program, measured.get("piece", []))
+    return Executed(tuple(Edge(*edge) for edge in edges if edge[-1]), lines, pieces) if edges else None
+
+
+def _pieces(program: Program, numbers: Sequence[int]) -> dict[tuple[int, int], PieceCounts]:
+    """Returns the reads of each layer from each piece."""
+    found, count = {}, len(program.timing.pieces) if program.timing else 0
+    for at in range(0, len(numbers), _PIECE):
+        row, lines, size = numbers[at : at + 3]
+        found[OUTSIDE + row // count, row % count] = PieceCounts(numbers[at + 3 : at + _PIECE], lines, size)
+    return found
 
 
 def _lines(numbers: Sequence[int]) -> Lines:
@@ -225,6 +243,7 @@ def _plugin_argument(program: Program, plugin: Path, counts: Path, progress: Pat
         f"run_stack={int(program.measures_run_stack)}",
         f"edges={int(program.timing is not None)}",
         *_read_lines(program),
+        *([f"pieces={_escape(str(counts.with_name(_PIECES)))}"] if program.timing and program.timing.pieces else []),
         f"step=0x{program.step_address:x}",
         f"main=0x{program.main_address:x}",
         f"stack=0x{low:x}:0x{high:x}",

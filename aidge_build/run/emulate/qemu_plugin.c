@@ -4,7 +4,7 @@
  * Arguments: out=FILE calls=thumb|riscv run=ADDRESS step=ADDRESS stack=LOW:HIGH main=ADDRESS limit=N, layer=ADDRESS, sorted by address, once per layer,
  * progress=FILE (of 16 bytes: instructions and runs so far), runs=N and until=ADDRESS (they end a program that does not end), waits=1 (a branch to itself
  * waits for an interrupt), run_stack=1 (how deep runs use the stack), edges=1 (edges between blocks, for cycles), reads=CACHES and
- * flash=FIRST:LAST (lines of flash, qemu_lines.h).
+ * flash=FIRST:LAST (lines of flash, qemu_lines.h), pieces=FILE (of addresses that divide these counts).
  * Do not combine with -icount: its restarts of a block would be counted twice. */
 #include <fcntl.h>
 #include <inttypes.h>
@@ -110,8 +110,10 @@ static void write_result(void)
         const struct edge *edge = &executed.edges[index];
         fprintf(file, "edge %u %u %u %u %d %" PRIu64 " %" PRIu64 "\n", edge->from, edge->from_size, edge->to, edge->to_size, edge->layer, edge->count, edge->finished);
     }
-    if (!entered_by_jump)
+    if (!entered_by_jump) {
         write_lines(file);
+        write_pieces(file);
+    }
     fclose(file);
 }
 
@@ -163,7 +165,7 @@ static void on_read(unsigned cpu, uint32_t info, uint64_t address, void *data)
 {
     (void)cpu, (void)data;
     if (!qemu_plugin_mem_is_store(info))
-        read_data(&counting, (uint32_t)address);
+        read_data(&counting, (uint32_t)address, 1u << qemu_plugin_mem_size_shift(info));
 }
 
 static void on_write(unsigned cpu, uint32_t info, uint64_t address, void *data)
@@ -262,8 +264,9 @@ static void on_translate(plugin_id id, struct qemu_plugin_tb *code)
     for (size_t index = 0; index < count && block->bytes != NULL; index++) {
         struct qemu_plugin_insn *each = qemu_plugin_tb_get_insn(code, index);
         memcpy(block->bytes + ((uint32_t)qemu_plugin_insn_vaddr(each) - block->address), qemu_plugin_insn_data(each), qemu_plugin_insn_size(each));
-        qemu_plugin_register_vcpu_mem_cb(each, on_read, NO_REGISTERS, MEMORY_ACCESSES, NULL);
     }
+    for (size_t index = 0; index < count && (lines.read_count != 0 || lines.pieces.count != 0); index++)
+        qemu_plugin_register_vcpu_mem_cb(qemu_plugin_tb_get_insn(code, index), on_read, NO_REGISTERS, MEMORY_ACCESSES, NULL);
     qemu_plugin_register_vcpu_tb_exec_cb(code, on_execute, NO_REGISTERS, block);
     for (size_t index = 0; index < count && measures_run_stack; index++) {
         struct qemu_plugin_insn *each = qemu_plugin_tb_get_insn(code, index);
@@ -344,6 +347,8 @@ PUBLIC int qemu_plugin_install(plugin_id id, const void *info, int count, char *
             add_reads(value);
         else if (strncmp(arguments[index], "flash=", 6) == 0)
             add_flash(value);
+        else if (strncmp(arguments[index], "pieces=", 7) == 0)
+            add_pieces(value);
         else if (strncmp(arguments[index], "layer=", 6) == 0)
             add_layer((uint32_t)strtoul(value, NULL, 0));
         else if (strncmp(arguments[index], "stack=", 6) == 0) {

@@ -66,8 +66,9 @@ def run(arguments: argparse.Namespace) -> Outcome:
     files = project_files(project, arguments.build, board, model, arguments.board_path, seen)
     write_files({folder / name: content for name, content in files.items()})
     name = arguments.board
-    cmake = f"cmake --preset {name} && cmake --build build --target run"
-    command = {"scons": "scons run", "cmake": cmake}
+    runs = board.emulator is not None
+    cmake = f"cmake --preset {name} && cmake --build build{' --target run' if runs else ''}"
+    command = {"scons": "scons run" if runs else "scons", "cmake": cmake}
     done = f"{folder}: {counted(len(files), 'file')}. Now: cd {folder} && {command[arguments.build]}"
     return Outcome([done], {"files": sorted(files)})
 
@@ -121,6 +122,7 @@ def _values(project: str, build: str, board: Board, model: Path, board_path: lis
         "title": board.title,
         "cpu": board.cpu,
         "host": board.is_host,
+        "runs": board.emulator is not None,
         "is_cortex_m": board.core.stack == THUMB,
         "compiler": "cc" if board.is_host else board.core.prefix + "gcc",
         "flags": list(board.compiler_flags),

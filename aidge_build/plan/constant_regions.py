@@ -65,10 +65,10 @@ def _fault(region: Region | None, size_bytes: int) -> str:
         return "is no memory"
     if region.origin == 0 and "vectors" not in region.roles:
         return "begins at address 0, which no pointer to a constant may have"
-    if region.same_as:
-        return f"is {region.same_as} at another address, for code alone"
     if size_bytes > region.length_bytes:
         return f"has {region.length_bytes:,} B, not {size_bytes:,}"
+    if region.same_as:
+        return f"is {region.same_as} at another address, for code alone"
     return ""
 
 

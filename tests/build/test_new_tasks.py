@@ -92,9 +92,14 @@ def test_neither_lines_of_a_good_build_nor_of_a_compiler_are_matched(patterns):
             ("--build", "cmake"),
             ["cmake --preset host && cmake --build build", "cmake --preset host && cmake --build build --target run"],
         ),
+        (("--board", "esp32c3"), ["scons"]),
     ],
 )
 def test_tasks_build_and_run_the_project(tmp_path, words, commands):
     tasks = tasks_of(tmp_path / "demo", *words)
     assert [task["command"] for task in tasks.values()] == commands
-    assert tasks["build"]["group"] == {"kind": "build", "isDefault": True} and tasks["run"]["problemMatcher"]
+    assert tasks["build"]["group"] == {"kind": "build", "isDefault": True} and tasks["build"]["problemMatcher"]
+    made = [
+        path.read_text() for path in (tmp_path / "demo").rglob("*") if path.name in ("SConstruct", "CMakeLists.txt", "README.md")
+    ]
+    assert all(("run" in tasks) == ("scons run" in text or "--target run" in text) for text in made)

@@ -17,6 +17,7 @@ from aidge_build.run.emulate.estimate import program_timing
 from aidge_build.run.verify.firmware import execute
 from aidge_build.run.verify.vectors import random_vectors
 
+_ROOM = 1 << 20  # bytes of a memory in which programs are counted, at least
 _GRID = 1 << 16  # addresses keep their place in every cache that is no larger
 
 
@@ -72,39 +73,54 @@ class Counter:
 
 def counting_board(board: Board) -> Board | None:
     """Returns the core of a board on an emulated board with the same code, with memories as large as needed if the emulator takes
-    any; None if no board with such code is emulated."""
+    any, or as `counting_twin` does; None if no emulator has such a core."""
     found = _emulated(board)
     if found is None or found.emulator is None:
-        return None
+        return counting_twin(_with_room(board))
     machine = replace(found, core=board.core)
     return roomy(machine, machine.name) if found.emulator.kind == "unicorn" else machine
 
 
 def counting_twin(board: Board) -> Board | None:
-    """Returns a board whose programs count as those of `board`: itself if it is emulated, or its memories at addresses in the one
-    memory of a machine of QEMU with the same core; None if no such machine is large enough."""
+    """Returns a board whose programs count as those of `board`: itself if it is emulated, or its memories at addresses of a
+    machine of QEMU that takes the core by an option and has one memory; None if no such machine is large enough."""
     if board.emulator is not None:
         return board
-    machine = counting_board(board)
-    if machine is None or machine.emulator is None or machine.emulator.kind != "qemu":
+    machine = next((one for one in map(_built_in, list_boards()) if _takes(one, board)), None)
+    if machine is None:
         return None
-    ordered = sorted(machine.regions, key=lambda region: region.origin)
-    if any(lower.end != upper.origin for lower, upper in zip(ordered, ordered[1:])):
-        return None
-    first, places = ordered[0].origin, dict[str, Region]()
+    first, places = min(region.origin for region in machine.regions), dict[str, Region]()
     for region in sorted(board.regions, key=lambda region: "vectors" not in region.roles):  # the core begins at the first address
         places[region.name] = replace(region, origin=first)
         first += -(-region.length_bytes // _GRID) * _GRID
     arena = tuple(places[region.name] for region in board.arena_regions)
-    twin = replace(board, emulator=machine.emulator, regions=tuple(places.values()), arena_regions=arena)
-    return twin if first <= ordered[-1].end else None
+    return replace(board, emulator=machine.emulator, regions=tuple(places.values()), arena_regions=arena)
+
+
+def _with_room(board: Board) -> Board:
+    """The board with memories that hold more programs: the counts do not depend on their lengths."""
+    return replace(board, regions=tuple(replace(one, length_bytes=max(one.length_bytes, _ROOM)) for one in board.regions))
+
+
+def _takes(machine: Board, board: Board) -> bool:
+    """Whether a machine can have the core of a board, and its memories one after the other."""
+    if machine.emulator is None or not board.core.qemu_flags or machine.core.qemu != board.core.qemu:
+        return False
+    ordered = sorted(machine.regions, key=lambda region: region.origin)
+    is_one = all(lower.end == upper.origin for lower, upper in zip(ordered, ordered[1:]))
+    wanted = sum(-(-region.length_bytes // _GRID) * _GRID for region in board.regions)
+    return is_one and wanted <= ordered[-1].end - ordered[0].origin
+
+
+def _built_in(name: str) -> Board:
+    return board_of(name, None)
 
 
 def _emulated(board: Board) -> Board | None:
     """The board, or one for which the compiler makes the same code, with the same start-up code, that an emulator knows."""
     if board.emulator is not None:
         return board
-    others = (board_of(name, None) for name in list_boards())
+    others = map(_built_in, list_boards())
     return next((one for one in others if one.emulator is not None and _code_of(one) == _code_of(board)), None)
 
 

@@ -38,18 +38,20 @@ from aidge_build.measure.fit.evaluation import (
 from aidge_build.measure.fit.firmware import Firmware, StartUps
 from aidge_build.measure.fit.question import Question, opened, temporary_folder, without_folder
 from aidge_build.measure.fit.sharing import board_of, compilation_key, equivalence_key, is_bound_to_board, start_up_of
-from aidge_build.measure.fit.time import estimated_time, predicted_time
+from aidge_build.measure.fit.time import NO_COUNTS, Time, estimated_time, predicted_time
 from aidge_build.plan.arena_regions import NoRoom, kept_in, single_region
 from aidge_build.plan.constant_arrays import arrays_of
 from aidge_build.plan.placement import kept_beside
 from aidge_build.plan.prediction.predict import Prediction, predict
 from aidge_build.plan.program import Program
+from aidge_build.prove.timing.deviation import deviation_of
 from aidge_build.run.toolchain.failed_link import TooLarge
 
 _MORE = "a smaller model, a board with more memory, --memory-model cascade, or --optimize size"
 _NO_FLASH = "PLAN04"
 _ENOUGH_FLASH = 1 << 32
 _NOT_BUILT = "--build reads the bound from a program that is linked for the board"
+_NOT_LINKED = "the program does not fit"
 _NOT_COUNTED = "unknown for these kernels on this core; --measure counts them in the emulator"
 _NO_TIME = "unknown for these kernels on this core; --measure estimates it from the emulator's run"
 
@@ -255,6 +257,7 @@ def _built(found: Evaluation, compiled: _Compiled, board: Board, asks: bool) -> 
         uses = zip(board.regions, compiled.firmware.used_with_room(board), strict=True)
         memories = [MemoryUse(region.name, region.kind, used_bytes, region.length_bytes) for region, used_bytes in uses]
         found = replace(_with_memories(found, memories, board), verdict=TOO_SMALL, missing=error.missing)
+        found = _unknown(found, STACK, _NOT_LINKED) if asks else found
         return replace(found, is_built=asks, reason=error.what, hint=error.hint, code=error.code)
     if not asks:
         return found
@@ -300,7 +303,7 @@ def _with_time(found: Evaluation, count: Count, compiled: _Compiled, board: Boar
     elif compiled.prediction.instructions is not None:
         time = predicted_time(compiled.prediction, board, leaves_flash)
     else:
-        return found
+        time = Time(None, reason=_why_no_time(count, board))
     if time.milliseconds is None:
         return _unknown(found, MILLISECONDS, time.reason)
     found = replace(
@@ -310,6 +313,12 @@ def _with_time(found: Evaluation, count: Count, compiled: _Compiled, board: Boar
         milliseconds_uncached=time.uncached,
     )
     return _without_unknown(found, MILLISECONDS)
+
+
+def _why_no_time(count: Count, board: Board) -> str:
+    if deviation_of(board.core) is None:
+        return NO_COUNTS
+    return _NO_TIME if count.reason == _NOT_COUNTED else count.reason
 
 
 def _refused(question: Question, error: AidgeError, shared: _Compiled | None = None) -> Evaluation:

@@ -182,6 +182,11 @@ class Core:
         known = self.known_features
         return features.union(*(known[feature].implies for feature in features if feature in known))
 
+    @property
+    def lacks_products(self) -> bool:
+        """Whether it has no instruction for them, as some RISC-V cores."""
+        return RV32M in self.known_features and RV32M not in self.features
+
     def left_out(self, features: frozenset[str]) -> dict[str, LeftOut]:
         """Returns, by name, the features that a core of this name may have and that `features` lacks."""
         found = {feature: self._left_out(feature) for feature in sorted(self.possible_features - features)}

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import cache, partial
 
-from aidge_build.boards.cores import RV32M
 from aidge_build.build.request import CompileRequest
 from aidge_build.contract.spec import Demands
 from aidge_build.graph.view import GraphView, Node
@@ -121,7 +120,7 @@ def notices_of(assignment: Assignment, request: CompileRequest) -> tuple[str, ..
 def _lacks_products(request: CompileRequest) -> bool:
     """Whether the core, whatever its board says, has no instruction for them, as some RISC-V cores."""
     core = request.core or (request.board.core if request.board else None)
-    return core is not None and RV32M in core.known_features.keys() - core.features
+    return core is not None and core.lacks_products
 
 
 def _lacks_fpu(request: CompileRequest) -> bool:

@@ -39,7 +39,9 @@ _SHAPE = {
     "order?": [str],
     "assembly?": str,
     "unaligned?": bool,
-    "per_mac?": {f"{kind}?": (int, float) for kind in ("int8", "int8_narrow", "float32", "float32_soft")},
+    "per_mac?": {
+        f"{kind}?": (int, float) for kind in ("int8", "int8_narrow", "int8_without_products", "float32", "float32_soft")
+    },
 }
 _KEYS = {key.removesuffix("?") for key in _SHAPE}
 

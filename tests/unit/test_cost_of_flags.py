@@ -50,11 +50,12 @@ def test_vectors_that_the_flags_leave_out_are_named_with_what_they_would_save():
 
 
 def test_an_march_without_products_and_an_abi_with_16_registers_are_named():
-    for cpu, flag, remedy in (
-        ("rv32ic_zicsr", "-march without M", "with M in -march and an ABI other than ilp32e"),
-        ("rv32imac_zba+ilp32e", "--cpu rv32imac+ilp32e", "without +ilp32e"),
+    for cpu, flag, remedy, cost in (
+        ("rv32ic_zicsr", "-march without M", "with M in -march and an ABI other than ilp32e", 100),
+        ("rv32imac_zba+ilp32e", "--cpu rv32imac+ilp32e", "without +ilp32e", 5.2),
     ):
         (line,) = said(f"--cpu={cpu}")
+        assert f", about {153_344 * cost:,.0f} instead of {153_344 * 2.3:,.0f} instructions; " in line
         assert line.startswith(f"{flag}: ") and " take kernels of ref instead of faster ones of rv32" in line
         assert line.endswith(f"{remedy} they take the faster kernels, if the chip has RV32IM and its 32 registers")
 
@@ -155,10 +156,10 @@ def test_without_a_table_libraries_say_the_cost_if_they_know_both_sides(kind, fe
     view = SimpleNamespace(outputs=[SimpleNamespace(dtype=DType[kind])], multiply_accumulates=10)
     taken, faster = (SimpleNamespace(library=name, spec=ImplSpec(), assembly="none") for name in ("slow", "fast"))
     libraries = [Library(name, "c", "", {}, (), (), per_mac=one) for name, one in stated.items()]
-    said = _cost([_Layer(view, taken, faster, frozenset())], libraries, Target(frozenset(features)))
+    said = _cost([_Layer(view, taken, faster, frozenset())], libraries, Target(frozenset(features)), lacks_products=False)
     assert said == (f", about {cost} instructions" if cost else "")
     knows_none = Target(frozenset(features), cost_table=CostTable("t", "1", "instructions", (), ""))
-    assert _cost([_Layer(view, taken, faster, frozenset())], libraries, knows_none) == said
+    assert _cost([_Layer(view, taken, faster, frozenset())], libraries, knows_none, lacks_products=False) == said
 
 
 @pytest.mark.parametrize(

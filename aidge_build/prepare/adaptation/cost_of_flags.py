@@ -16,6 +16,7 @@ from aidge_build.prepare.adaptation.match import Target
 
 SOFT_FLOAT = "float32_soft"  # of `per_mac` in library.toml: float32 without an FPU
 NARROW = "_narrow"  # suffix of the keys of cores with 16-bit instructions
+WITHOUT_PRODUCTS = "int8_without_products"  # cores without an instruction for products
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,7 @@ def flag_notices(assignment: Assignment, libraries: Sequence[Library], target: T
     return (
         f"{' and '.join(dict.fromkeys(cause.flag for cause in causes))}: {len(layers)} of "
         f"{counted(nodes, 'layer')}, {macs:,} MACs, take "
-        f"kernels of {taken} instead of faster ones of {faster}{_cost(layers, libraries, target)}; "
+        f"kernels of {taken} instead of faster ones of {faster}{_cost(layers, libraries, target, core.lacks_products)}; "
         f"{', '.join(dict.fromkeys(cause.help for cause in causes))}",
     )
 
@@ -94,9 +95,9 @@ def _named(libraries: Iterable[str]) -> str:
     return ", ".join(sorted(set(libraries)))
 
 
-def _cost(layers: Sequence[_Layer], libraries: Sequence[Library], target: Target) -> str:
+def _cost(layers: Sequence[_Layer], libraries: Sequence[Library], target: Target, lacks_products: bool) -> str:
     """Returns the cost by the build's table, or else by the figures that libraries state; "" if neither knows."""
-    return _cost_by_table(layers, target) or _cost_by_libraries(layers, libraries, target)
+    return _cost_by_table(layers, target) or _cost_by_libraries(layers, libraries, target, lacks_products)
 
 
 def _cost_by_table(layers: Sequence[_Layer], target: Target) -> str:
@@ -113,7 +114,7 @@ def _cost_by_table(layers: Sequence[_Layer], target: Target) -> str:
     return f", {taken:,.0f} instead of {faster:,.0f} {table.unit} by the cost table"
 
 
-def _cost_by_libraries(layers: Sequence[_Layer], libraries: Sequence[Library], target: Target) -> str:
+def _cost_by_libraries(layers: Sequence[_Layer], libraries: Sequence[Library], target: Target, lacks_products: bool) -> str:
     per_mac = {library.name: library.per_mac for library in libraries}
     sums = [0.0, 0.0]
     for layer in layers:
@@ -121,6 +122,7 @@ def _cost_by_libraries(layers: Sequence[_Layer], libraries: Sequence[Library], t
             kind = _kind(layer.view, side == 0 and "fpu" not in target.features)
             typical = per_mac.get(kernel.library, {})
             kind = kind + NARROW if "narrow" in target.features and kind + NARROW in typical else kind
+            kind = WITHOUT_PRODUCTS if lacks_products and side == 0 and kind == "int8" else kind
             if kind not in typical:
                 return ""
             sums[side] += layer.view.multiply_accumulates * typical[kind]

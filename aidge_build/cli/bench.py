@@ -16,6 +16,7 @@ from aidge_build.base.options import MODEL, add_options, also_called, options_na
 from aidge_build.base.output import write_files
 from aidge_build.base.terminal import with_progress
 from aidge_build.boards import Board, load_board
+from aidge_build.boards.cores import find_core
 from aidge_build.build.inputs import NAME_TO_LOOK_AT, UNNAMED_CONTRACT, add_model_arguments, load
 from aidge_build.build.request import CompileRequest
 from aidge_build.cli.outcome import SCHEMA, Outcome
@@ -143,12 +144,22 @@ def _data(arguments: argparse.Namespace, compiler: str, figures: Sequence[Figure
 
 def _remarks(figures: Sequence[Figures], found: Comparison, is_checked: bool) -> Iterator[str]:
     """Models without cycles, the comparison with the record, converted inputs, and values that may differ."""
+    yield from dict.fromkeys(f"no time on {entry.board}: {reason}" for entry in figures if (reason := _why_no_time(entry)))
     yield from not_measured_lines(figures)
     yield from _verdict(found, is_checked)
     for entry in figures:
         yield from (f"{entry.title}: {line}" for line in entry.conversions)
         if entry.by_floats:
             yield f"{entry.title}: {counted(entry.differing_values, 'value', 'differs')} {BY_FLOATS}"
+
+
+def _why_no_time(entry: Figures) -> str:
+    """Returns why there are no milliseconds; "" if there are."""
+    name = entry.cpu.partition("+")[0]
+    core = find_core(name)
+    if core is not None and not core.timing:
+        return f"core {name} has no timing table"
+    return "" if entry.clock_hz else "the board's file states no clock"
 
 
 def _record(arguments: argparse.Namespace, compiler: str) -> dict | None:

@@ -71,6 +71,7 @@ def test_figures_are_recorded_and_one_more_instruction_is_a_failure(float_folder
 
     same, worse, better = (checked(entry["instructions"] + change) for change in (0, -1, 1))
     assert (same.exit_code, worse.exit_code, better.exit_code) == (0, 1, 0)
+    assert "no time on mps2-an386: the board's file states no clock" in same.stdout
     assert "no count became worse" in same.stdout and "1 counts became worse" in worse.stdout
     assert f"(+1); most in '{entry['layers'][2]['name']}'" in worse.stdout
     assert "(-1)" in better.stdout and "--update" in better.stdout

@@ -94,6 +94,7 @@ class End(Enum):
     SECONDS = "seconds"
     INTERRUPT = "interrupt"  # by the user
     LOOP = "endless loop"
+    STUCK = "a trap without a handler"
     LIMIT = "limit"  # the default limit
 
 

@@ -20,13 +20,14 @@ from aidge_build.prove.timing.reads import PieceCounts
 from aidge_build.run.emulate.native_code import shared_library
 from aidge_build.run.emulate.program import End, Program, RunResult, Steps
 from aidge_build.run.emulate.supervision import supervise
+from aidge_build.run.emulate.traps import TrapWatch
 
 # The start-up code prints this line when the core takes a fault.
 _FAULT = re.compile(
     r"^aidge-fault pc ([0-9a-f]{8})(?: status ([0-9a-f]{8})(?: (address|accessing) ([0-9a-f]{8}))?)?$", re.MULTILINE
 )
 _BUS_FAULT_ADDRESS_VALID = 1 << 15
-_PROGRESS = struct.Struct("=QQ")  # of the plug-in: instructions and finished runs so far
+_PROGRESS = struct.Struct("=QQQ")  # of the plug-in: instructions, finished runs, address of the last instruction
 _ROW = WAITED + 1  # numbers of a row of lines
 _PIECES = "pieces"  # the file that divides the counts
 _PIECE = WAITED + 3  # numbers of a row of a piece
@@ -113,13 +114,16 @@ def _supervised(command: list[str], program: Program, progress: Path) -> tuple[s
         said[:] = process.communicate()
 
     def how_far() -> str:
-        return program.how_far(*_PROGRESS.unpack(progress.read_bytes()))
+        return program.how_far(*_PROGRESS.unpack(progress.read_bytes())[:2])
 
+    watch = TrapWatch(program, lambda: _PROGRESS.unpack(progress.read_bytes()))
     try:
-        end = supervise(wait, process.terminate, program.stops.seconds, how_far)
+        end = supervise(wait, process.terminate, program.stops.seconds, how_far, watch.is_stuck)
     finally:
         if process.poll() is None:
             process.kill()
+    if end is End.STUCK:
+        raise watch.failure()
     return subprocess.CompletedProcess(command, process.returncode, *said), end
 
 

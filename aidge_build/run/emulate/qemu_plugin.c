@@ -2,7 +2,7 @@
 /* A TCG plug-in for QEMU (plug-in API version 1): exact instruction counts, the lowest stack address that was written, and how
  * many bytes of stretches of memory (arenas) the runs wrote.
  * Arguments: out=FILE calls=thumb|riscv run=ADDRESS step=ADDRESS stack=LOW:HIGH main=ADDRESS limit=N, layer=ADDRESS, sorted by address, once per layer,
- * progress=FILE (of 16 bytes: instructions and runs so far), runs=N and until=ADDRESS (they end a program that does not end), waits=1 (a branch to itself
+ * progress=FILE (of 24 bytes: `struct progress`), runs=N and until=ADDRESS (they end a program that does not end), waits=1 (a branch to itself
  * waits for an interrupt), run_stack=1 (how deep runs use the stack), edges=1 (edges between blocks, for cycles), reads=CACHES and
  * flash=FIRST:LAST (lines of flash, qemu_lines.h), pieces=FILE (of addresses that divide these counts).
  * Do not combine with -icount: its restarts of a block would be counted twice. */
@@ -45,7 +45,7 @@ PUBLIC int qemu_plugin_version = 1;
 
 /* The data of a translated block: QEMU hands the pointer back at each execution. */
 struct block {
-    uint32_t address, end, instructions;
+    uint32_t address, last, end, instructions; /* last: its last instruction */
     int32_t layer;
     bool calls, endless;
     uint8_t *bytes; /* NULL if no line is counted */
@@ -54,7 +54,7 @@ struct block {
 static struct counting counting = {.limit = UINT64_MAX, .run_address = ~0u, .main_address = ~0u, .step_address = ~0u, .until_address = ~0u, .current = NO_LAYER};
 /* The progress that another process reads while this one runs. */
 struct progress {
-    uint64_t instructions, runs;
+    uint64_t instructions, runs, last; /* last: the address of the instruction that ends the last block */
 };
 static struct progress nobody_looks;
 static volatile struct progress *progress = &nobody_looks;
@@ -154,6 +154,7 @@ static void on_execute(unsigned cpu, void *data)
         counting.endless_loop = block->address | 1u;
     progress->instructions = counting.total;
     progress->runs = counting.finished_runs;
+    progress->last = block->last;
     previous = block;
     if (counting_stops(&counting)) {
         write_result();
@@ -255,6 +256,7 @@ static void on_translate(plugin_id id, struct qemu_plugin_tb *code)
     struct block *block = malloc(sizeof *block);
     (void)id;
     block->address = (uint32_t)qemu_plugin_tb_vaddr(code);
+    block->last = (uint32_t)qemu_plugin_insn_vaddr(last);
     block->end = (uint32_t)(qemu_plugin_insn_vaddr(last) + size);
     block->instructions = (uint32_t)count;
     block->layer = counting_find(&counting, block->address);

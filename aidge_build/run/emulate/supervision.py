@@ -9,9 +9,18 @@ from collections.abc import Callable
 from aidge_build.base.terminal import telling
 from aidge_build.run.emulate.program import End
 
+_LOOK = 1.0  # seconds between two looks at the progress
 
-def supervise(work: Callable[[], None], ask_to_stop: Callable[[], None], seconds: float, how_far: Callable[[], str]) -> End:
-    """Calls `work` in a thread of its own. Returns INTERRUPT if the user stops it, SECONDS if the time is over, else EXIT.
+
+def supervise(
+    work: Callable[[], None],
+    ask_to_stop: Callable[[], None],
+    seconds: float,
+    how_far: Callable[[], str],
+    is_stuck: Callable[[], bool] = lambda: False,
+) -> End:
+    """Calls `work` in a thread of its own. Returns INTERRUPT if the user stops it, SECONDS if the time is over, STUCK if
+    `is_stuck`, which is called each second, says so, else EXIT.
 
     `seconds` 0 is no limit. `work` returns soon after `ask_to_stop` is called. An exception of `work` is raised here again.
     """
@@ -31,8 +40,7 @@ def supervise(work: Callable[[], None], ask_to_stop: Callable[[], None], seconds
     with telling(how_far):
         thread.start()
         try:
-            if not over.wait(seconds or None):
-                end = End.SECONDS
+            end = _wait(over, seconds, is_stuck)
         except KeyboardInterrupt:
             end = End.INTERRUPT
         if end is not End.EXIT:
@@ -41,3 +49,14 @@ def supervise(work: Callable[[], None], ask_to_stop: Callable[[], None], seconds
     if raised:
         raise raised[0]
     return end
+
+
+def _wait(over: threading.Event, seconds: float, is_stuck: Callable[[], bool]) -> End:
+    waited = 0.0
+    while not over.wait(min(_LOOK, seconds - waited) if seconds else _LOOK):
+        waited += _LOOK
+        if seconds and waited >= seconds:
+            return End.SECONDS
+        if is_stuck():
+            return End.STUCK
+    return End.EXIT

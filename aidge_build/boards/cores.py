@@ -149,7 +149,7 @@ class Core:
     single_fpu: str
     unaligned: UnalignedAccess | None
     compiler_faults: Mapping[str, str]
-    files: Mapping[str, bytes] = field(repr=False)
+    files: Mapping[str, bytes] = field(repr=False, compare=False)
 
     @property
     def prefix(self) -> str:
@@ -240,15 +240,16 @@ def find_core(cpu: str, folders: Sequence[Path] = ()) -> Core | None:
 def _of_instruction_set(march: str, folders: Sequence[Path]) -> Core | None:
     """Returns the core with the most features, and then extensions, among the cores whose instructions an -march of RISC-V
     contains, and of several one without times of its own; the portable core if there is none, None if it is no -march of
-    RISC-V."""
+    RISC-V. Its `files` are the files of all cores: a change of any of them may change the choice."""
     wanted = instruction_set(march)
     if wanted is None:
         return None
     cores = all_cores(folders)
     found = [(core, own) for core in cores for own in [core.instruction_set] if own and wanted.contains(own)]
-    if not found:
-        return next((core for core in cores if core.is_portable), None)
-    return max(found, key=lambda one: (len(one[0].features), len(one[1].extensions), not one[0].timing))[0]
+    best = max(found, key=lambda one: (len(one[0].features), len(one[1].extensions), not one[0].timing), default=(None, None))
+    chosen = best[0] or next((core for core in cores if core.is_portable), None)
+    files = {path: data for core in (chosen, *cores) if core for path, data in core.files.items()}
+    return chosen and replace(chosen, files=files)
 
 
 def load_core(cpu: str, folders: Sequence[Path] = ()) -> Core:

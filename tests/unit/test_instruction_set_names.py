@@ -76,6 +76,12 @@ def test_an_abi_with_16_registers_leaves_out_the_kernels_for_32():
     assert load_core("rv32imafc_zicsr+ilp32f") == load_core("rv32imafc_zicsr+ilp32") == load_core("rv32imafc")
 
 
+def test_all_core_files_that_an_march_was_compared_with_are_read():
+    names = {Path(path).stem for path in load_core("rv32imac_zba").files}
+    assert {core.name for core in all_cores() if core.instruction_set} < names
+    assert "rv32imac" not in {Path(path).stem for path in load_core("rv32imc").files}
+
+
 def test_a_users_core_file_takes_part_and_features_count_before_extensions(tmp_path):
     (tmp_path / "cores").mkdir()
     (tmp_path / "cores/mine.toml").write_text('extends = "rv32imac"\nflags = ["-march=rv32imac_zba"]\n')

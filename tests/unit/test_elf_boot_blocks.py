@@ -47,6 +47,7 @@ def test_a_second_stage_is_its_code_zeros_and_their_crc():
 
 def test_a_definition_is_the_five_words_of_the_datasheet():
     assert image_definition() == DEFINITION
+    assert image_definition(is_riscv=True) == struct.pack("<5I", 0xFFFFDED3, 0x11010142, 0x000001FF, 0, 0xAB123579)
 
 
 @pytest.mark.parametrize(

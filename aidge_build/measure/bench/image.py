@@ -20,6 +20,7 @@ from aidge_build.base.render import render_parts
 from aidge_build.base.version import VERSION
 from aidge_build.boards import list_boards, load_board
 from aidge_build.boards.board import Board, Region
+from aidge_build.boards.cores import RISCV
 from aidge_build.boards.registers import SerialPort
 from aidge_build.build.compile import build_program
 from aidge_build.build.emit import emit
@@ -125,7 +126,7 @@ def _no_port(board: Board | None) -> AidgeError:
 
 def _boot_block(board: Board, folder: Path) -> bytes:
     if board.boot_block == IMAGE_DEFINITION:
-        return image_definition()
+        return image_definition(is_riscv=board.core.stack == RISCV)
     if board.boot_block != SECOND_STAGE:
         return b""
     if not board.boot_source:

@@ -17,9 +17,10 @@ _POLYNOMIAL, _ALL_ONES = 0x04C11DB7, 0xFFFFFFFF
 _FIRST_MARKER, _LAST_MARKER = (0xFFFFDED3).to_bytes(4, "little"), (0xAB123579).to_bytes(4, "little")
 
 
-# The words of the smallest definition: an image for the Arm cores in secure state, then the end of the block, which links to
-# itself (RP2350 datasheet, 5.9.5.1).
-_DEFINITION = (0xFFFFDED3, 0x10210142, 0x000001FF, 0x00000000, 0xAB123579)
+# The words of the smallest definition: an image for the Arm cores in secure state or for the RISC-V cores, then the end of the
+# block, which links to itself (RP2350 datasheet, 5.9.5).
+_FOR_ARM, _FOR_RISCV = 0x10210142, 0x11010142
+_END_OF_BLOCK = (0x000001FF, 0x00000000)
 
 
 def second_stage(code: bytes) -> bytes:
@@ -35,9 +36,11 @@ def second_stage(code: bytes) -> bytes:
     return content + crc32_of(content).to_bytes(4, "little")
 
 
-def image_definition() -> bytes:
-    """Returns the block that says that the program is for the Arm cores, and begins with its vector table."""
-    return b"".join(word.to_bytes(4, "little") for word in _DEFINITION)
+def image_definition(is_riscv: bool = False) -> bytes:
+    """Returns the block that says that the program is for the Arm cores, and begins with its vector table, or that it is for the
+    RISC-V cores, and begins with its first instruction."""
+    words = (_FOR_RISCV if is_riscv else _FOR_ARM, *_END_OF_BLOCK)
+    return _FIRST_MARKER + b"".join(word.to_bytes(4, "little") for word in words) + _LAST_MARKER
 
 
 def lacks_boot_block(image: Image, kind: str, origin: int) -> str:

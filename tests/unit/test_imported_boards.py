@@ -108,13 +108,46 @@ def test_a_serial_flash_is_where_its_controller_shows_it(tree: Path) -> None:
     start, end = TREE.index("controller@4001e000"), TREE.index("spare:")
     tree.write_text((TREE[:start] + controller + TREE[end:]).replace("ranges = <0x0 0x10000000 0x1000000>", "ranges"))
     assert spans(imported(tree))["FLASH0"] == (0x60000000, "4096K")
+    tree.write_text(tree.read_text().replace("<0x60000000 0x800000>", "<0x60000000 0x200000>"))
+    assert spans(imported(tree))["FLASH0"] == (0x60000000, "2048K")  # the window is smaller
+
+
+_CORTEX = 'compatible = "arm,cortex-m4f"'
+
+
+@needs_devicetree
+@pytest.mark.parametrize(
+    "cpu, core",
+    [
+        ('compatible = "maker,riscv", "riscv"; riscv,isa = "rv32imc_zicsr"', "rv32imc"),
+        ('compatible = "sifive,e31", "riscv"; riscv,isa = "rv32imac_zicsr_zifencei"', "e31"),
+        ('compatible = "sifive,e31", "riscv"; riscv,isa = "rv32im_zicsr"', "rv32im"),
+        (
+            'compatible = "maker,core", "riscv"; riscv,isa-base = "rv32i"; '
+            'riscv,isa-extensions = "i", "m", "a", "f", "c", "zicsr", "zifencei"',
+            "rv32imafc",
+        ),
+    ],
+)
+def test_a_riscv_core_of_a_devicetree_is_the_one_of_its_instructions(tree: Path, cpu: str, core: str) -> None:
+    tree.write_text(TREE.replace(_CORTEX, cpu))
+    board = imported(tree)
+    assert (board["extends"], board["cpu"]) == ("riscv32", core) and "fpu" not in board
+    assert board["libs"] == ["rv32", "ref"] and ("fpu" in board["features"]) == (core == "rv32imafc")
+    assert spans(board)["FLASH0"] == (0x10000000, "1024K")
+
+
+@needs_devicetree
+def test_a_flash_that_states_offsets_alone_is_no_memory(tree: Path) -> None:
+    tree.write_text(TREE.replace("maker,flash-controller", "espressif,esp32-flash-controller"))
+    assert "has no flash of its own in this description" in refusal(tree)
 
 
 @needs_devicetree
 @pytest.mark.parametrize(
     "before, after, message",
     [
-        ("arm,cortex-m4f", "arm,cortex-a53", "no Cortex-M among its CPUs"),
+        ("arm,cortex-m4f", "arm,cortex-a53", "no Cortex-M and no RISC-V of 32 bits among its CPUs"),
         ("/dts-v1/;", '/dts-v1/;\n/include/ "soc.dtsi"', "it is only a part"),
         ("/dts-v1/;", "/dts-v1/;\n#include <soc.dtsi>", "it is only a part"),
         ("soc {", "soc {{", "not a devicetree"),

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from aidge_build.base.errors import printable
 from aidge_build.base.installed import kernel_folder
-from aidge_build.boards.cores import FPU, Core, load_core
+from aidge_build.boards.cores import FPU, RISCV, Core, load_core
 from aidge_build.build.inputs import default_libraries, find_libraries
 from aidge_build.measure.devices.device import Device, Memory, flash_of, rams_of
 
@@ -32,7 +32,7 @@ def board_text(device: Device, where: str) -> str:
         "# SPDX-License-Identifier: MIT",
         f"# From {printable(device.described_by)}.",
         "# Not said there, and yours to add (README.md of the boards): wait states, what memories cost, what flashes the board.",
-        'extends = "cortex-m"',
+        f"extends = {_quoted(_base(device))}",
         f"title = {_quoted(device.name)}",
         *([f"clock_hz = {device.clock_hz}"] if device.clock_hz else []),
         *_core_lines(device),
@@ -45,6 +45,11 @@ def board_text(device: Device, where: str) -> str:
     for name, ram in zip(ram_names, rams):
         lines += _region_lines(name, ram)
     return "\n".join(lines) + "\n"
+
+
+def _base(device: Device) -> str:
+    """The base of the board file: it has what all boards with such cores share."""
+    return "riscv32" if _core(device).stack == RISCV else "cortex-m"
 
 
 def _core_lines(device: Device) -> list[str]:

@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from aidge_build.base.errors import AidgeError, MissingTool
+from aidge_build.boards.cores import find_core, load_core
+from aidge_build.boards.instruction_sets import instruction_set
 from aidge_build.measure.devices.device import CODE, Device, Memory, joined
 
 if TYPE_CHECKING:
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 _FLASHES = {"soc-nv-flash"}
 _RAMS = {"mmio-sram", "zephyr,memory-region", "st,stm32-ccm", "arm,dtcm", "nxp,imx-dtcm"}
 _CORE = "arm,cortex-m"
+_UNSEEN_FLASHES = {"espressif,esp32-flash-controller"}  # their flashes state offsets, and not where the core sees them
 _HINT = "give a file such as build/zephyr/zephyr.dts"
 
 # The package looks for each reference among all nodes and copies a property for each value of it: the squares of these
@@ -70,12 +73,12 @@ def _reason(error: Exception) -> str:
 def _device(tree: DT, name: str, where: str) -> Device:
     cpu = _cpu(tree, where)
     compatible = _compatible(cpu)[0].removeprefix("arm,")
-    core = compatible.removesuffix("f").replace("+", "plus")
+    core = _riscv_core(cpu) or compatible.removesuffix("f").replace("+", "plus")
     memories = tuple(_memories(tree, where))
     return Device(
         name=name or _title(tree),
         core=core,
-        has_fpu=True if compatible.endswith("f") else None,
+        has_fpu=True if compatible.endswith("f") and not _instruction_set(cpu) else None,
         has_dsp=None,
         has_mve=None,
         clock_hz=_number(cpu, "clock-frequency"),
@@ -151,9 +154,35 @@ def _title(tree: DT) -> str:
 
 def _cpu(tree: DT, where: str) -> Node:
     for node in tree.node_iter():
-        if any(word.startswith(_CORE) for word in _compatible(node)[:1]) and _is_there(node) and node.parent.name == "cpus":
+        is_known = any(word.startswith(_CORE) for word in _compatible(node)[:1]) or _instruction_set(node).startswith("rv32")
+        if is_known and _is_there(node) and node.parent.name == "cpus":
             return node
-    raise AidgeError("no Cortex-M among its CPUs", where=where, code=CODE, hint="other cores have no board here yet")
+    raise AidgeError(
+        "no Cortex-M and no RISC-V of 32 bits among its CPUs", where=where, code=CODE, hint="other cores have no board here yet"
+    )
+
+
+def _instruction_set(cpu: Node) -> str:
+    """Returns the -march of a core of RISC-V; "" for another core."""
+    if "riscv,isa" in cpu.props:
+        return cpu.props["riscv,isa"].to_string()
+    if "riscv,isa-base" not in cpu.props:
+        return ""
+    base = cpu.props["riscv,isa-base"].to_string()
+    words = cpu.props["riscv,isa-extensions"].to_strings() if "riscv,isa-extensions" in cpu.props else []
+    letters = "".join(word for word in words if len(word) == 1 and word != base[-1:])
+    return "_".join([base + letters, *(word for word in words if len(word) > 1)])
+
+
+def _riscv_core(cpu: Node) -> str:
+    """Returns the core file of a core of RISC-V: by its name if it has the instructions, else by them; "" for another core."""
+    march = _instruction_set(cpu)
+    if not march:
+        return ""
+    wanted, named = instruction_set(march), find_core(_compatible(cpu)[0].rpartition(",")[2]) if _compatible(cpu) else None
+    if named and named.instruction_set and wanted and wanted.contains(named.instruction_set):
+        return named.cpu
+    return load_core(march).cpu
 
 
 def _memories(tree: DT, where: str) -> Iterator[Memory]:
@@ -165,6 +194,8 @@ def _memories(tree: DT, where: str) -> Iterator[Memory]:
         is_ram = node is data or bool(words & _RAMS)
         # Neither list has the memory for instructions (ITCM): no arena goes there unless the user says so.
         if not (is_flash or is_ram) or not _is_there(node) or "reg" not in node.props:
+            continue
+        if node.parent and _UNSEEN_FLASHES & set(_compatible(node.parent)):
             continue
         for origin, length in _ranges(node, where):
             yield Memory(
@@ -200,7 +231,7 @@ def _ranges(node: Node, where: str) -> list[tuple[int, int]]:
     if not of_size and "size" in node.props and "reg" in parent.props:
         # A serial flash: its size is in bits, and its controller's second range shows it to the core.
         windows = _ranges(parent, where)[1:]
-        return [(windows[0][0], _number(node, "size") // 8)] if windows else []
+        return [(origin, min(length, _number(node, "size") // 8)) for origin, length in windows[:1]]
     numbers = node.props["reg"].to_nums()
     step = of_address + of_size
     if not of_size or len(numbers) % step:

@@ -341,7 +341,7 @@ def _lines(read: _Program, bounds: list[str], findings: tuple[Finding, ...]) -> 
             state = f", state {claim.state.size_bytes:,} B" if claim.state else ""
             state += "".join(f", {part.word} {part.size_bytes:,} B" for part in claim.kept)
             lines.append(f"{elf}: arena {claim.model}   {claim.arena_bytes:,} B{state} = plan")
-    lines += [f"       {_region_line(image, use)}" for use in uses if use.used_bytes and not use.region.same_as]
+    lines += [f"       {_region_line(image, use)}" for use in uses if use.is_shown]
     lines += [f"       {line}" for line in _code_text(read.code)]
     lines += [f"       {line}" for line in bounds]
     typed = [replace(finding, special_hint=as_typed(finding.hint)) for finding in findings]

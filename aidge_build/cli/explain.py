@@ -215,30 +215,28 @@ def _kernels(described: Sequence[dict], read: Mapping[str, str]) -> list[str]:
 def _costs(described: Sequence[dict], whole: int, read: Mapping[str, str], has_cache: bool) -> list[str]:
     """A table that fits a terminal: what each layer costs, and all of them; the bytes of hot code only for a flash with a
     cache."""
-    rows = [
-        (
-            read[entry["name"]],
-            entry["op"],
-            f"{entry['library']} {entry['kernel']}".strip(),
-            "x".join(map(str, entry["dims"])),
-            "" if entry["instructions"] is None else f"{entry['instructions']:,}",
-            "" if entry["instructions_per_mac"] is None else f"{entry['instructions_per_mac']:.2f}",
-            "" if entry["cycles_estimated"] is None else f"{entry['cycles_estimated']:,}",
-            f"{entry['hot_bytes']:,} B" if entry["hot_bytes"] else "",
-        )
-        for entry in described
-    ]
     layers = sum(entry["instructions"] or 0 for entry in described)
     macs = sum(entry["macs"] for entry in described)
-    per_mac = f"{whole / macs:.2f}" if macs else ""
-    rows.append(("around the layers", "", "", "", f"{whole - layers:,}", "", "", ""))
-    rows.append(("an inference", "", "", "", f"{whole:,}", per_mac, "", ""))
+    rows = [
+        *(_cost_cells(entry, read[entry["name"]], has_cache) for entry in described),
+        ("around the layers", "", "", "", f"{whole - layers:,}", "", "", ""),
+        ("an inference", "", "", "", f"{whole:,}", f"{whole / macs:.2f}" if macs else "", "", ""),
+    ]
     titles = ("node", "operator", "kernel", "output", "instructions", "per MAC", "~cycles", "hot code")
-    left_out = {6} if not any(entry["cycles_estimated"] for entry in described) else set()
-    left_out |= set() if has_cache and any(entry["hot_bytes"] for entry in described) else {7}
-    shown = [place for place in range(len(titles)) if place not in left_out]
-    return table(
-        [[row[place] for place in shown] for row in rows], [titles[place] for place in shown], numbers=range(4, len(shown))
+    shown = [place for place, column in enumerate(zip(*rows, strict=True)) if any(column)]
+    chosen = [[row[place] for place in shown] for row in rows]
+    return table(chosen, [titles[place] for place in shown], numbers=range(shown.index(4), len(shown)))
+
+
+def _cost_cells(entry: dict, name: str, has_cache: bool) -> tuple[str, ...]:
+    numbers = (("instructions", ","), ("instructions_per_mac", ".2f"), ("cycles_estimated", ","))
+    return (
+        name,
+        entry["op"],
+        f"{entry['library']} {entry['kernel']}".strip(),
+        "x".join(map(str, entry["dims"])),
+        *("" if entry[key] is None else format(entry[key], form) for key, form in numbers),
+        f"{entry['hot_bytes']:,} B" if has_cache and entry["hot_bytes"] else "",
     )
 
 

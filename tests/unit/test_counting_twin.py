@@ -8,9 +8,8 @@ from dataclasses import replace
 import pytest
 
 from aidge_build.boards import load_board
-from aidge_build.measure.fit.count import Count, counting_board, counting_twin
-from aidge_build.measure.fit.evaluate import _NO_TIME, _NOT_COUNTED, _why_no_time
-from aidge_build.measure.fit.time import NO_COUNTS
+from aidge_build.measure.fit.count import counting_board, counting_twin
+from aidge_build.measure.fit.time import NO_COUNTS, unknown_time
 
 MACHINE = load_board("qemu_riscv32")
 
@@ -40,8 +39,6 @@ def test_a_machine_with_another_core_or_too_little_memory_is_none():
     assert counting_twin(MACHINE) is MACHINE
 
 
-def test_an_unknown_time_does_not_ask_for_the_measurement_that_was_made():
-    board = load_board("stm32f4")
-    assert _why_no_time(Count(None, _NOT_COUNTED), board) == _NO_TIME
-    assert _why_no_time(Count(None, "no emulator"), board) == "no emulator"
-    assert _why_no_time(Count(None, _NOT_COUNTED), load_board("esp32c3")) == NO_COUNTS
+def test_a_core_without_a_timing_table_has_no_time_whatever_was_counted():
+    assert unknown_time(load_board("stm32f4"), "no emulator").reason == "no emulator"
+    assert unknown_time(load_board("esp32c3"), "no emulator").reason == NO_COUNTS

@@ -193,9 +193,7 @@ def _memories(tree: DT, where: str) -> Iterator[Memory]:
         is_flash = node is code or bool(words & _FLASHES)
         is_ram = node is data or bool(words & _RAMS)
         # Neither list has the memory for instructions (ITCM): no arena goes there unless the user says so.
-        if not (is_flash or is_ram) or not _is_there(node) or "reg" not in node.props:
-            continue
-        if node.parent and _UNSEEN_FLASHES & set(_compatible(node.parent)):
+        if not (is_flash or is_ram) or not _is_seen(node):
             continue
         for origin, length in _ranges(node, where):
             yield Memory(
@@ -206,6 +204,12 @@ def _memories(tree: DT, where: str) -> Iterator[Memory]:
                 is_default=node in (code, data) or (code is None and is_flash) or (data is None and is_ram),
                 is_start=node is code,
             )
+
+
+def _is_seen(node: Node) -> bool:
+    """Whether a memory is there, at an address of the core."""
+    is_offset = node.parent is not None and bool(_UNSEEN_FLASHES & set(_compatible(node.parent)))
+    return _is_there(node) and "reg" in node.props and not is_offset
 
 
 def _chosen(tree: DT, chosen: Any, key: str) -> Node | None:

@@ -38,13 +38,12 @@ from aidge_build.measure.fit.evaluation import (
 from aidge_build.measure.fit.firmware import Firmware, StartUps
 from aidge_build.measure.fit.question import Question, opened, temporary_folder, without_folder
 from aidge_build.measure.fit.sharing import board_of, compilation_key, equivalence_key, is_bound_to_board, start_up_of
-from aidge_build.measure.fit.time import NO_COUNTS, Time, estimated_time, predicted_time
+from aidge_build.measure.fit.time import estimated_time, predicted_time, unknown_time
 from aidge_build.plan.arena_regions import NoRoom, kept_in, single_region
 from aidge_build.plan.constant_arrays import arrays_of
 from aidge_build.plan.placement import kept_beside
 from aidge_build.plan.prediction.predict import Prediction, predict
 from aidge_build.plan.program import Program
-from aidge_build.prove.timing.deviation import deviation_of
 from aidge_build.run.toolchain.failed_link import TooLarge
 
 _MORE = "a smaller model, a board with more memory, --memory-model cascade, or --optimize size"
@@ -303,7 +302,7 @@ def _with_time(found: Evaluation, count: Count, compiled: _Compiled, board: Boar
     elif compiled.prediction.instructions is not None:
         time = predicted_time(compiled.prediction, board, leaves_flash)
     else:
-        time = Time(None, reason=_why_no_time(count, board))
+        time = unknown_time(board, count.reason if count.reason != _NOT_COUNTED else _NO_TIME)
     if time.milliseconds is None:
         return _unknown(found, MILLISECONDS, time.reason)
     found = replace(
@@ -313,12 +312,6 @@ def _with_time(found: Evaluation, count: Count, compiled: _Compiled, board: Boar
         milliseconds_uncached=time.uncached,
     )
     return _without_unknown(found, MILLISECONDS)
-
-
-def _why_no_time(count: Count, board: Board) -> str:
-    if deviation_of(board.core) is None:
-        return NO_COUNTS
-    return _NO_TIME if count.reason == _NOT_COUNTED else count.reason
 
 
 def _refused(question: Question, error: AidgeError, shared: _Compiled | None = None) -> Evaluation:

@@ -58,6 +58,11 @@ def estimated_time(cycles: Cycles | None, board: Board) -> Time:
     return _time(board, cycles.core, (stalls, stalls) if cycles.are_complete else None, cycles.uncached, 0.0)
 
 
+def unknown_time(board: Board, reason: str) -> Time:
+    """Returns no time: for this reason, or because no cycles are known for the core."""
+    return Time(None, reason=reason if deviation_of(board.core) else NO_COUNTS)
+
+
 def _time(board: Board, core: float, stalls: tuple[float, float] | None, uncached: float | None, error: float) -> Time:
     """The time of so many cycles, and of the least and the most stalls. If these are not known, the wait states are the bounds:
     none for the shorter end, and for the longer one all in every cycle, as a core reads the flash at most once in each."""

@@ -19,6 +19,11 @@ class RegionUse:
     used_bytes: int
     largest: tuple[tuple[str, int], ...]
 
+    @property
+    def is_shown(self) -> bool:
+        """Whether it has bytes that no other region of the same memory counts."""
+        return self.used_bytes > 0 and not self.region.same_as
+
 
 def region_use(image: Image, regions: Sequence[Region]) -> tuple[tuple[RegionUse, ...], tuple[Section, ...]]:
     """Returns the use of each region, and the sections that run, or are stored, in none of them.
@@ -47,14 +52,19 @@ def _used_bytes(image: Image, region: Region, regions: Sequence[Region]) -> int:
 def twice_used(image: Image, regions: Sequence[Region]) -> Iterator[tuple[Section, Section, Region]]:
     """Yields sections that run in the same bytes of a RAM with two addresses. A section without contents and symbols keeps bytes
     free."""
-    named = {symbol.section for symbol in image.symbols if symbol.size_bytes}
-    used = [section for section in image.sections if section.size_bytes and (section.content or section.name in named)]
     origins = {region.name: region.origin for region in regions}
+    used = list(_with_bytes(image))
     for region in (one for one in regions if one.same_as and one.kind == "ram"):
         distance = region.origin - origins[region.same_as]
-        for section in (one for one in used if region.origin <= one.address < region.end):
-            same = (one for one in used if one.address < section.end - distance and section.address - distance < one.end)
-            yield from ((section, other, region) for other in same)
+        for section in (one for one in used if region_at(one.address, [region])):
+            begin, end = section.address - distance, section.end - distance
+            yield from ((section, other, region) for other in used if other.address < end and begin < other.end)
+
+
+def _with_bytes(image: Image) -> Iterator[Section]:
+    """Yields the sections with contents or variables."""
+    named = {symbol.section for symbol in image.symbols if symbol.size_bytes}
+    yield from (one for one in image.sections if one.size_bytes and (one.content or one.name in named))
 
 
 def places(image: Image) -> Iterator[tuple[Section, int, int]]:

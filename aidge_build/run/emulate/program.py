@@ -237,10 +237,10 @@ class Program:
 
         return tuple(LayerCount(name, of(instructions, name), of(cycles, name), of(longest, name)) for name in self.layer_symbols)
 
-    def reads(self, executed: Executed | None, slots: tuple[tuple[int, str], ...], runs: int) -> tuple[Reads, ...]:
+    def reads(self, executed: Executed | None, slots: tuple[tuple[int, str], ...], runs: int | None) -> tuple[Reads, ...]:
         """Returns the reads of each function and constant by the layers of `slots`."""
         names = {number: name for number, (_, name) in enumerate(slots)}
-        return self.timing.reads(executed, names, runs) if executed is not None and self.timing is not None else ()
+        return self.timing.reads(executed, names, runs or 0) if executed is not None and self.timing is not None else ()
 
     def estimated(self, executed: Executed | None, layers: int) -> tuple[Cycles | None, list[Cycles] | None]:
         """Returns the cycles of all runs, and of each of so many layers; None if they are not estimated."""

@@ -177,7 +177,7 @@ def _result(
         fewest=_one(measured, "fewest"),
         most=_one(measured, "most"),
         inference_stack_bytes=_one(measured, "run_stack") or None,
-        reads=program.reads(executed, slots, runs or 0),
+        reads=program.reads(executed, slots, runs),
     )
 
 

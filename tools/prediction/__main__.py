@@ -30,8 +30,8 @@ from aidge_build.base.installed import board_folder, kernel_folder
 from aidge_build.boards import load_board
 from aidge_build.plan.prediction.networks import FOLDER as NETWORKS
 from aidge_build.plan.prediction.quantities import family_of
-from aidge_build.plan.prediction.table import FOLDER
-from tools.prediction.corpora import CORPORA, Part
+from aidge_build.plan.prediction.table import FOLDER as PREDICTED
+from tools.prediction.corpora import CORPORA, FOLDER, Part
 from tools.prediction.cycles import REFERENCES, groups, networks_of
 from tools.prediction.fit import by_family
 from tools.prediction.graph import Graph
@@ -83,13 +83,13 @@ def main(words: list[str]) -> int:
 
 def write_tables(asked: argparse.Namespace) -> None:
     """Writes a table for each library that the layers are of."""
-    begun, features = monotonic(), load_board(asked.board).features
+    begun, features = monotonic(), load_board(asked.board, [FOLDER]).features
     parts = [part for part in CORPORA[asked.board] if not asked.parts or part.name in asked.parts]
     parts = [replace(part, seeds=part.seeds[: asked.first]) for part in parts]
     rows = layers_of_parts(parts, Measuring(asked.board, asked.kept))
     wanted = [row for row in rows if any(word in family_of(row.described) for word in asked.functions)]
     for library, own in by_family(wanted, lambda described: described.library).items():
-        path = kernel_folder() / library / FOLDER / f"{'-'.join(sorted(features))}.toml"
+        path = kernel_folder() / library / PREDICTED / f"{'-'.join(sorted(features))}.toml"
         path.parent.mkdir(exist_ok=True)
         text = tables(own, features, asked.board)[library]
         partly = asked.parts or asked.functions != [""]
@@ -137,7 +137,7 @@ def keep(asked: argparse.Namespace) -> None:
     """Writes the vectors."""
     part = Part("kept", range(asked.first, asked.first + asked.count))
     rows = layers_of_parts([part], Measuring(asked.board, asked.kept))
-    write_kept(asked.target, load_board(asked.board).features, rows)
+    write_kept(asked.target, load_board(asked.board, [FOLDER]).features, rows)
 
 
 if __name__ == "__main__":

@@ -5,6 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
+
+FOLDER = Path("tests") / "kernels" / "boards"  # of boards that only tests and measurements need
 
 
 @dataclass(frozen=True)
@@ -33,6 +36,10 @@ CORPORA = {
     "mps2-an385": (Part("int8", range(80)), TFLITE),
     "mps2-an386-nofpu": (Part("int8", range(141)), POOLED),
     "rp2040": (Part("int8", range(66)), Part("dense", range(4, 132, 8)), TFLITE),
+    "qemu_riscv32": (Part("int8", range(66)), Part("dense", range(4, 132, 8)), TFLITE),
+    "qemu_rv32e": (Part("int8", range(66)), TFLITE),
+    "esp32p4": (Part("int8", range(66)), TFLITE, replace(FLOAT, seeds=range(32))),
+    "qemu_riscv32_v": (Part("int8", range(96)), UNIFORM, TFLITE),
 }
 
 # For which --optimize the tables hold, all of which are measured with the first: kernels unroll alike for the others, and layers

@@ -22,13 +22,13 @@ from aidge_build.build.compile import build_program
 from aidge_build.build.emit import emit
 from aidge_build.build.inputs import add_model_arguments, load
 from aidge_build.build.request import CompileRequest
-from aidge_build.measure.fit.firmware import roomy
+from aidge_build.measure.fit.count import counting_board
 from aidge_build.measure.tune.turns import turns
 from aidge_build.plan.prediction.predict import described_calls
 from aidge_build.plan.program import Program
 from aidge_build.run.verify.firmware import execute
 from aidge_build.run.verify.vectors import random_vectors
-from tools.prediction.corpora import Part
+from tools.prediction.corpora import FOLDER, Part
 from tools.prediction.fit import Row
 from tools.prediction.networks import network
 
@@ -46,16 +46,16 @@ class Measuring:
         """A build of the model for the board."""
         parser = argparse.ArgumentParser()
         add_model_arguments(parser)
-        words = [str(model), "--board", self.board, "--optimize", self.objective, *self.words]
+        words = [str(model), "--board", self.board, f"--board-path={FOLDER}", "--optimize", self.objective, *self.words]
         return load(parser.parse_args(words), "model")
 
     def counts(self, program: Program) -> dict:
         """Instructions of one inference of random input: `layers` in the program's order, and `total`."""
-        board = load_board(self.board)
+        board = load_board(self.board, [FOLDER])
         path = self.kept / f"{content_key(program, board)}.json"
         if not path.exists():
             path.parent.mkdir(parents=True, exist_ok=True)
-            large = roomy(board, board.name) if board.emulator and board.emulator.kind == "unicorn" else board
+            large = counting_board(board) or board
             with tempfile.TemporaryDirectory() as folder:
                 vectors = random_vectors(program.view, 1, seed=0)
                 result = execute(program, large, vectors, Path(folder)).result

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Pools: windows one after the other, each with all vectors of its channels."""
+"""Pools: windows one after the other, each with all vectors of its channels, or with the channels of neighbours, too."""
 
 from __future__ import annotations
 
@@ -77,24 +77,29 @@ def pool_call(node: PoolNode, function: str, text: str, numbers: Sequence[int], 
         (Input(0), Output(0), constant, *node.counted_ends(), node.shape()),
         note=note,
         texts=(text, _layer_text(function)),
-        facts=computed("1 pixel x a vector of channels"),
+        facts=computed("a vector of channels"),
     )
 
 
 def _layer_text(function: str) -> str:
-    return f"""/* Window after window. */
+    return f"""/* Window after window; neighbours that see as much are one pixel with the channels of all, if their stride is 1. */
 static void {function}_layer(const int8_t *input, int8_t *output, const int32_t *numbers, int32_t counted_height,
                              int32_t counted_width, const aidge_kit_window2d *shape)
 {{
     int32_t batch, y, x;
     for (batch = shape->batches; batch > 0; batch--) {{
         for (y = 0; y < shape->out_height; y++) {{
-            for (x = 0; x < shape->out_width; x++) {{
-                const aidge_rvv_taps taps = aidge_rvv_taps_of(
-                    input, y * shape->stride_height - shape->pad_top, x * shape->stride_width - shape->pad_left, counted_height,
-                    counted_width, shape);
-                {function}(&taps, output, numbers, shape->in_channels);
-                output += shape->in_channels;
+            const int32_t top = y * shape->stride_height - shape->pad_top;
+            for (x = 0; x < shape->out_width;) {{
+                const int32_t left = x * shape->stride_width - shape->pad_left;
+                int32_t pixels = aidge_kit_alike(x, left, shape);
+                const int32_t together = shape->stride_width == 1 ? pixels : 1;
+                aidge_rvv_taps taps = aidge_rvv_taps_of(input, top, left, counted_height, counted_width, shape);
+                for (x += pixels; pixels > 0; pixels -= together) {{
+                    {function}(&taps, output, numbers, together * shape->in_channels);
+                    taps.from += shape->stride_width * shape->in_channels;
+                    output += together * shape->in_channels;
+                }}
             }}
         }}
         input += shape->in_height * shape->in_width * shape->in_channels;

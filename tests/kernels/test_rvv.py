@@ -19,7 +19,7 @@ import test_stack
 from binary_cases import binaries
 from harness import STRESS, under, under_double
 from move_cases import concatenations
-from pool_cases import edge_pools, random_pool
+from pool_cases import edge_pools, pool, random_pool
 from product_cases import products
 from random_tensors import Randomness
 from rv32_harness import COMPILED, compile_with
@@ -29,6 +29,7 @@ from test_conversions_without_fpu import dequantize_case
 from aidge_build.graph.quantization import Quantization
 from aidge_build.graph.tensor import constant
 from aidge_build.operators.matmul import FC
+from aidge_build.operators.pool import GlobalAveragePooling
 
 # Batches, channels, image, outputs, kernel, stride, dilation, pads, groups: every number of channels around a vector's and two,
 # rows of less pixels than go together, windows of all lengths of a turn and what remains, pads wider than the image.
@@ -88,6 +89,18 @@ def test_the_cases_reach_sums_of_every_size_and_weights_of_both_widths():
         assert any(form in function for function in functions), form
     assert {f"aidge_rvv_fc_row_int8_float_{count}" for count in (2, 3, 4, 6, 8)} <= functions
     assert any("computed" in entry.call.function for entry in others())
+
+
+def test_short_rows_with_pads_and_means_of_few_channels_are_left_to_scalar_kernels_of_the_same_contract():
+    def depthwise(channels, spatial, pads, made=lambda entry: entry):
+        return made(taken(test_cortexm_linear.int8_case(0, 1, channels, spatial, channels, (3, 3), 1, 1, pads, channels)))
+
+    def mean(channels):
+        return pool(case, 1, GlobalAveragePooling, 1, channels, (6, 5), None, 1)
+
+    scalar = [depthwise(2, (8, 4), (1, 1)), depthwise(3, (8, 2), (0, 1)), mean(1), mean(2)]
+    vectors = [depthwise(2, (8, 5), (1, 1)), depthwise(3, (8, 4), (0, 0)), mean(3)]
+    assert accepted([*scalar, *vectors, double := depthwise(3, (8, 2), (0, 1), under_double)]) == [*vectors, double]
 
 
 @needs_riscv

@@ -13,7 +13,8 @@ from aidge_build.contract.kernel_kit.linear_int8 import LinearNode
 from aidge_build.contract.kernel_kit.raster import depthwise_demands
 from aidge_build.contract.kernel_kit.window2d import window2d
 from aidge_build.contract.node import kernel
-from aidge_build.contract.spec import Demands, NodeView
+from aidge_build.contract.spec import Demands, NodeView, Predicate
+from aidge_build.graph.tensor import Quantization
 
 from ..core.assembly import LANES, Routine
 from ..core.block import MOST_REGISTERS, Block, best_block
@@ -22,6 +23,9 @@ from ..core.levels import rounding_of
 from ..core.windows import columns_of, layer_call, strip_bytes
 
 TAP_COST, PIXEL_COST = 3, 4  # instructions of a tap: for its weights, and for each pixel
+
+ROW_COST, ROW_TAP_COST = 320, 13  # instructions of a short row with pads: alone, and for each tap
+SCALAR_COST, SCALAR_TAP_COST = 18, 3  # the same of rv32's kernel, for each output
 
 
 def _image(view: NodeView) -> Struct:
@@ -46,7 +50,16 @@ def _block(view: NodeView) -> Block:
     return best_block(*sizes, (TAP_COST, PIXEL_COST), shape["kernel_width"], weights_of(view))
 
 
-@kernel(("ConvDepthWise1D", "ConvDepthWise2D"), linear_spec())
+def _short(view: NodeView) -> str:
+    shape, weights, (output,) = _image(view).fields, view.inputs[1], view.outputs
+    taps, outputs = weights.elements // weights.dims[0], shape["out_width"] * shape["out_channels"]
+    has_scalar = weights_of(view) == "bytes" and output.quantization.rounding == Quantization.rounding
+    is_less = outputs * (SCALAR_COST + taps * SCALAR_TAP_COST) < ROW_COST + taps * ROW_TAP_COST
+    has_pads = view.operator.window.has_pads and shape["kernel_width"] > 1
+    return f"rows of {outputs} outputs, with pads" if has_scalar and is_less and has_pads else ""
+
+
+@kernel(("ConvDepthWise1D", "ConvDepthWise2D"), linear_spec(Predicate("rows that are worth a copy with pads", _short)))
 class DepthwiseInt8(LinearNode):
     @classmethod
     def demands(cls, view: NodeView) -> Demands:

@@ -7,23 +7,35 @@ import numpy
 
 from aidge_build.contract.call import Call
 from aidge_build.contract.kernel_kit.conditions import ALL_QUANTIZED
-from aidge_build.contract.kernel_kit.mean_pooling import MeanPool
+from aidge_build.contract.kernel_kit.mean_pooling import IN_INTEGERS, MeanPool, partial_window
 from aidge_build.contract.node import kernel
-from aidge_build.contract.spec import CHANNELS_LAST, ImplSpec, IOSpec
+from aidge_build.contract.spec import CHANNELS_LAST, ImplSpec, IOSpec, NodeView, Predicate
 from aidge_build.graph.dtype import DType
 from aidge_build.operators.arithmetic.means import Order
 
 from ..core.assembly import FEATURES, Routine, emit_stored
 from .pools import emit_taps, pool_call, pool_text
 
+FEWEST_CHANNELS = 3  # of the whole map; means of fewer take fewer instructions in C, if integers decide them
 REGISTERS = 4  # of a sum
 TOTAL, OTHERS = "v8", ("v12", "v16", "v20")
 _NAMES = {"centre": "a2", "scale": "fa0", "count": "fa1", "step": "fa2"}
 
 
+def _few_channels(view: NodeView) -> str:
+    channels = view.inputs[0].dims[1]
+    if channels >= FEWEST_CHANNELS or partial_window(view) or IN_INTEGERS.rejection(view):
+        return ""
+    return f"{channels} channels of the whole map, wants at least {FEWEST_CHANNELS}"
+
+
 @kernel(
     ("AvgPooling1D", "AvgPooling2D", "GlobalAveragePooling"),
-    ImplSpec(IOSpec(DType.int8, CHANNELS_LAST), features=FEATURES, predicates=(ALL_QUANTIZED,)),
+    ImplSpec(
+        IOSpec(DType.int8, CHANNELS_LAST),
+        features=FEATURES,
+        predicates=(ALL_QUANTIZED, Predicate("channels for a vector", _few_channels)),
+    ),
 )
 class MeanInt8(MeanPool):
     def call(self) -> Call:

@@ -82,7 +82,7 @@ def pool_call(node: PoolNode, function: str, text: str, numbers: Sequence[int], 
 
 
 def _layer_text(function: str) -> str:
-    return f"""/* Window after window; neighbours that see as much are one pixel with the channels of all, if their stride is 1. */
+    return f"""/* Window after window. Neighbours that see as much are one pixel with the channels of all if their stride is 1. */
 static void {function}_layer(const int8_t *input, int8_t *output, const int32_t *numbers, int32_t counted_height,
                              int32_t counted_width, const aidge_kit_window2d *shape)
 {{

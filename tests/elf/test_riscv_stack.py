@@ -190,7 +190,8 @@ HANDLERS = {
     "la t0, handler; csrw 0x307, t0": "lets traps lead to an address that is not known",
     "la t0, nested; csrw mtvec, t0": "nested may let interrupts in while one is handled",
     "la t0, closing; csrw mtvec, t0": 112,
-    "la t0, skipping; csrw mtvec, t0": 112,
+    "la t0, saving; csrw mtvec, t0": 112,
+    "la t0, skipping; csrw mtvec, t0": "skipping+0x6 may make a trap return elsewhere",
     "la t0, leading; csrw mtvec, t0": "leading+0x8 may make a trap return elsewhere",
     "la t0, handler; csrw mtvec, t0; csrsi mstatus, 8": 112,
     "la t0, longer; ori t0, t0, 1; csrw mtvec, t0": "the entry 12 of the table in mtvec at longer is no jump",
@@ -202,7 +203,7 @@ TABLES = {
     "longer": "li a0, 1",
     "holding": "unnamed: " + "j handler; " * 12 + "li a0, 1; ret; filled: " + "j handler; " * 12 + "nop",
 }
-SKIPPING = "addi sp, sp, -112; sw t0, 4(sp); csrr t0, mepc; addi t0, t0, 4; csrw mepc, t0; lw t0, 4(sp); addi sp, sp, 112; mret"
+SAVING = "addi sp, sp, -112; sw t0, 4(sp); csrr t0, mepc; sw t0, 8(sp); lw t0, 8(sp); csrw mepc, t0; lw t0, 4(sp); addi sp, sp, 112; mret"
 
 
 @pytest.fixture(scope="module")
@@ -274,11 +275,14 @@ def test_an_interrupt_adds_its_deepest_handler(tmp_path, lines):
     text = assembled("handler", kept) + assembled("careless", "li a0, 7; mret")
     text += assembled("forgetful", "li sp, 0x81001000; mret") + assembled("nested", "csrsi mstatus, 8; mret")
     text += assembled("closing", "addi sp, sp, -112; csrci mstatus, 8; csrw mstatus, zero; addi sp, sp, 112; mret")
-    text += assembled("skipping", SKIPPING) + assembled("leading", "la t0, handler; csrw mepc, t0; mret")
+    text += assembled("saving", SAVING) + assembled("skipping", "csrr t0, mepc; addi t0, t0, 4; csrw mepc, t0; mret")
+    text += assembled("leading", "la t0, handler; csrw mepc, t0; mret")
     text += "".join(assembled(name, ".option norvc; " + "j handler; " * 12 + more) for name, more in TABLES.items())
     text += assembled("sets", f"{lines}; ret")
     elf = build(BOARD, f"void sets(void); {text}" + main("sets();"), tmp_path, flags=("-fno-function-sections",))
-    require(riscv_stack_use(read_image(elf), ()).interrupt, HANDLERS[lines])
+    use = riscv_stack_use(read_image(elf), ())
+    require(use.interrupt, HANDLERS[lines])
+    assert (use.program.bytes is None) == ("may make a trap return elsewhere" in use.interrupt.reason)
 
 
 # The C library's code for constructors walks through its tables by a pointer; with 16 registers by an index.

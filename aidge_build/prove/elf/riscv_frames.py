@@ -15,7 +15,7 @@ from aidge_build.prove.elf.state import RETURN, WORD, CallState, Refusal, Value,
 _KEPT: dict[str, Value] = {
     name: ("kept", at) for at, name in enumerate(REGISTERS) if name in ("t0", "tp") or name[0] == "s" and name != "sp"
 }
-# The address in mepc, to which a handler returns, and addresses near it: a handler skips the instruction that trapped.
+# The address in mepc, to which a handler returns.
 RESUMED: Value = ("return", 1)
 _CLOBBERS = tuple(name for name in REGISTERS if name not in (*_KEPT, "zero", "sp", "gp"))
 _STORES = ("sw", STORE, *VECTOR_STORES)
@@ -119,8 +119,6 @@ def limit(state: RiscvState, branch: Operation, is_taken: bool) -> None:
 def moved(state: RiscvState, one: Operation) -> Value | None:
     """Returns the sum of the first register and the immediate number, None if it is unknown."""
     base = state.value(one.first)
-    if base == RESUMED:
-        return base
     return plus(base, ("number", one.number & WORD)) if base and one.number else base
 
 

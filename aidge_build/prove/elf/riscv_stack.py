@@ -17,8 +17,8 @@ from aidge_build.prove.elf.state import Refusal
 # interrupt.
 _DIRECT, _VECTORED = 0, 1
 _LEAST_VECTORS, _MOST_VECTORS = 12, 1024  # the last interrupt of a core alone is number 11
-# Extensions with other instructions in encodings that are read: floats in registers of the core, loads of two registers, and bytes
-# in compressed instructions of WCH.
+# Extensions with other instructions in encodings that are read: floats in registers of the core, loads of two registers, loads of
+# bytes in compressed instructions of WCH.
 _OTHERS = {"zfinx", "zclsd", "xw"}
 _FILLERS = (Operation(TRAP), Operation("addi", "zero"))  # zeros and nops
 
@@ -32,6 +32,8 @@ def riscv_stack_use(image: Image, run_symbols: tuple[str, ...]) -> StackUse:
         return StackUse(unknown, {}, unknown, None)
     program = bound_of(walk, code, image.entry, is_root=True)
     interrupt = _interrupt(code, program)
+    if interrupt.bytes is None and code.resuming:  # the program goes on where no walk has followed it
+        program = interrupt
     executed = None if interrupt.bytes is None else frozenset(code.executed)
     runs = {name: _run(code, name) for name in run_symbols}
     kept, by = reserved(image, code.initial_stack)

@@ -351,7 +351,7 @@ def test_a_word_of_the_table_of_addresses_that_leads_elsewhere_is_found(tmp_path
 
 def test_a_field_that_is_not_read_is_named(tmp_path):
     text = (
-        ".globl f; .type f, @function; f: la.tls.ie a0, number; ret; .size f, . - f; .section .tbss, \"awT\", @nobits; "
+        '.globl f; .type f, @function; f: la.tls.ie a0, number; ret; .size f, . - f; .section .tbss, "awT", @nobits; '
         ".globl number; number: .space 4; .data"
     )
     text += "; .globl sum; .type sum, @object; sum: .word 0; .reloc sum, R_RISCV_SUB32, number; .size sum, 4"

@@ -203,7 +203,7 @@ TABLES = {
     "longer": "li a0, 1",
     "holding": "unnamed: " + "j handler; " * 12 + "li a0, 1; ret; filled: " + "j handler; " * 12 + "nop",
 }
-SAVING = "addi sp, sp, -112; sw t0, 4(sp); csrr t0, mepc; sw t0, 8(sp); lw t0, 8(sp); csrw mepc, t0; lw t0, 4(sp); addi sp, sp, 112; mret"
+SAVING = "sw t0, 4(sp); csrr t0, mepc; sw t0, 8(sp); lw t0, 8(sp); csrw mepc, t0; lw t0, 4(sp)"
 
 
 @pytest.fixture(scope="module")
@@ -275,7 +275,9 @@ def test_an_interrupt_adds_its_deepest_handler(tmp_path, lines):
     text = assembled("handler", kept) + assembled("careless", "li a0, 7; mret")
     text += assembled("forgetful", "li sp, 0x81001000; mret") + assembled("nested", "csrsi mstatus, 8; mret")
     text += assembled("closing", "addi sp, sp, -112; csrci mstatus, 8; csrw mstatus, zero; addi sp, sp, 112; mret")
-    text += assembled("saving", SAVING) + assembled("skipping", "csrr t0, mepc; addi t0, t0, 4; csrw mepc, t0; mret")
+    text += assembled("saving", f"addi sp, sp, -112; {SAVING}; addi sp, sp, 112; mret") + assembled(
+        "skipping", "csrr t0, mepc; addi t0, t0, 4; csrw mepc, t0; mret"
+    )
     text += assembled("leading", "la t0, handler; csrw mepc, t0; mret")
     text += "".join(assembled(name, ".option norvc; " + "j handler; " * 12 + more) for name, more in TABLES.items())
     text += assembled("sets", f"{lines}; ret")

@@ -231,7 +231,9 @@ class _RiscvWalker(Walker[RiscvState]):
         self, instruction: Instruction, value: Value | None, state: RiscvState
     ) -> Iterator[tuple[int, RiscvState]]:
         if instruction.operation.target != "ra":
-            return self._linked(instruction, value or ("unknown", 0), state)
+            if value is None:
+                raise Refusal(f"an indirect jump at {self.where(instruction.address)}")
+            return self._linked(instruction, value, state)
         number = number_of(value)
         if number is not None:
             return self.call_all(instruction, (number & ~1,), state)

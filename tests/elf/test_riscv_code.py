@@ -290,9 +290,9 @@ sums: .word 3b - 1b, 3b - 2b + 8, number, number + 4, near - .
     .word 5
     .half 3b - 1b
     .byte 3b - 1b
-    .reloc ., R_RISCV_SET8, small
+    .reloc ., R_RISCV_SET8, page
     .byte 0
-    .reloc ., R_RISCV_SET16, small
+    .reloc ., R_RISCV_SET16, far_number
     .half 0
     .reloc ., R_RISCV_SET32, number
     .reloc ., R_RISCV_SUB32, near
@@ -323,7 +323,7 @@ def assembled(folder: Path, text: str, *options: str) -> Program:
     return Program(read_image(elf), read_names(elf), read_object(folder / "fields.o"))
 
 
-NUMBERS = ("-Wl,--defsym=small=0x42", "-Wl,--defsym=page=0x3123", "-Wl,--defsym=far_number=0x0bcdef00")
+NUMBERS = ("-Wl,--defsym=small=0x42", "-Wl,--defsym=page=0x3123", "-Wl,--defsym=far_number=0x0bcdef01")
 
 
 @pytest.mark.parametrize("option", ["-Wl,--relax", "-Wl,--no-relax"])

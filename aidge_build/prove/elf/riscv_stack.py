@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import count
 
 from aidge_build.boards.instruction_sets import instruction_set
 from aidge_build.contract.riscv.instruction import TRAP, Operation
@@ -16,7 +17,7 @@ from aidge_build.prove.elf.state import Refusal
 # The lowest bits of mtvec (RISC-V Instruction Set Manual, volume II, 3.1.7): a handler for all traps, or a jump for each
 # interrupt.
 _DIRECT, _VECTORED = 0, 1
-_LEAST_VECTORS, _MOST_VECTORS = 12, 1024  # the last interrupt of a core alone is number 11
+_LEAST_VECTORS = 12  # the last interrupt of a core alone is number 11
 # Extensions with other instructions in encodings that are read: floats in registers of the core, loads of two registers, loads of
 # bytes in compressed instructions of WCH.
 _OTHERS = {"zfinx", "zclsd", "xw"}
@@ -114,7 +115,7 @@ def _vectored(code: RiscvCode, base: int) -> Iterator[int]:
     aligns it."""
     sized = max((symbol.size_bytes for symbol in code.image.symbols if symbol.address == base), default=0) // 4
     begins = {symbol.address for symbol in code.image.symbols}
-    for index in range(max(sized, _LEAST_VECTORS) if sized else _MOST_VECTORS):
+    for index in range(max(sized, _LEAST_VECTORS)) if sized else count():
         place = base + 4 * index
         entry = code.instructions.get(place)
         if entry is None or entry.operation[:2] != ("jal", "zero"):

@@ -242,6 +242,7 @@ fields:
     call near
     tail near
     call absent
+    call small
     call t0, near
     jump near, t1
     .balign 16

@@ -162,8 +162,7 @@ def relaxed(part: Part, changes: Sequence[Change], base: int, stored: bytes) -> 
             break
         restored += mine if is_known else bytes(one ^ 0xFF for one in mine)
         at, here = offset + width, here + size
-        if base + here - at != steps[-1][1] - steps[-1][0]:
-            steps.append((at, base + here))
+        steps.append((at, base + here))
     restored += stored[here : here + part.size_bytes - at]
     return Placement(part, bytes(restored), tuple(steps))
 

@@ -86,10 +86,10 @@ def _handler(code: RiscvCode, entry: int) -> StackBound:
     code.resuming.clear()
     found = bound_of(walk, code, entry)
     reason = found.reason
-    if found.bytes is not None and code.enabling:
-        reason = f"{code.image.describe(min(code.enabling))} may let interrupts in while one is handled"
-    elif found.bytes is not None and code.resuming:
+    if found.bytes is not None and code.resuming:
         reason = f"{code.image.describe(min(code.resuming))} may make a trap return elsewhere"
+    elif found.bytes is not None and code.enabling:
+        reason = f"{code.image.describe(min(code.enabling))} may let interrupts in while one is handled"
     elif found.lost:
         reason = f"{code.name(entry)} does not hand back {', '.join(sorted(found.lost))} as it found them"
     return StackBound(None, found.path, reason) if reason else found

@@ -102,16 +102,19 @@ def _in_assembly(lines: str) -> str:
     return f'__asm__ volatile(".option arch, +zicsr; {lines}" : : : "t0");'
 
 
-def _by_handler(name: str, lines: str, refusal: str = "", more: str = "", mode: str = "handler") -> Attack:
+def _by_handler(
+    name: str, lines: str, refusal: str = "", more: str = "", mode: str = "handler", flags: tuple[str, ...] = ()
+) -> Attack:
     """A program with an interrupt deep in it, and these lines in its handler."""
     asks = f"KEPT int f(int k) {{ volatile char b[400]; b[k] = 1; {_ASKS} return b[k]; }}\n"
     text = f"void lets_in(void); {more}{_HANDLER.format(lines)}{asks}{_LETS_IN.format(mode)}" + main("lets_in(); f(n);")
-    return Attack(name, text, refusal, interrupt=True)
+    return Attack(name, text, refusal, flags=("-O2", *flags), interrupt=True)
 
 
 _TABLE = assembled("table", ".balign 256; .option norvc; .rept 16; j handler; .endr")
 HANDLERS_THAT_ATTACK = (
     _by_handler("a handler of C", "deep(n);"),
+    _by_handler("a handler of C with 16 registers", "deep(n);", flags=("-march=rv32emac", "-mabi=ilp32e")),
     _by_handler("a handler of a table", "deep(n);", "", _TABLE, "table + 1"),
     _by_handler("a handler that calls through a pointer", "p(n);", "an indirect call", "int (*volatile p)(int) = deep;\n"),
     _by_handler("a handler that lets others in", _in_assembly("csrsi mstatus, 8") + "deep(n);", "may let interrupts in"),
@@ -122,5 +125,9 @@ HANDLERS_THAT_ATTACK = (
         "__attribute__((used, noreturn)) void hog(void) { deep(n); for (;;) {} }\n",
     ),
 )
-# Each of them had a bound below its use, or a bound without a proof.
-ONCE_WRONG = ("a stack pointer in tp that a call moves", "a handler that returns to another function")
+# Each of them had a bound below its use, a bound without a proof, or none.
+ONCE_WRONG = (
+    "a handler of C with 16 registers",
+    "a stack pointer in tp that a call moves",
+    "a handler that returns to another function",
+)

@@ -54,7 +54,8 @@ class Placement:
 
     `content` are the bytes of the program as the object has them, before the linker shortened instructions; it is shorter than
     the part if the program stores less. `steps` are (offset in the part, address) pairs: the first byte, and each place before
-    which the linker may have taken bytes out. `replaced` are the (offset, bytes) of instructions that the linker replaced by others.
+    which the linker may have taken bytes out. `replaced` are the (offset, bytes) of instructions that the linker replaced by
+    others.
     """
 
     part: Part

@@ -10,10 +10,12 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator
 from functools import cached_property
 
+from aidge_build.boards.instruction_sets import instruction_set
 from aidge_build.contract.riscv.instruction import (
     MEPC,
     MSTATUS,
     MTVEC,
+    REGISTERS,
     TRAP,
     TRAP_VECTORS,
     UNKNOWN,
@@ -54,7 +56,8 @@ class RiscvCode(LinkedCode[Instruction]):
     register of its kind. `enabling` are the places that may let interrupts in, and `resuming` the places that may make a trap
     return elsewhere.
 
-    `executed` are the addresses of the instructions that walks have followed.
+    `registers` are the registers of the core: 16 or 32. `executed` are the addresses of the instructions that walks have
+    followed.
 
     `handlers` are the addresses at which the core begins for a trap. `global_pointer` is what start-up code writes to gp, and no
     other code changes.
@@ -64,6 +67,8 @@ class RiscvCode(LinkedCode[Instruction]):
         super().__init__(image, instructions_in(image))
         symbol = image.symbol("__global_pointer$")
         self.global_pointer = symbol.address if symbol else None
+        known = instruction_set(image.extensions)
+        self.registers = frozenset(REGISTERS[:16] if known and "e" in known.extensions else REGISTERS)
         self.vectors = set[tuple[int, int | None]]()
         self.handlers = set[int]()
         self.executed = set[int]()
@@ -282,6 +287,6 @@ class _RiscvWalker(Walker[RiscvState]):
         """Ends a handler, which must leave each register as it found it."""
         if state.stack != 0:
             raise Refusal(f"a return at {self.where(instruction.address)} with {-state.stack} bytes left on the stack")
-        lost = at_interrupt().registers.items() - state.registers.items()
-        self.answer = frozenset(name for name, _ in lost) | (self.answer or frozenset())
+        lost = {name for name, _ in at_interrupt().registers.items() - state.registers.items()}
+        self.answer = frozenset(lost & self.code.registers) | (self.answer or frozenset())
         return iter(())

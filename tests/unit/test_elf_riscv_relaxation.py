@@ -8,7 +8,8 @@ import pytest
 from aidge_build.prove.elf.code_proof import CodeProof, check_code
 from aidge_build.prove.elf.image import Image, Section, Symbol
 from aidge_build.prove.elf.objects import LinkedName, ObjectFile, ObjectSymbol, Part, Relocation
-from aidge_build.prove.elf.riscv_relocations import CALL, HI20, PCREL_HI20, RELAX, TPREL_ADD, TPREL_HI20
+from aidge_build.prove.elf.riscv_relaxation import Change, most_removed
+from aidge_build.prove.elf.riscv_relocations import ALIGN, CALL, HI20, PCREL_HI20, RELAX, TPREL_ADD, TPREL_HI20
 
 BASE, GP, NEAR, FAR, OF_THREAD = 0x1000, 0x20000800, 0x20000610, 0x20123456, 0x1234
 PCREL_LO12_I, LO12_I, TPREL_LO12_I = 24, 27, 30
@@ -109,3 +110,9 @@ def test_the_begin_of_a_part_is_searched_without_a_symbol_before_relaxed_code():
     stored = (0x2009).to_bytes(2, "little") + RET
     found = proof(CALL_F + RET, ((0, CALL, 0),), stored, begin=8)
     assert (found.findings, found.functions, found.size_bytes) == ((), 1, 4)
+
+
+@pytest.mark.parametrize("before, most", [(0, 0), (1, 6), (8, 6), (9, 8), (16, 8), (17, 12)])
+def test_all_nops_before_an_aligned_place_may_be_gone_and_an_instruction_as_far_as_its_forms_say(before, most):
+    changes = (Change(0, ALIGN, 6), Change(8, ALIGN, 2), Change(16, HI20, 4, (4, 2, 0)))
+    assert most_removed(changes, before) == most

@@ -355,9 +355,12 @@ def test_a_field_that_is_not_read_is_named(tmp_path):
         '.globl f; .type f, @function; f: la.tls.ie a0, number; ret; .size f, . - f; .section .tbss, "awT", @nobits; '
         ".globl number; number: .space 4; .data"
     )
-    text += "; .globl sum; .type sum, @object; sum: .word 0; .reloc sum, R_RISCV_SUB32, number; .size sum, 4"
+    text += "; .globl sum; .type sum, @object; sum: .word 0; .reloc sum, R_RISCV_SUB32, f; .size sum, 4"
+    text += "; .globl twice; .type twice, @object; twice: .word 0; .reloc twice, R_RISCV_ADD32, f; .size twice, 4"
+    text += "; .reloc twice, R_RISCV_SUB32, f; .reloc twice, R_RISCV_SUB32, sum"
     program = assembled(tmp_path, text.replace("; ", "\n") + "\n")
-    said = ("fields.o: fields of relocation TLS_GOT_HI20 in .text", "fields.o: fields of relocation SUB32 in .data")
+    kinds = ("TLS_GOT_HI20 in .text", "ADD32 in .data", "SUB32 in .data")
+    said = tuple(f"fields.o: fields of relocation {kind}" for kind in kinds)
     assert (program.proof().findings, program.proof().not_compared) == ((), said)
 
 

@@ -76,6 +76,7 @@ def test_an_address_that_risc_v_code_writes_is_found_and_no_other_one(address):
     pointer = Symbol("__global_pointer$", "__global_pointer$", 0x800, 0, "other", ".text")
     program = Image("a.elf", "RISCV", "", 0x100, (text,), (pointer,), (), (), {pointer.name: (pointer,)})
     assert writes_address(program, address) and not writes_address(program, address ^ 64)
+    assert not writes_address(program, pointer.address - 1)  # the sum of another register
     other = replace(program, machine="XTENSA"), replace(program, has_64_bits=True)
     assert not any(writes_address(one, address) for one in other)
 

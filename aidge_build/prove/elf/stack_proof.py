@@ -22,14 +22,13 @@ _HINTS = (
     ("of an extension", "-march names the extensions: compile the function for fewer, such as rv32imafc"),
     ("lets traps lead", "write the address of the handler to mtvec in the code that names it"),
     ("a mode of its core alone", "handlers of CLIC are not followed: add to your budget what those that may nest hold together"),
-    ("is no jump", "mode 1 of mtvec needs a jump (j, no c.j) for each interrupt"),
+    ("is no jump", "a table for mode 1 of mtvec has a jump for each interrupt, and its symbol holds nothing else"),
     ("no code writes the address", "write the address of the handler to mtvec before interrupts are let in"),
     ("may make a trap return", "a handler may write mepc only with what it read there: other code runs on the stack of a trap"),
     ("may let interrupts in", "handlers may nest then: add to your budget what those of all levels hold together"),
     ("does not hand back", "a handler saves each register that it writes: __attribute__((interrupt)) in C"),
     ("which leads to an address", "a handler that returns by mret is followed if the program writes its address to mtvec"),
     ("code that writes mtvec", "the reason why the program has no bound is the reason here, too"),
-    ("jump table", "compile the function with -fno-jump-tables"),
     ("the global pointer", "only start-up code may write gp, and only the address of __global_pointer$"),
     ("does not know", "a newer toolchain (AIDGE_TOOLCHAIN_PREFIX)"),
     ("not on this machine", "`aidge-build doctor` names the package, AIDGE_TOOLCHAIN_PREFIX another toolchain"),
@@ -52,6 +51,7 @@ _HINTS = (
     ("where no instruction is", "code in a section that is not executable is not read: put it into one that is"),
     ("left on the stack", "assembler code must leave the stack as it found it"),
     ("the way that leads there", "assembler code must hold as much on each way to an instruction"),
+    ("jump table", "compile the function with -fno-jump-tables"),
 )
 # Generated code has none of these: if a model has no bound for such a reason, a function that it calls is the cause.
 _FOREIGN = ("an indirect", "which is not in the program", "where no instruction is")

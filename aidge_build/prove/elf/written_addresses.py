@@ -21,10 +21,9 @@ def writes_address(image: Image, address: int) -> bool:
     if image.machine == "ARM":
         pairs = _thumb_pairs(address)
         return any(pairs.search(section.content) for section in sections)
-    if image.machine != "RISCV" or image.has_64_bits:
-        return False
     symbol = image.symbol("__global_pointer$")
-    return any(address in _riscv_numbers(section, symbol.address if symbol else 0) for section in sections)
+    is_read = image.machine == "RISCV" and not image.has_64_bits
+    return is_read and any(address in _riscv_numbers(section, symbol.address if symbol else 0) for section in sections)
 
 
 def _thumb_pairs(address: int) -> re.Pattern[bytes]:

@@ -15,7 +15,6 @@ from aidge_build.prove.elf.riscv_stack import riscv_stack_use
 from aidge_build.prove.elf.riscv_walk import RiscvCode, walk
 from aidge_build.prove.elf.stack_proof import _hint
 from aidge_build.run.emulate import run_program
-from tests.elf.own_script import RISCV, link, program
 from tests.elf.riscv_stack_attacks import FUNCTIONS_THAT_ATTACK, HANDLERS_THAT_ATTACK, ONCE_WRONG, assembled
 from tests.elf.stack_attacks import COMMON, attacks, main
 from tests.programs import build, needs_riscv
@@ -177,7 +176,7 @@ ATTACKS = [
     for one in (*IN_C_FOR_ALL, *FUNCTIONS_THAT_ATTACK, *HANDLERS_THAT_ATTACK)
     if os.environ.get("AIDGE_STRESS") or one.name in SAMPLE
 ]
-# Handlers: one for all traps, and one of a table with a jump for each interrupt.
+# Start-up code, and what an interrupt adds then. Handlers: one for all traps, and one of a table with a jump for each interrupt.
 HANDLERS = {
     "la t0, handler; csrw mtvec, t0": 112,
     "la t0, table; ori t0, t0, 1; csrw mtvec, t0": 112,
@@ -194,16 +193,25 @@ HANDLERS = {
     "la t0, skipping; csrw mtvec, t0": "skipping+0x6 may make a trap return elsewhere",
     "la t0, leading; csrw mtvec, t0": "leading+0x8 may make a trap return elsewhere",
     "la t0, handler; csrw mtvec, t0; csrsi mstatus, 8": 112,
+    "csrsi mstatus, 8": "may let interrupts in, and no code writes the address of their handler to mtvec",
     "la t0, longer; ori t0, t0, 1; csrw mtvec, t0": "the entry 12 of the table in mtvec at longer is no jump",
     "la t0, unnamed; ori t0, t0, 1; csrw mtvec, t0": "the entry 12 of the table in mtvec at holding+0x30 is no jump",
     "la t0, filled; ori t0, t0, 1; csrw mtvec, t0": 112,
 }
-TABLES = {
-    "table": "",
-    "longer": "li a0, 1",
-    "holding": "unnamed: " + "j handler; " * 12 + "li a0, 1; ret; filled: " + "j handler; " * 12 + "nop",
+JUMPS, KEPT = "j handler; " * 12, "addi sp, sp, -112; {}; addi sp, sp, 112; mret"
+OF_HANDLERS = {
+    "handler": KEPT.format("sw a0, 4(sp); li a0, 7; lw a0, 4(sp)"),
+    "careless": "li a0, 7; mret",
+    "forgetful": "li sp, 0x81001000; mret",
+    "nested": "csrsi mstatus, 8; mret",
+    "closing": KEPT.format("csrci mstatus, 8; csrw mstatus, zero"),
+    "saving": KEPT.format("sw t0, 4(sp); csrr t0, mepc; sw t0, 8(sp); lw t0, 8(sp); csrw mepc, t0; lw t0, 4(sp)"),
+    "skipping": "csrr t0, mepc; addi t0, t0, 4; csrw mepc, t0; mret",
+    "leading": "la t0, handler; csrw mepc, t0; mret",
+    "table": f".option norvc; {JUMPS}",
+    "longer": f".option norvc; {JUMPS}li a0, 1",
+    "holding": f".option norvc; {JUMPS}unnamed: {JUMPS}li a0, 1; ret; filled: {JUMPS}nop",
 }
-SAVING = "sw t0, 4(sp); csrr t0, mepc; sw t0, 8(sp); lw t0, 8(sp); csrw mepc, t0; lw t0, 4(sp)"
 
 
 @pytest.fixture(scope="module")
@@ -269,20 +277,21 @@ def test_an_attack_uses_no_more_than_its_bound_or_has_a_reason_for_none(tmp_path
     assert result.exit_code == 0 and reasons == "" and result.stack_high_water_bytes <= sum(bound.bytes for bound in bounds)
 
 
-@pytest.mark.parametrize("lines", HANDLERS)
-def test_an_interrupt_adds_its_deepest_handler(tmp_path, lines):
-    kept = "addi sp, sp, -112; sw a0, 4(sp); li a0, 7; lw a0, 4(sp); addi sp, sp, 112; mret"
-    text = assembled("handler", kept) + assembled("careless", "li a0, 7; mret")
-    text += assembled("forgetful", "li sp, 0x81001000; mret") + assembled("nested", "csrsi mstatus, 8; mret")
-    text += assembled("closing", "addi sp, sp, -112; csrci mstatus, 8; csrw mstatus, zero; addi sp, sp, 112; mret")
-    text += assembled("saving", f"addi sp, sp, -112; {SAVING}; addi sp, sp, 112; mret") + assembled(
-        "skipping", "csrr t0, mepc; addi t0, t0, 4; csrw mepc, t0; mret"
+@pytest.fixture(scope="module")
+def with_handlers(tmp_path_factory):
+    """A program with all handlers above, and start-up code that may begin it in each of the ways above."""
+    text = "void begin_0(void);" + "".join(assembled(name, lines) for name, lines in OF_HANDLERS.items())
+    for number, lines in enumerate(HANDLERS):
+        text += assembled(f"begin_{number}", f"la sp, __stack_top; {lines}; 1: j 1b")
+    return read_image(
+        build(BOARD, text + main("begin_0();"), tmp_path_factory.mktemp("handlers"), flags=("-fno-function-sections",))
     )
-    text += assembled("leading", "la t0, handler; csrw mepc, t0; mret")
-    text += "".join(assembled(name, ".option norvc; " + "j handler; " * 12 + more) for name, more in TABLES.items())
-    text += assembled("sets", f"{lines}; ret")
-    elf = build(BOARD, f"void sets(void); {text}" + main("sets();"), tmp_path, flags=("-fno-function-sections",))
-    use = riscv_stack_use(read_image(elf), ())
+
+
+@pytest.mark.parametrize("lines", HANDLERS)
+def test_an_interrupt_adds_its_deepest_handler(with_handlers, lines):
+    begin = with_handlers.symbol(f"begin_{list(HANDLERS).index(lines)}").address
+    use = riscv_stack_use(replace(with_handlers, entry=begin), ())
     require(use.interrupt, HANDLERS[lines])
     assert (use.program.bytes is None) == ("may make a trap return elsewhere" in use.interrupt.reason)
 
@@ -297,14 +306,6 @@ AS_IN_THE_C_LIBRARY = [
         ("init", "end", "end"),
     )
 ]
-
-
-def test_interrupts_that_are_let_in_without_an_address_in_mtvec_have_no_bound(tmp_path):
-    """Some cores have an mtvec that cannot be written, or a boot ROM has written it."""
-    elf = link(tmp_path, program('void extra(void) { __asm__ volatile("csrsi mstatus, 8"); }'), cpu=RISCV)
-    use = riscv_stack_use(read_image(elf), ())
-    assert use.program.bytes is not None
-    require(use.interrupt, "extra may let interrupts in, and no code writes the address of their handler to mtvec")
 
 
 @pytest.mark.parametrize("flags", [(), ("-march=rv32emac", "-mabi=ilp32e"), ("-march=rv32e", "-mabi=ilp32e")], ids=" ".join)

@@ -193,6 +193,7 @@ HANDLERS = {
     "la t0, skipping; csrw mtvec, t0": "skipping+0x6 may make a trap return elsewhere",
     "la t0, leading; csrw mtvec, t0": "leading+0x8 may make a trap return elsewhere",
     "la t0, handler; csrw mtvec, t0; csrsi mstatus, 8": 112,
+    "nop": 0,
     "csrsi mstatus, 8": "may let interrupts in, and no code writes the address of their handler to mtvec",
     "la t0, longer; ori t0, t0, 1; csrw mtvec, t0": "the entry 12 of the table in mtvec at longer is no jump",
     "la t0, unnamed; ori t0, t0, 1; csrw mtvec, t0": "the entry 12 of the table in mtvec at holding+0x30 is no jump",

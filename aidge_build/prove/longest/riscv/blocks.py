@@ -24,12 +24,13 @@ from aidge_build.prove.longest.ends import (
     refused,
     register_call,
 )
-from aidge_build.prove.longest.registers import Convention, Operation
-from aidge_build.prove.longest.riscv.operations import NUMBERS, decided, learned, operation
+from aidge_build.prove.longest.registers import Convention, Operation, meet
+from aidge_build.prove.longest.riscv.operations import NUMBERS, changes_memory, decided, learned, operation
 from aidge_build.prove.longest.riscv.shifts import most_rounds
 from aidge_build.prove.longest.values import WORD, Objects
 
 _REFUSED = ("ecall", "ebreak", "mret", "sret", "wfi", TRAP, UNKNOWN)
+_LEADING = (*CONDITIONS, "jal", "jalr", *_REFUSED)  # instructions after which the next one may not run
 _A0 = NUMBERS["a0"]
 _SAVED = frozenset(name for name in REGISTERS if name[0] == "s" and name != "sp")  # by functions for their caller
 
@@ -104,13 +105,32 @@ class RiscvBlocks(Blocks[Instruction]):
         name, first, second = branch.operation.name, NUMBERS[branch.operation.first], NUMBERS[branch.operation.second]
         ways = tuple(self._way(branch, is_taken) for is_taken in (True, False))
         target, then = branch.target, branch.next
+        is_skip = not self.parts and self._skips(branch)
 
         def end(state: State) -> Ways:
             values = state.registers.values
             met = decided(name, values[first], values[second])
-            return ways if met is None else target if met else then
+            if met is not None:
+                return target if met else then
+            return self._perhaps(then, state) if is_skip else ways
 
         return end
+
+    def _skips(self, branch: Instruction) -> bool:
+        """Whether a branch skips some instructions that only change registers."""
+        skipped = [one.operation for one in _in_order(self.code, branch.next, branch.target)]
+        is_plain = branch.target > branch.next and not any(changes_memory(one) or one.name in _LEADING for one in skipped)
+        return is_plain and self._starts.isdisjoint(range(branch.next + 1, branch.target))
+
+    def _perhaps(self, start: int, state: State) -> int:
+        """Runs a block that only changes registers, or not: what it changes is then unknown. Returns the next address."""
+        block, before = self._plain(start), state.registers.copy()
+        for one in block.operations:
+            one(state.registers, state.memory)
+        meet(state.registers, before, self.objects)
+        state.instructions += block.count
+        (after,) = block.successors
+        return after
 
     def _way(self, branch: Instruction, is_taken: bool) -> Way:
         """Returns the path of a branch that is taken or not; with `parts` it knows what that says of the two numbers."""

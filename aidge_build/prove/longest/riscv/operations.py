@@ -64,6 +64,11 @@ def operation(instruction: Instruction, objects: Objects, is_save: bool, vector_
     return assign
 
 
+def changes_memory(one: Encoded) -> bool:
+    """Whether an instruction may write to memory."""
+    return one.name in _STORES or one.name == "amo"
+
+
 def _place(one: Encoded) -> _Computation:
     """Returns the address of a load or store as a function of the registers."""
     base, distance = NUMBERS[one.first], one.number

@@ -45,6 +45,7 @@ class RiscvBlocks(Blocks[Instruction]):
         self.convention = _convention(code)
         self._vector_bits = _vector_bits(code.image.extensions)
         self._starts = set(_starts(code))
+        self._joined: dict[tuple[int, int], Way | None] = {}
         self._saves: dict[int, frozenset[int]] = {}
 
     def shown_rounds(
@@ -105,32 +106,49 @@ class RiscvBlocks(Blocks[Instruction]):
         name, first, second = branch.operation.name, NUMBERS[branch.operation.first], NUMBERS[branch.operation.second]
         ways = tuple(self._way(branch, is_taken) for is_taken in (True, False))
         target, then = branch.target, branch.next
-        is_skip = not self.parts and self._skips(branch)
 
         def end(state: State) -> Ways:
             values = state.registers.values
             met = decided(name, values[first], values[second])
             if met is not None:
                 return target if met else then
-            return self._perhaps(then, state) if is_skip else ways
+            both = None if self.parts else self._both(target, then)
+            return ways if both is None else both(state)
 
         return end
 
-    def _skips(self, branch: Instruction) -> bool:
-        """Whether a branch skips some instructions that only change registers."""
-        skipped = [one.operation for one in _in_order(self.code, branch.next, branch.target)]
-        is_plain = branch.target > branch.next and not any(changes_memory(one) or one.name in _LEADING for one in skipped)
-        return is_plain and self._starts.isdisjoint(range(branch.next + 1, branch.target))
+    def _both(self, one: int, two: int) -> Way | None:
+        """Returns two ways as one, if they meet after one block, or a block of each, that only changes registers; or None."""
+        if (one, two) not in self._joined:
+            after, other = self._after(one), self._after(two)
+            arms = (one, two) if after == other else (two,) if other == one else (one,) if after == two else ()
+            self._joined[one, two] = self._merged(*arms) if arms and (after, other) != (None, None) else None
+        return self._joined[one, two]
 
-    def _perhaps(self, start: int, state: State) -> int:
-        """Runs a block that only changes registers, or not: what it changes is then unknown. Returns the next address."""
-        block, before = self._plain(start), state.registers.copy()
-        for one in block.operations:
-            one(state.registers, state.memory)
-        meet(state.registers, before, self.objects)
-        state.instructions += block.count
-        (after,) = block.successors
-        return after
+    def _after(self, start: int) -> int | None:
+        """Returns the address after a block that only changes registers and has one end; None for other blocks."""
+        *inside, last = (one.operation for one in self._instructions(start))
+        is_plain = not any(changes_memory(one) for one in (*inside, last))
+        is_jump = last.name == "jal" and last.target == "zero"
+        (after, *others) = self._plain(start).successors or (None,)
+        return after if is_plain and not others and start not in self.known and (is_jump or last.name not in _LEADING) else None
+
+    def _merged(self, start: int, other: int | None = None) -> Way:
+        """Returns the way through one block and through another one, or none: what is different after them is unknown."""
+        one, two = self._plain(start), None if other is None else self._plain(other)
+        (after,) = one.successors
+
+        def way(state: State) -> int:
+            registers = state.registers.copy()
+            for change in one.operations:
+                change(registers, state.memory)
+            for change in two.operations if two else ():
+                change(state.registers, state.memory)
+            meet(state.registers, registers, self.objects)
+            state.instructions += max(one.count, two.count if two else 0)
+            return after
+
+        return way
 
     def _way(self, branch: Instruction, is_taken: bool) -> Way:
         """Returns the path of a branch that is taken or not; with `parts` it knows what that says of the two numbers."""

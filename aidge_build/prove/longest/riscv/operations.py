@@ -234,6 +234,8 @@ def _unknown(one: Value, two: Value) -> Value:
 
 
 def _total(objects: Objects, one: Value, two: Value) -> Value:
+    if one is two is None:
+        return None
     return OneLess(one) if isinstance(one, Few) and two == WORD else objects.near(one, two)
 
 

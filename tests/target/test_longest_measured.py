@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import random
+from pathlib import Path
 
 import pytest
 
@@ -18,11 +19,13 @@ from aidge_build.prove.elf.frames import Refusal
 from aidge_build.prove.longest.calls import GIVEN, Calls
 from aidge_build.run.emulate import Counted, run_program
 from aidge_build.run.toolchain import disassemble
-from tests.programs import build, needs_cross_compiler, needs_qemu
+from tests.programs import build, needs_cross_compiler, needs_qemu, needs_riscv
 
-SIZE, LIMIT = 24, 2_000_000
+SIZE, COUNT, LIMIT = 24, 6, 2_000_000
+RISCV = ("qemu_riscv32", "qemu_hazard3", "qemu_riscv32_v")
 BOARDS = {"mps2-an386": "-O2", "mps3-an547": "-Os"}
 MORE = [(board, flag, seed) for board in (*BOARDS, "mps2-an505", "rp2040") for flag in ("-O1", "-O2", "-Os") for seed in range(8)]
+MORE_RISCV = [(board, flag, seed) for board in RISCV for flag in ("-O1", "-O2", "-Os") for seed in range(8)]
 MAIN = """
 #include <stdint.h>
 #include <string.h>
@@ -86,12 +89,22 @@ def program(seed: int, count: int) -> str:
 @needs_qemu
 @pytest.mark.parametrize("board, flag, seed", MORE if "AIDGE_STRESS" in os.environ else [(*one, 1) for one in BOARDS.items()])
 def test_no_call_takes_more_instructions_than_its_longest_way(board, flag, seed, tmp_path):
-    count = 6
-    elf = build(board, program(seed, count), tmp_path, flags=(flag, "-std=gnu99"))
+    elf = build(board, program(seed, COUNT), tmp_path, flags=(flag, "-std=gnu99"))
+    compare(elf, board, read_disassembly(disassemble(elf)))
+
+
+@needs_riscv
+@pytest.mark.parametrize("board, flag, seed", MORE_RISCV if "AIDGE_STRESS" in os.environ else [("qemu_hazard3", "-Os", 2)])
+def test_no_call_of_risc_v_code_takes_more_instructions_than_its_longest_way(board, flag, seed, tmp_path):
+    elf = build(board, program(seed, COUNT), tmp_path, flags=(flag, "-std=gnu99", "-msave-restore"))
+    compare(elf, board, {})
+
+
+def compare(elf: Path, board: str, instructions: dict) -> None:
     image = read_image(elf)
-    calls = Calls(image, read_disassembly(disassemble(elf)))
+    calls = Calls(image, instructions)
     equal = 0
-    for number in range(count):
+    for number in range(COUNT):
         symbol = image.symbol(f"f{number}")
         arguments = [*GIVEN[:2], 5 + number % 4]
         try:
@@ -99,7 +112,7 @@ def test_no_call_takes_more_instructions_than_its_longest_way(board, flag, seed,
         except Refusal as refusal:
             assert board == "rp2040", (number, refusal)  # jumps by tables through a function of libgcc
             continue
-        measured = run_program(elf, load_board(board), work_folder=tmp_path, counted=Counted(step_symbol=f"f{number}")).steps
+        measured = run_program(elf, load_board(board), work_folder=elf.parent, counted=Counted(step_symbol=f"f{number}")).steps
         assert measured.count >= 24 and measured.longest <= bound, (number, measured, bound)
         equal += measured.longest == bound
     assert equal > 0 or board == "rp2040"

@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 
 def step_bounds(elf: Path, image: Image, claims: Sequence[Claim], core: Core | None = None) -> tuple[StepsBound, ...]:
-    """Returns the bounds of all models that run in steps; () for programs of other code than Thumb and RISC-V. `core`: by default
-    a core that runs such programs."""
+    """Returns the bounds of all models that run in steps; () for programs of other code than Thumb and RISC-V of 32
+    bits. `core`: by default a core that runs such programs."""
     promised = [claim for claim in claims if claim.max_step]
     core = core or core_of_machine(image.machine)
-    if not promised or core is None or core.stack not in (THUMB, RISCV):
+    if not promised or core is None or core.stack not in (THUMB, RISCV) or image.has_64_bits:
         return ()
     from aidge_build.prove.longest import StepsBound, bound_steps  # for models in steps alone
 

@@ -77,7 +77,8 @@ FUNCTIONS: dict[str, tuple[str, tuple[int | None, ...], int | str]] = {
     "shifts_by_data": ("1: srl a0, a0, a1; bnez a0, 1b; ret", (ANY, ANY), "repeats depends on data"),
     "shifts_with_a_call": ("mv t0, ra; 1: srli a1, a1, 1; call callee; bnez a1, 1b; jr t0", (ANY, ANY), 1 + 32 * (3 + 2) + 1),
     "in_a_table": (
-        "slli a0, a0, 2; la t1, 9f; add t1, t1, a0; lw t1, 0(t1); jr t1; 1: ret; 2: nop; nop; ret; .p2align 2; 9: .word 1b; .word 2b",
+        "slli a0, a0, 2; la t1, 9f; add t1, t1, a0; lw t1, 0(t1); jr t1; 1: ret; 2: nop; nop; ret; "
+        ".p2align 2; 9: .word 1b; .word 2b",
         (1,),
         6 + 3,
     ),
@@ -104,7 +105,13 @@ TEXT = "".join(
     f".globl {name}\n.type {name}, @function\n{name}: {text.replace('; ', chr(10))}\n.size {name}, . - {name}\n"
     for name, (text, _, _) in FUNCTIONS.items()
 )
-MAIN = 'void straight(void);\nextern const int three;\nconst int three = 3;\n__asm__(".text\\n.option push\\n.option arch, +a\\n%s.option pop");\nint main(void) { straight(); return 0; }'
+MAIN = """
+extern const int three;
+const int three = 3;
+void straight(void);
+__asm__(".text\\n.option push\\n.option arch, +a\\n%s.option pop");
+int main(void) { straight(); return 0; }
+"""
 
 
 def linked(folder: Path, *flags: str) -> Image:

@@ -139,7 +139,7 @@ def call_of_known(known: Known, plain: Block, link: int) -> End:
 
 @dataclass(frozen=True)
 class Link:
-    """Where a call from the block `site` returns to: `register` holds the address `back`, with 1 added if `bit` is 1."""
+    """The end of a call from the block `site`: `register` holds the address `back`, with 1 added if `bit` is 1."""
 
     register: int
     back: int

@@ -15,9 +15,9 @@ from aidge_build.prove.longest.values import Flags, Objects, Value, joined_flags
 class Convention:
     """The calling convention of an instruction set, by the numbers of registers.
 
-    There are `count` registers; the first `core` ones are of the core itself, not of its FPU. `arguments` hold the first arguments,
-    and the first of them the result. A function preserves the registers in `kept`, and `stack`. `fixed` are numbers that registers
-    always hold.
+    There are `count` registers; the first `core` ones are of the core itself, not of its FPU. `arguments` hold the first
+    arguments, and the first of them the result. A function preserves the registers in `kept`, and `stack`. `fixed` are numbers
+    that registers always hold.
     """
 
     count: int

@@ -11,8 +11,9 @@ Exit = Callable[[int, set[int]], tuple[int | None, bool]]
 def most_rounds(head: int, body: Collection[int], successors: Mapping[int, Sequence[int]], shifts: Exit) -> int | None:
     """Returns how often a loop leads back to its start at most; None if its blocks (`body`, by address) do not show it.
 
-    `shifts` is asked for a block with an exit, and is told the blocks that run in each iteration. It returns after how many shifts
-    the tested numbers no longer change (None if anything but shifts changes them), and whether the exit is then certainly taken.
+    `shifts` is asked for a block with an exit, and is told the blocks that run in each iteration. It returns after how many
+    shifts the tested numbers no longer change (None if anything but shifts changes them), and whether the exit is then certainly
+    taken.
 
     1. An exit is taken if the result of a shift is zero: at most one iteration for each bit.
     2. All exits test numbers that only shifts change. After one iteration for each bit the tested values no longer change, and

@@ -149,7 +149,9 @@ class Objects:
     def bytes_from(self, place: Value, most: int) -> int:
         """Returns the most bytes that a store of up to `most` bytes writes. Narrow elements or a predicate may store less than a
         whole vector, and no store writes beyond the object."""
-        span = self.span(place) if isinstance(place, int) else None
+        if not isinstance(place, int):
+            return most
+        span = self.span(place)
         return min(most, span.end - place) if span is not None and place < span.end else most
 
     def near(self, one: Value, two: Value) -> Near | None:

@@ -43,8 +43,10 @@ _Computation = Callable[[list[Value]], Value]
 
 
 def operation(instruction: Instruction, objects: Objects, is_save: bool, vector_bits: int) -> Operation | None:
-    """Returns the effect of an instruction that leads to the next one, None for no effect. `is_save`: it stores a register for the
-    caller, so that no pointer leads there. `vector_bits` is the length of a vector register, 0 if it is unknown."""
+    """Returns the effect of an instruction that leads to the next one, None for no effect.
+
+    `is_save`: it stores a register for the caller, so that no pointer leads there. `vector_bits` is the length of a vector
+    register, 0 if it is unknown."""
     one = instruction.operation
     if one.name in _STORES:
         return _saved(one) if is_save else _store(one, objects)
@@ -131,7 +133,7 @@ def _changed_word(one: Encoded) -> Operation:
 
 def _length(instruction: Instruction, vector_bits: int) -> Operation | None:
     """Returns the effect of `vsetvli`: as many elements as are asked for, if a group of registers has as many (Instruction Set
-    Manual, 31.6). Of `vsetvl` and `vsetivli` nothing is known."""
+    Manual, 31.6). The length after `vsetvl` and `vsetivli` is not known."""
     one, at, asked = instruction.operation, NUMBERS[instruction.operation.target], NUMBERS[instruction.operation.first]
     if one.name == "vsetvli" and not at and not asked:
         return None  # the type alone changes
@@ -257,7 +259,7 @@ def _compared(branch: str, one: Value, two: Value) -> Value:
     return Partly(WORD - 1, 0) if met is None else int(met)
 
 
-# What is known of results if one of the numbers is not known, for operations other than sums.
+# The known part of a result if one of the numbers is not known, for operations other than sums.
 _PARTLY_KNOWN: dict[str, Callable[[Value, Value], Value]] = {
     **{name: partial(combined, known) for name, known in _BITWISE.items()},
     **{name: partial(_shifted, known) for name, known in _SHIFTS.items()},

@@ -149,6 +149,7 @@ ROOMS = (
         (
             "tests/unit/test_longest_*.py",
             "tests/target/test_longest_measured.py",
+            "tests/target/test_longest_riscv_ways.py",
             "tests/target/test_steps.py",
             "tests/target/test_step_lengths.py",
         ),

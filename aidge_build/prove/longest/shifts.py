@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 Exit = Callable[[int, set[int]], tuple[int | None, bool]]
 
 
-def most_rounds(head: int, body: Collection[int], successors: Mapping[int, Sequence[int]], shifts: Exit) -> int | None:
+def rounds_by_exits(head: int, body: Collection[int], successors: Mapping[int, Sequence[int]], shifts: Exit) -> int | None:
     """Returns how often a loop leads back to its start at most; None if its blocks (`body`, by address) do not show it.
 
     `shifts` is asked for a block with an exit, and is told the blocks that run in each iteration. It returns after how many

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from aidge_build.contract.riscv.instruction import Instruction
 from aidge_build.contract.riscv.instruction import Operation as Encoded
 from aidge_build.prove.elf.riscv_numbers import CONDITIONS
-from aidge_build.prove.longest import shifts
+from aidge_build.prove.longest.shifts import rounds_by_exits
 
 _SHIFTS, _LOGICAL = ("slli", "srli", "srai"), ("slli", "srli", "add")
 _BITS = 32
@@ -28,7 +28,7 @@ def most_rounds(head: int, body: Mapping[int, Sequence[Instruction]], successors
         is_certain = block in always and _ends_at_zero(branch, changes, body)
         return _BITS * len(numbers) or None, is_certain
 
-    return shifts.most_rounds(head, body, successors, exits)
+    return rounds_by_exits(head, body, successors, exits)
 
 
 def _changes(branch: Encoded, body: Mapping[int, Sequence[Instruction]]) -> list[tuple[int, Encoded]]:

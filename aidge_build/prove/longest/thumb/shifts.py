@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from aidge_build.contract.thumb.instruction import Instruction, immediate
-from aidge_build.prove.longest import shifts
+from aidge_build.prove.longest.shifts import rounds_by_exits
 from aidge_build.prove.longest.thumb.operands import NUMBERS
 from aidge_build.prove.longest.thumb.operations import destinations
 
@@ -26,7 +26,7 @@ def most_rounds(head: int, body: Mapping[int, Sequence[_Named]], successors: Map
             return None, False
         return _bits(asking, body[block][-1][0].mnemonic, body, always), _ends_at_zero(asking, body[block][-1], body)
 
-    return shifts.most_rounds(head, body, successors, exits)
+    return rounds_by_exits(head, body, successors, exits)
 
 
 def _asking(block: int, body: Mapping[int, Sequence[_Named]], successors: Mapping[int, Sequence[int]]) -> _Named | None:

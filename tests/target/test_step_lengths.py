@@ -11,16 +11,17 @@ import pytest
 
 from tests.command import aidge_build
 from tests.models import model
-from tests.programs import EXAMPLE_MODELS, needs_cross_compiler, needs_qemu
+from tests.programs import EXAMPLE_MODELS, needs_cross_compiler, needs_qemu, needs_riscv
 from tests.shared import MODELS, int8_model, vectors
 
-BOARDS = ("stm32f4", "mps3-an547")
-SOME = [("ad_toycar", "stm32f4", 20_000)]
+BOARDS = ("stm32f4", "mps3-an547", "qemu_hazard3", "qemu_riscv32_v")
+SOME = [("ad_toycar", "stm32f4", 20_000), ("ad_toycar", "qemu_riscv32_v", 20_000)]
 ALL = [(name, board, limit) for name in MODELS for board in BOARDS for limit in (20_000, 50_000, 200_000)]
 
 
 @needs_cross_compiler
 @needs_qemu
+@needs_riscv
 @pytest.mark.parametrize("name, board, limit", ALL if "AIDGE_STRESS" in os.environ else SOME)
 def test_no_step_of_a_model_is_longer_than_was_asked_for(name, board, limit):
     count = "2" if "AIDGE_STRESS" in os.environ else "1"

@@ -35,6 +35,22 @@ FUNCTIONS: dict[str, tuple[str, tuple[int | None, ...], int | str]] = {
     "longer_way": ("beqz a0, 1f; nop; nop; nop; j 2f; 1: nop; 2: ret", (ANY,), 1 + 4 + 1),
     "known_way": ("beqz a0, 1f; nop; nop; nop; j 2f; 1: nop; 2: ret", (0,), 1 + 1 + 1),
     "ways_with_stores": ("beqz a0, 1f; sw a0, 0(a1); nop; j 2f; 1: sw a2, 0(a1); 2: ret", (ANY, GIVEN[0]), 1 + 3 + 1),
+    "stores_perhaps": (
+        "li a2, 3; sw a2, 0(a1); beqz a0, 1f; li a2, 9; sw a2, 0(a1); 1: lw a2, 0(a1); 2: addi a2, a2, -1; bnez a2, 2b; ret",
+        (ANY, GIVEN[0]),
+        "repeats depends on data",
+    ),
+    "chooses": ("beqz a0, 1f; li a2, 4; nop; j 2f; 1: li a2, 3; 2: ret", (ANY,), 1 + 3 + 1),
+    "counts_what_it_chose": (
+        "beqz a0, 1f; li a2, 4; j 2f; 1: li a2, 3; 2: addi a2, a2, -1; bnez a2, 2b; ret",
+        (ANY,),
+        "repeats depends on data",
+    ),
+    "counts_what_both_chose": (
+        "beqz a0, 1f; li a2, 3; j 2f; 1: li a2, 3; 2: addi a2, a2, -1; bnez a2, 2b; ret",
+        (ANY,),
+        3 + 6 + 1,
+    ),
     "ends_early": ("li a2, 5; 1: lbu a1, 0(a0); beqz a1, 2f; addi a2, a2, -1; bnez a2, 1b; 2: ret", (GIVEN[0],), 1 + 5 * 4 + 1),
     "callee": ("addi a0, a0, 1; ret", (ANY,), 2),
     "calls": ("addi sp, sp, -16; sw ra, 12(sp); call callee; lw ra, 12(sp); addi sp, sp, 16; ret", (ANY,), 6 + 2),
@@ -75,6 +91,11 @@ FUNCTIONS: dict[str, tuple[str, tuple[int | None, ...], int | str]] = {
     ),
     "normalizes_sometimes": ("1: beqz a1, 2f; slli a0, a0, 1; 2: bgez a0, 1b; ret", (ANY, ANY), "repeats depends on data"),
     "shifts_by_data": ("1: srl a0, a0, a1; bnez a0, 1b; ret", (ANY, ANY), "repeats depends on data"),
+    "shifts_and_asks_seldom": (
+        "1: beqz a1, 2f; beqz a0, 3f; 2: srli a0, a0, 1; lbu a2, 0(a3); bnez a2, 1b; 3: ret",
+        (ANY, ANY, ANY, GIVEN[0]),
+        "repeats depends on data",
+    ),
     "shifts_with_a_call": ("mv t0, ra; 1: srli a1, a1, 1; call callee; bnez a1, 1b; jr t0", (ANY, ANY), 1 + 32 * (3 + 2) + 1),
     "in_a_table": (
         "slli a0, a0, 2; la t1, 9f; add t1, t1, a0; lw t1, 0(t1); jr t1; 1: ret; 2: nop; nop; ret; "

@@ -3,17 +3,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from aidge_build.contract.riscv.instruction import MOST_VECTOR_BYTES, Instruction
 from aidge_build.contract.riscv.instruction import Operation as Encoded
 from aidge_build.prove.elf.frames import Refusal
 from aidge_build.prove.elf.riscv_numbers import OF_ONE, OF_TWO
+from aidge_build.prove.elf.riscv_walk import RiscvCode
 from aidge_build.prove.longest.memory import Constants, Memory
 from aidge_build.prove.longest.registers import Registers
-from aidge_build.prove.longest.riscv.blocks import _vector_bits
+from aidge_build.prove.longest.riscv.blocks import _convention, _vector_bits
 from aidge_build.prove.longest.riscv.operations import NUMBERS, decided, learned, operation
 from aidge_build.prove.longest.values import SIGN, WORD, Few, Near, Objects, OneLess, Partly, Span, Value
+from tests.listings import listed
 
 # By the manual, with the numbers at the edges of words.
 RESULTS = {
@@ -236,6 +240,15 @@ def test_the_length_of_a_vector_may_be_the_largest_or_stay_or_be_unknown() -> No
     assert after(Encoded("vsetvl", "a0"), 128, a0=3, vl=7)[1].values[NUMBERS["vl"]] is None
     with pytest.raises(Refusal, match="how long vectors are for 'vsetvli' at 0x8000"):
         after(Encoded("vsetvli", "a0", "a1"), a1=4)
+
+
+def test_with_16_registers_six_of_them_hold_arguments() -> None:
+    image, _ = listed("f:\nbx lr")
+    conventions = [
+        _convention(RiscvCode(replace(image, machine="RISCV", extensions=words))) for words in ("rv32e1p9", "rv32i2p1")
+    ]
+    assert [[*one.arguments] for one in conventions] == [[*range(10, 16)], [*range(10, 18)]]
+    assert all(one.values([7], 0x1000)[:11] == [0, None, 0x1000, *[None] * 7, 7] for one in conventions)
 
 
 @pytest.mark.parametrize(

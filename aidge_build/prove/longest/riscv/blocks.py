@@ -121,17 +121,17 @@ class RiscvBlocks(Blocks[Instruction]):
         """Returns two ways as one, if they meet after one block, or a block of each, that only changes registers; or None."""
         if (one, two) not in self._joined:
             after, other = self._after(one), self._after(two)
-            arms = (one, two) if after == other else (two,) if other == one else (one,) if after == two else ()
-            self._joined[one, two] = self._merged(*arms) if arms and (after, other) != (None, None) else None
+            both = (one, two) if after is not None and after == other else ()
+            arms = both or ((two,) if other == one else (one,) if after == two else ())
+            self._joined[one, two] = self._merged(*arms) if arms else None
         return self._joined[one, two]
 
     def _after(self, start: int) -> int | None:
         """Returns the address after a block that only changes registers and has one end; None for other blocks."""
-        *inside, last = (one.operation for one in self._instructions(start))
-        is_plain = not any(changes_memory(one) for one in (*inside, last))
-        is_jump = last.name == "jal" and last.target == "zero"
-        (after, *others) = self._plain(start).successors or (None,)
-        return after if is_plain and not others and start not in self.known and (is_jump or last.name not in _LEADING) else None
+        operations = [one.operation for one in self._instructions(start)]
+        last = operations[-1]
+        leads_on = last.name not in _LEADING or last.name == "jal" and last.target == "zero"
+        return self._plain(start).successors[0] if leads_on and not any(map(changes_memory, operations)) else None
 
     def _merged(self, start: int, other: int | None = None) -> Way:
         """Returns the way through one block and through another one, or none: what is different after them is unknown."""
@@ -158,8 +158,7 @@ class RiscvBlocks(Blocks[Instruction]):
         def way(state: State) -> int:
             values = state.registers.values
             if self.parts:
-                one, two = learned(name, is_taken, values[first], values[second])
-                values[first], values[second] = one if first else 0, two if second else 0
+                values[first], values[second] = learned(name, is_taken, values[first], values[second])
             return to
 
         return way

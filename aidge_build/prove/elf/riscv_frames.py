@@ -131,18 +131,20 @@ def _loaded(state: RiscvState, address: Value | None, read_constant: ReadConstan
 
 def _added(one: Operation, first: Value | None, second: Value | None) -> Value | None:
     """Returns a sum or a difference; the sum of a table's address and an entry of the table is a distance in it."""
-    if "zero" in (one.first, one.second) and one.name != "sub":  # a copy
+    if one.name == "sub":
+        return plus(first, second, -1)
+    if "zero" in (one.first, one.second):  # a copy
         return second if one.first == "zero" else first
     match first, second:
-        case (("below", size), ("number", base)) | (("number", base), ("below", size)) if one.name == "add":
+        case (("below", size), ("number", base)) | (("number", base), ("below", size)):
             return "begin of row", base + (size << 32)
-        case (("row", row), ("number", base)) | (("number", base), ("row", row)) if one.name == "add":
+        case (("row", row), ("number", base)) | (("number", base), ("row", row)):
             return ("far row", row) if row & WORD == base else None
-        case (("entry", table), ("number", base)) | (("number", base), ("entry", table)) if one.name == "add":
+        case (("entry", table), ("number", base)) | (("number", base), ("entry", table)):
             return ("distance", table) if table == base else None
-        case (("loaded", entry), ("number", base)) | (("number", base), ("loaded", entry)) if one.name == "add":
+        case (("loaded", entry), ("number", base)) | (("number", base), ("loaded", entry)):
             return "loaded", base + entry & WORD
-    return plus(first, second, -1 if one.name == "sub" else 1)
+    return plus(first, second)
 
 
 def number_of(value: Value | None) -> int | None:

@@ -42,6 +42,8 @@ CORPORA = {
     "qemu_riscv32_v": (Part("int8", range(96)), UNIFORM, TFLITE),
 }
 
+CORPORA["qemu_hazard3"] = CORPORA["qemu_riscv32"]  # for cycles
+
 # For which --optimize the tables hold, all of which are measured with the first: kernels unroll alike for the others, and layers
 # of networks built for them lay inside of the stated errors as often.
 BALANCED = "balanced"

@@ -25,6 +25,7 @@ from aidge_build.plan.prediction.networks import Work, described
 from aidge_build.plan.prediction.predict import described_calls, predict, work_of
 from aidge_build.plan.program import Program
 from aidge_build.prove.elf import read_image
+from aidge_build.prove.timing.deviation import deviation_of
 from aidge_build.prove.timing.estimate import Cycles, Executed, Timing
 from aidge_build.prove.timing.memory import caches_of
 from aidge_build.prove.timing.table import TimingTable, timing_of
@@ -36,7 +37,13 @@ from tools.prediction.corpora import CORPORA, Part
 from tools.prediction.measure import Measuring, content_key, seeded
 
 # Features of cores, and the board that the tables of predictions for such cores were measured on.
-REFERENCES = {"dsp-fpu-mve-thumb2": "mps3-an547", "dsp-fpu-thumb2": "mps2-an386", "narrow": "rp2040", "thumb2": "mps2-an385"}
+REFERENCES = {
+    "dsp-fpu-mve-thumb2": "mps3-an547",
+    "dsp-fpu-thumb2": "mps2-an386",
+    "narrow": "rp2040",
+    "rv32m": "qemu_hazard3",
+    "thumb2": "mps2-an385",
+}
 Place = tuple[str, str]  # a core, and a flash in words
 Group = tuple[str, str, int]  # of boards that get the same code: features, core, the longest loop in bytes
 
@@ -75,11 +82,11 @@ class _Recorder(Timing):
 
 @cache
 def groups() -> dict[Group, list[Board]]:
-    """The boards with a timing table, by what their code depends on: one for each flash."""
+    """The boards with a compared timing table, by what their code depends on: one for each flash."""
     found: dict[Group, dict[str, Board]] = {}
     for board in map(load_board, list_boards()):
         features = "-".join(sorted(board.features))
-        if features in REFERENCES and timing_of(board.core) and not board.core.said:
+        if features in REFERENCES and deviation_of(board.core) and not board.core.said:
             found.setdefault((features, board.core.name, board.loop_bytes), {}).setdefault(described(board), board)
     return {key: sorted(boards.values(), key=lambda board: board.name) for key, boards in sorted(found.items())}
 

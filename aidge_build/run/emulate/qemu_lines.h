@@ -11,7 +11,7 @@
 #include "counting.h"
 #include "lines.h"
 
-enum { MOST_READS = 2, MOST_FLASHES = 8 };
+enum { MOST_READS = 8, MOST_FLASHES = 8 };
 #define NO_PIECE SIZE_MAX
 static struct {
     struct reads reads[MOST_READS];

@@ -5,10 +5,13 @@ from __future__ import annotations
 
 import math
 
+import numpy
+
 from aidge_build.contract.call import Struct
 from aidge_build.contract.kernel_kit.narrow.core import Core
 from aidge_build.contract.kernel_kit.narrow.depthwise import Plane
 from aidge_build.contract.kernel_kit.narrow.depthwise_layout import PADS, Layout
+from aidge_build.contract.kernel_kit.narrow.packing import GENERAL_KIND
 
 from .depthwise_text import MOST_TILE, Shape, plane, sweep
 
@@ -62,6 +65,23 @@ class ByteLayout(Layout):
     def work(self) -> int:
         tiles = self.strip_rows * -(-self.image[f"out_{self.columns}"] // self.tile)
         return self.plane_rows * (4 * self.plane_columns + _ROW) + self.strip_rows * _ROW + tiles * self.shape.cost
+
+    def turns(self, kinds: numpy.ndarray) -> dict[str, int]:
+        batches, outputs = self.image["batches"], self.image[f"out_{self.columns}"]
+        rows = batches * self.image[f"out_{self.rows}"]
+        strips = batches * -(-self.image[f"out_{self.rows}"] // self.strip_rows) * len(kinds)
+        fast = int((kinds == 0).sum())
+        alone = Shape(self.kernel, 1, self.dilation, 1)
+        return {
+            "strips": strips,
+            "loads": strips * self.plane_rows * self.plane_columns,
+            "load_rows": strips * self.plane_rows,
+            "tiles": fast * rows * -(-outputs // self.tile) * self.shape.cost,
+            "rows": fast * rows,
+            "sums": (len(kinds) - fast) * rows * outputs * alone.cost,
+            "sum_rows": (len(kinds) - fast) * rows,
+            "general": int((kinds == GENERAL_KIND).sum()) * rows * outputs,
+        }
 
     def text(self, core: Core, is_wide: bool, is_sums: bool) -> tuple[str, str]:
         shape = Shape(self.kernel, 1, self.dilation, 1) if is_sums else self.shape

@@ -76,6 +76,7 @@ class DepthwiseInt8(LinearNode):
             ),
             note=f"{layout.plane.what}, requantization of {proved} of {len(weights)} channels proved in integers",
             texts=(*texts, text),
+            work=layout.turns(kinds.kinds),
             facts=computed(f"{layout.tile} pixels x 1 channel", proved, len(weights), "channel"),
         )
 

@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, TypeVar
 
+import numpy
+
 from aidge_build.contract.call import Struct
 from aidge_build.contract.kernel_kit.following import following, row_steps
 from aidge_build.contract.kernel_kit.narrow.core import Core
@@ -78,6 +80,10 @@ class Layout(ABC):
     @abstractmethod
     def text(self, core: Core, is_wide: bool, is_sums: bool) -> tuple[str, str]:
         """Name and text of the function that computes rows of a channel (`depthwise.sweep`)."""
+
+    def turns(self, kinds: numpy.ndarray) -> dict[str, int]:
+        """Returns how often each loop turns, for predictions; {}: they need other quantities."""
+        return {}
 
     def loading(self, core: Core) -> tuple[str, ...]:
         """The texts of functions that load a plane, if the header has none."""

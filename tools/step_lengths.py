@@ -48,6 +48,8 @@ from aidge_build.run.verify.firmware import execute
 from aidge_build.run.verify.vectors import random_vectors
 
 GROUP = 4
+BOARDS = Path("tests") / "kernels" / "boards"  # that only tests and measurements need
+ALIKE = {"rv32"}  # libraries with the same code on cores with and without the features of `without`
 GROUPED = {"cortexm": ("conv2d_lines_int8", "conv2d_planes_int8", "pointwise_int8")}  # kernels that compute 4 channels at once
 MANY_SHAPES, SOME_SHAPES, POOLED_BELOW = 8, 3, 12
 MARGINS = (1.06, 1.35, 2.0)  # where many shapes were measured, some, and hardly any; what is linked is proved
@@ -56,6 +58,7 @@ MOST_TIMES = 60  # as many times as long as planned may a step be
 CLOSE = 0.8  # of the smallest ratio to what counted before, which new numbers keep
 LARGE = 2000  # instructions from which on a length is mostly not `fixed`
 UNKNOWN = {"cortexm": (1000, 4, 60, 12), "helium": (1000, 3, 40, 8), "armv7m": (1000, 5, 60, 12), "armv6m": (1000, 8, 100, 20)}
+UNKNOWN["rv32"] = UNKNOWN["armv6m"]
 UNKNOWN_OTHERWISE = (1000, 12, 250, 20)
 Row = dict
 
@@ -84,10 +87,11 @@ def measured(model: str, board: str, max_step: int, options: Sequence[str] = ())
     """A row for each layer of the model that was counted, in a build with these options."""
     parser = argparse.ArgumentParser()
     add_model_arguments(parser)
-    request = load(parser.parse_args([model, "--board", board, "--max-step", str(max_step), *options]), "model")
+    where = ["--board", board, f"--board-path={BOARDS}"]
+    request = load(parser.parse_args([model, *where, "--max-step", str(max_step), *options]), "model")
     program, target = build_program(request), request.target
     with tempfile.TemporaryDirectory() as folder:
-        execution = execute(program, load_board(board), random_vectors(program.view, 1, seed=0), Path(folder))
+        execution = execute(program, load_board(board, [BOARDS]), random_vectors(program.view, 1, seed=0), Path(folder))
         image = read_image(execution.elf)
         plan = json.loads((Path(folder) / "model.plan.json").read_text())
         claims = with_planned(image, read_claims(image), {"the plan": claim_from(plan["claim"])})  # C alone has no note
@@ -101,7 +105,8 @@ def measured(model: str, board: str, max_step: int, options: Sequence[str] = ())
         row = {"library": layer.kernel.library, "kernel": layer.kernel.name, "op": layer.node.type}
         row |= {"type": layer.outputs[0].dtype.name, "dims": [list(tensor.dims) for tensor in tensors]}
         built = replace(NodeView.of(program.view, layer.node), objective=target.objective, features=target.features)
-        row |= {"without": without(built.features), "under": under(built), "measures": of_layer(program, layer)}
+        missing = () if layer.kernel.library in ALIKE else without(built.features)
+        row |= {"without": missing, "under": under(built), "measures": of_layer(program, layer)}
         is_soft = layer.outputs[0].dtype.is_float and FPU not in target.features and not layer.node.operator.hands_on
         row |= {"times": SOFTWARE_FLOATS if is_soft else 1}  # where the tables know the kernel on other cores alone
         rows += [{**row, "instructions": max(count.longest_step, longest[layer.symbol])}] if count.longest_step else []

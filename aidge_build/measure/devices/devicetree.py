@@ -154,8 +154,8 @@ def _title(tree: DT) -> str:
 
 def _cpu(tree: DT, where: str) -> Node:
     for node in tree.node_iter():
-        is_known = any(word.startswith(_CORE) for word in _compatible(node)[:1]) or _instruction_set(node).startswith("rv32")
-        if is_known and _is_there(node) and node.parent.name == "cpus":
+        is_cortex = any(word.startswith(_CORE) for word in _compatible(node)[:1])
+        if (is_cortex or _has_32_bits(node)) and _is_there(node) and node.parent.name == "cpus":
             return node
     raise AidgeError(
         "no Cortex-M and no RISC-V of 32 bits among its CPUs", where=where, code=CODE, hint="other cores have no board here yet"
@@ -172,6 +172,11 @@ def _instruction_set(cpu: Node) -> str:
     words = cpu.props["riscv,isa-extensions"].to_strings() if "riscv,isa-extensions" in cpu.props else []
     letters = "".join(word for word in words if len(word) == 1 and word != base[-1:])
     return "_".join([base + letters, *(word for word in words if len(word) > 1)])
+
+
+def _has_32_bits(cpu: Node) -> bool:
+    found = instruction_set(_instruction_set(cpu))
+    return found is not None and found.bits == 32
 
 
 def _riscv_core(cpu: Node) -> str:

@@ -117,6 +117,9 @@ def _counted(program: Program, boards: Sequence[Board], reference: Board) -> lis
     """Of each layer: instructions, cycles by core, and [core, flash, stalls] with and without the cache of an external flash."""
     machine = counting_board(reference)
     assert machine is not None
+    machine = replace(
+        machine, flash=next((each.flash for each in boards if each.flash), None)
+    )  # QEMU counts lines of a flash alone
     caches = [caches_of(each.flash) for each in boards]
     symbols = [layer.symbol for layer in program.layers]
     with tempfile.TemporaryDirectory() as name:

@@ -148,6 +148,8 @@ def test_a_flash_that_states_offsets_alone_is_no_memory(tree: Path) -> None:
     "before, after, message",
     [
         ("arm,cortex-m4f", "arm,cortex-a53", "no Cortex-M and no RISC-V of 32 bits among its CPUs"),
+        (_CORTEX, 'compatible = "maker,core"; riscv,isa = "rv32e"', "no core file has these instructions: rv32e"),
+        (_CORTEX, 'compatible = "maker,core"; riscv,isa = "rv64imac"', "no RISC-V of 32 bits among its CPUs"),
         ("/dts-v1/;", '/dts-v1/;\n/include/ "soc.dtsi"', "it is only a part"),
         ("/dts-v1/;", "/dts-v1/;\n#include <soc.dtsi>", "it is only a part"),
         ("soc {", "soc {{", "not a devicetree"),

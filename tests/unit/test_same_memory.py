@@ -3,8 +3,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from types import SimpleNamespace
+
 from aidge_build.boards import Region, load_board
-from aidge_build.prove.elf.image import Image, Section
+from aidge_build.prove.elf.code_memory import check_code_memory
+from aidge_build.prove.elf.image import Image, Section, Symbol
 from aidge_build.prove.elf.proof import check_image
 from aidge_build.prove.elf.regions import region_use
 
@@ -49,3 +53,12 @@ def test_a_byte_of_ram_that_two_sections_use_at_two_addresses_is_found():
     assert found(0x3FC80020, bytes(32)) == ["MEM01"]
     assert found(0x3FC80040, bytes(32)) == []
     assert found(0x3FC80020, b"") == []  # it keeps the bytes free
+
+
+def test_a_boot_loader_fills_ram_with_what_is_stored_where_it_runs():
+    ram = Region("IRAM", 0x40380000, 0x1000, "ram", ())
+    section = Section(".iram", ram.origin, 64, ram.origin, False, True, bytes(64))
+    image = Image("a.elf", "RISC-V", "", 0, (section,), (Symbol("f", "f", ram.origin, 8, "function", ".iram"),), (), (), {})
+    claim = SimpleNamespace(model="m", functions=("f",), layers=(), code_in=())
+    assert [finding.code for finding in check_code_memory(image, claim, (ram,))] == ["MEM03"]
+    assert not list(check_code_memory(image, claim, (replace(ram, boot_loads=True),)))

@@ -73,7 +73,7 @@ def _reason(error: Exception) -> str:
 def _device(tree: DT, name: str, where: str) -> Device:
     cpu = _cpu(tree, where)
     compatible = _compatible(cpu)[0].removeprefix("arm,")
-    core = _riscv_core(cpu) or compatible.removesuffix("f").replace("+", "plus")
+    core = _riscv_core(cpu, where) or compatible.removesuffix("f").replace("+", "plus")
     memories = tuple(_memories(tree, where))
     return Device(
         name=name or _title(tree),
@@ -179,7 +179,7 @@ def _has_32_bits(cpu: Node) -> bool:
     return found is not None and found.bits == 32
 
 
-def _riscv_core(cpu: Node) -> str:
+def _riscv_core(cpu: Node, where: str) -> str:
     """Returns the core file of a core of RISC-V: by its name if it has the instructions, else by them; "" for another core."""
     march = _instruction_set(cpu)
     if not march:
@@ -187,7 +187,10 @@ def _riscv_core(cpu: Node) -> str:
     wanted, named = instruction_set(march), find_core(_compatible(cpu)[0].rpartition(",")[2]) if _compatible(cpu) else None
     if named and named.instruction_set and wanted and wanted.contains(named.instruction_set):
         return named.cpu
-    return load_core(march).cpu
+    found = load_core(march)
+    if found.is_portable:
+        raise AidgeError(f"no core file has these instructions: {march}", where=where, code=CODE, hint="a core file of your own")
+    return found.cpu
 
 
 def _memories(tree: DT, where: str) -> Iterator[Memory]:

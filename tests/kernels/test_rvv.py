@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import re
 
 import numpy
 import pytest
@@ -46,6 +47,11 @@ EDGES = [
     *((1, channels, (3, 5), channels, (3, 3), 1, 1, (1, 1), channels) for channels in (8, 13, 16, 17, 32, 33, 70)),
     (2, 24, (7, 9), 24, (5, 2), 2, 2, (4, 1), 24),
     (1, 40, (30,), 40, (9,), 1, 1, (4, 4), 40),
+    *((2, 3, (4, 70), outputs, (3, 3), stride, 1, (1, 1), 1) for outputs in (1, 2, 3, 4, 7) for stride in (1, 2)),
+    *((1, 4 + outputs, (7, 9), outputs, (1, 1), 1, 1, (0, 0), 1) for outputs in (1, 2, 3, 4)),
+    (1, 1, (3, 40), 1, (5, 3), 1, 1, (4, 2), 1),
+    (1, 2, (40,), 2, (5,), 3, 1, (2, 0), 1),
+    (2, 2, (9, 30), 1, (2, 1), 2, 3, (2, 0), 1),
 ]
 
 
@@ -85,7 +91,8 @@ def fixed():
 def test_the_cases_reach_sums_of_every_size_and_weights_of_both_widths():
     functions = {entry.call.function for entry in sample()}
     dense = ("dense_int8_bytes_float_m2", "dense_int8_bytes_float_m4", "dense_int8_bytes_float_m8", "dense_int8_words_float")
-    for form in (*dense, "depthwise_int8_bytes_float"):
+    few = [f"few_channels_int8_{form}" for form in ("bytes_float_m8_x1", "bytes_float_m8_x3", "bytes_float_m4_x7", "words_float")]
+    for form in (*dense, *few, "depthwise_int8_bytes_float"):
         assert any(form in function for function in functions), form
     assert {f"aidge_rvv_fc_row_int8_float_{count}" for count in (2, 3, 4, 6, 8)} <= functions
     assert any("computed" in entry.call.function for entry in others())
@@ -103,6 +110,11 @@ def test_short_rows_with_pads_and_means_of_few_channels_are_left_to_scalar_kerne
     assert accepted([*scalar, *vectors, double := depthwise(3, (8, 2), (0, 1), under_double)]) == [*vectors, double]
 
 
+def test_no_vector_is_stored_to_scattered_addresses_so_that_the_stack_is_proved():
+    texts = [text for entry in (*sample(), *others()) for text in entry.call.texts]
+    assert [text for text in texts if re.search(r"\bvs(se\d|sseg|[uo]xei|[uo]xseg)", text)] == []
+
+
 @needs_riscv
 def test_layers_equal_the_meaning_on_the_emulated_core():
     assert len(sample()) > 100
@@ -113,7 +125,8 @@ def test_layers_equal_the_meaning_on_the_emulated_core():
 def test_layers_under_the_contract_double_equal_the_meaning_on_the_emulated_core():
     functions = [entry.call.function for entry in fixed()]
     assert len(functions) > 100
-    for form in ("dense_int8_bytes_twice", "depthwise_int8_bytes_twice", "fc_row_int8_once", "average_int8"):
+    sums = ("dense_int8_bytes_twice", "depthwise_int8_bytes_twice", "few_channels_int8_bytes_twice", "fc_row_int8_once")
+    for form in (*sums, "average_int8"):
         assert any(form in function for function in functions), form
     assert run(fixed(), board=BOARD) == []
 

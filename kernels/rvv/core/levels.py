@@ -19,6 +19,7 @@ from aidge_build.operators.arithmetic.contracts import FixedFactors
 from .assembly import Routine, emit_stored
 
 HEAD_WORDS = 5
+LANE_FACTORS, ONE_FACTOR = "vle32.v {0}, ({1})", "vlse32.v {0}, ({1}), zero"  # each lane has its own factor, or all have the same
 
 
 def words_of(linear: Linear, weights_zero_point: int = 0) -> numpy.ndarray:
@@ -46,20 +47,22 @@ def emit_head(code: Routine, names: Sequence[str]) -> None:
     code("add {factors}, {numbers}, {factors}")
 
 
-def emit_levels(code: Routine, rounding: str, sums: Sequence[str], registers: int, spare: str, factors: str) -> None:
+def emit_levels(
+    code: Routine, rounding: str, sums: Sequence[str], registers: int, spare: str, factors: str, load: str = LANE_FACTORS
+) -> None:
     """Sums of 32 bits, in so many registers each, become stored values of 8 bits. The register `factors` has the place of the
-    channels' factors; `spare` is a vector. Changes {spare}."""
-    code(f"vle32.v {spare}, ({{{factors}}})")
+    channels' factors, and `load` is LANE_FACTORS or ONE_FACTOR; `spare` is a vector. Changes {spare}."""
+    code(load.format(spare, f"{{{factors}}}"))
     if rounding == "float":
         for line in ("vfcvt.f.x.v {0}, {0}", f"vfmul.vv {{0}}, {{0}}, {spare}", "vfcvt.x.f.v {0}, {0}"):
             code.each(sums, line)
     else:
-        _emit_fixed(code, rounding, sums, spare, factors)
+        _emit_fixed(code, rounding, sums, spare, factors, load)
     code.each(sums, "vsadd.vx {0}, {0}, {{zero}}")
     emit_stored(code, sums, registers)
 
 
-def _emit_fixed(code: Routine, rounding: str, sums: Sequence[str], spare: str, factors: str) -> None:
+def _emit_fixed(code: Routine, rounding: str, sums: Sequence[str], spare: str, factors: str, load: str) -> None:
     """Multiplies by the factors in the vector `spare` and shifts. Halves are rounded upwards; below zero, those of the second
     rounding away from zero."""
     code("csrwi vxrm, 2" if rounding == "once" else "csrwi vxrm, 0", "rounds down" if rounding == "once" else "halves upwards")
@@ -72,7 +75,7 @@ def _emit_fixed(code: Routine, rounding: str, sums: Sequence[str], spare: str, f
             code(f"vadd.vv {name}, {name}, {spare}")
     code("slli {spare}, {channels}, 2")
     code(f"add {{spare}}, {{spare}}, {{{factors}}}")
-    code(f"vle32.v {spare}, ({{spare}})")
+    code(load.format(spare, "{spare}"))
     code.each(sums, f"vssra.vv {{0}}, {{0}}, {spare}")
 
 

@@ -58,10 +58,11 @@ def constants(linear: Linear, block: Block) -> tuple[Constant, Constant]:
     return Constant("numbers", words_of(linear)), Constant("weights", weights)
 
 
-def facts(block: Block) -> dict[str, str]:
-    """For `Call.facts`."""
+def facts(block: Block, what: str = "") -> dict[str, str]:
+    """For `Call.facts`; `what` is computed together."""
     otherwise = "float" if block.rounding == "float" else "fixed point"
-    return computed(f"{block.pixels} pixel{'s' * (block.pixels > 1)} x a vector of channels", 0, otherwise=otherwise)
+    what = what or f"{block.pixels} pixel{'s' * (block.pixels > 1)} x a vector of channels"
+    return computed(what, 0, otherwise=otherwise)
 
 
 def image_text(function: str, pixels: int) -> str:

@@ -22,12 +22,13 @@ from .dense import block_of, dense_name, dense_text
 
 
 def _dilated(view: NodeView) -> str:
-    shape = _image(view).fields
+    shape = image_of(view).fields
     is_apart = shape["dilation_width"] > 1 and shape["kernel_width"] > 1 and shape["kernel_height"] > 1
     return "dilated columns of several rows" if is_apart else ""
 
 
-def _image(view: NodeView) -> Struct:
+def image_of(view: NodeView) -> Struct:
+    """Returns the image; a pointwise layer is one row."""
     window = view.operator.window
     return window_or_row(view) if is_pointwise(window_of_layer(view)) else window2d(view.inputs[0], view.outputs[0], window)
 
@@ -35,7 +36,7 @@ def _image(view: NodeView) -> Struct:
 def _runs(view: NodeView) -> tuple[int, int, int]:
     """Returns the taps that are neighbours, how many such runs a window has, and the bytes from one to the next, 0 if they are
     rows. The columns of a row are runs if they are dilated."""
-    shape = _image(view).fields
+    shape = image_of(view).fields
     channels, width = shape["in_channels"], shape["kernel_width"]
     if width > 1 and shape["dilation_width"] > 1:
         return channels, width, shape["dilation_width"] * channels
@@ -45,7 +46,7 @@ def _runs(view: NodeView) -> tuple[int, int, int]:
 def _block(view: NodeView) -> Block:
     """Returns the block, which is the same for all bands of a layer."""
     view = view.layer.whole if view.layer else view
-    width = 0 if is_pointwise(view.operator.window) else _image(view).fields["out_width"]
+    width = 0 if is_pointwise(view.operator.window) else image_of(view).fields["out_width"]
     return block_of(view.outputs[0].dims[1], width, _runs(view)[0], weights_of(view))
 
 
@@ -53,13 +54,13 @@ def _block(view: NodeView) -> Block:
 class Conv2dInt8(LinearNode):
     @classmethod
     def demands(cls, view: NodeView) -> Demands:
-        shape, block = _image(view).fields, _block(view)
+        shape, block = image_of(view).fields, _block(view)
         found = block_demands(shape, view.inputs[0], view.outputs[0], blocks_of(shape, block.pixels))
         return replace(found, scratch_bytes=strip_bytes(shape, block.pixels))
 
     def call(self) -> Call:
         linear = self.linear(taps_last_channels(self.inputs[1].data)).in_fine_units()
-        block, image = replace(_block(self.view), rounding=rounding_of(linear)), _image(self.view)
+        block, image = replace(_block(self.view), rounding=rounding_of(linear)), image_of(self.view)
         (_, rows, row_bytes), shape = _runs(self.view), image.fields
         outputs, step = shape["out_channels"], shape["stride_width"] * shape["in_channels"]
         may_stay = int(is_one_vector(outputs, block))

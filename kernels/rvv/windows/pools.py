@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Pools: windows one after the other, each with all vectors of its channels, or with the channels of neighbours, too."""
+"""Pools: windows one after the other, each with all vectors of its channels. Neighbours that see as much are one pixel with the
+channels of all if their stride is 1."""
 
 from __future__ import annotations
 
@@ -11,10 +12,16 @@ from aidge_build.contract.call import Call, Constant, Input, Output, computed
 from aidge_build.contract.kernel_kit.pooling import PoolNode
 
 from ..core.assembly import Routine
+from ..core.neighbours import FIELDS, SOURCES, neighbours_text
 
 _ARGUMENTS = {"taps": "const aidge_rvv_taps *", "output": "int8_t *", "numbers": "const int32_t *", "channels": "int32_t "}
 PARAMETERS = ", ".join(kind + name for name, kind in _ARGUMENTS.items())
-_FIELDS = ("from", "rows", "columns", "column_step", "row_step")  # of a window, in this order
+_LAYER = (
+    "int32_t counted_height, int32_t counted_width",
+    "counted_height, counted_width",
+    "shape->stride_width == 1 ? pixels : 1",
+    "together * shape->in_channels",
+)
 _NAMES = {
     **{name: f"a{number}" for number, name in enumerate((*_ARGUMENTS, "length", "from", "column_step", "row_step"))},
     **{name: f"t{number}" for number, name in enumerate(("place", "rows", "columns", "left", "low", "high", "zero"))},
@@ -28,7 +35,7 @@ def pool_text(
     leaves the results in v8; `more` are names of registers."""
     code = Routine({**_NAMES, **more})
     for field in ("from", "column_step", "row_step"):
-        code(f"lw {{{field}}}, {4 * _FIELDS.index(field)}({{taps}})")
+        code(f"lw {{{field}}}, {4 * FIELDS.index(field)}({{taps}})")
     for line in begin:
         code(line)
     code.label(1, "a vector of channels")
@@ -48,11 +55,11 @@ def emit_taps(code: Routine, outer: str, tap: Sequence[str], after: Sequence[str
     at the end of each."""
     inner = "columns" if outer == "rows" else "rows"
     code("mv {left}, {from}")
-    code(f"lw {{{outer}}}, {4 * _FIELDS.index(outer)}({{taps}})")
+    code(f"lw {{{outer}}}, {4 * FIELDS.index(outer)}({{taps}})")
     code(f"blez {{{outer}}}, 4f")
     code.label(2)
     code("mv {place}, {left}")
-    code(f"lw {{{inner}}}, {4 * _FIELDS.index(inner)}({{taps}})")
+    code(f"lw {{{inner}}}, {4 * FIELDS.index(inner)}({{taps}})")
     code(f"blez {{{inner}}}, 4f")
     code.label(3)
     for line in tap:
@@ -73,35 +80,9 @@ def pool_call(node: PoolNode, function: str, text: str, numbers: Sequence[int], 
     constant = Constant("numbers", numpy.array(numbers, numpy.int32))
     return Call(
         f"{function}_layer",
-        ("windows/pools.h",),
+        SOURCES,
         (Input(0), Output(0), constant, *node.counted_ends(), node.shape()),
         note=note,
-        texts=(text, _layer_text(function)),
+        texts=(text, neighbours_text(function, *_LAYER)),
         facts=computed("a vector of channels"),
     )
-
-
-def _layer_text(function: str) -> str:
-    return f"""/* Window after window. Neighbours that see as much are one pixel with the channels of all if their stride is 1. */
-static void {function}_layer(const int8_t *input, int8_t *output, const int32_t *numbers, int32_t counted_height,
-                             int32_t counted_width, const aidge_kit_window2d *shape)
-{{
-    int32_t batch, y, x;
-    for (batch = shape->batches; batch > 0; batch--) {{
-        for (y = 0; y < shape->out_height; y++) {{
-            const int32_t top = y * shape->stride_height - shape->pad_top;
-            for (x = 0; x < shape->out_width;) {{
-                const int32_t left = x * shape->stride_width - shape->pad_left;
-                int32_t pixels = aidge_kit_alike(x, left, shape);
-                const int32_t together = shape->stride_width == 1 ? pixels : 1;
-                aidge_rvv_taps taps = aidge_rvv_taps_of(input, top, left, counted_height, counted_width, shape);
-                for (x += pixels; pixels > 0; pixels -= together) {{
-                    {function}(&taps, output, numbers, together * shape->in_channels);
-                    taps.from += shape->stride_width * shape->in_channels;
-                    output += together * shape->in_channels;
-                }}
-            }}
-        }}
-        input += shape->in_height * shape->in_width * shape->in_channels;
-    }}
-}}"""

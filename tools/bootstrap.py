@@ -92,8 +92,10 @@ def needed_tools(arguments: list[str]) -> tuple[machine.Tool, ...]:
         return (*machine.TOOLS, *machine.FOR_TESTS)
     if "docs" in arguments:
         return ()
+    if "conformance" in arguments:
+        return (*machine.TOOLS, *machine.FOR_RISCV)
     if "misra" in arguments:
-        return (*machine.TOOLS, *machine.FOR_READING)
+        return (*machine.TOOLS, machine.RISCV_COMPILER, machine.PICOLIBC, *machine.FOR_READING)
     if "bench" in arguments:
         return machine.TOOLS
     return _tools_of_board(arguments)

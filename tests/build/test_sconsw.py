@@ -24,7 +24,9 @@ PYTHON_OF_DEBIAN_12 = "3.11.2"
 ROOT = Path(__file__).resolve().parents[2]
 
 
-ALL_TOOLS = ["cc", "arm-none-eabi-gcc", "newlib", "qemu-system-arm", "c++", "libstdc++-arm", "make", "cmake", "ninja"]
+FOR_ARM = ["cc", "arm-none-eabi-gcc", "newlib", "qemu-system-arm"]
+FOR_RISCV = ["riscv64-unknown-elf-gcc", "picolibc"]
+ALL_TOOLS = [*FOR_ARM, "c++", "libstdc++-arm", "make", "cmake", "ninja"]
 
 
 @pytest.fixture
@@ -78,10 +80,11 @@ def absent(log: Path | None = None) -> machine.Tool:
         ("test changed", ALL_TOOLS),
         ("conformance docs", ALL_TOOLS),
         ("conformance packages", ALL_TOOLS),
+        ("conformance", [*FOR_ARM, *FOR_RISCV, "qemu-system-riscv32"]),
         ("docs", []),
-        ("misra", ["cc", "arm-none-eabi-gcc", "newlib", "qemu-system-arm", "cppcheck", "clang-tidy"]),
+        ("misra", [*FOR_ARM, *FOR_RISCV, "cppcheck", "clang-tidy"]),
         ("fuzz minutes=1", ALL_TOOLS),
-        ("bench --check", ["cc", "arm-none-eabi-gcc", "newlib", "qemu-system-arm"]),
+        ("bench --check", FOR_ARM),
     ],
 )
 def test_a_command_needs_only_what_it_uses(bootstrap, words, names):

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Models with the boards' own libraries give the same outputs whatever the optimisation; no layer needs more than 256 B of stack.
 
-A fixed sample; AIDGE_STRESS=1 (`./sconsw stress`) takes every model of MLPerf Tiny, quantized and as floats, with every option.
+A fixed sample; AIDGE_STRESS=1 (`./sconsw stress`) takes every model of MLPerf Tiny, quantized and as floats, with every option, on
+RISC-V, too.
 """
 
 from __future__ import annotations
@@ -16,20 +17,22 @@ from aidge_build.boards import Board, load_board
 from aidge_build.contract.reference import cpu
 from aidge_build.contract.thumb.instruction import read_disassembly
 from aidge_build.plan.program import Program
+from aidge_build.prove.elf.deepest import StackBound
 from aidge_build.prove.elf.image import read_image
-from aidge_build.prove.elf.stack import stack_use
+from aidge_build.prove.elf.riscv_stack import riscv_stack_use
+from aidge_build.prove.elf.stack import runs_use
 from aidge_build.run.toolchain import disassemble
 from aidge_build.run.verify.firmware import execute
 from tests.compiled import program_of
-from tests.programs import needs_cross_compiler, needs_qemu
+from tests.programs import needs_cross_compiler, needs_qemu, needs_riscv
 from tests.shared import FLOAT_MODELS, MODELS, float_model, int8_model, vectors
 
 pytestmark = [needs_cross_compiler, needs_qemu]
 STRESS = "AIDGE_STRESS" in os.environ
+RISCV = ("qemu_riscv32", "qemu_riscv32_v")
 BOARDS = ("mps2-an386", "mps3-an547")
 OPTIONS = (("-O2",), ("-O3",), ("-Os",), ("-O2", "-flto"))
-QUANTIZED = [(name, board) for name in (MODELS if STRESS else ("sww_dscnn1d",)) for board in BOARDS]
-FLOAT = [(name, board) for name in (FLOAT_MODELS if STRESS else ("kws_dscnn",)) for board in BOARDS]
+ALL_BOARDS = [*BOARDS, *(pytest.param(board, marks=needs_riscv) for board in RISCV if STRESS)]
 # Each option meets both types of data and both boards.
 SAMPLE = {
     (board, is_float): [(("-O3",), ("-Os", "-flto"))[is_float ^ (board == BOARDS[0])]]
@@ -50,8 +53,7 @@ def outputs(program: Program, board: Board, inputs: numpy.ndarray, folder: Path)
 
 
 def check_stack(program: Program, board: Board, elf: Path, flags: tuple[str, ...]) -> None:
-    symbols = tuple(layer.symbol for layer in program.layers)
-    found = stack_use(read_image(elf), read_disassembly(disassemble(elf)), symbols).runs
+    found = bounds_of(board, elf, tuple(layer.symbol for layer in program.layers))
     assert len(found) == len(program.layers)
     for layer in program.layers:
         bound = found[layer.symbol]
@@ -60,7 +62,15 @@ def check_stack(program: Program, board: Board, elf: Path, flags: tuple[str, ...
     print(f"{''.join(flags):10} deepest layer {name}: {deepest.bytes} B, {' > '.join(deepest.path)}")
 
 
-@pytest.mark.parametrize("name, board_name", QUANTIZED)
+def bounds_of(board: Board, elf: Path, symbols: tuple[str, ...]) -> dict[str, StackBound]:
+    """The bound of each layer's function."""
+    if board.name in RISCV:
+        return riscv_stack_use(read_image(elf), symbols).runs
+    return runs_use(read_image(elf), read_disassembly(disassemble(elf)), symbols)
+
+
+@pytest.mark.parametrize("name", MODELS if STRESS else ("sww_dscnn1d",))
+@pytest.mark.parametrize("board_name", ALL_BOARDS)
 def test_quantized_outputs_are_those_of_the_reference_bit_for_bit(name, board_name, tmp_path):
     board, stored = load_board(board_name), numpy.load(vectors(name))
     program = program_of(int8_model(name).read_bytes(), name, board)
@@ -68,7 +78,8 @@ def test_quantized_outputs_are_those_of_the_reference_bit_for_bit(name, board_na
         assert numpy.array_equal(found, stored["y_ort_qdq"][:VECTORS])
 
 
-@pytest.mark.parametrize("name, board_name", FLOAT)
+@pytest.mark.parametrize("name", FLOAT_MODELS if STRESS else ("kws_dscnn",))
+@pytest.mark.parametrize("board_name", ALL_BOARDS)
 def test_float_outputs_are_within_the_tolerance_of_the_meaning(name, board_name, tmp_path):
     board, stored = load_board(board_name), numpy.load(vectors(name))
     program = program_of(float_model(name).read_bytes(), name, board)

@@ -92,8 +92,9 @@ uint32_t __udivsi3(uint32_t dividend, uint32_t divisor)
 uint32_t __umodsi3(uint32_t dividend, uint32_t divisor) { return dividend - __udivsi3(dividend, divisor) * divisor; }
 int32_t __divsi3(int32_t dividend, int32_t divisor)
 {
-    const uint32_t quotient = __udivsi3((uint32_t)(dividend < 0 ? -dividend : dividend), (uint32_t)(divisor < 0 ? -divisor : divisor));
-    return (dividend < 0) == (divisor < 0) ? (int32_t)quotient : -(int32_t)quotient;
+    const int32_t first = dividend < 0 ? -dividend : dividend, second = divisor < 0 ? -divisor : divisor;
+    const int32_t quotient = (int32_t)__udivsi3((uint32_t)first, (uint32_t)second);
+    return (dividend < 0) == (divisor < 0) ? quotient : -quotient;
 }
 int32_t __modsi3(int32_t dividend, int32_t divisor) { return dividend - __divsi3(dividend, divisor) * divisor; }
 void *memcpy(void *to, const void *from, size_t size)

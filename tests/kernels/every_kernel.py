@@ -39,7 +39,8 @@ from aidge_build.plan.constant_arrays import Array
 from aidge_build.sources.onnx_format.node_cases import node_cases
 
 STRESS = "AIDGE_STRESS" in os.environ
-LIBRARIES = ("ref", "cortexm", "helium", "armv7m", "armv6m")
+RISCV = ("rv32", "rvv")
+LIBRARIES = ("ref", "cortexm", "helium", "armv7m", "armv6m", *RISCV)
 STEP = 40  # of the candidates: every second one of `test_stack`, which are made by then
 
 

@@ -116,7 +116,7 @@ def _all_of(library: str) -> Iterator[EveryLayer]:
 
 def _of_library(cases, library: str) -> list:
     if library != "ref":
-        return [case for case in cases if case.library_name == library]
+        return test_stack.of_library(cases, library)
     return [test_pool_parts.CaseOfRef(case.view, case.values) for case in cases]
 
 

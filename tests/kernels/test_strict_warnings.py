@@ -31,9 +31,17 @@ CORES = {
     "m55 without MVE": ("-mcpu=cortex-m55+nomve", "-mfloat-abi=hard"),
     "m55 without FPU": ("-mcpu=cortex-m55+nofp",),
 }
-# The cores whose compilers take the assembly of a library; others see kernels that have C, too.
+RISCV = {
+    "rv32imc": ("-march=rv32imc", "-mabi=ilp32"),
+    "rv32emc": ("-march=rv32emc", "-mabi=ilp32e"),
+    "zve32f": ("-march=rv32imafc_zve32f_zvl128b", "-mabi=ilp32f"),
+}
+# The cores that a library is for, and whose compilers take its assembly; others see kernels that have C, too.
+OF_32_REGISTERS = ("rv32imc", "zve32f")
+TAKES = {**dict.fromkeys(every_kernel.LIBRARIES, (*CORES,)), "ref": (*CORES, *RISCV), "helium": ("m55",)}
+TAKES |= {"rv32": OF_32_REGISTERS, "rvv": ("zve32f",)}
 DSP = ("m4f", "m7f", "m33f", "m55", "m55 without MVE")
-ASSEMBLY = {"ref": CORES, "armv6m": CORES, "armv7m": ("m3", "m33", "m4", *DSP), "cortexm": DSP, "helium": ("m55",)}
+ASSEMBLY = {**TAKES, "armv7m": ("m3", "m33", "m4", *DSP), "cortexm": DSP}
 OPTIMIZATION = ("-O0", "-O1", "-O2", "-O3", "-Os")
 WARNINGS = """
 -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wfloat-conversion -Wdouble-promotion -Wshadow -Wundef -Wcast-align
@@ -49,8 +57,7 @@ ONLY_GCC = ("-Wlogical-op", "-Wduplicated-cond", "-Wcast-align=strict", "-Warith
 EVERY = [
     (library, *one, list(LANGUAGES)[index % len(LANGUAGES)])
     for library in every_kernel.LIBRARIES
-    for index, one in enumerate(product(CORES, OPTIMIZATION, ("gcc", "clang")))
-    if library != "helium" or one[0] == "m55"
+    for index, one in enumerate(product(TAKES[library], OPTIMIZATION, ("gcc", "clang")))
 ]
 SAMPLE = [
     ("ref", "m0", "-O3", "gcc", "c99"),
@@ -84,9 +91,10 @@ SAMPLE = [
 ONE_REGISTER = re.compile(r'"\s*(?!(?:ldm|stm)(?:ia)? +r[0-7]!, *\{r[0-7]\})((?:ldm|stm)\w*(?:\.w)? +\w+!?, *\{\w+\})')
 WITHOUT_DIVISION = ("m0", "m0plus")  # no core that cortexm is for
 LINKED = [
-    one
-    for one in product(every_kernel.LIBRARIES, CORES, OPTIMIZATION)
-    if one[1] == "m55" or one[0] != "helium" and (one[0] != "cortexm" or one[1] not in WITHOUT_DIVISION)
+    (library, *one)
+    for library in every_kernel.LIBRARIES
+    for one in product(TAKES[library], OPTIMIZATION)
+    if library != "cortexm" or one[0] not in WITHOUT_DIVISION
 ]
 LINKED_SAMPLE = [
     ("ref", "m0", "-Os"),
@@ -101,6 +109,10 @@ LINKED_SAMPLE = [
     ("armv7m", "m3", "-O2"),
     ("armv7m", "m33", "-Os"),
 ]
+# Of RISC-V's libraries all take part in stress: their layers take seconds to find.
+READ = tuple(library for library in every_kernel.LIBRARIES if every_kernel.STRESS or library not in every_kernel.RISCV)
+OF_ARM = tuple(library for library in every_kernel.LIBRARIES if library not in every_kernel.RISCV)
+ALONE = {"ref": "m0", "cortexm": "m4f", "helium": "m55", "armv7m": "m3", "armv6m": "m0", "rv32": "rv32imc", "rvv": "zve32f"}
 # All that the code may call, memcpy and memset, and no library: the linker names what else it asks for.
 START = """
 #include <stddef.h>
@@ -141,6 +153,8 @@ def run(command: list, text: str | None = None) -> subprocess.CompletedProcess:
 
 @functools.cache
 def compiler(name: str, core: str) -> list[str]:
+    if core in RISCV:
+        return _compiler_of_riscv(name, core)
     if name == "gcc":
         return ["arm-none-eabi-gcc", "-mthumb", *CORES[core], *ONLY_GCC]
     headers = run(["arm-none-eabi-gcc", "-print-sysroot"]).stdout.strip()
@@ -148,8 +162,16 @@ def compiler(name: str, core: str) -> list[str]:
     return ["clang", "--target=arm-none-eabi", "-mthumb", *CORES[core], *(f"-isystem{folder}" for folder in folders)]
 
 
+def _compiler_of_riscv(name: str, core: str) -> list[str]:
+    gcc = ["riscv64-unknown-elf-gcc", "--specs=picolibc.specs"]
+    if name == "gcc":
+        return [*gcc, *RISCV[core], *ONLY_GCC]
+    headers = re.findall(r"^ (/\S+picolibc\S*)$", run([*gcc, "-E", "-v", "-"]).stderr, re.MULTILINE)
+    return ["clang", "--target=riscv32-unknown-elf", *RISCV[core], *(f"-isystem{folder}" for folder in headers)]
+
+
 @pytest.mark.parametrize("tool", ["gcc", "clang"])
-@pytest.mark.parametrize("library", every_kernel.LIBRARIES)
+@pytest.mark.parametrize("library", READ)
 def test_all_kernels_in_one_file_compile_without_a_warning(library, tool):
     chosen = [one for one in of_library(EVERY if every_kernel.STRESS else SAMPLE, library) if one[2] == tool]
     for part, (core, optimization, name, language) in enumerate(chosen):
@@ -159,7 +181,7 @@ def test_all_kernels_in_one_file_compile_without_a_warning(library, tool):
         assert (done.returncode, done.stderr) == (0, ""), (core, optimization, name, language)
 
 
-@pytest.mark.parametrize("library", [library for library in every_kernel.LIBRARIES if library != "helium"])
+@pytest.mark.parametrize("library", [library for library in OF_ARM if library != "helium"])
 def test_without_gnu_c_no_kernel_asks_for_it(library):
     """The syntax alone, as gcc sees it: neither IAR's nor Arm's compiler is here."""
     cores = ("m0", "m4f", "m55") if every_kernel.STRESS else ("m4f",)
@@ -179,7 +201,7 @@ def test_a_compiler_that_cannot_take_the_assembly_of_helium_says_so(core, flag):
     assert done.returncode == 1 and "kernels of helium are assembly for MVE with floats" in done.stderr
 
 
-@pytest.mark.parametrize("library", every_kernel.LIBRARIES)
+@pytest.mark.parametrize("library", OF_ARM)
 def test_no_list_of_registers_has_a_single_one_which_assemblers_encode_in_different_ways(library):
     """The Armv7-M manual calls such an ldm unpredictable; gcc's assembler makes an ldr of it, clang's does not."""
     for one in every_kernel.calls(library):
@@ -188,26 +210,25 @@ def test_no_list_of_registers_has_a_single_one_which_assemblers_encode_in_differ
     assert ONE_REGISTER.findall(text) == []
 
 
-@pytest.mark.parametrize("library", every_kernel.LIBRARIES)
+@pytest.mark.parametrize("library", READ)
 def test_beside_one_kernel_alone_nothing_is_unused(library):
-    core = {"ref": "m0", "cortexm": "m4f", "helium": "m55", "armv7m": "m3", "armv6m": "m0"}[library]
     made = every_kernel.calls(library)
     for one in made if every_kernel.STRESS else made[::9]:
         text, _ = every_kernel.source([one], library)
         flags = ["-std=c99", "-Wall", "-Wextra", "-Wunused-macros", "-Werror", "-fsyntax-only", "-"]
-        done = run([*compiler("clang", core), "-xc", *flags], text)
+        done = run([*compiler("clang", ALONE[library]), "-xc", *flags], text)
         if done.returncode and not one.needs_assembly:  # a macro may serve the C that stands for assembly
-            done = run([*compiler("clang", core), "-DAIDGE_WITHOUT_ASSEMBLY", "-xc", *flags], text)
+            done = run([*compiler("clang", ALONE[library]), "-DAIDGE_WITHOUT_ASSEMBLY", "-xc", *flags], text)
         assert (done.returncode, done.stderr) == (0, ""), one.call.function
 
 
-@pytest.mark.parametrize("library", every_kernel.LIBRARIES)
+@pytest.mark.parametrize("library", READ)
 def test_int8_kernels_link_without_the_compilers_library(library, tmp_path):
     for part, (core, optimization) in enumerate(of_library(LINKED if every_kernel.STRESS else LINKED_SAMPLE, library)):
         text, constants = texts(library, part, core=core, only_int8=True)
         for name, content in (("code", text), ("constants", constants), ("start", START)):
             (tmp_path / f"{name}.c").write_text(content)
-        gcc = ["arm-none-eabi-gcc", "-mthumb", *CORES[core], optimization, "-std=c99"]
+        gcc = [*compiler("gcc", core), optimization, "-std=c99"]
         done = run([*gcc, "-fno-builtin", "-c", tmp_path / "start.c", "-o", tmp_path / "start.o"])
         assert done.returncode == 0, done.stderr
         parts = [tmp_path / name for name in ("code.c", "constants.c", "start.o")]

@@ -22,12 +22,12 @@ Three tools read the headers of every library, networks that use every kernel an
 the code and constants of models, and the C of the examples, the boards and the glue to CMSIS-NN and ESP-NN: cppcheck with its
 addon for MISRA C:2012 (mandatory and required rules, with the rules of amendments 1 and 2 that the addon knows),
 `gcc -fanalyzer`, and clang-tidy (`bugprone-*` and `cert-*`, two families of checks). They read each kernel twice: with the
-features of its own core, and without them; `helium`, which has no C version, once. **In the table below no finding is outside
-of the deviations.**
+features of its own core, and without them; `helium` and `rvv`, which have no C version, once. **In the table below no finding
+is outside of the deviations.**
 
-`./sconsw misra` runs the tools again and writes this page; it needs cppcheck and clang-tidy (`apt-get install cppcheck
-clang-tidy`), takes some minutes, and fails if a finding has no deviation, a deviation covers nothing any more, or a kernel
-is in no network.
+`./sconsw misra` runs the tools again and writes this page; it needs cppcheck, clang-tidy and gcc for Arm and RISC-V
+(`./sconsw --install misra`), takes some minutes, and fails if a finding has no deviation, a deviation covers nothing any more,
+or a kernel is in no network.
 
 - *Inline assembly is out of the reach of MISRA C and of these tools* (directive 4.3 asks for encapsulation: each block is
   in a function of its own). `--assembly off` generates none: [options](options.md). The tests of kernels demand the

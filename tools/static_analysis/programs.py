@@ -12,9 +12,9 @@ from pathlib import Path
 
 from tools.static_analysis.findings import Finding
 from tools.static_analysis.rules import is_binding
-from tools.static_analysis.texts import Text
+from tools.static_analysis.texts import Core, Text
 
-GCC = "arm-none-eabi-gcc"
+COMPILERS = {"arm-none-eabi-gcc": "gcc-arm-none-eabi", "riscv64-unknown-elf-gcc": "gcc-riscv64-unknown-elf"}
 CHECKS = "-*,bugprone-*,cert-*"
 # The C versions of what is assembly otherwise; none of these programs reads assembly. Generated code that refuses this has none.
 _WITHOUT_ASSEMBLY = "-DAIDGE_WITHOUT_ASSEMBLY"
@@ -38,7 +38,8 @@ def clang_tidy() -> str | None:
 
 def missing() -> list[str]:
     """Those of the programs that this machine lacks, with the packages that bring them."""
-    here = {"cppcheck": shutil.which("cppcheck"), "clang-tidy": clang_tidy(), "gcc-arm-none-eabi": shutil.which(GCC)}
+    here = {"cppcheck": shutil.which("cppcheck"), "clang-tidy": clang_tidy()}
+    here |= {package: shutil.which(program) for program, package in COMPILERS.items()}
     return [package for package, found in here.items() if found is None]
 
 
@@ -56,9 +57,11 @@ def misra(text: Text, folder: Path) -> list[Finding]:
 
 def analyzer(text: Text, folder: Path) -> list[Finding]:
     """Findings of gcc's own analyzer."""
-    flags = [*text.core, "-mthumb", "-std=gnu99", "-O2", "-fanalyzer", "-fkeep-static-functions", *_for_analyzer(text)]
+    flags = [*text.core.flags, "-std=gnu99", "-O2", "-fanalyzer", "-fkeep-static-functions", *_for_analyzer(text)]
     path = _written(text, folder)
-    said = _said([GCC, *flags, *_folders(folder), "-fdiagnostics-plain-output", "-S", str(path), "-o", str(folder / "a.s")])
+    said = _said(
+        [*text.core.gcc, *flags, *_folders(folder), "-fdiagnostics-plain-output", "-S", str(path), "-o", str(folder / "a.s")]
+    )
     return _findings("analyzer", text, {_place(match) for match in _FOUND.finditer(said) if "analyzer" in match["rule"]})
 
 
@@ -66,16 +69,8 @@ def tidy(text: Text, folder: Path) -> list[Finding]:
     """Findings of clang-tidy's bugprone-* and cert-*."""
     # clang takes -munaligned-access only where the core has it; what the code asks for is this macro of gcc's.
     unaligned = ["-D__ARM_FEATURE_UNALIGNED=1"] if "__ARM_FEATURE_UNALIGNED" in _core_macros(text.core) else []
-    target = [
-        "-std=gnu99",
-        "--target=arm-none-eabi",
-        "-mthumb",
-        *text.core,
-        *unaligned,
-        *_system_headers(),
-        "-w",
-        *_in_c(text),
-    ]
+    target = ["-std=gnu99", f"--target={text.core.target}", *text.core.flags, *unaligned]
+    target += [*_system_headers(text.core), "-w", *_in_c(text)]
     path = _written(text, folder)
     said = _said([clang_tidy() or "", "--quiet", f"--checks={CHECKS}", str(path), "--", *target, *_folders(folder)])
     return _findings("tidy", text, {_place(match) for match in _FOUND.finditer(said)})
@@ -129,18 +124,19 @@ def _findings(tool: str, text: Text, found: Iterable[tuple[str, int]]) -> list[F
 
 
 @functools.cache
-def _core_macros(core: tuple[str, ...]) -> dict[str, str]:
-    said = _said([GCC, *core, "-mthumb", "-dM", "-E", "-x", "c", "/dev/null"])
+def _core_macros(core: Core) -> dict[str, str]:
+    said = _said([*core.gcc, *core.flags, "-dM", "-E", "-x", "c", "/dev/null"])
     return dict(re.findall(r"^#define (\w+) (\S+)$", said, re.MULTILINE))
 
 
-def _macros(core: tuple[str, ...], text: str) -> list[str]:
+def _macros(core: Core, text: str) -> list[str]:
     """What the compiler predefines for the core, of that which the text asks for."""
     asked = set(re.findall(r"\b__\w+", "\n".join(_CONDITION.findall(text))))
     return [f"-D{name}={value}" for name, value in sorted(_core_macros(core).items()) if name in asked]
 
 
 @functools.cache
-def _system_headers() -> list[str]:
-    root = subprocess.run([GCC, "-print-sysroot"], capture_output=True, text=True, check=True).stdout.strip()
-    return [f"-isystem{path}" for path in (Path(root) / "include", Path("/usr/include/newlib")) if path.is_dir()]
+def _system_headers(core: Core) -> list[str]:
+    """The folders with the C library's headers, of all that gcc searches."""
+    listed = re.findall(r"^ (/\S+)$", _said([*core.gcc, "-E", "-v", "-x", "c", "/dev/null"]), re.MULTILINE)
+    return [f"-isystem{folder}" for folder in listed if (Path(folder) / "string.h").is_file()]

@@ -22,15 +22,35 @@ from aidge_build.plan.program import Program
 from tools.static_analysis import ROOT
 from tools.static_analysis.networks import network
 
+
+@dataclass(frozen=True)
+class Core:
+    """A core as compilers are told: flags for gcc and clang, clang's target, and the command of gcc."""
+
+    flags: tuple[str, ...]
+    target: str
+    gcc: tuple[str, ...]
+
+
+def _arm(*flags: str) -> Core:
+    return Core(("-mthumb", *flags), "arm-none-eabi", ("arm-none-eabi-gcc",))
+
+
+def _riscv(*flags: str) -> Core:
+    return Core(flags, "riscv32-unknown-elf", ("riscv64-unknown-elf-gcc", "--specs=picolibc.specs"))
+
+
 # A core on which the library's own kernels run.
 CORES = {
-    "ref": ("-mcpu=cortex-m4", "-mfpu=fpv4-sp-d16", "-mfloat-abi=hard"),
-    "cortexm": ("-mcpu=cortex-m4", "-mfpu=fpv4-sp-d16", "-mfloat-abi=hard"),
-    "helium": ("-mcpu=cortex-m55", "-mfloat-abi=hard"),
-    "armv7m": ("-mcpu=cortex-m3",),
-    "armv6m": ("-mcpu=cortex-m0plus",),
+    "ref": _arm("-mcpu=cortex-m4", "-mfpu=fpv4-sp-d16", "-mfloat-abi=hard"),
+    "cortexm": _arm("-mcpu=cortex-m4", "-mfpu=fpv4-sp-d16", "-mfloat-abi=hard"),
+    "helium": _arm("-mcpu=cortex-m55", "-mfloat-abi=hard"),
+    "armv7m": _arm("-mcpu=cortex-m3"),
+    "armv6m": _arm("-mcpu=cortex-m0plus"),
+    "rv32": _riscv("-march=rv32imc", "-mabi=ilp32"),
+    "rvv": _riscv("-march=rv32imafc_zve32f_zvl128b", "-mabi=ilp32f"),
 }
-ASSEMBLY_ALONE = ("helium",)  # libraries without C versions, which no other core can take
+ASSEMBLY_ALONE = ("helium", "rvv")  # libraries without C versions, which no other core can take
 _OF_A_BOARD = CORES["cortexm"]
 # What the C of each example includes the headers of: name, model, options.
 EXAMPLES: dict[str, tuple[tuple[str, ...], ...]] = {
@@ -66,7 +86,7 @@ class Text:
     name: str
     place: str
     text: str
-    core: tuple[str, ...]
+    core: Core
     beside: tuple[tuple[str, str], ...] = ()
     of_any_core: bool = False  # what other cores see of it is read, too
     is_assembly: bool = False  # it has no C versions: the tools read assembly and intrinsics
@@ -148,7 +168,8 @@ def boards() -> Iterator[Text]:
             text = f"/* FILE {place} */\n{path.read_text()}"
             for name in WITH_CODE:
                 text = text.replace(f'#include "{name}"', f"/* FILE boards/{name} */\n{headers[name]}\n/* FILE {place} */")
-            yield Text(place, place, text, _OF_A_BOARD, tuple(headers.items()))
+            core = CORES["rv32"] if path.stem.endswith("_riscv") else _OF_A_BOARD
+            yield Text(place, place, text, core, tuple(headers.items()))
 
 
 def glue() -> Iterator[Text]:

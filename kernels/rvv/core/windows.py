@@ -74,11 +74,12 @@ static void {function}_layer(const int8_t *input, int8_t *output, const int32_t 
     const int32_t width = {pixels - 1} * shape->stride_width + sizes->columns;
     const int32_t copied_step = aidge_rvv_row_step(width, sizes, shape);
     const int32_t step = aidge_rvv_row_step(shape->dilation_height * shape->in_width, sizes, shape);
-    int32_t batch, y, x;
+    int32_t batch, y;
     for (batch = shape->batches; batch > 0; batch--) {{
         for (y = 0; y < shape->out_height; y++) {{
             const int32_t top = y * shape->stride_height - shape->pad_top;
-            for (x = 0; x < shape->out_width;) {{
+            int32_t x = 0;
+            while (x < shape->out_width) {{
                 const int32_t left = x * shape->stride_width - shape->pad_left;
                 int32_t count = aidge_rvv_staying(top, left, x, {pixels}, sizes, shape);
                 if (count > 0) {{

@@ -48,7 +48,7 @@ __attribute__((noreturn, used)) static void report_fault(uint32_t cause, uint32_
 __attribute__((naked, aligned(4))) void Fault_Handler(void)
 {
     __asm__ volatile(".option push\n\t.option arch, +zicsr\n\t"
-                     "la sp, __stack_top\n\tcsrr a0, mcause\n\tcsrr a1, mepc\n\tcsrr a2, mtval\n\tj report_fault\n\t.option pop");
+                     "la sp, __stack_top\n\tcsrr a0, mcause\n\tcsrr a1, mepc\n\tcsrr a2, mtval\n\ttail report_fault\n\t.option pop");
 }
 
 /* The first code of the board's memory, by its section. */
@@ -62,5 +62,5 @@ __attribute__((naked, section(".vectors"), used)) void Reset_Handler(void)
 #if defined(__riscv_vector)
                      "li t0, 0x200\n\tcsrs mstatus, t0\n\t" /* VS = initial: the vectors are on */
 #endif
-                     "jal aidge_start\n\t.option pop");
+                     "call aidge_start\n\t.option pop");
 }

@@ -254,6 +254,12 @@ def test_the_cycles_of_a_hazard3_are_the_ones_of_a_count_by_hand(tmp_path):
     assert said.exit_code == 0 and "no estimate" not in said.stdout
 
 
+def test_a_program_of_more_than_a_megabyte_starts(tmp_path):
+    far = "la t0, 1f\\n jr t0\\n .space 0x180000\\n 1:"
+    elf = build(load_board(BOARD), f'int main(void) {{ __asm__ volatile("{far}" : : : "t0"); return 0; }}', tmp_path)
+    assert run_program(elf, load_board(BOARD), work_folder=tmp_path, count=False).exit_code == 0
+
+
 def test_lines_of_flash_are_counted_through_the_cache_of_the_board(tmp_path):
     """An RP2350 keeps 16 KB of flash in lines of 8 bytes; without its cache, each word that is read is one of 4 bytes."""
     chip = load_board("rp2350-riscv")

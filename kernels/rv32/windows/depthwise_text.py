@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from aidge_build.contract.kernel_kit.narrow.core import Core
-from aidge_build.contract.kernel_kit.narrow.requantize import SHIFT, level, load_bits, saturated
+from aidge_build.contract.kernel_kit.narrow.requantize import SHIFT, level, load_bits, load_levels, saturated
 from aidge_build.contract.kernel_kit.routine import Routine
 
 PARAMETERS = (
@@ -170,6 +170,7 @@ def _begin(code: Routine, shape: Shape, is_wide: bool, is_sums: bool) -> None:
         for place, name in enumerate(_HEAD):
             code(f"ldr %spare, [%head, #{4 * place}]", ("lowest - highest level", "highest level", "bits")[place])
             code(f"str %spare, [sp, %frame.{name}]")
+        load_levels(code)
         load_bits(code)
         code("ldr %limit, [%channel, #4]", "width")
         code(f"lsls %limit, %limit, #{SHIFT}", "without the last weight")

@@ -7,7 +7,8 @@ exactly: the sum of a is the low 21 bits of T, the rest of T the low 11 bits of 
 sum of c in its low 22 bits, and above them the high bits of the sum of b. So a sum may have 21 bits with its sign, which for
 layers of many taps is one chunk of them.
 
-If several channels are computed at a time, the words of their sums go through memory, so that the outputs of all have one text.
+If several channels are computed at a time, the outputs of each have a text of their own. If sums may be corrected, or are of
+several chunks, the words of the sums go through memory instead, so that the outputs of all channels have one text.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from aidge_build.contract.kernel_kit.narrow.requantize import (
     begin_sums,
     level,
     load_bits,
+    load_levels,
     saturated,
     separate,
     separate_shifted,
@@ -66,7 +68,7 @@ def _name(core: Core, stream: Stream) -> str:
 
 def _block(core: Core, name: str, stream: Stream) -> str:
     """All channels of 6 pixels, requantized and stored."""
-    code, is_chunked, many = core.emitter(), stream.form is Form.chunked, stream.together > 1
+    code, is_chunked, many = core.emitter(), stream.form is Form.chunked, _has_one_text(stream)
     code("%enter.low")
     code("put %columns")
     own = [f"words.{4 * stream.together}"] * many + [f"totals.{PIXELS * stream.together}"] * is_chunked
@@ -74,6 +76,7 @@ def _block(core: Core, name: str, stream: Stream) -> str:
     code("mov %to, sp")
     for parameter, words in _HEADS:
         _to_frame(code, parameter, words)
+    load_levels(code)
     code(f"adds %stream, #{_REST_OF_HEAD_BYTES}")
     code("movs %index, #0")
     code("put %index")
@@ -83,10 +86,12 @@ def _block(core: Core, name: str, stream: Stream) -> str:
         code(f"add %from, sp, %frame.{'totals' if is_chunked else 'words'}")
         code(f"movs %todo, #{stream.together}")
     if code.multiplies_high:
-        _load_common(code)
+        _load_common(code, stream)
     if many:
         code.label("channel")
-    _outputs(code, stream)
+    texts_of_outputs = 1 if many else stream.together
+    for channel in range(texts_of_outputs):
+        _outputs(code, stream, channel)
     if many:
         code("subs %todo, %todo, #1")
         code("bne %channel")
@@ -95,13 +100,23 @@ def _block(core: Core, name: str, stream: Stream) -> str:
     code("cmp %index, %spare")
     code("beq %done")
     code("b %channels")
-    for pixel in range(PIXELS):
-        saturated(code, SEPARATED[pixel % 3] if stream.form is Form.single else "sum", pixel)
+    for place in range(PIXELS * texts_of_outputs):
+        saturated(code, SEPARATED[place % 3] if stream.form is Form.single else "sum", place)
     code.label("done")
     code("%leave")
     if stream.has_corrections:
         _corrections(code, stream)
     return code.function(name + "_block", PARAMETERS, "All channels of 6 pixels.")
+
+
+def _has_one_text(stream: Stream) -> bool:
+    """Whether the outputs of channels that are computed at a time have one text, and the words of their sums are in the frame."""
+    return stream.together > 1 and (stream.form is not Form.single or stream.has_corrections)
+
+
+def _are_apart(stream: Stream) -> bool:
+    """Whether the outputs of each of several channels have a text of their own."""
+    return stream.together > 1 and not _has_one_text(stream)
 
 
 def _to_frame(code: Routine, parameter: str, words: int) -> None:
@@ -221,9 +236,13 @@ def _taps(code: Routine, stream: Stream) -> None:
             _word_of_taps(code)
     code("cmp %columns, %end")
     code("bne %taps")
-    for channel in range(stream.together) if stream.together > 1 else ():
+    for channel in range(stream.together):
         for place in range(4):
-            code(f"str %{_word(stream, channel, place)}, [sp, %frame.words.{4 * channel + place}]")
+            word = _word(stream, channel, place)
+            if _has_one_text(stream):
+                code(f"str %{word}, [sp, %frame.words.{4 * channel + place}]")
+            elif _are_apart(stream):
+                code(f"put %{word}")
 
 
 def _word_of_taps(code: Routine) -> None:
@@ -279,16 +298,20 @@ def _add(code: Routine, place: str, value: str) -> None:
     code(f"str %spare, {place}")
 
 
-def _load_common(code: Routine) -> None:
+def _load_common(code: Routine, stream: Stream) -> None:
     """Loads numbers that the outputs of all channels read, on a core with registers for them."""
-    for pixel in range(PIXELS):
-        code(f"ldr %output{pixel}, [sp, %frame.outputs.{pixel}]")
     load_bits(code)
     code("get %index")
+    for pixel in range(PIXELS):
+        code(f"ldr %output{pixel}, [sp, %frame.outputs.{pixel}]")
+        if _are_apart(stream):
+            code(f"adds %output{pixel}, %output{pixel}, %index")
+    if _are_apart(stream):
+        code(f"adds %index, %index, #{stream.together}")
 
 
-def _outputs(code: Routine, stream: Stream) -> None:
-    """The outputs of a channel; %from is where its sums are if several channels are computed at a time."""
+def _outputs(code: Routine, stream: Stream, channel: int) -> None:
+    """The outputs of a channel, or of all channels; then %from is where the sums of the next one are."""
     code("ldm %stream!, {%width, %spare, %high}", "width, constant, multiplier")
     code("mov %constant, %spare")
     if stream.has_corrections:
@@ -304,17 +327,23 @@ def _outputs(code: Routine, stream: Stream) -> None:
         load_bits(code)
         split_multiplier(code)
         code("get %index")
-    if stream.together > 1 and stream.form is Form.single:
+    if _has_one_text(stream) and stream.form is Form.single:
         code("ldm %from!, {%sum0, %sum1, %sum2, %sum3}")
-    _sums_of(code, stream, lambda value, pixel: _store(code, value, pixel, _is_shifted(code, stream)))
+    if _are_apart(stream):
+        for place in range(4):
+            word = _word(stream, channel, place)
+            code(f"get %{word}")
+            code(f"mov %sum{place}, %{word}")
+    _sums_of(code, stream, lambda value, pixel: _store(code, stream, value, pixel, channel))
     if stream.has_corrections:
         code("get %count")
         code("cmp %count, #0")
         code("bne %correct")
         code.label("corrected")
-    if stream.together > 1 and stream.form is not Form.single:
+    if _has_one_text(stream) and stream.form is not Form.single:
         code(f"add %from, %from, #{4 * PIXELS}")
-    code("adds %index, %index, #1")
+    if not _are_apart(stream):
+        code("adds %index, %index, #1")
 
 
 def _is_shifted(code: Routine, stream: Stream) -> bool:
@@ -322,10 +351,10 @@ def _is_shifted(code: Routine, stream: Stream) -> bool:
     return code.multiplies_high and stream.form is Form.single
 
 
-def _store(code: Routine, value: str, pixel: int, is_shifted: bool) -> None:
-    level(code, value, pixel, is_shifted)
+def _store(code: Routine, stream: Stream, value: str, pixel: int, channel: int) -> None:
+    level(code, value, PIXELS * channel + pixel, _is_shifted(code, stream))
     output = _output_at(code, pixel, "spare")
-    code(f"strb %{value}, [%{output}, %index]")
+    code(f"strb %{value}, [%{output}, {f'#{channel}' if _are_apart(stream) else '%index'}]")
 
 
 def _output_at(code: Routine, pixel: int, name: str) -> str:

@@ -5,7 +5,7 @@
 `%limit` and `%constant`, which are in high registers; `below` and `above` in the frame: lowest - highest level, highest level.
 
 On a core with the upper half of a product the multiplier is one number, `%high`, and the word of `bits` is 256 * level bits +
-32 - bits. There, sums of SUM_BITS may be shifted up to the end of their word, with `%limit`: they are multiplied as they are.
+32 - bits. There, `below` becomes the lowest level (`load_levels`), and sums of SUM_BITS may be shifted up to the end of their word, with `%limit`: they are multiplied as they are.
 """
 
 from __future__ import annotations
@@ -43,6 +43,15 @@ def level(code: Routine, value: str, pixel: int, is_shifted: bool = False) -> No
 def saturated(code: Routine, value: str, pixel: int) -> None:
     """The rest of `level`, out of its way."""
     code.label(f"beyond{pixel}", "below the first step or above the last one")
+    if code.multiplies_high:
+        code(f"cmp %{value}, #0")
+        code(f"blt %lowest{pixel}")
+        code(f"ldr %{value}, [sp, %frame.above]")
+        code(f"b %level{pixel}")
+        code.label(f"lowest{pixel}")
+        code(f"ldr %{value}, [sp, %frame.below]")
+        code(f"b %level{pixel}")
+        return
     code(f"asrs %{value}, %{value}, #31")
     code("ldr %spare, [sp, %frame.below]")
     code(f"ands %{value}, %spare")
@@ -99,6 +108,15 @@ def begin_sums(code: Routine, begin: str) -> None:
     code(f"adds %first_word, %first_word, %{begin}")
     code(f"lsls %second_word, %{begin}, #11")
     code(f"adds %second_word, %second_word, %{begin}")
+
+
+def load_levels(code: Routine) -> None:
+    """The words of `below` and `above` in the frame, once they are loaded."""
+    if code.multiplies_high:
+        code("ldr %lowest, [sp, %frame.below]")
+        code("ldr %spare, [sp, %frame.above]")
+        code("adds %lowest, %lowest, %spare")
+        code("str %lowest, [sp, %frame.below]")
 
 
 def load_bits(code: Routine) -> None:

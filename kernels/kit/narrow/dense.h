@@ -76,23 +76,29 @@ AIDGE_KIT_INLINE void aidge_kit_narrow_pack_one(uint32_t *target, int32_t first,
     target[1] = (uint32_t)third + middle;
 }
 
-AIDGE_KIT_NOINLINE void aidge_kit_narrow_pack(uint32_t *target, const int8_t *const *sources, int32_t count)
+AIDGE_KIT_NOINLINE void aidge_kit_narrow_pack_three(uint32_t *target, const int8_t *first, const int8_t *second,
+                                                    const int8_t *third, int32_t count)
 {
-    const int8_t *first = sources[0], *second = sources[1], *third = sources[2];
-    for (; count >= 4; count -= 4) {
+    const int8_t *const end = first + count;
+    const int8_t *const fours = first + (count & ~3);
+    for (; first != fours; first += 4) {
         aidge_kit_narrow_pack_one(target, first[0], second[0], third[0]);
         aidge_kit_narrow_pack_one(target + 4, first[1], second[1], third[1]);
         aidge_kit_narrow_pack_one(target + 8, first[2], second[2], third[2]);
         aidge_kit_narrow_pack_one(target + 12, first[3], second[3], third[3]);
         target += 16;
-        first += 4;
         second += 4;
         third += 4;
     }
-    for (; count > 0; count--) {
-        aidge_kit_narrow_pack_one(target, *first++, *second++, *third++);
+    for (; first != end; first++) {
+        aidge_kit_narrow_pack_one(target, *first, *second++, *third++);
         target += 4;
     }
+}
+
+AIDGE_KIT_INLINE void aidge_kit_narrow_pack(uint32_t *target, const int8_t *const *sources, int32_t count)
+{
+    aidge_kit_narrow_pack_three(target, sources[0], sources[1], sources[2], count);
 }
 #endif
 
@@ -216,6 +222,17 @@ AIDGE_KIT_NOINLINE int32_t aidge_kit_narrow_gather_inside(aidge_kit_narrow_windo
     return 1;
 }
 #else
+/* All runs of three neighbours inside of the image, `next` bytes from window to window, to their columns. */
+AIDGE_KIT_NOINLINE void aidge_kit_narrow_pack_neighbours(const aidge_kit_narrow_window *window, uint32_t *columns,
+                                                         const int8_t *source, int32_t next)
+{
+    const int8_t *sources[3];
+    sources[0] = source;
+    sources[1] = source + next;
+    sources[2] = source + 2 * next;
+    aidge_kit_narrow_pack_runs(window, columns, sources);
+}
+
 /* The same on a core where that is cheaper, of three neighbours in a row with more pixels behind them; for others it does
  * nothing, too. */
 AIDGE_KIT_NOINLINE int32_t aidge_kit_narrow_gather_inside(aidge_kit_narrow_window *window, int32_t first)
@@ -226,14 +243,13 @@ AIDGE_KIT_NOINLINE int32_t aidge_kit_narrow_gather_inside(aidge_kit_narrow_windo
     const int32_t begin = window->x * shape->stride_width - shape->pad_left;
     const int32_t x = window->x + 3;
     int8_t *const output = window->output;
-    const int8_t *sources[3];
+    uint32_t *const columns = window->columns + (first == 0 ? 0 : 2);
+    const int8_t *source;
     if ((window->left <= 3) || (x > shape->out_width) || (top < 0) || (begin < 0) || (top > window->dense->last_top) ||
         (begin + 2 * shape->stride_width > window->dense->last_left)) {
         return 0;
     }
-    sources[0] = window->input + (top * shape->in_width + begin) * shape->in_channels;
-    sources[1] = sources[0] + next;
-    sources[2] = sources[1] + next;
+    source = window->input + (top * shape->in_width + begin) * shape->in_channels;
     window->outputs[first] = output;
     window->outputs[first + 1] = output + channels;
     window->outputs[first + 2] = output + 2 * channels;
@@ -241,7 +257,11 @@ AIDGE_KIT_NOINLINE int32_t aidge_kit_narrow_gather_inside(aidge_kit_narrow_windo
     window->left -= 3;
     window->x = x < shape->out_width ? x : 0;
     window->y += x < shape->out_width ? 0 : 1;
-    aidge_kit_narrow_pack_runs(window, window->columns + (first == 0 ? 0 : 2), sources);
+    if (shape->kernel_height * window->dense->runs == 1) {
+        aidge_kit_narrow_pack_three(columns, source, source + next, source + 2 * next, window->dense->run);
+    } else {
+        aidge_kit_narrow_pack_neighbours(window, columns, source, next);
+    }
     return 1;
 }
 #endif

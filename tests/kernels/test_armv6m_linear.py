@@ -177,7 +177,12 @@ def fraction_cases():
 def offset_cases():
     """Weights less a zero point, which bytes do not hold."""
     layers = [test_cortexm_linear.int8_case(seed, *edge) for seed, edge in enumerate(EDGES)]
-    for seed, entry in enumerate([*layers, *steep_cases(), *tie_cases()]):
+    yield from less_zero_points([*layers, *steep_cases(), *tie_cases()])
+
+
+def less_zero_points(entries):
+    """Cases with the weights of these less a zero point."""
+    for seed, entry in enumerate(entries):
         data, weights, bias = entry.view.inputs
         result = entry.view.outputs[0].quantization
         tensors = [data, offset_weights(1200 + seed, weights), bias]

@@ -36,6 +36,8 @@ FLAGS = [(board, *one) for board in KINDS for one in COMPILED] if STRESS else SA
 def sample():
     others = (*binaries(case, 12), *edge_products(case, SIXES[1::4], 1), *test_factor_lines.products())
     others += tuple(quantize_case(seed, 400) for seed in range(4))
+    rows = (*list(test_armv6m_linear.fully_connected_cases())[::4], *list(test_armv6m_linear.many_output_cases())[:2])
+    others += tuple(test_armv6m_linear.less_zero_points(rows))
     return accepted([taken(entry) for entry in (*test_armv6m_linear.candidates(), *others)])
 
 
@@ -51,6 +53,9 @@ def test_the_cases_reach_every_form():
     forms = {entry.call.function.removeprefix("aidge_rv32_") for entry in sample()}
     dense = {"single_u2_x4", "single_corrected_u2_x3", "chunked_u2_x3", "sums_u2", "single_offset_u2", "sums_offset_u2"}
     assert {f"dense_int8_{form}" for form in dense} <= forms, sorted(forms)
+    offset = [set(form.split("_")) for form in forms if form.startswith("fc_int8") and "offsets" in form]
+    assert any("once" not in each for each in offset), "several blocks of taps"
+    assert {"once", "p", "singles8", "outliers", "marks"} <= set().union(*offset)
     kinds = {entry.kernel.name for entry in sample()}
     assert kinds == {
         "conv2d_int8",

@@ -10,6 +10,7 @@
  *   aidge_kit_load_levels), then of each output in the order of the weights what its sum begins with; width, constant and
  *   multiplier of the requantization, or unit, fraction and a float: the general one scales unit * sum + fraction.
  * order: the output that each of them is.
+ * offsets: what all weights of each of them lack.
  * outliers: which of them has at which tap how much more weight. Where there are many, runs: of each of them pairs of taps since
  *   the one before and weight, and {0, 0} at the end; a weight of 0 moves on alone.
  * marks: which of them have how many of the corrections, or AIDGE_KIT_NARROW_GENERAL_KIND.
@@ -124,6 +125,17 @@ AIDGE_KIT_NOINLINE int32_t aidge_kit_narrow_fc_begin(aidge_kit_narrow_fc_block *
     (void)memset(sums, 0, (uint32_t)count * sizeof *sums);
 #endif
     return count;
+}
+
+/* To each sum what its weights lack, times the sum of the block's inputs. Returns what is behind the offsets. */
+AIDGE_KIT_NOINLINE const int8_t *aidge_kit_narrow_fc_add_offsets(const aidge_kit_narrow_fc_block *block, int32_t *sums,
+                                                                 const int8_t *offsets, int32_t outputs)
+{
+    const int32_t total = -((int32_t)*block->end / 128);
+    for (; outputs > 0; outputs--) {
+        *sums++ += *offsets++ * total;
+    }
+    return offsets;
 }
 
 /* Weights that are not with the others. Return what is behind them. */

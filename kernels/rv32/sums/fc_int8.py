@@ -11,6 +11,6 @@ from aidge_build.contract.spec import ROW_MAJOR
 from ..core.assembly import CORE
 
 
-@kernel("FC", linear_spec(CORE.features, fc_rows.INDEXED, form=ROW_MAJOR, with_offsets=fc_rows.are_pixels))
+@kernel("FC", linear_spec(CORE.features, fc_rows.INDEXED, form=ROW_MAJOR, with_offsets=lambda _: True))
 class FcInt8(fc_rows.FcInt8):
     core = CORE

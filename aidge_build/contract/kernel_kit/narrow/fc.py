@@ -55,7 +55,7 @@ def texts(
     is_in_pieces: bool,
     has_one_block: bool,
 ) -> tuple[str, tuple[str, ...]]:
-    """Name and texts of a layer with chunks of so many pairs of taps, rising; `others`: "outliers" or "runs", "marks"."""
+    """Name and texts of a layer with chunks of so many pairs of taps, rising; `others`: "offsets", "outliers" or "runs", "marks"."""
     is_once = has_one_block and core.emitter.multiplies_high
     variant = [f"n{each}" for each in units] + ["p"] * is_in_pieces + ["once"] * is_once
     variant += [f"singles{turn_units}"] * has_singles + list(others)
@@ -95,6 +95,7 @@ static void {name}(const int8_t *input, int8_t *output, const int32_t *weights, 
 
 
 _PARAMETERS = {
+    "offsets": "const int8_t *offsets",
     "outliers": "const int16_t *outliers",
     "runs": "const int8_t *runs",
     "marks": "const uint16_t *marks, const int32_t *corrections",
@@ -103,8 +104,11 @@ _PARAMETERS = {
 
 def _in_blocks(calls: list[tuple[str, str, str]], others: tuple[str, ...], is_once: bool) -> tuple[str, str]:
     """Returns counters and text of a row with all sums in memory while block after block of its taps is added."""
-    each = "\n".join(f"{join}block.sums_end = block.sums + {count};\n{call}" for join, count, call in calls)
-    stored = _stored(others, "input", "shape->outputs")
+    of_block = [f"{join}block.sums_end = block.sums + {count};\n{call}" for join, count, call in calls]
+    if "offsets" in others:
+        of_block.append(_called(("offsets",), "input", "shape->outputs"))
+    each = "\n".join(of_block)
+    stored = _called(("", *(kind for kind in others if kind != "offsets")), "input", "shape->outputs")
     if is_once:
         return "row", f"{_ONE_BLOCK}\nblock.sums = sums;\n{each}\n{stored}"
     text = f"""(void)memset(sums, 0, (uint32_t)shape->outputs * sizeof *sums);
@@ -126,7 +130,7 @@ def _in_pieces(calls: list[tuple[str, str, str]], others: tuple[str, ...]) -> tu
         f"""{join}for (left = {total}; left > 0; left -= count) {{
 {own}    count = aidge_kit_narrow_fc_begin(&block, sums, left, shape->piece);
     {call}
-{indent(_stored(others, "(const int8_t *)columns", "count", "next_", "own_"), _STEP)}
+{indent(_called(("", *others), "(const int8_t *)columns", "count", "next_", "own_"), _STEP)}
     target.numbers += 4 * count;
     target.order += count;
 }}"""
@@ -135,16 +139,18 @@ def _in_pieces(calls: list[tuple[str, str, str]], others: tuple[str, ...]) -> tu
     return "row, left, count", f"{_ONE_BLOCK}\n{each}"
 
 
-def _stored(others: tuple[str, ...], values: str, count: str, cursor: str = "", own: str = "") -> str:
-    """Outputs from their sums; lists are read on from the pointers called `cursor`."""
+def _called(kinds: tuple[str, ...], values: str, count: str, cursor: str = "", own: str = "") -> str:
+    """What is put right of these kinds, "" for the outputs from their sums; lists are read on from the pointers called
+    `cursor`."""
     then = f"{cursor}{{}} = " if cursor else "(void)"
     calls = {
+        "offsets": f"{then}aidge_kit_narrow_fc_add_offsets(&block, sums, {cursor}offsets, {count});",
         "outliers": f"{then}aidge_kit_narrow_fc_add_outliers({values}, sums, {cursor}outliers);",
         "runs": f"{then}aidge_kit_narrow_fc_add_runs({values}, sums, {cursor}runs, {count});",
         "": f"aidge_kit_narrow_fc_store(sums, &target, {count});",
         "marks": f"{then}aidge_kit_narrow_fc_correct(sums, &target, {own}marks, &next_corrections);",
     }
-    return "\n".join(call.format(kind) for kind, call in calls.items() if kind in ("", *others))
+    return "\n".join(call.format(kind) for kind, call in calls.items() if kind in kinds)
 
 
 def _store(core: Core) -> str:

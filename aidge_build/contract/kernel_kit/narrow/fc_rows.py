@@ -8,6 +8,7 @@ from typing import ClassVar, TypeVar
 import numpy
 
 from aidge_build.contract.call import Call, Constant, Input, Output, Scratch, Struct, computed
+from aidge_build.contract.kernel_kit.byte_weights import offsets_of
 from aidge_build.contract.kernel_kit.following import following
 from aidge_build.contract.kernel_kit.linear_int8 import Linear, LinearNode
 from aidge_build.contract.kernel_kit.narrow.columns import column_bytes, dense_call
@@ -75,15 +76,18 @@ def fc_call(core: Core, node: LinearNode, rows: int) -> Call:
     """The call for weights [outputs, features(, 1, 1)]."""
     outputs, features = node.inputs[1].dims[:2]
     linear = node.linear(node.inputs[1].data.reshape(outputs, features))
-    found = layout(linear.rows, core.outputs, node.view.objective, linear.is_any)
+    added = offsets_of(linear.rows)
+    weights = linear.rows - added[:, None]
+    found = layout(weights, core.outputs, node.view.objective, linear.is_any)
     numbers, kinds = _numbers(core, linear, found)
     marks = numpy.arange(outputs) if linear.is_any else numpy.flatnonzero(kinds.kinds)
-    outliers, runs = _outliers(core, linear.rows, found), _runs(core, linear.rows, found)
+    outliers, runs = _outliers(core, weights, found), _runs(core, weights, found)
     apart = int(found.outliers.sum())
     are_many = 0 < apart and runs.nbytes < outliers.nbytes and not linear.is_any
     if linear.is_any:  # room for the ones of other weights, after the end of the list
         outliers = numpy.pad(outliers, ((0, max(0, -(-features * outputs // ANY_OUTLIERS) - apart)), (0, 0)))
     wanted = {
+        "offsets": bool(added.any()),
         "outliers": (apart or linear.is_any) and not are_many,
         "runs": are_many,
         "marks": len(marks),
@@ -92,6 +96,7 @@ def fc_call(core: Core, node: LinearNode, rows: int) -> Call:
     is_one = found.blocks == 1
     function, functions = texts(core, found.units, found.turn_units, outputs > found.paired, others, found.is_in_pieces, is_one)
     lists = {
+        "offsets": (Constant("offsets", added[found.order].astype(numpy.int8)),),
         "outliers": (Constant("outliers", outliers),),
         "runs": (Constant("runs", runs),),
         "marks": (
@@ -105,7 +110,7 @@ def fc_call(core: Core, node: LinearNode, rows: int) -> Call:
         (
             Input(0),
             Output(0),
-            Constant("weights", _weights(linear.rows, found)),
+            Constant("weights", _weights(weights, found)),
             Constant("numbers", numbers),
             Constant("order", found.order.astype(numpy.uint16)),
             *(constant for kind in others for constant in lists[kind]),

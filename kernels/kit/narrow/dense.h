@@ -226,11 +226,19 @@ AIDGE_KIT_NOINLINE int32_t aidge_kit_narrow_gather_inside(aidge_kit_narrow_windo
 AIDGE_KIT_NOINLINE void aidge_kit_narrow_pack_neighbours(const aidge_kit_narrow_window *window, uint32_t *columns,
                                                          const int8_t *source, int32_t next)
 {
-    const int8_t *sources[3];
-    sources[0] = source;
-    sources[1] = source + next;
-    sources[2] = source + 2 * next;
-    aidge_kit_narrow_pack_runs(window, columns, sources);
+    const aidge_kit_window2d *const shape = window->shape;
+    const int32_t run_step = shape->dilation_width * shape->in_channels, count = window->dense->run;
+    const int32_t runs = window->dense->runs;
+    const int32_t row_step = shape->dilation_height * shape->in_width * shape->in_channels - runs * run_step;
+    int32_t row, run;
+    for (row = shape->kernel_height; row > 0; row--) {
+        for (run = runs; run > 0; run--) {
+            aidge_kit_narrow_pack_three(columns, source, source + next, source + 2 * next, count);
+            columns += 4 * count;
+            source += run_step;
+        }
+        source += row_step;
+    }
 }
 
 /* The same on a core where that is cheaper, of three neighbours in a row with more pixels behind them; for others it does

@@ -18,10 +18,10 @@ typedef struct {
     int32_t end_step, out_end;      /* behind a row, to the next one */
 } aidge_rv32_sweep;
 
-/* Rows of a channel of the image that go to a plane: columns in whole groups of 4, and of all; steps in the image to the next
+/* Rows of a channel of the image that go to a plane: columns in whole groups of 4, and the others; steps in the image to the next
  * column, behind a row to the next one, there and in the plane. The assembly reads them in this order. */
 typedef struct {
-    int32_t whole, columns, column_step, row_skip, plane_skip;
+    int32_t whole, left, column_step, row_skip, plane_skip;
 } aidge_rv32_rows;
 
 typedef struct {

@@ -118,7 +118,7 @@ class ByteLayout(Layout):
             {
                 "sweep": sweep_of(self.tile, out_steps[columns], out_steps[rows]),
                 "sums": sweep_of(1, 4, 0),
-                "loads": (loaded // 4 * 4, loaded, steps[columns], steps[rows] - loaded * steps[columns], width - loaded),
+                "loads": (loaded - loaded % 4, loaded % 4, steps[columns], steps[rows] - loaded * steps[columns], width - loaded),
                 "batches": image["batches"],
                 "channels": channels,
                 "in_rows": image[f"in_{rows}"],

@@ -24,7 +24,7 @@ _TILE = 5  # instructions of a tile alone
 _NUMBERS_BYTES = 16  # of a channel, before its weights
 _LAST_WEIGHT = 7  # the byte that holds the last of 4 n + 1 weights
 _SWEEP = "row_step", "next_step", "out_step", "whole_bytes", "row_bytes", "back", "out_back", "end_step", "out_end"
-_OTHERS = "rows", "row_end", "stop"
+_LOADS = "whole", "left", "step", "row_skip", "plane_skip"
 _HEAD = "below", "above", "bits"
 
 
@@ -79,32 +79,22 @@ def plane(core: Core) -> str:
     """The text of the function that loads rows of a channel."""
     code = core.emitter()
     code("%enter.low")
-    code("ldm %loads!, {%whole, %columns, %step, %row_skip, %plane_skip}")
-    code("subs %left, %columns, %whole")
+    for place, name in enumerate(_LOADS):
+        code(f"ldr %{name}, [%loads, #{4 * place}]")
     code.label("row", "a row")
-    code("adds %end, %plane, %whole")
-    code("cmp %plane, %end")
-    code("beq %few")
-    code.label("four", "four columns")
-    for place in range(4):
-        code("ldrsb %x, [%source]")
-        code("adds %source, %source, %step")
-        code(f"strb %x, [%plane, #{place}]")
-    code("adds %plane, %plane, #4")
-    code("cmp %plane, %end")
-    code("bne %four")
-    code.label("few")
-    code("adds %end, %end, %left")
-    code("cmp %plane, %end")
-    code("beq %loaded")
-    code.label("one", "a column")
-    code("ldrsb %x, [%source]")
-    code("adds %source, %source, %step")
-    code("strb %x, [%plane]")
-    code("adds %plane, %plane, #1")
-    code("cmp %plane, %end")
-    code("bne %one")
-    code.label("loaded")
+    for columns, span in ((4, "whole"), (1, "left")):
+        code(f"adds %end, %plane, %{span}")
+        code("cmp %plane, %end")
+        code(f"beq %without_{span}")
+        code.label(f"more_{span}", f"columns, {columns} in a turn")
+        for place in range(columns):
+            code("ldrsb %x, [%source]")
+            code("adds %source, %source, %step")
+            code(f"strb %x, [%plane, #{place}]")
+        code(f"adds %plane, %plane, #{columns}")
+        code("cmp %plane, %end")
+        code(f"bne %more_{span}")
+        code.label(f"without_{span}")
     code("adds %source, %source, %row_skip")
     code("adds %plane, %plane, %plane_skip")
     code("subs %rows, %rows, #1")
@@ -120,29 +110,23 @@ def sweep(core: Core, shape: Shape, is_wide: bool, is_sums: bool) -> tuple[str, 
     name = f"{core.prefix}_depthwise_int8_{'wide_' * is_wide}{shape.name}{'_sums' * is_sums}"
     code = core.emitter()
     code("%enter.low")
-    code(f"%frame {', '.join((*_SWEEP, *_HEAD, *_OTHERS))}")
+    code(f"%frame {', '.join(_HEAD)}")
     _begin(code, shape, is_wide, is_sums)
     code.label("row", "a row")
-    code("ldr %spare, [sp, %frame.row_bytes]")
-    code("adds %spare, %output, %spare")
-    code("str %spare, [sp, %frame.row_end]")
-    code("ldr %spare, [sp, %frame.whole_bytes]")
-    code("adds %spare, %output, %spare")
-    code("str %spare, [sp, %frame.stop]")
+    code("adds %row_end, %output, %row_bytes")
+    code("adds %stop, %output, %whole_bytes")
     code.label("tile", f"{shape.tile} outputs")
     for row in range(shape.kernel[0]):
         if row:
             code("adds %plane, %plane, %row_step")
         _row(code, shape, row, is_wide)
-    code("ldr %spare, [sp, %frame.next_step]")
-    code("adds %plane, %plane, %spare")
+    code("adds %plane, %plane, %next_step")
     for output in range(shape.tile):
         if not is_sums:
             level(code, f"sum{output}", output, shape.is_resident)
         code(f"{'str' if is_sums else 'strb'} %sum{output}, [%output]")
         code("adds %output, %output, %out_step")
-    code("ldr %spare, [sp, %frame.stop]")
-    code("cmp %output, %spare")
+    code("cmp %output, %stop")
     code("bne %tile")
     _next(code)
     if not is_sums:
@@ -158,12 +142,8 @@ def sweep(core: Core, shape: Shape, is_wide: bool, is_sums: bool) -> tuple[str, 
 def _begin(code: Routine, shape: Shape, is_wide: bool, is_sums: bool) -> None:
     """The numbers of the sweep, of the layer and of the channel."""
     for place, name in enumerate(_SWEEP):
-        code(f"ldr %spare, [%sweep, #{4 * place}]")
-        code(f"str %spare, [sp, %frame.{name}]")
-    code("ldr %spare, [%argument.4]")
-    code("str %spare, [sp, %frame.rows]")
-    code("ldr %row_step, [sp, %frame.row_step]")
-    code("ldr %out_step, [sp, %frame.out_step]")
+        code(f"ldr %{name}, [%sweep, #{4 * place}]")
+    code("ldr %rows, [%argument.4]")
     code("ldr %begin, [%channel]", "offset")
     if not is_sums:
         code("ldr %head, [%argument.5]")
@@ -216,22 +196,15 @@ def _row(code: Routine, shape: Shape, row: int, is_wide: bool) -> None:
 
 def _next(code: Routine) -> None:
     """The last tile of a row, if it overlaps the one before; then the next row."""
-    code("ldr %spare, [sp, %frame.row_end]")
-    code("cmp %output, %spare")
+    code("cmp %output, %row_end")
     code("beq %row_done")
-    code("str %spare, [sp, %frame.stop]")
-    _move(code, "back", "out_back")
+    code("mov %stop, %row_end")
+    code("adds %plane, %plane, %back")
+    code("adds %output, %output, %out_back")
     code("b %tile")
     code.label("row_done")
-    _move(code, "end_step", "out_end")
-    code("ldr %spare, [sp, %frame.rows]")
-    code("subs %spare, %spare, #1")
-    code("str %spare, [sp, %frame.rows]")
+    code("adds %plane, %plane, %end_step")
+    code("adds %output, %output, %out_end")
+    code("subs %rows, %rows, #1")
     code("beq %done")
     code("b %row")
-
-
-def _move(code: Routine, plane: str, output: str) -> None:
-    for pointer, step in (("plane", plane), ("output", output)):
-        code(f"ldr %spare, [sp, %frame.{step}]")
-        code(f"adds %{pointer}, %{pointer}, %spare")

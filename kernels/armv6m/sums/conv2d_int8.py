@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from aidge_build.contract.kernel_kit.narrow import conv2d
-from aidge_build.contract.kernel_kit.narrow.conditions import linear_spec
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import NodeView
 
@@ -12,7 +11,7 @@ from ..core.assembly import CORE
 from ..core.costs import dense_per_mac
 
 
-@kernel(("Conv1D", "Conv2D"), linear_spec(CORE.features, with_offsets=conv2d.has_short_sums))
+@kernel(("Conv1D", "Conv2D"), conv2d.spec(CORE))
 class Conv2dInt8(conv2d.Conv2dInt8):
     core = CORE
 

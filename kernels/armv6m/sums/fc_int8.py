@@ -4,15 +4,14 @@
 from __future__ import annotations
 
 from aidge_build.contract.kernel_kit.narrow import fc_rows
-from aidge_build.contract.kernel_kit.narrow.conditions import linear_spec
 from aidge_build.contract.node import kernel
-from aidge_build.contract.spec import ROW_MAJOR, NodeView
+from aidge_build.contract.spec import NodeView
 
 from ..core.assembly import CORE
 from ..core.costs import dense_per_mac
 
 
-@kernel("FC", linear_spec(CORE.features, fc_rows.INDEXED, form=ROW_MAJOR, with_offsets=fc_rows.are_pixels))
+@kernel("FC", fc_rows.spec(CORE))
 class FcInt8(fc_rows.FcInt8):
     core = CORE
 

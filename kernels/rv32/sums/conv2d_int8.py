@@ -4,12 +4,11 @@
 from __future__ import annotations
 
 from aidge_build.contract.kernel_kit.narrow import conv2d
-from aidge_build.contract.kernel_kit.narrow.conditions import linear_spec
 from aidge_build.contract.node import kernel
 
 from ..core.assembly import CORE
 
 
-@kernel(("Conv1D", "Conv2D"), linear_spec(CORE.features, with_offsets=conv2d.has_short_sums))
+@kernel(("Conv1D", "Conv2D"), conv2d.spec(CORE))
 class Conv2dInt8(conv2d.Conv2dInt8):
     core = CORE

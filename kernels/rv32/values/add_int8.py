@@ -4,13 +4,11 @@
 from __future__ import annotations
 
 from aidge_build.contract.kernel_kit.narrow import add
-from aidge_build.contract.kernel_kit.rows_int8 import rows_specs
-from aidge_build.contract.kernel_kit.word_sums_int8 import SUMS
 from aidge_build.contract.node import kernel
 
 from ..core.assembly import CORE
 
 
-@kernel(("Add", "Sub"), rows_specs(CORE.features, *SUMS.conditions))
+@kernel(("Add", "Sub"), add.specs(CORE))
 class AddInt8(add.AddInt8):
     core, function = CORE, f"{CORE.prefix}_add_int8"

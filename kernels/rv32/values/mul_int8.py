@@ -4,12 +4,11 @@
 from __future__ import annotations
 
 from aidge_build.contract.kernel_kit.narrow import mul
-from aidge_build.contract.kernel_kit.rows_int8 import rows_specs
 from aidge_build.contract.node import kernel
 
 from ..core.assembly import CORE
 
 
-@kernel("Mul", rows_specs(CORE.features, mul.PRODUCTS.condition))
+@kernel("Mul", mul.specs(CORE))
 class MulInt8(mul.MulInt8):
     core = CORE

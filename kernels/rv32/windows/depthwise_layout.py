@@ -3,14 +3,12 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy
 
 from aidge_build.contract.call import Struct
 from aidge_build.contract.kernel_kit.narrow.core import Core
 from aidge_build.contract.kernel_kit.narrow.depthwise import Plane
-from aidge_build.contract.kernel_kit.narrow.depthwise_layout import PADS, Layout
+from aidge_build.contract.kernel_kit.narrow.depthwise_layout import Layout
 from aidge_build.contract.kernel_kit.narrow.packing import GENERAL_KIND
 
 from .depthwise_text import MOST_TILE, Shape, plane, sweep
@@ -23,6 +21,7 @@ BYTES = Plane(
     "",
     "input + channel + strip.source, &shape->loads, strip.count",
 )
+_NOT_READ = "in_columns", "in_column_step", "stride_column"  # fields of the geometry, in C
 _MUCH = 1 / 16
 _ROW = 10  # instructions of a row alone, of inputs or of outputs
 
@@ -91,51 +90,33 @@ class ByteLayout(Layout):
         return (plane(core),)
 
     def struct(self, numbers: int) -> Struct:
-        image, rows, columns = self.image, self.rows, self.columns
-        channels, width = image["in_channels"], self.plane_columns
-        steps = {"width": channels, "height": channels * image["in_width"]}
-        out_steps = {"width": channels, "height": channels * image["out_width"]}
-        stride, outputs, pad = image[f"stride_{columns}"], image[f"out_{columns}"], image[f"pad_{PADS[columns]}"]
-        row_step = image[f"dilation_{rows}"] * width
-        loaded = min(image[f"in_{columns}"], width - pad)
+        geometry, width = self.geometry, self.plane_columns
+        stride, outputs, step = (geometry[name] for name in ("stride_column", "out_columns", "in_column_step"))
+        row_step = self.image[f"dilation_{self.rows}"] * width
+        loaded = min(geometry["in_columns"], width - geometry["pad_column"])
 
-        def sweep_of(tile: int, step: int, out_row: int) -> tuple[int, ...]:
+        def sweep_of(tile: int, out_step: int, out_row: int) -> tuple[int, ...]:
             back = -outputs % tile  # columns that the last tile of a row shares with the one before
             return (
                 row_step,
                 tile * stride - (self.kernel[0] - 1) * row_step,
-                step,
-                step * (outputs // tile * tile),
-                step * outputs,
+                out_step,
+                out_step * (outputs // tile * tile),
+                out_step * outputs,
                 -back * stride,
-                -back * step,
-                image[f"stride_{rows}"] * width - outputs * stride,
-                out_row - outputs * step,
+                -back * out_step,
+                geometry["stride_row"] * width - outputs * stride,
+                out_row - outputs * out_step,
             )
 
         return Struct(
             "aidge_rv32_depthwise",
             {
-                "sweep": sweep_of(self.tile, out_steps[columns], out_steps[rows]),
+                "sweep": sweep_of(self.tile, geometry["out_column_step"], geometry["out_row_step"]),
                 "sums": sweep_of(1, 4, 0),
-                "loads": (loaded - loaded % 4, loaded % 4, steps[columns], steps[rows] - loaded * steps[columns], width - loaded),
-                "batches": image["batches"],
-                "channels": channels,
-                "in_rows": image[f"in_{rows}"],
-                "out_rows": image[f"out_{rows}"],
-                "out_columns": outputs,
-                "in_row_step": steps[rows],
-                "out_row_step": out_steps[rows],
-                "out_column_step": out_steps[columns],
-                "in_image": channels * image["in_width"] * image["in_height"],
-                "out_image": channels * math.prod(image[f"out_{axis}"] for axis in PADS),
-                "stride_row": image[f"stride_{rows}"],
-                "pad_row": image[f"pad_{PADS[rows]}"],
-                "pad_column": pad,
-                "strip_rows": self.strip_rows,
-                "window_rows": self.extent(rows),
-                "columns": width,
-                "row_step": image[f"stride_{rows}"] * width,
+                "loads": (loaded - loaded % 4, loaded % 4, step, geometry["in_row_step"] - loaded * step, width - loaded),
+                **{name: value for name, value in geometry.items() if name not in _NOT_READ},
+                "row_step": geometry["stride_row"] * width,
                 "plane_bytes": self.plane_bytes,
                 "numbers": numbers,
             },

@@ -6,7 +6,14 @@ from __future__ import annotations
 from typing import ClassVar
 
 from aidge_build.contract.kernel_kit.narrow.core import Core
-from aidge_build.contract.kernel_kit.word_sums_int8 import PARAMETERS, WordSumsInt8
+from aidge_build.contract.kernel_kit.rows_int8 import rows_specs
+from aidge_build.contract.kernel_kit.word_sums_int8 import PARAMETERS, SUMS, WordSumsInt8
+from aidge_build.contract.spec import ImplSpec
+
+
+def specs(core: Core) -> tuple[ImplSpec, ...]:
+    """Returns the specs of sums on the cores of a library."""
+    return rows_specs(core.features, *SUMS.conditions)
 
 
 class AddInt8(WordSumsInt8):

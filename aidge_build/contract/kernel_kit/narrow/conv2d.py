@@ -11,6 +11,7 @@ from aidge_build.contract.call import Call, Struct
 from aidge_build.contract.kernel_kit.byte_weights import has_offsets
 from aidge_build.contract.kernel_kit.linear_int8 import LinearNode
 from aidge_build.contract.kernel_kit.narrow.columns import column_bytes, dense_call, runs
+from aidge_build.contract.kernel_kit.narrow.conditions import linear_spec
 from aidge_build.contract.kernel_kit.narrow.core import Core
 from aidge_build.contract.kernel_kit.narrow.dense import PIXELS
 from aidge_build.contract.kernel_kit.narrow.fc_rows import MOST_ROWS, fc_call, fc_demands
@@ -18,7 +19,7 @@ from aidge_build.contract.kernel_kit.narrow.packing import SUM_BITS
 from aidge_build.contract.kernel_kit.packing import taps_last_channels
 from aidge_build.contract.kernel_kit.raster import block_demands
 from aidge_build.contract.kernel_kit.window2d import is_pointwise, window2d, window_of_layer
-from aidge_build.contract.spec import Demands, NodeView
+from aidge_build.contract.spec import Demands, ImplSpec, NodeView
 from aidge_build.graph.tensor import Tensor
 
 TOGETHER = 3  # pixels that are gathered at once
@@ -40,6 +41,11 @@ def _are_rows(view: NodeView) -> bool:
 def has_short_sums(view: NodeView) -> bool:
     """Whether the sum of a window fits the words that three share."""
     return 128 * math.prod(view.inputs[1].dims[1:]) < 1 << (SUM_BITS - 1)
+
+
+def spec(core: Core) -> ImplSpec:
+    """Returns the spec of convolutions on the cores of a library."""
+    return linear_spec(core.features, with_offsets=has_short_sums)
 
 
 class Conv2dInt8(LinearNode):

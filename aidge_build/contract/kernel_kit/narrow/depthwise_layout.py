@@ -89,6 +89,40 @@ class Layout(ABC):
         """The texts of functions that load a plane, if the header has none."""
         return ()
 
+    @property
+    @abstractmethod
+    def plane_columns(self) -> int:
+        """Items of a row of the plane."""
+
+    @property
+    def geometry(self) -> dict[str, int]:
+        """The fields that the structs of all planes share, in their order."""
+        image, rows, columns = self.image, self.rows, self.columns
+        channels = image["in_channels"]
+        steps = {"width": channels, "height": channels * image["in_width"]}
+        out_steps = {"width": channels, "height": channels * image["out_width"]}
+        return {
+            "batches": image["batches"],
+            "channels": channels,
+            "in_rows": image[f"in_{rows}"],
+            "in_columns": image[f"in_{columns}"],
+            "out_rows": image[f"out_{rows}"],
+            "out_columns": image[f"out_{columns}"],
+            "in_row_step": steps[rows],
+            "in_column_step": steps[columns],
+            "out_row_step": out_steps[rows],
+            "out_column_step": out_steps[columns],
+            "in_image": channels * image["in_width"] * image["in_height"],
+            "out_image": channels * image["out_width"] * image["out_height"],
+            "stride_row": image[f"stride_{rows}"],
+            "stride_column": image[f"stride_{columns}"],
+            "pad_row": image[f"pad_{PADS[rows]}"],
+            "pad_column": image[f"pad_{PADS[columns]}"],
+            "strip_rows": self.strip_rows,
+            "window_rows": self.extent(rows),
+            "columns": self.plane_columns,
+        }
+
     @abstractmethod
     def struct(self, numbers: int) -> Struct:
         """The struct of the plane's header for `numbers` words of a channel in the stream."""
@@ -155,10 +189,8 @@ class WordLayout(Layout):
         return sweep(core, self.kernel, self.dilation, is_wide, is_sums)
 
     def struct(self, numbers: int) -> Struct:
-        image, rows, columns = self.image, self.rows, self.columns
-        channels, pair = image["in_channels"], 8
-        steps = {"width": channels, "height": channels * image["in_width"]}
-        out_steps = {"width": channels, "height": channels * image["out_width"]}
+        image, rows, columns, geometry = self.image, self.rows, self.columns, self.geometry
+        pair = 8
         stride, row_pairs = image[f"stride_{columns}"], self.plane_columns
         across = self.extent(columns)
         row_step = pair * (image[f"dilation_{rows}"] * row_pairs - across)
@@ -181,27 +213,9 @@ class WordLayout(Layout):
         return Struct(
             "aidge_kit_narrow_depthwise",
             {
-                "sweep": sweep(out_steps[columns], out_steps[rows]),
+                "sweep": sweep(geometry["out_column_step"], geometry["out_row_step"]),
                 "sums": sweep(4, 0),
-                "batches": image["batches"],
-                "channels": channels,
-                "in_rows": image[f"in_{rows}"],
-                "in_columns": image[f"in_{columns}"],
-                "out_rows": image[f"out_{rows}"],
-                "out_columns": image[f"out_{columns}"],
-                "in_row_step": steps[rows],
-                "in_column_step": steps[columns],
-                "out_row_step": out_steps[rows],
-                "out_column_step": out_steps[columns],
-                "in_image": channels * image["in_width"] * image["in_height"],
-                "out_image": channels * image["out_width"] * image["out_height"],
-                "stride_row": image[f"stride_{rows}"],
-                "stride_column": stride,
-                "pad_row": image[f"pad_{PADS[rows]}"],
-                "pad_column": image[f"pad_{PADS[columns]}"],
-                "strip_rows": self.strip_rows,
-                "window_rows": self.extent(rows),
-                "columns": row_pairs,
+                **geometry,
                 "second": second,
                 "last": last,
                 "row_step": 2 * image[f"stride_{rows}"] * row_pairs,

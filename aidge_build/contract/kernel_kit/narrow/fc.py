@@ -55,7 +55,8 @@ def texts(
     is_in_pieces: bool,
     has_one_block: bool,
 ) -> tuple[str, tuple[str, ...]]:
-    """Name and texts of a layer with chunks of so many pairs of taps, rising; `others`: "offsets", "outliers" or "runs", "marks"."""
+    """Name and texts of a layer with chunks of so many pairs of taps, rising; `others`: "offsets", "outliers" or "runs",
+    "marks"."""
     is_once = has_one_block and core.emitter.multiplies_high
     variant = [f"n{each}" for each in units] + ["p"] * is_in_pieces + ["once"] * is_once
     variant += [f"singles{turn_units}"] * has_singles + list(others)

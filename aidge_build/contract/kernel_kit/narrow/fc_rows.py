@@ -12,6 +12,7 @@ from aidge_build.contract.kernel_kit.byte_weights import offsets_of
 from aidge_build.contract.kernel_kit.following import following
 from aidge_build.contract.kernel_kit.linear_int8 import Linear, LinearNode
 from aidge_build.contract.kernel_kit.narrow.columns import column_bytes, dense_call
+from aidge_build.contract.kernel_kit.narrow.conditions import linear_spec
 from aidge_build.contract.kernel_kit.narrow.core import Core
 from aidge_build.contract.kernel_kit.narrow.dense import PIXELS
 from aidge_build.contract.kernel_kit.narrow.fc import texts
@@ -19,7 +20,7 @@ from aidge_build.contract.kernel_kit.narrow.fc_layout import HALF, PIECE, UNITS,
 from aidge_build.contract.kernel_kit.narrow.packing import GENERAL_KIND, Kinds, filled, form_of, general_numbers, head, kinds_of
 from aidge_build.contract.kernel_kit.packing import as_words
 from aidge_build.contract.kernel_kit.window2d import rows_as_image
-from aidge_build.contract.spec import Demands, NodeView, Predicate
+from aidge_build.contract.spec import ROW_MAJOR, Demands, ImplSpec, NodeView, Predicate
 
 ANY_OUTLIERS = 4  # weights; one of so many may be kept apart if others may come
 Taps = TypeVar("Taps", int, numpy.ndarray)
@@ -42,13 +43,18 @@ def _too_wide(view: NodeView) -> str:
     return f"{most:,} inputs or outputs, at most {MOST_INDEX + 1:,}" if most > MOST_INDEX + 1 else ""
 
 
-INDEXED = Predicate("inputs and outputs have numbers of 16 bits", _too_wide)
+_INDEXED = Predicate("inputs and outputs have numbers of 16 bits", _too_wide)
 
 
 def are_pixels(view: NodeView) -> bool:
     """Whether rows cost less as the pixels of a convolution, in not much more memory."""
     rows, features = view.inputs[0].dims
     return rows > MOST_ROWS and column_bytes(view) <= MOST_COLUMN_BYTES
+
+
+def spec(core: Core) -> ImplSpec:
+    """Returns the spec of fully connected layers on the cores of a library."""
+    return linear_spec(core.features, _INDEXED, form=ROW_MAJOR, with_offsets=lambda _: True)
 
 
 class FcInt8(LinearNode):

@@ -10,16 +10,17 @@ from typing import ClassVar
 import numpy
 
 from aidge_build.contract.call import Call, computed
+from aidge_build.contract.kernel_kit.conditions import ROOM
 from aidge_build.contract.kernel_kit.linear_int8 import INT8
 from aidge_build.contract.kernel_kit.narrow.columns import TAP_BYTES, dense_struct
 from aidge_build.contract.kernel_kit.narrow.core import Core
 from aidge_build.contract.kernel_kit.narrow.dense import SHIFT_BYTES, block_texts, words_in_turn
 from aidge_build.contract.kernel_kit.narrow.fc_rows import MOST_ROWS
 from aidge_build.contract.kernel_kit.narrow.packing import SUM_BITS, Form, Stream, pack
-from aidge_build.contract.kernel_kit.products import columns_as_channels, matrix_dims, product_call, product_shape
+from aidge_build.contract.kernel_kit.products import columns_as_channels, matrix_dims, product_call, product_shape, product_spec
 from aidge_build.contract.kernel_kit.window2d import rows_as_image
 from aidge_build.contract.node import KernelNode
-from aidge_build.contract.spec import Demands, NodeView, Predicate
+from aidge_build.contract.spec import Demands, ImplSpec, NodeView, Predicate
 
 MOST_SCRATCH_BYTES = 4096
 HEAD_WORDS, BEFORE = 7, 2  # of the stream, and before the weights of a channel, which have an offset
@@ -39,9 +40,10 @@ def _unfit(core: Core, view: NodeView) -> str:
     return "" if needed <= MOST_SCRATCH_BYTES else f"{needed:,} B of scratch, wants at most {MOST_SCRATCH_BYTES:,}"
 
 
-def fits(core: Core) -> Predicate:
-    """Returns the condition of the kernel."""
-    return Predicate("rows that pay, columns that fit the scratch, proved levels", partial(_unfit, core))
+def spec(core: Core) -> ImplSpec:
+    """Returns the spec of products on the cores of a library."""
+    fits = Predicate("rows that pay, columns that fit the scratch, proved levels", partial(_unfit, core))
+    return product_spec(ROOM, fits, features=core.features)
 
 
 class MatmulInt8(KernelNode):

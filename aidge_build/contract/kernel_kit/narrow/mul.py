@@ -9,7 +9,8 @@ from aidge_build.contract.call import Call, Constant, computed
 from aidge_build.contract.kernel_kit.narrow.core import Core
 from aidge_build.contract.kernel_kit.packing import as_words
 from aidge_build.contract.kernel_kit.proved_products import ProvedProducts
-from aidge_build.contract.kernel_kit.rows_int8 import RowsInt8
+from aidge_build.contract.kernel_kit.rows_int8 import RowsInt8, rows_specs
+from aidge_build.contract.spec import ImplSpec
 from aidge_build.operators.arithmetic.narrow_products import NarrowForm, narrow_form
 
 PARAMETERS = "const int8_t *first, const int8_t *second, int8_t *output, const int32_t *numbers, int32_t count"
@@ -22,6 +23,11 @@ def _form(stairs, bounds):
 
 
 PRODUCTS: ProvedProducts[NarrowForm] = ProvedProducts(_form)
+
+
+def specs(core: Core) -> tuple[ImplSpec, ...]:
+    """Returns the specs of products on the cores of a library."""
+    return rows_specs(core.features, PRODUCTS.condition)
 
 
 class MulInt8(RowsInt8):

@@ -5,7 +5,8 @@
 `%limit` and `%constant`, which are in high registers; `below` and `above` in the frame: lowest - highest level, highest level.
 
 On a core with the upper half of a product the multiplier is one number, `%high`, and the word of `bits` is 256 * level bits +
-32 - bits. There, `below` becomes the lowest level (`load_levels`), and sums of SUM_BITS may be shifted up to the end of their word, with `%limit`: they are multiplied as they are.
+32 - bits. There, `below` becomes the lowest level (`load_levels`), and sums of SUM_BITS may be shifted up to the end of their
+word, with `%limit`: they are multiplied as they are.
 """
 
 from __future__ import annotations

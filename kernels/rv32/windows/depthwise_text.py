@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from aidge_build.contract.kernel_kit.narrow.core import Core
-from aidge_build.contract.kernel_kit.narrow.requantize import SHIFT, level, load_bits, load_levels, saturated
+from aidge_build.contract.kernel_kit.narrow.requantize import SHIFT, level, saturated
 from aidge_build.contract.kernel_kit.routine import Routine
 
 PARAMETERS = (
@@ -25,7 +25,6 @@ _NUMBERS_BYTES = 16  # of a channel, before its weights
 _LAST_WEIGHT = 7  # the byte that holds the last of 4 n + 1 weights
 _SWEEP = "row_step", "next_step", "out_step", "whole_bytes", "row_bytes", "back", "out_back", "end_step", "out_end"
 _LOADS = "whole", "left", "step", "row_skip", "plane_skip"
-_HEAD = "below", "above", "bits"
 
 
 @dataclass(frozen=True)
@@ -110,7 +109,6 @@ def sweep(core: Core, shape: Shape, is_wide: bool, is_sums: bool) -> tuple[str, 
     name = f"{core.prefix}_depthwise_int8_{'wide_' * is_wide}{shape.name}{'_sums' * is_sums}"
     code = core.emitter()
     code("%enter.low")
-    code(f"%frame {', '.join(_HEAD)}")
     _begin(code, shape, is_wide, is_sums)
     code.label("row", "a row")
     code("adds %row_end, %output, %row_bytes")
@@ -147,11 +145,9 @@ def _begin(code: Routine, shape: Shape, is_wide: bool, is_sums: bool) -> None:
     code("ldr %begin, [%channel]", "offset")
     if not is_sums:
         code("ldr %head, [%argument.5]")
-        for place, name in enumerate(_HEAD):
-            code(f"ldr %spare, [%head, #{4 * place}]", ("lowest - highest level", "highest level", "bits")[place])
-            code(f"str %spare, [sp, %frame.{name}]")
-        load_levels(code)
-        load_bits(code)
+        code("ldm %head!, {%lowest, %highest, %bits}", "lowest - highest level, highest level")
+        code("adds %lowest, %lowest, %highest")
+        code("lsrs %level_bits, %bits, #8")
         code("ldr %limit, [%channel, #4]", "width")
         code(f"lsls %limit, %limit, #{SHIFT}", "without the last weight")
         if not shape.is_resident:

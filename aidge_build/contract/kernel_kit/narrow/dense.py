@@ -25,7 +25,6 @@ from aidge_build.contract.kernel_kit.narrow.requantize import (
     begin_sums,
     level,
     load_bits,
-    load_levels,
     saturated,
     separate,
     separate_shifted,
@@ -76,7 +75,10 @@ def _block(core: Core, name: str, stream: Stream) -> str:
     code("mov %to, sp")
     for parameter, words in _HEADS:
         _to_frame(code, parameter, words)
-    load_levels(code)
+    if code.multiplies_high:
+        code("ldr %lowest, [sp, %frame.below]")
+        code("ldr %highest, [sp, %frame.above]")
+        code("adds %lowest, %lowest, %highest")
     code(f"adds %stream, #{_REST_OF_HEAD_BYTES}")
     code("movs %index, #0")
     code("put %index")

@@ -5,8 +5,8 @@
 `%limit` and `%constant`, which are in high registers; `below` and `above` in the frame: lowest - highest level, highest level.
 
 On a core with the upper half of a product the multiplier is one number, `%high`, and the word of `bits` is 256 * level bits +
-32 - bits. There, `below` becomes the lowest level (`load_levels`), and sums of SUM_BITS may be shifted up to the end of their
-word, with `%limit`: they are multiplied as they are.
+32 - bits. There, `%lowest` and `%highest` are the levels at both ends, and sums of SUM_BITS may be shifted up to the end of
+their word, with `%limit`: they are multiplied as they are.
 """
 
 from __future__ import annotations
@@ -47,10 +47,10 @@ def saturated(code: Routine, value: str, pixel: int) -> None:
     if code.multiplies_high:
         code(f"cmp %{value}, #0")
         code(f"blt %lowest{pixel}")
-        code(f"ldr %{value}, [sp, %frame.above]")
+        code(f"mov %{value}, %highest")
         code(f"b %level{pixel}")
         code.label(f"lowest{pixel}")
-        code(f"ldr %{value}, [sp, %frame.below]")
+        code(f"mov %{value}, %lowest")
         code(f"b %level{pixel}")
         return
     code(f"asrs %{value}, %{value}, #31")
@@ -109,15 +109,6 @@ def begin_sums(code: Routine, begin: str) -> None:
     code(f"adds %first_word, %first_word, %{begin}")
     code(f"lsls %second_word, %{begin}, #11")
     code(f"adds %second_word, %second_word, %{begin}")
-
-
-def load_levels(code: Routine) -> None:
-    """The words of `below` and `above` in the frame, once they are loaded."""
-    if code.multiplies_high:
-        code("ldr %lowest, [sp, %frame.below]")
-        code("ldr %spare, [sp, %frame.above]")
-        code("adds %lowest, %lowest, %spare")
-        code("str %lowest, [sp, %frame.below]")
 
 
 def load_bits(code: Routine) -> None:

@@ -18,10 +18,8 @@ from aidge_build.contract.kernel_kit.registers.texts import Line
 from aidge_build.contract.kernel_kit.riscv.registers import Registers
 from aidge_build.contract.thumb.instruction import instruction_of_text, memory_operand
 
-_THREE = {"add": "add", "sub": "sub", "mul": "mul", "and": "and", "orr": "or", "eor": "xor"} | {
-    high: high for high in ("mulhsu", "mulhu")
-}
 _SHIFTS = {"lsl": "sll", "lsr": "srl", "asr": "sra"}
+_THREE = {name: name for name in ("add", "sub", "mul", "mulhsu", "mulhu", "and")} | {"orr": "or", "eor": "xor"} | _SHIFTS
 _ACCESSES = {
     **{"ldr": "lw", "ldrb": "lbu", "ldrsb": "lb", "ldrh": "lhu", "ldrsh": "lh"},
     **{"str": "sw", "strb": "sb", "strh": "sh"},
@@ -110,7 +108,7 @@ class _Printer:
 
     def _arithmetic(self, name: str, target: str, *sources: str) -> Iterator[str | None]:
         real, last = self._real(target), sources[-1]
-        if len(sources) == 1 and name in {*_THREE, *_SHIFTS}:
+        if len(sources) == 1 and name in _THREE:
             sources = target, last
         first = self._real(sources[0])
         if name == "mov":
@@ -121,14 +119,10 @@ class _Printer:
             shift, places = _EXTENDS[name]
             yield f"slli {real}, {first}, {places}"
             yield f"{shift} {real}, {real}, {places}"
-        elif name in _SHIFTS:
-            yield (
-                f"{_SHIFTS[name]}i {real}, {first}, {last[1:]}"
-                if last[0] == "#"
-                else (f"{_SHIFTS[name]} {real}, {first}, {self._real(last)}")
-            )
         elif name in _THREE and last[0] != "#":
             yield f"{_THREE[name]} {real}, {first}, {self._real(last)}"
+        elif name in _SHIFTS:
+            yield f"{_SHIFTS[name]}i {real}, {first}, {last[1:]}"
         elif name in ("add", "sub"):
             yield from self._added(real, first, int(last[1:]) * (-1 if name == "sub" else 1))
         else:

@@ -126,15 +126,25 @@ def sweep(core: Core, shape: Shape, is_wide: bool, is_sums: bool) -> tuple[str, 
         code("adds %output, %output, %out_step")
     code("cmp %output, %stop")
     code("bne %tile")
-    _next(code)
+    code("cmp %output, %row_end")
+    code("beq %row_done")
+    code("mov %stop, %row_end", "the last tile of a row overlaps the one before")
+    code("adds %plane, %plane, %back")
+    code("adds %output, %output, %out_back")
+    code("b %tile")
+    code.label("row_done")
+    code("adds %plane, %plane, %end_step")
+    code("adds %output, %output, %out_end")
+    code("subs %rows, %rows, #1")
+    code("beq %done")
+    code("b %row")
     if not is_sums:
         for output in range(shape.tile):
             saturated(code, f"sum{output}", output)
     code.label("done")
     code("%leave")
     what = "The sums of outputs" if is_sums else "Outputs"
-    down, across = shape.kernel
-    return name, code.function(name, PARAMETERS, f"{what} of one channel, {down} x {across} taps.")
+    return name, code.function(name, PARAMETERS, f"{what} of one channel, {math.prod(shape.kernel)} taps.")
 
 
 def _begin(code: Routine, shape: Shape, is_wide: bool, is_sums: bool) -> None:
@@ -188,19 +198,3 @@ def _row(code: Routine, shape: Shape, row: int, is_wide: bool) -> None:
         before = f"sum{output}" if row or output in started else "begin"
         started.add(output)
         code(f"adds %sum{output}, %{before}, %product")
-
-
-def _next(code: Routine) -> None:
-    """The last tile of a row, if it overlaps the one before; then the next row."""
-    code("cmp %output, %row_end")
-    code("beq %row_done")
-    code("mov %stop, %row_end")
-    code("adds %plane, %plane, %back")
-    code("adds %output, %output, %out_back")
-    code("b %tile")
-    code.label("row_done")
-    code("adds %plane, %plane, %end_step")
-    code("adds %output, %output, %out_end")
-    code("subs %rows, %rows, #1")
-    code("beq %done")
-    code("b %row")

@@ -8,16 +8,10 @@ from typing import ClassVar
 
 from aidge_build.contract.call import Call
 from aidge_build.contract.kernel_kit.channel_pixels import TOGETHER
-from aidge_build.contract.kernel_kit.factor_lines import PARAMETERS, WHAT, FactorLinesInt8, factor_lines_spec
+from aidge_build.contract.kernel_kit.factor_lines import PARAMETERS, WHAT, FactorLinesInt8
 from aidge_build.contract.kernel_kit.narrow.core import Core
 from aidge_build.contract.kernel_kit.routine import Routine
-from aidge_build.contract.spec import ImplSpec
 from aidge_build.operators.arithmetic.factor_lines import SLOPE_BITS
-
-
-def spec(core: Core) -> ImplSpec:
-    """Returns the spec of these products on the cores of a library."""
-    return factor_lines_spec(core.features)
 
 
 class MulChannelsInt8(FactorLinesInt8):

@@ -6,15 +6,9 @@ from __future__ import annotations
 from typing import ClassVar
 
 from aidge_build.contract.kernel_kit.narrow.core import Core
-from aidge_build.contract.kernel_kit.quantize_guess import LEVELS, PARAMETERS, QuantizeByGuess, guess_spec
+from aidge_build.contract.kernel_kit.quantize_guess import LEVELS, PARAMETERS, QuantizeByGuess
 from aidge_build.contract.kernel_kit.routine import Routine
-from aidge_build.contract.spec import ImplSpec
 from aidge_build.operators.arithmetic.float_thresholds import GUESS_BITS
-
-
-def spec(core: Core) -> ImplSpec:
-    """Returns the spec of quantizations on the cores of a library."""
-    return guess_spec(core.features)
 
 
 class QuantizeInt8(QuantizeByGuess):

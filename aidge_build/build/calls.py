@@ -11,6 +11,7 @@ from functools import cache, partial
 from aidge_build.base.debug import is_shown, show
 from aidge_build.base.errors import AidgeError
 from aidge_build.base.naming import layer_symbols
+from aidge_build.boards.cores import RISCV
 from aidge_build.build.adapted import bands_of
 from aidge_build.build.ordering.texts import ordered_layers
 from aidge_build.build.request import CompileRequest
@@ -64,7 +65,8 @@ def _target(request: CompileRequest) -> CodeTarget:
     board, core = request.board, request.core
     found = CodeTarget(request.target_name, request.cpu, request.features, conditions=request.conditions)
     if core:
-        found = replace(found, unaligned=core.unaligned, pointer_bytes=core.pointer_bytes)
+        is_riscv = core.calls == RISCV
+        found = replace(found, unaligned=core.unaligned, pointer_bytes=core.pointer_bytes, is_riscv=is_riscv)
     return replace(found, regions=board.regions, memories=board.arena_regions) if board else found
 
 

@@ -112,8 +112,9 @@ def run(arguments: argparse.Namespace) -> Outcome:
     notes += conversions(samples, view)
     if is_labelled:
         return _judged(arguments, view, samples, stages, limits, notes)
+    reference = "the float model" if stages[0].name == "float" else "the numpy backend"
     data = agreement(arguments.model, stages, samples.count, _shared(arguments, view, samples), _differing(stages))
-    return _outcome(arguments, agreement_lines(data), data, bool(data["differing_values"]), notes)
+    return _outcome(arguments, agreement_lines(data, reference), data, bool(data["differing_values"]), notes)
 
 
 def _judged(
@@ -218,8 +219,8 @@ def _claim_of(elf: Path, arguments: argparse.Namespace) -> Claim:
 
 
 def _require_float(arguments: argparse.Namespace, path: str, limits: Mapping[str, float]) -> None:
-    """Without labels there is no right answer: only how often a model agrees with the float model."""
-    if not arguments.float and not arguments.quantize:
+    """Without labels there is no right answer: only how often a model agrees with the float model, and a program with numpy."""
+    if not arguments.float and not arguments.quantize and not arguments.elf:
         hint = "--float F.onnx counts how often the float model agrees; or add an array labels or targets (docs/accuracy.md)"
         raise AidgeError("there is no array 'labels' or 'targets'", where=path, code="VECTORS", hint=hint)
     if limits:

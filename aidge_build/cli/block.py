@@ -20,7 +20,7 @@ from aidge_build.cli.firmware_options import install, other_options, with_option
 from aidge_build.cli.linked import require_identity
 from aidge_build.plan.program import Program
 from aidge_build.prove.elf import Claim, read_claims, read_image
-from aidge_build.run.emulate.model_calls import call_claimed, not_callable
+from aidge_build.run.emulate.model_calls import call_claimed, has_calls, not_callable
 from aidge_build.run.verify.firmware import execute
 from aidge_build.run.verify.vectors import Vectors, loaded_rows, stored_rows
 
@@ -109,8 +109,7 @@ def _claim_for(claims: tuple[Claim, ...], head: BlobHead, arguments: argparse.Na
 def outputs_with(block: Block, board: Board, vectors: Vectors) -> tuple[Vectors, int | None, str]:
     """The outputs of the linked program with the block, its instructions, and the name of the program that ran: a program of the
     new model where the firmware cannot be called. The layout of the block then says that the code of layers is the same."""
-    is_emulated = board.emulator is not None and board.emulator.kind == "unicorn"
-    reason = not_callable(block.claim) if is_emulated else f"Unicorn does not emulate {board.name}"
+    reason = not_callable(block.claim) if has_calls(board) else f"Unicorn does not emulate {board.name}"
     if not reason:
         called = call_claimed(block.elf, board, block.claim, stored_rows(block.program.view, vectors), block.data)
         outputs = loaded_rows(block.program.view, [one.outputs for one in called])

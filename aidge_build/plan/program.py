@@ -89,6 +89,7 @@ class CodeTarget:
     unaligned: UnalignedAccess | None = None  # how the compiler says that words may be at any address; None: never or unknown
     conditions: tuple[Condition, ...] = ()  # on the compiler
     pointer_bytes: int = 4
+    is_riscv: bool = False
     regions: tuple[Region, ...] = ()  # all memories of the board
     memories: tuple[Region, ...] = ()  # memories that may hold an arena
 

@@ -241,7 +241,7 @@ def test_a_zephyr_application_links_a_model_that_is_compiled_with_the_boards_fla
     assert "--cpu=cortex-m33\n--fpu=auto\n" in firmware.read("build/aidge/kws/kws.options")
     assert firmware.read("build/compile_commands.json").count("-Wstrict-prototypes") == 3
     assert "no work to do" in run(firmware, "cmake", "--build", "build")
-    assert ".note.aidge 0 : { KEEP(*(.note.aidge)) }" in firmware.read("build/snippets-SECTIONS.ld")
+    assert ".note.aidge 0 : { KEEP(*(.note.aidge .aidge.note)) }" in firmware.read("build/snippets-SECTIONS.ld")
     options = json.loads(firmware.read("build/zephyr.elf.check.json"))["options"]
     assert [Path(path).name for path in options["--objects"]] == ["kws.c.o", "kws_weights.c.o"]
     assert options["--max-stack"] == ["512"] and options["--quiet"] == ["STK02"] and "--board" not in options

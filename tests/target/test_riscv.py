@@ -18,7 +18,7 @@ from aidge_build.base import machine
 from aidge_build.base.errors import CheckFailed
 from aidge_build.boards import load_board
 from aidge_build.contract.reference.sequence import run_in_order
-from aidge_build.prove.elf import read_image
+from aidge_build.prove.elf import read_claims, read_image
 from aidge_build.run.emulate import Counted, run_program
 from aidge_build.run.emulate.estimate import program_timing
 from aidge_build.run.toolchain import build_program
@@ -127,6 +127,25 @@ def test_the_check_proves_memory_and_the_stack(digits):
     assert entry["arena_bytes"] == entry["planned_bytes"] > 0 and 0 < entry["stack_bound_bytes"] < document["stack_bound_bytes"]
     assert f"stack <= {document['stack_bound_bytes']:,} B of 4,096 B (+ " in result.stdout
     assert check(digits, "--max-stack", "64").exit_code == 1
+
+
+def test_the_model_in_a_linked_program_computes_what_numpy_computes(digits, tmp_path):
+    numpy.savez(tmp_path / "images.npz", x=numpy.load(DIGITS.parent / "test_images.npz")["x"][:3])
+    words = ("--elf", digits / "model.elf", "--labels", tmp_path / "images.npz", "--board", BOARD)
+    done = aidge_build("accuracy", DIGITS, *words)
+    assert done.exit_code == 0, done.stderr
+    assert "compared with the numpy backend\n0 values differ between the firmware and the host\n" in done.stdout
+
+
+def test_the_claim_stays_where_the_script_of_picolibc_discards_notes(digits_for_products, tmp_path):
+    (tmp_path / "main.c").write_text(
+        '#include "digits.h"\nint main(void) { static int8_t x[64], y[10]; return digits_run(x, y); }'
+    )
+    sources = [tmp_path / "main.c", digits_for_products / "digits.c", digits_for_products / "digits_weights.c"]
+    flags = ["-march=rv32imac", "-mabi=ilp32", "--specs=picolibc.specs", "-Wl,--gc-sections", f"-I{digits_for_products}"]
+    subprocess.run(["riscv64-unknown-elf-gcc", *flags, *sources, "-o", tmp_path / "app.elf"], check=True)
+    (claim,) = read_claims(read_image(tmp_path / "app.elf"))
+    assert claim.from_note and claim.model == "digits"
 
 
 def test_a_program_whose_weights_are_damaged_is_caught(digits, tmp_path):

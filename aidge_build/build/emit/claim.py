@@ -20,6 +20,7 @@ from aidge_build.plan.place import ArenaPart
 from aidge_build.plan.program import Program
 
 NOTE_SECTION = ".note.aidge"
+RISCV_NOTE_SECTION = ".aidge.note"  # picolibc's linker script and others for RISC-V discard .note.*
 NOTE_OWNER = "aidge"
 NOTE_TYPE = 1
 _CHUNK = 90
@@ -160,13 +161,13 @@ def _kept(one: Kept) -> dict:
     }
 
 
-def claim_assembly(claim: dict) -> list[str]:
+def claim_assembly(claim: dict, section: str = NOTE_SECTION) -> list[str]:
     """Returns the assembler lines of the note (System V ABI, "Note Section"): version u16, length u32, canonical JSON; and the
     absolute symbols that remain when a foreign link step drops notes (0 for an arena that is not ours, or not in one piece)."""
     text = json.dumps(claim, sort_keys=True, separators=(",", ":"))
     owner = f"{NOTE_OWNER}\\0"
     lines = [
-        f'.pushsection {NOTE_SECTION},"",%note',
+        f'.pushsection {section},"",%note',
         ".balign 4",
         f".long {len(NOTE_OWNER) + 1}, {2 + 4 + len(text)}, {NOTE_TYPE}",
         f'.ascii "{owner}"',

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy
 
 from aidge_build.base.naming import comment_text
-from aidge_build.build.emit.claim import c_string, claim_assembly
+from aidge_build.build.emit.claim import NOTE_SECTION, RISCV_NOTE_SECTION, c_string, claim_assembly
 from aidge_build.build.emit.fast_code import memories_of_functions
 from aidge_build.build.emit.template import render_file
 from aidge_build.graph.dtype import DType
@@ -31,6 +31,7 @@ class ArrayText:
 def weights_files(program: Program, arrays: Sequence[Array], claim: dict) -> dict[str, bytes]:
     """Returns file name -> content."""
     incbin = program.options.weights == "incbin"
+    section = RISCV_NOTE_SECTION if program.target.is_riscv else NOTE_SECTION
     texts, binary = [], bytearray()
     for array in arrays:
         if incbin:
@@ -51,7 +52,7 @@ def weights_files(program: Program, arrays: Sequence[Array], claim: dict) -> dic
         copied=_copied(program, arrays),
         copies_code=bool(memories_of_functions(program)),
         needs_math=not incbin and any(map(_needs_math, arrays)),
-        claim=[c_string(line) for line in claim_assembly(claim)] if program.options.assembly == "on" else [],
+        claim=[c_string(line) for line in claim_assembly(claim, section)] if program.options.assembly == "on" else [],
         blob=texts[0] if program.options.replaces_weights else None,
     )
     files = {f"{program.name}_weights.c": text.encode("ascii")}

@@ -97,10 +97,12 @@ def agreement(model: str, stages: Sequence[Stage], samples: int, shared: int | N
     }
 
 
-def agreement_lines(data: dict) -> list[str]:
-    """The document of `agreement` for people."""
+def agreement_lines(data: dict, reference: str) -> list[str]:
+    """The document of `agreement` for people; `reference` is a name for the first stage."""
     count = counted(data["samples"], "sample")
-    found = [f"{data['model']}: {count} without labels, compared with the float model{seen_text(data)}"]
+    found = [f"{data['model']}: {count} without labels, compared with {reference}{seen_text(data)}"]
+    if data["differing_values"] == 0:
+        found.append("0 values differ between the firmware and the host")
     for stage in data["stages"]:
         same = stage["same_answers"]
         answers = f"same answer in {same:,} of {data['samples']:,}" if same is not None else "outputs are no classes"

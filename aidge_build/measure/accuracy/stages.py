@@ -113,6 +113,13 @@ def claim_of(elf: Path, model_sha256: str) -> Claim:
     linked = read_claims(read_image(elf))
     claims = [claim for claim in linked if claim.model_sha256 == model_sha256]
     if len(claims) != 1:
+        if linked and not any(claim.from_note for claim in linked):
+            raise AidgeError(
+                "it has no notes of its models, which say how they are called",
+                where=str(elf),
+                hint="its linker script must keep .note.aidge, and models must be generated without --assembly off",
+                code="USAGE",
+            )
         of_block = not claims and any(claim.update for claim in linked)
         raise AidgeError(
             "holds this model twice" if claims else "does not hold this model",

@@ -26,6 +26,7 @@ _COMPILER_SUFFIX = re.compile(r"(\.(constprop|isra|part|cold|lto_priv|localalias
 # ABI, 5.1.3). Generated code has no other C++ names.
 _CPLUSPLUS_NAME = re.compile(r"_ZL?([1-9]\d{0,4})(\D.*)")
 
+_NOTE_SECTIONS = (".note.aidge", ".aidge.note")  # the second for RISC-V
 _EXTENSIONS = re.compile(rb"rv(32|64)[a-z0-9_]+")
 
 
@@ -93,7 +94,7 @@ class Symbol:
 
 @dataclass(frozen=True)
 class Image:
-    """An ELF file; `machine` is e.g. "ARM", `notes` the descriptors of section .note.aidge, `symbols` in order of address.
+    """An ELF file; `machine` is e.g. "ARM", `notes` the descriptors of the sections of claims, `symbols` in order of address.
 
     `extensions` is the instruction set that a RISC-V program says it was compiled for, such as "rv32i2p1_m2p0", or "".
     `architecture` is the architecture of a Cortex-M program, e.g. "v7E-M", or "" if its build attributes do not say it;
@@ -351,8 +352,11 @@ def source_name(linked_name: str) -> str:
 def _notes(elf: ELFFile, order: str) -> Iterator[bytes]:
     """Yields the descriptors as bytes; a section may hold several notes, each padded to 4 bytes. A note that is cut off yields
     the rest of the section. `order` is "<" for little-endian numbers, ">" for big-endian ones."""
-    section = elf.get_section_by_name(".note.aidge")
-    content = section.data() if section is not None and section["sh_type"] != "SHT_NOBITS" else b""
+    for section in filter(None, map(elf.get_section_by_name, _NOTE_SECTIONS)):
+        yield from _notes_in(section.data() if section["sh_type"] != "SHT_NOBITS" else b"", order)
+
+
+def _notes_in(content: bytes, order: str) -> Iterator[bytes]:
     position = 0
     while position + 12 <= len(content):
         name_size, size, kind = unpack_from(f"{order}3I", content, position)

@@ -111,7 +111,7 @@ def _check_source(claim: Claim) -> Iterator[Finding]:
             "MEM04",
             WARNING,
             f"the program has no note of model {claim.model}: it is compared with what {claim.from_plan} says",
-            ".note.aidge 0 : { KEEP(*(.note.aidge)) }; --assembly off and compilers without GNU C write none",
+            ".note.aidge 0 : { KEEP(*(.note.aidge .aidge.note)) }; --assembly off and compilers without GNU C write none",
         )
     elif not claim.from_note:
         yield Finding(
@@ -119,7 +119,7 @@ def _check_source(claim: Claim) -> Iterator[Finding]:
             WARNING,
             f"the linker script discarded the note of model {claim.model}: its hash, its layers, its weights and their "
             "bytes, and the memory and alignment of its arena are unknown",
-            ".note.aidge 0 : { KEEP(*(.note.aidge)) }, or --plan",
+            ".note.aidge 0 : { KEEP(*(.note.aidge .aidge.note)) }, or --plan",
         )
 
 

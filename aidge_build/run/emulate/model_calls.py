@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Calls the model in a linked program, as often as there are samples: its start-up code runs, its main does not."""
+"""Calls the model in a linked program, as often as there are samples: in Unicorn after the start-up code of the program, which
+runs up to main, and for RISC-V in QEMU without start-up code."""
 
 from __future__ import annotations
 
@@ -17,9 +18,12 @@ from aidge_build.build.emit.blob import SIZE_BYTE
 from aidge_build.prove.elf.claim import Claim, ClaimedCall
 from aidge_build.prove.elf.image import read_image
 from aidge_build.run.emulate.program import INSTRUCTION_LIMIT, Program
+from aidge_build.run.emulate.qemu_calls import CalledInQemu, calls_in_qemu
 
 if TYPE_CHECKING:
-    from aidge_build.run.emulate.unicorn_machine import Machine
+    from aidge_build.run.emulate.unicorn_machine import Machine as MachineOfUnicorn
+
+    Machine = MachineOfUnicorn | CalledInQemu
 
 # The buffers for inputs and outputs are in a memory of their own, which the board does not have, so that they overwrite nothing.
 _PLACES = (0x60000000, 0x70000000, 0x90000000, 0xA0000000)
@@ -41,13 +45,14 @@ def call_claimed(
     """Calls the model as its firmware does, knowing only its claim, with the stored bytes of the inputs of each sample. If the
     weights can be replaced, the call uses `block`, by default the block in the program.
 
-    AidgeError (RUN) for a board that Unicorn does not emulate and for a program without such a function, (USAGE) for a model that
-    cannot be called; CheckFailed when it leaves the board's memories, faults, or returns another number than 0.
+    AidgeError (RUN) for a board on which no function can be called and for a program without such a function, (USAGE) for a model
+    that cannot be called; CheckFailed when it leaves the board's memories, faults, or returns another number than 0.
     """
     calls = require_callable(claim, elf)
     inputs, outputs = calls.inputs, calls.outputs
     run_symbol = f"{claim.model}_run"
-    with _at_main(elf, board, run_symbol) as (machine, program):
+    opened = _in_qemu if calls_in_qemu(board) else _at_main
+    with opened(elf, board, run_symbol) as (machine, program):
         counter = machine.counter()
         sizes = [one.size_bytes for one in (*inputs, *outputs) if not one.symbol]
         *given, place = _own_memory(machine, board, [*sizes, len(block or b"")])
@@ -116,9 +121,8 @@ def _at_main(elf: Path, board: Board, run_symbol: str) -> Iterator[tuple[Machine
     from aidge_build.run.emulate.unicorn_machine import Machine
 
     with tempfile.TemporaryDirectory() as folder:
-        program = Program(read_image(elf), board, Path(folder), (elf.stem,), False, run_symbol, (), INSTRUCTION_LIMIT)
-        for symbol in (run_symbol, "main"):
-            _address(program, symbol)
+        program = _program(elf, board, Path(folder), run_symbol)
+        _address(program, "main")
         machine = Machine(program)
         try:
             machine.reach(program.main_address)
@@ -126,6 +130,23 @@ def _at_main(elf: Path, board: Board, run_symbol: str) -> Iterator[tuple[Machine
         finally:
             machine.semihosting.close()
             machine.release()
+
+
+@contextlib.contextmanager
+def _in_qemu(elf: Path, board: Board, run_symbol: str) -> Iterator[tuple[Machine, Program]]:
+    """The program as it is linked: what start-up code would copy is in its place."""
+    program = _program(elf, board, elf.parent, run_symbol)
+    machine = CalledInQemu(program)
+    try:
+        yield machine, program
+    finally:
+        machine.release()
+
+
+def _program(elf: Path, board: Board, folder: Path, run_symbol: str) -> Program:
+    program = Program(read_image(elf), board, folder, (elf.stem,), False, run_symbol, (), INSTRUCTION_LIMIT)
+    _address(program, run_symbol)
+    return program
 
 
 def _own_memory(machine: Machine, board: Board, sizes: Sequence[int]) -> list[int]:
@@ -147,11 +168,16 @@ def _require_done(status: int, elf: Path, function: str) -> None:
         raise CheckFailed(f"{function} returned {status}", where=str(elf), code="RUN")
 
 
+def has_calls(board: Board) -> bool:
+    """Whether functions of programs for the board can be called."""
+    return calls_in_qemu(board) or board.emulator is not None and board.emulator.kind == "unicorn"
+
+
 def require_calls(board: Board) -> None:
     """Raises AidgeError (RUN) for a board on which functions cannot be called."""
-    if board.emulator is None or board.emulator.kind != "unicorn":
+    if not has_calls(board):
         raise AidgeError(
-            "functions of a linked program can only be called in Unicorn",
+            "functions of a linked program can only be called in Unicorn, and for RISC-V in QEMU",
             where=f"board {board.name}",
             hint="name a board that Unicorn emulates; without --elf the model is measured in a program of its own",
             code="RUN",

@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from aidge_build.base.errors import AidgeError, MissingTool
+from aidge_build.boards import Board
 from aidge_build.boards.flash import Cache
 from aidge_build.prove.timing.estimate import OUTSIDE, Edge, Executed
 from aidge_build.prove.timing.memory import WAITED, Lines, flash_regions
@@ -42,15 +43,22 @@ def run_in_qemu(program: Program) -> RunResult:
     machine = program.board.emulator.machine if program.board.emulator else ""
     if not machine or not core.qemu:
         raise AidgeError("QEMU has no machine for it", where=f"board {program.board.name}", code="RUN")
+    executable = qemu_of(program.board)
+    with tempfile.TemporaryDirectory() as folder:
+        return _run(program, executable, machine, Path(folder))
+
+
+def qemu_of(board: Board) -> str:
+    """Returns the path of QEMU for the core of the board; MissingTool if it is not installed."""
+    core = board.core
     executable = shutil.which(core.qemu)
     if executable is None:
         raise MissingTool(
-            f"board {program.board.name} runs in {core.qemu}, which is not on this machine",
+            f"board {board.name} runs in {core.qemu}, which is not on this machine",
             hint=f"apt install {' '.join(core.qemu_packages)}" if core.qemu_packages else f"put {core.qemu} on the PATH",
             code="EMULATOR",
         )
-    with tempfile.TemporaryDirectory() as folder:
-        return _run(program, executable, machine, Path(folder))
+    return executable
 
 
 def _run(program: Program, executable: str, machine: str, folder: Path) -> RunResult:

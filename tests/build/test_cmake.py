@@ -393,6 +393,35 @@ def test_the_march_of_a_risc_v_compiler_names_the_core(fresh, flags, cpu):
     assert f"--cpu={cpu}\n" in model_command(fresh, "aidge_add_model(kws MODEL models/kws.onnx)", *words)
 
 
+LINKED = """target_link_libraries(kws PRIVATE board)
+add_library(board INTERFACE)
+add_library(chip INTERFACE)
+target_link_libraries(board INTERFACE chip)
+target_compile_options(chip INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-march=rv32i> $<$<COMPILE_LANGUAGE:C,ASM>:-march=rv32imac>)
+target_compile_options(chip INTERFACE -mabi=ilp32)
+"""
+
+
+@pytest.mark.parametrize("lines", ['target_compile_options(kws PRIVATE "SHELL:-march=rv32imac -mabi=ilp32")', LINKED])
+def test_flags_of_the_model_and_of_targets_that_it_links_name_the_core(fresh, lines):
+    text = model_command(fresh, f"aidge_add_model(kws MODEL models/kws.onnx)\n{lines}", *as_riscv(fresh))
+    assert "--cpu=rv32imac+ilp32\n" in text
+
+
+def test_flags_that_only_cmake_can_evaluate_are_refused_unless_the_core_is_named(fresh):
+    options = "target_compile_options(kws PRIVATE $<$<CONFIG:Debug>:-march=rv32imac>)"
+    message = refusal(fresh, f"aidge_add_model(kws MODEL models/kws.onnx)\n{options}", *as_riscv(fresh))
+    assert "CMake evaluates flags in generator expressions after this ($<$<CONFIG:Debug>:-march=rv32imac>)" in message
+    named = f"aidge_add_model(kws MODEL models/kws.onnx CPU rv32imac)\n{options}"
+    assert "--cpu=rv32imac\n" in model_command(fresh, named, *as_riscv(fresh))
+
+
+def as_riscv(firmware: Firmware) -> tuple[str, ...]:
+    """The words of a configuration with a compiler for RISC-V."""
+    firmware.write("bin/riscv64-unknown-elf-gcc", '#!/bin/sh\nexec cc "$@"\n').chmod(0o755)
+    return (f"-DCMAKE_C_COMPILER={firmware.folder}/bin/riscv64-unknown-elf-gcc", *CROSS)
+
+
 def test_two_programs_with_models_of_one_name_see_their_own_folder_and_no_other(fresh):
     fresh.write(
         "CMakeLists.txt",

@@ -31,6 +31,7 @@ UNALIGNED = "unaligned access"  # what is left out then
 FPU, MVE = "fpu", "mve"
 RV32M = "rv32m"  # products of RISC-V
 RV32E = "rv32e"  # a core with 16 registers: a board does not choose it
+_ABI_OF_16_REGISTERS = "ilp32e"  # code for 16 registers keeps it on every core
 FPU_NAME = re.compile(r"fpv(\d)(-sp)?-d16")  # gcc's: the version of the instructions, and whether in single precision alone
 NO_FPU = "none"  # instead of the name of an FPU: the flags use none, whatever the board has
 PREFIX_VARIABLE = "AIDGE_TOOLCHAIN_PREFIX"
@@ -224,7 +225,12 @@ def find_core(cpu: str, folders: Sequence[Path] = ()) -> Core | None:
     Raises AidgeError (BOARD) if its file is wrong, and (USAGE) for a word after a + that the core does not know.
     """
     name, *said = cpu.split("+")
-    core = (_read(name, folders) if folders else _built_in(name)) or _of_instruction_set(name, folders)
+    march = instruction_set(name)
+    core = (_read(name, folders) if folders else _built_in(name)) or (_of_instruction_set(march, folders) if march else None)
+    own = march or (core.instruction_set if core else None)
+    if core and own and _ABI_OF_16_REGISTERS in said:
+        few = _of_instruction_set(own.with_16_registers, folders)
+        core = few if few and few.features > {RV32E} else core
     if core is None or core.is_portable or not said:
         return core
     for word in said:
@@ -237,13 +243,10 @@ def find_core(cpu: str, folders: Sequence[Path] = ()) -> Core | None:
     return replace(core, cpu="+".join([core.name, *said]), said=tuple(said))
 
 
-def _of_instruction_set(march: str, folders: Sequence[Path]) -> Core | None:
-    """Returns the core with the most features, and then extensions, among the cores whose instructions an -march of RISC-V
-    contains, and of several one without times of its own; the portable core if there is none, None if it is no -march of
-    RISC-V. Its `files` are the files of all cores: a change of any of them may change the choice."""
-    wanted = instruction_set(march)
-    if wanted is None:
-        return None
+def _of_instruction_set(wanted: InstructionSet, folders: Sequence[Path]) -> Core | None:
+    """Returns the core with the most features, and then extensions, among the cores with no other instructions, and of several
+    one without times of its own; the portable core if there is none. Its `files` are the files of all cores: a change of any of
+    them may change the choice."""
     cores = all_cores(folders)
     found = [(core, own) for core in cores for own in [core.instruction_set] if own and wanted.contains(own)]
     best = max(found, key=lambda one: (len(one[0].features), len(one[1].extensions), not one[0].timing), default=(None, None))

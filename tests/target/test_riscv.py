@@ -35,6 +35,7 @@ from tests.small_model import small_model
 pytestmark = needs_riscv
 BOARD = "qemu_riscv32"
 HOWTO = Path(__file__).resolve().parents[2] / "docs/howto-board.md"
+PICOLIBC = "/usr/lib/picolibc/riscv64-unknown-elf/include"
 DIGITS = EXAMPLE_MODELS["digits.onnx"]
 STRESS = bool(os.environ.get("AIDGE_STRESS"))
 SEEDS = list(itertools.product(("float", "quantized"), range(40))) if STRESS else [("quantized", 7)]
@@ -186,6 +187,28 @@ def test_code_that_was_generated_for_another_core_is_refused(tmp_path):
 def test_code_for_products_is_refused_by_flags_without_them(digits_for_products, flags, said):
     run = read_by_compiler(digits_for_products, *flags.split())
     assert (said in run.stderr and run.returncode) if said else (run.stderr == "" and not run.returncode)
+
+
+FREESTANDING = """#include "digits.h"
+#include <stddef.h>
+void *memcpy(void *to, const void *from, size_t size) { char *at = to; while (size--) *at++ = *(const char *)from++; return to; }
+void *memset(void *to, int byte, size_t size) { char *at = to; while (size--) *at++ = byte; return to; }
+int __clzsi2(unsigned word) { int zeros = 0; while (!(word >> 31)) word <<= 1, zeros++; return zeros; }
+int main(void) { static int8_t x[64], y[10]; return digits_run(x, y); }
+"""
+
+
+def test_the_abi_of_16_registers_takes_their_kernels_on_a_core_with_32(tmp_path):
+    assert aidge_build("compile", DIGITS, "--cpu", "rv32imac+ilp32e", "--out", tmp_path).exit_code == 0
+    refused = read_by_compiler(tmp_path, "-march=rv32imac", "-mabi=ilp32").stderr
+    assert "generated for rv32emc with 16 registers and the ABI ilp32e, which these compiler flags do not use" in refused
+    (tmp_path / "main.c").write_text(FREESTANDING)
+    numpy.savez(tmp_path / "images.npz", x=numpy.load(DIGITS.parent / "test_images.npz")["x"][:3])
+    flags = ["-march=rv32imac", "-mabi=ilp32e", "-O2", "-fno-tree-loop-distribute-patterns", "-isystem", PICOLIBC]
+    link = ["-nostdlib", "-Wl,-Ttext=0x80000000,-Tdata=0x81000000,-emain", "-o", tmp_path / "app.elf"]
+    subprocess.run(["riscv64-unknown-elf-gcc", *flags, *tmp_path.glob("*.c"), *link], check=True)
+    words = ("--elf", tmp_path / "app.elf", "--labels", tmp_path / "images.npz", "--board", BOARD)
+    assert "\n0 values differ" in aidge_build("accuracy", DIGITS, *words).stdout
 
 
 def test_a_compiler_that_dies_of_zbs_says_so_before(digits_for_products):

@@ -10,7 +10,7 @@ import pytest
 
 from aidge_build.base.errors import AidgeError
 from aidge_build.boards.cores import all_cores, find_core, load_core
-from aidge_build.boards.instruction_sets import instruction_set
+from aidge_build.boards.instruction_sets import instruction_set, unknown_extensions
 
 LONG = ("zba", "zbb", "zbkb", "zca", "zcb", "xtheadba", "svinval", "zve32x")
 
@@ -38,10 +38,28 @@ LONG = ("zba", "zbb", "zbkb", "zca", "zcb", "xtheadba", "svinval", "zve32x")
         ("rv32e", "generic"),
         ("rv64gc", "generic"),
         ("rv128i+lp64", "generic"),
+        ("rv32imafc_zba+ilp32e", "rv32emc"),  # programs of this ABI keep 16 registers
+        ("hazard3+ilp32e", "rv32emc"),
+        ("rv32im+ilp32e", "rv32im"),  # no core file has M without C and 16 registers
+        ("rv32ic+ilp32e", "rv32i"),
     ],
 )
 def test_an_march_takes_the_core_with_the_most_of_its_extensions(march, core):
     assert load_core(march).name == core
+
+
+@pytest.mark.parametrize(
+    "march, unknown",
+    [
+        ("rv32imac_zfoo_zve32g1p0", ["zfoo", "zve32g"]),
+        ("rv32imacw", ["w"]),
+        ("rv32gcv_zicsr_zifencei_zbc_zvl2048b_xtheadba_svinval_zcf", []),
+        ("rv32ima_zba_zbb_zbs_zbkb_zca_zcb_zcmp_zmmul2p0", []),
+        ("cortex-m4", []),
+    ],
+)
+def test_an_extension_that_nobody_ratified_is_named(march, unknown):
+    assert unknown_extensions(march) == unknown
 
 
 @pytest.mark.parametrize("march", ["rv32", "rv32m", "rv32ie", "rv33i", "rv32i-zba", "RV32I", "armv7e-m", "rv32imac_zba+lp64"])
@@ -71,8 +89,8 @@ def test_each_core_file_is_the_core_of_its_own_march_but_for_one_that_adds_times
 
 
 def test_an_abi_with_16_registers_leaves_out_the_kernels_for_32():
-    core = load_core("rv32imafc_zicsr+ilp32e")
-    assert core.cpu == "rv32imafc+ilp32e" and core.features_with() == {"fpu"}
+    core = load_core("rv32im_zicsr+ilp32e")
+    assert core.cpu == "rv32im+ilp32e" and core.features_with() == set()
     assert load_core("rv32imafc_zicsr+ilp32f") == load_core("rv32imafc_zicsr+ilp32") == load_core("rv32imafc")
 
 

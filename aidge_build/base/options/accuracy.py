@@ -40,8 +40,8 @@ ACCURACY = Group(
         Option("labelled-output", "output that the labels belong to (default: the first)", metavar="NAME"),
         Option(
             "elf",
-            "linked program that contains the model: its own code is called, on boards that Unicorn emulates and on RISC-V (default: a "
-            "program made for it)",
+            "linked program that contains the model: its own code is called, on RISC-V and on boards that Unicorn emulates "
+            "(default: a program made for it)",
             "file",
             metavar="ELF",
             instead={CMAKE: "a target of your own that calls `aidge-build accuracy --elf`"},

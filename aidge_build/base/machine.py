@@ -147,7 +147,10 @@ RISCV_COMPILER = Tool(
     "RISC-V boards, tests",
     ("gcc-riscv64-unknown-elf",),
     _version_of(_RISCV),
-    faults={"12": "for -march with zbs take gcc 13 or clang: gcc 12 ends with an internal error (GCC bug 106532)"},
+    faults={
+        "12": "gcc 12 ends with an internal error for -march with zbs (GCC bug 106532): take gcc 13 or clang, or give zbs to the "
+        "assembler alone (docs/howto-riscv.md)"
+    },
 )
 PICOLIBC = Tool("picolibc", "RISC-V boards, tests", ("picolibc-riscv64-unknown-elf",), _picolibc)
 QEMU_RISCV = Tool(_QEMU_RISCV, "running on RISC-V boards, tests", ("qemu-system-misc",), _version_of(_QEMU_RISCV))

@@ -28,7 +28,7 @@ from tests.command import aidge_build
 from tests.compiled import program_of
 from tests.dialects import quantized
 from tests.elf.own_script import edited
-from tests.programs import EXAMPLE_MODELS, build, build_model, model, needs_riscv
+from tests.programs import EXAMPLE_MODELS, build, build_model, constant, model, needs_riscv
 from tests.random_models import RandomNetwork
 from tests.small_model import small_model
 
@@ -164,6 +164,16 @@ def test_a_program_whose_weights_are_damaged_is_caught(digits, tmp_path):
     result = check(tmp_path, "--json")
     assert result.exit_code == 1
     assert [finding["code"] for finding in result.json["findings"] if finding["severity"] == "error"] == ["MEM14"]
+
+
+def test_a_small_constant_in_ram_names_the_flag_that_keeps_it_in_flash(tmp_path):
+    small = (
+        'extern const int8_t kws_small[4];\nconst int8_t kws_small[4] __attribute__((section(".sdata.x"), used)) = {1, 2, 3, 4};'
+    )
+    claim = {"weights": [constant("kws_small", bytes([1, 2, 3, 4]))], "weights_bytes": 4}
+    elf = build(BOARD, f"#include <stdint.h>\n{small}\n{model('RAM', claim=claim)}", tmp_path, flags=("-Wl,-u,kws_small",))
+    found = aidge_build("check", elf, "--board", BOARD, "--json").json["findings"]
+    assert [one["hint"].rpartition(" ")[2] for one in found if one["code"] == "MEM03"] == ["-msmall-data-limit=0"]
 
 
 def test_code_that_was_generated_for_another_core_is_refused(tmp_path):

@@ -17,6 +17,9 @@ from aidge_build.prove.elf.occupants import Span, described, foreign_sections, r
 from aidge_build.prove.elf.regions import region_at
 from aidge_build.prove.elf.waivers import Waivers
 
+_SMALL_BYTES = 8  # GCC manual, "RISC-V Options": what compilers put into sections of small data by default
+_SMALL_DATA = "the linker script has constants of up to 8 bytes in RAM: compile the model with -msmall-data-limit=0"
+
 
 def check_constants(
     image: Image, claim: Claim, regions: Sequence[Region], waivers: Waivers, code: CodeProof = NOT_COMPARED
@@ -130,7 +133,8 @@ def _check_place(
     """Yields MEM03 unless constants are read in flash or in a memory of `waivers`, stored in flash, and loaded."""
     region = region_at(symbol.address, regions)
     is_waived = region is not None and region.name in waivers.weights_in
-    yield from _check_where_read(label, section, region, is_waived)
+    is_small = image.machine == "RISCV" and symbol.size_bytes <= _SMALL_BYTES
+    yield from _check_where_read(label, section, region, is_waived, _SMALL_DATA if is_small else "")
     stored = region_at(_load_address(section, symbol), regions)
     if stored is not None and stored.kind == "ram" and is_waived and not stored.boot_loads:
         yield Finding(
@@ -159,7 +163,9 @@ def _check_place(
         )
 
 
-def _check_where_read(label: str, section: Section, region: Region | None, is_waived: bool) -> Iterator[Finding]:
+def _check_where_read(
+    label: str, section: Section, region: Region | None, is_waived: bool, hint_of_size: str
+) -> Iterator[Finding]:
     kind = region.kind if region else ""
     if section.writable and section.executable and region is None:
         yield Finding(
@@ -172,9 +178,9 @@ def _check_where_read(label: str, section: Section, region: Region | None, is_wa
         what = "code and constants" if section.executable else "constants"
         hint = f"--weights-in {region.name}, if {what} are copied there on purpose" if region else ""
         hint = hint if section.executable else f"declare them const, with .rodata in flash{'; ' if hint else ''}{hint}"
-        yield Finding("MEM03", ERROR, f"{label} are in writable {section.name}: they cost flash and RAM", hint)
+        yield Finding("MEM03", ERROR, f"{label} are in writable {section.name}: they cost flash and RAM", hint_of_size or hint)
     elif region and kind == "ram" and not is_waived:
-        yield Finding("MEM03", ERROR, f"{label} are in {region.name}, which is RAM")
+        yield Finding("MEM03", ERROR, f"{label} are in {region.name}, which is RAM", hint_of_size)
 
 
 def _is_moved(image: Image, section: Section) -> bool:

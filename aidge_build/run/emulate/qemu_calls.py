@@ -21,7 +21,7 @@ from aidge_build.run.emulate.qemu import qemu_of
 from aidge_build.run.probe.remote import NoAnswer, Remote
 from aidge_build.run.probe.target import Target
 
-_RA, _SP, _GP, _T0, _S0, _S1, _A0, _PC = 1, 2, 3, 5, 8, 9, 10, 32  # as the server of QEMU numbers them
+_SP, _GP, _T0, _S0, _S1, _A0, _PC = 2, 3, 5, 8, 9, 10, 32  # as the server of QEMU numbers them
 _MSTATUS, _MTVEC, _MEPC, _MCAUSE, _MTVAL = 0x300, 0x305, 0x341, 0x342, 0x343
 _PMP_CONFIG, _PMP_ADDRESS, _MINSTRET = 0x3A0, 0x3B0, 0xB02
 _PMP_ENTRIES, _LOCKED, _ANY_ADDRESS, _UP_TO = 16, 0x80, 0x18, 0x08
@@ -62,10 +62,10 @@ class CalledInQemu:
         self._regions, self._own = [*board.regions, *_elsewhere(program.image, board.regions)], 0
         self._argument_registers = 6 if "-mabi=ilp32e" in board.core.flags else 8
         self._process, stream = _started(board)
-        remote = Remote(stream, board.core.qemu, _START_SECONDS)
+        self._remote = Remote(stream, board.core.qemu, _START_SECONDS)
         try:
-            remote.greet()
-            self._target = Target(remote)
+            self._remote.greet()
+            self._target = Target(self._remote)
             for section in program.image.sections:
                 self.write(section.address, section.content)
         except BaseException:
@@ -106,6 +106,7 @@ class CalledInQemu:
 
     def release(self) -> None:
         """Ends QEMU."""
+        self._remote.close()
         self._process.kill()
         self._process.wait()
 

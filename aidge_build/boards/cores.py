@@ -227,10 +227,8 @@ def find_core(cpu: str, folders: Sequence[Path] = ()) -> Core | None:
     name, *said = cpu.split("+")
     march = instruction_set(name)
     core = (_read(name, folders) if folders else _built_in(name)) or (_of_instruction_set(march, folders) if march else None)
-    own = march or (core.instruction_set if core else None)
-    if core and own and _ABI_OF_16_REGISTERS in said:
-        few = _of_instruction_set(own.with_16_registers, folders)
-        core = few if few and few.features > {RV32E} else core
+    if core and _ABI_OF_16_REGISTERS in said:
+        core = _with_16_registers(core, march or core.instruction_set, folders)
     if core is None or core.is_portable or not said:
         return core
     for word in said:
@@ -253,6 +251,12 @@ def _of_instruction_set(wanted: InstructionSet, folders: Sequence[Path]) -> Core
     chosen = best[0] or next((core for core in cores if core.is_portable), None)
     files = {path: data for core in (chosen, *cores) if core for path, data in core.files.items()}
     return chosen and replace(chosen, files=files)
+
+
+def _with_16_registers(core: Core, own: InstructionSet | None, folders: Sequence[Path]) -> Core:
+    """Returns the core with 16 registers that has the most of these instructions; `core` if that one has no kernels."""
+    few = _of_instruction_set(own.with_16_registers, folders) if own else None
+    return few if few and few.features > {RV32E} else core
 
 
 def load_core(cpu: str, folders: Sequence[Path] = ()) -> Core:

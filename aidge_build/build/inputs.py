@@ -21,7 +21,6 @@ from aidge_build.base.reading import LARGEST_TEXT_BYTES, read_regular
 from aidge_build.base.terminal import counting
 from aidge_build.boards import Board, load_board
 from aidge_build.boards.cores import SLOW_LONG_PRODUCTS, Core, load_core, with_overlaps
-from aidge_build.boards.instruction_sets import unknown_extensions
 from aidge_build.build.layer_names import with_own_names
 from aidge_build.build.option_values import (
     bindings,
@@ -32,9 +31,9 @@ from aidge_build.build.option_values import (
     features_of,
     is_aligned_only,
     max_step,
+    notices_of_core,
     scheme_of,
     states,
-    takes_portable_code,
     weights_version,
 )
 from aidge_build.build.request import CompileRequest
@@ -185,11 +184,7 @@ def _notices(
     arguments: argparse.Namespace, board: Board | None, core: Core | None, table: CostTable | None, libraries: Iterable[Library]
 ) -> Iterator[str]:
     yield from of_chip(board, arguments.board)
-    name = (arguments.cpu or "").split("+")[0]
-    if unknown := unknown_extensions(name) if core and core.name != name else []:
-        yield f"--cpu {arguments.cpu}: no kernel uses {', '.join(unknown)}: no ratified extension of RISC-V has this name"
-    if takes_portable_code(core, arguments):
-        yield f"--cpu {arguments.cpu}: portable C: there are no optimised kernels for this core"
+    yield from notices_of_core(core, arguments)
     if arguments.select == "cost" and table is None:
         yield "--select cost: layers by rows or in steps keep the kernels that libraries prefer"
     for library in libraries:

@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from aidge_build.base.errors import AidgeError, needs_option
 from aidge_build.boards import Board
 from aidge_build.boards.cores import ALIGNED_ONLY, FPU, NO_ASSEMBLY, NO_FPU, WIDE_POINTERS, Core
+from aidge_build.boards.instruction_sets import unknown_extensions
 from aidge_build.boards.reader import size_of
 from aidge_build.build.emit.blob import LARGEST_VERSION
 from aidge_build.plan.constant_regions import require_places, rooms_of
@@ -145,11 +146,16 @@ def is_aligned_only(board: Board | None, core: Core | None, arguments: argparse.
     return arguments.unaligned == "off" or said[-1:] == [core.unaligned.off]
 
 
-def takes_portable_code(core: Core | None, arguments: argparse.Namespace) -> bool:
-    """Whether --cpu names a core for which no library but the portable one is made, and --lib names none."""
+def notices_of_core(core: Core | None, arguments: argparse.Namespace) -> Iterator[str]:
+    """Yields notices about --cpu: extensions that are in no list, and a core for which no library but the portable one is made,
+    unless --lib names one."""
     if core is None or not arguments.cpu:
-        return False
-    return core.is_portable or not (core.is_native or core.possible_features or arguments.lib)
+        return
+    name = arguments.cpu.partition("+")[0]
+    if unknown := unknown_extensions(name) if core.name != name else []:
+        yield f"--cpu {arguments.cpu}: no kernel uses {', '.join(unknown)}: no ratified extension of RISC-V has this name"
+    if core.is_portable or not (core.is_native or core.possible_features or arguments.lib):
+        yield f"--cpu {arguments.cpu}: portable C: there are no optimised kernels for this core"
 
 
 def features_of(board: Board | None, core: Core | None, arguments: argparse.Namespace) -> frozenset[str]:

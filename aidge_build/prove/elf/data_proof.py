@@ -134,7 +134,8 @@ def _check_place(
     region = region_at(symbol.address, regions)
     is_waived = region is not None and region.name in waivers.weights_in
     is_small = image.machine == "RISCV" and symbol.size_bytes <= _SMALL_BYTES
-    yield from _check_where_read(label, section, region, is_waived, _SMALL_DATA if is_small else "")
+    for finding in _check_where_read(label, section, region, is_waived):
+        yield replace(finding, special_hint=_SMALL_DATA) if is_small and finding.severity == ERROR else finding
     stored = region_at(_load_address(section, symbol), regions)
     if stored is not None and stored.kind == "ram" and is_waived and not stored.boot_loads:
         yield Finding(
@@ -163,9 +164,7 @@ def _check_place(
         )
 
 
-def _check_where_read(
-    label: str, section: Section, region: Region | None, is_waived: bool, hint_of_size: str
-) -> Iterator[Finding]:
+def _check_where_read(label: str, section: Section, region: Region | None, is_waived: bool) -> Iterator[Finding]:
     kind = region.kind if region else ""
     if section.writable and section.executable and region is None:
         yield Finding(
@@ -178,9 +177,9 @@ def _check_where_read(
         what = "code and constants" if section.executable else "constants"
         hint = f"--weights-in {region.name}, if {what} are copied there on purpose" if region else ""
         hint = hint if section.executable else f"declare them const, with .rodata in flash{'; ' if hint else ''}{hint}"
-        yield Finding("MEM03", ERROR, f"{label} are in writable {section.name}: they cost flash and RAM", hint_of_size or hint)
+        yield Finding("MEM03", ERROR, f"{label} are in writable {section.name}: they cost flash and RAM", hint)
     elif region and kind == "ram" and not is_waived:
-        yield Finding("MEM03", ERROR, f"{label} are in {region.name}, which is RAM", hint_of_size)
+        yield Finding("MEM03", ERROR, f"{label} are in {region.name}, which is RAM")
 
 
 def _is_moved(image: Image, section: Section) -> bool:

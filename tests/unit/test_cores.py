@@ -70,10 +70,7 @@ def test_a_core_without_dsp_instructions_gets_the_kernels_for_thumb_2_or_for_16_
     "cpu, wanted",
     [
         *((cpu, ["rv32", "ref"]) for cpu in ("rv32im", "rv32imc", "rv32imac", "rv32imafc", "hazard3", "rv32gc+ilp32d")),
-        *(
-            (cpu, ["rv32", "ref"])
-            for cpu in ("rv32emc", "rv32ec-zmmul", "rv32ec_zmmul+ilp32e", "rv32imac+ilp32e")
-        ),
+        *((cpu, ["rv32", "ref"]) for cpu in ("rv32emc", "rv32ec-zmmul", "rv32ec_zmmul+ilp32e", "rv32imac+ilp32e")),
         *((cpu, ["ref"]) for cpu in ("rv32i", "rv32ec", "rv32im+ilp32e")),
     ],
 )

@@ -9,9 +9,10 @@ from aidge_build.graph.view import GraphView
 from aidge_build.plan.options import Options
 from aidge_build.prepare.adaptation.fuse_meta import fuse_meta
 from aidge_build.prepare.recipes import simplify
-from aidge_build.prepare.recipes.check import check_rewrite, checked
+from aidge_build.prepare.recipes.check import check_graph, check_rewrite, checked
 from aidge_build.prepare.recipes.remove_constant_channels import remove_constant_channels
 from aidge_build.prepare.recipes.separate_outputs import separate_outputs
+from aidge_build.prepare.recipes.slide_states import slide_states
 from aidge_build.sources.importing import import_file
 from aidge_build.sources.state import require_same_quantization
 
@@ -36,12 +37,22 @@ def simplified(request: CompileRequest) -> tuple[GraphView, tuple[str, ...]]:
 
 
 def reduced(view: GraphView, options: Options) -> GraphView:
-    """The graph without the channels that need not be computed, where the options leave them out."""
+    """The graph without the channels that need not be computed, where the options leave them out; its states are windows where
+    they may change before the end of an inference."""
+    if options.changes_states_at_once:
+        view = _with_windows(view)
     if options.constant_channels == "off" or options.replaces_weights:
         return view
     view = checked(remove_constant_channels, view)
     show(2, "after remove_constant_channels", view)
     return view
+
+
+def _with_windows(view: GraphView) -> GraphView:
+    slid = slide_states(view)
+    if slid is not view:  # other dims of states: no rewrite that `check_rewrite` knows
+        check_graph(slid, "sliding states", view)
+    return slid
 
 
 def price_of_update(whole: GraphView) -> tuple[str, ...]:

@@ -62,3 +62,8 @@ class Options(MemoryOptions, KernelOptions, InterfaceOptions):
     def by_rows(self) -> bool:
         """Whether the options ask for layers that are computed row by row, or for an inference in steps."""
         return bool(self.memory_model == "cascade" or self.ram_budget or "rows" in (self.input, self.output) or self.max_step)
+
+    @property
+    def changes_states_at_once(self) -> bool:
+        """Whether the next value of a state may be computed in the state's bytes: no firmware leaves an inference half-way."""
+        return not self.max_step and self.output != "rows"

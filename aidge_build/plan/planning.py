@@ -168,7 +168,7 @@ def whole_tensors(
 ) -> tuple[Assignment, Found, Found]:
     """Returns the assignment and the best plans of tensors as a whole: one with all concatenations and splits, the base of
     cascades, and one without the concatenations and splits that need not run."""
-    if not options.max_step and options.output != "rows":  # an inference that is left half-way has changed no state
+    if options.changes_states_at_once:
         assignment = without_stores(assignment, demands, buffers_of(assignment))
     outside = options.io == "caller"
     found: list[tuple[Schedule, MemoryPlan]] = []

@@ -224,7 +224,7 @@ def test_only_steps_that_fold_or_convert_types_may_round(monkeypatch):
         "converting types around kernels",
         "folding copies into weights",
     }
-    assert len(said) == 6
+    assert len(said) == 7
 
 
 def test_a_kernel_has_each_combination_of_orders_that_its_spec_leaves_open_once():

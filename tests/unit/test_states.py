@@ -18,6 +18,7 @@ from aidge_build.contract.reference.sequence import run_in_order
 from aidge_build.operators import builtin_operators
 from aidge_build.plan.options import Options
 from aidge_build.plan.program import Program
+from aidge_build.prepare.recipes.slide_states import slide_states
 from aidge_build.sources.formats.onnx.importer import import_onnx
 from tests.compiled import request_of
 from tests.refusals import own_words
@@ -53,6 +54,10 @@ def test_a_model_without_state_has_no_word_of_it():
         ("the old value is read behind the new one", ["n_store"]),
         ("the next value is an output, too", ["n_store"]),
         ("a window that slides", []),
+        ("a window of pairs of channels", []),
+        ("a window that another layer reads, too", []),
+        ("the old frames are read beside the window", ["n_store"]),
+        ("a row of a cache", ["j_store"]),
     ],
 )
 def test_a_next_value_is_computed_where_it_stays_if_every_reader_of_the_old_one_comes_before(name, copies):
@@ -90,6 +95,29 @@ def test_numpy_carries_the_state_from_one_inference_to_the_next():
     given_values = numpy.arange(20, dtype=numpy.float32).reshape(5, 1, 4)
     found = run_in_order(view, {"x": given_values})["y"]
     assert found[:, 0].tolist() == [[0] * 4, [1, -2, 3.5, 0], [0] * 4, *given_values[:2, 0].tolist()]
+
+
+@settings(max_examples=40)
+@given(st.lists(st.integers(1, 4), min_size=1, max_size=3), st.integers(0, 2), st.integers(1, 5), st.integers(0, 99))
+def test_a_window_in_the_state_shows_layers_what_joined_frames_showed_them(old, axis, count, seed):
+    axis %= len(old)
+    dims = {"s": old, "x": [*old[:axis], count, *old[axis + 1 :]], "y": [*old[:axis], count + old[axis], *old[axis + 1 :]]}
+    signature = {name: f"float[{','.join(map(str, size))}] {name}" for name, size in (*dims.items(), ("n", old))}
+    constants = {"first": numpy.array([count]), "end": numpy.array([99]), "axes": numpy.array([axis])}
+    random = numpy.random.Generator(numpy.random.PCG64(seed))
+    stateful = Stateful(
+        f"w = Concat<axis={axis}>(s, x) n = Slice(w, first, end, axes) y = Neg(w)",
+        f"{signature['x']}, {signature['s']}",
+        f"{signature['y']}, {signature['n']}",
+        {"n": "s"},
+        {"s": random.normal(size=old).astype(numpy.float32)},
+        constants,
+    )
+    view, _ = import_onnx(stateful.file(), "net.onnx", builtin_operators(), {}, {}, stateful.pairs)
+    slid = slide_states(view)
+    frames = {"x": random.normal(size=(4, *dims["x"])).astype(numpy.float32)}
+    assert "Slide" in slid.types and "Concat" not in slid.types
+    assert numpy.array_equal(run_in_order(view, frames)["y"], run_in_order(slid, frames)["y"])
 
 
 REFUSED = {

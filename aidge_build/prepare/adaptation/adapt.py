@@ -22,6 +22,7 @@ from aidge_build.prepare.adaptation.fold_copies import fold_into_weights, fold_o
 from aidge_build.prepare.adaptation.formats import Option, kernel_options, view_options
 from aidge_build.prepare.adaptation.fuse_meta import fuse_meta
 from aidge_build.prepare.adaptation.match import Match, Target, match
+from aidge_build.prepare.adaptation.state_orders import with_state_orders
 from aidge_build.prepare.adaptation.widen import widen
 from aidge_build.prepare.recipes.check import check_graph, check_rewrite
 from aidge_build.prepare.recipes.separate_outputs import separate_outputs
@@ -48,6 +49,7 @@ def adapt_to_backend(view: GraphView, libraries: Sequence[Library], target: Targ
         matches = {node.name: matches_in(view, node) for node in view.nodes}
         options = {node.name: _options(view, seen_in(view, node), matches[node.name]) for node in view.nodes}
         _refuse_unsupported(view, matches, options, libraries, target)
+        view = check_rewrite(view, with_state_orders(view, options), "storing states in other orders", exact=True)
         chosen, copied_bytes, proved = choose(view, options)
         folded = fold_into_weights(view, chosen)
         if folded is None:

@@ -9,7 +9,7 @@ import math
 from aidge_build.contract.call import Call, Input, Output, Struct
 from aidge_build.contract.kernel_kit.conditions import REAL, SAME_QUANTIZATION
 from aidge_build.contract.node import KernelNode, kernel
-from aidge_build.contract.spec import ROW_MAJOR, ImplSpec, IOSpec, NodeView, Predicate
+from aidge_build.contract.spec import ROW_MAJOR, Demands, ImplSpec, IOSpec, NodeView, Predicate
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.tensor import Tensor
 
@@ -121,6 +121,10 @@ def _reduction(view: NodeView) -> str:
     ),
 )
 class Scatter(KernelNode):
+    @classmethod
+    def demands(cls, view: NodeView) -> Demands:
+        return Demands(in_place=(0,))
+
     def call(self) -> Call:
         data, indices, _ = self.inputs
         by_element, c = self.node.type == "ScatterElements", data.dtype.c_type
@@ -135,18 +139,25 @@ class Scatter(KernelNode):
         *y = {self._combined(data.dtype)};
     }}"""
         else:
-            loop = f"""    for (place = 0; place < shape->count * shape->slice; place++) {{
-        {c} *const y = output + aidge_ref_slice_at(indices, place / shape->slice, shape) + place % shape->slice;
-        const {c} x = updates[place];
-        *y = {self._combined(data.dtype)};
+            loop = f"""    for (place = 0; place < shape->count; place++) {{
+        {c} *y = output + aidge_ref_slice_at(indices, place, shape);
+        int32_t left;
+        for (left = shape->slice; left > 0; left--) {{
+            const {c} x = *updates;
+            *y = {self._combined(data.dtype)};
+            y++;
+            updates++;
+        }}
     }}"""
         function += f"_{count}"
-        text = f"""/* A copy of the {count} elements of the data,
- * in which the updates replace elements or are combined with them. */
+        text = f"""/* The {count} elements of the data, which may be where the output is:
+ * the updates replace elements or are combined with them. */
 static void {function}(const {c} *data, const void *indices, const {c} *updates, {c} *output, const aidge_ref_{kind}_shape *shape)
 {{
     int32_t place;
-    (void)memcpy(output, data, {count}u * sizeof *output);
+    if (data != output) {{
+        (void)memcpy(output, data, {count}u * sizeof *output);
+    }}
 {loop}
 }}"""
         return Call(function, ("any/scatter.h", f"any/{kind}.h"), (Input(0), Input(1), Input(2), Output(0), shape), texts=(text,))

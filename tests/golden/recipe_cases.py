@@ -133,6 +133,25 @@ CASES = {
         "float[1,8] y",
         {},
     ),
+    # one output of a dilated convolution
+    "taps apart": (
+        "y = Conv<dilations=[2,1], strides=[3,2]>(x, w, b)",
+        "float[1,2,5,3] x",
+        "float[1,3,1,1] y",
+        CONV,
+    ),
+    "taps apart, and two outputs": (
+        "y = Conv<dilations=[2,1]>(x, w, b)",
+        "float[1,2,6,3] x",
+        "float[1,3,2,1] y",
+        CONV,
+    ),
+    "taps apart that see pads": (
+        "y = Conv<dilations=[2,1], pads=[1,0,0,0]>(x, w, b)",
+        "float[1,2,4,3] x",
+        "float[1,3,1,1] y",
+        CONV,
+    ),
     # pads
     "pad and conv": (
         "p = Pad(x, pads) y = Conv<pads=[1,0,2,1]>(p, w, b)",

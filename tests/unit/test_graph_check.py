@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Callable, Iterator
 
 import numpy
@@ -135,6 +136,9 @@ SAMPLES: dict[str, Callable[[], GraphView]] = {
         "a = ScatterND(x, i, u) b = Gather<axis=1>(a, j) c = Gather<axis=0>(b, k) y = Neg(c)",
         "float[3,4] x, float[1,2,2] u", "float[2] y",
         i=numpy.array([[[[1, 1], [1, 2]], [[2, 1], [2, 2]]]]), j=numpy.array([0, 2]), k=numpy.array(-1),
+    ),
+    "read_taps": lambda: sample(
+        "y = Conv<dilations=[2,1]>(x, w)", "float[1,3,5,2] x", "float[1,4,?,?] y", w=floats(4, 3, 3, 2)
     ),
     "fuse_fully_connected": lambda: sample(
         "a = MatMul(x, w) b = Add(c, a) d = Relu(b) y = Gemm<alpha=0.5, beta=2.0>(d, v, e)",
@@ -286,9 +290,10 @@ def graph_view_or_none(view: GraphView, index: int) -> GraphView:
     return GraphView("g", (*view.nodes[:index], *view.nodes[index + 1 :]), view.tensors, view.inputs, view.outputs)
 
 
-EQUIVALENT = {
-    ("clip_stored", "'Clip_1'", "('x',)")
-}  # what is limited and then quantized may be limited before it was quantized first
+EQUIVALENT = {  # a damage that means the same, by recipe
+    "clip_stored": r"'Clip_1' .*\('x',\)$",  # what is limited and then quantized may be limited before it was quantized first
+    "read_taps": r"'Conv_0' .*strides=\((2, 1|1, 2)\)",  # there is one output
+}
 
 
 @pytest.mark.parametrize("name", SAMPLES)
@@ -305,7 +310,7 @@ def test_every_damage_of_a_recipe_is_refused(name):
             missed.append(what)
         except AidgeError as error:
             found[error.code] += 1
-    assert [what for what in missed if (name, what.split()[1], what.split()[-1]) not in EQUIVALENT] == []
+    assert [what for what in missed if not re.search(EQUIVALENT.get(name, "$^"), what)] == []
     assert found["GRAPH"] >= found["MEANING"] or sum(found.values()) < 12, found  # most without computing anything
 
 
@@ -356,7 +361,8 @@ def test_what_recipes_promise():
     """All others are exact, and look at graphs without quantized tensors, too."""
     rounding = {"average_axes", "convolve_transposed", "dequantize_constants", "expand_qlinear", "flatten_products"}
     rounding |= {"fuse_batch_norm", "fuse_fully_connected", "fuse_pad", "fuse_scalings", "name_curves", "name_levels"}
-    rounding |= {"name_fake_quantization", "quantize_constants", "quantize_islands", "scale_sums", "split_transposed"}
+    rounding |= {"name_fake_quantization", "quantize_constants", "quantize_islands", "read_taps", "scale_sums"}
+    rounding |= {"split_transposed"}
     of_quantized = {"dequantize_constants", "keep_levels", "normalize_channels", "normalize_stored", "quantize_islands"}
     of_quantized |= {"remove_constant_channels", "restate", "signed_tensors", "staircases", "tabulate"}
     assert {name for name, one in ALL.items() if not one.exact} == rounding | {"staircases"}

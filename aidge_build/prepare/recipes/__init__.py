@@ -36,6 +36,7 @@ from aidge_build.prepare.recipes.quantize_constants import quantize_constants
 from aidge_build.prepare.recipes.quantize_islands import quantize_islands
 from aidge_build.prepare.recipes.quantize_once import quantize_once
 from aidge_build.prepare.recipes.read_stored import read_stored
+from aidge_build.prepare.recipes.read_taps import read_taps
 from aidge_build.prepare.recipes.recipe import Recipe
 from aidge_build.prepare.recipes.remove_identities import remove_identities
 from aidge_build.prepare.recipes.replace_blocks import replace_blocks
@@ -93,6 +94,7 @@ RECIPES: tuple[Recipe, ...] = (
     dequantize_constants,
     square_powers,
     replace_blocks,
+    read_taps,
     staircases,
     tabulate,
     name_curves,

@@ -9,6 +9,10 @@ import pytest
 from cortexm_harness import BOARD, case, run
 from float_cases import DEPTHWISE, EDGES, ROWS, convolution, depthwise, fully_connected
 from harness import under
+from random_tensors import Randomness
+from stored_products import stored_products
+
+from aidge_build.operators.matmul import MatMul
 
 pytestmark = pytest.mark.skipif(not shutil.which("arm-none-eabi-gcc"), reason="needs arm-none-eabi-gcc")
 
@@ -19,6 +23,15 @@ MULTIPLIED = [
     (9, 2, (6, 6), (5, 3), 1, (2, 1)),
     (2, 32, (9,), (3,), 2, (0, 1)),
     (8, 5, (4, 4), (1, 1), 1, (0, 0)),
+]
+# Rows and columns left over, batches that repeat.
+PRODUCTS = [
+    ((1, 5), (5, 4)),
+    ((3, 5), (5, 8)),
+    ((9, 4), (4, 7)),
+    ((2, 3, 6, 5), (3, 5, 9)),
+    ((4, 2), (3, 2, 5)),
+    ((7, 33), (33, 6)),
 ]
 
 
@@ -31,6 +44,11 @@ def multiplied_cases():
 
 def candidates():
     yield from multiplied_cases()
+    for seed, shapes in enumerate(PRODUCTS):
+        random = Randomness(seed)
+        sides = [random.real(*dims, name=name) for dims, name in zip(shapes, "ab")]
+        yield case(MatMul(), sides, [random.float32(*dims) for dims in shapes])
+    yield from stored_products(case, 4)
     for made, shapes in ((depthwise, DEPTHWISE), (convolution, EDGES), (fully_connected, ROWS)):
         yield from (made(case, seed, *shape) for seed, shape in enumerate(shapes * 2))
 

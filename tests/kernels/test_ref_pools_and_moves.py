@@ -10,6 +10,7 @@ import pytest
 from harness import case, differing, far, run
 from pool_cases import tied_pools
 from random_tensors import Randomness
+from stored_products import stored_products
 
 from aidge_build.base.errors import AidgeError
 from aidge_build.graph.dtype import DType
@@ -159,6 +160,12 @@ def test_float32_matrix_products_are_within_tolerance():
                 inputs = [random.real(*first, name="a"), random.real(*second, name="b"), bias]
                 values = [random.float32(*first), random.float32(*second)]
                 cases.append(case(Gemm(0.5, 2.0, flip_a, flip_b), inputs, values))
+    assert far(cases, run(cases)) == []
+
+
+def test_a_second_matrix_is_read_as_it_is_stored():
+    cases = stored_products(case)
+    assert {entry.call.function for entry in cases} == {"aidge_ref_gemm_float32"}
     assert far(cases, run(cases)) == []
 
 

@@ -3,15 +3,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import ClassVar
 
-from aidge_build.contract.call import Call, Output, Struct, computed
+from aidge_build.contract.call import Argument, Call, Input, Output, Struct, computed
 from aidge_build.contract.kernel_kit.conditions import REAL
 from aidge_build.contract.kernel_kit.linear_float32 import parameter
-from aidge_build.contract.kernel_kit.products import BATCH_AXES, product_shape
+from aidge_build.contract.kernel_kit.members import members
+from aidge_build.contract.kernel_kit.products import BATCH_AXES, batch_fields, matrix_dims
 from aidge_build.contract.node import KernelNode
 from aidge_build.contract.spec import ROW_MAJOR, ImplSpec, IOSpec, NodeView, Predicate
 from aidge_build.graph.dtype import DType
+from aidge_build.graph.format import Format
+from aidge_build.graph.tensor import Tensor
 
 
 def _rank(view: NodeView) -> str:
@@ -36,8 +41,66 @@ class MatMulFloat32(KernelNode):
     at_once: ClassVar[str]
 
     def call(self) -> Call:
-        fields, size = product_shape("", self.inputs, self.outputs[0]).fields, self.outputs[0].dtype.size_bytes
-        in_bytes = {name: tuple(size * step for step in fields[name]) for name in ("first_steps", "second_steps")}
-        shape = Struct("aidge_kit_product_float32", {**fields, **in_bytes})
-        arguments = (parameter(self, 0, "first"), parameter(self, 1, "second"), Output(0), shape)
+        arguments = (parameter(self, 0, "first"), parameter(self, 1, "second"), Output(0), shape_of(self.inputs, self.outputs[0]))
         return Call(self.function, (self.source,), arguments, facts=computed(self.at_once))
+
+
+def shape_of(inputs: Sequence[Tensor], output: Tensor) -> Struct:
+    """Returns the struct of batches, with steps in bytes, of the sizes, and of the distance of the second matrix's rows or, where
+    the elements of a row are no neighbours, of its columns."""
+    size, (rows, inner, columns) = output.dtype.size_bytes, matrix_dims(inputs)
+    batches = {
+        name: sizes if name == "dims" else tuple(size * step for step in sizes)
+        for name, sizes in batch_fields(inputs, output).items()
+    }
+    step = max(inputs[1].layout.strides[-2:])
+    return Struct("aidge_kit_product_float32", {**batches, "rows": rows, "columns": columns, "inner": inner, "step": step})
+
+
+@dataclass(frozen=True)
+class StoredProduct:
+    """A product with a second matrix that is read as it is stored, without the copy that a Transpose before it may need. `first`
+    and `second` are the operands with storage orders; `arguments` are their pointers."""
+
+    first: Tensor
+    second: Tensor
+    arguments: tuple[Argument, Argument]
+
+    @classmethod
+    def of(cls, view: NodeView) -> StoredProduct:
+        """Returns the operands of a kernel with the pattern `STORED`."""
+        transpose, product = members(view)
+        (source,), (first, second) = transpose.inputs, product.inputs
+        order = Format(tuple(transpose.operator.permutation.index(axis) for axis in source.storage.order))
+        place = view.node.inputs.index
+        arguments = Input(place(product.node.inputs[0])), Input(place(transpose.node.inputs[0]))
+        return cls(first, second.with_(format=order), arguments)
+
+    @property
+    def reads_rows(self) -> bool:
+        """Whether the elements of a row of the second matrix are neighbours; else the elements of a column are."""
+        return self.second.layout.strides[-1] == 1
+
+
+STORED = "Transpose-1>MatMul"
+
+
+def _is_stored_apart(view: NodeView) -> str:
+    transpose, product = members(view)
+    tensors, permutation = (*transpose.inputs, *product.inputs), transpose.operator.permutation
+    if any(tensor.is_constant for tensor in tensors) or product.inputs[0] is product.inputs[1]:
+        return "an operand is constant, or both are one"
+    if len(permutation) - 1 not in permutation[-2:]:
+        return "neither rows nor columns of the second matrix are stored in one piece"
+    return next(filter(None, (one.rejection(product) for one in (REAL, MATRICES))), "")
+
+
+_STORED = Predicate("a second matrix of whole rows or columns", _is_stored_apart)
+
+
+def stored_spec(features: frozenset[str] = frozenset(), *predicates: Predicate) -> ImplSpec:
+    """Returns the spec of kernels with the pattern `STORED`."""
+    side = IOSpec(DType.float32, ROW_MAJOR)
+    return ImplSpec(
+        side, features=features, predicates=(Predicate("a second matrix of whole rows or columns", _is_stored_apart),)
+    )

@@ -52,17 +52,15 @@ def matrix_dims(inputs: Sequence[Tensor]) -> tuple[int, int, int]:
 
 def batch_fields(inputs: Sequence[Tensor], output: Tensor) -> dict[str, tuple[int, ...]]:
     """Returns `dims`, `first_steps`, `second_steps`: the batch axes and their strides in elements, 0 where an operand repeats."""
-    rows, inner, columns = matrix_dims(inputs)
-    operands = ((inputs[0], rows * inner), (inputs[1], inner * columns))
-    dims, steps = zip(*(_batches(tensor, size) for tensor, size in operands))
+    dims, steps = zip(*map(_batches, inputs))
     joint = tuple(max(sizes) for sizes in zip(*dims))
     return {"dims": joint, "first_steps": steps[0], "second_steps": steps[1]}
 
 
-def _batches(tensor: Tensor, matrix: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    own = tensor.dims[:-2]
-    dims = (1,) * (BATCH_AXES - len(own)) + own
-    steps = [matrix * int(numpy.prod(dims[axis + 1 :], dtype=numpy.int64)) for axis in range(BATCH_AXES)]
+def _batches(tensor: Tensor) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    missing = BATCH_AXES - max(tensor.rank - 2, 0)
+    dims = (1,) * missing + tensor.dims[:-2]
+    steps = (0,) * missing + tensor.layout.strides[:-2]
     return dims, tuple(0 if size == 1 else step for size, step in zip(dims, steps))
 
 

@@ -3,103 +3,177 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
-from aidge_build.contract.call import Call
-from aidge_build.contract.kernel_kit.matmul_float32 import MatMulFloat32, product_spec
-from aidge_build.contract.node import kernel
+from aidge_build.contract.call import Call, Output, computed
+from aidge_build.contract.kernel_kit.matmul_float32 import (
+    STORED,
+    MatMulFloat32,
+    StoredProduct,
+    product_spec,
+    shape_of,
+    stored_spec,
+)
+from aidge_build.contract.node import KernelNode, kernel
 from aidge_build.contract.spec import NodeView, Predicate
 
 from ..core.assembly import Routine
 from ..core.float32 import FEATURES, in_turns, listed, values
 
-SIZES = 52  # the byte of `inner` and `columns` in aidge_kit_product_float32
+SIZES = 52  # the byte of `columns`, `inner` and `step` in aidge_kit_product_float32
+PARAMETERS = "const float *a, const float *b, float *y, const aidge_kit_product_float32 *shape"
+AT_ONCE = 4  # columns, and rows as long as there are so many
 
 
 def _few_columns(view: NodeView) -> str:
     columns = view.outputs[0].dims[-1]
-    return "" if columns >= 4 else f"{columns} columns, wants at least 4"
+    return "" if columns >= AT_ONCE else f"{columns} columns, wants at least {AT_ONCE}"
 
 
-def block_text() -> str:
-    """The function of 4 rows by 4 columns."""
-    sums, rows, code = values("sum", 16), [f"%row{row}" for row in range(4)], Routine()
+FEW = Predicate("at least 4 columns", _few_columns)
 
-    def multiply(count: int) -> None:
-        """`count` columns of the first matrix with as many rows of the second one."""
-        numbers = [values(f"first{row}_", count) for row in range(4)]
+
+def block_text(count: int) -> str:
+    """The function of `count` rows by 4 columns: elements of a row of the second matrix are neighbours."""
+    sums, rows, code = values("sum", AT_ONCE * count), [f"%row{row}" for row in range(count)], Routine()
+
+    def multiply(together: int) -> None:
+        """So many columns of the first matrix with as many rows of the second one."""
+        numbers = [values(f"first{row}_", together) for row in range(count)]
         for row, part in zip(rows, numbers):
             code(f"vldmia {row}!, {listed(part)}")
-        for step in range(count):
-            columns = values(f"second{step}_", 4)
+        for step in range(together):
+            columns = values(f"second{step}_", AT_ONCE)
             code(f"vldmia %b, {listed(columns)}")
             code("add %b, %b, %step")
             for place, total in enumerate(sums):
-                code(f"vfma.f32 {total}, {numbers[place // 4][step]}, {columns[place % 4]}")
+                code(f"vfma.f32 {total}, {numbers[place // AT_ONCE][step]}, {columns[place % AT_ONCE]}")
 
     code("%enter")
-    code(f"ldrd %count, %step, [%shape, #{SIZES}]")
+    code(f"ldrd %count, %step, [%shape, #{SIZES + 4}]")
     code("lsl %step, %step, #2", "bytes of a row of the second matrix")
     code(f"mov {rows[0]}, %a")
     for before, after in zip(rows, rows[1:]):
         code(f"add {after}, {before}, %count, lsl #2")
+    _clear(code, sums)
+    in_turns(code, 2, multiply)
+    if count > 1:
+        code(f"ldr %width, [%shape, #{SIZES}]", "elements of a row of the product")
+    for row in range(count):
+        code(f"vstmia %y, {listed(sums[AT_ONCE * row : AT_ONCE * (row + 1)])}")
+        if row < count - 1:
+            code("add %y, %y, %width, lsl #2")
+    code("%leave")
+    purpose = f"{count} row{'s' * (count > 1)} by 4 columns, fused multiply-add."
+    return code.function(f"{_NAME}_{count}x4", PARAMETERS, purpose, _in_c(count, "shape->step, 1"))
+
+
+def columns_text() -> str:
+    """The function of a row by 4 columns that are stored in one piece each."""
+    sums, columns, code = values("sum", AT_ONCE), ["%b", *(f"%b{column}" for column in range(1, AT_ONCE))], Routine()
+
+    def multiply(together: int) -> None:
+        """So many elements of the row with as many of each column."""
+        numbers = values("first", together)
+        code(f"vldmia %a!, {listed(numbers)}")
+        for column, (pointer, total) in enumerate(zip(columns, sums)):
+            elements = values(f"second{column}_", together)
+            code(f"vldmia {pointer}!, {listed(elements)}")
+            for first, second in zip(numbers, elements):
+                code(f"vfma.f32 {total}, {first}, {second}")
+
+    code("%enter")
+    code(f"ldrd %count, %step, [%shape, #{SIZES + 4}]")
+    for before, after in zip(columns, columns[1:]):
+        code(f"add {after}, {before}, %step, lsl #2")
+    _clear(code, sums)
+    in_turns(code, 4, multiply)
+    code(f"vstmia %y, {listed(sums)}")
+    code("%leave")
+    purpose = "1 row by 4 columns that are stored in one piece each, fused multiply-add."
+    return code.function(f"{_NAME}_columns", PARAMETERS, purpose, _in_c(1, "1, shape->step"))
+
+
+def _clear(code: Routine, sums: Sequence[str]) -> None:
     code("movs %zero, #0")
     for first, second in zip(sums[::2], sums[1::2]):
         code(f"vmov {first}, {second}, %zero, %zero")
-    in_turns(code, 2, multiply)
-    for row in range(4):
-        code(f"vstmia %y, {listed(sums[4 * row : 4 * row + 4])}")
-        if row < 3:
-            code("add %y, %y, %step")
-    code("%leave")
-    return code.function(
-        "aidge_cortexm_product_4x4",
-        "const float *a, const float *b, float *y, const aidge_kit_product_float32 *shape",
-        "4 rows by 4 columns, fused multiply-add.",
-        "aidge_kit_product_rows(a, b, y, 4, shape->inner, shape->columns, 4);",
-    )
 
 
-@kernel("MatMul", product_spec(FEATURES, Predicate("at least 4 columns", _few_columns)))
-class CortexmMatMulFloat32(MatMulFloat32):
-    function, source = "aidge_cortexm_matmul_float32", "sums/matmul_float32.h"
-    at_once = "4 rows x 4 columns"
-
-    def call(self) -> Call:
-        return replace(super().call(), texts=(block_text(), _DRIVER))
+def _in_c(rows: int, steps: str) -> str:
+    return f"aidge_kit_product_rows(a, b, y, {rows}, {steps}, shape);"
 
 
-_DRIVER = """/* `rows` rows (4 or 1): the last 4 columns may lie over those before them. */
-AIDGE_CORTEXM_NOINLINE void aidge_cortexm_product_columns(const float *a, const float *b, float *y, int32_t rows,
-                                                          const aidge_kit_product_float32 *shape)
-{
-    int32_t column = 0;
-    while (column < shape->columns) {
-        column = column + 4 <= shape->columns ? column : shape->columns - 4;
-        if (rows == 4) {
-            aidge_cortexm_product_4x4(a, b + column, y + column, shape);
-        } else {
-            aidge_cortexm_product_1x4(a, b + column, y + column, shape);
-        }
-        column += 4;
-    }
-}
-
-/* Products of matrices of float32; at least 4 columns. */
-static void aidge_cortexm_matmul_float32(const float *first, const float *second, float *output,
-                                         const aidge_kit_product_float32 *shape)
-{
+def _layer(function: str, purpose: str, rows: str, place: str, compute: Sequence[str]) -> str:
+    """The function of all batches; the last 4 columns may lie over the ones before them."""
+    indented = "\n".join(f"                {line}" for line in compute)
+    return f"""/* {purpose} */
+static void {function}(const float *first, const float *second, float *output, const aidge_kit_product_float32 *shape)
+{{
     const int8_t *a = (const int8_t *)first;
     const int8_t *b = (const int8_t *)second;
-    int32_t place[4] = {0, 0, 0, 0};
-    do {
+    int32_t place[4] = {{0, 0, 0, 0}};
+    do {{
         const float *row = (const float *)(const void *)a;
         int32_t left, rows;
-        for (left = shape->rows; left > 0; left -= rows) {
-            rows = left >= 4 ? 4 : 1;
-            aidge_cortexm_product_columns(row, (const float *)(const void *)b, output, rows, shape);
+        for (left = shape->rows; left > 0; left -= rows) {{
+            int32_t column = 0;
+            rows = {rows};
+            while (column < shape->columns) {{
+                const float *matrix = (const float *)(const void *)b;
+                column = column + 4 <= shape->columns ? column : shape->columns - 4;
+                matrix += {place};
+{indented}
+                column += 4;
+            }}
             row += rows * shape->inner;
             output += rows * shape->columns;
-        }
-    } while (aidge_kit_next_batch(place, shape->dims, shape->first_steps, shape->second_steps, &a, &b) != 0);
-}"""
+        }}
+    }} while (aidge_kit_next_batch(place, shape->dims, shape->first_steps, shape->second_steps, &a, &b) != 0);
+}}"""
+
+
+_NAME, SOURCE, LAYER = "aidge_cortexm_product", "sums/matmul_float32.h", "aidge_cortexm_matmul_float32"
+_BY_ROWS = _layer(
+    LAYER,
+    "Products of matrices of float32; at least 4 columns.",
+    "left >= 4 ? 4 : 1",
+    "column",
+    (
+        "if (rows == 4) {",
+        f"    {_NAME}_4x4(row, matrix, output + column, shape);",
+        "} else {",
+        f"    {_NAME}_1x4(row, matrix, output + column, shape);",
+        "}",
+    ),
+)
+_BY_COLUMNS = _layer(
+    f"{LAYER}_by_columns",
+    "Products with a matrix of float32 of columns that are stored in one piece each; at least 4 columns.",
+    "1",
+    "column * shape->step",
+    (f"{_NAME}_columns(row, matrix, output + column, shape);",),
+)
+
+
+@kernel("MatMul", product_spec(FEATURES, FEW))
+class CortexmMatMulFloat32(MatMulFloat32):
+    function, source, at_once = LAYER, SOURCE, "4 rows x 4 columns"
+
+    def call(self) -> Call:
+        return replace(super().call(), texts=(block_text(1), block_text(AT_ONCE), _BY_ROWS))
+
+
+@kernel("StoredMatMul", stored_spec(FEATURES, FEW), STORED)
+class CortexmStoredMatMulFloat32(KernelNode):
+    """The keys and values of attention, for example, where a cache holds them."""
+
+    def call(self) -> Call:
+        product = StoredProduct.of(self.view)
+        arguments = (*product.arguments, Output(0), shape_of((product.first, product.second), self.outputs[0]))
+        if product.reads_rows:
+            texts = (block_text(1), block_text(AT_ONCE), _BY_ROWS)
+            return Call(LAYER, (SOURCE,), arguments, texts=texts, facts=computed(CortexmMatMulFloat32.at_once))
+        texts = (columns_text(), _BY_COLUMNS)
+        return Call(f"{LAYER}_by_columns", (SOURCE,), arguments, texts=texts, facts=computed("1 row x 4 columns"))

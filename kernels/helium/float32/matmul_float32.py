@@ -5,20 +5,43 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from aidge_build.contract.call import Call
-from aidge_build.contract.kernel_kit.matmul_float32 import MatMulFloat32, product_spec
-from aidge_build.contract.node import kernel
+from aidge_build.contract.call import Call, Output, computed
+from aidge_build.contract.kernel_kit.matmul_float32 import (
+    STORED,
+    MatMulFloat32,
+    StoredProduct,
+    product_spec,
+    shape_of,
+    stored_spec,
+)
+from aidge_build.contract.node import KernelNode, kernel
 
 from ..core.conditions import MVE
-from .matmul_text import texts_of
+from .matmul_text import stored_texts_of, texts_of
+
+SOURCE = "float32/matmul.h"
 
 
 @kernel("MatMul", product_spec(MVE))
 class HeliumMatMulFloat32(MatMulFloat32):
-    function, source = "aidge_helium_matmul_float32", "float32/matmul.h"
+    function, source = "aidge_helium_matmul_float32", SOURCE
     at_once = "3 rows x 8 columns"
 
     def call(self) -> Call:
         first, second = self.inputs
         name, texts = texts_of(first.dims[-2], first.dims[-1], second.dims[-1])
         return replace(super().call(), function=name, texts=texts)
+
+
+@kernel("StoredMatMul", stored_spec(MVE), STORED)
+class HeliumStoredMatMulFloat32(KernelNode):
+    """The keys and values of attention, for example, where a cache holds them."""
+
+    def call(self) -> Call:
+        product = StoredProduct.of(self.view)
+        first, second = product.first, product.second
+        steps = second.layout.strides[-2:]
+        name, texts = stored_texts_of(first.dims[-2], first.dims[-1], second.dims[-1], steps)
+        shape = shape_of((first, second), self.outputs[0])
+        at_once = "3 rows x 8 columns" if product.reads_rows else "4 columns"
+        return Call(name, (SOURCE,), (*product.arguments, Output(0), shape), texts=texts, facts=computed(at_once))

@@ -7,11 +7,13 @@ multiply-accumulates. A rest of four rows is twice two, as one row takes half as
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ..core.assembly import WORD_REACH, Assembler, c_function, function, walk
 
 LANES, WORD = 4, 4
+COLUMNS_AT_ONCE = 4
 MOST_SUMS = 6  # vectors
 DOUBLE_REACH = 1020  # of the immediate offsets of LDRD
 SCALARS = (("r4", "r5"), ("r6", "r7"), ("r8", "r9"))  # two values of each row
@@ -20,15 +22,16 @@ ROWS = ("r0", "r10", "r11")
 
 @dataclass(frozen=True)
 class Rows:
-    """So many rows, up to three, of `inner` values times a matrix [inner][columns]."""
+    """So many rows, up to three, of `inner` values times a matrix [inner][columns], with rows that begin `step` values apart."""
 
     rows: int
     inner: int
     columns: int
+    step: int
 
     @property
     def name(self) -> str:
-        return f"aidge_helium_product_{self.rows}x{self.inner}x{self.columns}"
+        return f"aidge_helium_product_{self.rows}x{self.inner}x{self.columns}" + f"_{self.step}" * (self.step != self.columns)
 
     @property
     def vectors(self) -> int:
@@ -76,7 +79,7 @@ class Rows:
             self._values(emit, sums, vectors, lanes, 1)
         for pointer in ROWS[: 1 if self._has_one_pointer else self.rows]:
             emit.add(pointer, pointer, -WORD * self.inner)
-        emit.add("r1", "r1", LANES * WORD * vectors - WORD * self.inner * self.columns)
+        emit.add("r1", "r1", LANES * WORD * vectors - WORD * self.inner * self.step)
         places = [WORD * (row * self.columns + LANES * vector) for row in range(self.rows) for vector in range(vectors)]
         accesses, end = walk("r2", 0, places, WORD_REACH, LANES * WORD * vectors)
         for number, access in enumerate(accesses):
@@ -92,8 +95,8 @@ class Rows:
             is_far = row > 0 and self._has_one_pointer
             address = f"[r0, #{row * WORD * self.inner}]" if is_far else f"[{ROWS[row]}], #{count * WORD}"
             emit(f"{registers}, {address}")
-        places = [WORD * (value * self.columns + LANES * vector) for value in range(count) for vector in range(vectors)]
-        accesses, end = walk("r1", 0, places, WORD_REACH, count * WORD * self.columns)
+        places = [WORD * (value * self.step + LANES * vector) for value in range(count) for vector in range(vectors)]
+        accesses, end = walk("r1", 0, places, WORD_REACH, count * WORD * self.step)
         for number, access in enumerate(accesses):
             value, vector = divmod(number, vectors)
             emit.add("r1", "r1", access.before)
@@ -115,9 +118,73 @@ def parts_of(rows: int) -> dict[int, int]:
     return {size: count for size, count in found.items() if count}
 
 
+@dataclass(frozen=True)
+class Columns:
+    """A row of `inner` values times `columns` columns that are stored in one piece each and begin `step` values apart."""
+
+    inner: int
+    columns: int
+    step: int
+    rows = 1
+
+    @property
+    def name(self) -> str:
+        return f"aidge_helium_product_by_columns_{self.inner}x{self.columns}_{self.step}"
+
+    def text(self) -> str:
+        emit = Assembler()
+        emit("%enter", f"movw %inner, #{self.inner}")
+        blocks, rest = divmod(self.columns, COLUMNS_AT_ONCE)
+        if blocks:
+            emit(*[f"movw %blocks, #{blocks}"] * (blocks > 1))
+            emit.label("block")
+            self._block(emit, COLUMNS_AT_ONCE, "value")
+            emit(*["subs %blocks, %blocks, #1", "bne %block"] * (blocks > 1))
+        if rest:
+            self._block(emit, rest, "last")
+        emit("%leave")
+        purpose = f"A row of {self.inner} values times {self.columns} columns that are stored {self.step} values apart."
+        return function(self.name, purpose, "const float *a, const float *b, float *y", emit.lines)
+
+    def _block(self, emit: Assembler, count: int, label: str) -> None:
+        """So many columns: four partial sums each, added up at the end."""
+        read = LANES * WORD * -(-self.inner // LANES)
+        pointers = ["%b", *(f"%b{number}" for number in range(1, count))]
+        for before, after in zip(pointers, pointers[1:]):
+            emit.add(after, before, WORD * self.step)
+        emit(*(f"vmov.i32 q{2 + number}, #0" for number in range(count)), "dlstp.32 lr, %inner")
+        emit.label(label)
+        emit("vldrw.u32 q0, [%a], #16")
+        for number, pointer in enumerate(pointers):
+            emit(f"vldrw.u32 q1, [{pointer}], #16", f"vfma.f32 q{2 + number}, q0, q1")
+        emit(f"letp lr, %{label}")
+        emit.add("%a", "%a", -read)
+        emit.add("%b", "%b", WORD * self.step * count - read)
+        for number in range(count):
+            one, two, three, four = (f"s{4 * (2 + number) + lane}" for lane in range(LANES))
+            emit(f"vadd.f32 {one}, {one}, {two}", f"vadd.f32 {three}, {three}, {four}", f"vadd.f32 {one}, {one}, {three}")
+        emit(*(f"vstr s{4 * (2 + number)}, [%y, #{WORD * number}]" for number in range(count)))
+        emit.add("%y", "%y", WORD * count)
+
+
 def texts_of(rows: int, inner: int, columns: int) -> tuple[str, tuple[str, ...]]:
     """The function for all batches, and the C texts that it needs."""
-    name, parts = f"aidge_helium_matmul_float32_{rows}x{inner}x{columns}", parts_of(rows)
+    parts = {Rows(size, inner, columns, columns): count for size, count in parts_of(rows).items()}
+    return batches_text(f"{rows}x{inner}x{columns}", parts)
+
+
+def stored_texts_of(rows: int, inner: int, columns: int, steps: tuple[int, int]) -> tuple[str, tuple[str, ...]]:
+    """The same for a second matrix that is read as it is stored: `steps` are the distances of its rows and of its columns."""
+    row_step, column_step = steps
+    if column_step == 1:
+        parts = {Rows(size, inner, columns, row_step): count for size, count in parts_of(rows).items()}
+    else:
+        parts = {Columns(inner, columns, column_step): rows}
+    return batches_text(f"{rows}x{inner}x{columns}_of_{row_step}_{column_step}", parts)
+
+
+def batches_text(suffix: str, parts: Mapping[Rows | Columns, int]) -> tuple[str, tuple[str, ...]]:
+    """The function that computes the rows of all batches by these functions, each so many times, and the texts of all."""
     body = [
         "const int8_t *a = (const int8_t *)first;",
         "const int8_t *b = (const int8_t *)second;",
@@ -127,11 +194,11 @@ def texts_of(rows: int, inner: int, columns: int) -> tuple[str, tuple[str, ...]]
         "    const float *const matrix = (const float *)(const void *)b;",
         *(["    int32_t left;"] if max(parts.values()) > 1 else []),
     ]
-    for size, count in parts.items():
+    for part, count in parts.items():
         lines = [
-            f"{Rows(size, inner, columns).name}(row, matrix, output);",
-            f"row += {size * inner};",
-            f"output += {size * columns};",
+            f"{part.name}(row, matrix, output);",
+            f"row += {part.rows * part.inner};",
+            f"output += {part.rows * part.columns};",
         ]
         if count > 1:
             lines = [f"for (left = {count}; left > 0; left--) {{", *(f"    {line}" for line in lines), "}"]
@@ -139,5 +206,6 @@ def texts_of(rows: int, inner: int, columns: int) -> tuple[str, tuple[str, ...]]
     body += [
         "} while (aidge_kit_next_batch(place, shape->dims, shape->first_steps, shape->second_steps, &a, &b) != 0);",
     ]
+    name = f"aidge_helium_matmul_float32_{suffix}"
     parameters = "const float *first, const float *second, float *output, const aidge_kit_product_float32 *shape"
-    return name, (*(Rows(size, inner, columns).text() for size in parts), c_function(name, parameters, body))
+    return name, (*(part.text() for part in parts), c_function(name, parameters, body))

@@ -229,6 +229,7 @@ def quantized_file(request: CompileRequest, samples: Path, scheme: Scheme) -> Qu
                 operators=request.operators,
                 bind=request.bind,
                 external=request.external,
+                state=request.state,
             )
         return replace(made, notices=(*made.notices, *made.verdicts(samples.name)))
     except AidgeError as error:

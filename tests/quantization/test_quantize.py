@@ -4,9 +4,15 @@
 from __future__ import annotations
 
 import numpy
+import onnx
 import pytest
 
-from aidge_build.prepare.quantization import Scheme, quantize
+from aidge_build.operators import builtin_operators
+from aidge_build.prepare.quantization import Scheme, quantize, quantized
+from aidge_build.prepare.recipes import simplify
+from aidge_build.prepare.recipes.slide_states import slide_states
+from aidge_build.sources.formats.onnx.importer import import_onnx
+from tests.models import model
 from tests.quantization.networks import graph_of, ours, samples, small_cnn, theirs
 
 
@@ -37,3 +43,27 @@ def test_the_quantized_network_is_near_to_the_float_one_and_equal_calls_give_equ
     for one in samples(4, seed=3)["x"]:
         wanted, found = theirs(small_cnn(), {"x": one})["y"], ours(file, {"x": one})["y"]
         assert numpy.abs(found - wanted).max() < 0.15
+
+
+@pytest.mark.parametrize("stated", [True, False], ids=["by the file", "by the caller"])
+def test_both_ends_of_a_state_and_the_frames_of_its_window_get_one_scale(stated):
+    text = "f = Relu(x) w = Concat<axis=2>(s, f) n = Slice(w, one, end, axes) y = Conv<dilations=[2]>(w, k)"
+    constants = {"one": numpy.array([1]), "end": numpy.array([5]), "axes": numpy.array([2])}
+    constants["k"] = numpy.random.default_rng(1).normal(size=(2, 3, 3)).astype(numpy.float32)
+    float_file = model(
+        text, inputs="float[1,3,1] x, float[1,3,4] s", outputs="float[1,2,1] y, float[1,3,4] n", constants=constants
+    )
+    if stated:
+        part = onnx.load_from_string(float_file)
+        part.metadata_props.add(key="aidge_build.states", value='{"n": "s"}')
+        float_file = part.SerializeToString()
+    random = numpy.random.default_rng(2)
+    given = {"x_x": random.normal(size=(50, 1, 3, 1)), "x_s": 0.7 * abs(random.normal(size=(50, 1, 3, 4)))}
+    frames = {name: values.astype(numpy.float32) for name, values in given.items()}
+    file = quantized(float_file, frames, state={} if stated else {"n": "s"}).file
+    view, _ = import_onnx(file, "net", builtin_operators(), {}, {})
+    simple = slide_states(simplify(view))
+    assert [(one.read, one.written) for one in simple.states] == [("s", "n")]
+    (slide,) = (node for node in simple.nodes if node.type == "Slide")
+    assert "FC" in simple.types and "Concat" not in simple.types
+    assert len({simple.tensor(name).quantization.scale for name in (*slide.inputs, "n")}) == 1

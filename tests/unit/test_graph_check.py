@@ -137,7 +137,7 @@ SAMPLES: dict[str, Callable[[], GraphView]] = {
         "float[3,4] x, float[1,2,2] u", "float[2] y",
         i=numpy.array([[[[1, 1], [1, 2]], [[2, 1], [2, 2]]]]), j=numpy.array([0, 2]), k=numpy.array(-1),
     ),
-    "read_taps": lambda: sample(
+    "connect_windows": lambda: sample(
         "y = Conv<dilations=[2,1]>(x, w)", "float[1,3,5,2] x", "float[1,4,?,?] y", w=floats(4, 3, 3, 2)
     ),
     "fuse_fully_connected": lambda: sample(
@@ -292,7 +292,7 @@ def graph_view_or_none(view: GraphView, index: int) -> GraphView:
 
 EQUIVALENT = {  # a damage that means the same, by recipe
     "clip_stored": r"'Clip_1' .*\('x',\)$",  # what is limited and then quantized may be limited before it was quantized first
-    "read_taps": r"'Conv_0' .*strides=\((2, 1|1, 2)\)",  # there is one output
+    "connect_windows": r"'Conv_0' .*strides=\((2, 1|1, 2)\)",  # there is one output
 }
 
 
@@ -361,7 +361,7 @@ def test_what_recipes_promise():
     """All others are exact, and look at graphs without quantized tensors, too."""
     rounding = {"average_axes", "convolve_transposed", "dequantize_constants", "expand_qlinear", "flatten_products"}
     rounding |= {"fuse_batch_norm", "fuse_fully_connected", "fuse_pad", "fuse_scalings", "name_curves", "name_levels"}
-    rounding |= {"name_fake_quantization", "quantize_constants", "quantize_islands", "read_taps", "scale_sums"}
+    rounding |= {"name_fake_quantization", "quantize_constants", "quantize_islands", "connect_windows", "scale_sums"}
     rounding |= {"split_transposed"}
     of_quantized = {"dequantize_constants", "keep_levels", "normalize_channels", "normalize_stored", "quantize_islands"}
     of_quantized |= {"remove_constant_channels", "restate", "signed_tensors", "staircases", "tabulate"}

@@ -60,8 +60,9 @@ class _File:
         outputs = [self._border(name) for name in self._view.outputs]
         read = {name for node in self._nodes for name in node.inputs} | {value.name for value in outputs}
         values = {name: values for name, values in self._values.items() if name in read}
-        model = self._imported.model
-        return OnnxModel(model.ir_version, model.opsets, "model", tuple(self._nodes), values, tuple(inputs), tuple(outputs))
+        model, states = self._imported.model, {state.written: state.read for state in self._view.states}
+        nodes = tuple(self._nodes)
+        return OnnxModel(model.ir_version, model.opsets, "model", nodes, values, tuple(inputs), tuple(outputs), states=states)
 
     def _border_type(self, name: str) -> DType:
         if self._scheme.io_type == "float32":

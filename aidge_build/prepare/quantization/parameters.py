@@ -10,6 +10,7 @@ import numpy
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.quantization import Quantization
 from aidge_build.graph.view import GraphView
+from aidge_build.operators.rearrange import Concat
 from aidge_build.operators.softmax import Softmax
 from aidge_build.prepare.quantization.layers import BIAS, WEIGHTS, Layer, Layers, values_of
 from aidge_build.prepare.quantization.moments import Products, products_of
@@ -87,12 +88,26 @@ def _wanted(layers: Layers) -> list[tuple[str, DType]]:
 
 
 def _sources(layers: Layers) -> dict[str, str]:
-    """Returns for each output of a selecting layer the tensor that gives it its quantization."""
+    """Returns for each tensor without a range of its own the tensor that gives it its quantization: for an output of a selecting
+    layer its input, for a state its next value, and for what a Concat joins to a state the joint tensor (the state has held, or
+    will hold, the same values)."""
     found: dict[str, str] = {}
+
+    def root(name: str) -> str:
+        while name in found:
+            name = found[name]
+        return name
+
     for layer in layers.layers:
         if layer.kind == "selecting" and layer.dtype is not None:
-            found |= dict.fromkeys(layer.outputs, found.get(layer.node.inputs[0], layer.node.inputs[0]))
-    return found
+            found |= dict.fromkeys(layer.outputs, layer.node.inputs[0])
+    for state in layers.view.states:
+        window = layers.view.producer(root(state.written))
+        joined = window.inputs if window is not None and isinstance(window.operator, Concat) else ()
+        for name in (state.read, *(joined if state.read in joined else ())):
+            if root(name) != root(state.written) and name in layers.stored:
+                found[root(name)] = root(state.written)
+    return {name: root(name) for name in found}
 
 
 def _linear_layers(layers: Layers) -> list[Layer]:

@@ -11,6 +11,7 @@ from aidge_build.prepare.recipes.check import checked
 from aidge_build.prepare.recipes.clamp_levels import clamp_levels
 from aidge_build.prepare.recipes.clip_stored import clip_stored
 from aidge_build.prepare.recipes.compare_stored import compare_stored
+from aidge_build.prepare.recipes.connect_windows import connect_windows
 from aidge_build.prepare.recipes.convolve_transposed import convolve_transposed
 from aidge_build.prepare.recipes.dead_channels import dead_channels
 from aidge_build.prepare.recipes.dequantize_constants import dequantize_constants
@@ -36,7 +37,6 @@ from aidge_build.prepare.recipes.quantize_constants import quantize_constants
 from aidge_build.prepare.recipes.quantize_islands import quantize_islands
 from aidge_build.prepare.recipes.quantize_once import quantize_once
 from aidge_build.prepare.recipes.read_stored import read_stored
-from aidge_build.prepare.recipes.read_taps import read_taps
 from aidge_build.prepare.recipes.recipe import Recipe
 from aidge_build.prepare.recipes.remove_identities import remove_identities
 from aidge_build.prepare.recipes.replace_blocks import replace_blocks
@@ -94,7 +94,7 @@ RECIPES: tuple[Recipe, ...] = (
     dequantize_constants,
     square_powers,
     replace_blocks,
-    read_taps,
+    connect_windows,
     staircases,
     tabulate,
     name_curves,

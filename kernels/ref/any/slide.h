@@ -7,6 +7,22 @@ typedef struct {
     int32_t rows, bytes, step;
 } aidge_ref_slide_shape;
 
+/* Bytes move to a lower address; four words at a time where both are multiples of 4, as libraries may move byte by byte. */
+static inline void aidge_ref_move_down(uint8_t *to, const uint8_t *from, int32_t bytes)
+{
+    int32_t moved = 0;
+#if defined(__GNUC__)
+    if ((((uintptr_t)to | (uintptr_t)from) & 3u) == 0u) {
+        for (; moved + 16 <= bytes; moved += 16) {
+            uint32_t words[4];
+            (void)memcpy(words, __builtin_assume_aligned(from + moved, 4), 16);
+            (void)memcpy(__builtin_assume_aligned(to + moved, 4), words, 16);
+        }
+    }
+#endif
+    (void)memmove(to + moved, from + moved, (uint32_t)(bytes - moved));
+}
+
 static void aidge_ref_slide(const void *data, const void *frames, void *output, const aidge_ref_slide_shape *shape)
 {
     const uint8_t *from = (const uint8_t *)data;
@@ -15,7 +31,7 @@ static void aidge_ref_slide(const void *data, const void *frames, void *output, 
     const int32_t kept = shape->bytes - shape->step;
     int32_t row;
     for (row = 0; row < shape->rows; row++) {
-        (void)memmove(to, from + shape->step, (uint32_t)kept);
+        aidge_ref_move_down(to, from + shape->step, kept);
         (void)memcpy(to + kept, next, (uint32_t)shape->step);
         from += shape->bytes;
         to += shape->bytes;

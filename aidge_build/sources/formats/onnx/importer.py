@@ -55,13 +55,19 @@ def import_onnx(
 
 
 def import_with_sources(
-    data: bytes, name: str, operators: Mapping[str, type[Operator]], bind: Mapping[str, Bound], external: Mapping[str, bytes]
+    data: bytes,
+    name: str,
+    operators: Mapping[str, type[Operator]],
+    bind: Mapping[str, Bound],
+    external: Mapping[str, bytes],
+    state: Mapping[str, str] | None = None,
 ) -> Imported:
     """Returns the graph of `import_onnx` without halves, with the nodes of the file."""
     model, widened = _in_single_precision(read_model(data, name, external))
     try:
         imported = _imported(model, name, operators, bind)
-        return replace(imported, notices=(*widened, *imported.notices))
+        view = with_states(imported.view, {**model.states, **(state or {})}, {})
+        return replace(imported, view=view, notices=(*widened, *imported.notices))
     except AidgeError as error:
         raise error.within(name)
 

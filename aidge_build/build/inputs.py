@@ -218,7 +218,7 @@ def quantized_file(request: CompileRequest, samples: Path, scheme: Scheme) -> Qu
     stderr how far it is."""
     arrays = read_npz(samples)
     try:
-        scheme = with_own_names(scheme, request, arrays)
+        scheme = replace(with_own_names(scheme, request, arrays), states=request.state)
         with counting("QUANT", is_kept=False) as progress:
             made = quantized(
                 request.model,
@@ -229,7 +229,6 @@ def quantized_file(request: CompileRequest, samples: Path, scheme: Scheme) -> Qu
                 operators=request.operators,
                 bind=request.bind,
                 external=request.external,
-                state=request.state,
             )
         return replace(made, notices=(*made.notices, *made.verdicts(samples.name)))
     except AidgeError as error:

@@ -87,8 +87,8 @@ FUNCTIONS: dict[str, tuple[str, int | str]] = {
         48,
     ),
     "table_of_two_by_one_sum": (
-        ".option arch, +zba; li a1, 1; bltu a1, a0, 1f; la t1, 9f; sh2add a0, a0, t1; lw t1, 0(a0); jr t1; 9: .word 1f; .word 2f; "
-        ".word 3f; 1: ret; 2: addi sp, sp, -48; addi sp, sp, 48; ret; 3: addi sp, sp, -480; addi sp, sp, 480; ret",
+        ".option arch, +zba; li a1, 1; bltu a1, a0, 1f; la t1, 9f; sh2add a0, a0, t1; lw t1, 0(a0); jr t1; 9: .word 1f; "
+        ".word 2f; .word 3f; 1: ret; 2: addi sp, sp, -48; addi sp, sp, 48; ret; 3: addi sp, sp, -480; addi sp, sp, 480; ret",
         48,
     ),
     "table_below_two": (

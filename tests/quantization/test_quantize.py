@@ -60,7 +60,7 @@ def test_both_ends_of_a_state_and_the_frames_of_its_window_get_one_scale(stated)
     random = numpy.random.default_rng(2)
     given = {"x_x": random.normal(size=(50, 1, 3, 1)), "x_s": 0.7 * abs(random.normal(size=(50, 1, 3, 4)))}
     frames = {name: values.astype(numpy.float32) for name, values in given.items()}
-    file = quantized(float_file, frames, state={} if stated else {"n": "s"}).file
+    file = quantized(float_file, frames, Scheme(states={} if stated else {"n": "s"})).file
     view, _ = import_onnx(file, "net", builtin_operators(), {}, {})
     simple = slide_states(simplify(view))
     assert [(one.read, one.written) for one in simple.states] == [("s", "n")]

@@ -87,13 +87,11 @@ def quantized(
     operators: Mapping[str, type[Operator]] | None = None,
     bind: Mapping[str, Bound] | None = None,
     external: Mapping[str, bytes] | None = None,
-    state: Mapping[str, str] | None = None,
 ) -> Quantized:
     """Returns the quantized model as an ONNX file in QDQ form; equal arguments give equal bytes.
 
     `model` is the float model's file, `name` names it in messages; `samples` holds the calibration data [sample, dims...] by
-    input name (or `x`, `x_<input>`). `operators`, `bind`, `external` and `state` are arguments of the importer; both ends of a
-    state get one scale, and the file names the states. AidgeError for a model
+    input name (or `x`, `x_<input>`). `operators`, `bind` and `external` are arguments of the importer. AidgeError for a model
     that is quantized already, for data that are no samples of its inputs, for layers of the scheme that do not exist, and for NaN
     and infinity in a tensor that would be integers; CheckFailed for a result that is too far from the float model on the samples
     (`Scheme.least_sqnr`).
@@ -101,7 +99,7 @@ def quantized(
     try:
         with numpy.errstate(all="ignore"):  # NaN and infinity are refused by name
             return _quantized(
-                model, samples, scheme, progress, name, operators or builtin_operators(), bind or {}, external or {}, state or {}
+                model, samples, scheme, progress, name, operators or builtin_operators(), bind or {}, external or {}
             )
     except AidgeError as error:
         raise error if error.code == "CALIBRATION" else error.within(name)
@@ -116,11 +114,10 @@ def _quantized(
     operators: Mapping[str, type[Operator]],
     bind: Mapping[str, Bound],
     external: Mapping[str, bytes],
-    state: Mapping[str, str],
 ) -> Quantized:
     wide = "int16" in scheme.layers.values()
     converted = in_opset(model, LEAST_OPSET_INT16 if wide else LEAST_OPSET, name, external)
-    imported = import_with_sources(converted, name, operators, bind, external, state)
+    imported = import_with_sources(converted, name, operators, bind, external, scheme.states)
     given = checked_samples(samples, prepared(imported.view))
     made = _by_scheme(imported, given, scheme, operators, progress)
     output = too_far(made.outputs, scheme.least_sqnr)

@@ -25,7 +25,8 @@ class Scheme:
     float32 for a layer that computes in float. `percentile` is the share of values, in percent, that the range of calibration
     "percentile" holds. `least_sqnr` is the least signal to quantization noise ratio of each float output on the samples, in dB;
     minus infinity: the result is not compared with the float model. `ports` are quantizations that inputs, then outputs keep, in
-    the order of the model, whatever the samples are; None: the samples decide.
+    the order of the model, whatever the samples are; None: the samples decide. `states` names outputs that are inputs of the next
+    inference, in addition to the outputs that the file names: both get one scale, and the quantized file names them.
     """
 
     activations: str = "asymmetric"
@@ -39,6 +40,7 @@ class Scheme:
     percentile: float = 99.99
     least_sqnr: float = 10.0
     ports: tuple[Quantization | None, ...] = ()
+    states: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self):
         object.__setattr__(self, "layers", dict(self.layers))

@@ -137,6 +137,21 @@ def _check_place(
     for finding in _check_where_read(label, section, region, is_waived):
         yield replace(finding, special_hint=_SMALL_DATA) if is_small and finding.severity == ERROR else finding
     stored = region_at(_load_address(section, symbol), regions)
+    yield from _check_where_stored(image, label, section, symbol, region, stored, is_waived)
+    if is_planned and (_kind(region), _kind(stored)) == ("ram", "flash") and not is_copied(image, section):
+        yield not_copied(image, f"{label} are read in {region.name}", section, "constants", is_planned)
+    if not section.is_loaded:
+        yield Finding(
+            "MEM03",
+            ERROR,
+            f"{label} are not loaded: no segment of the ELF file holds the bytes of {section.name}",
+            "a PHDRS line of the linker script leaves it out, or a tool has changed the file",
+        )
+
+
+def _check_where_stored(
+    image: Image, label: str, section: Section, symbol: Symbol, region: Region | None, stored: Region | None, is_waived: bool
+) -> Iterator[Finding]:
     if stored is not None and stored.kind == "ram" and is_waived and not stored.boot_loads:
         yield Finding(
             "MEM03",
@@ -152,15 +167,6 @@ def _check_place(
             f"{label} are read at 0x{symbol.address:08x} in {region.name}, but stored at "
             f"0x{_load_address(section, symbol):08x} there: no code copies them from flash to flash",
             "no AT of its own for .rodata in the linker script, and no tool that moves the load address of a section",
-        )
-    if is_planned and (_kind(region), _kind(stored)) == ("ram", "flash") and not is_copied(image, section):
-        yield not_copied(image, f"{label} are read in {region.name}", section, "constants", is_planned)
-    if not section.is_loaded:
-        yield Finding(
-            "MEM03",
-            ERROR,
-            f"{label} are not loaded: no segment of the ELF file holds the bytes of {section.name}",
-            "a PHDRS line of the linker script leaves it out, or a tool has changed the file",
         )
 
 

@@ -141,8 +141,7 @@ def _in_pieces(calls: list[tuple[str, str, str]], others: tuple[str, ...]) -> tu
 
 
 def _called(kinds: tuple[str, ...], values: str, count: str, cursor: str = "", own: str = "") -> str:
-    """What is put right of these kinds, "" for the outputs from their sums; lists are read on from the pointers called
-    `cursor`."""
+    """The C that corrects sums of these kinds, "" for the outputs from sums; lists go on from the pointers called `cursor`."""
     then = f"{cursor}{{}} = " if cursor else "(void)"
     calls = {
         "offsets": f"{then}aidge_kit_narrow_fc_add_offsets(&block, sums, {cursor}offsets, {count});",

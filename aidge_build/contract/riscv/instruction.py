@@ -2,7 +2,7 @@
 """Instructions of 32-bit RISC-V as values, read from their bytes: I or E, M, A, F, C, Zicsr, Zifencei, Zba, Zbb, Zbs, Zcb, and V.
 
 The encodings are of the RISC-V Instruction Set Manual, volume I, version 20240411, and of volume II for MRET and the like. Other
-instructions of the same formats that only compute (Zbkb, Zicond) count as OTHER. Stores of a vector to many addresses, pushes
+instructions of the same formats that only compute (Zicond, most of Zbkb) are OTHER. Stores of a vector to many addresses, pushes
 of several registers (Zcmp) and a vendor's own instructions are UNKNOWN. So are compressed loads and stores of doubles (D), as
 Zcmp and vendors use their encodings.
 """

@@ -96,7 +96,7 @@ class FewChannelsInt8(LinearNode):
         linear = replace(linear, bias=linear.bias + linear.input_zero_point * linear.rows.sum(axis=1))
         weights, rounding, channels = weights_of(self.view), rounding_of(linear), image.fields["out_channels"]
         together = math.gcd(image.fields["in_channels"], MOST_TAPS)
-        block = Block(_registers(self.view), channels, together, weights, rounding)
+        block = Block(_registers(self.view), channels, together, weights, rounding)  # a channel has a pixel's registers for sums
         name = f"aidge_rvv_few_channels_int8_{weights}_{rounding}_m{block.registers}_x{channels}_u{together}"
         return Call(
             f"{name}_layer",
@@ -164,8 +164,8 @@ def _text(block: Block, name: str) -> str:
 
 
 def _emit_sizes(code: Routine, weight_bytes: int) -> None:
-    """Finds the first weights; bytes of a row of taps, from its end to the next row's begin, of pixels and of weights, and from a
-    pixel to the next."""
+    """Computes the address of the first weights, and numbers of bytes: of a row of taps, from its end to the next row of pixels
+    and of weights, from a pixel to the next."""
     for name, field in (("from", "from"), ("rows", "rows"), ("run", "columns"), ("rest", "row_step"), ("first", "first")):
         code(f"lw {{{name}}}, {4 * FIELDS.index(field)}({{taps}})")
     for name, place in _SHAPE.items():

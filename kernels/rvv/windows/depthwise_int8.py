@@ -23,7 +23,6 @@ from ..core.levels import rounding_of
 from ..core.windows import columns_of, layer_call, strip_bytes
 
 TAP_COST, PIXEL_COST = 3, 4  # instructions of a tap: for its weights, and for each pixel
-
 ROW_COST, ROW_TAP_COST = 320, 13  # instructions of a short row with pads: alone, and for each tap
 SCALAR_COST, SCALAR_TAP_COST = 18, 3  # the same of rv32's kernel, for each output
 

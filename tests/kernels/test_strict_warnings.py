@@ -90,11 +90,12 @@ SAMPLE = [
 # ldm and stm of one register, but for the form of 16 bits that all Cortex-M have: low registers, with writeback.
 ONE_REGISTER = re.compile(r'"\s*(?!(?:ldm|stm)(?:ia)? +r[0-7]!, *\{r[0-7]\})((?:ldm|stm)\w*(?:\.w)? +\w+!?, *\{\w+\})')
 WITHOUT_DIVISION = ("m0", "m0plus")  # no core that cortexm is for
+# gcc for RISC-V without Zbb counts zeros by libgcc, and with -Os it shifts long words by libgcc.
 LINKED = [
     (library, *one)
     for library in every_kernel.LIBRARIES
     for one in product(TAKES[library], OPTIMIZATION)
-    if library != "cortexm" or one[0] not in WITHOUT_DIVISION
+    if one[0] in CORES and (library != "cortexm" or one[0] not in WITHOUT_DIVISION)
 ]
 LINKED_SAMPLE = [
     ("ref", "m0", "-Os"),
@@ -222,7 +223,7 @@ def test_beside_one_kernel_alone_nothing_is_unused(library):
         assert (done.returncode, done.stderr) == (0, ""), one.call.function
 
 
-@pytest.mark.parametrize("library", READ)
+@pytest.mark.parametrize("library", OF_ARM)
 def test_int8_kernels_link_without_the_compilers_library(library, tmp_path):
     for part, (core, optimization) in enumerate(of_library(LINKED if every_kernel.STRESS else LINKED_SAMPLE, library)):
         text, constants = texts(library, part, core=core, only_int8=True)

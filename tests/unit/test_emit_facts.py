@@ -31,7 +31,7 @@ from aidge_build.plan.fast_memory import FastMemory
 from aidge_build.plan.memory.planner import plan
 from aidge_build.plan.options import Options
 from aidge_build.plan.place import Place
-from aidge_build.plan.program import CopiedTo
+from aidge_build.plan.program import CodeTarget, Condition, CopiedTo
 from aidge_build.plan.schedule.copies import ConstantCopy, arrays_in_line
 from tests.emitted import chain, changed, copying, float_sum, in_two_memories, reversal
 
@@ -312,6 +312,14 @@ def test_the_header_names_functions_of_double_precision_if_a_kernel_may_call_one
     said = "\n".join(needs_of(float_sum(), [text]))
     assert ("double precision" in said) == is_double and "single precision" in said and "integers" in said
     assert "double precision" not in "\n".join(needs_of(chain(), [text])), "bytes need no function"
+
+
+def test_the_header_of_a_program_for_riscv_names_the_functions_of_its_library():
+    condition = Condition("!defined(__riscv) || defined(__riscv_mul)", "")
+    for program, is_float in ((chain(), False), (float_sum(), True)):
+        said = "\n".join(needs_of(replace(program, target=CodeTarget("fe310", conditions=(condition,))), ["pow(x);"]))
+        assert "__clzsi2" in said and "__aeabi" not in said and "-nostdlib works" not in said
+        assert ("__*sf3" in said) == ("__*df3" in said) == is_float
 
 
 def test_rows_are_reported_one_by_one():

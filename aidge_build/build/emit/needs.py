@@ -16,6 +16,10 @@ BYTES = (DType.int8, DType.uint8, DType.bool)
 SINGLE = ("__aeabi_f*", "__aeabi_i2f", "__aeabi_ui2f", "__aeabi_l2f", "__aeabi_ul2f")
 DOUBLE = ("__aeabi_d*", "__aeabi_cd*", "__aeabi_f2d", "__aeabi_i2d", "__aeabi_ui2d", "__aeabi_l2d", "__aeabi_ul2d")
 INTEGERS = ("__aeabi_idiv*", "__aeabi_uidiv*", "__aeabi_uldivmod", "__aeabi_l*")
+# The same for RISC-V (GCC Internals, "The GCC low-level runtime library").
+RISCV_SINGLE = ("__*sf2", "__*sf3", "__fix*sf*", "__float*sf")
+RISCV_DOUBLE = ("__*df2", "__*df3", "__fix*df*", "__float*df", "__extendsfdf2")
+RISCV_INTEGERS = ("__clzsi2", "__*si3", "__*di3")
 _LONGEST = 115
 
 
@@ -31,7 +35,7 @@ def needs_of(program: Program, texts: Sequence[str]) -> tuple[str, ...]:
     lines = [f"{program.code_file} calls memcpy and memset; compilers may add more calls of both."]
     if mathematics:
         lines += _wrapped(f"Functions of the C library's mathematics (-lm): {', '.join(mathematics)}.")
-    if computes_bytes_alone(program):
+    if computes_bytes_alone(program) and not _is_for_riscv(program):
         return (
             *lines,
             "No tensor is wider than a byte, so the kernels need no function of the compiler's library: -nostdlib works.",
@@ -46,11 +50,17 @@ def needs_of(program: Program, texts: Sequence[str]) -> tuple[str, ...]:
 
 def _library(program: Program, texts: Sequence[str]):
     dtypes = {tensor.dtype for tensor in _moving(program)}
+    is_riscv = _is_for_riscv(program)
     if any(dtype.is_float for dtype in dtypes):
-        yield "single precision", SINGLE
-    if DType.float64 in dtypes or re.search(r"\b(double|pow)\b", "\n".join(texts)):
-        yield "double precision", DOUBLE
-    yield "integers", INTEGERS
+        yield "single precision", RISCV_SINGLE if is_riscv else SINGLE
+    if DType.float64 in dtypes or not computes_bytes_alone(program) and re.search(r"\b(double|pow)\b", "\n".join(texts)):
+        yield "double precision", RISCV_DOUBLE if is_riscv else DOUBLE
+    yield "integers", RISCV_INTEGERS if is_riscv else INTEGERS
+
+
+def _is_for_riscv(program: Program) -> bool:
+    """Whether the code is for a RISC-V core: its conditions on the compiler name the macros of one."""
+    return any("__riscv" in condition.macro for condition in program.target.conditions)
 
 
 def _moving(program: Program):

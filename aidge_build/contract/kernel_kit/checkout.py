@@ -18,8 +18,8 @@ def closure(
     files: Mapping[str, bytes], functions: tuple[str, ...], prefix: str, warnings: tuple[str, ...] = ()
 ) -> tuple[tuple[str, ...], dict[str, bytes]]:
     """Returns the sources (paths) that define these functions and all that they call, and new and changed texts by path. `prefix`
-    begins the names of all functions of the checkout. `warnings` are options of gcc and clang, as "-Wunused-parameter": the
-    checkout's code raises these warnings, and builds do not show them.
+    begins the names of all functions of the checkout. `warnings` of gcc and clang, as "-Wunused-parameter", are switched off
+    around the checkout's code.
 
     Functions become weak symbols, so that two models in one firmware share them: `#pragma weak`, in a header of each source that
     comes before all sources. `#include <name>` of a header of the checkout names the header. AidgeError (LIBRARY) if the checkout

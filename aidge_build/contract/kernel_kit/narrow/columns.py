@@ -11,8 +11,8 @@ from aidge_build.contract.call import Call, Constant, Input, Output, Scratch, St
 from aidge_build.contract.kernel_kit.byte_weights import has_offsets
 from aidge_build.contract.kernel_kit.linear_int8 import LinearNode
 from aidge_build.contract.kernel_kit.narrow.core import Core
-from aidge_build.contract.kernel_kit.narrow.dense import PIXELS, SHIFT_BYTES, texts, words_in_turn
-from aidge_build.contract.kernel_kit.narrow.packing import Form, Stream, pack
+from aidge_build.contract.kernel_kit.narrow.dense import PIXELS, SHIFT_BYTES, texts
+from aidge_build.contract.kernel_kit.narrow.packing import Form, Stream, pack, words_in_turn
 from aidge_build.contract.spec import NodeView
 
 TAP_BYTES = 16  # of the column of 6 pixels

@@ -37,13 +37,6 @@ PARAMETERS = "const uint32_t *columns, const int32_t *stream, int8_t *const *out
 SUMS_PARAMETERS = "const uint32_t *columns, const int32_t *stream, int32_t *sums, const aidge_kit_narrow_dense *dense"
 _REST_OF_HEAD_BYTES = 16
 _HEADS = ("outputs", 6), ("dense", 3), ("stream", 3)  # parameters, and their first words, which go to the frame
-WORD_INSTRUCTIONS = 43  # of 4 taps
-TURN = 2
-
-
-def words_in_turn(words: int) -> int:
-    """Returns how many words of 4 taps the loop has: two, unless filling up the last turn costs more."""
-    return min((1, 2), key=lambda size: (-(-words // size) * (size * WORD_INSTRUCTIONS + TURN), -size))
 
 
 def block_texts(core: Core, stream: Stream) -> tuple[str, tuple[str, ...]]:
@@ -67,7 +60,7 @@ def _name(core: Core, stream: Stream) -> str:
 
 def _block(core: Core, name: str, stream: Stream) -> str:
     """All channels of 6 pixels, requantized and stored."""
-    code, is_chunked, many = core.emitter(), stream.form is Form.chunked, _has_one_text(stream)
+    code, is_chunked, many = core.emitter(), stream.form is Form.chunked, stream.has_one_text
     code("%enter.low")
     code("put %columns")
     own = [f"words.{4 * stream.together}"] * many + [f"totals.{PIXELS * stream.together}"] * is_chunked
@@ -82,7 +75,7 @@ def _block(core: Core, name: str, stream: Stream) -> str:
     code(f"adds %stream, #{_REST_OF_HEAD_BYTES}")
     code("movs %index, #0")
     code("put %index")
-    code.label("channels", f"the next {stream.together} channels" if many else "an output channel")
+    code.label("channels", f"the next {stream.together} channels" if stream.together > 1 else "an output channel")
     _accumulate(code, stream)
     if many:
         code(f"add %from, sp, %frame.{'totals' if is_chunked else 'words'}")
@@ -109,16 +102,6 @@ def _block(core: Core, name: str, stream: Stream) -> str:
     if stream.has_corrections:
         _corrections(code, stream)
     return code.function(name + "_block", PARAMETERS, "All channels of 6 pixels.")
-
-
-def _has_one_text(stream: Stream) -> bool:
-    """Whether the outputs of channels that are computed at a time have one text, and the words of their sums are in the frame."""
-    return stream.together > 1 and (stream.form is not Form.single or stream.has_corrections)
-
-
-def _are_apart(stream: Stream) -> bool:
-    """Whether the outputs of each of several channels have a text of their own."""
-    return stream.together > 1 and not _has_one_text(stream)
 
 
 def _to_frame(code: Routine, parameter: str, words: int) -> None:
@@ -241,9 +224,9 @@ def _taps(code: Routine, stream: Stream) -> None:
     for channel in range(stream.together):
         for place in range(4):
             word = _word(stream, channel, place)
-            if _has_one_text(stream):
+            if stream.has_one_text:
                 code(f"str %{word}, [sp, %frame.words.{4 * channel + place}]")
-            elif _are_apart(stream):
+            elif stream.has_texts:
                 code(f"put %{word}")
 
 
@@ -306,9 +289,9 @@ def _load_common(code: Routine, stream: Stream) -> None:
     code("get %index")
     for pixel in range(PIXELS):
         code(f"ldr %output{pixel}, [sp, %frame.outputs.{pixel}]")
-        if _are_apart(stream):
+        if stream.has_texts:
             code(f"adds %output{pixel}, %output{pixel}, %index")
-    if _are_apart(stream):
+    if stream.has_texts:
         code(f"adds %index, %index, #{stream.together}")
 
 
@@ -329,9 +312,9 @@ def _outputs(code: Routine, stream: Stream, channel: int) -> None:
         load_bits(code)
         split_multiplier(code)
         code("get %index")
-    if _has_one_text(stream) and stream.form is Form.single:
+    if stream.has_one_text and stream.form is Form.single:
         code("ldm %from!, {%sum0, %sum1, %sum2, %sum3}")
-    if _are_apart(stream):
+    if stream.has_texts:
         for place in range(4):
             word = _word(stream, channel, place)
             code(f"get %{word}")
@@ -342,9 +325,9 @@ def _outputs(code: Routine, stream: Stream, channel: int) -> None:
         code("cmp %count, #0")
         code("bne %correct")
         code.label("corrected")
-    if _has_one_text(stream) and stream.form is not Form.single:
+    if stream.has_one_text and stream.form is not Form.single:
         code(f"add %from, %from, #{4 * PIXELS}")
-    if not _are_apart(stream):
+    if not stream.has_texts:
         code("adds %index, %index, #1")
 
 
@@ -356,7 +339,7 @@ def _is_shifted(code: Routine, stream: Stream) -> bool:
 def _store(code: Routine, stream: Stream, value: str, pixel: int, channel: int) -> None:
     level(code, value, PIXELS * channel + pixel, _is_shifted(code, stream))
     output = _output_at(code, pixel, "spare")
-    code(f"strb %{value}, [%{output}, {f'#{channel}' if _are_apart(stream) else '%index'}]")
+    code(f"strb %{value}, [%{output}, {f'#{channel}' if stream.has_texts else '%index'}]")
 
 
 def _output_at(code: Routine, pixel: int, name: str) -> str:

@@ -55,8 +55,7 @@ def texts(
     is_in_pieces: bool,
     has_one_block: bool,
 ) -> tuple[str, tuple[str, ...]]:
-    """Name and texts of a layer with chunks of so many pairs of taps, rising; `others`: "offsets", "outliers" or "runs",
-    "marks"."""
+    """Name and texts of a layer with chunks of so many pairs of taps, rising; `others`: kinds of `_PARAMETERS`."""
     is_once = has_one_block and core.emitter.multiplies_high
     variant = [f"n{each}" for each in units] + ["p"] * is_in_pieces + ["once"] * is_once
     variant += [f"singles{turn_units}"] * has_singles + list(others)
@@ -141,7 +140,7 @@ def _in_pieces(calls: list[tuple[str, str, str]], others: tuple[str, ...]) -> tu
 
 
 def _called(kinds: tuple[str, ...], values: str, count: str, cursor: str = "", own: str = "") -> str:
-    """The C that corrects sums of these kinds, "" for the outputs from sums; lists go on from the pointers called `cursor`."""
+    """Calls of these kinds, "" for the outputs from their sums; lists are read on from the pointers called `cursor`."""
     then = f"{cursor}{{}} = " if cursor else "(void)"
     calls = {
         "offsets": f"{then}aidge_kit_narrow_fc_add_offsets(&block, sums, {cursor}offsets, {count});",

@@ -14,9 +14,9 @@ from aidge_build.contract.kernel_kit.conditions import ROOM
 from aidge_build.contract.kernel_kit.linear_int8 import INT8
 from aidge_build.contract.kernel_kit.narrow.columns import TAP_BYTES, dense_struct
 from aidge_build.contract.kernel_kit.narrow.core import Core
-from aidge_build.contract.kernel_kit.narrow.dense import SHIFT_BYTES, block_texts, words_in_turn
+from aidge_build.contract.kernel_kit.narrow.dense import SHIFT_BYTES, block_texts
 from aidge_build.contract.kernel_kit.narrow.fc_rows import MOST_ROWS
-from aidge_build.contract.kernel_kit.narrow.packing import SUM_BITS, Form, Stream, pack
+from aidge_build.contract.kernel_kit.narrow.packing import SUM_BITS, Form, Stream, pack, words_in_turn
 from aidge_build.contract.kernel_kit.products import columns_as_channels, matrix_dims, product_call, product_shape, product_spec
 from aidge_build.contract.kernel_kit.window2d import rows_as_image
 from aidge_build.contract.node import KernelNode

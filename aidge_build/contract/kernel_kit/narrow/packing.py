@@ -25,7 +25,13 @@ GENERAL_KIND = 255  # in place of a number of corrections
 WIDTH_BITS = 24  # of the word of a width; the other bits are somebody else's
 AFTER = 3  # numbers of a channel after its weights
 SUM_BITS = 21  # of a sum with its sign, in the words that three sums share
+_WORD, _TURN = 43, 2  # instructions of 4 taps, and of a turn of their loop
 UPPER_BITS = SUM_BITS, WIDTH_BITS  # of sums, on cores with the upper half of a product
+
+
+def words_in_turn(words: int) -> int:
+    """Returns how many words of 4 taps the loop has: two, unless filling up the last turn costs more."""
+    return min((1, 2), key=lambda size: (-(-words // size) * (size * _WORD + _TURN), -size))
 
 
 class Form(enum.Enum):
@@ -59,6 +65,16 @@ class Stream:
         """All that the text of a kernel depends on, for its name."""
         words = "offset" * self.has_offsets, "corrected" * self.has_corrections, f"u{self.turn_words}"
         return "_".join(filter(None, (self.form.name, *words, f"x{self.together}" * (self.together > 1))))
+
+    @property
+    def has_one_text(self) -> bool:
+        """Whether the outputs of channels that are computed at a time have one text; the words of their sums are in memory."""
+        return self.together > 1 and (self.form is not Form.single or self.has_corrections)
+
+    @property
+    def has_texts(self) -> bool:
+        """Whether the outputs of each of several channels have a text of their own."""
+        return self.together > 1 and not self.has_one_text
 
     @property
     def note(self) -> str:

@@ -45,6 +45,7 @@ MEMORY_ENDS = {
     "rp2040": (0x20042000, 0x20038000),
     "qemu_riscv32": (0x88000000, 0x84000000),
     "qemu_rv32e": (0x88000000, 0x84000000),
+    "qemu_rv32_zve32x": (0x88000000, 0x84000000),
 }
 OTHER_MEMORY_ENDS = (0x22000000, 0x21800000)  # of MPS2: the end and the middle of its PSRAM
 

@@ -13,11 +13,22 @@ from helium_harness import BOARDS, run
 from aidge_build.boards import Board, load_board
 from tests.programs import needs_riscv
 
-BOARD = "qemu_riscv32_v"
+BOARD, BOARD_OF_INTEGERS = "qemu_riscv32_v", "qemu_rv32_zve32x"
 
 
 class Case(helium_harness.Case):
-    library_name, features = "rvv", frozenset({"rv32m", "fpu", "rvv"})
+    library_name, features = "rvv", frozenset({"rv32m", "fpu", "rvv", "zve32f"})
+
+
+class CaseOfIntegers(Case):
+    """For a core without vectors of floats."""
+
+    features = frozenset({"rv32m", "rvv"})
+
+
+def of_integers(entry: harness.Case) -> CaseOfIntegers:
+    """The case on such a core."""
+    return CaseOfIntegers(entry.view, entry.values)
 
 
 def case(*arguments, **output) -> Case:
@@ -29,14 +40,25 @@ def taken(entry: harness.Case) -> Case:
     return Case(entry.view, entry.values)
 
 
-def with_vectors(bits: int) -> Board:
-    """The board, with vectors of so many bits."""
-    found = load_board(BOARD, BOARDS)
-    flags = tuple(flag.replace("vlen=128", f"vlen={bits}") for flag in found.core.qemu_flags)
+def with_vectors(bits: int, board: str = BOARD) -> Board:
+    """The board, with vectors of so many bits, and all ones in the lanes that instructions need not keep."""
+    found = load_board(board, BOARDS)
+    more = f"vlen={bits},rvv_ta_all_1s=true,rvv_ma_all_1s=true"
+    flags = tuple(flag.replace("vlen=128", more) for flag in found.core.qemu_flags)
     assert flags != found.core.qemu_flags
     return replace(found, core=replace(found.core, qemu_flags=flags))
 
 
 accepted = cortexm_harness.accepted
 
-__all__ = ["BOARD", "accepted", "case", "needs_riscv", "run", "taken", "with_vectors"]
+__all__ = [
+    "BOARD",
+    "BOARD_OF_INTEGERS",
+    "accepted",
+    "case",
+    "needs_riscv",
+    "of_integers",
+    "run",
+    "taken",
+    "with_vectors",
+]

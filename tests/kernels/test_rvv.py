@@ -19,18 +19,23 @@ import test_single_values
 import test_stack
 from binary_cases import binaries
 from harness import STRESS, under, under_double
+from helium_harness import BOARDS, build, executed
 from move_cases import concatenations
 from pool_cases import edge_pools, pool, random_pool
 from product_cases import products
 from random_tensors import Randomness
 from rv32_harness import COMPILED, compile_with
-from rvv_harness import BOARD, accepted, case, needs_riscv, run, taken, with_vectors
+from rvv_harness import BOARD, BOARD_OF_INTEGERS, accepted, case, needs_riscv, of_integers, run, taken, with_vectors
 from test_conversions_without_fpu import dequantize_case
 
-from aidge_build.graph.quantization import Quantization
+from aidge_build.boards import load_board
+from aidge_build.contract.call import Constant
+from aidge_build.contract.riscv.instruction import instruction_at
+from aidge_build.graph.quantization import Quantization, per_tensor
 from aidge_build.graph.tensor import constant
 from aidge_build.operators.matmul import FC
 from aidge_build.operators.pool import GlobalAveragePooling
+from aidge_build.prove.elf import read_image
 
 # Batches, channels, image, outputs, kernel, stride, dilation, pads, groups: every number of channels around a vector's and two,
 # rows of less pixels than go together, windows of all lengths of a turn and what remains, pads wider than the image.
@@ -80,6 +85,57 @@ def others():
     pools = [*edge_pools(case), *(random_pool(case, seed) for seed in range(20))]
     values = [*test_single_values.tables(), *test_single_values.quantizations(), *map(dequantize_case, range(3))]
     return accepted([*binaries(case, 24), *pools, *products(case), *concatenations(case, 12, 3), *map(taken, values)])
+
+
+@functools.cache
+def integers():
+    """Layers for vectors without floats: all whose products replace sums, and some others."""
+    cases = accepted([of_integers(entry) for entry in (*sample(), *others())])
+    replaced = [entry for entry in cases if replaced_sums(entry)]
+    return [ties(), *replaced, *(entry for entry in cases if entry not in replaced)][: 2 * len(replaced)]
+
+
+@functools.cache
+def ties():
+    """A fully connected layer that adds up the sums which its products would round to another level, and their neighbours."""
+    random, outputs, features = Randomness(5), 48, 64
+    data = random.data(3, features)
+    point = data.quantization.zero_point
+    weights = numpy.full((outputs, features), 127, numpy.int8)
+    weights[:, 0], weights[:, 1::2] = 1, -127
+    scales = Quantization(tuple(random.scale(0.01) for _ in range(outputs)), (0,) * outputs, 0)
+    result = per_tensor(20.0 * data.quantization.scale, -128)
+    values = numpy.full((3, features), point, numpy.int8)
+    values[1:, 0] = numpy.clip([point - 1, point + 1], -128, 127)
+
+    def layer(bias):
+        inputs = [data, constant("w", weights, scales), constant("b", bias.astype(numpy.int32))]
+        return of_integers(case(FC(), inputs, [values], quantization=result))
+
+    entry = layer(numpy.zeros(outputs))
+    (numbers,) = (each.values for each in entry.call.arguments if isinstance(each, Constant) and each.name == "numbers")
+    wrong = numbers[7 + 3 * outputs : 7 + 4 * outputs]
+    assert (wrong != 0).any()
+    return layer(wrong)
+
+
+def replaced_sums(entry):
+    """How many sums of a channel the layer replaces before the products."""
+    numbers = [each for each in entry.call.arguments if isinstance(each, Constant) and each.name == "numbers"]
+    return int(numbers[0].values[6]) if "_even" in entry.call.function else 0
+
+
+def has_vectors_of_floats(elf):
+    """Whether a function has an instruction OPFVV or OPFVF (RISC-V "V", Vector Arithmetic Instruction Formats)."""
+    image = read_image(elf)
+    for function in (symbol for symbol in image.symbols if symbol.kind == "function"):
+        content, place = image.content(function), 0
+        while instruction := instruction_at(place, content[place:]):
+            word = int.from_bytes(content[place : place + 4], "little")
+            if word & 0x7F == 0x57 and word >> 12 & 7 in (1, 5):
+                return True
+            place = instruction.next
+    return False
 
 
 @functools.cache
@@ -141,7 +197,17 @@ def test_pools_products_and_operations_on_values_equal_the_meaning_on_the_emulat
 
 
 @needs_riscv
-@pytest.mark.parametrize("bits", [256, 512])
+def test_layers_on_a_core_without_vectors_of_floats_equal_the_meaning_and_use_none(tmp_path):
+    cases = integers()
+    assert {"conv2d_int8", "depthwise_int8", "fc_int8", "matmul_int8"} <= {entry.kernel.name for entry in cases}
+    elf = build(cases, tmp_path, board=BOARD_OF_INTEGERS)
+    assert not has_vectors_of_floats(elf)
+    assert executed(elf, cases, tmp_path, load_board(BOARD_OF_INTEGERS, BOARDS)) == []
+    assert executed(elf, cases, tmp_path, with_vectors(512, BOARD_OF_INTEGERS)) == []
+
+
+@needs_riscv
+@pytest.mark.parametrize("bits", [256, 1024])
 def test_the_result_does_not_depend_on_the_length_of_vectors(bits):
     assert run([*sample()[::3], *others()[::3]], board=BOARD, runs_on=with_vectors(bits)) == []
 

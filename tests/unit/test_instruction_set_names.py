@@ -25,6 +25,7 @@ LONG = ("zba", "zbb", "zbkb", "zca", "zcb", "xtheadba", "svinval", "zve32x")
         ("rv32imcb", "rv32imc"),
         ("rv32gc", "rv32imafc"),
         *((march, "rv32imafc-zve32f") for march in ("rv32gcv", "rv32imafc_zve32f_zvl128b", "rv32gc_zve64x_zve32f_zvl512b")),
+        *((march, "rv32im-zve32x") for march in ("rv32imac_zve32x_zvl128b", "rv32im_zicsr_zve32x_zvl256b")),
         ("rv32gc_zve32f", "rv32imafc"),
         ("rv32imaf_zca_zcf", "rv32imafc"),
         ("rv32imaf_zca", "rv32imac"),

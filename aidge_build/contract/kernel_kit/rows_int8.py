@@ -41,16 +41,17 @@ class RowsInt8(BinaryInt8):
             return Call(row, (source,), (*pointers, Literal(self.outputs[0].elements)), texts=(text,), **said)
         written = _written(self.view)
         if not written:
-            return Call(f"{row}_rows", (source, self.rows), (*pointers, self.shape()), texts=(text, _rows(row)), **said)
+            return Call(f"{row}_rows", (source, self.rows), (*pointers, self.shape()), texts=(text, rows_text(row)), **said)
         name = f"{row}_pieces_{'_'.join(('first', 'second')[place] for place in written)}"
         arguments = (*pointers, Scratch(), self.shape())
         return Call(name, (source, PIECES), arguments, texts=(text, _pieces(name, row, written)), **said)
 
 
-def _rows(row: str) -> str:
+def rows_text(row: str, value: str = "int8_t") -> str:
+    """Returns the C function `row`_rows that calls `row` for each row of a tensor of values of this type."""
     return f"""/* The same with broadcasting, row by row. */
 static void {row}_rows(
-    const int8_t *first, const int8_t *second, int8_t *output, const int32_t *numbers, const aidge_kit_broadcast_shape *shape)
+    const {value} *first, const {value} *second, {value} *output, const int32_t *numbers, const aidge_kit_broadcast_shape *shape)
 {{
     aidge_kit_broadcast_place place = {{{{0, 0, 0, 0}}, 0, 0}};
     int32_t left;

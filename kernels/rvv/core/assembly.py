@@ -12,9 +12,12 @@ from aidge_build.contract.kernel_kit import routine
 from aidge_build.contract.thumb.statements import asm_statements
 
 FEATURES = frozenset({"rvv"})
+FLOATS = "zve32f"
+WITH_FLOATS = FEATURES | {FLOATS}
 LANES = 4  # of 32 bits in a vector register, at least
 REGISTERS = 32
 FRAME_BYTES = 64
+HEAD_PLACE = 48  # in the frame: the word after the saved registers
 _SAVED = 12  # s0 to s11
 
 
@@ -36,8 +39,16 @@ class Routine(routine.Routine):
         """Restores the registers and returns."""
         for number in range(_SAVED):
             self(f"lw s{number}, {4 * number}(sp)")
-        self(f"addi sp, sp, {FRAME_BYTES}")
-        self("ret")
+        self.lines(f"addi sp, sp, {FRAME_BYTES}", "ret")
+
+    def lines(self, *lines: str) -> None:
+        """Adds several lines."""
+        for line in lines:
+            self(line)
+
+    def again(self, counter: str, label: int) -> None:
+        """Ends a loop that begins at the label: one turn less."""
+        self.lines(f"addi {{{counter}}}, {{{counter}}}, -1", f"bnez {{{counter}}}, {label}b")
 
     def each(self, registers: Sequence[str], line: str) -> None:
         """Adds the line for each of these registers, in the place of {0}."""

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from aidge_build.contract.call import Struct
 
 from .assembly import FRAME_BYTES, LANES, REGISTERS, Routine
-from .levels import emit_head, emit_next_channels, emit_stores
+from .floats import BYTES, emit_float_head, emit_float_length, emit_limits
+from .levels import emit_head, emit_levels, emit_next_channels, emit_next_numbers, emit_stores
 
 MOST_PIXELS = 7  # pointers in t0 to t6
 MOST_REGISTERS = 8  # of the sums of a pixel
@@ -18,8 +19,8 @@ LONGEST_TURN = 8  # taps
 SPARE = "v30"  # if sums take two registers each
 SIZES = "aidge_rvv_sizes"
 _ARGUMENTS = {
-    "strip": "const int8_t *",
-    "output": "int8_t *",
+    "strip": "const void *",
+    "output": "void *",
     "numbers": "const int32_t *",
     "weights": "const void *",
     "row_step": "int32_t ",
@@ -33,6 +34,7 @@ _NAMES = {
     **{name: f"s{number}" for number, name in enumerate(("channels", "left", "rows", "turns", "tap"))},
     **{"even": "s5", "odd": "s6", "spare": "s5", "place": "s6", "tap_bytes": "s11", "centre": "s11", "other": "t6"},
     **{"zero": "s7", "low": "s8", "high": "s9", "factors": "s10"},
+    **{"even_float": "fa0", "odd_float": "fa1", "lowest": "fa2", "highest": "fa3"},
 }
 EmitTap = Callable[[Routine, int], None]
 
@@ -40,14 +42,25 @@ EmitTap = Callable[[Routine, int], None]
 @dataclass(frozen=True)
 class Block:
     """`pixels` with sums in `registers` vector registers each, rows of windows of `run` taps, and weights of this kind: "bytes",
-    "words" of 16 bits, or "computed" bytes, which have a zero point as the pixels then have, and pixels fewer than the most.
-    `rounding` as in levels.py."""
+    "words" of 16 bits, "computed" bytes, which have a zero point as the pixels then have, and pixels fewer than the most, or
+    "floats". `rounding` as in levels.py and floats.py. The sums come after `first` groups of as many registers."""
 
     registers: int
     pixels: int
     run: int
     weights: str
     rounding: str = "float"
+    first: int = 1
+
+    @property
+    def is_float(self) -> bool:
+        """Whether data and weights are float32."""
+        return self.weights == "floats"
+
+    @property
+    def element(self) -> int:
+        """Bytes of a value."""
+        return BYTES if self.is_float else 1
 
     @property
     def turn(self) -> int:
@@ -65,7 +78,7 @@ class Block:
     @property
     def sums(self) -> list[str]:
         """The first register of each pixel."""
-        return [f"v{self.registers * (1 + pixel)}" for pixel in range(self.pixels)]
+        return [f"v{self.registers * (self.first + pixel)}" for pixel in range(self.pixels)]
 
     @property
     def is_one_turn(self) -> bool:
@@ -73,28 +86,30 @@ class Block:
         return self.run == self.turn
 
     def sizes(self, outputs: int, rows: int, step: int, **more: int) -> Struct:
-        """Returns the struct of strip.h: channels of the output, rows of a window, bytes from a pixel to the next; `more` fields
-        that have other values than a pointwise layer has."""
-        fields = {"channels": outputs, "rows": rows, "turns": self.run // self.turn, "step": step}
-        others = {"tap_bytes": 0, "block_bytes": self.pixels * step, "run_bytes": 0 if self.is_one_turn else self.run}
-        return Struct(SIZES, {**fields, **others, "row_bytes": 0, "columns": 1, "may_stay": 0, **more})
+        """Returns the struct of strip.h: channels of the output, rows of a window, values from a pixel to the next; `more` fields
+        that have other values than a pointwise layer has, in values as well."""
+        run = 0 if self.is_one_turn else self.run
+        distances = {"tap_bytes": 0, "block_bytes": self.pixels * step, "run_bytes": run, "row_bytes": 0}
+        fields = {"channels": outputs, "rows": rows, "turns": self.run // self.turn, "step": step, **distances}
+        fields |= {"columns": 1, "may_stay": 0, **more}
+        return Struct(SIZES, {**fields, **{name: self.element * fields[name] for name in ("channels", "step", *distances)}})
 
     def text(self, name: str, comment: str, emit_tap: EmitTap, emit_moved: EmitTap | None = None) -> str:
         """Returns the C function. `emit_tap` adds the products of a tap, whose number in the loop it is given; `emit_moved` moves
         the pixels' pointers over so many taps. None: taps are vectors of channels, and move the pointers."""
         code = Routine(_NAMES)
         code.enter()
-        code("lw {channels}, 0({sizes})")
-        code("lw {tap_bytes}, 16({sizes})")
-        emit_head(code, ("zero", "low", "high", *(("centre", "other") if self.weights == "computed" else ())))
+        code.lines("lw {channels}, 0({sizes})", "lw {tap_bytes}, 16({sizes})")
+        if self.is_float:
+            emit_float_head(code)
+        else:
+            emit_head(code, ("zero", "low", "high", *(("centre", "other") if self.weights == "computed" else ())), self.rounding)
         kept = [f"{{{name}}}, {FRAME_BYTES - 4 * place}(sp)" for place, name in enumerate(("numbers", "factors", "weights"), 1)]
-        for each in kept:
-            code(f"sw {each}")
+        code.lines(*(f"sw {each}" for each in kept))
         code.label(1, "a block of pixels")
         code("mv {left}, {channels}")
         code.label(2, "a vector of channels")
         self._emit_begin(code)
-        code.elements(16, self.registers)
         code("lw {rows}, 4({sizes})")
         code.label(3, "a row of the windows")
         if not self.is_one_turn:
@@ -104,22 +119,17 @@ class Block:
             emit_tap(code, tap)
         if not self.is_one_turn:
             self._emit_turns(code, emit_tap, emit_moved)
-        for pixel in range(self.pixels):
-            code(f"add {{pixel{pixel}}}, {{pixel{pixel}}}, {{row_step}}")
-        code("addi {rows}, {rows}, -1")
-        code("bnez {rows}, 3b")
-        emit_stores(code, self.rounding, self.sums, self.registers)
+        code.lines(*(f"add {{pixel{pixel}}}, {{pixel{pixel}}}, {{row_step}}" for pixel in range(self.pixels)))
+        code.again("rows", 3)
+        self._emit_results(code)
         emit_next_channels(code, 2 if self.weights == "words" else 1)
         if not emit_moved:
             code("add {strip}, {strip}, {length}")
         code("bnez {left}, 2b")
-        code(f"addi {{count}}, {{count}}, -{self.pixels}")
-        code("blez {count}, 5f")
-        code("lw {spare}, 20({sizes})")
-        code("add {strip}, {strip}, {spare}")
+        code.lines(f"addi {{count}}, {{count}}, -{self.pixels}", "blez {count}, 5f")
+        code.lines("lw {spare}, 20({sizes})", "add {strip}, {strip}, {spare}")
         code("add {output}, {place}, {length}", "after the last channels of the last pixel")
-        for each in kept:
-            code(f"lw {each}")
+        code.lines(*(f"lw {each}" for each in kept))
         code("j 1b")
         code.label(5)
         code.leave()
@@ -129,30 +139,45 @@ class Block:
         """The end of the loop over the taps of a row, and the taps that are left."""
         if emit_moved:
             emit_moved(code, self.turn)
-        code("addi {turns}, {turns}, -1")
-        code("bnez {turns}, 4b")
+        code.again("turns", 4)
         for tap in range(self.run % self.turn):
             emit_tap(code, tap)
         if emit_moved and self.run % self.turn:
             emit_moved(code, self.run % self.turn)
 
+    def _emit_results(self, code: Routine) -> None:
+        """Stores the outputs of these channels."""
+        if self.is_float:
+            if self.rounding == "limited":
+                emit_limits(code, self.sums)
+            emit_stores(code, self.sums, 32)
+            code("add {numbers}, {numbers}, {length}")
+        else:
+            code.elements(32, self.registers)
+            emit_levels(code, self.rounding, self.sums, self.registers, "v0", "factors")
+            emit_stores(code, self.sums, 8)
+            emit_next_numbers(code)
+
     def _emit_begin(self, code: Routine) -> None:
         """Begins the sums of the next channels, with the pointers at the first tap."""
         first, *others = self.sums
-        code(f"vsetvli {{length}}, {{left}}, e32, m{self.registers}, ta, ma")
-        code(f"vle32.v {first}, ({{numbers}})")
-        code("lw {spare}, 12({sizes})")
-        code("mv {pixel0}, {strip}")
+        if self.is_float:
+            emit_float_length(code, self.registers)
+        else:
+            code(f"vsetvli {{length}}, {{left}}, e32, m{self.registers}, ta, ma")
+        code.lines(f"vle32.v {first}, ({{numbers}})", "lw {spare}, 12({sizes})", "mv {pixel0}, {strip}")
         for pixel, name in enumerate(others):
-            code(f"add {{pixel{pixel + 1}}}, {{pixel{pixel}}}, {{spare}}")
-            code(f"vmv.v.v {name}, {first}")
+            code.lines(f"add {{pixel{pixel + 1}}}, {{pixel{pixel}}}, {{spare}}", f"vmv.v.v {name}, {first}")
         code("mv {tap}, {weights}")
+        if not self.is_float:
+            code.elements(16, self.registers)
 
     def emit_weights(self, code: Routine) -> None:
         """Loads the weights of the next tap into v0."""
-        if self.weights == "words":
-            code("vle16.v v0, ({tap})")
-            code("add {tap}, {tap}, {channels}")
+        if self.is_float:
+            code("vle32.v v0, ({tap})")
+        elif self.weights == "words":
+            code.lines("vle16.v v0, ({tap})", "add {tap}, {tap}, {channels}")
         else:
             self.emit_bytes(code, 0, "tap")
         if self.weights == "computed":
@@ -162,11 +187,10 @@ class Block:
     def emit_bytes(self, code: Routine, register: int, address: str) -> None:
         """Loads bytes as values of 16 bits. They come in the upper half of their registers, if the half is one."""
         source = f"v{register + self.registers // 4}" if self.registers >= 4 else SPARE
-        code(f"vle8.v {source}, ({{{address}}})")
-        code(f"vsext.vf2 v{register}, {source}")
+        code.lines(f"vle8.v {source}, ({{{address}}})", f"vsext.vf2 v{register}, {source}")
 
 
-def best_block(channels: int, width: int, costs: tuple[int, int], run: int, weights: str) -> Block:
+def best_block(channels: int, width: int, costs: tuple[int, int], run: int, weights: str, first: int = 1) -> Block:
     """Returns the block with the fewest instructions for rows of `width` pixels, 0 if that is unknown, if vectors have 128 bits.
     `costs` are the instructions of a tap, for its weights and for each pixel."""
 
@@ -178,5 +202,5 @@ def best_block(channels: int, width: int, costs: tuple[int, int], run: int, weig
     registers = [each for each in (2, 4, 8) if each == 2 or LANES * each // 2 < channels]
     most = MOST_PIXELS - (weights == "computed")
     most = min(most, width or most)
-    sizes = [(each, pixels) for each in registers for pixels in range(1, min(most, REGISTERS // each - 1) + 1)]
-    return min((Block(each, pixels, run, weights) for each, pixels in sizes), key=cost)
+    sizes = [(each, pixels) for each in registers for pixels in range(1, min(most, REGISTERS // each - first) + 1)]
+    return min((Block(each, pixels, run, weights, first=first) for each, pixels in sizes), key=cost)

@@ -2,7 +2,7 @@
 #include "core/target.h"
 
 /* Bytes, at least 1. */
-AIDGE_KIT_NAKED void aidge_rvv_copy_bytes(AIDGE_KIT_PASSED int8_t *to, AIDGE_KIT_PASSED const int8_t *from,
+AIDGE_KIT_NAKED void aidge_rvv_copy_bytes(AIDGE_KIT_PASSED void *to, AIDGE_KIT_PASSED const void *from,
                                           AIDGE_KIT_PASSED int32_t bytes)
 {
     __asm__(
@@ -19,8 +19,8 @@ AIDGE_KIT_NAKED void aidge_rvv_copy_bytes(AIDGE_KIT_PASSED int8_t *to, AIDGE_KIT
 }
 
 /* to[i] = table[from[i]] for i < bytes, at least 1. */
-AIDGE_KIT_NAKED void aidge_rvv_table_bytes(AIDGE_KIT_PASSED int8_t *to, AIDGE_KIT_PASSED const int8_t *from,
-                                           AIDGE_KIT_PASSED const int8_t *table, AIDGE_KIT_PASSED int32_t bytes)
+AIDGE_KIT_NAKED void aidge_rvv_table_bytes(AIDGE_KIT_PASSED void *to, AIDGE_KIT_PASSED const void *from,
+                                           AIDGE_KIT_PASSED const void *table, AIDGE_KIT_PASSED int32_t bytes)
 {
     __asm__(
         "1:\n"

@@ -12,9 +12,11 @@ def neighbours_text(function: str, parameters: str, counted: str, together: str,
     the taps of the first one, the place of the outputs, the numbers, and these `arguments`. A mean counts rows and columns up
     to `counted`; "0, 0": up to the ends of the image."""
     return f"""/* Neighbours that see as much of the image, one group after the other. */
-static void {function}_layer(const int8_t *input, int8_t *output, const int32_t *numbers, {parameters},
+static void {function}_layer(const void *values, void *results, const int32_t *numbers, {parameters},
                              const aidge_kit_window2d *shape)
 {{
+    const int8_t *input = (const int8_t *)values;
+    int8_t *output = (int8_t *)results;
     int32_t batch, y, x;
     for (batch = shape->batches; batch > 0; batch--) {{
         for (y = 0; y < shape->out_height; y++) {{

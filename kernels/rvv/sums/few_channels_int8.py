@@ -19,10 +19,10 @@ from aidge_build.contract.kernel_kit.raster import raster_demands
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import CHANNELS_LAST, Demands, NodeView, Predicate
 
-from ..core.assembly import FEATURES, LANES, REGISTERS, Routine
+from ..core.assembly import LANES, REGISTERS, WITH_FLOATS, Routine
 from ..core.block import Block
 from ..core.conditions import weights_of
-from ..core.levels import ONE_FACTOR, emit_head, emit_levels, rounding_of
+from ..core.levels import ONE_FACTOR, Levels, emit_head, emit_levels
 from ..core.neighbours import FIELDS, SOURCES, neighbours_text
 from ..core.windows import constants, facts
 from .conv2d_int8 import image_of
@@ -84,7 +84,7 @@ FEW = Predicate("few channels and long rows", _many_channels)
 
 @kernel(
     ("Conv1D", "Conv2D"),
-    quantized_spec(CHANNELS_LAST, BYTES_OR_HALFWORDS, ONE_GROUP, FEW, FIXED_FORM, features=FEATURES, rounding="any"),
+    quantized_spec(CHANNELS_LAST, BYTES_OR_HALFWORDS, ONE_GROUP, FEW, FIXED_FORM, features=WITH_FLOATS, rounding="any"),
 )
 class FewChannelsInt8(LinearNode):
     @classmethod
@@ -92,16 +92,17 @@ class FewChannelsInt8(LinearNode):
         return raster_demands(image_of(view).fields, view.inputs[0], view.outputs[0])
 
     def call(self) -> Call:
-        linear, image = self.linear(taps_last_channels(self.inputs[1].data)).in_fine_units(), image_of(self.view)
-        linear = replace(linear, bias=linear.bias + linear.input_zero_point * linear.rows.sum(axis=1))
-        weights, rounding, channels = weights_of(self.view), rounding_of(linear), image.fields["out_channels"]
+        levels, image = Levels.of(self.view, self.linear(taps_last_channels(self.inputs[1].data))), image_of(self.view)
+        linear = levels.linear
+        levels = replace(levels, linear=replace(linear, bias=linear.bias + linear.input_zero_point * linear.rows.sum(axis=1)))
+        weights, rounding, channels = weights_of(self.view), levels.rounding, image.fields["out_channels"]
         together = math.gcd(image.fields["in_channels"], MOST_TAPS)
         block = Block(_registers(self.view), channels, together, weights, rounding)  # a channel has a pixel's registers for sums
         name = f"aidge_rvv_few_channels_int8_{weights}_{rounding}_m{block.registers}_x{channels}_u{together}"
         return Call(
             f"{name}_layer",
             SOURCES,
-            (Input(0), Output(0), *constants(linear, block), image),
+            (Input(0), Output(0), *constants(levels, block), image),
             note=f"a vector of pixels x {channels} channels, rounding: {rounding}",
             texts=(_text(block, name), neighbours_text(name, *_LAYER)),
             facts=facts(block, f"a vector of pixels x {channels} channels"),
@@ -115,7 +116,7 @@ def _text(block: Block, name: str) -> str:
     load, bytes_ = ("lh", "lb")[size == 1], f"v{block.registers // 4}"
     code.enter()
     _emit_sizes(code, size)
-    emit_head(code, ("zero", "low", "high", "centre"))
+    emit_head(code, ("zero", "low", "high", "centre"), block.rounding)
     code.label(1, "a vector of pixels")
     code(f"vsetvli {{length}}, {{left}}, e32, m{block.registers}, ta, ma")
     for channel, sums in enumerate(block.sums):

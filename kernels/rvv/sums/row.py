@@ -12,7 +12,7 @@ from aidge_build.contract.kernel_kit.linear_int8 import Linear
 
 from ..core.assembly import Routine
 from ..core.block import SIZES
-from ..core.levels import emit_head, emit_levels, emit_next_channels
+from ..core.levels import emit_head, emit_levels, emit_next_channels, emit_next_numbers
 
 TOGETHER = (8, 6, 4, 3, 2)  # taps
 MOST_WEIGHT = 32767 // 128  # of taps whose products fit 16 bits, all together
@@ -22,8 +22,9 @@ PARAMETERS = ", ".join(kind + name for name, kind in _ARGUMENTS.items())
 _NAMES = {name: f"a{number}" for number, name in enumerate((*_ARGUMENTS, "length", "first", "second"))}
 _NAMES |= {name: f"t{number}" for number, name in enumerate(("tap", "place", "turns", "value", "spare"))}
 _NAMES |= {name: f"s{number}" for number, name in enumerate(("channels", "left", "zero", "low", "high", "factors"))}
-_HALVES = {"first": ("v0", "v16"), "second": ("v8", "v20")}  # the sums, and the products of a group of taps
-_PRODUCTS = _SPARE = "v16"
+_NAMES["rows"] = _NAMES["value"]  # not together
+_HALVES = {"first": ("v8", "v0"), "second": ("v16", "v4")}  # the sums, and the products of a group of taps
+_PRODUCTS = _SPARE = "v0"
 
 
 def taps_together(linear: Linear) -> int:
@@ -45,29 +46,22 @@ def row_text(name: str, rounding: str, together: int, rest: int) -> str:
     code = Routine(_NAMES)
     code.enter()
     code("lw {channels}, 0({sizes})")
-    emit_head(code, ("zero", "low", "high"))
+    emit_head(code, ("zero", "low", "high"), rounding)
     code("mv {left}, {channels}")
     code.label(1, "a vector of outputs")
     code("vsetvli {length}, {left}, e8, m4, ta, ma")
     code("vsetvli {second}, zero, e32, m8, ta, ma", "all lanes")
-    code("mv {first}, {length}")
-    code("bleu {length}, {second}, 2f")
-    code("mv {first}, {second}")
+    code.lines("mv {first}, {length}", "bleu {length}, {second}, 2f", "mv {first}, {second}")
     code.label(2)
-    code("sub {second}, {length}, {first}")
-    code("mv {place}, {numbers}")
+    code.lines("sub {second}, {length}, {first}", "mv {place}, {numbers}")
     for half, (sums, _) in _HALVES.items():
-        code(f"vsetvli zero, {{{half}}}, e32, m8, ta, ma")
-        code(f"vle32.v {sums}, ({{place}})")
+        code.lines(f"vsetvli zero, {{{half}}}, e32, m8, ta, ma", f"vle32.v {sums}, ({{place}})")
         _emit_second(code, "numbers")
-    code("mv {tap}, {weights}")
-    code("mv {place}, {input}")
-    code("lw {turns}, 8({sizes})")
+    code.lines("mv {tap}, {weights}", "mv {place}, {input}", "lw {turns}, 8({sizes})")
     code.label(3, "taps")
     _emit_taps(code, together)
     code(f"addi {{place}}, {{place}}, {together}")
-    code("addi {turns}, {turns}, -1")
-    code("bnez {turns}, 3b")
+    code.again("turns", 3)
     if rest:
         _emit_taps(code, rest)
     code("mv {place}, {factors}")
@@ -77,6 +71,7 @@ def row_text(name: str, rounding: str, together: int, rest: int) -> str:
         code(f"add {{spare}}, {{output}}, {'zero' if half == 'first' else '{first}'}")
         code(f"vse8.v {sums}, ({{spare}})")
         _emit_second(code, "factors")
+    emit_next_numbers(code)
     emit_next_channels(code, 1)
     code("bnez {left}, 1b")
     code.leave()
@@ -85,8 +80,7 @@ def row_text(name: str, rounding: str, together: int, rest: int) -> str:
 
 def _emit_second(code: Routine, array: str) -> None:
     """{place} becomes the place of the second half of an array of words."""
-    code("slli {spare}, {first}, 2")
-    code(f"add {{place}}, {{{array}}}, {{spare}}")
+    code.lines("slli {spare}, {first}, 2", f"add {{place}}, {{{array}}}, {{spare}}")
 
 
 def _emit_taps(code: Routine, count: int) -> None:
@@ -94,9 +88,7 @@ def _emit_taps(code: Routine, count: int) -> None:
     code("vsetvli zero, {length}, e8, m4, ta, ma")
     for tap in range(count):
         weights = ("v24", "v28")[tap % 2]
-        code(f"vle8.v {weights}, ({{tap}})")
-        code(f"lb {{value}}, {tap}({{place}})")
-        code("add {tap}, {tap}, {channels}")
+        code.lines(f"vle8.v {weights}, ({{tap}})", f"lb {{value}}, {tap}({{place}})", "add {tap}, {tap}, {channels}")
         code(f"vwmacc.vx {_PRODUCTS}, {{value}}, {weights}" if tap else f"vwmul.vx {_PRODUCTS}, {weights}, {{value}}")
     code("vsetvli {spare}, zero, e16, m4, ta, ma", "all lanes")
     for sums, products in _HALVES.values():

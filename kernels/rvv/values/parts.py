@@ -8,7 +8,7 @@ from aidge_build.contract.node import kernel
 
 from ..core.assembly import FEATURES
 
-COPYING = PartCopying("aidge_rvv", "values/parts.h", "aidge_rvv_copy_part", "aidge_rvv_table_part")
+COPYING = PartCopying("aidge_rvv", "core/bytes.h", "aidge_rvv_copy_bytes", "aidge_rvv_table_bytes")
 
 
 @kernel("Concat", parts_spec(FEATURES))

@@ -49,6 +49,7 @@ BY_IDENTITY = {
     "aidge_build.operators.arithmetic.thresholds.HighForm",
     "aidge_build.operators.arithmetic.thresholds.LowForm",
     "aidge_build.operators.arithmetic.thresholds.Staircase",
+    "aidge_build.operators.arithmetic.rounded_products.RoundedForm",
     "aidge_build.plan.cascade.question.Question",
     "aidge_build.plan.cascade.row_layer.RowLayer",
     "aidge_build.prove.longest.values.Few",

@@ -222,9 +222,10 @@ AIDGE_KIT_NOINLINE int32_t aidge_kit_narrow_gather_inside(aidge_kit_narrow_windo
     return 1;
 }
 #else
-/* All runs of three neighbours inside of the image, `next` bytes from window to window, to their columns. */
-AIDGE_KIT_NOINLINE void aidge_kit_narrow_pack_neighbours(const aidge_kit_narrow_window *window, uint32_t *columns,
-                                                         const int8_t *source, int32_t next)
+/* All runs of three neighbours inside of the image, `next` bytes from window to window, to their columns. Returns 1, so that the
+ * caller's frame is free by then. */
+AIDGE_KIT_NOINLINE int32_t aidge_kit_narrow_pack_neighbours(const aidge_kit_narrow_window *window, uint32_t *columns,
+                                                            const int8_t *source, int32_t next)
 {
     const aidge_kit_window2d *const shape = window->shape;
     const int32_t run_step = shape->dilation_width * shape->in_channels, count = window->dense->run;
@@ -239,6 +240,7 @@ AIDGE_KIT_NOINLINE void aidge_kit_narrow_pack_neighbours(const aidge_kit_narrow_
         }
         source += row_step;
     }
+    return 1;
 }
 
 /* The same on a core where that is cheaper, of three neighbours in a row with more pixels behind them; for others it does
@@ -267,10 +269,9 @@ AIDGE_KIT_NOINLINE int32_t aidge_kit_narrow_gather_inside(aidge_kit_narrow_windo
     window->y += x < shape->out_width ? 0 : 1;
     if (shape->kernel_height * window->dense->runs == 1) {
         aidge_kit_narrow_pack_three(columns, source, source + next, source + 2 * next, window->dense->run);
-    } else {
-        aidge_kit_narrow_pack_neighbours(window, columns, source, next);
+        return 1;
     }
-    return 1;
+    return aidge_kit_narrow_pack_neighbours(window, columns, source, next);
 }
 #endif
 

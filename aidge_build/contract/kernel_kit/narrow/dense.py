@@ -36,7 +36,7 @@ PIXELS = 6
 PARAMETERS = "const uint32_t *columns, const int32_t *stream, int8_t *const *outputs, const aidge_kit_narrow_dense *dense"
 SUMS_PARAMETERS = "const uint32_t *columns, const int32_t *stream, int32_t *sums, const aidge_kit_narrow_dense *dense"
 _REST_OF_HEAD_BYTES = 16
-_HEADS = ("outputs", 6), ("dense", 3), ("stream", 3)  # parameters, and their first words, which go to the frame
+_HEADS = ("outputs", 6), ("dense", 3)  # parameters, and their first words, which go to the frame
 
 
 def block_texts(core: Core, stream: Stream) -> tuple[str, tuple[str, ...]]:
@@ -64,14 +64,17 @@ def _block(core: Core, name: str, stream: Stream) -> str:
     code("%enter.low")
     code("put %columns")
     own = [f"words.{4 * stream.together}"] * many + [f"totals.{PIXELS * stream.together}"] * is_chunked
-    code(f"%frame {', '.join(('outputs.6, channels, chunk_bytes, column_bytes, below, above, bits', *own))}")
+    levels = "bits" if code.multiplies_high else "below, above, bits"
+    code(f"%frame {', '.join(('outputs.6, channels, chunk_bytes, column_bytes', levels, *own))}")
     code("mov %to, sp")
     for parameter, words in _HEADS:
         _to_frame(code, parameter, words)
     if code.multiplies_high:
-        code("ldr %lowest, [sp, %frame.below]")
-        code("ldr %highest, [sp, %frame.above]")
+        code("ldm %stream!, {%lowest, %highest, %spare}")
         code("adds %lowest, %lowest, %highest")
+        code("str %spare, [sp, %frame.bits]")
+    else:
+        _to_frame(code, "stream", 3)
     code(f"adds %stream, #{_REST_OF_HEAD_BYTES}")
     code("movs %index, #0")
     code("put %index")

@@ -58,6 +58,7 @@ EVERY = [
     (library, *one, list(LANGUAGES)[index % len(LANGUAGES)])
     for library in every_kernel.LIBRARIES
     for index, one in enumerate(product(TAKES[library], OPTIMIZATION, ("gcc", "clang")))
+    if one[::2] != ("rv32emc", "clang")  # clang 14 does not know the ABI ilp32e
 ]
 SAMPLE = [
     ("ref", "m0", "-O3", "gcc", "c99"),
@@ -110,7 +111,7 @@ LINKED_SAMPLE = [
     ("armv7m", "m3", "-O2"),
     ("armv7m", "m33", "-Os"),
 ]
-# Of RISC-V's libraries all take part in stress: their layers take seconds to find.
+# RISC-V's libraries take part in stress alone: their layers take seconds to find.
 READ = tuple(library for library in every_kernel.LIBRARIES if every_kernel.STRESS or library not in every_kernel.RISCV)
 OF_ARM = tuple(library for library in every_kernel.LIBRARIES if library not in every_kernel.RISCV)
 ALONE = {"ref": "m0", "cortexm": "m4f", "helium": "m55", "armv7m": "m3", "armv6m": "m0", "rv32": "rv32imc", "rvv": "zve32f"}
@@ -167,7 +168,7 @@ def _compiler_of_riscv(name: str, core: str) -> list[str]:
     gcc = ["riscv64-unknown-elf-gcc", "--specs=picolibc.specs"]
     if name == "gcc":
         return [*gcc, *RISCV[core], *ONLY_GCC]
-    headers = re.findall(r"^ (/\S+picolibc\S*)$", run([*gcc, "-E", "-v", "-"]).stderr, re.MULTILINE)
+    headers = re.findall(r"^ (/\S+picolibc\S*)$", run([*gcc, "-E", "-v", "-xc", "/dev/null"]).stderr, re.MULTILINE)
     return ["clang", "--target=riscv32-unknown-elf", *RISCV[core], *(f"-isystem{folder}" for folder in headers)]
 
 

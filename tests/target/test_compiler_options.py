@@ -41,7 +41,7 @@ SAMPLE = {
 }
 VECTORS = 3 if STRESS else 1
 TOLERANCE = 1.01e-5  # of the largest value; portable C without fused products is 1.003e-5 off, on the host, too
-# Of rv32, sums that are added up in chunks are in the frame; products of floats by libgcc take 336 B.
+# rv32 keeps sums that are added up in chunks in its frame; products of floats by libgcc take 336 B.
 MOST_STACK_BYTES = {**dict.fromkeys((*BOARDS, "qemu_riscv32_v"), 256), "qemu_riscv32": 368}
 
 

@@ -133,6 +133,13 @@ CASES = {
         "float[1,8] y",
         {},
     ),
+    # a Slice between Transposes
+    "a part of a turned image": (
+        "a = Transpose<perm=[0,2,3,1]>(x) b = Slice(a, first, end, axes) y = Transpose<perm=[0,3,1,2]>(b)",
+        IMAGE,
+        "float[1,2,2,4] y",
+        {"first": numpy.array([1]), "end": numpy.array([3]), "axes": numpy.array([1])},
+    ),
     # one output of a dilated convolution
     "taps apart": (
         "y = Conv<dilations=[2,1], strides=[3,2]>(x, w, b)",

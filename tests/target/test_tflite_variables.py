@@ -10,6 +10,8 @@ import pytest
 
 from aidge_build.base.errors import AidgeError
 from aidge_build.contract.reference.sequence import run_in_order
+from aidge_build.prepare.recipes import simplify
+from aidge_build.prepare.recipes.slide_states import slide_states
 from aidge_build.sources.formats.tflite.importer import import_tflite
 from tests.command import aidge_build
 from tests.refusals import own_words
@@ -190,3 +192,22 @@ def test_the_firmware_remembers_as_numpy_does(tmp_path):
     numpy.savez(tmp_path / "io.npz", x=numpy.ones((5, *DIMS), numpy.float32))
     result = aidge_build("verify", tmp_path / "net.tflite", "--io-data", tmp_path / "io.npz", "--layers")
     assert result.exit_code == 0, result
+
+
+def test_a_window_of_a_streaming_layer_is_the_state_itself():
+    made = Streaming()
+    value, old = made.graph.input((1, 1, 1, 8), name="x"), made.read(made.handle("frames"), (1, 4, 1, 8))
+    window, kept = made.graph.tensor((1, 5, 1, 8)), made.graph.tensor((1, 4, 1, 8))
+    made.graph.node("CONCATENATION", [old, value], [window], 10, (0, "int32", 1), (1, "int8", 0))
+    bounds = [made.graph.constant(numpy.array(each, numpy.int32)) for each in ([0, 1, 0, 0], [1, 5, 1, 8], [1, 1, 1, 1])]
+    made.graph.node("STRIDED_SLICE", [window, *bounds], [kept], 32, (0, "int32", 0), (1, "int32", 0))
+    made.assign(made.handle("frames"), kept)
+    weights = made.graph.constant(numpy.random.default_rng(0).normal(size=(6, 5, 1, 8)).astype(numpy.float32))
+    operands = [window, weights, made.graph.constant(numpy.zeros(6, numpy.float32))]
+    result = made.graph.output((1, 1, 1, 6), name="y")
+    made.graph.node("CONV_2D", operands, [result], 1, (0, "int8", 1), (1, "int32", 1), (2, "int32", 1), (3, "int8", 0))
+    view, _ = import_tflite(write(made.graph), "net.tflite")
+    slid = slide_states(simplify(view))
+    assert [node.type for node in slid.nodes if not node.operator.views] == ["Slide", "FC"]
+    frames = {"x": numpy.random.default_rng(1).normal(size=(9, *view.tensor("x").dims)).astype(numpy.float32)}
+    assert numpy.allclose(run_in_order(slid, frames)["y"], run_in_order(view, frames)["y"], atol=1e-5)

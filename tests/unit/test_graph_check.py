@@ -137,6 +137,11 @@ SAMPLES: dict[str, Callable[[], GraphView]] = {
         "float[3,4] x, float[1,2,2] u", "float[2] y",
         i=numpy.array([[[[1, 1], [1, 2]], [[2, 1], [2, 2]]]]), j=numpy.array([0, 2]), k=numpy.array(-1),
     ),
+    "cut_first": lambda: sample(
+        "a = Transpose<perm=[2,0,1]>(x) b = Slice(a, first, end, axes) y = Transpose<perm=[1,2,0]>(b)",
+        "float[2,3,4] x", "float[?,?,?] y",
+        first=numpy.array([1, 0]), end=numpy.array([4, 2]), axes=numpy.array([0, 2]),
+    ),
     "connect_windows": lambda: sample(
         "y = Conv<dilations=[2,1]>(x, w)", "float[1,3,5,2] x", "float[1,4,?,?] y", w=floats(4, 3, 3, 2)
     ),

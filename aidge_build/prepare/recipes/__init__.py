@@ -13,6 +13,7 @@ from aidge_build.prepare.recipes.clip_stored import clip_stored
 from aidge_build.prepare.recipes.compare_stored import compare_stored
 from aidge_build.prepare.recipes.connect_windows import connect_windows
 from aidge_build.prepare.recipes.convolve_transposed import convolve_transposed
+from aidge_build.prepare.recipes.cut_first import cut_first
 from aidge_build.prepare.recipes.dead_channels import dead_channels
 from aidge_build.prepare.recipes.dequantize_constants import dequantize_constants
 from aidge_build.prepare.recipes.expand_qlinear import expand_qlinear
@@ -52,6 +53,7 @@ from aidge_build.prepare.recipes.tabulate import tabulate
 from aidge_build.prepare.recipes.under_contract import under_contract
 
 RECIPES: tuple[Recipe, ...] = (
+    cut_first,
     remove_identities,
     name_fake_quantization,
     group_operands,

@@ -117,6 +117,14 @@ MODELS = {
         {"n": "s"},
         constants={"one": numpy.array([1]), "end": numpy.array([5]), "axes": numpy.array([1])},
     ),
+    "the old frames are joined to themselves": Stateful(
+        "w = Concat<axis=1>(s, s) n = Slice(w, one, end, axes) y = Add(n, x)",
+        f"{wide('x')}, {wide('s')}",
+        f"{wide('y')}, {wide('n')}",
+        {"n": "s"},
+        {"s": numpy.arange(4, dtype=numpy.float32).reshape(1, 4)},
+        constants={"one": numpy.array([1]), "end": numpy.array([5]), "axes": numpy.array([1])},
+    ),
     "a row of a cache": Stateful(
         "n = ScatterND(s, i, x) y = ReduceMax<axes=[0],keepdims=1>(n) f = Cast<to=1>(i) g = Add(f, c) j = Cast<to=7>(g)",
         "float[1,4] x, float[3,4] s, int64[1,1] i",

@@ -28,7 +28,7 @@ def _slid(view: GraphView, rewrite: Rewrite, state: State) -> State:
     cut, join = view.producer(state.written), view.only_consumer(state.read)
     if cut is None or join is None or not isinstance(join.operator, Concat) or view.consumers(state.written):
         return state
-    if cut.input != join.output or len(join.inputs) != 2 or join.input != state.read or not _keeps_the_last(view, cut, join):
+    if cut.input != join.output or not _joins_to(state.read, join) or not _keeps_the_last(view, cut, join):
         return state
     window, frames = view.tensor(join.output), join.inputs[1]
     if view.tensor(state.read).quantization != window.quantization or view.is_output(window.name):
@@ -41,6 +41,11 @@ def _slid(view: GraphView, rewrite: Rewrite, state: State) -> State:
     rewrite.remove_node(cut)
     rewrite.redirect(window.name, state.written)
     return replace(state, initial=numpy.concatenate((first, state.initial), axis))
+
+
+def _joins_to(old: str, join: Node) -> bool:
+    """Whether the node joins one other tensor to the end of the old frames."""
+    return len(join.inputs) == 2 and join.input == old != join.inputs[1]
 
 
 def _keeps_the_last(view: GraphView, cut: Node, join: Node) -> bool:

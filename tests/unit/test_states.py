@@ -120,6 +120,20 @@ def test_a_window_in_the_state_shows_layers_what_joined_frames_showed_them(old, 
     assert numpy.array_equal(run_in_order(view, frames)["y"], run_in_order(slid, frames)["y"])
 
 
+def test_a_state_that_is_joined_to_itself_is_no_window():
+    stateful = Stateful(
+        "w = Concat<axis=1>(s, s) n = Slice(w, four, end, axes) y = Mul(w, x)",
+        f"{wide('x', 8)}, {wide('s')}",
+        f"{wide('y', 8)}, {wide('n')}",
+        {"n": "s"},
+        {"s": numpy.array([[1, -2, 3, 4]], numpy.float32)},
+        {"four": numpy.array([4]), "end": numpy.array([8]), "axes": numpy.array([1])},
+    )
+    view, _ = import_onnx(stateful.file(), "net.onnx", builtin_operators(), {}, {}, stateful.pairs)
+    ones = {"x": numpy.ones((2, 1, 8), numpy.float32)}
+    assert run_in_order(slide_states(view), ones)["y"].tolist() == [[[1, -2, 3, 4] * 2]] * 2
+
+
 REFUSED = {
     "no such output": ({"m": "s"}, "--state: the model has no output 'm'. Tried: y; n."),
     "no such input": ({"n": "state"}, "--state: the model has no input 'state'"),

@@ -18,6 +18,7 @@ from aidge_build.contract.reference.sequence import run_in_order
 from aidge_build.operators import builtin_operators
 from aidge_build.plan.options import Options
 from aidge_build.plan.program import Program
+from aidge_build.prepare.recipes import simplify
 from aidge_build.prepare.recipes.slide_states import slide_states
 from aidge_build.sources.formats.onnx.importer import import_onnx
 from tests.compiled import request_of
@@ -132,6 +133,28 @@ def test_a_state_that_is_joined_to_itself_is_no_window():
     view, _ = import_onnx(stateful.file(), "net.onnx", builtin_operators(), {}, {}, stateful.pairs)
     ones = {"x": numpy.ones((2, 1, 8), numpy.float32)}
     assert run_in_order(slide_states(view), ones)["y"].tolist() == [[[1, -2, 3, 4] * 2]] * 2
+
+
+def test_frames_with_another_scale_than_the_window_are_joined_and_converted():
+    stateful = Stateful(
+        "f = QuantizeLinear(x, fine, zero) g = DequantizeLinear(f, fine, zero) r = DequantizeLinear(s, coarse, zero) "
+        "v = Concat<axis=1>(r, g) w = QuantizeLinear(v, coarse, zero) n = Slice(w, one, end, axes) "
+        "y = DequantizeLinear(w, coarse, zero)",
+        "float[1,1] x, int8[1,4] s",
+        f"{wide('y', 5)}, int8[1,4] n",
+        {"n": "s"},
+        constants={
+            "one": numpy.array([1]),
+            "end": numpy.array([5]),
+            "axes": numpy.array([1]),
+            "fine": numpy.float32(0.25),
+            "coarse": numpy.float32(0.5),
+            "zero": numpy.int8(0),
+        },
+    )
+    view, _ = import_onnx(stateful.file(), "net.onnx", builtin_operators(), {}, {}, stateful.pairs)
+    frames = {"x": numpy.array([[[8]], [[-3]]], numpy.float32)}
+    assert run_in_order(slide_states(simplify(view)), frames)["y"].tolist() == [[[0, 0, 0, 0, 8]], [[0, 0, 0, 8, -3]]]
 
 
 REFUSED = {

@@ -31,7 +31,9 @@ def _slid(view: GraphView, rewrite: Rewrite, state: State) -> State:
     if cut.input != join.output or not _joins_to(state.read, join) or not _keeps_the_last(view, cut, join):
         return state
     window, frames = view.tensor(join.output), join.inputs[1]
-    if view.tensor(state.read).quantization != window.quantization or view.is_output(window.name) or frames == state.read:
+    if frames == state.read or view.is_output(window.name):
+        return state
+    if any(view.tensor(name).quantization != window.quantization for name in join.inputs):  # Slide copies bytes
         return state
     axis = join.operator.axis % window.rank
     first = numpy.zeros(view.tensor(frames).dims, state.initial.dtype)  # is left out before anything reads it

@@ -23,7 +23,7 @@ def folder(tmp_path):
 @needs_qemu
 def test_the_firmware_is_checked_and_hears_the_words_that_training_never_saw(folder):
     printed = scons_in(folder, f"support={ROOT / 'boards'}", "run")
-    assert "CHECK  build/firmware.elf" in printed and "state 648 B = plan" in printed
+    assert "CHECK  build/firmware.elf" in printed and "state 668 B = plan" in printed
     assert "(noise) ya oui sa us " in printed and "10 of 10 right" in printed
     assert "10 of 10" in (EXAMPLE / "README.md").read_text(encoding="utf-8")
 

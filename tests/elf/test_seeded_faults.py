@@ -85,7 +85,10 @@ FAULTS = {
         ("-O2", "-flto"),
     ),
     "a note that was discarded": Fault(
-        "MEM04", "warning", GOOD, link_script=("    .note.aidge 0 : { KEEP(*(.note.aidge)) }", "    /DISCARD/ : { *(.note*) }")
+        "MEM04",
+        "warning",
+        GOOD,
+        link_script=("    .note.aidge 0 : { KEEP(*(.note.aidge .aidge.note)) }", "    /DISCARD/ : { *(.note*) *(.aidge*) }"),
     ),
 }
 

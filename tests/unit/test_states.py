@@ -99,7 +99,7 @@ def test_numpy_carries_the_state_from_one_inference_to_the_next():
 
 
 @settings(max_examples=40)
-@given(st.lists(st.integers(1, 4), min_size=1, max_size=3), st.integers(0, 2), st.integers(1, 5), st.integers(0, 99))
+@given(st.lists(st.integers(1, 6), min_size=1, max_size=3), st.integers(0, 2), st.integers(1, 4), st.integers(0, 99))
 def test_a_window_in_the_state_shows_layers_what_joined_frames_showed_them(old, axis, count, seed):
     axis %= len(old)
     dims = {"s": old, "x": [*old[:axis], count, *old[axis + 1 :]], "y": [*old[:axis], count + old[axis], *old[axis + 1 :]]}
@@ -117,7 +117,7 @@ def test_a_window_in_the_state_shows_layers_what_joined_frames_showed_them(old, 
     view, _ = import_onnx(stateful.file(), "net.onnx", builtin_operators(), {}, {}, stateful.pairs)
     slid = slide_states(view)
     frames = {"x": random.normal(size=(4, *dims["x"])).astype(numpy.float32)}
-    assert "Slide" in slid.types and "Concat" not in slid.types
+    assert ("Slide" in slid.types) == (2 * count <= old[axis])  # longer frames would cost more than they save
     assert numpy.array_equal(run_in_order(view, frames)["y"], run_in_order(slid, frames)["y"])
 
 

@@ -28,13 +28,11 @@ def _slid(view: GraphView, rewrite: Rewrite, state: State) -> State:
     cut, join = view.producer(state.written), view.only_consumer(state.read)
     if cut is None or join is None or not isinstance(join.operator, Concat) or view.consumers(state.written):
         return state
-    if cut.input != join.output or not _joins_to(state.read, join) or not _keeps_the_last(view, cut, join):
+    if cut.input != join.output or not _joins_to(view, state.read, join) or not _keeps_the_last(view, cut, join):
         return state
     window, frames = view.tensor(join.output), join.inputs[1]
-    if frames == state.read or view.is_output(window.name):
-        return state
-    if any(view.tensor(name).quantization != window.quantization for name in join.inputs):  # Slide copies bytes
-        return state
+    if view.is_output(window.name) or any(view.tensor(name).quantization != window.quantization for name in join.inputs):
+        return state  # Slide copies bytes
     axis = join.operator.axis % window.rank
     first = numpy.zeros(view.tensor(frames).dims, state.initial.dtype)  # is left out before anything reads it
     for name in (state.read, state.written):
@@ -45,9 +43,11 @@ def _slid(view: GraphView, rewrite: Rewrite, state: State) -> State:
     return replace(state, initial=numpy.concatenate((first, state.initial), axis))
 
 
-def _joins_to(old: str, join: Node) -> bool:
-    """Whether the node joins one other tensor to the end of the old frames."""
-    return len(join.inputs) == 2 and join.input == old != join.inputs[1]
+def _joins_to(view: GraphView, old: str, join: Node) -> bool:
+    """Whether the node joins one other tensor to the end of the old frames, at most half as long: the state grows by it."""
+    if len(join.inputs) != 2 or join.input != old or join.inputs[1] == old:
+        return False
+    return 2 * view.tensor(join.inputs[1]).elements <= view.tensor(old).elements
 
 
 def _keeps_the_last(view: GraphView, cut: Node, join: Node) -> bool:

@@ -16,6 +16,7 @@ typedef struct {
     int32_t whole_bytes, row_bytes; /* of the output: of the tiles of a row that do not overlap, of a row */
     int32_t back, out_back;         /* from there to the last tile */
     int32_t end_step, out_end;      /* behind a row, to the next one */
+    int32_t turn_step;              /* of the plane, to the taps of the next turn */
 } aidge_rv32_sweep;
 
 /* Rows of a channel of the image that go to a plane: columns in whole groups of 4, and the others; steps in the image to the next

@@ -23,6 +23,7 @@ BYTES = Plane(
 )
 _NOT_READ = "in_columns", "in_column_step", "stride_column"  # fields of the geometry, in C
 _MUCH = 1 / 16
+MOST_IN_TURN = 25  # taps without a loop
 _ROW = 10  # instructions of a row alone, of inputs or of outputs
 
 
@@ -37,12 +38,26 @@ class ByteLayout(Layout):
     def plane_columns(self) -> int:
         """Bytes of a row of the plane."""
         axis = self.columns
-        return (self.image[f"out_{axis}"] - 1) * self.image[f"stride_{axis}"] + self.extent(axis)
+        return (self.image[f"out_{axis}"] - 1) * self.image[f"stride_{axis}"] + self.extent(axis) + self.depth - 1
 
     @property
     def plane_bytes(self) -> int:
         """Bytes of the plane, in whole words."""
         return -(-self.plane_rows * self.plane_columns // 4) * 4
+
+    @property
+    def has_row_turns(self) -> bool:
+        """Whether a loop computes a row of taps in a turn; else it computes an input channel."""
+        return self.depth == 1 and self.kernel[0] > 1 and self.taps > MOST_IN_TURN
+
+    @property
+    def repeats(self) -> int:
+        return self.kernel[0] if self.has_row_turns else self.depth
+
+    @property
+    def in_turn(self) -> tuple[int, int]:
+        """The taps down and across of a turn."""
+        return (1, self.kernel[1]) if self.has_row_turns else self.kernel
 
     @property
     def scratch_bytes(self) -> int:
@@ -52,9 +67,15 @@ class ByteLayout(Layout):
     def shape(self) -> Shape:
         """The shape of the smallest tile, which has the shortest text, that costs not much more than the best one."""
         outputs, stride = self.image[f"out_{self.columns}"], self.image[f"stride_{self.columns}"]
-        shapes = [Shape(self.kernel, stride, self.dilation, tile) for tile in range(1, min(outputs, MOST_TILE) + 1)]
+        tiles = range(1, min(outputs, MOST_TILE) + 1)
+        shapes = [Shape(self.in_turn, stride, self.dilation, tile, self.repeats) for tile in tiles]
         costs = {each: -(-outputs // each.tile) * each.cost for each in shapes if each.fits}
         return next(each for each, cost in costs.items() if cost <= (1 + _MUCH) * min(costs.values()))
+
+    @property
+    def alone(self) -> Shape:
+        """The shape of a single output."""
+        return Shape(self.in_turn, 1, self.dilation, 1, self.repeats)
 
     @property
     def tile(self) -> int:
@@ -70,7 +91,7 @@ class ByteLayout(Layout):
         rows = batches * self.image[f"out_{self.rows}"]
         strips = batches * -(-self.image[f"out_{self.rows}"] // self.strip_rows) * len(kinds)
         fast = int((kinds == 0).sum())
-        alone = Shape(self.kernel, 1, self.dilation, 1)
+        alone = self.alone
         return {
             "strips": strips,
             "loads": strips * self.plane_rows * self.plane_columns,
@@ -83,8 +104,7 @@ class ByteLayout(Layout):
         }
 
     def text(self, core: Core, is_wide: bool, is_sums: bool) -> tuple[str, str]:
-        shape = Shape(self.kernel, 1, self.dilation, 1) if is_sums else self.shape
-        return sweep(core, shape, is_wide, is_sums)
+        return sweep(core, self.alone if is_sums else self.shape, is_wide, is_sums)
 
     def loading(self, core: Core) -> tuple[str, ...]:
         return (plane(core),)
@@ -93,13 +113,15 @@ class ByteLayout(Layout):
         geometry, width = self.geometry, self.plane_columns
         stride, outputs, step = (geometry[name] for name in ("stride_column", "out_columns", "in_column_step"))
         row_step = self.image[f"dilation_{self.rows}"] * width
+        in_turn = (self.in_turn[0] - 1) * row_step
+        of_turn = row_step if self.has_row_turns else 1 if self.repeats > 1 else in_turn
         loaded = min(geometry["in_columns"], width - geometry["pad_column"])
 
         def sweep_of(tile: int, out_step: int, out_row: int) -> tuple[int, ...]:
             back = -outputs % tile  # columns that the last tile of a row shares with the one before
             return (
                 row_step,
-                tile * stride - (self.kernel[0] - 1) * row_step,
+                tile * stride - self.repeats * of_turn,
                 out_step,
                 out_step * (outputs // tile * tile),
                 out_step * outputs,
@@ -107,6 +129,7 @@ class ByteLayout(Layout):
                 -back * out_step,
                 geometry["stride_row"] * width - outputs * stride,
                 out_row - outputs * out_step,
+                of_turn - in_turn,
             )
 
         return Struct(

@@ -21,31 +21,34 @@ FARTHEST = 2047  # bytes from an address that an instruction reaches
 _FREE_REGISTERS = 14  # for the sums of a tile, and its weights or inputs
 _OUTPUT = 7  # instructions of an output after its taps
 _TILE = 5  # instructions of a tile alone
+_TURN = 4  # instructions of a turn alone
 _NUMBERS_BYTES = 16  # of a channel, before its weights
 _LAST_WEIGHT = 7  # the byte that holds the last of 4 n + 1 weights
-_SWEEP = "row_step", "next_step", "out_step", "whole_bytes", "row_bytes", "back", "out_back", "end_step", "out_end"
+_SWEEP = "row_step", "next_step", "out_step", "whole_bytes", "row_bytes", "back", "out_back", "end_step", "out_end", "turn_step"
 _LOADS = "whole", "left", "step", "row_skip", "plane_skip"
 
 
 @dataclass(frozen=True)
 class Shape:
-    """A tile of outputs: all that a text depends on. Kernel: taps down and across; stride and dilation are of the columns."""
+    """A tile of outputs: all that a text depends on. Kernel: taps down and across of each of the `turns` of a loop; stride and
+    dilation are of the columns."""
 
     kernel: tuple[int, int]
     stride: int
     dilation: int
     tile: int
+    turns: int = 1
 
     @property
     def is_resident(self) -> bool:
         """Whether all weights are in registers."""
-        return math.prod(self.kernel) <= MOST_RESIDENT
+        return self.turns == 1 and math.prod(self.kernel) <= MOST_RESIDENT
 
     @property
     def fits(self) -> bool:
         """Whether the registers suffice; a single output always fits."""
         others = math.prod(self.kernel) if self.is_resident else 1 + self.tile * min(self.stride, self.kernel[1])
-        return self.tile == 1 or self.tile + others <= _FREE_REGISTERS
+        return self.tile == 1 or self.tile + others <= _FREE_REGISTERS - 2 * (self.turns > 1)
 
     @property
     def places(self) -> list[int]:
@@ -59,13 +62,15 @@ class Shape:
         """Instructions of a tile, more or less."""
         down, across = self.kernel
         loads = down * (len(self.places) + 1 + across * (not self.is_resident))
-        return loads + self.tile * (2 * down * across + _OUTPUT) + _TILE
+        turn = loads + self.tile * 2 * down * across + _TURN * (self.turns > 1)
+        return self.turns * turn + self.tile * _OUTPUT + _TILE
 
     @property
     def name(self) -> str:
         """For the name of a function."""
         down, across = self.kernel
-        return f"{down}x{across}_s{self.stride}_d{self.dilation}_n{self.tile}"
+        turns = f"_t{self.turns}" * (self.turns > 1)
+        return f"{down}x{across}{turns}_s{self.stride}_d{self.dilation}_n{self.tile}"
 
     def products(self) -> Iterator[tuple[int, int, int]]:
         """Yields (place, tap, output) of a row: place by place if weights are in registers, else tap by tap."""
@@ -114,10 +119,7 @@ def sweep(core: Core, shape: Shape, is_wide: bool, is_sums: bool) -> tuple[str, 
     code("adds %row_end, %output, %row_bytes")
     code("adds %stop, %output, %whole_bytes")
     code.label("tile", f"{shape.tile} outputs")
-    for row in range(shape.kernel[0]):
-        if row:
-            code("adds %plane, %plane, %row_step")
-        _row(code, shape, row, is_wide)
+    _taps(code, shape, is_wide)
     code("adds %plane, %plane, %next_step")
     for output in range(shape.tile):
         if not is_sums:
@@ -144,12 +146,12 @@ def sweep(core: Core, shape: Shape, is_wide: bool, is_sums: bool) -> tuple[str, 
     code.label("done")
     code("%leave")
     what = "The sums of outputs" if is_sums else "Outputs"
-    return name, code.function(name, PARAMETERS, f"{what} of one channel, {math.prod(shape.kernel)} taps.")
+    return name, code.function(name, PARAMETERS, f"{what} of one channel, {shape.turns * math.prod(shape.kernel)} taps.")
 
 
 def _begin(code: Routine, shape: Shape, is_wide: bool, is_sums: bool) -> None:
     """The numbers of the sweep, of the layer and of the channel."""
-    for place, name in enumerate(_SWEEP):
+    for place, name in enumerate(_SWEEP if shape.turns > 1 else _SWEEP[:-1]):
         code(f"ldr %{name}, [%sweep, #{4 * place}]")
     code("ldr %rows, [%argument.4]")
     code("ldr %begin, [%channel]", "offset")
@@ -173,12 +175,33 @@ def _begin(code: Routine, shape: Shape, is_wide: bool, is_sums: bool) -> None:
                 code(f"lsls %{name}, %{name}, #{SHIFT}")
 
 
+def _taps(code: Routine, shape: Shape, is_wide: bool) -> None:
+    """All taps of the outputs of a tile."""
+    has_loop = shape.turns > 1
+    if has_loop:
+        code("mov %weights, %channel")
+        code(f"movs %todo, #{shape.turns}")
+        for output in range(shape.tile):
+            code(f"mov %sum{output}, %begin")
+        code.label("turn")
+    for row in range(shape.kernel[0]):
+        if row:
+            code("adds %plane, %plane, %row_step")
+        _row(code, shape, row, is_wide)
+    if has_loop:
+        code("adds %plane, %plane, %turn_step")
+        code(f"adds %weights, #{math.prod(shape.kernel) * (1 + is_wide)}")
+        code("subs %todo, %todo, #1")
+        code("bne %turn")
+
+
 def _load_weight(code: Routine, shape: Shape, tap: int, name: str, is_wide: bool) -> None:
+    weights = "weights" if shape.turns > 1 else "channel"
     if is_wide:
-        code(f"ldrsh %{name}, [%channel, #{_NUMBERS_BYTES + 2 * tap}]")
+        code(f"ldrsh %{name}, [%{weights}, #{_NUMBERS_BYTES + 2 * tap}]")
         return
-    is_last = tap + 1 == math.prod(shape.kernel) and tap % 4 == 0
-    code(f"ldrsb %{name}, [%channel, #{_LAST_WEIGHT if is_last else _NUMBERS_BYTES + tap}]")
+    is_last = shape.turns == 1 and tap + 1 == math.prod(shape.kernel) and tap % 4 == 0
+    code(f"ldrsb %{name}, [%{weights}, #{_LAST_WEIGHT if is_last else _NUMBERS_BYTES + tap}]")
 
 
 def _row(code: Routine, shape: Shape, row: int, is_wide: bool) -> None:
@@ -195,6 +218,6 @@ def _row(code: Routine, shape: Shape, row: int, is_wide: bool) -> None:
             loaded.add(place)
             code(f"ldrsb %{value}, [%plane, #{place}]")
         code(f"muls %product, %{value}, %{wanted}")
-        before = f"sum{output}" if row or output in started else "begin"
+        before = f"sum{output}" if row or output in started or shape.turns > 1 else "begin"
         started.add(output)
         code(f"adds %sum{output}, %{before}, %product")

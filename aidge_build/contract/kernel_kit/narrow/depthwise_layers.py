@@ -53,7 +53,7 @@ class DepthwiseInt8(LinearNode):
         weights = self.inputs[1].data.reshape(len(self.inputs[1].data), -1)
         linear = self.linear(_in_rows(weights, layout))
         is_wide = bool(offsets_of(linear.rows).any())
-        words, kinds = _stream(self.core, linear, is_wide)
+        words, kinds = _stream(self.core, linear, is_wide, layout)
         proved = int((kinds.kinds != GENERAL_KIND).sum())
         core = self.core.on(self.view.features)
         fast, text = layout.text(core, is_wide, False)
@@ -72,7 +72,7 @@ class DepthwiseInt8(LinearNode):
                 Constant("stream", words),
                 *(kinds.constants if sums else ()),
                 Scratch(),
-                layout.struct(NUMBERS + _weight_words(weights.shape[1], is_wide)),
+                layout.struct(NUMBERS + _weight_words(layout, is_wide)),
             ),
             note=f"{layout.plane.what}, requantization of {proved} of {len(weights)} channels proved in integers",
             texts=(*texts, text),
@@ -89,11 +89,11 @@ def _in_rows(weights: numpy.ndarray, layout: Layout) -> numpy.ndarray:
     return weights.reshape(-1, height, width).transpose(0, 2, 1).reshape(len(weights), -1)
 
 
-def _weight_words(taps: int, is_wide: bool) -> int:
-    return (taps + 1) // 2 if is_wide else (taps + 2) // 4
+def _weight_words(layout: Layout, is_wide: bool) -> int:
+    return -(-(layout.taps - layout.has_last(is_wide)) * (1 + is_wide) // 4)
 
 
-def _stream(core: Core, linear: Linear, is_wide: bool) -> tuple[numpy.ndarray, Kinds]:
+def _stream(core: Core, linear: Linear, is_wide: bool, layout: Layout) -> tuple[numpy.ndarray, Kinds]:
     """The words of depthwise.h."""
     form = form_of(core, linear, (SUM_BITS,))
     kinds = kinds_of(form, fits_sums(linear.low - form.starts, linear.high - form.starts))
@@ -101,12 +101,11 @@ def _stream(core: Core, linear: Linear, is_wide: bool) -> tuple[numpy.ndarray, K
     units, _, factors = general_numbers(linear)
     general = numpy.stack([numpy.zeros_like(units), units, linear.in_fine_units().bias, factors], axis=1)
     numbers = numpy.where((kinds.kinds != GENERAL_KIND)[:, None], fast, general)
-    taps = linear.rows.shape[1]
-    words = _weight_words(taps, is_wide)
+    words = _weight_words(layout, is_wide)
     if is_wide:
         weights = filled(linear.rows, 2 * words).astype("<i2")
     else:
-        if taps % 4 == 1:
+        if layout.has_last(is_wide):
             numbers[:, 1] = (numbers[:, 1] & 0xFFFFFF) + (linear.rows[:, -1] << WIDTH_BITS)
         weights = filled(linear.rows, 4 * words + 1)[:, : 4 * words].astype(numpy.int8)
     packed = numpy.ascontiguousarray(weights).view("<i4")

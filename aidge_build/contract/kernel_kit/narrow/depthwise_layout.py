@@ -63,6 +63,24 @@ class Layout(ABC):
         return self.image[f"dilation_{self.columns}"] if self.kernel[1] > 1 else 1
 
     @property
+    def depth(self) -> int:
+        """The input channels that all outputs see, as neighbours in a row of the plane."""
+        return self.image.get("depth", 1)
+
+    @property
+    def repeats(self) -> int:
+        """Turns of a loop that all taps are divided into."""
+        return 1
+
+    def has_last(self, is_wide: bool) -> bool:
+        """Whether the last weight is above the width, so that the others are whole words."""
+        return self.repeats == 1 and not is_wide and self.taps % 4 == 1
+
+    @property
+    def taps(self) -> int:
+        return math.prod(self.kernel) * self.depth
+
+    @property
     @abstractmethod
     def scratch_bytes(self) -> int:
         """The bytes of the plane and of what is with it."""
@@ -98,8 +116,8 @@ class Layout(ABC):
     def geometry(self) -> dict[str, int]:
         """The fields that the structs of all planes share, in their order."""
         image, rows, columns = self.image, self.rows, self.columns
-        channels = image["in_channels"]
-        steps = {"width": channels, "height": channels * image["in_width"]}
+        inputs, channels = image["in_channels"], image["out_channels"]
+        steps = {"width": inputs, "height": inputs * image["in_width"]}
         out_steps = {"width": channels, "height": channels * image["out_width"]}
         return {
             "batches": image["batches"],
@@ -112,7 +130,7 @@ class Layout(ABC):
             "in_column_step": steps[columns],
             "out_row_step": out_steps[rows],
             "out_column_step": out_steps[columns],
-            "in_image": channels * image["in_width"] * image["in_height"],
+            "in_image": inputs * image["in_width"] * image["in_height"],
             "out_image": channels * image["out_width"] * image["out_height"],
             "stride_row": image[f"stride_{rows}"],
             "stride_column": image[f"stride_{columns}"],
@@ -136,14 +154,14 @@ class Layout(ABC):
     def works_in_place(self) -> bool:
         """Whether the outputs fit the input's bytes and each channel is in the plane before its own of them are written."""
         image = self.image
-        fits = math.prod(image[f"out_{axis}"] for axis in _AXES) <= math.prod(image[f"in_{axis}"] for axis in _AXES)
+        fits = self.geometry["out_image"] <= self.geometry["in_image"]
         return self.is_whole and fits
 
     def demands(self, view: NodeView) -> Demands:
         """The scratch; the outputs of a strip are written while other channels of it are still read."""
         if self.works_in_place:
             return Demands(scratch_bytes=self.scratch_bytes, in_place=(0,))
-        image, channels = self.image, self.image["in_channels"]
+        image, inputs, channels = self.image, self.image["in_channels"], self.image["out_channels"]
         if self.rows != "height":
             return Demands(scratch_bytes=self.scratch_bytes)
         height, first = image["out_height"], range(0, image["out_height"], self.strip_rows)
@@ -151,7 +169,7 @@ class Layout(ABC):
             image["batches"],
             image["in_height"],
             height,
-            (image["in_width"] * channels, image["out_width"] * channels),
+            (image["in_width"] * inputs, image["out_width"] * channels),
             [(min(row + self.strip_rows, height), row * image["stride_height"] - image["pad_top"]) for row in first],
         )
         return following(steps, view.outputs[0], self.scratch_bytes)

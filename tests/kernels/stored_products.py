@@ -29,13 +29,14 @@ SHAPES = [
     ((1, 4, 2, 8), (5, 1, 4, 8), (1, 2, 3, 0)),
     ((1, 1, 1), (4, 1, 1), (1, 2, 0)),
     ((6, 130), (2, 131, 130), (0, 2, 1)),
+    ((2, 5, 7), (2, 2, 7), (0, 2, 1)),
+    ((2, 5, 6), (6, 2, 3), (1, 0, 2)),
 ]
 
 
-def stored_products(case: Callable[..., Case], fewest_columns: int = 1) -> list[Case]:
+def stored_products(case: Callable[..., Case]) -> list[Case]:
     """The cases, made by the harness of a library."""
-    made = (_stored(case, seed, *shape) for seed, shape in enumerate(SHAPES))
-    return [entry for entry in made if entry.view.outputs[0].dims[-1] >= fewest_columns]
+    return [_stored(case, seed, *shape) for seed, shape in enumerate(SHAPES)]
 
 
 def _stored(case: Callable[..., Case], seed: int, first: tuple[int, ...], stored: tuple[int, ...], permutation: tuple[int, ...]):
@@ -48,5 +49,5 @@ def _stored(case: Callable[..., Case], seed: int, first: tuple[int, ...], stored
     graph = graph_view("net", nodes, tensors, ("a", "b"), ("y",))
     (found,) = find(graph, STORED)
     node = meta_node(graph, "StoredMatMul", found)
-    inputs = [tensors[name] for name in node.inputs]
+    inputs = [tensors[name].with_(name=f"{name}_copy") for name in node.inputs]  # as after a change of format
     return case(node.operator, inputs, [random.float32(*tensor.dims) for tensor in inputs])

@@ -72,7 +72,7 @@ class StoredProduct:
         transpose, product = members(view)
         (source,), (first, second) = transpose.inputs, product.inputs
         order = Format(tuple(transpose.operator.permutation.index(axis) for axis in source.storage.order))
-        place = view.node.inputs.index
+        place = view.operator.graph.inputs.index  # the node itself may read copies with other names
         arguments = Input(place(product.node.inputs[0])), Input(place(transpose.node.inputs[0]))
         return cls(first, second.with_(format=order), arguments)
 
@@ -101,6 +101,4 @@ _STORED = Predicate("a second matrix of whole rows or columns", _is_stored_apart
 def stored_spec(features: frozenset[str] = frozenset(), *predicates: Predicate) -> ImplSpec:
     """Returns the spec of kernels with the pattern `STORED`."""
     side = IOSpec(DType.float32, ROW_MAJOR)
-    return ImplSpec(
-        side, features=features, predicates=(Predicate("a second matrix of whole rows or columns", _is_stored_apart),)
-    )
+    return ImplSpec(side, features=features, predicates=(_STORED, *predicates))

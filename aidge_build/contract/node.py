@@ -35,6 +35,10 @@ class KernelNode:
     # "needed": it is in assembly alone, and another library's kernel is faster than it. "": as library.toml says.
     assembly: ClassVar[str] = ""
 
+    # Whether its pattern is also looked for before recipes: a quantized layer is one of float32 there, between DequantizeLinear
+    # and QuantizeLinear.
+    before_recipes: ClassVar[bool] = True
+
     def __init__(self, node: NodeView, mem_info: Sequence[MemInfo] | None = None):
         self.view = node
         self.node = node.node

@@ -58,6 +58,14 @@ def test_a_depthwise_layer_with_several_outputs_per_channel_is_computed_as_one()
         assert entry.call.function.startswith("aidge_cortexm_depthwise_layer_float32"), entry.view.node
 
 
+def test_columns_stored_in_one_piece_are_copied_to_rows_for_more_than_three_rows():
+    many = [entry for entry in stored_products(case) if entry.view.outputs[0].dims[-2:] in ((5, 6), (4, 4))]
+    assert len(many) == 2
+    for entry in many:
+        with pytest.raises(AssertionError, match="rows with columns stored in one piece, wants at most 3"):
+            assert entry.kernel
+
+
 @pytest.mark.parametrize("flags", [(), ("-O0",), ("-O3", "-flto")], ids=["usual", "unoptimized", "lto"])
 def test_float_layers_are_within_tolerance_on_the_emulated_core(flags):
     assert run(under(flags, list(candidates())), *flags, board=BOARD) == []

@@ -170,6 +170,16 @@ def test_a_meta_operator_is_left_alone_where_its_spec_refuses():
     assert fuse_meta(META_GRAPH, [meta_library(spec=INT8)], Target()) is META_GRAPH
 
 
+def test_a_meta_operator_may_wait_until_recipes_have_named_quantized_layers():
+    class Late(Padding):
+        before_recipes = False
+
+    toy = lib()
+    toy.register_metaop("ConvReLU", FLOAT, "Conv2D->ReLU")(Late)
+    assert fuse_meta(META_GRAPH, [library_of(toy)], Target(), first_only=True) is META_GRAPH
+    assert types(fuse_meta(META_GRAPH, [library_of(toy)], Target())) == ["ReLU", "ConvReLU", "Tanh"]
+
+
 def test_the_reason_why_a_pattern_was_refused_is_known_for_each_node_that_it_fits():
     (refused,) = refused_patterns(META_GRAPH, "Conv_1", [meta_library(spec=INT8)], Target())
     assert refused[0].endswith(", Conv2D->ReLU") and refused[1] == "input 0 is float32, wants int8"
@@ -184,6 +194,16 @@ def test_a_library_behind_fuses_only_what_those_before_it_lack():
     front = lib("front")
     front.register(["Conv2D", "ReLU"], FLOAT)(Padding)
     assert fuse_meta(META_GRAPH, [library_of(front), meta_library()], Target()) is META_GRAPH
+
+
+def test_a_library_behind_takes_no_product_from_one_before_with_the_transpose_that_needs_no_kernel():
+    text = "t = Transpose<perm=[0,2,1]>(b) y = MatMul(a, t)"
+    view = graph(text, inputs="float[1,4,8] a, float[1,6,8] b", outputs="float[1,4,6] y")
+    front, behind = lib("front"), lib("behind")
+    front.register("MatMul", FLOAT)(ExportNode)
+    behind.register_metaop("Stored", FLOAT, "Transpose-1>MatMul")(ExportNode)
+    assert types(fuse_meta(view, [library_of(behind)], Target())) == ["Stored"]
+    assert fuse_meta(view, [library_of(front), library_of(behind)], Target()) is view
 
 
 def test_a_library_behind_fuses_where_no_other_has_every_node_or_the_heaviest_is_not_taken_from_one_before():

@@ -83,6 +83,13 @@ class StoredProduct:
 
 
 STORED = "Transpose-1>MatMul"
+FEW_ROWS = 3  # so many times, reading whole columns costs no more than a copy in rows and reading it for several rows at once
+
+
+class StoredMatMul(KernelNode):
+    """A kernel with the pattern `STORED`."""
+
+    before_recipes = False
 
 
 def _is_stored_apart(view: NodeView) -> str:
@@ -95,7 +102,15 @@ def _is_stored_apart(view: NodeView) -> str:
     return next(filter(None, (one.rejection(product) for one in (REAL, MATRICES))), "")
 
 
+def _few_rows_by_columns(view: NodeView) -> str:
+    transpose, product = members(view)
+    permutation, rows = transpose.operator.permutation, product.inputs[0].dims[-2]
+    is_by_rows = permutation[-1] == len(permutation) - 1
+    return "" if is_by_rows or rows <= FEW_ROWS else f"{rows} rows with columns stored in one piece, wants at most {FEW_ROWS}"
+
+
 _STORED = Predicate("a second matrix of whole rows or columns", _is_stored_apart)
+FEW_ROWS_BY_COLUMNS = Predicate("whole rows, or few rows with whole columns", _few_rows_by_columns)
 
 
 def stored_spec(features: frozenset[str] = frozenset(), *predicates: Predicate) -> ImplSpec:

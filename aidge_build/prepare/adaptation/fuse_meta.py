@@ -20,13 +20,13 @@ def fuse_meta(view: GraphView, libraries: Sequence[Library], target: Target, *, 
 
     A later library takes no layer from an earlier one: nothing is fused if an earlier library has a kernel for the covered node
     with the most multiply-accumulates, and every other covered node has a kernel in some library. `first_only` asks the first
-    library alone: for the graph as the file holds it, before recipes have rewritten it. A pattern may name meta-operators: all
-    patterns are tried again until none fits, at most once for each pattern, so that neither the order of patterns nor the order
-    of names matters.
+    library alone: for the graph as the file holds it, before recipes have rewritten it, and for kernels that say so. A pattern
+    may name meta-operators: all patterns are tried again until none fits, at most once for each pattern, so that neither the
+    order of patterns nor the order of names matters.
     """
     for position, library in enumerate(libraries[:1] if first_only else libraries):
         patterns = sorted(
-            library.preferred(kernel for kernel in library.kernels if kernel.pattern),
+            library.preferred(kernel for kernel in library.kernels if _is_tried(kernel, first_only)),
             key=lambda kernel: (-kernel.pattern.count(">"), kernel.type, kernel.pattern),
         )
         for _ in patterns:
@@ -36,6 +36,10 @@ def fuse_meta(view: GraphView, libraries: Sequence[Library], target: Target, *, 
             if view is before:
                 break
     return view
+
+
+def _is_tried(kernel: Kernel, before_recipes: bool) -> bool:
+    return bool(kernel.pattern) and (kernel.node_class.before_recipes or not before_recipes)
 
 
 def _fused(
@@ -88,7 +92,9 @@ def may_come_apart(node: Node, libraries: Sequence[Library], target: Target) -> 
 def _better_apart(
     view: GraphView, found: Found, preferred: Sequence[Library], libraries: Sequence[Library], target: Target
 ) -> bool:
-    """Whether every node has its own kernel, and the heaviest (all, if none multiplies) has one in a preferred library."""
+    """Whether every node has its own kernel or needs none, and the heaviest (all, if none multiplies) has one in a preferred
+    library."""
     seen = [NodeView.of(view, node).before_orders() for node in found.nodes]
     most = max(node.multiply_accumulates for node in seen)
-    return all(match(node, preferred if node.multiply_accumulates == most else libraries, target).accepted for node in seen)
+    needing = [node for node in seen if node.multiply_accumulates == most or not node.operator.views]
+    return all(match(node, preferred if node.multiply_accumulates == most else libraries, target).accepted for node in needing)

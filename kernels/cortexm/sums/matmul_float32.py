@@ -8,14 +8,16 @@ from dataclasses import replace
 
 from aidge_build.contract.call import Call, Output, computed
 from aidge_build.contract.kernel_kit.matmul_float32 import (
+    FEW_ROWS_BY_COLUMNS,
     STORED,
     MatMulFloat32,
+    StoredMatMul,
     StoredProduct,
     product_spec,
     shape_of,
     stored_spec,
 )
-from aidge_build.contract.node import KernelNode, kernel
+from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import NodeView, Predicate
 
 from ..core.assembly import Routine
@@ -165,8 +167,8 @@ class CortexmMatMulFloat32(MatMulFloat32):
         return replace(super().call(), texts=(block_text(1), block_text(AT_ONCE), _BY_ROWS))
 
 
-@kernel("StoredMatMul", stored_spec(FEATURES, FEW), STORED)
-class CortexmStoredMatMulFloat32(KernelNode):
+@kernel("StoredMatMul", stored_spec(FEATURES, FEW, FEW_ROWS_BY_COLUMNS), STORED)
+class CortexmStoredMatMulFloat32(StoredMatMul):
     """The keys and values of attention, for example, where a cache holds them."""
 
     def call(self) -> Call:

@@ -7,14 +7,16 @@ from dataclasses import replace
 
 from aidge_build.contract.call import Call, Output, computed
 from aidge_build.contract.kernel_kit.matmul_float32 import (
+    FEW_ROWS_BY_COLUMNS,
     STORED,
     MatMulFloat32,
+    StoredMatMul,
     StoredProduct,
     product_spec,
     shape_of,
     stored_spec,
 )
-from aidge_build.contract.node import KernelNode, kernel
+from aidge_build.contract.node import kernel
 
 from ..core.conditions import MVE
 from .matmul_text import stored_texts_of, texts_of
@@ -33,8 +35,8 @@ class HeliumMatMulFloat32(MatMulFloat32):
         return replace(super().call(), function=name, texts=texts)
 
 
-@kernel("StoredMatMul", stored_spec(MVE), STORED)
-class HeliumStoredMatMulFloat32(KernelNode):
+@kernel("StoredMatMul", stored_spec(MVE, FEW_ROWS_BY_COLUMNS), STORED)
+class HeliumStoredMatMulFloat32(StoredMatMul):
     """The keys and values of attention, for example, where a cache holds them."""
 
     def call(self) -> Call:

@@ -9,7 +9,7 @@ import numpy
 
 from aidge_build.contract.call import Argument, Call, Constant, Output, Struct
 from aidge_build.contract.kernel_kit.linear_float32 import parameter
-from aidge_build.contract.kernel_kit.matmul_float32 import MATRICES, STORED, StoredProduct, stored_spec
+from aidge_build.contract.kernel_kit.matmul_float32 import MATRICES, STORED, StoredMatMul, StoredProduct, stored_spec
 from aidge_build.contract.kernel_kit.products import BATCH_AXES
 from aidge_build.contract.node import KernelNode, kernel
 from aidge_build.contract.spec import ROW_MAJOR, ImplSpec, IOSpec
@@ -37,7 +37,7 @@ class GemmFloat32(KernelNode):
 
 
 @kernel("StoredMatMul", stored_spec(), STORED)
-class StoredMatMulFloat32(KernelNode):
+class StoredMatMulFloat32(StoredMatMul):
     """A product with a second matrix that is read as it is stored."""
 
     instructions_per_mac = GemmFloat32.instructions_per_mac

@@ -157,6 +157,22 @@ def test_frames_with_another_scale_than_the_window_are_joined_and_converted():
     assert run_in_order(slide_states(simplify(view)), frames)["y"].tolist() == [[[0, 0, 0, 0, 8]], [[0, 0, 0, 8, -3]]]
 
 
+@pytest.mark.parametrize("board, columns", [("host", 5), ("mps2-an386", 5), ("mps2-an386", 3)])
+def test_attention_reads_keys_where_the_cache_holds_them(board, columns):
+    stateful = Stateful(
+        "n = ScatterND(s, i, x) k = Transpose<perm=[1,2,0]>(n) q = Transpose<perm=[1,0,2]>(x) y = MatMul(q, k)",
+        f"float[1,2,4] x, float[{columns},2,4] s",
+        f"float[2,1,{columns}] y, float[{columns},2,4] n",
+        {"n": "s"},
+        constants={"i": numpy.array([[1]])},
+    )
+    request = request_of(stateful.file(), "net.onnx", load_board(board))
+    program = build_program(replace(request, state=stateful.pairs))
+    (product,) = (layer for layer in program.layers if layer.node.type == "StoredMatMul")
+    assert product.kernel.library == ("cortexm" if board != "host" and columns >= 4 else "ref")
+    assert not stores(program)
+
+
 REFUSED = {
     "no such output": ({"m": "s"}, "--state: the model has no output 'm'. Tried: y; n."),
     "no such input": ({"n": "state"}, "--state: the model has no input 'state'"),

@@ -60,6 +60,18 @@ def test_steps_are_as_short_and_as_proved_in_builds_with_other_code(option, tmp_
     assert not bound["refused"] and verified.json["steps"]["longest"] <= bound["longest"] <= 12_000
 
 
+@needs_cross_compiler
+@needs_qemu
+def test_a_row_of_a_cache_is_written_in_a_step_that_is_proved(tmp_path):
+    text = "n = ScatterND(s, i, x) y = ReduceMax<axes=[0],keepdims=0>(n)"
+    data = model(text, inputs="float[1,6] x, int64[1,1] i, float[4,6] s", outputs="float[6] y, float[4,6] n")
+    (tmp_path / "net.onnx").write_bytes(data)
+    numpy.savez(tmp_path / "x.npz", x_x=numpy.ones((2, 1, 6), numpy.float32), x_i=numpy.array([[[1]], [[3]]]))
+    words = ("--board", "mps2-an386", "--state", "n=s", "--max-step", 50_000, "--io-data", tmp_path / "x.npz", "--json")
+    verified = aidge_build("verify", tmp_path / "net.onnx", *words)
+    assert verified.exit_code == 0 and not verified.json["step_bounds"][0]["refused"], verified
+
+
 def test_what_cannot_be_cut_as_finely_is_refused_with_the_layer_and_what_is_possible(tmp_path):
     words = ("compile", EXAMPLE_MODELS["digits.onnx"], "--out", tmp_path, "--board", "stm32f4", "--max-step")
     refused = aidge_build(*words, 2_000)

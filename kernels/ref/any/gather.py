@@ -140,12 +140,12 @@ class Scatter(KernelNode):
     }}"""
         else:
             loop = f"""    for (place = 0; place < shape->count; place++) {{
-        {c} *y = output + aidge_ref_slice_at(indices, place, shape);
-        int32_t left;
-        for (left = shape->slice; left > 0; left--) {{
+        {c} *const slice = output + aidge_ref_slice_at(indices, place, shape);
+        int32_t element;
+        for (element = 0; element < shape->slice; element++) {{
+            {c} *const y = slice + element;
             const {c} x = *updates;
             *y = {self._combined(data.dtype)};
-            y++;
             updates++;
         }}
     }}"""

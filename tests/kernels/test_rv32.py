@@ -56,6 +56,8 @@ def test_the_cases_reach_every_form():
     offset = [set(form.split("_")) for form in forms if form.startswith("fc_int8") and "offsets" in form]
     assert any("once" not in each for each in offset), "several blocks of taps"
     assert {"once", "p", "singles8", "outliers", "marks"} <= set().union(*offset)
+    turns = {"depthwise_int8_3x3_t4_s4_d4_n5_shared_layer", "depthwise_int8_1x6_t5_s2_d2_n4_layer"}
+    assert turns <= forms, "a loop over input channels, and over rows of taps"
     kinds = {entry.kernel.name for entry in sample()}
     assert kinds == {
         "conv2d_int8",

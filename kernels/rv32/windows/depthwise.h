@@ -48,7 +48,7 @@ typedef struct {
     int32_t first, source, count, rows;
 } aidge_rv32_strip;
 
-/* The strip that begins at an output row; the plane is zero points. */
+/* The strip that begins at an output row. What no row of the image fills is zero points, from the first strip on. */
 AIDGE_KIT_NOINLINE aidge_rv32_strip aidge_rv32_strip_at(int32_t row, int8_t *plane, const int32_t *stream,
                                                         const aidge_rv32_depthwise *shape)
 {
@@ -59,11 +59,35 @@ AIDGE_KIT_NOINLINE aidge_rv32_strip aidge_rv32_strip_at(int32_t row, int8_t *pla
     aidge_rv32_strip strip;
     strip.rows = left < shape->strip_rows ? left : shape->strip_rows;
     end = (strip.rows - 1) * shape->stride_row + shape->window_rows;
+    if ((row == 0) || (top < 0) || (end > shape->in_rows - top)) {
+        (void)memset(plane, stream[3], (uint32_t)shape->plane_bytes);
+    }
     end = end < shape->in_rows - top ? end : shape->in_rows - top;
-    (void)memset(plane, stream[3], (uint32_t)shape->plane_bytes);
     strip.sums = (int32_t *)(void *)(plane + shape->plane_bytes);
     strip.first = first * shape->columns + shape->pad_column;
     strip.source = (top + first) * shape->in_row_step;
     strip.count = end - first;
     return strip;
+}
+
+/* Rows of all channels to a plane. */
+AIDGE_KIT_NOINLINE void aidge_rv32_rows_to_plane(int8_t *plane, const int8_t *source, const aidge_rv32_depthwise *shape,
+                                                 int32_t rows)
+{
+    for (; rows > 0; rows--) {
+        int32_t left;
+        for (left = shape->loads.whole; left > 0; left -= 4) {
+            plane[0] = source[0];
+            plane[1] = source[1];
+            plane[2] = source[2];
+            plane[3] = source[3];
+            plane += 4;
+            source += 4;
+        }
+        for (left = shape->loads.left; left > 0; left--) {
+            *plane++ = *source++;
+        }
+        plane += shape->loads.plane_skip;
+        source += shape->loads.row_skip;
+    }
 }

@@ -4,19 +4,17 @@
 from __future__ import annotations
 
 from aidge_build.contract.kernel_kit.narrow import depthwise_layers
+from aidge_build.contract.kernel_kit.narrow.byte_planes import FARTHEST, reach_of
 from aidge_build.contract.kernel_kit.narrow.conditions import linear_spec
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import NodeView, Predicate
 
 from ..core.assembly import CORE
 from .depthwise_layout import ByteLayout
-from .depthwise_text import FARTHEST, MOST_TILE
 
 
 def _far(view: NodeView) -> str:
-    window = view.operator.window
-    axes = zip(window.kernel, window.dilations, window.strides)
-    reach = max((taps - 1) * dilation + (MOST_TILE - 1) * stride for taps, dilation, stride in axes)
+    reach = reach_of(view.operator.window)
     return "" if reach <= FARTHEST else f"{reach:,} bytes from the first to the last input of a tile, at most {FARTHEST:,}"
 
 

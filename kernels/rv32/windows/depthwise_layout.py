@@ -6,12 +6,11 @@ from __future__ import annotations
 import numpy
 
 from aidge_build.contract.call import Struct
+from aidge_build.contract.kernel_kit.narrow.byte_planes import MOST_TILE, Shape, plane, sweep
 from aidge_build.contract.kernel_kit.narrow.core import Core
 from aidge_build.contract.kernel_kit.narrow.depthwise import Plane
 from aidge_build.contract.kernel_kit.narrow.depthwise_layout import Layout
 from aidge_build.contract.kernel_kit.narrow.packing import GENERAL_KIND
-
-from .depthwise_text import MOST_TILE, Shape, plane, sweep
 
 BYTES = Plane(
     "planes of bytes",
@@ -61,7 +60,7 @@ class ByteLayout(Layout):
 
     @property
     def scratch_bytes(self) -> int:
-        return self.plane_bytes + 4 * self.image[f"out_{self.columns}"]
+        return self.plane_bytes + 4 * self.image[f"out_{self.columns}"] * (not self.is_shared)
 
     @property
     def shape(self) -> Shape:
@@ -107,7 +106,7 @@ class ByteLayout(Layout):
         return sweep(core, self.alone if is_sums else self.shape, is_wide, is_sums)
 
     def loading(self, core: Core) -> tuple[str, ...]:
-        return (plane(core),)
+        return () if self.is_shared else (plane(core),)
 
     def struct(self, numbers: int) -> Struct:
         geometry, width = self.geometry, self.plane_columns

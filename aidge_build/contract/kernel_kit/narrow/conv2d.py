@@ -10,10 +10,13 @@ from typing import ClassVar
 from aidge_build.contract.call import Call, Struct
 from aidge_build.contract.kernel_kit.byte_weights import has_offsets
 from aidge_build.contract.kernel_kit.linear_int8 import LinearNode
+from aidge_build.contract.kernel_kit.narrow.byte_planes import FARTHEST, reach_of
 from aidge_build.contract.kernel_kit.narrow.columns import column_bytes, dense_call, runs
 from aidge_build.contract.kernel_kit.narrow.conditions import linear_spec
 from aidge_build.contract.kernel_kit.narrow.core import Core
 from aidge_build.contract.kernel_kit.narrow.dense import PIXELS
+from aidge_build.contract.kernel_kit.narrow.depthwise_layers import has_plain_sums, plane_call
+from aidge_build.contract.kernel_kit.narrow.depthwise_layout import Layout, shared_layout
 from aidge_build.contract.kernel_kit.narrow.fc_rows import MOST_ROWS, fc_call, fc_demands
 from aidge_build.contract.kernel_kit.narrow.packing import SUM_BITS
 from aidge_build.contract.kernel_kit.packing import taps_last_channels
@@ -23,6 +26,8 @@ from aidge_build.contract.spec import Demands, ImplSpec, NodeView
 from aidge_build.graph.tensor import Tensor
 
 TOGETHER = 3  # pixels that are gathered at once
+MOST_SHARED = 2  # output channels times stride of a layer without columns
+MOST_IN_TURN, MOST_TURNS = 25, 255  # taps of an input channel there, and input channels
 
 
 def _pixels(view: NodeView) -> int:
@@ -52,19 +57,36 @@ class Conv2dInt8(LinearNode):
     """A library's subclass names its `core`."""
 
     core: ClassVar[Core]
+    planes: ClassVar[type[Layout] | None] = None
 
     @classmethod
     def demands(cls, view: NodeView) -> Demands:
         if _are_rows(view):
             return fc_demands(view, _pixels(view))
+        if shared := cls._shared(view):
+            return shared.demands(view)
         if view.operator.groups > 1:  # group by group: outputs are written before all of the input is read
             return Demands(scratch_bytes=_scratch_bytes(view))
         data, (output,) = view.inputs[0], view.outputs
         demands = block_demands(_image(view).fields, data, output, _blocks(output))
         return replace(demands, scratch_bytes=_scratch_bytes(view))
 
+    @classmethod
+    def _shared(cls, view: NodeView) -> Layout | None:
+        """The plane that all output channels read, if they are too few to share columns."""
+        outputs, inputs = view.inputs[1].dims[:2]
+        window = view.operator.window
+        if not cls.planes or view.layer or view.operator.groups > 1 or is_pointwise(window):
+            return None
+        is_few = outputs * max(window.strides) <= MOST_SHARED and math.prod(window.kernel) <= MOST_IN_TURN
+        if not is_few or inputs > MOST_TURNS or inputs * reach_of(window) > FARTHEST or not has_plain_sums(cls.core, view):
+            return None
+        return shared_layout(cls.planes, view, _scratch_bytes(view))
+
     def call(self) -> Call:
         core = self.core.on(self.view.features)
+        if not _are_rows(self.view) and (shared := self._shared(self.view)):
+            return plane_call(core, self, shared)
         return fc_call(core, self, _pixels(self.view)) if _are_rows(self.view) else self._dense_call(core)
 
     def _dense_call(self, core: Core) -> Call:

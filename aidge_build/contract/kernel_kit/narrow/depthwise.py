@@ -192,10 +192,14 @@ def _store(code: Routine, value: str, part: int, is_sums: bool) -> None:
     code(f"{store} %{value}, [%to, %spare]" if part else f"{store} %{value}, [%to]")
 
 
-def layer(fast: str, sums: str, plane: Plane) -> tuple[str, str]:
-    """Name and text of the C function around sweeps; `sums` is "" where every channel has the fast form."""
-    name, owner = f"{fast}_layer{'_corrected' * bool(sums)}", plane.owner
+def layer(fast: str, sums: str, plane: Plane, is_shared: bool) -> tuple[str, str]:
+    """Name and text of the C function around sweeps; `sums` is "" where every channel has the fast form. `is_shared`: all
+    channels read the same plane."""
+    name, owner = f"{fast}{'_shared' * is_shared}_layer{'_corrected' * bool(sums)}", plane.owner
     call = f"{fast}(plane, output + channel, numbers, &shape->sweep, strip.rows, stream);"
+    load = f"{owner}_plane(plane + strip.first, {plane.arguments});"
+    if is_shared:
+        load = f"{owner}_rows_to_plane(plane + strip.first, input + strip.source, shape, strip.count);"
     given, start = "", ""
     if sums:
         given = ", const uint8_t *kinds, const int32_t *corrections"
@@ -223,8 +227,8 @@ static void {name}(const int8_t *input, int8_t *output, const int32_t *stream{gi
             const {owner}_strip strip = {owner}_strip_at(row, {plane.given}plane, stream, shape);
             const int32_t *numbers = stream + AIDGE_KIT_NARROW_DEPTHWISE_HEAD;{start}
             for (channel = 0; channel < shape->channels; channel++) {{
-                if (strip.count > 0) {{
-                    {owner}_plane(plane + strip.first, {plane.arguments});
+                if ({"(channel == 0) && (strip.count > 0)" if is_shared else "strip.count > 0"}) {{
+                    {load}
                 }}
                 {call}
                 numbers += shape->numbers;

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy
 
 from aidge_build.contract.call import Call, Constant, Input, Output, Scratch, computed
-from aidge_build.contract.kernel_kit.byte_weights import offsets_of
+from aidge_build.contract.kernel_kit.byte_weights import linear_of, offsets_of
 from aidge_build.contract.kernel_kit.linear_int8 import Linear, LinearNode
 from aidge_build.contract.kernel_kit.narrow.core import Core
 from aidge_build.contract.kernel_kit.narrow.depthwise import MOST_TAPS, layer
@@ -28,6 +28,7 @@ from aidge_build.contract.kernel_kit.narrow.packing import (
 )
 from aidge_build.contract.kernel_kit.packing import as_words
 from aidge_build.contract.spec import Demands, NodeView, Predicate
+from aidge_build.operators.arithmetic.narrow_products import NarrowForm
 
 
 def _taps(view: NodeView) -> str:
@@ -49,36 +50,39 @@ class DepthwiseInt8(LinearNode):
         return layout_of(cls.layout, view).demands(view)
 
     def call(self) -> Call:
-        layout = layout_of(self.layout, self.view)
-        weights = self.inputs[1].data.reshape(len(self.inputs[1].data), -1)
-        linear = self.linear(_in_rows(weights, layout))
-        is_wide = bool(offsets_of(linear.rows).any())
-        words, kinds = _stream(self.core, linear, is_wide, layout)
-        proved = int((kinds.kinds != GENERAL_KIND).sum())
-        core = self.core.on(self.view.features)
-        fast, text = layout.text(core, is_wide, False)
-        texts = [*layout.loading(core), text]
-        sums = ""
-        if kinds.kinds.any() or linear.is_any:
-            sums, text = layout.text(core, is_wide, True)
-            texts.append(text)
-        function, text = layer(fast, sums, layout.plane)
-        return Call(
-            function,
-            ("core/target.h", layout.plane.header),
-            (
-                Input(0),
-                Output(0),
-                Constant("stream", words),
-                *(kinds.constants if sums else ()),
-                Scratch(),
-                layout.struct(NUMBERS + _weight_words(layout, is_wide)),
-            ),
-            note=f"{layout.plane.what}, requantization of {proved} of {len(weights)} channels proved in integers",
-            texts=(*texts, text),
-            work=layout.turns(kinds.kinds),
-            facts=computed(f"{layout.tile} pixels x 1 channel", proved, len(weights), "channel"),
-        )
+        return plane_call(self.core.on(self.view.features), self, layout_of(self.layout, self.view))
+
+
+def plane_call(core: Core, node: LinearNode, layout: Layout) -> Call:
+    """The call that computes channel after channel from planes."""
+    weights = node.inputs[1].data.reshape(len(node.inputs[1].data), -1)
+    linear = node.linear(_in_rows(weights, layout))
+    is_wide = bool(offsets_of(linear.rows).any())
+    words, kinds = _stream(core, linear, is_wide, layout)
+    proved = int((kinds.kinds != GENERAL_KIND).sum())
+    fast, text = layout.text(core, is_wide, False)
+    texts = [*layout.loading(core), text]
+    sums = ""
+    if kinds.kinds.any() or linear.is_any:
+        sums, text = layout.text(core, is_wide, True)
+        texts.append(text)
+    function, text = layer(fast, sums, layout.plane, layout.is_shared)
+    return Call(
+        function,
+        ("core/target.h", layout.plane.header),
+        (
+            Input(0),
+            Output(0),
+            Constant("stream", words),
+            *(kinds.constants if sums else ()),
+            Scratch(),
+            layout.struct(NUMBERS + _weight_words(layout, is_wide)),
+        ),
+        note=f"{layout.plane.what}, requantization of {proved} of {len(weights)} channels proved in integers",
+        texts=(*texts, text),
+        work=layout.turns(kinds.kinds),
+        facts=computed(f"{layout.tile} pixels x 1 channel", proved, len(weights), "channel"),
+    )
 
 
 def _in_rows(weights: numpy.ndarray, layout: Layout) -> numpy.ndarray:
@@ -93,10 +97,20 @@ def _weight_words(layout: Layout, is_wide: bool) -> int:
     return -(-(layout.taps - layout.has_last(is_wide)) * (1 + is_wide) // 4)
 
 
+def _form_and_kinds(core: Core, linear: Linear) -> tuple[NarrowForm, Kinds]:
+    form = form_of(core, linear, (SUM_BITS,))
+    return form, kinds_of(form, fits_sums(linear.low - form.starts, linear.high - form.starts))
+
+
+def has_plain_sums(core: Core, view: NodeView) -> bool:
+    """Whether the sums of all channels fit the form of planes and need no correction, and other weights need none, too."""
+    linear = linear_of(view)
+    return not linear.is_any and not _form_and_kinds(core, linear)[1].kinds.any()
+
+
 def _stream(core: Core, linear: Linear, is_wide: bool, layout: Layout) -> tuple[numpy.ndarray, Kinds]:
     """The words of depthwise.h."""
-    form = form_of(core, linear, (SUM_BITS,))
-    kinds = kinds_of(form, fits_sums(linear.low - form.starts, linear.high - form.starts))
+    form, kinds = _form_and_kinds(core, linear)
     fast = numpy.stack([linear.bias - form.starts, form.widths, form.constants, form.multipliers], axis=1)
     units, _, factors = general_numbers(linear)
     general = numpy.stack([numpy.zeros_like(units), units, linear.in_fine_units().bias, factors], axis=1)

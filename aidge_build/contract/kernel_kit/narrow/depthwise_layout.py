@@ -68,6 +68,11 @@ class Layout(ABC):
         return self.image.get("depth", 1)
 
     @property
+    def is_shared(self) -> bool:
+        """Whether all output channels read the same plane."""
+        return "depth" in self.image
+
+    @property
     def repeats(self) -> int:
         """Turns of a loop that all taps are divided into."""
         return 1
@@ -78,6 +83,7 @@ class Layout(ABC):
 
     @property
     def taps(self) -> int:
+        """The weights of an output channel."""
         return math.prod(self.kernel) * self.depth
 
     @property
@@ -153,24 +159,24 @@ class Layout(ABC):
     @property
     def works_in_place(self) -> bool:
         """Whether the outputs fit the input's bytes and each channel is in the plane before its own of them are written."""
-        image = self.image
         fits = self.geometry["out_image"] <= self.geometry["in_image"]
         return self.is_whole and fits
 
     def demands(self, view: NodeView) -> Demands:
-        """The scratch; the outputs of a strip are written while other channels of it are still read."""
+        """The scratch; the outputs of a strip are written while other channels of it are still read, unless they are shared."""
         if self.works_in_place:
             return Demands(scratch_bytes=self.scratch_bytes, in_place=(0,))
         image, inputs, channels = self.image, self.image["in_channels"], self.image["out_channels"]
         if self.rows != "height":
             return Demands(scratch_bytes=self.scratch_bytes)
+        read = self.strip_rows if self.is_shared else 0
         height, first = image["out_height"], range(0, image["out_height"], self.strip_rows)
         steps = row_steps(
             image["batches"],
             image["in_height"],
             height,
             (image["in_width"] * inputs, image["out_width"] * channels),
-            [(min(row + self.strip_rows, height), row * image["stride_height"] - image["pad_top"]) for row in first],
+            [(min(row + self.strip_rows, height), (row + read) * image["stride_height"] - image["pad_top"]) for row in first],
         )
         return following(steps, view.outputs[0], self.scratch_bytes)
 
@@ -257,3 +263,15 @@ def layout_of(kind: type[Kind], view: NodeView) -> Kind:
     strips = [kind(image, "height", rows) for rows in range(1, image["out_height"] + 1)]
     fitting = [each for each in strips if each.scratch_bytes <= kind.most_bytes]
     return fitting[-1] if fitting else strips[0]
+
+
+def shared_layout(kind: type[Kind], view: NodeView, most_bytes: int) -> Kind | None:
+    """The layout of a convolution without groups, of the most rows that take at most so many bytes of scratch, if any: all input
+    channels of a row are neighbours in a row of the plane."""
+    image = window2d(view.inputs[0], view.outputs[0], view.operator.window).fields
+    depth = image["in_channels"]
+    in_row = ("in_width", "stride_width", "dilation_width", "pad_left")
+    flat = {**image, **{name: image[name] * depth for name in in_row}, "in_channels": 1, "depth": depth}
+    strips = [kind(flat, "height", rows) for rows in range(1, image["out_height"] + 1)]
+    fitting = [each for each in strips if each.scratch_bytes <= most_bytes]
+    return fitting[-1] if fitting else None

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from aidge_build.contract.kernel_kit.narrow.core import Core
 from aidge_build.contract.kernel_kit.narrow.requantize import SHIFT, level, saturated
 from aidge_build.contract.kernel_kit.routine import Routine
+from aidge_build.operators.window import Window
 
 PARAMETERS = (
     "const int8_t *plane, int8_t *output, const int32_t *channel, const aidge_rv32_sweep *sweep, int32_t rows, "
@@ -47,7 +48,8 @@ class Shape:
     @property
     def fits(self) -> bool:
         """Whether the registers suffice; a single output always fits."""
-        others = math.prod(self.kernel) if self.is_resident else 1 + self.tile * min(self.stride, self.kernel[1])
+        stride = self.stride // math.gcd(self.stride, self.dilation)
+        others = math.prod(self.kernel) if self.is_resident else 1 + self.tile * min(stride, self.kernel[1])
         return self.tile == 1 or self.tile + others <= _FREE_REGISTERS - 2 * (self.turns > 1)
 
     @property
@@ -77,6 +79,12 @@ class Shape:
         outputs, taps = range(self.tile), range(self.kernel[1])
         found = [(output * self.stride + tap * self.dilation, tap, output) for tap in taps for output in outputs]
         yield from sorted(found) if self.is_resident else found
+
+
+def reach_of(window: Window) -> int:
+    """The bytes from the first to the last input of any tile, from a plane of one channel."""
+    axes = zip(window.kernel, window.dilations, window.strides)
+    return max((taps - 1) * dilation + (MOST_TILE - 1) * stride for taps, dilation, stride in axes)
 
 
 def plane(core: Core) -> str:

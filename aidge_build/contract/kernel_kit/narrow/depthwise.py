@@ -14,7 +14,7 @@ from aidge_build.contract.kernel_kit.narrow.core import Core
 from aidge_build.contract.kernel_kit.narrow.requantize import SEPARATED, begin_sums, level, saturated, separate, split_multiplier
 from aidge_build.contract.kernel_kit.routine import Routine
 
-MOST_TAPS = 49  # their weights are on the stack
+MOST_TAPS = 25  # their weights are on the stack
 PARAMETERS = (
     "const uint32_t *plane, int8_t *output, const int32_t *channel, const aidge_kit_narrow_sweep *sweep, int32_t rows, "
     "const int32_t *head"

@@ -90,8 +90,11 @@ AIDGE_KIT_NOINLINE void aidge_kit_narrow_pack_three(uint32_t *target, const int8
         second += 4;
         third += 4;
     }
-    for (; first != end; first++) {
-        aidge_kit_narrow_pack_one(target, *first, *second++, *third++);
+    while (first != end) {
+        aidge_kit_narrow_pack_one(target, *first, *second, *third);
+        first++;
+        second++;
+        third++;
         target += 4;
     }
 }

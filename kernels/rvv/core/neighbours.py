@@ -21,15 +21,18 @@ static void {function}_layer(const void *values, void *results, const int32_t *n
     for (batch = shape->batches; batch > 0; batch--) {{
         for (y = 0; y < shape->out_height; y++) {{
             const int32_t top = y * shape->stride_height - shape->pad_top;
-            for (x = 0; x < shape->out_width;) {{
+            x = 0;
+            while (x < shape->out_width) {{
                 const int32_t left = x * shape->stride_width - shape->pad_left;
                 int32_t pixels = aidge_kit_alike(x, left, shape);
                 const int32_t together = {together};
                 aidge_rvv_taps taps = aidge_rvv_taps_of(input, top, left, {counted}, shape);
-                for (x += pixels; pixels > 0; pixels -= together) {{
+                x += pixels;
+                while (pixels > 0) {{
                     {function}(&taps, output, numbers, {arguments});
                     taps.from += shape->stride_width * shape->in_channels;
                     output += together * shape->out_channels;
+                    pixels -= together;
                 }}
             }}
         }}

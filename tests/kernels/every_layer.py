@@ -29,6 +29,7 @@ import test_ref_classic
 import test_ref_elementwise
 import test_ref_trees
 import test_replace
+import test_slide
 import test_stack
 import test_suppression
 import test_tflite_nodes
@@ -135,7 +136,8 @@ def _more_of_ref() -> Iterator[harness.Case]:
         yield from (test_ref_trees.random_case(seed, objective) for objective in ("size", "speed"))
     for classic in ("linear_models", "vector_machines", "features", "lookups", "distances"):
         yield from getattr(test_ref_classic, classic)()
-    yield from (case for dtype in (DType.int8, DType.float32, DType.int64) for case in test_replace.cases(dtype))
+    for dtype in (DType.int8, DType.float32, DType.int64):
+        yield from (*test_replace.cases(dtype), *test_slide.cases(dtype))
     yield from map(test_suppression.entry, range(12))
     yield from test_log_mel.cases(harness.case, 12)
     yield from test_decimate.cases()

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from harness import case, differing, run
 from random_tensors import Randomness
@@ -10,6 +12,8 @@ from random_tensors import Randomness
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.tensor import Tensor
 from aidge_build.operators.slide import Slide
+
+ROOT = Path(__file__).parents[2]
 
 
 def cases(dtype: DType):
@@ -25,6 +29,12 @@ def cases(dtype: DType):
         added = tuple(count if place == axis % len(dims) else size for place, size in enumerate(dims))
         window, frames = (random.numbers.integers(-100, 100, size).astype(dtype.numpy) for size in (dims, added))
         yield case(Slide(axis), [Tensor("x", dims, dtype), Tensor("u", added, dtype)], [window, frames])
+
+
+def test_kernels_of_every_library_move_bytes_without_a_third_function_of_the_c_library():
+    """Headers of int8 models say that memcpy and memset are all."""
+    texts = [path for path in (ROOT / "kernels").rglob("*") if path.suffix in (".h", ".py")]
+    assert len(texts) > 100 and not [path for path in texts if "memmove" in path.read_text()]
 
 
 @pytest.mark.parametrize("dtype", [DType.int8, DType.float32, DType.int64])

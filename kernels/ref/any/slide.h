@@ -7,8 +7,8 @@ typedef struct {
     int32_t rows, bytes, step;
 } aidge_ref_slide_shape;
 
-/* Bytes move to a lower address; four words at a time where both are multiples of 4, as libraries may move byte by byte. */
-static inline void aidge_ref_move_down(uint8_t *to, const uint8_t *from, int32_t bytes)
+/* Bytes move `step` lower; four words at a time where both addresses are multiples of 4, as libraries may move byte by byte. */
+static inline void aidge_ref_move_down(uint8_t *to, const uint8_t *from, int32_t bytes, int32_t step)
 {
     int32_t moved = 0;
 #if defined(__GNUC__)
@@ -20,7 +20,11 @@ static inline void aidge_ref_move_down(uint8_t *to, const uint8_t *from, int32_t
         }
     }
 #endif
-    (void)memmove(to + moved, from + moved, (uint32_t)(bytes - moved));
+    while (moved < bytes) {
+        const int32_t count = bytes - moved < step ? bytes - moved : step; /* that do not overlap */
+        (void)memcpy(to + moved, from + moved, (uint32_t)count);
+        moved += count;
+    }
 }
 
 static void aidge_ref_slide(const void *data, const void *frames, void *output, const aidge_ref_slide_shape *shape)
@@ -31,7 +35,7 @@ static void aidge_ref_slide(const void *data, const void *frames, void *output, 
     const int32_t kept = shape->bytes - shape->step;
     int32_t row;
     for (row = 0; row < shape->rows; row++) {
-        aidge_ref_move_down(to, from + shape->step, kept);
+        aidge_ref_move_down(to, from + shape->step, kept, shape->step);
         (void)memcpy(to + kept, next, (uint32_t)shape->step);
         from += shape->bytes;
         to += shape->bytes;

@@ -21,6 +21,7 @@ def asked_of(build) -> dict[str, Any]:
         "features": build.features,
         "any_weights": build.any_weights,
         "loop_bytes": build.loop_bytes,
+        "packs_weights": build.packs_weights,
     }
 
 
@@ -34,6 +35,7 @@ class NodeView:
     (None: outside of the arena), once it is known. `layer` is given if the node is a band: some rows of that layer (`band`).
     `any_weights`: the weights may be replaced in the field, so the code must not depend on them if the kernel can avoid it.
     `loop_bytes`: a loop of more bytes of code would wait for the board's flash in every turn (0: none would).
+    `packs_weights`: weights that fit fewer than 8 bits are to share bytes in flash.
     """
 
     node: Node
@@ -48,6 +50,7 @@ class NodeView:
     layer: BandedLayer | None = None
     any_weights: bool = False
     loop_bytes: int = 0
+    packs_weights: bool = False
 
     @classmethod
     def of(cls, view: GraphView, node: Node, **fields) -> NodeView:
@@ -77,6 +80,7 @@ class NodeView:
             self.layer,
             self.any_weights,
             self.loop_bytes,
+            self.packs_weights,
         )
 
     @property

@@ -266,6 +266,13 @@ MODEL = Group(
             topic=KERNELS,
         ),
         Option(
+            "pack-weights",
+            "on: int8 weights that fit 4, 2 or 1 bits share bytes in flash, if the kernel can read them; off: a byte each",
+            values=("on", "off"),
+            default="on",
+            topic=KERNELS,
+        ),
+        Option(
             "kernels",
             "shared: link the assembly functions that models have in common once (docs/c-api.md); own: each model has its copy",
             values=("own", "shared"),

@@ -34,7 +34,8 @@ class Linear:
     """Per output channel: `rows` [channels, taps], `bias` with the input's zero point folded in, the range of the accumulator.
 
     `fractions` are integers in 0..unit - 1: the bias is `bias` + fraction / unit, in units of the sums. `requantization` scales
-    `unit` times the sum, with a factor for each channel. `is_any`: other weights must get the same code.
+    `unit` times the sum, with a factor for each channel. `is_any`: other weights must get the same code. `bits`: a weight shall
+    take so many in flash, 1 (for -1 and 1 alone), 2 or 4 (in two's complement), or 8.
     """
 
     rows: numpy.ndarray
@@ -48,6 +49,7 @@ class Linear:
     fractions: numpy.ndarray
     unit: int = 1  # a power of two
     is_any: bool = False
+    bits: int = 8
 
     @property
     def factors(self) -> numpy.ndarray:
@@ -124,7 +126,16 @@ class LinearNode(KernelNode):
             rows, numbers.bias, numbers.requantization, low, high, *points, clamp, nothing, is_any=self.view.any_weights
         )
         is_coarse = self.inputs[1].dtype is DType.int16 and not isinstance(numbers.requantization, FixedFactors)
-        return without_constants(_in_coarse_units(found) if is_coarse else found)
+        found = without_constants(_in_coarse_units(found) if is_coarse else found)
+        return replace(found, bits=fewest_bits(found.rows)) if self.view.packs_weights else found
+
+
+def fewest_bits(rows: numpy.ndarray) -> int:
+    """Returns the fewest bits that hold every weight, of 1 (-1 and 1 alone), 2, 4 and 8."""
+    low, high = int(rows.min(initial=0)), int(rows.max(initial=0))
+    if (abs(rows) == 1).all():
+        return 1
+    return next((bits for bits in (2, 4) if -(1 << bits - 1) <= low and high < 1 << bits - 1), 8)
 
 
 def _no_fixed_form(view: NodeView) -> str:

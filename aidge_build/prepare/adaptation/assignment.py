@@ -35,7 +35,7 @@ class Assignment:
     """The graph with final formats (and the copies that they need), and the choice per node name.
 
     `bytes_copied` counts all copies between formats; `formats_proved` says that no choice of formats copies fewer bytes.
-    `objective`, `features`, `any_weights` and `loop_bytes` come from the build. A kernel sees the same values when it states its
+    The build decides what `asked_of` returns. A kernel sees the same values when it states its
     demands to the planner and when it is called; otherwise its scratch could belong to another variant of the kernel.
     """
 
@@ -47,6 +47,7 @@ class Assignment:
     features: frozenset[str] = frozenset()
     any_weights: bool = False
     loop_bytes: int = 0
+    packs_weights: bool = False
 
     def format_line(self) -> str:
         """Returns a line of text with the bytes that copies between formats move."""

@@ -35,6 +35,7 @@ class Target:
     flash_wait_states: int = 0
     any_weights: bool = False  # the generated code must be the same for other weights, too
     loop_bytes: int = 0  # see `Board.loop_bytes`
+    packs_weights: bool = False  # weights that fit fewer than 8 bits share bytes in flash
     passed_over: frozenset[tuple[str, str]] = frozenset()  # (node, title of a kernel) that would need too much RAM
     failed: frozenset[tuple[str, str]] = frozenset()  # (node, title of a kernel) that was tried and is wrong
     kept: frozenset[str] = frozenset()  # nodes at which the cost table is not asked

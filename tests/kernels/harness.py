@@ -122,6 +122,7 @@ class Case:
             objective=view.objective,
             features=self.features,
             any_weights=view.any_weights,
+            packs_weights=view.packs_weights,
         )
 
     @functools.cached_property

@@ -6,11 +6,12 @@ from __future__ import annotations
 import functools
 import os
 import shutil
+from dataclasses import replace
 
 import numpy
 import pytest
 import test_cortexm_linear
-from armv6m_harness import BOARD, accepted, run, taken
+from armv6m_harness import BOARD, Case, accepted, run, taken
 from harness import under
 from random_tensors import Randomness, offset_weights
 
@@ -195,6 +196,23 @@ def less_zero_points(entries):
         yield taken(test_cortexm_linear.case(entry.view.operator, tensors, entry.values[:1], quantization=result))
 
 
+def packed_cases():
+    """Layers whose weights have 4 bits."""
+    layers = [test_cortexm_linear.int8_case(seed, *edge) for seed, edge in enumerate(EDGES) if edge[-1] in (1, 2)]
+    sizes = [(1, 64, 8), (2, 33, 13), (1, 520, 12), (1, 1100, 8), (1, 24, 301), (9, 40, 6)]
+    for seed, (rows, features, outputs) in enumerate(sizes):
+        random = Randomness(1700 + seed)
+        tensors = [random.data(rows, features), random.weights(outputs, features), random.bias(outputs)]
+        layers.append(
+            test_cortexm_linear.case(FC(), tensors, [random.int8(rows, features)], quantization=random.quantization(0.5))
+        )
+    for entry in layers:
+        data, weights, bias = entry.view.inputs
+        tensors, result = [data, weights.with_(data=weights.data >> 4), bias], entry.view.outputs[0].quantization
+        made = test_cortexm_linear.case(entry.view.operator, tensors, entry.values[:1], quantization=result)
+        yield Case(replace(made.view, packs_weights=True), made.values)
+
+
 @functools.cache
 def candidates():
     """Cases that a kernel of the library may refuse."""
@@ -210,6 +228,7 @@ def candidates():
         *crowded_cases(),
         *mixed_cases(),
         *many_output_cases(),
+        *packed_cases(),
     ]
 
 
@@ -241,6 +260,7 @@ def test_the_cases_reach_every_form():
     offset = {"single_offset_u1", "single_offset_u2", "chunked_offset_u2", "single_offset_corrected_u2", "sums_offset_u2"}
     assert {f"dense_int8_{form}" for form in (*offset, "single_offset_u1_groups", "chunked_offset_u2_groups")} <= forms
     assert {"dense_int8_single_u1_groups", "dense_int8_chunked_u2_groups"} <= forms
+    assert {"dense_int8_single_u2_packed", "fc_int8_n16_packed_marks"} <= forms
     assert any("corrected" in name or "sums" in name for name in forms if name.endswith("_groups"))
     assert {"depthwise_int8_3x3_d1_layer", "depthwise_int8_3x3_d1_layer_corrected", "depthwise_int8_2x2_d2_layer"} <= forms
     wide = {name.removeprefix("depthwise_int8_wide_") for name in forms if name.startswith("depthwise_int8_wide_")}

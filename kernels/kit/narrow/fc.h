@@ -4,8 +4,8 @@
 
 /*
  * weights: for each block of taps the weights of all groups of four outputs (eight on RISC-V), then of the other outputs, each
- *   as w + 128. Of a group for each pair of taps a word for each two outputs, with both taps of both. Of an output alone four
- *   taps in a word. Blocks are filled up with taps that see 0.
+ *   as w + 128, or as w + 8. Of a group for each pair of taps a word for each two outputs, with both taps of both; w + 8 of two
+ *   such words share one, the second in the upper halves of its bytes. Of an output alone four taps in a word. Blocks are filled up with taps that see 0.
  * numbers: head (lowest - highest level of the output, highest level, bits of a multiplier's low part, 0; the three numbers of
  *   aidge_kit_load_levels), then of each output in the order of the weights what its sum begins with; width, constant and
  *   multiplier of the requantization, or unit, fraction and a float: the general one scales unit * sum + fraction.
@@ -20,7 +20,7 @@
  *
  * Columns: of each pair of taps a and b (fc.py), on RISC-V the even one and 2^24 times the odd one, filled up to whole chunks;
  * behind all a word that turns a sum of one output with
- * weights + 128 into one with the weights; behind it for each chunk one that does so for two outputs, + 2^15 for both.
+ * weights + `above` into one with the weights; behind it for each chunk one that does so for two outputs, + 2^15 for both.
  */
 enum {
     AIDGE_KIT_NARROW_FC_HEAD = 7,
@@ -57,9 +57,10 @@ typedef struct {
     const uint16_t *order;
 } aidge_kit_narrow_fc_outputs;
 
-/* The columns of a block of inputs, of which `left` and no more are there, and the words of its shortest chunks. */
-AIDGE_KIT_NOINLINE void aidge_kit_narrow_fc_columns(const int8_t *input, int32_t left, aidge_kit_narrow_fc_block *block,
-                                                   const aidge_kit_narrow_fc *shape)
+/* The columns of a block of inputs, of which `left` and no more are there, and the words of its shortest chunks; weights are
+ * stored as w + `above`. */
+AIDGE_KIT_NOINLINE void aidge_kit_narrow_fc_columns(const int8_t *input, int32_t left, uint32_t above,
+                                                   aidge_kit_narrow_fc_block *block, const aidge_kit_narrow_fc *shape)
 {
     uint32_t *column = (uint32_t *)(uintptr_t)block->columns;
     uint32_t *const end = (uint32_t *)(uintptr_t)block->end;
@@ -91,11 +92,11 @@ AIDGE_KIT_NOINLINE void aidge_kit_narrow_fc_columns(const int8_t *input, int32_t
 #endif
             sum += even + odd;
         } while (input != stop);
-        *correction++ = AIDGE_KIT_NARROW_FC_HALVES - 0x00800080u * sum;
+        *correction++ = AIDGE_KIT_NARROW_FC_HALVES - (above << 16 | above) * sum;
         total += sum;
         left -= chunk;
     }
-    *end = 0u - 128u * total;
+    *end = 0u - above * total;
 }
 
 /* Chunks of `units` pairs of taps out of `ratio` chunks each. */

@@ -17,6 +17,7 @@ from collections.abc import Callable
 
 from aidge_build.contract.kernel_kit.narrow.core import Core
 from aidge_build.contract.kernel_kit.narrow.dense_layer import NUMBERS_BYTES, SHIFT_BYTES, channels_text, groups_text, layer_text
+from aidge_build.contract.kernel_kit.narrow.dense_taps import taps, word_of
 from aidge_build.contract.kernel_kit.narrow.packing import Form, Stream
 from aidge_build.contract.kernel_kit.narrow.requantize import (
     SEPARATED,
@@ -149,7 +150,7 @@ def _accumulate(code: Routine, stream: Stream) -> None:
         code("ldr %spare, [sp, %frame.chunk_bytes]")
         code("adds %spare, %spare, %columns")
         code("mov %end, %spare")
-        _taps(code, stream)
+        taps(code, stream)
         return
     for channel in channels:
         _begin_totals(code, stream, channel)
@@ -169,8 +170,8 @@ def _accumulate(code: Routine, stream: Stream) -> None:
     code("movs %spare, #0")
     for channel in channels:
         for place in range(4):
-            code(f"mov %{_word(stream, channel, place)}, %spare")
-    _taps(code, stream)
+            code(f"mov %{word_of(stream, channel, place)}, %spare")
+    taps(code, stream)
     _add_words(code, stream)
     code("get %column_end")
     code("cmp %columns, %column_end")
@@ -179,17 +180,12 @@ def _accumulate(code: Routine, stream: Stream) -> None:
     code.label("complete")
 
 
-def _word(stream: Stream, channel: int, place: int) -> str:
-    """The name of a word of a channel's sums."""
-    return f"sum{place}_of_{channel}" if stream.together > 1 else f"sum{place}"
-
-
 def _begin_words(code: Routine, stream: Stream, channel: int) -> None:
     """The words of a channel's sums before the first tap."""
     begin_sums(code, f"begin{channel}")
     _columns_with_shifts(code, stream)
     for place, source in enumerate(("first_word", "second_word") * 2):
-        code(f"mov %{_word(stream, channel, place)}, %{_shifted(code, source) if stream.has_offsets else source}")
+        code(f"mov %{word_of(stream, channel, place)}, %{_shifted(code, source) if stream.has_offsets else source}")
 
 
 def _begin_totals(code: Routine, stream: Stream, channel: int) -> None:
@@ -212,56 +208,6 @@ def _shifted(code: Routine, begin: str) -> str:
     code("muls %shift, %lack")
     code(f"adds %shift, %shift, %{begin}")
     return "shift"
-
-
-def _taps(code: Routine, stream: Stream) -> None:
-    """The taps up to the end of a chunk, some in each turn."""
-    code.label("taps", f"{4 * stream.turn_words} taps")
-    if code.loads_bytes_anywhere:
-        _byte_by_byte(code, stream)
-    else:
-        for _ in range(stream.turn_words):
-            _word_of_taps(code)
-    code("cmp %columns, %end")
-    code("bne %taps")
-    for channel in range(stream.together):
-        for place in range(4):
-            word = _word(stream, channel, place)
-            if stream.has_one_text:
-                code(f"str %{word}, [sp, %frame.words.{4 * channel + place}]")
-            elif stream.has_texts:
-                code(f"put %{word}")
-
-
-def _word_of_taps(code: Routine) -> None:
-    """Prints 4 taps of one channel, with a word of weights."""
-    code("ldm %stream!, {%weights}", "4 weights")
-    for tap in range(4):
-        weight = "weight" if tap < 3 else "weights"
-        if tap < 3:
-            code("sxtb %weight, %weights")
-            code("asrs %weights, %weights, #8")
-        code("ldm %columns!, {%x0, %x1, %x2, %x3}")
-        for value in range(4):
-            code(f"muls %x{value}, %{weight}")
-        for value in range(4):
-            code(f"add %sum{value}, %x{value}")
-
-
-def _byte_by_byte(code: Routine, stream: Stream) -> None:
-    """The taps of a turn, on a core that loads a byte from any distance with its sign."""
-    taps = 4 * stream.turn_words
-    for tap in range(taps):
-        code("ldm %columns!, {%x0, %x1, %x2, %x3}")
-        for channel in range(stream.together):
-            code(f"ldrsb %weight, [%stream, #{stream.together * tap + channel}]")
-            for pair in ((0, 1), (2, 3)):
-                for place in pair:
-                    code(f"muls %product{place % 2}, %x{place}, %weight")
-                for place in pair:
-                    word = _word(stream, channel, place)
-                    code(f"adds %{word}, %{word}, %product{place % 2}")
-    code(f"add %stream, %stream, #{taps * stream.together}")
 
 
 def _add_words(code: Routine, stream: Stream) -> None:
@@ -319,7 +265,7 @@ def _outputs(code: Routine, stream: Stream, channel: int) -> None:
         code("ldm %from!, {%sum0, %sum1, %sum2, %sum3}")
     if stream.has_texts:
         for place in range(4):
-            word = _word(stream, channel, place)
+            word = word_of(stream, channel, place)
             code(f"get %{word}")
             code(f"mov %sum{place}, %{word}")
     _sums_of(code, stream, lambda value, pixel: _store(code, stream, value, pixel, channel))

@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: MIT
 """Fully connected layers in assembly: a row of inputs; every weight is used once, straight from flash.
 
-Weights are in flash as u = w + 128, so that bytes of a word never borrow from each other. Two outputs o, p together: a word
+Weights are in flash as u = w + 128, so that bytes of a word never borrow from each other; w + 8 if all weights have 4 bits: two
+words then share one. Two outputs o, p together: a word
 F = u(o, t) + 2^8 u(o, t + 1) + 2^16 u(p, t) + 2^24 u(p, t + 1), and R, which is F with the bytes of its halves exchanged (REV16),
 give modulo 2^32
 
     F a + R b = u(o, t) x(t) + u(o, t + 1) x(t + 1) + 2^16 (the same of p)     where a + 2^8 b = x(t) and 2^8 a + b = x(t + 1),
 
 which a = (1 + 2^16) (x(t) - 2^8 x(t + 1)) and b = (1 + 2^16) (x(t + 1) - 2^8 x(t)) solve, as (1 + 2^16) (1 - 2^16) is 1. At the
-end of a chunk of taps a word takes away 128 times the sum of the chunk's inputs, for both outputs, and adds 2^15 to each, after
-which both are halfwords without sign, if the weights of the chunk are small enough (`fc_layout`). An output alone needs no
+end of a chunk of taps a word takes away 128 or 8 times the sum of the chunk's inputs, for both outputs, and adds 2^15 to each,
+after which both are halfwords without sign, if the weights of the chunk are small enough (`fc_layout`). An output alone needs no
 chunks: its taps come from the halves of its words, one after the other.
 
 A layer with taps of one block (`fc_layout`) has the sums of a piece of its outputs in memory, stores these outputs and goes on;
@@ -21,13 +22,13 @@ from __future__ import annotations
 from textwrap import indent
 
 from aidge_build.contract.kernel_kit.narrow.core import Core
+from aidge_build.contract.kernel_kit.narrow.fc_singles import PARAMETERS, end, singles
 from aidge_build.contract.kernel_kit.routine import Routine
 
-PARAMETERS = "aidge_kit_narrow_fc_block *block"
 _NEAR_UNITS = 8  # in a chunk; a conditional branch still reaches its begin
 _UNIT, _CHUNK, _GROUP = 6, 6, 20  # instructions of two taps of two outputs, and what they take once
 _STEP = " " * 4
-_ONE_BLOCK = "block.end = columns + shape->taps;\naidge_kit_narrow_fc_columns(input, shape->features, &block, shape);"
+_ONE_BLOCK = "block.end = columns + shape->taps;\naidge_kit_narrow_fc_columns(input, shape->features, {}, &block, shape);"
 _FIELDS = "columns", "corrections", "end", "sums_end", "sums", "weights"  # of the block
 
 
@@ -46,6 +47,11 @@ def text_bytes(units: int, together: int) -> int:
     return together * (_UNIT * units + _CHUNK + 2 * _GROUP)
 
 
+def what_is_added(is_packed: bool) -> int:
+    """Returns the number that makes weights of 8 bits, or of 4, unsigned."""
+    return 8 if is_packed else 128
+
+
 def texts(
     core: Core,
     units: tuple[int, ...],
@@ -54,24 +60,27 @@ def texts(
     others: tuple[str, ...],
     is_in_pieces: bool,
     has_one_block: bool,
+    is_packed: bool,
 ) -> tuple[str, tuple[str, ...]]:
-    """Name and texts of a layer with chunks of so many pairs of taps, rising; `others`: kinds of `_PARAMETERS`."""
+    """Name and texts of a layer with chunks of so many pairs of taps, rising; `others`: kinds of `_PARAMETERS`;
+    `is_packed`: weights of groups have 4 bits."""
     is_once = has_one_block and core.emitter.multiplies_high
     variant = [f"n{each}" for each in units] + ["p"] * is_in_pieces + ["once"] * is_once
-    variant += [f"singles{turn_units}"] * has_singles + list(others)
+    variant += ["packed"] * is_packed + [f"singles{turn_units}"] * has_singles + list(others)
     name = "_".join([f"{core.prefix}_fc_int8", *variant])
     calls, functions = [], [_store(core)]
     for place, each in enumerate(units):
-        function, text = _pairs(core, each, is_once)
+        function, text = _pairs(core, each, is_once, is_packed)
         functions.append(text)
         join = f"aidge_kit_narrow_fc_join(&block, {each}, {each // units[place - 1]});\n" if place else ""
         calls.append((join, f"{core.outputs} * shape->groups_{each}", f"{function}(&block);"))
     if has_singles:
-        function, text = _singles(core, turn_units, is_once)
+        function, text = singles(core, turn_units, is_once)
         functions.append(text)
         calls.append(("", "shape->singles", f"{function}(&block);"))
     given = "".join(f"{parameters}, " for kind, parameters in _PARAMETERS.items() if kind in others)
-    declarations, body = _in_pieces(calls, others) if is_in_pieces else _in_blocks(calls, others, is_once)
+    above = what_is_added(is_packed)
+    declarations, body = _in_pieces(calls, others, above) if is_in_pieces else _in_blocks(calls, others, is_once, above)
     lists = [parameter.rsplit(" *", 1) for kind in others for parameter in _PARAMETERS.get(kind, "").split(", ") if parameter]
     cursors = "".join(f"        {kind} *next_{name} = {name};\n" for kind, name in lists if is_in_pieces or name == "corrections")
     layer = f"""/* Rows of inputs. */
@@ -102,7 +111,7 @@ _PARAMETERS = {
 }
 
 
-def _in_blocks(calls: list[tuple[str, str, str]], others: tuple[str, ...], is_once: bool) -> tuple[str, str]:
+def _in_blocks(calls: list[tuple[str, str, str]], others: tuple[str, ...], is_once: bool, above: int) -> tuple[str, str]:
     """Returns counters and text of a row with all sums in memory while block after block of its taps is added."""
     of_block = [f"{join}block.sums_end = block.sums + {count};\n{call}" for join, count, call in calls]
     if "offsets" in others:
@@ -110,12 +119,12 @@ def _in_blocks(calls: list[tuple[str, str, str]], others: tuple[str, ...], is_on
     each = "\n".join(of_block)
     stored = _called(("", *(kind for kind in others if kind != "offsets")), "input", "shape->outputs")
     if is_once:
-        return "row", f"{_ONE_BLOCK}\nblock.sums = sums;\n{each}\n{stored}"
+        return "row", f"{_ONE_BLOCK.format(above)}\nblock.sums = sums;\n{each}\n{stored}"
     text = f"""(void)memset(sums, 0, (uint32_t)shape->outputs * sizeof *sums);
 for (first = 0; first < shape->taps; first += shape->block_taps) {{
     const int32_t taps = shape->taps - first;
     block.end = columns + (taps < shape->block_taps ? taps : shape->block_taps);
-    aidge_kit_narrow_fc_columns(input + first, shape->features - first, &block, shape);
+    aidge_kit_narrow_fc_columns(input + first, shape->features - first, {above}, &block, shape);
     block.sums = sums;
 {indent(each, _STEP)}
 }}
@@ -123,7 +132,7 @@ for (first = 0; first < shape->taps; first += shape->block_taps) {{
     return "row, first", text
 
 
-def _in_pieces(calls: list[tuple[str, str, str]], others: tuple[str, ...]) -> tuple[str, str]:
+def _in_pieces(calls: list[tuple[str, str, str]], others: tuple[str, ...], above: int) -> tuple[str, str]:
     """Returns the same for a row of one block of taps, with the sums of one piece of the outputs in memory."""
     own = f"{_STEP}const uint16_t *const own_marks = next_marks;\n" * ("marks" in others)
     each = "\n".join(
@@ -136,7 +145,7 @@ def _in_pieces(calls: list[tuple[str, str, str]], others: tuple[str, ...]) -> tu
 }}"""
         for join, total, call in calls
     )
-    return "row, left, count", f"{_ONE_BLOCK}\n{each}"
+    return "row, left, count", f"{_ONE_BLOCK.format(above)}\n{each}"
 
 
 def _called(kinds: tuple[str, ...], values: str, count: str, cursor: str = "", own: str = "") -> str:
@@ -219,9 +228,9 @@ def _level(code: Routine) -> None:
     code("lsrs %level, %level, #24")
 
 
-def _pairs(core: Core, units: int, is_once: bool) -> tuple[str, str]:
+def _pairs(core: Core, units: int, is_once: bool, is_packed: bool) -> tuple[str, str]:
     """Some outputs at a time: words of sums of a chunk, of all taps, and the high halves of these."""
-    name = f"{core.prefix}_fc_int8_pairs_n{units}{'_once' * is_once}"
+    name = f"{core.prefix}_fc_int8_pairs_n{units}{'_once' * is_once}{'_packed' * is_packed}"
     code = core.emitter()
     code("%enter.low")
     if code.multiplies_high:
@@ -229,18 +238,24 @@ def _pairs(core: Core, units: int, is_once: bool) -> tuple[str, str]:
         code(f"ldr %end, {_field(code, 'end')}")
         code(f"mov %mask, #{0x00FF00FF}", "weights of even taps")
     else:
-        code(f"%frame {', '.join(_FIELDS[:-1])}")
+        code(f"%frame {', '.join((*_FIELDS[:-1], *['correction'] * is_packed))}")
         code("mov %frame, sp")
         code("ldm %block!, {%columns, %corrections, %end, %sums_end, %sums}")
         code("stm %frame!, {%columns, %corrections, %end, %sums_end, %sums}")
         code("put %block")
         code("ldr %weights, [%block]")
+    if is_packed:
+        _load_nibbles(code)
     code.label("outputs", f"{core.outputs} outputs")
     pairs = range(core.outputs // 2)
     _begin_sums(code, pairs, is_once)
     code(f"ldr %columns, {_field(code, 'columns')}")
-    code(f"ldr %corrections, {_field(code, 'corrections')}")
-    _chunk(code, units, pairs)
+    if is_packed and not code.multiplies_high:  # all low registers are in use
+        code(f"ldr %spare, {_field(code, 'corrections')}")
+        code("str %spare, [sp, %frame.correction]")
+    else:
+        code(f"ldr %corrections, {_field(code, 'corrections')}")
+    _chunk(code, units, pairs, is_packed)
     if not code.multiplies_high:
         code(f"ldr %end, {_field(code, 'end')}")
     code("cmp %columns, %end")
@@ -268,7 +283,7 @@ def _pairs(core: Core, units: int, is_once: bool) -> tuple[str, str]:
         code("%leave")
     else:
         code("get %block")
-        _end(code)
+        end(code)
     return name, code.function(name, PARAMETERS, f"Sums of {core.outputs} outputs at a time.")
 
 
@@ -297,27 +312,54 @@ def _halves(pairs: range) -> str:
     return ", ".join(f"%low{pair}, %high{pair}" for pair in pairs)
 
 
-def _chunk(code: Routine, units: int, pairs: range) -> None:
+def _chunk(code: Routine, units: int, pairs: range, is_packed: bool) -> None:
     """The taps of a chunk, and their sums to all."""
     code.label("chunk", f"{2 * units} taps")
     for unit in range(units):
         code("ldm %columns!, {%tap, %next_tap}", "two taps")
-        if not code.multiplies_high:
+        if is_packed:
+            _unpack(code, pairs)
+        elif not code.multiplies_high:
             code(f"ldm %weights!, {{{', '.join(f'%low{pair}' for pair in pairs)}}}", "their weights of the pairs of outputs")
         for pair in pairs:
-            if code.multiplies_high:
+            if code.multiplies_high and not is_packed:
                 code(f"ldm %weights!, {{%low{pair}}}", "their weights of two outputs")
             _products(code, f"low{pair}")
             if unit + 1 == units:
                 code(f"add %low{pair}, %chunk{pair}")
             else:
                 code(f"add %chunk{pair}, %low{pair}" if unit else f"mov %chunk{pair}, %low{pair}")
-    code("ldm %corrections!, {%tap}", "what the chunk takes away")
+    if is_packed and not code.multiplies_high:
+        code("ldr %next_tap, [sp, %frame.correction]")
+        code("ldm %next_tap!, {%tap}", "what the chunk takes away")
+        code("str %next_tap, [sp, %frame.correction]")
+    else:
+        code("ldm %corrections!, {%tap}", "what the chunk takes away")
     for pair in pairs:
         code(f"adds %low{pair}, %low{pair}, %tap")
         code(f"add %total{pair}, %low{pair}")
         code(f"lsrs %low{pair}, %low{pair}, #16")
         code(f"add %halves{pair}, %low{pair}")
+
+
+def _load_nibbles(code: Routine) -> None:
+    """The mask of the lower half of each byte."""
+    if code.multiplies_high:
+        code(f"mov %nibbles, #{0x0F0F0F0F}")
+        return
+    code("movs %nibbles, #15")
+    for shift in (8, 16):
+        code(f"lsls %spare, %nibbles, #{shift}")
+        code("orrs %nibbles, %spare")
+
+
+def _unpack(code: Routine, pairs: range) -> None:
+    """The words of two taps of all pairs of outputs; two pairs share a word."""
+    for pair in pairs[::2]:
+        code(f"ldm %weights!, {{%low{pair}}}", "their weights of four outputs")
+        code(f"lsrs %low{pair + 1}, %low{pair}, #4")
+        code(f"ands %low{pair}, %nibbles")
+        code(f"ands %low{pair + 1}, %nibbles")
 
 
 def _products(code: Routine, word: str) -> None:
@@ -332,69 +374,3 @@ def _products(code: Routine, word: str) -> None:
         code(f"muls %{word}, %tap")
         code("muls %spare, %next_tap")
     code(f"adds %{word}, %{word}, %spare")
-
-
-def _end(code: Routine) -> None:
-    """From the place of the weights in %block back: they, and the sums before them, go on from there in the next call."""
-    code("str %weights, [%block]")
-    code("subs %block, #4")
-    code("str %sums, [%block]")
-    code("%leave")
-
-
-def _single_products(code: Routine) -> None:
-    """Four taps of one output, each times its weight."""
-    if code.multiplies_high:
-        for tap in range(4):
-            code(f"ldrb %weight, [%weights, #{tap}]", "" if tap else "their weights")
-            if tap % 2:
-                code("lsls %weight, %weight, #8")
-            code(f"mulhsu %tap{tap}, %tap{tap}, %weight" if tap % 2 else f"muls %tap{tap}, %weight")
-        code("add %weights, %weights, #4")
-        return
-    code("ldm %weights!, {%pair}", "their weights")
-    for place, half in enumerate(("uxth %weight, %pair", "lsrs %weight, %pair, #16")):
-        code(half)
-        code(f"muls %tap{2 * place}, %weight")
-        code("rev16 %weight, %weight")
-        code(f"muls %tap{2 * place + 1}, %weight")
-
-
-def _singles(core: Core, turn_units: int, is_once: bool) -> tuple[str, str]:
-    """One output at a time."""
-    name = f"{core.prefix}_fc_int8_singles_n{turn_units}{'_once' * is_once}"
-    code = core.emitter()
-    code("%enter.low")
-    code("ldm %block!, {%columns, %weight, %end, %sums_end, %sums}", "corrections are not read")
-    for kept, loaded in {"all_columns": "columns", "columns_end": "end", "sums_at": "sums", "outputs_end": "sums_end"}.items():
-        code(f"mov %{kept}, %{loaded}")
-    code("ldr %weights, [%block]")
-    code("mov %weights_at, %block")
-    code.label("output", "an output")
-    code("movs %weight, #0")
-    code("mov %total, %weight")
-    code("mov %columns, %all_columns")
-    code.label("turn", f"{2 * turn_units} taps")
-    for _ in range(turn_units // 2):
-        code("ldm %columns!, {%tap0, %tap1, %tap2, %tap3}", "four taps")
-        _single_products(code)
-        code("adds %tap0, %tap0, %tap1")
-        code("adds %tap2, %tap2, %tap3")
-        code("adds %tap0, %tap0, %tap2")
-        code("add %total, %tap0")
-    code("cmp %columns, %columns_end")
-    code("bne %turn")
-    code("mov %weight, %total")
-    code("ldr %tap0, [%columns]", "what an output alone takes away")
-    code("adds %weight, %weight, %tap0")
-    code("mov %sums, %sums_at")
-    if not is_once:
-        code("ldr %tap0, [%sums]")
-        code("adds %weight, %weight, %tap0")
-    code("stm %sums!, {%weight}")
-    code("mov %sums_at, %sums")
-    code("cmp %sums, %outputs_end")
-    code("bne %output")
-    code("mov %block, %weights_at")
-    _end(code)
-    return name, code.function(name, PARAMETERS, "Sums of one output at a time.")

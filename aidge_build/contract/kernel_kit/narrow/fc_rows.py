@@ -15,9 +15,18 @@ from aidge_build.contract.kernel_kit.narrow.columns import column_bytes, dense_c
 from aidge_build.contract.kernel_kit.narrow.conditions import linear_spec
 from aidge_build.contract.kernel_kit.narrow.core import Core
 from aidge_build.contract.kernel_kit.narrow.dense import PIXELS
-from aidge_build.contract.kernel_kit.narrow.fc import texts
+from aidge_build.contract.kernel_kit.narrow.fc import texts, what_is_added
 from aidge_build.contract.kernel_kit.narrow.fc_layout import HALF, PIECE, UNITS, Layout, layout, most_words
-from aidge_build.contract.kernel_kit.narrow.packing import GENERAL_KIND, Kinds, filled, form_of, general_numbers, head, kinds_of
+from aidge_build.contract.kernel_kit.narrow.packing import (
+    GENERAL_KIND,
+    PACKED_BITS,
+    Kinds,
+    filled,
+    form_of,
+    general_numbers,
+    head,
+    kinds_of,
+)
 from aidge_build.contract.kernel_kit.packing import as_words
 from aidge_build.contract.kernel_kit.window2d import rows_as_image
 from aidge_build.contract.spec import ROW_MAJOR, Demands, ImplSpec, NodeView, Predicate
@@ -99,8 +108,10 @@ def fc_call(core: Core, node: LinearNode, rows: int) -> Call:
         "marks": len(marks),
     }
     others = tuple(kind for kind, is_wanted in wanted.items() if is_wanted)
-    is_one = found.blocks == 1
-    function, functions = texts(core, found.units, found.turn_units, outputs > found.paired, others, found.is_in_pieces, is_one)
+    is_one, is_packed = found.blocks == 1, linear.bits == PACKED_BITS
+    function, functions = texts(
+        core, found.units, found.turn_units, outputs > found.paired, others, found.is_in_pieces, is_one, is_packed
+    )
     lists = {
         "offsets": (Constant("offsets", added[found.order].astype(numpy.int8)),),
         "outliers": (Constant("outliers", outliers),),
@@ -116,7 +127,7 @@ def fc_call(core: Core, node: LinearNode, rows: int) -> Call:
         (
             Input(0),
             Output(0),
-            Constant("weights", _weights(weights, found)),
+            Constant("weights", _weights(weights, found, is_packed)),
             Constant("numbers", numbers),
             Constant("order", found.order.astype(numpy.uint16)),
             *(constant for kind in others for constant in lists[kind]),
@@ -213,15 +224,17 @@ def _byte_of(core: Core, found: Layout, taps: Taps) -> Taps:
     return found.tap_bytes * taps + taps % 2 * (found.tap_bytes - 1) * is_last
 
 
-def _weights(rows: numpy.ndarray, found: Layout) -> numpy.ndarray:
+def _weights(rows: numpy.ndarray, found: Layout, is_packed: bool) -> numpy.ndarray:
     """The words of fc.h."""
     kept = numpy.where(found.outliers, 0, rows)
-    bytes_ = (filled(kept, found.taps)[found.order] + 128).astype(numpy.uint8)
+    bytes_ = (filled(kept, found.taps)[found.order] + what_is_added(is_packed)).astype(numpy.uint8)
     blocks = []
     for first in range(0, found.taps, found.block_taps):
         part = bytes_[:, first : first + found.block_taps]
         # [group, pair, output, unit, tap] -> [group, unit, pair, output, tap]
         pairs = part[: found.paired].reshape(-1, found.together // 2, 2, part.shape[1] // 2, 2).transpose(0, 3, 1, 2, 4)
+        if is_packed:
+            pairs = pairs[:, :, ::2] | pairs[:, :, 1::2] << 4
         blocks += [pairs.ravel(), part[found.paired :].ravel()]
     return numpy.concatenate(blocks).view("<i4").astype(numpy.int32)
 

@@ -23,6 +23,7 @@ ANY_CHUNK = 128  # taps; their sums fit with most weights
 MOST_CORRECTIONS = 6  # of a channel, in the mean: more cost about as much as the general form
 GENERAL_KIND = 255  # in place of a number of corrections
 WIDTH_BITS = 24  # of the word of a width; the other bits are somebody else's
+PACKED_BITS = 4  # of weights that share bytes
 AFTER = 3  # numbers of a channel after its weights
 SUM_BITS = 21  # of a sum with its sign, in the words that three sums share
 _WORD, _TURN = 43, 2  # instructions of 4 taps, and of a turn of their loop
@@ -46,7 +47,7 @@ class Form(enum.Enum):
 @dataclass(frozen=True, eq=False)
 class Stream:
     """`words` as in dense.h, the words of each group of channels from `starts` on; `taps` are filled up to whole turns, the last
-    chunk may be shorter than `chunk_taps`; a loop has `turn_words` of 4 taps."""
+    chunk may be shorter than `chunk_taps`; a loop has `turn_words` of 4 taps. `is_packed`: a word has weights of 8 taps."""
 
     words: numpy.ndarray
     starts: tuple[int, ...]
@@ -59,11 +60,12 @@ class Stream:
     chunk_taps: int
     channels: int
     corrections: int
+    is_packed: bool
 
     @property
     def variant(self) -> str:
         """All that the text of a kernel depends on, for its name."""
-        words = "offset" * self.has_offsets, "corrected" * self.has_corrections, f"u{self.turn_words}"
+        words = "offset" * self.has_offsets, "corrected" * self.has_corrections, f"u{self.turn_words}", "packed" * self.is_packed
         return "_".join(filter(None, (self.form.name, *words, f"x{self.together}" * (self.together > 1))))
 
     @property
@@ -81,7 +83,7 @@ class Stream:
         """For `Call.note`."""
         proved = "proved in integers" if self.form is not Form.sums else "in the general form"
         proved += " but for a few sums, which are corrected" if self.has_corrections else ""
-        proved += "; weights are bytes and an offset" if self.has_offsets else ""
+        proved += "; weights are bytes and an offset" if self.has_offsets else "; weights of 4 bits" if self.is_packed else ""
         return f"three sums in two words, {-(-self.taps // self.chunk_taps)} chunk(s) of taps, requantization {proved}"
 
     def facts(self) -> dict[str, str]:
@@ -169,13 +171,13 @@ def _stream(
     together = next(size for size in range(most, 0, -1) if of_group % size == 0)
     words: list[int] = []
     starts = []
+    is_packed = linear.bits == PACKED_BITS and sizes.turn_words % 2 == 0
     for first in range(0, len(rows), together):
         if first % of_group == 0:
             starts.append(len(words))
             words += head(linear, form)
         channels = slice(first, first + together)
-        weights = numpy.ascontiguousarray(rows[channels].T.astype(numpy.int8)).reshape(-1).view("<i4")
-        words += [*numbers[channels, :-AFTER].reshape(-1).tolist(), *weights.tolist()]
+        words += [*numbers[channels, :-AFTER].reshape(-1).tolist(), *(_nibbles if is_packed else _bytes)(rows[channels])]
         for channel in range(first, first + together):
             words += numbers[channel, -AFTER:].tolist()
             if has_corrections:
@@ -192,7 +194,18 @@ def _stream(
         sizes.chunk_taps,
         len(rows),
         int(counts.sum()),
+        is_packed,
     )
+
+
+def _bytes(rows: numpy.ndarray) -> list[int]:
+    """Returns weights [channels, taps] as words of bytes, of each tap in turn."""
+    return numpy.ascontiguousarray(rows.T.astype(numpy.int8)).reshape(-1).view("<i4").tolist()
+
+
+def _nibbles(rows: numpy.ndarray) -> list[int]:
+    """Returns weights [channels, taps] of 4 bits as words of 8, of each tap in turn; the first is in the highest bits."""
+    return ((rows.T & 15).reshape(-1, 8) << numpy.arange(28, -4, -4)).sum(axis=1).tolist()
 
 
 def head(linear: Linear, form: NarrowForm) -> list[int]:

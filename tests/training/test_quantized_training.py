@@ -18,7 +18,7 @@ from aidge_build.operators import builtin_operators
 from aidge_build.operators.quantize import DequantizeLinear, QuantizeLinear
 from aidge_build.prepare.quantization import Scheme, quantize
 from aidge_build.prepare.recipes import simplify
-from aidge_build.prepare.training import Adam, QuantizedTraining, batches, coarser, fit, he
+from aidge_build.prepare.training import Adam, QuantizedTraining, batches, coarser, fit, he, pruned
 from aidge_build.sources.formats.onnx.importer import import_onnx
 
 BATCH, LEVELS = 32, 1
@@ -88,6 +88,20 @@ def test_training_wins_back_what_weights_of_three_values_lose_and_keeps_every_sc
     assert len(weights) == 2 and all(set(numpy.unique(values)) <= {-1, 0, 1} for values in weights)
 
 
+def test_training_wins_back_what_blocks_of_zeros_lose_and_keeps_every_zero():
+    sparse = pruned(quantized(REAL), 0.75)
+    lost = right(quantized(REAL)) - right(sparse)
+    assert lost > 0.05
+    training = QuantizedTraining(sparse, BATCH, keeps_zeros=True)
+    found = training.model(trained(training.graph, training.outputs["scores"], 8, 5e-3))
+    assert right(found) > right(sparse) + lost / 3
+    before, after = ([values for values in constants(one).values() if values.ndim == 2] for one in (sparse, found))
+    assert len(before) == 2 and all((new[old == 0] == 0).all() for old, new in zip(before, after))
+    for values in before:
+        blocks = values.reshape(-1, 4)
+        assert round(0.75 * len(blocks)) <= (blocks == 0).all(axis=1).sum() < 0.78 * len(blocks)
+
+
 @pytest.mark.parametrize("border", [INT8, REAL])
 def test_an_untrained_graph_gives_back_the_same_file_and_computes_what_it_means(border):
     model = quantized(border)
@@ -131,6 +145,8 @@ def test_what_cannot_be_trained_is_refused():
         QuantizedTraining(float_model(), BATCH)
     with pytest.raises(AidgeError, match="0 levels on each side of zero"):
         coarser(quantized(REAL), 0)
+    with pytest.raises(AidgeError, match="1.0 of the blocks"):
+        pruned(quantized(REAL), 1.0)
     training = QuantizedTraining(quantized(REAL), BATCH)
     with pytest.raises(AidgeError, match="no parameter 'w9'"):
         training.model({"w9": numpy.zeros(3)})

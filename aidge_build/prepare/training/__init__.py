@@ -6,6 +6,7 @@ from aidge_build.prepare.training.batches import batches
 from aidge_build.prepare.training.descent import SGD, Adam, Optimizer
 from aidge_build.prepare.training.fit import fit, train_step
 from aidge_build.prepare.training.initial import glorot, he, orthogonal
+from aidge_build.prepare.training.prune import pruned
 
 __all__ = [
     "SGD",
@@ -18,5 +19,6 @@ __all__ = [
     "glorot",
     "he",
     "orthogonal",
+    "pruned",
     "train_step",
 ]

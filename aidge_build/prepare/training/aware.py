@@ -47,15 +47,17 @@ class QuantizedTraining:
     reads and writes float32, whatever the file's types, and `batch` samples at a time: the first axis of every input and output.
     Its parameters are the weights and biases after a DequantizeLinear, in float, and the float constants of the file before a
     QuantizeLinear or a linear layer; weights go through the file's own quantization in every pass. `levels` is the largest stored
-    weight, such as 7 for the 4 bits of `coarser(model, 7)`.
+    weight, such as 7 for the 4 bits of `coarser(model, 7)`. `keeps_zeros`: weights that are 0 stay 0, as after `pruned`.
 
     AidgeError for a model that is not quantized, or has dims that are not numbers.
     """
 
-    def __init__(self, model: bytes, batch: int, levels: int = LARGEST_LEVEL, name: str = "model.onnx"):
+    def __init__(
+        self, model: bytes, batch: int, levels: int = LARGEST_LEVEL, name: str = "model.onnx", keeps_zeros: bool = False
+    ):
         self._file = read_model(model, name, {})
         self.graph = Graph("training", self._file.opsets[""])
-        self._levels = levels
+        self._levels, self._keeps_zeros = levels, keeps_zeros
         self._values: dict[str, Value] = {}
         self._stored: dict[str, _Stored] = _stored_constants(self._file)
         if not self._stored and not any(node.op_type == "QuantizeLinear" for node in self._file.nodes):
@@ -75,8 +77,16 @@ class QuantizedTraining:
             if name not in known:
                 raise AidgeError(f"the model has no parameter '{name}'", code="TRAINING")
             stored = self._stored.get(name)
-            known[name] = values.astype(known[name].dtype) if stored is None else stored.of(values, self._levels)
+            known[name] = values.astype(known[name].dtype) if stored is None else self._as_integers(values, stored)
         return write_model(replace(self._file, initializers=known))
+
+    def _as_integers(self, real: numpy.ndarray, stored: _Stored) -> numpy.ndarray:
+        found = stored.of(real, self._levels)
+        return numpy.where(stored.values == 0, stored.values, found) if self._keeps(stored) else found
+
+    def _keeps(self, stored: _Stored) -> bool:
+        """Whether zeros of this constant stay."""
+        return self._keeps_zeros and stored.dtype in _BYTES
 
     def _add_input(self, name: str, dims: tuple[int, ...], dtype: DType) -> None:
         reader = next((node for node in self._file.nodes if name in node.inputs and node.op_type == "DequantizeLinear"), None)
@@ -105,7 +115,9 @@ class QuantizedTraining:
         self._values.update(zip(node.outputs, found, strict=True))
 
     def _limited(self, weights: Value, stored: _Stored) -> Value:
-        """Limits the weights to the levels."""
+        """Limits the weights to the levels, and zeros to 0."""
+        if self._keeps(stored):
+            (weights,) = self.graph.node("Mul", [weights, self.graph.constant((stored.values != 0).astype(numpy.float32))], {})
         if self._levels >= LARGEST_LEVEL:
             return weights
         largest = self._levels * stored.quantization.along(stored.quantization.scales, stored.values.ndim, numpy.float32)

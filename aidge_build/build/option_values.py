@@ -117,12 +117,12 @@ def bindings(texts: Sequence[str]) -> dict[str, Bound]:
 
 
 def states(texts: Sequence[str]) -> dict[str, str]:
-    """The inputs of states by the outputs that are their next values, from words OUTPUT=INPUT."""
+    """The inputs of states by the outputs that are their next values, from words OUTPUT=INPUT; "" for a name alone."""
     found: dict[str, str] = {}
     for text in texts:
-        output, _, source = text.partition("=")
-        if not output or not source or output in found:
-            raise AidgeError(f"wants OUTPUT=INPUT, each output once, got {text!r}", where="--state", code="USAGE")
+        output, equals, source = text.partition("=")
+        if not output or (equals and not source) or output in found:
+            raise AidgeError(f"wants OUTPUT=INPUT, INPUT or auto, each once, got {text!r}", where="--state", code="USAGE")
         found[output] = source
     return found
 

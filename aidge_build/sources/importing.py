@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 
 from aidge_build.base.errors import AidgeError
 from aidge_build.graph.view import GraphView
@@ -11,6 +11,7 @@ from aidge_build.sources.formats import format_of, formats
 from aidge_build.sources.other_files import TAIL_BYTES, refuse_other_files
 from aidge_build.sources.source_format import ModelFile, SourceFormat, a_model
 from aidge_build.sources.state import with_states
+from aidge_build.sources.wanted_states import wanted_states
 
 # Option that some formats have no use for -> what is said of a model of these.
 _REFUSED = {"signature": "has one graph", "bind": "has no open dimension"}
@@ -46,11 +47,18 @@ def import_file(file: ModelFile) -> tuple[GraphView, tuple[str, ...]]:
     try:
         _refuse_options(file, found)
         view, notices = found.read(file)
-        kept = {(one.written, one.read) for one in view.states}
-        missing = {output: source for output, source in file.state.items() if (output, source) not in kept}
-        return with_states(view, missing, {}), tuple(notices)
+        return view if "state" in found.takes else _with_states(view, file.state), tuple(notices)
     except AidgeError as error:
         raise error.within(file.name)
+
+
+def _with_states(view: GraphView, words: Mapping[str, str]) -> GraphView:
+    wanted = wanted_states(words, view.inputs, view.outputs)
+    if wanted.counted:
+        raise AidgeError(
+            f"wants OUTPUT={wanted.counted[0]}: only ONNX models have inputs that count", where="--state", code="STATE"
+        )
+    return with_states(view, wanted.pairs, {})
 
 
 def _refuse_options(file: ModelFile, found: SourceFormat) -> None:

@@ -45,7 +45,7 @@ class SourceFormat:
     recognizes: Callable[[bytes], bool]
     read: Read
     rounding: str = "onnx"  # the value of --rounding for these files where the user gives none
-    takes: tuple[str, ...] = ()  # the options among "bind" and "signature" that `read` obeys; the others are refused
+    takes: tuple[str, ...] = ()  # the options among "bind", "signature" and "state" that `read` obeys
     files_beside: Callable[[bytes], tuple[str, ...]] = lambda data: ()  # relative paths of the files with its weights, sorted
     left_out: Callable[[ModelFile, Collection[str]], Iterable[str]] = lambda file, origins: ()  # for `compile -v`, a line each
     lacks: Callable[[bytes], str] = lambda data: f"its first bytes are {data[:8].hex(' ')}"  # where `recognizes` says no

@@ -15,11 +15,14 @@ from aidge_build.graph.tensor import Tensor, constant
 from aidge_build.sources.dims import Bound, check_elements, shown
 from aidge_build.sources.onnx_format import ValueInfo
 
+SUM = " + "  # in the name of a dim that is the sum of others: "past_sequence_length + sequence_length"
+
 
 class Binding:
     """The user's `--bind` values; it remembers which were needed and what was decided without them.
 
-    A dim without a name is called `<input>.<axis>`. A name that is both a dim's and an input's is refused.
+    A dim without a name is called `<input>.<axis>`. The name of a sum of dims needs no value. A name that is both a dim's and an
+    input's is refused.
     """
 
     def __init__(self, bind: Mapping[str, Bound], inputs: Sequence[ValueInfo]):
@@ -43,11 +46,12 @@ class Binding:
         """One refusal that asks for every size that is missing; a name that the batch of an input has is a batch everywhere."""
         batches = {name for value in inputs for axis, (name, _) in _by_axis(value) if axis == 0}
         missing = {
-            name: (value, axis)
+            part: (value, axis)
             for value in inputs
             if value.name not in self._values
             for axis, (name, _) in _by_axis(value)
-            if name not in batches and name not in self._values
+            for part in (name.split(SUM) if name not in self._values else ())
+            if part not in batches and part not in self._values
         }
         if not missing:
             return
@@ -100,10 +104,11 @@ class Binding:
         if isinstance(dim, int):
             return dim
         name = dim if dim is not None else f"{value.name}.{axis}"
-        bound = self._values.get(name)
-        if isinstance(bound, int):
-            self._used.add(name)
-            return bound
+        parts = [name] if name in self._values else name.split(SUM)
+        sizes = [size for part in parts if isinstance(size := self._values.get(part), int)]
+        if len(sizes) == len(parts):
+            self._used.update(parts)
+            return sum(sizes)
         self._batches[name] = None
         return 1
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import count
 
 from aidge_build.base.errors import AidgeError, located
@@ -14,6 +14,7 @@ from aidge_build.graph.tensor import Tensor, constant
 from aidge_build.graph.view import GraphView, Node, graph_view
 from aidge_build.operators.base import Operator, TensorType
 from aidge_build.operators.cast import Cast
+from aidge_build.operators.view import Identity
 from aidge_build.sources.dims import Bound, check_elements
 from aidge_build.sources.folding import Folding, strange_numbers
 from aidge_build.sources.formats.onnx.binding import Binding
@@ -30,6 +31,7 @@ from aidge_build.sources.formats.onnx.narrow import (
 from aidge_build.sources.formats.onnx.node import NotConstant, OnnxNode
 from aidge_build.sources.formats.onnx.old_opset import NEW, OLD, modern
 from aidge_build.sources.formats.onnx.order import check_output, in_order, trimmed, unique_names
+from aidge_build.sources.formats.onnx.state_nodes import StateNodes
 from aidge_build.sources.formats.onnx.vocabulary import LISTED, Vocabulary
 from aidge_build.sources.onnx_format import (
     Function,
@@ -40,6 +42,7 @@ from aidge_build.sources.onnx_format import (
     check_node,
     has_schema,
 )
+from aidge_build.sources.wanted_states import WantedStates
 
 MOST_WRITTEN = 20_000  # nodes that loops, functions and expansions may become
 MOST_BOUND = 64  # elements of an input that may get a value from --bind
@@ -50,7 +53,7 @@ class Imported:
     """A graph, and the parts of the file that it was made from: for code that writes a file again.
 
     `sources` are the file's nodes by the names of the graph's; `tensors` is all that is known, also constants that became
-    attributes.
+    attributes. `states` maps outputs of the view to the inputs of the next inference.
     """
 
     view: GraphView
@@ -58,6 +61,7 @@ class Imported:
     model: OnnxModel
     sources: Mapping[str, ModelNode]
     tensors: Mapping[str, Tensor]
+    states: Mapping[str, str] = field(default_factory=dict)
 
 
 class Construction:
@@ -66,7 +70,14 @@ class Construction:
     Nodes of sub-graphs, functions and expansions are imported like the file's nodes, each when everything that it reads is known.
     """
 
-    def __init__(self, model: OnnxModel, name: str, operators: Mapping[str, type[Operator]], bind: Mapping[str, Bound]):
+    def __init__(
+        self,
+        model: OnnxModel,
+        name: str,
+        operators: Mapping[str, type[Operator]],
+        bind: Mapping[str, Bound],
+        states: WantedStates = WantedStates(),
+    ):
         self._model = model
         self._name = name
         self._operators = operators
@@ -85,6 +96,7 @@ class Construction:
         self._written = len(model.nodes)  # nodes so far
         self._narrow = dict(model.narrow)
         self._blocked: dict[str, ModelNode] = {}  # what dequantizes a tensor block by block
+        self._states = states
 
     @property
     def assumed(self) -> tuple[str, ...]:
@@ -101,14 +113,36 @@ class Construction:
         names = unique_names(self._model.nodes)
         for name in names:
             self._node_names.take(name)
+        added = StateNodes(self, self._states.pairs)
+        added.count(self._states.counted, {name: self.tensors[name] for name in inputs}, self._caches_grow())
         with self._telling_what_to_bind():
             for node in in_order(self._model.nodes, names):
                 with located(node.where), self._vocabulary.around(node):
                     self._import(node, self._whole, names[node.index], node.name or names[node.index])
         self._check_outputs()
-        view = graph_view(self._name, self._nodes, self.tensors, inputs, [value.name for value in self._model.outputs])
+        return self._with_states(added, inputs)
+
+    def _with_states(self, added: StateNodes, inputs: list[str]) -> Imported:
+        kept = added.kept_rows(self._writer)
+        states = {kept.get(output, output): source for output, source in self._states.pairs.items()} | added.counters
+        inputs = [name for name in inputs if name not in self._states.counted] + list(added.counters.values())
+        outputs = [kept.get(value.name, value.name) for value in self._model.outputs] + list(added.counters)
+        view = graph_view(self._name, self._nodes, self.tensors, inputs, outputs)
         notices = (*self._binding.notices(), *strange_numbers(view))
-        return Imported(view, notices, self._model, self._sources, self.tensors)
+        return Imported(view, notices, self._model, self._sources, self.tensors, states)
+
+    def _caches_grow(self) -> bool:
+        """Whether the file declares other dims for the next value of a state than for the state."""
+        dims = {value.name: value.dims for value in (*self._model.inputs, *self._model.outputs)}
+        return any(dims.get(output) != dims.get(source) for output, source in self._states.pairs.items())
+
+    def _writer(self, name: str) -> Node | None:
+        """Returns the node that computes a tensor, however often it was renamed."""
+        producer = {output: node for node in self._nodes for output in node.outputs}
+        node = producer.get(name)
+        while node is not None and isinstance(node.operator, Identity):
+            node = producer.get(node.input)
+        return node
 
     @contextmanager
     def _telling_what_to_bind(self) -> Iterator[None]:

@@ -20,6 +20,7 @@ from aidge_build.sources.onnx_format import (
     read_model,
 )
 from aidge_build.sources.state import with_states
+from aidge_build.sources.wanted_states import WantedStates, wanted_states
 
 LARGER = 64  # of an open first axis, tried where 1 is refused
 
@@ -38,18 +39,18 @@ def import_onnx(
 
     `name` names the file in messages, and the graph; `operators` maps ONNX names to classes; `bind` gives numbers to symbolic
     dims, and values to inputs that never change; `external` holds the external data (`onnx_format.read_external`); `state`
-    names outputs that are the next inference's inputs, in addition to the outputs that the file names: an input that has an
-    initialiser, too, begins with its value. Kernels have no float16: without `keeps_halves` it is float32
+    names outputs that are the next inference's inputs (`wanted_states`), in addition to the outputs that the file names: an input
+    that has an initialiser, too, begins with its value. Kernels have no float16: without `keeps_halves` it is float32
     (`in_single_precision`).
     """
     read = read_model(data, name, external)
     try:
         model, widened = (read, ()) if keeps_halves else _in_single_precision(read)
-        state = {**model.states, **(state or {})}
-        kept = {source: model.initializers[source] for source in state.values() if source in model.initializers}
+        states = _wanted(model, state)
+        kept = {source: model.initializers[source] for source in states.pairs.values() if source in model.initializers}
         model = replace(model, initializers={key: data for key, data in model.initializers.items() if key not in kept})
-        imported = _imported(model, name, operators, bind)
-        return with_states(imported.view, state, kept), (*widened, *imported.notices)
+        imported = _imported(model, name, operators, bind, states)
+        return with_states(imported.view, imported.states, kept), (*widened, *imported.notices)
     except AidgeError as error:
         raise error.within(name)
 
@@ -65,8 +66,8 @@ def import_with_sources(
     """Returns the graph of `import_onnx` without halves, with the nodes of the file."""
     model, widened = _in_single_precision(read_model(data, name, external))
     try:
-        imported = _imported(model, name, operators, bind)
-        view = with_states(imported.view, {**model.states, **(state or {})}, {})
+        imported = _imported(model, name, operators, bind, _wanted(model, state))
+        view = with_states(imported.view, imported.states, {})
         return replace(imported, view=view, notices=(*widened, *imported.notices))
     except AidgeError as error:
         raise error.within(name)
@@ -80,9 +81,21 @@ def _in_single_precision(model: OnnxModel) -> tuple[OnnxModel, tuple[str, ...]]:
     return in_single_precision(model), (notice,) if names else ()
 
 
-def _imported(model: OnnxModel, name: str, operators: Mapping[str, type[Operator]], bind: Mapping[str, Bound]) -> Imported:
+def _wanted(model: OnnxModel, state: Mapping[str, str] | None) -> WantedStates:
+    """The states that the file and the user name."""
+    inputs, outputs = ([value.name for value in side] for side in (model.inputs, model.outputs))
+    return wanted_states({**model.states, **(state or {})}, inputs, outputs)
+
+
+def _imported(
+    model: OnnxModel,
+    name: str,
+    operators: Mapping[str, type[Operator]],
+    bind: Mapping[str, Bound],
+    states: WantedStates,
+) -> Imported:
     """The graph; a refusal that a larger size of an open first axis would not meet says how to give it one."""
-    attempt = Construction(model, name, operators, bind)
+    attempt = Construction(model, name, operators, bind, states)
     try:
         return attempt.imported()
     except AidgeError as error:

@@ -19,6 +19,7 @@ import every_kernel
 import harness
 import helium_harness
 import onnx
+import test_caches
 import test_conversions_without_fpu
 import test_decimate
 import test_fourier
@@ -137,7 +138,7 @@ def _more_of_ref() -> Iterator[harness.Case]:
     for classic in ("linear_models", "vector_machines", "features", "lookups", "distances"):
         yield from getattr(test_ref_classic, classic)()
     for dtype in (DType.int8, DType.float32, DType.int64):
-        yield from (*test_replace.cases(dtype), *test_slide.cases(dtype))
+        yield from (*test_replace.cases(dtype), *test_slide.cases(dtype), *test_caches.cases(dtype))
     yield from map(test_suppression.entry, range(12))
     yield from test_log_mel.cases(harness.case, 12)
     yield from test_decimate.cases()

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from aidge_build.graph.format import channels_last
 from aidge_build.graph.rewrite import Rewrite
 from aidge_build.graph.view import GraphView, State
+from aidge_build.operators.cache import TensorScatter
 from aidge_build.operators.slide import Slide
 from aidge_build.prepare.adaptation.choose import choose
 from aidge_build.prepare.adaptation.formats import Option
@@ -39,8 +40,8 @@ def _stored_channels_last(view: GraphView, state: State) -> GraphView:
 
 
 def _pieces(view: GraphView, state: State) -> int:
-    """Returns how many runs of bytes Slide moves; 0 if none reads the state."""
+    """Returns how many runs of bytes a Slide moves or a TensorScatter writes; 0 if none reads the state."""
     reader, tensor = view.only_consumer(state.read), view.tensor(state.read)
-    if reader is None or not isinstance(reader.operator, Slide):
+    if reader is None or not isinstance(reader.operator, (Slide, TensorScatter)):
         return 0
     return math.prod(tensor.layout.stored_dims[: tensor.storage.position(reader.operator.axis % tensor.rank)])

@@ -47,19 +47,23 @@ def quantized_attention(draft: Draft) -> Sequence[str]:
 
 @expands("com.microsoft::MultiHeadAttention")
 def multi_head_attention(draft: Draft) -> Sequence[str]:
-    """Attention between query, key and value that are projected already."""
+    """Attention between query, key and value that are projected already; new keys and values may follow those of a cache."""
     source = draft.source
     source.expect_attributes("mask_filter_value", "num_heads", "scale", "unidirectional")
     require(bool(draft.input(1)) and bool(draft.input(2)), "query, key and value in one tensor are not supported")
-    require(not any(draft.input(index) for index in (6, 7, 8, 9)), "past keys and values are not supported")
-    require(not source.is_read(1) and not source.is_read(2) and not source.is_read(3), "it has further outputs")
+    require(not draft.input(8) and not draft.input(9), "a cache that is written at a position is not supported")
+    require(bool(draft.input(6)) == bool(draft.input(7)), "it has one cache, wants two or none")
+    require(not source.is_read(3), "the scores as an output are not supported")
     parts = [draft.input(index) for index in range(3)]
     require(all(draft.tensor(name).rank == 3 for name in parts), "query, key and value must have three axes")
     if draft.input(3):
         widths = [draft.tensor(name).dims[2] for name in parts]
         biases = draft.emit("Split", draft.input(3), draft.constant(widths, numpy.int64), outputs=3, axis=0)
         parts = [draft.one("Add", name, bias) for name, bias in zip(parts, biases)]
-    return (_heads_attended(draft, parts, draft.input(4), draft.input(5)),)
+    query, key, value = (heads_apart(draft, name, source.integer("num_heads")) for name in parts)
+    if draft.input(6):
+        key, value = (draft.one("Concat", draft.input(old), new, axis=2) for old, new in ((6, key), (7, value)))
+    return (_heads_attended(draft, (query, key, value), draft.input(4), draft.input(5)), key, value)
 
 
 def _real(draft: Draft, values: str, scale: str, zero_point: str) -> str:
@@ -84,14 +88,14 @@ def _attended(draft: Draft, projected: str, mask: str, addend: str) -> str:
     sizes = draft.source.integers("qkv_hidden_sizes", (width // 3,) * 3)
     require(len(sizes) == 3 and sum(sizes) == width, f"qkv_hidden_sizes {list(sizes)}, the projection has {width} columns")
     parts = draft.emit("Split", projected, draft.constant(sizes, numpy.int64), outputs=3, axis=2)
-    return _heads_attended(draft, parts, mask, addend)
+    require(not draft.source.integer("do_rotary", 0), "rotary embeddings in it are not supported")
+    return _heads_attended(draft, [heads_apart(draft, name, draft.source.integer("num_heads")) for name in parts], mask, addend)
 
 
 def _heads_attended(draft: Draft, parts: Sequence[str], mask: str, addend: str) -> str:
+    """Returns the attention of query, key and value [batch, heads, length, width]."""
     source = draft.source
-    require(not source.integer("do_rotary", 0), "rotary embeddings in it are not supported")
-    heads = source.integer("num_heads")
-    query, key, value = (_heads(draft, name, heads) for name in parts)
+    query, key, value = parts
     scores = draft.one("MatMul", query, draft.one("Transpose", key, perm=(0, 1, 3, 2)))
     scale = source.real("scale", 0.0) or 1 / math.sqrt(draft.tensor(query).dims[3])
     scores = draft.one("Mul", scores, like(draft, scores, scale))
@@ -105,12 +109,17 @@ def _heads_attended(draft: Draft, parts: Sequence[str], mask: str, addend: str) 
     if addend:
         scores = draft.one("Add", scores, addend)
     found = draft.one("MatMul", draft.one("Softmax", scores, axis=-1), value)
-    batch, _, length, width = draft.tensor(found).dims
-    joined = draft.one("Transpose", found, perm=(0, 2, 1, 3))
+    return heads_joined(draft, found)
+
+
+def heads_joined(draft: Draft, name: str) -> str:
+    """[batch, heads, length, width] as [batch, length, heads * width]."""
+    batch, heads, length, width = draft.tensor(name).dims
+    joined = draft.one("Transpose", name, perm=(0, 2, 1, 3))
     return draft.one("Reshape", joined, draft.constant([batch, length, heads * width], numpy.int64))
 
 
-def _heads(draft: Draft, name: str, heads: int) -> str:
+def heads_apart(draft: Draft, name: str, heads: int) -> str:
     """[batch, length, heads * width] as [batch, heads, length, width]."""
     batch, length, width = draft.tensor(name).dims
     require(heads > 0 and width % heads == 0, f"{width} columns for {heads} heads")

@@ -2,45 +2,72 @@
 #include "shared/float_model.h"
 
 #include <stdint.h>
+#include "kit/row_blocks.h"
 
+/* `integer_bits` of the data of a block; 0: int8 levels. `words` of a block of a column. */
 typedef struct {
-    int32_t rows, depth, columns, bits, block;
+    int32_t rows, depth, columns, bits, block, words, integer_bits;
 } aidge_ref_nbits_shape;
 
-/*
- * output[row][n] = bias[n] + sum over blocks of scales[n][block] * sum((q - zeros[n][block]) * input), float32.
- *
- * weights: q of each column, `bits` each, the first in the lowest bits, padded to whole blocks of `block`, which fill bytes.
- */
-static void aidge_ref_matmul_nbits_float32(const float *input, float *output, const uint8_t *weights, const float *scales,
-                                           const uint8_t *zeros, const float *bias, const aidge_ref_nbits_shape *shape)
+/* The sum of the products of some words of packed numbers; `bits` is a number in the call. */
+AIDGE_KIT_INLINE int32_t aidge_ref_nbits_sum(const uint32_t *words, const int32_t *x, int32_t count, int32_t bits)
 {
-    const int32_t mask = (1 << shape->bits) - 1;
-    int32_t row, column, place, left, shift;
+    const uint32_t mask = ((uint32_t)1 << bits) - 1u;
+    int32_t sum = 0;
+    int32_t word, shift;
+    for (word = 0; word < count; word++) {
+        for (shift = 0; shift < 32; shift += 4 * bits) {
+            const uint32_t four = words[word] >> shift;
+            sum += (int32_t)(four & mask) * x[0];
+            sum += (int32_t)((four >> bits) & mask) * x[1];
+            sum += (int32_t)((four >> (2 * bits)) & mask) * x[2];
+            sum += (int32_t)((four >> (3 * bits)) & mask) * x[3];
+            x += 4;
+        }
+    }
+    return sum;
+}
+
+/* Integers of a block of a row, zeros behind it; returns their unit. */
+static float aidge_ref_nbits_integers(const float *input, int32_t *integers, int32_t count, const aidge_ref_nbits_shape *shape)
+{
+    const int32_t padded = shape->words * (32 / shape->bits);
+    (void)memset(integers + count, 0, (uint32_t)(padded - count) * sizeof *integers);
+    return shape->integer_bits == 0 ? aidge_kit_block_levels(input, integers, count)
+                                    : aidge_kit_common_exponent(input, integers, count, shape->integer_bits);
+}
+
+/*
+ * output[row][n] = bias[n] + sum over blocks of scales[block][n] * unit of the input * sum((q - zeros[block][n]) * integers).
+ *
+ * weights: for each block the words of each column, the first number in the lowest bits.
+ */
+static void aidge_ref_matmul_nbits_float32(const float *input, float *output, const uint32_t *weights, const float *scales,
+                                           const uint8_t *zeros, const float *bias, int32_t *integers,
+                                           const aidge_ref_nbits_shape *shape)
+{
+    int32_t row, column, place, index;
     for (row = 0; row < shape->rows; row++) {
-        const uint8_t *w = weights;
+        const uint32_t *words = weights;
         const float *scale = scales;
         const uint8_t *zero = zeros;
-        for (column = 0; column < shape->columns; column++) {
-            float sum = bias[column];
-            for (place = 0; place < shape->depth; place += shape->block) {
-                const int32_t end = place + shape->block < shape->depth ? place + shape->block : shape->depth;
-                const float *x = input + place;
-                const uint8_t *byte = w;
-                const int32_t point = *zero++;
-                float part = 0.0f;
-                left = end - place;
-                while (left > 0) {
-                    const int32_t packed = *byte++;
-                    for (shift = 0; shift < 8 && left > 0; shift += shape->bits, left--) {
-                        part += (float)(((packed >> shift) & mask) - point) * *x++;
-                    }
-                }
-                sum += part * *scale++;
-                w += shape->block * shape->bits / 8;
+        (void)memcpy(output, bias, (uint32_t)shape->columns * sizeof *output);
+        for (place = 0; place < shape->depth; place += shape->block) {
+            const int32_t left = shape->depth - place;
+            const int32_t count = left < shape->block ? left : shape->block;
+            const float unit = aidge_ref_nbits_integers(input + place, integers, count, shape);
+            int32_t total = 0;
+            for (index = 0; index < count; index++) {
+                total += integers[index];
             }
-            *output++ = sum;
+            for (column = 0; column < shape->columns; column++) {
+                const int32_t sum = shape->bits == 4 ? aidge_ref_nbits_sum(words, integers, shape->words, 4)
+                                                     : aidge_ref_nbits_sum(words, integers, shape->words, shape->bits);
+                output[column] += aidge_kit_exact((float)(sum - *zero++ * total) * (unit * *scale++));
+                words += shape->words;
+            }
         }
         input += shape->depth;
+        output += shape->columns;
     }
 }

@@ -1,34 +1,35 @@
 # SPDX-License-Identifier: MIT
-"""float32 products with packed weights, which are unpacked one by one: flash holds what the file holds."""
+"""float32 products with packed weights, which stay packed in flash: integers of a block of a row meet words of all columns."""
 
 from __future__ import annotations
 
 import numpy
 
-from aidge_build.contract.call import Call, Constant, Input, Output, Struct
-from aidge_build.contract.kernel_kit.conditions import CONSTANT_PARAMETERS
+from aidge_build.contract.call import Call, Constant, Input, Output, Scratch, Struct
+from aidge_build.contract.kernel_kit.packed_product import PackedProduct, block_of, packed_spec
 from aidge_build.contract.node import KernelNode, kernel
-from aidge_build.contract.spec import ROW_MAJOR, ImplSpec, IOSpec
-from aidge_build.graph.dtype import DType
+from aidge_build.contract.spec import Demands, NodeView
 
-DATA = IOSpec(DType.float32, ROW_MAJOR)
+WORD_BITS = 32
 
 
-@kernel(
-    "MatMulNBits",
-    ImplSpec((DATA, IOSpec(DType.uint8), IOSpec(DType.float32), IOSpec(), IOSpec()), (DATA,), (CONSTANT_PARAMETERS,)),
-)
+@kernel("MatMulNBits", packed_spec())
 class MatMulNBitsFloat32(KernelNode):
+    @classmethod
+    def demands(cls, view: NodeView) -> Demands:
+        return Demands(scratch_bytes=4 * _padded(block_of(view.operator), view.operator.bits))
+
     def call(self) -> Call:
-        operator, (_, packed, *parameters) = self.operator, self.inputs
-        scales, zero_points, bias = (*(None if one is None else one.data for one in parameters), *(None,) * (3 - len(parameters)))
-        scales, zeros = operator.parameters(scales, zero_points)
+        product = PackedProduct.of(self.view)
+        padded = _padded(product.block, product.bits)
         fields = {
-            "rows": self.outputs[0].elements // operator.columns,
-            "depth": operator.depth,
-            "columns": operator.columns,
-            "bits": operator.bits,
-            "block": operator.block,
+            "rows": product.rows,
+            "depth": product.depth,
+            "columns": product.columns,
+            "bits": product.bits,
+            "block": product.block,
+            "words": padded * product.bits // WORD_BITS,
+            "integer_bits": product.integer_bits,
         }
         return Call(
             "aidge_ref_matmul_nbits_float32",
@@ -36,10 +37,24 @@ class MatMulNBitsFloat32(KernelNode):
             (
                 Input(0),
                 Output(0),
-                Constant("weights", packed.data.reshape(-1)),
-                Constant("scales", scales.astype(numpy.float32)),
-                Constant("zeros", zeros.astype(numpy.uint8)),
-                Constant("bias", numpy.zeros(operator.columns, numpy.float32) if bias is None else bias.astype(numpy.float32)),
+                Constant("weights", _words(product.weights, padded, product.bits)),
+                Constant("scales", product.scales.reshape(-1)),
+                Constant("zeros", product.zero_points.astype(numpy.uint8).reshape(-1)),
+                Constant("bias", product.bias),
+                Scratch(),
                 Struct("aidge_ref_nbits_shape", fields),
             ),
         )
+
+
+def _padded(block: int, bits: int) -> int:
+    """Returns the elements of a block in whole words."""
+    together = WORD_BITS // bits
+    return -(-block // together) * together
+
+
+def _words(weights: numpy.ndarray, padded: int, bits: int) -> numpy.ndarray:
+    """Returns weights [blocks, columns, block] as words, the first number in the lowest bits."""
+    padding = ((0, 0), (0, 0), (0, padded - weights.shape[2]))
+    fields = numpy.pad(weights, padding).reshape(-1, WORD_BITS // bits).astype(numpy.uint32)
+    return (fields << numpy.arange(0, WORD_BITS, bits, dtype=numpy.uint32)).sum(axis=1, dtype=numpy.uint32)

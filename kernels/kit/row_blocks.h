@@ -2,6 +2,12 @@
 #include "common_exponent.h"
 #include "exact.h"
 
+/* What a block of a row has in common: the unit of its integers, minus their sum; groups of columns that it meets. */
+typedef struct {
+    float unit;
+    int32_t minus_sum, groups;
+} aidge_kit_row_block;
+
 /* A float in -2^22..2^22 becomes an integer, half to even, where that is added: the low 16 bits of the sum are the integer's. */
 #define AIDGE_KIT_TO_INTEGER 12582912.0f
 

@@ -83,3 +83,61 @@ def integer_bits(operator) -> int:
     if operator.multiplies_int8:
         return 0
     return min(_MOST_BITS, 31 - operator.bits - (block_of(operator) - 1).bit_length())
+
+
+@dataclass(frozen=True)
+class Driver:
+    """The C around two functions in assembly of a library: `quantize` makes integers of a block of a row, `multiply` adds their
+    products with all columns to floats and returns the next block of the stream. A block takes `block_bytes` of scratch, and sums
+    of whole groups of `group` columns take more if the columns are not whole groups."""
+
+    prefix: str  # of the function's name
+    quantize: str
+    multiply: str
+    element: str  # the C type of the integers
+    stream: str  # the C type of the stream
+    group: int
+    block_bytes: int
+
+    def padded(self, columns: int) -> int:
+        """Returns the columns of whole groups."""
+        return -(-columns // self.group) * self.group
+
+    def scratch_bytes(self, columns: int) -> int:
+        """Returns the bytes of scratch."""
+        return self.block_bytes + (4 * self.padded(columns) if columns % self.group else 0)
+
+    def bias(self, product: PackedProduct) -> numpy.ndarray:
+        """Returns the bias of whole groups."""
+        return numpy.pad(product.bias, (0, self.padded(product.columns) - product.columns))
+
+    def text(self, product: PackedProduct) -> tuple[str, str]:
+        """Returns the name and the text of the function that computes a layer."""
+        columns, padded, depth, block = product.columns, self.padded(product.columns), product.depth, product.block
+        name = f"{self.prefix}_{self.multiply.removeprefix(self.prefix).strip('_')}_{product.rows}x{depth}x{columns}"
+        has_part, is_padded = depth % block > 0, padded > columns
+        count = f"{depth} - place < {block} ? {depth} - place : {block}" if has_part else str(block)
+        lines = [
+            f"aidge_kit_row_block block = {{0.0f, 0, {padded // self.group}}};",
+            f"{self.element} *const x = ({self.element} *)scratch;",
+            f"float *const sums = (float *)scratch + {self.block_bytes // 4};" if is_padded else "float *sums = output;",
+            "int32_t row, place;",
+            f"for (row = 0; row < {product.rows}; row++) {{",
+            f"    const {self.stream} *next = stream;",
+            f"    (void)memcpy(sums, bias, {padded}u * sizeof *sums);",
+            f"    for (place = 0; place < {depth}; place += {block}) {{",
+            *([f"        (void)memset(x, 0, {self.block_bytes}u);"] if has_part else []),
+            f"        {self.quantize}(input + place, x, &block, {count});",
+            f"        next = {self.multiply}(next, x, sums, &block);",
+            "    }",
+            *([f"    (void)memcpy(output + {columns} * row, sums, {columns}u * sizeof *sums);"] if is_padded else []),
+            f"    input += {depth};",
+            *([] if is_padded else [f"    sums += {columns};"]),
+            "}",
+        ]
+        body = "\n".join(f"    {line}" for line in lines)
+        parameters = f"const float *input, float *output, const {self.stream} *stream, const float *bias, void *scratch"
+        return (
+            name,
+            f"/* {product.rows} x {depth} floats times {columns} packed columns. */\nstatic void {name}(\n    {parameters})\n{{\n{body}\n}}",
+        )

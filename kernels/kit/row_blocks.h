@@ -8,27 +8,31 @@ typedef struct {
     int32_t minus_sum, groups;
 } aidge_kit_row_block;
 
-/* A float in -2^22..2^22 becomes an integer, half to even, where that is added: the low 16 bits of the sum are the integer's. */
-#define AIDGE_KIT_TO_INTEGER 12582912.0f
+/* The pattern of 1.5 * 2^23: a float in -2^22..2^22 to which that is added is rounded to an integer, half to even, in its low bits. */
+#define AIDGE_KIT_ROUNDING_PATTERN 0x4b400000u
 
 /*
- * int8 levels of a block of a row: the values over its largest magnitude / 127. Returns this scale; 0 and zeros where no value is
- * as large as 2^-87, NaN and zeros where one is not finite.
+ * The scale of int8 levels of a block of a row, its largest magnitude / 127, and the reciprocal. All levels are 0 where the
+ * reciprocal is 0: the scale is 0 if no value is as large as 2^-87, NaN if one is not finite.
  */
-AIDGE_KIT_NOINLINE float aidge_kit_block_levels(const float *values, int32_t *levels, int32_t count)
+AIDGE_KIT_INLINE float aidge_kit_block_scale(const float *values, int32_t count, float *reciprocal)
 {
     const uint32_t largest = aidge_kit_largest_pattern(values, count);
-    float scale, inverse;
-    int32_t index;
+    float scale;
     if (largest < AIDGE_KIT_SMALLEST_PATTERN || largest >= AIDGE_KIT_INFINITE_PATTERN) {
-        (void)memset(levels, 0, (uint32_t)count * sizeof *levels);
+        *reciprocal = 0.0f;
         return largest < AIDGE_KIT_SMALLEST_PATTERN ? 0.0f : NAN;
     }
     scale = aidge_kit_exact_quotient(aidge_kit_float_of(largest), 127.0f);
-    inverse = aidge_kit_exact_quotient(1.0f, scale);
-    for (index = 0; index < count; index++) {
-        const float level = aidge_kit_exact(values[index] * inverse) + AIDGE_KIT_TO_INTEGER;
-        levels[index] = (int32_t)(aidge_kit_exact(level) - AIDGE_KIT_TO_INTEGER);
-    }
+    *reciprocal = aidge_kit_exact_quotient(1.0f, scale);
     return scale;
+}
+
+/* The level of a value of such a block. */
+AIDGE_KIT_INLINE int32_t aidge_kit_block_level(float value, float reciprocal)
+{
+    const float level = aidge_kit_exact(value * reciprocal) + aidge_kit_float_of(AIDGE_KIT_ROUNDING_PATTERN);
+    uint32_t pattern;
+    (void)memcpy(&pattern, &level, sizeof pattern);
+    return (int32_t)(pattern - AIDGE_KIT_ROUNDING_PATTERN);
 }

@@ -98,6 +98,7 @@ class Driver:
     stream: str  # the C type of the stream
     group: int
     block_bytes: int
+    integer_bits: str = ""  # the last argument of `quantize`, if it has one
 
     def padded(self, columns: int) -> int:
         """Returns the columns of whole groups."""
@@ -127,7 +128,7 @@ class Driver:
             f"    (void)memcpy(sums, bias, {padded}u * sizeof *sums);",
             f"    for (place = 0; place < {depth}; place += {block}) {{",
             *([f"        (void)memset(x, 0, {self.block_bytes}u);"] if has_part else []),
-            f"        {self.quantize}(input + place, x, &block, {count});",
+            f"        {self.quantize}(input + place, x, &block, {count}{self.integer_bits and f', {self.integer_bits}'});",
             f"        next = {self.multiply}(next, x, sums, &block);",
             "    }",
             *([f"    (void)memcpy(output + {columns} * row, sums, {columns}u * sizeof *sums);"] if is_padded else []),
@@ -135,9 +136,7 @@ class Driver:
             *([] if is_padded else [f"    sums += {columns};"]),
             "}",
         ]
-        body = "\n".join(f"    {line}" for line in lines)
         parameters = f"const float *input, float *output, const {self.stream} *stream, const float *bias, void *scratch"
-        return (
-            name,
-            f"/* {product.rows} x {depth} floats times {columns} packed columns. */\nstatic void {name}(\n    {parameters})\n{{\n{body}\n}}",
-        )
+        body = "".join(f"    {line}\n" for line in lines)
+        comment = f"/* {product.rows} x {depth} floats times {columns} packed columns. */"
+        return name, f"{comment}\nstatic void {name}(\n    {parameters})\n{{\n{body}}}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A block of a row of floats as int8 levels (`aidge_kit_block_levels`), or as integers with one exponent, in three digits of 8
+"""A block of a row of floats as int8 levels (`aidge_kit_block_scale`), or as integers with one exponent, in three digits of 8
 bits, lowest first, those of 16 values together."""
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ LANES = 16  # of a vector of digits
 
 
 def quantizer(integer_bits: int) -> tuple[str, str]:
-    """Name and text; `integer_bits` of integers, 0 for levels. It writes the unit of the block, and minus the sum of its integers.
+    """Name and text; `integer_bits` of integers, 0 for levels. It writes the unit of the block, and minus the sum of integers.
 
     r4: the pattern of the largest magnitude, then the sum; r5: the unit; r6: its reciprocal.
     """

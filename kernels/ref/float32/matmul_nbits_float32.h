@@ -31,10 +31,17 @@ AIDGE_KIT_INLINE int32_t aidge_ref_nbits_sum(const uint32_t *words, const int32_
 /* Integers of a block of a row, zeros behind it; returns their unit. */
 static float aidge_ref_nbits_integers(const float *input, int32_t *integers, int32_t count, const aidge_ref_nbits_shape *shape)
 {
-    const int32_t padded = shape->words * (32 / shape->bits);
-    (void)memset(integers + count, 0, (uint32_t)(padded - count) * sizeof *integers);
-    return shape->integer_bits == 0 ? aidge_kit_block_levels(input, integers, count)
-                                    : aidge_kit_common_exponent(input, integers, count, shape->integer_bits);
+    float reciprocal, scale;
+    int32_t index;
+    (void)memset(integers, 0, (uint32_t)(shape->words * (32 / shape->bits)) * sizeof *integers);
+    if (shape->integer_bits > 0) {
+        return aidge_kit_common_exponent(input, integers, count, shape->integer_bits);
+    }
+    scale = aidge_kit_block_scale(input, count, &reciprocal);
+    for (index = 0; reciprocal > 0.0f && index < count; index++) {
+        integers[index] = aidge_kit_block_level(input[index], reciprocal);
+    }
+    return scale;
 }
 
 /*

@@ -53,6 +53,7 @@ ONE_VECTOR = [
     (1, 12, (3, 7), 2, (1, 1), 1, 1, (0, 0), 1),
 ]
 ROWS = [((1, 1), 2), ((1, 640), 9), ((3, 64), 10), ((2, 7, 33), 17)]
+ONE_ROW = [((1, 64), 16), ((1, 33), 12), ((1, 200), 15), ((1, 208), 8), ((1, 335), 21), ((1, 5), 3), ((1, 192), 19)]
 
 
 def is_taken(entry):
@@ -92,6 +93,7 @@ def candidates():
     own += [convolution(case, 2 * seed + 1, edge, seed % 2 == 1) for seed, edge in enumerate(DEPTHWISE)]  # weights of nine bits
     own += [convolution(case, seed, edge, place == 1) for seed in (2, 3, 5) for place, edge in enumerate(ONE_VECTOR)]
     own += [fully_connected(case, seed, *shape, seed % 2 == 1) for seed, shape in enumerate(ROWS)]
+    own += [fully_connected(case, seed, *shape, seed % 2 == 1) for seed, shape in enumerate(ONE_ROW)]
     own += [random_layer(seed) for seed in range(4000, 4000 + RANDOM_CASES // 2)]
     own += measured_cases(case)
     return [*own, *filter(is_taken, dynamic_layers(case))]

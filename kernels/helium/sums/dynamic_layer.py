@@ -13,7 +13,7 @@ from aidge_build.contract.kernel_kit.conditions import ONE_GROUP
 from aidge_build.contract.kernel_kit.dynamic import DEPTHWISE, data_arguments, dynamic_spec, is_signed
 from aidge_build.contract.kernel_kit.terms import plus
 from aidge_build.contract.node import KernelNode, kernel
-from aidge_build.contract.spec import CHANNELS_LAST, ROW_MAJOR, Demands, NodeView
+from aidge_build.contract.spec import CHANNELS_LAST, ROW_MAJOR, Demands, NodeView, Predicate
 from aidge_build.operators.dynamic import DATA, WEIGHTS
 
 from ..core import floats
@@ -27,6 +27,7 @@ from ..windows.depthwise import LANES, Depthwise
 from ..windows.depthwise_int8 import SMALL_WINDOW, driver_of
 from ..windows.float_strips import FloatStrips
 from .conv2d_int8 import FEW_DILATED_TAPS
+from .dense_float import DenseFloat
 from .driver import Driver
 from .plan import PIXELS, Plan
 from .plan_choice import plan_of
@@ -34,6 +35,7 @@ from .product import HEAD_BYTES
 from .stream import float_stream
 
 FEWEST_OUTPUTS = 2
+FEWEST_UNDER_SIZE = 4096  # weights of a row that is computed for eight outputs at once: the text is longer by up to 500 bytes
 FEWEST_PIXELS = 16  # for which numbers are prepared: they take an eighth of the result's bytes then
 
 
@@ -129,6 +131,29 @@ class DynamicConv(DynamicLayer):
     @classmethod
     def geometry(cls, view: NodeView) -> Geometry:
         return of_image(view)
+
+
+def _several_rows(view: NodeView) -> str:
+    rows, weights = math.prod(view.inputs[DATA].dims[:-1]), view.inputs[WEIGHTS]
+    if rows > 1:
+        return f"{rows} rows"
+    few = view.objective == "size" and weights.elements < FEWEST_UNDER_SIZE
+    return f"{weights.elements} weights, wants {FEWEST_UNDER_SIZE} under --optimize size" if few else ""
+
+
+ONE_ROW = Predicate("one row", _several_rows)
+
+
+@kernel("DynamicFC", dynamic_spec(ROW_MAJOR, MVE, FEWEST_OUTPUTS, BYTES_APART, ONE_ROW))
+class DynamicRow(KernelNode):
+    def call(self) -> Call:
+        weights, floats = self.inputs[WEIGHTS].data, _floats_of(self.view)
+        form = DenseFloat(weights.shape[1], weights.shape[0], floats)
+        name, texts = form.texts()
+        stream = form.stream(_stored(weights, floats), FloatNumbers.of(self.inputs, weights, floats.missing))
+        arguments = (*data_arguments(self.inputs), Output(0), Constant("stream", stream))
+        note, facts = "8 outputs at a time, scaled to float", computed("1 row x 8 outputs")
+        return Call(name, ("sums/dynamic_data.h",), arguments, note, texts, facts=facts)
 
 
 @kernel("DynamicFC", dynamic_spec(ROW_MAJOR, MVE, FEWEST_OUTPUTS, BYTES_APART))

@@ -255,7 +255,7 @@ def lines_texts(stream: Stream, buffer: Buffer, order: list[int], places: list[i
         code.get("{x1}", "second_input")
         code("add {x1}, {x1}, {x0}")
     code.get("{column}", "base")
-    dense.begin_sums(code, stream.sums)
+    dense.begin_sums(code, stream)
     _gather(code, places, stream.sums > 0)
     dense.store_sums(code, [dense.STORE_SUMS] * stream.sums)
     steps = dense.split_steps(len(order) // 2, unroll)

@@ -111,21 +111,26 @@ def unpack(code: Routine, places: Sequence[tuple[str, str]], has_sums: bool = Fa
             add_up(code, ("a2", "a3"))
 
 
-SUMS, MINUS_ONES = ("b0", "b1"), "b2"  # negated sums of both pixels, while the column is made; twice -1
+SUMS, MINUS = ("b0", "b1"), "b2"  # negated sums of both pixels, while the column is made; twice -1, or the `minus` of the weights
 
 
-def begin_sums(code: Routine, pairs: int, sums: Sequence[str] = SUMS) -> None:
-    """Nothing is added up yet, for so many pairs of taps that hold sums."""
-    if pairs:
+def begin_sums(code: Routine, stream: Stream, sums: Sequence[str] = SUMS) -> None:
+    """Nothing is added up yet, if the stream has pairs of taps that hold sums."""
+    if stream.sums:
         for total in sums:
             code(f"movs {{{total}}}, #0")
-        code(f"mov {{{MINUS_ONES}}}, #-1")
+        load_minus(code, stream)
+
+
+def load_minus(code: Routine, stream: Stream) -> None:
+    """Twice the number that taps are multiplied by before they are added up."""
+    code(f"mvn {{{MINUS}}}, #0x00070007" if stream.weights.minus else f"mov {{{MINUS}}}, #-1")
 
 
 def add_up(code: Routine, pairs: Sequence[str], sums: Sequence[str] = SUMS) -> None:
     """A pair of taps of each pixel more in the sums."""
     for pair, total in zip(pairs, sums):
-        code(f"smlad {{{total}}}, {{{pair}}}, {{{MINUS_ONES}}}, {{{total}}}")
+        code(f"smlad {{{total}}}, {{{pair}}}, {{{MINUS}}}, {{{total}}}")
 
 
 STORE_SUMS = "strd {a0}, {a1}, [{column}], #8"

@@ -11,6 +11,7 @@ from ..core.offsets import plus
 from . import dense
 from .dense_levels import epilogue
 from .stream import Stream
+from .weights import FIRST
 
 PARAMETERS = "const int8_t *input, int8_t *output, const int32_t *stream, void *scratch, const aidge_cortexm_fc *shape"
 HEAD_WORDS = 3
@@ -20,6 +21,7 @@ SUM = ("b0",)  # the negated sum of inputs while they are unpacked
 PRODUCTS = "b3"  # and the sum of their products
 # What waits where no second pixel does: sums of the first half of a row, whether it is the second one, products of inputs.
 SUMS, IS_SECOND, ROW_PRODUCTS = "second_output", "back_output", "second_input"
+MINUS = "back_input"  # and the sum of a row's inputs times the `minus` of its weights
 
 
 def routine(stream: Stream, features: int, unroll: int, blocks: int = 1) -> tuple[str, str]:
@@ -48,6 +50,8 @@ def routine(stream: Stream, features: int, unroll: int, blocks: int = 1) -> tupl
     if blocks > 1:
         _halves(code, stream, features, unroll)
     else:
+        if stream.weights.minus:
+            code(f"movs {{{SUM[0]}}}, #0")
         _unpack(code, stream, features, stream.sums)
         code.get("{column}, {stream}", "base")
         code.align()
@@ -89,6 +93,9 @@ def _load_biases(code: Routine, stream: Stream) -> None:
 
 def _levels(code: Routine, stream: Stream) -> None:
     """Those of a group, to the output."""
+    if stream.weights.minus:
+        code.get("{x0}", MINUS)
+        stream.weights.less_sums(code, FIRST, "{x0}")
     code.get("{w1}", "output")
     epilogue(code, stream, "a")
     if not stream.is_stated:
@@ -106,7 +113,11 @@ def _halves(code: Routine, stream: Stream, features: int, unroll: int) -> None:
     weights = (features + 2 * stream.sums) * stream.weights.quad_words // 2  # bytes, of a half
     code("movs r2, #0")
     code.put(IS_SECOND, "r2")
+    if stream.weights.minus:
+        code.put(MINUS, "r2")
     code.label(7, "half of a row")
+    if stream.weights.minus:
+        code.get(f"{{{SUM[0]}}}", MINUS)
     _unpack(code, stream, features // 2, stream.sums // 2, most=4)
     code.put(SUMS, "r3", "behind the inputs")
     code.get("{column}, {stream}", "base")
@@ -143,7 +154,10 @@ def _unpack(code: Routine, stream: Stream, features: int, sums: int, most: int =
     """`features` inputs at r0 as int16 to `base`, and behind `column_end` their negated sum as `sums` pairs; r3 ends behind all.
     At most 4 * `most` of many stand in the text. Label 2."""
     code.get("r3", "base")
-    dense.begin_sums(code, sums, SUM)
+    has_sum = sums > 0 or stream.weights.minus != 0
+    dense.begin_sums(code, stream, SUM)
+    if stream.weights.minus:
+        dense.load_minus(code, stream)
     if stream.is_paired:
         code(f"movs {{{PRODUCTS}}}, #0")
     words = features // 4
@@ -152,20 +166,22 @@ def _unpack(code: Routine, stream: Stream, features: int, sums: int, most: int =
         code.constant("r12", words // count)
         code.align()
         code.label(2, f"{4 * count} inputs")
-    together = 1 if sums else 2
+    together = 1 if has_sum else 2
     for first in range(0, count, together):
         _unpack_words(code, stream, min(together, count - first))
-        if sums:
+        if has_sum:
             _add_up(code)
     if words > 8:
         code("subs r12, r12, #1")
         code("bne 2b")
     if features % 4:
-        _unpack_rest(code, stream, features % 4, sums > 0)
+        _unpack_rest(code, stream, features % 4, has_sum)
     code.put("input", "r0")
     code.put("column_end", "r3")
     if stream.is_paired:
         code.put(ROW_PRODUCTS, f"{{{PRODUCTS}}}")
+    if stream.weights.minus:
+        code.put(MINUS, f"{{{SUM[0]}}}")
     dense.store_sums(code, ["str {a0}, [r3], #4"] * sums, SUM)
 
 

@@ -110,7 +110,8 @@ def pack_blocks(linear: Linear, order: list[int], size: int, has_fpu: bool, **as
         for first in group_starts(size):
             weights = rows[groups.channels(block + first)]
             own = groups.joined(block + first) if stream.is_joined else groups.biases(block + first)
-            words += less_products(own, weights, order, stream.weights.paired_step) if stream.is_paired else own
+            multiplied = stream.weights.multiplied(weights)
+            words += less_products(own, multiplied, order, stream.weights.paired_step) if stream.is_paired else own
             words += stream.weights.words(weights[: wishes.channels])
             words += groups.behind_weights(block + first, first, stream)
     return replace(stream, words=as_words(words))

@@ -39,7 +39,7 @@ def routine(stream: Stream, channels: int, unroll: int, is_shared: bool = False)
     else:
         code.get("{x1}", "second_input")
         code("add {x1}, {x1}, {x0}")
-    dense.begin_sums(code, stream.sums)
+    dense.begin_sums(code, stream)
     _unpack(code, *((min(pairs // 2, 2), True) if is_shared else _turns(channels // 4)), stream.sums > 0)
     dense.store_sums(code, [dense.STORE_SUMS] * stream.sums)
     steps = (0, pairs) if is_shared else dense.split_steps(channels // 2, unroll)

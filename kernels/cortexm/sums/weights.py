@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 import numpy
 
 from aidge_build.contract.kernel_kit.linear_int8 import HIGH_SHIFT, Linear
+from aidge_build.operators.arithmetic.thresholds import MOST_EXTRA
 
 from ..core.assembly import Routine
 from ..core.conditions import GROUP
@@ -23,6 +24,7 @@ LOADS = {  # of a word of weights for each of so many outputs
     3: "ldm {stream}!, {{r8-r10}}",
     4: "ldm {stream}!, {{r8-r11}}",
 }
+NIBBLE_OFFSETS = numpy.array([[8], [8], [0], [8]])  # of the channels of a group
 QUAD = [0, 2, 1, 3]  # the order in which SXTB16 unpacks a word of 4 taps
 
 Taps = Sequence[str]  # registers of pairs of taps
@@ -45,11 +47,16 @@ class Weights:
     above: int = 0  # how much larger weights of odd channels are than in the stream
     paired_step: int = 0  # each so many-th channel can have products of pairs (paired_inputs.py); 0: none
     uses_w: bool = False  # w0 and w1 in the steps of a row
+    minus: int = 0  # sums need the sum of taps times this at the end (`less_sums`); 0: they do not
 
     def words(self, rows: numpy.ndarray) -> list[int]:
         """Weights [channels, taps] of a group."""
         halves = 256 * (rows[1::2] - self.above) + rows[::2] if self.is_packed else rows
         return ((halves[:, 0::2] & 0xFFFF) | ((halves[:, 1::2] & 0xFFFF) << 16)).T.ravel().tolist()
+
+    def multiplied(self, rows: numpy.ndarray) -> numpy.ndarray:
+        """The weights of a group as the registers of its sums see them, for less_products."""
+        return rows
 
     def starts(self, sums: Sequence[int], more: Sequence[int] = (0,) * GROUP) -> list[int]:
         """The registers of the sums of a group, with something `more` in their own units."""
@@ -78,8 +85,8 @@ class Weights:
         for first in range(0, len(uses), len(registers)):
             yield [(register, *use) for register, use in zip(registers, uses[first:])]
 
-    def multiply(self, code: Routine, words: Sequence[Word]) -> None:
-        """Products of words with a pair of taps of each pixel."""
+    def multiply(self, code: Routine, words: Sequence[Word], spares: Sequence[str] = ()) -> None:
+        """Products of words with a pair of taps of each pixel; `spares`: a register for each word that has no other use."""
         if self.is_packed:
             _add_products(code, words, 1)
             for register, *_ in words:
@@ -138,6 +145,102 @@ class Bytes(Weights):
                 code(f"smlad {total}, {weight}, {taps[1]}, {total}")
 
 
+@dataclass(frozen=True)
+class Nibbles(Weights):
+    """Four weights in a halfword: bits 0 to 3 are of channel 0, 4 to 7 of channel 3, 8 to 11 of channel 1, 12 to 15 of channel 2.
+    The last one is signed, the others are 8 more than the weights. Registers hold these sums (s: of the bits of a channel):
+
+    | register | sum                          | how its weights leave the word w |
+    |----------|------------------------------|----------------------------------|
+    | 0        | s0                           | uxtb16 of register 1's           |
+    | 1        | 256 * s1 + s0                | and w, #0x0f0f0f0f               |
+    | 2        | 16 * s2 + s1                 | sxtb16 w, ror #8                 |
+    | 3        | 256 * register 2 + 16 * s3 + s0 | w                             |
+    """
+
+    def words(self, rows: numpy.ndarray) -> list[int]:
+        halves = self.multiplied(rows)[3]
+        return ((halves[0::2] & 0xFFFF) | ((halves[1::2] & 0xFFFF) << 16)).tolist()
+
+    def multiplied(self, rows: numpy.ndarray) -> numpy.ndarray:
+        return numpy.stack(_in_nibbles(rows + NIBBLE_OFFSETS))
+
+    def starts(self, sums: Sequence[int], more: Sequence[int] = (0,) * GROUP) -> list[int]:
+        return _in_nibbles([own + other for own, other in zip(sums, more)])
+
+    def starts_in_text(self, code: Routine) -> None:
+        code("add {b2}, {b1}, {b2}, lsl #4")
+        code("add {b1}, {b0}, {b1}, lsl #8")
+        code("add {b3}, {b0}, {b3}, lsl #4")
+        code("add {b3}, {b3}, {b2}, lsl #8")
+
+    def less_sums(self, code: Routine, sums: Sequence[str], minus: str) -> None:
+        """Registers hold their own sums alone, of the weights; in `minus` is -8 times the sum of all taps."""
+        first, second, third, fourth = sums
+        code(f"sub {fourth}, {fourth}, {third}, lsl #8")
+        code(f"sub {fourth}, {fourth}, {first}")
+        code(f"sub {second}, {second}, {first}")
+        code(f"sub {third}, {third}, {second}, asr #8")
+        code(f"add {fourth}, {minus}, {fourth}, asr #4")
+        code(f"add {second}, {minus}, {second}, asr #8")
+        code(f"asr {third}, {third}, #4")
+        code(f"add {first}, {first}, {minus}")
+
+    def steps(self, pairs: Sequence[Sequence[Pixel]], registers: Sequence[str], outputs: int = GROUP) -> Iterator[list[Word]]:
+        """As of all weights; half of the registers are spare."""
+        yield [(register, 0, pixels) for register, pixels in zip(registers, pairs)]
+
+    def multiply(self, code: Routine, words: Sequence[Word], spares: Sequence[str] = ()) -> None:
+        moved = [(spare, 0, pixels) for spare, (_, _, pixels) in zip(spares, words)]
+        for (register, *_), spare in zip(words, spares):
+            code(f"sxtb16 {spare}, {register}, ror #8")
+        _add_products(code, words, 3)
+        for register, *_ in words:
+            code(f"and {register}, {register}, #0x0f0f0f0f")
+        _add_products(code, moved, 2)
+        for (register, *_), spare in zip(words, spares):
+            code(f"uxtb16 {spare}, {register}")
+        _add_products(code, words, 1)
+        _add_products(code, moved, 0)
+
+    def row_step(self, code: Routine, taps: Taps, outputs: int = GROUP, is_paired: bool = False, in_run: bool = False) -> None:
+        if in_run:
+            code("ldr {b1}, [{stream}, #4]")
+            code("ldr {b0}, [{stream}], #8")
+        else:
+            code("ldrd {b0}, {b1}, [{stream}], #8", "their weights for 4 outputs")
+        words = [(weight, 0, [(pair, FIRST, FIRST)]) for weight, pair in zip(SECOND, taps)]
+        if not is_paired:
+            self.multiply(code, words, SECOND[2:])
+            return
+        code(f"sxtab16 {{b2}}, {taps[1]}, {{b0}}, ror #8")
+        code(f"sxtab16 {{b3}}, {taps[0]}, {{b1}}, ror #8")
+        _add_products(code, words, 3)
+        for weight, _, _ in words:
+            code(f"and {weight}, {weight}, #0x0f0f0f0f")
+        code("smlad {a2}, {b2}, {b3}, {a2}")
+        code(f"uxtab16 {{b2}}, {taps[1]}, {{b0}}")
+        code(f"uxtab16 {{b3}}, {taps[0]}, {{b1}}")
+        _add_products(code, words, 1)
+        code("smlad {a0}, {b2}, {b3}, {a0}")
+
+
+def _in_nibbles(channels: Sequence) -> list:
+    """Numbers of the 4 channels of a group as its registers hold them."""
+    first, second, third, fourth = channels
+    high = 16 * third + second
+    return [first, 256 * second + first, high, 256 * high + 16 * fourth + first]
+
+
+def fit_nibbles(largest: int, taps: int, most: int = 128) -> bool:
+    """Whether 256 times sums of at most `largest`, and 8 times so many taps of at most `most` more, fit a word."""
+    return 257 * (largest + 8 * most * taps + MOST_EXTRA) < 1 << 31
+
+
+def _fit_nibbles(linear: Linear, groups: list[list[int]]) -> bool:
+    return linear.bits <= 4 and fit_nibbles(int(linear.largest.max()), linear.rows.shape[1])
+
+
 def _fit_packed(linear: Linear, groups: list[list[int]]) -> bool:
     return fit_halfwords(linear.rows, groups, linear.is_any) and fit_sums(linear, groups)
 
@@ -149,10 +252,11 @@ def _want_offsets(linear: Linear, groups: list[list[int]]) -> bool:
 
 WIDE = Weights("wide", "int16 weights", "int16", 8)
 BYTES = Bytes("bytes", "int8 weights", "int8", 4, paired_step=1, uses_w=True)
+NIBBLES = Nibbles("nibbles", "four weights per halfword", "4 per halfword", 2, _fit_nibbles, paired_step=2, minus=-8)
 PACKED = Weights("packed", "two weights per halfword", "2 per halfword", 4, _fit_packed, is_packed=True, paired_step=2)
 OFFSETS = replace(PACKED, note=f"{PACKED.note}, an offset for each channel", fits=_want_offsets, even="uxtb16", above=128)
 
 # In order of preference: the last one fits all weights.
 OF_PIXELS = (OFFSETS, PACKED, WIDE)
-OF_ROWS = (OFFSETS, PACKED, BYTES, WIDE)
+OF_ROWS = (NIBBLES, OFFSETS, PACKED, BYTES, WIDE)
 OF_FEW_OUTPUTS = (BYTES, WIDE)

@@ -12,10 +12,8 @@ from aidge_build.contract.kernel_kit.byte_weights import has_offsets
 from aidge_build.contract.kernel_kit.linear_int8 import LinearNode
 from aidge_build.contract.kernel_kit.narrow.core import Core
 from aidge_build.contract.kernel_kit.narrow.dense import PIXELS, SHIFT_BYTES, texts
-from aidge_build.contract.kernel_kit.narrow.packing import Form, Stream, pack, words_in_turn
+from aidge_build.contract.kernel_kit.narrow.packing import TAP_BYTES, Form, Stream, pack, words_in_turn
 from aidge_build.contract.spec import NodeView
-
-TAP_BYTES = 16  # of the column of 6 pixels
 
 
 def column_bytes(view: NodeView) -> int:
@@ -63,8 +61,8 @@ def _turns(shape: Mapping[str, int], stream: Stream) -> dict[str, int]:
         "across": int(across.sum()) * shape["groups"],
         "across_runs": int(across.sum()) * of_window * shape["groups"],
         "channels": channels,
-        "turns": channels * stream.taps // (4 * stream.turn_words),
-        "words": channels * stream.taps // 4,
+        "turns": blocks * stream.blocks // stream.turn_words,
+        "words": blocks * stream.blocks,
         "chunks": channels * -(-stream.taps // stream.chunk_taps) if stream.form is not Form.single else 0,
         "chunked": channels if stream.form is Form.chunked else 0,
         "in_float": channels if stream.form is Form.sums else 0,

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from aidge_build.contract.kernel_kit.narrow.packing import Stream
+from aidge_build.contract.kernel_kit.narrow.packing import Stream, Weights
 from aidge_build.contract.kernel_kit.routine import Routine
 
 
@@ -14,14 +14,18 @@ def word_of(stream: Stream, channel: int, place: int) -> str:
 
 def taps(code: Routine, stream: Stream) -> None:
     """Prints the taps up to the end of a chunk, some in each turn, and keeps the words of their sums where `Stream` says."""
-    code.label("taps", f"{4 * stream.turn_words} taps")
-    if stream.is_packed:
+    is_sparse = stream.weights is Weights.BLOCKS
+    code.label("taps", "a block of 4 taps" if is_sparse else f"{4 * stream.turn_words} taps")
+    if is_sparse:
+        code("ldm %stream!, {%weight}")
+        code("adds %columns, %columns, %weight", "past blocks of zeros")
+    if stream.weights is Weights.NIBBLES:
         for _ in range(stream.turn_words // 2):
             _packed_taps(code, stream)
     elif code.loads_bytes_anywhere:
-        _byte_by_byte(code, stream)
+        _byte_by_byte(code, stream, 4 if is_sparse else 4 * stream.turn_words)
     else:
-        for _ in range(stream.turn_words):
+        for _ in range(1 if is_sparse else stream.turn_words):
             _word_of_taps(code)
     code("cmp %columns, %end")
     code("bne %taps")
@@ -71,9 +75,8 @@ def _packed_taps(code: Routine, stream: Stream) -> None:
         _products_of_tap(code, stream, channel)
 
 
-def _byte_by_byte(code: Routine, stream: Stream) -> None:
-    """The taps of a turn, on a core that loads a byte from any distance with its sign."""
-    count = 4 * stream.turn_words
+def _byte_by_byte(code: Routine, stream: Stream, count: int) -> None:
+    """So many taps, on a core that loads a byte from any distance with its sign."""
     for tap in range(count):
         code("ldm %columns!, {%x0, %x1, %x2, %x3}")
         for channel in range(stream.together):

@@ -68,7 +68,7 @@ def texts(
     variant = [f"n{each}" for each in units] + ["p"] * is_in_pieces + ["once"] * is_once
     variant += ["packed"] * is_packed + [f"singles{turn_units}"] * has_singles + list(others)
     name = "_".join([f"{core.prefix}_fc_int8", *variant])
-    calls, functions = [], [_store(core)]
+    calls, functions = [], [store_text(core)]
     for place, each in enumerate(units):
         function, text = _pairs(core, each, is_once, is_packed)
         functions.append(text)
@@ -161,8 +161,9 @@ def _called(kinds: tuple[str, ...], values: str, count: str, cursor: str = "", o
     return "\n".join(call.format(kind) for kind, call in calls.items() if kind in kinds)
 
 
-def _store(core: Core) -> str:
-    """Prints outputs from their sums, at least one; outputs without a narrow form get a level that means nothing."""
+def store_text(core: Core) -> str:
+    """Returns the function that makes outputs from their sums, at least one; outputs without a narrow form get a level that means
+    nothing."""
     code = core.emitter()
     code("%enter.low")
     code("%frame below, above")

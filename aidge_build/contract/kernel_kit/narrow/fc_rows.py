@@ -11,11 +11,12 @@ from aidge_build.contract.call import Call, Constant, Input, Output, Scratch, St
 from aidge_build.contract.kernel_kit.byte_weights import offsets_of
 from aidge_build.contract.kernel_kit.following import following
 from aidge_build.contract.kernel_kit.linear_int8 import Linear, LinearNode
+from aidge_build.contract.kernel_kit.narrow import fc_blocks
 from aidge_build.contract.kernel_kit.narrow.columns import column_bytes, dense_call
 from aidge_build.contract.kernel_kit.narrow.conditions import linear_spec
 from aidge_build.contract.kernel_kit.narrow.core import Core
 from aidge_build.contract.kernel_kit.narrow.dense import PIXELS
-from aidge_build.contract.kernel_kit.narrow.fc import texts, what_is_added
+from aidge_build.contract.kernel_kit.narrow.fc import store_text, texts, what_is_added
 from aidge_build.contract.kernel_kit.narrow.fc_layout import HALF, PIECE, UNITS, Layout, layout, most_words
 from aidge_build.contract.kernel_kit.narrow.packing import (
     GENERAL_KIND,
@@ -93,6 +94,8 @@ def fc_call(core: Core, node: LinearNode, rows: int) -> Call:
     linear = node.linear(node.inputs[1].data.reshape(outputs, features))
     added = offsets_of(linear.rows)
     weights = linear.rows - added[:, None]
+    if not linear.is_any and not added.any() and fc_blocks.fits(weights, linear.bits == PACKED_BITS):
+        return _sparse_call(core, linear, rows)
     found = layout(weights, core.outputs, node.view.objective, linear.is_any)
     numbers, kinds = _numbers(core, linear, found)
     marks = numpy.arange(outputs) if linear.is_any else numpy.flatnonzero(kinds.kinds)
@@ -116,10 +119,7 @@ def fc_call(core: Core, node: LinearNode, rows: int) -> Call:
         "offsets": (Constant("offsets", added[found.order].astype(numpy.int8)),),
         "outliers": (Constant("outliers", outliers),),
         "runs": (Constant("runs", runs),),
-        "marks": (
-            Constant("marks", _ended(numpy.stack([marks, kinds.kinds[marks]], axis=1), found).astype(numpy.uint16)),
-            kinds.constants[1],
-        ),
+        "marks": _marks(kinds, marks, found),
     }
     return Call(
         function,
@@ -139,6 +139,41 @@ def fc_call(core: Core, node: LinearNode, rows: int) -> Call:
         facts=computed(f"1 row x {core.outputs} outputs", int((kinds.kinds != GENERAL_KIND).sum()), outputs, "output"),
         work={name: rows * count for name, count in _turns(found, kinds, features, apart).items()},
     )
+
+
+def _sparse_call(core: Core, linear: Linear, rows: int) -> Call:
+    """The call for weights of which few blocks are not 0."""
+    outputs, features = linear.rows.shape
+    found = Layout(numpy.arange(outputs), core.outputs, (), (), numpy.zeros((outputs, features), bool), features, features)
+    numbers, kinds = _numbers(core, linear, found)
+    marks = _marks(kinds, numpy.flatnonzero(kinds.kinds), found)
+    blocks = fc_blocks.stream(linear.rows)
+    function, functions = fc_blocks.texts(core, len(marks) > 0, store_text(core))
+    return Call(
+        function,
+        ("core/target.h", "kit/narrow/fc.h"),
+        (
+            Input(0),
+            Output(0),
+            Constant("blocks", blocks),
+            Constant("numbers", numbers),
+            Constant("order", found.order.astype(numpy.uint16)),
+            *marks,
+            Scratch(),
+            _shape(found, rows, features, outputs),
+        ),
+        note=f"{outputs} outputs without blocks of zeros",
+        texts=functions,
+        facts=computed("1 row x 1 output", int((kinds.kinds != GENERAL_KIND).sum()), outputs, "output"),
+        work={name: rows * count for name, count in _turns(found, kinds, 0, len(blocks) // 5).items()},
+    )
+
+
+def _marks(kinds: Kinds, marks: numpy.ndarray, found: Layout) -> tuple[Constant, ...]:
+    if not len(marks):
+        return ()
+    entries = _ended(numpy.stack([marks, kinds.kinds[marks]], axis=1), found).astype(numpy.uint16)
+    return Constant("marks", entries), kinds.constants[1]
 
 
 def _shape(found: Layout, rows: int, features: int, outputs: int) -> Struct:

@@ -24,6 +24,9 @@ MOST_CORRECTIONS = 6  # of a channel, in the mean: more cost about as much as th
 GENERAL_KIND = 255  # in place of a number of corrections
 WIDTH_BITS = 24  # of the word of a width; the other bits are somebody else's
 PACKED_BITS = 4  # of weights that share bytes
+BLOCK = 4  # taps
+MOST_KEPT = 0.45  # of the blocks, as one that is kept takes twice the bytes
+TAP_BYTES = 16  # of the column of 6 pixels
 AFTER = 3  # numbers of a channel after its weights
 SUM_BITS = 21  # of a sum with its sign, in the words that three sums share
 _WORD, _TURN = 43, 2  # instructions of 4 taps, and of a turn of their loop
@@ -44,10 +47,22 @@ class Form(enum.Enum):
     sums = enum.auto()
 
 
+class Weights(enum.Enum):
+    """How weights are stored: a byte each; 4 bits each; bytes, without the blocks of 4 taps that are 0. In front of a block is a
+    word, the bytes of the columns since the block before."""
+
+    BYTES = ""
+    NIBBLES = "packed"
+    BLOCKS = "sparse"
+
+
+_KINDS = {Weights.BYTES: "", Weights.NIBBLES: "4 bits", Weights.BLOCKS: "bytes without blocks of zeros"}
+
+
 @dataclass(frozen=True, eq=False)
 class Stream:
     """`words` as in dense.h, the words of each group of channels from `starts` on; `taps` are filled up to whole turns, the last
-    chunk may be shorter than `chunk_taps`; a loop has `turn_words` of 4 taps. `is_packed`: a word has weights of 8 taps."""
+    chunk may be shorter than `chunk_taps`; a loop has `turn_words` of 4 taps. `blocks` of 4 taps of a channel are multiplied."""
 
     words: numpy.ndarray
     starts: tuple[int, ...]
@@ -60,12 +75,13 @@ class Stream:
     chunk_taps: int
     channels: int
     corrections: int
-    is_packed: bool
+    weights: Weights
+    blocks: int
 
     @property
     def variant(self) -> str:
         """All that the text of a kernel depends on, for its name."""
-        words = "offset" * self.has_offsets, "corrected" * self.has_corrections, f"u{self.turn_words}", "packed" * self.is_packed
+        words = "offset" * self.has_offsets, "corrected" * self.has_corrections, f"u{self.turn_words}", self.weights.value
         return "_".join(filter(None, (self.form.name, *words, f"x{self.together}" * (self.together > 1))))
 
     @property
@@ -83,7 +99,8 @@ class Stream:
         """For `Call.note`."""
         proved = "proved in integers" if self.form is not Form.sums else "in the general form"
         proved += " but for a few sums, which are corrected" if self.has_corrections else ""
-        proved += "; weights are bytes and an offset" if self.has_offsets else "; weights of 4 bits" if self.is_packed else ""
+        kind = "bytes and an offset" if self.has_offsets else _KINDS[self.weights]
+        proved += f"; weights are {kind}" if kind else ""
         return f"three sums in two words, {-(-self.taps // self.chunk_taps)} chunk(s) of taps, requantization {proved}"
 
     def facts(self) -> dict[str, str]:
@@ -167,17 +184,19 @@ def _stream(
     if has_offsets:
         numbers = numpy.concatenate([added[:, None], numbers], axis=1)
     of_group = len(rows) // sizes.groups
-    most = 1 if kind is Form.sums or has_offsets else sizes.together
+    weights = _encoding(linear, rows, sizes) if not has_offsets else Weights.BYTES
+    most = 1 if kind is Form.sums or has_offsets or weights is Weights.BLOCKS else sizes.together
     together = next(size for size in range(most, 0, -1) if of_group % size == 0)
     words: list[int] = []
-    starts = []
-    is_packed = linear.bits == PACKED_BITS and sizes.turn_words % 2 == 0
+    starts, blocks = [], 0
     for first in range(0, len(rows), together):
         if first % of_group == 0:
             starts.append(len(words))
             words += head(linear, form)
         channels = slice(first, first + together)
-        words += [*numbers[channels, :-AFTER].reshape(-1).tolist(), *(_nibbles if is_packed else _bytes)(rows[channels])]
+        stored, count = _stored(weights, rows[channels], sizes.chunk_taps)
+        words += [*numbers[channels, :-AFTER].reshape(-1).tolist(), *stored]
+        blocks += count
         for channel in range(first, first + together):
             words += numbers[channel, -AFTER:].tolist()
             if has_corrections:
@@ -194,18 +213,33 @@ def _stream(
         sizes.chunk_taps,
         len(rows),
         int(counts.sum()),
-        is_packed,
+        weights,
+        blocks,
     )
 
 
-def _bytes(rows: numpy.ndarray) -> list[int]:
-    """Returns weights [channels, taps] as words of bytes, of each tap in turn."""
-    return numpy.ascontiguousarray(rows.T.astype(numpy.int8)).reshape(-1).view("<i4").tolist()
+def _encoding(linear: Linear, rows: numpy.ndarray, sizes: _Sizes) -> Weights:
+    is_narrow = linear.bits == PACKED_BITS and sizes.turn_words % 2 == 0
+    kept = rows.reshape(-1, BLOCK).any(axis=1).mean()
+    if not linear.is_any and kept <= (MOST_KEPT / 2 if is_narrow else MOST_KEPT):
+        return Weights.BLOCKS
+    return Weights.NIBBLES if is_narrow else Weights.BYTES
 
 
-def _nibbles(rows: numpy.ndarray) -> list[int]:
-    """Returns weights [channels, taps] of 4 bits as words of 8, of each tap in turn; the first is in the highest bits."""
-    return ((rows.T & 15).reshape(-1, 8) << numpy.arange(28, -4, -4)).sum(axis=1).tolist()
+def _stored(weights: Weights, rows: numpy.ndarray, chunk_taps: int) -> tuple[list[int], int]:
+    """Returns the words of weights [channels, taps], of each tap in turn, and how many blocks of a channel they have.
+
+    The first of 8 weights in a word is in the highest bits. The last block of a chunk is there, even if it is 0."""
+    if weights is Weights.NIBBLES:
+        return ((rows.T & 15).reshape(-1, 8) << numpy.arange(28, -4, -4)).sum(axis=1).tolist(), rows.size // BLOCK
+    words = numpy.ascontiguousarray(rows.T.astype(numpy.int8)).reshape(-1).view("<i4")
+    if weights is Weights.BYTES:
+        return words.tolist(), rows.size // BLOCK
+    is_kept = words != 0
+    is_kept[-1] = is_kept[chunk_taps // BLOCK - 1 :: chunk_taps // BLOCK] = True
+    (places,) = numpy.nonzero(is_kept)
+    skipped = numpy.diff(places, prepend=-1) - 1
+    return numpy.stack([BLOCK * TAP_BYTES * skipped, words[places]], axis=1).ravel().tolist(), len(places)
 
 
 def head(linear: Linear, form: NarrowForm) -> list[int]:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Rows of a fully connected layer with many zeros: only blocks of 4 taps with a weight are in flash, and are multiplied.
 
-Of each output the stream has for each such block a byte, how many blocks without a weight precede it, and 4 weights as the model
-has them; then the byte END.
+The stream has for each output its blocks and the byte END. A block is a byte, the number of blocks without a weight that precede
+it, and 4 weights as the model has them.
 """
 
 from __future__ import annotations

@@ -142,7 +142,7 @@ def fc_call(core: Core, node: LinearNode, rows: int) -> Call:
 
 
 def _sparse_call(core: Core, linear: Linear, rows: int) -> Call:
-    """The call for weights of which few blocks are not 0."""
+    """The call where few blocks of the weights are not 0."""
     outputs, features = linear.rows.shape
     found = Layout(numpy.arange(outputs), core.outputs, (), (), numpy.zeros((outputs, features), bool), features, features)
     numbers, kinds = _numbers(core, linear, found)

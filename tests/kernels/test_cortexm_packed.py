@@ -10,43 +10,77 @@ from dataclasses import replace
 import numpy
 import pytest
 from cortexm_harness import BOARD, BOARD_WITHOUT_FPU, Case, accepted, case, run, without_fpu
+from dynamic_cases import EDGES as DYNAMIC
+from dynamic_cases import convolution, fully_connected
 from harness import under_double
-from test_cortexm_linear import LONG_ROWS, ROWS, fc_cases
+from test_cortexm_dynamic import GROUPED, SHORT_RUNS, WINDOWS
+from test_cortexm_linear import EDGES, LONG_ROWS, MANY_PIXELS, MANY_ROWS, ROWS, fc_cases, int8_case
 
 from aidge_build.graph.tensor import constant
 
 needs_compiler = pytest.mark.skipif(not shutil.which("arm-none-eabi-gcc"), reason="needs arm-none-eabi-gcc")
+BLOCKS = [(1, 12, (5, 5), 9, (3, 3), 1, 1, (1, 1), 3), (1, 9, (4, 5), 6, (3, 3), 1, 1, (1, 1), 3)]
+MATRICES = [((1, 16), 8), ((3, 7), 10), ((2, 5, 6), 4), ((1, 132), 9)]
 
 
-def of_few_bits(entry: Case, seed: int, bits: int = 4) -> Case:
-    """The case with weights of so many bits, with the same largest products; every third has the lowest weight, too."""
-    data, weights, bias = entry.view.inputs
-    ends = -(1 << bits - 1) + (seed % 3 > 0), (1 << bits - 1) - 1
-    values = numpy.clip(weights.data >> 8 - bits, *ends).astype(numpy.int8)
-    scales = tuple(scale * (1 << 8 - bits) for scale in weights.quantization.scales)
-    narrow = constant("w", values, replace(weights.quantization, scales=scales))
-    made = case(entry.view.operator, [data, narrow, bias], entry.values[:1], quantization=entry.view.outputs[0].quantization)
+def of_four_bits(entry: Case, seed: int) -> Case:
+    """The case with weights of 4 bits and about the same products; one in three has the lowest weight, too."""
+    inputs = list(entry.view.inputs)
+    weights = inputs[1]
+    inputs[1] = constant("w", numpy.clip(weights.data >> 4, -8 + (seed % 3 > 0), 7).astype(numpy.int8))
+    if weights.quantization:
+        scales = tuple(16 * scale for scale in weights.quantization.scales)
+        inputs[1] = inputs[1].with_(quantization=replace(weights.quantization, scales=scales))
+    values = [value for value, tensor in zip(entry.values, inputs) if tensor is not None and not tensor.is_constant]
+    made = case(entry.view.operator, inputs, values, quantization=entry.view.outputs[0].quantization)
     return Case(replace(made.view, objective=("balanced", "size", "speed")[seed % 3], packs_weights=True), made.values)
 
 
 @functools.cache
-def rows() -> list[Case]:
-    shapes = fc_cases((*ROWS, *LONG_ROWS))
-    return accepted([of_few_bits(entry, seed) for seed, entry in enumerate(shapes)])
+def layers() -> list[Case]:
+    edges = [edge for edge in (*EDGES, *MANY_PIXELS) if edge[-1] == 1 and edge[3] >= 4]
+    found = [*(int8_case(seed, *edge) for seed, edge in enumerate([*edges, *BLOCKS]))]
+    found += fc_cases((*ROWS, *LONG_ROWS, *MANY_ROWS))
+    return accepted([of_four_bits(entry, seed) for seed, entry in enumerate(found)])
 
 
 @functools.cache
-def layers() -> list[Case]:
-    return [*rows()]
+def dynamic_layers() -> list[Case]:
+    edges = [*(edge for edge in (*DYNAMIC, *WINDOWS, *SHORT_RUNS) if edge[-1] == 1), *GROUPED]
+    found = [convolution(case, 2 * seed, edge, seed % 2 > 0) for seed, edge in enumerate(edges)]
+    found += [fully_connected(case, 2 * seed, *shape, seed % 2 > 0) for seed, shape in enumerate(MATRICES)]
+    return accepted([of_four_bits(entry, seed) for seed, entry in enumerate(found)])
 
 
 @needs_compiler
 def test_layers_of_both_contracts_equal_their_meaning():
-    found = [*layers(), *accepted([under_double(entry) for entry in layers()[::2]])]
+    found = [*layers(), *accepted([under_double(entry) for entry in layers()[::3]])]
     assert all("_nibbles" in entry.call.function for entry in found)
+    kernels = {"pointwise_int8", "conv2d_lines_int8", "conv2d_planes_int8", "conv2d_grouped_int8", "fc_int8", "fc_rows_int8"}
+    assert {entry.kernel.name for entry in found} == kernels
     assert run(found, board=BOARD) == []
 
 
 @needs_compiler
 def test_so_do_those_without_an_fpu():
-    assert run(without_fpu(layers()[::2]), board=BOARD_WITHOUT_FPU) == []
+    assert run(without_fpu(layers()[::4]), board=BOARD_WITHOUT_FPU) == []
+
+
+@needs_compiler
+def test_so_do_layers_of_dynamic_quantization():
+    assert all("_nibbles" in entry.call.function for entry in dynamic_layers())
+    assert run(dynamic_layers(), board=BOARD) == []
+
+
+def test_a_weight_takes_half_a_byte():
+    for entry in (*fc_cases([(1, 256, 64)]), int8_case(1, 1, 256, (4, 4), 64, (1, 1), 1, 1, (0, 0), 1)):
+        packed = of_four_bits(entry, 2)
+        bytes_each = Case(replace(packed.view, packs_weights=False), packed.values)
+        taken = [each.call.constants[0].values.nbytes for each in (packed, bytes_each)]
+        assert taken[1] - taken[0] >= 0.49 * 256 * 64
+
+
+def test_sums_beyond_what_a_register_holds_are_those_of_bytes():
+    for features, is_packed in ((7000, True), (9000, False)):
+        (entry, *_) = fc_cases([(1, features, 4)])
+        assert ("_nibbles" in of_four_bits(entry, 1).call.function) is is_packed

@@ -110,7 +110,11 @@ def _sums(
         code.get("{x0}", "column_end")
         code("cmp {column}, {x0}")
         code("bne 4b")
-    if stream.sums:
+    if stream.weights.minus:
+        for register, place in zip(("{x0}", "{x1}"), sums[0]):
+            code(f"ldr {register}, [{{column}}, #{place}]", "the sum of a window")
+        dense.less_sums(code, stream)
+    elif stream.sums:
         _neighbours(code, stream, stream.sums, span, sums, False, False)
 
 
@@ -257,7 +261,7 @@ def lines_texts(stream: Stream, buffer: Buffer, order: list[int], places: list[i
     code.get("{column}", "base")
     dense.begin_sums(code, stream)
     _gather(code, places, stream.sums > 0)
-    dense.store_sums(code, [dense.STORE_SUMS] * stream.sums)
+    dense.store_sums(code, stream, [dense.STORE_SUMS] * stream.sums)
     steps = dense.split_steps(len(order) // 2, unroll)
     dense.groups(code, stream, lambda: dense.column_steps(code, stream, *steps), at_base=True)
     end_row(code, "x0")

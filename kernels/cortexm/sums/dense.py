@@ -78,9 +78,10 @@ def multiply(code: Routine, stream: Stream, is_first: bool = False, taps: Sequen
     pixels = [(pair, sums[:channels], SECOND if is_first else sums) for pair, sums in zip(taps, (FIRST, SECOND))]
     for words in stream.weights.steps([pixels], ("{w0}", "{w1}"), GROUP // 2 if stream.is_half else GROUP):
         first = words[0][1]
-        seen = f"{2 * len(words)} channels" if stream.is_packed else f"channels {first} and {first + 1}"
+        shared = 2 * len(words) * stream.is_packed or GROUP * (stream.weights.minus != 0)
+        seen = f"{shared} channels" if shared else f"channels {first} and {first + 1}"
         code("ldr {w0}, [{stream}], #4" if len(words) == 1 else "ldrd {w0}, {w1}, [{stream}], #8", f"weights of {seen}")
-        stream.weights.multiply(code, words)
+        stream.weights.multiply(code, words, ("{w1}",))
 
 
 def biases_to_pixel_0(code: Routine) -> None:
@@ -122,9 +123,9 @@ def begin_sums(code: Routine, stream: Stream, sums: Sequence[str] = SUMS) -> Non
         load_minus(code, stream)
 
 
-def load_minus(code: Routine, stream: Stream) -> None:
+def load_minus(code: Routine, stream: Stream, register: str = f"{{{MINUS}}}") -> None:
     """Twice the number that taps are multiplied by before they are added up."""
-    code(f"mvn {{{MINUS}}}, #0x00070007" if stream.weights.minus else f"mov {{{MINUS}}}, #-1")
+    code(f"mvn {register}, #0x00070007" if stream.weights.minus else f"mov {register}, #-1")
 
 
 def add_up(code: Routine, pairs: Sequence[str], sums: Sequence[str] = SUMS) -> None:
@@ -136,8 +137,12 @@ def add_up(code: Routine, pairs: Sequence[str], sums: Sequence[str] = SUMS) -> N
 STORE_SUMS = "strd {a0}, {a1}, [{column}], #8"
 
 
-def store_sums(code: Routine, stores: Sequence[str], sums: Sequence[str] = SUMS) -> None:
-    """The sums as pairs of taps of each pixel, which leave from a0 and a1 by `stores`: each half takes what fits it."""
+def store_sums(code: Routine, stream: Stream, stores: Sequence[str], sums: Sequence[str] = SUMS) -> None:
+    """The sums as pairs of taps of each pixel, which leave from a0 and a1 by `stores`: each half takes what fits it. They
+    are words if no weights multiply them."""
+    if stream.weights.minus:
+        code(stores[0].replace("{a0}", f"{{{sums[0]}}}").replace("{a1}", f"{{{sums[-1]}}}"))
+        return
     for index, store in enumerate(stores):
         is_last = index + 1 == len(stores)
         for total, low, high in zip(sums, ("a0", "a1"), ("a2", "a3")):
@@ -181,8 +186,18 @@ def column_steps(code: Routine, stream: Stream, ahead: int, body: int) -> None:
         code.get("{x0}", "column_end")
         code("cmp {column}, {x0}")
         code("bne 4b")
+    if stream.weights.minus:
+        code("ldrd {x0}, {x1}, [{column}]", "the sums of both pixels")
+        less_sums(code, stream)
+        return
     for _ in range(stream.sums):
         step(code, stream)
+
+
+def less_sums(code: Routine, stream: Stream) -> None:
+    """By the sums of taps of both pixels in x0 and x1."""
+    for minus, sums in (("{x0}", FIRST), ("{x1}", SECOND)):
+        stream.weights.less_sums(code, sums, minus)
 
 
 def load_head(code: Routine, stream: Stream) -> None:

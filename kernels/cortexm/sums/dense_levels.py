@@ -173,7 +173,7 @@ def _round_levels(code: Routine, stream: Stream, pixel: str) -> None:
             code(operation.format(channel, channel + 4))
     for floats, values in pairs:
         code(f"vmov {values}, {floats}")
-    if not stream.sums_round and (not stream.is_packed or stream.is_centred):
+    if not stream.levels_are_small:
         for channel in range(channels):
             code(f"ssat {{{pixel}{channel}}}, #16, {{{pixel}{channel}}}")
 

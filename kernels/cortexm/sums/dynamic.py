@@ -35,11 +35,16 @@ def routine(pixels: int, pairs: int, weights: Weights, bounds: Bounds, unroll: i
     if pixels == 2:
         code("ldr %second, [%argument.4]")
         code("put %second, %column_end")
+    if weights.minus:
+        _add_up(code, pixels, weights)
     code.align()
     code.label("group", f"a group of {GROUP} channels")
     _all_steps(code, pixels, pairs * pixels // 2, weights, unroll)
-    for sums in _SUMS[:pixels]:
+    for sums, output in zip(_SUMS, outputs):
         weights.separate(code, sums)
+        if weights.minus:
+            code(f"get %{output}_minus")
+            weights.less_sums(code, sums, f"%{output}_minus")
     code("get %table")
     code(f"vldmia %table!, {listed([*values('factor', GROUP), *values('bias', GROUP)])}")
     code("put %table")
@@ -64,6 +69,23 @@ def routine(pixels: int, pairs: int, weights: Weights, bounds: Bounds, unroll: i
         code("bne %group")
     code("%leave")
     return name, code.function(name, PARAMETERS, f"{pairs} pairs of taps of {pixels} pixels to float32.")
+
+
+def _add_up(code: Routine, pixels: int, weights: Weights) -> None:
+    """The sums of the taps of each pixel, times the `minus` of the weights."""
+    totals = ["%first_minus", "%second_minus"][:pixels]
+    for total in totals:
+        code(f"mov {total}, #0")
+    code(f"mvn %minus, #{0x10001 * ~weights.minus}")
+    code.label("add_up", "4 taps")
+    code("ldrd %x0, %x1, [%column], #8")
+    for tap, total in zip(("%x0", "%x1"), (totals[0], totals[-1])):
+        code(f"smlad {total}, {tap}, %minus, {total}")
+    code("cmp %column, %column_end")
+    code("bne %add_up")
+    for total in totals:
+        code(f"put {total}")
+    code("get %column")
 
 
 def _all_steps(code: Routine, pixels: int, steps: int, weights: Weights, unroll: int) -> None:
@@ -91,8 +113,9 @@ def _step(code: Routine, pixels: int, weights: Weights, is_first: bool = False) 
     else:
         registers, pairs = ["%w0", "%w1", "%w2", "%w3"], [[pair], [("%x1", first, first)]]
     for words in weights.steps(pairs, registers):
-        code("ldrd %w0, %w1, [%stream], #8" if pixels == 2 else f"ldm.w %stream!, {listed(registers)}", "weights")
-        weights.multiply(code, words)
+        loads = {1: "ldr %w0, [%stream], #4", 2: "ldrd %w0, %w1, [%stream], #8", 4: f"ldm.w %stream!, {listed(registers)}"}
+        code(loads[len(words)], "weights")
+        weights.multiply(code, words, registers[len(words) :])
 
 
 def clamp_name(bounds: Bounds) -> str:

@@ -29,9 +29,9 @@ from aidge_build.operators.dynamic import DATA, FACTORS, WEIGHTS
 from ..core.conditions import FEATURES, GROUP, Loop, keeps_words_of_groups
 from .dynamic import depthwise, routine
 from .dynamic_driver import ROW, WINDOWS, data_in_c, driver, kind_of, run_of
-from .packed_sums import fit_halfwords
+from .packed_sums import fit_halfwords, pack_nibbles
 from .packing import quads, weights_by_tap
-from .weights import PACKED, WIDE
+from .weights import NIBBLES, PACKED, WIDE, fit_nibbles
 
 _LARGEST = 255  # |byte - zero point|
 HARDWARE = FEATURES | {"fpu"}
@@ -71,7 +71,10 @@ class DynamicLayer(KernelNode):
         rows = numpy.where(numpy.array(order) < 0, 0, rows[:, order])
         parts = [of_a_group(part) for part in numpy.split(rows, count)]
         starts, channels = group_starts(len(parts[0])), len(parts[0])
-        weights = PACKED if all(can_pack(part, starts) for part in parts) else WIDE
+        if pack_nibbles(self.view) and fit_nibbles(rows, 0, _LARGEST):
+            weights = NIBBLES
+        else:
+            weights = PACKED if all(can_pack(part, starts) for part in parts) else WIDE
         words = [word for part in parts for first in starts for word in weights.words(part[first : first + GROUP])]
         bounds, unroll = (self.operator.minimum, self.operator.maximum), self.unroll.steps(self.view)
         function, text = routine(pixels, len(order) // 2, weights, bounds, unroll, -channels % GROUP)

@@ -182,7 +182,8 @@ def _unpack(code: Routine, stream: Stream, features: int, sums: int, most: int =
         code.put(ROW_PRODUCTS, f"{{{PRODUCTS}}}")
     if stream.weights.minus:
         code.put(MINUS, f"{{{SUM[0]}}}")
-    dense.store_sums(code, ["str {a0}, [r3], #4"] * sums, SUM)
+        return
+    dense.store_sums(code, stream, ["str {a0}, [r3], #4"] * sums, SUM)
 
 
 def _unpack_rest(code: Routine, stream: Stream, count: int, has_sum: bool) -> None:

@@ -16,6 +16,7 @@ from . import fc_few
 from .dense_node import stream_call
 from .fc import routine
 from .offset_weights import sum_taps
+from .packed_sums import pack_nibbles
 from .packing import pack, quads, rows_of_image
 from .stream import Stream
 from .weights import BYTES, OF_FEW_OUTPUTS, OF_ROWS
@@ -54,8 +55,8 @@ def _row(view: NodeView, rows: int) -> tuple[int, int]:
 
 
 def _sum_taps(view: NodeView, features: int) -> list[int]:
-    """As in offset_weights.py, behind each block of a row: a step takes two pairs of them."""
-    return sum_taps(view, features // _blocks(view.inputs[1].dims[0], features), together=4)
+    """As in offset_weights.py, behind each block of a row: a step takes two pairs of them. The sum of nibbles waits elsewhere."""
+    return [] if pack_nibbles(view) else sum_taps(view, features // _blocks(view.inputs[1].dims[0], features), together=4)
 
 
 def _sums_bytes(outputs: int) -> int:

@@ -12,7 +12,7 @@ import numpy
 
 from aidge_build.contract.spec import NodeView
 
-from .packed_sums import need_offsets
+from .packed_sums import need_offsets, pack_nibbles
 
 SUM = -2  # in an order of taps: a half of the column that holds a part of the negated sum
 LARGEST_SUM = 128  # of a tap
@@ -21,6 +21,8 @@ LARGEST_PART = 32767
 
 def sum_taps(view: NodeView, taps: int, together: int = 2) -> list[int]:
     """What follows so many taps, a multiple of `together`; nothing where weights need no offset."""
+    if pack_nibbles(view):
+        return [SUM] * together  # a word holds the sum
     if not need_offsets(view):
         return []
     parts = -(-LARGEST_SUM * taps // LARGEST_PART)

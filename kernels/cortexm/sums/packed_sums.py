@@ -5,10 +5,13 @@ from __future__ import annotations
 
 import numpy
 
-from aidge_build.contract.kernel_kit.linear_int8 import Linear, fits_fraction
+from aidge_build.contract.kernel_kit.linear_int8 import Linear, fewest_bits, fits_fraction
 from aidge_build.contract.spec import NodeView
 from aidge_build.graph.dtype import DType
 
+from ..core.conditions import GROUP
+
+NIBBLE_BITS = 4
 LARGEST_ROUNDED = 32000  # |rint(acc * M)| below it fits 16 bits with room
 LARGEST_CENTRED = 1 << 23  # 256 times what is below it fits a word
 
@@ -40,6 +43,17 @@ def need_offsets(view: NodeView) -> bool:
     every = int(numpy.bitwise_or.reduce(rows, axis=None))
     rows = rows // max(every & -every, 1)
     return not DType.int8.holds(rows) and fit_offsets(rows)
+
+
+def pack_nibbles(view: NodeView) -> bool:
+    """Whether a layer of whole groups has weights of 4 bits, which are to share bytes in flash."""
+    weights = view.inputs[1]
+    return (
+        view.packs_weights
+        and weights.dtype is DType.int8
+        and weights.dims[0] >= GROUP
+        and fewest_bits(weights.data) <= NIBBLE_BITS
+    )
 
 
 def fit_sums(linear: Linear, groups: list[list[int]]) -> bool:

@@ -99,8 +99,9 @@ def pack_blocks(linear: Linear, order: list[int], size: int, has_fpu: bool, **as
     starts = [block + first for block in blocks for first in group_starts(size)]
     groups = _choose(linear if limits.is_more else replace(linear, clamp=INT8), starts, wishes, limits)
     has_offsets = groups.weights is OFFSETS
+    sums = order.count(SUM) // 2 if groups.weights.wants_sums else 0
     order = order if has_offsets else [tap for tap in order if tap != SUM]
-    stream = _encoding(groups, wishes, size, limits, order.count(SUM) // 2)
+    stream = _encoding(groups, wishes, size, limits, sums)
     rows = numpy.where(numpy.array(order) < 0, 0, groups.linear.rows[:, numpy.maximum(order, 0)])
     rows = less_offsets(rows) if has_offsets else rows
     words: list[int] = []
@@ -124,7 +125,7 @@ def _choose(linear: Linear, starts: list[int], asked: Asked, limits: Limits) -> 
         words = _Groups(linear, starts, WORD_SLOTS, asked)
         gain = WORDS_GAIN * words.proved - BYTES_GAIN * groups.proved
         gain = TEXT_WORTH * len(starts) * (not limits.is_more) if linear.is_any else gain
-        fits = words.is_packed or (words.fixed and not asked.is_row)
+        fits = words.is_packed or ((words.fixed or words.weights.minus) and not asked.is_row)
         if gain >= TEXT_WORTH * len(starts) and fits:
             groups = words
     if groups.has_fractions and not (groups.fraction_bits or groups.is_packed and asked.has_fpu):
@@ -212,7 +213,7 @@ class _Groups:
         self.fixed = "" if self.fixed_form is None else "once" if self.fixed_form.once else "twice"
         self.leave_words = slots == WORD_SLOTS
         channels = [self.channels(first) for first in starts]
-        possible = (weights for weights in asked.encodings if asked.has_sums or weights is not OFFSETS)
+        possible = (weights for weights in asked.encodings if asked.has_sums or not weights.wants_sums)
         self.weights = next(weights for weights in possible if weights.fits(linear, channels))
         self.is_packed = self.weights.is_packed
         self.is_centred = self.is_packed and are_centred(linear)

@@ -34,7 +34,7 @@ def sum_windows(code: Routine, stream: Stream, planes: int, span: int, taps: lis
     together = next(size for size in range(SUMMED_TOGETHER, 0, -1) if planes % size == 0)
     code.constant("r1", span)
     code("add r1, r0, r1")
-    code("mov r12, #-1")
+    dense.load_minus(code, stream, "r12")
     code.label(40, "4 columns")
     code("mov r2, r0")
     for register in range(8, 12):
@@ -62,7 +62,7 @@ def sum_windows(code: Routine, stream: Stream, planes: int, span: int, taps: lis
         code(f"ldr {{{'a0' if index else 'b0'}}}, [r0, #{tap}]")
         if index:
             code("add {b0}, {b0}, {a0}")
-    dense.store_sums(code, [f"str {{a0}}, [r0, #{index * span}]" for index in range(stream.sums)], ("b0",))
+    dense.store_sums(code, stream, [f"str {{a0}}, [r0, #{index * span}]" for index in range(stream.sums)], ("b0",))
     code("adds r0, r0, #4")
     code("cmp r0, r1")
     code("blo 42b")

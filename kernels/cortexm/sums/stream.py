@@ -76,6 +76,12 @@ class Stream:
         return self.weights.is_packed
 
     @property
+    def levels_are_small(self) -> bool:
+        """Whether they fit 16 bits before they are limited."""
+        are_small = self.is_packed or self.weights.minus != 0  # or else a layer does not have these weights
+        return self.sums_round or (are_small and not self.is_centred)
+
+    @property
     def is_stated(self) -> bool:
         return self.form < 0
 

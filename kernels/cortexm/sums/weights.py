@@ -14,7 +14,7 @@ from aidge_build.operators.arithmetic.thresholds import MOST_EXTRA
 
 from ..core.assembly import Routine
 from ..core.conditions import GROUP
-from .packed_sums import fit_halfwords, fit_offsets, fit_sums
+from .packed_sums import NIBBLE_BITS, are_rounded_small, fit_halfwords, fit_offsets, fit_sums
 
 FIRST = [f"{{a{index}}}" for index in range(GROUP)]  # sums of a row, or of the first of two pixels
 SECOND = [f"{{b{index}}}" for index in range(GROUP)]  # weights that meet a row, or sums of the second pixel
@@ -48,6 +48,11 @@ class Weights:
     paired_step: int = 0  # each so many-th channel can have products of pairs (paired_inputs.py); 0: none
     uses_w: bool = False  # w0 and w1 in the steps of a row
     minus: int = 0  # sums need the sum of taps times this at the end (`less_sums`); 0: they do not
+
+    @property
+    def wants_sums(self) -> bool:
+        """Whether sums of taps follow the taps."""
+        return self.above > 0
 
     def words(self, rows: numpy.ndarray) -> list[int]:
         """Weights [channels, taps] of a group."""
@@ -148,38 +153,52 @@ class Bytes(Weights):
 @dataclass(frozen=True)
 class Nibbles(Weights):
     """Four weights in a halfword: bits 0 to 3 are of channel 0, 4 to 7 of channel 3, 8 to 11 of channel 1, 12 to 15 of channel 2.
-    The last one is signed, the others are 8 more than the weights. Registers hold these sums (s: of the bits of a channel):
+    The last one is signed, the others are 8 more than the weights. The registers of a group hold these sums (s: of the bits of a
+    channel):
 
-    | register | sum                          | how its weights leave the word w |
-    |----------|------------------------------|----------------------------------|
-    | 0        | s0                           | uxtb16 of register 1's           |
-    | 1        | 256 * s1 + s0                | and w, #0x0f0f0f0f               |
-    | 2        | 16 * s2 + s1                 | sxtb16 w, ror #8                 |
-    | 3        | 256 * register 2 + 16 * s3 + s0 | w                             |
+    | register | sum                             | its weights in each half of the word w                        |
+    |----------|---------------------------------|---------------------------------------------------------------|
+    | 0        | s0                              | w & 0x000f000f; of a row the low byte of what is in register 1 |
+    | 1        | 256 * s1; of a row s0 more      | w & 0x0f000f00; of a row w & 0x0f0f0f0f                       |
+    | 2        | 16 * s2 + s1                    | the high byte                                                 |
+    | 3        | 256 * register 2 + 16 * s3 + s0 | w                                                             |
     """
+
+    is_row: bool = False  # the sum of its taps waits elsewhere
+
+    @property
+    def wants_sums(self) -> bool:
+        return not self.is_row
 
     def words(self, rows: numpy.ndarray) -> list[int]:
         halves = self.multiplied(rows)[3]
         return ((halves[0::2] & 0xFFFF) | ((halves[1::2] & 0xFFFF) << 16)).tolist()
 
     def multiplied(self, rows: numpy.ndarray) -> numpy.ndarray:
-        return numpy.stack(_in_nibbles(rows + NIBBLE_OFFSETS))
+        return numpy.stack(self._in_registers(rows + NIBBLE_OFFSETS))
 
     def starts(self, sums: Sequence[int], more: Sequence[int] = (0,) * GROUP) -> list[int]:
-        return _in_nibbles([own + other for own, other in zip(sums, more)])
+        return self._in_registers([own + other for own, other in zip(sums, more)])
+
+    def _in_registers(self, channels: Sequence) -> list:
+        """Numbers of the 4 channels of a group as its registers hold them."""
+        first, second, third, fourth = channels
+        high = 16 * third + second
+        return [first, 256 * second + first * self.is_row, high, 256 * high + 16 * fourth + first]
 
     def starts_in_text(self, code: Routine) -> None:
         code("add {b2}, {b1}, {b2}, lsl #4")
-        code("add {b1}, {b0}, {b1}, lsl #8")
+        code("add {b1}, {b0}, {b1}, lsl #8" if self.is_row else "lsl {b1}, {b1}, #8")
         code("add {b3}, {b0}, {b3}, lsl #4")
         code("add {b3}, {b3}, {b2}, lsl #8")
 
     def less_sums(self, code: Routine, sums: Sequence[str], minus: str) -> None:
-        """Registers hold their own sums alone, of the weights; in `minus` is -8 times the sum of all taps."""
+        """Registers hold their own sums alone, of the weights; in `minus` is the sum of all taps, times -8."""
         first, second, third, fourth = sums
         code(f"sub {fourth}, {fourth}, {third}, lsl #8")
         code(f"sub {fourth}, {fourth}, {first}")
-        code(f"sub {second}, {second}, {first}")
+        if self.is_row:
+            code(f"sub {second}, {second}, {first}")
         code(f"sub {third}, {third}, {second}, asr #8")
         code(f"add {fourth}, {minus}, {fourth}, asr #4")
         code(f"add {second}, {minus}, {second}, asr #8")
@@ -187,58 +206,61 @@ class Nibbles(Weights):
         code(f"add {first}, {first}, {minus}")
 
     def steps(self, pairs: Sequence[Sequence[Pixel]], registers: Sequence[str], outputs: int = GROUP) -> Iterator[list[Word]]:
-        """As of all weights; half of the registers are spare."""
         yield [(register, 0, pixels) for register, pixels in zip(registers, pairs)]
 
     def multiply(self, code: Routine, words: Sequence[Word], spares: Sequence[str] = ()) -> None:
+        """Of columns."""
         moved = [(spare, 0, pixels) for spare, (_, _, pixels) in zip(spares, words)]
-        for (register, *_), spare in zip(words, spares):
-            code(f"sxtb16 {spare}, {register}, ror #8")
+        pairs = [(spare, word) for spare, (word, _, _) in zip(spares, words)]
+        for spare, word in pairs:
+            code(f"sxtb16 {spare}, {word}, ror #8")
         _add_products(code, words, 3)
-        for register, *_ in words:
-            code(f"and {register}, {register}, #0x0f0f0f0f")
         _add_products(code, moved, 2)
-        for (register, *_), spare in zip(words, spares):
-            code(f"uxtb16 {spare}, {register}")
-        _add_products(code, words, 1)
-        _add_products(code, moved, 0)
+        for spare, word in pairs:
+            code(f"and {spare}, {word}, #0x0f000f00")
+            code(f"and {word}, {word}, #0x000f000f")
+        _add_products(code, moved, 1)
+        _add_products(code, words, 0)
 
     def row_step(self, code: Routine, taps: Taps, outputs: int = GROUP, is_paired: bool = False, in_run: bool = False) -> None:
-        if in_run:
+        words, bytes_of = SECOND[:2], SECOND[2:]
+        whole, parts = ([(one, 0, [(pair, FIRST, FIRST)]) for one, pair in zip(ones, taps)] for ones in (words, bytes_of))
+
+        def extend(sign: str, rotation: str = "") -> None:
+            for part, word, other in zip(bytes_of, words, reversed(taps)):
+                code(f"{sign}xtab16 {part}, {other}, {word}{rotation}" if is_paired else f"{sign}xtb16 {part}, {word}{rotation}")
+
+        def add(channel: int) -> None:
+            if is_paired:
+                code(f"smlad {FIRST[channel]}, {bytes_of[0]}, {bytes_of[1]}, {FIRST[channel]}")
+            else:
+                _add_products(code, parts, channel)
+
+        if in_run:  # as of all weights
             code("ldr {b1}, [{stream}, #4]")
             code("ldr {b0}, [{stream}], #8")
         else:
-            code("ldrd {b0}, {b1}, [{stream}], #8", "their weights for 4 outputs")
-        words = [(weight, 0, [(pair, FIRST, FIRST)]) for weight, pair in zip(SECOND, taps)]
-        if not is_paired:
-            self.multiply(code, words, SECOND[2:])
-            return
-        code(f"sxtab16 {{b2}}, {taps[1]}, {{b0}}, ror #8")
-        code(f"sxtab16 {{b3}}, {taps[0]}, {{b1}}, ror #8")
-        _add_products(code, words, 3)
-        for weight, _, _ in words:
-            code(f"and {weight}, {weight}, #0x0f0f0f0f")
-        code("smlad {a2}, {b2}, {b3}, {a2}")
-        code(f"uxtab16 {{b2}}, {taps[1]}, {{b0}}")
-        code(f"uxtab16 {{b3}}, {taps[0]}, {{b1}}")
-        _add_products(code, words, 1)
-        code("smlad {a0}, {b2}, {b3}, {a0}")
+            code(LOADS[2], "their weights for 4 outputs")
+        extend("s", ", ror #8")
+        _add_products(code, whole, 3)
+        for word in words:
+            code(f"and {word}, {word}, #0x0f0f0f0f")
+        add(2)
+        extend("u")
+        _add_products(code, whole, 1)
+        add(0)
 
 
-def _in_nibbles(channels: Sequence) -> list:
-    """Numbers of the 4 channels of a group as its registers hold them."""
-    first, second, third, fourth = channels
-    high = 16 * third + second
-    return [first, 256 * second + first, high, 256 * high + 16 * fourth + first]
-
-
-def fit_nibbles(largest: int, taps: int, most: int = 128) -> bool:
-    """Whether 256 times sums of at most `largest`, and 8 times so many taps of at most `most` more, fit a word."""
-    return 257 * (largest + 8 * most * taps + MOST_EXTRA) < 1 << 31
+def fit_nibbles(rows: numpy.ndarray, start: int, most: int) -> bool:
+    """Whether 256 times any sum of taps of at most `most` with weights 8 larger than these, from `start` or MOST_EXTRA less, fits a
+    word."""
+    largest = most * int((rows + 8).sum(axis=1).max())
+    return 257 * (largest + start + MOST_EXTRA) < 1 << 31
 
 
 def _fit_nibbles(linear: Linear, groups: list[list[int]]) -> bool:
-    return linear.bits <= 4 and fit_nibbles(int(linear.largest.max()), linear.rows.shape[1])
+    are_small = linear.bits <= NIBBLE_BITS and bool(are_rounded_small(linear).all())
+    return are_small and fit_nibbles(linear.rows, int(numpy.abs(linear.bias).max()), 128)
 
 
 def _fit_packed(linear: Linear, groups: list[list[int]]) -> bool:
@@ -253,10 +275,11 @@ def _want_offsets(linear: Linear, groups: list[list[int]]) -> bool:
 WIDE = Weights("wide", "int16 weights", "int16", 8)
 BYTES = Bytes("bytes", "int8 weights", "int8", 4, paired_step=1, uses_w=True)
 NIBBLES = Nibbles("nibbles", "four weights per halfword", "4 per halfword", 2, _fit_nibbles, paired_step=2, minus=-8)
+ROW_NIBBLES = replace(NIBBLES, is_row=True)
 PACKED = Weights("packed", "two weights per halfword", "2 per halfword", 4, _fit_packed, is_packed=True, paired_step=2)
 OFFSETS = replace(PACKED, note=f"{PACKED.note}, an offset for each channel", fits=_want_offsets, even="uxtb16", above=128)
 
 # In order of preference: the last one fits all weights.
-OF_PIXELS = (OFFSETS, PACKED, WIDE)
-OF_ROWS = (NIBBLES, OFFSETS, PACKED, BYTES, WIDE)
+OF_PIXELS = (NIBBLES, OFFSETS, PACKED, WIDE)
+OF_ROWS = (ROW_NIBBLES, OFFSETS, PACKED, BYTES, WIDE)
 OF_FEW_OUTPUTS = (BYTES, WIDE)

@@ -64,17 +64,17 @@ def staircase(number: int, scale: float, zero_point: int) -> Staircase:
     return Staircase(tuple(keys.tolist()), tuple(levels.tolist()))
 
 
-def layer(case, seed: int, edge):
+def layer(case, seed: int, edge, bits: int = 8):
     """int16 weights with every third seed, whose products do not share halfwords; sums of about -6 to 6 in float."""
     channels, spatial, outputs, kernel, stride, pad, groups = edge
     random, rank = Randomness(seed), len(kernel)
     window = Window(kernel, (stride,) * rank, (1,) * rank, (pad,) * rank, (pad,) * rank)
     minimum, maximum = ((-math.inf, math.inf), (0.0, math.inf), (-math.inf, math.inf), (0.0, 2.5))[seed % 4]
-    weights = random.int8(outputs, channels // groups, *kernel)
+    weights = random.int8(outputs, channels // groups, *kernel) >> 8 - bits
     if seed % 3 == 2:
         weights = weights.astype(numpy.int16) * 2 + 1
     taps, scale = weights[0].size, random.numbers.uniform(0.01, 0.05)
-    factors = random.numbers.uniform(0.5, 1, outputs) * 6 / (80 * 80 * math.sqrt(taps) * scale)
+    factors = random.numbers.uniform(0.5, 1, outputs) * 6 / (80 * (80 >> 8 - bits) * math.sqrt(taps) * scale)
     zero_point = random.choice(-128, 0, random.integer(-128, 127))
     tensors = {
         "x": Tensor("x", (2, channels, *spatial), DType.int8, quantization=per_tensor(scale, zero_point)),

@@ -10,6 +10,8 @@ from dataclasses import replace
 import numpy
 import pytest
 from cortexm_harness import BOARD, BOARD_WITHOUT_FPU, Case, accepted, case, run, without_fpu
+from curved_cases import EDGES as CURVED
+from curved_cases import WIDE, layer
 from dynamic_cases import EDGES as DYNAMIC
 from dynamic_cases import convolution, fully_connected
 from harness import under_double
@@ -70,6 +72,16 @@ def test_so_do_those_without_an_fpu():
 def test_so_do_layers_of_dynamic_quantization():
     assert all("_nibbles" in entry.call.function for entry in dynamic_layers())
     assert run(dynamic_layers(), board=BOARD) == []
+
+
+@needs_compiler
+def test_so_do_layers_with_a_function_behind_them():
+    dense = [edge for edge in (*CURVED, *WIDE) if edge[-1] == 1]
+    found = [layer(case, 3 * seed, edge, bits=4) for seed, edge in enumerate(dense)]
+    found = accepted([Case(replace(entry.view, packs_weights=True), entry.values) for entry in found])
+    assert all("_nibbles" in entry.call.function for entry in found)
+    assert {entry.kernel.name for entry in found} == {f"curved_{kind}_int8" for kind in ("pointwise", "planes", "lines")}
+    assert run(found, board=BOARD) == []
 
 
 def test_a_weight_takes_half_a_byte():

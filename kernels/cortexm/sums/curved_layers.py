@@ -9,6 +9,7 @@ from functools import lru_cache
 import numpy
 
 from aidge_build.contract.kernel_kit.dynamic import bias_of
+from aidge_build.contract.kernel_kit.linear_int8 import fewest_bits
 from aidge_build.contract.kernel_kit.packing import as_words, group_starts, taps_last_channels
 from aidge_build.contract.spec import ANY, CHANNELS_LAST, ImplSpec, IOSpec, NodeView, Predicate
 from aidge_build.graph.dtype import DType
@@ -20,9 +21,10 @@ from aidge_build.operators.staircase import Staircase
 from ..core.conditions import FEATURES, GROUP
 from ..core.limits import Limits
 from .curves import Curve, curve_of
-from .packed_sums import fit_halfwords
+from .offset_weights import SUM
+from .packed_sums import NIBBLE_BITS, fit_halfwords
 from .stream import STATED, Stream
-from .weights import PACKED, WIDE
+from .weights import NIBBLES, PACKED, WIDE, Weights, fit_nibbles
 
 TYPE, PATTERN = "CurvedConv", "DynamicConv->Staircase"
 MOST_CELLS = {"speed": 2048, "balanced": 1536, "size": 320}  # of 4 B
@@ -106,8 +108,8 @@ def pack_curved(layer: CurvedLayer, order: list[int]) -> Stream:
     size = len(layer.rows)
     starts = group_starts(size)
     groups = [list(range(first, first + GROUP)) for first in starts]
-    is_packed = fit_halfwords(layer.rows, groups, False) and bool((256 * layer.largest < _INT32 - 256).all())
-    weights = PACKED if is_packed else WIDE
+    weights = _encoding(layer, groups, SUM in order)
+    order = [tap for tap in order if tap != SUM]
     rows = numpy.where(numpy.array(order) < 0, 0, layer.rows[:, order])
     words = layer.head
     places: list[int] = []
@@ -115,7 +117,7 @@ def pack_curved(layer: CurvedLayer, order: list[int]) -> Stream:
         words = words + weights.starts(layer.starts[channels].tolist()) + weights.words(rows[channels])
         places.append(len(words))
         words += [channels[0]]
-        words += _scales(layer, channels, is_packed)
+        words += _scales(layer, channels, weights.is_packed)
     for place in places:
         words[place] |= (len(words) + layer.curve.middle - place) << FAR_BITS
     return Stream(
@@ -129,7 +131,15 @@ def pack_curved(layer: CurvedLayer, order: list[int]) -> Stream:
         True,
         False,
         curve=layer.curve,
+        sums=int(weights.wants_sums),
     )
+
+
+def _encoding(layer: CurvedLayer, groups: list[list[int]], has_sums: bool) -> Weights:
+    if has_sums and fewest_bits(layer.rows) <= NIBBLE_BITS and fit_nibbles(layer.rows, int(numpy.abs(layer.starts).max()), 128):
+        return NIBBLES
+    is_packed = fit_halfwords(layer.rows, groups, False) and bool((256 * layer.largest < _INT32 - 256).all())
+    return PACKED if is_packed else WIDE
 
 
 def _scales(layer: CurvedLayer, channels: list[int], is_packed: bool) -> list[int]:

@@ -252,8 +252,7 @@ class Nibbles(Weights):
 
 
 def fit_nibbles(rows: numpy.ndarray, start: int, most: int) -> bool:
-    """Whether 256 times any sum of taps of at most `most` with weights 8 larger than these, from `start` or MOST_EXTRA less, fits a
-    word."""
+    """Whether 256 times any sum of taps of at most `most`, from `start` + MOST_EXTRA on, with weights 8 larger fits a word."""
     largest = most * int((rows + 8).sum(axis=1).max())
     return 257 * (largest + start + MOST_EXTRA) < 1 << 31
 

@@ -21,8 +21,9 @@ AIDGE_KIT_INLINE uint32_t aidge_kit_largest_pattern(const float *values, int32_t
     uint32_t largest = 0;
     int32_t index;
     for (index = 0; index < count; index++) {
+        const float value = values[index]; /* aligned: a core without words at any address calls no function */
         uint32_t pattern;
-        (void)memcpy(&pattern, values + index, sizeof pattern);
+        (void)memcpy(&pattern, &value, sizeof pattern);
         pattern &= 0x7fffffffu;
         largest = pattern > largest ? pattern : largest;
     }

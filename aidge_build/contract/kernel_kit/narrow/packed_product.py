@@ -1,0 +1,275 @@
+# SPDX-License-Identifier: MIT
+"""float32 products with packed weights of 2 and 4 bits on cores without an FPU, for data that become int8 levels.
+
+A halfword of a word of weights has fields of one column, one for each tap, the first one in the lowest bits; a word is two
+columns. Shifted and masked it is two weights, which one product multiplies with a level: the sums of two columns share a word.
+
+The scales of the blocks of a row are integers of 16 bits with a common exponent, and so are the scales of a column. Their product
+keeps as many bits as leave 31 for its products with sums of a block: 15 or more, so a result is within 8e-5 of the largest block.
+
+The stream has for each block and group of 4 columns the words of all taps, the zero points as halfwords if there are any, and 4
+scales as halfwords.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import ClassVar
+
+import numpy
+
+from aidge_build.contract.call import Call, Constant, Input, Output, Scratch, computed
+from aidge_build.contract.kernel_kit.narrow.core import Core
+from aidge_build.contract.kernel_kit.packed_product import PackedProduct, packed_spec
+from aidge_build.contract.kernel_kit.routine import Routine
+from aidge_build.contract.node import KernelNode
+from aidge_build.contract.spec import Demands, ImplSpec, NodeView, Predicate
+
+GROUP, HALF_BITS = 4, 16
+LARGEST = 127  # level
+SCALE_BITS, SUM_BITS = 16, 31
+PARAMETERS = "const int32_t *stream, const int32_t *x, int32_t *sums, const aidge_kit_narrow_block *block"
+MOST_IN_TEXT = 8  # words of a column
+_EXPONENT = 16  # 127 + 31 of a sum with its highest bit, less 142: the scale of a block is an integer times 2^(exponent - 142)
+
+
+def _unfit(core: Core, view: NodeView) -> str:
+    operator = view.operator
+    if not operator.multiplies_int8:
+        return "the data stay floats"
+    if "fpu" in view.features:
+        return "the core has an FPU"
+    largest = LARGEST * operator.block << operator.bits - 1
+    if operator.bits not in (2, 4) or largest >= 1 << HALF_BITS - 1 or operator.block % (HALF_BITS // operator.bits):
+        return f"blocks of {operator.block} weights of {operator.bits} bits"
+    scales = view.inputs[2].data
+    return "" if numpy.isfinite(scales).all() and (scales >= 0).all() else "scales below 0"
+
+
+def spec(core: Core) -> ImplSpec:
+    """Returns the spec of packed products on the cores of a library."""
+    return packed_spec(core.features, Predicate("levels whose sums fit 16 bits, no FPU", partial(_unfit, core)))
+
+
+@dataclass(frozen=True)
+class Sums:
+    """A function for a block of so many taps. The product of two scales is divided by 2^`shift`, and its product with a sum by
+    2^`less` before it is added up."""
+
+    block: int
+    bits: int
+    has_zero_points: bool
+    shift: int
+    less: int
+
+    @classmethod
+    def of(cls, product: PackedProduct) -> Sums:
+        """The function for a layer: 32 bits hold the sum over all blocks, whatever the data are."""
+        scales, _ = integer_scales(product)
+        largest = LARGEST * numpy.abs(product.weights - product.zero_points[:, :, None]).sum(axis=2)
+        shift = 2 * SCALE_BITS - SUM_BITS + int(largest.max(initial=1)).bit_length()
+        factors = (scales << SCALE_BITS) + (1 << shift - 1) >> shift
+        total = int((largest * factors).sum(axis=0).max(initial=0))
+        total += total >> HALF_BITS  # each shift rounds down
+        has_zero_points = bool((product.zero_points != 1 << product.bits - 1).any())
+        return cls(product.block, product.bits, has_zero_points, shift, max(0, total.bit_length() - SUM_BITS))
+
+    def name(self, core: Core) -> str:
+        zeros = "_zeros" * self.has_zero_points
+        return f"{core.prefix}_block_levels_{self.block}x{self.bits}{zeros}_{self.shift}_{self.less}"
+
+    @property
+    def taps(self) -> int:
+        """Of a word."""
+        return HALF_BITS // self.bits
+
+    def stream(self, product: PackedProduct) -> numpy.ndarray:
+        """The constants of a layer."""
+        centre, padding = 1 << self.bits - 1, (0, -product.columns % GROUP)
+        weights = numpy.pad(product.weights, ((0, 0), padding, (0, 0)))
+        zero_points = numpy.pad(product.zero_points - centre, ((0, 0), padding)).astype("<i2")
+        scales = numpy.pad(integer_scales(product)[0], ((0, 0), padding)).astype("<u2")
+        found: list[numpy.ndarray] = []
+        for block in range(len(weights)):
+            for first in range(0, weights.shape[1], GROUP):
+                group = slice(first, first + GROUP)
+                found.append(self._words(weights[block, group]))
+                found += [numpy.ascontiguousarray(zero_points[block, group]).view("<i4")] if self.has_zero_points else []
+                found.append(numpy.ascontiguousarray(scales[block, group]).view("<i4"))
+        return numpy.concatenate(found)
+
+    def _words(self, weights: numpy.ndarray) -> numpy.ndarray:
+        """Two words, of two columns each, for some taps after the other."""
+        fields = weights.reshape(GROUP // 2, 2, -1, self.taps)
+        halves = (fields << self.bits * numpy.arange(self.taps)).sum(axis=3)
+        return (halves[:, 0] | halves[:, 1] << HALF_BITS).T.astype(numpy.uint32).reshape(-1).view(numpy.int32)
+
+    def text(self, core: Core) -> str:
+        """The C text."""
+        code = core.emitter()
+        code("%enter.low")
+        for first, second in (("scale", "begin"), ("minus", "groups")):
+            code("ldm %block!, {%number, %x0}")
+            code(f"mov %{first}, %number")
+            code(f"mov %{second}, %x0")
+        code("movs %number, #1")
+        code(f"lsls %number, %number, #{self.shift - 1}")
+        code("mov %half, %number")
+        code(f"movs %mask, #{(1 << self.bits) - 1}")
+        code(f"lsls %number, %mask, #{HALF_BITS}")
+        code("orrs %mask, %number")
+        code("mov %taps, %x")
+        code(f"movs %number, #{self.block}")
+        code("lsls %number, %number, #2")
+        code("adds %number, %number, %x")
+        code("mov %end, %number")
+        code.label("group", f"{GROUP} columns")
+        code("mov %x, %taps")
+        code("mov %first, %begin")
+        code("mov %second, %begin")
+        code.label("turn")
+        words = self.block // self.taps
+        together = max(count for count in range(1, min(words, MOST_IN_TEXT) + 1) if words % count == 0)
+        for _ in range(together):
+            self._products(code)
+        if together < words:
+            code("cmp %x, %end")
+            code("beq %summed")
+            code("b %turn", "farther than a condition reaches")
+            code.label("summed")
+        if self.has_zero_points:
+            code("ldm %stream!, {%zeros0, %zeros1}")
+        for pair, sums in enumerate(("first", "second")):
+            self._pair(code, pair, sums)
+        code(f"adds %stream, #{2 * GROUP}")
+        code(f"adds %sums, #{4 * GROUP}")
+        code("mov %number, %groups")
+        code("subs %number, #1")
+        code("mov %groups, %number")
+        code("beq %done")
+        code("b %group")
+        code.label("done")
+        code("%leave %stream")
+        comment = f"A block of {self.block} taps times all columns; returns the next block of the stream."
+        return code.function(self.name(core), PARAMETERS, comment, result="const int32_t *")
+
+    def _products(self, code: Routine) -> None:
+        """Two words of weights."""
+        code("ldm %stream!, {%word0, %word1}", "weights")
+        for tap in range(self.taps):
+            if tap % 2 == 0:
+                code("ldm %x!, {%x0, %x1}", "levels")
+            for word, sums in ((0, "first"), (1, "second")):
+                code(f"lsrs %number, %word{word}, #{self.bits * tap}" if tap else f"mov %number, %word{word}")
+                code("ands %number, %mask")
+                code(f"muls %number, %x{tap % 2}")
+                code(f"add %{sums}, %number")
+
+    def _pair(self, code: Routine, pair: int, sums: str) -> None:
+        """The sums of two columns, which share a word, times their scales, are added."""
+        code(f"mov %high, %{sums}")
+        code("sxth %low, %high")
+        code("subs %high, %high, %low")
+        code(f"asrs %high, %high, #{HALF_BITS}")
+        for half, name in enumerate(("low", "high")):
+            if self.has_zero_points:
+                code(f"sxth %zero, %zeros{pair}" if half == 0 else f"asrs %zero, %zeros{pair}, #{HALF_BITS}")
+                code("mov %number, %minus")
+                code("muls %zero, %number")
+                code(f"adds %{name}, %{name}, %zero")
+            code(f"ldrh %factor, [%stream, #{2 * (2 * pair + half)}]")
+            code("mov %number, %scale")
+            code("muls %factor, %number")
+            code("add %factor, %half")
+            code(f"lsrs %factor, %factor, #{self.shift}")
+            code(f"muls %{name}, %factor")
+            if self.less:
+                code(f"asrs %{name}, %{name}, #{self.less}")
+            code(f"ldr %number, [%sums, #{4 * (2 * pair + half)}]")
+            code(f"adds %{name}, %{name}, %number")
+            code(f"str %{name}, [%sums, #{4 * (2 * pair + half)}]")
+
+
+def integer_scales(product: PackedProduct) -> tuple[numpy.ndarray, numpy.ndarray]:
+    """Returns the scales [blocks, columns] as integers below 2^16, and the exponent of each column."""
+    _, exponents = numpy.frexp(product.scales.max(axis=0, initial=0))
+    exponents = exponents.astype(numpy.int64) - HALF_BITS
+    scales = numpy.rint(numpy.ldexp(product.scales.astype(numpy.float64), -exponents)).astype(numpy.int64)
+    return numpy.minimum(scales, (1 << HALF_BITS) - 1), exponents
+
+
+class PackedProductLevels(KernelNode):
+    """A library's subclass names its `core`."""
+
+    core: ClassVar[Core]
+
+    @classmethod
+    def demands(cls, view: NodeView) -> Demands:
+        columns, block = view.operator.columns, view.operator.block
+        return Demands(scratch_bytes=4 * block + (4 * _padded(columns) if columns % GROUP else 0))
+
+    def call(self) -> Call:
+        core, product = self.core.on(self.view.features), PackedProduct.of(self.view)
+        sums = Sums.of(product)
+        name, text = _driver(core, sums, product)
+        arguments = [
+            Input(0),
+            Output(0),
+            Constant("stream", sums.stream(product)),
+            Constant("exponents", _exponents(sums, product)),
+        ]
+        if product.bias.any():
+            arguments.append(Constant("bias", product.bias))
+        return Call(
+            name,
+            ("core/target.h", "kit/narrow/packed_product.h"),
+            (*arguments, Scratch()),
+            texts=(sums.text(core), text),
+            facts=computed(f"1 row x {GROUP} columns"),
+        )
+
+
+def _padded(columns: int) -> int:
+    return -(-columns // GROUP) * GROUP
+
+
+def _exponents(sums: Sums, product: PackedProduct) -> numpy.ndarray:
+    """Returns the powers of two that a float of the sum of a column lacks, less that of the row."""
+    return (integer_scales(product)[1] + sums.less + sums.shift + _EXPONENT).astype(numpy.int16)
+
+
+def _driver(core: Core, sums: Sums, product: PackedProduct) -> tuple[str, str]:
+    """Returns the name and the text of the function that computes a layer."""
+    columns, padded, depth, block = product.columns, _padded(product.columns), product.depth, product.block
+    has_bias, has_part = bool(product.bias.any()), depth % block > 0
+    multiply = sums.name(core)
+    name = f"{multiply}_{product.rows}x{depth}x{columns}{'_bias' * has_bias}"
+    count = f"depth - place < {block} ? depth - place : {block}".replace("depth", str(depth)) if has_part else str(block)
+    begin = (1 << sums.bits - 1) * 0x10001
+    lines = [
+        f"aidge_kit_narrow_block block = {{0, 0, 0, {padded // GROUP}}};",
+        "int32_t *const x = (int32_t *)scratch;",
+        f"int32_t *const sums = x + {block};" if padded > columns else "int32_t *sums = (int32_t *)(void *)output;",
+        "int32_t row, place;",
+        f"for (row = 0; row < {product.rows}; row++) {{",
+        f"    const int32_t exponent = aidge_kit_narrow_row_exponent(input, {depth});",
+        "    const int32_t *next = stream;",
+        f"    (void)memset(sums, 0, {4 * padded}u);",
+        f"    for (place = 0; place < {depth}; place += {block}) {{",
+        *([f"        (void)memset(x, 0, {4 * block}u);"] if has_part else []),
+        f"        aidge_kit_narrow_block_levels(input + place, x, &block, {count}, exponent, {begin});",
+        f"        next = {multiply}(next, x, sums, &block);",
+        "    }",
+        f"    aidge_kit_narrow_floats(sums, exponents, output, exponent, {columns});",
+        *([f"    for (place = 0; place < {columns}; place++) {{", "        output[place] += bias[place];", "    }"] * has_bias),
+        f"    input += {depth};",
+        f"    output += {columns};",
+        *([] if padded > columns else [f"    sums += {columns};"]),
+        "}",
+    ]
+    bias = " const float *bias," * has_bias
+    parameters = f"const float *input, float *output, const int32_t *stream, const int16_t *exponents,{bias} void *scratch"
+    body = "".join(f"    {line}\n" for line in lines)
+    comment = f"/* {product.rows} x {depth} floats as int8 levels times {columns} packed columns. */"
+    return name, f"{comment}\nstatic void {name}(\n    {parameters})\n{{\n{body}}}"

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from aidge_build.base.debug import show
 from aidge_build.build.request import CompileRequest
 from aidge_build.graph.view import GraphView
@@ -10,6 +12,7 @@ from aidge_build.plan.options import Options
 from aidge_build.prepare.adaptation.fuse_meta import fuse_meta
 from aidge_build.prepare.recipes import simplify
 from aidge_build.prepare.recipes.check import check_graph, check_rewrite, checked
+from aidge_build.prepare.recipes.inner_states import inner_states
 from aidge_build.prepare.recipes.remove_constant_channels import remove_constant_channels
 from aidge_build.prepare.recipes.separate_outputs import separate_outputs
 from aidge_build.prepare.recipes.slide_states import slide_states
@@ -39,8 +42,9 @@ def simplified(request: CompileRequest) -> tuple[GraphView, tuple[str, ...]]:
 def reduced(view: GraphView, options: Options) -> GraphView:
     """The graph without the channels that need not be computed, where the options leave them out; its states are windows where
     they may change before the end of an inference."""
+    view = _with_other_states(inner_states, view)
     if options.changes_states_at_once:
-        view = _with_windows(view)
+        view = _with_other_states(slide_states, view)
     if options.constant_channels == "off" or options.replaces_weights:
         return view
     view = checked(remove_constant_channels, view)
@@ -48,11 +52,12 @@ def reduced(view: GraphView, options: Options) -> GraphView:
     return view
 
 
-def _with_windows(view: GraphView) -> GraphView:
-    slid = slide_states(view)
-    if slid is not view:  # other dims of states: no rewrite that `check_rewrite` knows
-        check_graph(slid, "sliding states", view)
-    return slid
+def _with_other_states(rewrite: Callable[[GraphView], GraphView], view: GraphView) -> GraphView:
+    """The rewritten graph; its states may have other dims and types, which no rewrite that `check_rewrite` knows gives them."""
+    made = rewrite(view)
+    if made is not view:
+        check_graph(made, rewrite.__name__, view)
+    return made
 
 
 def price_of_update(whole: GraphView) -> tuple[str, ...]:

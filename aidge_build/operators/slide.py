@@ -16,12 +16,13 @@ from aidge_build.operators.sample import Sample, numbers
 
 @dataclass(frozen=True)
 class Slide(Moved):
-    """Y = X without its first elements along `axis`, then the second input; as many are left out as are new. It has no ONNX name:
-    only recipes make it."""
+    """Y = X without its first elements along `axis`, then the second input; as many are left out as are new. With `first` the second
+    input comes first, and the last elements of X are left out. It has no ONNX name: only recipes make it."""
 
     joins: ClassVar = True
 
     axis: int = 0
+    first: bool = False
 
     def rounds(self, inputs, outputs):
         return False
@@ -37,14 +38,16 @@ class Slide(Moved):
         return (TensorType(window.dims, window.dtype),)
 
     def forward(self, window, frames):
-        joint = numpy.concatenate((window, frames), self.axis)
-        return numpy.take(joint, range(frames.shape[self.axis], joint.shape[self.axis]), self.axis)
+        joint = numpy.concatenate((frames, window) if self.first else (window, frames), self.axis)
+        length, fresh = window.shape[self.axis], 0 if self.first else frames.shape[self.axis]
+        return numpy.take(joint, range(fresh, fresh + length), self.axis)
 
     @classmethod
     def samples(cls):
         return (
             Sample(cls(1), (numbers(3, 4, 2), numbers(3, 1, 2, seed=1))),
             Sample(cls(0), (numbers(3), numbers(3, seed=1))),
+            Sample(cls(1, True), (numbers(2, 5), numbers(2, 2, seed=1))),
         )
 
     def forward_quantized(self, values, inputs, outputs):

@@ -23,12 +23,15 @@ def cases(dtype: DType):
         ((3, 5), 1, 1),
         ((3, 5), 0, 3),
         ((1, 6, 9), 2, 8),
+        ((2, 40), 1, 3),
+        ((2, 44), 1, 4),
         ((2, 3, 4), -2, 1),
         ((1, 1), 0, 1),
     ):
         added = tuple(count if place == axis % len(dims) else size for place, size in enumerate(dims))
         window, frames = (random.numbers.integers(-100, 100, size).astype(dtype.numpy) for size in (dims, added))
-        yield case(Slide(axis), [Tensor("x", dims, dtype), Tensor("u", added, dtype)], [window, frames])
+        for first in (False, True):
+            yield case(Slide(axis, first), [Tensor("x", dims, dtype), Tensor("u", added, dtype)], [window, frames])
 
 
 def test_kernels_of_every_library_move_bytes_without_a_third_function_of_the_c_library():

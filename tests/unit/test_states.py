@@ -14,11 +14,13 @@ from aidge_build.base.errors import AidgeError
 from aidge_build.boards import load_board
 from aidge_build.build.compile import build_program
 from aidge_build.build.emit import emit
+from aidge_build.build.imported import reduced
 from aidge_build.contract.reference.sequence import run_in_order
 from aidge_build.operators import builtin_operators
 from aidge_build.plan.options import Options
 from aidge_build.plan.program import Program
 from aidge_build.prepare.recipes import simplify
+from aidge_build.prepare.recipes.inner_states import inner_states
 from aidge_build.prepare.recipes.slide_states import slide_states
 from aidge_build.sources.formats.onnx.importer import import_onnx
 from tests.compiled import request_of
@@ -98,27 +100,145 @@ def test_numpy_carries_the_state_from_one_inference_to_the_next():
     assert found[:, 0].tolist() == [[0] * 4, [1, -2, 3.5, 0], [0] * 4, *given_values[:2, 0].tolist()]
 
 
+def random(seed, *dims):
+    return numpy.random.Generator(numpy.random.PCG64(seed)).normal(size=dims).astype(numpy.float32)
+
+
+def cut(source: str, axis: int, kept: range, length: int, by_split: bool) -> tuple[str, dict[str, numpy.ndarray]]:
+    """The text that cuts a range at one end out of a tensor as `t`, and its constants."""
+    if by_split:
+        sizes = numpy.array([kept.start or kept.stop, length - (kept.start or kept.stop)])
+        return f"{'d, t' if kept.start else 't, d'} = Split<axis={axis}>({source}, sizes)", {"sizes": sizes}
+    bounds = {"begin": numpy.array([kept.start]), "end": numpy.array([kept.stop]), "axes": numpy.array([axis])}
+    return f"t = Slice({source}, begin, end, axes)", bounds
+
+
 @settings(max_examples=40)
-@given(st.lists(st.integers(1, 6), min_size=1, max_size=3), st.integers(0, 2), st.integers(1, 4), st.integers(0, 99))
-def test_a_window_in_the_state_shows_layers_what_joined_frames_showed_them(old, axis, count, seed):
+@given(
+    st.lists(st.integers(1, 6), min_size=1, max_size=3),
+    st.integers(0, 2),
+    st.integers(1, 4),
+    st.booleans(),
+    st.booleans(),
+    st.integers(0, 99),
+)
+def test_a_window_in_the_state_shows_layers_what_joined_frames_showed_them(old, axis, count, newest_first, by_split, seed):
     axis %= len(old)
-    dims = {"s": old, "x": [*old[:axis], count, *old[axis + 1 :]], "y": [*old[:axis], count + old[axis], *old[axis + 1 :]]}
-    signature = {name: f"float[{','.join(map(str, size))}] {name}" for name, size in (*dims.items(), ("n", old))}
-    constants = {"first": numpy.array([count]), "end": numpy.array([99]), "axes": numpy.array([axis])}
-    random = numpy.random.Generator(numpy.random.PCG64(seed))
+    length = old[axis] + count
+    dims = {"s": old, "x": [*old[:axis], count, *old[axis + 1 :]], "y": [*old[:axis], length, *old[axis + 1 :]]}
+    signature = {name: f"float[{','.join(map(str, size))}] {name}" for name, size in (*dims.items(), ("t", old))}
+    text, constants = cut("w", axis, range(old[axis]) if newest_first else range(count, length), length, by_split)
     stateful = Stateful(
-        f"w = Concat<axis={axis}>(s, x) n = Slice(w, first, end, axes) y = Neg(w)",
+        f"w = Concat<axis={axis}>({'x, s' if newest_first else 's, x'}) {text} y = Neg(w)",
         f"{signature['x']}, {signature['s']}",
-        f"{signature['y']}, {signature['n']}",
-        {"n": "s"},
-        {"s": random.normal(size=old).astype(numpy.float32)},
+        f"{signature['y']}, {signature['t']}",
+        {"t": "s"},
+        {"s": random(seed, *old)},
         constants,
     )
     view, _ = import_onnx(stateful.file(), "net.onnx", builtin_operators(), {}, {}, stateful.pairs)
-    slid = slide_states(view)
-    frames = {"x": random.normal(size=(4, *dims["x"])).astype(numpy.float32)}
+    slid, frames = slide_states(view), {"x": random(seed + 1, 4, *dims["x"])}
     assert ("Slide" in slid.types) == (2 * count <= old[axis])  # longer frames would cost more than they save
     assert numpy.array_equal(run_in_order(view, frames)["y"], run_in_order(slid, frames)["y"])
+
+
+@pytest.mark.parametrize("newest_first", [False, True])
+@pytest.mark.parametrize("by_split", [False, True])
+def test_a_window_without_its_oldest_frames_and_with_new_ones_moves_on_in_place(newest_first, by_split):
+    text, constants = cut("s", 1, range(3) if newest_first else range(2, 5), 5, by_split)
+    stateful = Stateful(
+        f"{text} n = Concat<axis=1>({'x, t' if newest_first else 't, x'}) y = Neg(n)",
+        "float[1,2] x, float[1,5] s",
+        "float[1,5] y, float[1,5] n",
+        {"n": "s"},
+        {"s": random(0, 1, 5)},
+        constants,
+    )
+    view, _ = import_onnx(stateful.file(), "net.onnx", builtin_operators(), {}, {}, stateful.pairs)
+    slid, frames = slide_states(view), {"x": random(1, 4, 1, 2)}
+    assert slid.types == {"Slide", "Neg"} and not stores(program_of(stateful))
+    assert numpy.array_equal(run_in_order(view, frames)["y"], run_in_order(slid, frames)["y"])
+
+
+@pytest.mark.parametrize("text", ["d, t = Split<axis=1>(w, sizes) y = Neg(d)", "t = Slice(w, begin, end, axes) y = Neg(w)"])
+def test_a_window_of_which_the_oldest_frames_are_read_or_stay_is_joined(text):
+    constants = {"sizes": numpy.array([1, 4]), "begin": numpy.array([0]), "end": numpy.array([4]), "axes": numpy.array([1])}
+    stateful = Stateful(
+        f"w = Concat<axis=1>(s, x) {text}",
+        f"float[1,1] x, {wide('s')}",
+        f"float[1,{1 if 'Split' in text else 5}] y, {wide('t')}",
+        {"t": "s"},
+        constants={name: values for name, values in constants.items() if name in text},
+    )
+    view, _ = import_onnx(stateful.file(), "net.onnx", builtin_operators(), {}, {}, stateful.pairs)
+    assert slide_states(view) is view
+
+
+CONSTANTS = {
+    "coarse": numpy.float32(0.5),
+    "other": numpy.float32(0.25),
+    "zero": numpy.int8(3),
+    "point": numpy.uint8(131),
+    "one": numpy.array([1]),
+    "end": numpy.array([5]),
+    "axes": numpy.array([1]),
+}
+QUANTIZED = (
+    "q = QuantizeLinear(x, coarse, POINT) b = DequantizeLinear(q, coarse, POINT) w = Concat<axis=1>(a, b) "
+    "c = Slice(w, one, end, axes) f = QuantizeLinear(c, coarse, POINT) g = QuantizeLinear(w, coarse, POINT) "
+    "y = DequantizeLinear(g, coarse, POINT)"
+)
+CONVERTED = {  # the text, the inputs, the outputs, and the state as layers have it
+    "turned and back": (
+        "a = Transpose<perm=[1,0]>(s) b = Transpose<perm=[1,0]>(x) w = Concat<axis=1>(a, b) c = Slice(w, one, end, axes) "
+        "n = Transpose<perm=[1,0]>(c) y = Neg(w)",
+        "float[1,1] x, float[4,1] s",
+        "float[1,5] y, float[4,1] n",
+        "float32[1, 5]",
+    ),
+    "quantized and back": (
+        f"p = QuantizeLinear(s, coarse, zero) a = DequantizeLinear(p, coarse, zero) {QUANTIZED.replace('POINT', 'zero')} "
+        "n = DequantizeLinear(f, coarse, zero)",
+        "float[1,1] x, float[1,4] s",
+        "float[1,5] y, float[1,4] n",
+        "int8[1, 5]",
+    ),
+    "unsigned": (
+        f"a = DequantizeLinear(s, coarse, point) {QUANTIZED.replace('POINT', 'point')} n = Identity(f)",
+        "float[1,1] x, uint8[1,4] s",
+        "float[1,5] y, uint8[1,4] n",
+        "int8[1, 5]",
+    ),
+    "quantized with two scales": (
+        "p = QuantizeLinear(s, coarse, zero) a = DequantizeLinear(p, coarse, zero) b = Add(a, x) y = Neg(b) "
+        "f = QuantizeLinear(b, other, zero) n = DequantizeLinear(f, other, zero)",
+        "float[1,4] x, float[1,4] s",
+        "float[1,4] y, float[1,4] n",
+        "float32[1, 4]",
+    ),
+    "turned once": (
+        "a = Transpose<perm=[1,2,0]>(s) b = Add(a, x) y = Neg(b) n = Transpose<perm=[1,2,0]>(b)",
+        "float[2,2,2] x, float[2,2,2] s",
+        "float[2,2,2] y, float[2,2,2] n",
+        "float32[2, 2, 2]",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CONVERTED)
+def test_a_state_is_stored_as_layers_have_it_if_nothing_is_lost(name):
+    text, inputs, outputs, kind = CONVERTED[name]
+    constants = {key: values for key, values in CONSTANTS.items() if f"{key}," in text or f"{key})" in text}
+    dims = [int(size) for size in inputs.split("[")[-1].split("]")[0].split(",")]
+    initial = (8 * random(0, *dims)).astype(numpy.uint8 if name == "unsigned" else numpy.float32)
+    stateful = Stateful(text, inputs, outputs, {"n": "s"}, {"s": initial}, constants)
+    view, _ = import_onnx(stateful.file(), "net.onnx", builtin_operators(), {}, {}, stateful.pairs)
+    found = reduced(simplify(view), Options())
+    (state,) = found.states
+    assert (inner_states(view) is view) == (name in ("unsigned", "quantized with two scales", "turned once"))
+    assert str(found.tensor(state.read)).startswith(kind)
+    frames = {"x": 4 * random(1, 6, *view.tensor("x").dims)}
+    assert numpy.array_equal(run_in_order(view, frames)["y"], run_in_order(found, frames)["y"])
 
 
 def test_a_state_that_is_joined_to_itself_is_no_window():

@@ -3,19 +3,22 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy
 
 from aidge_build.graph.rewrite import Rewrite
 from aidge_build.graph.view import GraphView, Node, State
-from aidge_build.operators.rearrange import Concat, Slice
+from aidge_build.operators.rearrange import Concat, Slice, Split
 from aidge_build.operators.slide import Slide
 
 
 def slide_states(view: GraphView) -> GraphView:
-    """Returns the graph in which Slide replaces a Concat of old frames (a state) and new frames, if a Slice of its last frames is
-    the next state. The new state is the whole window: it is longer by the new frames, and layers read the window there.
+    """Returns the graph in which Slide replaces a Concat of old frames (a state) and new frames, before or after them:
+
+    1. If the next state is what Slice or Split leaves of the joint tensor, without its oldest frames, the new state is the whole
+       window: it is longer by the new frames, and layers read the window there.
+    2. If the oldest frames are cut off first, the joint tensor itself is the next state.
 
     The outputs of the caller keep their values; dims of states change.
     """
@@ -24,38 +27,98 @@ def slide_states(view: GraphView) -> GraphView:
     return rewrite.finish()
 
 
+@dataclass(frozen=True)
+class _Cut:
+    """Elements of a tensor that a node cuts out along one axis, `count` from `start` on."""
+
+    node: Node
+    source: str
+    axis: int
+    start: int
+    count: int
+
+
+@dataclass(frozen=True)
+class _Join:
+    """A node that joins old frames and new ones, which come last or first."""
+
+    node: Node
+    old: str
+    frames: str
+    axis: int
+    first: bool
+
+    def keeps(self, cut: _Cut, length: int, fresh: int) -> bool:
+        """Whether the cut leaves out as many of the oldest of `length` frames as there are `fresh` ones."""
+        return (cut.axis, cut.start, cut.count) == (self.axis, 0 if self.first else fresh, length - fresh)
+
+
 def _slid(view: GraphView, rewrite: Rewrite, state: State) -> State:
-    cut, join = view.producer(state.written), view.only_consumer(state.read)
-    if cut is None or join is None or not isinstance(join.operator, Concat) or view.consumers(state.written):
+    cut, join = _cut_of(view, state.written), _join_of(view, view.only_consumer(state.read), state.read)
+    if cut is not None and join is not None and cut.source == join.node.output and not view.consumers(state.written):
+        return _grown(view, rewrite, state, cut, join)
+    node = view.producer(state.written)
+    for name in node.inputs if node is not None else ():
+        cut, join = _cut_of(view, name), _join_of(view, node, name)
+        if cut is not None and join is not None and cut.source == state.read:
+            _moved_on(view, rewrite, state, cut, join)
+            break
+    return state
+
+
+def _grown(view: GraphView, rewrite: Rewrite, state: State, cut: _Cut, join: _Join) -> State:
+    """Makes the joint tensor the state if this is right, and costs half of the old frames at most."""
+    window, frames = view.tensor(join.node.output), view.tensor(join.frames)
+    fresh = frames.dims[join.axis]
+    if 2 * frames.elements > view.tensor(state.read).elements or not join.keeps(cut, window.dims[join.axis], fresh):
         return state
-    if cut.input != join.output or not _joins_to(view, state.read, join) or not _keeps_the_last(view, cut, join):
+    if view.is_output(window.name) or not _has_one_scale(view, join.node):
         return state
-    window, frames = view.tensor(join.output), join.inputs[1]
-    if view.is_output(window.name) or any(view.tensor(name).quantization != window.quantization for name in join.inputs):
-        return state  # Slide copies bytes
-    axis = join.operator.axis % window.rank
-    first = numpy.zeros(view.tensor(frames).dims, state.initial.dtype)  # is left out before anything reads it
     for name in (state.read, state.written):
         rewrite.put_tensor(window.with_(name=name, format=None))
-    rewrite.replace_node(join, Node(join.name, Slide(axis), (state.read, frames), (state.written,), (*join.origin, *cut.origin)))
-    rewrite.remove_node(cut)
+    origin = (*join.node.origin, *cut.node.origin)
+    rewrite.replace_node(join.node, _slide(join, state, origin))
+    rewrite.remove_node(cut.node)
     rewrite.redirect(window.name, state.written)
-    return replace(state, initial=numpy.concatenate((first, state.initial), axis))
+    left_out = numpy.zeros(frames.dims, state.initial.dtype)  # the oldest frames: nothing reads them
+    parts = (state.initial, left_out) if join.first else (left_out, state.initial)
+    return replace(state, initial=numpy.concatenate(parts, join.axis))
 
 
-def _joins_to(view: GraphView, old: str, join: Node) -> bool:
-    """Whether the node joins one other tensor to the end of the old frames, at most half as long: the state grows by it."""
-    if len(join.inputs) != 2 or join.input != old or join.inputs[1] == old:
-        return False
-    return 2 * view.tensor(join.inputs[1]).elements <= view.tensor(old).elements
+def _moved_on(view: GraphView, rewrite: Rewrite, state: State, cut: _Cut, join: _Join) -> None:
+    """Lets Slide compute the next state if this is right."""
+    fresh = view.tensor(join.frames).dims[join.axis]
+    if join.keeps(cut, view.tensor(state.read).dims[join.axis], fresh) and _has_one_scale(view, join.node):
+        rewrite.replace_node(join.node, _slide(join, state, (*cut.node.origin, *join.node.origin)))
 
 
-def _keeps_the_last(view: GraphView, cut: Node, join: Node) -> bool:
-    """Whether the node cuts as many first elements of the joint tensor off as were joined to its end."""
-    if not isinstance(cut.operator, Slice):
-        return False
-    axis, whole = join.operator.axis % view.tensor(join.output).rank, view.tensor(join.output).dims
-    starts = [0] * len(whole)
-    starts[axis] = view.tensor(join.inputs[1]).dims[axis]
-    counts = tuple(size - start for size, start in zip(whole, starts))
-    return (cut.operator.starts, cut.operator.counts, set(cut.operator.steps)) == (tuple(starts), counts, {1})
+def _slide(join: _Join, state: State, origin: tuple[str, ...]) -> Node:
+    return Node(join.node.name, Slide(join.axis, join.first), (state.read, join.frames), (state.written,), origin)
+
+
+def _has_one_scale(view: GraphView, node: Node) -> bool:
+    """Whether all tensors of the node have one quantization: Slide copies bytes."""
+    return len({view.tensor(name).quantization for name in (*node.inputs, node.output)}) == 1
+
+
+def _join_of(view: GraphView, node: Node | None, old: str) -> _Join | None:
+    """Returns how the node joins one other tensor to the old frames; None if it does not."""
+    if node is None or not isinstance(node.operator, Concat) or len(node.inputs) != 2 or node.inputs.count(old) != 1:
+        return None
+    first = node.inputs[1] == old
+    return _Join(node, old, node.inputs[0 if first else 1], node.operator.axis % view.tensor(old).rank, first)
+
+
+def _cut_of(view: GraphView, name: str) -> _Cut | None:
+    """Returns what of another tensor this one is, if Slice or Split makes it and nothing reads the other pieces."""
+    node = view.producer(name)
+    if node is None or any(view.consumers(other) or view.is_output(other) for other in node.outputs if other != name):
+        return None
+    operator, dims = node.operator, view.tensor(node.input).dims
+    if isinstance(operator, Split):
+        place = node.outputs.index(name)
+        return _Cut(node, node.input, operator.axis % len(dims), sum(operator.sizes[:place]), operator.sizes[place])
+    if not isinstance(operator, Slice) or set(operator.steps) != {1}:
+        return None
+    axes = [axis for axis, size in enumerate(dims) if operator.counts[axis] != size]
+    return _Cut(node, node.input, axes[0], operator.starts[axes[0]], operator.counts[axes[0]]) if len(axes) == 1 else None

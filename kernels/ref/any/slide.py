@@ -24,4 +24,4 @@ class Slide(KernelNode):
         rows = math.prod(window.layout.stored_dims[:position])
         shape = {"rows": rows, "bytes": window.size_bytes // rows, "step": frames.size_bytes // rows}
         arguments = (Input(0), Input(1), Output(0), Struct("aidge_ref_slide_shape", shape))
-        return Call("aidge_ref_slide", ("any/slide.h",), arguments)
+        return Call("aidge_ref_slide_back" if self.operator.first else "aidge_ref_slide", ("any/slide.h",), arguments)

@@ -16,8 +16,8 @@ from aidge_build.operators.sample import Sample, numbers
 
 @dataclass(frozen=True)
 class Slide(Moved):
-    """Y = X without its first elements along `axis`, then the second input; as many are left out as are new. With `first` the second
-    input comes first, and the last elements of X are left out. It has no ONNX name: only recipes make it."""
+    """Y = X without its first elements along `axis`, then the second input; as many are left out as are new. With `first` the
+    second input comes first, and the last elements of X are left out. It has no ONNX name: only recipes make it."""
 
     joins: ClassVar = True
 

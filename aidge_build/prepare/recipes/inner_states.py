@@ -22,9 +22,9 @@ MOST_BYTES = 2  # of a quantized value: all values are tried
 
 
 def inner_states(view: GraphView) -> GraphView:
-    """Returns the graph in which a state holds what the node after it makes of it, if a node before it does the opposite: FlipSign
-    both times, Transpose and back, other dims and back, QuantizeLinear after DequantizeLinear of one scale. The outputs of the
-    caller keep their values; types and dims of states change.
+    """Returns the graph in which a state holds what the node after it makes of it, if a node before it does the opposite:
+    FlipSign both times, Transpose and back, other dims and back, QuantizeLinear after DequantizeLinear of one scale. The outputs
+    of the caller keep their values; types and dims of states change.
     """
     while (found := next(filter(None, (_inner(view, state) for state in view.states)), None)) is not None:
         view = found

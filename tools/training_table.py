@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: MIT
-"""What training behind the quantization wins back: small networks with weights of 8, 4 and 3 bits, before and after it.
+"""What training behind the quantization wins back: small networks with weights of 8, 4, 3 and 2 bits, and with blocks of zeros.
 
-    python -m tools.training_table [--update]      prints the table; --update writes it into docs/accuracy.md
+    python -m tools.training_table [--update]      prints the tables; --update writes them into docs/accuracy.md
 
-The data sets are those that come with scikit-learn; five minutes. Ranges come from training data, the figures are those of
+The data sets come with scikit-learn, the sounds with examples/keyword; ten minutes. Ranges come from training data, the figures are those of
 test data that nothing else saw.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib
+import sys
 import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -23,13 +25,16 @@ from aidge_build import net
 from aidge_build.contract.reference.execution import prepare
 from aidge_build.graph.dtype import DType
 from aidge_build.prepare.quantization import Scheme, quantize
-from aidge_build.prepare.training import Adam, QuantizedTraining, batches, coarser, fit, he
+from aidge_build.prepare.training import Adam, QuantizedTraining, batches, coarser, fit, he, pruned
 from tools.accuracy_table import called, figure
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "accuracy.md"
 BEGIN, END = "<!-- bits: begin (written by `python -m tools.training_table --update`) -->", "<!-- bits: end -->"
 BATCH, CALIBRATION = 32, 200
-BITS = {"4 bits": 7, "3 bits": 3}  # and the largest stored weight
+BITS = {"4 bits": 7, "3 bits": 3, "2 bits": 1}  # and the largest stored weight
+ZEROS = {"50 %": 0.5, "75 %": 0.75, "90 %": 0.9}  # of the blocks of 4 input channels
+KEYWORD = Path(__file__).resolve().parents[1] / "examples" / "keyword"
+BYTES = 127
 Parameters = Mapping[str, numpy.ndarray]
 Network = Callable[[net.Value, Mapping[str, net.Value]], net.Value]
 
@@ -88,6 +93,24 @@ def table_task(name: str, data: datasets.base.Bunch, wanted: numpy.ndarray, outp
     return Task(name, scaled, labels, network, dims, epochs, 1e-2)
 
 
+def keyword() -> Task:
+    """The network of examples/keyword, with wider layers or as it is, on the features of its sounds."""
+    sys.path.insert(0, str(KEYWORD))
+    example = importlib.import_module("train")
+    sounds, labels = example.clips(1000, seed=1)
+    inputs = example.features(sounds).astype(numpy.float32)
+
+    def network(hidden: net.Value, p: Mapping[str, net.Value]) -> net.Value:
+        for layer in ("conv1", "conv2", "conv3"):
+            strided = {"pads": [1, 1, 1, 1], "strides": [2, 2], "name": layer}
+            hidden = net.Relu(net.Conv(hidden, p[layer], p[f"{layer}_bias"], **strided))
+        return net.Gemm(net.Flatten(net.GlobalMaxPool(hidden)), p["dense"], p["dense_bias"], transB=1, name="dense")
+
+    dims = {name.removesuffix("_weights"): size for name, size in example.WEIGHTS.items()}
+    dims["dense"] = dims.pop("classifier")
+    return Task("key words, 8, 16 and 16 channels", *parts(inputs, labels, 400), network, dims, 6, 1e-2)
+
+
 def tasks() -> list[Task]:
     """The rows of the table."""
     cancer, diabetes = datasets.load_breast_cancer(), datasets.load_diabetes()
@@ -95,6 +118,8 @@ def tasks() -> list[Task]:
     return [
         digits("digits, 8 and 16 channels", 8, 16),
         digits("digits, 3 and 4 channels", 3, 4),
+        digits("digits, 32 and 64 channels", 32, 64),
+        keyword(),
         table_task("breast cancer, 30-16-2", cancer, cancer.target.astype(numpy.int64), 2, 170, 20),
         table_task("diabetes, 10-16-1", diabetes, target, 1, 130, 12),
     ]
@@ -132,9 +157,9 @@ def trained(task: Task) -> bytes:
     return graph.onnx()
 
 
-def retrained(task: Task, coarse: bytes, levels: int) -> bytes:
+def retrained(task: Task, coarse: bytes, levels: int, keeps_zeros: bool = False) -> bytes:
     """The quantized model after training behind its quantization."""
-    training = QuantizedTraining(coarse, BATCH, levels)
+    training = QuantizedTraining(coarse, BATCH, levels, keeps_zeros=keeps_zeros)
     return training.model(learned(task, training.graph, training.outputs["y"], 2 * task.epochs, task.rate / 4))
 
 
@@ -145,20 +170,24 @@ def measured(task: Task, folder: Path, model: bytes) -> str:
     return figure(called("accuracy", folder / "model.onnx", "--labels", folder / "test.npz")["stages"][-1])[0]
 
 
-def row(task: Task, folder: Path) -> list[str]:
-    """The cells of one network."""
+def rows(task: Task, folder: Path) -> tuple[list[str], list[str]]:
+    """The cells of one network in both tables."""
     model = trained(task)
     stored = quantize(model, {"x": task.inputs[0][:CALIBRATION, None]}, Scheme())
-    cells = [task.name, *(measured(task, folder, one) for one in (model, stored))]
+    by_bits = [task.name, *(measured(task, folder, one) for one in (model, stored))]
+    by_zeros = [task.name, by_bits[-1]]
     for levels in BITS.values():
         coarse = coarser(stored, levels)
-        cells += [measured(task, folder, one) for one in (coarse, retrained(task, coarse, levels))]
-    return cells
+        by_bits += [measured(task, folder, one) for one in (coarse, retrained(task, coarse, levels))]
+    for share in ZEROS.values():  # each from the trained one before
+        sparse = pruned(stored, share)
+        stored = retrained(task, sparse, BYTES, keeps_zeros=True)
+        by_zeros += [measured(task, folder, one) for one in (sparse, stored)]
+    return by_bits, by_zeros
 
 
-def table(rows: list[list[str]]) -> str:
+def table(heads: list[str], rows: list[list[str]]) -> str:
     """In Markdown."""
-    heads = ["network", "float", "int8", *(head for bits in BITS for head in (f"weights of {bits}", "trained on"))]
     lines = [heads, ["---", *["--:"] * (len(heads) - 1)], *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
@@ -168,7 +197,11 @@ def main() -> None:
     parser.add_argument("--update", action="store_true", help="write the table into docs/accuracy.md")
     update = parser.parse_args().update
     with tempfile.TemporaryDirectory() as folder:
-        text = table([row(task, Path(folder)) for task in tasks()])
+        found = [rows(task, Path(folder)) for task in tasks()]
+    heads = ["network", "float", "int8", *(head for bits in BITS for head in (f"weights of {bits}", "trained on"))]
+    text = table(heads, [by_bits for by_bits, _ in found])
+    heads = ["network", "int8", *(head for share in ZEROS for head in (f"{share} of blocks 0", "trained on"))]
+    text += "\n\n" + table(heads, [by_zeros for _, by_zeros in found])
     print(text)
     if update:
         before, rest = PAGE.read_text().split(BEGIN)

@@ -14,6 +14,7 @@ import test_cortexm_linear
 from armv6m_harness import BOARD, Case, accepted, run, taken
 from harness import under
 from random_tensors import Randomness, offset_weights
+from sparse_cases import sparse_layers
 
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.quantization import Quantization, per_tensor
@@ -213,31 +214,6 @@ def packed_cases():
         yield Case(replace(made.view, packs_weights=True), made.values)
 
 
-def sparse_cases():
-    """Layers of which many blocks of four input channels, and all weights of an output, are 0; chunks that end in such blocks."""
-    edges = [edge for edge in EDGES if edge[1] // edge[-1] % 4 == 0]
-    edges += [
-        (1, 16, (5, 4), 6, (1, 1), 1, 1, (0, 0), 1),
-        *((1, depth, (3, 2), 4, (3, 3), 1, 1, (1, 1), 1) for depth in (300, 332, 364)),
-    ]
-    layers = [test_cortexm_linear.int8_case(seed, *edge) for seed, edge in enumerate(edges)]
-    for seed, (rows, features, outputs) in enumerate([(1, 64, 8), (3, 1400, 5), (2, 40, 300), (1, 2048, 3), (9, 40, 6)]):
-        random = Randomness(1800 + seed)
-        tensors = [random.data(rows, features), random.weights(outputs, features), random.bias(outputs)]
-        result = random.quantization(4.0)
-        layers.append(test_cortexm_linear.case(FC(), tensors, [random.int8(rows, features)], quantization=result))
-    for seed, entry in enumerate(layers):
-        data, weights, bias = entry.view.inputs
-        random, last = Randomness(1900 + seed), numpy.moveaxis(weights.data, 1, -1)
-        blocks = numpy.resize(last, last.size // 4 * 4).reshape(-1, 4)
-        blocks = blocks * (random.numbers.random((len(blocks), 1)) < (0.001, 0.1, 0.3)[seed % 3])
-        values = numpy.moveaxis(numpy.resize(blocks, last.shape), -1, 1).astype(numpy.int8)
-        values[0] = 0
-        result = entry.view.outputs[0].quantization
-        tensors = [data, weights.with_(data=values), bias]
-        yield taken(test_cortexm_linear.case(entry.view.operator, tensors, entry.values[:1], quantization=result))
-
-
 @functools.cache
 def candidates():
     """Cases that a kernel of the library may refuse."""
@@ -254,7 +230,7 @@ def candidates():
         *mixed_cases(),
         *many_output_cases(),
         *packed_cases(),
-        *sparse_cases(),
+        *map(taken, sparse_layers()),
     ]
 
 

@@ -146,7 +146,7 @@ MODEL = Group(
         ),
         Option(
             "state",
-            "output that the model keeps as an input of its next inference, or auto (docs/c-api.md; default: the caller passes it)",
+            "output that is an input of the next inference, or auto (docs/c-api.md; default: the caller passes it)",
             "pairs",
             metavar="OUTPUT=INPUT",
             topic=OF_MODEL,

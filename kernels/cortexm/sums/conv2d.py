@@ -5,7 +5,9 @@ from __future__ import annotations
 
 from ..core.assembly import Routine
 from . import dense
+from .packing import quads
 from .plane_sums import sum_windows
+from .sparse import group_of_pixels
 from .stream import Stream
 from .window import ROW_PARAMETERS, Buffer, Plane, begin_row, end_row, whole_layer
 
@@ -56,6 +58,21 @@ def plane_taps(plane: Plane) -> list[int]:
     ]
 
 
+def plane_blocks(buffer: Buffer) -> tuple[list[int], list[int]]:
+    """The order of all taps in blocks of 4 channels, in the order of the model, and the byte of each block from the begin of its
+    window; none where two pixels of a pair of channels are no neighbours, or the other pair is out of reach."""
+    plane, channels = buffer.plane, buffer.plane.in_channels
+    if plane.strides[1] != 1 or plane.made_for[1] == 1 or plane.in_gap or 4 * buffer.span > LARGEST_PAIR_OFFSET:
+        return [], []
+    places = [
+        4 * buffer.span * (row * channels + first) // 2 + 4 * plane.dilations[1] * tap
+        for row in range(plane.kernel[0])
+        for tap in range(plane.kernel[1])
+        for first in range(0, channels, 4)
+    ]
+    return quads(plane.kernel[0] * plane.kernel[1] * channels), places
+
+
 def planes_texts(stream: Stream, buffer: Buffer, unroll: int, looped: int) -> tuple[str, tuple[str, ...]]:
     """Name and texts of a layer that reads planes; up to `unroll` planes are computed without a loop, of more
     planes at most `looped` stand in the text."""
@@ -101,6 +118,9 @@ def _sums(
     sums: list[tuple[int, int]],
 ) -> None:
     """All planes of one group: `ahead` of them, and the others `body` in each turn of a loop, then those of `sums`; label 4."""
+    if stream.is_sparse:
+        group_of_pixels(code, span)
+        return
     _neighbours(code, stream, ahead, span, taps, True, body + stream.sums > 0)
     if body:
         if not ahead:

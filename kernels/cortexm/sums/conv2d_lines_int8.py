@@ -12,6 +12,7 @@ from ..core.conditions import ANY_CHANNELS, Loop, linear_spec
 from .conv2d import LARGEST_OFFSET, line_taps, lines_texts
 from .dense_node import DenseNode, stream_call
 from .offset_weights import sum_taps
+from .packing import quads
 from .window import Plane, line_buffer, plane_of_view
 
 MOST_TAPS = 320  # of a column that is gathered without a loop
@@ -33,6 +34,12 @@ def _no_lines(view: NodeView) -> str:
 FEW_TAPS = Predicate("few taps that are close together", _no_lines)
 
 
+def _are_blocks(order: list[int]) -> bool:
+    """Whether the column has blocks of 4 taps that are neighbours in the model."""
+    firsts = order[::4]
+    return len(order) % 4 == 0 and sorted(firsts) == firsts and order == quads(len(order))
+
+
 @kernel(("Conv1D", "Conv2D"), linear_spec(ONE_GROUP, FEW_TAPS, channels=ANY_CHANNELS))
 class Conv2dLinesInt8(DenseNode):
     unroll = Loop(44, {"speed": 80, "balanced": 36, "compact": 10, "size": 8})  # over pairs of taps
@@ -46,6 +53,7 @@ class Conv2dLinesInt8(DenseNode):
     def call(self) -> Call:
         buffer = line_buffer(plane_of_view(self.view, is_upright=True))
         order, places = line_taps(buffer.plane, buffer)
-        stream = self.stream(order + sum_taps(self.view, len(order)))
+        blocks = order if _are_blocks(order) else []
+        stream = self.stream(order + sum_taps(self.view, len(order)), blocks, range(0, 4 * len(blocks), 16))
         function, texts = lines_texts(stream, buffer, order, places, self.unroll.steps(self.view))
         return stream_call(function, "core/lines.h", stream, (Scratch(), buffer.struct(stream)), texts, work=buffer.work)

@@ -9,7 +9,7 @@ from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import Demands, NodeView, Predicate
 
 from ..core.conditions import ANY_CHANNELS, QUADS_OF_CHANNELS, Loop, linear_spec
-from .conv2d import LARGEST_OFFSET, plane_taps, planes_texts
+from .conv2d import LARGEST_OFFSET, plane_blocks, plane_taps, planes_texts
 from .dense_node import DenseNode, stream_call
 from .plane_sums import plane_sums, sum_bytes
 from .window import Plane, plane_buffer, plane_of_view
@@ -50,6 +50,7 @@ class Conv2dPlanesInt8(DenseNode):
 
     def call(self) -> Call:
         buffer = plane_buffer(_plane(self.view))
-        stream = self.stream(plane_taps(buffer.plane) + plane_sums(self.view, buffer.plane))
+        order = plane_taps(buffer.plane) + plane_sums(self.view, buffer.plane)
+        stream = self.stream(order, *plane_blocks(buffer))
         function, texts = planes_texts(stream, buffer, self.unroll.steps(self.view), self.looped.steps(self.view))
         return stream_call(function, "sums/planes.h", stream, (Scratch(), buffer.struct(stream)), texts, work=buffer.work)

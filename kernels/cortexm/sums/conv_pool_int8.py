@@ -4,6 +4,7 @@ convolution's output is never in memory."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from aidge_build.contract.call import Call
@@ -30,13 +31,13 @@ POOL = ImplSpec((DATA,), (DATA,), (SAME_QUANTIZATION,))
 
 
 class _Planes(Conv2dPlanesInt8):
-    def stream(self, order: list[int]) -> Stream:
-        return replace(super().stream(order), pools=True)
+    def stream(self, order: list[int], blocks: Sequence[int] = (), places: Sequence[int] = ()) -> Stream:
+        return replace(super().stream(order, blocks, places), pools=True)
 
 
 class _Lines(Conv2dLinesInt8):
-    def stream(self, order: list[int]) -> Stream:
-        return replace(super().stream(order), pools=True)
+    def stream(self, order: list[int], blocks: Sequence[int] = (), places: Sequence[int] = ()) -> Stream:
+        return replace(super().stream(order, blocks, places), pools=True)
 
 
 def _convolution(view: NodeView) -> NodeView:

@@ -14,6 +14,7 @@ from aidge_build.operators.arithmetic import near_halves
 
 from ..core.assembly import Routine, Waiting
 from ..core.conditions import GROUP
+from . import sparse
 from .dense_levels import epilogue
 from .stream import INTEGER, Stream
 from .weights import FIRST, SECOND
@@ -45,14 +46,16 @@ WAITING = {  # in FPU registers; s0-s7 are for the requantization
     "output_step": 21,
     "input_step": 22,
 }
+PAIR_BYTES = 8  # of a pair of taps of both pixels in the column
 ROUNDING = 0x4B400000  # 1.5 * 2^23 in float32: to what it is added is rounded to integers, ties to even
 
 
 def routine_of(stream: Stream) -> Routine:
     """An empty routine for this stream."""
+    waiting = {**WAITING, **sparse.WAITING} if stream.is_sparse else WAITING
     if stream.has_fpu:
-        return Routine(REGISTERS, Waiting(WAITING))
-    places = {name: place for name, place in WAITING.items() if name not in ("zero", "limits")}
+        return Routine(REGISTERS, Waiting(waiting))
+    places = {name: place for name, place in waiting.items() if name not in ("zero", "limits")}
     if stream.fixed:
         return Routine(
             REGISTERS, Waiting(places, ("limits",) * (stream.form != INTEGER and stream.limits.is_more), has_fpu=False)
@@ -175,6 +178,9 @@ def split_steps(steps: int, limit: int, start: int = START) -> tuple[int, int]:
 def column_steps(code: Routine, stream: Stream, ahead: int, body: int) -> None:
     """All pairs of taps: `ahead` of them, `body` in each turn of a loop, the pairs that hold sums; label 4. The biases stand in
     b0..b3."""
+    if stream.is_sparse:
+        sparse.group_of_pixels(code, PAIR_BYTES)
+        return
     for index in range(ahead):
         step(code, stream, index == 0)
     if body:

@@ -11,6 +11,7 @@ from aidge_build.contract.kernel_kit.packing import taps_last_channels
 
 from ..core.conditions import has_fpu, wants_short
 from .packing import pack
+from .sparse import has_few_blocks, sparse
 from .stream import Stream
 
 
@@ -19,9 +20,12 @@ class DenseNode(LinearNode):
 
     assembly = "needed"
 
-    def stream(self, order: list[int]) -> Stream:
-        """For taps in this order, as in `pack`."""
+    def stream(self, order: list[int], blocks: Sequence[int] = (), places: Sequence[int] = ()) -> Stream:
+        """For taps in this order, as in `pack`; or for taps in the order `blocks`, where so few of these have weights that the
+        others are left out. `places` are the bytes of the blocks in the column."""
         linear, is_short = self.linear(taps_last_channels(self.inputs[1].data)), wants_short(self.view)
+        if places and has_few_blocks(linear, places):
+            return pack(linear, list(blocks), has_fpu(self.view), is_short=is_short, encodings=(sparse(places),))
         return pack(linear, order, has_fpu(self.view), is_short=is_short, may_join=is_short)
 
 

@@ -10,6 +10,7 @@ from ..core.conditions import GROUP
 from ..core.offsets import plus
 from . import dense
 from .dense_levels import epilogue
+from .sparse import group_of_rows
 from .stream import Stream
 from .weights import FIRST
 
@@ -232,6 +233,9 @@ def _sum_steps(code: Routine, stream: Stream, pairs: int) -> None:
 
 def _all_steps(code: Routine, stream: Stream, quads: int, unroll: int) -> None:
     """A row's products with 4 outputs for `quads` times 4 inputs in the column. Label 4."""
+    if stream.is_sparse:
+        group_of_rows(code)
+        return
     if stream.is_paired:
         code.get("{b0}", ROW_PRODUCTS)
         for channel in range(0, GROUP, stream.weights.paired_step):

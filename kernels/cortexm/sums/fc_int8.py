@@ -18,6 +18,7 @@ from .fc import routine
 from .offset_weights import sum_taps
 from .packed_sums import pack_nibbles
 from .packing import pack, quads, rows_of_image
+from .sparse import is_sparse_row, sparse
 from .stream import Stream
 from .weights import BYTES, OF_FEW_OUTPUTS, OF_ROWS
 
@@ -43,9 +44,9 @@ class WholeImageInt8(FcInt8):
     """An image is a row."""
 
 
-def _blocks(outputs: int, features: int) -> int:
+def _blocks(view: NodeView, outputs: int, features: int) -> int:
     """2 where half of a row with the sums of all outputs takes much less room than the row, and few instructions more."""
-    is_long = outputs >= GROUP and features >= LONG_ROW and features % 8 == 0
+    is_long = outputs >= GROUP and features >= LONG_ROW and features % 8 == 0 and not is_sparse_row(view)
     return 2 if is_long and features - _sums_bytes(outputs) >= LEAST_SAVED_BYTES else 1
 
 
@@ -56,7 +57,7 @@ def _row(view: NodeView, rows: int) -> tuple[int, int]:
 
 def _sum_taps(view: NodeView, features: int) -> list[int]:
     """As in offset_weights.py, behind each block of a row: a step takes two pairs of them. The sum of nibbles waits elsewhere."""
-    return [] if pack_nibbles(view) else sum_taps(view, features // _blocks(view.inputs[1].dims[0], features), together=4)
+    return [] if pack_nibbles(view) else sum_taps(view, features // _blocks(view, view.inputs[1].dims[0], features), together=4)
 
 
 def _sums_bytes(outputs: int) -> int:
@@ -66,7 +67,7 @@ def _sums_bytes(outputs: int) -> int:
 def fc_demands(view: NodeView, rows: int) -> Demands:
     """Scratch: a row as int16, or half of one and sums, which is there before its outputs are written."""
     outputs, features = _row(view, rows)
-    is_whole = _blocks(outputs, features) == 1
+    is_whole = _blocks(view, outputs, features) == 1
     sums = 2 * len(_sum_taps(view, features))
     scratch = 0 if outputs < GROUP else 8 * ((features + 3) // 4) + sums if is_whole else features + sums + _sums_bytes(outputs)
     return following([(row * outputs, row * features) for row in range(1, rows + 1)], view.outputs[0], scratch)
@@ -80,7 +81,7 @@ def fc_call(node: LinearNode, rows: int, unroll: int) -> Call:
     if stream.few:
         function, text = fc_few.routine(stream, features, unroll)
     else:
-        function, text = routine(stream, features, unroll, _blocks(outputs, features))
+        function, text = routine(stream, features, unroll, _blocks(node.view, outputs, features))
     others = (shape,) if stream.few else (Scratch(), shape)
     return stream_call(function, "sums/fc_int8.h", stream, others, (text,), pixels=1)
 
@@ -88,7 +89,7 @@ def fc_call(node: LinearNode, rows: int, unroll: int) -> Call:
 def _order(view: NodeView, outputs: int, features: int) -> list[int]:
     """The inputs of a row, with what follows each block."""
     taps = [tap if tap < features else -1 for tap in quads(features)]
-    size, sums = len(taps) // _blocks(outputs, features), _sum_taps(view, features)
+    size, sums = len(taps) // _blocks(view, outputs, features), _sum_taps(view, features)
     return [tap for first in range(0, len(taps), size) for tap in [*taps[first : first + size], *sums]]
 
 
@@ -98,14 +99,16 @@ def _stream(node: LinearNode, outputs: int, features: int, unroll: int) -> Strea
     gains = outputs >= GROUP or features > 4 * unroll
     may_be_bytes = gains and view.objective != "speed" and node.inputs[1].dtype is DType.int8
     encodings = OF_ROWS if outputs >= GROUP else OF_FEW_OUTPUTS
+    if is_sparse_row(view):
+        encodings = (sparse(range(0, 2 * features, 8)),)
     return pack(
         node.linear(rows_of_image(view)),
         _order(view, outputs, features),
         has_fpu(view),
-        is_even=_blocks(outputs, features) > 1,
+        is_even=_blocks(view, outputs, features) > 1,
         is_row=True,
         is_short=wants_short(view),
         encodings=tuple(weights for weights in encodings if may_be_bytes or weights is not BYTES),
         may_share=wants_short(view),
-        may_join=wants_short(view),
+        may_join=wants_short(view) and not is_sparse_row(view),
     )

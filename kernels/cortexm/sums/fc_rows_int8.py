@@ -13,6 +13,7 @@ from .fc_int8 import LONG_ROW, FcInt8, fc_call
 from .offset_weights import sum_taps
 from .packing import pack, quads, rows_of_image
 from .pointwise_int8 import pairs_call, pairs_demands
+from .sparse import is_sparse_row
 from .weights import WIDE
 
 LEAST_ODD = 9  # rows of which computing the last but one twice costs less than two at a time gain
@@ -50,10 +51,10 @@ class FcRowsInt8(DenseNode):
         return pairs_demands(view, view.inputs[0].dims[0], _features(view), view.inputs[1].dims[0], sums)
 
     def call(self) -> Call:
-        """Row by row where two weights do not fit a halfword and would take twice the flash."""
+        """Row by row where two weights do not fit a halfword and would take twice the flash, or few blocks have weights."""
         rows, features = self.inputs[0].dims[0], _features(self.view)
         order = quads(features) + sum_taps(self.view, features)
         stream = pack(self.linear(rows_of_image(self.view)), order, has_fpu=True)
-        if stream.weights is WIDE and self.view.objective != "speed":
+        if is_sparse_row(self.view) or (stream.weights is WIDE and self.view.objective != "speed"):
             return fc_call(self, rows, FcInt8.unroll.steps(self.view))
         return pairs_call(stream, rows, features, self.inputs[1].dims[0], self.unroll.steps(self.view))

@@ -83,7 +83,8 @@ class PointwiseInt8(DenseNode):
         channels, outputs, pixels = data.dims[1], output.dims[1], _pixels(self.view)
         if pixels == 1 or outputs < GROUP:  # of few channels the inputs are read once, so that they need no column
             return fc_call(self, pixels, FcInt8.unroll.steps(self.view))
-        stream = self.stream(quads(channels) + sum_taps(self.view, channels))
+        blocks = quads(channels) if channels % 4 == 0 else []
+        stream = self.stream(quads(channels) + sum_taps(self.view, channels), blocks, range(0, 4 * len(blocks), 16))
         are_many = _are_many(self.view)
         unroll = MOST_SHARED if are_many else self.unroll.steps(self.view)
         return pairs_call(stream, pixels, channels, outputs, unroll, are_many or wants_short(self.view))

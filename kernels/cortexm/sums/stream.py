@@ -71,6 +71,11 @@ class Stream:
         return 0 < self.few <= GROUP // 2
 
     @property
+    def is_sparse(self) -> bool:
+        """Whether blocks without weights are left out."""
+        return self.weights.is_sparse
+
+    @property
     def is_packed(self) -> bool:
         """Whether sums of odd channels carry those of even ones."""
         return self.weights.is_packed

@@ -47,6 +47,7 @@ class Weights:
     above: int = 0  # how much larger weights of odd channels are than in the stream
     paired_step: int = 0  # each so many-th channel can have products of pairs (paired_inputs.py); 0: none
     uses_w: bool = False  # w0 and w1 in the steps of a row
+    is_sparse: bool = False  # blocks without weights are left out (sparse.py)
     minus: int = 0  # sums need the sum of taps times this at the end (`less_sums`); 0: they do not
 
     @property

@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy
 
 from aidge_build.contract.kernel_kit.linear import LinearConstants
 
 from ..core.assembly import Assembler, emit_gather, function
+from ..core.packed import JOINT, SINGLE, WHOLE, Packing, are_symmetric
 from ..core.rounding import Fixed, emit_fixed, emit_levels_of_8, multiplier_words, shift_words, zero_point_word
 
 LANES = 16
@@ -20,11 +21,22 @@ ORDER = (0, 4, 2, 6, 1, 5, 3, 7)  # of the sums in the stream: two narrowings th
 MOST_UNROLLED, VECTORS_IN_LOOP = 12, 8
 TEXT_BYTES = 120  # of a group beside its products
 PARAMETERS = "const int8_t *x, int8_t *y, const int8_t *stream"
+LARGEST_PACKED = 2**23  # of sums: products with packed weights then fit 32 bits
+
+
+def packing_of(bits: int, weights: numpy.ndarray, numbers: LinearConstants) -> Packing | None:
+    """How weights [outputs, inputs] of so many bits share bytes; None where they do not."""
+    largest = 128 * numpy.abs(weights.astype(numpy.int64)).sum(axis=1) + numpy.abs(numbers.bias)
+    vectors = len(weights) * -(-weights.shape[1] // LANES)
+    if bits == 8 or vectors * bits < 8 or largest.max() >= LARGEST_PACKED:
+        return None
+    return Packing(bits, SINGLE if len(weights) * bits < 8 else JOINT if are_symmetric(weights, bits) else WHOLE)
 
 
 @dataclass(frozen=True)
 class Dense:
-    """`inputs` to `outputs`; `adds`, `fixed`: levels are rounded as in rounding.py; `offsets`: weights lack some (finer.py)."""
+    """`inputs` to `outputs`; `adds`, `fixed`: levels are rounded as in rounding.py; `offsets`: weights lack some (finer.py);
+    `packed`: weights share bytes (packed.py)."""
 
     inputs: int
     outputs: int
@@ -34,12 +46,13 @@ class Dense:
     fixed: Fixed | None = None
     offsets: bool = False
     uniform: bool = False  # one float multiplier of all outputs follows the head, and stands in no group
+    packed: Packing | None = None
 
     @property
     def name(self) -> str:
         ways = f"{'_clamped' if self.clamps else ''}{'_adding' if self.adds else ''}{self.fixed.way if self.fixed else ''}"
         ways += (f"_finer_{self.bits}" if self.bits else "") + "_offsets" * self.offsets
-        ways += "_uniform" * self.uniform
+        ways += "_uniform" * self.uniform + (self.packed.name if self.packed else "")
         return f"aidge_helium_dense_{self.inputs}_to_{self.outputs}{ways}"
 
     @property
@@ -65,10 +78,20 @@ class Dense:
         """Of a loop over the vectors of a group; 0 where there is none."""
         return 0 if self.vectors <= MOST_UNROLLED else (self.vectors - bool(self.inputs % LANES)) // VECTORS_IN_LOOP
 
+    def _packing(self, outputs: int) -> Packing | None:
+        """How the weights of a group share bytes."""
+        is_whole = self.packed is None or outputs % self.packed.together == 0
+        return self.packed if is_whole else replace(self.packed, way=SINGLE)
+
+    @property
+    def _sums_inputs(self) -> bool:
+        """Whether the sum of the inputs is needed."""
+        return self.offsets or self.packed == Packing(1, JOINT)
+
     def stream(self, numbers: LinearConstants, rows: numpy.ndarray, offsets: numpy.ndarray) -> numpy.ndarray:
-        """The head; per eight outputs: biases in the order of the accumulators, for each vector eight times 16 weights, then of
-        outputs 0 2 4 6 1 3 5 7 offsets of the weights, fractions of the biases with `bits`, multipliers (with `uniform` one
-        behind the head), shifts of fixed-point factors.
+        """The head; per eight outputs: biases in the order of the accumulators (packed.py: what joint sums begin with), for each
+        vector eight times 16 weights, or as many in fewer bytes, then of outputs 0 2 4 6 1 3 5 7 offsets of the weights,
+        fractions of the biases with `bits`, multipliers (with `uniform` one behind the head), shifts of fixed-point factors.
         `rows` [outputs, inputs]: the weights that are multiplied with; `offsets` [outputs]: what they lack."""
         weights = numpy.zeros((self.groups * OUTPUTS, self.vectors * LANES), numpy.int8)
         weights[: self.outputs, : self.inputs] = rows
@@ -85,9 +108,10 @@ class Dense:
         ]
         for first in range(0, self.groups * OUTPUTS, OUTPUTS):
             chosen = [first + output for output in ORDER if not self.apart or first + output < self.outputs]
-            parts.append((bias >> self.bits)[chosen].tobytes())
-            vectors = weights[chosen].reshape(-1, self.vectors, LANES).transpose(1, 0, 2)
-            parts.append(numpy.ascontiguousarray(vectors).tobytes())
+            packing, begun = self._packing(len(chosen)), (bias >> self.bits)[chosen]
+            vectors = weights[chosen].reshape(-1, self.vectors, LANES).transpose(1, 0, 2).reshape(-1, LANES)
+            parts.append((packing.begun(begun) if packing else begun).astype("<i4").tobytes())
+            parts.append((packing.vectors(vectors) if packing else numpy.ascontiguousarray(vectors)).tobytes())
             rest = [*([lacking] if self.offsets else []), *([bias & (1 << self.bits) - 1] if self.bits else [])]
             rest += [*([] if self.uniform else [multipliers]), *([shifts] if self.fixed else [])]
             parts += [part[first + start : first + OUTPUTS : 2].tobytes() for part in rest for start in (0, 1)]
@@ -110,7 +134,7 @@ class Dense:
         emit.add("%weights", "%stream", HEAD_BYTES + 4 * self.uniform)
         if self.inputs % LANES:
             emit(f"movs %tail, #{self.inputs % LANES}", "vctp.8 %tail", why="the bytes after the input must not be read")
-        if self.offsets:
+        if self._sums_inputs:
             self._sum(emit)
         groups = self.groups - (self.apart > 0)
         if groups:
@@ -153,21 +177,27 @@ class Dense:
         """Levels of so many outputs, of eight at most."""
         sums = [f"%sum{output}" for output in ORDER if output < outputs]
         emit(f"ldm %weights!, {{{', '.join(sums)}}}", why="biases")
-        turns = self._turns
+        packing, turns = self._packing(outputs), self._turns
+        if packing == Packing(1, SINGLE):
+            emit("vmov.i8 %q.ones, #1")
         if turns:
             emit(f"movw %turns, #{turns}")
             emit.label(f"turn_of_{outputs}")
-            for _ in range(VECTORS_IN_LOOP):
-                self._vector(emit, sums, False)
+            for vector in range(VECTORS_IN_LOOP):
+                self._vector(emit, sums, vector, False)
             emit("subs %turns, %turns, #1", f"bne %turn_of_{outputs}")
         rest = self.vectors - turns * VECTORS_IN_LOOP
         for vector in range(rest):
-            self._vector(emit, sums, self.inputs % LANES > 0 and vector == rest - 1)
+            self._vector(emit, sums, vector, self.inputs % LANES > 0 and vector == rest - 1)
         emit.add("%from", "%from", -LANES * self.vectors)
+        if packing:
+            packing.emit_sums(emit, sums, "%row")
         for place, vector in enumerate(("%q.even", "%q.odd")):
             emit_gather(
                 emit, vector, [f"%sum{output}" if output < outputs else "" for output in ORDER[4 * place : 4 * place + 4]]
             )
+        if packing and packing.scale:
+            emit(*(f"vshr.s32 {vector}, {vector}, #{packing.scale}" for vector in ("%q.even", "%q.odd")))
         self._complete(emit)
         self._round(emit)
         if self.clamps:
@@ -175,11 +205,16 @@ class Dense:
             emit("vdup.16 %q.limit, %highest", "vmin.s16 %q.even, %q.even, %q.limit")
         emit("vqmovnb.s16 %q.even, %q.even")
 
-    @staticmethod
-    def _vector(emit: Assembler, sums: Sequence[str], masked: bool) -> None:
+    def _vector(self, emit: Assembler, sums: Sequence[str], vector: int, masked: bool) -> None:
+        """Products of a vector of inputs; so many vectors precede it in a turn."""
         emit(*(["begin %q.data", "vpst", "vldrbt.u8 %q.data, [%from], #16"] if masked else ["vldrb.u8 %q.data, [%from], #16"]))
-        for sum_ in sums:
-            emit("vldrw.u32 %q.weights, [%weights], #16", f"vmladava.s8 {sum_}, %q.data, %q.weights")
+        packing = self._packing(len(sums))
+        for number, sum_ in enumerate(sums, vector * len(sums)):
+            place = number % packing.together if packing else 0
+            if place == 0:
+                emit("vldrw.u32 %q.bytes, [%weights], #16")
+            weights = packing.emit_weights(emit, place, "%q.bytes", "%q.weights", "%q.ones") if packing else "%q.bytes"
+            emit(f"vmladava.s8 {sum_}, %q.data, {weights}")
 
     @staticmethod
     def _load(emit: Assembler, why: str) -> None:

@@ -11,8 +11,9 @@ from aidge_build.operators.arithmetic.requantize import clamp_levels
 from ..core.assembly import c_function, loop
 from ..core.conditions import linear_spec
 from ..core.finer import has_offsets, in_bytes, numbers_of, offsets_of
+from ..core.packed import bits_of_weights
 from ..core.rounding import fixed_of, rounds_by_addition
-from .dense import PARAMETERS, Dense
+from .dense import PARAMETERS, Dense, packing_of
 
 
 @kernel("FC", linear_spec(ROW_MAJOR))
@@ -24,13 +25,11 @@ class FcInt8(KernelNode):
         levels = clamp_levels(self.operator.minimum, self.operator.maximum, output.quantization, output.dtype)
         clamps, adds = levels != output.dtype.range, rounds_by_addition(numbers, bits)
         is_uniform = fixed is None and not numbers.is_any and len(set(numbers.multipliers.tolist())) == 1
-        form = Dense(rows.shape[1], rows.shape[0], clamps, adds, bits, fixed, has_offsets(self.view), is_uniform)
+        weights = in_bytes(numbers.weights)
+        packed = packing_of(bits_of_weights(self.view, weights), weights, numbers)
+        form = Dense(*rows.shape[::-1], clamps, adds, bits, fixed, has_offsets(self.view), is_uniform, packed)
         batches = self.inputs[0].dims[0]
-        arguments = (
-            Input(0),
-            Output(0),
-            Constant("stream", form.stream(numbers, in_bytes(numbers.weights), offsets_of(numbers.weights))),
-        )
+        arguments = (Input(0), Output(0), Constant("stream", form.stream(numbers, weights, offsets_of(numbers.weights))))
         note = f"8 outputs at a time, requantized in {'fixed point' if fixed else 'float'}"
         facts = computed("1 row x 8 outputs", 0, otherwise="fixed point" if fixed else "float")
         if batches == 1:

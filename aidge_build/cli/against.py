@@ -21,13 +21,13 @@ from aidge_build.cli.block import block_of, outputs_with
 from aidge_build.cli.firmware_options import claim_named, other_options, scales_note, with_options_of, without_quantization
 from aidge_build.cli.linked import stack_of
 from aidge_build.cli.outcome import Outcome
-from aidge_build.contract.reference.sequence import run_in_order
 from aidge_build.graph.view import GraphView
 from aidge_build.prove.elf import Claim, read_image
 from aidge_build.prove.elf.claim import ClaimedArgument
 from aidge_build.run.emulate.model_calls import call_claimed, require_callable, require_calls
 from aidge_build.run.verify.compare import Difference, compare
 from aidge_build.run.verify.firmware import code_bytes, execute
+from aidge_build.run.verify.steps import run_as_kernels
 from aidge_build.run.verify.vectors import (
     Vectors,
     input_conversions,
@@ -103,7 +103,7 @@ def run_against(arguments: argparse.Namespace) -> Outcome:
         new = Linked(new_claim, _figures(execution.elf, board, new_claim, None if ran is None else round(ran / len(called))))
     outputs = loaded_rows(program.view, [one.outputs for one in called])
     differences = [compare(name, execution.outputs[name], outputs[name]) for name in program.view.handed_out]
-    wanted = run_in_order(program.view, vectors)
+    wanted = run_as_kernels(program, vectors)
     is_right = all(compare(name, execution.outputs[name], wanted[name]).within for name in program.view.handed_out)
     return _outcome(arguments, board, old, new, differences, len(called), notes, is_right)
 
@@ -116,7 +116,7 @@ def _run_block(arguments: argparse.Namespace, board: Board) -> Outcome:
     vectors, converted = _vectors(arguments, program.view)
     count = len(next(iter(vectors.values())))
     outputs, instructions, ran = outputs_with(block, board, vectors)
-    wanted = run_in_order(program.view, vectors)
+    wanted = run_as_kernels(program, vectors)
     differences = [compare(name, outputs[name], wanted[name]) for name in program.view.handed_out]
     data = {
         **_compared(board, differences, count),

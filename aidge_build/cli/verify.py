@@ -19,6 +19,7 @@ from aidge_build.base.terminal import fitted
 from aidge_build.boards import Board, load_board
 from aidge_build.build.compile import build_program
 from aidge_build.build.emit import emit
+from aidge_build.build.imported import simplified
 from aidge_build.build.inputs import add_model_arguments, load
 from aidge_build.build.request import CompileRequest
 from aidge_build.cli.against import add_against_arguments, run_against
@@ -53,8 +54,10 @@ from aidge_build.prove.longest import StepsBound
 from aidge_build.run.emulate import RunResult
 from aidge_build.run.probe.server import Probe
 from aidge_build.run.verify.firmware import Run, execute_as
+from aidge_build.run.verify.float_tolerance import are_near, makes_levels_of_floats
 from aidge_build.run.verify.layers import meanings
 from aidge_build.run.verify.replay import Replay
+from aidge_build.run.verify.steps import run_as_kernels
 from aidge_build.run.verify.vectors import Vectors, model_inputs, perturbed, read_npz, reference_outputs, remarks_on
 
 EXAMPLES = (
@@ -135,7 +138,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 class _Source:
     """The source of the inputs: `arrays` of a file of vectors (real ones as `samples` where a float model takes them, too), or
     the `replay` of a dump. `reference` are stored values to compare with, None where the numpy backend computes them.
-    `remarks` are lines about arrays that were read otherwise than they are, or not at all."""
+    `remarks` are lines about arrays that were read otherwise than they are, or not at all. `whole` is the graph before rewrites
+    of its states, if it has some (`_before_rewrites`)."""
 
     arrays: Vectors
     samples: LabelledSet | None
@@ -143,10 +147,24 @@ class _Source:
     vectors: Vectors
     reference: Vectors | None
     remarks: tuple[str, ...] = ()
+    whole: GraphView | None = None
 
-    def wanted(self, view: GraphView) -> Vectors:
+    def wanted(self, program: Program) -> Vectors:
         """The outputs to compare with."""
-        return self.reference or (self.replay.outputs() if self.replay else run_in_order(view, self.vectors))
+        if self.reference:
+            return self.reference
+        if self.replay:
+            return self.replay.outputs(program)
+        if self.whole and not makes_levels_of_floats(program.view):
+            return run_in_order(self.whole, self.vectors)
+        return run_as_kernels(program, self.vectors)
+
+    def is_near_meaning(self, program: Program, outputs: Vectors) -> bool:
+        """Whether outputs that equal the operations of the kernels are near the meaning of the graph, too: the operations that a
+        kernel states might be wrong as its C is."""
+        if self.reference or self.replay or not makes_levels_of_floats(program.view):
+            return True
+        return are_near(program.view, outputs, run_in_order(self.whole or program.view, self.vectors))
 
     def meanings(self, view: GraphView, trace: Vectors) -> Vectors:
         """The outputs of every layer by the inputs that it had in `trace`."""
@@ -172,7 +190,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
     request = _request(arguments)
     program = build_program(request)
     partners = beside_float(program, request, floats) if floats else None
-    source = _source(arguments, program, bool(floats))
+    source = replace(_source(arguments, program, bool(floats)), whole=_before_rewrites(request, program))
     with tempfile.TemporaryDirectory() as temporary:
         found = _found(arguments, program, board, probe, source, partners, Path(arguments.keep or temporary))
     result, outputs = found.compared.execution.result, found.compared.execution.outputs
@@ -246,6 +264,20 @@ def _request(arguments: argparse.Namespace) -> CompileRequest:
     return load(with_options_in(arguments.elf, name, settled) if arguments.elf else settled, name)
 
 
+def _before_rewrites(request: CompileRequest, program: Program) -> GraphView | None:
+    """Returns the imported graph of a model with states, with the same inputs and outputs: rewrites that make a window the state,
+    or cut computations that repeat, are then compared with their origin, and not with themselves."""
+    if not program.view.states:
+        return None
+    whole, _ = simplified(request)
+    return whole if _ports(whole) == _ports(program.view) else None
+
+
+def _ports(view: GraphView) -> list[tuple]:
+    tensors = [view.tensor(name) for name in (*view.given, *view.handed_out)]
+    return [(tensor.name, tensor.dims, tensor.dtype, tensor.quantization) for tensor in tensors]
+
+
 def _found(
     arguments: argparse.Namespace,
     program: Program,
@@ -259,8 +291,8 @@ def _found(
     how = Run(flags=tuple(arguments.flag), states=source.replay.states if source.replay else (), probe=probe)
     first = replace(how, estimates=True, elf=arguments.elf if probe else None)
     execution = execute_as(program, board, source.vectors, folder, first)
-    compared, beside = compared_outputs(program, execution, source.wanted(program.view)), None
-    if arguments.layers or not compared.equals:
+    compared, beside = compared_outputs(program, execution, source.wanted(program)), None
+    if arguments.layers or not compared.equals or not source.is_near_meaning(program, execution.outputs):
         traced = execute_as(program, board, source.vectors, folder / "traced", replace(how, trace=True))
         meant = source.meanings(program.view, traced.trace)
         compared = compared.by_layers(program, traced, meant, source.reference is not None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import numpy
 
@@ -73,6 +73,13 @@ def computed(
     return facts
 
 
+class Steps(Protocol):
+    """The operations of a kernel on float32, one after the other, in numpy (`kernel_kit.float_layers`)."""
+
+    def forward(self, *values: numpy.ndarray | None) -> tuple[numpy.ndarray, ...]:
+        """Returns the outputs for the node's inputs, both in logical order."""
+
+
 @dataclass(frozen=True)
 class Call:
     """One call per layer: `function(arguments...)`; its text is in `sources` (files of the library).
@@ -84,6 +91,8 @@ class Call:
     `note` tells the reader the choice or proof for this layer ("requantization proved as integer"); `facts` hold it as data for
     `explain` and the plan: "block" is the block computed together, "epilogue" the conversion of sums to outputs (`computed`).
     `work` are numbers that its instructions grow with, for predictions: how often a loop turns, say.
+    `steps` computes the float32 outputs of the node in numpy, to the last bit as the C does: its operations in its order. None:
+    the C is only within the tolerance for floats of the result rounded once.
     """
 
     function: str
@@ -94,6 +103,7 @@ class Call:
     files: Mapping[str, bytes] = field(default_factory=dict)
     facts: Mapping[str, str] = field(default_factory=dict)
     work: Mapping[str, int] = field(default_factory=dict)
+    steps: Steps | None = None
 
     @property
     def constants(self) -> tuple[Constant, ...]:

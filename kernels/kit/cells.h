@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 #include "inline.h"
+#include "multiply_add.h"
 #include "recurrent.h"
 
 /* Where the parts of a stream of weights begin, the end of the last one, and the way to the next direction, in its elements. */
@@ -10,17 +11,41 @@ typedef struct {
 } aidge_kit_recurrent_stream;
 
 /*
- * value = numbers[9] + value * P(value^2) / Q(value^2), value limited to +-numbers[10] before: tanh or the logistic function.
- * numbers: {p4, p3, p2, p1, p0, q3, q2, q1, q0, shift, limit} (kernel_kit/curves.py). NaN stays NaN.
+ * shift + value * P(value^2) / Q(value^2), value limited to +-limit before. numbers: the `terms` coefficients of P, those of Q but
+ * its first, which is 1 (`terms` - 1), shift, limit (kernel_kit/curves.py). NaN stays NaN.
  */
-AIDGE_KIT_INLINE void aidge_kit_curve_c(float *values, int32_t count, const float *numbers)
+AIDGE_KIT_INLINE float aidge_kit_curve_value(float value, const float *numbers, int32_t terms)
+{
+    const float limit = numbers[2 * terms];
+    const float limited = value > limit ? limit : value < -limit ? -limit : value;
+    const float square = aidge_kit_exact(limited * limited);
+    float p = numbers[0];
+    float q = square + numbers[terms];
+    int32_t i;
+    for (i = 1; i < terms; i++) {
+        p = aidge_kit_multiply_add(p, square, numbers[i]);
+    }
+    for (i = terms + 1; i < 2 * terms - 1; i++) {
+        q = aidge_kit_multiply_add(q, square, numbers[i]);
+    }
+    return numbers[2 * terms - 1] + aidge_kit_exact_quotient(aidge_kit_exact(limited * p), q);
+}
+
+/* Values in place: tanh or the logistic function. */
+AIDGE_KIT_INLINE void aidge_kit_curve_of_5(float *values, int32_t count, const float *numbers)
 {
     for (; count > 0; count--) {
-        const float limited = *values > numbers[10] ? numbers[10] : *values < -numbers[10] ? -numbers[10] : *values;
-        const float square = limited * limited;
-        const float p = (((numbers[0] * square + numbers[1]) * square + numbers[2]) * square + numbers[3]) * square + numbers[4];
-        const float q = ((numbers[5] * square + numbers[6]) * square + numbers[7]) * square + numbers[8];
-        *values++ = numbers[9] + limited * p / q;
+        *values = aidge_kit_curve_value(*values, numbers, 5);
+        values++;
+    }
+}
+
+/* The same of a longer curve. */
+AIDGE_KIT_INLINE void aidge_kit_curve_of_6(float *values, int32_t count, const float *numbers)
+{
+    for (; count > 0; count--) {
+        *values = aidge_kit_curve_value(*values, numbers, 6);
+        values++;
     }
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: 0BSD */
 #include "batches.h"
+#include "multiply_add.h"
 
 /*
  * Batches of matrices [rows][inner] and [inner][columns] over 4 outer axes; their steps in bytes, 0 repeats. `step`: the
@@ -19,7 +20,7 @@ AIDGE_KIT_INLINE void aidge_kit_product_rows(const float *a, const float *b, flo
         for (column = 0; column < 4; column++) {
             float sum = 0.0f;
             for (k = 0; k < shape->inner; k++) {
-                sum += a[row * shape->inner + k] * b[k * row_step + column * column_step];
+                sum = aidge_kit_multiply_add(a[row * shape->inner + k], b[k * row_step + column * column_step], sum);
             }
             y[row * shape->columns + column] = sum;
         }

@@ -9,6 +9,8 @@ from collections.abc import Sequence
 import numpy
 
 from aidge_build.contract.call import Call, Constant, Input, Literal, Output, Struct, computed
+from aidge_build.contract.kernel_kit.float_layers import NormalizedRows
+from aidge_build.contract.kernel_kit.float_steps import FPU, FloatUnit
 from aidge_build.contract.kernel_kit.linear_float32 import parameter
 from aidge_build.contract.node import KernelNode
 
@@ -26,6 +28,8 @@ class LayerNormFloat32(KernelNode):
     prefix: str
     source: str  # a header, which includes kit/layer_norm_float32.h
     together: int  # values
+    unit: FloatUnit = FPU
+    lanes: int = 1  # of the sums
 
     def texts(self, has_bias: bool) -> Sequence[str]:
         """Returns the C texts of the three functions."""
@@ -50,6 +54,7 @@ class LayerNormFloat32(KernelNode):
             ),
             texts=(*self.texts(has_bias), _LAYER.format(name=name, scaled=scaled_name(self.prefix, has_bias), base=self.prefix)),
             facts=computed(f"{self.together} values"),
+            steps=NormalizedRows(self.unit, axis, self.operator.epsilon, bool(with_mean), self.lanes, self.lanes == 1),
         )
 
 

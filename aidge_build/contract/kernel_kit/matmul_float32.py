@@ -7,8 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from aidge_build.contract.call import Argument, Call, Input, Output, Struct, computed
+from aidge_build.contract.call import Call, Input, Output, Struct, computed
 from aidge_build.contract.kernel_kit.conditions import REAL
+from aidge_build.contract.kernel_kit.float_layers import Products
+from aidge_build.contract.kernel_kit.float_steps import FPU, FloatUnit
 from aidge_build.contract.kernel_kit.linear_float32 import parameter
 from aidge_build.contract.kernel_kit.members import members
 from aidge_build.contract.kernel_kit.products import BATCH_AXES, batch_fields, matrix_dims
@@ -39,10 +41,11 @@ class MatMulFloat32(KernelNode):
     function: ClassVar[str]
     source: ClassVar[str]
     at_once: ClassVar[str]
+    unit: ClassVar[FloatUnit] = FPU
 
     def call(self) -> Call:
         arguments = (parameter(self, 0, "first"), parameter(self, 1, "second"), Output(0), shape_of(self.inputs, self.outputs[0]))
-        return Call(self.function, (self.source,), arguments, facts=computed(self.at_once))
+        return Call(self.function, (self.source,), arguments, facts=computed(self.at_once), steps=Products(self.unit))
 
 
 def shape_of(inputs: Sequence[Tensor], output: Tensor) -> Struct:
@@ -64,7 +67,8 @@ class StoredProduct:
 
     first: Tensor
     second: Tensor
-    arguments: tuple[Argument, Argument]
+    arguments: tuple[Input, Input]
+    permutation: tuple[int, ...]
 
     @classmethod
     def of(cls, view: NodeView) -> StoredProduct:
@@ -74,7 +78,12 @@ class StoredProduct:
         order = Format(tuple(transpose.operator.permutation.index(axis) for axis in source.storage.order))
         place = view.operator.graph.inputs.index  # the node itself may read copies with other names
         arguments = Input(place(product.node.inputs[0])), Input(place(transpose.node.inputs[0]))
-        return cls(first, second.with_(format=order), arguments)
+        return cls(first, second.with_(format=order), arguments, transpose.operator.permutation)
+
+    def steps(self, unit: FloatUnit, lanes: int = 1) -> Products:
+        """Returns the operations of a kernel (`Call.steps`) that adds up in so many lanes."""
+        first, second = (argument.index for argument in self.arguments)
+        return Products(unit, first, second, self.permutation, lanes)
 
     @property
     def reads_rows(self) -> bool:

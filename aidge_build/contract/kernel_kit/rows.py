@@ -23,6 +23,12 @@ def rows_of(operator, tensor: Tensor) -> tuple[int, int, int]:
     return math.prod(tensor.dims[: operator.axis]), operator.row_length(tensor.dims), 1
 
 
+def logical_axes(operator, rank: int) -> tuple[int, int]:
+    """Returns the first axis of a row of a softmax and the axis after its last one."""
+    first = operator.axis % rank
+    return first, rank if operator.until_end else first + 1
+
+
 def _over_several_axes(view: NodeView) -> str:
     return "a row runs over several axes" if view.operator.until_end else ""
 

@@ -7,7 +7,9 @@ from typing import ClassVar
 
 from aidge_build.contract.call import Call, Input, Literal, Output, computed
 from aidge_build.contract.kernel_kit.elementwise import ElementWise
-from aidge_build.contract.kernel_kit.rows import rows_of
+from aidge_build.contract.kernel_kit.float_layers import EXPONENTIAL, SoftmaxRows
+from aidge_build.contract.kernel_kit.float_steps import FPU, FloatUnit
+from aidge_build.contract.kernel_kit.rows import logical_axes, rows_of
 
 
 class SoftmaxFloat32(ElementWise):
@@ -16,12 +18,19 @@ class SoftmaxFloat32(ElementWise):
     function: ClassVar[str]
     source: ClassVar[str]
     of_neighbours, of_others = "1 value", "1 value"
+    unit: ClassVar[FloatUnit] = FPU
+    lanes: ClassVar[int] = 1  # of the sum of a row of neighbours
+    lowest: ClassVar[float] = -87.0  # below it e^x is 0
+    shifts: ClassVar[bool] = True  # see float_layers.exponential
 
     def call(self) -> Call:
         outer, length, inner = rows_of(self.operator, self.outputs[0])
+        lanes = self.lanes if inner == 1 else 1
+        axes = logical_axes(self.operator, self.outputs[0].rank)
         return Call(
             self.function,
             (self.source,),
             (Input(0), Output(0), Literal(outer), Literal(length), Literal(inner)),
             facts=computed(self.of_neighbours if inner == 1 else self.of_others),
+            steps=SoftmaxRows(self.unit, axes, EXPONENTIAL, self.lowest, lanes, shifts=self.shifts),
         )

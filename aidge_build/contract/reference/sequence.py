@@ -3,24 +3,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy
 
 from aidge_build.contract.reference.context import Context
-from aidge_build.contract.reference.execution import prepare
+from aidge_build.contract.reference.execution import Backend, prepare
 from aidge_build.graph.view import GraphView
 
 
 def run_in_order(
-    view: GraphView, vectors: Mapping[str, numpy.ndarray], positions: Iterable[int] | None = None
+    view: GraphView,
+    vectors: Mapping[str, numpy.ndarray],
+    positions: Iterable[int] | None = None,
+    backends: Sequence[Backend] = (),
 ) -> dict[str, numpy.ndarray]:
     """Returns the graph's outputs by name, [vector, dims...], for these inputs by name, [vector, dims...].
 
     States are carried from one inference to the next. `positions` are the indices of vectors to run, by default all in order; the
-    caller can count them to show progress.
+    caller can count them to show progress. Each node runs in the first of the `backends` that accepts it, else in numpy.
     """
-    execution = prepare(view)
+    execution = prepare(view, backends)
     carried: dict[str, numpy.ndarray] = {}
     found: dict[str, list[numpy.ndarray]] = {name: [] for name in view.handed_out}
     for index in range(len(next(iter(vectors.values())))) if positions is None else positions:

@@ -12,7 +12,6 @@ from aidge_build.boards import Board
 from aidge_build.boards.cores import Core
 from aidge_build.build.compile import build_program
 from aidge_build.build.request import CompileRequest
-from aidge_build.contract.reference.sequence import run_in_order
 from aidge_build.contract.spec import NodeView
 from aidge_build.measure.bench.figures import ANY, Figures, LayerFigures
 from aidge_build.plan.program import Layer, Program
@@ -24,7 +23,8 @@ from aidge_build.run.probe.server import Probe
 from aidge_build.run.toolchain.program_stack import program_stack
 from aidge_build.run.verify.compare import compare
 from aidge_build.run.verify.firmware import Execution, Run, execute_as
-from aidge_build.run.verify.float_tolerance import are_right_by_layer, makes_levels_of_floats
+from aidge_build.run.verify.float_tolerance import makes_levels_of_floats, may_differ
+from aidge_build.run.verify.steps import run_as_kernels
 from aidge_build.run.verify.vectors import (
     Vectors,
     input_conversions,
@@ -80,11 +80,12 @@ def measure(
     count = len(next(iter(vectors.values())))
     with tempfile.TemporaryDirectory() as temporary:
         execution = execute_as(program, board, vectors, Path(temporary), Run(estimates=True, probe=probe))
-        differing = _differing(program, execution, stored or run_in_order(program.view, vectors, range(count)))
+        wanted = stored or run_as_kernels(program, vectors)
+        differing = _differing(program, execution, wanted)
         by_floats = False
         if differing and not stored and makes_levels_of_floats(program.view):
             traced = execute_as(program, board, vectors, Path(temporary) / "traced", Run(trace=True, probe=probe))
-            by_floats = are_right_by_layer(program, vectors, execution.outputs, traced)
+            by_floats = may_differ(program, vectors, execution.outputs, wanted, traced)
         stack, flash = _stack_bytes(execution.elf, f"{program.name}_run", board.core), _flash_bytes(execution.elf, board)
     result = execution.result
     if result.run_instructions is None:

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 import numpy
 
 from aidge_build.base.errors import AidgeError
-from aidge_build.contract.reference.sequence import run_in_order
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.tensor import Tensor
 from aidge_build.measure.packages.seeded import INCREMENT, MULTIPLIER, SEED, expression, seeded_vectors
 from aidge_build.plan.constant_arrays import Array
 from aidge_build.plan.program import Program
 from aidge_build.run.verify.compare import FLOAT_TOLERANCE
+from aidge_build.run.verify.steps import run_as_kernels
 from aidge_build.run.verify.vectors import Vectors, model_inputs
 
 MOST_VECTORS = 4
@@ -87,7 +87,7 @@ def _count(bytes_of_vector: int, most: int) -> int:
 
 def _computed(program: Program, vectors: Vectors, seeded: bool) -> Vectors:
     try:
-        return run_in_order(program.view, vectors)
+        return run_as_kernels(program, vectors)
     except (AidgeError, IndexError, ValueError, OverflowError, FloatingPointError) as error:
         if not seeded:
             raise

@@ -9,13 +9,13 @@ from dataclasses import dataclass, replace
 import numpy
 
 from aidge_build.base.errors import AidgeError
-from aidge_build.contract.reference.sequence import run_in_order
 from aidge_build.graph.tensor import Tensor
 from aidge_build.graph.view import GraphView
 from aidge_build.plan.program import Program
 from aidge_build.run.verify.compare import compare
 from aidge_build.run.verify.dump import Kept
 from aidge_build.run.verify.layers import meanings
+from aidge_build.run.verify.steps import run_as_kernels
 from aidge_build.run.verify.vectors import Vectors
 
 
@@ -30,9 +30,10 @@ class Replay:
     views: tuple[GraphView, ...]
     states: tuple[bytes, ...]
 
-    def outputs(self) -> Vectors:
-        """Returns the outputs that the numpy backend computes."""
-        return _stacked([run_in_order(view, self._one(self.vectors, index)) for index, view in enumerate(self.views)])
+    def outputs(self, program: Program) -> Vectors:
+        """Returns the outputs that the numpy backend computes (`run_as_kernels`)."""
+        one_by_one = [run_as_kernels(program, self._one(self.vectors, index), view=view) for index, view in enumerate(self.views)]
+        return _stacked(one_by_one)
 
     def meanings(self, trace: Vectors) -> Vectors:
         """Returns the outputs that every layer should have computed from the inputs that it had in `trace`."""

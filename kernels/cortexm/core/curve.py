@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""tanh and the logistic function of float32 values in place."""
+"""tanh, the logistic function, and other quotients of polynomials, of float32 values in place."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+
+from aidge_build.contract.kernel_kit.curves import SHORT
 
 from .assembly import Routine
 from .float32 import listed
@@ -13,13 +15,19 @@ _TOGETHER = 8  # values, which stay in registers of the FPU while they are chang
 _INFINITY = 0xFF000000  # patterns are compared without their sign, one bit to the left
 
 
-def curve_text() -> str:
-    """14 instructions for each value, 8 at a time: one load gives the coefficients, which the sums then overwrite."""
+def curve_name(terms: int) -> str:
+    """Returns the name of the function of curves with so many coefficients of P."""
+    return NAME if terms == SHORT else f"{NAME}_of_{terms}"
+
+
+def curve_text(terms: int = SHORT) -> str:
+    """Returns the C text: 15 instructions for each value of a short curve, 8 values at a time. One load gives the coefficients,
+    which the sums then overwrite."""
     code, places = Routine(), range(_TOGETHER)
     numbers, patterns = [f"%s.value{place}" for place in places], [f"%pattern{place}" for place in places]
     code("%enter")
-    code("vldr %s.added, [%numbers, #36]")
-    code("ldr %limit, [%numbers, #40]")
+    code(f"vldr %s.added, [%numbers, #{4 * (2 * terms - 1)}]")
+    code(f"ldr %limit, [%numbers, #{4 * 2 * terms}]")
     code("lsl %limit, %limit, #1")
     code(f"mov %together, #{_TOGETHER}")
     code(f"subs %count, %count, #{_TOGETHER}")
@@ -34,7 +42,7 @@ def curve_text() -> str:
             code(f"cmphs %limit, {pattern}, lsl #1")
     code("blo %beyond")
     code.label("several")
-    _values(code, numbers)
+    _values(code, numbers, terms)
     code(f"vstmia %values!, {listed(numbers)}")
     code(f"subs %count, %count, #{_TOGETHER}")
     code("bge %turn")
@@ -48,7 +56,7 @@ def curve_text() -> str:
     code(f"cmp %limit, {patterns[0]}, lsl #1")
     code("blo %beyond")
     code.label("single")
-    _values(code, numbers[:1])
+    _values(code, numbers[:1], terms)
     code(f"vstmia %values!, {listed(numbers[:1])}")
     code("subs %count, %count, #1")
     code("bne %one")
@@ -61,10 +69,10 @@ def curve_text() -> str:
     code(f"vldm %values, {listed(numbers)}")
     code("b %several")
     return code.function(
-        NAME,
+        curve_name(terms),
         "float *values, int32_t count, const float *numbers",
-        "tanh or the logistic function, as kit/cells.h says.",
-        "aidge_kit_curve_c(values, count, numbers);",
+        "A curve of values, as kit/cells.h says.",
+        f"aidge_kit_curve_of_{terms}(values, count, numbers);",
     )
 
 
@@ -88,13 +96,14 @@ def _beyond(code: Routine) -> None:
     code("sub %values, %values, %together, lsl #2")
 
 
-def _values(code: Routine, numbers: Sequence[str]) -> None:
-    sums = [f"%s.sum{power}" for power in range(9)]  # of the numerator, and of the denominator from 5 on
+def _values(code: Routine, numbers: Sequence[str], terms: int) -> None:
+    sums = [f"%s.sum{power}" for power in range(2 * terms - 1)]  # of the numerator, then of the denominator
     for value in numbers:
         code(f"vmul.f32 %s.square, {value}, {value}")
         code(f"vldm %numbers, {listed(sums)}")
-        for power in (1, 2, 3, 4, 6, 7, 8):
+        code(f"vadd.f32 {sums[terms]}, {sums[terms]}, %s.square")
+        for power in (*range(1, terms), *range(terms + 1, 2 * terms - 1)):
             code(f"vfma.f32 {sums[power]}, {sums[power - 1]}, %s.square")
-        code(f"vmul.f32 {sums[4]}, {sums[4]}, {value}")
-        code(f"vdiv.f32 {value}, {sums[4]}, {sums[8]}")
+        code(f"vmul.f32 {sums[terms - 1]}, {sums[terms - 1]}, {value}")
+        code(f"vdiv.f32 {value}, {sums[terms - 1]}, {sums[-1]}")
         code(f"vadd.f32 {value}, {value}, %s.added")

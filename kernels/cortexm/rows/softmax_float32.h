@@ -1,28 +1,29 @@
 /* SPDX-License-Identifier: 0BSD */
 #include <math.h>
 #include "core/target.h"
-#include "kit/exact.h"
+#include "kit/exp_float32.h"
 
-#define AIDGE_CORTEXM_SHIFTER 12582912.0f /* makes the low bits of a sum the integer that is added */
 #define AIDGE_CORTEXM_LOWEST_POWER (0x4B400000 - 125) /* such a sum: of two, where e^x is no subnormal float */
 
-/* e^x of x and x / ln 2 + AIDGE_CORTEXM_SHIFTER. */
-AIDGE_CORTEXM_INLINE float aidge_cortexm_power(float x, float sum_of_both)
+/* x / ln 2 + AIDGE_KIT_SHIFTER. */
+AIDGE_CORTEXM_INLINE float aidge_cortexm_shifted(float x)
 {
-    const float shifted = aidge_kit_exact(sum_of_both);
-    const float whole = shifted - AIDGE_CORTEXM_SHIFTER;
-    float r = x - whole * 0.693359375f; /* exact: the factor has few bits */
-    float sum;
+    return aidge_kit_exact(aidge_kit_multiply_add(x, 1.44269504f, AIDGE_KIT_SHIFTER));
+}
+
+/* e^x of x and aidge_cortexm_shifted(x). */
+AIDGE_CORTEXM_INLINE float aidge_cortexm_power(float x, float shifted)
+{
+    const float whole = shifted - AIDGE_KIT_SHIFTER;
+    float r = aidge_kit_multiply_add(whole, -0.693359375f, x); /* exact: the factor has few bits */
+    float sum = 8.23778566e-3f;
     uint32_t bits, power;
-#if defined(__ASSOCIATIVE_MATH__) || defined(__clang__) /* which does not say whether sums may be reordered */
-    r = aidge_kit_exact(r);
-#endif
-    r += whole * 2.12194440e-4f;
-    sum = 8.31247773e-3f * r + 4.18905504e-2f;
-    sum = sum * r + 1.66671157e-1f;
-    sum = sum * r + 4.99992281e-1f;
-    sum = sum * r + 1.0f;
-    sum = sum * r + 1.0f;
+    r = aidge_kit_multiply_add(whole, 2.12194440e-4f, r);
+    sum = aidge_kit_multiply_add(sum, r, 4.18991297e-2f);
+    sum = aidge_kit_multiply_add(sum, r, 1.66685566e-1f);
+    sum = aidge_kit_multiply_add(sum, r, 4.99991387e-1f);
+    sum = aidge_kit_multiply_add(sum, r, 9.99999344e-1f);
+    sum = aidge_kit_multiply_add(sum, r, 1.0f);
     (void)memcpy(&bits, &sum, sizeof bits);
     (void)memcpy(&power, &shifted, sizeof power);
     bits += power << 23;
@@ -31,12 +32,12 @@ AIDGE_CORTEXM_INLINE float aidge_cortexm_power(float x, float sum_of_both)
 }
 
 /*
- * e^x, x <= 0: 2^n e^r with n the nearest integer to x / ln 2 and |r| <= ln(2) / 2, e^r by a polynomial (off by 1.1e-7,
- * a fit of least squares). 0 where a float would be subnormal; NaN stays NaN.
+ * e^x, x <= 0: 2^n e^r with n the nearest integer to x / ln 2 and |r| <= ln(2) / 2, e^r by a polynomial (off by one of the last
+ * place at most, a fit of the least largest error). 0 where a float would be subnormal; NaN stays NaN.
  */
 AIDGE_CORTEXM_INLINE float aidge_cortexm_exp(float x)
 {
-    const float power = aidge_cortexm_power(x, x * 1.44269504f + AIDGE_CORTEXM_SHIFTER);
+    const float power = aidge_cortexm_power(x, aidge_cortexm_shifted(x));
     return x < -87.0f ? 0.0f : power;
 }
 
@@ -120,7 +121,7 @@ static void aidge_cortexm_log_softmax_float32(const float *input, float *output,
         int32_t index;
         for (index = 0; index < length; index++) {
             const float below = input[index] - largest;
-            const float shifted = below * 1.44269504f + AIDGE_CORTEXM_SHIFTER;
+            const float shifted = aidge_cortexm_shifted(below);
             int32_t power;
             (void)memcpy(&power, &shifted, sizeof power);
             if (power >= AIDGE_CORTEXM_LOWEST_POWER) {

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from aidge_build.contract.call import Call, Output, computed
+from aidge_build.contract.kernel_kit.float_steps import FPU
 from aidge_build.contract.kernel_kit.matmul_float32 import (
     FEW_ROWS_BY_COLUMNS,
     STORED,
@@ -176,6 +177,8 @@ class CortexmStoredMatMulFloat32(StoredMatMul):
         arguments = (*product.arguments, Output(0), shape_of((product.first, product.second), self.outputs[0]))
         if product.reads_rows:
             texts = (block_text(1), block_text(AT_ONCE), _BY_ROWS)
-            return Call(LAYER, (SOURCE,), arguments, texts=texts, facts=computed(CortexmMatMulFloat32.at_once))
+            facts = computed(CortexmMatMulFloat32.at_once)
+            return Call(LAYER, (SOURCE,), arguments, texts=texts, facts=facts, steps=product.steps(FPU))
         texts = (columns_text(), _BY_COLUMNS)
-        return Call(f"{LAYER}_by_columns", (SOURCE,), arguments, texts=texts, facts=computed("1 row x 4 columns"))
+        facts = computed("1 row x 4 columns")
+        return Call(f"{LAYER}_by_columns", (SOURCE,), arguments, texts=texts, facts=facts, steps=product.steps(FPU))

@@ -11,7 +11,7 @@ import numpy
 
 from aidge_build.contract.call import Call, Input, Literal, Output, computed
 from aidge_build.contract.kernel_kit.conditions import REAL
-from aidge_build.contract.kernel_kit.curves import HAS_CURVE, TIMES_CURVES, element_curve
+from aidge_build.contract.kernel_kit.curves import HAS_CURVE, TIMES_CURVES, ElementCurve
 from aidge_build.contract.kernel_kit.elementwise import ElementWise
 from aidge_build.contract.node import KernelNode, kernel
 from aidge_build.contract.spec import SAME, ImplSpec, IOSpec, NodeView, Predicate
@@ -32,8 +32,8 @@ _INFINITY = 0xFF000000  # a pattern without its sign, one bit to the left
 
 def _steps_of(operator: Any) -> float:
     """Pieces for each unit of x, a power of 2, so that they reach both ends of the curve, or nearly."""
-    limit = ELU_LIMIT if operator.type == "Elu" else float(element_curve(operator)[0][-1])
-    return float(2.0 ** math.floor(math.log2(1.02 * HALF / limit)))
+    limit = ELU_LIMIT if operator.type == "Elu" else ElementCurve.of(operator).limit
+    return float(2.0 ** math.floor(math.log2(1.14 * HALF / limit)))
 
 
 def _too_wide(view: NodeView) -> str:

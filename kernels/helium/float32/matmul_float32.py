@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from aidge_build.contract.call import Call, Output, computed
+from aidge_build.contract.kernel_kit.float_steps import VECTORS
 from aidge_build.contract.kernel_kit.matmul_float32 import (
     FEW_ROWS_BY_COLUMNS,
     STORED,
@@ -19,7 +20,7 @@ from aidge_build.contract.kernel_kit.matmul_float32 import (
 from aidge_build.contract.node import kernel
 
 from ..core.conditions import MVE
-from .matmul_text import stored_texts_of, texts_of
+from .matmul_text import LANES, stored_texts_of, texts_of
 
 SOURCE = "float32/matmul.h"
 
@@ -27,7 +28,7 @@ SOURCE = "float32/matmul.h"
 @kernel("MatMul", product_spec(MVE))
 class HeliumMatMulFloat32(MatMulFloat32):
     function, source = "aidge_helium_matmul_float32", SOURCE
-    at_once = "3 rows x 8 columns"
+    at_once, unit = "3 rows x 8 columns", VECTORS
 
     def call(self) -> Call:
         first, second = self.inputs
@@ -46,4 +47,6 @@ class HeliumStoredMatMulFloat32(StoredMatMul):
         name, texts = stored_texts_of(first.dims[-2], first.dims[-1], second.dims[-1], steps)
         shape = shape_of((first, second), self.outputs[0])
         at_once = "3 rows x 8 columns" if product.reads_rows else "4 columns"
-        return Call(name, (SOURCE,), (*product.arguments, Output(0), shape), texts=texts, facts=computed(at_once))
+        arguments = (*product.arguments, Output(0), shape)
+        steps = product.steps(VECTORS, 1 if product.reads_rows else LANES)
+        return Call(name, (SOURCE,), arguments, texts=texts, facts=computed(at_once), steps=steps)

@@ -10,6 +10,7 @@ import numpy
 
 from aidge_build.contract.call import Call, Constant, Input, Output, Struct, computed
 from aidge_build.contract.kernel_kit.conditions import REAL
+from aidge_build.contract.kernel_kit.float_steps import VECTORS
 from aidge_build.contract.kernel_kit.layer_norm_float32 import (
     OPERATORS,
     PARAMETERS,
@@ -41,6 +42,7 @@ _BIASES = {True: ("vldrw.u32 q1, [%bias], #16", "vadd.f32 q0, q0, q1"), False: (
 @kernel(OPERATORS, _SPEC)
 class HeliumLayerNorm(LayerNormFloat32):
     prefix, source, together = PREFIX, "float32/normalize.h", 4
+    unit, lanes = VECTORS, 4
 
     def texts(self, has_bias: bool) -> Sequence[str]:
         return sums_text(False), sums_text(True), _scaled_text(has_bias)

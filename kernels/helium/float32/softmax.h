@@ -3,8 +3,8 @@
 #include "core/mve.h"
 
 /*
- * e^x of four values x <= 0: 2^n e^r with n the nearest integer to x / ln 2 and |r| <= ln(2) / 2, e^r by a polynomial (off by
- * 1.1e-7, a fit of least squares). 0 where a float would be subnormal; NaN stays NaN.
+ * e^x of four values x <= 0: 2^n e^r with n the nearest integer to x / ln 2 and |r| <= ln(2) / 2, e^r by a polynomial (off by one
+ * of the last place at most, a fit of the least largest error). 0 where a float would be subnormal; NaN stays NaN.
  */
 AIDGE_KIT_INLINE float32x4_t aidge_helium_exp_4(float32x4_t x)
 {
@@ -13,10 +13,10 @@ AIDGE_KIT_INLINE float32x4_t aidge_helium_exp_4(float32x4_t x)
     float32x4_t r = vfmaq_n_f32(x, whole, -0.693359375f);
     float32x4_t sum;
     r = vfmaq_n_f32(r, whole, 2.12194440e-4f);
-    sum = vfmasq_n_f32(vdupq_n_f32(8.31247773e-3f), r, 4.18905504e-2f);
-    sum = vfmasq_n_f32(sum, r, 1.66671157e-1f);
-    sum = vfmasq_n_f32(sum, r, 4.99992281e-1f);
-    sum = vfmasq_n_f32(sum, r, 1.0f);
+    sum = vfmasq_n_f32(vdupq_n_f32(8.23778566e-3f), r, 4.18991297e-2f);
+    sum = vfmasq_n_f32(sum, r, 1.66685566e-1f);
+    sum = vfmasq_n_f32(sum, r, 4.99991387e-1f);
+    sum = vfmasq_n_f32(sum, r, 9.99999344e-1f);
     sum = vfmasq_n_f32(sum, r, 1.0f);
     sum = vreinterpretq_f32_s32(vaddq_s32(vreinterpretq_s32_f32(sum), vshlq_n_s32(n, 23)));
     return vdupq_m_n_f32(sum, 0.0f, vcmpltq_n_f32(x, -87.0f));

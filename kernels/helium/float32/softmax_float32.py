@@ -9,6 +9,8 @@ import numpy
 
 from aidge_build.contract.call import Call, Constant, Input, Literal, Output
 from aidge_build.contract.kernel_kit.conditions import REAL
+from aidge_build.contract.kernel_kit.float_layers import EXPONENTIAL
+from aidge_build.contract.kernel_kit.float_steps import VECTORS
 from aidge_build.contract.kernel_kit.rows import softmax_specs
 from aidge_build.contract.kernel_kit.softmax_float32 import SoftmaxFloat32
 from aidge_build.contract.node import kernel
@@ -21,13 +23,14 @@ ROWS = "aidge_helium_softmax_rows_float32"
 PARAMETERS = "const float *input, float *output, const float *numbers, int32_t rows, int32_t length"
 # As softmax.h has them: 1 / ln 2, - ln 2 in two parts, the polynomial. Last what a difference becomes that is below: e^x is a
 # subnormal float there, which is 0 to the instructions of vectors.
-NUMBERS = (1.44269504, -0.693359375, 2.12194440e-4, 8.31247773e-3, 4.18905504e-2, 1.66671157e-1, 4.99992281e-1, 1.0, -87.6)
+NUMBERS = (1.44269504, -0.693359375, 2.12194440e-4, *EXPONENTIAL, -87.6)
 
 
 @kernel("Softmax", softmax_specs(DType.float32, REAL, features=MVE))
 class HeliumSoftmax(SoftmaxFloat32):
     function, source = "aidge_helium_softmax_float32", "float32/softmax.h"
     of_neighbours, of_others = "4 values", "4 rows"
+    unit, lanes, shifts = VECTORS, 4, False
 
     def call(self) -> Call:
         call = super().call()
@@ -39,7 +42,7 @@ class HeliumSoftmax(SoftmaxFloat32):
 
 
 def _rows_text() -> str:
-    powers = ("%inverse", "%high", "%low", *(f"%p{degree}" for degree in (5, 4, 3, 2)), "%one")
+    powers = ("%inverse", "%high", "%low", *(f"%p{degree}" for degree in range(5, -1, -1)))
     emit = Assembler()
     emit("%enter")
     emit(f"ldm %numbers, {{{', '.join(powers)}, %least}}", "vdup.32 q4, %least", "ldr %length, [%argument.4]")
@@ -70,6 +73,6 @@ def _rows_text() -> str:
 def _exponentials(emit: Assembler, inverse: str, high: str, low: str, *powers: str) -> None:
     """Of the values in q0 into q2: two raised to a whole number, times a polynomial of the rest."""
     emit(f"vmul.f32 q1, q0, {inverse}", "vcvtn.s32.f32 q1, q1", "vcvt.f32.s32 q2, q1")
-    emit(f"vfma.f32 q0, q2, {high}", f"vfma.f32 q0, q2, {low}", f"vmul.f32 q2, q0, {powers[0]}", f"vadd.f32 q2, q2, {powers[1]}")
-    emit(*(f"vfmas.f32 q2, q0, {power}" for power in (*powers[2:], powers[-1])))
+    emit(f"vfma.f32 q0, q2, {high}", f"vfma.f32 q0, q2, {low}", f"vdup.32 q2, {powers[0]}")
+    emit(*(f"vfmas.f32 q2, q0, {power}" for power in powers[1:]))
     emit("vshl.i32 q1, q1, #23", "vadd.i32 q2, q2, q1", why="times a power of two")

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: 0BSD */
 #include <stdint.h>
 #include "shared/float_model.h"
+#include "kit/multiply_add.h"
 
 /*
  * Batches of matrix products [rows][inner] x [inner][columns] over 4 outer axes; every tensor has steps of its own, in
@@ -36,12 +37,12 @@ static void aidge_ref_gemm_float32(const float *first, const float *second, cons
                 const float *b = b_matrix + column * shape->second_column_step;
                 float sum = 0.0f;
                 for (k = shape->inner; k > 0; k--) {
-                    sum += *a * *b;
+                    sum = aidge_kit_multiply_add(*a, *b, sum);
                     a += shape->first_inner_step;
                     b += shape->second_inner_step;
                 }
-                *output++ = factors[0] * sum
-                            + factors[1] * third[row * shape->third_row_step + column * shape->third_column_step];
+                k = row * shape->third_row_step + column * shape->third_column_step;
+                *output++ = aidge_kit_multiply_add(factors[0], sum, aidge_kit_exact(factors[1] * third[k]));
             }
             a_row += shape->first_row_step;
         }

@@ -4,10 +4,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy
 
 from aidge_build.contract.call import Argument, Call, Constant, Output, Struct
+from aidge_build.contract.kernel_kit.float_layers import Products
+from aidge_build.contract.kernel_kit.float_steps import unit_of
 from aidge_build.contract.kernel_kit.linear_float32 import parameter
 from aidge_build.contract.kernel_kit.matmul_float32 import MATRICES, STORED, StoredMatMul, StoredProduct, stored_spec
 from aidge_build.contract.kernel_kit.products import BATCH_AXES
@@ -31,7 +34,8 @@ class GemmFloat32(KernelNode):
         sides = _matrix(first, is_gemm and operator.transpose_a), _matrix(second, is_gemm and operator.transpose_b)
         pointers = parameter(self, 0, "first"), parameter(self, 1, "second")
         if third is None:
-            return product_call(*sides, pointers, alpha)
+            call = product_call(*sides, pointers, alpha)
+            return call if is_gemm else replace(call, steps=Products(unit_of(self.view.features)))
         c_steps = _matrix(third, False)[1][-2:]
         return product_call(*sides, (*pointers, parameter(self, 2, "third")), alpha, beta, c_steps)
 
@@ -44,7 +48,8 @@ class StoredMatMulFloat32(StoredMatMul):
 
     def call(self) -> Call:
         product = StoredProduct.of(self.view)
-        return product_call(_matrix(product.first, False), _matrix(product.second, False), product.arguments)
+        call = product_call(_matrix(product.first, False), _matrix(product.second, False), product.arguments)
+        return replace(call, steps=product.steps(unit_of(self.view.features)))
 
 
 def product_call(

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdint.h>
 #include "shared/float_model.h"
+#include "kit/multiply_add.h"
 
 /*
  * Rows of `length` neighbouring elements. Element i of a row has the parameters number
@@ -24,7 +25,7 @@ static inline void aidge_ref_row_statistics(const float *row, int32_t length, in
         mean /= (float)length;
     }
     for (i = 0; i < length; i++) {
-        squares += (row[i] - mean) * (row[i] - mean);
+        squares = aidge_kit_multiply_add(row[i] - mean, row[i] - mean, squares);
     }
     statistics[0] = mean;
     statistics[1] = 1.0f / sqrtf(squares / (float)length + epsilon);
@@ -39,7 +40,7 @@ static inline void aidge_ref_normalize_row(const float *row, const float *scale,
     int32_t i;
     for (i = 0; i < shape->length; i++) {
         const int32_t place = first + i / shape->run;
-        const float value = (row[i] - statistics[0]) * statistics[1] * scale[place];
-        output[i] = bias ? value + bias[place] : value;
+        const float normal = (row[i] - statistics[0]) * statistics[1];
+        output[i] = bias ? aidge_kit_multiply_add(normal, scale[place], bias[place]) : normal * scale[place];
     }
 }

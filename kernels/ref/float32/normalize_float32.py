@@ -4,10 +4,13 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy
 
 from aidge_build.contract.call import Argument, Call, Constant, Input, Literal, Output, Struct
+from aidge_build.contract.kernel_kit.float_layers import NormalizedRows
+from aidge_build.contract.kernel_kit.float_steps import unit_of
 from aidge_build.contract.node import KernelNode, kernel
 from aidge_build.contract.spec import ROW_MAJOR, ImplSpec, IOSpec, NodeView, Predicate
 from aidge_build.graph.dtype import DType
@@ -46,7 +49,11 @@ class LayerNormalization(_Normalize):
             "aidge_ref_normalize_shape",
             {"rows": math.prod(dims[:axis]), "length": math.prod(dims[axis:]), "period": 1, "step": 0, "run": 1},
         )
-        return self.of_rows(shape, int(self.node.type == "LayerNormalization"))
+        with_mean = self.node.type == "LayerNormalization"
+        call = self.of_rows(shape, int(with_mean))
+        if len(self.outputs) > 1:
+            return call
+        return replace(call, steps=NormalizedRows(unit_of(self.view.features), axis, self.operator.epsilon, with_mean))
 
 
 @kernel(("GroupNormalization", "InstanceNormalization"), _SPEC)

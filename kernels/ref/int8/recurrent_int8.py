@@ -45,7 +45,7 @@ class Recurrent(KernelNode):
             take=self.take,
             x_floats="(shape->inputs + shape->hidden)",
             keep=f"x[-1] = aidge_kit_common_exponent({{state}}, {STATE}, hidden, {BITS});",
-            curve="aidge_kit_curve_c",
+            curve="aidge_kit_curve_of_5",
             product=self._product,
             head=UNITS,
         )

@@ -132,13 +132,27 @@ _HOOKS = ("before_input", "after_output")
 _WEIGHTS = ("bind", "newer", "bound", "weights", "weights_bytes", "constant", "crc", "suits")  # of replaceable weights
 _RECORD = ("record", "record_begin", "record_end", "record_sums")
 _CASCADES = ("shift", *(f"cascade_{number}" for number in range(1, 10)))
+_EXPANSIONS = tuple(f"expand_{kind}" for kind in ("1", "2", "3", "4", "table"))  # of packed constants
 
 
 def public_symbols(model: str) -> tuple[str, ...]:
     """The symbols that every model of this name owns."""
     return tuple(
         f"{model}_{word}"
-        for word in ("run", "arena", "state", "reset", "init", "self_test", *_WEIGHTS, *_HOOKS, *_RECORD, *_BY_ROWS, *_CASCADES)
+        for word in (
+            "run",
+            "arena",
+            "state",
+            "reset",
+            "init",
+            "self_test",
+            *_WEIGHTS,
+            *_HOOKS,
+            *_RECORD,
+            *_BY_ROWS,
+            *_CASCADES,
+            *_EXPANSIONS,
+        )
     )
 
 

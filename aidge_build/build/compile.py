@@ -22,6 +22,7 @@ from aidge_build.plan.budget import within_budget
 from aidge_build.plan.cascade.question import Found
 from aidge_build.plan.constant_copies import with_copies
 from aidge_build.plan.fast_memory import require_made_for
+from aidge_build.plan.packed_constants import with_packed
 from aidge_build.plan.place import Placed
 from aidge_build.plan.placement import check_memory, place_with_added_buffers
 from aidge_build.plan.planning import memory_curve
@@ -84,7 +85,7 @@ class Compilation:
             check_memory(schedule, placed, assignment, self._planning.demands)
             notices = (*self._notices, *notices_of(self._assignment, request), *placed.notices)
             program = make_program(request, assignment, schedule, placed, notices, self._macs)
-            program = _with_copies(program, request, assignment, schedule, placed, self._planning.demands)
+            program = _with_copies(program, request, assignment, self._planning.demands)
             if request.fast is not None:
                 require_made_for(request.fast, program.model_sha256, request.words, [layer.node.name for layer in program.layers])
             require_flash(program)
@@ -101,21 +102,35 @@ def _seen_of(request: CompileRequest) -> CompileRequest:
 
 
 def _with_copies(
+    program: Program, request: CompileRequest, assignment: Assignment, demands: Callable[[Node], Demands]
+) -> Program:
+    """The program once more, with constants that are expanded or copied before their layer: which ones follows from the
+    constants that the calls read."""
+    options, board = request.options, request.board
+    placing = partial(place_with_added_buffers, program.memory, assignment.view, options, board)
+    if request.target.packs_weights:
+        schedule, placed, notices = with_packed(program, program.schedule, program.memory, placing)
+        program = _made_again(program, request, assignment, demands, schedule, placed, notices)
+    if options.copy_constants != "off" and board is not None:
+        schedule, placed, notice = with_copies(program, program.schedule, program.memory, board, placing)
+        program = _made_again(program, request, assignment, demands, schedule, placed, (notice,))
+    return program
+
+
+def _made_again(
     program: Program,
     request: CompileRequest,
     assignment: Assignment,
+    demands: Callable[[Node], Demands],
     schedule: Schedule,
     placed: Placed,
-    demands: Callable[[Node], Demands],
+    notices: tuple[str, ...],
 ) -> Program:
-    """The program once more, with constants that are copied ahead where the options ask for it: which ones follows from what the
-    calls read."""
-    if request.options.copy_constants == "off" or request.board is None:
-        return program
-    placing = partial(place_with_added_buffers, placed, assignment.view, request.options, request.board)
-    schedule, placed, notice = with_copies(program, schedule, placed, request.board, placing)
+    """The program with the notices and with calls for these places, if they are others."""
+    if placed is program.memory:
+        return replace(program, notices=(*program.notices, *notices))
     check_memory(schedule, placed, assignment, demands)
-    return make_program(request, assignment, schedule, placed, (*program.notices, notice), program.model_macs)
+    return make_program(request, assignment, schedule, placed, (*program.notices, *notices), program.model_macs)
 
 
 def _with_possible_step(request: CompileRequest, refused: TooLong) -> TooLong:

@@ -146,7 +146,7 @@ def _target(
         board.flash_wait_states or 0 if board else 0,
         arguments.update == "weights",
         board.loop_bytes if board else 0,
-        arguments.pack_weights == "on" and arguments.update == "none",
+        arguments.pack_weights != "off" and arguments.update == "none",
     )
 
 

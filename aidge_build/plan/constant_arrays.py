@@ -102,15 +102,18 @@ def arrays_of(program: Program) -> Arrays:
     of_layer = []
     for number, layer in enumerate(program.layers):
         read: dict[int, Array] = {}
+        packed = _packed_words(layer)
         for position, argument in enumerate(layer.call.arguments):
             symbol = names.arrays.get((number, position))
             if symbol is not None and isinstance(argument, Constant):
-                read[position] = Array(symbol, _flat(argument.values, layer), f"{layer.node.name}: {argument.name}")
+                values = packed[position] if position in packed else _flat(argument.values, layer)
+                read[position] = Array(symbol, values, f"{layer.node.name}: {argument.name}")
                 found.append(read[position])
             elif symbol is not None and isinstance(argument, Input):
                 tensor = layer.inputs[argument.index]
                 if tensor.name not in tensors:
-                    tensors[tensor.name] = Array(symbol, _stored(tensor, layer), tensor.name)
+                    values = packed[position] if position in packed else _stored(tensor, layer)
+                    tensors[tensor.name] = Array(symbol, values, tensor.name)
                     found.append(tensors[tensor.name])
                 read[position] = tensors[tensor.name]
         of_layer.append(read)
@@ -119,6 +122,13 @@ def arrays_of(program: Program) -> Arrays:
         start = Array(names.initial_state, program.initial_state_bytes(), "the state before the first inference")
         found.append(start)
     return Arrays(_placed(program, found, of_layer), tuple(of_layer), tensors, start)
+
+
+def _packed_words(layer: Layer) -> dict[int, numpy.ndarray]:
+    """Returns the words of the arrays that flash holds packed, by the position of the argument."""
+    if layer.copied is None or not layer.copied.copy.is_packed:
+        return {}
+    return {array.position: numpy.frombuffer(array.packed.words, "<u4") for array in layer.copied.copy.arrays if array.packed}
 
 
 def _placed(program: Program, found: Sequence[Array], of_layer: Sequence[Mapping[int, Array]]) -> tuple[Array, ...]:

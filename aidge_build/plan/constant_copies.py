@@ -19,12 +19,12 @@ registers, such as the limits of a clamp.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
 
 from aidge_build.base.errors import AidgeError
 from aidge_build.boards import Board, Region
 from aidge_build.plan.constant_arrays import Array, arrays_of
+from aidge_build.plan.copy_buffers import most_copies
 from aidge_build.plan.place import Placed
 from aidge_build.plan.program import Layer, Program
 from aidge_build.plan.schedule.copies import ConstantCopy, arrays_in_line
@@ -36,7 +36,6 @@ MOST_PIXELS = 4
 PRODUCTS = 8
 SET_UP = 32
 SMALLEST = 64
-MOST_TRIALS = 12  # plans of the arena
 _REFUSED = (  # option, values that go together with copies, what prevents them
     ("arena", ("static",), "the address of the caller's arena is not known"),
     ("update", ("none",), "the sizes of weights that can be replaced are not known"),
@@ -89,7 +88,7 @@ def copies_that_pay(program: Program, slow: Region, fast: Region, line: int) -> 
     alignment, arrays = max(ALIGNMENT, line if hooks else 0), arrays_of(program)
     found, elsewhere = [], {array.symbol for array in arrays.all if array.region}
     for step, (layer, read) in enumerate(zip(program.layers, arrays.of_layer, strict=True)):
-        once = sorted(_once(read).items())
+        once = sorted(_once(layer, read).items())
         here = [(position, len(array.data)) for position, array in once if array.symbol not in elsewhere]
         sizes = [(position, size_bytes) for position, size_bytes in here if size_bytes >= SMALLEST]
         words = sum(-(-size // WORD) for _, size in sizes)
@@ -106,8 +105,10 @@ def copies_that_pay(program: Program, slow: Region, fast: Region, line: int) -> 
     return tuple(found)
 
 
-def _once(read) -> dict[int, Array]:
-    """Returns the arguments by position, each array with the first argument that names it."""
+def _once(layer: Layer, read: Mapping[int, Array]) -> dict[int, Array]:
+    """Returns the arguments by position, each array with the first argument that names it; none of a layer that expands some."""
+    if layer.copied is not None:
+        return {}
     seen: dict[str, int] = {}
     return {position: array for position, array in read.items() if seen.setdefault(array.symbol, position) == position}
 
@@ -127,17 +128,9 @@ def with_copies(
     if fast is None or reason:
         return schedule, placed, f"no constants are copied ahead: {reason}"
     wanted = copies_that_pay(program, slow, fast, board.dma_line)
-    chosen = list(wanted)
-    for number in range(MOST_TRIALS):
-        if not chosen:
-            break
-        trial = replace(
-            schedule, buffers=(*schedule.buffers, *(copy.buffer for copy in chosen)), copies=tuple(sorted(chosen, key=_in_order))
-        )
-        new = placing(trial)
-        if new.region == placed.region and not new.split:
-            return trial, new, _said(chosen, wanted, new, placed, slow)
-        chosen = _fewer(chosen, new) if number else _live_within(wanted, placed, len(schedule.steps))
+    found = most_copies(wanted, schedule, placed, placing, placed.room_bytes)
+    if found is not None:
+        return found.schedule, found.placed, _said(found.copies, wanted, found.placed, placed, slow)
     return schedule, placed, f"no constants are copied ahead: {_none(wanted, slow, fast)}"
 
 
@@ -151,45 +144,6 @@ def _reason_against(program: Program, slow: Region, fast: Region | None) -> str:
     if slow.access_cost <= fast.access_cost:
         return f"{slow.name} with the constants costs {slow.access_cost}, {fast.name} with the arena {fast.access_cost}"
     return ""
-
-
-def _in_order(copy: ConstantCopy) -> int:
-    return copy.step
-
-
-def _worth(copy: ConstantCopy) -> tuple[float, int]:
-    """Returns a key that sorts by the saved cost for each byte; equals are in the order of layers."""
-    return copy.saved / copy.size_bytes, -copy.step
-
-
-def _live_within(copies: Sequence[ConstantCopy], placed: Placed, steps: int) -> list[ConstantCopy]:
-    """Returns the copies that save most for each byte, as long as the live bytes of every step fit the arena's memory."""
-    live, chosen = [_live_bytes(placed, step) for step in range(steps)], []
-    for copy in sorted(copies, key=_worth, reverse=True):
-        span = range(copy.first, copy.step + 1)
-        if all(live[step] + copy.size_bytes <= placed.room_bytes for step in span):
-            chosen.append(copy)
-            for step in span:
-                live[step] += copy.size_bytes
-    return chosen
-
-
-def _live_bytes(placed: Placed, step: int) -> int:
-    """Returns the live bytes of the arena in a step; bytes that tensors share count once."""
-    total, reached = 0, 0
-    for placement in placed.arena.live_at(step):
-        low, high = (placement.offset_bytes + end for end in placement.buffer.live_bytes(step))
-        total += max(0, high - max(low, reached))
-        reached = max(reached, high)
-    return total
-
-
-def _fewer(chosen: list[ConstantCopy], placed: Placed) -> list[ConstantCopy]:
-    """Returns the copies without the one that saves least for each byte; a copy that is live at the step of the peak goes
-    first."""
-    there = [copy for copy in chosen if copy.first <= placed.arena.bound_step <= copy.step]
-    least = min(there or chosen, key=_worth)
-    return [copy for copy in chosen if copy is not least]
 
 
 def _said(chosen: Sequence[ConstantCopy], wanted: Sequence[ConstantCopy], new: Placed, placed: Placed, slow: Region) -> str:

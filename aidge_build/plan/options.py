@@ -37,7 +37,7 @@ class KernelOptions:
     constant_channels: str = "on"  # off: channels that always have the same value are kept
     assembly: str = "on"  # off: C and intrinsics replace the assembly of kernels
     unaligned: str = "on"  # off: no kernel reads or writes words at addresses that are no multiples of 4
-    pack_weights: str = "on"  # off: weights of a few bits take a byte each
+    pack_weights: str = "on"  # tables: also weights with few values; off: weights of a few bits take a byte each
     kernels: str = "own"  # shared: an assembly function may be another model's with the same text
     select: str = "library"  # cost: by a cost table instead of the order of libraries
     cost_table: str = ""  # name, version and digest of the table

@@ -255,7 +255,8 @@ def place_with_added_buffers(
     holds them."""
     peak = plan(schedule.buffers, overlaps=schedule.overlaps, like=placed.peak)
     try:
-        return replace(place(schedule, arena_of(schedule, peak, options), view, options, board), notices=placed.notices)
+        found = place(schedule, arena_of(schedule, peak, options), view, options, board)
+        return replace(found, notices=placed.notices, whole_peak_bytes=placed.whole_peak_bytes)
     except NoRoom:
         return replace(placed, arena=peak, region="")
 

@@ -86,7 +86,7 @@ OPTIONS = {
     "constant_channels": ("--constant-channels", "word", ("on", "off")),
     "assembly": ("--assembly", "word", ("on", "off")),
     "unaligned": ("--unaligned", "word", ("on", "off")),
-    "pack_weights": ("--pack-weights", "word", ("on", "off")),
+    "pack_weights": ("--pack-weights", "word", ("on", "tables", "off")),
     "kernels": ("--kernels", "word", ("own", "shared")),
     "quantize": ("--quantize", "file", ()),
     "ranges": ("--ranges", "word", ("minmax", "moving-average", "percentile", "mse", "entropy")),

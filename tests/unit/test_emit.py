@@ -24,6 +24,7 @@ from aidge_build.graph.dtype import DType
 from aidge_build.plan.constant_arrays import Array
 from aidge_build.plan.options import Options
 from aidge_build.plan.place import ArenaPart, Place
+from aidge_build.plan.schedule.copies import CopiedArray
 from tests.effort import counted
 from tests.emitted import chain, changed, float_sum
 
@@ -461,7 +462,7 @@ def test_a_library_that_cannot_be_put_together_is_refused_by_file(files, what):
 @pytest.mark.parametrize("kind", [DType.int8, DType.uint8, DType.int16, DType.int32, DType.float32])
 def test_a_copy_of_elements_of_several_bytes_is_reached_through_void(kind):
     """Bytes of the arena become their words: -Wcast-align says nothing of `const void *`."""
-    copied = SimpleNamespace(offset_bytes=16, copy=SimpleNamespace(arrays=[SimpleNamespace(position=0, offset_bytes=4)]))
+    copied = SimpleNamespace(offset_bytes=16, copy=SimpleNamespace(arrays=[CopiedArray(0, 4, 8)]))
     found = copied_constants(
         SimpleNamespace(copied=copied),
         {0: SimpleNamespace(symbol="w", dtype=kind)},

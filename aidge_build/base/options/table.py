@@ -267,8 +267,8 @@ MODEL = Group(
         ),
         Option(
             "pack-weights",
-            "on: int8 weights that fit 4, 2 or 1 bits share bytes in flash, if the kernel can read them; off: a byte each",
-            values=("on", "off"),
+            "on: weights of 1 to 4 bits share bytes in flash; tables: also weights with at most 16 values; off: a byte each",
+            values=("on", "tables", "off"),
             default="on",
             topic=KERNELS,
         ),

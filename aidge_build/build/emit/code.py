@@ -10,8 +10,9 @@ from typing import Any
 from aidge_build.base.naming import code_symbol
 from aidge_build.build.emit.cascades import Called, CascadeText, cascades_of, run_steps
 from aidge_build.build.emit.claim import c_string
-from aidge_build.build.emit.copies import copy_hooks_of
+from aidge_build.build.emit.copies import copy_hooks_of, is_copied
 from aidge_build.build.emit.digest import code_of_text, digest_of
+from aidge_build.build.emit.expansions import expansions_of
 from aidge_build.build.emit.fast_code import in_sections, layer_sections, memories_of_functions
 from aidge_build.build.emit.functions import functions_of, has_instances
 from aidge_build.build.emit.header import arenas_of, owns_arena, public_arenas
@@ -135,6 +136,7 @@ def _text(
         shared=kernels.shared,
         kernels=kernels.files,
         texts=kernels.functions,
+        expansions=expansions_of(program),
         layers=layers,
         sections=layer_sections(program),
         moves_code=bool(memories_of_functions(program)),
@@ -157,7 +159,7 @@ def _text(
 
 
 def _includes(program: Program, kernels: UsedKernels, record: RecordText | None) -> list[str]:
-    copies = any(layer.copied for layer in program.layers)
+    copies = any(is_copied(layer) for layer in program.layers)
     uses_memory_functions = program.memory.states.size_bytes or program.schedule.cascades or record or copies
     return sorted({"<stdint.h>", *kernels.system_includes, *(("<string.h>",) if uses_memory_functions else ())})
 

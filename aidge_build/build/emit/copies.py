@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Constants that are copied into the arena: the statements before a layer's call, and N_copy_start and N_copy_wait.
+"""Constants that are copied or expanded into the arena: the statements before a layer's call; N_copy_start and N_copy_wait.
 
 Like the other hooks, each of the two has one name, and its ranges are arguments. The model's own versions copy at once.
 """
@@ -26,7 +26,12 @@ class CopyHook:
 
 def copies_by_hooks(program: Program) -> bool:
     """Whether the model calls them."""
-    return program.options.copy_constants == "hook" and any(layer.copied for layer in program.layers)
+    return program.options.copy_constants == "hook" and any(is_copied(layer) for layer in program.layers)
+
+
+def is_copied(layer: Layer) -> bool:
+    """Whether constants of the layer are copied as they are in flash."""
+    return layer.copied is not None and not layer.copied.copy.is_packed
 
 
 def copy_hook_symbols(model: str) -> tuple[str, str]:
@@ -67,6 +72,9 @@ def statements_of(program: Program, places: Places, arrays: Arrays) -> list[tupl
     for index, layer in enumerate(program.layers):
         if layer.copied is None:
             continue
+        if layer.copied.copy.is_packed:
+            own[index] += _expansions(program, layer.copied, places, arrays.of_layer[index])
+            continue
         for to, source, count in _ranges(layer.copied, arrays, index):
             pointer = places.arena_pointer(to)
             if not by_hooks:
@@ -84,6 +92,16 @@ def _ranges(copied: CopiedTo, arrays: Arrays, position: int) -> list[tuple[int, 
     return [(copied.offset_bytes + one.offset_bytes, read[one.position].symbol, one.size_bytes) for one in copied.copy.arrays]
 
 
+def _expansions(program: Program, copied: CopiedTo, places: Places, read: Mapping[int, Array]) -> list[str]:
+    """Returns the calls that expand packed words."""
+    found = []
+    for one in copied.copy.arrays:
+        pointer, array = places.arena_pointer(copied.offset_bytes + one.offset_bytes), read[one.position]
+        if one.packed:
+            found.append(f"{program.name}_expand_{one.packed.kind}({pointer}, {array.symbol}, {array.length}u);")
+    return found
+
+
 def copied_constants(layer: Layer, read: Mapping[int, Array], places: Places) -> dict[str, str]:
     """The pointers to copies, by the array's symbol."""
     if layer.copied is None:
@@ -92,6 +110,7 @@ def copied_constants(layer: Layer, read: Mapping[int, Array], places: Places) ->
     for one in layer.copied.copy.arrays:
         array = read[one.position]
         pointer = places.arena_pointer(layer.copied.offset_bytes + one.offset_bytes)
-        through = "(const void *)" if array.dtype.size_bytes > 1 else ""
-        found[array.symbol] = f"(const {array.dtype.c_type} *){through}{pointer}"
+        dtype = one.dtype or array.dtype
+        through = "(const void *)" if dtype.size_bytes > 1 else ""
+        found[array.symbol] = f"(const {dtype.c_type} *){through}{pointer}"
     return found

@@ -239,7 +239,8 @@ class _LayerPrinter:
         if layer.copied is not None:
             part = self.program.memory.part_at(layer.copied.offset_bytes)
             first = layer.copied.offset_bytes - part.start_bytes
-            yield f"  copies  constants in arena{part.ending} bytes {first}..{first + layer.copied.copy.size_bytes - 1}"
+            verb = "expands" if layer.copied.copy.is_packed else "copies "
+            yield f"  {verb} constants in arena{part.ending} bytes {first}..{first + layer.copied.copy.size_bytes - 1}"
         if layer.scratch_offset_bytes is not None:
             part = self.program.memory.part_at(layer.scratch_offset_bytes)
             yield f"  scratch arena{part.ending} from byte {layer.scratch_offset_bytes - part.start_bytes}"

@@ -12,6 +12,7 @@ from json.encoder import encode_basestring_ascii
 from types import NoneType
 
 from aidge_build.base.version import VERSION
+from aidge_build.build.emit.copies import is_copied
 from aidge_build.build.emit.fast_code import memories_of_functions
 from aidge_build.build.emit.layers import LayerText
 from aidge_build.build.emit.places import Places
@@ -102,6 +103,7 @@ def manifest_of(
         "model_constants_bytes": program.constants_bytes,
         **({"constants_in": _constants_in(program, arrays)} if program.options.constants_in else {}),
         **({"copied_constants": _copied(program)} if program.options.copy_constants != "off" else {}),
+        **({"packed_constants": packed} if (packed := _packed(program)) else {}),
         **_memory(program),
         "cascades": [_cascade(cascade) for cascade in program.schedule.cascades if not cascade.is_cut],
         **({"steps": _steps(program, program.waiting)} if program.waiting else {}),
@@ -160,8 +162,21 @@ def _copied(program: Program) -> list[dict]:
             "saved_cost": layer.copied.copy.saved,
         }
         for layer in program.layers
-        if layer.copied
+        if layer.copied and is_copied(layer)
     ]
+
+
+def _packed(program: Program) -> list[dict]:
+    """Returns the layers with packed constants: the bytes that they take in flash, and the bytes that they are expanded to."""
+    found = []
+    for layer in program.layers:
+        arrays = [array for array in layer.copied.copy.arrays if array.packed] if layer.copied else []
+        if arrays:
+            flash_bytes = sum(len(array.packed.words) for array in arrays if array.packed)
+            size_bytes = sum(array.size_bytes for array in arrays)
+            kinds = sorted({array.packed.kind for array in arrays if array.packed})
+            found.append({"layer": layer.node.name, "kinds": kinds, "flash_bytes": flash_bytes, "size_bytes": size_bytes})
+    return found
 
 
 def _cascade(cascade: Cascade) -> dict:

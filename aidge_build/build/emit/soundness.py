@@ -18,6 +18,7 @@ _CHOICES = {
     "assembly": ("on", "off"),
     "unaligned": ("on", "off"),
     "kernels": ("own", "shared"),
+    "pack_weights": ("on", "tables", "off"),
     "copy_constants": ("off", "memcpy", "hook"),
 }
 

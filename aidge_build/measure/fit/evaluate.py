@@ -296,7 +296,9 @@ def _with_instructions(found: Evaluation, count: Count, compiled: _Compiled) -> 
 def _with_time(found: Evaluation, count: Count, compiled: _Compiled, board: Board) -> Evaluation:
     """Adds the time from estimated cycles of the layers that were counted, or else the predicted time."""
     program = compiled.program
-    leaves_flash = bool(program.options.constants_in) or any(layer.copied for layer in program.layers)
+    leaves_flash = bool(program.options.constants_in) or any(
+        layer.copied and not layer.copied.copy.is_packed for layer in program.layers
+    )
     if count.instructions is not None:
         time = estimated_time(count.cycles, board)
     elif compiled.prediction.instructions is not None:

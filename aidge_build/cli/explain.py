@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from aidge_build.base.naming import no_layer, readable_names
 from aidge_build.base.terminal import fitted, table
 from aidge_build.boards import Board
 from aidge_build.build.compile import assigned, build_program, import_model, notices_of
-from aidge_build.build.emit.manifest import channels_removed
+from aidge_build.build.emit.manifest import channels_removed, packed_constants
 from aidge_build.build.inputs import NAME_TO_LOOK_AT, add_model_arguments, load
 from aidge_build.build.layer_names import nodes_called, printed_names, symbols_of
 from aidge_build.build.request import CompileRequest
@@ -28,6 +28,7 @@ from aidge_build.graph.view import Node
 from aidge_build.measure.fit.count import counting_twin
 from aidge_build.plan.cascade.messages import role_of, saved
 from aidge_build.plan.fast_memory import AUTO
+from aidge_build.plan.packed_constants import expansion_instructions, has_few_values
 from aidge_build.plan.program import Program
 from aidge_build.prepare.adaptation.assignment import Assignment
 from aidge_build.prepare.adaptation.fuse_meta import refused_patterns
@@ -80,7 +81,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
         raise error.within(request.file_name)
     chosen = _chosen(arguments.node, assignment, request.file_name)
     measurement = measured(request, arguments.io_data) if arguments.measure else None
-    program = _planned(request)
+    program = _planned(request, assignment)
     symbols = symbols_of(assignment.view.nodes)
     described = _described(request, assignment, measurement, program, {name: symbols[name] for name in chosen})
     more = (*given_way, *notices_of(assignment, request), *(measurement.conversions if measurement else ()))
@@ -114,7 +115,8 @@ def _described(
     counts = _counts(measurement) if measurement else {}
     cascades = program.schedule.cascades if program else ()
     kernels = {layer.node.name: layer.kernel.name for layer in program.layers} if program else {}
-    return [
+    packings = _packings(program, request.target.features) if program else {}
+    found = [
         {
             **_describe(assignment, node, chosen[node.name], request, counts.get(node.name)),
             "hot_bytes": hot_bytes(measurement.result if measurement else None, chosen[node.name]),
@@ -124,6 +126,37 @@ def _described(
         for node in assignment.view.nodes
         if node.name in chosen
     ]
+    for entry in found:
+        entry["packed"] = packings.get(entry["name"])
+        if entry["packed"]:
+            entry["constants_bytes"] -= entry["packed"]["saved_bytes"]
+    return found
+
+
+def _packings(program: Program, features: Collection[str]) -> dict[str, dict]:
+    """Returns, by layer, the savings and the costs of constants that are packed in flash and expanded in the arena."""
+    layers = {layer.node.name: layer for layer in program.layers}
+    return {
+        entry["layer"]: {
+            "kinds": entry["kinds"],
+            "flash_bytes": entry["flash_bytes"],
+            "saved_bytes": entry["size_bytes"] - entry["flash_bytes"],
+            "arena_bytes": entry["size_bytes"],
+            "instructions_estimated": expansion_instructions(layers[entry["layer"]], features),
+        }
+        for entry in packed_constants(program)
+    }
+
+
+def _packed_line(packed: dict | None) -> str:
+    """Returns the savings and the costs of a layer with packed constants in words; "" for none."""
+    if packed is None:
+        return ""
+    kinds = " and ".join("tables" if kind == "table" else f"{kind}-bit weights" for kind in packed["kinds"])
+    return (
+        f"{kinds} packed: {packed['flash_bytes']:,} B of flash ({packed['saved_bytes']:,} B less), expanded to "
+        f"{packed['arena_bytes']:,} B of the arena by about {packed['instructions_estimated']:,} instructions"
+    )
 
 
 def _whole(measurement: Measurement | None) -> int | None:
@@ -163,10 +196,12 @@ def _chosen(name: str | None, assignment: Assignment, file_name: str) -> set[str
     return {node.name for node in found}
 
 
-def _planned(request: CompileRequest) -> Program | None:
-    """The whole program where layers may be computed row by row; None where they are not, or where there is no program."""
+def _planned(request: CompileRequest, assignment: Assignment) -> Program | None:
+    """The whole program where layers may be computed row by row or have packed weights; None where they are not, or where there
+    is no program."""
     options = request.options
-    if options.memory_model != "cascade" and not options.ram_budget and not options.max_step and request.board is None:
+    packs = request.target.packs_weights and any(map(has_few_values, assignment.view.tensors.values()))
+    if not packs and options.memory_model != "cascade" and not options.ram_budget and not options.max_step and not request.board:
         return None
     try:
         return build_program(request)
@@ -207,7 +242,7 @@ def _kernels(described: Sequence[dict], read: Mapping[str, str]) -> list[str]:
     ]
     lines = table(rows, ("layer", "operator", "kernel", "output", "constants", "rejected"), numbers=(4, 5))
     for entry in described:
-        remarks = [entry["cascade"], f"refused: {entry['refused']}" if entry["refused"] else ""]
+        remarks = [entry["cascade"], _packed_line(entry["packed"]), f"refused: {entry['refused']}" if entry["refused"] else ""]
         lines += [f"{read[entry['name']]}: {remark}" for remark in remarks if remark]
     return [*lines, "why a kernel was taken, and the others rejected: name a layer, or -v for all"]
 
@@ -328,8 +363,7 @@ def _details(entry: dict) -> str:
         parts.append(f"{entry['instructions']:,} instructions ({entry['instructions_from']})")
     if entry["constants_bytes"]:
         parts.append(f"constants {entry['constants_bytes']:,} B, the model's {entry['model_constants_bytes']:,} B")
-    if entry["cascade"]:
-        parts.append(entry["cascade"])
+    parts += [remark for remark in (_packed_line(entry["packed"]), entry["cascade"]) if remark]
     if entry["refused"]:
         parts.append(f"refused: {entry['refused']}")
     return "; ".join(parts)

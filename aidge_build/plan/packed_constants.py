@@ -9,7 +9,7 @@ itself leaves nothing to save.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from itertools import combinations
 from operator import attrgetter
 
@@ -22,7 +22,7 @@ from aidge_build.plan.copy_buffers import most_copies
 from aidge_build.plan.expanded_words import require_exact
 from aidge_build.plan.packed_words import KINDS, TABLE, Packed, packed
 from aidge_build.plan.place import Placed
-from aidge_build.plan.program import Program
+from aidge_build.plan.program import Layer, Program
 from aidge_build.plan.schedule.copies import ConstantCopy, packed_in_line
 from aidge_build.plan.schedule.schedule import Schedule
 
@@ -32,6 +32,8 @@ CODE_BYTES = 300  # of the function that expands a kind of words
 MOST_VALUES = 16  # of the weights of a layer
 _WEIGHTS = (DType.int8, DType.uint8, DType.int16)  # types of weights in the graph
 _ARRAYS = (DType.int8, DType.uint8, DType.int16, DType.uint16, DType.int32, DType.uint32)
+_OF_A_WORD = {"1": 9, "2": 8, "3": 13, "4": 8, TABLE: 18}  # instructions that make a word of the array, of any core
+_OF_A_WORD_IN_VECTORS = {"1": 2, "2": 2, "3": 3, "4": 2, TABLE: 18}
 _saved_bytes = attrgetter("saved_bytes")
 _FEW = 512  # weights that are looked at before all of them
 
@@ -62,6 +64,13 @@ def _reason_against(program: Program) -> str:
     if program.memory.split:
         return "the arena is in several memories"
     return "a step would end while they are expanded" if program.options.max_step else ""
+
+
+def expansion_instructions(layer: Layer, features: Collection[str]) -> int:
+    """Returns about how many instructions expand the constants of a layer, on a core with these features; 0 for none."""
+    of_a_word = _OF_A_WORD_IN_VECTORS if "mve" in features else _OF_A_WORD
+    packings = [array.packed for array in layer.copied.copy.arrays if array.packed] if layer.copied else []
+    return sum(of_a_word[packing.kind] * packing.size_bytes // 4 for packing in packings)
 
 
 def _said(chosen: Sequence[ConstantCopy], wanted: Sequence[ConstantCopy], placed: Placed, new: Placed) -> str:
@@ -102,7 +111,7 @@ def _arrays_of_few_values(program: Program) -> dict[int, dict[int, Array]]:
     asked = [
         step
         for step, layer in enumerate(program.layers)
-        if layer.macs > 0 and layer.node.name not in inside and any(map(_has_few_values, layer.inputs))
+        if layer.macs > 0 and layer.node.name not in inside and any(map(has_few_values, layer.inputs))
     ]
     arrays = arrays_of(program) if asked else Arrays((), (), {})
     counts = Counter(array.symbol for read in arrays.of_layer for array in read.values())
@@ -112,7 +121,7 @@ def _arrays_of_few_values(program: Program) -> dict[int, dict[int, Array]]:
     }
 
 
-def _has_few_values(tensor: Tensor | None) -> bool:
+def has_few_values(tensor: Tensor | None) -> bool:
     """Whether a tensor has weights that are integers with few different values, as 4 bits can hold."""
     if tensor is None or tensor.data is None or tensor.dtype not in _WEIGHTS or tensor.elements <= MOST_VALUES:
         return False

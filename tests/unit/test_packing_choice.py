@@ -12,9 +12,13 @@ from aidge_build.build.compile import build_program
 from aidge_build.build.emit import emit
 from aidge_build.plan.constant_arrays import arrays_of
 from aidge_build.plan.options import Options
+from aidge_build.plan.packed_constants import expansion_instructions
+from aidge_build.plan.prediction.predict import predict
 from aidge_build.plan.program import Program
 from aidge_build.prepare.adaptation.match import Target
+from tests.command import aidge_build
 from tests.compiled import request_of
+from tests.loaded import built_in
 from tests.packed_networks import packed_network
 from tests.row_networks import chain
 from tests.small_model import small_model
@@ -83,3 +87,32 @@ def test_other_layers_still_have_their_constants_copied(tmp_path):
     copied = [layer.node.name for layer in made.layers if layer.copied and not layer.copied.copy.is_packed]
     assert len(packed_layers(made)) == 5 and not set(copied) & set(packed_layers(made))
     assert [copy["layer"] for copy in emit(made).manifest["copied_constants"]] == copied
+
+
+def test_explain_prints_what_each_packed_layer_saves_and_costs(tmp_path):
+    (tmp_path / "net.onnx").write_bytes(packed_network())
+    plain, packed = (
+        aidge_build("explain", tmp_path / "net.onnx", "--lib", "ref", "--pack-weights", choice, "--json").json["nodes"]
+        for choice in ("off", "on")
+    )
+    layers = [(one, other) for one, other in zip(plain, packed, strict=True) if other["packed"]]
+    assert len(layers) == 5 and not any(entry["packed"] for entry in plain)
+    for one, other in layers:
+        assert one["constants_bytes"] - other["constants_bytes"] == other["packed"]["saved_bytes"] > 0
+    lines = aidge_build("explain", tmp_path / "net.onnx", "--lib", "ref").stdout.splitlines()
+    assert sum("4-bit weights packed: " in line for line in lines) >= 2
+
+
+def test_a_prediction_counts_the_instructions_that_expand(tmp_path):
+    made = program(packed_network(), tmp_path)
+    costs = [expansion_instructions(layer, ()) for layer in made.layers]
+    plain = replace(made, layers=tuple(replace(layer, copied=None) for layer in made.layers))
+    target = Target(load_board("mps2-an386", []).features)
+    libraries = built_in("ref", "kit")
+    with_expansion, without = (predict(one, libraries, target).layers for one in (made, plain))
+    found = [
+        round(one.instructions - other.instructions)
+        for one, other in zip(with_expansion, without)
+        if other.instructions is not None
+    ]
+    assert sum(map(bool, costs)) == 5 and set(found) <= set(costs) and any(found)

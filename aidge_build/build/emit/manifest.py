@@ -103,7 +103,7 @@ def manifest_of(
         "model_constants_bytes": program.constants_bytes,
         **({"constants_in": _constants_in(program, arrays)} if program.options.constants_in else {}),
         **({"copied_constants": _copied(program)} if program.options.copy_constants != "off" else {}),
-        **({"packed_constants": packed} if (packed := _packed(program)) else {}),
+        **({"packed_constants": packed} if (packed := packed_constants(program)) else {}),
         **_memory(program),
         "cascades": [_cascade(cascade) for cascade in program.schedule.cascades if not cascade.is_cut],
         **({"steps": _steps(program, program.waiting)} if program.waiting else {}),
@@ -166,7 +166,7 @@ def _copied(program: Program) -> list[dict]:
     ]
 
 
-def _packed(program: Program) -> list[dict]:
+def packed_constants(program: Program) -> list[dict]:
     """Returns the layers with packed constants: the bytes that they take in flash, and the bytes that they are expanded to."""
     found = []
     for layer in program.layers:

@@ -12,6 +12,7 @@ from aidge_build.contract.length import length_of
 from aidge_build.contract.library import Library
 from aidge_build.contract.spec import NodeView
 from aidge_build.plan.cascade.row_layer import RowLayer
+from aidge_build.plan.packed_constants import expansion_instructions
 from aidge_build.plan.prediction.described import Described
 from aidge_build.plan.prediction.networks import Work
 from aidge_build.plan.prediction.quantities import family_of
@@ -119,4 +120,5 @@ def _layer(program: Program, layer: Layer, target: Target, costs: Mapping[str, S
             return replace(result, instructions=None, error=1.0, reason=f"there are no measurements of {family_of(described)}")
         count, spread = count + found.instructions, spread + found.instructions * found.error
         result = replace(result, reason=found.reason or result.reason)
+    count += expansion_instructions(layer, target.features)
     return replace(result, instructions=count, error=spread / count if count else 0.0, work=work_of(calls, count))

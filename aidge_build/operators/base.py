@@ -204,6 +204,11 @@ class Operator:
         """Whether every element of the result is a stored element of the input, unchanged."""
         return self.views or self.moves
 
+    @property
+    def has_levels_inside(self) -> bool:
+        """Whether it makes integers of its float data before it computes float results."""
+        return False
+
     def get_available_backends(self, libraries: Sequence = ()) -> tuple[str, ...]:
         """Returns the names of the backends of this operator: the numpy backend, the export libraries with a kernel for its type,
         and the backends that are registered for it in this process."""

@@ -59,6 +59,10 @@ class MatMulNBits(Operator):
         return self.accuracy_level == INT8_LEVEL
 
     @property
+    def has_levels_inside(self):
+        return self.multiplies_int8
+
+    @property
     def blocks(self) -> int:
         """The number of blocks of a column."""
         return math.ceil(self.depth / self.block)

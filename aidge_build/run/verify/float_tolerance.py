@@ -36,10 +36,11 @@ def first_wrong_layer(program: Program, meant: Vectors, trace: Vectors) -> dict 
 
 
 def makes_levels_of_floats(view: GraphView) -> bool:
-    """Whether a node gives integers or truth values by floats that another node has computed."""
+    """Whether a node gives integers or truth values by floats that another node has computed, or multiplies such integers."""
     computed = {name for node in view.nodes for name in node.outputs if view.tensor(name).dtype.is_float}
     return any(
-        any(name in computed for name in node.inputs) and any(not view.tensor(name).dtype.is_float for name in node.outputs)
+        any(name in computed for name in node.inputs)
+        and (node.operator.has_levels_inside or any(not view.tensor(name).dtype.is_float for name in node.outputs))
         for node in view.nodes
     )
 

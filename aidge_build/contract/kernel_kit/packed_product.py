@@ -49,16 +49,22 @@ class PackedProduct:
     zero_points: numpy.ndarray  # int64 [blocks, columns]
     scales: numpy.ndarray  # float32 [blocks, columns]
     bias: numpy.ndarray  # float32 [columns]
+    has_zero_points: bool  # other ones than half of the range
+    has_bias: bool
+    has_any_weights: bool  # all constants may be replaced: only shapes decide about the code
 
     @classmethod
     def of(cls, view: NodeView) -> PackedProduct:
         """Returns the constants of a node."""
         operator, (_, packed, *parameters) = view.operator, view.inputs
         scales, zero_points, bias = (*(None if one is None else one.data for one in parameters), *(None,) * (3 - len(parameters)))
+        has_zero_points, has_bias = zero_points is not None, bias is not None
         block = block_of(operator)
         parts = operator.block // block
         weights = operator.unpacked(packed.data, operator.blocks * operator.block).reshape(operator.columns, -1, block)
         blocks = [values.repeat(parts, axis=1).T for values in operator.parameters(scales, zero_points)]
+        if not view.any_weights:
+            has_zero_points, has_bias = bool((blocks[1] != 1 << operator.bits - 1).any()), has_bias and bool(bias.any())
         return cls(
             rows=view.outputs[0].elements // operator.columns,
             depth=operator.depth,
@@ -70,6 +76,9 @@ class PackedProduct:
             zero_points=blocks[1].astype(numpy.int64),
             scales=blocks[0].astype(numpy.float32),
             bias=numpy.zeros(operator.columns, numpy.float32) if bias is None else bias.astype(numpy.float32),
+            has_zero_points=has_zero_points,
+            has_bias=has_bias,
+            has_any_weights=view.any_weights,
         )
 
 

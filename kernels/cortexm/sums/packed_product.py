@@ -45,8 +45,7 @@ class Sums:
     @classmethod
     def of(cls, product: PackedProduct, unroll: int) -> Sums:
         """The function for a layer."""
-        has_zero_points = bool((product.zero_points != 1 << product.bits - 1).any())
-        return cls(product.block, product.bits, product.integer_bits == 0, has_zero_points, unroll)
+        return cls(product.block, product.bits, product.integer_bits == 0, product.has_zero_points, unroll)
 
     @property
     def name(self) -> str:

@@ -36,8 +36,7 @@ class Sums:
     @classmethod
     def of(cls, product: PackedProduct) -> Sums:
         """The function for a layer."""
-        has_zero_points = bool((product.zero_points != 1 << product.bits - 1).any())
-        return cls(product.block // LANES, product.bits, DIGITS if product.integer_bits else 1, has_zero_points)
+        return cls(product.block // LANES, product.bits, DIGITS if product.integer_bits else 1, product.has_zero_points)
 
     @property
     def name(self) -> str:

@@ -3,14 +3,14 @@
 #include "kit/row_blocks.h"
 
 /*
- * A block of a row: its scale as an integer with the exponent of the largest scale of the row, what the sums of two columns in
- * the halves of a word begin with, minus the sum of the levels, and the groups of columns that it meets.
+ * A block of a row: the significand of its scale, what the sums of two columns in the halves of a word begin with, minus the sum
+ * of the levels, by how many bits its results are shifted, and the groups of columns that it meets.
  */
 typedef struct {
-    int32_t scale, begin, minus_sum, groups;
+    int32_t scale, begin, minus_sum, shift, groups;
 } aidge_kit_narrow_block;
 
-enum { AIDGE_KIT_NARROW_SCALE_BITS = 16, AIDGE_KIT_NARROW_NOT_FINITE = 255 };
+enum { AIDGE_KIT_NARROW_NOT_FINITE = 255 };
 
 /* The exponent of the largest scale of a row; 0 if all levels are 0. */
 AIDGE_KIT_NOINLINE int32_t aidge_kit_narrow_row_exponent(const float *row, int32_t count)
@@ -54,27 +54,30 @@ AIDGE_KIT_INLINE int32_t aidge_kit_narrow_level(float value, float reciprocal)
     return (int32_t)(pattern >> 31) != 0 ? -(int32_t)level : (int32_t)level;
 }
 
-/* The levels of a block of a row with this `exponent`; `begin` is what one level less takes from both halves of a word of sums. */
-AIDGE_KIT_NOINLINE void aidge_kit_narrow_block_levels(
-    const float *values, int32_t *levels, aidge_kit_narrow_block *block, int32_t count, int32_t exponent, int32_t begin)
+/*
+ * The levels of a block of a row whose largest scale has this `exponent`; a block with a smaller one is shifted by more bits than
+ * `shift`. `begin` is what one level less takes from both halves of a word of sums.
+ */
+AIDGE_KIT_NOINLINE void aidge_kit_narrow_block_levels(const float *values, int32_t *levels, aidge_kit_narrow_block *block,
+                                                      int32_t count, int32_t exponent, int32_t shift, int32_t begin)
 {
     float reciprocal;
     const float scale = aidge_kit_block_scale(values, count, &reciprocal);
-    uint32_t pattern, below;
+    uint32_t pattern;
     int32_t sum = 0;
     int32_t index;
     (void)memcpy(&pattern, &scale, sizeof pattern);
-    below = (uint32_t)exponent - (pattern >> 23);
-    if (exponent < AIDGE_KIT_NARROW_NOT_FINITE && below < (uint32_t)AIDGE_KIT_NARROW_SCALE_BITS) {
-        block->scale = (int32_t)(((((pattern & 0x7fffffu) | 0x800000u) >> (7u + below)) + 1u) >> 1);
+    if (pattern > 0u && exponent < AIDGE_KIT_NARROW_NOT_FINITE) {
+        shift += exponent - (int32_t)(pattern >> 23);
         for (index = 0; index < count; index++) {
             levels[index] = aidge_kit_narrow_level(values[index], reciprocal);
             sum += levels[index];
         }
     } else {
-        block->scale = 0;
         (void)memset(levels, 0, (uint32_t)count * sizeof *levels);
     }
+    block->scale = (int32_t)(((((pattern & 0x7fffffu) | 0x800000u) >> 7) + 1u) >> 1);
+    block->shift = shift > 31 ? 31 : shift;
     block->minus_sum = -sum;
     block->begin = -sum * begin;
 }
@@ -105,13 +108,12 @@ AIDGE_KIT_INLINE float aidge_kit_narrow_float(int32_t sum, int32_t power)
     return aidge_kit_float_of(sign | (power > 253 ? AIDGE_KIT_INFINITE_PATTERN : ((uint32_t)power << 23) + size));
 }
 
-/* Sums become floats, in their place or elsewhere, by the exponents of the row and of the columns; NaN if the row is not finite. */
-AIDGE_KIT_NOINLINE void aidge_kit_narrow_floats(
-    const int32_t *sums, const int16_t *exponents, float *output, int32_t exponent, int32_t columns)
+/* Sums times a power of two become floats, in their place or elsewhere; NaN if the `row` has no exponent. */
+AIDGE_KIT_NOINLINE void aidge_kit_narrow_floats(const int32_t *sums, float *output, int32_t row, int32_t power, int32_t columns)
 {
     int32_t column;
     for (column = 0; column < columns; column++) {
-        const float value = aidge_kit_narrow_float(sums[column], exponent + exponents[column]);
-        output[column] = exponent == AIDGE_KIT_NARROW_NOT_FINITE ? NAN : value;
+        const float value = aidge_kit_narrow_float(sums[column], row + power);
+        output[column] = row == AIDGE_KIT_NARROW_NOT_FINITE ? NAN : value;
     }
 }

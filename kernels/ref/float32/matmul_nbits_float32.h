@@ -50,9 +50,10 @@ static float aidge_ref_nbits_integers(const float *input, int32_t *integers, int
  * weights: for each block the words of each column, the first number in the lowest bits.
  */
 static void aidge_ref_matmul_nbits_float32(const float *input, float *output, const uint32_t *weights, const float *scales,
-                                           const uint8_t *zeros, const float *bias, int32_t *integers,
+                                           const uint8_t *zeros, const float *bias, void *scratch,
                                            const aidge_ref_nbits_shape *shape)
 {
+    int32_t *const integers = (int32_t *)scratch;
     int32_t row, column, place, index;
     for (row = 0; row < shape->rows; row++) {
         const uint32_t *words = weights;

@@ -4,8 +4,9 @@
 A halfword of a word of weights has fields of one column, one for each tap, the first one in the lowest bits; a word is two
 columns. Shifted and masked it is two weights, which one product multiplies with a level: the sums of two columns share a word.
 
-The scales of the blocks of a row are integers of 16 bits with a common exponent, and so are the scales of a column. Their product
-keeps as many bits as leave 31 for its products with sums of a block: 15 or more, so a result is within 8e-5 of the largest block.
+The scale of a block of a row is an integer of 16 bits and a power of two; the scales of all columns for a block are integers of 16
+bits with a common exponent. Their product keeps as many bits as leave 31 for its products with sums of the block: 15 or more. So a
+result is within 8e-5 of the largest one. Results are shifted to the exponent of the largest block before they are added up.
 
 The stream has for each block and group of 4 columns the words of all taps, the zero points as halfwords if there are any, and 4
 scales as halfwords.
@@ -54,30 +55,25 @@ def spec(core: Core) -> ImplSpec:
 
 @dataclass(frozen=True)
 class Sums:
-    """A function for a block of so many taps. The product of two scales is divided by 2^`shift`, and its product with a sum by
-    2^`less` before it is added up."""
+    """A function for a block of so many taps. The product of two scales is divided by 2^`shift`."""
 
     block: int
     bits: int
     has_zero_points: bool
     shift: int
-    less: int
 
     @classmethod
     def of(cls, product: PackedProduct) -> Sums:
-        """The function for a layer: 32 bits hold the sum over all blocks, whatever the data are."""
-        scales, _ = integer_scales(product)
-        largest = LARGEST * numpy.abs(product.weights - product.zero_points[:, :, None]).sum(axis=2)
-        shift = 2 * SCALE_BITS - SUM_BITS + int(largest.max(initial=1)).bit_length()
-        factors = (scales << SCALE_BITS) + (1 << shift - 1) >> shift
-        total = int((largest * factors).sum(axis=0).max(initial=0))
-        total += total >> HALF_BITS  # each shift rounds down
-        has_zero_points = bool((product.zero_points != 1 << product.bits - 1).any())
-        return cls(product.block, product.bits, has_zero_points, shift, max(0, total.bit_length() - SUM_BITS))
+        """The function for a layer."""
+        largest = LARGEST * product.block << product.bits - (not product.has_zero_points)
+        if not product.has_any_weights:
+            largest = int(_largest(product).max(initial=1))
+        shift = 2 * SCALE_BITS - SUM_BITS + largest.bit_length()
+        return cls(product.block, product.bits, product.has_zero_points, shift)
 
     def name(self, core: Core) -> str:
         zeros = "_zeros" * self.has_zero_points
-        return f"{core.prefix}_block_levels_{self.block}x{self.bits}{zeros}_{self.shift}_{self.less}"
+        return f"{core.prefix}_block_levels_{self.block}x{self.bits}{zeros}_{self.shift}"
 
     @property
     def taps(self) -> int:
@@ -109,10 +105,12 @@ class Sums:
         """The C text."""
         code = core.emitter()
         code("%enter.low")
-        for first, second in (("scale", "begin"), ("minus", "groups")):
+        for first, second in (("scale", "begin"), ("minus", "bits")):
             code("ldm %block!, {%number, %x0}")
             code(f"mov %{first}, %number")
             code(f"mov %{second}, %x0")
+        code("ldr %number, [%block]")
+        code("mov %groups, %number")
         code("movs %number, #1")
         code(f"lsls %number, %number, #{self.shift - 1}")
         code("mov %half, %number")
@@ -184,19 +182,38 @@ class Sums:
             code("add %factor, %half")
             code(f"lsrs %factor, %factor, #{self.shift}")
             code(f"muls %{name}, %factor")
-            if self.less:
-                code(f"asrs %{name}, %{name}, #{self.less}")
+            code("mov %number, %bits")
+            code(f"asrs %{name}, %number")
             code(f"ldr %number, [%sums, #{4 * (2 * pair + half)}]")
             code(f"adds %{name}, %{name}, %number")
             code(f"str %{name}, [%sums, #{4 * (2 * pair + half)}]")
 
 
+def _largest(product: PackedProduct) -> numpy.ndarray:
+    """Returns the largest magnitudes of sums [blocks, columns], whatever the levels are."""
+    return LARGEST * numpy.abs(product.weights - product.zero_points[:, :, None]).sum(axis=2)
+
+
 def integer_scales(product: PackedProduct) -> tuple[numpy.ndarray, numpy.ndarray]:
-    """Returns the scales [blocks, columns] as integers below 2^16, and the exponent of each column."""
-    _, exponents = numpy.frexp(product.scales.max(axis=0, initial=0))
-    exponents = exponents.astype(numpy.int64) - HALF_BITS
-    scales = numpy.rint(numpy.ldexp(product.scales.astype(numpy.float64), -exponents)).astype(numpy.int64)
-    return numpy.minimum(scales, (1 << HALF_BITS) - 1), exponents
+    """Returns the scales [blocks, columns] as integers below 2^16, and the exponent of each block."""
+    largest = product.scales.max(axis=1)
+    exponents = numpy.frexp(largest)[1].astype(numpy.int64) - SCALE_BITS
+    exponents[largest == 0] = exponents[largest > 0].min(initial=0)
+    scales = numpy.rint(numpy.ldexp(product.scales.astype(numpy.float64), -exponents[:, None])).astype(numpy.int64)
+    return numpy.minimum(scales, (1 << SCALE_BITS) - 1), exponents
+
+
+def _shifts(product: PackedProduct, sums: Sums) -> numpy.ndarray:
+    """Returns the exponent of the sums, and by how many bits the results of each block are shifted: 32 bits hold the sums, whatever
+    the data are."""
+    scales, exponents = integer_scales(product)
+    bits = exponents.max() - exponents
+    factors = (scales << SCALE_BITS) + (1 << sums.shift - 1) >> sums.shift
+    total = int((_largest(product) * factors >> bits[:, None]).sum(axis=0).max(initial=0))
+    total += total >> SCALE_BITS  # each shift rounds down
+    more = max(0, total.bit_length() - SUM_BITS)
+    power = int(exponents.max()) + more + sums.shift + _EXPONENT
+    return numpy.array([power, *numpy.minimum(bits + more, SUM_BITS)], numpy.int16)
 
 
 class PackedProductLevels(KernelNode):
@@ -213,13 +230,8 @@ class PackedProductLevels(KernelNode):
         core, product = self.core.on(self.view.features), PackedProduct.of(self.view)
         sums = Sums.of(product)
         name, text = _driver(core, sums, product)
-        arguments = [
-            Input(0),
-            Output(0),
-            Constant("stream", sums.stream(product)),
-            Constant("exponents", _exponents(sums, product)),
-        ]
-        if product.bias.any():
+        arguments = [Input(0), Output(0), Constant("stream", sums.stream(product)), Constant("shifts", _shifts(product, sums))]
+        if product.has_bias:
             arguments.append(Constant("bias", product.bias))
         return Call(
             name,
@@ -234,34 +246,30 @@ def _padded(columns: int) -> int:
     return -(-columns // GROUP) * GROUP
 
 
-def _exponents(sums: Sums, product: PackedProduct) -> numpy.ndarray:
-    """Returns the powers of two that a float of the sum of a column lacks, less that of the row."""
-    return (integer_scales(product)[1] + sums.less + sums.shift + _EXPONENT).astype(numpy.int16)
-
-
 def _driver(core: Core, sums: Sums, product: PackedProduct) -> tuple[str, str]:
     """Returns the name and the text of the function that computes a layer."""
     columns, padded, depth, block = product.columns, _padded(product.columns), product.depth, product.block
-    has_bias, has_part = bool(product.bias.any()), depth % block > 0
+    has_bias, has_part = product.has_bias, depth % block > 0
     multiply = sums.name(core)
     name = f"{multiply}_{product.rows}x{depth}x{columns}{'_bias' * has_bias}"
     count = f"depth - place < {block} ? depth - place : {block}".replace("depth", str(depth)) if has_part else str(block)
     begin = (1 << sums.bits - 1) * 0x10001
     lines = [
-        f"aidge_kit_narrow_block block = {{0, 0, 0, {padded // GROUP}}};",
+        f"aidge_kit_narrow_block block = {{0, 0, 0, 0, {padded // GROUP}}};",
         "int32_t *const x = (int32_t *)scratch;",
         f"int32_t *const sums = x + {block};" if padded > columns else "int32_t *sums = (int32_t *)(void *)output;",
         "int32_t row, place;",
         f"for (row = 0; row < {product.rows}; row++) {{",
         f"    const int32_t exponent = aidge_kit_narrow_row_exponent(input, {depth});",
         "    const int32_t *next = stream;",
+        "    const int16_t *shift = shifts + 1;",
         f"    (void)memset(sums, 0, {4 * padded}u);",
         f"    for (place = 0; place < {depth}; place += {block}) {{",
         *([f"        (void)memset(x, 0, {4 * block}u);"] if has_part else []),
-        f"        aidge_kit_narrow_block_levels(input + place, x, &block, {count}, exponent, {begin});",
+        f"        aidge_kit_narrow_block_levels(input + place, x, &block, {count}, exponent, *shift++, {begin});",
         f"        next = {multiply}(next, x, sums, &block);",
         "    }",
-        f"    aidge_kit_narrow_floats(sums, exponents, output, exponent, {columns});",
+        f"    aidge_kit_narrow_floats(sums, output, exponent, shifts[0], {columns});",
         *([f"    for (place = 0; place < {columns}; place++) {{", "        output[place] += bias[place];", "    }"] * has_bias),
         f"    input += {depth};",
         f"    output += {columns};",
@@ -269,7 +277,7 @@ def _driver(core: Core, sums: Sums, product: PackedProduct) -> tuple[str, str]:
         "}",
     ]
     bias = " const float *bias," * has_bias
-    parameters = f"const float *input, float *output, const int32_t *stream, const int16_t *exponents,{bias} void *scratch"
+    parameters = f"const float *input, float *output, const int32_t *stream, const int16_t *shifts,{bias} void *scratch"
     body = "".join(f"    {line}\n" for line in lines)
     comment = f"/* {product.rows} x {depth} floats as int8 levels times {columns} packed columns. */"
     return name, f"{comment}\nstatic void {name}(\n    {parameters})\n{{\n{body}}}"

@@ -3,8 +3,8 @@
 
     python -m tools.training_table [--update]      prints the tables; --update writes them into docs/accuracy.md
 
-The data sets come with scikit-learn, the sounds with examples/keyword; ten minutes. Ranges come from training data, the figures are those of
-test data that nothing else saw.
+The data sets come with scikit-learn, the sounds with examples/keyword; ten minutes. Ranges come from training data, the figures
+are those of test data that nothing else saw.
 """
 
 from __future__ import annotations

@@ -109,13 +109,17 @@ class Dense:
         for first in range(0, self.groups * OUTPUTS, OUTPUTS):
             chosen = [first + output for output in ORDER if not self.apart or first + output < self.outputs]
             packing, begun = self._packing(len(chosen)), (bias >> self.bits)[chosen]
-            vectors = weights[chosen].reshape(-1, self.vectors, LANES).transpose(1, 0, 2).reshape(-1, LANES)
             parts.append((packing.begun(begun) if packing else begun).astype("<i4").tobytes())
-            parts.append((packing.vectors(vectors) if packing else numpy.ascontiguousarray(vectors)).tobytes())
+            parts.append(self._stored(weights[chosen], packing))
             rest = [*([lacking] if self.offsets else []), *([bias & (1 << self.bits) - 1] if self.bits else [])]
             rest += [*([] if self.uniform else [multipliers]), *([shifts] if self.fixed else [])]
             parts += [part[first + start : first + OUTPUTS : 2].tobytes() for part in rest for start in (0, 1)]
         return numpy.frombuffer(b"".join(parts), numpy.int8)
+
+    def _stored(self, rows: numpy.ndarray, packing: Packing | None) -> bytes:
+        """The weights of a group."""
+        vectors = rows.reshape(-1, self.vectors, LANES).transpose(1, 0, 2).reshape(-1, LANES)
+        return (packing.vectors(vectors) if packing else numpy.ascontiguousarray(vectors)).tobytes()
 
     def text(self) -> str:
         """The C text."""
@@ -177,19 +181,8 @@ class Dense:
         """Levels of so many outputs, of eight at most."""
         sums = [f"%sum{output}" for output in ORDER if output < outputs]
         emit(f"ldm %weights!, {{{', '.join(sums)}}}", why="biases")
-        packing, turns = self._packing(outputs), self._turns
-        if packing == Packing(1, SINGLE):
-            emit("vmov.i8 %q.ones, #1")
-        if turns:
-            emit(f"movw %turns, #{turns}")
-            emit.label(f"turn_of_{outputs}")
-            for vector in range(VECTORS_IN_LOOP):
-                self._vector(emit, sums, vector, False)
-            emit("subs %turns, %turns, #1", f"bne %turn_of_{outputs}")
-        rest = self.vectors - turns * VECTORS_IN_LOOP
-        for vector in range(rest):
-            self._vector(emit, sums, vector, self.inputs % LANES > 0 and vector == rest - 1)
-        emit.add("%from", "%from", -LANES * self.vectors)
+        self._products(emit, sums)
+        packing = self._packing(outputs)
         if packing:
             packing.emit_sums(emit, sums, "%row")
         for place, vector in enumerate(("%q.even", "%q.odd")):
@@ -204,6 +197,22 @@ class Dense:
             emit("vdup.16 %q.limit, %lowest", "vmax.s16 %q.even, %q.even, %q.limit")
             emit("vdup.16 %q.limit, %highest", "vmin.s16 %q.even, %q.even, %q.limit")
         emit("vqmovnb.s16 %q.even, %q.even")
+
+    def _products(self, emit: Assembler, sums: Sequence[str]) -> None:
+        """All inputs times the weights of a group."""
+        packing, turns = self._packing(len(sums)), self._turns
+        if packing == Packing(1, SINGLE):
+            emit("vmov.i8 %q.ones, #1")
+        if turns:
+            emit(f"movw %turns, #{turns}")
+            emit.label(f"turn_of_{len(sums)}")
+            for vector in range(VECTORS_IN_LOOP):
+                self._vector(emit, sums, vector, False)
+            emit("subs %turns, %turns, #1", f"bne %turn_of_{len(sums)}")
+        rest = self.vectors - turns * VECTORS_IN_LOOP
+        for vector in range(rest):
+            self._vector(emit, sums, vector, self.inputs % LANES > 0 and vector == rest - 1)
+        emit.add("%from", "%from", -LANES * self.vectors)
 
     def _vector(self, emit: Assembler, sums: Sequence[str], vector: int, masked: bool) -> None:
         """Products of a vector of inputs; so many vectors precede it in a turn."""

@@ -14,6 +14,7 @@ from aidge_build.prepare.recipes import simplify
 from aidge_build.prepare.recipes.check import check_graph, check_rewrite, checked
 from aidge_build.prepare.recipes.inner_states import inner_states
 from aidge_build.prepare.recipes.remove_constant_channels import remove_constant_channels
+from aidge_build.prepare.recipes.ring_caches import ring_caches
 from aidge_build.prepare.recipes.separate_outputs import separate_outputs
 from aidge_build.prepare.recipes.slide_states import slide_states
 from aidge_build.sources.importing import import_file
@@ -44,7 +45,7 @@ def reduced(view: GraphView, options: Options) -> GraphView:
     they may change before the end of an inference."""
     view = _with_other_states(inner_states, view)
     if options.changes_states_at_once:
-        view = _with_other_states(slide_states, view)
+        view = _with_other_states(slide_states, _with_other_states(ring_caches, view))
     if options.constant_channels == "off" or options.replaces_weights:
         return view
     view = checked(remove_constant_channels, view)

@@ -365,6 +365,7 @@ def test_what_only_values_show_is_refused_from_debug_level_5_on(monkeypatch):
 def test_what_recipes_promise():
     """All others are exact, and look at graphs without quantized tensors, too."""
     rounding = {"average_axes", "convolve_transposed", "dequantize_constants", "expand_qlinear", "flatten_products"}
+    rounding |= {"name_root_mean_squares", "repeated_heads", "scale_queries"}
     rounding |= {"fuse_batch_norm", "fuse_fully_connected", "fuse_pad", "fuse_scalings", "name_curves", "name_levels"}
     rounding |= {"name_fake_quantization", "quantize_constants", "quantize_islands", "connect_windows", "scale_sums"}
     rounding |= {"split_transposed"}

@@ -7,6 +7,7 @@ from aidge_build.base.debug import show
 from aidge_build.graph.view import GraphView
 from aidge_build.prepare.recipes.average_axes import average_axes
 from aidge_build.prepare.recipes.byte_reals import byte_reals
+from aidge_build.prepare.recipes.cast_once import cast_once
 from aidge_build.prepare.recipes.check import checked
 from aidge_build.prepare.recipes.clamp_levels import clamp_levels
 from aidge_build.prepare.recipes.clip_stored import clip_stored
@@ -17,6 +18,7 @@ from aidge_build.prepare.recipes.cut_first import cut_first
 from aidge_build.prepare.recipes.dead_channels import dead_channels
 from aidge_build.prepare.recipes.dequantize_constants import dequantize_constants
 from aidge_build.prepare.recipes.expand_qlinear import expand_qlinear
+from aidge_build.prepare.recipes.fill_undefined import fill_undefined
 from aidge_build.prepare.recipes.flatten_products import flatten_products
 from aidge_build.prepare.recipes.fold_quantize import fold_quantize
 from aidge_build.prepare.recipes.fuse_activations import fuse_activations
@@ -31,6 +33,7 @@ from aidge_build.prepare.recipes.move_views import move_views
 from aidge_build.prepare.recipes.name_curves import name_curves
 from aidge_build.prepare.recipes.name_fake_quantization import name_fake_quantization
 from aidge_build.prepare.recipes.name_levels import name_levels
+from aidge_build.prepare.recipes.name_root_mean_squares import name_root_mean_squares
 from aidge_build.prepare.recipes.normalize_channels import normalize_channels
 from aidge_build.prepare.recipes.normalize_stored import normalize_stored
 from aidge_build.prepare.recipes.pad_reals import pad_reals
@@ -40,9 +43,11 @@ from aidge_build.prepare.recipes.quantize_once import quantize_once
 from aidge_build.prepare.recipes.read_stored import read_stored
 from aidge_build.prepare.recipes.recipe import Recipe
 from aidge_build.prepare.recipes.remove_identities import remove_identities
+from aidge_build.prepare.recipes.repeated_heads import repeated_heads
 from aidge_build.prepare.recipes.replace_blocks import replace_blocks
 from aidge_build.prepare.recipes.rescale_stored import rescale_stored
 from aidge_build.prepare.recipes.restate import restate
+from aidge_build.prepare.recipes.scale_queries import scale_queries
 from aidge_build.prepare.recipes.scale_sums import scale_sums
 from aidge_build.prepare.recipes.search_stored import search_stored
 from aidge_build.prepare.recipes.signed_tensors import signed_tensors
@@ -54,7 +59,12 @@ from aidge_build.prepare.recipes.under_contract import under_contract
 
 RECIPES: tuple[Recipe, ...] = (
     cut_first,
+    cast_once,
     remove_identities,
+    fill_undefined,
+    name_root_mean_squares,
+    scale_queries,
+    repeated_heads,
     name_fake_quantization,
     group_operands,
     compare_stored,

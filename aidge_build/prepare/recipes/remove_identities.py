@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Removes nodes that hand on their input: Identity, Dropout, a Cast to the same type, a Transpose in the same order."""
+"""Removes nodes that hand on their input: Identity, Dropout, a Cast to the same type, a Transpose in the same order, an
+Expand to the same dims."""
 
 from __future__ import annotations
 
@@ -36,7 +37,7 @@ def _hands_on(view: GraphView, node: Node) -> bool:
         return len(node.outputs) == 1
     if node.type == "Transpose":
         return list(node.operator.permutation) == sorted(node.operator.permutation)
-    if node.type in ("Reshape", "Flatten", "Squeeze", "Unsqueeze"):
+    if node.type in ("Reshape", "Flatten", "Squeeze", "Unsqueeze", "Expand"):
         return view.tensor(node.input).dims == view.tensor(node.output).dims
     return node.type == "Cast" and view.tensor(node.input).dtype is view.tensor(node.output).dtype
 

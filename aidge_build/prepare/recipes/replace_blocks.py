@@ -19,7 +19,7 @@ from aidge_build.prepare.recipes.recipe import recipe
 @recipe(exact=True)
 def replace_blocks(view: GraphView) -> GraphView:
     """1. ScatterND without reduction, with constant indices that name a block in the order of its elements: Replace. Exporters
-       write `cache[:, 2:] = x` so.
+       write `cache[:, 2:] = x` so. A block that is all of the data leaves only a view of the new elements.
     2. Gather by constant indices at equal distances, or by one: Slice (and Reshape).
     """
     rewrite = Rewrite(view)
@@ -36,7 +36,7 @@ def replace_blocks(view: GraphView) -> GraphView:
 
 def _replaced(view: GraphView, rewrite: Rewrite, node: Node) -> list[Node] | None:
     data, indices, updates = (view.tensor(name) for name in node.inputs)
-    if indices.data is None or data.is_constant or not indices.data.size or data.quantization != updates.quantization:
+    if indices.data is None or not indices.data.size or data.quantization != updates.quantization:
         return None
     depth = indices.dims[-1]
     rows = indices.data.reshape(-1, depth)
@@ -46,6 +46,10 @@ def _replaced(view: GraphView, rewrite: Rewrite, node: Node) -> list[Node] | Non
     if math.prod(counts) != len(rows) or not numpy.array_equal(rows - starts, numpy.indices(counts).reshape(depth, -1).T):
         return None
     dims = (*counts, *data.dims[depth:])
+    if dims == data.dims and not updates.is_constant:
+        return [Node(node.name, Reshape(dims), (updates.name,), node.outputs, node.origin)]
+    if data.is_constant:
+        return None
     block, before = _reshaped(rewrite, node, updates, dims)
     operator = Replace((*map(int, starts), *(0,) * (data.rank - depth)))
     return [*before, Node(node.name, operator, (data.name, block), node.outputs, node.origin)]

@@ -28,7 +28,7 @@ def slide_states(view: GraphView) -> GraphView:
 
 
 @dataclass(frozen=True)
-class _Cut:
+class Cut:
     """Elements of a tensor that a node cuts out along one axis, `count` from `start` on."""
 
     node: Node
@@ -39,7 +39,7 @@ class _Cut:
 
 
 @dataclass(frozen=True)
-class _Join:
+class Join:
     """A node that joins old frames and new ones, which come last or first."""
 
     node: Node
@@ -48,15 +48,15 @@ class _Join:
     axis: int
     first: bool
 
-    def keeps(self, cut: _Cut, length: int, fresh: int) -> bool:
+    def keeps(self, cut: Cut, length: int, fresh: int) -> bool:
         """Whether the cut leaves out as many of the oldest of `length` frames as there are `fresh` ones."""
         return (cut.axis, cut.start, cut.count) == (self.axis, 0 if self.first else fresh, length - fresh)
 
 
 def _slid(view: GraphView, rewrite: Rewrite, state: State) -> State:
-    cut, join = _cut_of(view, state.written), _join_of(view, view.only_consumer(state.read), state.read)
-    if cut is not None and join is not None and cut.source == join.node.output and not view.consumers(state.written):
-        return _grown(view, rewrite, state, cut, join)
+    found = window_of(view, state)
+    if found is not None:
+        return _grown(view, rewrite, state, *found)
     node = view.producer(state.written)
     for name in node.inputs if node is not None else ():
         cut, join = _cut_of(view, name), _join_of(view, node, name)
@@ -66,14 +66,21 @@ def _slid(view: GraphView, rewrite: Rewrite, state: State) -> State:
     return state
 
 
-def _grown(view: GraphView, rewrite: Rewrite, state: State, cut: _Cut, join: _Join) -> State:
-    """Makes the joint tensor the state if this is right, and costs half of the old frames at most."""
+def window_of(view: GraphView, state: State) -> tuple[Cut, Join] | None:
+    """Returns how the next value of a state is cut off a window, and how the window is joined from the state and at most half as
+    many new frames; None if the state is no window."""
+    cut, join = _cut_of(view, state.written), _join_of(view, view.only_consumer(state.read), state.read)
+    if cut is None or join is None or cut.source != join.node.output or view.consumers(state.written):
+        return None
     window, frames = view.tensor(join.node.output), view.tensor(join.frames)
-    fresh = frames.dims[join.axis]
-    if 2 * frames.elements > view.tensor(state.read).elements or not join.keeps(cut, window.dims[join.axis], fresh):
-        return state
-    if view.is_output(window.name) or not _has_one_scale(view, join.node):
-        return state
+    is_right = join.keeps(cut, window.dims[join.axis], frames.dims[join.axis]) and _has_one_scale(view, join.node)
+    is_small = 2 * frames.elements <= view.tensor(state.read).elements
+    return (cut, join) if is_right and is_small and not view.is_output(window.name) else None
+
+
+def _grown(view: GraphView, rewrite: Rewrite, state: State, cut: Cut, join: Join) -> State:
+    """Makes the joint tensor the state."""
+    window, frames = view.tensor(join.node.output), view.tensor(join.frames)
     for name in (state.read, state.written):
         rewrite.put_tensor(window.with_(name=name, format=None))
     origin = (*join.node.origin, *cut.node.origin)
@@ -85,14 +92,14 @@ def _grown(view: GraphView, rewrite: Rewrite, state: State, cut: _Cut, join: _Jo
     return replace(state, initial=numpy.concatenate(parts, join.axis))
 
 
-def _moved_on(view: GraphView, rewrite: Rewrite, state: State, cut: _Cut, join: _Join) -> None:
+def _moved_on(view: GraphView, rewrite: Rewrite, state: State, cut: Cut, join: Join) -> None:
     """Lets Slide compute the next state if this is right."""
     fresh = view.tensor(join.frames).dims[join.axis]
     if join.keeps(cut, view.tensor(state.read).dims[join.axis], fresh) and _has_one_scale(view, join.node):
         rewrite.replace_node(join.node, _slide(join, state, (*cut.node.origin, *join.node.origin)))
 
 
-def _slide(join: _Join, state: State, origin: tuple[str, ...]) -> Node:
+def _slide(join: Join, state: State, origin: tuple[str, ...]) -> Node:
     return Node(join.node.name, Slide(join.axis, join.first), (state.read, join.frames), (state.written,), origin)
 
 
@@ -101,15 +108,15 @@ def _has_one_scale(view: GraphView, node: Node) -> bool:
     return len({view.tensor(name).quantization for name in (*node.inputs, node.output)}) == 1
 
 
-def _join_of(view: GraphView, node: Node | None, old: str) -> _Join | None:
+def _join_of(view: GraphView, node: Node | None, old: str) -> Join | None:
     """Returns how the node joins one other tensor to the old frames; None if it does not."""
     if node is None or not isinstance(node.operator, Concat) or len(node.inputs) != 2 or node.inputs.count(old) != 1:
         return None
     first = node.inputs[1] == old
-    return _Join(node, old, node.inputs[0 if first else 1], node.operator.axis % view.tensor(old).rank, first)
+    return Join(node, old, node.inputs[0 if first else 1], node.operator.axis % view.tensor(old).rank, first)
 
 
-def _cut_of(view: GraphView, name: str) -> _Cut | None:
+def _cut_of(view: GraphView, name: str) -> Cut | None:
     """Returns what of another tensor this one is, if Slice or Split makes it and nothing reads the other pieces."""
     node = view.producer(name)
     if node is None or any(view.consumers(other) or view.is_output(other) for other in node.outputs if other != name):
@@ -117,8 +124,8 @@ def _cut_of(view: GraphView, name: str) -> _Cut | None:
     operator, dims = node.operator, view.tensor(node.input).dims
     if isinstance(operator, Split):
         place = node.outputs.index(name)
-        return _Cut(node, node.input, operator.axis % len(dims), sum(operator.sizes[:place]), operator.sizes[place])
+        return Cut(node, node.input, operator.axis % len(dims), sum(operator.sizes[:place]), operator.sizes[place])
     if not isinstance(operator, Slice) or set(operator.steps) != {1}:
         return None
     axes = [axis for axis, size in enumerate(dims) if operator.counts[axis] != size]
-    return _Cut(node, node.input, axes[0], operator.starts[axes[0]], operator.counts[axes[0]]) if len(axes) == 1 else None
+    return Cut(node, node.input, axes[0], operator.starts[axes[0]], operator.counts[axes[0]]) if len(axes) == 1 else None

@@ -47,7 +47,7 @@ def emit_begin(emit: Assembler, stream: str, label: str) -> None:
     """The begin of a loop over the vectors of an output, which `emit_end` ends."""
     emit(f"ldr %vectors, [{stream}], #4", "dls %vectors, %vectors")
     emit.label(label)
-    emit(f"vldrh.u32 %q.places, [{stream}], #8", f"vldrw.u32 %q.weights, [{stream}], #16")
+    emit(f"vldrh.u32 %q.block_places, [{stream}], #8", f"vldrw.u32 %q.weights, [{stream}], #16")
 
 
 def emit_end(emit: Assembler, label: str) -> None:

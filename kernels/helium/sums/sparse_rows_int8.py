@@ -47,7 +47,7 @@ class SparseDense(Dense):
     def _products(self, emit: Assembler, sums: Sequence[str]) -> None:
         for number, total in enumerate(sums):
             emit_begin(emit, "%weights", f"vector_{number}")
-            emit("vldrw.u32 %q.data, [%from, %q.places]", f"vmladava.s8 {total}, %q.data, %q.weights")
+            emit("vldrw.u32 %q.data, [%from, %q.block_places]", f"vmladava.s8 {total}, %q.data, %q.weights")
             emit_end(emit, f"vector_{number}")
 
 

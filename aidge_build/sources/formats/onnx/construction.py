@@ -85,6 +85,7 @@ class Construction:
         self._binding = Binding(bind, [value for value in model.inputs if value.name not in model.initializers])
         self.tensors: dict[str, Tensor] = {}
         self.values: dict[str, Value] = {}
+        self.shared: dict[tuple[object, ...], object] = {}
         self._nodes: list[Node] = []
         self._sources: dict[str, ModelNode] = {}
         self._folding = Folding()

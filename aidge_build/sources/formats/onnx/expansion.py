@@ -11,7 +11,7 @@ import pkgutil
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from types import MappingProxyType
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy
 
@@ -23,6 +23,7 @@ from aidge_build.sources.formats.onnx.node import NotConstant, OnnxNode
 from aidge_build.sources.onnx_format import ModelNode, SubGraph
 
 _FOLDER = "aidge_build.sources.formats.onnx.expansions"
+_Written = TypeVar("_Written")
 Value = tuple[str, ...] | None  # of what is no tensor: a sequence of tensors, or an optional value that is not there
 
 
@@ -31,6 +32,7 @@ class Host(Protocol):
 
     tensors: dict[str, Tensor]
     values: dict[str, Value]
+    shared: dict[tuple[object, ...], Any]  # what expansions wrote for several nodes, by what they call it
 
     def add(self, node: ModelNode, origin: str) -> None:
         """Imports one more node; its names are names of the whole graph."""
@@ -145,6 +147,12 @@ class Draft:
         node = ModelNode(number, op_type, domain, f"{self._label}_{op_type}_{number}", inputs, names, attributes, opset)
         self._host.add(node, self._origin)
         return names
+
+    def once(self, key: tuple[object, ...], write: Callable[[], _Written]) -> _Written:
+        """Returns what `write` writes; the same again for another node with the same key."""
+        if key not in self._host.shared:
+            self._host.shared[key] = write()
+        return self._host.shared[key]
 
     def one(self, op_type: str, *inputs: str, **words: Any) -> str:
         """Writes a node of one output; returns the output's name."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy
 
@@ -120,8 +120,13 @@ def _first_row(draft: Draft, length: int) -> str:
     batch = draft.tensor(draft.input(_QUERY)).dims[0]
     if not draft.input(_PAST_KEY):
         return draft.constant([0] * batch, numpy.int64)
-    last = draft.one("Cast", draft.one("Reshape", draft.input(_LAST_ROWS), _integers(draft, batch)), to=_TO_INT64)
-    return last if length == 1 else draft.one("Sub", last, draft.constant(length - 1, numpy.int64))
+    last = draft.input(_LAST_ROWS)
+
+    def write() -> str:
+        row = draft.one("Cast", draft.one("Reshape", last, _integers(draft, batch)), to=_TO_INT64)
+        return row if length == 1 else draft.one("Sub", row, draft.constant(length - 1, numpy.int64))
+
+    return draft.once(("first row", last, batch, length), write)
 
 
 def _attended(draft: Draft, heads: _Heads, query: str, key: str, value: str) -> str:
@@ -137,7 +142,9 @@ def _attended(draft: Draft, heads: _Heads, query: str, key: str, value: str) -> 
     if limit:
         small = draft.one("Div", scores, like(draft, scores, limit))
         scores = draft.one("Mul", draft.one("Tanh", small), like(draft, scores, limit))
-    scores = draft.one("Add", scores, _rows_seen(draft, heads, rows, scores))
+    dtype = draft.tensor(scores).dtype
+    mask = ("rows seen", heads.first, length, rows, source.integer("local_window_size", -1), dtype)
+    scores = draft.one("Add", scores, draft.once(mask, lambda: _rows_seen(draft, heads, rows, scores)))
     if draft.input(_BIAS):
         columns = draft.tensor(draft.input(_BIAS)).dims[-1]
         require(columns == rows, f"the attention bias has {columns} columns, the cache has {rows} rows")
@@ -169,23 +176,29 @@ class _Angles:
     cos: str
     sin: str
     pairs: int
-    interleaved: bool
-
-    @property
-    def axis(self) -> int:
-        """The axis of the two elements of a pair; halves are one axis."""
-        return 4 if self.interleaved else 3
+    axis: int  # of the two elements of a pair: a last axis of two, or the two halves of axis 3
 
 
 def _angles(draft: Draft, places: str, cos: int, sin: int, interleaved: bool) -> _Angles:
     """Returns the angles of positions [batch, length], from the tables [position, pair] of two inputs."""
-    axes = _integers(draft, *((1, 4) if interleaved else (1,)))
-    found = [draft.one("Gather", draft.input(table), places, axis=0) for table in (cos, sin)]
-    cosines, sines = (draft.one("Unsqueeze", name, axes) for name in found)
-    angles = _Angles("", "", draft.tensor(found[0]).dims[2], interleaved)
-    both = draft.one("Concat", cosines, cosines, axis=angles.axis)
-    signed = draft.one("Concat", draft.one("Neg", sines), sines, axis=angles.axis)
-    return replace(angles, cos=both, sin=signed)
+    tables = draft.input(cos), draft.input(sin)
+
+    def write() -> _Angles:
+        axes = _integers(draft, *((1, 4) if interleaved else (1,)))
+        cosines, sines = (draft.one("Unsqueeze", draft.one("Gather", table, places, axis=0), axes) for table in tables)
+        axis = 4 if interleaved else 3
+        both = draft.one("Concat", cosines, cosines, axis=axis)
+        signed = draft.one("Concat", draft.one("Neg", sines), sines, axis=axis)
+        return _Angles(both, signed, draft.tensor(tables[0]).dims[1], axis)
+
+    return draft.once(("angles", places, *tables, interleaved), write)
+
+
+def _positions(draft: Draft, first: str, length: int) -> str:
+    """Returns the positions [batch, length] from the rows [batch] on."""
+    return draft.once(
+        ("positions", first, length), lambda: _counted_from(draft, draft.one("Reshape", first, _integers(draft, -1, 1)), length)
+    )
 
 
 def _counted_from(draft: Draft, first: str, length: int) -> str:
@@ -201,13 +214,14 @@ def _turned(draft: Draft, name: str, angles: _Angles) -> str:
     rest: list[str] = []
     if turned < width:
         name, *rest = draft.emit("Split", name, _integers(draft, turned, width - turned), outputs=2, axis=3)
-    if angles.interleaved:
+    are_neighbours = angles.axis == 4
+    if are_neighbours:
         name = draft.one("Reshape", name, _integers(draft, *outer, angles.pairs, 2))
-    size = 1 if angles.interleaved else angles.pairs
+    size = 1 if are_neighbours else angles.pairs
     first, second = draft.emit("Split", name, _integers(draft, size, size), outputs=2, axis=angles.axis)
     swapped = draft.one("Concat", second, first, axis=angles.axis)
     result = draft.one("Add", draft.one("Mul", name, angles.cos), draft.one("Mul", swapped, angles.sin))
-    result = draft.one("Reshape", result, _integers(draft, *outer, turned)) if angles.interleaved else result
+    result = draft.one("Reshape", result, _integers(draft, *outer, turned)) if are_neighbours else result
     return draft.one("Concat", result, *rest, axis=3) if rest else result
 
 

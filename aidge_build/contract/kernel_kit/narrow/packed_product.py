@@ -4,9 +4,9 @@
 A halfword of a word of weights has fields of one column, one for each tap, the first one in the lowest bits; a word is two
 columns. Shifted and masked it is two weights, which one product multiplies with a level: the sums of two columns share a word.
 
-The scale of a block of a row is an integer of 16 bits and a power of two; the scales of all columns for a block are integers of 16
-bits with a common exponent. Their product keeps as many bits as leave 31 for its products with sums of the block: 15 or more. So a
-result is within 8e-5 of the largest one. Results are shifted to the exponent of the largest block before they are added up.
+The scale of a block of a row is an integer of 16 bits and a power of two; the scales of all columns for a block are integers of
+16 bits with a common exponent. Their product keeps as many bits as leave 31 for its products with sums of the block: 15 or more.
+So a result is within 8e-5 of the largest one. Results are shifted to the exponent of the largest block before they are added up.
 
 The stream has for each block and group of 4 columns the words of all taps, the zero points as halfwords if there are any, and 4
 scales as halfwords.
@@ -204,8 +204,8 @@ def integer_scales(product: PackedProduct) -> tuple[numpy.ndarray, numpy.ndarray
 
 
 def _shifts(product: PackedProduct, sums: Sums) -> numpy.ndarray:
-    """Returns the exponent of the sums, and by how many bits the results of each block are shifted: 32 bits hold the sums, whatever
-    the data are."""
+    """Returns the exponent of the sums, and by how many bits the results of each block are shifted: 32 bits hold the sums,
+    whatever the data are."""
     scales, exponents = integer_scales(product)
     bits = exponents.max() - exponents
     factors = (scales << SCALE_BITS) + (1 << sums.shift - 1) >> sums.shift

@@ -32,7 +32,7 @@ class MatMulNBits(Operator):
     columns: int = attribute(1, name="N")
     bits: int = attribute(4, among=(2, 4, 8))
     block: int = attribute(name="block_size", default=16)
-    accuracy_level: int = attribute(0, among=(0, 1, 2, 3, INT8_LEVEL))
+    accuracy_level: int = attribute(default=0, among=(0, 1, 2, 3, INT8_LEVEL))
 
     @classmethod
     def from_onnx(cls, source):

@@ -19,6 +19,7 @@ from aidge_build.graph.dtype import DType
 _LONGEST = 128  # elements of a block of floats; a longer block is divided
 _MOST_BITS = 22
 _LEVEL_BITS = 8
+_CONSTANTS = 4  # weights, scales, zero points and bias
 
 
 def _is_too_long(view: NodeView) -> str:
@@ -56,12 +57,13 @@ class PackedProduct:
     @classmethod
     def of(cls, view: NodeView) -> PackedProduct:
         """Returns the constants of a node."""
-        operator, (_, packed, *parameters) = view.operator, view.inputs
-        scales, zero_points, bias = (*(None if one is None else one.data for one in parameters), *(None,) * (3 - len(parameters)))
+        operator = view.operator
+        constants = [None if tensor is None else tensor.data for tensor in view.inputs[1:]]
+        packed, scales, zero_points, bias = constants + [None] * (_CONSTANTS - len(constants))
         has_zero_points, has_bias = zero_points is not None, bias is not None
         block = block_of(operator)
         parts = operator.block // block
-        weights = operator.unpacked(packed.data, operator.blocks * operator.block).reshape(operator.columns, -1, block)
+        weights = operator.unpacked(packed, operator.blocks * operator.block).reshape(operator.columns, -1, block)
         blocks = [values.repeat(parts, axis=1).T for values in operator.parameters(scales, zero_points)]
         if not view.any_weights:
             has_zero_points, has_bias = bool((blocks[1] != 1 << operator.bits - 1).any()), has_bias and bool(bias.any())

@@ -63,7 +63,7 @@ class Sums:
 
     @property
     def fields(self) -> int:
-        """Of a halfword."""
+        """The weights in a halfword."""
         return HALF_BITS // self.bits
 
     @property
@@ -87,7 +87,7 @@ class Sums:
         return numpy.concatenate(found)
 
     def _words(self, weights: numpy.ndarray) -> numpy.ndarray:
-        """Of the taps of 4 columns: fields from the top, first the columns of a pair of taps."""
+        """The words of 4 columns: fields from the top, first the columns of a pair of taps."""
         columns, taps = weights.shape
         halves = weights.reshape(columns, taps // 2, 2).transpose(1, 0, 2).reshape(-1, self.fields, 2)
         shifts = HALF_BITS - self.bits * (1 + numpy.arange(self.fields))

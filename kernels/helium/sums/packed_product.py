@@ -50,7 +50,7 @@ class Sums:
 
     @property
     def factor(self) -> int:
-        """What the sums of high columns are multiplied by."""
+        """The factor of the sums of high columns."""
         return 1 << BITS if self.shares_bytes and self.digits == 1 else 1
 
     @property

@@ -20,7 +20,7 @@ from typing import ClassVar
 
 import numpy
 
-from aidge_build.contract.call import Call, Constant, Input, Output, Scratch, computed
+from aidge_build.contract.call import Argument, Call, Constant, Input, Output, Scratch, computed
 from aidge_build.contract.kernel_kit.narrow.core import Core
 from aidge_build.contract.kernel_kit.packed_product import PackedProduct, packed_spec
 from aidge_build.contract.kernel_kit.routine import Routine
@@ -72,12 +72,13 @@ class Sums:
         return cls(product.block, product.bits, product.has_zero_points, shift)
 
     def name(self, core: Core) -> str:
+        """Returns the name of the C function."""
         zeros = "_zeros" * self.has_zero_points
         return f"{core.prefix}_block_levels_{self.block}x{self.bits}{zeros}_{self.shift}"
 
     @property
     def taps(self) -> int:
-        """Of a word."""
+        """The taps of a word."""
         return HALF_BITS // self.bits
 
     def stream(self, product: PackedProduct) -> numpy.ndarray:
@@ -230,7 +231,12 @@ class PackedProductLevels(KernelNode):
         core, product = self.core.on(self.view.features), PackedProduct.of(self.view)
         sums = Sums.of(product)
         name, text = _driver(core, sums, product)
-        arguments = [Input(0), Output(0), Constant("stream", sums.stream(product)), Constant("shifts", _shifts(product, sums))]
+        arguments: list[Argument] = [
+            Input(0),
+            Output(0),
+            Constant("stream", sums.stream(product)),
+            Constant("shifts", _shifts(product, sums)),
+        ]
         if product.has_bias:
             arguments.append(Constant("bias", product.bias))
         return Call(

@@ -8,6 +8,7 @@ A shift of all bytes to the left brings the next vector of weights to the top.
 | joint | all weights that are still in the bytes | 8 / bits, as for bytes |
 | whole | each weight alone, the last ones times 2^(8 - bits) | 2 for each but the last, which takes 1 |
 | single | each weight alone, as a number of 8 bits | 2 for each; 3 if weights have one bit |
+| signs | each weight alone: 16 bits say where a vector has -1 | 5 for each vector |
 
 Joint bytes are the sums of weight * 2^place. From the product of each shift 1 / 2^bits of the next product is subtracted, once
 for each sum: the difference is 2^(8 - bits) times the sum. The lowest number of so many bits is no weight then.
@@ -29,8 +30,10 @@ from aidge_build.contract.spec import NodeView
 from .assembly import Assembler
 
 LANES = 16
+UNSIGNED = 8  # by which weights of 4 bits are larger that are multiplied with unsigned data
 MOST_TAPS = 1 << 15  # products of bytes whose sums fit 32 bits
 FEWEST_JOINT = 3  # vectors of a sum
+JOINT, WHOLE, SINGLE, SIGNS = "joint", "whole", "single", "signs"
 
 
 def bits_of_weights(view: NodeView, weights: numpy.ndarray) -> int:
@@ -41,18 +44,6 @@ def bits_of_weights(view: NodeView, weights: numpy.ndarray) -> int:
 def are_symmetric(weights: numpy.ndarray, bits: int) -> bool:
     """Whether sums of shifted weights fit their byte: the lowest number of so many bits is no weight."""
     return bits == 1 or int(weights.min(initial=0)) > -(1 << bits - 1)
-
-
-JOINT, WHOLE, SINGLE = "joint", "whole", "single"
-
-
-def of_pairs(view: NodeView, weights: numpy.ndarray, vectors: int, is_signed: bool = True) -> Packing | None:
-    """How the weights [outputs, ...] of two channels share bytes, in sums of so many vectors. None: they do not."""
-    bits = bits_of_weights(view, weights)
-    if bits == 8 or LANES * vectors > MOST_TAPS:
-        return None
-    is_joint = not is_signed or vectors >= FEWEST_JOINT and are_symmetric(weights, 4)
-    return Packing(4, JOINT if is_joint else WHOLE)
 
 
 @dataclass(frozen=True)
@@ -66,6 +57,11 @@ class Packing:
     def name(self) -> str:
         """The part of a function's name that says so."""
         return f"_packed_{self.bits}_{self.way}"
+
+    @property
+    def note(self) -> str:
+        """The part of a description that says so."""
+        return f", weights of {self.bits} bit{'s' * (self.bits > 1)}"
 
     @property
     def together(self) -> int:
@@ -83,7 +79,10 @@ class Packing:
         return 0 if self.way != JOINT else 6 if self.bits == 1 else 8 - self.bits
 
     def vectors(self, weights: numpy.ndarray) -> numpy.ndarray:
-        """Returns the bytes [vectors, 16] of weights [vectors, 16] in the order in which they are multiplied with."""
+        """Returns the bytes [vectors, 16] of weights [vectors, 16] in the order in which they are multiplied with; two bytes of
+        signs for each vector."""
+        if self.way == SIGNS:
+            return numpy.packbits(weights < 0, axis=1, bitorder="little").view(numpy.int8)
         digits = numpy.zeros((-(-len(weights) // self.together) * self.together, LANES), numpy.int64)
         digits[: len(weights)] = weights >> 1 if self.bits == 1 else weights
         if self.bits == 1 or self.way != JOINT:
@@ -112,6 +111,11 @@ class Packing:
         emit(f"vshr.s8 {target}, {found}, #{8 - self.bits}", *([f"vorr {target}, {target}, {ones}"] if self.bits == 1 else []))
         return target
 
+    @staticmethod
+    def emit_signs(emit: Assembler, address: str, target: str) -> None:
+        """Weights -1 and 1 from the signs at an address; changes the predicate."""
+        emit(f"ldrh %signs, {address}", "vmsr p0, %signs", f"vmov.i8 {target}, #1", "vpst", f"vmovt.i8 {target}, #255")
+
     def emit_sums(self, emit: Assembler, sums: Sequence[str], total: str) -> None:
         """Products become sums, 2^`scale` times as large; `total` is the sum of the data, for joint weights of one bit."""
         for first in range(0, len(sums), self.together):
@@ -131,5 +135,14 @@ class Packing:
             emit(f"vsub.i32 {first}, {first}, {second}", f"vshr.s32 {first}, {first}, #4")
 
     def instructions_of_pair(self, vectors: int) -> int:
-        """How many more than bytes weights of 4 bits take for two sums of so many vectors."""
-        return 3 if self.way == JOINT else 1 + vectors
+        """How many more than bytes weights of two sums take, of so many vectors each."""
+        return 8 * vectors if self.way == SIGNS else 3 if self.way == JOINT else 1 + vectors
+
+
+def of_pairs(view: NodeView, weights: numpy.ndarray, vectors: int, is_signed: bool = True) -> Packing | None:
+    """How the weights [outputs, ...] of two channels share bytes, in sums of so many vectors. None: they do not."""
+    bits = bits_of_weights(view, weights)
+    if bits == 8 or LANES * vectors > MOST_TAPS:
+        return None
+    is_joint = not is_signed or vectors >= FEWEST_JOINT and are_symmetric(weights, 4)
+    return Packing(4, JOINT if is_joint else WHOLE)

@@ -18,6 +18,7 @@ from aidge_build.operators.arithmetic.requantize import clamp_levels
 from ..core.conditions import NARROW, linear_spec
 from ..core.finer import coarse, has_offsets, numbers_of, offsets_of
 from ..core.geometry import Geometry, geometry_of, of_band
+from ..core.packed import SIGNS, Packing, bits_of_weights, of_pairs
 from ..core.rounding import FusedForm, fixed_of, fused_numbers, integer_multipliers, rounds_by_addition
 from ..values.joined import can_join
 from .driver import Driver
@@ -117,6 +118,13 @@ def _pays(view: NodeView, plan: Plan, form: Product) -> bool:
     return view.objective == "size" or DEAREST * saved >= loads * shape.times
 
 
+def _packing(view: NodeView, form: Product, windows: numpy.ndarray) -> Packing | None:
+    """How the weights [outputs, rows, taps, bytes of a tap] of two channels share bytes. There is no sign of a 0 after a tap."""
+    if bits_of_weights(view, windows) == 1 and windows.shape[3] % LANES == 0:
+        return Packing(1, SIGNS)
+    return of_pairs(view, windows, form.rows * form.taps * form.vectors)
+
+
 @kernel(("Conv1D", "Conv2D"), linear_spec("channels_last", NARROW, ONE_GROUP, FEW_DILATED_TAPS))
 class Conv2dInt8(PlannedConvolution):
     @staticmethod
@@ -137,7 +145,7 @@ class Conv2dInt8(PlannedConvolution):
         counted = self.view.objective == "size" and shape.outputs % 2 == 0 and not form.fused
         form = replace(form, counted=counted, joined=counted and shape.outputs >= FEWEST_JOINED and can_join(numbers, form.fixed))
         windows = coarse(taps.transpose(0, 2, 1, 3) if plan.columns else taps).reshape(shape.outputs, form.rows, form.taps, -1)
-        form = form.with_last(windows.shape[3])
+        form = replace(form.with_last(windows.shape[3]), packed=_packing(self.view, form, windows))
         form = form if _pays(self.view, plan, form) else replace(form, last=0)
         overlaps = OVERLAPPING in self.view.features and self.view.objective != "size"
         form = replace(form, beside=overlaps and plan.pays_beside(form, plan.blocks_at_once))

@@ -48,6 +48,7 @@ class Driver:
             + "_joined" * form.joined
             + f"_by_shift_{form.shift}" * (form.shift > 0)
             + "_beside" * form.beside
+            + (form.packed.name if form.packed else "")
         )
         return f"aidge_helium_conv_{self.shape.name}_to_{self.shape.outputs}{ways}"
 
@@ -56,7 +57,10 @@ class Driver:
         form = self.plan.product
         way = "rows copied with pads" if self.plan.staging else "windows in place"
         way = "windows copied side by side" if self.plan.patches else "rows copied by columns" if self.plan.columns else way
-        return f"4 pixels x 2 channels, sums of {form.rows * form.taps * form.vectors} vectors, {way}, requantized in float"
+        weights = form.packed.note if form.packed else ""
+        return (
+            f"4 pixels x 2 channels, sums of {form.rows * form.taps * form.vectors} vectors, {way}, requantized in float{weights}"
+        )
 
     @property
     def facts(self) -> dict[str, str]:

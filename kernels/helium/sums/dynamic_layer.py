@@ -21,6 +21,7 @@ from ..core.conditions import MVE
 from ..core.finer import BYTES_APART, in_bytes
 from ..core.floats import FloatNumbers, Floats
 from ..core.geometry import Geometry, of_image
+from ..core.packed import UNSIGNED, of_pairs
 from ..core.staging import Staging
 from ..windows import float_strips
 from ..windows.depthwise import LANES, Depthwise
@@ -49,11 +50,10 @@ class DynamicDriver(Driver):
         form = self.plan.product
         if not form.floats.prepared:
             return floats.BEGIN
-        window = form.rows * form.taps * form.vectors * LANES
         return (
             *floats.BEGIN,
             f"int32_t *const prepared = {plus('(int32_t *)scratch', self.plan.prepared_begins // 4)};",
-            f"aidge_helium_prepare(stream + {HEAD_BYTES + window * form.offsets}, {2 * window}, prepared, data);",
+            f"aidge_helium_prepare(stream + {HEAD_BYTES + form.window_bytes * form.offsets}, {form.pair_bytes}, prepared, data);",
         )
 
     @property
@@ -87,9 +87,9 @@ class DynamicDriver(Driver):
         return computed(f"{PIXELS} pixels x 2 channels")
 
 
-def _stored(weights: numpy.ndarray, form: Floats) -> numpy.ndarray:
-    """As they are multiplied with."""
-    return (in_bytes(weights).astype(numpy.int16) + form.missing).astype(numpy.uint8 if form.missing else numpy.int8)
+def _stored(weights: numpy.ndarray, missing: int) -> numpy.ndarray:
+    """As they are multiplied with, `missing` larger than they are."""
+    return (in_bytes(weights).astype(numpy.int16) + missing).astype(numpy.uint8 if missing else numpy.int8)
 
 
 def _floats_of(view: NodeView) -> Floats:
@@ -119,11 +119,14 @@ class DynamicLayer(KernelNode):
     def call(self) -> Call:
         plan, weights = self.plan(self.view), self.inputs[WEIGHTS].data
         shape, form = plan.geometry, plan.product
-        taps = _stored(weights, form.floats).reshape(shape.outputs, shape.channels, shape.kernel_height, shape.kernel_width)
+        packed = of_pairs(self.view, in_bytes(weights), form.rows * form.taps * form.vectors, form.floats.signed)
+        form = replace(form, packed=packed)
+        missing = UNSIGNED if packed and form.floats.missing else form.floats.missing
+        taps = _stored(weights, missing).reshape(shape.outputs, shape.channels, shape.kernel_height, shape.kernel_width)
         windows = taps.transpose(0, 3, 2, 1) if plan.columns else taps.transpose(0, 2, 3, 1)
-        numbers = FloatNumbers.of(self.inputs, weights, form.floats.missing)
+        numbers = FloatNumbers.of(self.inputs, weights, missing)
         stream = float_stream(form, windows.reshape(shape.outputs, form.rows, form.taps, -1), numbers)
-        return DynamicDriver(plan, plan.geometry).of_data(data_arguments(self.inputs), stream)
+        return DynamicDriver(replace(plan, product=form), plan.geometry).of_data(data_arguments(self.inputs), stream)
 
 
 @kernel("DynamicConv", dynamic_spec(CHANNELS_LAST, MVE, FEWEST_OUTPUTS, ONE_GROUP, FEW_DILATED_TAPS, BYTES_APART))

@@ -30,7 +30,7 @@ class FcInt8(KernelNode):
         form = Dense(*rows.shape[::-1], clamps, adds, bits, fixed, has_offsets(self.view), is_uniform, packed)
         batches = self.inputs[0].dims[0]
         arguments = (Input(0), Output(0), Constant("stream", form.stream(numbers, weights, offsets_of(numbers.weights))))
-        note = f"8 outputs at a time, requantized in {'fixed point' if fixed else 'float'}"
+        note = f"8 outputs at a time, requantized in {'fixed point' if fixed else 'float'}{packed.note if packed else ''}"
         facts = computed("1 row x 8 outputs", 0, otherwise="fixed point" if fixed else "float")
         if batches == 1:
             return Call(form.name, ("core/helium.h",), arguments, note, (form.text(),), facts=facts)

@@ -168,4 +168,6 @@ def instructions_of(form: Product, pixels: int = PIXELS) -> int:
     """Of a block of pixels and a pair of channels, nearly."""
     if Stationary.fits(form) and pixels == PIXELS:
         return 19 + 12 * form.vectors
-    return 21 + 4 * form.offsets + form.rows * form.vectors * (form.columns + 2 * form.taps + 2 * pixels * form.taps)
+    unpacking = form.packed.instructions_of_pair(form.rows * form.vectors * form.taps) if form.packed else 0
+    vector = form.columns + 2 * form.taps + 2 * pixels * form.taps
+    return 21 + 4 * form.offsets + form.rows * form.vectors * vector + unpacking

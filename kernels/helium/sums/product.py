@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from ..core.floats import Floats
+from ..core.packed import SIGNS, Packing
 from ..core.rounding import Fixed, way_of
 
 LANES = 16
@@ -32,7 +33,8 @@ class Product:
     with `mixed` except for some pairs of channels. `shift`: or from integers, shifted by so many bits, except for the last pair
     of channels and some others. `fixed`: or by fixed-point factors (rounding.py). `offsets`: weights of each channel lack an
     offset (finer.py); the stream begins with a window of ones, whose products give the sums of the windows.
-    `floats`: sums become float32, data may be unsigned, and weights have offsets always (floats.py)."""
+    `floats`: sums become float32, data may be unsigned, and weights have offsets always (floats.py). `packed`: weights of a pair
+    of channels share bytes (packed.py), not the window of ones."""
 
     pixels: int
     pixel_step: int
@@ -60,6 +62,7 @@ class Product:
     beside: bool = False  # levels of a pair are computed beside the first products of the next one
     shift: int = 0
     joined: bool = False  # of those that are counted: biases and float multipliers of a pair take three words
+    packed: Packing | None = None
 
     @property
     def name(self) -> str:
@@ -74,7 +77,7 @@ class Product:
             f"{f'_by_shift_{self.shift}' if self.shift else ''}"
             f"{f'_finer_{self.bits}' if self.bits else ''}{'_offsets' * (self.offsets and self.floats is None)}"
             f"{'_counted' * self.counted}{'_joined' * self.joined}{'_beside' * self.beside}"
-            f"{self.floats.name if self.floats else ''}"
+            f"{self.floats.name if self.floats else ''}{self.packed.name if self.packed else ''}"
         )
 
     @property
@@ -86,6 +89,11 @@ class Product:
     def head_bytes(self) -> int:
         """Before the first pair of channels, or a window of ones."""
         return HEAD_BYTES + 4 * self.counted
+
+    @property
+    def has_signs(self) -> bool:
+        """Whether weights come from bits, which pass through the predicate."""
+        return self.packed is not None and self.packed.way == SIGNS
 
     @property
     def can_ring(self) -> bool:
@@ -136,9 +144,19 @@ class Product:
         return replace(self, last=last) if 0 < last < LANES else self
 
     @property
+    def window_bytes(self) -> int:
+        """Of the weights of a channel, a byte each."""
+        return self.rows * self.taps * (LANES * (self.vectors - 1) + (self.last or LANES))
+
+    @property
+    def pair_bytes(self) -> int:
+        """Of the weights of a pair of channels in the stream."""
+        return 2 * self.window_bytes * (self.packed.bits if self.packed else 8) // 8
+
+    @property
     def stream_bytes(self) -> int:
-        window = self.rows * self.taps * (LANES * (self.vectors - 1) + (self.last or LANES))
-        return self.head_bytes + self.pairs * (2 * window + 4 * self.parameter_words) + (window if self.offsets else 0)
+        window = self.window_bytes if self.offsets else 0
+        return self.head_bytes + self.pairs * (self.pair_bytes + 4 * self.parameter_words) + window
 
     def reads(self) -> Iterator[tuple[int, int, int]]:
         """(row, vector, tap) in the order of the weights. Every other vector goes through the taps backwards, so that the

@@ -139,7 +139,7 @@ class Levels:
         if shape.pixels == 4:
             emit("vstrb.16 %q.a, [%y, %q.places]")
         else:
-            if shape.tail or shape.last:
+            if shape.tail or shape.last or shape.has_signs:
                 emit(f"movw %mask, #{STORED[shape.pixels]}", "vmsr p0, %mask")
             emit("vpst", "vstrbt.16 %q.a, [%y, %q.places]")
         if shape.goes_by_twos:

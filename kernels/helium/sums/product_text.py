@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from ..core.assembly import Access, Assembler, emit_gather, function
 from ..core.floats import emit_floats, emit_stores
+from ..core.packed import Packing
 from .product import HEAD_BYTES, LANES, LONGEST_UNROLLED, PARAMETERS, POINTERS, STORED, Product
 from .product_levels import Levels
 from .product_reads import Read, Reading, reads_before_late
@@ -212,9 +213,12 @@ class _Printer:
 
     def _load_last(self) -> None:
         """The last vectors of weights, which are shorter in the stream."""
-        last = [self._weights(0, channel) for channel in self.channels]
+        channels = [self._packing.place_of_bytes] if self._packing else self.channels
+        last = [self._weights(0, channel) for channel in channels]
         self.emit(f"begin {', '.join(last)}", f"vps{'t' * len(last)}")
         self.emit(*(f"vldrwt.u32 {weights}, [%numbers], #{self.shape.last}" for weights in last))
+        for channel in self.channels:
+            self._unpack(0, channel)
 
     def _windows(self) -> None:
         """The sum of each window: its products with a window of ones."""
@@ -293,13 +297,34 @@ class _Printer:
     def _weights(tap: int, channel: int) -> str:
         return f"%q.weights_{'ab'[channel]}{tap}"
 
+    @property
+    def _packing(self) -> Packing | None:
+        """Of the weights that are loaded: the window of ones has none."""
+        return self.shape.packed if len(self.channels) > 1 else None
+
     def _load_weights(self, tap: int, channel: int) -> None:
-        """The next vector of weights, from the pointer, which moves on, or from as many bytes ahead."""
+        """The next vector of weights, from the pointer, which moves on, or from as many bytes ahead. Two channels whose weights
+        share bytes load them for the first one."""
+        if self.shape.has_signs:
+            self.shape.packed.emit_signs(self.emit, self._next(2), self._weights(tap, channel))
+            return
+        if not self._packing or channel == 0:
+            loaded = self._weights(tap, self._packing.place_of_bytes if self._packing else channel)
+            self.emit(f"vldrw.u32 {loaded}, {self._next(LANES)}")
+        self._unpack(tap, channel)
+
+    def _next(self, size: int) -> str:
+        """The address of the next bytes of weights."""
         if self.ahead < 0:
-            self.emit(f"vldrw.u32 {self._weights(tap, channel)}, [%numbers], #{LANES}")
-        else:
-            self.emit(f"vldrw.u32 {self._weights(tap, channel)}, [%numbers, #{self.ahead}]")
-            self.ahead += LANES
+            return f"[%numbers], #{size}"
+        self.ahead += size
+        return f"[%numbers, #{self.ahead - size}]"
+
+    def _unpack(self, tap: int, channel: int) -> None:
+        """The weights of a channel, unless they have bytes of their own; the first channel comes first."""
+        if self._packing:
+            shared = self._weights(tap, self._packing.place_of_bytes)
+            self._packing.emit_weights(self.emit, channel, shared, self._weights(tap, channel))
 
     def _multiply(self, pixel: int, channel: int, weights: str, data: str, started: set) -> None:
         operation = "vmladava" if (pixel, channel) in started else "vmladav"
@@ -332,6 +357,8 @@ class _Printer:
         """The sums of a pair become vectors, and the sums of the windows come back from the frame."""
         for channel, vector in enumerate(VECTORS):
             self._gather_channel(channel, vector)
+        if self.shape.packed and not self.shape.has_signs:
+            self.shape.packed.emit_pair(self.emit, *VECTORS)
         if self.shape.offsets and not self.windows_stay:
             self.emit(f"vldrw.u32 %q.windows, {WINDOWS}")
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..core.assembly import BYTE_REACH, WORD_REACH, Assembler, function
+from ..core.packed import SINGLE, Packing
 from ..core.rounding import BY_SHIFT, CONSTANT_BITS, emit_fixed, emit_levels_of_8
 from ..values.joined import emit_joined
 from .product import HEAD_BYTES, PARAMETERS, Product
@@ -92,11 +93,11 @@ class _Printer:
     def _load_pair(self) -> None:
         """Weights and numbers of a pair."""
         shape, emit = self.shape, self.emit
-        for place in range(self.whole):
-            emit(f"vldrw.u32 %q.weights{place}, [%numbers], #16", why="weights" if place == 0 else "")
-        if shape.last:
-            last = [f"%q.weights{self.whole + channel}" for channel in (0, 1)]
-            emit(f"begin {', '.join(last)}", "vpstt", *(f"vldrwt.u32 {weights}, [%numbers], #{shape.last}" for weights in last))
+        if shape.has_signs:
+            for place in range(2 * shape.vectors):
+                shape.packed.emit_signs(emit, "[%numbers], #2", f"%q.weights{place}")
+        else:
+            self._load_weights()
         if shape.joined:
             emit("ldm %numbers!, {%first, %second, %high}", why="biases and multipliers")
             words, multipliers = ("%first", "%second", "%high"), ("%multiplier_a", "%multiplier_b")
@@ -107,6 +108,18 @@ class _Printer:
             emit("ldr %constant, [%numbers], #4", why="constants" if shape.fused else "zero point and step")
         if shape.fixed:
             emit("adds %numbers, %numbers, #8", why="shifts: read again for each block")
+
+    def _load_weights(self) -> None:
+        """Weights of bytes, or two of 4 bits in each byte."""
+        shape, emit, step = self.shape, self.emit, 2 if self.shape.packed else 1
+        for place in range(step - 1, self.whole, step):
+            emit(f"vldrw.u32 %q.weights{place}, [%numbers], #16", why="weights" if place < step else "")
+        if shape.last:
+            last = [f"%q.weights{self.whole + channel}" for channel in (0, 1)][step - 1 :]
+            emit(f"begin {', '.join(last)}", f"vps{'t' * len(last)}")
+            emit(*(f"vldrwt.u32 {weights}, [%numbers], #{shape.last}" for weights in last))
+        for place in range(2 * shape.vectors if shape.packed else 0):
+            Packing(4, SINGLE).emit_weights(emit, place % 2, f"%q.weights{place | 1}", f"%q.weights{place}")
 
     def _begin(self) -> None:
         """What comes before all pixels pass: their number, and the sums of the first ones that levels wait for."""

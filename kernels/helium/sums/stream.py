@@ -13,6 +13,7 @@ channels it repeats one channel of the pair before.
 - `fixed`: multipliers are int32, and int32 {shift, shift} follow the rest.
 - `offsets`: a window of ones precedes the first pair, int32 {offset, offset} of the weights (finer.py) the biases.
 - `counted`: the zero point follows the head in place of the one in each pair, and all pairs have a step of 2.
+- `packed`: the weights of both channels share bytes, or are signs of two bytes for each vector (packed.py).
 - `joined`: three words take the place of biases and multipliers (joined.py).
 - `floats`: int32 {missing, missing}, {sums of the weights}, float {factors}, {biases}, int32 step; the zero point is 0.
 """
@@ -76,10 +77,7 @@ def float_stream(shape: Product, windows: numpy.ndarray, numbers: FloatNumbers) 
     firsts = _first_channels(channels)
     for first, following in zip(firsts, [*firsts[1:], firsts[-1]]):
         pair = [first, first + 1]
-        parts += [
-            numpy.ascontiguousarray(ordered[pair].transpose(1, 0, 2)).tobytes(),
-            numbers.words(pair, 4 * (following - first)),
-        ]
+        parts += [_side_by_side(shape, ordered[pair]), numbers.words(pair, 4 * (following - first))]
     return numpy.frombuffer(b"".join(parts), numpy.int8)
 
 
@@ -92,8 +90,11 @@ def _in_order(shape: Product, windows: numpy.ndarray) -> numpy.ndarray:
 
 
 def _side_by_side(shape: Product, ordered: numpy.ndarray) -> bytes:
-    """Vectors [channels, vectors, 16] of neighbouring channels, of the last one of a tap what the stream has."""
+    """Vectors [channels, vectors, 16] of neighbouring channels, of the last one of a tap what the stream has. With `packed` the
+    channels of a pair share bytes."""
     vectors = ordered.transpose(1, 0, 2)
+    if shape.packed and len(ordered) > 1:
+        vectors = shape.packed.vectors(vectors.reshape(-1, LANES))[:, None]
     if not shape.last:
         return numpy.ascontiguousarray(vectors).tobytes()
     lengths = [shape.last if vector == shape.vectors - 1 else LANES for _, vector, _ in shape.reads()]

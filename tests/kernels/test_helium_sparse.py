@@ -17,8 +17,12 @@ def cases():
     return [Case(entry.view, entry.values) for entry in sparse_layers()]
 
 
-def test_rows_leave_blocks_of_zeros_out():
-    assert len([entry for entry in cases() if "_sparse_rows" in entry.call.function]) == len(ROWS)
+def test_rows_and_deep_windows_leave_blocks_of_zeros_out():
+    functions = [entry.call.function for entry in cases()]
+    assert len([function for function in functions if "_sparse_rows" in function]) == len(ROWS)
+    sparse = [function for function in functions if function.endswith("_sparse")]
+    assert {function.split("_over_")[0] for function in sparse} >= {"aidge_helium_conv_1x1", "aidge_helium_conv_3x3"}
+    assert len(sparse) > 3
 
 
 @needs_compiler

@@ -49,6 +49,7 @@ class Driver:
             + f"_by_shift_{form.shift}" * (form.shift > 0)
             + "_beside" * form.beside
             + (form.packed.name if form.packed else "")
+            + "_sparse" * (form.left > 0)
         )
         return f"aidge_helium_conv_{self.shape.name}_to_{self.shape.outputs}{ways}"
 
@@ -91,7 +92,7 @@ class Driver:
 
     def texts(self) -> list[str]:
         """The functions that the driver calls, then the driver."""
-        body = self._pointwise() if self.shape.is_pointwise else self._rows()
+        body = self._pointwise() if self.plan.is_pixel_by_pixel else self._rows()
         parameters = [self.parameters, *(["void *scratch"] if self.plan.scratch_bytes else [])]
         parameters += [parameter for parameter, _ in self._of_band()]
         return [*self.functions.values(), c_function(self.name, ", ".join(parameters), [*self.begin, *body])]
@@ -109,7 +110,7 @@ class Driver:
             found.append(("int32_t in_height", Literal(image.in_height)))
         if (plan.staging or plan.columns) and not plan.is_ring:
             found.append(("int32_t top", Literal(image.top)))
-        if self.shape.out_height > 1 and (not self.shape.is_pointwise or self.shape.has_smaller_bands):
+        if self.shape.out_height > 1 and (not self.plan.is_pixel_by_pixel or self.shape.has_smaller_bands):
             found.append(("int32_t out_height", Literal(image.out_height)))
         return found
 

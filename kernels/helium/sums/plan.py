@@ -60,6 +60,11 @@ class Plan:
         return self.geometry.batches * self.geometry.in_height * self.geometry.in_width
 
     @property
+    def is_pixel_by_pixel(self) -> bool:
+        """Whether windows are pixels of the input, and read there."""
+        return self.geometry.is_pointwise and self.patches is None
+
+    @property
     def whole_blocks(self) -> int:
         """Of a pointwise layer: blocks of pixels before those behind which the input ends."""
         channels = self.geometry.channels
@@ -70,7 +75,7 @@ class Plan:
     def is_stationary(self) -> bool:
         """Whether the weights of a pair of channels stay in registers for most of the pixels."""
         shape = self.geometry
-        blocks = self.whole_blocks if shape.is_pointwise else shape.out_width // PIXELS
+        blocks = self.whole_blocks if self.is_pixel_by_pixel else shape.out_width // PIXELS
         return self.patches is None and is_stationary(self.product, blocks)
 
     @property
@@ -82,14 +87,14 @@ class Plan:
     def saved_by_fusing(self) -> int:
         """Instructions of a pair of channels that fused multiplications save where weights stay in registers."""
         shape = self.geometry
-        blocks = self.whole_blocks if shape.is_pointwise else shape.batches * shape.out_height * (shape.out_width // PIXELS)
+        blocks = self.whole_blocks if self.is_pixel_by_pixel else shape.batches * shape.out_height * (shape.out_width // PIXELS)
         return shape.times * blocks * self._fusing_saves
 
     @property
     def blocks_at_once(self) -> int:
         """Of pixels that pass by one call, or the pixels that are fewer than a block; of bands, by a call of each."""
         rows = self.rows_together if self.crosses_rows else 1
-        blocks = self.whole_blocks if self.geometry.is_pointwise else rows * self.geometry.out_width // PIXELS
+        blocks = self.whole_blocks if self.is_pixel_by_pixel else rows * self.geometry.out_width // PIXELS
         return self.geometry.times * max(1, blocks)
 
     def pays_beside(self, form: Product, blocks: int) -> bool:
@@ -105,7 +110,7 @@ class Plan:
     @property
     def _calls(self) -> int:
         shape = self.geometry
-        return 1 if shape.is_pointwise else shape.batches * shape.out_height // self.rows_together
+        return 1 if self.is_pixel_by_pixel else shape.batches * shape.out_height // self.rows_together
 
     @property
     def crosses_rows(self) -> bool:
@@ -123,7 +128,7 @@ class Plan:
         shape = self.geometry
         if shape.bands:
             return []
-        if shape.is_pointwise:
+        if self.is_pixel_by_pixel:
             parts = [(first, first + count) for first, count in parts_of(self.product, self.whole_blocks)]
             alone = self.whole_blocks if is_stationary(self.product, self.whole_blocks) else 0
             parts = (parts if alone else []) + [(block, block + 1) for block in range(alone, -(-self.pixels // PIXELS))]
@@ -168,6 +173,8 @@ def instructions_of(form: Product, pixels: int = PIXELS) -> int:
     """Of a block of pixels and a pair of channels, nearly."""
     if Stationary.fits(form) and pixels == PIXELS:
         return 19 + 12 * form.vectors
+    if form.left:
+        return 29 + 2 * pixels + form.left * (4 + 2 * pixels)
     unpacking = form.packed.instructions_of_pair(form.rows * form.vectors * form.taps) if form.packed else 0
     vector = form.columns + 2 * form.taps + 2 * pixels * form.taps
     return 21 + 4 * form.offsets + form.rows * form.vectors * vector + unpacking

@@ -34,6 +34,11 @@ def plan_of(shape: Geometry, clamps: bool, offsets: bool) -> Plan:
     return _by_columns(columns, usual, best) if columns.fits else best
 
 
+def laid_out(shape: Geometry, clamps: bool) -> Plan:
+    """The plan in which windows are laid out in scratch, with their words at multiples of 4."""
+    return _staged(shape, _usual(shape, clamps, False), [])[-1]
+
+
 def _usual(shape: Geometry, clamps: bool, offsets: bool) -> Product:
     """The product in which each row of the window is one run of bytes."""
     row = shape.kernel_width * shape.channels

@@ -13,7 +13,7 @@ ROW, PER_VECTOR = 18, 2  # of a row that is copied
 def instructions_of_call(plan: Plan, rows: int) -> int:
     """For so many rows of the output; a plan of bands may have more of them."""
     shape = plan.geometry
-    if shape.is_pointwise:
+    if plan.is_pixel_by_pixel:
         whole = rows == shape.out_height
         found = _pixels(plan, plan.pixels) if whole else rows * _pixels(plan, shape.in_width)
     else:

@@ -34,7 +34,8 @@ class Product:
     of channels and some others. `fixed`: or by fixed-point factors (rounding.py). `offsets`: weights of each channel lack an
     offset (finer.py); the stream begins with a window of ones, whose products give the sums of the windows.
     `floats`: sums become float32, data may be unsigned, and weights have offsets always (floats.py). `packed`: weights of a pair
-    of channels share bytes (packed.py), not the window of ones."""
+    of channels share bytes (packed.py), not the window of ones. `left`: blocks of zeros are left out of the weights
+    (core/sparse.py); about so many vectors are left of a pair of channels."""
 
     pixels: int
     pixel_step: int
@@ -63,6 +64,7 @@ class Product:
     shift: int = 0
     joined: bool = False  # of those that are counted: biases and float multipliers of a pair take three words
     packed: Packing | None = None
+    left: int = 0
 
     @property
     def name(self) -> str:
@@ -78,6 +80,7 @@ class Product:
             f"{f'_finer_{self.bits}' if self.bits else ''}{'_offsets' * (self.offsets and self.floats is None)}"
             f"{'_counted' * self.counted}{'_joined' * self.joined}{'_beside' * self.beside}"
             f"{self.floats.name if self.floats else ''}{self.packed.name if self.packed else ''}"
+            f"{'_sparse' * (self.left > 0)}"
         )
 
     @property
@@ -104,7 +107,7 @@ class Product:
     def can_be_beside(self) -> bool:
         """Whether registers suffice for levels beside products, and nothing but products changes the predicate."""
         is_whole = self.pixels == 4 or not self.last
-        is_plain = is_whole and not (self.tail or self.counted or self.fused or self.offsets or self.floats)
+        is_plain = is_whole and not (self.tail or self.counted or self.fused or self.offsets or self.floats or self.left)
         is_straight = self.length <= LONGEST_UNROLLED and not (self.ring and self.rows == len(POINTERS))
         return is_plain and is_straight and self.vectors > (self.last > 0)
 

@@ -12,6 +12,7 @@ from ..core.packed import Packing
 from .product import HEAD_BYTES, LANES, LONGEST_UNROLLED, PARAMETERS, POINTERS, STORED, Product
 from .product_levels import Levels
 from .product_reads import Read, Reading, reads_before_late
+from .sparse_text import sparse_text_of
 
 SUMS = tuple(tuple(f"%{channel}{pixel}" for pixel in range(4)) for channel in "ab")  # of the two channels, by pixel
 VECTORS = "%q.a", "%q.b"  # the same, gathered
@@ -23,6 +24,8 @@ VECTORS_IN_LOOP = 8  # of a long row; an even number keeps the order of the taps
 
 def text_of(form: Product) -> str:
     """The C text."""
+    if form.left:
+        return sparse_text_of(form)
     what = "pixel" if form.pixels == 1 else "pixels"
     purpose = (
         f"Blocks of {form.pixels} {what}, {form.channels} output channels; sums of {form.rows} x {form.taps} x "

@@ -37,6 +37,7 @@ class Stationary:
             and not shape.clamps
             and not shape.offsets
             and not shape.floats
+            and not shape.left
             and shape.pixel_step <= reach
         )
 

@@ -14,6 +14,7 @@ channels it repeats one channel of the pair before.
 - `offsets`: a window of ones precedes the first pair, int32 {offset, offset} of the weights (finer.py) the biases.
 - `counted`: the zero point follows the head in place of the one in each pair, and all pairs have a step of 2.
 - `packed`: the weights of both channels share bytes, or are signs of two bytes for each vector (packed.py).
+- `left`: of each channel the words and vectors of core/sparse.py.
 - `joined`: three words take the place of biases and multipliers (joined.py).
 - `floats`: int32 {missing, missing}, {sums of the weights}, float {factors}, {biases}, int32 step; the zero point is 0.
 """
@@ -26,6 +27,7 @@ from aidge_build.contract.kernel_kit.linear import LinearConstants
 
 from ..core.floats import FloatNumbers
 from ..core.rounding import BY_SHIFT, ENDS, GOES_ON, FusedForm, fused_words, large_number, multiplier_words, shift_words
+from ..core.sparse import sparse_bytes
 from ..values.joined import joined_numbers
 from .product import LANE_PIXELS, LANES, Product
 
@@ -92,6 +94,8 @@ def _in_order(shape: Product, windows: numpy.ndarray) -> numpy.ndarray:
 def _side_by_side(shape: Product, ordered: numpy.ndarray) -> bytes:
     """Vectors [channels, vectors, 16] of neighbouring channels, of the last one of a tap what the stream has. With `packed` the
     channels of a pair share bytes."""
+    if shape.left:
+        return b"".join(sparse_bytes(channel.ravel()) for channel in ordered)
     vectors = ordered.transpose(1, 0, 2)
     if shape.packed and len(ordered) > 1:
         vectors = shape.packed.vectors(vectors.reshape(-1, LANES))[:, None]

@@ -29,7 +29,7 @@ def test_rows_planes_lines_and_pixels_leave_blocks_of_zeros_out():
 def test_the_weights_of_a_row_take_six_bytes_for_each_block_that_is_left():
     entry = next(entry for entry in cases() if entry.view.inputs[1].dims == (33, 640))
     dense = Case(replace(entry.view, any_weights=True), entry.values)
-    assert entry.call.constants[0].values.nbytes < 0.3 * dense.call.constants[0].values.nbytes
+    assert entry.call.constants[0].values.nbytes < 0.45 * dense.call.constants[0].values.nbytes
 
 
 @needs_compiler

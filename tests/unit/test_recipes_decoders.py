@@ -10,6 +10,7 @@ from aidge_build.contract.reference.sequence import run_in_order
 from aidge_build.operators import builtin_operators
 from aidge_build.prepare.recipes.cast_once import cast_once
 from aidge_build.prepare.recipes.fill_undefined import fill_undefined
+from aidge_build.prepare.recipes.mask_once import mask_once
 from aidge_build.prepare.recipes.name_root_mean_squares import name_root_mean_squares
 from aidge_build.prepare.recipes.remove_identities import remove_identities
 from aidge_build.prepare.recipes.repeated_heads import repeated_heads
@@ -71,16 +72,18 @@ def test_the_smaller_operand_is_scaled():
     assert types(scale_queries(rows)) == ["Mul", "MatMul"]
 
 
-def test_nan_is_filled_in_one_pass():
-    view = graph("n = IsNaN(x) y = Where(n, zero, x)", inputs="float[2,3] x", outputs="float[2,3] y", constants={"zero": F(0)})
-    filled = fill_undefined(view)
-    assert types(filled) == ["Imputer"]
-    data = numpy.array([[1, numpy.nan, -numpy.inf]] * 2, F)
-    assert run_in_order(filled, {"x": data[None]})["y"].tolist() == [[[1, 0, -numpy.inf]] * 2]
-    other = graph(
-        "n = IsNaN(x) y = Where(n, zero, z)", inputs="float[3] x, float[3] z", outputs="float[3] y", constants={"zero": F(0)}
-    )
-    assert fill_undefined(other) is other
+def test_nan_is_looked_for_once_in_a_row():
+    text, dims = "s = Softmax<axis={axis}>(x) n = IsNaN(s) y = Where(n, zero, s)", "float[2,3]"
+    for axis in (0, 1):
+        view = graph(text.format(axis=axis), inputs=f"{dims} x", outputs=f"{dims} y", constants={"zero": F(0)})
+        filled = fill_undefined(view)
+        assert types(filled) == ["Softmax", "ZeroedRows"]
+        data = numpy.array([[[1, -numpy.inf, -numpy.inf], [2, -numpy.inf, 3]], [[-numpy.inf] * 3, [1, 2, 3]]], F)
+        with numpy.errstate(invalid="ignore"):
+            assert numpy.array_equal(*(run_in_order(one, {"x": data})["y"] for one in (view, filled)))
+    for other in ("n = IsNaN(x) y = Where(n, zero, x)", "s = Softmax(x) n = IsNaN(x) y = Where(n, zero, s)"):
+        view = graph(other, inputs=f"{dims} x", outputs=f"{dims} y", constants={"zero": F(0)})
+        assert fill_undefined(view) is view
 
 
 NORM = "p = Pow(x, two) m = ReduceMean<axes=[-1]>(p) a = Add(m, e) s = Sqrt(a) d = Div(one, s) n = Mul(x, d) y = Mul(w, n)"
@@ -119,6 +122,31 @@ def test_a_truth_value_is_cast_once():
     assert sorted(types(once)) == ["Cast", "Not", "Reshape", "Reshape"] and same_meaning(view, once)
     integers = graph("a = Cast<to=6>(b) y = Cast<to=1>(a)", inputs="int64[4] b", outputs="float[4] y")
     assert cast_once(integers) is integers
+
+
+def test_a_mask_is_computed_once():
+    text = "a = Where(m, zero, low) b = Where(m, none, low) p = Add(x, a) y = Mul(p, b) c = Where(m, low, zero) z = Neg(c)"
+    numbers = {"zero": F(0), "none": F(0), "low": F(-9)}
+    view = graph(text, inputs="bool[3] m, float[3] x", outputs="float[3] y, float[3] z", constants=numbers)
+    once = mask_once(view)
+    assert types(once).count("Where") == 2 and same_meaning(view, once)
+    floats = graph("a = Neg(x) b = Neg(x) y = Mul(a, b)", inputs="float[3] x", outputs="float[3] y")
+    outputs = graph("a = Not(m) b = Not(m)", inputs="bool[3] m", outputs="bool[3] a, bool[3] b")
+    assert mask_once(floats) is floats and mask_once(outputs) is outputs
+
+
+def test_nodes_that_change_nothing_are_left_out():
+    view = graph(
+        "a = And(all, m) e = Expand(a, dims) g = Gather<axis=0>(e, order) y = Not(g)",
+        inputs="bool[3] m",
+        outputs="bool[1,3] y",
+        constants={"all": numpy.ones(3, bool), "dims": numpy.array([3]), "order": numpy.array([[0, 1, 2]])},
+    )
+    plain = replace_blocks(remove_identities(view))
+    assert types(plain) == ["Reshape", "Not"] and same_meaning(view, plain)
+    some = graph("y = And(m, all)", inputs="bool[3] m", outputs="bool[3] y", constants={"all": numpy.array([True, True, False])})
+    wide = graph("y = And(m, all)", inputs="bool[3] m", outputs="bool[2,3] y", constants={"all": numpy.ones((2, 3), bool)})
+    assert remove_identities(some) is some and remove_identities(wide) is wide
 
 
 def test_an_update_of_the_whole_tensor_is_the_update():

@@ -29,6 +29,7 @@ from aidge_build.prepare.recipes.fuse_pad import fuse_pad
 from aidge_build.prepare.recipes.fuse_scalings import fuse_scalings
 from aidge_build.prepare.recipes.group_operands import group_operands
 from aidge_build.prepare.recipes.keep_levels import keep_levels
+from aidge_build.prepare.recipes.mask_once import mask_once
 from aidge_build.prepare.recipes.move_views import move_views
 from aidge_build.prepare.recipes.name_curves import name_curves
 from aidge_build.prepare.recipes.name_fake_quantization import name_fake_quantization
@@ -61,6 +62,7 @@ RECIPES: tuple[Recipe, ...] = (
     cut_first,
     cast_once,
     remove_identities,
+    mask_once,
     fill_undefined,
     name_root_mean_squares,
     scale_queries,

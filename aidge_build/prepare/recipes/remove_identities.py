@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Removes nodes that hand on their input: Identity, Dropout, a Cast to the same type, a Transpose in the same order, an
-Expand to the same dims."""
+"""Removes nodes that hand on an input: Identity, Dropout, a Cast to the same type, a Transpose in the same order, an Expand to
+the same dims, an And with nothing but true."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ def remove_identities(view: GraphView) -> GraphView:
     renamed: dict[str, str] = {}  # tensors that get a graph output's name, at most one for each producer
     handed: dict[str, str] = {}  # output of a removed node -> the tensor that it handed on, through other removed nodes
     for node in view.nodes:
-        if not _hands_on(view, node):
+        name = _handed_on(view, node)
+        if name is None:
             continue
-        source, result = handed.get(node.input, node.input), node.output
+        source, result = handed.get(name, name), node.output
         if not view.is_output(result):
             handed[result] = source
             rewrite.redirect(result, source)
@@ -30,6 +31,17 @@ def remove_identities(view: GraphView) -> GraphView:
     for source, result in renamed.items():
         view = _take_over(view, source, result)
     return view
+
+
+def _handed_on(view: GraphView, node: Node) -> str | None:
+    """Returns the input that the node hands on; None if it does more."""
+    if node.type == "And":
+        for name, other in (node.inputs, node.inputs[::-1]):
+            mask = view.tensor(other).data
+            if mask is not None and mask.all() and view.tensor(name).dims == view.tensor(node.output).dims:
+                return name
+        return None
+    return node.input if _hands_on(view, node) else None
 
 
 def _hands_on(view: GraphView, node: Node) -> bool:

@@ -20,7 +20,7 @@ from aidge_build.prepare.recipes.recipe import recipe
 def replace_blocks(view: GraphView) -> GraphView:
     """1. ScatterND without reduction, with constant indices that name a block in the order of its elements: Replace. Exporters
        write `cache[:, 2:] = x` so. A block that is all of the data leaves only a view of the new elements.
-    2. Gather by constant indices at equal distances, or by one: Slice (and Reshape).
+    2. Gather by constant indices at equal distances, or by one: Slice (and Reshape); of all elements in their order: Reshape.
     """
     rewrite = Rewrite(view)
     for node in view.nodes:
@@ -65,7 +65,7 @@ def _reshaped(rewrite: Rewrite, node: Node, tensor: Tensor, dims: tuple[int, ...
 
 def _cut(view: GraphView, rewrite: Rewrite, node: Node) -> list[Node] | None:
     data, indices = (view.tensor(name) for name in node.inputs)
-    if indices.data is None or data.is_constant or not indices.data.size or indices.rank > 1:
+    if indices.data is None or data.is_constant or not indices.data.size:
         return None
     if data.quantization != view.tensor(node.output).quantization:
         return None
@@ -74,12 +74,16 @@ def _cut(view: GraphView, rewrite: Rewrite, node: Node) -> list[Node] | None:
     step = int(places[1] - places[0]) if len(places) > 1 else 1
     if step == 0 or not numpy.array_equal(places, places[0] + step * numpy.arange(len(places))):
         return None
+    result = view.tensor(node.output)
+    if step == 1 and len(places) == data.dims[axis]:
+        return [Node(node.name, Reshape(result.dims), (data.name,), node.outputs, node.origin)]
+    if indices.rank > 1:
+        return None
     starts, counts, steps = [0] * data.rank, list(data.dims), [1] * data.rank
     starts[axis], counts[axis], steps[axis] = int(places[0]), len(places), step
     operator = Slice(tuple(starts), tuple(counts), tuple(steps))
     if indices.rank == 1:
         return [Node(node.name, operator, (data.name,), node.outputs, node.origin)]
-    result = view.tensor(node.output)
     name = rewrite.add_tensor(result.with_(name=f"{result.name}_slice", dims=tuple(counts)))
     cut = Node(f"{node.name}_slice", operator, (data.name,), (name,), node.origin)
     return [cut, Node(node.name, Reshape(result.dims), (name,), node.outputs, node.origin)]

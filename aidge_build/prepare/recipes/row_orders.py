@@ -13,7 +13,6 @@ from aidge_build.graph.view import GraphView, Node
 from aidge_build.operators.axes import counted_axes, counted_axis
 from aidge_build.operators.binary import Variadic, Where
 from aidge_build.operators.cast import Cast
-from aidge_build.operators.features import Imputer
 from aidge_build.operators.kinds import Broadcast, ElementWise, ForAxis, ReduceAxis
 from aidge_build.operators.matmul import MatMul
 from aidge_build.operators.rearrange import Slice
@@ -55,7 +54,7 @@ def _axis_after(view: GraphView, node: Node, axes: Mapping[str, int]) -> int | N
         return operator.permutation.index(axis)
     if operator.views:
         return _after_view(first, axis, result)
-    if isinstance(operator, ForAxis) and not operator.until_end or isinstance(operator, Imputer) and len(operator.imputed) == 1:
+    if isinstance(operator, ForAxis) and not operator.until_end:
         return axis
     if isinstance(operator, ReduceAxis):
         return _after_reduction(operator, first, axis)

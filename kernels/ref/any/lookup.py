@@ -130,8 +130,6 @@ static void {function}(const {x.c_type} *input, float *output, const {stored.c_t
 class Imputer(ElementWise):
     def call(self) -> Call:
         operator, dtype = self.operator, self.inputs[0].dtype
-        if len(operator.imputed) == 1 and operator.replaced != operator.replaced:
-            return self._without_gaps()
         function = f"aidge_ref_imputer_{dtype.name}"
         equals = "(x == numbers[0]) || ((x != x) && (numbers[0] != numbers[0]))" if dtype.is_float else "x == numbers[0]"
         text = f"""/* An element that equals numbers[0] (NaN equals NaN) becomes the number of its column behind that. */
@@ -149,19 +147,3 @@ static void {function}(const {dtype.c_type} *input, {dtype.c_type} *output, cons
         numbers = Constant("numbers", numpy.array([operator.replaced, *operator.imputed], dtype.numpy))
         sizes = Literal(self.outputs[0].elements), Literal(len(operator.imputed))
         return Call(function, ("any/lookup.h",), (Input(0), Output(0), numbers, *sizes), texts=(text,))
-
-    def _without_gaps(self) -> Call:
-        function = "aidge_ref_fill_float32"
-        text = f"""/* NaN becomes *number. */
-static void {function}(const float *input, float *output, const float *number, int32_t count)
-{{
-    const float filled = *number;
-    int32_t i;
-    for (i = 0; i < count; i++) {{
-        const float x = input[i];
-        output[i] = x != x ? filled : x;
-    }}
-}}"""
-        number = Constant("number", numpy.array(self.operator.imputed, numpy.float32))
-        arguments = (Input(0), Output(0), number, Literal(self.outputs[0].elements))
-        return Call(function, ("any/lookup.h",), arguments, texts=(text,))

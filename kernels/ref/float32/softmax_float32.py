@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from aidge_build.contract.call import Call, Input, Output
-from aidge_build.contract.kernel_kit.rows import rows_along, rows_of, softmax_specs
+from aidge_build.contract.kernel_kit.rows import ALONG_ONE_AXIS, rows_along, rows_of, softmax_specs
 from aidge_build.contract.node import KernelNode, kernel
-from aidge_build.contract.spec import ROW_MAJOR, ImplSpec, IOSpec
+from aidge_build.contract.spec import ROW_MAJOR, SAME, Demands, ImplSpec, IOSpec, NodeView
 from aidge_build.graph.dtype import DType
 
 from ..shared.rows import softmax_shape
@@ -87,6 +87,18 @@ class LogSoftmaxFloat32(SoftmaxFloat32):
 @kernel("Hardmax", _ROW_MAJOR)
 class HardmaxFloat32(SoftmaxFloat32):
     stem = "hardmax"
+
+
+@kernel("ZeroedRows", ImplSpec(IOSpec(DType.float32, SAME), predicates=(ALONG_ONE_AXIS,)))
+class ZeroedRowsFloat32(_RowFunction):
+    @classmethod
+    def demands(cls, view: NodeView) -> Demands:
+        return Demands(in_place=(0,))
+
+    def call(self) -> Call:
+        zeros, copies = _each("output[i] = 0.0f;"), _each("output[i] = input[i];")
+        statements = ("if (input[row] != input[row]) {", *zeros, "} else if (input != output) {", *copies, "} else {", "}")
+        return self.of_rows("zeroed_rows", statements, rows_of(self.operator, self.outputs[0]))
 
 
 @kernel("LpNormalization", _ROW_MAJOR)

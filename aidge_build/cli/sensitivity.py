@@ -29,7 +29,7 @@ from aidge_build.measure.accuracy.search import Found, search
 from aidge_build.measure.accuracy.sensitivity import Sensitivity, sensitivities
 from aidge_build.measure.accuracy.stages import first_samples, on_board
 from aidge_build.measure.accuracy.texts import figure_text
-from aidge_build.measure.accuracy.trials import FLOAT, INT8, TYPES, Trial, Trials
+from aidge_build.measure.accuracy.trials import FEW_BITS, FLOAT, INT8, TYPES, Trial, Trials
 from aidge_build.prepare.quantization.nearness import json_decibels
 from aidge_build.run.verify.vectors import read_npz
 
@@ -37,7 +37,8 @@ EXAMPLES = (
     ("accuracy --layers float.onnx --quantize samples.npz --labels test.npz --board stm32f7", "which layer costs accuracy"),
 )
 COMMON = ("search", "max-loss", "types", "objective", "out", "picture", "task", "samples", "board", "cpu", "optimize")
-_SHORT = {"int8": "8", "int16": "16", "float32": "f"}
+_KINDS = (*TYPES, *FEW_BITS)
+_SHORT = {"int8": "8", "int4": "4", "int3": "3", "int2": "2", "int16": "16", "float32": "f"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -55,7 +56,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--max-loss", type=float, default=0.005, metavar="SHARE", help="top-1 that --search may lose (default: 0.005)"
     )
     parser.add_argument(
-        "--types", default=",".join(TYPES), metavar="A,B", help=f"types that --search may use (default: {','.join(TYPES)})"
+        "--types",
+        default=",".join(TYPES),
+        metavar="A,B",
+        help=f"types that --search may use, of {', '.join(_KINDS)} (default: {','.join(TYPES)})",
     )
     parser.add_argument(
         "--objective", choices=OBJECTIVES, default="instructions", help="cost to minimise (default: instructions)"
@@ -101,11 +105,11 @@ def _by_table(request: CompileRequest, path: Path | None) -> Callable[[CompileRe
 
 
 def _kinds(arguments: argparse.Namespace) -> list[str]:
-    kinds = [kind for kind in TYPES if kind in arguments.types.split(",")]
-    unknown = sorted(set(arguments.types.split(",")) - set(TYPES))
+    kinds = [kind for kind in _KINDS if kind in arguments.types.split(",")]
+    unknown = sorted(set(arguments.types.split(",")) - set(_KINDS))
     if unknown or INT8 not in kinds:
         what = f"there is no type '{unknown[0]}'" if unknown else "int8 is the type to start from"
-        raise AidgeError(what, where="--types", tried=TYPES, code="USAGE")
+        raise AidgeError(what, where="--types", tried=_KINDS, code="USAGE")
     for option in ("out", "picture"):
         if getattr(arguments, option) and not arguments.search:
             raise needs_option(option, "--search")

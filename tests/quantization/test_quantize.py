@@ -7,6 +7,7 @@ import numpy
 import onnx
 import pytest
 
+from aidge_build.base.errors import AidgeError
 from aidge_build.operators import builtin_operators
 from aidge_build.prepare.quantization import Scheme, quantize, quantized
 from aidge_build.prepare.recipes import simplify
@@ -32,6 +33,25 @@ def test_every_layer_of_a_network_computes_in_int8():
         *("Conv2D", "MaxPooling2D", "ConvDepthWise2D", "Conv2D", "Add", "GlobalAveragePooling", "Flatten", "FC", "Softmax"),
     ]
     assert all(tensor.dtype.name in ("int8", "int32") for tensor in view.tensors.values())
+
+
+@pytest.mark.parametrize(("kind", "largest", "noise"), [("int4", 7, 0.15), ("int3", 3, 0.25), ("int2", 1, 0.5)])
+@pytest.mark.parametrize("more", [{}, {"round_weights": True, "correct_bias": True}])
+def test_weights_of_few_bits_fit_them_and_are_read_as_int8(kind, largest, noise, more):
+    layers = dict.fromkeys(("c1", "c2", "g3"), kind)
+    file = quantize(small_cnn(), samples(), Scheme(layers=layers, io_type="float32", least_sqnr=-numpy.inf, **more))
+    view = graph_of(file)
+    weights = [view.tensor(node.inputs[1]) for node in view.nodes if node.type in ("Conv2D", "ConvDepthWise2D", "FC")]
+    assert [int(abs(tensor.data).max()) for tensor in weights] == [127, largest, largest, largest]
+    inputs = samples(4, seed=3)["x"]
+    pairs = [(theirs(file, {"x": one})["y"], ours(file, {"x": one})["y"], theirs(small_cnn(), {"x": one})["y"]) for one in inputs]
+    assert all(numpy.array_equal(wanted, found) for wanted, found, _ in pairs)
+    assert max(numpy.abs(found - real).max() for _, found, real in pairs) < noise
+
+
+def test_few_bits_are_refused_for_a_layer_without_weights():
+    with pytest.raises(AidgeError, match="'Add_7' has no constant weights, and int4 is a type of weights"):
+        quantize(small_cnn(), samples(), Scheme(layers={"s2": "int4"}))
 
 
 @pytest.mark.parametrize("calibration", ["minmax", "moving-average", "percentile", "mse", "entropy"])

@@ -162,6 +162,23 @@ def test_bytes_are_those_of_the_constants(files):
         assert layer["float_alone_costs"] >= 2 * count
 
 
+def test_the_search_takes_weights_of_four_bits_where_bytes_count_and_leaves_layers_without_weights(files):
+    random, nodes = numpy.random.default_rng(5), "a = Conv <pads = [1, 1, 1, 1]> (x, w) b = Add (a, x) y = GlobalAveragePool (b)"
+    constants = {"w": random.normal(size=(16, 16, 3, 3)).astype(numpy.float32)}
+    (files / "conv.onnx").write_bytes(
+        model(nodes, inputs="float[1,16,12,12] x", outputs="float[1,16,1,1] y", constants=constants)
+    )
+    x = random.normal(size=(8, 1, 16, 12, 12)).astype(numpy.float32)
+    numpy.savez(files / "images.npz", x=x)
+    numpy.savez(files / "targets.npz", x=x, targets=x.mean(axis=(3, 4), keepdims=True))
+    given = ("--quantize", files / "images.npz", "--labels", files / "targets.npz", "--objective", "bytes", "--lib", "ref")
+    words = ("--search", "--types", "int8,int4", "--max-loss", 999, "--json")
+    found = aidge_build("sensitivity", files / "conv.onnx", *given, *words).json
+    taken = found["search"]["taken"]
+    assert list(taken["types"].values()) == ["int4", "int8", "int8"]
+    assert 0.49 * 2304 < found["int8"]["cost"] - taken["cost"] <= 0.51 * 2304
+
+
 def test_a_layer_that_is_one_int8_step_between_int8_layers_has_no_figures_in_float(files):
     nodes = "a = Gemm <transB = 1> (x, w) s = Add (a, x) y = Gemm <transB = 1> (s, w)"
     weights = numpy.random.default_rng(4).normal(size=(8, 8)).astype(numpy.float32)
@@ -176,7 +193,7 @@ def test_a_layer_that_is_one_int8_step_between_int8_layers_has_no_figures_in_flo
 @pytest.mark.parametrize(
     "words, message",
     [
-        (("--types", "int8,int4"), "there is no type 'int4'"),
+        (("--types", "int8,int5"), "there is no type 'int5'"),
         (("--types", "int16,float32"), "int8 is the type to start from"),
         (("--out", "m.onnx"), "--out: works only with --search"),
         (("--cpu", "cortex-m3"), "no table of costs comes with the tool for a core with fpu thumb2"),

@@ -60,7 +60,8 @@ QUANTIZATION = (
     ),
     Option(
         "layer-types",
-        "type of a layer, int8, int16 or float32, named as tables print it, by its node or by its output (default: int8)",
+        "type of a layer, named as tables print it, by its node or by its output: int8, int16 or float32, or int4, int3 or int2 "
+        "for int8 with weights of so many bits (default: int8)",
         "pairs",
         metavar="LAYER=TYPE",
         topic=QUANTIZING,

@@ -35,10 +35,15 @@ def search(trials: Trials, most_loss: float, kinds: Sequence[str] = (INT8, INT16
     wanted = dict.fromkeys([trials.all(kind) for kind in kinds] + hull(noises, costs, kinds))
     for types in with_progress("TRY", list(wanted), lambda types: f"{trials.cost(types).number:,.0f} {trials.cost(types).unit}"):
         trials.measured(types)
-    kept = _cheapest([trial for trial in trials.seen if trials.loss(trial) <= most_loss], trials)
+    kept = _cheapest([trial for trial in _of(kinds, trials) if trials.loss(trial) <= most_loss], trials)
     if kept is not None:
         kept = _made_cheaper(kept, trials, most_loss, kinds)
-    return Found(kept, trials.seen, front(trials.seen, lambda trial: trials.cost(trial.types).number, trials.loss))
+    return Found(kept, trials.seen, front(_of(kinds, trials), lambda trial: trials.cost(trial.types).number, trials.loss))
+
+
+def _of(kinds: Sequence[str], trials: Trials) -> list[Trial]:
+    """Returns the measured trials that have no other types."""
+    return [trial for trial in trials.seen if set(trial.types) <= set(kinds)]
 
 
 def hull(noises: Sequence[dict[str, float]], costs: Sequence[dict[str, float]], kinds: Sequence[str]) -> list[Types]:

@@ -20,14 +20,16 @@ from aidge_build.measure.accuracy.labelled import LabelledSet
 from aidge_build.measure.accuracy.stages import Stage, input_quantizations, on_host, renamed
 from aidge_build.measure.accuracy.task import judged, task_of
 from aidge_build.prepare.quantization import Scheme, quantize
-from aidge_build.prepare.quantization.layers import layers_of
+from aidge_build.prepare.quantization.layers import Layer, layers_of
 from aidge_build.prepare.quantization.nearness import decibels, power_and_noise
 from aidge_build.prepare.quantization.prepare import prepared
+from aidge_build.prepare.quantization.scheme import WEIGHT_BITS
 from aidge_build.run.verify.vectors import Vectors
 from aidge_build.sources.formats.onnx.importer import import_with_sources
 
 INT8, INT16, FLOAT = "int8", "int16", "float32"
 TYPES = (INT8, INT16, FLOAT)
+FEW_BITS = tuple(WEIGHT_BITS)  # types of layers with weights
 _CHOOSABLE = ("linear", "computing")  # a layer that only selects elements keeps the type of its input
 
 
@@ -59,6 +61,7 @@ class Trials:
     task_words: tuple[str, str] = ("auto", "")
     read: Mapping[str, str] = field(default_factory=dict)
     layers: tuple[str, ...] = ()
+    has_weights: tuple[bool, ...] = ()
     _known: dict[tuple[str, ...], Trial] = field(default_factory=dict)
     _costs: dict[tuple[str, ...], Cost] = field(default_factory=dict)
     _models: dict[tuple[str, ...], bytes] = field(default_factory=dict)
@@ -69,7 +72,9 @@ class Trials:
         self.task = task_of(self.samples, self.float_stage.outputs, self.float_stage.inputs, *self.task_words)
         self.float_figures = judged(self.task, self.samples, self.float_stage.outputs, self.float_stage.inputs)
         self.float_merit = merit_of(self.float_figures)
-        self.layers = choosable_layers(self.request, self.scheme)
+        choosable = choosable_layers(self.request, self.scheme)
+        self.layers = tuple(layer.names[0] for layer in choosable)
+        self.has_weights = tuple(layer.kind == "linear" for layer in choosable)
 
     def shown(self, layer: str) -> str:
         """The layer's name for people."""
@@ -77,10 +82,18 @@ class Trials:
 
     def all(self, kind: str) -> tuple[str, ...]:
         """The same type for every layer."""
-        return (kind,) * len(self.layers)
+        return self._possible((kind,) * len(self.layers))
+
+    def _possible(self, types: tuple[str, ...]) -> tuple[str, ...]:
+        """Returns the types with int8 for layers that have no weights of fewer bits."""
+        return tuple(
+            INT8 if kind in FEW_BITS and not has_weights else kind
+            for kind, has_weights in zip(types, self.has_weights, strict=True)
+        )
 
     def measured(self, types: tuple[str, ...]) -> Trial:
         """The trial of these types."""
+        types = self._possible(types)
         if types not in self._known:
             view, _ = import_model(self.request_of(types))
             stage = _named_as(self.float_stage, on_host(_title(types), view, self.samples, input_quantizations(view)))
@@ -103,12 +116,14 @@ class Trials:
 
     def cost(self, types: tuple[str, ...]) -> Cost:
         """Returns the cost of these types, without executing anything."""
+        types = self._possible(types)
         if types not in self._costs:
             self._costs[types] = self.price(self.request_of(types))
         return self._costs[types]
 
     def request_of(self, types: tuple[str, ...]) -> CompileRequest:
         """The request for the model with these types."""
+        types = self._possible(types)
         if types not in self._models:
             layers = {**self.scheme.layers, **dict(zip(self.layers, types, strict=True))}
             scheme = replace(self.scheme, layers=layers, least_sqnr=-math.inf)  # measured by accuracy
@@ -129,11 +144,11 @@ class Trials:
         return tuple(self._known.values())
 
 
-def choosable_layers(request: CompileRequest, scheme: Scheme) -> tuple[str, ...]:
-    """Returns the layers of the float model with a choice of types that the scheme leaves open, by name and in order."""
+def choosable_layers(request: CompileRequest, scheme: Scheme) -> tuple[Layer, ...]:
+    """Returns the layers of the float model with a choice of types that the scheme leaves open, in order."""
     view = import_with_sources(request.model, request.file_name, request.operators, request.bind, request.external).view
     found = [layer for layer in layers_of(prepared(view), scheme).layers if layer.kind in _CHOOSABLE]
-    return tuple(layer.names[0] for layer in found if not set(layer.names) & set(scheme.layers))
+    return tuple(layer for layer in found if not set(layer.names) & set(scheme.layers))
 
 
 def merit_of(figures: Figures) -> float:
@@ -153,4 +168,5 @@ def _named_as(reference: Stage, stage: Stage) -> Stage:
 
 
 def _title(types: tuple[str, ...]) -> str:
-    return f"{counted(types.count(INT8), 'layer')} int8, {types.count(INT16)} int16, {types.count(FLOAT)} float"
+    few = "".join(f"{types.count(kind)} {kind}, " for kind in FEW_BITS if kind in types)
+    return f"{counted(types.count(INT8), 'layer')} int8, {few}{types.count(INT16)} int16, {types.count(FLOAT)} float"

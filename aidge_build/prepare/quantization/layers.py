@@ -4,11 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy
 
+from aidge_build.base.errors import AidgeError
 from aidge_build.base.naming import no_layer
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.tensor import Tensor
@@ -23,7 +24,7 @@ from aidge_build.operators.pool import AvgPooling, GlobalAveragePooling
 from aidge_build.operators.real import RealQuantized
 from aidge_build.operators.rearrange import Concat
 from aidge_build.operators.resize import Resize
-from aidge_build.prepare.quantization.scheme import Scheme
+from aidge_build.prepare.quantization.scheme import WEIGHT_BITS, Scheme
 from aidge_build.prepare.recipes.quantize_islands import selects
 
 WEIGHTS, BIAS = 1, 2  # places among the inputs of linear layers
@@ -32,7 +33,8 @@ _COMPUTING = (ElementWise, RealQuantized, MatMul, AvgPooling, GlobalAveragePooli
 
 @dataclass(frozen=True, eq=False)
 class Layer:
-    """An operator and the clamps after it, without a quantization between them. `dtype` is the type that it computes in.
+    """An operator and the clamps after it, without a quantization between them. `dtype` is the type that it computes in;
+    weights of a linear layer have `weight_bits`.
 
     `kind`: linear (constant weights), selecting (its results hold elements of its input), computing, or float (without integers).
     """
@@ -40,6 +42,7 @@ class Layer:
     nodes: tuple[Node, ...]
     kind: str
     dtype: DType | None
+    weight_bits: int = 8
 
     @property
     def node(self) -> Node:
@@ -98,6 +101,7 @@ def layers_of(view: GraphView, scheme: Scheme) -> Layers:
     stored: dict[str, DType] = {}
     for name in view.inputs:
         wanted = named.pop(name, "int8")
+        _require_weights(name, wanted, wanted not in WEIGHT_BITS)
         if view.tensor(name).dtype is DType.float32 and wanted != "float32":
             stored[name] = DType(wanted)
     used: set[str] = set()
@@ -108,7 +112,7 @@ def layers_of(view: GraphView, scheme: Scheme) -> Layers:
         inside.update(one.name for one in nodes)
         layer = Layer(nodes, _kind(view, nodes), DType.int8)
         used.update(name for name in layer.names if name in named)
-        layer = Layer(nodes, layer.kind, _dtype(view, layer, named, stored))
+        layer = _typed(layer, named, stored)
         if layer.dtype is not None:
             stored |= dict.fromkeys(layer.outputs, layer.dtype)
         found.append(layer)
@@ -153,14 +157,25 @@ def _are_real(tensors: Sequence[Tensor]) -> bool:
     return all(tensor.dtype is DType.float32 for tensor in tensors)
 
 
-def _dtype(view: GraphView, layer: Layer, named: Mapping[str, str], stored: Mapping[str, DType]) -> DType | None:
-    """Returns the type of a layer: a selection keeps its input's type, and another layer has the user's type, or else int8."""
-    if layer.kind == "float":
-        return None
+def _require_weights(name: str, wanted: str, has_weights: bool) -> None:
+    """Raises AidgeError (USAGE) if a layer without constant weights is to have weights of few bits."""
+    if wanted in WEIGHT_BITS and not has_weights:
+        what = f"'{name}' has no constant weights, and {wanted} is a type of weights"
+        raise AidgeError(what, where="layers", hint="int8, int16 or float32", code="USAGE")
+
+
+def _typed(layer: Layer, named: Mapping[str, str], stored: Mapping[str, DType]) -> Layer:
+    """Returns the layer with its types: a selection keeps its input's type, another layer has the user's type, or else int8."""
     wanted = next((named[name] for name in layer.names if name in named), "int8")
+    _require_weights(layer.names[0], wanted, layer.kind == "linear")
+    dtype: DType | None = DType.int8
     if layer.kind == "selecting":
-        return stored.get(layer.node.inputs[0])
-    return None if wanted == "float32" else DType(wanted)
+        dtype = stored.get(layer.node.inputs[0])
+    elif layer.kind == "float" or wanted == "float32":
+        dtype = None
+    elif wanted not in WEIGHT_BITS:
+        dtype = DType(wanted)
+    return replace(layer, dtype=dtype, weight_bits=WEIGHT_BITS.get(wanted, 8))
 
 
 def _needed(view: GraphView, layers: list[Layer], stored: dict[str, DType], scheme: Scheme) -> dict[str, DType]:

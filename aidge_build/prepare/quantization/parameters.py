@@ -141,4 +141,6 @@ def constants_of(
 def _linear(layers: Layers, layer: Layer, data: Observed, products: Products | None) -> Linear:
     node = layer.node
     bias = values_of(layers.view, node.inputs[BIAS]) if len(node.inputs) > BIAS and node.inputs[BIAS] else None
-    return Linear(node, values_of(layers.view, node.inputs[WEIGHTS]), bias, data.means, data.variances, products)
+    return Linear(
+        node, values_of(layers.view, node.inputs[WEIGHTS]), bias, data.means, data.variances, products, layer.weight_bits
+    )

@@ -12,7 +12,8 @@ from aidge_build.graph.quantization import Quantization
 
 ACTIVATIONS = ("asymmetric", "symmetric")
 CALIBRATIONS = ("minmax", "moving-average", "percentile", "mse", "entropy")
-LAYER_TYPES = ("int8", "int16", "float32")
+WEIGHT_BITS = {"int4": 4, "int3": 3, "int2": 2}  # of layers whose data are int8
+LAYER_TYPES = ("int8", *WEIGHT_BITS, "int16", "float32")
 IO_TYPES = ("int8", "float32")
 IO_LAYOUTS = ("model", "nhwc")
 
@@ -22,8 +23,9 @@ class Scheme:
     """How a float model is quantized.
 
     `layers` maps layers (a node's name, or the name of a tensor that it writes) to the type of their result: int8, int16, or
-    float32 for a layer that computes in float. `percentile` is the share of values, in percent, that the range of calibration
-    "percentile" holds. `least_sqnr` is the least signal to quantization noise ratio of each float output on the samples, in dB;
+    float32 for a layer that computes in float; int4, int3 and int2 are int8 with weights of fewer bits. `percentile` is the share
+    of values, in percent, that the range of calibration "percentile" holds. `least_sqnr` is the least signal to quantization
+    noise ratio of each float output on the samples, in dB;
     minus infinity: the result is not compared with the float model. `ports` are quantizations that inputs, then outputs keep, in
     the order of the model, whatever the samples are; None: the samples decide. `states` names outputs that are inputs of the next
     inference, in addition to the outputs that the file names: both get one scale, and the quantized file names them.

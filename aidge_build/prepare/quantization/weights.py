@@ -16,8 +16,8 @@ from aidge_build.prepare.quantization.ranges import SMALLEST, quantization_of
 from aidge_build.prepare.quantization.rounding import rounded
 from aidge_build.prepare.quantization.scheme import Scheme
 
-LARGEST_WEIGHT = 127
-LARGEST_LEVELS = range(LARGEST_WEIGHT, 63, -1)  # of the largest weight of a channel
+LEAST_LEVELS, MOST_LEVELS = 0.5, 4.0  # of the largest weight of a channel, by the largest integer of few bits
+STEPS_OF_LEVELS = 16  # in the largest integer
 LARGEST_BIAS = 2.0**30  # of the int32 bias: the rest of int32 is for sums of products
 UNSEEN = 1e-6  # the least variance of a term: weights for inputs that the samples never excite are kept near, too
 SPREAD = 1.25
@@ -41,6 +41,22 @@ class Linear:
     means: numpy.ndarray
     variances: numpy.ndarray
     products: numpy.ndarray | None = None
+    bits: int = 8  # of a weight
+
+    @property
+    def largest(self) -> int:
+        """The largest integer of a weight; the smallest is its negative."""
+        return (1 << self.bits - 1) - 1
+
+    @property
+    def levels(self) -> numpy.ndarray:
+        """The candidates for the largest weight of a channel, divided by the scale. In 8 bits they are integers from 127 to 64;
+        in fewer bits the largest weight may be clamped, so that the steps between all others are smaller."""
+        integers = numpy.arange(self.largest, self.largest // 2, -1.0)
+        if self.bits == 8:
+            return integers
+        first, last = (round(share * STEPS_OF_LEVELS) for share in (LEAST_LEVELS, MOST_LEVELS))
+        return numpy.concatenate([integers, self.largest * numpy.arange(first, last + 1) / STEPS_OF_LEVELS])
 
     @property
     def axis(self) -> int | None:
@@ -81,7 +97,7 @@ def stored_linear(linear: Linear, data: Quantization, scheme: Scheme) -> tuple[S
     """Returns the weights as int8 and the bias as int32, for an input with this quantization."""
     scales = _scales(linear, float(data.scale), scheme)
     rows = linear.rows
-    levels = numpy.clip(numpy.rint(rows / scales[:, None]), -LARGEST_WEIGHT, LARGEST_WEIGHT)
+    levels = numpy.clip(numpy.rint(rows / scales[:, None]), -linear.largest, linear.largest)
     if scheme.round_weights and linear.products is not None:
         levels = _rounded(linear, scales)
     quantization = Quantization(tuple(map(float, scales)), (0,) * len(scales), linear.axis)
@@ -96,7 +112,7 @@ def stored_linear(linear: Linear, data: Quantization, scheme: Scheme) -> tuple[S
 def _scales(linear: Linear, data_scale: float, scheme: Scheme) -> numpy.ndarray:
     """Returns symmetric scales, each with the least error of the sums, or larger if the bias would leave int32."""
     means, variances = linear.along_rows(linear.means), linear.along_rows(linear.variances)
-    found = _best_scales(linear.rows, means * (not scheme.correct_bias), variances + UNSEEN)
+    found = _best_scales(linear, means * (not scheme.correct_bias), variances + UNSEEN)
     bias = numpy.zeros(1) if linear.bias is None else linear.bias.astype(numpy.float64)
     needed = numpy.abs(bias) / (data_scale * LARGEST_BIAS)
     needed = needed.max(keepdims=True) if linear.axis is None else needed
@@ -104,20 +120,21 @@ def _scales(linear: Linear, data_scale: float, scheme: Scheme) -> numpy.ndarray:
     return numpy.where(found + needed == 0, 1.0, scales).astype(numpy.float32).astype(numpy.float64)
 
 
-def _best_scales(rows: numpy.ndarray, means: numpy.ndarray, variances: numpy.ndarray) -> numpy.ndarray:
-    """Returns for each row the scale with the least squared error of its sums, among the scales that make its largest weight a
-    whole number.
+def _best_scales(linear: Linear, means: numpy.ndarray, variances: numpy.ndarray) -> numpy.ndarray:
+    """Returns for each row the scale with the least squared error of its sums, among the scales that make its largest weight one
+    of the layer's levels.
 
     The error of a sum is the square of its mean plus its variance, as if the terms were independent. A scale counts only if its
     error, as if the signs of the terms were random, is at most SPREAD times the least such error: a mean of 0 must not be bought
     with weights that are far off. Weights that are whole numbers of some scale already, as a hybrid model stores them, therefore
     keep their values.
     """
+    rows, most = linear.rows, linear.largest
     largest = numpy.abs(rows).max(axis=1, initial=0.0)
-    scales = numpy.maximum(largest / numpy.array(LARGEST_LEVELS)[:, None], SMALLEST).astype(numpy.float32).astype(numpy.float64)
+    scales = numpy.maximum(largest / linear.levels[:, None], SMALLEST).astype(numpy.float32).astype(numpy.float64)
     random, errors = numpy.empty(scales.shape), numpy.empty(scales.shape)
     for index, candidates in enumerate(scales):
-        wrong = numpy.rint(rows / candidates[:, None]) * candidates[:, None] - rows
+        wrong = numpy.clip(numpy.rint(rows / candidates[:, None]), -most, most) * candidates[:, None] - rows
         random[index] = (wrong**2 * (variances + means**2)).sum(axis=1)
         errors[index] = (wrong**2 * variances).sum(axis=1) + (wrong * means).sum(axis=1) ** 2
     errors[random > random.min(axis=0) * SPREAD] = numpy.inf
@@ -127,7 +144,7 @@ def _best_scales(rows: numpy.ndarray, means: numpy.ndarray, variances: numpy.nda
 def _rounded(linear: Linear, scales: numpy.ndarray) -> numpy.ndarray:
     products = numpy.asarray(linear.products)
     parts = zip(numpy.split(linear.rows, len(products)), numpy.split(scales, len(products)), products)
-    return numpy.concatenate([rounded(rows, own, moments, LARGEST_WEIGHT) for rows, own, moments in parts])
+    return numpy.concatenate([rounded(rows, own, moments, linear.largest) for rows, own, moments in parts])
 
 
 def _stored_bias(bias: numpy.ndarray, data_scale: float, weights: Quantization) -> Stored:

@@ -15,15 +15,14 @@ AIDGE_KIT_NOINLINE float aidge_kit_exp(float x)
     const float shifted = aidge_kit_exact(aidge_kit_multiply_add(limited, 1.44269504f, AIDGE_KIT_SHIFTER));
     const float whole = aidge_kit_exact(shifted - AIDGE_KIT_SHIFTER);
     float r = aidge_kit_multiply_add(whole, -0.693359375f, limited); /* exact: the factor has few bits */
-    float sum = 1.3816577e-3f;
+    float sum = 1.38165666e-3f;
     uint32_t pattern, half;
     r = aidge_kit_multiply_add(whole, 2.12194440e-4f, r);
-    sum = aidge_kit_multiply_add(sum, r, 8.3732e-3f);
+    sum = aidge_kit_multiply_add(sum, r, 8.37319996e-3f);
     sum = aidge_kit_multiply_add(sum, r, 4.16685380e-2f);
     sum = aidge_kit_multiply_add(sum, r, 1.66664481e-1f);
     sum = aidge_kit_multiply_add(sum, r, 4.99999911e-1f);
-    sum = aidge_kit_multiply_add(sum, r, 1.0f);
-    sum = aidge_kit_multiply_add(sum, r, 1.0f);
+    sum = 1.0f + aidge_kit_exact(aidge_kit_multiply_add(aidge_kit_exact(r * r), sum, r));
     (void)memcpy(&pattern, &shifted, sizeof pattern);
     pattern -= 0x4B400000u - 254u; /* n + 254 */
     half = pattern >> 1;

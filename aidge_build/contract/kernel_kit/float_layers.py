@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy
 
 from aidge_build.contract.kernel_kit.curves import ElementCurve
+from aidge_build.contract.kernel_kit.float_functions import Function
 from aidge_build.contract.kernel_kit.float_steps import FloatUnit
 
 Values = numpy.ndarray
@@ -69,32 +70,16 @@ class Products:
         return (unit.in_lanes(self.lanes, inner, add),)
 
 
-EXPONENTIAL = (8.23778566e-3, 4.18991297e-2, 1.66685566e-1, 4.99991387e-1, 9.99999344e-1, 1.0)  # of kernels for softmax
-EXACT_EXPONENTIAL = (1.3816577e-3, 8.3732e-3, 4.16685380e-2, 1.66664481e-1, 4.99999911e-1, 1.0, 1.0)  # of kit/exp_float32.h
-_SHIFTER = numpy.float32(12582912.0)
-_INVERSE, _HIGH, _LOW = numpy.float32(1.44269504), numpy.float32(-0.693359375), numpy.float32(2.12194440e-4)
-
-
-def exponential(unit: FloatUnit, x: Values, powers: Sequence[float], shifts: bool = True) -> Values:
-    """Returns e^x as 2^n times a polynomial; n is x / ln 2, rounded by a sum with a large number, or (not `shifts`) by an
-    instruction that rounds."""
-    whole = unit.multiply_add(x, _INVERSE, _SHIFTER) - _SHIFTER if shifts else numpy.rint(x * _INVERSE)
-    rest = unit.multiply_add(whole, _LOW, unit.multiply_add(whole, _HIGH, x))
-    return numpy.ldexp(unit.polynomial(numpy.array(powers, numpy.float32), rest), numpy.nan_to_num(whole).astype(numpy.int32))
-
-
 @dataclass(frozen=True)
 class SoftmaxRows:
-    """Softmax along neighbouring axes from `axis` on. `lanes`: of the sum; `divides`: by the sum, else times its reciprocal;
-    `shifts`: see `exponential`."""
+    """Softmax along the axes from the first to before the last one. `exponential`: of numbers up to 0; `lanes`: of the sum;
+    `divides`: by the sum, else times its reciprocal."""
 
     unit: FloatUnit
     axes: tuple[int, int]
-    powers: Sequence[float]
-    lowest: float
+    exponential: Function
     lanes: int = 1
     divides: bool = False
-    shifts: bool = True
 
     def forward(self, data: Values) -> tuple[Values, ...]:
         """Returns the result."""
@@ -102,13 +87,10 @@ class SoftmaxRows:
         length, inner = math.prod(data.shape[first:last]), math.prod(data.shape[last:])
         rows = data.reshape(-1, length, inner)
         unit, below = self.unit, rows - rows.max(1, keepdims=True)
-        powers = unit.kept(numpy.where(below < numpy.float32(self.lowest), numpy.float32(0), self._powers(below)))
+        powers = unit.kept(self.exponential(unit, below))
         total = unit.in_lanes(self.lanes, length, lambda sums, at: sums + powers[:, at])[:, None]
         found = powers / total if self.divides else unit.kept(powers * (numpy.float32(1) / total))
         return (found.reshape(data.shape),)
-
-    def _powers(self, below: Values) -> Values:
-        return exponential(self.unit, numpy.maximum(below, numpy.float32(-104)), self.powers, self.shifts)
 
 
 @dataclass(frozen=True)

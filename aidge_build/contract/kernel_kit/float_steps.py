@@ -58,8 +58,8 @@ class FloatUnit:
         return result
 
     def in_lanes(self, lanes: int, count: int, add: Callable[[numpy.ndarray, int], numpy.ndarray]) -> numpy.ndarray:
-        """Returns `count` terms added up in so many lanes, and then the lanes in pairs: `add(sum, place)` returns the sum with the
-        term of this place; the sum begins with 0."""
+        """Returns `count` terms added up in so many lanes, and then the lanes in pairs: `add(sum, place)` returns the sum with
+        the term of this place; the sum begins with 0."""
         sums: list[numpy.ndarray] = [numpy.float32(0)] * lanes
         for place in range(count):
             sums[place % lanes] = add(sums[place % lanes], place)

@@ -7,7 +7,8 @@ from typing import ClassVar
 
 from aidge_build.contract.call import Call, Input, Literal, Output, computed
 from aidge_build.contract.kernel_kit.elementwise import ElementWise
-from aidge_build.contract.kernel_kit.float_layers import EXPONENTIAL, SoftmaxRows
+from aidge_build.contract.kernel_kit.float_functions import Function, exponential_of_shifted
+from aidge_build.contract.kernel_kit.float_layers import SoftmaxRows
 from aidge_build.contract.kernel_kit.float_steps import FPU, FloatUnit
 from aidge_build.contract.kernel_kit.rows import logical_axes, rows_of
 
@@ -20,8 +21,7 @@ class SoftmaxFloat32(ElementWise):
     of_neighbours, of_others = "1 value", "1 value"
     unit: ClassVar[FloatUnit] = FPU
     lanes: ClassVar[int] = 1  # of the sum of a row of neighbours
-    lowest: ClassVar[float] = -87.0  # below it e^x is 0
-    shifts: ClassVar[bool] = True  # see float_layers.exponential
+    exponentials: ClassVar[tuple[Function, Function]] = (exponential_of_shifted, exponential_of_shifted)  # neighbours, others
 
     def call(self) -> Call:
         outer, length, inner = rows_of(self.operator, self.outputs[0])
@@ -32,5 +32,5 @@ class SoftmaxFloat32(ElementWise):
             (self.source,),
             (Input(0), Output(0), Literal(outer), Literal(length), Literal(inner)),
             facts=computed(self.of_neighbours if inner == 1 else self.of_others),
-            steps=SoftmaxRows(self.unit, axes, EXPONENTIAL, self.lowest, lanes, shifts=self.shifts),
+            steps=SoftmaxRows(self.unit, axes, self.exponentials[inner != 1], lanes),
         )

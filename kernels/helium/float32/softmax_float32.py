@@ -9,7 +9,7 @@ import numpy
 
 from aidge_build.contract.call import Call, Constant, Input, Literal, Output
 from aidge_build.contract.kernel_kit.conditions import REAL
-from aidge_build.contract.kernel_kit.float_layers import EXPONENTIAL
+from aidge_build.contract.kernel_kit.float_functions import EXPONENTIAL, exponential_of_rounded, exponential_of_rows
 from aidge_build.contract.kernel_kit.float_steps import VECTORS
 from aidge_build.contract.kernel_kit.rows import softmax_specs
 from aidge_build.contract.kernel_kit.softmax_float32 import SoftmaxFloat32
@@ -30,7 +30,7 @@ NUMBERS = (1.44269504, -0.693359375, 2.12194440e-4, *EXPONENTIAL, -87.6)
 class HeliumSoftmax(SoftmaxFloat32):
     function, source = "aidge_helium_softmax_float32", "float32/softmax.h"
     of_neighbours, of_others = "4 values", "4 rows"
-    unit, lanes, shifts = VECTORS, 4, False
+    unit, lanes, exponentials = VECTORS, 4, (exponential_of_rows, exponential_of_rounded)
 
     def call(self) -> Call:
         call = super().call()

@@ -3,9 +3,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from aidge_build.base.errors import AidgeError
 from aidge_build.contract.call import Call
 from aidge_build.contract.kernel_kit.conditions import REAL
+from aidge_build.contract.kernel_kit.float_functions import FunctionSteps
+from aidge_build.contract.kernel_kit.float_steps import unit_of
 from aidge_build.contract.node import KernelNode, kernel
 from aidge_build.contract.spec import SAME, ImplSpec, IOSpec, NodeView, Predicate
 from aidge_build.graph.dtype import DType
@@ -30,4 +34,5 @@ class EachAny(KernelNode):
         if found is None:
             raise AidgeError(_types(self.view), code="KERNEL")
         given = [(index, tensor) for index, tensor in enumerate(self.inputs) if tensor is not None]
-        return each(found, [tensor for _, tensor in given], [index for index, _ in given], self.outputs[0])
+        call = each(found, [tensor for _, tensor in given], [index for index, _ in given], self.outputs[0])
+        return replace(call, steps=FunctionSteps.of(unit_of(self.view.features), self.operator))

@@ -9,11 +9,14 @@ import numpy
 
 from aidge_build.contract.call import Call, Constant, Input, Literal, Output, Scratch, Struct
 from aidge_build.contract.kernel_kit.conditions import CONSTANT_PARAMETERS, ROOM
+from aidge_build.contract.kernel_kit.float_layers import NormalizedRows
+from aidge_build.contract.kernel_kit.float_steps import PORTABLE
 from aidge_build.contract.node import KernelNode, kernel
 from aidge_build.contract.spec import ROW_MAJOR, Demands, ImplSpec, IOSpec, NodeView, Predicate
 from aidge_build.graph.dtype import DType
 
 from ..shared.without_fpu import NO_FPU
+from .normalize_fixed_steps import FixedRows
 
 _FLOAT = IOSpec(DType.float32, ROW_MAJOR)
 LENGTHS = (8, 1 << 12)  # of rows: the statistics take floats; sums have room
@@ -98,6 +101,9 @@ class NormalizeFixed(KernelNode):
             "epsilon": int(math.ldexp(epsilon, MANTISSA + 1)),
             "epsilon_exponent": epsilon_exponent - MANTISSA - 1,
         }
+        fixed_scale, fixed_bias = _fixed(scale, scale_bits), None if bias is None else _fixed(bias, result_bits)
+        with_mean = self.node.type == "LayerNormalization"
+        plain = NormalizedRows(PORTABLE, self.operator.axis, self.operator.epsilon, with_mean)
         return Call(
             "aidge_ref_normalize_fixed_float32",
             ("float32/normalize_fixed_float32.h",),
@@ -106,14 +112,15 @@ class NormalizeFixed(KernelNode):
                 Constant("scale", scale),
                 Literal(0) if bias is None else Constant("bias", bias),
                 Output(0),
-                Constant("fixed_scale", _fixed(scale, scale_bits)),
-                Literal(0) if bias is None else Constant("fixed_bias", _fixed(bias, result_bits)),
+                Constant("fixed_scale", fixed_scale),
+                Literal(0) if fixed_bias is None else Constant("fixed_bias", fixed_bias),
                 Constant("epsilon", numpy.array([self.operator.epsilon], numpy.float32)),
-                Literal(int(self.node.type == "LayerNormalization")),
+                Literal(int(with_mean)),
                 Scratch(),
                 Struct("aidge_ref_fixed_normalize", shape),
             ),
             note=f"in integers, {result_bits} bits after the point",
+            steps=FixedRows(shape, fixed_scale, fixed_bias, plain, "narrow" in self.view.features),
         )
 
 

@@ -4,6 +4,7 @@
 #include <stdint.h>
 #include <string.h>
 #include "kit/cells.h"
+#include "kit/functions_float32.h"
 #include "shared/float_model.h"
 
 /* The run-time inputs; those that are not given are 0. limit: of what goes into functions, of an LSTM's cell. */
@@ -16,9 +17,9 @@ static inline float aidge_ref_recurrent_function(int32_t function, float x, floa
 {
     x = x > limit ? limit : x < -limit ? -limit : x;
     if (function == 0) {
-        return tanhf(x);
+        return aidge_kit_tanh(x);
     }
-    return function == 1 ? 1.0f / (1.0f + expf(-x)) : x < 0.0f ? 0.0f : x;
+    return function == 1 ? aidge_kit_logistic(x) : x < 0.0f ? 0.0f : x;
 }
 
 /* The sum of products of two vectors. */

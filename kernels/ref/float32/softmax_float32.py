@@ -4,9 +4,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from aidge_build.contract.call import Call, Input, Output
-from aidge_build.contract.kernel_kit.rows import ALONG_ONE_AXIS, rows_along, rows_of, softmax_specs
+from aidge_build.contract.kernel_kit.float_functions import exponential
+from aidge_build.contract.kernel_kit.float_layers import SoftmaxRows
+from aidge_build.contract.kernel_kit.float_steps import unit_of
+from aidge_build.contract.kernel_kit.rows import ALONG_ONE_AXIS, logical_axes, rows_along, rows_of, softmax_specs
 from aidge_build.contract.node import KernelNode, kernel
 from aidge_build.contract.spec import ROW_MAJOR, SAME, Demands, ImplSpec, IOSpec, NodeView
 from aidge_build.graph.dtype import DType
@@ -26,12 +30,12 @@ _SUM = "float sum = 0.0f;"
 _OF_SCORES = {
     "Softmax": (
         *(_SUM, *_LARGEST),
-        *_each("output[i] = expf(input[i] - largest);", "sum += output[i];"),
+        *_each("output[i] = aidge_kit_exp(input[i] - largest);", "sum += output[i];"),
         *_each("output[i] /= sum;"),
     ),
     "LogSoftmax": (
         *(_SUM, *_LARGEST),
-        *_each("sum += expf(input[i] - largest);"),
+        *_each("sum += aidge_kit_exp(input[i] - largest);"),
         "sum = logf(sum);",
         *_each("output[i] = aidge_kit_exact(input[i] - largest) - sum;"),
     ),
@@ -67,25 +71,33 @@ static void {function}(const float *input, float *output, const aidge_ref_softma
         output += size;
     }}
 }}"""
-        headers = ("shared/each.h", "shared/float_model.h", "kit/exact.h", "shared/softmax_shape.h")
+        headers = ("shared/each.h", "shared/float_model.h", "kit/exp_float32.h", "shared/softmax_shape.h")
         return Call(function, headers, (Input(0), Output(0), softmax_shape(sizes)), texts=(text,))
 
 
-@kernel("Softmax", softmax_specs(DType.float32))
-class SoftmaxFloat32(_RowFunction):
-    stem = "softmax"
+class OfScores(_RowFunction):
+    stem = ""
 
     def call(self) -> Call:
         return self.of_rows(self.stem, _OF_SCORES[self.node.type], rows_of(self.operator, self.outputs[0]))
 
 
+@kernel("Softmax", softmax_specs(DType.float32))
+class SoftmaxFloat32(OfScores):
+    stem = "softmax"
+
+    def call(self) -> Call:
+        axes = logical_axes(self.operator, self.outputs[0].rank)
+        return replace(super().call(), steps=SoftmaxRows(unit_of(self.view.features), axes, exponential, divides=True))
+
+
 @kernel("LogSoftmax", _ROW_MAJOR)
-class LogSoftmaxFloat32(SoftmaxFloat32):
+class LogSoftmaxFloat32(OfScores):
     stem = "log_softmax"
 
 
 @kernel("Hardmax", _ROW_MAJOR)
-class HardmaxFloat32(SoftmaxFloat32):
+class HardmaxFloat32(OfScores):
     stem = "hardmax"
 
 

@@ -10,6 +10,8 @@ import numpy
 
 from aidge_build.contract.call import Call, Constant, Input, Literal, Output
 from aidge_build.contract.kernel_kit.elementwise import ElementWise
+from aidge_build.contract.kernel_kit.float_functions import FunctionSteps
+from aidge_build.contract.kernel_kit.float_steps import unit_of
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import SAME, ImplSpec, IOSpec
 from aidge_build.graph.dtype import DType
@@ -46,15 +48,15 @@ FUNCTIONS = {
     "Abs": Function("abs", "fabsf(value)"),
     "Clip": Function("clip", _CLIP, ("minimum", "maximum")),
     "Elu": Function("elu", "value < 0.0f ? alpha * expm1f(value) : value", ("alpha",)),
-    "Exp": Function("exp", "expf(value)"),
+    "Exp": Function("exp", "aidge_kit_exp(value)"),
     "HardSigmoid": Function("hard_sigmoid", "gate", ("alpha", "beta"), ("float gate = alpha * value + beta;", *_BETWEEN)),
     "HardSwish": Function("hard_swish", "value * gate", (), ("float gate = value * (1.0f / 6.0f) + 0.5f;", *_BETWEEN)),
     "LeakyReLU": Function("leaky_relu", "value < 0.0f ? value * alpha : value", ("alpha",)),
     "Neg": Function("neg", "-value"),
     "ReLU": Function("clip", _CLIP, ("minimum", "maximum")),
-    "Sigmoid": Function("sigmoid", "1.0f / (1.0f + expf(-value))"),
+    "Sigmoid": Function("sigmoid", "aidge_kit_logistic(value)"),
     "Sqrt": Function("sqrt", "sqrtf(value)"),
-    "Tanh": Function("tanh", "tanhf(value)"),
+    "Tanh": Function("tanh", "aidge_kit_tanh(value)"),
 }
 _OF_RELU = {"minimum": 0.0, "maximum": math.inf}
 
@@ -67,7 +69,8 @@ class UnaryFloat32(ElementWise):
         parameters = (Constant("parameters", numpy.array(numbers, numpy.float32)),) if numbers else ()
         return Call(
             f"aidge_ref_{function.name}_float32",
-            ("shared/each.h", "shared/float_model.h"),
+            ("shared/each.h", "shared/float_model.h", *("kit/functions_float32.h",) * ("aidge_kit" in function.result)),
             (Input(0), Output(0), *parameters, Literal(self.outputs[0].elements)),
             texts=(function.text(),),
+            steps=FunctionSteps.of(unit_of(self.view.features), self.operator),
         )

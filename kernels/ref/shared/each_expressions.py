@@ -14,7 +14,7 @@ from .each import Expression, operand_names
 INTEGERS = (DType.int8, DType.int16, DType.int32, DType.int64, DType.uint8, DType.uint16, DType.uint32, DType.uint64)
 NUMBERS = (DType.float32, *INTEGERS)
 
-_SOFTPLUS = "((a > 0.0f ? a : 0.0f) + log1pf(expf(-fabsf(a))))"
+_SOFTPLUS = "((a > 0.0f ? a : 0.0f) + log1pf(aidge_kit_exp(-fabsf(a))))"
 
 # Functions of one float32: expression and parameters.
 FLOAT_FUNCTIONS: dict[str, tuple[str, Callable]] = {
@@ -39,15 +39,15 @@ FLOAT_FUNCTIONS: dict[str, tuple[str, Callable]] = {
     },
     "Binarizer": ("a > p[0] ? 1.0f : 0.0f", lambda o: (o.threshold,)),
     "Celu": ("(a > 0.0f ? a : 0.0f) + fminf(0.0f, p[0] * expm1f(a / p[0]))", lambda o: (o.alpha,)),
-    "Erf": ("erff(a)", lambda o: ()),
-    "Mish": (f"a * tanhf({_SOFTPLUS})", lambda o: ()),
+    "Erf": ("aidge_kit_erf(a)", lambda o: ()),
+    "Mish": (f"a * aidge_kit_tanh({_SOFTPLUS})", lambda o: ()),
     "Reciprocal": ("1.0f / a", lambda o: ()),
     "Round": ("rintf(a)", lambda o: ()),
     "Selu": ("p[1] * (a > 0.0f ? a : p[0] * expm1f(a))", lambda o: (o.alpha, o.gamma)),
     "Shrink": ("a < -p[1] ? a + p[0] : (a > p[1] ? a - p[0] : 0.0f)", lambda o: (o.bias, o.lambd)),
     "Softplus": (_SOFTPLUS, lambda o: ()),
     "Softsign": ("a / (1.0f + fabsf(a))", lambda o: ()),
-    "Swish": ("a / (1.0f + expf(-p[0] * a))", lambda o: (o.alpha,)),
+    "Swish": ("a * aidge_kit_logistic(p[0] * a)", lambda o: (o.alpha,)),
     "ThresholdedRelu": ("a > p[0] ? a : 0.0f", lambda o: (o.alpha,)),
 }
 COMPARISONS = {"Equal": "==", "Less": "<", "LessOrEqual": "<=", "Greater": ">", "GreaterOrEqual": ">="}
@@ -65,7 +65,7 @@ def expression(view: NodeView) -> Expression | None:
         return finder(operator, types, view)
     if kind in FLOAT_FUNCTIONS and types == [DType.float32]:
         value, parameters = FLOAT_FUNCTIONS[kind]
-        return Expression(kind.lower(), value, (), parameters(operator))
+        return _of_kit(kind.lower(), value, parameters(operator))
     if kind in COMPARISONS and set(types) <= {*NUMBERS, DType.bool}:
         return Expression(kind.lower(), f"(uint8_t)(a {COMPARISONS[kind]} b)")
     if kind in LOGIC:
@@ -110,8 +110,14 @@ def _gelu(operator, types, view) -> Expression | None:
     if types[0] is not DType.float32:
         return None
     if operator.with_tanh:
-        return Expression("gelu_tanh", "0.5f * a * (1.0f + tanhf(0.7978845608028654f * (a + 0.044715f * a * a * a)))")
-    return Expression("gelu", "0.5f * a * (1.0f + erff(a * 0.7071067811865476f))")
+        cubic = "aidge_kit_multiply_add(0.044715f * a * a, a, a)"
+        return _of_kit("gelu_tanh", f"0.5f * a * (1.0f + aidge_kit_tanh(0.7978845608028654f * {cubic}))")
+    return _of_kit("gelu", "0.5f * a * (1.0f + aidge_kit_erf(a * 0.7071067811865476f))")
+
+
+def _of_kit(name: str, value: str, parameters: tuple[float, ...] = ()) -> Expression:
+    """The expression with the file that has its functions."""
+    return Expression(name, value, (), parameters, ("kit/functions_float32.h",) * ("aidge_kit" in value))
 
 
 def _sign(operator, types, view) -> Expression:

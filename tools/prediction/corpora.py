@@ -12,8 +12,8 @@ FOLDER = Path("tests") / "kernels" / "boards"  # of boards that only tests and m
 
 @dataclass(frozen=True)
 class Part:
-    """Networks of these seeds: of the `KINDS` in turn, "rare", "uniform", "plain" or "pooled"; in int8 or float32; with every
-    kernel that accepts a layer; built with these `words` of the command line."""
+    """Networks of these seeds: of the `KINDS` in turn, "rare", "uniform", "narrow", "plain" or "pooled"; in int8 or float32;
+    with every kernel that accepts a layer; built with these `words` of the command line."""
 
     name: str
     seeds: Sequence[int]
@@ -27,12 +27,13 @@ RARE = Part("rare", range(24), kind="rare")
 POOLED = Part("pooled", range(40), kind="pooled")
 FLOAT = Part("float32", range(64), is_quantized=False)
 UNIFORM = Part("uniform", range(1000, 1096), kind="uniform")
+NARROW = Part("narrow", range(6000, 6064), kind="narrow")
 TFLITE = Part("tflite", range(5000, 5040), kind="plain", words=("--rounding", "tflite"))
 OTHERS = Part("alternatives", (3001, 3041, 3042, *range(3081, 3089), *range(3121, 3129)), has_alternatives=True)
 
 CORPORA = {
     "mps2-an386": (Part("int8", range(320)), RARE, POOLED, OTHERS, FLOAT, TFLITE),
-    "mps3-an547": (Part("int8", range(320)), RARE, UNIFORM, replace(FLOAT, seeds=range(48)), TFLITE),
+    "mps3-an547": (Part("int8", range(320)), RARE, UNIFORM, NARROW, replace(FLOAT, seeds=range(48)), TFLITE),
     "mps2-an385": (Part("int8", range(80)), TFLITE),
     "mps2-an386-nofpu": (Part("int8", range(141)), POOLED),
     "rp2040": (Part("int8", range(66)), Part("dense", range(4, 132, 8)), TFLITE),

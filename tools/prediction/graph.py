@@ -26,10 +26,11 @@ class Graph:
     """Adds layers one by one; every random number comes from the seed. `quantized`: each tensor gets a QuantizeLinear and a
     DequantizeLinear."""
 
-    def __init__(self, seed: int, quantized: bool, shares_scales: bool = False):
+    def __init__(self, seed: int, quantized: bool, shares_scales: bool = False, is_narrow: bool = False):
         self.random = numpy.random.default_rng(seed)
         self.quantized = quantized
         self.shares_scales = shares_scales  # all channels of weights have one
+        self.is_narrow = is_narrow  # weights have 4 bits, or one
         self._nodes: list = []
         self._constants: list = []
         self._inputs: list = []
@@ -85,9 +86,7 @@ class Graph:
         if not self.quantized:
             values = self.random.normal(size=dims) / numpy.sqrt(fan_in)
             return [self.constant(values.astype(numpy.float32)), self.constant(numpy.float32(self.random.normal(0, 0.2, count)))]
-        spread = self.random.uniform(LARGEST_SPREAD / 4, LARGEST_SPREAD)
-        draw = self.pick(self.random.normal, self.random.laplace)
-        values = numpy.clip(numpy.rint(draw(0, spread, dims)), -127, 127).astype(numpy.int8)
+        spread, values = self._narrow(dims) if self.is_narrow else self._wide(dims)
         scales = (self.random.uniform(0.6, 1.4, count) / (spread * numpy.sqrt(fan_in))).astype(numpy.float32)
         if self.shares_scales:
             scales[:] = scales[0]
@@ -97,6 +96,19 @@ class Graph:
         biases = numpy.rint(self.random.normal(0, 0.5, count) / steps).astype(numpy.int32)
         bias = [self.constant(biases), self.constant(steps), self.constant(numpy.zeros(count, numpy.int32))]
         return [weights, self.node("DequantizeLinear", bias, axis=0)]
+
+    def _wide(self, dims: Sequence[int]) -> tuple[float, numpy.ndarray]:
+        """The spread of weights, and the weights as int8."""
+        spread = self.random.uniform(LARGEST_SPREAD / 4, LARGEST_SPREAD)
+        draw = self.pick(self.random.normal, self.random.laplace)
+        return spread, numpy.clip(numpy.rint(draw(0, spread, dims)), -127, 127).astype(numpy.int8)
+
+    def _narrow(self, dims: Sequence[int]) -> tuple[float, numpy.ndarray]:
+        """The same of few bits; of 4 bits with and without the lowest number."""
+        if self.pick(True, False, False):
+            return 1.0, self.random.choice(numpy.array([-1, 1], numpy.int8), dims)
+        lowest = self.pick(-8, -7)
+        return 2.5, numpy.clip(numpy.rint(self.random.normal(0, 2.5, dims)), lowest, 7).astype(numpy.int8)
 
     def convolution(
         self,

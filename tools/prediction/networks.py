@@ -252,8 +252,8 @@ KINDS: tuple[Callable[[Graph], None], ...] = (image, linear, image, linear, dens
 
 
 def network(seed: int, quantized: bool, kind: str = "") -> ModelProto:
-    """The network of this seed: of the `KINDS` in turn, "uniform" ones with one scale for all channels; or a `rare`, a
-    `plain` or a `pooled` one."""
-    graph = Graph(seed, quantized, shares_scales=kind == "uniform")
+    """The network of this seed: of the `KINDS` in turn, "uniform" ones with one scale for all channels, "narrow" ones with
+    weights of few bits; or a `rare`, a `plain` or a `pooled` one."""
+    graph = Graph(seed, quantized, shares_scales=kind == "uniform", is_narrow=kind == "narrow")
     ({"rare": rare, "plain": plain, "pooled": pooled}.get(kind) or KINDS[seed % len(KINDS)])(graph)
     return graph.model()

@@ -134,9 +134,14 @@ class Packing:
         if self.way == JOINT:
             emit(f"vsub.i32 {first}, {first}, {second}", f"vshr.s32 {first}, {first}, #4")
 
+    def loads(self, vectors: int) -> int:
+        """Returns the instructions that load so many vectors of weights, nearly."""
+        of_a_vector = {JOINT: 1.0, WHOLE: 2 - 1 / self.together, SINGLE: 2 + (self.bits == 1), SIGNS: 5}[self.way]
+        return round(of_a_vector * vectors)
+
     def instructions_of_pair(self, vectors: int) -> int:
         """How many more than bytes weights of two sums take, of so many vectors each."""
-        return 8 * vectors if self.way == SIGNS else 3 if self.way == JOINT else 1 + vectors
+        return self.loads(2 * vectors) - 2 * vectors + {JOINT: 3, WHOLE: 1}.get(self.way, 0)
 
 
 def of_pairs(view: NodeView, weights: numpy.ndarray, vectors: int, is_signed: bool = True) -> Packing | None:

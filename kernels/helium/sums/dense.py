@@ -20,6 +20,7 @@ HEAD_BYTES = 16  # of a stream: input zero point, zero point, lowest, highest
 ORDER = (0, 4, 2, 6, 1, 5, 3, 7)  # of the sums in the stream: two narrowings then put the outputs in line
 MOST_UNROLLED, VECTORS_IN_LOOP = 12, 8
 TEXT_BYTES = 120  # of a group beside its products
+BESIDE_PRODUCTS, BESIDE_GROUPS = 21, 20  # instructions of a group, and of a call
 PARAMETERS = "const int8_t *x, int8_t *y, const int8_t *stream"
 LARGEST_PACKED = 2**23  # of sums: products with packed weights then fit 32 bits
 
@@ -77,6 +78,17 @@ class Dense:
     def _turns(self) -> int:
         """Of a loop over the vectors of a group; 0 where there is none."""
         return 0 if self.vectors <= MOST_UNROLLED else (self.vectors - bool(self.inputs % LANES)) // VECTORS_IN_LOOP
+
+    @property
+    def instructions(self) -> int:
+        """Of a call, nearly."""
+        whole, rest = self.groups - (self.apart > 0), self.apart
+        return BESIDE_GROUPS + whole * self._instructions_of(OUTPUTS) + (self._instructions_of(rest) if rest else 0)
+
+    def _instructions_of(self, outputs: int) -> int:
+        """Of a group, nearly."""
+        packing, products = self._packing(outputs), self.vectors * outputs
+        return BESIDE_PRODUCTS + self.vectors + products + (packing.loads(products) if packing else products)
 
     def _packing(self, outputs: int) -> Packing | None:
         """How the weights of a group share bytes."""

@@ -32,9 +32,10 @@ class FcInt8(KernelNode):
         arguments = (Input(0), Output(0), Constant("stream", form.stream(numbers, weights, offsets_of(numbers.weights))))
         note = f"8 outputs at a time, requantized in {'fixed point' if fixed else 'float'}{packed.note if packed else ''}"
         facts = computed("1 row x 8 outputs", 0, otherwise="fixed point" if fixed else "float")
+        work = {"planned": batches * form.instructions}
         if batches == 1:
-            return Call(form.name, ("core/helium.h",), arguments, note, (form.text(),), facts=facts)
+            return Call(form.name, ("core/helium.h",), arguments, note, (form.text(),), facts=facts, work=work)
         name = f"{form.name}_batches_{batches}"
         body = loop("batch", batches, [f"{form.name}(x, y, stream);", f"x += {form.inputs};", f"y += {form.outputs};"])
         driver = c_function(name, PARAMETERS, ["int32_t batch;", *body])
-        return Call(name, ("core/helium.h",), arguments, note, (form.text(), driver), facts=facts)
+        return Call(name, ("core/helium.h",), arguments, note, (form.text(), driver), facts=facts, work=work)

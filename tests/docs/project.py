@@ -17,6 +17,7 @@ from aidge_build.contract.reference import cpu
 from aidge_build.operators import builtin_operators
 from aidge_build.sources.formats.onnx.importer import import_onnx
 from tests.build.checkout import run_in
+from tests.decoders import decoder
 
 ROOT = Path(__file__).resolve().parents[2]
 PIPELINES = ROOT / "tests" / "classic" / "pipelines.npz"
@@ -98,6 +99,7 @@ def make_project(folder: Path, linked: bool) -> Path:
         "models/kws.onnx": kws,
         "kws_int8.onnx": kws,
         "vad.onnx": voice_network(),
+        "decoder.onnx": decoder("gpt", layers=1).SerializeToString(),
         "person.onnx": quantized(person, images),
         "mask.onnx": quantized(mask, pictures),
         "quality.onnx": numpy.load(PIPELINES)["logistic regression, labels are words, MinMaxScaler/model"].tobytes(),

@@ -50,7 +50,7 @@ def test_weights_of_few_bits_fit_them_and_are_read_as_int8(kind, largest, noise,
 
 
 def test_few_bits_are_refused_for_a_layer_without_weights():
-    with pytest.raises(AidgeError, match="'Add_7' has no constant weights, and int4 is a type of weights"):
+    with pytest.raises(AidgeError, match="'Add_7' has no weights that are quantized, and int4 is a type of weights"):
         quantize(small_cnn(), samples(), Scheme(layers={"s2": "int4"}))
 
 

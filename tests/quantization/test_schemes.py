@@ -121,7 +121,7 @@ def test_a_layer_is_also_named_by_a_node_that_was_folded_into_it():
     ("scheme", "said"),
     [
         (lambda: Scheme(calibration="median"), "calibration is 'median', wants minmax or moving-average"),
-        (lambda: Scheme(layers={"c2": "int4"}), "layer 'c2' is to be 'int4', wants int8 or int16 or float32"),
+        (lambda: Scheme(layers={"c2": "int5"}), "layer 'c2' is to be 'int5', wants int8 or int4 or int3 or int2 or int16"),
         (lambda: Scheme(percentile=40.0), "percentile is 40.0, wants more than 50, at most 100"),
         (
             lambda: quantize(small_cnn(), samples(), Scheme(layers={"c_2": "int8"})),

@@ -160,7 +160,7 @@ def _are_real(tensors: Sequence[Tensor]) -> bool:
 def _require_weights(name: str, wanted: str, has_weights: bool) -> None:
     """Raises AidgeError (USAGE) if a layer without constant weights is to have weights of few bits."""
     if wanted in WEIGHT_BITS and not has_weights:
-        what = f"'{name}' has no constant weights, and {wanted} is a type of weights"
+        what = f"'{name}' has no weights that are quantized, and {wanted} is a type of weights"
         raise AidgeError(what, where="layers", hint="int8, int16 or float32", code="USAGE")
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from tools.static_analysis import networks, page, programs, texts
 from tools.static_analysis.findings import Finding, deviations, sort_out
 
-READ = (texts.kernels, texts.networks, texts.glue, texts.models, texts.boards, texts.examples)
+READ = (texts.kernels, texts.networks, texts.glue, texts.models, texts.expansions, texts.boards, texts.examples)
 
 
 def main() -> int:

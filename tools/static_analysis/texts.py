@@ -17,7 +17,10 @@ import helium_harness
 
 from aidge_build import cli
 from aidge_build.build.emit import emit
+from aidge_build.build.emit.expansions import expansion
 from aidge_build.build.emit.kernels import KernelText, kernel_text
+from aidge_build.build.emit.template import render_file
+from aidge_build.plan.packed_words import UNITS
 from aidge_build.plan.program import Program
 from tools.static_analysis import ROOT
 from tools.static_analysis.networks import network
@@ -157,6 +160,16 @@ def texts_of_model(name: str, path: Path, words: tuple[str, ...]) -> tuple[Text,
             Text(f"{file} of {title}", f"generated/{file}", _shortened(made.read_text()), _OF_A_BOARD, (headers,))
             for file, made in files.items()
         )
+
+
+def expansions() -> Iterator[Text]:
+    """The functions that expand packed constants, as any model may have them, for cores with and without vectors."""
+    code = render_file("model/expand.c", name="N", expansions=[expansion(kind) for kind in UNITS])
+    uses = "".join(f"    N_expand_{kind}(to, from, 9u);\n" for kind in UNITS)
+    head = "#include <stdint.h>\n#define AIDGE_FUNCTION\nvoid N_use(uint8_t *to, const uint32_t *from);\n"
+    text = f"{head}{code}void N_use(uint8_t *to, const uint32_t *from)\n{{\n{uses}}}\n"
+    for library in ("cortexm", "helium"):
+        yield Text(f"expansions of packed constants, {library}", "generated/N.c", text, CORES[library])
 
 
 def boards() -> Iterator[Text]:

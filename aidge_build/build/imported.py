@@ -13,6 +13,7 @@ from aidge_build.prepare.adaptation.fuse_meta import fuse_meta
 from aidge_build.prepare.recipes import simplify
 from aidge_build.prepare.recipes.check import check_graph, check_rewrite, checked
 from aidge_build.prepare.recipes.inner_states import inner_states
+from aidge_build.prepare.recipes.multiply_levels import multiply_levels
 from aidge_build.prepare.recipes.remove_constant_channels import remove_constant_channels
 from aidge_build.prepare.recipes.ring_caches import ring_caches
 from aidge_build.prepare.recipes.separate_outputs import separate_outputs
@@ -36,6 +37,8 @@ def simplified(request: CompileRequest) -> tuple[GraphView, tuple[str, ...]]:
     show(2, "imported", view)
     fused = fuse_meta(view, request.libraries, request.target, first_only=True)
     simple = simplify(check_rewrite(view, fused, "fusing what a library computes together"), request.target.contract)
+    if request.options.block_data == "int8":
+        simple = checked(multiply_levels, simple)
     require_same_quantization(simple)
     return simple, notices
 

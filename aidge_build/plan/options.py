@@ -35,6 +35,7 @@ class KernelOptions:
     optimize: str = "balanced"
     rounding: str = "onnx"
     constant_channels: str = "on"  # off: channels that always have the same value are kept
+    block_data: str = "file"  # int8: products with weights in blocks multiply int8 levels
     assembly: str = "on"  # off: C and intrinsics replace the assembly of kernels
     unaligned: str = "on"  # off: no kernel reads or writes words at addresses that are no multiples of 4
     pack_weights: str = "on"  # tables: also weights with few values; off: weights of a few bits take a byte each

@@ -84,6 +84,7 @@ OPTIONS = {
     "update": ("--update", "word", ("none", "weights")),
     "weights_version": ("--weights-version", "number", ()),
     "constant_channels": ("--constant-channels", "word", ("on", "off")),
+    "block_data": ("--block-data", "word", ("file", "int8")),
     "assembly": ("--assembly", "word", ("on", "off")),
     "unaligned": ("--unaligned", "word", ("on", "off")),
     "pack_weights": ("--pack-weights", "word", ("on", "tables", "off")),

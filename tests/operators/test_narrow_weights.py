@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+import argparse
+from dataclasses import replace
+
 import numpy
 import onnx
 import pytest
@@ -10,6 +13,8 @@ from onnx import TensorProto, helper
 
 from aidge_build.base.errors import AidgeError
 from aidge_build.boards import load_board
+from aidge_build.build.imported import import_model
+from aidge_build.build.inputs import add_model_arguments, load
 from aidge_build.contract.reference import cpu
 from aidge_build.operators import builtin_operators
 from aidge_build.operators.matmul_nbits import levels_of_blocks
@@ -125,6 +130,18 @@ def test_levels_of_a_block_are_rounded_half_to_even_and_have_a_scale_of_their_ow
     levels, scales = levels_of_blocks(row, 4)
     assert levels[0].tolist() == [[127, 0, 2, -2], [127, 2, -127, 0], [0] * 4, [0] * 4, [127, 0, 0, 0]]
     assert numpy.array_equal(scales[0], numpy.array([1, 2, 0, numpy.nan, numpy.float32(1) / 127], "f4"), equal_nan=True)
+
+
+def test_an_option_lets_all_products_with_blocks_multiply_levels(tmp_path):
+    path, parser = tmp_path / "packed.onnx", argparse.ArgumentParser()
+    path.write_bytes(packed_products())
+    add_model_arguments(parser)
+    as_stored, by_option = (
+        import_model(load(parser.parse_args([str(path), *words]), "packed"))[0] for words in ([], ["--block-data", "int8"])
+    )
+    operators = [[node.operator for node in view.nodes if node.type == "MatMulNBits"] for view in (as_stored, by_option)]
+    assert [one.multiplies_int8 for one in operators[0]] == [False, True, False] and len(operators[1]) == 3
+    assert operators[1] == [replace(one, accuracy_level=4) for one in operators[0]]
 
 
 def test_a_level_of_accuracy_that_does_not_exist_is_refused():

@@ -251,6 +251,14 @@ MODEL = Group(
             topic=KERNELS,
         ),
         Option(
+            "block-data",
+            "int8: products with weights in blocks (MatMulNBits) multiply int8 levels of their data; file: only those with an "
+            "accuracy_level of 4",
+            values=("file", "int8"),
+            default="file",
+            topic=KERNELS,
+        ),
+        Option(
             "assembly",
             "off: C and intrinsics instead of inline assembly, and the build prints the cost; on: assembly where a kernel has it",
             values=("on", "off"),

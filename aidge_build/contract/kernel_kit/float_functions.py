@@ -17,7 +17,8 @@ Function = Callable[[FloatUnit, Values], Values]
 
 _ONE, _TWO, _HALF = numpy.float32(1), numpy.float32(2), numpy.float32(0.5)
 _SHIFTER = numpy.float32(12582912.0)
-_INVERSE, _HIGH, _LOW = numpy.float32(1.44269504), numpy.float32(-0.693359375), numpy.float32(2.12194440e-4)
+REDUCTION = (1.44269504, -0.693359375, 2.12194440e-4)  # 1 / ln 2; - ln 2 as the sum of two numbers, the first one of few bits
+_INVERSE, _HIGH, _LOW = map(numpy.float32, REDUCTION)
 
 
 def _floats(*numbers: float) -> Values:
@@ -25,7 +26,7 @@ def _floats(*numbers: float) -> Values:
 
 
 EXPONENTIAL = (8.23778566e-3, 4.18991297e-2, 1.66685566e-1, 4.99991387e-1, 9.99999344e-1, 1.0)  # of softmax on cores with an FPU
-_EXPONENTIAL = _floats(1.38165666e-3, 8.37319996e-3, 4.16685380e-2, 1.66664481e-1, 4.99999911e-1)
+EXACT_EXPONENTIAL = (1.38165666e-3, 8.37319996e-3, 4.16685380e-2, 1.66664481e-1, 4.99999911e-1)  # powers from 2 on
 _TANH = _floats(1.52596389e-3, -7.30498787e-3, 2.12343130e-2, -5.38320392e-2, 0.133319616, -0.333332866)
 _ERF = _floats(-5.81612985e-4, 4.95796697e-3, -2.67419964e-2, 0.112811215, -0.376124263, 0.128379136)
 _ERF_BEYOND = _floats(-1.92661624e-4, 3.01107718e-3, -2.20987741e-2, 0.103665702, 0.637485266, 1.12749565, 2.39264758e-4)
@@ -64,9 +65,13 @@ def exponential(unit: FloatUnit, x: Values) -> Values:
     """Returns aidge_kit_exp."""
     limited = numpy.where(x > 89, numpy.float32(89), numpy.where(x < -104, numpy.float32(-104), x))
     power, rest = reduced(unit, limited)
-    total = _ONE + unit.multiply_add(rest * rest, unit.polynomial(_EXPONENTIAL, rest), rest)
+    total = _of_rest(unit, rest)
     half = (power + 254) // 2 - 127
     return numpy.ldexp(numpy.ldexp(total, half), power - half)
+
+
+def _of_rest(unit: FloatUnit, rest: Values) -> Values:
+    return _ONE + unit.multiply_add(rest * rest, unit.polynomial(_floats(*EXACT_EXPONENTIAL), rest), rest)
 
 
 def tanh(unit: FloatUnit, x: Values) -> Values:
@@ -88,7 +93,27 @@ def erf(unit: FloatUnit, x: Values) -> Values:
 
 def logistic(unit: FloatUnit, x: Values) -> Values:
     """Returns aidge_kit_logistic."""
-    part = exponential(unit, -numpy.abs(x))
+    return _logistic(unit, x, exponential(unit, -numpy.abs(x)))
+
+
+def logistic_of_shifted(unit: FloatUnit, x: Values) -> Values:
+    """Returns aidge_cortexm_sigmoid_float32."""
+    return _with_normal_power(unit, x, True)
+
+
+def logistic_of_rounded(unit: FloatUnit, x: Values) -> Values:
+    """Returns aidge_helium_sigmoid_float32."""
+    return _with_normal_power(unit, x, False)
+
+
+def _with_normal_power(unit: FloatUnit, x: Values, shifts: bool) -> Values:
+    size = numpy.abs(x)
+    power, rest = reduced(unit, numpy.maximum(-size, numpy.float32(-104)), shifts)
+    part = numpy.ldexp(_of_rest(unit, rest), power)
+    return _logistic(unit, x, numpy.where(size > numpy.float32(87), numpy.float32(0), part))
+
+
+def _logistic(unit: FloatUnit, x: Values, part: Values) -> Values:
     total = _ONE + part
     quotient = numpy.where(x < 0, part, _ONE) / total
     return unit.multiply_add(quotient, (total - _ONE) - part, quotient)
@@ -112,13 +137,13 @@ class FunctionSteps:
 
     unit: FloatUnit
     function: Function
+    alpha: float | None = None  # of Swish: x times the function of alpha * x
 
     @classmethod
     def of(cls, unit: FloatUnit, operator: Any) -> FunctionSteps | None:
         """Returns the operations for an operator; None if it is not one of these functions."""
         if operator.type == "Swish":
-            alpha = numpy.float32(operator.alpha)
-            return cls(unit, lambda unit, x: x * logistic(unit, alpha * x))
+            return cls(unit, logistic, operator.alpha)
         found = _FUNCTIONS.get(operator.type)
         if found is _gelu and operator.with_tanh:
             found = _gelu_with_tanh
@@ -127,4 +152,6 @@ class FunctionSteps:
     def forward(self, data: Values) -> tuple[Values, ...]:
         """Returns the result."""
         with numpy.errstate(all="ignore"):
-            return (self.function(self.unit, data),)
+            if self.alpha is None:
+                return (self.function(self.unit, data),)
+            return (data * self.function(self.unit, numpy.float32(self.alpha) * data),)

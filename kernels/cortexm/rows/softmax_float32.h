@@ -11,24 +11,36 @@ AIDGE_CORTEXM_INLINE float aidge_cortexm_shifted(float x)
     return aidge_kit_exact(aidge_kit_multiply_add(x, 1.44269504f, AIDGE_KIT_SHIFTER));
 }
 
+/* x less n ln 2, n of aidge_cortexm_shifted(x). */
+AIDGE_CORTEXM_INLINE float aidge_cortexm_rest(float x, float shifted)
+{
+    const float whole = shifted - AIDGE_KIT_SHIFTER;
+    const float r = aidge_kit_multiply_add(whole, -0.693359375f, x); /* exact: the factor has few bits */
+    return aidge_kit_multiply_add(whole, 2.12194440e-4f, r);
+}
+
+/* value * 2^n, n of aidge_cortexm_shifted(x). */
+AIDGE_CORTEXM_INLINE float aidge_cortexm_scaled(float value, float shifted)
+{
+    uint32_t bits, power;
+    (void)memcpy(&bits, &value, sizeof bits);
+    (void)memcpy(&power, &shifted, sizeof power);
+    bits += power << 23;
+    (void)memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
 /* e^x of x and aidge_cortexm_shifted(x). */
 AIDGE_CORTEXM_INLINE float aidge_cortexm_power(float x, float shifted)
 {
-    const float whole = shifted - AIDGE_KIT_SHIFTER;
-    float r = aidge_kit_multiply_add(whole, -0.693359375f, x); /* exact: the factor has few bits */
+    const float r = aidge_cortexm_rest(x, shifted);
     float sum = 8.23778566e-3f;
-    uint32_t bits, power;
-    r = aidge_kit_multiply_add(whole, 2.12194440e-4f, r);
     sum = aidge_kit_multiply_add(sum, r, 4.18991297e-2f);
     sum = aidge_kit_multiply_add(sum, r, 1.66685566e-1f);
     sum = aidge_kit_multiply_add(sum, r, 4.99991387e-1f);
     sum = aidge_kit_multiply_add(sum, r, 9.99999344e-1f);
     sum = aidge_kit_multiply_add(sum, r, 1.0f);
-    (void)memcpy(&bits, &sum, sizeof bits);
-    (void)memcpy(&power, &shifted, sizeof power);
-    bits += power << 23;
-    (void)memcpy(&sum, &bits, sizeof sum);
-    return sum;
+    return aidge_cortexm_scaled(sum, shifted);
 }
 
 /*

@@ -9,7 +9,7 @@ import numpy
 
 from aidge_build.contract.call import Call, Constant, Input, Literal, Output
 from aidge_build.contract.kernel_kit.conditions import REAL
-from aidge_build.contract.kernel_kit.float_functions import EXPONENTIAL, exponential_of_rounded, exponential_of_rows
+from aidge_build.contract.kernel_kit.float_functions import EXPONENTIAL, REDUCTION, exponential_of_rounded, exponential_of_rows
 from aidge_build.contract.kernel_kit.float_steps import VECTORS
 from aidge_build.contract.kernel_kit.rows import softmax_specs
 from aidge_build.contract.kernel_kit.softmax_float32 import SoftmaxFloat32
@@ -23,7 +23,7 @@ ROWS = "aidge_helium_softmax_rows_float32"
 PARAMETERS = "const float *input, float *output, const float *numbers, int32_t rows, int32_t length"
 # As softmax.h has them: 1 / ln 2, - ln 2 in two parts, the polynomial. Last what a difference becomes that is below: e^x is a
 # subnormal float there, which is 0 to the instructions of vectors.
-NUMBERS = (1.44269504, -0.693359375, 2.12194440e-4, *EXPONENTIAL, -87.6)
+NUMBERS = (*REDUCTION, *EXPONENTIAL, -87.6)
 
 
 @kernel("Softmax", softmax_specs(DType.float32, REAL, features=MVE))

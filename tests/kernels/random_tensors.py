@@ -63,6 +63,14 @@ class Randomness:
         return constant("b", self.numbers.integers(-5000, 5000, outputs).astype(dtype))
 
 
+def of_few_bits(weights: Tensor, bits: int, lowest: int) -> Tensor:
+    """Weights of 4, 2 or 1 bits, none below the lowest, with products as large as before."""
+    values = numpy.where(weights.data < 0, -1, 1) if bits == 1 else numpy.maximum(weights.data >> 8 - bits, lowest)
+    steps = weights.quantization
+    steps = steps and replace(steps, scales=tuple(scale * (1 << 8 - bits) for scale in steps.scales))
+    return constant(weights.name, values.astype(numpy.int8), steps)
+
+
 def halfword_weights(seed: int, data: Tensor, weights: Tensor, bias: Tensor | None) -> list[Tensor]:
     """The layer's inputs with int16 weights: of 9 bits, as weights less a zero point are, or of finer units, whose bias is no
     multiple of them (`fit_bias`), or both."""

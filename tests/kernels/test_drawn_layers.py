@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Layers of shapes that nobody chose, against their meaning and with guards: kernels, strides and pads uneven. Linear ones of
-int8 with weights of 8 and 9 bits, of bytes with results in float32, of float32 and of int16, and pools.
+int8 with weights of 9, 8 and fewer bits, of bytes with results in float32, of float32 and of int16, and pools.
 
 AIDGE_STRESS=1 draws many more, and from AIDGE_FIRST_SEED on others.
 """
@@ -23,7 +23,7 @@ import pytest
 import rv32_harness
 import rvv_harness
 from helium_harness import Case
-from random_tensors import Randomness
+from random_tensors import Randomness, of_few_bits
 
 from aidge_build.boards.cores import WIDE_POINTERS
 from aidge_build.build.ordering.texts import ordered_text
@@ -121,14 +121,17 @@ class Shape:
 
 
 def layer(seed: int) -> Case:
-    """int8, of every third seed with weights of 9 bits."""
+    """int8, of every third seed with weights of 9 bits, of others with weights of few bits."""
     random = Randomness(seed)
     shape = Shape.drawn(random)
     data, weights = random.data(1, shape.channels, *shape.spatial), random.weights(*shape.weight_dims)
     operator = shape.convolution(random)
     around = 0.05 * 0.01 * 50 * math.sqrt(weights.data[0].size)
+    if seed % 3 == 1:
+        weights = of_few_bits(weights, *random.choice((4, -8), (4, -7), (2, -2), (2, -1), (1, -1)))
     inputs = [data, weights, random.bias(shape.outputs)]
     made = helium_harness.case(operator, inputs, [random.int8(*data.dims)], quantization=random.quantization(around))
+    made = Case(replace(made.view, packs_weights=True), made.values)
     return helium_harness.with_offsets(made, seed) if seed % 3 == 2 else made
 
 

@@ -7,18 +7,15 @@ import functools
 import math
 from dataclasses import replace
 
-import numpy
 import pytest
 import test_helium_convolution
 from cortexm_harness import accepted
 from dynamic_cases import convolution, fully_connected
 from harness import under_double
 from helium_harness import Case, case, finer, needs_emulator, overlapping, run
+from random_tensors import of_few_bits
 from test_helium_convolution import BesideCase, for_size
 from test_helium_others import fully_connected as layer_of_rows
-
-from aidge_build.graph.quantization import Quantization
-from aidge_build.graph.tensor import constant
 
 # batch, inputs, outputs: groups of eight outputs and less, one vector and loops, whole ones and tails
 ROWS = [(1, 23, 4), (3, 64, 10), (1, 33, 17), (1, 16, 8), (1, 200, 9), (1, 785, 16), (1, 785, 13), (1, 300, 5), (1, 64, 12)]
@@ -39,26 +36,19 @@ WINDOWS = [
 ]
 
 
-def times(quantization: Quantization | None, factor: int) -> Quantization | None:
-    """The quantization with steps that are so many times as large."""
-    return quantization and replace(quantization, scales=tuple(scale * factor for scale in quantization.scales))
-
-
 def of_bits(entry: Case, bits: int, has_lowest: bool = False) -> Case:
-    """The case with random weights of so many bits, with or without the lowest number, and results of which few are clipped."""
+    """The case with weights of so many bits, with or without the lowest number, and results of which few are clipped."""
     data, weights, *rest = entry.view.inputs
-    random, half = numpy.random.default_rng(weights.data.size), 1 << bits - 1
-    values = random.choice([-1, 1], weights.data.shape) if bits == 1 else random.integers(1 - half, half, weights.data.shape)
-    values.flat[0] = -half if has_lowest else values.flat[0]
-    narrow = constant("w", values.astype(numpy.int8), times(weights.quantization, 1 << 8 - bits))
+    narrow = of_few_bits(weights, bits, -(1 << bits - 1) + (not has_lowest))
     node = replace(entry.view.node, operator=replace(entry.view.operator, minimum=-math.inf, maximum=math.inf))
-    outputs = tuple(output.with_(quantization=times(output.quantization, 8)) for output in entry.view.outputs)
+    (output,), steps = entry.view.outputs, entry.view.outputs[0].quantization
+    outputs = (output.with_(quantization=steps and replace(steps, scales=(8 * steps.scales[0],))),)
     view = replace(entry.view, node=node, inputs=(data, narrow, *rest), outputs=outputs, packs_weights=True)
     return type(entry)(view, (entry.values[0], narrow.data, *entry.values[2:]))
 
 
-def weight_bytes(entry: Case) -> int:
-    """The bytes of the layer's constants that are fewer for weights that share bytes: 8 bits less so many."""
+def spared_bytes(entry: Case) -> int:
+    """The bytes by which the constants of the layer are fewer because weights share bytes."""
     plain = replace(entry, view=replace(entry.view, packs_weights=False))
     return sum(made.values.nbytes for made in plain.call.constants) - sum(made.values.nbytes for made in entry.call.constants)
 
@@ -107,13 +97,13 @@ def test_convolutions_equal_their_meaning_under_both_contracts_and_so_do_results
 @pytest.mark.parametrize("outputs", [8, 10, 11])
 def test_weights_take_their_bits_and_no_more(bits, outputs):
     entry = of_bits(layer_of_rows(1, 1, 128, outputs), bits)
-    assert weight_bytes(entry) == outputs * 128 * (8 - bits) // 8
+    assert spared_bytes(entry) == outputs * 128 * (8 - bits) // 8
 
 
 @pytest.mark.parametrize("bits, stored", [(4, 4), (2, 4), (1, 1)])
 def test_weights_of_pixels_take_four_bits_or_their_sign(bits, stored):
     entry = of_bits(test_helium_convolution.convolution(1, *WINDOWS[2]), bits)
-    assert weight_bytes(entry) == 4 * 64 * (8 - stored) // 8
+    assert spared_bytes(entry) == 4 * 64 * (8 - stored) // 8
 
 
 def test_the_sign_of_a_weight_says_nothing_after_the_end_of_a_tap():

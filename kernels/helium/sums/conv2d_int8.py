@@ -118,11 +118,15 @@ def _pays(view: NodeView, plan: Plan, form: Product) -> bool:
     return view.objective == "size" or DEAREST * saved >= loads * shape.times
 
 
-def _packing(view: NodeView, form: Product, windows: numpy.ndarray) -> Packing | None:
-    """How the weights [outputs, rows, taps, bytes of a tap] of two channels share bytes. There is no sign of a 0 after a tap."""
-    if bits_of_weights(view, windows) == 1 and windows.shape[3] % LANES == 0:
+def _packing(view: NodeView, form: Product) -> Packing | None:
+    """How the weights of two channels share bytes. Signs have no number for zeros after the end of a tap."""
+    if not view.packs_weights:
+        return None
+    weights = coarse(view.inputs[1].data)
+    tap_bytes = weights[0].size // (form.rows * form.taps)
+    if bits_of_weights(view, weights) == 1 and tap_bytes % LANES == 0:
         return Packing(1, SIGNS)
-    return of_pairs(view, windows, form.rows * form.taps * form.vectors)
+    return of_pairs(view, weights, form.rows * form.taps * form.vectors)
 
 
 @kernel(("Conv1D", "Conv2D"), linear_spec("channels_last", NARROW, ONE_GROUP, FEW_DILATED_TAPS))
@@ -130,6 +134,11 @@ class Conv2dInt8(PlannedConvolution):
     @staticmethod
     def plan_of(shape: Geometry, groups: int, clamps: bool, offsets: bool) -> Plan:
         return plan_of(shape, clamps, offsets)
+
+    @classmethod
+    def plan(cls, view: NodeView) -> Plan:
+        plan = super().plan(view)
+        return replace(plan, product=replace(plan.product, packed=_packing(view, plan.product)))
 
     @staticmethod
     def instructions_of(plan: Plan, rows: int) -> int:
@@ -145,7 +154,7 @@ class Conv2dInt8(PlannedConvolution):
         counted = self.view.objective == "size" and shape.outputs % 2 == 0 and not form.fused
         form = replace(form, counted=counted, joined=counted and shape.outputs >= FEWEST_JOINED and can_join(numbers, form.fixed))
         windows = coarse(taps.transpose(0, 2, 1, 3) if plan.columns else taps).reshape(shape.outputs, form.rows, form.taps, -1)
-        form = replace(form.with_last(windows.shape[3]), packed=_packing(self.view, form, windows))
+        form = form.with_last(windows.shape[3])
         form = form if _pays(self.view, plan, form) else replace(form, last=0)
         overlaps = OVERLAPPING in self.view.features and self.view.objective != "size"
         form = replace(form, beside=overlaps and plan.pays_beside(form, plan.blocks_at_once))

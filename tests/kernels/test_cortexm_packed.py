@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Layers of `cortexm` with weights of 4 bits, four of which share a halfword: right to the bit."""
+"""Layers of `cortexm` with weights of 4 bits, four of which share a halfword, and of one bit: right to the bit."""
 
 from __future__ import annotations
 
@@ -27,12 +27,23 @@ MATRICES = [((1, 16), 8), ((3, 7), 10), ((2, 5, 6), 4), ((1, 132), 9)]
 
 def of_four_bits(entry: Case, seed: int) -> Case:
     """The case with weights of 4 bits and about the same products; one in three has the lowest weight, too."""
+    weights = numpy.clip(entry.view.inputs[1].data >> 4, -8 + (seed % 3 > 0), 7)
+    return packed(entry, seed, weights, 16)
+
+
+def binary(entry: Case, seed: int) -> Case:
+    """The case with weights of -1 and 1."""
+    return packed(entry, seed, numpy.where(entry.view.inputs[1].data < 0, -1, 1), 64)
+
+
+def packed(entry: Case, seed: int, weights: numpy.ndarray, larger: int) -> Case:
+    """The case with these weights, whose scales are so many times `larger`."""
     inputs = list(entry.view.inputs)
-    weights = inputs[1]
-    inputs[1] = constant("w", numpy.clip(weights.data >> 4, -8 + (seed % 3 > 0), 7).astype(numpy.int8))
-    if weights.quantization:
-        scales = tuple(16 * scale for scale in weights.quantization.scales)
-        inputs[1] = inputs[1].with_(quantization=replace(weights.quantization, scales=scales))
+    quantization = inputs[1].quantization
+    inputs[1] = constant("w", weights.astype(numpy.int8))
+    if quantization:
+        scales = tuple(larger * scale for scale in quantization.scales)
+        inputs[1] = inputs[1].with_(quantization=replace(quantization, scales=scales))
     values = [value for value, tensor in zip(entry.values, inputs) if tensor is not None and not tensor.is_constant]
     made = case(entry.view.operator, inputs, values, quantization=entry.view.outputs[0].quantization)
     return Case(replace(made.view, objective=("balanced", "size", "speed")[seed % 3], packs_weights=True), made.values)
@@ -52,6 +63,14 @@ def dynamic_layers() -> list[Case]:
     found = [convolution(case, 2 * seed, edge, seed % 2 > 0) for seed, edge in enumerate(edges)]
     found += [fully_connected(case, 2 * seed, *shape, seed % 2 > 0) for seed, shape in enumerate(MATRICES)]
     return accepted([of_four_bits(entry, seed) for seed, entry in enumerate(found)])
+
+
+@functools.cache
+def binary_layers() -> list[Case]:
+    """Rows and pixels, with blocks of 4 tables, of 3, of 1 and less than one."""
+    found = [*fc_cases([(1, 64, 64), (2, 40, 130), (1, 520, 67), (2, 24, 128)])]
+    found += [int8_case(seed, 1, 32, (2, 3), 130, (1, 1), 1, 1, (0, 0), 1) for seed in range(3)]
+    return accepted([binary(entry, seed) for seed, entry in enumerate(found)])
 
 
 @needs_compiler
@@ -84,11 +103,25 @@ def test_so_do_layers_with_a_function_behind_them():
     assert run(found, board=BOARD) == []
 
 
+@needs_compiler
+def test_so_do_layers_of_many_outputs_with_binary_weights():
+    found = [*binary_layers(), *accepted([under_double(entry) for entry in binary_layers()[::2]])]
+    assert all("_bits" in entry.call.function for entry in found)
+    assert run(found, board=BOARD) == []
+    assert run(without_fpu(binary_layers()[::2]), board=BOARD_WITHOUT_FPU) == []
+
+
+def test_a_binary_weight_takes_an_eighth_of_a_byte():
+    for entry in fc_cases([(1, 256, 64)]):
+        taken = binary(entry, 2).call.constants[0].values.nbytes
+        assert 256 * 64 // 8 < taken < 256 * 64 // 8 + 64 * 12
+
+
 def test_a_weight_takes_half_a_byte():
     for entry in (*fc_cases([(1, 256, 64)]), int8_case(1, 1, 256, (4, 4), 64, (1, 1), 1, 1, (0, 0), 1)):
-        packed = of_four_bits(entry, 2)
-        bytes_each = Case(replace(packed.view, packs_weights=False), packed.values)
-        taken = [each.call.constants[0].values.nbytes for each in (packed, bytes_each)]
+        narrow = of_four_bits(entry, 2)
+        bytes_each = Case(replace(narrow.view, packs_weights=False), narrow.values)
+        taken = [each.call.constants[0].values.nbytes for each in (narrow, bytes_each)]
         assert taken[1] - taken[0] >= 0.49 * 256 * 64
 
 

@@ -35,19 +35,7 @@ def routine(stream: Stream, features: int, unroll: int, blocks: int = 1) -> tupl
     name = f"aidge_cortexm_fc_int8_{features}_{stream.variant}_u{unroll}{halves}"
     quads = (features + 3) // 4
     code = dense.routine_of(stream)
-    code.begin()
-    code.put("output", "r1")
-    code("mov {stream}, r2")
-    code.put("base", "r3")
-    code(f"ldr r4, [sp, #{code.waiting.argument_offset}]", "shape")
-    code("ldm r4, {{r5-r7}}", "rows, outputs, stream_bytes")
-    code.put("pairs", "r5")
-    if stream.is_stated:
-        code.put("output_step", "r6")
-    code("add r7, r7, {stream}")
-    code.put("end", "r7")
-    dense.load_head(code, stream)
-    code.label(1, "a row")
+    begin_rows(code, stream)
     if blocks > 1:
         _halves(code, stream, features, unroll)
     else:
@@ -62,6 +50,29 @@ def routine(stream: Stream, features: int, unroll: int, blocks: int = 1) -> tupl
         _sum_steps(code, stream, stream.sums)
         _levels(code, stream)
         _next_group(code, 3)
+    next_row(code, stream)
+    return name, code.function(name, PARAMETERS, f"Fully connected layer of {features} int8 inputs.")
+
+
+def begin_rows(code: Routine, stream: Stream) -> None:
+    """The begin of a function, and of a row. Label 1."""
+    code.begin()
+    code.put("output", "r1")
+    code("mov {stream}, r2")
+    code.put("base", "r3")
+    code(f"ldr r4, [sp, #{code.waiting.argument_offset}]", "shape")
+    code("ldm r4, {{r5-r7}}", "rows, outputs, stream_bytes")
+    code.put("pairs", "r5")
+    if stream.is_stated:
+        code.put("output_step", "r6")
+    code("add r7, r7, {stream}")
+    code.put("end", "r7")
+    dense.load_head(code, stream)
+    code.label(1, "a row")
+
+
+def next_row(code: Routine, stream: Stream) -> None:
+    """The end of a row, and of the function."""
     if stream.is_stated:
         code.get("r4", "output_step")
         code.get("{w1}", "output")
@@ -73,7 +84,6 @@ def routine(stream: Stream, features: int, unroll: int, blocks: int = 1) -> tupl
     code.put("pairs", "r5")
     code("bne 1b")
     code.end()
-    return name, code.function(name, PARAMETERS, f"Fully connected layer of {features} int8 inputs.")
 
 
 def _tail_words(stream: Stream, features: int) -> int:

@@ -6,13 +6,13 @@ from __future__ import annotations
 from aidge_build.contract.call import Call, Scratch, Struct
 from aidge_build.contract.kernel_kit.conditions import ONE_GROUP
 from aidge_build.contract.kernel_kit.following import following
-from aidge_build.contract.kernel_kit.linear_int8 import LinearNode
+from aidge_build.contract.kernel_kit.linear_int8 import LinearNode, fewest_bits
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import ROW_MAJOR, Demands, NodeView
 from aidge_build.graph.dtype import DType
 
 from ..core.conditions import FEW_OUTPUTS, GROUP, WHOLE_IMAGE, Loop, has_fpu, linear_spec, wants_short
-from . import fc_few
+from . import fc_bits, fc_few
 from .dense_node import stream_call
 from .fc import routine
 from .offset_weights import sum_taps
@@ -20,10 +20,11 @@ from .packed_sums import pack_nibbles
 from .packing import pack, quads, rows_of_image
 from .sparse import is_sparse_row, sparse
 from .stream import Stream
-from .weights import BYTES, OF_FEW_OUTPUTS, OF_ROWS
+from .weights import BITS, BYTES, OF_FEW_OUTPUTS, OF_ROWS
 
 LONG_ROW = 512  # inputs, of which two halves cost less than one instruction in 200
 LEAST_SAVED_BYTES = 64
+LEAST_OF_TABLES = 64, 128  # outputs of one row, and of several, which products take two at a time
 
 
 @kernel("FC", linear_spec(form=ROW_MAJOR, channels=FEW_OUTPUTS))
@@ -42,6 +43,13 @@ class FcInt8(LinearNode):
 @kernel(("Conv1D", "Conv2D"), linear_spec(ONE_GROUP, WHOLE_IMAGE, channels=FEW_OUTPUTS))
 class WholeImageInt8(FcInt8):
     """An image is a row."""
+
+
+def has_tables(view: NodeView, rows: int) -> bool:
+    """Whether binary weights are to share bytes in flash, and tables of sums take fewer instructions than products."""
+    outputs, features = _row(view, rows)
+    are_many = view.packs_weights and outputs >= LEAST_OF_TABLES[rows > 1] and fc_bits.tables_of(features) > 0
+    return are_many and view.inputs[1].dtype is DType.int8 and fewest_bits(view.inputs[1].data) == 1
 
 
 def _blocks(view: NodeView, outputs: int, features: int) -> int:
@@ -70,12 +78,15 @@ def fc_demands(view: NodeView, rows: int) -> Demands:
     is_whole = _blocks(view, outputs, features) == 1
     sums = 2 * len(_sum_taps(view, features))
     scratch = 0 if outputs < GROUP else 8 * ((features + 3) // 4) + sums if is_whole else features + sums + _sums_bytes(outputs)
+    scratch = fc_bits.scratch_bytes(outputs, features) if has_tables(view, rows) else scratch
     return following([(row * outputs, row * features) for row in range(1, rows + 1)], view.outputs[0], scratch)
 
 
 def fc_call(node: LinearNode, rows: int, unroll: int) -> Call:
     """The call for so many rows of all inputs."""
     outputs, features = _row(node.view, rows)
+    if has_tables(node.view, rows):
+        return _bits_call(node, rows)
     stream = _stream(node, outputs, features, unroll)
     shape = Struct("aidge_cortexm_fc", {"rows": rows, "outputs": outputs, "stream_bytes": stream.words.nbytes})
     if stream.few:
@@ -84,6 +95,20 @@ def fc_call(node: LinearNode, rows: int, unroll: int) -> Call:
         function, text = routine(stream, features, unroll, _blocks(node.view, outputs, features))
     others = (shape,) if stream.few else (Scratch(), shape)
     return stream_call(function, "sums/fc_int8.h", stream, others, (text,), pixels=1)
+
+
+def _bits_call(node: LinearNode, rows: int) -> Call:
+    """The call for binary weights."""
+    view, is_short = node.view, wants_short(node.view)
+    linear = fc_bits.without_zeros(node.linear(rows_of_image(view)))
+    outputs, features = linear.rows.shape
+    stream = pack(
+        linear, [], has_fpu(view), is_row=True, is_short=is_short, encodings=(BITS,), may_share=is_short, may_join=is_short
+    )
+    shape = Struct("aidge_cortexm_fc", {"rows": rows, "outputs": outputs, "stream_bytes": stream.words.nbytes})
+    function, text = fc_bits.routine(stream, features)
+    whole = fc_bits.with_bits(stream, linear.rows)
+    return stream_call(function, "sums/fc_int8.h", whole, (Scratch(), shape), (text,), pixels=1)
 
 
 def _order(view: NodeView, outputs: int, features: int) -> list[int]:

@@ -9,7 +9,7 @@ from aidge_build.contract.spec import ROW_MAJOR, Demands, NodeView, Predicate
 
 from ..core.conditions import Loop, has_fpu, linear_spec, wants_short
 from .dense_node import DenseNode
-from .fc_int8 import LONG_ROW, FcInt8, fc_call
+from .fc_int8 import LONG_ROW, FcInt8, fc_call, fc_demands, has_tables
 from .offset_weights import sum_taps
 from .packing import pack, quads, rows_of_image
 from .pointwise_int8 import pairs_call, pairs_demands
@@ -47,12 +47,16 @@ class FcRowsInt8(DenseNode):
 
     @classmethod
     def demands(cls, view: NodeView) -> Demands:
+        if has_tables(view, view.inputs[0].dims[0]):
+            return fc_demands(view, view.inputs[0].dims[0])
         sums = sum_taps(view, _features(view))
         return pairs_demands(view, view.inputs[0].dims[0], _features(view), view.inputs[1].dims[0], sums)
 
     def call(self) -> Call:
         """Row by row where two weights do not fit a halfword and would take twice the flash, or few blocks have weights."""
         rows, features = self.inputs[0].dims[0], _features(self.view)
+        if has_tables(self.view, rows):
+            return fc_call(self, rows, FcInt8.unroll.steps(self.view))
         order = quads(features) + sum_taps(self.view, features)
         stream = pack(self.linear(rows_of_image(self.view)), order, has_fpu=True)
         if is_sparse_row(self.view) or (stream.weights is WIDE and self.view.objective != "speed"):

@@ -102,7 +102,8 @@ def pack_blocks(linear: Linear, order: list[int], size: int, has_fpu: bool, **as
     sums = order.count(SUM) // 2 if groups.weights.wants_sums else 0
     order = order if has_offsets else [tap for tap in order if tap != SUM]
     stream = _encoding(groups, wishes, size, limits, sums)
-    rows = numpy.where(numpy.array(order) < 0, 0, groups.linear.rows[:, numpy.maximum(order, 0)])
+    taps = numpy.array(order, numpy.int64)
+    rows = numpy.where(taps < 0, 0, groups.linear.rows[:, numpy.maximum(taps, 0)])
     rows = less_offsets(rows) if has_offsets else rows
     words: list[int] = []
     for block in blocks:

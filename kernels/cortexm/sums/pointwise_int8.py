@@ -11,7 +11,7 @@ from aidge_build.contract.spec import Demands, NodeView, Predicate
 
 from ..core.conditions import ANY_CHANNELS, GROUP, QUADS_OR_FEW, Loop, has_fpu, linear_spec, wants_short
 from .dense_node import DenseNode, stream_call
-from .fc_int8 import FcInt8, fc_call, fc_demands
+from .fc_int8 import FcInt8, fc_call, fc_demands, has_tables
 from .offset_weights import sum_taps
 from .packing import quads
 from .pointwise import routine
@@ -74,14 +74,15 @@ class PointwiseInt8(DenseNode):
     @classmethod
     def demands(cls, view: NodeView) -> Demands:
         pixels, channels, outputs = _pixels(view), view.inputs[0].dims[1], view.outputs[0].dims[1]
-        if pixels == 1 or outputs < GROUP:
+        if pixels == 1 or outputs < GROUP or has_tables(view, pixels):
             return fc_demands(view, pixels)
         return pairs_demands(view, pixels, channels, outputs, sum_taps(view, channels))
 
     def call(self) -> Call:
         data, (output,) = self.inputs[0], self.outputs
         channels, outputs, pixels = data.dims[1], output.dims[1], _pixels(self.view)
-        if pixels == 1 or outputs < GROUP:  # of few channels the inputs are read once, so that they need no column
+        # Of few channels the inputs are read once, so that they need no column.
+        if pixels == 1 or outputs < GROUP or has_tables(self.view, pixels):
             return fc_call(self, pixels, FcInt8.unroll.steps(self.view))
         blocks = quads(channels) if channels % 4 == 0 else []
         stream = self.stream(quads(channels) + sum_taps(self.view, channels), blocks, range(0, 4 * len(blocks), 16))

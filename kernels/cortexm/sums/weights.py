@@ -275,6 +275,7 @@ def _want_offsets(linear: Linear, groups: list[list[int]]) -> bool:
 WIDE = Weights("wide", "int16 weights", "int16", 8)
 BYTES = Bytes("bytes", "int8 weights", "int8", 4, paired_step=1, uses_w=True)
 NIBBLES = Nibbles("nibbles", "four weights per halfword", "4 per halfword", 2, _fit_nibbles, paired_step=2, minus=-8)
+BITS = Weights("bits", "8 weights per byte", "8 per byte", 0)  # which stand elsewhere (fc_bits.py)
 ROW_NIBBLES = replace(NIBBLES, is_row=True)
 PACKED = Weights("packed", "two weights per halfword", "2 per halfword", 4, _fit_packed, is_packed=True, paired_step=2)
 OFFSETS = replace(PACKED, note=f"{PACKED.note}, an offset for each channel", fits=_want_offsets, even="uxtb16", above=128)

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from aidge_build.contract.spec import Demands, NodeView
 
 from .curved_layers import curved_layer, layer_alone, pack_curved
@@ -21,5 +23,5 @@ class CurvedNode(DenseNode):
     def demands(cls, view: NodeView) -> Demands:
         return super().demands(layer_alone(view))
 
-    def stream(self, order: list[int]) -> Stream:
+    def stream(self, order: list[int], blocks: Sequence[int] = (), places: Sequence[int] = ()) -> Stream:
         return pack_curved(curved_layer(self.whole), order)

@@ -92,6 +92,19 @@ def test_words_that_name_no_state_are_refused(name):
     assert reason in own_words(refused.value)
 
 
+@pytest.mark.parametrize("position, is_refused", [("Shape(past_key_values_0_key)", True), ("ReduceSum(attention_mask)", False)])
+def test_positions_that_follow_from_the_length_of_a_cache_are_refused(position, is_refused):
+    text = TEXT.replace("p = Cast<to=1>(position_ids)", f"l = {position} q = Cast<to=1>(l) p = ReduceMax<keepdims=0>(q)")
+    inputs = INPUTS.replace(", int64[batch,1] position_ids", "")
+    data = model(text, inputs=inputs, outputs=OUTPUTS)
+    words = data, "net.onnx", builtin_operators(), {"past": PAST, "total": PAST + 1}, {}, {"auto": ""}
+    if is_refused:
+        with pytest.raises(AidgeError, match="output 'y' changes with the length of the caches"):
+            import_onnx(*words)
+    else:
+        assert import_onnx(*words)[0].given == ("x",)
+
+
 def test_rows_that_are_not_joined_to_the_end_are_refused():
     text = TEXT.replace("(past_key_values_0_key, x)", "(x, past_key_values_0_key)")
     with pytest.raises(AidgeError, match=r"is float32\[1, 4, 1\], input 'past_key_values_0_key' is float32\[1, 3, 1\]"):

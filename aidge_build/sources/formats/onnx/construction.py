@@ -138,10 +138,12 @@ class Construction:
         return any(dims.get(output) != dims.get(source) for output, source in self._states.pairs.items())
 
     def _writer(self, name: str) -> Node | None:
-        """Returns the node that computes a tensor, however often it was renamed."""
+        """Returns the node that computes a tensor, behind nodes that only rename it."""
         producer = {output: node for node in self._nodes for output in node.outputs}
         node = producer.get(name)
-        while node is not None and isinstance(node.operator, Identity):
+        while node is not None and isinstance(node.operator, Identity | Cast):
+            if self.tensors[node.input].dtype is not self.tensors[name].dtype:
+                break
             node = producer.get(node.input)
         return node
 

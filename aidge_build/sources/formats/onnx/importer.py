@@ -12,6 +12,7 @@ from aidge_build.operators.base import Operator
 from aidge_build.sources.dims import Bound
 from aidge_build.sources.formats.onnx.construction import Construction, Imported
 from aidge_build.sources.formats.onnx.frame import Frame
+from aidge_build.sources.formats.onnx.length_check import VALID, require_same_outputs
 from aidge_build.sources.formats.onnx.vocabulary import Vocabulary
 from aidge_build.sources.onnx_format import (
     OnnxModel,
@@ -50,7 +51,12 @@ def import_onnx(
         kept = {source: model.initializers[source] for source in states.pairs.values() if source in model.initializers}
         model = replace(model, initializers={key: data for key, data in model.initializers.items() if key not in kept})
         imported = _imported(model, name, operators, bind, states)
-        return with_states(imported.view, imported.states, kept), (*widened, *imported.notices)
+        view = with_states(imported.view, imported.states, kept)
+        longer = _longer_bind(imported, states, bind)
+        if longer:
+            other = _imported(model, name, operators, longer, states)
+            require_same_outputs(view, with_states(other.view, other.states, {}))
+        return view, (*widened, *imported.notices)
     except AidgeError as error:
         raise error.within(name)
 
@@ -85,6 +91,22 @@ def _wanted(model: OnnxModel, state: Mapping[str, str] | None) -> WantedStates:
     """The states that the file and the user name."""
     inputs, outputs = ([value.name for value in side] for side in (model.inputs, model.outputs))
     return wanted_states({**model.states, **(state or {})}, inputs, outputs)
+
+
+def _longer_bind(imported: Imported, states: WantedStates, bind: Mapping[str, Bound]) -> Mapping[str, Bound]:
+    """Returns the dims for caches that are one row longer; nothing if no mask is counted, if positions are, or if the file fixes
+    the lengths."""
+    if {imported.tensors[name].elements == 1 for name in states.counted} != {False}:
+        return {}
+    dims = {value.name: value.dims or () for value in imported.model.inputs}
+    lengths: list[object] = []
+    for output, source in states.pairs.items():
+        sizes = zip(dims.get(source, ()), imported.tensors[output].dims, imported.tensors[source].dims)
+        lengths += [name for name, after, before in sizes if after > before >= VALID]
+    if lengths:
+        lengths += [dims[name][-1] for name in states.counted]
+    longer = {name: size + 1 for name, size in bind.items() if name in lengths and type(size) is int}
+    return {**bind, **longer} if longer else {}
 
 
 def _imported(

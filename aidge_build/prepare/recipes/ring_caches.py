@@ -35,20 +35,16 @@ def ring_caches(view: GraphView) -> GraphView:
         return view
     rows = _rows(view, windows[0])
     masks = [node for node in view.nodes if _is_mask(view, node, count, rows)]
-    sources = {window.join.node.output: window.join.axis for window in windows}
-    same = all(_rows(view, window) == rows for window in windows)
-    if not same or not without_order(view, {**_without_cuts(windows), **sources, **{mask.output: 0 for mask in masks}}):
+    if any(_rows(view, window) != rows for window in windows):
+        return view
+    ordered = {name: window.join.axis for window in windows for name in (window.join.node.output, window.state.written)}
+    if not without_order(view, ordered | {mask.output: 0 for mask in masks}):
         return view
     rewrite = Rewrite(view)
     rewrite.states = tuple(_turned(view, rewrite, state, windows, count) for state in view.states)
     for mask in masks:
         rewrite.replace_node(mask, mask.with_(operator=LessOrEqual(), inputs=(mask.input, count)))
     return rewrite.finish()
-
-
-def _without_cuts(windows: list[_Window]) -> dict[str, int]:
-    """The next values of the states, which the rewrite leaves out."""
-    return {window.state.written: window.join.axis for window in windows}
 
 
 def _rows(view: GraphView, window: _Window) -> int:

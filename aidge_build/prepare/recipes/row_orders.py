@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy
 
@@ -49,7 +49,12 @@ def _axis_after(view: GraphView, node: Node, axes: Mapping[str, int]) -> int | N
         return _of_product(first, others[0], result, axes)
     if any(tensor.name in axes for tensor in others) or first.name not in axes:
         raise Mixed
-    axis = axes[first.name]
+    return _of_one(node, first, axes[first.name], others, result)
+
+
+def _of_one(node: Node, first: Tensor, axis: int, others: Sequence[Tensor], result: Tensor) -> int | None:
+    """The first input alone has the order."""
+    operator = node.operator
     if isinstance(operator, Transpose):
         return operator.permutation.index(axis)
     if operator.views:

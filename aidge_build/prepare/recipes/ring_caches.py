@@ -30,13 +30,10 @@ def ring_caches(view: GraphView) -> GraphView:
     (`row_orders`). Sums over the rows are then added up in another order.
     """
     count = next((state.read for state in view.states if _counts(view, state)), None)
-    windows = [found for state in view.states if (found := _window(view, state)) is not None]
+    windows, rows = _windows(view)
     if count is None or not windows:
         return view
-    rows = _rows(view, windows[0])
     masks = [node for node in view.nodes if _is_mask(view, node, count, rows)]
-    if any(_rows(view, window) != rows for window in windows):
-        return view
     ordered = {name: window.join.axis for window in windows for name in (window.join.node.output, window.state.written)}
     if not without_order(view, ordered | {mask.output: 0 for mask in masks}):
         return view
@@ -47,8 +44,11 @@ def ring_caches(view: GraphView) -> GraphView:
     return rewrite.finish()
 
 
-def _rows(view: GraphView, window: _Window) -> int:
-    return view.tensor(window.join.node.output).dims[window.join.axis]
+def _windows(view: GraphView) -> tuple[list[_Window], int]:
+    """Returns the windows and their number of rows; none if their numbers differ."""
+    found = [window for state in view.states if (window := _window(view, state)) is not None]
+    rows = {view.tensor(window.join.node.output).dims[window.join.axis] for window in found}
+    return (found, rows.pop()) if len(rows) == 1 else ([], 0)
 
 
 def _counts(view: GraphView, state: State) -> bool:

@@ -153,7 +153,7 @@ class DynamicRow(KernelNode):
         weights, floats = self.inputs[WEIGHTS].data, _floats_of(self.view)
         form = DenseFloat(weights.shape[1], weights.shape[0], floats)
         name, texts = form.texts()
-        stream = form.stream(_stored(weights, floats), FloatNumbers.of(self.inputs, weights, floats.missing))
+        stream = form.stream(_stored(weights, floats.missing), FloatNumbers.of(self.inputs, weights, floats.missing))
         arguments = (*data_arguments(self.inputs), Output(0), Constant("stream", stream))
         note, facts = "8 outputs at a time, scaled to float", computed("1 row x 8 outputs")
         return Call(name, ("sums/dynamic_data.h",), arguments, note, texts, facts=facts)

@@ -19,23 +19,30 @@ def require_exact(kind: str, words: bytes, data: bytes, owner: str) -> None:
 
 def expanded(kind: str, words: bytes) -> bytes:
     """Returns the words of the array."""
-    at = 16 if kind == "table" else 8
-    start, found = numpy.frombuffer(words[:at], numpy.uint8), []
-    while at < len(words):
-        others, turns, units = words[at], words[at + 3] + 1, int.from_bytes(words[at + 1 : at + 3], "little")
-        at += 4
-        size = (12 if kind == "3" else 4) * units
-        for _ in range(turns):
-            found.append(words[at : at + 4 * others])
-            at += 4 * others
-            if units:
-                found.append(_bytes(kind, numpy.frombuffer(words, numpy.uint8, size, at), start))
+    list_of_words, found, at, start = numpy.frombuffer(words, "<u4"), [], 0, numpy.zeros(0, numpy.uint8)
+    while at < len(list_of_words):
+        head, narrow = (int(word) for word in list_of_words[at : at + 2])
+        others, turns = head & 255, head >> 8 & 0x7FFFFF
+        at += 2
+        if head >> 31:
+            size = 4 if kind == "table" else 2
+            start = list_of_words[at : at + size].view(numpy.uint8)
             at += size
+        turn = numpy.zeros((turns, others + narrow), "<u4")
+        turn[:, :others] = list_of_words[at : at + turns * others].reshape(turns, others)
+        at += turns * others
+        in_unit, size = {"4": (2, 1), "3": (8, 3), "2": (4, 1), "1": (8, 1), "table": (2, 1)}[kind]
+        units = -(-turns * narrow // in_unit) * size
+        if units:
+            values = _bytes(kind, list_of_words[at : at + units].view(numpy.uint8), start)
+            turn[:, others:] = values.view("<u4")[: turns * narrow].reshape(turns, narrow)
+        at += units
+        found.append(turn.tobytes())
     return b"".join(found)
 
 
-def _bytes(kind: str, units: numpy.ndarray, start: numpy.ndarray) -> bytes:
-    """Returns the narrow words of the units of a turn."""
+def _bytes(kind: str, units: numpy.ndarray, start: numpy.ndarray) -> numpy.ndarray:
+    """Returns the narrow words of the units of a segment."""
     bits = numpy.unpackbits(units, bitorder="little").reshape(-1, 8)  # of each byte
     if kind == "3":
         pairs = bits[: 2 * len(bits) // 3].reshape(2, -1, 4, 2).transpose(0, 2, 1, 3).reshape(8, -1, 2)
@@ -44,7 +51,7 @@ def _bytes(kind: str, units: numpy.ndarray, start: numpy.ndarray) -> bytes:
         width = {"1": 1, "2": 2}.get(kind, 4)
         fields = (bits.reshape(len(bits), -1, width) @ (1 << numpy.arange(width))).T
     if kind == "table":
-        return start[fields].tobytes()
+        return start[fields].reshape(-1)
     low, flip = (numpy.tile(start[first : first + 4], fields.shape[1] // 4).astype(int) for first in (0, 4))
     values = low ^ flip * fields if kind == "1" else (low + fields) ^ flip
-    return values.astype(numpy.uint8).tobytes()
+    return values.astype(numpy.uint8).reshape(-1)

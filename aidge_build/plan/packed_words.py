@@ -2,13 +2,15 @@
 """Constants whose weights share bytes in flash: the words of an array as a shorter list of words.
 
 A word of the array is narrow if a field of few bits can hold each of its four bytes: kernels may add an offset to each of the
-four. The list has a start, then segments:
+four. The array is a row of turns: a few other words, then a few narrow words. The list has a segment for turns that are alike:
 
 | words | content |
 |---|---|
-| 2, or 4 | start: the words `low` and `flip`, for all narrow words; or the 16 bytes of a table |
-| 1 | head: bits 0 to 7 the other words of a turn, bits 8 to 23 its units of narrow words, bits 24 to 31 the turns minus 1 |
-| for each turn | the other words as they are; then the narrow words in units |
+| 1 | bits 0 to 7: other words of a turn; bits 8 to 30: turns; bit 31: whether a start follows, for this segment and later ones |
+| 1 | narrow words of a turn |
+| 0, 2 or 4 | start: the words `low` and `flip`; the 16 bytes of a table |
+| turns * other words | the other words, as they are |
+| the rest | units, of the narrow words of all turns together; the last unit may hold fields that are not read |
 
 | kind | words of a unit | narrow words of a unit | byte of a field f |
 |---|---|---|---|
@@ -18,7 +20,7 @@ four. The list has a start, then segments:
 | 1 | 1 | 8 | low for 0, low xor flip for 1 |
 | table | 1 | 2 | byte f of the table |
 
-The units of a turn are planes: field p of word i belongs to narrow word p * units + i, and each byte of word i holds the field
+The units of a segment are planes: field p of word i belongs to narrow word p * units + i, and each byte of word i holds the field
 of one byte. So a loop may compute several words of a plane at a time.
 """
 
@@ -32,9 +34,10 @@ import numpy
 
 TABLE = "table"
 KINDS = ("1", "2", "3", "4")  # of weights that are integers of so many bits
-MOST_OTHERS, MOST_UNITS, MOST_TURNS = 255, 65535, 256
+MOST_OTHERS = 255
+_STARTS = 1 << 31
 _TABLE_BYTES = 16
-_LEAST_GAINS = (1, 2, 4, 8)  # words that each turn saves: short ones pay if they are alike, and need no heads
+_LEAST_RUNS = (1, 2, 4, 8, 16)  # narrow words of a turn: short runs pay if turns are alike, and need no segments of their own
 
 
 @dataclass(frozen=True)
@@ -66,41 +69,48 @@ class _Unit:
 UNITS = {"4": _Unit(1, 2), "3": _Unit(3, 8), "2": _Unit(1, 4), "1": _Unit(1, 8), TABLE: _Unit(1, 2)}
 
 
+@dataclass(frozen=True)
+class _Fields:
+    """The field of each byte of an array of words, uint8 [words, 4], and which words are narrow, with the start that says so."""
+
+    start: bytes
+    values: numpy.ndarray
+    is_narrow: numpy.ndarray
+
+
 def packed(data: bytes, kind: str) -> Packed:
     """Returns the array in the words of a kind."""
     words = numpy.frombuffer(data + bytes(-len(data) % 4), numpy.uint8).reshape(-1, 4)
-    start, fields, fits = _from_table(words) if kind == TABLE else _from_bits(words, int(kind))
-    is_narrow = numpy.asarray(fits.all(axis=1))
-    lists = [_list(words, fields, start, list(_segments(is_narrow, kind, gain)), kind) for gain in _LEAST_GAINS]
+    fields = _from_table(words) if kind == TABLE else _from_bits(words, int(kind))
+    lists = [_list(words, fields, list(_segments(fields.is_narrow, least)), kind) for least in _LEAST_RUNS]
     return Packed(kind, min(lists, key=len), len(data))
 
 
-def _list(
-    words: numpy.ndarray, fields: numpy.ndarray, start: bytes, segments: Sequence[tuple[tuple[int, int], int]], kind: str
-) -> bytes:
+def _list(words: numpy.ndarray, fields: _Fields, segments: Sequence[tuple[int, int, int]], kind: str) -> bytes:
     """Returns the list of these segments."""
-    pieces, at = [start], 0
-    for (others, units), turns in segments:
-        pieces.append((others | units << 8 | turns - 1 << 24).to_bytes(4, "little"))
-        for _ in range(turns):
-            end = at + others + units * UNITS[kind].narrow
-            pieces += [words[at : at + others].tobytes(), _planes(fields[at + others : end], units, kind).tobytes()]
-            at = end
+    pieces, at = list[bytes](), 0
+    for others, narrow, turns in segments:
+        end = at + turns * (others + narrow)
+        pieces.append((others | turns << 8 | _STARTS * (at == 0)).to_bytes(4, "little") + narrow.to_bytes(4, "little"))
+        pieces += [fields.start] * (at == 0)
+        pieces.append(words[at:end].reshape(turns, others + narrow, 4)[:, :others].tobytes())
+        pieces.append(_units(fields.values[at:end].reshape(turns, others + narrow, 4)[:, others:], kind).tobytes())
+        at = end
     return b"".join(pieces)
 
 
-def _from_table(words: numpy.ndarray) -> tuple[bytes, numpy.ndarray, numpy.ndarray]:
-    """Returns the start of the list, the field of each byte, and whether there is one: for the bytes that occur most."""
+def _from_table(words: numpy.ndarray) -> _Fields:
+    """Returns the fields of a table of the bytes that occur most."""
     counts = numpy.bincount(words.reshape(-1), minlength=256)
     values = numpy.sort(numpy.argsort(-counts, kind="stable")[:_TABLE_BYTES]).astype(numpy.uint8)
     field_of = numpy.full(256, 255, numpy.uint8)
     field_of[values] = numpy.arange(_TABLE_BYTES)
     fields = field_of[words]
-    return values.tobytes(), fields, fields < _TABLE_BYTES
+    return _Fields(values.tobytes(), fields, numpy.asarray((fields < _TABLE_BYTES).all(axis=1)))
 
 
-def _from_bits(words: numpy.ndarray, bits: int) -> tuple[bytes, numpy.ndarray, numpy.ndarray]:
-    """Returns the same for integers of so many bits: each of the four bytes of a word has an offset."""
+def _from_bits(words: numpy.ndarray, bits: int) -> _Fields:
+    """Returns the fields of integers of so many bits: each of the four bytes of a word has an offset."""
     low, flip = numpy.zeros(4, numpy.uint8), numpy.zeros(4, numpy.uint8)
     fields, fits = numpy.zeros_like(words), numpy.zeros(words.shape, bool)
     for lane in range(4):
@@ -117,50 +127,59 @@ def _from_bits(words: numpy.ndarray, bits: int) -> tuple[bytes, numpy.ndarray, n
         low[lane], flip[lane] = (first - 128, 128) if wraps else (first, 0)
         fields[:, lane] = values - numpy.uint8(first)
         fits[:, lane] = fields[:, lane] < 1 << bits
-    return low.tobytes() + flip.tobytes(), fields, fits
+    return _Fields(low.tobytes() + flip.tobytes(), fields, numpy.asarray(fits.all(axis=1)))
 
 
-def _segments(is_narrow: numpy.ndarray, kind: str, least_gain: int) -> Iterator[tuple[tuple[int, int], int]]:
-    """Yields ((other words, units), turns)."""
-    for turn, alike in groupby(_turns(is_narrow, UNITS[kind], least_gain)):
-        turns = len(list(alike))
-        for first in range(0, turns, MOST_TURNS):
-            yield turn, min(MOST_TURNS, turns - first)
+def _segments(is_narrow: numpy.ndarray, least: int) -> Iterator[tuple[int, int, int]]:
+    """Yields (other words, narrow words, turns)."""
+    edges = numpy.flatnonzero(numpy.diff(is_narrow.astype(numpy.int8), prepend=0, append=0)).tolist()
+    runs = [(first, end) for first, end in zip(edges[::2], edges[1::2], strict=True) if end - first >= least]
+    for (others, narrow), alike in groupby(_turns(is_narrow, runs)):
+        yield others, narrow, len(list(alike))
 
 
-def _turns(is_narrow: numpy.ndarray, unit: _Unit, least_gain: int) -> Iterator[tuple[int, int]]:
-    """Yields (other words, units): a run of narrow words that does not fill its last unit ends with other words, and so does one
-    that saves too little."""
-    edges = numpy.flatnonzero(numpy.diff(is_narrow.astype(numpy.int8), prepend=0, append=0))
-    at = 0
-    for first, end in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):
-        units = (end - first) // unit.narrow
-        if units * (unit.narrow - unit.words) < least_gain:
+def _turns(is_narrow: numpy.ndarray, runs: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """Yields (other words, narrow words). Most turns of a kernel's stream are alike, but a narrow word next to the weights may
+    be a bias: a turn like most others is taken wherever its words fit, or else the next run as it is."""
+    usual = _usual(runs)
+    counts, at, number = numpy.concatenate([[0], numpy.cumsum(is_narrow)]).tolist(), 0, 0
+    while at < len(is_narrow):
+        first, end = at + usual[0], at + sum(usual)
+        if usual[1] and end < len(counts) and counts[end] - counts[first] == usual[1]:
+            yield usual
+            at = end
             continue
-        yield from _limited(first - at, units)
-        at = first + units * unit.narrow
-    if at < len(is_narrow):
-        yield from _limited(len(is_narrow) - at, 0)
+        while number < len(runs) and runs[number][1] <= at:
+            number += 1
+        first, end = runs[number] if number < len(runs) else (len(is_narrow), len(is_narrow))
+        yield from _limited(max(first, at) - at, end - max(first, at))
+        at = end
 
 
-def _limited(others: int, units: int) -> Iterator[tuple[int, int]]:
-    """Yields turns whose numbers fit the head."""
+def _usual(runs: Sequence[tuple[int, int]]) -> tuple[int, int]:
+    """Returns the (other words, narrow words) of the turns with most narrow words in all; (0, 0) without one."""
+    totals: dict[tuple[int, int], int] = {}
+    for (_, before), (first, end) in zip([(0, 0), *runs], runs):
+        totals[first - before, end - first] = totals.get((first - before, end - first), 0) + end - first
+    return max((turn for turn in totals if turn[0] <= MOST_OTHERS), key=lambda turn: totals[turn], default=(0, 0))
+
+
+def _limited(others: int, narrow: int) -> Iterator[tuple[int, int]]:
+    """Yields turns whose other words fit a head."""
     while others > MOST_OTHERS:
         yield MOST_OTHERS, 0
         others -= MOST_OTHERS
-    while units > MOST_UNITS:
-        yield others, MOST_UNITS
-        others, units = 0, units - MOST_UNITS
-    yield others, units
+    yield others, narrow
 
 
-def _planes(fields: numpy.ndarray, units: int, kind: str) -> numpy.ndarray:
-    """Returns the units of a turn, uint8 [words, 4]."""
-    planes = fields.reshape(UNITS[kind].narrow, units, 4)
+def _units(fields: numpy.ndarray, kind: str) -> numpy.ndarray:
+    """Returns the units of the narrow words of a segment, uint8 [words, 4]."""
+    own, planes = fields.reshape(-1, 4), UNITS[kind].narrow
+    narrow = numpy.concatenate([own, numpy.zeros((-len(own) % planes, 4), numpy.uint8)]).reshape(planes, -1, 4)
     if kind != "3":
-        return _joined(planes, 8 // UNITS[kind].narrow)
-    low = planes & 3
-    return numpy.concatenate([_joined(low[:4], 2), _joined(low[4:], 2), _joined(planes >> 2, 1)])
+        return _joined(narrow, 8 // planes)
+    low = narrow & 3
+    return numpy.concatenate([_joined(low[:4], 2), _joined(low[4:], 2), _joined(narrow >> 2, 1)])
 
 
 def _joined(planes: numpy.ndarray, bits: int) -> numpy.ndarray:

@@ -34,7 +34,7 @@ DIFFERENT = {
 OTHERS = {
     *"And BitShift BitwiseAnd BitwiseNot BitwiseOr BitwiseXor CastLike Constant ConstantOfShape ConvInteger".split(),
     *"DequantizeLinear DynamicQuantizeLinear MatMulInteger NegativeLogLikelihoodLoss Not OneHot Or QLinearConv".split(),
-    *"QLinearMatMul QuantizeLinear NonMaxSuppression Range Scatter SoftmaxCrossEntropyLoss Upsample Xor".split(),
+    *"QLinearMatMul QuantizeLinear NonMaxSuppression Range Scatter SoftmaxCrossEntropyLoss TensorScatter Upsample Xor".split(),
 }
 
 

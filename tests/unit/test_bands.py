@@ -50,7 +50,7 @@ Mul Neg Not Or PReLU Pad PadByInput Pow QLinearConv QuantizeByInput QuantizeLine
 ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceProd ReduceSum ReduceSumSquare Reformat
 Reshape Resize Restated Round Selu Shrink Sigmoid Sign Sin Sinh Slice Softmax Softplus Softsign SpaceToDepth Split Sqrt Squeeze
 Staircase Sub
-Sum Swish Table Tan Tanh ThresholdedRelu Tile Transpose Unsqueeze Upsample Where Xor
+Sum Swish Table Tan Tanh ThresholdedRelu Tile Transpose Unsqueeze Upsample Where Xor ZeroedRows
 """.split()
 
 

@@ -142,9 +142,10 @@ class FunctionSteps:
     @classmethod
     def of(cls, unit: FloatUnit, operator: Any) -> FunctionSteps | None:
         """Returns the operations for an operator; None if it is not one of these functions."""
-        if operator.type == "Swish":
+        kind = operator.type
+        if kind == "Swish":
             return cls(unit, logistic, operator.alpha)
-        found = _FUNCTIONS.get(operator.type)
+        found = _FUNCTIONS.get(kind)
         if found is _gelu and operator.with_tanh:
             found = _gelu_with_tanh
         return found and cls(unit, found)

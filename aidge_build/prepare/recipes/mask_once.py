@@ -35,8 +35,15 @@ def mask_once(view: GraphView) -> GraphView:
 
 
 def _is_of_masks(view: GraphView, node: Node) -> bool:
-    computed = [tensor for tensor in map(view.tensor, filter(None, node.inputs)) if not tensor.is_constant]
-    return bool(computed) and all(tensor.dtype in _KINDS for tensor in computed)
+    has_computed = False
+    for name in node.inputs:
+        tensor = view.tensors.get(name)
+        if tensor is None or tensor.data is not None:
+            continue
+        if tensor.dtype not in _KINDS:
+            return False
+        has_computed = True
+    return has_computed
 
 
 def _value(view: GraphView, name: str, handed: Mapping[str, str]) -> object:

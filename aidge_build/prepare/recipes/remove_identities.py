@@ -35,23 +35,24 @@ def remove_identities(view: GraphView) -> GraphView:
 
 def _handed_on(view: GraphView, node: Node) -> str | None:
     """Returns the input that the node hands on; None if it does more."""
-    if node.type == "And":
+    kind = node.type
+    if kind == "And":
         for name, other in (node.inputs, node.inputs[::-1]):
             mask = view.tensor(other).data
             if mask is not None and mask.all() and view.tensor(name).dims == view.tensor(node.output).dims:
                 return name
         return None
-    return node.input if _hands_on(view, node) else None
+    return node.input if _hands_on(view, node, kind) else None
 
 
-def _hands_on(view: GraphView, node: Node) -> bool:
-    if node.type in ("Identity", "Dropout", "StopGrad"):
+def _hands_on(view: GraphView, node: Node, kind: str) -> bool:
+    if kind in ("Identity", "Dropout", "StopGrad"):
         return len(node.outputs) == 1
-    if node.type == "Transpose":
+    if kind == "Transpose":
         return list(node.operator.permutation) == sorted(node.operator.permutation)
-    if node.type in ("Reshape", "Flatten", "Squeeze", "Unsqueeze", "Expand"):
+    if kind in ("Reshape", "Flatten", "Squeeze", "Unsqueeze", "Expand"):
         return view.tensor(node.input).dims == view.tensor(node.output).dims
-    return node.type == "Cast" and view.tensor(node.input).dtype is view.tensor(node.output).dtype
+    return kind == "Cast" and view.tensor(node.input).dtype is view.tensor(node.output).dtype
 
 
 def _take_over(view: GraphView, source: str, result: str) -> GraphView:

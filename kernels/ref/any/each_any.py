@@ -35,4 +35,5 @@ class EachAny(KernelNode):
             raise AidgeError(_types(self.view), code="KERNEL")
         given = [(index, tensor) for index, tensor in enumerate(self.inputs) if tensor is not None]
         call = each(found, [tensor for _, tensor in given], [index for index, _ in given], self.outputs[0])
-        return replace(call, steps=FunctionSteps.of(unit_of(self.view.features), self.operator))
+        steps = FunctionSteps.of(unit_of(self.view.features), self.operator)
+        return call if steps is None else replace(call, steps=steps)

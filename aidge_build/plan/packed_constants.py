@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Chooses the constants that share bytes in flash and are expanded into the arena before their layer runs.
 
-A layer is asked only if its weights in the graph are integers that fit a few bits (or, for tables, few different ones). Then the
+A layer is asked only if its weights in the graph are integers that fit a few bits (with tables, whatever they are). Then the
 bytes of its arrays decide: the kernel may store weights in any order and between other numbers. A kernel that packs weights
 itself leaves nothing to save.
 """
@@ -27,7 +27,7 @@ from aidge_build.plan.schedule.copies import ConstantCopy, packed_in_line
 from aidge_build.plan.schedule.schedule import Schedule
 
 ALIGNMENT = 8  # bytes: of the widest element
-LEAST_SHARE = 16  # an array saves at least a sixteenth of its bytes
+LEAST_SHARE, LEAST_SHARE_OF_TABLES = 16, 4  # an array saves at least a sixteenth of its bytes, or a quarter by slow tables
 CODE_BYTES = 300  # of the function that expands a kind of words
 MOST_VALUES = 16  # of the weights of a layer
 _WEIGHTS = (DType.int8, DType.uint8, DType.int16)  # types of weights in the graph
@@ -108,10 +108,11 @@ def _arrays_of_few_values(program: Program) -> dict[int, dict[int, Array]]:
     """Returns, by step, the arrays of each layer with weights of few values, by argument; no array that several arguments name:
     each of them would need an expanded one."""
     inside = {name for cascade in program.schedule.cascades for name in cascade.nodes}
+    any_values = program.options.pack_weights == "tables"  # a channel may have few of the values of its layer
     asked = [
         step
         for step, layer in enumerate(program.layers)
-        if layer.macs > 0 and layer.node.name not in inside and any(map(has_few_values, layer.inputs))
+        if layer.macs > 0 and layer.node.name not in inside and (any_values or any(map(has_few_values, layer.inputs)))
     ]
     arrays = arrays_of(program) if asked else Arrays((), (), {})
     counts = Counter(array.symbol for read in arrays.of_layer for array in read.values())
@@ -133,10 +134,14 @@ def _trials(array: Array, kinds: Sequence[str]) -> list[Packed]:
     """Returns the array packed in each kind that saves enough."""
     if array.dtype not in _ARRAYS:
         return []
-    found = [trial for kind in kinds if (trial := packed(array.data, kind)).saves(LEAST_SHARE)]
+    found = [trial for kind in kinds if (trial := packed(array.data, kind)).saves(_least_share(kind))]
     for trial in found:
         require_exact(trial.kind, trial.words, array.data, array.symbol)
     return found
+
+
+def _least_share(kind: str) -> int:
+    return LEAST_SHARE_OF_TABLES if kind == TABLE else LEAST_SHARE
 
 
 def _best(trials: Sequence[Packed], kinds: Sequence[str]) -> Packed | None:

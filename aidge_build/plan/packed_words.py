@@ -27,7 +27,7 @@ of one byte. So a loop may compute several words of a plane at a time.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 
 import numpy
@@ -37,6 +37,7 @@ KINDS = ("1", "2", "3", "4")  # of weights that are integers of so many bits
 MOST_OTHERS = 255
 _STARTS = 1 << 31
 _TABLE_BYTES = 16
+_LEAST_RUN_OF_A_TABLE = 16  # words: its segment has 6 words more than half of them
 _LEAST_RUNS = (1, 2, 4, 8, 16)  # narrow words of a turn: short runs pay if turns are alike, and need no segments of their own
 
 
@@ -71,30 +72,42 @@ UNITS = {"4": _Unit(1, 2), "3": _Unit(3, 8), "2": _Unit(1, 4), "1": _Unit(1, 8),
 
 @dataclass(frozen=True)
 class _Fields:
-    """The field of each byte of an array of words, uint8 [words, 4], and which words are narrow, with the start that says so."""
+    """The field of each byte of an array of words, uint8 [words, 4], which words are narrow, and the start that says so."""
 
     start: bytes
     values: numpy.ndarray
     is_narrow: numpy.ndarray
 
 
+@dataclass(frozen=True)
+class _Segment:
+    """Turns that are alike, and a start if there is one."""
+
+    others: int
+    narrow: int
+    turns: int = 1
+    start: bytes = b""
+
+
 def packed(data: bytes, kind: str) -> Packed:
     """Returns the array in the words of a kind."""
     words = numpy.frombuffer(data + bytes(-len(data) % 4), numpy.uint8).reshape(-1, 4)
     fields = _from_table(words) if kind == TABLE else _from_bits(words, int(kind))
-    lists = [_list(words, fields, list(_segments(fields.is_narrow, least)), kind) for least in _LEAST_RUNS]
+    lists = [_list(words, fields.values, _segments(fields, least), kind) for least in _LEAST_RUNS]
+    if kind == TABLE:
+        lists.append(_list(words, *_with_own_tables(words), kind))
     return Packed(kind, min(lists, key=len), len(data))
 
 
-def _list(words: numpy.ndarray, fields: _Fields, segments: Sequence[tuple[int, int, int]], kind: str) -> bytes:
+def _list(words: numpy.ndarray, fields: numpy.ndarray, segments: Sequence[_Segment], kind: str) -> bytes:
     """Returns the list of these segments."""
     pieces, at = list[bytes](), 0
-    for others, narrow, turns in segments:
-        end = at + turns * (others + narrow)
-        pieces.append((others | turns << 8 | _STARTS * (at == 0)).to_bytes(4, "little") + narrow.to_bytes(4, "little"))
-        pieces += [fields.start] * (at == 0)
-        pieces.append(words[at:end].reshape(turns, others + narrow, 4)[:, :others].tobytes())
-        pieces.append(_units(fields.values[at:end].reshape(turns, others + narrow, 4)[:, others:], kind).tobytes())
+    for one in segments:
+        end = at + one.turns * (one.others + one.narrow)
+        head = one.others | one.turns << 8 | _STARTS * bool(one.start)
+        pieces += [head.to_bytes(4, "little"), one.narrow.to_bytes(4, "little"), one.start]
+        pieces.append(words[at:end].reshape(one.turns, -1, 4)[:, : one.others].tobytes())
+        pieces.append(_units(fields[at:end].reshape(one.turns, -1, 4)[:, one.others :], kind).tobytes())
         at = end
     return b"".join(pieces)
 
@@ -130,12 +143,33 @@ def _from_bits(words: numpy.ndarray, bits: int) -> _Fields:
     return _Fields(low.tobytes() + flip.tobytes(), fields, numpy.asarray(fits.all(axis=1)))
 
 
-def _segments(is_narrow: numpy.ndarray, least: int) -> Iterator[tuple[int, int, int]]:
-    """Yields (other words, narrow words, turns)."""
-    edges = numpy.flatnonzero(numpy.diff(is_narrow.astype(numpy.int8), prepend=0, append=0)).tolist()
+def _segments(fields: _Fields, least: int) -> list[_Segment]:
+    """Returns the segments of runs of at least so many narrow words; the first one has the start."""
+    edges = numpy.flatnonzero(numpy.diff(fields.is_narrow.astype(numpy.int8), prepend=0, append=0)).tolist()
     runs = [(first, end) for first, end in zip(edges[::2], edges[1::2], strict=True) if end - first >= least]
-    for (others, narrow), alike in groupby(_turns(is_narrow, runs)):
-        yield others, narrow, len(list(alike))
+    found = [_Segment(*turn, len(list(alike))) for turn, alike in groupby(_turns(fields.is_narrow, runs))]
+    return [replace(one, start=fields.start if number == 0 else b"") for number, one in enumerate(found)]
+
+
+def _with_own_tables(words: numpy.ndarray) -> tuple[numpy.ndarray, list[_Segment]]:
+    """Returns fields, and segments with a table each: the longest runs of words with at most 16 different bytes, one after the
+    other, as the weights of a channel are."""
+    fields, found, at, others = numpy.zeros_like(words), list[_Segment](), 0, 0
+    sets = [frozenset(word) for word in words.tolist()]
+    while at < len(sets):
+        seen, end = sets[at], at + 1
+        while end < len(sets) and len(seen | sets[end]) <= _TABLE_BYTES:
+            seen, end = seen | sets[end], end + 1
+        if end - at < _LEAST_RUN_OF_A_TABLE:
+            others, at = others + 1, at + 1
+            continue
+        table = numpy.array(sorted(seen), numpy.uint8)
+        fields[at:end] = numpy.searchsorted(table, words[at:end])
+        *plain, (left, narrow) = _limited(others, end - at)
+        found += [_Segment(*turn) for turn in plain]
+        found.append(_Segment(left, narrow, 1, table.tobytes().ljust(_TABLE_BYTES, b"\0")))
+        others, at = 0, end
+    return fields, found + [_Segment(*turn) for turn in _limited(others, 0)]
 
 
 def _turns(is_narrow: numpy.ndarray, runs: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:

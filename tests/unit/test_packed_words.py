@@ -64,6 +64,16 @@ def test_few_values_of_any_size_take_a_table():
     assert packed(data, "4").saved_bytes <= 0 and len(packed(data, TABLE).words) == 3200 + 8 + 16
 
 
+def test_each_channel_may_have_a_table_of_its_own():
+    random = numpy.random.default_rng(7)
+    channels = [random.choice(random.choice(256, 16, False), 320) for _ in range(30)]
+    data = (
+        numpy.concatenate([random.integers(0, 256, 40), *channels, random.integers(0, 256, 1200)]).astype(numpy.uint8).tobytes()
+    )
+    found = packed(data, TABLE)
+    assert expanded(TABLE, found.words) == data and len(found.words) < 40 + 1200 + 30 * (160 + 24 + 8) + 40
+
+
 @pytest.mark.parametrize("words", [300, 140_000])
 def test_numbers_that_do_not_fit_a_head_take_several(words):
     data = numpy.random.default_rng(6).bytes(4 * words) + packed_array([("4", 4 * words, 1)], 4)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import armv6m_harness
+import armv7m_harness
 import cortexm_harness
 import harness
 import helium_harness
@@ -49,6 +50,11 @@ SHAPES = (
     Shape(1, 30, 5, 4, 8, "random"),
     Shape(1, 300, 4, 8, 256),
 )
+ON_CORE = {  # without an FPU
+    armv6m_harness.BOARD: armv6m_harness.taken,
+    armv7m_harness.BOARD: lambda entry: armv7m_harness.of_this_library([entry])[0],
+    cortexm_harness.BOARD_WITHOUT_FPU: lambda entry: cortexm_harness.CaseWithoutFpu(entry.view, entry.values),
+}
 ON_SMALL_CORES = tuple(shape for shape in SHAPES if shape.block * (1 << shape.bits - 1) <= 256 and shape.block > 8)
 
 
@@ -90,7 +96,7 @@ def products(case, shapes=SHAPES, levels=(LEVELS, REAL)) -> list:
 def candidates():
     """For the tests of all kernels."""
     made = [entry for of in (cortexm_harness, helium_harness) for entry in products(of.case)]
-    return [*made, *map(armv6m_harness.taken, products(harness.case, ON_SMALL_CORES, [LEVELS]))]
+    return [*made, *(taken(entry) for taken in ON_CORE.values() for entry in products(harness.case, ON_SMALL_CORES, [LEVELS]))]
 
 
 def accepted(case, levels) -> list:
@@ -139,17 +145,22 @@ def test_levels_give_the_meaning_bit_for_bit_and_floats_nearly(of, board, monkey
     assert len(cases) > len(SHAPES) and helium_harness.run(cases, board=board) == []
 
 
-@pytest.mark.parametrize(
-    "of",
-    [pytest.param(armv6m_harness, marks=needs_emulator), pytest.param(rv32_harness, marks=needs_riscv)],
-    ids=["M0+", "RISC-V"],
-)
-def test_small_cores_give_nearly_the_meaning_of_levels(of, monkeypatch):
-    entries = [*products(harness.case, ON_SMALL_CORES, [LEVELS]), *not_finite(harness.case, LEVELS)]
-    cases = [of.taken(entry) for entry in entries]
+def nearly_right(taken, board: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    cases = list(map(taken, [*products(harness.case, ON_SMALL_CORES, [LEVELS]), *not_finite(harness.case, LEVELS)]))
     judged(monkeypatch, cases, 8e-5)
     assert {entry.kernel.name for entry in cases} == {"matmul_nbits_int8"}
-    assert helium_harness.run(cases, board=of.BOARD) == []
+    assert helium_harness.run(cases, board=board) == []
+
+
+@needs_emulator
+@pytest.mark.parametrize("board", [armv6m_harness.BOARD, armv7m_harness.BOARD])
+def test_arm_cores_without_an_fpu_give_nearly_the_meaning_of_levels(board, monkeypatch):
+    nearly_right(ON_CORE[board], board, monkeypatch)
+
+
+@needs_riscv
+def test_risc_v_cores_without_an_fpu_give_nearly_the_meaning_of_levels(monkeypatch):
+    nearly_right(rv32_harness.taken, rv32_harness.BOARD, monkeypatch)
 
 
 def test_packed_weights_take_little_more_than_their_bits():

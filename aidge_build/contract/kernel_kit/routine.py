@@ -22,6 +22,7 @@ class Routine:
     macros: str
     loads_bytes_anywhere = False  # with their sign, at a distance from an address
     has_carry = True
+    adds_products = False  # has operands that are shifted, MLA, and the same instructions for all registers: Thumb-2
     multiplies_high = False  # has the upper half of a product with a sign and one without
 
     def __init__(self, registers: Mapping[str, str] | None = None):

@@ -143,7 +143,8 @@ def _line(names: list[str], what: str, remark: str) -> tuple[str, ...]:
 
 
 def _computes_in_float(seen: NodeView) -> bool:
-    return not isinstance(seen.operator, DynamicLayer) and any(
+    only_scales = isinstance(seen.operator, DynamicLayer) or seen.operator.has_levels_inside
+    return not only_scales and any(
         tensor is not None and tensor.dtype is DType.float32 for tensor in (*seen.inputs, *seen.outputs)
     )
 

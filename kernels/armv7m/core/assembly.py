@@ -5,11 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from aidge_build.contract.kernel_kit.narrow.core import Core
 from aidge_build.contract.kernel_kit.routine import Routine
 
 
 class Code(Routine):
     macros = "AIDGE_ARMV7M"
+    adds_products = True
 
     def table_jump(self, register: str, labels: Sequence[int | str], first: int | str, is_far: bool = False) -> None:
         """Adds the jump, and no nop behind its table: a Cortex-M3 is slower where long instructions are at odd half-words."""
@@ -49,3 +51,6 @@ class Code(Routine):
         self("subs %count, %count, #1")
         self("bne %one")
         self.label("done")
+
+
+CORE = Core("armv7m", Code)

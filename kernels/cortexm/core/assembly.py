@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from aidge_build.contract.kernel_kit import routine
+from aidge_build.contract.kernel_kit.narrow.core import Core
 
 _SAVED_BYTES = 36  # r4-r11, lr
 _CALL = "call "  # a function of C, by a statement of its own
@@ -56,6 +57,7 @@ class Routine(routine.Routine):
     """One function, whose numbers may be `waiting`."""
 
     macros = "AIDGE_CORTEXM"
+    adds_products = True
 
     def __init__(self, registers: Mapping[str, str] | None = None, waiting: Waiting | None = None):
         super().__init__(registers)
@@ -125,3 +127,6 @@ class Routine(routine.Routine):
                 pieces += [super().statements(lines[first:position]), call]
                 first = position + 1
         return "\n".join([*pieces, super().statements(lines[first:])])
+
+
+CORE = Core("cortexm", Routine, frozenset({"dsp"}))  # of kernels for cores without an FPU that other libraries have, too

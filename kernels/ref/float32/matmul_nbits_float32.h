@@ -9,20 +9,35 @@ typedef struct {
     int32_t rows, depth, columns, bits, block, words, integer_bits;
 } aidge_ref_nbits_shape;
 
-/* The sum of the products of some words of packed numbers; `bits` is a number in the call. */
-AIDGE_KIT_INLINE int32_t aidge_ref_nbits_sum(const uint32_t *words, const int32_t *x, int32_t count, int32_t bits)
+/* The sum of the products of some words of numbers of 4 bits. In a function of its own, which has the registers for itself. */
+AIDGE_KIT_NOINLINE int32_t aidge_ref_nbits_sum_of_4(const uint32_t *words, const int32_t *x, int32_t count)
+{
+    int32_t sum = 0;
+    int32_t word;
+    for (word = 0; word < count; word++) {
+        const uint32_t eight = words[word];
+        sum += (int32_t)(eight & 15u) * x[0];
+        sum += (int32_t)((eight >> 4) & 15u) * x[1];
+        sum += (int32_t)((eight >> 8) & 15u) * x[2];
+        sum += (int32_t)((eight >> 12) & 15u) * x[3];
+        sum += (int32_t)((eight >> 16) & 15u) * x[4];
+        sum += (int32_t)((eight >> 20) & 15u) * x[5];
+        sum += (int32_t)((eight >> 24) & 15u) * x[6];
+        sum += (int32_t)(eight >> 28) * x[7];
+        x += 8;
+    }
+    return sum;
+}
+
+/* The same for numbers of any bits. */
+AIDGE_KIT_NOINLINE int32_t aidge_ref_nbits_sum(const uint32_t *words, const int32_t *x, int32_t count, int32_t bits)
 {
     const uint32_t mask = ((uint32_t)1 << bits) - 1u;
     int32_t sum = 0;
     int32_t word, shift;
     for (word = 0; word < count; word++) {
-        for (shift = 0; shift < 32; shift += 4 * bits) {
-            const uint32_t four = words[word] >> shift;
-            sum += (int32_t)(four & mask) * x[0];
-            sum += (int32_t)((four >> bits) & mask) * x[1];
-            sum += (int32_t)((four >> (2 * bits)) & mask) * x[2];
-            sum += (int32_t)((four >> (3 * bits)) & mask) * x[3];
-            x += 4;
+        for (shift = 0; shift < 32; shift += bits) {
+            sum += (int32_t)((words[word] >> shift) & mask) * *x++;
         }
     }
     return sum;
@@ -69,7 +84,7 @@ static void aidge_ref_matmul_nbits_float32(const float *input, float *output, co
                 total += integers[index];
             }
             for (column = 0; column < shape->columns; column++) {
-                const int32_t sum = shape->bits == 4 ? aidge_ref_nbits_sum(words, integers, shape->words, 4)
+                const int32_t sum = shape->bits == 4 ? aidge_ref_nbits_sum_of_4(words, integers, shape->words)
                                                      : aidge_ref_nbits_sum(words, integers, shape->words, shape->bits);
                 output[column] += aidge_kit_exact((float)(sum - *zero++ * total) * (unit * *scale++));
                 words += shape->words;

@@ -15,6 +15,15 @@ WORD_BITS = 32
 
 @kernel("MatMulNBits", packed_spec())
 class MatMulNBitsFloat32(KernelNode):
+    # Instructions of a multiply-accumulate, and of a block of a column, which functions scale where there is no FPU; measured on
+    # a Cortex-M7 and an M0+.
+    instructions_per_mac, of_block = 4.5, 450
+
+    @classmethod
+    def takes_per_mac(cls, view: NodeView, is_narrow: bool) -> float:
+        scaling = 0 if "fpu" in view.features else cls.of_block / block_of(view.operator)
+        return super().takes_per_mac(view, is_narrow) + scaling
+
     @classmethod
     def demands(cls, view: NodeView) -> Demands:
         return Demands(scratch_bytes=4 * _padded(block_of(view.operator), view.operator.bits))

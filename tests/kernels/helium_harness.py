@@ -398,10 +398,13 @@ def _compared(cases: Sequence[Case], data: bytes) -> list[str]:
     for number, entry in enumerate(cases):
         is_outside, different, position = data[position], 0, position + 1
         *places, end = _output_places(entry)
+        results = []
         for tensor, expected, place in zip(entry.stored.outputs, entry.expected, places, strict=True):
             stored = numpy.frombuffer(data, tensor.dtype.numpy, tensor.elements, position + place)
-            different += _different(tensor.from_stored(stored), expected)
+            results.append(tensor.from_stored(stored))
+            different += _different(results[-1], expected)
         position += end
+        different += entry.misses_steps(*results)
         if different or is_outside:
             inputs = ", ".join(str(tensor) for tensor in entry.view.inputs)
             what = f"{different} values differ" if different else "writes outside of its outputs or scratch"

@@ -152,7 +152,6 @@ class FunctionSteps:
 
     def forward(self, data: Values) -> tuple[Values, ...]:
         """Returns the result."""
-        with numpy.errstate(all="ignore"):
-            if self.alpha is None:
-                return (self.function(self.unit, data),)
-            return (data * self.function(self.unit, numpy.float32(self.alpha) * data),)
+        if self.alpha is None:
+            return (self.function(self.unit, data),)
+        return (data * self.function(self.unit, numpy.float32(self.alpha) * data),)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 import zlib
+from dataclasses import dataclass
 from typing import Any
 
 import numpy
@@ -13,6 +14,7 @@ from aidge_build.contract.call import Call, Input, Literal, Output, computed
 from aidge_build.contract.kernel_kit.conditions import REAL
 from aidge_build.contract.kernel_kit.curves import HAS_CURVE, TIMES_CURVES, ElementCurve
 from aidge_build.contract.kernel_kit.elementwise import ElementWise
+from aidge_build.contract.kernel_kit.float_steps import FPU
 from aidge_build.contract.node import KernelNode, kernel
 from aidge_build.contract.spec import SAME, ImplSpec, IOSpec, NodeView, Predicate
 from aidge_build.graph.dtype import DType
@@ -65,7 +67,8 @@ class Pieces(KernelNode):
         own = f"{NAME}_{zlib.crc32(coefficients.tobytes()):08x}"
         texts = (pieces_text(steps), _own_text(own, coefficients, _routine_name(steps)))
         arguments = (Input(0), Output(0), Literal(self.outputs[0].elements))
-        return Call(own, ("core/target.h",), arguments, texts=texts, facts=computed("8 values"))
+        facts, operations = computed("8 values"), PieceSteps(coefficients, steps)
+        return Call(own, ("core/target.h",), arguments, texts=texts, facts=facts, steps=operations)
 
 
 @kernel("Elu", ImplSpec(FLOAT, features=FEATURES, predicates=(WORTHWHILE, REAL)))
@@ -76,21 +79,46 @@ class PiecesOfElu(Pieces, ElementWise):
 def pieces_of(operator: Any, steps: float) -> numpy.ndarray:
     """The coefficients of each piece in powers of steps * x, the constant first, float32.
 
-    Piece HALF + n is where steps * x is from n to n + 1. The first one is the limit far below 0, the last one is x. Elu may bend
-    at 0: its piece below 0 has no constant, so that numbers near 0 keep their bits, and its pieces above 0 are x.
+    Piece HALF + n is where steps * x is from n to n + 1. The first one is the limit far below 0, the last one is x. The pieces
+    next to 0 have no constant, so that results near 0 are as exact as elsewhere. Elu may bend at 0: its pieces above 0 are x.
     """
     rows = numpy.zeros((2 * HALF, _COEFFICIENTS), numpy.float32)
     nodes = (numpy.cos((numpy.arange(_POINTS) + 0.5) * math.pi / _POINTS) + 1) / 2
     for row in range(1, 2 * HALF - 1):
         place = row - HALF + nodes
         rows[row] = numpy.polynomial.Polynomial.fit(place, operator.forward(place / steps), _COEFFICIENTS - 1).convert().coef
+    for row in (HALF - 1, HALF):
+        rows[row] = _through_0(operator, steps, row - HALF + nodes)
     rows[-1] = (0, 1 / steps, 0, 0)
     if operator.type == "Elu":
         rows[0, 0] = operator.forward(numpy.array(-math.inf))
-        slopes = operator.forward((nodes - 1) / steps) / (nodes - 1)
-        rows[HALF - 1] = (0, *numpy.polynomial.Polynomial.fit(nodes - 1, slopes, _COEFFICIENTS - 2).convert().coef)
         rows[HALF:] = rows[-1]
     return rows
+
+
+def _through_0(operator: Any, steps: float, places: numpy.ndarray) -> tuple[float, ...]:
+    """The coefficients of a piece next to 0; Elu is as exact as numbers near 0 are."""
+    slopes = operator.forward(places / steps) / places
+    weights = numpy.ones_like(places) if operator.type == "Elu" else numpy.abs(places)
+    return (0, *numpy.polynomial.Polynomial.fit(places, slopes, _COEFFICIENTS - 2, w=weights).convert().coef)
+
+
+@dataclass(frozen=True, eq=False)
+class PieceSteps:
+    """The operations of the layer (`Call.steps`)."""
+
+    coefficients: numpy.ndarray
+    steps: float
+
+    def forward(self, data: numpy.ndarray) -> tuple[numpy.ndarray, ...]:
+        """Returns the result."""
+        places = data * numpy.float32(self.steps)
+        number = numpy.clip(numpy.rint(numpy.nan_to_num(places) - numpy.float32(0.5)), -HALF, HALF - 1).astype(numpy.int32)
+        *lower, result = self.coefficients[number + HALF].reshape(*data.shape, _COEFFICIENTS).T
+        for coefficient in reversed(lower):
+            result = FPU.multiply_add(result, places.T, coefficient)
+        result = numpy.where(data == -math.inf, self.coefficients[0, 0], result.T)
+        return (numpy.where(numpy.isnan(data) | (data == math.inf), data, result),)
 
 
 def _own_text(name: str, coefficients: numpy.ndarray, routine: str) -> str:

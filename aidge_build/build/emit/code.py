@@ -55,7 +55,7 @@ def used_kernels(program: Program, layers: tuple[LayerText, ...]) -> UsedKernels
     wanted, functions = dict[tuple[str, str], None](), dict[str, None]()
     for layer in program.layers:
         for call in layer.calls:
-            wanted |= dict.fromkeys((layer.kernel.library, source) for source in call.sources)
+            wanted |= dict.fromkeys([(layer.kernel.library, source) for source in call.sources])
             functions |= dict.fromkeys(call.texts)
     kernels = kernel_text(program.library_files, wanted)
     called = set(re.findall(r"[A-Za-z_]\w*", " ".join([text for layer in layers for text in layer.written])))

@@ -37,22 +37,25 @@ def _handed_on(view: GraphView, node: Node) -> str | None:
     """Returns the input that the node hands on; None if it does more."""
     kind = node.type
     if kind == "And":
-        for name, other in (node.inputs, node.inputs[::-1]):
-            mask = view.tensor(other).data
-            if mask is not None and mask.all() and view.tensor(name).dims == view.tensor(node.output).dims:
-                return name
-        return None
-    return node.input if _hands_on(view, node, kind) else None
-
-
-def _hands_on(view: GraphView, node: Node, kind: str) -> bool:
+        return _unmasked(view, node)
     if kind in ("Identity", "Dropout", "StopGrad"):
-        return len(node.outputs) == 1
-    if kind == "Transpose":
-        return list(node.operator.permutation) == sorted(node.operator.permutation)
-    if kind in ("Reshape", "Flatten", "Squeeze", "Unsqueeze", "Expand"):
-        return view.tensor(node.input).dims == view.tensor(node.output).dims
-    return kind == "Cast" and view.tensor(node.input).dtype is view.tensor(node.output).dtype
+        hands_on = len(node.outputs) == 1
+    elif kind == "Transpose":
+        hands_on = list(node.operator.permutation) == sorted(node.operator.permutation)
+    elif kind in ("Reshape", "Flatten", "Squeeze", "Unsqueeze", "Expand"):
+        hands_on = view.tensor(node.input).dims == view.tensor(node.output).dims
+    else:
+        hands_on = kind == "Cast" and view.tensor(node.input).dtype is view.tensor(node.output).dtype
+    return node.input if hands_on else None
+
+
+def _unmasked(view: GraphView, node: Node) -> str | None:
+    """Returns the input of And where the other one is true."""
+    for name, other in (node.inputs, node.inputs[::-1]):
+        mask = view.tensor(other).data
+        if mask is not None and mask.all() and view.tensor(name).dims == view.tensor(node.output).dims:
+            return name
+    return None
 
 
 def _take_over(view: GraphView, source: str, result: str) -> GraphView:

@@ -21,7 +21,7 @@ from aidge_build.contract.spec import Demands, NodeView, Predicate
 
 from ..core.conditions import BYTES_AND_OFFSETS, linear_spec
 from .dense import FEW_PIXELS, SHAPES, Shape, can_begin_so, offset_words, segment_taps
-from .packing import CHANNEL_WORDS, Form, form_of, grouped, grouped_numbers, head, with_offsets
+from .packing import CHANNEL_WORDS, NIBBLE_BITS, Form, form_of, grouped, grouped_numbers, head, with_offsets
 from .pixels import layer_texts
 
 MOST_SCRATCH_BYTES = 4096
@@ -111,17 +111,18 @@ class Conv2dInt8(LinearNode):
         shape, is_window = shape_of(self.view), not is_pointwise(window_of_layer(self.view))
         rows = taps_last_channels(self.inputs[1].data)
         linear = self.linear(rows)
-        form = form_of(linear)
+        form = replace(form_of(linear), has_nibbles=linear.bits <= NIBBLE_BITS and shape.channels > 1)
         taps, segment = rows.shape[1], _segment(linear, shape)
         weights, numbers = with_offsets(linear.rows), offset_words(form, -(-taps // segment))
+        group_bytes = shape.channels * weights.shape[1] // (2 if form.has_nibbles else 1)
         name, texts = layer_texts(shape, form, is_window, segment < taps or form.has_offsets)
         arguments = [
             Input(0),
             Output(0),
-            Constant("weights", grouped(weights, shape.channels)),
+            Constant("weights", grouped(weights, shape.channels, form.has_nibbles)),
             Constant("numbers", numpy.concatenate([head(linear, form), grouped_numbers(numbers, shape.channels)])),
             Scratch(),
-            self._layer(shape, taps, weights.shape[1], segment),
+            self._layer(shape, taps, segment, group_bytes),
         ]
         if is_window:
             arguments.append(window2d(self.inputs[0], self.outputs[0], self.operator.window))
@@ -161,7 +162,7 @@ class Conv2dInt8(LinearNode):
             "outputs_without_line": slow * shape.channels * shape.pixels,
         }
 
-    def _layer(self, shape: Shape, taps: int, row_bytes: int, segment: int) -> Struct:
+    def _layer(self, shape: Shape, taps: int, segment: int, group_bytes: int) -> Struct:
         images, pixels = _images_and_pixels(self.view)
         outputs = self.outputs[0].dims[1]
         first, whole = taps - segment * ((taps - 1) // segment), outputs // shape.channels
@@ -176,7 +177,7 @@ class Conv2dInt8(LinearNode):
                 "entry": shape.entry(first),
                 "first_bytes": shape.step_bytes * first,
                 "segment_bytes": shape.step_bytes * segment,
-                "whole_weights": whole * shape.channels * row_bytes,
+                "whole_weights": whole * group_bytes,
                 "whole_numbers": whole * shape.channels * CHANNEL_WORDS,
             },
         )

@@ -69,7 +69,7 @@ class Shape:
         """Of a group of channels of a block, but for the turns of its loop."""
         end, step = Code(), Code()
         _end_of_group(end, self, form, False)
-        _step(step, self)
+        _step(step, self, form)
         return taps * step.instructions + 3 + end.instructions
 
 
@@ -93,12 +93,12 @@ def routine(shape: Shape, form: Form, is_long: bool) -> tuple[str, str]:
     last = shape.words(shape.channels - 1)[-1]
     code(f"mov %{last[0]}, #{BEGIN}", "what all sums begin with")
     code(f"orr %{last[1]}, %{last[0]}, #{1 << 31:#x}")
-    _step(code, shape, last)
+    _step(code, shape, form, last)
     code(f"get %{'next_entry' if is_long else 'entry'}")
-    code.table_jump(f"%{'next_entry' if is_long else 'entry'}", [*shape.steps, "done"], "table")
+    code.table_jump(f"%{'next_entry' if is_long else 'entry'}", [*shape.steps, "done"], "table", is_far=form.has_nibbles)
     for label in shape.steps:
         code.label(label)
-        _step(code, shape)
+        _step(code, shape, form)
     code.label("done")
     end = "segment_end" if is_long else "column_end"
     code(f"get %{end}")
@@ -130,12 +130,15 @@ def _begin(code: Code, form: Form, is_long: bool) -> None:
         code("put %first_bytes, %segment_bytes")
 
 
-def _step(code: Code, shape: Shape, begin: tuple[str, str] | None = None) -> None:
+def _step(code: Code, shape: Shape, form: Form, begin: tuple[str, str] | None = None) -> None:
     """A tap of all pixels and channels of the group; the sums begin with two values where these are named."""
     for first in range(0, shape.channels, 2):
         weights = ("weight", "other_weight")[: shape.channels - first]
-        for weight in weights:
-            code(f"ldrsb %{weight}, [%weights], #1", "of a channel")
+        for weight in weights[: 1 if form.has_nibbles else 2]:
+            code(f"ldrsb %{weight}, [%weights], #1", "of two channels" if form.has_nibbles else "of a channel")
+        if form.has_nibbles:
+            code("asr %other_weight, %weight, #4")
+            code("sbfx %weight, %weight, #0, #4")
         for place in range(shape.sets):
             if first == 0:
                 code("ldrd %near, %far, [%column], #8", "a tap of 3 pixels")

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy
 
 from aidge_build.contract.call import Call, Constant, Input, Output, Scratch, Struct
@@ -13,8 +15,8 @@ from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import ROW_MAJOR, Demands, NodeView
 
 from ..core.conditions import ENOUGH_PRODUCTS, linear_spec
-from .packing import form_of, head
-from .rows import GROUP, entry, pack_numbers, pack_rows, rows_texts
+from .packing import NIBBLE_BITS, form_of, head
+from .rows import GROUP, entry, pack_nibbles, pack_numbers, pack_rows, rows_texts
 
 SCRATCH_BYTES = 28 + 4 * GROUP  # of aidge_armv7m_row_block
 
@@ -24,7 +26,7 @@ class RowsInt8(LinearNode):
 
     def call(self) -> Call:
         linear = self.linear(taps_last_channels(self.inputs[1].data))
-        form = form_of(linear)
+        form = replace(form_of(linear), has_nibbles=linear.bits <= NIBBLE_BITS)
         outputs, taps = linear.rows.shape
         window = getattr(self.operator, "window", None)
         is_window = window is not None and not is_pointwise(window_of_layer(self.view))
@@ -32,10 +34,10 @@ class RowsInt8(LinearNode):
         arguments = [
             Input(0),
             Output(0),
-            Constant("weights", pack_rows(linear.rows)),
+            Constant("weights", pack_nibbles(linear.rows) if form.has_nibbles else pack_rows(linear.rows)),
             Constant("numbers", numpy.concatenate([head(linear, form), pack_numbers(form)])),
             Scratch(),
-            rows_struct(self.outputs[0].elements // outputs, outputs, taps),
+            rows_struct(self.outputs[0].elements // outputs, outputs, taps, 1 if form.has_nibbles else 2),
         ]
         if is_window:
             arguments.append(window2d(self.inputs[0], self.outputs[0], window))
@@ -56,8 +58,8 @@ class FcInt8(RowsInt8):
         return Demands(scratch_bytes=SCRATCH_BYTES)
 
 
-def rows_struct(rows: int, outputs: int, taps: int) -> Struct:
-    """The struct of rows.h."""
+def rows_struct(rows: int, outputs: int, taps: int, tap_words: int = 2) -> Struct:
+    """The struct of rows.h; a group has so many words of weights for each tap."""
     first, entered = entry(taps)
     whole = max(1, outputs // GROUP)
     return Struct(
@@ -68,7 +70,7 @@ def rows_struct(rows: int, outputs: int, taps: int) -> Struct:
             "outputs": outputs,
             "first_taps": first,
             "entry": entered,
-            "whole_weights": 2 * taps * whole,
+            "whole_weights": tap_words * taps * whole,
             "whole_numbers": 4 + 25 * whole,
             "count": min(GROUP, outputs),
             "rest": outputs % GROUP if outputs > GROUP else 0,

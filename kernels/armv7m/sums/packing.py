@@ -17,6 +17,7 @@ from aidge_build.operators.arithmetic.near_halves import near_is_exact
 FIELD = 23  # bits of the first of two pixels' sums
 SHIFTS = (0, 4, 8)  # of the line, in order of preference: few, so that few texts differ
 CHANNEL_WORDS = 3  # words of a channel
+NIBBLE_BITS = 4
 ZERO_POINTS = 256  # how many there are
 _NOT_NEAR = 1 << 31
 
@@ -37,6 +38,7 @@ class Form:
     fine_bits: int
     has_offsets: bool  # whether the weights are bytes but for an offset of each channel
     is_any: bool  # whether other weights, of which fewer lines are proved, must find the same text
+    has_nibbles: bool = False  # whether two weights share a byte
 
     @property
     def is_proved(self) -> bool:
@@ -47,7 +49,9 @@ class Form:
     def variant(self) -> str:
         """The properties on which the text of a kernel depends, for its name."""
         some = "" if self.is_proved else "_fine" if self.fine_bits else "_some"
-        return f"line{self.shift}{some}{'_clamped' * self.is_clamped}{'_offset' * self.has_offsets}"
+        return (
+            f"line{self.shift}{some}{'_clamped' * self.is_clamped}{'_offset' * self.has_offsets}{'_nibbles' * self.has_nibbles}"
+        )
 
     @property
     def is_fine(self) -> str:
@@ -56,12 +60,15 @@ class Form:
 
     @property
     def note(self) -> str:
-        weights = "; weights are bytes and an offset" if self.has_offsets else ""
+        weights = "; weights are bytes and an offset" if self.has_offsets else "; two weights per byte" * self.has_nibbles
         return f"requantization of {self.proved} of {len(self.channels)} channels is a proved line{weights}"
 
     def facts(self, block: str) -> dict[str, str]:
         """For `Call.facts`."""
-        return {**computed(block, self.proved, len(self.channels), "channel"), "weights": "int8"}
+        return {
+            **computed(block, self.proved, len(self.channels), "channel"),
+            "weights": "2 per byte" if self.has_nibbles else "int8",
+        }
 
 
 def form_of(linear: Linear) -> Form:
@@ -112,8 +119,11 @@ def with_offsets(rows: numpy.ndarray) -> numpy.ndarray:
     return numpy.concatenate([offsets, rows - offsets], axis=1) if offsets.any() else rows
 
 
-def grouped(rows: numpy.ndarray, size: int) -> numpy.ndarray:
-    """Weights [channels, taps] as the groups read them: tap by tap those of `size` channels; int8."""
+def grouped(rows: numpy.ndarray, size: int, has_nibbles: bool = False) -> numpy.ndarray:
+    """Weights [channels, taps] as the groups read them: tap by tap those of `size` channels; int8, or two in each byte."""
+    if has_nibbles:
+        pairs = grouped(rows, size).reshape(-1, 2)
+        return (pairs[:, 0] & 15) | (pairs[:, 1] << 4)
     return numpy.concatenate([rows[first : first + size].T.ravel() for first in group_starts(len(rows), size)]).astype(numpy.int8)
 
 

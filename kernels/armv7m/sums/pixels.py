@@ -57,7 +57,7 @@ static void {name}({PARAMETERS})
         output += {shape.channels} * groups;
         aidge_armv7m_exact(stop, output, block, {form.shift}, {shape.pixels}, {shape.channels}, {form.is_fine});
         output += {shape.channels};
-        weights += {shape.channels} * {of_channel} * (groups + 1);
+        weights += {shape.channels // (2 if form.has_nibbles else 1)} * {of_channel} * (groups + 1);
         numbers = stop + {step};
     }}
 }}""",

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Rows of values times weights in assembly: the products of two outputs from one multiplication, 24 bits apart (rows.h)."""
+"""Rows of values times weights in assembly: the products of two outputs from one multiplication, 24 bits apart (rows.h).
+
+Weights of 4 bits have products 28 bits apart. A word has those of 8 outputs: turned to the right by 0, 8, 16 and 24 bits, it has
+one of them at each end. The lower one is 8 more than the weight, the upper one has its sign.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +15,8 @@ from ..core.assembly import Code
 from .packing import Form
 
 GROUP = 8  # outputs
-FIELD = 24
+FIELD, NIBBLE_FIELD = 24, 28  # bits
+NIBBLE_ORDER = (0, 3, 2, 5, 4, 7, 6, 1)  # outputs of the nibbles of a word
 UNROLL = 11  # steps of the text, of 44 B: a table of bytes reaches no further
 MOST_TAPS = 1 + UNROLL * 23  # of a turn: the products of 256 fit
 SUMS = [(f"low_{index}", f"high_{index}") for index in range(GROUP // 2)]
@@ -42,8 +47,9 @@ def product_routine(form: Form, taps: int) -> tuple[str, str]:
 
 
 def _groups(form: Form, taps: int, kind: str, has_odd: bool = False) -> tuple[str, Code]:
-    is_long = taps > MOST_TAPS
-    name = f"aidge_armv7m_{kind}{'_long' * is_long}_line{form.shift}{'_clamped' * form.is_clamped}"
+    is_long, has_nibbles = taps > MOST_TAPS, form.has_nibbles
+    step = _step_of_nibbles if has_nibbles else _step
+    name = f"aidge_armv7m_{kind}{'_long' * is_long}_line{form.shift}{'_clamped' * form.is_clamped}{'_nibbles' * has_nibbles}"
     code = Code()
     code("%enter")
     code("ldr %block, [%argument.4]")
@@ -56,7 +62,7 @@ def _groups(form: Form, taps: int, kind: str, has_odd: bool = False) -> tuple[st
         code("put %lowest, %highest")
     code("mov %next, %row")
     code.label("group", "a group of outputs")
-    code.constant("%mask", 0xFF0000FF)
+    code.constant("%mask", 0xF000000F if has_nibbles else 0xFF0000FF)
     if is_long:
         _clear_totals(code)
         code("get %first_end")
@@ -65,18 +71,18 @@ def _groups(form: Form, taps: int, kind: str, has_odd: bool = False) -> tuple[st
     code("get %entry")
     if is_long:
         code.label("turn")
-    _step(code, is_first=True)
+    step(code, is_first=True)
     code.table_jump("%entry", [*_STEPS, "done"], "table")
     for label in _STEPS:
         code.label(label)
-        _step(code)
+        step(code)
     code.label("done")
     end = "turn_end" if is_long else "first_end"
     code(f"get %{end}")
     code(f"cmp %next, %{end}")
     code(f"bne %{_STEPS[0]}")
     for low, high in SUMS:
-        code.separate(low, high, FIELD)
+        code.separate(low, high, NIBBLE_FIELD if has_nibbles else FIELD)
     if is_long:
         _next_turn(code)
     _end_of_group(code, form, has_odd)
@@ -100,6 +106,17 @@ def _step(code: Code, is_first: bool = False) -> None:
             code(f"{product} %{low}, %{high}, %value, %masked")
             code("and %four, %mask, %four, ror #16")
             code(f"{product} %{other_low}, %{other_high}, %value, %four")
+
+
+def _step_of_nibbles(code: Code, is_first: bool = False) -> None:
+    """The same of weights of 4 bits."""
+    code("ldrsb %value, [%next], #1")
+    code("ldr %eight, [%weights], #4", "weights of 8 outputs")
+    for index in (3, 2, 1, 0):
+        low, high = SUMS[index]
+        masked = low if is_first else "masked"
+        code(f"and %{masked}, %mask, %eight{f', ror #{8 * index}' * (index > 0)}")
+        code(f"{'smull' if is_first else 'smlal'} %{low}, %{high}, %value, %{masked}")
 
 
 def _totals_of_block(code: Code) -> None:
@@ -191,6 +208,17 @@ def pack_rows(rows: numpy.ndarray) -> numpy.ndarray:
     return numpy.concatenate(words).astype(numpy.uint32).view(numpy.int32)
 
 
+def pack_nibbles(rows: numpy.ndarray) -> numpy.ndarray:
+    """The same of weights of 4 bits: a word for each tap of a group."""
+    padded = numpy.concatenate([rows, numpy.zeros((max(0, GROUP - len(rows)), rows.shape[1]), rows.dtype)])
+    padded = padded.astype(numpy.int64)
+    groups = [padded[start : start + GROUP] for start in group_starts(len(padded), GROUP)]
+    own = numpy.array([8, 0] * (GROUP // 2))[:, None]
+    places = 1 << 4 * numpy.arange(GROUP)[:, None]
+    words = [(((group + own) & 15)[list(NIBBLE_ORDER)] * places).sum(axis=0) for group in groups]
+    return numpy.concatenate(words).astype(numpy.uint32).view(numpy.int32)
+
+
 def pack_numbers(form: Form) -> numpy.ndarray:
     """The words of each group: whether it is computed here, and those of its channels."""
     channels = form.channels
@@ -204,6 +232,7 @@ def layer_texts(form: Form, taps: int) -> tuple[str, tuple[str, ...]]:
     """Name and texts of a function that computes all outputs of one row."""
     groups, text = routine(form, taps)
     fine = "_fine" * (form.fine_bits > 0)
+    offset, tap_words = (8, "") if form.has_nibbles else (128, "2 * ")
     some, name = groups.replace("_rows_", f"_some{fine}_"), groups.replace("_rows_", f"_row{fine}_")
     return name, (
         text,
@@ -224,7 +253,7 @@ AIDGE_KIT_NOINLINE void {some}(const int8_t *row, int8_t *output, const int32_t 
                 {form.is_fine});
         }}
         output += AIDGE_ARMV7M_GROUP;
-        weights += 2 * block->taps * (done + 1);
+        weights += {tap_words}block->taps * (done + 1);
         numbers = stop + AIDGE_ARMV7M_GROUP_WORDS;
     }}
 }}""",
@@ -233,7 +262,7 @@ static void {name}(const int8_t *row, int8_t *output, const int32_t *weights, co
     aidge_armv7m_row_block *block, const aidge_armv7m_rows *shape)
 {{
     const int32_t *const whole = numbers + shape->whole_numbers;
-    block->offset = 128 * aidge_armv7m_row_sum(row, shape->taps);
+    block->offset = {offset} * aidge_armv7m_row_sum(row, shape->taps);
     {some}(row, output, weights, numbers + AIDGE_ARMV7M_HEAD, whole, block, shape->count);
     if (shape->rest > 0) {{
         {some}(row, output + shape->outputs - AIDGE_ARMV7M_GROUP, weights + shape->whole_weights, whole,

@@ -79,3 +79,19 @@ def test_the_c_code_computes_the_same_logits(style, few_bits, tmp_path):
 def test_a_board_computes_the_same_logits(style, few_bits, board, tmp_path):
     result = verified(tmp_path, style, few_bits, "--board", board)
     assert result.exit_code == 0, result
+
+
+@pytest.mark.skipif(not STRESS, reason="AIDGE_STRESS=1 quantizes decoders")
+@pytest.mark.parametrize("style", STYLES)
+def test_logits_of_dynamic_int8_are_within_a_hundredth(style, tmp_path):
+    quantization = pytest.importorskip("onnxruntime.quantization")
+    for seed in range(5):
+        onnx.save(decoder(style, seed), tmp_path / "float.onnx")
+        words = {"DefaultTensorType": onnx.TensorProto.FLOAT}  # of what follows operators of com.microsoft
+        quantization.quantize_dynamic(tmp_path / "float.onnx", tmp_path / "net.onnx", extra_options=words)
+        model, tokens = onnx.load(tmp_path / "net.onnx"), text(style, seed)
+        wanted = theirs(model, tokens, ROWS - 1)
+        found, limit = logits(model, style, tokens), 0.01 * numpy.abs(wanted).max()
+        assert numpy.abs(found - wanted).max() < limit
+        clear = numpy.sort(wanted, -1)[:, -1] - numpy.sort(wanted, -1)[:, -2] > limit
+        assert (found.argmax(-1) == wanted.argmax(-1))[clear].all()

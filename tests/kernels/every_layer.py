@@ -139,6 +139,7 @@ def _more_of_ref() -> Iterator[harness.Case]:
         yield from getattr(test_ref_classic, classic)()
     for dtype in (DType.int8, DType.float32, DType.int64):
         yield from (*test_replace.cases(dtype), *test_slide.cases(dtype), *test_caches.cases(dtype))
+    yield from test_caches.zeroed_rows()
     yield from map(test_suppression.entry, range(12))
     yield from test_log_mel.cases(harness.case, 12)
     yield from test_decimate.cases()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Rows that are written into a cache: in place, and into a copy of the cache."""
+"""Rows that are written into a cache, and rows of a softmax that are NaN: in place, and into a copy."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from aidge_build.graph.dtype import DType
 from aidge_build.graph.format import channels_last
 from aidge_build.graph.tensor import Tensor
 from aidge_build.operators.cache import TensorScatter
+from aidge_build.operators.softmax import ZeroedRows
 
 
 def cases(dtype: DType):
@@ -34,6 +35,20 @@ def cases(dtype: DType):
                 tensors.append(Tensor("i", (dims[0],), index))
                 values.append(numpy.array(first, index.numpy))
             yield case(TensorScatter(axis, mode), tensors, values, format=order)
+
+
+def zeroed_rows():
+    """One row of NaN in each tensor."""
+    for dims, axis in (((3, 4), 1), ((3, 4), 0), ((1, 2, 3, 5), 3), ((1, 2, 3, 5), 2), ((6,), 0)):
+        values = Randomness(45).float32(*dims)
+        numpy.moveaxis(values, axis, 0)[(slice(None), *(0,) * (len(dims) - 1))] = numpy.nan
+        yield case(ZeroedRows(axis), [Tensor("x", dims, DType.float32)], [values.astype(numpy.float32)])
+
+
+@pytest.mark.parametrize("where", [{}, {"overwritten": 0}], ids=["a copy", "in place"])
+def test_rows_of_nan_become_zeros(where):
+    made = list(zeroed_rows())
+    assert differing(made, run(made, **where)) == []
 
 
 @pytest.mark.parametrize("dtype", [DType.int8, DType.float32])

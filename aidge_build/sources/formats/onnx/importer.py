@@ -122,15 +122,21 @@ def _imported(
         return attempt.imported()
     except AidgeError as error:
         assumed = attempt.assumed
-        if assumed and _is_read(model, name, operators, {**bind, **dict.fromkeys(assumed, LARGER)}):
+        if assumed and _is_read(model, name, operators, {**bind, **dict.fromkeys(assumed, LARGER)}, states):
             asked = " ".join(f"--bind {dim}=NUMBER" for dim in assumed)
             error.hint = f"the open first axis became 1; another size helps: {asked}"
         raise
 
 
-def _is_read(model: OnnxModel, name: str, operators: Mapping[str, type[Operator]], bind: Mapping[str, Bound]) -> bool:
+def _is_read(
+    model: OnnxModel,
+    name: str,
+    operators: Mapping[str, type[Operator]],
+    bind: Mapping[str, Bound],
+    states: WantedStates,
+) -> bool:
     try:
-        Construction(model, name, operators, bind).imported()
+        Construction(model, name, operators, bind, states).imported()
     except AidgeError:
         return False
     return True

@@ -8,6 +8,7 @@ number of inferences.
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -41,7 +42,9 @@ class StateNodes:
         """
         for name in names:
             if name not in inputs:
-                raise _refused(name, "the model has no such input", "--state OUTPUT=INPUT names the two ends of a state")
+                near = difflib.get_close_matches(name, list(inputs), 1)
+                hint = f"did you mean --state {near[0]}?" if near else "--state OUTPUT=INPUT names the two ends of a state"
+                raise _refused(name, "the model has no such input", hint)
             tensor = inputs[name]
             if tensor.dtype not in _KINDS or tensor.elements != (tensor.dims or (1,))[-1]:
                 raise _refused(name, f"an input that counts is a row of integers, this is {tensor}", "pass it to each inference")

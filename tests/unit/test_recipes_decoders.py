@@ -137,10 +137,15 @@ def test_a_mask_is_computed_once():
 
 def test_nodes_that_change_nothing_are_left_out():
     view = graph(
-        "a = And(all, m) e = Expand(a, dims) g = Gather<axis=0>(e, order) y = Not(g)",
+        "a = And(all, m) e = Expand(a, dims) p = Pad(e, none) g = Gather<axis=0>(p, order) y = Not(g)",
         inputs="bool[3] m",
         outputs="bool[1,3] y",
-        constants={"all": numpy.ones(3, bool), "dims": numpy.array([3]), "order": numpy.array([[0, 1, 2]])},
+        constants={
+            "all": numpy.ones(3, bool),
+            "dims": numpy.array([3]),
+            "none": numpy.array([0, 0]),
+            "order": numpy.array([[0, 1, 2]]),
+        },
     )
     plain = replace_blocks(remove_identities(view))
     assert types(plain) == ["Reshape", "Not"] and same_meaning(view, plain)

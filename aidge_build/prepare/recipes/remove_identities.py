@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Removes nodes that hand on an input: Identity, Dropout, a Cast to the same type, a Transpose in the same order, an Expand to
-the same dims, an And with nothing but true."""
+the same dims, a Pad of nothing, an And with nothing but true."""
 
 from __future__ import annotations
 
@@ -44,6 +44,8 @@ def _handed_on(view: GraphView, node: Node) -> str | None:
         hands_on = list(node.operator.permutation) == sorted(node.operator.permutation)
     elif kind in ("Reshape", "Flatten", "Squeeze", "Unsqueeze", "Expand"):
         hands_on = view.tensor(node.input).dims == view.tensor(node.output).dims
+    elif kind == "Pad":
+        hands_on = not any((*node.operator.pads_begin, *node.operator.pads_end))
     else:
         hands_on = kind == "Cast" and view.tensor(node.input).dtype is view.tensor(node.output).dtype
     return node.input if hands_on else None

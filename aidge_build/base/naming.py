@@ -132,7 +132,11 @@ _HOOKS = ("before_input", "after_output")
 _WEIGHTS = ("bind", "newer", "bound", "weights", "weights_bytes", "constant", "crc", "suits")  # of replaceable weights
 _RECORD = ("record", "record_begin", "record_end", "record_sums")
 _CASCADES = ("shift", *(f"cascade_{number}" for number in range(1, 10)))
-_EXPANSIONS = ("expanded", "vector", *(f"expand_{kind}" for kind in ("1", "2", "3", "4", "table")))  # of packed constants
+_EXPANSIONS = (
+    "expanded",
+    "expanded_vector",
+    *(f"expand_{kind}" for kind in ("1", "2", "3", "4", "table")),
+)  # of packed constants
 
 
 def public_symbols(model: str) -> tuple[str, ...]:

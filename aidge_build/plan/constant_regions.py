@@ -140,7 +140,9 @@ def _placed(program: Program, fast: FastMemory, sizes: Mapping[int, int]) -> dic
 
 def reads_of(layer: Layer) -> int:
     """Returns about how often the layer reads a constant: once for each product; without products, once for each element that it
-    writes."""
+    writes; a packed one once."""
+    if layer.copied is not None and layer.copied.copy.is_packed:
+        return sum(len(array.packed.words) for array in layer.copied.copy.arrays if array.packed)
     return layer.macs or sum(tensor.elements for tensor in layer.outputs)
 
 

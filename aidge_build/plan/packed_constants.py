@@ -32,8 +32,8 @@ CODE_BYTES = 300  # of the function that expands a kind of words
 MOST_VALUES = 16  # of the weights of a layer
 _WEIGHTS = (DType.int8, DType.uint8, DType.int16)  # types of weights in the graph
 _ARRAYS = (DType.int8, DType.uint8, DType.int16, DType.uint16, DType.int32, DType.uint32)
-_OF_A_WORD = {"1": 9, "2": 8, "3": 13, "4": 8, TABLE: 18}  # instructions that make a word of the array, of any core
-_OF_A_WORD_IN_VECTORS = {"1": 2, "2": 2, "3": 3, "4": 2, TABLE: 18}
+_OF_A_WORD = {"1": 11, "2": 10, "3": 16, "4": 10, TABLE: 22}  # instructions that make a word of the array: M4 8, M0+ 13
+_OF_A_WORD_IN_VECTORS = {"1": 3, "2": 2.5, "3": 4, "4": 2.5, TABLE: 22}
 _saved_bytes = attrgetter("saved_bytes")
 _FEW = 512  # weights that are looked at before all of them
 
@@ -70,7 +70,7 @@ def expansion_instructions(layer: Layer, features: Collection[str]) -> int:
     """Returns about how many instructions expand the constants of a layer, on a core with these features; 0 for none."""
     of_a_word = _OF_A_WORD_IN_VECTORS if "mve" in features else _OF_A_WORD
     packings = [array.packed for array in layer.copied.copy.arrays if array.packed] if layer.copied else []
-    return sum(of_a_word[packing.kind] * packing.size_bytes // 4 for packing in packings)
+    return round(sum(of_a_word[packing.kind] * packing.size_bytes / 4 for packing in packings))
 
 
 def _said(chosen: Sequence[ConstantCopy], wanted: Sequence[ConstantCopy], placed: Placed, new: Placed) -> str:

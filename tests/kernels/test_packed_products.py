@@ -59,7 +59,7 @@ ON_SMALL_CORES = tuple(shape for shape in SHAPES if shape.block * (1 << shape.bi
 
 
 def product(case, shape: Shape, level: int, seed: int):
-    """A layer with random numbers and packed weights; some blocks of the data are zeros, tiny, huge or full of ties."""
+    """A layer with random numbers and packed weights; some blocks of the data are zeros, tiny or full of ties."""
     random = numpy.random.default_rng(seed)
     operator = MatMulNBits(shape.depth, shape.columns, shape.bits, shape.block, level)
     count, zero_bytes = shape.columns * operator.blocks, shape.columns * -(-operator.blocks * shape.bits // 8)
@@ -78,14 +78,14 @@ def product(case, shape: Shape, level: int, seed: int):
 
 def rows(random: numpy.random.Generator, shape: Shape) -> numpy.ndarray:
     values = random.normal(size=(shape.rows, shape.depth)).astype(numpy.float32)
-    parts = [values[:, first : first + shape.block] for first in range(0, shape.depth, shape.block)]
-    if len(parts) > 2:
-        parts[1][0] = 0
-        parts[2][-1] *= numpy.float32(1e-30)
-        parts[0][0, ::2] = 127 * numpy.float32(0.5) ** random.integers(0, 9, parts[0][0, ::2].shape)
-    elif len(parts) > 1:
-        parts[1][...] *= numpy.float32(3e4)
-        parts[1][0, :3] = -127, 0.5, 1.5  # levels of ties
+    for number, first in enumerate(range(0, shape.depth, shape.block)):
+        part = values[:, first : first + shape.block]
+        if number % 4 == 3:
+            part[0], part[-1] = 0, part[-1] * numpy.float32(1e-30)
+        elif number % 2 == 0:  # ties of levels
+            part[0] = random.integers(-127, 127, part[0].shape) + 0.5
+            part[0, -1] = 127
+            part[0] *= numpy.float32(random.choice([1, 3, 0.7]))
     return values
 
 

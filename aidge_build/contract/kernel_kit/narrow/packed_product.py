@@ -5,8 +5,9 @@ A halfword of a word of weights has fields of one column, one for each tap, the 
 columns. Shifted and masked it is two weights, which one product multiplies with a level: the sums of two columns share a word.
 
 The scale of a block of a row is an integer of 16 bits and a power of two; the scales of all columns for a block are integers of
-16 bits with a common exponent. Their product keeps as many bits as leave 31 for its products with sums of the block: 15 or more.
-So a result is within 8e-5 of the largest one. Results are shifted to the exponent of the largest block before they are added up.
+16 bits with a common exponent. Their product keeps as many bits as leave 31 for its products with sums of the block: 16 or more,
+or two parts. So the results of a block are within 6e-5 of its largest one. They are shifted to the exponent of the largest block
+before they are added up.
 
 The stream has for each block and group of 4 columns the words of all taps, the zero points as halfwords if there are any, and 4
 scales as halfwords.
@@ -29,7 +30,7 @@ from aidge_build.contract.spec import Demands, ImplSpec, NodeView, Predicate
 
 GROUP, HALF_BITS = 4, 16
 LARGEST = 127  # level
-SCALE_BITS, SUM_BITS = 16, 31
+SCALE_BITS, SUM_BITS, LOW_BITS = 16, 31, 15
 PARAMETERS = "const int32_t *stream, const int32_t *x, int32_t *sums, const aidge_kit_narrow_block *block"
 MOST_IN_TEXT = 8  # words of a column
 _EXPONENT = 16  # 127 + 31 of a sum with its highest bit, less 142: the scale of a block is an integer times 2^(exponent - 142)
@@ -77,6 +78,11 @@ class Sums:
         return f"{core.prefix}_block_levels_{self.block}x{self.bits}{zeros}_{self.shift}"
 
     @property
+    def has_two_parts(self) -> bool:
+        """Whether the product of two scales has."""
+        return self.shift > SCALE_BITS
+
+    @property
     def taps(self) -> int:
         """The taps of a word."""
         return HALF_BITS // self.bits
@@ -112,9 +118,10 @@ class Sums:
             code(f"mov %{second}, %x0")
         code("ldr %number, [%block]")
         code("mov %groups, %number")
-        code("movs %number, #1")
-        code(f"lsls %number, %number, #{self.shift - 1}")
-        code("mov %half, %number")
+        if not self.has_two_parts:
+            code("movs %number, #1")
+            code(f"lsls %number, %number, #{self.shift - 1}")
+            code("mov %half, %number")
         code(f"movs %mask, #{(1 << self.bits) - 1}")
         code(f"lsls %number, %mask, #{HALF_BITS}")
         code("orrs %mask, %number")
@@ -185,14 +192,27 @@ class Sums:
             code(f"ldrh %factor, [%stream, #{2 * (2 * pair + half)}]")
             code("mov %number, %scale")
             _multiply(code, "%factor", "%number")
-            code("add %factor, %half")
-            code(f"lsrs %factor, %factor, #{self.shift}")
-            _multiply(code, f"%{name}", "%factor")
+            self._scale(code, f"%{name}")
             code("mov %number, %bits")
             code(f"asrs %{name}, %number")
             code(f"ldr %number, [%sums, #{4 * (2 * pair + half)}]")
             code(f"adds %{name}, %{name}, %number")
             code(f"str %{name}, [%sums, #{4 * (2 * pair + half)}]")
+
+    def _scale(self, code: Routine, value: str) -> None:
+        """The sum of a block times the product of its scales, over 2^shift; a factor of 15 bits is too coarse, and has 30."""
+        if not self.has_two_parts:
+            code("add %factor, %half")
+            code(f"lsrs %factor, %factor, #{self.shift}")
+            _multiply(code, value, "%factor")
+            return
+        code(f"lsrs %number, %factor, #{self.shift}")
+        code(f"lsls %factor, %factor, #{32 - self.shift}")
+        code(f"lsrs %factor, %factor, #{32 - LOW_BITS}", "the bits below")
+        _multiply(code, "%number", value)
+        _multiply(code, value, "%factor")
+        code(f"asrs {value}, {value}, #{LOW_BITS}")
+        code(f"adds {value}, {value}, %number")
 
 
 def _multiply(code: Routine, value: str, factor: str) -> None:

@@ -2,12 +2,14 @@
 #include "kit/naked.h"
 #include "kit/row_blocks.h"
 
+enum { AIDGE_KIT_NARROW_PARTS = 4 };
+
 /*
- * A block of a row: the significand of its scale, what the sums of two columns in the halves of a word begin with, minus the sum
- * of the levels, by how many bits its results are shifted, and the groups of columns that it meets.
+ * A block of a row: the significand of its scale, minus the sum of the levels, by how many bits its results are shifted, the groups
+ * of columns that it meets, and for each part of the block what the sums of two columns in the halves of a word begin with.
  */
 typedef struct {
-    int32_t scale, begin, minus_sum, shift, groups;
+    int32_t scale, minus_sum, shift, groups, begins[AIDGE_KIT_NARROW_PARTS];
 } aidge_kit_narrow_block;
 
 enum { AIDGE_KIT_NARROW_NOT_FINITE = 255 };
@@ -38,7 +40,7 @@ AIDGE_KIT_INLINE uint32_t aidge_kit_narrow_significand(uint32_t pattern)
  */
 AIDGE_KIT_INLINE int32_t aidge_kit_narrow_level(float value, float reciprocal)
 {
-    enum { UNIT = 65536, BELOW = 1030, BEYOND = 4 };
+    const uint32_t unit = 65536u, below = 1030u, beyond = 4u;
     uint32_t pattern, factor, shift, level;
     (void)memcpy(&pattern, &value, sizeof pattern);
     (void)memcpy(&factor, &reciprocal, sizeof factor);
@@ -47,39 +49,52 @@ AIDGE_KIT_INLINE int32_t aidge_kit_narrow_level(float value, float reciprocal)
         return 0;
     }
     level = (aidge_kit_narrow_significand(pattern) * aidge_kit_narrow_significand(factor)) >> shift;
-    if (AIDGE_KIT_SELDOM(((level + UNIT / 2u + BELOW) & (UNIT - 1u)) < BELOW + BEYOND)) {
+    if (AIDGE_KIT_SELDOM(((level + unit / 2u + below) & (unit - 1u)) < below + beyond)) {
         return aidge_kit_block_level(value, reciprocal);
     }
-    level = (level + UNIT / 2u) >> 16;
+    level = (level + unit / 2u) >> 16;
     return (int32_t)(pattern >> 31) != 0 ? -(int32_t)level : (int32_t)level;
 }
 
+/* The levels of some values; returns their sum. */
+AIDGE_KIT_INLINE int32_t aidge_kit_narrow_levels(const float *values, int32_t *levels, int32_t count, float reciprocal)
+{
+    int32_t sum = 0;
+    int32_t index;
+    for (index = 0; index < count; index++) {
+        levels[index] = aidge_kit_narrow_level(values[index], reciprocal);
+        sum += levels[index];
+    }
+    return sum;
+}
+
 /*
- * The levels of a block of a row whose largest scale has this `exponent`; a block with a smaller one is shifted by more bits than
- * `shift`. `begin` is what one level less takes from both halves of a word of sums.
+ * The levels of a block in parts, of a row whose largest scale has this `exponent`; a block with a smaller one is shifted by more
+ * bits than `shift`. `centre` is what weights in both halves of a word are less than stored.
  */
 AIDGE_KIT_NOINLINE void aidge_kit_narrow_block_levels(const float *values, int32_t *levels, aidge_kit_narrow_block *block,
-                                                      int32_t count, int32_t exponent, int32_t shift, int32_t begin)
+                                                      int32_t count, int32_t part, int32_t exponent, int32_t shift, int32_t centre)
 {
     float reciprocal;
     const float scale = aidge_kit_block_scale(values, count, &reciprocal);
+    int32_t *begin = block->begins;
+    int32_t first, sum;
     uint32_t pattern;
-    int32_t sum = 0;
-    int32_t index;
     (void)memcpy(&pattern, &scale, sizeof pattern);
+    (void)memset(block->begins, 0, sizeof block->begins);
+    block->minus_sum = 0;
     if (pattern > 0u && exponent < AIDGE_KIT_NARROW_NOT_FINITE) {
         shift += exponent - (int32_t)(pattern >> 23);
-        for (index = 0; index < count; index++) {
-            levels[index] = aidge_kit_narrow_level(values[index], reciprocal);
-            sum += levels[index];
+        for (first = 0; first < count; first += part) {
+            sum = aidge_kit_narrow_levels(values + first, levels + first, count - first < part ? count - first : part, reciprocal);
+            *begin++ = -sum * centre;
+            block->minus_sum -= sum;
         }
     } else {
         (void)memset(levels, 0, (uint32_t)count * sizeof *levels);
     }
     block->scale = (int32_t)(((((pattern & 0x7fffffu) | 0x800000u) >> 7) + 1u) >> 1);
     block->shift = shift > 31 ? 31 : shift;
-    block->minus_sum = -sum;
-    block->begin = -sum * begin;
 }
 
 /* Moves a number to the left, by so many bits, if there is room. */

@@ -86,7 +86,8 @@ static void aidge_ref_matmul_nbits_float32(const float *input, float *output, co
             for (column = 0; column < shape->columns; column++) {
                 const int32_t sum = shape->bits == 4 ? aidge_ref_nbits_sum_of_4(words, integers, shape->words)
                                                      : aidge_ref_nbits_sum(words, integers, shape->words, shape->bits);
-                output[column] += aidge_kit_exact((float)(sum - *zero++ * total) * (unit * *scale++));
+                const int32_t point = *zero++;
+                output[column] += aidge_kit_exact((float)(sum - point * total) * (unit * *scale++));
                 words += shape->words;
             }
         }

@@ -15,6 +15,7 @@ scales as halfwords.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
@@ -30,9 +31,11 @@ from aidge_build.contract.spec import Demands, ImplSpec, NodeView, Predicate
 
 GROUP, HALF_BITS = 4, 16
 LARGEST = 127  # level
-SCALE_BITS, SUM_BITS, LOW_BITS = 16, 31, 15
+SCALE_BITS, SUM_BITS = 16, 31
 PARAMETERS = "const int32_t *stream, const int32_t *x, int32_t *sums, const aidge_kit_narrow_block *block"
-MOST_IN_TEXT = 8  # words of a column
+MOST_TAPS = {2: 128, 4: 32}  # for each width of weights: 16 bits hold their sums with levels
+LONGEST_BLOCK, MOST_PARTS = 128, 4
+SUMS, TOTALS = ("first", "second"), ("total0", "total1", "total2", "total3")
 _EXPONENT = 16  # 127 + 31 of a sum with its highest bit, less 142: the scale of a block is an integer times 2^(exponent - 142)
 
 
@@ -42,8 +45,8 @@ def _unfit(core: Core, view: NodeView) -> str:
         return "the data stay floats"
     if "fpu" in view.features:
         return "the core has an FPU"
-    largest = LARGEST * operator.block << operator.bits - 1
-    if operator.bits not in (2, 4) or largest >= 1 << HALF_BITS - 1 or operator.block % (HALF_BITS // operator.bits):
+    part = math.gcd(operator.block, MOST_TAPS.get(operator.bits, 1))
+    if part % 16 or operator.block > min(LONGEST_BLOCK, MOST_PARTS * part):
         return f"blocks of {operator.block} weights of {operator.bits} bits"
     scales = view.inputs[2].data
     return "" if numpy.isfinite(scales).all() and (scales >= 0).all() else "scales below 0"
@@ -51,7 +54,7 @@ def _unfit(core: Core, view: NodeView) -> str:
 
 def spec(core: Core) -> ImplSpec:
     """Returns the spec of packed products on the cores of a library."""
-    return packed_spec(core.features, Predicate("levels whose sums fit 16 bits, no FPU", partial(_unfit, core)))
+    return packed_spec(core.features, Predicate("levels, blocks of few parts, no FPU", partial(_unfit, core)))
 
 
 @dataclass(frozen=True)
@@ -78,9 +81,19 @@ class Sums:
         return f"{core.prefix}_block_levels_{self.block}x{self.bits}{zeros}_{self.shift}"
 
     @property
-    def has_two_parts(self) -> bool:
-        """Whether the product of two scales has."""
-        return self.shift > SCALE_BITS
+    def part(self) -> int:
+        """The taps for which two sums share a word."""
+        return math.gcd(self.block, MOST_TAPS[self.bits])
+
+    @property
+    def is_long(self) -> bool:
+        """Whether sums are those of several parts."""
+        return self.part < self.block
+
+    @property
+    def low_bits(self) -> int:
+        """The bits of the second part of a product of scales; 0: it has one part, of 16 bits or more."""
+        return 32 - self.shift if self.shift > SCALE_BITS else 0
 
     @property
     def taps(self) -> int:
@@ -112,42 +125,29 @@ class Sums:
         """The C text."""
         code = core.emitter()
         code("%enter" if code.adds_products else "%enter.low")
-        for first, second in (("scale", "begin"), ("minus", "bits")):
-            code("ldm %block!, {%number, %x0}")
-            code(f"mov %{first}, %number")
-            code(f"mov %{second}, %x0")
-        code("ldr %number, [%block]")
-        code("mov %groups, %number")
-        if not self.has_two_parts:
-            code("movs %number, #1")
-            code(f"lsls %number, %number, #{self.shift - 1}")
-            code("mov %half, %number")
-        code(f"movs %mask, #{(1 << self.bits) - 1}")
-        code(f"lsls %number, %mask, #{HALF_BITS}")
-        code("orrs %mask, %number")
-        code("mov %taps, %x")
-        code(f"movs %number, #{self.block}")
-        code("lsls %number, %number, #2")
-        code("adds %number, %number, %x")
-        code("mov %end, %number")
+        self._load(code)
         code.label("group", f"{GROUP} columns")
         code("mov %x, %taps")
-        code("mov %first, %begin")
-        code("mov %second, %begin")
-        code.label("turn")
-        words = self.block // self.taps
-        together = max(count for count in range(1, min(words, MOST_IN_TEXT) + 1) if words % count == 0)
-        for _ in range(together):
-            self._products(code)
-        if together < words:
+        if self.is_long:
+            code("mov %begins, %block")
+            code("movs %number, #0")
+            for total in TOTALS:
+                code(f"mov %{total}, %number")
+        code.label("part")
+        self._part(code)
+        if self.is_long:
+            for pair, sums in enumerate(SUMS):
+                _separate(code, sums)
+                code(f"add %{TOTALS[2 * pair]}, %low")
+                code(f"add %{TOTALS[2 * pair + 1]}, %high")
             code("cmp %x, %end")
             code("beq %summed")
-            code("b %turn", "farther than a condition reaches")
+            code("b %part", "farther than a condition reaches")
             code.label("summed")
         if self.has_zero_points:
             code("ldm %stream!, {%zeros0, %zeros1}")
-        for pair, sums in enumerate(("first", "second")):
-            self._pair(code, pair, sums)
+        for pair in range(len(SUMS)):
+            self._pair(code, pair)
         code(f"adds %stream, #{2 * GROUP}")
         code(f"adds %sums, #{4 * GROUP}")
         code("mov %number, %groups")
@@ -160,13 +160,47 @@ class Sums:
         comment = f"A block of {self.block} taps times all columns; returns the next block of the stream."
         return code.function(self.name(core), PARAMETERS, comment, result="const int32_t *")
 
+    def _load(self, code: Routine) -> None:
+        """What stays for all columns."""
+        for first, second in (("scale", "minus"), ("bits", "groups")):
+            code("ldm %block!, {%number, %x0}")
+            code(f"mov %{first}, %number")
+            code(f"mov %{second}, %x0")
+        if not self.is_long:
+            code("ldr %number, [%block]")
+            code("mov %begin, %number")
+        if not self.low_bits:
+            code("movs %number, #1")
+            code(f"lsls %number, %number, #{self.shift - 1}")
+            code("mov %half, %number")
+        code(f"movs %mask, #{(1 << self.bits) - 1}")
+        code(f"lsls %number, %mask, #{HALF_BITS}")
+        code("orrs %mask, %number")
+        code("mov %taps, %x")
+        if self.is_long:
+            code(f"movs %number, #{self.block}")
+            code("lsls %number, %number, #2")
+            code("adds %number, %number, %x")
+            code("mov %end, %number")
+
+    def _part(self, code: Routine) -> None:
+        """The sums of a part of the taps."""
+        if self.is_long:
+            code("mov %number, %begins")
+            code("ldm %number!, {%x0}")
+            code("mov %begins, %number")
+        for sums in SUMS:
+            code(f"mov %{sums}, {'%x0' if self.is_long else '%begin'}")
+        for _ in range(self.part // self.taps):
+            self._products(code)
+
     def _products(self, code: Routine) -> None:
         """Two words of weights."""
         code("ldm %stream!, {%word0, %word1}", "weights")
         for tap in range(self.taps):
             if tap % 2 == 0:
                 code("ldm %x!, {%x0, %x1}", "levels")
-            for word, sums in ((0, "first"), (1, "second")):
+            for word, sums in enumerate(SUMS):
                 level, shift = f"%x{tap % 2}", self.bits * tap
                 if code.adds_products:
                     code(f"and %number, %mask, %word{word}{f', lsr #{shift}' * (shift > 0)}")
@@ -177,12 +211,13 @@ class Sums:
                 code(f"muls %number, {level}")
                 code(f"add %{sums}, %number")
 
-    def _pair(self, code: Routine, pair: int, sums: str) -> None:
-        """The sums of two columns, which share a word, times their scales, are added."""
-        code(f"mov %high, %{sums}")
-        code("sxth %low, %high")
-        code("subs %high, %high, %low")
-        code(f"asrs %high, %high, #{HALF_BITS}")
+    def _pair(self, code: Routine, pair: int) -> None:
+        """The sums of two columns, times their scales, are added."""
+        if self.is_long:
+            code(f"mov %low, %{TOTALS[2 * pair]}")
+            code(f"mov %high, %{TOTALS[2 * pair + 1]}")
+        else:
+            _separate(code, SUMS[pair])
         for half, name in enumerate(("low", "high")):
             if self.has_zero_points:
                 code(f"sxth %zero, %zeros{pair}" if half == 0 else f"asrs %zero, %zeros{pair}, #{HALF_BITS}")
@@ -200,19 +235,27 @@ class Sums:
             code(f"str %{name}, [%sums, #{4 * (2 * pair + half)}]")
 
     def _scale(self, code: Routine, value: str) -> None:
-        """The sum of a block times the product of its scales, over 2^shift; a factor of 15 bits is too coarse, and has 30."""
-        if not self.has_two_parts:
+        """The sum of a block times the product of its scales, over 2^shift."""
+        if not self.low_bits:
             code("add %factor, %half")
             code(f"lsrs %factor, %factor, #{self.shift}")
             _multiply(code, value, "%factor")
             return
         code(f"lsrs %number, %factor, #{self.shift}")
-        code(f"lsls %factor, %factor, #{32 - self.shift}")
-        code(f"lsrs %factor, %factor, #{32 - LOW_BITS}", "the bits below")
+        code(f"lsls %factor, %factor, #{self.low_bits}")
+        code(f"lsrs %factor, %factor, #{self.shift}", "the bits below")
         _multiply(code, "%number", value)
         _multiply(code, value, "%factor")
-        code(f"asrs {value}, {value}, #{LOW_BITS}")
+        code(f"asrs {value}, {value}, #{self.low_bits}")
         code(f"adds {value}, {value}, %number")
+
+
+def _separate(code: Routine, sums: str) -> None:
+    """The sums of two columns, which share a word, to words of their own."""
+    code(f"mov %high, %{sums}")
+    code("sxth %low, %high")
+    code("subs %high, %high, %low")
+    code(f"asrs %high, %high, #{HALF_BITS}")
 
 
 def _multiply(code: Routine, value: str, factor: str) -> None:
@@ -294,9 +337,9 @@ def _driver(core: Core, sums: Sums, product: PackedProduct) -> tuple[str, str]:
     multiply = sums.name(core)
     name = f"{multiply}_{product.rows}x{depth}x{columns}{'_bias' * has_bias}"
     count = f"depth - place < {block} ? depth - place : {block}".replace("depth", str(depth)) if has_part else str(block)
-    begin = (1 << sums.bits - 1) * 0x10001
+    centre = (1 << sums.bits - 1) * 0x10001
     lines = [
-        f"aidge_kit_narrow_block block = {{0, 0, 0, 0, {padded // GROUP}}};",
+        f"aidge_kit_narrow_block block = {{0, 0, 0, {padded // GROUP}, {{0}}}};",
         "int32_t *const x = (int32_t *)scratch;",
         f"int32_t *const sums = x + {block};" if padded > columns else "int32_t *sums = (int32_t *)(void *)output;",
         "int32_t row, place;",
@@ -307,7 +350,7 @@ def _driver(core: Core, sums: Sums, product: PackedProduct) -> tuple[str, str]:
         f"    (void)memset(sums, 0, {4 * padded}u);",
         f"    for (place = 0; place < {depth}; place += {block}) {{",
         *([f"        (void)memset(x, 0, {4 * block}u);"] if has_part else []),
-        f"        aidge_kit_narrow_block_levels(input + place, x, &block, {count}, exponent, *shift++, {begin});",
+        f"        aidge_kit_narrow_block_levels(input + place, x, &block, {count}, {sums.part}, exponent, *shift++, {centre});",
         f"        next = {multiply}(next, x, sums, &block);",
         "    }",
         f"    aidge_kit_narrow_floats(sums, output, exponent, shifts[0], {columns});",

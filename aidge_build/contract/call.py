@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -76,8 +76,9 @@ def computed(
 class Steps(Protocol):
     """The operations of a kernel on float32, one after the other, in numpy (`kernel_kit.float_layers`)."""
 
-    def forward(self, *values: numpy.ndarray | None) -> tuple[numpy.ndarray, ...]:
-        """Returns the outputs for the node's inputs, both in logical order."""
+    @property
+    def forward(self) -> Callable[..., tuple[numpy.ndarray, ...]]:
+        """Returns the function from the node's inputs to its outputs, both in logical order."""
 
 
 @dataclass(frozen=True)

@@ -79,7 +79,7 @@ class Case:
         return evaluate(self.view.operator, self.values, self.view.inputs, self.view.outputs)
 
     def misses_steps(self, *results: numpy.ndarray) -> bool:
-        """Whether the results differ in a bit from the operations that the kernel states (`Call.steps`), if it does; NaN is NaN."""
+        """Whether the results differ in a bit from the operations that the kernel states (`Call.steps`), if it states some."""
         if self.call.steps is None:
             return False
         with numpy.errstate(all="ignore"):

@@ -4,11 +4,14 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import numpy
 import pytest
 
+from aidge_build.graph.view import GraphView
+from aidge_build.prepare.recipes.slide_states import slide_states
 from tests.command import Result, aidge_build
 from tests.programs import needs_cross_compiler, needs_qemu
 from tests.sanitized import SANITIZED_FLAGS, code_of, sanitized
@@ -47,6 +50,19 @@ def test_whoever_owns_the_memory(name, words, tmp_path):
 def test_a_random_graph_with_states(seed, tmp_path):
     result = verified(random_stateful(seed), tmp_path, "--lib", "ref", *SANITIZED_FLAGS)
     assert result.exit_code == 0, result
+
+
+def test_verify_compares_with_the_graph_before_a_window_became_its_state(tmp_path, monkeypatch):
+    def wrongly_slid(view: GraphView) -> GraphView:
+        slid = slide_states(view)
+        first, *others = slid.states
+        return replace(slid, states=(replace(first, initial=first.initial + 1), *others))
+
+    stateful = MODELS["a window that slides"]
+    assert verified(stateful, tmp_path).exit_code == 0
+    monkeypatch.setattr("aidge_build.build.imported.slide_states", wrongly_slid)
+    found = verified(stateful, tmp_path)
+    assert found.exit_code == 1 and "values differ from the numpy backend" in found.stdout
 
 
 @needs_cross_compiler

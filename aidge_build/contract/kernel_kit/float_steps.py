@@ -8,10 +8,11 @@ from dataclasses import dataclass
 
 import numpy
 
+Values = numpy.ndarray | numpy.float32
 _SMALLEST = numpy.finfo(numpy.float32).tiny
 
 
-def fused(a: numpy.ndarray, b: numpy.ndarray, c: numpy.ndarray) -> numpy.ndarray:
+def fused(a: Values, b: Values, c: Values) -> numpy.ndarray:
     """Returns a * b + c of float32 values, rounded once to float32.
 
     The product is exact in float64. The sum is rounded to odd there: with the 29 bits more that float64 has, the second rounding
@@ -27,18 +28,18 @@ def fused(a: numpy.ndarray, b: numpy.ndarray, c: numpy.ndarray) -> numpy.ndarray
     return numpy.where(is_inexact & is_even, odd, total).astype(numpy.float32)
 
 
-def _rounded_twice(a: numpy.ndarray, b: numpy.ndarray, c: numpy.ndarray) -> numpy.ndarray:
+def _rounded_twice(a: Values, b: Values, c: Values) -> numpy.ndarray:
     return numpy.multiply(a, b, dtype=numpy.float32) + numpy.asarray(c, numpy.float32)
 
 
 @dataclass(frozen=True)
 class FloatUnit:
-    """What multiplies and adds: with one rounding or two, and whether numbers too small for a normal float become 0."""
+    """A unit that multiplies and adds with one rounding or two, and may flush results too small for a normal float to 0."""
 
     fuses: bool
     flushes: bool = False
 
-    def multiply_add(self, a: numpy.ndarray, b: numpy.ndarray, c: numpy.ndarray) -> numpy.ndarray:
+    def multiply_add(self, a: Values, b: Values, c: Values) -> numpy.ndarray:
         """Returns a * b + c."""
         return self.kept((fused if self.fuses else _rounded_twice)(a, b, c))
 
@@ -60,7 +61,7 @@ class FloatUnit:
     def in_lanes(self, lanes: int, count: int, add: Callable[[numpy.ndarray, int], numpy.ndarray]) -> numpy.ndarray:
         """Returns `count` terms added up in so many lanes, and then the lanes in pairs: `add(sum, place)` returns the sum with
         the term of this place; the sum begins with 0."""
-        sums: list[numpy.ndarray] = [numpy.float32(0)] * lanes
+        sums = [numpy.zeros((), numpy.float32)] * lanes
         for place in range(count):
             sums[place % lanes] = add(sums[place % lanes], place)
         while len(sums) > 1:
@@ -74,5 +75,5 @@ VECTORS = FloatUnit(fuses=True, flushes=True)  # of MVE
 
 
 def unit_of(features: frozenset[str]) -> FloatUnit:
-    """Returns what C gets from kit/multiply_add.h on a core with these features."""
+    """Returns the unit that kit/multiply_add.h has on a core with these features."""
     return FPU if "fpu" in features else PORTABLE

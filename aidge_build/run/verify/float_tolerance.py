@@ -3,7 +3,7 @@
 
 A kernel adds up float32 products in its own order, and is within 1e-4 of the largest value (`aidge_build/run/verify/compare.py`).
 If a sum is halfway between two quantized values, the next layer may give either, and the layers after it use that value. The
-expected outputs of such models are computed with the operations of the kernels (`steps.py`). Where kernels do not state them,
+expected outputs of such models are computed with the operations of the kernels (`steps.py`). If kernels do not state them,
 outputs may differ under two conditions: no layer differs by itself, each judged by the inputs that it had (integers to the last
 bit, floats within the tolerance), and outputs are within `ALLOWED` of the expected ones.
 """

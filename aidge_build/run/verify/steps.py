@@ -9,7 +9,11 @@ operations of its kernels (`Call.steps`), where a kernel states them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
+import numpy
+
+from aidge_build.base.errors import AidgeError
 from aidge_build.contract.call import Steps
 from aidge_build.contract.reference.execution import Backend, Implementation
 from aidge_build.contract.reference.sequence import run_in_order
@@ -20,14 +24,27 @@ from aidge_build.run.verify.float_tolerance import makes_levels_of_floats
 from aidge_build.run.verify.vectors import Vectors
 
 
-class _OfKernels(Backend):
-    """The operations of kernels, by the names of their nodes."""
+@dataclass(frozen=True)
+class _Layer(Implementation):
+    """A layer by the operations of its kernel."""
 
-    def __init__(self, steps: Mapping[str, Steps]):
-        self._steps = steps
+    steps: Steps
+
+    def forward(self, *values: numpy.ndarray | None) -> tuple[numpy.ndarray, ...]:
+        return self.steps.forward(*values)
+
+    def backward(self, values, output_gradients):
+        raise AidgeError("operations of kernels have no gradients", code="TRAINING", hint="train in the numpy backend")
+
+
+@dataclass(frozen=True)
+class _OfKernels(Backend):
+    """The layers by the names of their nodes."""
+
+    layers: Mapping[str, _Layer]
 
     def accepting(self, view: NodeView) -> Implementation | None:
-        return self._steps.get(view.node.name)
+        return self.layers.get(view.node.name)
 
 
 def run_as_kernels(
@@ -42,4 +59,5 @@ def run_as_kernels(
 
 def steps_of(program: Program) -> Backend:
     """Returns a backend of the layers with kernels that state their operations on floats."""
-    return _OfKernels({layer.node.name: layer.call.steps for layer in program.layers if layer.call.steps is not None})
+    stated = {layer.node.name: layer.call.steps for layer in program.layers}
+    return _OfKernels({name: _Layer(steps) for name, steps in stated.items() if steps is not None})

@@ -93,6 +93,13 @@ def test_infinite_values_have_the_results_of_their_limits():
     assert run(curves) == []
 
 
+def test_gelu_is_x_times_a_share_that_is_right_to_22_bits():
+    entry = case(Gelu(), *_real(Randomness(1), (4,)))
+    x = numpy.concatenate([numpy.linspace(-30, 30, 60001), [1e-30, 0.0]]).astype(numpy.float32)
+    (found,) = entry.call.steps.forward(x)
+    assert (numpy.abs(found - Gelu().forward(x.astype(float))) <= 2.0**-22 * numpy.abs(x)).all()
+
+
 @pytest.mark.parametrize("operator", CURVES, ids=str)
 def test_curves_are_off_by_less_than_3e_minus_6_of_their_operator(operator):
     x = numpy.linspace(-20, 20, 40001)

@@ -15,6 +15,7 @@ from aidge_build.graph.dtype import DType
 
 from ..core.conditions import MVE
 from .curve import RECIPROCAL, element_name, element_text
+from .gelu import NAME, NUMBERS, GeluSteps, gelu_text
 
 FLOAT = IOSpec(DType.float32, SAME)
 
@@ -22,6 +23,9 @@ FLOAT = IOSpec(DType.float32, SAME)
 @kernel((*CURVES, *TIMES_CURVES), ImplSpec(FLOAT, features=MVE, predicates=(REAL, HAS_CURVE)))
 class CurvedFloat32(ElementWise):
     def call(self) -> Call:
+        if self.node.type == "Gelu" and not self.operator.with_tanh:
+            arguments = Input(0), Output(0), Constant("numbers", NUMBERS), Literal(self.outputs[0].elements)
+            return Call(NAME, ("core/helium.h",), arguments, texts=(gelu_text(),), facts=computed("4 values"), steps=GeluSteps())
         curve = ElementCurve.of(self.operator)
         return Call(
             element_name(curve.terms, curve.times),

@@ -89,7 +89,7 @@ def test_so_do_those_without_an_fpu():
 
 @needs_compiler
 def test_so_do_layers_of_dynamic_quantization():
-    assert all("_nibbles" in entry.call.function for entry in dynamic_layers())
+    assert all("four weights" in entry.call.note for entry in dynamic_layers())
     assert run(dynamic_layers(), board=BOARD) == []
 
 
@@ -109,6 +109,13 @@ def test_so_do_layers_of_many_outputs_with_binary_weights():
     assert all("_bits" in entry.call.function for entry in found)
     assert run(found, board=BOARD) == []
     assert run(without_fpu(binary_layers()[::2]), board=BOARD_WITHOUT_FPU) == []
+
+
+def test_tables_are_made_for_many_outputs_of_whole_tables():
+    shapes = {(1, 64, 64): True, (1, 64, 63): False, (2, 64, 128): True, (2, 64, 127): False, (1, 60, 64): False}
+    for shape, has_tables in shapes.items():
+        for entry in fc_cases([shape]):
+            assert ("_fc_bits_" in binary(entry, 1).call.function) is has_tables, shape
 
 
 def test_a_binary_weight_takes_an_eighth_of_a_byte():

@@ -32,10 +32,10 @@ TFLITE = Part("tflite", range(5000, 5040), kind="plain", words=("--rounding", "t
 OTHERS = Part("alternatives", (3001, 3041, 3042, *range(3081, 3089), *range(3121, 3129)), has_alternatives=True)
 
 CORPORA = {
-    "mps2-an386": (Part("int8", range(320)), RARE, POOLED, OTHERS, FLOAT, TFLITE),
+    "mps2-an386": (Part("int8", range(320)), RARE, POOLED, OTHERS, FLOAT, TFLITE, NARROW),
     "mps3-an547": (Part("int8", range(320)), RARE, UNIFORM, NARROW, replace(FLOAT, seeds=range(48)), TFLITE),
-    "mps2-an385": (Part("int8", range(80)), TFLITE),
-    "mps2-an386-nofpu": (Part("int8", range(141)), POOLED),
+    "mps2-an385": (Part("int8", range(80)), TFLITE, NARROW),
+    "mps2-an386-nofpu": (Part("int8", range(141)), POOLED, NARROW),
     "rp2040": (Part("int8", range(66)), Part("dense", range(4, 132, 8)), TFLITE),
     "qemu_riscv32": (Part("int8", range(66)), Part("dense", range(4, 132, 8)), TFLITE),
     "qemu_rv32e": (Part("int8", range(66)), TFLITE),

@@ -49,9 +49,12 @@ class Form:
     def variant(self) -> str:
         """The properties on which the text of a kernel depends, for its name."""
         some = "" if self.is_proved else "_fine" if self.fine_bits else "_some"
-        return (
-            f"line{self.shift}{some}{'_clamped' * self.is_clamped}{'_offset' * self.has_offsets}{'_nibbles' * self.has_nibbles}"
-        )
+        return f"line{self.shift}{some}{'_clamped' * self.is_clamped}{'_offset' * self.has_offsets}{'_w4' * self.has_nibbles}"
+
+    @property
+    def family(self) -> str:
+        """For names of functions whose instructions are predicted apart from others."""
+        return "_nibbles" * self.has_nibbles
 
     @property
     def is_fine(self) -> str:

@@ -127,7 +127,7 @@ def layer_texts(shape: Shape, form: Form, is_window: bool, is_long: bool) -> tup
         room = f" + {shape.pixels}"
         begin = f"aidge_armv7m_sums_of_taps(column, shape->column_bytes, {shape.sets});\n            "
     kind = "conv2d" if is_window else "pointwise"
-    name = f"aidge_armv7m_{kind}_int8{'_long' * is_long}_{shape.pixels}x{shape.channels}_{form.variant}"
+    name = f"aidge_armv7m_{kind}{form.family}_int8{'_long' * is_long}_{shape.pixels}x{shape.channels}_{form.variant}"
     window = ", const aidge_kit_window2d *window" if is_window else ""
     image = "window->in_height * window->in_width * window->in_channels" if is_window else "shape->pixels * shape->channels"
     where = "(int8_t *)column + shape->column_bytes, input, first, numbers[3], window"

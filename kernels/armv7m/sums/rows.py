@@ -49,7 +49,7 @@ def product_routine(form: Form, taps: int) -> tuple[str, str]:
 def _groups(form: Form, taps: int, kind: str, has_odd: bool = False) -> tuple[str, Code]:
     is_long, has_nibbles = taps > MOST_TAPS, form.has_nibbles
     step = _step_of_nibbles if has_nibbles else _step
-    name = f"aidge_armv7m_{kind}{'_long' * is_long}_line{form.shift}{'_clamped' * form.is_clamped}{'_nibbles' * has_nibbles}"
+    name = f"aidge_armv7m_{kind}{'_long' * is_long}_line{form.shift}{'_clamped' * form.is_clamped}{'_w4' * has_nibbles}"
     code = Code()
     code("%enter")
     code("ldr %block, [%argument.4]")
@@ -275,7 +275,7 @@ static void {name}(const int8_t *row, int8_t *output, const int32_t *weights, co
 def rows_texts(form: Form, taps: int, is_window: bool) -> tuple[str, tuple[str, ...]]:
     """Name and texts of a layer of rows one after the other in memory, or of the windows of an image."""
     whole, texts = layer_texts(form, taps)
-    name = whole.replace("_row_", "_conv2d_rows_int8_" if is_window else "_fc_int8_")
+    name = whole.replace("_row_", f"_{'conv2d_rows' if is_window else 'fc'}{form.family}_int8_")
     loop = _WINDOWS if is_window else _ROWS
     return name, (
         *texts,

@@ -82,7 +82,7 @@ def planes_texts(stream: Stream, buffer: Buffer, unroll: int, looped: int) -> tu
     second = 4 * plane.strides[1] if plane.made_for[1] > 1 else 0
     taps = [plane.dilations[1] * tap for tap in tap_order(plane)]
     name = (
-        f"aidge_cortexm_conv2d_int8_{planes}x{plane.kernel[1]}_i{buffer.span}_s{plane.strides[1]}d{plane.dilations[1]}"
+        f"aidge_cortexm_conv2d{stream.weights.family}_int8_{planes}x{plane.kernel[1]}_i{buffer.span}_s{plane.strides[1]}d{plane.dilations[1]}"
         f"{'' if second else '_alone'}{'_last2' * buffer.leaves_one}{f'_g{plane.in_gap}' * (plane.in_gap > 0)}"
         f"_{stream.variant}_u{ahead}_{body}{plane.suffix}"
     )
@@ -263,7 +263,8 @@ def lines_texts(stream: Stream, buffer: Buffer, order: list[int], places: list[i
     second = buffer.second_input if buffer.lines == 2 or plane.made_for[1] > 1 else 0
     dilations = f"d{plane.dilations[0]}x{plane.dilations[1]}"
     distance = f"either_of_{buffer.rows}" if is_either else second
-    name = f"aidge_cortexm_conv2d_int8_{shape}{dilations}_n{distance}_{stream.variant}_u{unroll}{plane.suffix}"
+    kind, variant = f"conv2d{stream.weights.family}_int8", f"{stream.variant}_u{unroll}{plane.suffix}"
+    name = f"aidge_cortexm_{kind}_{shape}{dilations}_n{distance}_{variant}"
     code = dense.routine_of(stream)
     begin_row(code, stream, "x0")
     code.constant("r4", buffer.size_bytes)

@@ -81,8 +81,8 @@ def multiply(code: Routine, stream: Stream, is_first: bool = False, taps: Sequen
     pixels = [(pair, sums[:channels], SECOND if is_first else sums) for pair, sums in zip(taps, (FIRST, SECOND))]
     for words in stream.weights.steps([pixels], ("{w0}", "{w1}"), GROUP // 2 if stream.is_half else GROUP):
         first = words[0][1]
-        shared = 2 * len(words) * stream.is_packed or GROUP * (stream.weights.minus != 0)
-        seen = f"{shared} channels" if shared else f"channels {first} and {first + 1}"
+        shared = stream.weights.shared
+        seen = f"{shared * len(words)} channels" if shared > 1 else f"channels {first} and {first + 1}"
         code("ldr {w0}, [{stream}], #4" if len(words) == 1 else "ldrd {w0}, {w1}, [{stream}], #8", f"weights of {seen}")
         stream.weights.multiply(code, words, ("{w1}",))
 
@@ -115,7 +115,7 @@ def unpack(code: Routine, places: Sequence[tuple[str, str]], has_sums: bool = Fa
             add_up(code, ("a2", "a3"))
 
 
-SUMS, MINUS = ("b0", "b1"), "b2"  # negated sums of both pixels, while the column is made; twice -1, or the `minus` of the weights
+SUMS, MINUS = ("b0", "b1"), "b2"  # negated sums of both pixels, while the column is made; what taps are multiplied by
 
 
 def begin_sums(code: Routine, stream: Stream, sums: Sequence[str] = SUMS) -> None:
@@ -142,7 +142,7 @@ STORE_SUMS = "strd {a0}, {a1}, [{column}], #8"
 
 def store_sums(code: Routine, stream: Stream, stores: Sequence[str], sums: Sequence[str] = SUMS) -> None:
     """The sums as pairs of taps of each pixel, which leave from a0 and a1 by `stores`: each half takes what fits it. They
-    are words if no weights multiply them."""
+    stay words if no weights multiply them."""
     if stream.weights.minus:
         code(stores[0].replace("{a0}", f"{{{sums[0]}}}").replace("{a1}", f"{{{sums[-1]}}}"))
         return

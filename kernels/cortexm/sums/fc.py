@@ -32,15 +32,16 @@ def routine(stream: Stream, features: int, unroll: int, blocks: int = 1) -> tupl
     of 8, and all groups of outputs have streams of one length.
     """
     halves = f"_{_tail_words(stream, features)}_halves" if blocks > 1 else ""
-    name = f"aidge_cortexm_fc_int8_{features}_{stream.variant}_u{unroll}{halves}"
+    name = f"aidge_cortexm_fc{stream.weights.family}_int8_{features}_{stream.variant}_u{unroll}{halves}"
     quads = (features + 3) // 4
     code = dense.routine_of(stream)
     begin_rows(code, stream)
+    if stream.weights.minus:
+        code("movs r2, #0")
+        code.put(MINUS, "r2")
     if blocks > 1:
         _halves(code, stream, features, unroll)
     else:
-        if stream.weights.minus:
-            code(f"movs {{{SUM[0]}}}, #0")
         _unpack(code, stream, features, stream.sums)
         code.get("{column}, {stream}", "base")
         code.align()
@@ -124,11 +125,7 @@ def _halves(code: Routine, stream: Stream, features: int, unroll: int) -> None:
     weights = (features + 2 * stream.sums) * stream.weights.quad_words // 2  # bytes, of a half
     code("movs r2, #0")
     code.put(IS_SECOND, "r2")
-    if stream.weights.minus:
-        code.put(MINUS, "r2")
     code.label(7, "half of a row")
-    if stream.weights.minus:
-        code.get(f"{{{SUM[0]}}}", MINUS)
     _unpack(code, stream, features // 2, stream.sums // 2, most=4)
     code.put(SUMS, "r3", "behind the inputs")
     code.get("{column}, {stream}", "base")
@@ -168,6 +165,7 @@ def _unpack(code: Routine, stream: Stream, features: int, sums: int, most: int =
     has_sum = sums > 0 or stream.weights.minus != 0
     dense.begin_sums(code, stream, SUM)
     if stream.weights.minus:
+        code.get(f"{{{SUM[0]}}}", MINUS)
         dense.load_minus(code, stream)
     if stream.is_paired:
         code(f"movs {{{PRODUCTS}}}, #0")

@@ -77,7 +77,7 @@ def with_bits(stream: Stream, rows: numpy.ndarray) -> Stream:
 def routine(stream: Stream, features: int) -> tuple[str, str]:
     """Name and text for rows of `features` inputs."""
     tables = tables_of(features)
-    name = f"aidge_cortexm_fc_bits_int8_{features}_{stream.groups}_{stream.variant}"
+    name = f"aidge_cortexm_fc{stream.weights.family}_int8_{features}_{stream.groups}_{stream.variant}"
     code = dense.routine_of(stream)
     begin_rows(code, stream)
     code.put("input", "r0")

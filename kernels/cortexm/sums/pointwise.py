@@ -20,7 +20,7 @@ def routine(stream: Stream, channels: int, unroll: int, is_shared: bool = False)
     it `is_shared`, they divide all pairs, and other layers whose pairs they divide have the same text."""
     pairs = math.gcd(channels // 2, unroll)
     number = f"by_{2 * pairs}" if is_shared else str(channels)
-    name = f"aidge_cortexm_pointwise_int8_{number}_{stream.variant}{'' if is_shared else f'_u{unroll}'}"
+    name = f"aidge_cortexm_pointwise{stream.weights.family}_int8_{number}_{stream.variant}{'' if is_shared else f'_u{unroll}'}"
     code = dense.routine_of(stream)
     begin_row(code, stream, "x0")
     code(f"ldr r4, [sp, #{code.waiting.argument_offset}]", "the column")

@@ -53,7 +53,7 @@ class Stream:
     is_joined: bool = False  # 6 words at the begin of a group hold its biases and its float factors
     is_paired: bool = False  # sums of a row are products of pairs (paired_inputs.py): of even channels if packed, else of all
     pools: bool = False  # of two pixels only the larger sum of each channel becomes a level
-    sums: int = 0  # weights have offsets: so many pairs of taps hold negated sums of all others (offset_weights.py)
+    sums: int = 0  # weights have offsets: so many words hold negated sums of all taps (offset_weights.py)
 
     @property
     def group_bytes(self) -> int:
@@ -98,7 +98,7 @@ class Stream:
     @property
     def variant(self) -> str:
         """What the text of a kernel depends on, for its name."""
-        weights = f"{self.weights.name}{'_pooled' * self.pools}{f'_offsets{self.sums}' * (self.sums > 0)}"
+        weights = f"{self.weights.name}{'_pooled' * self.pools}{f'_offsets{self.sums}' * (self.weights.above > 0)}"
         weights += f"{'_fractions' * self.has_fractions}{self.fraction_bits or ''}"
         weights += "_centred" * self.is_centred + "_uniform" * self.is_uniform + "_joined" * self.is_joined
         weights += f"{'_sums' * self.sums_round}{'_words' * self.leaves_words}{f'_few{self.few}' * (self.few > 0)}"

@@ -42,12 +42,14 @@ class Weights:
     fact: str  # the note in few words
     quad_words: int  # of 4 taps of 4 channels
     fits: Callable[[Linear, list[list[int]]], bool] = lambda linear, groups: True  # whether these groups of channels can have it
+    shared: int = 1  # so many channels share a word
     is_packed: bool = False
     even: str = "sxtb16"  # makes weights of even channels
     above: int = 0  # how much larger weights of odd channels are than in the stream
     paired_step: int = 0  # each so many-th channel can have products of pairs (paired_inputs.py); 0: none
     uses_w: bool = False  # w0 and w1 in the steps of a row
     is_sparse: bool = False  # blocks without weights are left out (sparse.py)
+    family: str = ""  # in the names of functions whose instructions are predicted apart from others
     minus: int = 0  # sums need the sum of taps times this at the end (`less_sums`); 0: they do not
 
     @property
@@ -157,12 +159,12 @@ class Nibbles(Weights):
     The last one is signed, the others are 8 more than the weights. The registers of a group hold these sums (s: of the bits of a
     channel):
 
-    | register | sum                             | its weights in each half of the word w                        |
-    |----------|---------------------------------|---------------------------------------------------------------|
-    | 0        | s0                              | w & 0x000f000f; of a row the low byte of what is in register 1 |
-    | 1        | 256 * s1; of a row s0 more      | w & 0x0f000f00; of a row w & 0x0f0f0f0f                       |
-    | 2        | 16 * s2 + s1                    | the high byte                                                 |
-    | 3        | 256 * register 2 + 16 * s3 + s0 | w                                                             |
+    | register | sum                             | its weights in each half of the word w   |
+    |----------|---------------------------------|------------------------------------------|
+    | 0        | s0                              | w & 0x000f000f                           |
+    | 1        | 256 * s1; of a row s0 more      | w & 0x0f000f00; of a row w & 0x0f0f0f0f  |
+    | 2        | 16 * s2 + s1                    | the high byte of w                       |
+    | 3        | 256 * register 2 + 16 * s3 + s0 | w                                        |
     """
 
     is_row: bool = False  # the sum of its taps waits elsewhere
@@ -224,32 +226,33 @@ class Nibbles(Weights):
         _add_products(code, words, 0)
 
     def row_step(self, code: Routine, taps: Taps, outputs: int = GROUP, is_paired: bool = False, in_run: bool = False) -> None:
-        words, bytes_of = SECOND[:2], SECOND[2:]
-        whole, parts = ([(one, 0, [(pair, FIRST, FIRST)]) for one, pair in zip(ones, taps)] for ones in (words, bytes_of))
+        weights, parts = SECOND[:2], SECOND[2:]
+        whole, halves = ([(one, 0, [(pair, FIRST, FIRST)]) for one, pair in zip(ones, taps)] for ones in (weights, parts))
 
-        def extend(sign: str, rotation: str = "") -> None:
-            for part, word, other in zip(bytes_of, words, reversed(taps)):
-                code(f"{sign}xtab16 {part}, {other}, {word}{rotation}" if is_paired else f"{sign}xtb16 {part}, {word}{rotation}")
-
-        def add(channel: int) -> None:
+        def add_parts(channel: int, extend: str, rotation: str = "") -> None:
+            """Bytes of the weights times their taps, or with those of the other pair times each other."""
+            for part, weight, other in zip(parts, weights, reversed(taps)):
+                code(
+                    f"{extend}tab16 {part}, {other}, {weight}{rotation}"
+                    if is_paired
+                    else f"{extend}tb16 {part}, {weight}{rotation}"
+                )
             if is_paired:
-                code(f"smlad {FIRST[channel]}, {bytes_of[0]}, {bytes_of[1]}, {FIRST[channel]}")
+                code(f"smlad {FIRST[channel]}, {parts[0]}, {parts[1]}, {FIRST[channel]}")
             else:
-                _add_products(code, parts, channel)
+                _add_products(code, halves, channel)
 
         if in_run:  # as of all weights
             code("ldr {b1}, [{stream}, #4]")
             code("ldr {b0}, [{stream}], #8")
         else:
             code(LOADS[2], "their weights for 4 outputs")
-        extend("s", ", ror #8")
+        add_parts(2, "sx", ", ror #8")
         _add_products(code, whole, 3)
-        for word in words:
-            code(f"and {word}, {word}, #0x0f0f0f0f")
-        add(2)
-        extend("u")
+        for weight in weights:
+            code(f"and {weight}, {weight}, #0x0f0f0f0f")
         _add_products(code, whole, 1)
-        add(0)
+        add_parts(0, "ux")
 
 
 def fit_nibbles(rows: numpy.ndarray, start: int, most: int) -> bool:
@@ -274,10 +277,12 @@ def _want_offsets(linear: Linear, groups: list[list[int]]) -> bool:
 
 WIDE = Weights("wide", "int16 weights", "int16", 8)
 BYTES = Bytes("bytes", "int8 weights", "int8", 4, paired_step=1, uses_w=True)
-NIBBLES = Nibbles("nibbles", "four weights per halfword", "4 per halfword", 2, _fit_nibbles, paired_step=2, minus=-8)
-BITS = Weights("bits", "8 weights per byte", "8 per byte", 0)  # which stand elsewhere (fc_bits.py)
+NIBBLES = Nibbles(
+    "w4", "four weights per halfword", "4 per halfword", 2, _fit_nibbles, shared=4, paired_step=2, family="_nibbles", minus=-8
+)
+BITS = Weights("w1", "8 weights per byte", "8 per byte", 0, family="_bits")  # they stand elsewhere (fc_bits.py)
 ROW_NIBBLES = replace(NIBBLES, is_row=True)
-PACKED = Weights("packed", "two weights per halfword", "2 per halfword", 4, _fit_packed, is_packed=True, paired_step=2)
+PACKED = Weights("packed", "two weights per halfword", "2 per halfword", 4, _fit_packed, shared=2, is_packed=True, paired_step=2)
 OFFSETS = replace(PACKED, note=f"{PACKED.note}, an offset for each channel", fits=_want_offsets, even="uxtb16", above=128)
 
 # In order of preference: the last one fits all weights.

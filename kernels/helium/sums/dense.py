@@ -231,10 +231,11 @@ class Dense:
         emit(*(["begin %q.data", "vpst", "vldrbt.u8 %q.data, [%from], #16"] if masked else ["vldrb.u8 %q.data, [%from], #16"]))
         packing = self._packing(len(sums))
         for number, sum_ in enumerate(sums, vector * len(sums)):
-            place = number % packing.together if packing else 0
+            place, weights = number % packing.together if packing else 0, "%q.weights"
             if place == 0:
-                emit("vldrw.u32 %q.bytes, [%weights], #16")
-            weights = packing.emit_weights(emit, place, "%q.bytes", "%q.weights", "%q.ones") if packing else "%q.bytes"
+                emit("vldrw.u32 %q.weights, [%weights], #16")
+            if packing:
+                weights = packing.emit_weights(emit, place, weights, "%q.unpacked", "%q.ones")
             emit(f"vmladava.s8 {sum_}, %q.data, {weights}")
 
     @staticmethod

@@ -52,7 +52,15 @@ class Sparse(Weights):
 
 def sparse(places: Sequence[int]) -> Sparse:
     """The encoding for blocks at these places."""
-    return Sparse("sparse", "int8 weights without blocks of zeros", "int8 without zeros", 0, is_sparse=True, places=tuple(places))
+    return Sparse(
+        "w8",
+        "int8 weights without blocks of zeros",
+        "int8 without zeros",
+        0,
+        is_sparse=True,
+        family="_sparse",
+        places=tuple(places),
+    )
 
 
 def has_few_blocks(linear: Linear, places: Sequence[int]) -> bool:

@@ -263,7 +263,7 @@ def test_the_cases_reach_every_form():
     assert {f"dense_int8_{form}" for form in (*offset, "single_offset_u1_groups", "chunked_offset_u2_groups")} <= forms
     assert {"dense_int8_single_u1_groups", "dense_int8_chunked_u2_groups"} <= forms
     assert {"dense_int8_single_u2_packed", "fc_int8_n16_packed_marks"} <= forms
-    assert {"dense_int8_single_u2_sparse", "dense_int8_chunked_u2_sparse", "fc_int8_blocks", "fc_int8_blocks_marks"} <= forms
+    assert {"dense_int8_single_u2_sparse", "dense_int8_chunked_u2_sparse", "fc_blocks_int8", "fc_blocks_int8_marks"} <= forms
     assert any("corrected" in name or "sums" in name for name in forms if name.endswith("_groups"))
     assert {"depthwise_int8_3x3_d1_layer", "depthwise_int8_3x3_d1_layer_corrected", "depthwise_int8_2x2_d2_layer"} <= forms
     wide = {name.removeprefix("depthwise_int8_wide_") for name in forms if name.startswith("depthwise_int8_wide_")}
@@ -275,7 +275,7 @@ def test_the_cases_reach_every_form():
     assert not any({"outliers", "runs"} <= each for each in parts)
     pieces = [each for each in parts if "p" in each]
     assert {"n2", "n4", "singles4", "outliers", "runs", "marks"} <= set().union(*pieces)
-    assert {"_".join(name.split("_")[:2]) for name in forms if name in fully_connected_forms()} == {"fc_int8", "dense_int8"}
+    assert {"_".join(name.split("_")[:2]) for name in forms if name in fully_connected_forms()} == {"fc_int8", "fc_blocks", "dense_int8"}
     assert any(not each & {"n2", "n4", "n8", "n16"} for each in parts) and any("singles" not in "".join(each) for each in parts)
 
 

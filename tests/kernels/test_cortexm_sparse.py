@@ -22,7 +22,7 @@ def test_rows_planes_lines_and_pixels_leave_blocks_of_zeros_out():
     functions = [entry.call.function.removeprefix("aidge_cortexm_") for entry in cases()]
     sparse = [function for function in functions if "_sparse_" in function]
     kinds = {function.split("_int8")[0] for function in sparse}
-    assert kinds == {"fc", "pointwise", "conv2d"} and len(sparse) > 10
+    assert kinds == {"fc_sparse", "pointwise_sparse", "conv2d_sparse"} and len(sparse) > 10
     assert len([function for function in sparse if function.startswith("fc")]) == len(ROWS)
 
 

@@ -42,7 +42,7 @@ def stream(rows: numpy.ndarray) -> numpy.ndarray:
 def texts(core: Core, has_marks: bool, store: str) -> tuple[str, tuple[str, ...]]:
     """Name and texts of a layer; `store` is the text of the function that makes outputs from sums."""
     sums, sums_text = _sums(core)
-    name = f"{core.prefix}_fc_int8_blocks{'_marks' * has_marks}"
+    name = f"{core.prefix}_fc_blocks_int8{'_marks' * has_marks}"
     given = "const uint16_t *marks, const int32_t *corrections, " * has_marks
     cursors = "const uint16_t *next_marks = marks;\n        const int32_t *next_corrections = corrections;\n        " * has_marks
     correct = "next_marks = aidge_kit_narrow_fc_correct(sums, &target, next_marks, &next_corrections);\n            " * has_marks
@@ -72,7 +72,7 @@ static void {name}(const int8_t *input, int8_t *output, const int8_t *blocks, co
 def _sums(core: Core) -> tuple[str, str]:
     """Some outputs, at least one; returns what follows their blocks."""
     code = core.emitter()
-    name = f"{core.prefix}_fc_int8_block_sums"
+    name = f"{core.prefix}_fc_blocks_int8_sums"
     places = [f"#{tap}" for tap in range(BLOCK)]
     code("%enter.low")
     for kept, given in {"row": "input", "sums_at": "sums", "left": "outputs"}.items():

@@ -165,7 +165,6 @@ def _sparse_call(core: Core, linear: Linear, rows: int) -> Call:
         note=f"{outputs} outputs without blocks of zeros",
         texts=functions,
         facts=computed("1 row x 1 output", int((kinds.kinds != GENERAL_KIND).sum()), outputs, "output"),
-        work={name: rows * count for name, count in _turns(found, kinds, 0, len(blocks) // 5).items()},
     )
 
 

@@ -17,7 +17,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 WORDS, WIDTH, HEADS, KEPT, POSITIONS = 32, 32, 2, 1, 64
 HEAD = WIDTH // HEADS
-STYLES = ("gpt", "llama", "grouped")
+STYLES = ("gpt", "llama", "grouped", "modern")
 LOWEST = float(numpy.finfo(numpy.float32).min)
 
 
@@ -56,7 +56,7 @@ class _Graph:
 def decoder(style: str, seed: int = 1, layers: int = 2) -> onnx.ModelProto:
     """A decoder with caches of open lengths."""
     graph = _Graph(numpy.random.default_rng(seed), layers)
-    writers = {"gpt": _gpt, "llama": _llama, "grouped": _grouped}
+    writers = {"gpt": _gpt, "llama": _llama, "grouped": _grouped, "modern": _modern}
     writers[style](graph)
     kept = HEADS if style == "gpt" else KEPT
     total = "total_sequence_length" if style == "grouped" else "past_sequence_length + sequence_length"
@@ -70,8 +70,8 @@ def decoder(style: str, seed: int = 1, layers: int = 2) -> onnx.ModelProto:
                 dims = ["batch_size", kept, length, HEAD]
                 side.append(helper.make_tensor_value_info(f"{prefix}.{layer}.{part}", TensorProto.FLOAT, dims))
     made = helper.make_graph(graph.nodes, style, values, outputs, graph.constants)
-    opsets = [helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)]
-    return helper.make_model(made, ir_version=8, opset_imports=opsets)
+    opsets = [helper.make_opsetid("", 23 if style == "modern" else 17), helper.make_opsetid("com.microsoft", 1)]
+    return helper.make_model(made, ir_version=10, opset_imports=opsets)
 
 
 def _apart(g: _Graph, name: str, heads: int) -> str:
@@ -178,8 +178,7 @@ def _grouped(g: _Graph) -> None:
     rows = g.one("Sub", g.one("ReduceSum", "attention_mask", g.whole(1)), g.whole(1))
     last = g.one("Cast", rows, to=TensorProto.INT32)
     total = g.one("Cast", g.one("Gather", g.one("Shape", "attention_mask"), g.constant(1, numpy.int64)), to=TensorProto.INT32)
-    angles = numpy.outer(numpy.arange(POSITIONS), 10.0 ** (-numpy.arange(HEAD // 2) / 2))
-    tables = g.constant(numpy.cos(angles), numpy.float32), g.constant(numpy.sin(angles), numpy.float32)
+    tables = _tables(g)
     hidden = g.one("Gather", g.weights(WORDS, WIDTH), "input_ids")
     normal = g.one("SimplifiedLayerNormalization", hidden, g.weights(WIDTH), axis=-1, epsilon=1e-6)
     for layer in range(g.layers):
@@ -196,6 +195,30 @@ def _grouped(g: _Graph) -> None:
         found = g.one("MatMul", wide, g.weights(2 * WIDTH, WIDTH))
         hidden, normal = _skipped(g, hidden, found, f"{layer}b")
     g.one("MatMul", normal, g.weights(WIDTH, WORDS), outputs=["logits"])
+
+
+def _tables(g: _Graph) -> tuple[str, str]:
+    """The cosines and sines of each position."""
+    angles = numpy.outer(numpy.arange(POSITIONS), 10.0 ** (-numpy.arange(HEAD // 2) / 2))
+    return g.constant(numpy.cos(angles), numpy.float32), g.constant(numpy.sin(angles), numpy.float32)
+
+
+def _modern(g: _Graph) -> None:
+    tables = _tables(g)
+    seen = g.one("Unsqueeze", g.one("Cast", "attention_mask", to=TensorProto.BOOL), g.whole(1))
+    hidden = g.one("Gather", g.weights(WORDS, WIDTH), "input_ids")
+    for layer in range(g.layers):
+        normal = g.one("RMSNormalization", hidden, g.weights(WIDTH), axis=-1)
+        query, key, value = (g.one("MatMul", normal, g.weights(WIDTH, heads * HEAD)) for heads in (HEADS, KEPT, KEPT))
+        query = g.one("RotaryEmbedding", query, *tables, "position_ids", num_heads=HEADS)
+        key = g.one("RotaryEmbedding", key, *tables, "position_ids", num_heads=KEPT)
+        past, present = ([f"{name}.{layer}.{part}" for part in ("key", "value")] for name in ("past_key_values", "present"))
+        words = {"q_num_heads": HEADS, "kv_num_heads": KEPT, "outputs": [f"a{layer}", *present]}
+        found = g.one("MatMul", g.one("Attention", query, key, value, seen, *past, **words), g.weights(WIDTH, WIDTH))
+        hidden = g.one("Add", hidden, found)
+        wide = g.one("Relu", g.one("MatMul", hidden, g.weights(WIDTH, 2 * WIDTH)))
+        hidden = g.one("Add", hidden, g.one("MatMul", wide, g.weights(2 * WIDTH, WIDTH)))
+    g.one("MatMul", hidden, g.weights(WIDTH, WORDS), outputs=["logits"])
 
 
 def _skipped(g: _Graph, hidden: str, found: str, label: str) -> tuple[str, str]:

@@ -25,15 +25,17 @@ from aidge_build import net
 from aidge_build.contract.reference.execution import prepare
 from aidge_build.graph.dtype import DType
 from aidge_build.prepare.quantization import Scheme, quantize
-from aidge_build.prepare.training import Adam, QuantizedTraining, batches, coarser, fit, he, pruned
+from aidge_build.prepare.quantization.scheme import WEIGHT_BITS
+from aidge_build.prepare.training import Adam, QuantizedTraining, batches, fit, he, pruned
 from tools.accuracy_table import called, figure
 
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "accuracy.md"
+ROOT = Path(__file__).resolve().parents[1]
+PAGE = ROOT / "docs" / "accuracy.md"
 BEGIN, END = "<!-- bits: begin (written by `python -m tools.training_table --update`) -->", "<!-- bits: end -->"
 BATCH, CALIBRATION = 32, 200
-BITS = {"4 bits": 7, "3 bits": 3, "2 bits": 1}  # and the largest stored weight
+BITS = {"4 bits": "int4", "3 bits": "int3", "2 bits": "int2"}
 ZEROS = {"50 %": 0.5, "75 %": 0.75, "90 %": 0.9}  # of the blocks of 4 input channels
-KEYWORD = Path(__file__).resolve().parents[1] / "examples" / "keyword"
+KEYWORD = ROOT / "examples" / "keyword"
 BYTES = 127
 Parameters = Mapping[str, numpy.ndarray]
 Network = Callable[[net.Value, Mapping[str, net.Value]], net.Value]
@@ -172,12 +174,13 @@ def measured(task: Task, folder: Path, model: bytes) -> str:
 
 def rows(task: Task, folder: Path) -> tuple[list[str], list[str]]:
     """The cells of one network in both tables."""
-    model = trained(task)
-    stored = quantize(model, {"x": task.inputs[0][:CALIBRATION, None]}, Scheme())
+    model, samples = trained(task), {"x": task.inputs[0][:CALIBRATION, None]}
+    stored = quantize(model, samples, Scheme())
     by_bits = [task.name, *(measured(task, folder, one) for one in (model, stored))]
     by_zeros = [task.name, by_bits[-1]]
-    for levels in BITS.values():
-        coarse = coarser(stored, levels)
+    for kind in BITS.values():
+        coarse = quantize(model, samples, Scheme(layers=dict.fromkeys(task.dims, kind), least_sqnr=-numpy.inf))
+        levels = (1 << WEIGHT_BITS[kind] - 1) - 1
         by_bits += [measured(task, folder, one) for one in (coarse, retrained(task, coarse, levels))]
     for share in ZEROS.values():  # each from the trained one before
         sparse = pruned(stored, share)

@@ -106,5 +106,5 @@ def test_weights_of_pixels_take_four_bits_or_their_sign(bits, stored):
     assert spared_bytes(entry) == 4 * 64 * (8 - stored) // 8
 
 
-def test_the_sign_of_a_weight_says_nothing_after_the_end_of_a_tap():
-    assert "_signs" not in of_bits(test_helium_convolution.convolution(1, *WINDOWS[1]), 1).call.function
+def test_signs_of_24_channels_are_those_of_a_vector_and_of_8_lanes():
+    assert "_signs_8" in of_bits(test_helium_convolution.convolution(1, *WINDOWS[1]), 1).call.function

@@ -8,7 +8,7 @@ A shift of all bytes to the left brings the next vector of weights to the top.
 | joint | all weights that are still in the bytes | 8 / bits, as for bytes |
 | whole | each weight alone, the last ones times 2^(8 - bits) | 2 for each but the last, which takes 1 |
 | single | each weight alone, as a number of 8 bits | 2 for each; 3 if weights have one bit |
-| signs | each weight alone: 16 bits say where a vector has -1 | 5 for each vector |
+| signs | each weight alone: 16 bits say where a vector has -1 | 5 for each vector; 9 for one with fewer `lanes` |
 
 Joint bytes are the sums of weight * 2^place. From the product of each shift 1 / 2^bits of the next product is subtracted, once
 for each sum: the difference is 2^(8 - bits) times the sum. The lowest number of so many bits is no weight then.
@@ -48,15 +48,17 @@ def are_symmetric(weights: numpy.ndarray, bits: int) -> bool:
 
 @dataclass(frozen=True)
 class Packing:
-    """How vectors of weights share bytes: `bits` of each, and the way in which they are multiplied."""
+    """How vectors of weights share bytes: `bits` of each, and the way in which they are multiplied. `lanes`: weights of the last
+    vector of a run, after which signs leave 0."""
 
     bits: int
     way: str
+    lanes: int = LANES
 
     @property
     def name(self) -> str:
         """The part of a function's name that says so."""
-        return f"_packed_{self.bits}_{self.way}"
+        return f"_packed_{self.bits}_{self.way}" + f"_{self.lanes}" * (self.lanes < LANES)
 
     @property
     def note(self) -> str:
@@ -111,10 +113,11 @@ class Packing:
         emit(f"vshr.s8 {target}, {found}, #{8 - self.bits}", *([f"vorr {target}, {target}, {ones}"] if self.bits == 1 else []))
         return target
 
-    @staticmethod
-    def emit_signs(emit: Assembler, address: str, target: str) -> None:
-        """Weights -1 and 1 from the signs at an address; changes the predicate."""
+    def emit_signs(self, emit: Assembler, address: str, target: str, is_last: bool) -> None:
+        """Weights -1 and 1 from the signs at an address, of the last vector of a run or another; changes the predicate."""
         emit(f"ldrh %signs, {address}", "vmsr p0, %signs", f"vmov.i8 {target}, #1", "vpst", f"vmovt.i8 {target}, #255")
+        if is_last and self.lanes < LANES:
+            emit(f"movw %signs, #{0xFFFF << self.lanes & 0xFFFF}", "vmsr p0, %signs", "vpst", f"vmovt.i8 {target}, #0")
 
     def emit_sums(self, emit: Assembler, sums: Sequence[str], total: str) -> None:
         """Products become sums, 2^`scale` times as large; `total` is the sum of the data, for joint weights of one bit."""

@@ -119,13 +119,12 @@ def _pays(view: NodeView, plan: Plan, form: Product) -> bool:
 
 
 def _packing(view: NodeView, form: Product) -> Packing | None:
-    """How the weights of two channels share bytes. Signs have no number for zeros after the end of a tap."""
+    """How the weights of two channels share bytes."""
     if not view.packs_weights:
         return None
     weights = coarse(view.inputs[1].data)
-    tap_bytes = weights[0].size // (form.rows * form.taps)
-    if bits_of_weights(view, weights) == 1 and tap_bytes % LANES == 0:
-        return Packing(1, SIGNS)
+    if bits_of_weights(view, weights) == 1:
+        return Packing(1, SIGNS, weights[0].size // (form.rows * form.taps) - LANES * (form.vectors - 1))
     return of_pairs(view, weights, form.rows * form.taps * form.vectors)
 
 
@@ -154,7 +153,7 @@ class Conv2dInt8(PlannedConvolution):
         counted = self.view.objective == "size" and shape.outputs % 2 == 0 and not form.fused
         form = replace(form, counted=counted, joined=counted and shape.outputs >= FEWEST_JOINED and can_join(numbers, form.fixed))
         windows = coarse(taps.transpose(0, 2, 1, 3) if plan.columns else taps).reshape(shape.outputs, form.rows, form.taps, -1)
-        form = form.with_last(windows.shape[3])
+        form = form if form.has_signs else form.with_last(windows.shape[3])
         form = form if _pays(self.view, plan, form) else replace(form, last=0)
         overlaps = OVERLAPPING in self.view.features and self.view.objective != "size"
         form = replace(form, beside=overlaps and plan.pays_beside(form, plan.blocks_at_once))

@@ -99,6 +99,11 @@ class Product:
         return self.packed is not None and self.packed.way == SIGNS
 
     @property
+    def has_ends(self) -> bool:
+        """Whether the last vector of weights of a tap is not loaded as others are."""
+        return self.last > 0 or self.packed is not None and self.packed.lanes < LANES
+
+    @property
     def can_ring(self) -> bool:
         """Whether a pointer for each row of the window is enough."""
         return 1 < self.rows <= len(POINTERS) and self.length <= LONGEST_UNROLLED

@@ -73,7 +73,7 @@ class _Printer:
         if shape.rows > 1:
             self.turns = shape.rows
             return replace(shape, rows=1, tail=0), None
-        whole = shape.vectors - bool(shape.tail or shape.last)
+        whole = shape.vectors - bool(shape.tail or shape.has_ends)
         self.turns = whole // VECTORS_IN_LOOP
         left = shape.vectors - self.turns * VECTORS_IN_LOOP
         return replace(shape, vectors=VECTORS_IN_LOOP, tail=0), replace(shape, vectors=left) if left else None
@@ -215,7 +215,11 @@ class _Printer:
             self.emit(f"movs %bytes, #{self.shape.last}", "vctp.8 %bytes", why="what there is of the last vector of weights")
 
     def _load_last(self) -> None:
-        """The last vectors of weights, which are shorter in the stream."""
+        """The last vectors of weights, which are shorter in the stream, or than a vector."""
+        if self.shape.has_signs:
+            for channel in self.channels:
+                self._load_signs(0, channel, True)
+            return
         channels = [self._packing.place_of_bytes] if self._packing else self.channels
         last = [self._weights(0, channel) for channel in channels]
         self.emit(f"begin {', '.join(last)}", f"vps{'t' * len(last)}")
@@ -278,7 +282,7 @@ class _Printer:
             return
         self.loaded = set()
         has_ends = part is not self.body or not self.in_loop or self.shape.rows > 1
-        if has_ends and self.shape.last and vector % part.vectors == part.vectors - 1:
+        if has_ends and self.shape.has_ends and vector % part.vectors == part.vectors - 1:
             self._load_last()
             self.loaded = {(0, channel) for channel in self.channels}
 
@@ -309,12 +313,15 @@ class _Printer:
         """The next vector of weights, from the pointer, which moves on, or from as many bytes ahead. Two channels whose weights
         share bytes load them for the first one."""
         if self.shape.has_signs:
-            self.shape.packed.emit_signs(self.emit, self._next(2), self._weights(tap, channel))
+            self._load_signs(tap, channel, False)
             return
         if not self._packing or channel == 0:
             loaded = self._weights(tap, self._packing.place_of_bytes if self._packing else channel)
             self.emit(f"vldrw.u32 {loaded}, {self._next(LANES)}")
         self._unpack(tap, channel)
+
+    def _load_signs(self, tap: int, channel: int, is_last: bool) -> None:
+        self.shape.packed.emit_signs(self.emit, self._next(2), self._weights(tap, channel), is_last)
 
     def _next(self, size: int) -> str:
         """The address of the next bytes of weights."""

@@ -96,7 +96,7 @@ class _Printer:
         shape, emit = self.shape, self.emit
         if shape.has_signs:
             for place in range(2 * shape.vectors):
-                shape.packed.emit_signs(emit, "[%numbers], #2", f"%q.weights{place}")
+                shape.packed.emit_signs(emit, "[%numbers], #2", f"%q.weights{place}", place // 2 == shape.vectors - 1)
         else:
             self._load_weights()
         if shape.joined:

@@ -11,12 +11,14 @@ from aidge_build.prepare.recipes.recipe import recipe
 
 @recipe(exact=True)
 def fill_undefined(view: GraphView) -> GraphView:
-    """Where(IsNaN(x), 0, x) of a float softmax x becomes ZeroedRows(x)."""
+    """Where(IsNaN(x), 0, x) of a float softmax x along one axis becomes ZeroedRows(x)."""
     rewrite = Rewrite(view)
     for node in view.nodes:
         softmax = view.producer(node.inputs[2]) if node.type == "Where" else None
-        if softmax is not None and isinstance(softmax.operator, Softmax) and _fills(view, node):
-            operator = ZeroedRows(softmax.operator.axis, softmax.operator.until_end)
+        if softmax is None or not isinstance(softmax.operator, Softmax) or softmax.operator.until_end:
+            continue
+        if _fills(view, node):
+            operator = ZeroedRows(softmax.operator.axis)
             rewrite.replace_node(node, node.with_(operator=operator, inputs=node.inputs[2:]))
     return rewrite.finish()
 

@@ -57,7 +57,8 @@ def _keeps_heads(view: GraphView, node: Node) -> bool:
     """Whether the node transposes rows and columns, or multiplies by one number."""
     if isinstance(node.operator, Transpose):
         return tuple(node.operator.permutation) == _SWAPPED
-    return node.type == "Mul" and view.tensor(node.inputs[1]).is_constant and view.tensor(node.inputs[1]).elements == 1
+    factor = view.tensor(node.inputs[-1])
+    return node.type == "Mul" and factor.is_constant and factor.elements == 1 and factor.rank <= 4
 
 
 def _heads_before(view: GraphView, merge: Node) -> Tensor | None:

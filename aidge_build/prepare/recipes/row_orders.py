@@ -44,7 +44,7 @@ def _axis_after(view: GraphView, node: Node, axes: Mapping[str, int]) -> int | N
         raise Mixed
     (result,), (first, *others) = view.output_tensors(node), inputs
     if isinstance(operator, ElementWise | Broadcast | Variadic | Where | Cast) or node.type == "Expand":
-        return _of_elements(view, inputs if node.type != "Expand" else inputs[:1], result, axes)
+        return _of_elements(inputs if node.type != "Expand" else inputs[:1], result, axes)
     if isinstance(operator, MatMul):
         return _of_product(first, others[0], result, axes)
     if any(tensor.name in axes for tensor in others) or first.name not in axes:
@@ -70,7 +70,7 @@ def _of_one(node: Node, first: Tensor, axis: int, others: Sequence[Tensor], resu
     raise Mixed
 
 
-def _of_elements(view: GraphView, inputs, result: Tensor, axes: Mapping[str, int]) -> int:
+def _of_elements(inputs: Sequence[Tensor], result: Tensor, axes: Mapping[str, int]) -> int:
     """Elements at equal places: all that have the order have it along one axis, and the others are alike along it."""
     from_end = {tensor.rank - axes[tensor.name] for tensor in inputs if tensor.name in axes}
     if len(from_end) != 1:
@@ -117,10 +117,6 @@ def _after_reduction(operator: ReduceAxis, tensor: Tensor, axis: int) -> int | N
 def _after_gather(tensor: Tensor, axis: int, indices: Tensor) -> int:
     """A Gather of all rows in their order."""
     rows = tensor.dims[axis]
-    if (
-        indices.elements != rows
-        or not numpy.array_equal(indices.data.reshape(-1), numpy.arange(rows))
-        or rows not in indices.dims
-    ):
+    if rows not in indices.dims or not numpy.array_equal(indices.data.reshape(-1), numpy.arange(rows)):
         raise Mixed
     return axis + indices.dims.index(rows)

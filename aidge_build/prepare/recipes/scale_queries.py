@@ -14,7 +14,7 @@ from aidge_build.prepare.recipes.recipe import recipe
 
 @recipe(exact=False)
 def scale_queries(view: GraphView) -> GraphView:
-    """MatMul(A, B * c) with one number c becomes MatMul(A * c, B) if A has fewer elements. 2. A number that scales A already is
+    """MatMul(A, B * c) with one number c becomes MatMul(A * c, B) if A has fewer elements. A number that scales A already is
     multiplied with c in float64, and rounded once. No node clamps, and only the product reads the scaled operands.
     """
     rewrite = Rewrite(view)

@@ -137,13 +137,14 @@ def test_a_mask_is_computed_once():
 
 def test_nodes_that_change_nothing_are_left_out():
     view = graph(
-        "a = And(all, m) e = Expand(a, dims) p = Pad(e, none) g = Gather<axis=0>(p, order) y = Not(g)",
+        "a = And(all, m) e = Expand(a, dims) p = Pad(e, none) s = Slice(p, zero, dims) g = Gather<axis=0>(s, order) y = Not(g)",
         inputs="bool[3] m",
         outputs="bool[1,3] y",
         constants={
             "all": numpy.ones(3, bool),
             "dims": numpy.array([3]),
             "none": numpy.array([0, 0]),
+            "zero": numpy.array([0]),
             "order": numpy.array([[0, 1, 2]]),
         },
     )
@@ -151,6 +152,9 @@ def test_nodes_that_change_nothing_are_left_out():
     assert types(plain) == ["Reshape", "Not"] and same_meaning(view, plain)
     some = graph("y = And(m, all)", inputs="bool[3] m", outputs="bool[3] y", constants={"all": numpy.array([True, True, False])})
     wide = graph("y = And(m, all)", inputs="bool[3] m", outputs="bool[2,3] y", constants={"all": numpy.ones((2, 3), bool)})
+    ends = {"last": numpy.array([-1]), "first": numpy.array([-9]), "axis": numpy.array([0])}
+    back = graph("y = Slice(m, last, first, axis, last)", inputs="bool[3] m", outputs="bool[3] y", constants=ends)
+    assert types(remove_identities(back)) == ["Slice"]
     assert remove_identities(some) is some and remove_identities(wide) is wide
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Removes nodes that hand on an input: Identity, Dropout, a Cast to the same type, a Transpose in the same order, an Expand to
-the same dims, a Pad of nothing, an And with nothing but true."""
+the same dims, a Slice of all, a Pad of nothing, an And with nothing but true."""
 
 from __future__ import annotations
 
@@ -44,6 +44,8 @@ def _handed_on(view: GraphView, node: Node) -> str | None:
         hands_on = list(node.operator.permutation) == sorted(node.operator.permutation)
     elif kind in ("Reshape", "Flatten", "Squeeze", "Unsqueeze", "Expand"):
         hands_on = view.tensor(node.input).dims == view.tensor(node.output).dims
+    elif kind == "Slice":
+        hands_on = view.tensor(node.input).dims == view.tensor(node.output).dims and set(node.operator.steps) <= {1}
     elif kind == "Pad":
         hands_on = not any((*node.operator.pads_begin, *node.operator.pads_end))
     else:

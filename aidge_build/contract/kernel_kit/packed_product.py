@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy
 
+from aidge_build.contract.call import Argument, Constant, Input, Output, Scratch
 from aidge_build.contract.kernel_kit.conditions import CONSTANT_PARAMETERS
 from aidge_build.contract.spec import ROW_MAJOR, ImplSpec, IOSpec, NodeView, Predicate
 from aidge_build.graph.dtype import DType
@@ -102,14 +103,13 @@ class Driver:
     products with all columns to floats and returns the next block of the stream. A block takes `block_bytes` of scratch, and sums
     of whole groups of `group` columns take more if the columns are not whole groups."""
 
-    prefix: str  # of the function's name
     quantize: str
     multiply: str
     element: str  # the C type of the integers
     stream: str  # the C type of the stream
     group: int
     block_bytes: int
-    integer_bits: str = ""  # the last argument of `quantize`, if it has one
+    last_argument: str = ""  # of `quantize`, after a comma
 
     def padded(self, columns: int) -> int:
         """Returns the columns of whole groups."""
@@ -119,14 +119,17 @@ class Driver:
         """Returns the bytes of scratch."""
         return self.block_bytes + (4 * self.padded(columns) if columns % self.group else 0)
 
-    def bias(self, product: PackedProduct) -> numpy.ndarray:
-        """Returns the bias of whole groups."""
-        return numpy.pad(product.bias, (0, self.padded(product.columns) - product.columns))
+    def arguments(self, product: PackedProduct, stream: numpy.ndarray) -> tuple[Argument, ...]:
+        """Returns the arguments of the function that computes a layer."""
+        padded = numpy.pad(product.bias, (0, self.padded(product.columns) - product.columns))
+        bias = (Constant("bias", padded),) if product.has_bias else ()
+        return Input(0), Output(0), Constant("stream", stream), *bias, Scratch()
 
     def text(self, product: PackedProduct) -> tuple[str, str]:
         """Returns the name and the text of the function that computes a layer."""
         columns, padded, depth, block = product.columns, self.padded(product.columns), product.depth, product.block
-        name = f"{self.prefix}_{self.multiply.removeprefix(self.prefix).strip('_')}_{product.rows}x{depth}x{columns}"
+        bias = "_bias" * product.has_bias
+        name = f"{self.multiply}_{product.rows}x{depth}x{columns}{bias}"
         has_part, is_padded = depth % block > 0, padded > columns
         count = f"{depth} - place < {block} ? {depth} - place : {block}" if has_part else str(block)
         lines = [
@@ -136,10 +139,10 @@ class Driver:
             "int32_t row, place;",
             f"for (row = 0; row < {product.rows}; row++) {{",
             f"    const {self.stream} *next = stream;",
-            f"    (void)memcpy(sums, bias, {padded}u * sizeof *sums);",
+            f"    (void){'memcpy(sums, bias' if product.has_bias else 'memset(sums, 0'}, {padded}u * sizeof *sums);",
             f"    for (place = 0; place < {depth}; place += {block}) {{",
             *([f"        (void)memset(x, 0, {self.block_bytes}u);"] if has_part else []),
-            f"        {self.quantize}(input + place, x, &block, {count}{self.integer_bits and f', {self.integer_bits}'});",
+            f"        {self.quantize}(input + place, x, &block, {count}{self.last_argument});",
             f"        next = {self.multiply}(next, x, sums, &block);",
             "    }",
             *([f"    (void)memcpy(output + {columns} * row, sums, {columns}u * sizeof *sums);"] if is_padded else []),
@@ -147,7 +150,8 @@ class Driver:
             *([] if is_padded else [f"    sums += {columns};"]),
             "}",
         ]
-        parameters = f"const float *input, float *output, const {self.stream} *stream, const float *bias, void *scratch"
+        given = " const float *bias," * product.has_bias
+        parameters = f"const float *input, float *output, const {self.stream} *stream,{given} void *scratch"
         body = "".join(f"    {line}\n" for line in lines)
         comment = f"/* {product.rows} x {depth} floats times {columns} packed columns. */"
         return name, f"{comment}\nstatic void {name}(\n    {parameters})\n{{\n{body}}}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from aidge_build.contract.call import Call, Constant, Input, Output, Scratch, computed
+from aidge_build.contract.call import Call, computed
 from aidge_build.contract.kernel_kit.packed_product import Driver, PackedProduct, block_of, packed_spec
 from aidge_build.contract.node import KernelNode, kernel
 from aidge_build.contract.spec import Demands, NodeView, Predicate
@@ -43,7 +43,7 @@ class MatMulNBitsFloat32(KernelNode):
         return Call(
             name,
             ("sums/packed_product.h",),
-            (Input(0), Output(0), Constant("stream", sums.stream(product)), Constant("bias", driver.bias(product)), Scratch()),
+            driver.arguments(product, sums.stream(product)),
             texts=(*((round_levels(), BLOCK_LEVELS) if sums.are_levels else ()), sums.text(), text),
             facts=computed(f"1 row x {GROUP} columns"),
         )
@@ -52,10 +52,10 @@ class MatMulNBitsFloat32(KernelNode):
 def _driver(view: NodeView, multiply: str) -> Driver:
     """The driver of a layer. The sums of a block are below 2^31 with integers of as many bits as its length leaves."""
     block = block_of(view.operator)
-    driver = Driver("aidge_cortexm", "aidge_cortexm_block_levels", multiply, "int16_t", "int32_t", GROUP, 2 * block)
+    driver = Driver("aidge_cortexm_block_levels", multiply, "int16_t", "int32_t", GROUP, 2 * block)
     if view.operator.multiplies_int8:
         return driver
     bits = 31 - (block - 1).bit_length()
     return replace(
-        driver, quantize="aidge_cortexm_block_integers", element="int32_t", block_bytes=4 * block, integer_bits=str(bits)
+        driver, quantize="aidge_cortexm_block_integers", element="int32_t", block_bytes=4 * block, last_argument=f", {bits}"
     )

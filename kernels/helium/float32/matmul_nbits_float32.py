@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from aidge_build.contract.call import Call, Constant, Input, Output, Scratch, computed
+from aidge_build.contract.call import Call, computed
 from aidge_build.contract.kernel_kit.packed_product import Driver, PackedProduct, block_of, integer_bits, packed_spec
 from aidge_build.contract.node import KernelNode, kernel
 from aidge_build.contract.spec import Demands, NodeView, Predicate
@@ -41,7 +41,7 @@ class MatMulNBitsFloat32(KernelNode):
         return Call(
             name,
             ("core/helium.h", "kit/row_blocks.h"),
-            (Input(0), Output(0), Constant("stream", sums.stream(product)), Constant("bias", driver.bias(product)), Scratch()),
+            driver.arguments(product, sums.stream(product)),
             texts=(quantizer_text, sums.text(), text),
             facts=computed(f"1 row x {GROUP} columns"),
         )
@@ -49,4 +49,4 @@ class MatMulNBitsFloat32(KernelNode):
 
 def _driver(view: NodeView, quantize: str, multiply: str) -> Driver:
     digits = DIGITS if integer_bits(view.operator) else 1
-    return Driver("aidge_helium", quantize, multiply, "int8_t", "int8_t", GROUP, digits * block_of(view.operator))
+    return Driver(quantize, multiply, "int8_t", "int8_t", GROUP, digits * block_of(view.operator))

@@ -8,10 +8,10 @@ from dataclasses import replace
 
 from ..core.assembly import Access, Assembler, emit_gather, function
 from ..core.floats import emit_floats, emit_stores
-from ..core.packed import Packing
 from .product import HEAD_BYTES, LANES, LONGEST_UNROLLED, PARAMETERS, POINTERS, STORED, Product
 from .product_levels import Levels
 from .product_reads import Read, Reading, reads_before_late
+from .product_weights import Weights
 from .sparse_text import sparse_text_of
 
 SUMS = tuple(tuple(f"%{channel}{pixel}" for pixel in range(4)) for channel in "ab")  # of the two channels, by pixel
@@ -47,14 +47,13 @@ class _Printer:
         self.kept = 2 if shape.taps == 3 else 3 if shape.taps > 1 or shape.beside else 4  # vectors of data at a time
         self.in_loop = shape.length > LONGEST_UNROLLED
         self.turns = 1
-        self.channels: tuple[int, ...] = (0, 1)  # of a pair, whose sums are printed
+        self.weights = Weights(self.emit, shape)
         self.windows_stay = shape.taps == 1  # the sums of the windows in a vector; else they are in the frame
         self.highest_stays = shape.floats is not None and shape.floats.highest_bits > 0 and shape.taps == 1  # in the frame
         self.reading = Reading(shape, len(POINTERS) - (self.in_loop or shape.beside))
         self.body, self.rest = self._division()
         self.stores_at = -1  # the read before which levels are stored
         self.begins_loaded = False  # whether the first data are there
-        self.ahead = -1  # bytes from the numbers of a pair to the next weights, where the pointer waits
         self.reads = self.reading.reads(self.body)
         self.pointers = POINTERS[: max(read.pointer for read in self.reads) + 1]
         scratch = ("%number_a", "%number_b")[: len(POINTERS) - len(self.pointers)] if shape.beside else ()
@@ -83,12 +82,12 @@ class _Printer:
         self._begin()
         self._begin_pointers()
         if shape.pixels == 4:
-            self._mark_last()
+            self.weights.mark_last()
         emit.label("block")
         emit("mov %numbers, %start", *(["ldr %prepared, [%argument.4]"] if shape.floats and shape.floats.prepared else []))
         if shape.offsets:
             if shape.pixels < 4:
-                self._mark_last()
+                self.weights.mark_last()
             self._windows()
         self._pairs()
         for pointer in self.pointers:
@@ -122,9 +121,9 @@ class _Printer:
         """Loads pass before products that need them, and levels between products."""
         emit, taps = self.emit, range(self.shape.taps)
         data = [f"%q.data{number}" for number in range(self.kept)]
-        emit(f"apart {', '.join([*data, *(self._weights(tap, channel) for tap in taps for channel in (0, 1))])}")
+        emit(f"apart {', '.join([*data, *(self.weights.vector(tap, channel) for tap in taps for channel in (0, 1))])}")
         if self.shape.beside:
-            early = [self._weights(tap, channel) for tap in taps if tap not in self.late for channel in (0, 1)]
+            early = [self.weights.vector(tap, channel) for tap in taps if tap not in self.late for channel in (0, 1)]
             emit(f"apart {', '.join([*VECTORS, *early, *data])}")
             emit(f"apart {', '.join((*self.levels.scratch, *SUMS[0], *SUMS[1]))}")
 
@@ -146,7 +145,7 @@ class _Printer:
             return
         emit.label("pair")
         if shape.pixels < 4:
-            self._mark_last()
+            self.weights.mark_last()
         self._sums()
         condition = self._store_floats() if shape.floats else self._store()
         emit(f"b{condition} %pair")
@@ -192,13 +191,13 @@ class _Printer:
             self._gather()
         self.levels.compute(by_shift, bool(self.late))
         started = set[tuple[int, int]]()
-        self.ahead = 4 * self.shape.parameter_words
+        self.weights.ahead = 4 * self.shape.parameter_words
         self.stores_at = count if self.late else 3 * count // 4
         self._block(self.body, self.reads, started, 0, slice(count))
         if self.stores_at == count:
             self._store_levels(started)
-        self.emit.move("%numbers", self.ahead)
-        self.ahead = -1
+        self.emit.move("%numbers", self.weights.ahead)
+        self.weights.ahead = -1
 
     def _store_levels(self, started: set) -> None:
         """Those beside whose vectors products pass, and the products that have waited for these vectors."""
@@ -209,29 +208,11 @@ class _Printer:
         self._weigh(self.waiting, started)
         self.waiting = []
 
-    def _mark_last(self) -> None:
-        """What there is of the last vector of weights, unless the tail of the data says it."""
-        if self.shape.last and not self.shape.tail:
-            self.emit(f"movs %bytes, #{self.shape.last}", "vctp.8 %bytes", why="what there is of the last vector of weights")
-
-    def _load_last(self) -> None:
-        """The last vectors of weights, which are shorter in the stream, or than a vector."""
-        if self.shape.has_signs:
-            for channel in self.channels:
-                self._load_signs(0, channel, True)
-            return
-        channels = [self._packing.place_of_bytes] if self._packing else self.channels
-        last = [self._weights(0, channel) for channel in channels]
-        self.emit(f"begin {', '.join(last)}", f"vps{'t' * len(last)}")
-        self.emit(*(f"vldrwt.u32 {weights}, [%numbers], #{self.shape.last}" for weights in last))
-        for channel in self.channels:
-            self._unpack(0, channel)
-
     def _windows(self) -> None:
         """The sum of each window: its products with a window of ones."""
-        self.channels = (0,)
+        self.weights.channels = (0,)
         self._sums()
-        self.channels = (0, 1)
+        self.weights.channels = (0, 1)
         self._gather_channel(0, "%q.windows")
         self.emit(*([] if self.windows_stay else [f"vstrw.32 %q.windows, {WINDOWS}"]))
 
@@ -240,11 +221,11 @@ class _Printer:
         if not self.in_loop:
             self._block(self.body, reads, set(), 0)
             return
-        for channel in self.channels:
+        for channel in self.weights.channels:
             emit(*(f"movs {sum_}, #0" for sum_ in SUMS[channel][: shape.pixels]))
-        started = {(pixel, channel) for pixel in range(shape.pixels) for channel in self.channels}
+        started = {(pixel, channel) for pixel in range(shape.pixels) for channel in self.weights.channels}
         step = shape.row_step if shape.rows > 1 else LANES * self.body.vectors
-        label = f"turn_of_{len(self.channels)}"
+        label = f"turn_of_{len(self.weights.channels)}"
         emit(f"mov %turns, #{self.turns}", why="rows" if shape.rows > 1 else "parts of the row")
         emit.label(label)
         self._block(self.body, reads, started, step)
@@ -283,8 +264,8 @@ class _Printer:
         self.loaded = set()
         has_ends = part is not self.body or not self.in_loop or self.shape.rows > 1
         if has_ends and self.shape.has_ends and vector % part.vectors == part.vectors - 1:
-            self._load_last()
-            self.loaded = {(0, channel) for channel in self.channels}
+            self.weights.load_last()
+            self.loaded = {(0, channel) for channel in self.weights.channels}
 
     def _load_data(self, data: str, read: Read, access: Access) -> None:
         if access.before:
@@ -294,47 +275,11 @@ class _Printer:
     def _weigh(self, products: Sequence[tuple[int, int, str]], started: set) -> None:
         """The products (pixel, tap, data) with weights of both channels, which are loaded before their first product."""
         for pixel, tap, data in products:
-            for channel in self.channels:
+            for channel in self.weights.channels:
                 if (tap, channel) not in self.loaded:
                     self.loaded.add((tap, channel))
-                    self._load_weights(tap, channel)
-                self._multiply(pixel, channel, self._weights(tap, channel), data, started)
-
-    @staticmethod
-    def _weights(tap: int, channel: int) -> str:
-        return f"%q.weights_{'ab'[channel]}{tap}"
-
-    @property
-    def _packing(self) -> Packing | None:
-        """Of the weights that are loaded: the window of ones has none."""
-        return self.shape.packed if len(self.channels) > 1 else None
-
-    def _load_weights(self, tap: int, channel: int) -> None:
-        """The next vector of weights, from the pointer, which moves on, or from as many bytes ahead. Two channels whose weights
-        share bytes load them for the first one."""
-        if self.shape.has_signs:
-            self._load_signs(tap, channel, False)
-            return
-        if not self._packing or channel == 0:
-            loaded = self._weights(tap, self._packing.place_of_bytes if self._packing else channel)
-            self.emit(f"vldrw.u32 {loaded}, {self._next(LANES)}")
-        self._unpack(tap, channel)
-
-    def _load_signs(self, tap: int, channel: int, is_last: bool) -> None:
-        self.shape.packed.emit_signs(self.emit, self._next(2), self._weights(tap, channel), is_last)
-
-    def _next(self, size: int) -> str:
-        """The address of the next bytes of weights."""
-        if self.ahead < 0:
-            return f"[%numbers], #{size}"
-        self.ahead += size
-        return f"[%numbers, #{self.ahead - size}]"
-
-    def _unpack(self, tap: int, channel: int) -> None:
-        """The weights of a channel, unless they have bytes of their own; the first channel comes first."""
-        if self._packing:
-            shared = self._weights(tap, self._packing.place_of_bytes)
-            self._packing.emit_weights(self.emit, channel, shared, self._weights(tap, channel))
+                    self.weights.load(tap, channel)
+                self._multiply(pixel, channel, self.weights.vector(tap, channel), data, started)
 
     def _multiply(self, pixel: int, channel: int, weights: str, data: str, started: set) -> None:
         operation = "vmladava" if (pixel, channel) in started else "vmladav"
@@ -345,8 +290,8 @@ class _Printer:
     def _masked_vector(self, reads: list[Read], accesses: list[Access], started: set) -> None:
         """The last vector, of which only the tail may be read."""
         emit, shape = self.emit, self.shape
-        for channel in () if shape.last else self.channels:
-            self._load_weights(0, channel)
+        for channel in () if shape.last else self.weights.channels:
+            self.weights.load(0, channel)
         emit(f"movs %tail, #{shape.tail}", "vctp.8 %tail", why="the bytes after the input must not be read")
         data = [f"%q.data{read.uses[0][0]}" for read in reads]
         emit(f"begin {', '.join(data)}")
@@ -358,10 +303,10 @@ class _Printer:
                 emit(f"vps{'t' * (len(reads) if together else 1)}")
             emit(f"vldrbt.u8 {data[position]}, {access.address}")
         if shape.last:
-            self._load_last()
-        for channel in self.channels:
+            self.weights.load_last()
+        for channel in self.weights.channels:
             for read, vector in zip(reads, data):
-                self._multiply(read.uses[0][0], channel, self._weights(0, channel), vector, started)
+                self._multiply(read.uses[0][0], channel, self.weights.vector(0, channel), vector, started)
 
     def _gather(self) -> None:
         """The sums of a pair become vectors, and the sums of the windows come back from the frame."""

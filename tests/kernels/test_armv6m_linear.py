@@ -275,7 +275,11 @@ def test_the_cases_reach_every_form():
     assert not any({"outliers", "runs"} <= each for each in parts)
     pieces = [each for each in parts if "p" in each]
     assert {"n2", "n4", "singles4", "outliers", "runs", "marks"} <= set().union(*pieces)
-    assert {"_".join(name.split("_")[:2]) for name in forms if name in fully_connected_forms()} == {"fc_int8", "fc_blocks", "dense_int8"}
+    assert {"_".join(name.split("_")[:2]) for name in forms if name in fully_connected_forms()} == {
+        "fc_int8",
+        "fc_blocks",
+        "dense_int8",
+    }
     assert any(not each & {"n2", "n4", "n8", "n16"} for each in parts) and any("singles" not in "".join(each) for each in parts)
 
 

@@ -102,6 +102,16 @@ def test_training_wins_back_what_blocks_of_zeros_lose_and_keeps_every_zero():
         assert round(0.75 * len(blocks)) <= (blocks == 0).all(axis=1).sum() < 0.78 * len(blocks)
 
 
+def test_weights_of_few_bits_keep_them_and_others_do_not_get_them():
+    scheme = Scheme(io_type=REAL, layers={"Gemm": "int4"}, least_sqnr=-numpy.inf)
+    mixed = quantize(float_model(), {"x": split()[0][:100].reshape(-1, 64).astype(numpy.float32)}, scheme)
+    training = QuantizedTraining(mixed, BATCH)
+    found = constants(training.model(trained(training.graph, training.outputs["scores"], 1, 2e-2)))
+    weights = {values.shape: values for values in found.values() if values.ndim == 2}
+    assert not numpy.array_equal(weights[24, 64], next(one for one in constants(mixed).values() if one.shape == (24, 64)))
+    assert abs(weights[24, 64]).max() == 7 and abs(weights[10, 24].astype(int)).max() > 100
+
+
 @pytest.mark.parametrize("border", [INT8, REAL])
 def test_an_untrained_graph_gives_back_the_same_file_and_computes_what_it_means(border):
     model = quantized(border)

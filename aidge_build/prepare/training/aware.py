@@ -17,6 +17,8 @@ from aidge_build.sources.onnx_format import ModelNode, OnnxModel, read_model, wr
 
 _LINEAR = ("Conv", "ConvTranspose", "Gemm", "MatMul")
 LARGEST_LEVEL = 127
+_LEVELS = (1, 3, 7)  # of 2, 3 and 4 bits
+_MANY = 16  # numbers, which all fit few bits only if they are to
 _BYTES = (DType.int8, DType.uint8)
 
 
@@ -30,6 +32,14 @@ class _Stored:
     @property
     def dtype(self) -> DType:
         return DType(self.values.dtype.name)
+
+    @property
+    def levels(self) -> int:
+        """The largest integer of weights with as few bits as the stored ones take; no other limit for a few numbers."""
+        if self.dtype is not DType.int8 or self.values.size < _MANY:
+            return LARGEST_LEVEL
+        most = int(numpy.abs(self.values.astype(int)).max(initial=0))
+        return next((levels for levels in _LEVELS if most <= levels), LARGEST_LEVEL)
 
     def real(self) -> numpy.ndarray:
         return dequantize(self.values, self.quantization).astype(numpy.float32)
@@ -46,8 +56,8 @@ class QuantizedTraining:
     """Turns a quantized model (QDQ form) into a graph for training, `graph`, and back into a file with the same scales. The graph
     reads and writes float32, whatever the file's types, and `batch` samples at a time: the first axis of every input and output.
     Its parameters are the weights and biases after a DequantizeLinear, in float, and the float constants of the file before a
-    QuantizeLinear or a linear layer; weights go through the file's own quantization in every pass. `levels` is the largest stored
-    weight, such as 7 for the 4 bits of `coarser(model, 7)`. `keeps_zeros`: weights that are 0 stay 0, as after `pruned`.
+    QuantizeLinear or a linear layer; weights go through the file's own quantization in every pass. Weights from -7 to 7,
+    -3 to 3 or -1 to 1 stay there; `levels` limits the others. `keeps_zeros`: weights that are 0 stay 0, as after `pruned`.
 
     AidgeError for a model that is not quantized, or has dims that are not numbers.
     """
@@ -81,7 +91,7 @@ class QuantizedTraining:
         return write_model(replace(self._file, initializers=known))
 
     def _as_integers(self, real: numpy.ndarray, stored: _Stored) -> numpy.ndarray:
-        found = stored.of(real, self._levels)
+        found = stored.of(real, self._levels_of(stored))
         return numpy.where(stored.values == 0, stored.values, found) if self._keeps(stored) else found
 
     def _keeps(self, stored: _Stored) -> bool:
@@ -114,13 +124,17 @@ class QuantizedTraining:
         found = self.graph.node(node.full_type, inputs, node.attributes, len(node.outputs), node.name)
         self._values.update(zip(node.outputs, found, strict=True))
 
+    def _levels_of(self, stored: _Stored) -> int:
+        return min(self._levels, stored.levels)
+
     def _limited(self, weights: Value, stored: _Stored) -> Value:
         """Limits the weights to the levels, and zeros to 0."""
         if self._keeps(stored):
             (weights,) = self.graph.node("Mul", [weights, self.graph.constant((stored.values != 0).astype(numpy.float32))], {})
-        if self._levels >= LARGEST_LEVEL:
+        levels = self._levels_of(stored)
+        if levels >= LARGEST_LEVEL:
             return weights
-        largest = self._levels * stored.quantization.along(stored.quantization.scales, stored.values.ndim, numpy.float32)
+        largest = levels * stored.quantization.along(stored.quantization.scales, stored.values.ndim, numpy.float32)
         (below,) = self.graph.node("Min", [weights, self.graph.constant(largest)], {})
         return self.graph.node("Max", [below, self.graph.constant(-largest)], {})[0]
 

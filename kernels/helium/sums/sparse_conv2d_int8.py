@@ -24,7 +24,6 @@ from .plan_choice import laid_out, plan_of
 from .plan_cost import instructions_of_call
 from .stream import product_stream
 
-
 GATHERED = 1.4  # how much longer an instruction takes where each word of a vector has a place of its own
 
 

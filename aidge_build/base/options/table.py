@@ -252,8 +252,7 @@ MODEL = Group(
         ),
         Option(
             "block-data",
-            "int8: products with weights in blocks (MatMulNBits) multiply int8 levels of their data; file: only those with an "
-            "accuracy_level of 4",
+            "int8: products with weights in blocks (MatMulNBits) multiply int8 levels; file: where its accuracy_level is 4",
             values=("file", "int8"),
             default="file",
             topic=KERNELS,

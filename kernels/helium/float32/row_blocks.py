@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """A block of a row of floats as int8 levels (`aidge_kit_block_scale`), or as integers with one exponent, in three digits of 8
-bits, lowest first, those of 16 values together."""
+bits, lowest first; equal digits of 16 values are neighbours."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ AIDGE_KIT_NOINLINE int32_t aidge_ref_nbits_sum(const uint32_t *words, const int3
     return sum;
 }
 
-/* Integers of a block of a row, zeros behind it; returns their unit. */
+/* Integers of a block of a row, and zeros after it; returns their unit. */
 static float aidge_ref_nbits_integers(const float *input, int32_t *integers, int32_t count, const aidge_ref_nbits_shape *shape)
 {
     float reciprocal, scale;

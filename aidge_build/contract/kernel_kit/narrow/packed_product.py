@@ -87,7 +87,7 @@ class Sums:
 
     @property
     def is_long(self) -> bool:
-        """Whether sums are those of several parts."""
+        """Whether sums are added up over several parts."""
         return self.part < self.block
 
     @property
@@ -161,7 +161,7 @@ class Sums:
         return code.function(self.name(core), PARAMETERS, comment, result="const int32_t *")
 
     def _load(self, code: Routine) -> None:
-        """What stays for all columns."""
+        """Loads the values that stay for all columns."""
         for first, second in (("scale", "minus"), ("bits", "groups")):
             code("ldm %block!, {%number, %x0}")
             code(f"mov %{first}, %number")

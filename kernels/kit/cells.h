@@ -11,8 +11,8 @@ typedef struct {
 } aidge_kit_recurrent_stream;
 
 /*
- * shift + value * P(value^2) / Q(value^2), value limited to +-limit before. numbers: the `terms` coefficients of P, those of Q but
- * its first, which is 1 (`terms` - 1), shift, limit (kernel_kit/curves.py). NaN stays NaN.
+ * shift + value * P(value^2) / Q(value^2), value limited to +-limit before. numbers: the `terms` coefficients of P, those of Q
+ * without its first one, which is 1 (`terms` - 1), shift, limit (kernel_kit/curves.py). NaN stays NaN.
  */
 AIDGE_KIT_INLINE float aidge_kit_curve_value(float value, const float *numbers, int32_t terms)
 {

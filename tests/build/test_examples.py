@@ -22,6 +22,7 @@ EXAMPLES = {
     "anomaly": (),
     "two_models": ("anomaly", "digits", "keyword", "update"),
     "camera_rows": (),
+    "story": (),
 }
 STRESS = "AIDGE_STRESS" in os.environ
 SAMPLE = ("custom_board", "custom_kernel", "anomaly", "camera_rows")  # each takes two seconds or three

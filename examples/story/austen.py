@@ -32,6 +32,8 @@ class Text:
 
 def read(path: Path = PACKAGED, sha256: str = SHA256) -> Text:
     """The novels of `path`: a file of the package, or plain text. Refuses a file with another digest than `sha256`."""
+    if not path.is_file():
+        raise SystemExit(f"there is no file {path}: get it as README.md says, and name it with --text FILE")
     content = path.read_bytes()
     found = hashlib.sha256(content).hexdigest()
     if found != sha256:

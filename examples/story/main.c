@@ -34,7 +34,7 @@ static int64_t drawn(const float *scores)
 {
     float weights[STORY_OUTPUT_SIZE];
     float best = scores[0];
-    float left = 0.0f;
+    float total = 0.0f;
     int64_t number = 0;
 
     for (int32_t index = 1; index < STORY_OUTPUT_SIZE; index++) {
@@ -42,19 +42,24 @@ static int64_t drawn(const float *scores)
     }
     for (int32_t index = 0; index < STORY_OUTPUT_SIZE; index++) {
         weights[index] = (scores[index] > (best - WORST)) ? expf((scores[index] - best) / TEMPERATURE) : 0.0f;
-        left += weights[index];
+        total += weights[index];
     }
-    left *= random_number();
-    while ((number < (STORY_OUTPUT_SIZE - 1)) && (left >= weights[number])) {
-        left -= weights[number];
-        number++;
+
+    const float wanted = total * random_number();
+
+    total = 0.0f;
+    for (int32_t index = 0; index < STORY_OUTPUT_SIZE; index++) {
+        if ((weights[index] > 0.0f) && (total <= wanted)) {
+            number = index;
+        }
+        total += weights[index];
     }
     return number;
 }
 
 int main(void)
 {
-    static char text[LENGTH + 1] = "";
+    static char text[LENGTH + 1];
     float scores[STORY_OUTPUT_SIZE];
 
     for (int32_t place = 0; place < LENGTH; place++) {

@@ -66,6 +66,7 @@ EXAMPLES: dict[str, tuple[tuple[str, ...], ...]] = {
     "digits": (("digits", "digits/digits.onnx"),),
     "hello": (("hello", "hello/hello.onnx"),),
     "keyword": (("keyword", "keyword/keyword.onnx"),),
+    "story": (("story", "story/story.onnx"),),
     "training": (("digits", "digits/digits.onnx"),),
     "two_models": (
         ("anomaly", "anomaly/anomaly.onnx", "--arena", "caller"),

@@ -18,7 +18,7 @@ import numpy
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.tensor import Tensor
 from aidge_build.plan.constant_arrays import Array, Arrays, arrays_of
-from aidge_build.plan.copy_buffers import most_copies
+from aidge_build.plan.copy_buffers import WithCopies, most_copies
 from aidge_build.plan.expanded_words import require_exact
 from aidge_build.plan.packed_words import KINDS, TABLE, Packed, packed
 from aidge_build.plan.place import Placed
@@ -42,15 +42,14 @@ def with_packed(
     program: Program, schedule: Schedule, placed: Placed, placing: Callable[[Schedule], Placed]
 ) -> tuple[Schedule, Placed, tuple[str, ...]]:
     """Returns the schedule and its places with buffers for the constants that are expanded, and notices about them. `program` is
-    the program without packed constants. The arena grows by at most the peak, or up to the budget, and stays in its memory."""
+    the program without packed constants. The arena grows by no more bytes than flash loses, or up to the budget, and stays in
+    its memory."""
     wanted = _wanted(program)
     if not wanted:
         return schedule, placed, ()
     reason = _reason_against(program)
-    peak, budget = placed.peak.peak_bytes, program.options.ram_budget
-    room_bytes = placed.arena.peak_bytes + (budget - peak if budget else peak)
-    found = None if reason else most_copies(wanted, schedule, placed, placing, room_bytes)
-    if found is None or sum(copy.saved for copy in found.copies) < CODE_BYTES:
+    found = None if reason else _with_room(wanted, program, schedule, placed, placing)
+    if found is None or _saved(found.copies) < CODE_BYTES:
         return schedule, placed, (f"weights of few bits take a byte each in {_layers(len(wanted))}: {reason or _NO_ROOM}",)
     return found.schedule, found.placed, (_said(found.copies, wanted, placed, found.placed),)
 
@@ -58,6 +57,24 @@ def with_packed(
 _NO_ROOM = (
     "expanded before their layer, they would take too much RAM (--ram-budget allows more), or save less flash than the code"
 )
+
+
+def _with_room(
+    wanted: Sequence[ConstantCopy], program: Program, schedule: Schedule, placed: Placed, placing: Callable[[Schedule], Placed]
+) -> WithCopies | None:
+    """Returns the copies that the arena may grow for."""
+    arena, budget = placed.arena.peak_bytes, program.options.ram_budget
+    if budget:
+        return most_copies(wanted, schedule, placed, placing, arena + budget - placed.peak.peak_bytes)
+    found = most_copies(wanted, schedule, placed, placing, arena + _saved(wanted))
+    while found is not None and found.placed.arena.peak_bytes - arena > _saved(found.copies):
+        found = most_copies(wanted, schedule, placed, placing, arena + _saved(found.copies))
+    return found
+
+
+def _saved(copies: Sequence[ConstantCopy]) -> int:
+    """Returns the bytes of flash that copies save."""
+    return sum(copy.saved for copy in copies)
 
 
 def _reason_against(program: Program) -> str:
@@ -77,7 +94,7 @@ def _said(chosen: Sequence[ConstantCopy], wanted: Sequence[ConstantCopy], placed
     left = len(wanted) - len(chosen)
     return (
         f"constants of {_layers(len(chosen))} are packed in flash, and expanded in the arena before their layer: "
-        f"{sum(copy.saved for copy in chosen):,} B less flash, arena {new.arena.peak_bytes:,} B instead of "
+        f"{_saved(chosen):,} B less flash, arena {new.arena.peak_bytes:,} B instead of "
         f"{placed.arena.peak_bytes:,} B (--pack-weights off: a byte for each weight)"
         + (f"; {_layers(left)} more would need too much RAM for it (--ram-budget allows more)" if left else "")
     )

@@ -67,10 +67,11 @@ class UnaryFloat32(ElementWise):
         function = FUNCTIONS[self.node.type]
         numbers = [getattr(self.operator, name, _OF_RELU.get(name)) for name in function.parameters]
         parameters = (Constant("parameters", numpy.array(numbers, numpy.float32)),) if numbers else ()
+        is_of_kit = "aidge_kit" in function.result
         return Call(
             f"aidge_ref_{function.name}_float32",
-            ("shared/each.h", "shared/float_model.h", *("kit/functions_float32.h",) * ("aidge_kit" in function.result)),
+            ("shared/each.h", "shared/float_model.h", *("kit/functions_float32.h",) * is_of_kit),
             (Input(0), Output(0), *parameters, Literal(self.outputs[0].elements)),
             texts=(function.text(),),
-            steps=FunctionSteps.of(unit_of(self.view.features), self.operator),
+            steps=FunctionSteps.of(unit_of(self.view.features), self.operator) if is_of_kit else None,
         )

@@ -8,7 +8,7 @@ typedef struct {
     int32_t minus_sum, groups;
 } aidge_kit_row_block;
 
-/* The pattern of 1.5 * 2^23: a float in -2^22..2^22 to which that is added is rounded to an integer, half to even, in its low bits. */
+/* The pattern of 1.5 * 2^23: a float in -2^22..2^22 that is added to it becomes an integer, half to even, in the low bits. */
 #define AIDGE_KIT_ROUNDING_PATTERN 0x4b400000u
 
 /*

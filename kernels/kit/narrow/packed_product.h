@@ -5,8 +5,9 @@
 enum { AIDGE_KIT_NARROW_PARTS = 4 };
 
 /*
- * A block of a row: the significand of its scale, minus the sum of the levels, by how many bits its results are shifted, the groups
- * of columns that it meets, and for each part of the block what the sums of two columns in the halves of a word begin with.
+ * A block of a row: the significand of its scale, minus the sum of the levels, by how many bits its results are shifted, the
+ * groups of columns that it meets, and for each part of the block what the sums of two columns in the halves of a word begin
+ * with.
  */
 typedef struct {
     int32_t scale, minus_sum, shift, groups, begins[AIDGE_KIT_NARROW_PARTS];
@@ -72,8 +73,9 @@ AIDGE_KIT_INLINE int32_t aidge_kit_narrow_levels(const float *values, int32_t *l
  * The levels of a block in parts, of a row whose largest scale has this `exponent`; a block with a smaller one is shifted by more
  * bits than `shift`. `centre` is what weights in both halves of a word are less than stored.
  */
-AIDGE_KIT_NOINLINE void aidge_kit_narrow_block_levels(const float *values, int32_t *levels, aidge_kit_narrow_block *block,
-                                                      int32_t count, int32_t part, int32_t exponent, int32_t shift, int32_t centre)
+AIDGE_KIT_NOINLINE void aidge_kit_narrow_block_levels(
+    const float *values, int32_t *levels, aidge_kit_narrow_block *block, int32_t count, int32_t part, int32_t exponent,
+    int32_t shift, int32_t centre)
 {
     float reciprocal;
     const float scale = aidge_kit_block_scale(values, count, &reciprocal);
@@ -86,7 +88,8 @@ AIDGE_KIT_NOINLINE void aidge_kit_narrow_block_levels(const float *values, int32
     if (pattern > 0u && exponent < AIDGE_KIT_NARROW_NOT_FINITE) {
         shift += exponent - (int32_t)(pattern >> 23);
         for (first = 0; first < count; first += part) {
-            sum = aidge_kit_narrow_levels(values + first, levels + first, count - first < part ? count - first : part, reciprocal);
+            const int32_t left = count - first;
+            sum = aidge_kit_narrow_levels(values + first, levels + first, left < part ? left : part, reciprocal);
             *begin++ = -sum * centre;
             block->minus_sum -= sum;
         }

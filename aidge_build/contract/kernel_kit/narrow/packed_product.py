@@ -187,7 +187,8 @@ class Sums:
         """The sums of a part of the taps."""
         if self.is_long:
             code("mov %number, %begins")
-            code("ldm %number!, {%x0}")
+            code("ldr %x0, [%number]")
+            code("adds %number, #4")
             code("mov %begins, %number")
         for sums in SUMS:
             code(f"mov %{sums}, {'%x0' if self.is_long else '%begin'}")

@@ -27,7 +27,7 @@ RARE = Part("rare", range(24), kind="rare")
 POOLED = Part("pooled", range(40), kind="pooled")
 FLOAT = Part("float32", range(64), is_quantized=False)
 UNIFORM = Part("uniform", range(1000, 1096), kind="uniform")
-NARROW = Part("narrow", range(6000, 6064), kind="narrow")
+NARROW = Part("narrow", range(7000, 7088), kind="narrow")
 TFLITE = Part("tflite", range(5000, 5040), kind="plain", words=("--rounding", "tflite"))
 OTHERS = Part("alternatives", (3001, 3041, 3042, *range(3081, 3089), *range(3121, 3129)), has_alternatives=True)
 

@@ -103,7 +103,8 @@ class Sums:
 
     def _lines(self):
         emit = Assembler()
-        emit("%enter", "ldrd %unit, %minus, [%block]", "ldr %groups, [%block, #8]", why="- sum of the data")
+        emit("%enter")
+        emit("ldrd %unit, %minus, [%block]", "ldr %groups, [%block, #8]", why="of the data, and minus their sum")
         if self.shares_bytes:
             emit_mask(emit, "%q.mask")
             if not self.has_zero_points:

@@ -31,12 +31,12 @@ MOST_TABLES = 4  # of a block
 # What waits where no second pixel does.
 BITS, BLOCKS, TOTAL, SUMS = "second_output", "back_output", "back_input", "second_input"
 TABLES = "column_end"  # they are behind the sums
-DELTAS = ("r2", "r3", "r12", "lr")  # twice what an entry has more than the one 16 before it, from every 16th, 32nd, ... on
+DELTAS = ("r2", "r3", "r12", "lr")  # in both halves: from 16 entries to the next; the last bit of their number says which
 ENTRIES = [f"r{index}" for index in range(4, 12)]  # 16 of them
 
 
 def tables_of(features: int) -> int:
-    """How many tables a block has; 0: the inputs do not fill their tables, or are too many for `without_zeros`."""
+    """How many tables a block has; 0: the inputs do not fill their tables, or are too many for `for_bits`."""
     whole = features // INPUTS
     if features % INPUTS or features > MOST_INPUTS:
         return 0
@@ -48,15 +48,14 @@ def scratch_bytes(outputs: int, features: int) -> int:
     return 4 * GROUP * len(group_starts(outputs)) + TABLE_BYTES * tables_of(features)
 
 
-def without_zeros(linear: Linear) -> Linear:
-    """The layer with weights of 1 for outputs that are the same for all inputs, where `without_constants` has 0. A level of these
-    outputs is so many steps of a sum that no sum changes it."""
+def for_bits(linear: Linear) -> Linear:
+    """The layer whose weights of 0 are -1: bits of 0. Outputs that are the same for all inputs have them (`without_constants`); a
+    level of these outputs becomes so many steps of a sum that no sum changes it."""
     are_zero, most = ~linear.rows.any(axis=1), LARGEST_INPUT * linear.rows.shape[1]
     steps = 1 << (4 * most).bit_length()
     bias = numpy.where(are_zero, linear.bias // CONSTANT_STEPS * steps, linear.bias)
     return replace(
         linear,
-        rows=numpy.where(are_zero[:, None], 1, linear.rows),
         bias=bias,
         requantization=linear.requantization.replaced(are_zero, 1 / steps),
         low=numpy.where(are_zero, bias - most, linear.low),

@@ -100,7 +100,7 @@ def fc_call(node: LinearNode, rows: int, unroll: int) -> Call:
 def _bits_call(node: LinearNode, rows: int) -> Call:
     """The call for binary weights."""
     view, is_short = node.view, wants_short(node.view)
-    linear = fc_bits.without_zeros(node.linear(rows_of_image(view)))
+    linear = fc_bits.for_bits(node.linear(rows_of_image(view)))
     outputs, features = linear.rows.shape
     stream = pack(
         linear, [], has_fpu(view), is_row=True, is_short=is_short, encodings=(BITS,), may_share=is_short, may_join=is_short

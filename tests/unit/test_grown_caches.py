@@ -26,8 +26,8 @@ INPUTS = (
 OUTPUTS = "float[1,1] y, float[1,?,1] present_0_key"
 
 
-def read(words, *, text=TEXT, inputs=INPUTS, outputs=OUTPUTS, past=PAST, constants=None):
-    data = model(text, inputs=inputs, outputs=outputs, constants=constants)
+def read(words, *, text=TEXT, inputs=INPUTS, outputs=OUTPUTS, past=PAST, constants=None, opset=17):
+    data = model(text, inputs=inputs, outputs=outputs, constants=constants, opset=opset)
     bind = {"past": past, "total": past + 1} if inputs is INPUTS else {}
     return import_onnx(data, "net.onnx", builtin_operators(), bind, {}, words)[0]
 
@@ -111,11 +111,18 @@ def test_rows_that_are_not_joined_to_the_end_are_refused():
         read({"auto": ""}, text=text)
 
 
-def test_a_count_adds_one_row():
+TWO_ROWS = {
+    "joined": ("n = Concat<axis=0>(s, x) y = Add(x, place)", "float[2] x, float[4] s, float[1] place", "float[2] y, float[6] n"),
+    "written": (
+        "n = TensorScatter<axis=1>(s, x, place) y = ReduceSum(n)",
+        "float[1,2,3] x, float[1,4,3] s, int64[1] place",
+        "float[1,1,1] y, float[1,4,3] n",
+    ),
+}
+
+
+@pytest.mark.parametrize("way", TWO_ROWS)
+def test_a_count_adds_one_row(way):
+    text, inputs, outputs = TWO_ROWS[way]
     with pytest.raises(AidgeError, match="each inference adds 2 rows to a cache, a count adds one"):
-        read(
-            {"n": "s", "place": ""},
-            text="n = Concat<axis=0>(s, x) y = Add(x, place)",
-            inputs="float[2] x, float[4] s, float[1] place",
-            outputs="float[2] y, float[6] n",
-        )
+        read({"n": "s", "place": ""}, text=text, inputs=inputs, outputs=outputs, opset=24)

@@ -18,6 +18,7 @@ from aidge_build.base.errors import AidgeError
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.tensor import Tensor, constant
 from aidge_build.graph.view import Node
+from aidge_build.operators.cache import TensorScatter
 from aidge_build.operators.rearrange import Concat
 from aidge_build.sources.formats.onnx.expansion import Host
 from aidge_build.sources.onnx_format import ModelNode
@@ -78,6 +79,8 @@ class StateNodes:
             written, read = tensors.get(output), tensors.get(source)
             node = producer(output)
             lengths |= set(written.dims) if written is not None else set()
+            if node is not None and isinstance(node.operator, TensorScatter):
+                grown.add(tensors[node.inputs[1]].dims[node.operator.axis])
             if written is None or read is None or not _grows(node, read, written):
                 continue
             axis = node.operator.axis % read.rank

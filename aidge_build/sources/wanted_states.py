@@ -25,11 +25,13 @@ class WantedStates:
 def wanted_states(words: Mapping[str, str], inputs: Sequence[str], outputs: Sequence[str]) -> WantedStates:
     """Returns the states that `words` name: OUTPUT to INPUT (one `*` in both is the same text), an input alone (to ""), or auto.
 
-    AidgeError (STATE) if a pattern or auto fits no name.
+    A pair that names both ends precedes a pattern, and a pattern auto, in any order of the words. AidgeError (STATE) if a pattern
+    or auto fits no name, or two patterns differ about an output.
     """
     pairs: dict[str, str] = {}
+    of_patterns: dict[str, str] = {}
     counted: list[str] = []
-    for output, source in words.items():
+    for output, source in sorted(words.items(), key=lambda word: (word[0] == AUTO, "*" in word[0] and word[0] not in outputs)):
         if output == AUTO and not source:
             found = _exporters_pairs(inputs, outputs)
             counted += [name for name in _COUNTED if name in inputs]
@@ -37,11 +39,24 @@ def wanted_states(words: Mapping[str, str], inputs: Sequence[str], outputs: Sequ
             found = {}
             counted.append(output)
         elif "*" in output and output not in outputs:
-            found = _by_pattern(output, source, inputs, outputs)
+            of_pattern = _by_pattern(output, source, inputs, outputs)
+            found = {name: read for name, read in of_pattern.items() if name not in words}
+            _require_same(of_patterns, found)
+            of_patterns |= found
         else:
             found = {output: source}
         pairs |= {name: read for name, read in found.items() if name not in pairs}
     return WantedStates(pairs, tuple(dict.fromkeys(counted)))
+
+
+def _require_same(known: Mapping[str, str], found: Mapping[str, str]) -> None:
+    for output, source in found.items():
+        other = known.get(output, source)
+        if other != source:
+            hint = f"name the pair: --state {output}={source}"
+            raise AidgeError(
+                f"two patterns pair output '{output}', with '{other}' and '{source}'", where="--state", code="STATE", hint=hint
+            )
 
 
 def _exporters_pairs(inputs: Sequence[str], outputs: Sequence[str]) -> dict[str, str]:

@@ -11,6 +11,7 @@ from aidge_build.contract.reference.sequence import run_in_order
 from aidge_build.operators import builtin_operators
 from aidge_build.prepare.recipes.slide_states import slide_states
 from aidge_build.sources.formats.onnx.importer import import_onnx
+from aidge_build.sources.wanted_states import wanted_states
 from tests.models import model
 from tests.refusals import own_words
 
@@ -70,6 +71,24 @@ def test_the_name_of_a_sum_of_dims_needs_no_value():
     with pytest.raises(AidgeError, match="has no fixed size") as refused:
         import_onnx(data, "net.onnx", builtin_operators(), {"past": 3}, {}, {"n": "s"})
     assert refused.value.hint == "give it one: --bind fresh=..."
+
+
+def test_a_pair_precedes_a_pattern_and_a_pattern_auto():
+    names = ["past.0.k", "past.0.v", "past.1.k"], ["present.0.k", "present.0.v", "present.1.k"]
+    words = {"auto": "", "present.0.*": "past.1.*", "present.0.k": "past.0.v"}
+    with pytest.raises(AidgeError, match="the model has no input 'past.1.v'"):
+        wanted_states(words, *names)
+    del names[1][1]
+    assert wanted_states(words, *names).pairs == {"present.0.k": "past.0.v", "present.1.k": "past.1.k"}
+    del words["present.0.k"]
+    assert wanted_states(words, *names).pairs == {"present.0.k": "past.1.k", "present.1.k": "past.1.k"}
+
+
+def test_two_patterns_that_differ_about_an_output_are_refused():
+    with pytest.raises(AidgeError, match="two patterns pair output 'next_k', with 'next_old' and 'past_k'"):
+        wanted_states({"*_k": "*_old", "next_*": "past_*"}, ["next_old", "past_k"], ["next_k"])
+    named = {"*_k": "*_old", "next_*": "past_*", "next_k": "past_k"}
+    assert wanted_states(named, ["next_old", "past_k"], ["next_k"]).pairs == {"next_k": "past_k"}
 
 
 REFUSED = {

@@ -98,7 +98,18 @@ def tie_cases():
 
 def fully_connected_cases():
     """Weights of all sizes, so that chunks of every length hold their sums; rows of more inputs than a block; odd numbers."""
-    sizes = [(1, 64, 8), (2, 33, 13), (1, 520, 6), (3, 1, 5), (1, 1100, 9), (1, 640, 16), (2, 250, 4), (1, 77, 3)]
+    sizes = [
+        (1, 64, 8),
+        (1, 43, 80),
+        (1, 20, 8),
+        (2, 33, 13),
+        (1, 520, 6),
+        (3, 1, 5),
+        (1, 1100, 9),
+        (1, 640, 16),
+        (2, 250, 4),
+        (1, 77, 3),
+    ]
     for seed, (rows, features, outputs) in enumerate(sizes):
         for spread in (2, 9, 22, 60):
             random = Randomness(900 + 4 * seed + spread)
@@ -200,7 +211,7 @@ def less_zero_points(entries):
 def packed_cases():
     """Layers whose weights have 4 bits."""
     layers = [test_cortexm_linear.int8_case(seed, *edge) for seed, edge in enumerate(EDGES) if edge[-1] in (1, 2)]
-    sizes = [(1, 64, 8), (2, 33, 13), (1, 520, 12), (1, 1100, 8), (1, 24, 301), (9, 40, 6)]
+    sizes = [(1, 64, 8), (1, 43, 80), (1, 20, 8), (2, 33, 13), (1, 520, 12), (1, 1100, 8), (1, 24, 301), (9, 40, 6)]
     for seed, (rows, features, outputs) in enumerate(sizes):
         random = Randomness(1700 + seed)
         tensors = [random.data(rows, features), random.weights(outputs, features), random.bias(outputs)]
@@ -262,7 +273,7 @@ def test_the_cases_reach_every_form():
     offset = {"single_offset_u1", "single_offset_u2", "chunked_offset_u2", "single_offset_corrected_u2", "sums_offset_u2"}
     assert {f"dense_int8_{form}" for form in (*offset, "single_offset_u1_groups", "chunked_offset_u2_groups")} <= forms
     assert {"dense_int8_single_u1_groups", "dense_int8_chunked_u2_groups"} <= forms
-    assert {"dense_int8_single_u2_packed", "fc_int8_n16_packed_marks"} <= forms
+    assert {"dense_int8_single_u2_packed", "fc_int8_n8_packed", "fc_int8_n16_packed_marks"} <= forms
     assert {"dense_int8_single_u2_sparse", "dense_int8_chunked_u2_sparse", "fc_blocks_int8", "fc_blocks_int8_marks"} <= forms
     assert any("corrected" in name or "sums" in name for name in forms if name.endswith("_groups"))
     assert {"depthwise_int8_3x3_d1_layer", "depthwise_int8_3x3_d1_layer_corrected", "depthwise_int8_2x2_d2_layer"} <= forms

@@ -25,7 +25,7 @@ from aidge_build.contract.kernel_kit.narrow.core import Core
 from aidge_build.contract.kernel_kit.narrow.fc_singles import PARAMETERS, end, singles
 from aidge_build.contract.kernel_kit.routine import Routine
 
-_NEAR_UNITS = 8  # in a chunk; a conditional branch still reaches its begin
+_NEAR_UNITS, _NEAR_UNITS_OF_NIBBLES = 8, 4  # in a chunk; a conditional branch still reaches its begin
 _UNIT, _CHUNK, _GROUP = 6, 6, 20  # instructions of two taps of two outputs, and what they take once
 _STEP = " " * 4
 _ONE_BLOCK = "block.end = columns + shape->taps;\naidge_kit_narrow_fc_columns(input, shape->features, {}, &block, shape);"
@@ -260,7 +260,7 @@ def _pairs(core: Core, units: int, is_once: bool, is_packed: bool) -> tuple[str,
     if not code.multiplies_high:
         code(f"ldr %end, {_field(code, 'end')}")
     code("cmp %columns, %end")
-    if units <= _NEAR_UNITS:
+    if units <= (_NEAR_UNITS_OF_NIBBLES if is_packed and not code.multiplies_high else _NEAR_UNITS):
         code("bne %chunk")
     else:
         code("beq %done")

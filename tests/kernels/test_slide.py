@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import helium_harness
 import pytest
 from harness import case, differing, run
 from random_tensors import Randomness
@@ -16,7 +17,7 @@ from aidge_build.operators.slide import Slide
 ROOT = Path(__file__).parents[2]
 
 
-def cases(dtype: DType):
+def cases(dtype: DType, case=case):
     random = Randomness(43)
     for dims, axis, count in (
         ((7,), 0, 2),
@@ -45,3 +46,15 @@ def test_kernels_of_every_library_move_bytes_without_a_third_function_of_the_c_l
 def test_the_newest_frames_follow_the_ones_that_stay(dtype, where):
     made = list(cases(dtype))
     assert differing(made, run(made, **where)) == []
+
+
+def candidates():
+    """The cases that vectors take."""
+    made = [entry for dtype in (DType.int8, DType.float32) for entry in cases(dtype, helium_harness.case)]
+    return [entry for entry in made if not entry.view.operator.first]
+
+
+@helium_harness.needs_emulator
+def test_vectors_of_the_emulated_core_move_a_window_in_place_and_into_a_copy():
+    assert {entry.call.function for entry in candidates()} == {"aidge_helium_slide"}
+    assert helium_harness.run(candidates()) == helium_harness.run(candidates(), lead=lambda entry: 0) == []

@@ -36,29 +36,33 @@ def _inner(view: GraphView, state: State) -> GraphView | None:
     after, before = view.only_consumer(state.read), view.producer(state.written)
     if after is None or before is None or view.consumers(state.written) or after.input != state.read:
         return None
-    kept, writer = before.input, view.producer(before.input)
-    if writer is None or writer is after or view.is_output(kept) or view.is_output(after.output):
+    writer = view.producer(before.input)
+    if writer is None or writer is after or any(map(view.is_output, (before.input, after.output))):
         return None
-    inner, source = view.tensor(after.output), view.tensor(kept)
-    if not _is_alike(inner, source) or not _undoes(view, after, before):
-        return None
-    rewrite = Rewrite(view)
+    is_alike = _kind(view.tensor(before.input)) == _kind(view.tensor(after.output))
+    return _without(view, state, after, before) if is_alike and _undoes(view, after, before) else None
+
+
+def _without(view: GraphView, state: State, after: Node, before: Node) -> GraphView:
+    """Returns the graph without the node after reading the state and without the node before writing it."""
+    rewrite, writer = Rewrite(view), view.producer(before.input)
     for name in (state.read, state.written):
-        rewrite.put_tensor(inner.with_(name=name, format=None))
+        rewrite.put_tensor(view.tensor(after.output).with_(name=name, format=None))
     rewrite.remove_node(after)
     rewrite.remove_node(before)
     rewrite.redirect(after.output, state.read)
-    rewrite.redirect(kept, state.written)
-    outputs = tuple(state.written if name == kept else name for name in writer.outputs)
+    rewrite.redirect(before.input, state.written)
+    outputs = tuple(state.written if name == before.input else name for name in writer.outputs)
     rewrite.replace_node(writer, writer.with_(outputs=outputs))
-    values = [state.initial, *(tensor and tensor.data for tensor in view.input_tensors(after)[1:])]
-    (initial,) = evaluate(after.operator, values, view.input_tensors(after), view.output_tensors(after))
+    inputs = view.input_tensors(after)
+    values = [state.initial, *(None if tensor is None else tensor.data for tensor in inputs[1:])]
+    (initial,) = evaluate(after.operator, values, inputs, view.output_tensors(after))
     rewrite.states = tuple(replace(one, initial=initial) if one is state else one for one in view.states)
     return rewrite.finish()
 
 
-def _is_alike(one: Tensor, other: Tensor) -> bool:
-    return (one.dims, one.dtype, one.quantization) == (other.dims, other.dtype, other.quantization)
+def _kind(tensor: Tensor) -> tuple:
+    return tensor.dims, tensor.dtype, tensor.quantization
 
 
 def _undoes(view: GraphView, after: Node, before: Node) -> bool:

@@ -6,11 +6,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from aidge_build.base.debug import show
+from aidge_build.base.errors import AidgeError
 from aidge_build.build.request import CompileRequest
 from aidge_build.graph.view import GraphView
 from aidge_build.plan.options import Options
 from aidge_build.prepare.adaptation.fuse_meta import fuse_meta
 from aidge_build.prepare.recipes import simplify
+from aidge_build.prepare.recipes.byte_caches import byte_caches
 from aidge_build.prepare.recipes.check import check_graph, check_rewrite, checked
 from aidge_build.prepare.recipes.inner_states import inner_states
 from aidge_build.prepare.recipes.multiply_levels import multiply_levels
@@ -47,6 +49,8 @@ def reduced(view: GraphView, options: Options) -> GraphView:
     """The graph without the channels that need not be computed, where the options leave them out; its states are windows where
     they may change before the end of an inference."""
     view = _with_other_states(inner_states, view)
+    if options.state_type == "int8":
+        view = _in_bytes(view)
     if options.changes_states_at_once:
         view = _with_other_states(slide_states, _with_other_states(ring_caches, view))
     if options.constant_channels == "off" or options.replaces_weights:
@@ -54,6 +58,17 @@ def reduced(view: GraphView, options: Options) -> GraphView:
     view = checked(remove_constant_channels, view)
     show(2, "after remove_constant_channels", view)
     return view
+
+
+def _in_bytes(view: GraphView) -> GraphView:
+    made = _with_other_states(byte_caches, view)
+    if made is view:
+        raise AidgeError(
+            "--state-type int8: no state is a cache that ScatterND writes by rows and only products of matrices read",
+            hint="leave the option out; docs/c-api.md says which states can be bytes",
+            code="OPTION",
+        )
+    return made
 
 
 def _with_other_states(rewrite: Callable[[GraphView], GraphView], view: GraphView) -> GraphView:

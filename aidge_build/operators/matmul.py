@@ -21,7 +21,8 @@ _BYTES = (DType.int8, DType.uint8)
 class MatMul(Operator):
     """The product of matrices in the last two axes, as numpy.matmul; the other axes broadcast. Source: ONNX operator MatMul.
 
-    Between 8-bit tensors of one scale each it adds up integers, as operators that are linear in data and weights do.
+    Between 8-bit tensors of one scale each it adds up integers, as operators that are linear in data and weights do. The second
+    matrix may be int8 although the first is float32: rows of a cache (recipe `byte_caches`).
     """
 
     def infer(self, inputs):

@@ -34,6 +34,7 @@ class KernelOptions:
 
     optimize: str = "balanced"
     rounding: str = "onnx"
+    state_type: str = "model"  # int8: caches of keys and values hold bytes and a scale for each row
     constant_channels: str = "on"  # off: channels that always have the same value are kept
     block_data: str = "file"  # int8: products with weights in blocks multiply int8 levels
     assembly: str = "on"  # off: C and intrinsics replace the assembly of kernels

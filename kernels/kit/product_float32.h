@@ -26,3 +26,19 @@ AIDGE_KIT_INLINE void aidge_kit_product_rows(const float *a, const float *b, flo
         }
     }
 }
+
+/* The same with int8 levels in the second matrix. */
+AIDGE_KIT_INLINE void aidge_kit_product_rows_bytes(const float *a, const int8_t *b, float *y, int32_t rows, int32_t row_step,
+                                                   int32_t column_step, const aidge_kit_product_float32 *shape)
+{
+    int32_t row, column, k;
+    for (row = 0; row < rows; row++) {
+        for (column = 0; column < 4; column++) {
+            float sum = 0.0f;
+            for (k = 0; k < shape->inner; k++) {
+                sum += a[row * shape->inner + k] * (float)b[k * row_step + column * column_step];
+            }
+            y[row * shape->columns + column] = sum;
+        }
+    }
+}

@@ -79,6 +79,7 @@ OPTIONS = {
     "rounding": ("--rounding", "word", ("onnx", "tflite", "any", "double")),
     "checkout": ("--checkout", "checkouts", ()),
     "memory_model": ("--memory-model", "word", ("default", "plain", "cascade")),
+    "state_type": ("--state-type", "word", ("model", "int8")),
     "ram_budget": ("--ram-budget", "word", ()),
     "max_step": ("--max-step", "number", ()),
     "update": ("--update", "word", ("none", "weights")),

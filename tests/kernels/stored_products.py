@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Cases of float32 products with a second matrix that a Transpose turns: read as it is stored."""
+"""Cases of float32 products with a second matrix, float32 or int8, that a Transpose turns: read as it is stored."""
 
 from __future__ import annotations
 
@@ -10,9 +10,12 @@ from harness import Case
 from random_tensors import Randomness
 
 from aidge_build.contract.kernel_kit.matmul_float32 import STORED
+from aidge_build.graph.dtype import DType
 from aidge_build.graph.pattern import find
+from aidge_build.graph.tensor import Tensor
 from aidge_build.graph.view import Node, graph_view
 from aidge_build.operators.matmul import MatMul
+from aidge_build.operators.row_bytes import RowBytes
 from aidge_build.operators.view import Transpose
 from aidge_build.prepare.adaptation.meta_operator import meta_node
 
@@ -36,12 +39,40 @@ SHAPES = [
 
 def stored_products(case: Callable[..., Case]) -> list[Case]:
     """The cases, made by the harness of a library."""
-    return [_stored(case, seed, *shape) for seed, shape in enumerate(SHAPES)]
+    return [_stored(case, seed, dtype, *shape) for dtype in (DType.float32, DType.int8) for seed, shape in enumerate(SHAPES)]
 
 
-def _stored(case: Callable[..., Case], seed: int, first: tuple[int, ...], stored: tuple[int, ...], permutation: tuple[int, ...]):
+def products_with_bytes(case: Callable[..., Case]) -> list[Case]:
+    """A second matrix of bytes whose rows or columns nothing turns."""
+    made = []
+    for seed, (first, second) in enumerate((((4, 1, 16), (4, 16, 32)), ((2, 3, 5), (5, 7)), ((5, 9), (9, 13)), ((1, 1), (1, 4)))):
+        random = Randomness(seed)
+        inputs = [random.real(*first, name="a"), Tensor("b", second, DType.int8)]
+        made.append(case(MatMul(), inputs, [random.float32(*first), random.int8(*second)]))
+    return made
+
+
+def rows_as_bytes(case: Callable[..., Case]) -> list[Case]:
+    """Rows of all magnitudes; zeros, numbers that count as zeros, NaN, infinity, halves of levels."""
+    random, made = Randomness(3), []
+    for dims in ((1, 128), (5, 3, 7), (4, 1)):
+        exponents = numpy.arange(-2, 2 * dims[0] - 2, 2).reshape(-1, *(1,) * (len(dims) - 1))
+        values = (random.float32(*dims) * 10.0**exponents).astype(numpy.float32)
+        made.append(case(RowBytes(), [random.real(*dims)], [values]))
+    special = [[0, 0, 0], [1e-31, 0, -1e-32], [numpy.nan, 2, -1], [numpy.inf, 0, 1], [-127, 63.5, 64.5]]
+    return [*made, case(RowBytes(), [random.real(5, 3)], [numpy.array(special, numpy.float32)])]
+
+
+def _stored(
+    case: Callable[..., Case],
+    seed: int,
+    dtype: DType,
+    first: tuple[int, ...],
+    stored: tuple[int, ...],
+    permutation: tuple[int, ...],
+):
     random = Randomness(seed)
-    a, b = random.real(*first, name="a"), random.real(*stored, name="b")
+    a, b = random.real(*first, name="a"), random.real(*stored, name="b").with_(dtype=dtype)
     turned = b.with_(name="t", dims=tuple(stored[axis] for axis in permutation))
     dims = (*numpy.broadcast_shapes(first[:-2], turned.dims[:-2]), first[-2], turned.dims[-1])
     nodes = (Node("t", Transpose(permutation), ("b",), ("t",)), Node("y", MatMul(), ("a", "t"), ("y",)))
@@ -50,4 +81,5 @@ def _stored(case: Callable[..., Case], seed: int, first: tuple[int, ...], stored
     (found,) = find(graph, STORED)
     node = meta_node(graph, "StoredMatMul", found)
     inputs = [tensors[name].with_(name=f"{name}_copy") for name in node.inputs]  # as after a change of format
-    return case(node.operator, inputs, [random.float32(*tensor.dims) for tensor in inputs])
+    values = [(random.int8 if tensor.dtype is DType.int8 else random.float32)(*tensor.dims) for tensor in inputs]
+    return case(node.operator, inputs, values)

@@ -10,7 +10,7 @@ from cortexm_harness import BOARD, accepted, case, run
 from float_cases import DEPTHWISE, EDGES, ROWS, convolution, depthwise, fully_connected
 from harness import under
 from random_tensors import Randomness
-from stored_products import stored_products
+from stored_products import products_with_bytes, stored_products
 
 from aidge_build.operators.matmul import MatMul
 
@@ -48,7 +48,7 @@ def candidates():
         random = Randomness(seed)
         sides = [random.real(*dims, name=name) for dims, name in zip(shapes, "ab")]
         yield case(MatMul(), sides, [random.float32(*dims) for dims in shapes])
-    yield from accepted(stored_products(case))
+    yield from accepted([*stored_products(case), *products_with_bytes(case)])
     for made, shapes in ((depthwise, DEPTHWISE), (convolution, EDGES), (fully_connected, ROWS)):
         yield from (made(case, seed, *shape) for seed, shape in enumerate(shapes * 2))
 
@@ -60,7 +60,7 @@ def test_a_depthwise_layer_with_several_outputs_per_channel_is_computed_as_one()
 
 def test_columns_stored_in_one_piece_are_copied_to_rows_for_more_than_three_rows():
     many = [entry for entry in stored_products(case) if entry.view.outputs[0].dims[-2:] in ((5, 6), (4, 4))]
-    assert len(many) == 2
+    assert len(many) == 4
     for entry in many:
         with pytest.raises(AssertionError, match="rows with columns stored in one piece, wants at most 3"):
             assert entry.kernel

@@ -10,7 +10,7 @@ import pytest
 from harness import case, differing, far, run
 from pool_cases import tied_pools
 from random_tensors import Randomness
-from stored_products import stored_products
+from stored_products import products_with_bytes, rows_as_bytes, stored_products
 
 from aidge_build.base.errors import AidgeError
 from aidge_build.graph.dtype import DType
@@ -165,8 +165,14 @@ def test_float32_matrix_products_are_within_tolerance():
 
 def test_a_second_matrix_is_read_as_it_is_stored():
     cases = stored_products(case)
-    assert {entry.call.function for entry in cases} == {"aidge_ref_gemm_float32"}
+    assert {entry.call.function for entry in cases} == {"aidge_ref_gemm_float32", "aidge_ref_product_bytes"}
+    cases += products_with_bytes(case)
     assert far(cases, run(cases)) == []
+
+
+def test_rows_become_bytes_with_a_scale_of_their_own():
+    cases = rows_as_bytes(case)
+    assert differing(cases, run(cases)) == []
 
 
 def moved(random, dtype, *dims, name="x"):

@@ -213,6 +213,13 @@ MODEL = Group(
             topic=MEMORY,
         ),
         Option(
+            "state-type",
+            "int8: caches of keys and values hold bytes and a scale for each row (docs/c-api.md); model: types of the file",
+            values=("model", "int8"),
+            default="model",
+            topic=MEMORY,
+        ),
+        Option(
             "ram-budget",
             "peak of arena, inputs and outputs, such as 20480 or 20K: the fewest instructions within it, row by row and with "
             "smaller kernels where needed; inputs and outputs that the firmware owns are counted while they are in use "

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""float32 matrix products of any two tensors with broadcasting batches: what such kernels have in common."""
+"""float32 matrix products of any two tensors with broadcasting batches: what such kernels have in common. The second matrix may
+hold int8 levels: rows of a cache."""
 
 from __future__ import annotations
 
@@ -29,10 +30,11 @@ def _rank(view: NodeView) -> str:
 MATRICES = Predicate("matrices, at most 4 batch axes", _rank)
 
 
-def product_spec(features: frozenset[str], *predicates: Predicate) -> ImplSpec:
-    """Returns the spec of two float32 tensors of at least two axes, row-major."""
+def product_spec(features: frozenset[str], *predicates: Predicate, second: DType = DType.float32) -> ImplSpec:
+    """Returns the spec of a float32 tensor and another of this type, both of at least two axes, row-major."""
     side = IOSpec(DType.float32, ROW_MAJOR)
-    return ImplSpec(side, features=features, predicates=(REAL, MATRICES, *predicates))
+    sides = side, IOSpec(second, ROW_MAJOR)
+    return ImplSpec(inputs=sides, outputs=(side,), features=features, predicates=(REAL, MATRICES, *predicates))
 
 
 class MatMulFloat32(KernelNode):
@@ -45,17 +47,17 @@ class MatMulFloat32(KernelNode):
 
     def call(self) -> Call:
         arguments = (parameter(self, 0, "first"), parameter(self, 1, "second"), Output(0), shape_of(self.inputs, self.outputs[0]))
-        return Call(self.function, (self.source,), arguments, facts=computed(self.at_once), steps=Products(self.unit))
+        steps = None if self.inputs[1].dtype is DType.int8 else Products(self.unit)
+        return Call(self.function, (self.source,), arguments, facts=computed(self.at_once), steps=steps)
 
 
 def shape_of(inputs: Sequence[Tensor], output: Tensor) -> Struct:
     """Returns the struct of batches, with steps in bytes, of the sizes, and of the distance of the second matrix's rows or, where
     the elements of a row are no neighbours, of its columns."""
-    size, (rows, inner, columns) = output.dtype.size_bytes, matrix_dims(inputs)
-    batches = {
-        name: sizes if name == "dims" else tuple(size * step for step in sizes)
-        for name, sizes in batch_fields(inputs, output).items()
-    }
+    rows, inner, columns = matrix_dims(inputs)
+    batches = batch_fields(inputs, output)
+    for name, tensor in zip(("first_steps", "second_steps"), inputs):
+        batches[name] = tuple(tensor.dtype.size_bytes * step for step in batches[name])
     step = max(inputs[1].layout.strides[-2:])
     return Struct("aidge_kit_product_float32", {**batches, "rows": rows, "columns": columns, "inner": inner, "step": step})
 
@@ -80,8 +82,10 @@ class StoredProduct:
         arguments = Input(place(product.node.inputs[0])), Input(place(transpose.node.inputs[0]))
         return cls(first, second.with_(format=order), arguments, transpose.operator.permutation)
 
-    def steps(self, unit: FloatUnit, lanes: int = 1) -> Products:
-        """Returns the operations of a kernel (`Call.steps`) that adds up in so many lanes."""
+    def steps(self, unit: FloatUnit, lanes: int = 1) -> Products | None:
+        """Returns the operations of a kernel (`Call.steps`) that adds up in so many lanes; None for rows of bytes."""
+        if self.second.dtype is DType.int8:
+            return None
         first, second = (argument.index for argument in self.arguments)
         return Products(unit, first, second, self.permutation, lanes)
 
@@ -122,7 +126,13 @@ _STORED = Predicate("a second matrix of whole rows or columns", _is_stored_apart
 FEW_ROWS_BY_COLUMNS = Predicate("whole rows, or few rows with whole columns", _few_rows_by_columns)
 
 
-def stored_spec(features: frozenset[str] = frozenset(), *predicates: Predicate) -> ImplSpec:
-    """Returns the spec of kernels with the pattern `STORED`."""
-    side = IOSpec(DType.float32, ROW_MAJOR)
-    return ImplSpec(side, features=features, predicates=(_STORED, *predicates))
+def stored_spec(features: frozenset[str] = frozenset(), *predicates: Predicate, second: DType = DType.float32) -> ImplSpec:
+    """Returns the spec of kernels with the pattern `STORED`; `second`: the type of the second matrix."""
+
+    def other_types(view: NodeView) -> str:
+        found = [tensor.dtype for tensor in members(view)[1].inputs]
+        return "" if found == [DType.float32, second] else f"{found[0].name} times {found[1].name}"
+
+    side, types = IOSpec(DType.any, ROW_MAJOR), Predicate(f"float32 times {second.name}", other_types)
+    outputs = (IOSpec(DType.float32, ROW_MAJOR),)
+    return ImplSpec(inputs=(side, side), outputs=outputs, features=features, predicates=(_STORED, types, *predicates))

@@ -20,12 +20,14 @@ from aidge_build.contract.kernel_kit.matmul_float32 import (
 )
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import NodeView, Predicate
+from aidge_build.graph.dtype import DType
 
 from ..core.assembly import Routine
 from ..core.float32 import FEATURES, in_turns, listed, values
 
 SIZES = 52  # the byte of `columns`, `inner` and `step` in aidge_kit_product_float32
 PARAMETERS = "const float *a, const float *b, float *y, const aidge_kit_product_float32 *shape"
+OF_BYTES = PARAMETERS.replace("float *b", "int8_t *b")
 AT_ONCE = 4  # columns, and rows as long as there are so many
 
 
@@ -37,7 +39,7 @@ def _few_columns(view: NodeView) -> str:
 FEW = Predicate("at least 4 columns", _few_columns)
 
 
-def block_text(count: int) -> str:
+def block_text(count: int, of_bytes: bool = False) -> str:
     """The function of `count` rows by 4 columns: elements of a row of the second matrix are neighbours."""
     sums, rows, code = values("sum", AT_ONCE * count), [f"%row{row}" for row in range(count)], Routine()
 
@@ -48,14 +50,18 @@ def block_text(count: int) -> str:
             code(f"vldmia {row}!, {listed(part)}")
         for step in range(together):
             columns = values(f"second{step}_", AT_ONCE)
-            code(f"vldmia %b, {listed(columns)}")
+            if of_bytes:
+                _load_bytes(code, "%b", columns)
+            else:
+                code(f"vldmia %b, {listed(columns)}")
             code("add %b, %b, %step")
             for place, total in enumerate(sums):
                 code(f"vfma.f32 {total}, {numbers[place // AT_ONCE][step]}, {columns[place % AT_ONCE]}")
 
     code("%enter")
     code(f"ldrd %count, %step, [%shape, #{SIZES + 4}]")
-    code("lsl %step, %step, #2", "bytes of a row of the second matrix")
+    if not of_bytes:
+        code("lsl %step, %step, #2", "bytes of a row of the second matrix")
     code(f"mov {rows[0]}, %a")
     for before, after in zip(rows, rows[1:]):
         code(f"add {after}, {before}, %count, lsl #2")
@@ -69,10 +75,10 @@ def block_text(count: int) -> str:
             code("add %y, %y, %width, lsl #2")
     code("%leave")
     purpose = f"{count} row{'s' * (count > 1)} by 4 columns, fused multiply-add."
-    return code.function(f"{_NAME}_{count}x4", PARAMETERS, purpose, _in_c(count, "shape->step, 1"))
+    return code.function(*_named(f"{count}x4", of_bytes), purpose, _in_c(count, "shape->step, 1", of_bytes))
 
 
-def columns_text() -> str:
+def columns_text(of_bytes: bool = False) -> str:
     """The function of a row by 4 columns that are stored in one piece each."""
     sums, columns, code = values("sum", AT_ONCE), ["%b", *(f"%b{column}" for column in range(1, AT_ONCE))], Routine()
 
@@ -82,20 +88,42 @@ def columns_text() -> str:
         code(f"vldmia %a!, {listed(numbers)}")
         for column, (pointer, total) in enumerate(zip(columns, sums)):
             elements = values(f"second{column}_", together)
-            code(f"vldmia {pointer}!, {listed(elements)}")
+            if of_bytes:
+                _load_bytes(code, pointer, elements)
+                code(f"adds {pointer}, {pointer}, #{together}")
+            else:
+                code(f"vldmia {pointer}!, {listed(elements)}")
             for first, second in zip(numbers, elements):
                 code(f"vfma.f32 {total}, {first}, {second}")
 
     code("%enter")
     code(f"ldrd %count, %step, [%shape, #{SIZES + 4}]")
     for before, after in zip(columns, columns[1:]):
-        code(f"add {after}, {before}, %step, lsl #2")
+        code(f"add {after}, {before}, %step" + ("" if of_bytes else ", lsl #2"))
     _clear(code, sums)
     in_turns(code, 4, multiply)
     code(f"vstmia %y, {listed(sums)}")
     code("%leave")
     purpose = "1 row by 4 columns that are stored in one piece each, fused multiply-add."
-    return code.function(f"{_NAME}_columns", PARAMETERS, purpose, _in_c(1, "1, shape->step"))
+    return code.function(*_named("columns", of_bytes), purpose, _in_c(1, "1, shape->step", of_bytes))
+
+
+def _named(part: str, of_bytes: bool) -> tuple[str, str]:
+    """The name of a function and its parameters."""
+    return (f"{_NAME}_{part}_bytes", OF_BYTES) if of_bytes else (f"{_NAME}_{part}", PARAMETERS)
+
+
+def _load_bytes(code: Routine, pointer: str, elements: Sequence[str]) -> None:
+    """Levels become float32."""
+    levels = [f"%level{number}" for number in range(len(elements))]
+    for number, level in enumerate(levels):
+        code(f"ldrsb {level}, [{pointer}, #{number}]")
+    for place in range(0, len(elements) - 1, 2):
+        code(f"vmov {elements[place]}, {elements[place + 1]}, {levels[place]}, {levels[place + 1]}")
+    if len(elements) % 2:
+        code(f"vmov {elements[-1]}, {levels[-1]}")
+    for element in elements:
+        code(f"vcvt.f32.s32 {element}, {element}")
 
 
 def _clear(code: Routine, sums: Sequence[str]) -> None:
@@ -104,8 +132,8 @@ def _clear(code: Routine, sums: Sequence[str]) -> None:
         code(f"vmov {first}, {second}, %zero, %zero")
 
 
-def _in_c(rows: int, steps: str) -> str:
-    return f"aidge_kit_product_rows(a, b, y, {rows}, {steps}, shape);"
+def _in_c(rows: int, steps: str, of_bytes: bool) -> str:
+    return f"aidge_kit_product_rows{'_bytes' * of_bytes}(a, b, y, {rows}, {steps}, shape);"
 
 
 def _layer(function: str, purpose: str, rows: str, place: str, compute: Sequence[str]) -> str:
@@ -158,6 +186,25 @@ _BY_COLUMNS = _layer(
     "column * shape->step",
     (f"{_NAME}_columns(row, matrix, output + column, shape);",),
 )
+_WITH_BYTES = (
+    (f"{LAYER}(", f"{LAYER}_bytes("),
+    ("_by_columns(", "_by_columns_bytes("),
+    ("const float *second", "const int8_t *second"),
+    ("(const int8_t *)second", "second"),
+    ("const float *matrix = (const float *)(const void *)b", "const int8_t *matrix = b"),
+    ("(row, matrix", "_bytes(row, matrix"),
+    ("a matrix of float32", "a matrix of int8"),
+    ("Products of matrices of float32", "Products of matrices of float32 and int8"),
+)
+
+
+def _texts(by_rows: bool, of_bytes: bool) -> tuple[str, tuple[str, ...]]:
+    """The name of the function for all batches, and the texts that it needs."""
+    blocks = (block_text(1, of_bytes), block_text(AT_ONCE, of_bytes)) if by_rows else (columns_text(of_bytes),)
+    name, layer = (LAYER, _BY_ROWS) if by_rows else (f"{LAYER}_by_columns", _BY_COLUMNS)
+    for old, new in _WITH_BYTES if of_bytes else ():
+        layer = layer.replace(old, new)
+    return name + "_bytes" * of_bytes, (*blocks, layer)
 
 
 @kernel("MatMul", product_spec(FEATURES, FEW))
@@ -165,7 +212,8 @@ class CortexmMatMulFloat32(MatMulFloat32):
     function, source, at_once = LAYER, SOURCE, "4 rows x 4 columns"
 
     def call(self) -> Call:
-        return replace(super().call(), texts=(block_text(1), block_text(AT_ONCE), _BY_ROWS))
+        name, texts = _texts(True, self.inputs[1].dtype is DType.int8)
+        return replace(super().call(), function=name, texts=texts)
 
 
 @kernel("StoredMatMul", stored_spec(FEATURES, FEW, FEW_ROWS_BY_COLUMNS), STORED)
@@ -175,10 +223,16 @@ class CortexmStoredMatMulFloat32(StoredMatMul):
     def call(self) -> Call:
         product = StoredProduct.of(self.view)
         arguments = (*product.arguments, Output(0), shape_of((product.first, product.second), self.outputs[0]))
-        if product.reads_rows:
-            texts = (block_text(1), block_text(AT_ONCE), _BY_ROWS)
-            facts = computed(CortexmMatMulFloat32.at_once)
-            return Call(LAYER, (SOURCE,), arguments, texts=texts, facts=facts, steps=product.steps(FPU))
-        texts = (columns_text(), _BY_COLUMNS)
-        facts = computed("1 row x 4 columns")
-        return Call(f"{LAYER}_by_columns", (SOURCE,), arguments, texts=texts, facts=facts, steps=product.steps(FPU))
+        name, texts = _texts(product.reads_rows, product.second.dtype is DType.int8)
+        at_once = CortexmMatMulFloat32.at_once if product.reads_rows else "1 row x 4 columns"
+        return Call(name, (SOURCE,), arguments, texts=texts, facts=computed(at_once), steps=product.steps(FPU))
+
+
+@kernel("MatMul", product_spec(FEATURES, FEW, second=DType.int8))
+class CortexmBytesMatMul(CortexmMatMulFloat32):
+    """A second matrix of bytes: rows of a cache."""
+
+
+@kernel("StoredMatMul", stored_spec(FEATURES, FEW, FEW_ROWS_BY_COLUMNS, second=DType.int8), STORED)
+class CortexmStoredBytesMatMul(CortexmStoredMatMulFloat32):
+    """The same as they are stored."""

@@ -18,9 +18,10 @@ from aidge_build.contract.kernel_kit.matmul_float32 import (
     stored_spec,
 )
 from aidge_build.contract.node import kernel
+from aidge_build.graph.dtype import DType
 
 from ..core.conditions import MVE
-from .matmul_text import LANES, stored_texts_of, texts_of
+from .matmul_text import LANES, Second, stored_texts_of, texts_of
 
 SOURCE = "float32/matmul.h"
 
@@ -32,7 +33,7 @@ class HeliumMatMulFloat32(MatMulFloat32):
 
     def call(self) -> Call:
         first, second = self.inputs
-        name, texts = texts_of(first.dims[-2], first.dims[-1], second.dims[-1])
+        name, texts = texts_of(first.dims[-2], first.dims[-1], second.dims[-1], Second(second.dtype is DType.int8))
         return replace(super().call(), function=name, texts=texts)
 
 
@@ -44,9 +45,20 @@ class HeliumStoredMatMulFloat32(StoredMatMul):
         product = StoredProduct.of(self.view)
         first, second = product.first, product.second
         steps = second.layout.strides[-2:]
-        name, texts = stored_texts_of(first.dims[-2], first.dims[-1], second.dims[-1], steps)
+        form = Second(second.dtype is DType.int8)
+        name, texts = stored_texts_of(first.dims[-2], first.dims[-1], second.dims[-1], steps, form)
         shape = shape_of((first, second), self.outputs[0])
         at_once = "3 rows x 8 columns" if product.reads_rows else "4 columns"
         arguments = (*product.arguments, Output(0), shape)
         steps = product.steps(VECTORS, 1 if product.reads_rows else LANES)
         return Call(name, (SOURCE,), arguments, texts=texts, facts=computed(at_once), steps=steps)
+
+
+@kernel("MatMul", product_spec(MVE, second=DType.int8))
+class HeliumBytesMatMul(HeliumMatMulFloat32):
+    """A second matrix of bytes: rows of a cache."""
+
+
+@kernel("StoredMatMul", stored_spec(MVE, FEW_ROWS_BY_COLUMNS, second=DType.int8), STORED)
+class HeliumStoredBytesMatMul(HeliumStoredMatMulFloat32):
+    """The same as they are stored."""

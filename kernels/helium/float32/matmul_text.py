@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ..core.assembly import WORD_REACH, Assembler, c_function, function, walk
+from ..core.assembly import BYTE_REACH, WORD_REACH, Assembler, c_function, function, walk
 
 LANES, WORD = 4, 4
 COLUMNS_AT_ONCE = 4
@@ -21,6 +21,36 @@ ROWS = ("r0", "r10", "r11")
 
 
 @dataclass(frozen=True)
+class Second:
+    """The elements of the second matrix: float32, or int8 levels that become float32 when they are loaded."""
+
+    is_bytes: bool = False
+
+    @property
+    def c_type(self) -> str:
+        return "int8_t" if self.is_bytes else "float"
+
+    @property
+    def parameters(self) -> str:
+        return f"const float *a, const {self.c_type} *b, float *y"
+
+    @property
+    def size(self) -> int:
+        return 1 if self.is_bytes else WORD
+
+    @property
+    def load(self) -> str:
+        return "vldrb.s32" if self.is_bytes else "vldrw.u32"
+
+    @property
+    def reach(self) -> int:
+        return BYTE_REACH if self.is_bytes else WORD_REACH
+
+    def converted(self, vector: str) -> list[str]:
+        return [f"vcvt.f32.s32 {vector}, {vector}"] if self.is_bytes else []
+
+
+@dataclass(frozen=True)
 class Rows:
     """So many rows, up to three, of `inner` values times a matrix [inner][columns], with rows that begin `step` values apart."""
 
@@ -28,10 +58,12 @@ class Rows:
     inner: int
     columns: int
     step: int
+    second: Second = Second()
 
     @property
     def name(self) -> str:
-        return f"aidge_helium_product_{self.rows}x{self.inner}x{self.columns}" + f"_{self.step}" * (self.step != self.columns)
+        sizes = f"{self.rows}x{self.inner}x{self.columns}" + f"_{self.step}" * (self.step != self.columns)
+        return f"aidge_helium_product_{sizes}" + "_bytes" * self.second.is_bytes
 
     @property
     def vectors(self) -> int:
@@ -57,7 +89,7 @@ class Rows:
             self._block(emit, -(-rest // LANES), rest % LANES, 3)
         emit.leave()
         purpose = f"{self.rows} row{'s' * (self.rows > 1)} of {self.inner} values times {self.inner} x {self.columns}."
-        return function(self.name, purpose, "const float *a, const float *b, float *y", emit.lines)
+        return function(self.name, purpose, self.second.parameters, emit.lines)
 
     @property
     def _has_one_pointer(self) -> bool:
@@ -79,12 +111,12 @@ class Rows:
             self._values(emit, sums, vectors, lanes, 1)
         for pointer in ROWS[: 1 if self._has_one_pointer else self.rows]:
             emit.add(pointer, pointer, -WORD * self.inner)
-        emit.add("r1", "r1", LANES * WORD * vectors - WORD * self.inner * self.step)
+        emit.add("r1", "r1", self.second.size * (LANES * vectors - self.inner * self.step))
         places = [WORD * (row * self.columns + LANES * vector) for row in range(self.rows) for vector in range(vectors)]
         accesses, end = walk("r2", 0, places, WORD_REACH, LANES * WORD * vectors)
         for number, access in enumerate(accesses):
             emit.add("r2", "r2", access.before)
-            self._access(emit, "vstrw", sums[number], access.address, lanes > 0 and number % vectors == vectors - 1)
+            self._access(emit, "vstrw.32", sums[number], access.address, lanes > 0 and number % vectors == vectors - 1)
         emit.add("r2", "r2", end)
 
     def _values(self, emit: Assembler, sums: list[str], vectors: int, lanes: int, count: int) -> None:
@@ -95,20 +127,22 @@ class Rows:
             is_far = row > 0 and self._has_one_pointer
             address = f"[r0, #{row * WORD * self.inner}]" if is_far else f"[{ROWS[row]}], #{count * WORD}"
             emit(f"{registers}, {address}")
-        places = [WORD * (value * self.step + LANES * vector) for value in range(count) for vector in range(vectors)]
-        accesses, end = walk("r1", 0, places, WORD_REACH, count * WORD * self.step)
+        size = self.second.size
+        places = [size * (value * self.step + LANES * vector) for value in range(count) for vector in range(vectors)]
+        accesses, end = walk("r1", 0, places, self.second.reach, count * size * self.step)
         for number, access in enumerate(accesses):
             value, vector = divmod(number, vectors)
             emit.add("r1", "r1", access.before)
-            self._access(emit, "vldrw", f"q{number % 2}", access.address, lanes > 0 and vector == vectors - 1)
+            self._access(emit, self.second.load, f"q{number % 2}", access.address, lanes > 0 and vector == vectors - 1)
+            emit(*self.second.converted(f"q{number % 2}"))
             for row in range(self.rows):
                 emit(f"vfma.f32 {sums[row * vectors + vector]}, q{number % 2}, {SCALARS[row][value]}")
         emit.add("r1", "r1", end)
 
     @staticmethod
     def _access(emit: Assembler, operation: str, register: str, address: str, is_masked: bool) -> None:
-        size = "u32" if operation == "vldrw" else "32"
-        emit(*(["vpst"] if is_masked else []), f"{operation}{'t' * is_masked}.{size} {register}, {address}")
+        name, size = operation.split(".")
+        emit(*(["vpst"] if is_masked else []), f"{name}{'t' * is_masked}.{size} {register}, {address}")
 
 
 def parts_of(rows: int) -> dict[int, int]:
@@ -125,11 +159,12 @@ class Columns:
     inner: int
     columns: int
     step: int
+    second: Second = Second()
     rows = 1
 
     @property
     def name(self) -> str:
-        return f"aidge_helium_product_by_columns_{self.inner}x{self.columns}_{self.step}"
+        return f"aidge_helium_product_by_columns_{self.inner}x{self.columns}_{self.step}" + "_bytes" * self.second.is_bytes
 
     def text(self) -> str:
         emit = Assembler()
@@ -144,22 +179,23 @@ class Columns:
             self._block(emit, rest, "last")
         emit("%leave")
         purpose = f"A row of {self.inner} values times {self.columns} columns that are stored {self.step} values apart."
-        return function(self.name, purpose, "const float *a, const float *b, float *y", emit.lines)
+        return function(self.name, purpose, self.second.parameters, emit.lines)
 
     def _block(self, emit: Assembler, count: int, label: str) -> None:
         """So many columns: four partial sums each, added up at the end."""
-        read = LANES * WORD * -(-self.inner // LANES)
+        read, size = LANES * -(-self.inner // LANES), self.second.size
         pointers = ["%b", *(f"%b{number}" for number in range(1, count))]
         for before, after in zip(pointers, pointers[1:]):
-            emit.add(after, before, WORD * self.step)
+            emit.add(after, before, size * self.step)
         emit(*(f"vmov.i32 q{2 + number}, #0" for number in range(count)), "dlstp.32 lr, %inner")
         emit.label(label)
         emit("vldrw.u32 q0, [%a], #16")
         for number, pointer in enumerate(pointers):
-            emit(f"vldrw.u32 q1, [{pointer}], #16", f"vfma.f32 q{2 + number}, q0, q1")
+            emit(f"{self.second.load} q1, [{pointer}], #{LANES * size}", *self.second.converted("q1"))
+            emit(f"vfma.f32 q{2 + number}, q0, q1")
         emit(f"letp lr, %{label}")
-        emit.add("%a", "%a", -read)
-        emit.add("%b", "%b", WORD * self.step * count - read)
+        emit.add("%a", "%a", -WORD * read)
+        emit.add("%b", "%b", size * (self.step * count - read))
         for number in range(count):
             one, two, three, four = (f"s{4 * (2 + number) + lane}" for lane in range(LANES))
             emit(f"vadd.f32 {one}, {one}, {two}", f"vadd.f32 {three}, {three}, {four}", f"vadd.f32 {one}, {one}, {three}")
@@ -167,31 +203,35 @@ class Columns:
         emit.add("%y", "%y", WORD * count)
 
 
-def texts_of(rows: int, inner: int, columns: int) -> tuple[str, tuple[str, ...]]:
+def texts_of(rows: int, inner: int, columns: int, second: Second = Second()) -> tuple[str, tuple[str, ...]]:
     """The function for all batches, and the C texts that it needs."""
-    parts = {Rows(size, inner, columns, columns): count for size, count in parts_of(rows).items()}
+    parts = {Rows(size, inner, columns, columns, second): count for size, count in parts_of(rows).items()}
     return batches_text(f"{rows}x{inner}x{columns}", parts)
 
 
-def stored_texts_of(rows: int, inner: int, columns: int, steps: tuple[int, int]) -> tuple[str, tuple[str, ...]]:
+def stored_texts_of(
+    rows: int, inner: int, columns: int, steps: tuple[int, int], second: Second = Second()
+) -> tuple[str, tuple[str, ...]]:
     """The same for a second matrix that is read as it is stored: `steps` are the distances of its rows and of its columns."""
     row_step, column_step = steps
     if column_step == 1:
-        parts = {Rows(size, inner, columns, row_step): count for size, count in parts_of(rows).items()}
+        parts = {Rows(size, inner, columns, row_step, second): count for size, count in parts_of(rows).items()}
     else:
-        parts = {Columns(inner, columns, column_step): rows}
+        parts = {Columns(inner, columns, column_step, second): rows}
     return batches_text(f"{rows}x{inner}x{columns}_of_{row_step}_{column_step}", parts)
 
 
 def batches_text(suffix: str, parts: Mapping[Rows | Columns, int]) -> tuple[str, tuple[str, ...]]:
     """The function that computes the rows of all batches by these functions, each so many times, and the texts of all."""
+    second = next(iter(parts)).second
+    matrix = "b" if second.is_bytes else "(const float *)(const void *)b"
     body = [
         "const int8_t *a = (const int8_t *)first;",
-        "const int8_t *b = (const int8_t *)second;",
+        f"const int8_t *b = {'second' if second.is_bytes else '(const int8_t *)second'};",
         "int32_t place[4] = {0, 0, 0, 0};",
         "do {",
         "    const float *row = (const float *)(const void *)a;",
-        "    const float *const matrix = (const float *)(const void *)b;",
+        f"    const {second.c_type} *const matrix = {matrix};",
         *(["    int32_t left;"] if max(parts.values()) > 1 else []),
     ]
     for part, count in parts.items():
@@ -206,6 +246,7 @@ def batches_text(suffix: str, parts: Mapping[Rows | Columns, int]) -> tuple[str,
     body += [
         "} while (aidge_kit_next_batch(place, shape->dims, shape->first_steps, shape->second_steps, &a, &b) != 0);",
     ]
-    name = f"aidge_helium_matmul_float32_{suffix}"
-    parameters = "const float *first, const float *second, float *output, const aidge_kit_product_float32 *shape"
+    name = f"aidge_helium_matmul_float32_{suffix}" + "_bytes" * second.is_bytes
+    sides = f"const float *first, const {second.c_type} *second"
+    parameters = f"{sides}, float *output, const aidge_kit_product_float32 *shape"
     return name, (*(part.text() for part in parts), c_function(name, parameters, body))

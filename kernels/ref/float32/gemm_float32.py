@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""float32 matrix products of any two tensors: MatMul with broadcasting batches, and Gemm."""
+"""float32 matrix products of any two tensors: MatMul with broadcasting batches, and Gemm; of a float32 and an int8 tensor."""
 
 from __future__ import annotations
 
@@ -12,7 +12,14 @@ from aidge_build.contract.call import Argument, Call, Constant, Output, Struct
 from aidge_build.contract.kernel_kit.float_layers import Products
 from aidge_build.contract.kernel_kit.float_steps import unit_of
 from aidge_build.contract.kernel_kit.linear_float32 import parameter
-from aidge_build.contract.kernel_kit.matmul_float32 import MATRICES, STORED, StoredMatMul, StoredProduct, stored_spec
+from aidge_build.contract.kernel_kit.matmul_float32 import (
+    MATRICES,
+    STORED,
+    StoredMatMul,
+    StoredProduct,
+    product_spec,
+    stored_spec,
+)
 from aidge_build.contract.kernel_kit.products import BATCH_AXES
 from aidge_build.contract.node import KernelNode, kernel
 from aidge_build.contract.spec import ROW_MAJOR, ImplSpec, IOSpec
@@ -52,6 +59,35 @@ class StoredMatMulFloat32(StoredMatMul):
         return replace(call, steps=product.steps(unit_of(self.view.features)))
 
 
+@kernel("MatMul", product_spec(frozenset(), second=DType.int8))
+class BytesMatMul(KernelNode):
+    """A second matrix of bytes: rows of a cache."""
+
+    instructions_per_mac = 10
+
+    def call(self) -> Call:
+        first, second = self.inputs
+        pointers = parameter(self, 0, "first"), parameter(self, 1, "second")
+        return bytes_call(_matrix(first, False), _matrix(second, False), pointers)
+
+
+@kernel("StoredMatMul", stored_spec(second=DType.int8), STORED)
+class StoredBytesMatMul(StoredMatMul):
+    """The same as they are stored."""
+
+    instructions_per_mac = BytesMatMul.instructions_per_mac
+
+    def call(self) -> Call:
+        product = StoredProduct.of(self.view)
+        return bytes_call(_matrix(product.first, False), _matrix(product.second, False), product.arguments)
+
+
+def bytes_call(first: Matrices, second: Matrices, pointers: Sequence[Argument]) -> Call:
+    """Returns the call of first * second, int8."""
+    arguments = (*pointers, Output(0), shape_of(first, second))
+    return Call("aidge_ref_product_bytes", ("float32/product_bytes.h",), arguments)
+
+
 def product_call(
     first: Matrices,
     second: Matrices,
@@ -61,8 +97,16 @@ def product_call(
     third_steps: tuple[int, int] = (0, 0),
 ) -> Call:
     """Returns the call of alpha * first * second + beta * third; `pointers` are the two or three operands."""
+    shape = shape_of(first, second, third_steps)
+    operands = pointers if len(pointers) > 2 else (*pointers, Constant("third", numpy.zeros(1, numpy.float32)))
+    factors = Constant("factors", numpy.array([alpha, beta], numpy.float32))
+    return Call("aidge_ref_gemm_float32", ("float32/gemm_float32.h",), (*operands, Output(0), factors, shape))
+
+
+def shape_of(first: Matrices, second: Matrices, third_steps: tuple[int, int] = (0, 0)) -> Struct:
+    """Returns the struct of both products."""
     (a_dims, a_steps), (b_dims, b_steps) = first, second
-    shape = Struct(
+    return Struct(
         "aidge_ref_gemm_shape",
         {
             "dims": tuple(max(sizes) for sizes in zip(a_dims[:-2], b_dims[:-2])),
@@ -79,9 +123,6 @@ def product_call(
             "third_column_step": third_steps[1],
         },
     )
-    operands = pointers if len(pointers) > 2 else (*pointers, Constant("third", numpy.zeros(1, numpy.float32)))
-    factors = Constant("factors", numpy.array([alpha, beta], numpy.float32))
-    return Call("aidge_ref_gemm_float32", ("float32/gemm_float32.h",), (*operands, Output(0), factors, shape))
 
 
 def _matrix(tensor: Tensor, transposed: bool) -> Matrices:

@@ -57,7 +57,7 @@ class Compilation:
         whole, notices = simplified(request)
         self._macs = macs_of(whole)
         try:
-            view = reduced(whole, request.options)
+            view = reduced(whole, request.options, request.libraries)
             notices += price_of_update(whole) if request.options.replaces_weights else ()
             assignment, given_way = assigned(view, request)
             assignment = in_groups(view, assignment, request)

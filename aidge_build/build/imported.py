@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from aidge_build.base.debug import show
 from aidge_build.base.errors import AidgeError
 from aidge_build.build.request import CompileRequest
+from aidge_build.contract.library import Library
 from aidge_build.graph.view import GraphView
 from aidge_build.plan.options import Options
 from aidge_build.prepare.adaptation.fuse_meta import fuse_meta
@@ -18,6 +19,7 @@ from aidge_build.prepare.recipes.inner_states import inner_states
 from aidge_build.prepare.recipes.multiply_levels import multiply_levels
 from aidge_build.prepare.recipes.remove_constant_channels import remove_constant_channels
 from aidge_build.prepare.recipes.ring_caches import ring_caches
+from aidge_build.prepare.recipes.seen_rows import seen_rows
 from aidge_build.prepare.recipes.separate_outputs import separate_outputs
 from aidge_build.prepare.recipes.slide_states import slide_states
 from aidge_build.sources.importing import import_file
@@ -27,7 +29,7 @@ from aidge_build.sources.state import require_same_quantization
 def import_model(request: CompileRequest) -> tuple[GraphView, tuple[str, ...]]:
     """The simplified graph of the model without the channels that need not be computed, and one-line notices for the user."""
     view, notices = simplified(request)
-    return reduced(view, request.options), notices
+    return reduced(view, request.options, request.libraries), notices
 
 
 def simplified(request: CompileRequest) -> tuple[GraphView, tuple[str, ...]]:
@@ -45,10 +47,12 @@ def simplified(request: CompileRequest) -> tuple[GraphView, tuple[str, ...]]:
     return simple, notices
 
 
-def reduced(view: GraphView, options: Options) -> GraphView:
+def reduced(view: GraphView, options: Options, libraries: Sequence[Library] = ()) -> GraphView:
     """The graph without the channels that need not be computed, where the options leave them out; its states are windows where
     they may change before the end of an inference."""
     view = _with_other_states(inner_states, view)
+    if _may_see_rows(options, libraries):
+        view = checked(seen_rows, view)
     if options.state_type == "int8":
         view = _in_bytes(view)
     if options.changes_states_at_once:
@@ -58,6 +62,13 @@ def reduced(view: GraphView, options: Options) -> GraphView:
     view = checked(remove_constant_channels, view)
     show(2, "after remove_constant_channels", view)
     return view
+
+
+def _may_see_rows(options: Options, libraries: Sequence[Library]) -> bool:
+    """Whether the library that computes products has kernels for rows of a cache up to a position, the proof holds for all
+    weights that the firmware may get, and no bound of a step is asked for, which loops of unknown length would not have."""
+    first = next((library for library in libraries if library.kernels_for("MatMul")), None)
+    return first is not None and bool(first.kernels_for("SeenMatMul")) and not options.max_step and not options.replaces_weights
 
 
 def _in_bytes(view: GraphView) -> GraphView:

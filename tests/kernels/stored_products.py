@@ -9,13 +9,14 @@ import numpy
 from harness import Case
 from random_tensors import Randomness
 
-from aidge_build.contract.kernel_kit.matmul_float32 import STORED
+from aidge_build.contract.kernel_kit.matmul_float32 import STORED, STORED_SEEN
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.pattern import find
 from aidge_build.graph.tensor import Tensor
 from aidge_build.graph.view import Node, graph_view
 from aidge_build.operators.matmul import MatMul
 from aidge_build.operators.row_bytes import RowBytes
+from aidge_build.operators.seen_product import SeenMatMul
 from aidge_build.operators.view import Transpose
 from aidge_build.prepare.adaptation.meta_operator import meta_node
 
@@ -50,6 +51,37 @@ def products_with_bytes(case: Callable[..., Case]) -> list[Case]:
         inputs = [random.real(*first, name="a"), Tensor("b", second, DType.int8)]
         made.append(case(MatMul(), inputs, [random.float32(*first), random.int8(*second)]))
     return made
+
+
+def seen_products(case: Callable[..., Case]) -> list[Case]:
+    """Rows of a cache up to a position, or all if it is no row: heads of keys and values as they are stored, in both orders."""
+    made = []
+    for seed, position in enumerate((0, 1, 2, 6, 10, 11, 12, -1)):
+        for dtype in (DType.float32, DType.int8):
+            for inner, permutation in ((False, (1, 2, 0)), (True, (1, 0, 2)), (True, ()), (False, ())):
+                made.append(_seen(case, seed, dtype, position, inner, permutation))
+    return made
+
+
+def _seen(case, seed: int, dtype: DType, position: int, inner: bool, permutation: tuple[int, ...]) -> Case:
+    random, rows, size = Randomness(seed), 12, 8 if seed % 2 else 36
+    first, turned = ((2, 1, rows), (2, rows, size)) if inner else ((2, 1, size), (2, size, rows))
+    stored = tuple(turned[permutation.index(axis)] for axis in range(3)) if permutation else turned
+    where = Tensor("p", (1,), DType.int64 if seed % 3 else DType.int32)
+    a, b = random.real(*first, name="a"), random.real(*stored, name="b").with_(dtype=dtype)
+    given = {"a": random.float32(*first), "b": (random.int8 if dtype is DType.int8 else random.float32)(*stored)}
+    given["p"] = numpy.array([position], where.dtype.numpy)
+    operator = SeenMatMul(inner=inner)
+    if not permutation:
+        return case(operator, [a, b, where], list(given.values()))
+    t, y = b.with_(name="t", dims=turned), a.with_(name="y", dims=(2, 1, turned[-1]))
+    nodes = (Node("t", Transpose(permutation), ("b",), ("t",)), Node("y", operator, ("a", "t", "p"), ("y",)))
+    tensors = {one.name: one for one in (a, b, where, t, y)}
+    graph = graph_view("net", nodes, tensors, ("a", "b", "p"), ("y",))
+    (found,) = find(graph, STORED_SEEN)
+    node = meta_node(graph, "StoredSeenMatMul", found)
+    inputs = [tensors[name].with_(name=f"{name}_copy") for name in node.inputs]
+    return case(node.operator, inputs, [given[name] for name in node.inputs])
 
 
 def rows_as_bytes(case: Callable[..., Case]) -> list[Case]:

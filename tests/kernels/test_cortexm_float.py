@@ -10,7 +10,7 @@ from cortexm_harness import BOARD, accepted, case, run
 from float_cases import DEPTHWISE, EDGES, ROWS, convolution, depthwise, fully_connected
 from harness import under
 from random_tensors import Randomness
-from stored_products import products_with_bytes, stored_products
+from stored_products import products_with_bytes, seen_products, stored_products
 
 from aidge_build.operators.matmul import MatMul
 
@@ -48,7 +48,7 @@ def candidates():
         random = Randomness(seed)
         sides = [random.real(*dims, name=name) for dims, name in zip(shapes, "ab")]
         yield case(MatMul(), sides, [random.float32(*dims) for dims in shapes])
-    yield from accepted([*stored_products(case), *products_with_bytes(case)])
+    yield from accepted([*stored_products(case), *products_with_bytes(case), *seen_products(case)])
     for made, shapes in ((depthwise, DEPTHWISE), (convolution, EDGES), (fully_connected, ROWS)):
         yield from (made(case, seed, *shape) for seed, shape in enumerate(shapes * 2))
 

@@ -12,7 +12,7 @@ import pytest
 from cortexm_harness import accepted
 from helium_harness import case, needs_emulator, run
 from random_tensors import Randomness
-from stored_products import products_with_bytes, rows_as_bytes, stored_products
+from stored_products import products_with_bytes, rows_as_bytes, seen_products, stored_products
 
 from aidge_build.contract.kernel_kit.curves import ElementCurve
 from aidge_build.graph.tensor import constant
@@ -50,7 +50,7 @@ def candidates():
         tensors, values = _real(Randomness(seed), *shapes)
         yield case(MatMul(), tensors, values)
     yield case(MatMul(), [tensors[0], constant("m", values[1])], values[:1])
-    yield from accepted([*stored_products(case), *products_with_bytes(case), *rows_as_bytes(case)])
+    yield from accepted([*stored_products(case), *products_with_bytes(case), *rows_as_bytes(case), *seen_products(case)])
     for seed, dims in enumerate(ROWS):
         for axis in range(len(dims)):
             yield case(Softmax(axis), *_real(Randomness(seed), dims, scale=9.0))

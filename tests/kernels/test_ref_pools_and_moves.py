@@ -10,7 +10,7 @@ import pytest
 from harness import case, differing, far, run
 from pool_cases import tied_pools
 from random_tensors import Randomness
-from stored_products import products_with_bytes, rows_as_bytes, stored_products
+from stored_products import products_with_bytes, rows_as_bytes, seen_products, stored_products
 
 from aidge_build.base.errors import AidgeError
 from aidge_build.graph.dtype import DType
@@ -167,6 +167,11 @@ def test_a_second_matrix_is_read_as_it_is_stored():
     cases = stored_products(case)
     assert {entry.call.function for entry in cases} == {"aidge_ref_gemm_float32", "aidge_ref_product_bytes"}
     cases += products_with_bytes(case)
+    assert far(cases, run(cases)) == []
+
+
+def test_rows_of_a_cache_are_read_up_to_a_position():
+    cases = seen_products(case)
     assert far(cases, run(cases)) == []
 
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from aidge_build.contract.call import Call, Input, Output, Struct, computed
+from aidge_build.contract.call import Argument, Call, Input, Literal, Output, Struct, computed
 from aidge_build.contract.kernel_kit.conditions import REAL
 from aidge_build.contract.kernel_kit.float_layers import Products
 from aidge_build.contract.kernel_kit.float_steps import FPU, FloatUnit
@@ -69,24 +69,25 @@ class StoredProduct:
 
     first: Tensor
     second: Tensor
-    arguments: tuple[Input, Input]
+    arguments: tuple[Argument, ...]
     permutation: tuple[int, ...]
 
     @classmethod
     def of(cls, view: NodeView) -> StoredProduct:
-        """Returns the operands of a kernel with the pattern `STORED`."""
+        """Returns the operands of a kernel with the pattern `STORED` or `STORED_SEEN`."""
         transpose, product = members(view)
-        (source,), (first, second) = transpose.inputs, product.inputs
+        (source,), (first, second) = transpose.inputs, product.inputs[:2]
         order = Format(tuple(transpose.operator.permutation.index(axis) for axis in source.storage.order))
         place = view.operator.graph.inputs.index  # the node itself may read copies with other names
-        arguments = Input(place(product.node.inputs[0])), Input(place(transpose.node.inputs[0]))
-        return cls(first, second.with_(format=order), arguments, transpose.operator.permutation)
+        names = product.node.inputs[0], transpose.node.inputs[0], *product.node.inputs[2:]
+        pointers = tuple(Input(place(name)) for name in names)
+        return cls(first, second.with_(format=order), pointers, transpose.operator.permutation)
 
     def steps(self, unit: FloatUnit, lanes: int = 1) -> Products | None:
         """Returns the operations of a kernel (`Call.steps`) that adds up in so many lanes; None for rows of bytes."""
         if self.second.dtype is DType.int8:
             return None
-        first, second = (argument.index for argument in self.arguments)
+        first, second = (argument.index for argument in self.arguments[:2])
         return Products(unit, first, second, self.permutation, lanes)
 
     @property
@@ -95,7 +96,7 @@ class StoredProduct:
         return self.second.layout.strides[-1] == 1
 
 
-STORED = "Transpose-1>MatMul"
+STORED, STORED_SEEN = "Transpose-1>MatMul", "Transpose-1>SeenMatMul"
 FEW_ROWS = 3  # so many times, reading whole columns costs no more than a copy in rows and reading it for several rows at once
 
 
@@ -130,9 +131,45 @@ def stored_spec(features: frozenset[str] = frozenset(), *predicates: Predicate, 
     """Returns the spec of kernels with the pattern `STORED`; `second`: the type of the second matrix."""
 
     def other_types(view: NodeView) -> str:
-        found = [tensor.dtype for tensor in members(view)[1].inputs]
+        found = [tensor.dtype for tensor in members(view)[1].inputs[:2]]
         return "" if found == [DType.float32, second] else f"{found[0].name} times {found[1].name}"
 
     side, types = IOSpec(DType.any, ROW_MAJOR), Predicate(f"float32 times {second.name}", other_types)
     outputs = (IOSpec(DType.float32, ROW_MAJOR),)
     return ImplSpec(inputs=(side, side), outputs=outputs, features=features, predicates=(_STORED, types, *predicates))
+
+
+def _one_row_of_fours(view: NodeView) -> str:
+    product = members(view)[-1] if view.node.type.startswith("Stored") else view
+    (first, second), result = product.inputs[:2], product.outputs[0]
+    if second.dtype not in (DType.float32, DType.int8) or first.dtype is not DType.float32:
+        return f"{first.dtype.name} times {second.dtype.name}"
+    if first.is_constant or second.is_constant:
+        return "an operand is constant"
+    sizes = first.dims[-2], first.dims[-1] % 4, result.dims[-1] % 4
+    return "" if sizes == (1, 0, 0) else "more than one row, or sizes that are no multiples of 4"
+
+
+ONE_ROW_OF_FOURS = Predicate("one row, sizes in fours", _one_row_of_fours)
+
+
+def seen_spec(features: frozenset[str], *predicates: Predicate) -> ImplSpec:
+    """Returns the spec of SeenMatMul, also with the pattern `STORED_SEEN` if `STORED_APART` is a predicate."""
+    side = IOSpec(DType.any, ROW_MAJOR)
+    outputs = (IOSpec(DType.float32, ROW_MAJOR),)
+    return ImplSpec(inputs=(side, side, side), outputs=outputs, features=features, predicates=predicates)
+
+
+def position_bytes(view: NodeView) -> Literal:
+    """Returns the argument for the size of the position of SeenMatMul."""
+    product = members(view)[-1] if view.node.type.startswith("Stored") else view
+    return Literal(product.inputs[2].dtype.size_bytes)
+
+
+def is_inner(view: NodeView) -> bool:
+    """Whether the rows that SeenMatMul sees are the axis of the sums."""
+    product = members(view)[-1] if view.node.type.startswith("Stored") else view
+    return product.operator.inner
+
+
+STORED_APART = _STORED

@@ -126,4 +126,4 @@ def _scale(view: GraphView, rewrite: Rewrite, reader: _Reader, scales: str) -> N
     else:
         weighted = rewrite.add_tensor(first.with_(name=f"{first.name}_scaled", format=None))
         scaled = Node(f"{node.name}_scaled", Mul(), (first.name, row), (weighted,), node.origin)
-        rewrite.replace_node(node, flat, scaled, node.with_(inputs=(weighted, node.inputs[SECOND])))
+        rewrite.replace_node(node, flat, scaled, node.with_(inputs=(weighted, *node.inputs[SECOND:])))

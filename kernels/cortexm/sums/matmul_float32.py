@@ -6,19 +6,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from aidge_build.contract.call import Call, Output, computed
+from aidge_build.contract.call import Call, Input, Output, computed
 from aidge_build.contract.kernel_kit.float_steps import FPU
 from aidge_build.contract.kernel_kit.matmul_float32 import (
     FEW_ROWS_BY_COLUMNS,
+    MATRICES,
+    ONE_ROW_OF_FOURS,
     STORED,
+    STORED_APART,
+    STORED_SEEN,
     MatMulFloat32,
     StoredMatMul,
     StoredProduct,
+    is_inner,
+    position_bytes,
     product_spec,
+    seen_spec,
     shape_of,
     stored_spec,
 )
-from aidge_build.contract.node import kernel
+from aidge_build.contract.node import KernelNode, kernel
 from aidge_build.contract.spec import NodeView, Predicate
 from aidge_build.graph.dtype import DType
 
@@ -236,3 +243,54 @@ class CortexmBytesMatMul(CortexmMatMulFloat32):
 @kernel("StoredMatMul", stored_spec(FEATURES, FEW, FEW_ROWS_BY_COLUMNS, second=DType.int8), STORED)
 class CortexmStoredBytesMatMul(CortexmStoredMatMulFloat32):
     """The same as they are stored."""
+
+
+@kernel("SeenMatMul", seen_spec(FEATURES, ONE_ROW_OF_FOURS, MATRICES))
+class CortexmSeenMatMul(KernelNode):
+    """Rows of a cache up to a position."""
+
+    def call(self) -> Call:
+        return _seen(self.view, StoredProduct(*self.inputs[:2], (Input(0), Input(1), Input(2))))
+
+
+@kernel("StoredSeenMatMul", seen_spec(FEATURES, STORED_APART, ONE_ROW_OF_FOURS), STORED_SEEN)
+class CortexmStoredSeenMatMul(StoredMatMul):
+    """The same as they are stored."""
+
+    def call(self) -> Call:
+        return _seen(self.view, StoredProduct.of(self.view))
+
+
+def _seen(view: NodeView, product: StoredProduct) -> Call:
+    of_bytes, reads_rows = product.second.dtype is DType.int8, product.reads_rows
+    block, _ = _named("1x4" if reads_rows else "columns", of_bytes)
+    inner, c_type = is_inner(view), "int8_t" if of_bytes else "float"
+    name = f"{LAYER}_seen_{'inner' if inner else 'columns'}{'' if reads_rows else '_by_columns'}{'_bytes' * of_bytes}"
+    body = [
+        "const int8_t *a = (const int8_t *)first;",
+        f"const int8_t *b = {'second' if of_bytes else '(const int8_t *)second'};",
+        "int32_t place[4] = {0, 0, 0, 0};",
+        "aidge_kit_product_float32 part = *shape;",
+        f"const int32_t seen = aidge_kit_seen(position, bytes, shape->{'inner' if inner else 'columns'});",
+        *(["part.inner = seen;"] if inner else []),
+        "do {",
+        "    const float *const row = (const float *)(const void *)a;",
+        "    int32_t column;",
+        f"    for (column = 0; column < {'shape->columns' if inner else 'seen'}; column += 4) {{",
+        f"        const {c_type} *const matrix = {'b' if of_bytes else '(const float *)(const void *)b'};",
+        f"        {block}(row, matrix + column{'' if reads_rows else ' * shape->step'}, output + column, &part);",
+        "    }",
+        *([] if inner else ["    aidge_kit_clear(output + seen, shape->columns - seen);"]),
+        "    output += shape->columns;",
+        "} while (aidge_kit_next_batch(place, shape->dims, shape->first_steps, shape->second_steps, &a, &b) != 0);",
+    ]
+    parameters = (
+        f"const float *first, const {c_type} *second, const void *position, float *output, int32_t bytes, "
+        "const aidge_kit_product_float32 *shape"
+    )
+    lines = "\n".join(f"    {line}" for line in body)
+    layer = f"/* The rows of a cache up to a position. */\nstatic void {name}({parameters})\n{{\n{lines}\n}}"
+    shape = shape_of((product.first, product.second), view.outputs[0])
+    arguments = (*product.arguments, Output(0), position_bytes(view), shape)
+    texts = (block_text(1, of_bytes) if reads_rows else columns_text(of_bytes), layer)
+    return Call(name, (SOURCE, "kit/seen.h"), arguments, texts=texts, facts=computed("1 row x 4 columns"))

@@ -22,9 +22,16 @@ ROWS = ("r0", "r10", "r11")
 
 @dataclass(frozen=True)
 class Second:
-    """The elements of the second matrix: float32, or int8 levels that become float32 when they are loaded."""
+    """The elements of the second matrix: float32, or int8 levels that become float32 when they are loaded. `seen`: a parameter
+    says how many rows of a cache are read."""
 
     is_bytes: bool = False
+    seen: bool = False
+
+    @property
+    def name(self) -> str:
+        """The part of a function's name that says so."""
+        return "_bytes" * self.is_bytes + "_seen" * self.seen
 
     @property
     def c_type(self) -> str:
@@ -32,7 +39,7 @@ class Second:
 
     @property
     def parameters(self) -> str:
-        return f"const float *a, const {self.c_type} *b, float *y"
+        return f"const float *a, const {self.c_type} *b, float *y" + ", int32_t seen" * self.seen
 
     @property
     def size(self) -> int:
@@ -63,7 +70,7 @@ class Rows:
     @property
     def name(self) -> str:
         sizes = f"{self.rows}x{self.inner}x{self.columns}" + f"_{self.step}" * (self.step != self.columns)
-        return f"aidge_helium_product_{sizes}" + "_bytes" * self.second.is_bytes
+        return f"aidge_helium_product_{sizes}" + self.second.name
 
     @property
     def vectors(self) -> int:
@@ -76,7 +83,15 @@ class Rows:
         emit.enter()
         for row in range(1, 1 if self._has_one_pointer else self.rows):
             emit.add(ROWS[row], "r0", row * WORD * self.inner)
-        if self.inner > 1:
+        if self.second.seen:
+            emit(
+                "mov r10, r0",
+                "mov r11, r1",
+                "and r6, r3, #1",
+                "lsr r3, r3, #1",
+                why="pairs of values, and whether there is one more",
+            )
+        elif self.inner > 1:
             emit(f"movw r3, #{self.inner // 2}", why="pairs of values")
         blocks, rest = divmod(self.columns, LANES * self.vectors)
         if blocks > 1:
@@ -102,6 +117,19 @@ class Rows:
         if lanes:
             emit(f"movs r4, #{lanes}", "vctp.32 r4")
         emit(*(f"vmov.i32 {register}, #0" for register in sums))
+        if self.second.seen:
+            self._seen_values(emit, sums, vectors, lanes, label)
+        else:
+            self._all_values(emit, sums, vectors, lanes, label)
+        places = [WORD * (row * self.columns + LANES * vector) for row in range(self.rows) for vector in range(vectors)]
+        accesses, end = walk("r2", 0, places, WORD_REACH, LANES * WORD * vectors)
+        for number, access in enumerate(accesses):
+            emit.add("r2", "r2", access.before)
+            self._access(emit, "vstrw.32", sums[number], access.address, lanes > 0 and number % vectors == vectors - 1)
+        emit.add("r2", "r2", end)
+
+    def _all_values(self, emit: Assembler, sums: list[str], vectors: int, lanes: int, label: int) -> None:
+        """The sums of all values; the pointers move on to the next block."""
         if self.inner > 1:
             emit("dls lr, r3")
             emit.label(label)
@@ -112,12 +140,20 @@ class Rows:
         for pointer in ROWS[: 1 if self._has_one_pointer else self.rows]:
             emit.add(pointer, pointer, -WORD * self.inner)
         emit.add("r1", "r1", self.second.size * (LANES * vectors - self.inner * self.step))
-        places = [WORD * (row * self.columns + LANES * vector) for row in range(self.rows) for vector in range(vectors)]
-        accesses, end = walk("r2", 0, places, WORD_REACH, LANES * WORD * vectors)
-        for number, access in enumerate(accesses):
-            emit.add("r2", "r2", access.before)
-            self._access(emit, "vstrw.32", sums[number], access.address, lanes > 0 and number % vectors == vectors - 1)
-        emit.add("r2", "r2", end)
+
+    def _seen_values(self, emit: Assembler, sums: list[str], vectors: int, lanes: int, label: int) -> None:
+        """The sums of the values of one row that are seen: pairs, and one more if r6 says so."""
+        emit(f"wls lr, r3, {label + 10}f")
+        emit.label(label)
+        self._values(emit, sums, vectors, lanes, 2)
+        emit(f"le lr, {label}b")
+        emit.label(label + 10)
+        emit(f"cbz r6, {label + 20}f")
+        self._values(emit, sums, vectors, lanes, 1)
+        emit.label(label + 20)
+        emit("mov r0, r10")
+        emit.add("r11", "r11", self.second.size * LANES * vectors)
+        emit("mov r1, r11")
 
     def _values(self, emit: Assembler, sums: list[str], vectors: int, lanes: int, count: int) -> None:
         """One value of each row, or two, times the vectors of as many rows of the second matrix."""
@@ -164,18 +200,21 @@ class Columns:
 
     @property
     def name(self) -> str:
-        return f"aidge_helium_product_by_columns_{self.inner}x{self.columns}_{self.step}" + "_bytes" * self.second.is_bytes
+        return f"aidge_helium_product_by_columns_{self.inner}x{self.columns}_{self.step}" + self.second.name
 
     def text(self) -> str:
         emit = Assembler()
         emit("%enter", f"movw %inner, #{self.inner}")
         blocks, rest = divmod(self.columns, COLUMNS_AT_ONCE)
         if blocks:
-            emit(*[f"movw %blocks, #{blocks}"] * (blocks > 1))
+            if self.second.seen:
+                emit("adds %blocks, %seen, #3", "lsrs %blocks, %blocks, #2")
+            else:
+                emit(*[f"movw %blocks, #{blocks}"] * (blocks > 1))
             emit.label("block")
             self._block(emit, COLUMNS_AT_ONCE, "value")
-            emit(*["subs %blocks, %blocks, #1", "bne %block"] * (blocks > 1))
-        if rest:
+            emit(*["subs %blocks, %blocks, #1", "bne %block"] * (blocks > 1 or self.second.seen))
+        if rest:  # not if rows are seen
             self._block(emit, rest, "last")
         emit("%leave")
         purpose = f"A row of {self.inner} values times {self.columns} columns that are stored {self.step} values apart."
@@ -223,7 +262,7 @@ def stored_texts_of(
 
 def batches_text(suffix: str, parts: Mapping[Rows | Columns, int]) -> tuple[str, tuple[str, ...]]:
     """The function that computes the rows of all batches by these functions, each so many times, and the texts of all."""
-    second = next(iter(parts)).second
+    made, second = tuple(parts), next(iter(parts)).second
     matrix = "b" if second.is_bytes else "(const float *)(const void *)b"
     body = [
         "const int8_t *a = (const int8_t *)first;",
@@ -234,6 +273,17 @@ def batches_text(suffix: str, parts: Mapping[Rows | Columns, int]) -> tuple[str,
         f"    const {second.c_type} *const matrix = {matrix};",
         *(["    int32_t left;"] if max(parts.values()) > 1 else []),
     ]
+    if second.seen:
+        by_columns = isinstance(next(iter(parts)), Columns)
+        (part,) = parts
+        rows = part.columns if by_columns else part.inner
+        body.insert(2, f"const int32_t seen = aidge_kit_seen(position, bytes, {rows});")
+        body += [
+            f"    {part.name}(row, matrix, output, seen);",
+            *([f"    aidge_kit_clear(output + seen, {rows} - seen);"] if by_columns else []),
+            f"    output += {part.columns};",
+        ]
+        parts = {}
     for part, count in parts.items():
         lines = [
             f"{part.name}(row, matrix, output);",
@@ -246,7 +296,8 @@ def batches_text(suffix: str, parts: Mapping[Rows | Columns, int]) -> tuple[str,
     body += [
         "} while (aidge_kit_next_batch(place, shape->dims, shape->first_steps, shape->second_steps, &a, &b) != 0);",
     ]
-    name = f"aidge_helium_matmul_float32_{suffix}" + "_bytes" * second.is_bytes
+    name = f"aidge_helium_matmul_float32_{suffix}" + second.name
     sides = f"const float *first, const {second.c_type} *second"
-    parameters = f"{sides}, float *output, const aidge_kit_product_float32 *shape"
-    return name, (*(part.text() for part in parts), c_function(name, parameters, body))
+    given = ", const void *position, float *output, int32_t bytes" if second.seen else ", float *output"
+    parameters = f"{sides}{given}, const aidge_kit_product_float32 *shape"
+    return name, (*(part.text() for part in made), c_function(name, parameters, body))

@@ -38,12 +38,12 @@ class GemmFloat32(KernelNode):
         first, second, *rest = self.inputs
         third = rest[0] if rest else None
         alpha, beta = (operator.alpha, operator.beta) if is_gemm else (1.0, 0.0)
-        sides = _matrix(first, is_gemm and operator.transpose_a), _matrix(second, is_gemm and operator.transpose_b)
+        sides = matrix(first, is_gemm and operator.transpose_a), matrix(second, is_gemm and operator.transpose_b)
         pointers = parameter(self, 0, "first"), parameter(self, 1, "second")
         if third is None:
             call = product_call(*sides, pointers, alpha)
             return call if is_gemm else replace(call, steps=Products(unit_of(self.view.features)))
-        c_steps = _matrix(third, False)[1][-2:]
+        c_steps = matrix(third, False)[1][-2:]
         return product_call(*sides, (*pointers, parameter(self, 2, "third")), alpha, beta, c_steps)
 
 
@@ -55,7 +55,7 @@ class StoredMatMulFloat32(StoredMatMul):
 
     def call(self) -> Call:
         product = StoredProduct.of(self.view)
-        call = product_call(_matrix(product.first, False), _matrix(product.second, False), product.arguments)
+        call = product_call(matrix(product.first, False), matrix(product.second, False), product.arguments)
         return replace(call, steps=product.steps(unit_of(self.view.features)))
 
 
@@ -68,7 +68,7 @@ class BytesMatMul(KernelNode):
     def call(self) -> Call:
         first, second = self.inputs
         pointers = parameter(self, 0, "first"), parameter(self, 1, "second")
-        return bytes_call(_matrix(first, False), _matrix(second, False), pointers)
+        return bytes_call(matrix(first, False), matrix(second, False), pointers)
 
 
 @kernel("StoredMatMul", stored_spec(second=DType.int8), STORED)
@@ -79,7 +79,7 @@ class StoredBytesMatMul(StoredMatMul):
 
     def call(self) -> Call:
         product = StoredProduct.of(self.view)
-        return bytes_call(_matrix(product.first, False), _matrix(product.second, False), product.arguments)
+        return bytes_call(matrix(product.first, False), matrix(product.second, False), product.arguments)
 
 
 def bytes_call(first: Matrices, second: Matrices, pointers: Sequence[Argument]) -> Call:
@@ -125,7 +125,8 @@ def shape_of(first: Matrices, second: Matrices, third_steps: tuple[int, int] = (
     )
 
 
-def _matrix(tensor: Tensor, transposed: bool) -> Matrices:
+def matrix(tensor: Tensor, transposed: bool = False) -> Matrices:
+    """Returns the dims and steps of a matrix with all batch axes."""
     missing = BATCH_AXES + 2 - tensor.rank
     dims = (1,) * missing + tensor.dims
     steps = [0 if size == 1 else step for size, step in zip(dims, (0,) * missing + tensor.layout.strides)]

@@ -71,6 +71,28 @@ class Products:
 
 
 @dataclass(frozen=True)
+class SeenProducts(Products):
+    """Products with the rows of a cache up to the position that the value at the place `position` is; `inner` as of
+    `SeenMatMul`."""
+
+    position: int = 2
+    inner: bool = False
+
+    def forward(self, *values: Values) -> tuple[Values, ...]:
+        """Returns the result: rows that are not seen add nothing, or are 0."""
+        first, place = values[self.first], int(values[self.position].reshape(()))
+        if self.inner:
+            others = numpy.where(_seen(first.shape[-1], place), first, numpy.float32(0))
+            return super().forward(*values[: self.first], others, *values[self.first + 1 :])
+        (result,) = super().forward(*values)
+        return (numpy.where(_seen(result.shape[-1], place), result, numpy.float32(0)),)
+
+
+def _seen(rows: int, place: int) -> numpy.ndarray:
+    return numpy.arange(rows) < (place + 1 if 0 <= place < rows else rows)
+
+
+@dataclass(frozen=True)
 class SoftmaxRows:
     """Softmax along the axes from the first to before the last one. `exponential`: of numbers up to 0; `lanes`: of the sum;
     `divides`: by the sum, else times its reciprocal."""

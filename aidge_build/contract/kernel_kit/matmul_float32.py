@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from aidge_build.contract.call import Argument, Call, Input, Literal, Output, Struct, computed
+from aidge_build.contract.call import Call, Input, Literal, Output, Struct, computed
 from aidge_build.contract.kernel_kit.conditions import REAL
-from aidge_build.contract.kernel_kit.float_layers import Products
+from aidge_build.contract.kernel_kit.float_layers import Products, SeenProducts
 from aidge_build.contract.kernel_kit.float_steps import FPU, FloatUnit
 from aidge_build.contract.kernel_kit.linear_float32 import parameter
 from aidge_build.contract.kernel_kit.members import members
@@ -69,8 +69,8 @@ class StoredProduct:
 
     first: Tensor
     second: Tensor
-    arguments: tuple[Argument, ...]
-    permutation: tuple[int, ...]
+    arguments: tuple[Input, ...]
+    permutation: tuple[int, ...] | None = None
 
     @classmethod
     def of(cls, view: NodeView) -> StoredProduct:
@@ -89,6 +89,13 @@ class StoredProduct:
             return None
         first, second = (argument.index for argument in self.arguments[:2])
         return Products(unit, first, second, self.permutation, lanes)
+
+    def seen_steps(self, view: NodeView, unit: FloatUnit, lanes: int = 1) -> Products | None:
+        """Returns the same of SeenMatMul."""
+        if self.second.dtype is DType.int8:
+            return None
+        first, second, position = (argument.index for argument in self.arguments)
+        return SeenProducts(unit, first, second, self.permutation, lanes, position, is_inner(view))
 
     @property
     def reads_rows(self) -> bool:

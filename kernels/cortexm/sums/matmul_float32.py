@@ -293,4 +293,5 @@ def _seen(view: NodeView, product: StoredProduct) -> Call:
     shape = shape_of((product.first, product.second), view.outputs[0])
     arguments = (*product.arguments, Output(0), position_bytes(view), shape)
     texts = (block_text(1, of_bytes) if reads_rows else columns_text(of_bytes), layer)
-    return Call(name, (SOURCE, "kit/seen.h"), arguments, texts=texts, facts=computed("1 row x 4 columns"))
+    steps = product.seen_steps(view, FPU)
+    return Call(name, (SOURCE, "kit/seen.h"), arguments, texts=texts, facts=computed("1 row x 4 columns"), steps=steps)

@@ -104,4 +104,5 @@ def _seen(view: NodeView, product: StoredProduct) -> Call:
     name, texts = stored_texts_of(1, first.dims[-1], second.dims[-1], second.layout.strides[-2:], form)
     shape = shape_of((first, second), view.outputs[0])
     arguments = (*product.arguments, Output(0), position_bytes(view), shape)
-    return Call(name, (SOURCE, "kit/seen.h"), arguments, texts=texts, facts=computed("4 columns"))
+    steps = product.seen_steps(view, VECTORS, 1 if product.reads_rows else LANES)
+    return Call(name, (SOURCE, "kit/seen.h"), arguments, texts=texts, facts=computed("4 columns"), steps=steps)

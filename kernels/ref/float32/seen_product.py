@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from aidge_build.contract.call import Call, Input, Output
+from aidge_build.contract.kernel_kit.float_steps import unit_of
 from aidge_build.contract.kernel_kit.matmul_float32 import (
     MATRICES,
     STORED_APART,
@@ -84,4 +85,5 @@ static void {name}(const float *first, const {c_type} *second, const void *posit
     }}
 }}"""
     arguments = (*product.arguments, Output(0), position_bytes(view), shape_of(matrix(product.first), matrix(product.second)))
-    return Call(name, ("float32/gemm_float32.h", "kit/seen.h"), arguments, texts=(text,))
+    steps = product.seen_steps(view, unit_of(view.features))
+    return Call(name, ("float32/gemm_float32.h", "kit/seen.h"), arguments, texts=(text,), steps=steps)

@@ -101,7 +101,15 @@ def test_a_checkout_generates_with_its_own_package_and_kernels_whatever_is_insta
     assert scons(*words, folder=folder, generator=sys.executable).output.count("AIDGE ") == 1
 
 
-EXAMPLES = ("anomaly", "digits", "hello", "keyword", "retrained", "stripes")  # models of theirs that lie beside their builds
+EXAMPLES = (
+    "anomaly",
+    "digits",
+    "hello",
+    "keyword",
+    "retrained",
+    "story",
+    "stripes",
+)  # models of theirs that lie beside their builds
 
 
 def test_a_matrix_is_shared_out_without_gaps_and_without_doubles(command, build):

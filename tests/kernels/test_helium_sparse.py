@@ -13,12 +13,12 @@ from sparse_cases import ROWS, sparse_layers
 needs_compiler = pytest.mark.skipif(not shutil.which("arm-none-eabi-gcc"), reason="needs arm-none-eabi-gcc")
 
 
-def cases():
+def candidates():
     return [Case(entry.view, entry.values) for entry in sparse_layers()]
 
 
 def test_rows_and_deep_windows_leave_blocks_of_zeros_out():
-    functions = [entry.call.function for entry in cases()]
+    functions = [entry.call.function for entry in candidates()]
     assert len([function for function in functions if "_sparse_rows" in function]) == len(ROWS)
     sparse = [function for function in functions if function.endswith("_sparse")]
     assert {function.split("_over_")[0] for function in sparse} >= {"aidge_helium_conv_1x1", "aidge_helium_conv_3x3"}
@@ -27,5 +27,5 @@ def test_rows_and_deep_windows_leave_blocks_of_zeros_out():
 
 @needs_compiler
 def test_layers_equal_the_meaning_under_both_contracts():
-    found = cases()
+    found = candidates()
     assert run([*found, *map(under_double, found[::3])]) == []

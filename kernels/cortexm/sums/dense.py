@@ -52,10 +52,9 @@ ROUNDING = 0x4B400000  # 1.5 * 2^23 in float32: to what it is added is rounded t
 
 def routine_of(stream: Stream) -> Routine:
     """An empty routine for this stream."""
-    waiting = {**WAITING, **sparse.WAITING} if stream.is_sparse else WAITING
     if stream.has_fpu:
-        return Routine(REGISTERS, Waiting(waiting))
-    places = {name: place for name, place in waiting.items() if name not in ("zero", "limits")}
+        return Routine(REGISTERS, Waiting({**WAITING, **sparse.WAITING} if stream.is_sparse else WAITING))
+    places = {name: place for name, place in WAITING.items() if name not in ("zero", "limits")}
     if stream.fixed:
         return Routine(
             REGISTERS, Waiting(places, ("limits",) * (stream.form != INTEGER and stream.limits.is_more), has_fpu=False)

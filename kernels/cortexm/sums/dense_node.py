@@ -24,7 +24,7 @@ class DenseNode(LinearNode):
         """For taps in this order, as in `pack`; or for taps in the order `blocks`, where so few of these have weights that the
         others are left out. `places` are the bytes of the blocks in the column."""
         linear, is_short = self.linear(taps_last_channels(self.inputs[1].data)), wants_short(self.view)
-        if places and has_few_blocks(linear, places):
+        if places and has_fpu(self.view) and has_few_blocks(linear, places):  # sums wait in registers of an FPU
             return pack(linear, list(blocks), has_fpu(self.view), is_short=is_short, encodings=(sparse(places),))
         return pack(linear, order, has_fpu(self.view), is_short=is_short, may_join=is_short)
 

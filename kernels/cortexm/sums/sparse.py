@@ -14,6 +14,7 @@ import numpy
 
 from aidge_build.contract.kernel_kit.linear_int8 import Linear
 from aidge_build.contract.spec import NodeView
+from aidge_build.graph.dtype import DType
 
 from ..core.assembly import Routine
 from ..core.conditions import GROUP
@@ -24,7 +25,7 @@ from .weights import FIRST, QUAD, SECOND, Weights
 BLOCK = 4
 MOST_KEPT = 0.4  # of the blocks: each takes 6 bytes, and twice the cycles
 LARGEST_OFFSET = (1 << 16) - 1
-WAITING = {"first_sums": 24, "behind_first_sums": 25, "second_sums": 26, "behind_second_sums": 27, "last_bias": 28}
+WAITING = {"first_sums": 24, "second_sums": 26, "last_bias": 28}
 # Registers that hold no sum and no bias while a channel of two pixels is added up, three of them rising.
 SPARE = (("a1", "a2", "a3", "b3"), ("a0", "a2", "a3", "b3"), ("a0", "a1", "a3", "b3"), ("a0", "a1", "b0", "b1"))
 OF_ROWS = ("b0", "b1", "b2", "b3")
@@ -64,8 +65,10 @@ def sparse(places: Sequence[int]) -> Sparse:
 
 
 def has_few_blocks(linear: Linear, places: Sequence[int]) -> bool:
-    """Whether so few blocks have weights that leaving out the others saves bytes and time."""
+    """Whether so few blocks have weights, of one byte each, that leaving out the others saves bytes and time."""
     if linear.is_any or len(linear.rows) < GROUP or linear.rows.shape[1] % BLOCK or max(places) > LARGEST_OFFSET:
+        return False
+    if not DType.int8.holds(linear.rows):
         return False
     return _kept(linear.rows) <= MOST_KEPT / (2 if linear.bits <= BLOCK else 1)
 

@@ -33,7 +33,7 @@ def lines_of(text: str) -> list[str]:
 
 
 def is_straight(line: str) -> bool:
-    return line.startswith("    ") and not FIXED.fullmatch(line.split()[0]) and not re.search(r"\bpc\b|%|\d[bf]\b|^ *\.", line)
+    return line.startswith("    ") and not FIXED.fullmatch(line.split()[0]) and not re.search(r"\bpc\b|%|\b\d[bf]\b|^ *\.", line)
 
 
 def runs_of(lines: Sequence[str]) -> Iterator[tuple[bool, list[str]]]:

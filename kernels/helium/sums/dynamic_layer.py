@@ -21,7 +21,7 @@ from ..core.conditions import MVE
 from ..core.finer import BYTES_APART, in_bytes
 from ..core.floats import FloatNumbers, Floats
 from ..core.geometry import Geometry, of_image
-from ..core.packed import UNSIGNED, of_pairs
+from ..core.packed import UNSIGNED, bits_of_weights, of_pairs
 from ..core.staging import Staging
 from ..windows import float_strips
 from ..windows.depthwise import LANES, Depthwise
@@ -144,10 +144,16 @@ def _several_rows(view: NodeView) -> str:
     return f"{weights.elements} weights, wants {FEWEST_UNDER_SIZE} under --optimize size" if few else ""
 
 
+def _packed_bits(view: NodeView) -> str:
+    bits = bits_of_weights(view, view.inputs[WEIGHTS].data)
+    return f"weights of {bits} bits share bytes" if bits < 8 else ""
+
+
 ONE_ROW = Predicate("one row", _several_rows)
+WHOLE_BYTES = Predicate("weights of whole bytes", _packed_bits)
 
 
-@kernel("DynamicFC", dynamic_spec(ROW_MAJOR, MVE, FEWEST_OUTPUTS, BYTES_APART, ONE_ROW))
+@kernel("DynamicFC", dynamic_spec(ROW_MAJOR, MVE, FEWEST_OUTPUTS, BYTES_APART, ONE_ROW, WHOLE_BYTES))
 class DynamicRow(KernelNode):
     def call(self) -> Call:
         weights, floats = self.inputs[WEIGHTS].data, _floats_of(self.view)

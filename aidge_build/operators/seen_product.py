@@ -26,13 +26,29 @@ class SeenMatMul(MatMul):
         require(position.elements == 1 and position.dtype in (DType.int32, DType.int64), "the position is no integer")
         return super().infer((first, second))
 
-    def forward(self, first, second, position):
+    def seen(self, second, position) -> int:
+        """Returns how many rows of the cache are read."""
         rows, place = second.shape[-2 if self.inner else -1], int(position.reshape(()))
-        seen = place + 1 if 0 <= place < rows else rows
+        return place + 1 if 0 <= place < rows else rows
+
+    def forward(self, first, second, position):
+        rows, seen = second.shape[-1], self.seen(second, position)
         if self.inner:
             return first[..., :seen] @ second[..., :seen, :]
         return numpy.where(numpy.arange(rows) < seen, first @ second, 0)
 
+    def backward(self, gradients, inputs, outputs):
+        first, second, position = inputs
+        seen, by_first, by_second = self.seen(second, position), numpy.zeros_like(first), numpy.zeros_like(second)
+        if self.inner:
+            read = first[..., :seen], second[..., :seen, :]
+            by_first[..., :seen], by_second[..., :seen, :] = super().backward(gradients, read, outputs)
+        else:
+            read = first, second[..., :seen]
+            by_first, by_second[..., :seen] = super().backward((gradients[0][..., :seen],), read, outputs)
+        return by_first, by_second, None
+
     @classmethod
     def samples(cls):
-        return (Sample(cls(), (numbers(2, 1, 3), numbers(2, 3, 4, seed=1), numpy.array([1]))),)
+        values = numbers(2, 1, 3), numbers(2, 3, 4, seed=1), numpy.array([1])
+        return Sample(cls(), values), Sample(cls(inner=True), values)

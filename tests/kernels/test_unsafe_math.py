@@ -53,7 +53,10 @@ def states_an_order(entry: helium_harness.Case) -> bool:
 
 def cases(library: str, further: frozenset[str] = frozenset()) -> list[helium_harness.Case]:
     """Nodes with floats, as layers of the library."""
-    own = type("OwnCase", (helium_harness.Case,), {"library_name": library, "features": FEATURES[library] | further})
+    parts = {"library_name": library, "features": FEATURES[library] | further}
+    if WIDE_POINTERS in further and library != "ref":
+        parts["misses_steps"] = lambda *_: False  # the host's products are not fused, as those of an FPU are
+    own = type("OwnCase", (helium_harness.Case,), parts)
     found = [entry for module in MODULES for entry in test_stack.candidates_in(module)]
     drawn = [test_drawn_layers.real_layer(seed) for seed in range(8 * STRESS)]
     layers = [own(entry.view, entry.values) for entry in [*found, *drawn] if is_float(entry) and not states_an_order(entry)]

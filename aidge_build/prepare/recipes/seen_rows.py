@@ -62,7 +62,7 @@ class _Mask:
 
 
 def _attention_of(view: GraphView, node: Node) -> _Attention | None:
-    """Returns the attention whose Softmax is this node."""
+    """Returns the attention with this node as its Softmax."""
     if not isinstance(node.operator, Softmax) or node.operator.until_end:
         return None
     scores, values = view.producer(node.input), view.only_consumer(node.output)

@@ -5,8 +5,8 @@
 /*
  * weights: for each block of taps the weights of all groups of four outputs (eight on RISC-V), then of the other outputs, each
  *   as w + 128, or as w + 8. Of a group for each pair of taps a word for each two outputs, with both taps of both; w + 8 of two
- *   such words share one, the second in the upper halves of its bytes. Of an output alone four taps in a word. Blocks are filled up
- *   with taps that see 0.
+ *   such words share one, the second in the upper halves of its bytes. Of an output alone four taps in a word. Blocks are filled
+ *   up with taps that see 0.
  * numbers: head (lowest - highest level of the output, highest level, bits of a multiplier's low part, 0; the three numbers of
  *   aidge_kit_load_levels), then of each output in the order of the weights what its sum begins with; width, constant and
  *   multiplier of the requantization, or unit, fraction and a float: the general one scales unit * sum + fraction.

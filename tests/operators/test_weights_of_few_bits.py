@@ -68,7 +68,8 @@ def stored_weights(view: GraphView) -> numpy.ndarray:
 
 def is_packed(model: bytes, name: str) -> bool:
     request = request_of(model, name, replace(load_board("host"), libs=("ref",)))
-    program = build_program(replace(request, target=replace(request.target, packs_weights=True)))
+    target, options = replace(request.target, packs_weights=True), replace(request.options, ram_budget=1 << 16)
+    program = build_program(replace(request, target=target, options=options))
     return any(layer.copied for layer in program.layers)
 
 

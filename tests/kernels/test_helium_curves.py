@@ -93,6 +93,15 @@ def test_infinite_values_have_the_results_of_their_limits():
     assert run(curves) == []
 
 
+@needs_emulator
+def test_what_is_not_a_number_stays_it():
+    first = numpy.array([math.nan, 1.0, math.nan, -2.0, 0.5], numpy.float32)
+    second = numpy.array([1.0, math.nan, math.nan, 3.0, -0.5], numpy.float32)
+    curves = [case(operator, _real(Randomness(1), (5,))[0], [first]) for operator in (*CURVES, Sigmoid())]
+    larger = [case(operator, _real(Randomness(1), (5,), (5,))[0], [first, second]) for operator in (Max(), Min())]
+    assert run([*curves, *larger]) == []
+
+
 def test_gelu_is_x_times_a_share_that_is_right_to_22_bits():
     entry = case(Gelu(), *_real(Randomness(1), (4,)))
     x = numpy.concatenate([numpy.linspace(-30, 30, 60001), [1e-30, 0.0]]).astype(numpy.float32)

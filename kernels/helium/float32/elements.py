@@ -18,7 +18,7 @@ BINARY = {
     "Mul": ("vmul.f32 q0, q1, q2",),
     "Div": tuple(f"vdiv.f32 s{lane}, s{4 + lane}, s{8 + lane}" for lane in range(4)),
     "PReLU": ("vmov q0, q1", "vpt.f32 lt, q1, zr", "vmult.f32 q0, q1, q2"),
-    "Max": ("vmov q0, q1", "vpt.f32 lt, q1, q2", "vmovt q0, q2", "vpt.f32 ne, q2, q2", "vmovt q0, q2"),
+    "Max": ("vmov q0, q1", "vpt.f32 gt, q2, q1", "vmovt q0, q2", "vpt.f32 ne, q2, q2", "vmovt q0, q2"),
     "Min": ("vmov q0, q1", "vpt.f32 gt, q1, q2", "vmovt q0, q2", "vpt.f32 ne, q2, q2", "vmovt q0, q2"),
 }
 CLAMPED = ("Add", "Sub", "Mul", "Div")

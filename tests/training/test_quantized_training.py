@@ -181,3 +181,10 @@ def test_weights_that_an_exporter_left_in_float_in_front_of_their_quantizer_are_
     before, after = constants(graph.onnx()), constants(found)
     assert {name for name in before if not numpy.array_equal(before[name], after[name])} == {"weights", "bias"}
     assert right(found) > right(graph.onnx()) + 0.4
+
+
+def test_training_makes_no_weight_of_minus_128_if_the_file_has_none():
+    training = QuantizedTraining(quantized(REAL), BATCH)
+    far = {name: numpy.full_like(values, -1e3) for name, values in training.graph.parameters().items()}
+    weights = [values for values in constants(training.model(far)).values() if values.dtype == numpy.int8 and values.ndim == 2]
+    assert [values.min() for values in weights] == [-127, -127]

@@ -18,6 +18,7 @@ from aidge_build.sources.onnx_format import ModelNode, OnnxModel, read_model, wr
 _LINEAR = ("Conv", "ConvTranspose", "Gemm", "MatMul")
 LARGEST_LEVEL = 127
 _LEVELS = (1, 3, 7)  # of 2, 3 and 4 bits
+_NO_LIMIT = 256
 _MANY = 16  # numbers, which all fit few bits only if they are to
 _BYTES = (DType.int8, DType.uint8)
 
@@ -35,11 +36,13 @@ class _Stored:
 
     @property
     def levels(self) -> int:
-        """The largest integer of weights with as few bits as the stored ones take; no other limit for a few numbers."""
-        if self.dtype is not DType.int8 or self.values.size < _MANY:
-            return LARGEST_LEVEL
+        """The largest integer of weights with as few bits as the stored ones take; LARGEST_LEVEL for a few numbers. Symmetric
+        weights of 8 bits get no -128: kernels store two weights in a halfword only without it."""
+        if self.dtype is not DType.int8 or any(self.quantization.zero_points):
+            return _NO_LIMIT
         most = int(numpy.abs(self.values.astype(int)).max(initial=0))
-        return next((levels for levels in _LEVELS if most <= levels), LARGEST_LEVEL)
+        possible = (*_LEVELS, LARGEST_LEVEL) if self.values.size >= _MANY else (LARGEST_LEVEL,)
+        return next((levels for levels in possible if most <= levels), _NO_LIMIT)
 
     def real(self) -> numpy.ndarray:
         return dequantize(self.values, self.quantization).astype(numpy.float32)
@@ -49,7 +52,7 @@ class _Stored:
         if self.dtype is DType.int32:
             return quantize(real.astype(numpy.float64), self.quantization, self.dtype)
         found = quantize(real.astype(numpy.float32), self.quantization, self.dtype)
-        return numpy.clip(found, -levels, levels) if levels < LARGEST_LEVEL else found
+        return numpy.clip(found, -levels, levels) if levels < _NO_LIMIT else found
 
 
 class QuantizedTraining:
@@ -125,14 +128,14 @@ class QuantizedTraining:
         self._values.update(zip(node.outputs, found, strict=True))
 
     def _levels_of(self, stored: _Stored) -> int:
-        return min(self._levels, stored.levels)
+        return min(self._levels, stored.levels) if self._levels < LARGEST_LEVEL else stored.levels
 
     def _limited(self, weights: Value, stored: _Stored) -> Value:
         """Limits the weights to the levels, and zeros to 0."""
         if self._keeps(stored):
             (weights,) = self.graph.node("Mul", [weights, self.graph.constant((stored.values != 0).astype(numpy.float32))], {})
         levels = self._levels_of(stored)
-        if levels >= LARGEST_LEVEL:
+        if levels >= _NO_LIMIT:
             return weights
         largest = levels * stored.quantization.along(stored.quantization.scales, stored.values.ndim, numpy.float32)
         (below,) = self.graph.node("Min", [weights, self.graph.constant(largest)], {})

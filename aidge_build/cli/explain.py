@@ -183,7 +183,9 @@ def _constants(described: Sequence[dict]) -> list[str]:
     taken, own = (sum(entry[key] for entry in described) for key in ("constants_bytes", "model_constants_bytes"))
     if not own:
         return []
-    more = f"{taken - own:+,} B ({(taken - own) / own:+.1%}) for multipliers, tables and the kernels' order"
+    why = "multipliers, tables and the kernels' order"
+    why = f"for {why}" if taken >= own else f"by packed weights or zeros left out; {why} included"
+    more = f"{taken - own:+,} B ({(taken - own) / own:+.1%}) {why}"
     return [f"constants: {taken:,} B; {own:,} B in the model, {more}"]
 
 

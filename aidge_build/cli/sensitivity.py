@@ -246,11 +246,13 @@ def _search_lines(trials: Trials, data: dict) -> list[str]:
     taken = result["taken"]
     if taken is None:
         return [*lines, f"FAILED: no mixture loses at most {100 * result['max_loss']:g} %"]
-    other = [shlex.quote(f"{trials.shown(layer)}={kind}") for layer, kind in taken["types"].items() if kind != INT8]
+    other = [
+        f"--layer-types {shlex.quote(f'{trials.shown(layer)}={kind}')}" for layer, kind in taken["types"].items() if kind != INT8
+    ]
     return [
         *lines,
         f"taken, losing at most {100 * result['max_loss']:g} %: {_trial(taken, data['unit'])}",
-        f"not int8: {', '.join(other) or 'no layer'}",
+        f"not int8: {' '.join(other) or 'no layer'}",
     ]
 
 

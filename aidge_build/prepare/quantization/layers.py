@@ -161,7 +161,12 @@ def _require_weights(name: str, wanted: str, has_weights: bool) -> None:
     """Raises AidgeError (USAGE) if a layer without constant weights is to have weights of few bits."""
     if wanted in WEIGHT_BITS and not has_weights:
         what = f"'{name}' has no weights that are quantized, and {wanted} is a type of weights"
-        raise AidgeError(what, where="layers", hint="int8, int16 or float32", code="USAGE")
+        raise AidgeError(
+            what,
+            where="layers",
+            hint="name the layer that has the weights (not the pool that it is fused with), or give int8, int16 or float32",
+            code="USAGE",
+        )
 
 
 def _typed(layer: Layer, named: Mapping[str, str], stored: Mapping[str, DType]) -> Layer:

@@ -34,7 +34,7 @@ Vectors = dict[str, numpy.ndarray]  # tensor name -> [vector, dims...]
 
 
 def model_inputs(arrays: Mapping[str, numpy.ndarray], view: GraphView) -> Vectors:
-    """`x`, or `x_<input>` for each input. Stored values with x_scale and x_zero_point become real values for a float input, and
+    """`x`, or `x_<input>` or `<input>` for each input. Stored values with x_scale and x_zero_point become real values for a float input, and
     are converted for an input with another scale; real values are quantized; float16 is widened; words are their places in
     the input's table.
     """
@@ -46,7 +46,7 @@ def model_inputs(arrays: Mapping[str, numpy.ndarray], view: GraphView) -> Vector
                 f"there is no array for input '{name}'",
                 tried=sorted(arrays),
                 code="VECTORS",
-                hint=f"call the array x (one input) or x_{name}",
+                hint=f"call the array x (one input), {name} or x_{name}",
             )
         found[name] = _fitted(arrays[key], _stated(arrays, key, "x", view.given), view.tensor(name), key)
     counts = {len(values) for values in found.values()}
@@ -136,8 +136,10 @@ def _has_other_scale(values: numpy.ndarray, tensor: Tensor, stated: StatedScale)
 
 
 def _key_of(key: str, name: str, arrays: Mapping[str, numpy.ndarray]) -> str:
-    """Returns `KEY_<name>` if there is such an array, or else `KEY`."""
-    return f"{key}_{name}" if f"{key}_{name}" in arrays else key
+    """Returns `KEY_<name>` if there is such an array, or else `KEY`; an input's array may also have the input's own name."""
+    if f"{key}_{name}" in arrays:
+        return f"{key}_{name}"
+    return name if key == "x" and key not in arrays and name in arrays else key
 
 
 def _real_remark(arrays: Mapping[str, numpy.ndarray], key: str, side: str, tensor: Tensor) -> str:

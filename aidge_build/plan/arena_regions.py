@@ -50,7 +50,7 @@ def regions_of(
     buffers = [placement.buffer for placement in arena.placements]
     found = spread(buffers, rooms, accesses_of(schedule), arena.overlaps, cp_sat.installed())
     if isinstance(found, NoSpread):
-        raise _no_room(found, arena, schedule, view, board, rooms)
+        raise _no_room(found, arena, schedule, view, board, rooms, state_bytes)
     return _joined(found.plans, arena), "", _parts(found.plans), found.proved
 
 
@@ -140,7 +140,13 @@ def _parts(plans: Sequence[MemoryPlan]) -> tuple[ArenaPart, ...]:
 
 
 def _no_room(
-    reason: NoSpread, arena: MemoryPlan, schedule: Schedule, view: GraphView, board: Board, rooms: Sequence[Room]
+    reason: NoSpread,
+    arena: MemoryPlan,
+    schedule: Schedule,
+    view: GraphView,
+    board: Board,
+    rooms: Sequence[Room],
+    state_bytes: int,
 ) -> NoRoom:
     """Returns the error that names the layer that breaks the plan, its needs, and the size of each region."""
     io = any(placement.buffer.kind == "io" for placement in arena.placements)
@@ -149,11 +155,12 @@ def _no_room(
         for room in rooms
     ]
     where = schedule.steps[reason.step].where()
+    states = f" and {state_bytes:,} B of states" if state_bytes else ""
     which = "peak" if reason.step == arena.bound_step else "breaks at"
     unproved = "tensors spread over all of them: none of the arrangements fits, which is no proof"
     return NoRoom(
         f"the activations need {arena.peak_bytes:,} B, board {board.name} has {', '.join(sizes)} "
-        f"after {board.reserved_bytes:,} B reserved; {which}: {where} needs {_needed(reason, arena, rooms)}",
+        f"after {board.reserved_bytes:,} B reserved{states}; {which}: {where} needs {_needed(reason, arena, rooms)}",
         needed_bytes=arena.peak_bytes,
         room_bytes=max(room.size_bytes for room in rooms),
         tried=() if reason.proved or len(rooms) < 2 else (unproved,),

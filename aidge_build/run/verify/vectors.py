@@ -34,9 +34,9 @@ Vectors = dict[str, numpy.ndarray]  # tensor name -> [vector, dims...]
 
 
 def model_inputs(arrays: Mapping[str, numpy.ndarray], view: GraphView) -> Vectors:
-    """`x`, or `x_<input>` or `<input>` for each input. Stored values with x_scale and x_zero_point become real values for a float input, and
-    are converted for an input with another scale; real values are quantized; float16 is widened; words are their places in
-    the input's table.
+    """`x`, or `x_<input>` or `<input>` for each input. Stored values with x_scale and x_zero_point become real values for a float
+    input, and are converted for an input with another scale; real values are quantized; float16 is widened; words are their
+    places in the input's table.
     """
     found = {}
     for name in view.given:

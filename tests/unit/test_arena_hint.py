@@ -3,12 +3,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy
 import pytest
 
 from aidge_build.boards import load_board
+from aidge_build.build.compile import build_program
 from aidge_build.plan.arena_regions import NoRoom
-from tests.compiled import program_of
+from tests.compiled import program_of, request_of
 from tests.models import model
 
 QUARTER = "int8 instead of float32 needs a quarter"
@@ -35,3 +38,10 @@ def test_a_model_of_int8_with_few_floats_is_not_told_to_become_int8():
         " e = ReduceMean<axes=[0], keepdims=0>(d) f = QuantizeLinear(e, s, z) y = DequantizeLinear(f, s, z)"
     )
     assert hint_of(text, "int8[160,160] x", constants) == "a board with a larger memory, or a smaller model"
+
+
+def test_the_bytes_of_states_are_named_with_the_bytes_that_the_board_keeps():
+    made = model(f"{REAL} n = Neg(s)", inputs="float[160,160] x, float[100] s", outputs="float[160] y, float[100] n")
+    request = replace(request_of(made, "net.onnx", load_board("microbit")), state={"n": "s"})
+    with pytest.raises(NoRoom, match=" B reserved and 400 B of states; "):
+        build_program(request)

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 from cortexm_harness import BOARD, BOARD_WITHOUT_FPU, Case, accepted, run, without_fpu
 from harness import under_double
-from sparse_cases import ROWS, sparse_layers
+from sparse_cases import ROWS, short_rows, sparse_layers
 
 needs_compiler = pytest.mark.skipif(not shutil.which("arm-none-eabi-gcc"), reason="needs arm-none-eabi-gcc")
 
@@ -30,6 +30,11 @@ def test_the_weights_of_a_row_take_six_bytes_for_each_block_that_is_left():
     entry = next(entry for entry in cases() if entry.view.inputs[1].dims == (33, 640))
     dense = Case(replace(entry.view, any_weights=True), entry.values)
     assert entry.call.constants[0].values.nbytes < 0.45 * dense.call.constants[0].values.nbytes
+
+
+def test_short_rows_have_all_blocks():
+    functions = [entry.call.function for entry in accepted([Case(entry.view, entry.values) for entry in short_rows()])]
+    assert len(functions) == 2 and not any("sparse" in function for function in functions)
 
 
 @needs_compiler

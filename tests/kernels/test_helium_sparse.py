@@ -8,7 +8,7 @@ import shutil
 import pytest
 from harness import under_double
 from helium_harness import Case, run
-from sparse_cases import ROWS, sparse_layers
+from sparse_cases import ROWS, short_rows, sparse_layers
 
 needs_compiler = pytest.mark.skipif(not shutil.which("arm-none-eabi-gcc"), reason="needs arm-none-eabi-gcc")
 
@@ -23,6 +23,11 @@ def test_rows_and_deep_windows_leave_blocks_of_zeros_out():
     sparse = [function for function in functions if function.endswith("_sparse")]
     assert {function.split("_over_")[0] for function in sparse} >= {"aidge_helium_conv_1x1", "aidge_helium_conv_3x3"}
     assert len(sparse) > 3
+
+
+def test_short_rows_have_all_blocks():
+    functions = [entry.call.function for entry in [Case(entry.view, entry.values) for entry in short_rows()]]
+    assert len(functions) == 2 and not any("sparse" in function for function in functions)
 
 
 @needs_compiler

@@ -23,7 +23,7 @@ from .packing import rows_of_image
 from .weights import FIRST, QUAD, SECOND, Weights
 
 BLOCK = 4
-MOST_KEPT = 0.4  # of the blocks: each takes 6 bytes, and twice the cycles
+MOST_KEPT = 0.4  # of the blocks, as many as the stream has: each takes 6 bytes, and twice the cycles
 LARGEST_OFFSET = (1 << 16) - 1
 WAITING = {"first_sums": 24, "second_sums": 26, "last_bias": 28}
 # Registers that hold no sum and no bias while a channel of two pixels is added up, three of them rising.
@@ -82,8 +82,10 @@ def is_sparse_row(view: NodeView) -> bool:
 
 
 def _kept(rows: numpy.ndarray) -> float:
-    """The share of blocks with a weight, of taps in the order of the model."""
-    return float(rows.reshape(-1, BLOCK).any(axis=1).mean())
+    """The share of blocks that pairs of blocks with a weight have, of taps in the order of the model."""
+    blocks = rows.reshape(len(rows), -1, BLOCK).any(axis=2)
+    pairs = numpy.maximum(1, -(-blocks.sum(axis=1) // 2))
+    return float(2 * pairs.mean() / blocks.shape[1])
 
 
 def group_of_pixels(code: Routine, second: int) -> None:

@@ -18,12 +18,20 @@ from ..core.conditions import linear_spec
 from ..core.finer import numbers_of, offsets_of
 from ..core.packed import Packing
 from ..core.rounding import fixed_of, rounds_by_addition
-from ..core.sparse import emit_begin, emit_end, sparse_bytes, too_many_blocks
+from ..core.sparse import LANES, emit_begin, emit_end, sparse_bytes, too_many_blocks, vectors_of
 from .dense import OUTPUTS, PARAMETERS, Dense
+
+# Instructions of an output, and of a vector of its weights; of a vector where all are multiplied.
+OF_OUTPUT, OF_VECTOR, OF_DENSE_VECTOR = 2, 6, 2.125
 
 
 def _too_many_blocks(view: NodeView) -> str:
-    return too_many_blocks(view, view.inputs[1].data)
+    rows = view.inputs[1].data
+    if reason := too_many_blocks(view, rows):
+        return reason
+    left = OF_OUTPUT + OF_VECTOR * sum(map(vectors_of, rows)) / len(rows)
+    all_of_them = OF_DENSE_VECTOR * -(-rows.shape[1] // LANES)
+    return "" if left < all_of_them else f"about {left:.1f} instructions for an output instead of {all_of_them:.1f}"
 
 
 FEW_BLOCKS = Predicate("few blocks of weights that are not 0", _too_many_blocks)

@@ -24,6 +24,7 @@ import numpy
 
 from aidge_build.contract.call import Argument, Call, Constant, Input, Output, Scratch, computed
 from aidge_build.contract.kernel_kit.narrow.core import Core
+from aidge_build.contract.kernel_kit.narrow.packed_steps import LevelProducts
 from aidge_build.contract.kernel_kit.packed_product import PackedProduct, packed_spec
 from aidge_build.contract.kernel_kit.routine import Routine
 from aidge_build.contract.node import KernelNode
@@ -310,11 +311,12 @@ class PackedProductLevels(KernelNode):
         core, product = self.core.on(self.view.features), PackedProduct.of(self.view)
         sums = Sums.of(product)
         name, text = _driver(core, sums, product)
+        shifts = _shifts(product, sums)
         arguments: list[Argument] = [
             Input(0),
             Output(0),
             Constant("stream", sums.stream(product)),
-            Constant("shifts", _shifts(product, sums)),
+            Constant("shifts", shifts),
         ]
         if product.has_bias:
             arguments.append(Constant("bias", product.bias))
@@ -324,6 +326,7 @@ class PackedProductLevels(KernelNode):
             (*arguments, Scratch()),
             texts=(sums.text(core), text),
             facts=computed(f"1 row x {GROUP} columns"),
+            steps=LevelProducts(product, integer_scales(product)[0], shifts.astype(numpy.int64), sums.shift, sums.low_bits),
         )
 
 

@@ -209,7 +209,7 @@ def less_zero_points(entries):
 
 
 def packed_cases():
-    """Layers whose weights have 4 bits."""
+    """Layers whose weights have 4 bits, or in every third one a sign."""
     layers = [test_cortexm_linear.int8_case(seed, *edge) for seed, edge in enumerate(EDGES) if edge[-1] in (1, 2)]
     sizes = [(1, 64, 8), (1, 43, 80), (1, 20, 8), (2, 33, 13), (1, 520, 12), (1, 1100, 8), (1, 24, 301), (9, 40, 6)]
     for seed, (rows, features, outputs) in enumerate(sizes):
@@ -218,9 +218,10 @@ def packed_cases():
         layers.append(
             test_cortexm_linear.case(FC(), tensors, [random.int8(rows, features)], quantization=random.quantization(0.5))
         )
-    for entry in layers:
+    for index, entry in enumerate(layers):
         data, weights, bias = entry.view.inputs
-        tensors, result = [data, weights.with_(data=weights.data >> 4), bias], entry.view.outputs[0].quantization
+        few = numpy.where(weights.data < 0, -1, 1).astype(numpy.int8) if index % 3 == 2 else weights.data >> 4
+        tensors, result = [data, weights.with_(data=few), bias], entry.view.outputs[0].quantization
         made = test_cortexm_linear.case(entry.view.operator, tensors, entry.values[:1], quantization=result)
         yield Case(replace(made.view, packs_weights=True), made.values)
 

@@ -36,7 +36,7 @@ FLAGS = [(board, *one) for board in KINDS for one in COMPILED] if STRESS else SA
 def sample():
     others = (*binaries(case, 12), *edge_products(case, SIXES[1::4], 1), *test_factor_lines.products())
     others += tuple(quantize_case(seed, 400) for seed in range(4))
-    rows = (*list(test_armv6m_linear.fully_connected_cases())[::4], *list(test_armv6m_linear.many_output_cases())[:2])
+    rows = (*list(test_armv6m_linear.fully_connected_cases())[::3], *list(test_armv6m_linear.many_output_cases())[:2])
     others += tuple(test_armv6m_linear.less_zero_points(rows))
     return accepted([taken(entry) for entry in (*test_armv6m_linear.candidates(), *others)])
 

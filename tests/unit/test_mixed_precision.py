@@ -171,8 +171,8 @@ def test_the_search_takes_weights_of_four_bits_where_bytes_count_and_leaves_laye
     x = random.normal(size=(8, 1, 16, 12, 12)).astype(numpy.float32)
     numpy.savez(files / "images.npz", x=x)
     numpy.savez(files / "targets.npz", x=x, targets=x.mean(axis=(3, 4), keepdims=True))
-    given = ("--quantize", files / "images.npz", "--labels", files / "targets.npz", "--objective", "bytes", "--lib", "ref")
-    words = ("--search", "--types", "int8,int4", "--max-loss", 999, "--json")
+    given = ("--quantize", files / "images.npz", "--labels", files / "targets.npz", "--lib", "ref", "--ram-budget", 65536)
+    words = ("--search", "--types", "int8,int4", "--objective", "bytes", "--max-loss", 999, "--json")
     found = aidge_build("sensitivity", files / "conv.onnx", *given, *words).json
     taken = found["search"]["taken"]
     assert list(taken["types"].values()) == ["int4", "int8", "int8"]

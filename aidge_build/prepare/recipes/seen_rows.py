@@ -31,7 +31,7 @@ def seen_rows(view: GraphView) -> GraphView:
     Softmax makes 0 of them, also if the product is 0 there; values are finite, so that 0 times a value is 0.
     """
     values, rewrite, masks = LargestValues(view), Rewrite(view), {}
-    for node in view.nodes:
+    for node in [node for node in view.nodes if type(node.operator) is Softmax]:
         found = _attention_of(view, node)
         if found is None:
             continue
@@ -63,7 +63,7 @@ class _Mask:
 
 def _attention_of(view: GraphView, node: Node) -> _Attention | None:
     """Returns the attention with this node as its Softmax."""
-    if not isinstance(node.operator, Softmax) or node.operator.until_end:
+    if node.operator.until_end:
         return None
     scores, values = view.producer(node.input), view.only_consumer(node.output)
     rank = view.tensor(node.input).rank

@@ -94,7 +94,7 @@ def fc_call(core: Core, node: LinearNode, rows: int) -> Call:
     linear = node.linear(node.inputs[1].data.reshape(outputs, features))
     added = offsets_of(linear.rows)
     weights = linear.rows - added[:, None]
-    if not linear.is_any and not added.any() and fc_blocks.fits(weights, linear.bits == PACKED_BITS):
+    if not linear.is_any and not added.any() and fc_blocks.fits(weights, linear.bits <= PACKED_BITS):
         return _sparse_call(core, linear, rows)
     found = layout(weights, core.outputs, node.view.objective, linear.is_any)
     numbers, kinds = _numbers(core, linear, found)
@@ -111,7 +111,7 @@ def fc_call(core: Core, node: LinearNode, rows: int) -> Call:
         "marks": len(marks),
     }
     others = tuple(kind for kind, is_wanted in wanted.items() if is_wanted)
-    is_one, is_packed = found.blocks == 1, linear.bits == PACKED_BITS
+    is_one, is_packed = found.blocks == 1, linear.bits <= PACKED_BITS
     function, functions = texts(
         core, found.units, found.turn_units, outputs > found.paired, others, found.is_in_pieces, is_one, is_packed
     )

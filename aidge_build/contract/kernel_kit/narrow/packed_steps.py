@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Products of int8 levels and packed weights with scales of 16 bits, in the order of the kernels' own operations (`Call.steps`)."""
+"""Products of int8 levels and packed weights with scales of 16 bits, in the order of the kernels (`Call.steps`)."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ _WORD = (1 << 32) - 1
 
 @dataclass(frozen=True, eq=False)
 class LevelProducts:
-    """`scales` [blocks, columns] are integers of 16 bits. `exponents` are those of the kernel's `shifts`: of the sums, then of each
-    block. A product of two scales has `low_bits` in its second part, and is divided by 2^`shift`."""
+    """`scales` [blocks, columns] are integers of 16 bits. `exponents` are those of the kernel's `shifts`: of the sums, then of
+    each block. A product of two scales has `low_bits` in its second part, and is divided by 2^`shift`."""
 
     product: PackedProduct
     scales: numpy.ndarray

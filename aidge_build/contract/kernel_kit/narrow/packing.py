@@ -219,7 +219,7 @@ def _stream(
 
 
 def _encoding(linear: Linear, rows: numpy.ndarray, sizes: _Sizes) -> Weights:
-    is_narrow = linear.bits == PACKED_BITS and sizes.turn_words % 2 == 0
+    is_narrow = linear.bits <= PACKED_BITS and sizes.turn_words % 2 == 0
     kept = rows.reshape(-1, BLOCK).any(axis=1).mean()
     if not linear.is_any and kept <= (MOST_KEPT / 2 if is_narrow else MOST_KEPT):
         return Weights.BLOCKS

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What training behind the quantization wins back: small networks with weights of 8, 4, 3 and 2 bits, and with blocks of zeros.
+"""The accuracy that training behind the quantization wins back: networks of 8, 4, 3 and 2 bits, and with blocks of zeros.
 
     python -m tools.training_table [--update]      prints the tables; --update writes them into docs/accuracy.md
 

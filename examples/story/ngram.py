@@ -34,7 +34,7 @@ def looked_up(keys: numpy.ndarray, values: numpy.ndarray, wanted: numpy.ndarray)
 
 
 def discounts(counts: numpy.ndarray) -> numpy.ndarray:
-    """What is taken from counts of 0, 1, 2, and 3 or more."""
+    """The discounts of counts of 0, 1, 2, and 3 or more."""
     occurs = numpy.maximum([(counts == count).sum() for count in range(1, 5)], 1)
     part = occurs[0] / (occurs[0] + 2 * occurs[1])
     found = [count - (count + 1) * part * occurs[count] / occurs[count - 1] for count in (1, 2, 3)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What decoders write in a roundabout way: heads that are repeated, scaled keys, masks of NaN, rows that move."""
+"""Roundabout forms in files of decoders: heads that are repeated, scaled keys, masks of NaN, rows that move."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ MOST_INPUTS = 4096
 LARGEST_INPUT = 128
 TABLE_BYTES = 2 << INPUTS
 MOST_TABLES = 4  # of a block
-# What waits where no second pixel does.
+# No second pixel is computed here: its names hold these values.
 BITS, BLOCKS, TOTAL, SUMS = "second_output", "back_output", "back_input", "second_input"
 TABLES = "column_end"  # they are behind the sums
 DELTAS = ("r2", "r3", "r12", "lr")  # in both halves: from 16 entries to the next; the last bit of their number says which
@@ -153,7 +153,7 @@ def _load_twice(code: Routine, register: str, index: int) -> None:
 
 
 def _add_entries(code: Routine, tables: int) -> None:
-    """Of each table an entry to the sum of each output. Label 3."""
+    """Adds an entry of each table to the sum of each output. Label 3."""
     bases = [f"r{8 + index}" for index in range(tables)]
     code.get("r0", "base")
     code.get("r1", BITS)

@@ -81,7 +81,7 @@ class PointwiseInt8(DenseNode):
     def call(self) -> Call:
         data, (output,) = self.inputs[0], self.outputs
         channels, outputs, pixels = data.dims[1], output.dims[1], _pixels(self.view)
-        # Of few channels the inputs are read once, so that they need no column.
+        # Inputs of few channels are read once, so that they need no column.
         if pixels == 1 or outputs < GROUP or has_tables(self.view, pixels):
             return fc_call(self, pixels, FcInt8.unroll.steps(self.view))
         blocks = quads(channels) if channels % 4 == 0 else []

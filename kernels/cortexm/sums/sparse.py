@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Weights without the blocks of 4 taps in which an output has none.
 
-Of each output of a group the stream has a word, the number of pairs of blocks; then of each pair the word of both places in the
+For each output of a group the stream has a word, the number of pairs of blocks; then for each pair the word of both places in the
 column, in bytes, the first one in the low half, and the 4 weights of each block as bytes. A pair that lacks a block has zeros.
 """
 

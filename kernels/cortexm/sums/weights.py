@@ -212,7 +212,7 @@ class Nibbles(Weights):
         yield [(register, 0, pixels) for register, pixels in zip(registers, pairs)]
 
     def multiply(self, code: Routine, words: Sequence[Word], spares: Sequence[str] = ()) -> None:
-        """Of columns."""
+        """The products of columns."""
         moved = [(spare, 0, pixels) for spare, (_, _, pixels) in zip(spares, words)]
         pairs = [(spare, word) for spare, (word, _, _) in zip(spares, words)]
         for spare, word in pairs:

@@ -72,7 +72,7 @@ class Packing:
 
     @property
     def place_of_bytes(self) -> int:
-        """Of two vectors of weights the one whose register holds the bytes of both first."""
+        """Which of two vectors of weights has the register that holds the bytes of both first."""
         return 0 if self.way == JOINT else 1
 
     @property

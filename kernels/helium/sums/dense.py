@@ -81,12 +81,12 @@ class Dense:
 
     @property
     def instructions(self) -> int:
-        """Of a call, nearly."""
+        """The instructions of a call, nearly."""
         whole, rest = self.groups - (self.apart > 0), self.apart
         return BESIDE_GROUPS + whole * self._instructions_of(OUTPUTS) + (self._instructions_of(rest) if rest else 0)
 
     def _instructions_of(self, outputs: int) -> int:
-        """Of a group, nearly."""
+        """The instructions of a group, nearly."""
         packing, products = self._packing(outputs), self.vectors * outputs
         return BESIDE_PRODUCTS + self.vectors + products + (packing.loads(products) if packing else products)
 

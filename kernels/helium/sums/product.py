@@ -153,12 +153,12 @@ class Product:
 
     @property
     def window_bytes(self) -> int:
-        """Of the weights of a channel, a byte each."""
+        """The bytes of the weights of a channel, a byte each."""
         return self.rows * self.taps * (LANES * (self.vectors - 1) + (self.last or LANES))
 
     @property
     def pair_bytes(self) -> int:
-        """Of the weights of a pair of channels in the stream."""
+        """The bytes of the weights of a pair of channels in the stream."""
         return 2 * self.window_bytes * (self.packed.bits if self.packed else 8) // 8
 
     @property

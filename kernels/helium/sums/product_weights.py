@@ -30,7 +30,7 @@ class Weights:
         return self.shape.packed if len(self.channels) > 1 else None
 
     def mark_last(self) -> None:
-        """What there is of the last vector of weights, unless the tail of the data says it."""
+        """Marks the bytes that the last vector of weights has, unless the tail of the data marks them."""
         if self.shape.last and not self.shape.tail:
             self.emit(f"movs %bytes, #{self.shape.last}", "vctp.8 %bytes", why="what there is of the last vector of weights")
 

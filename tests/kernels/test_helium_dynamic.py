@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import functools
+from dataclasses import replace
 
 import pytest
 from dynamic_cases import convolution, dynamic_layers, fully_connected, measured_cases
@@ -60,6 +61,14 @@ def is_taken(entry):
     """Whether the library has a kernel: grouped layers are left to others."""
     kernels = library("helium").kernels_for(entry.view.node.type, entry.view.operator.kinds())
     return any(not kernel.spec.rejection(entry.view, FEATURES, "onnx") for kernel in kernels)
+
+
+def test_a_row_times_computed_weights_is_refused_also_where_weights_share_bytes():
+    entry = fully_connected(case, 1, (1, 64), 16)
+    data, weights, *others = entry.view.inputs
+    view = replace(entry.view, inputs=(data, weights.with_(data=None), *others), packs_weights=True)
+    for kernel in library("helium").kernels_for("DynamicFC", view.operator.kinds()):
+        assert kernel.spec.rejection(view, FEATURES, "onnx")
 
 
 def random_layer(seed):

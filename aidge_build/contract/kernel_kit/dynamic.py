@@ -51,7 +51,7 @@ def dynamic_spec(form: DFormat, features: frozenset[str], least_outputs: int, *f
         inputs=(IOSpec(DType.any, form), IOSpec(DType.any, ANY)),
         outputs=(IOSpec(DType.float32, form),),
         features=features,
-        predicates=(REAL_RESULTS, *further, FITTING, *several),
+        predicates=(REAL_RESULTS, FITTING, *further, *several),  # the further ones read the constants
         rounding="any",
     )
 

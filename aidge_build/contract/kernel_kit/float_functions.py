@@ -41,12 +41,12 @@ def reduced(unit: FloatUnit, x: Values, shifts: bool = True) -> tuple[Values, Va
 
 
 def exponential_of_shifted(unit: FloatUnit, x: Values) -> Values:
-    """Returns aidge_cortexm_exp: e^x of numbers up to 0."""
+    """Returns e^x of numbers up to 0; a sum with a large number rounds the exponent."""
     return _below(unit, x, -87.0, True)
 
 
 def exponential_of_rounded(unit: FloatUnit, x: Values) -> Values:
-    """Returns aidge_helium_exp_4: the same with an instruction that rounds."""
+    """Returns the same; an instruction rounds the exponent."""
     return _below(unit, x, -87.0, False)
 
 
@@ -97,12 +97,12 @@ def logistic(unit: FloatUnit, x: Values) -> Values:
 
 
 def logistic_of_shifted(unit: FloatUnit, x: Values) -> Values:
-    """Returns aidge_cortexm_sigmoid_float32."""
+    """Returns 1 / (1 + e^-x); a sum with a large number rounds the exponent."""
     return _with_normal_power(unit, x, True)
 
 
 def logistic_of_rounded(unit: FloatUnit, x: Values) -> Values:
-    """Returns aidge_helium_sigmoid_float32."""
+    """Returns the same; an instruction rounds the exponent."""
     return _with_normal_power(unit, x, False)
 
 

@@ -28,10 +28,7 @@ from aidge_build.measure.accuracy.document import Judged, agreement, agreement_l
 from aidge_build.measure.accuracy.gate import verdicts
 from aidge_build.measure.accuracy.labelled import (
     LabelledSet,
-    conversions,
-    fed,
     labelled_set,
-    model_samples,
     samples_of,
     shared_samples,
 )
@@ -47,6 +44,7 @@ from aidge_build.measure.accuracy.stages import (
     stage,
 )
 from aidge_build.measure.accuracy.task import judged, task_of
+from aidge_build.prepare.input_samples import conversions, fed, model_samples
 from aidge_build.prove.elf import Claim, read_claims, read_image
 from aidge_build.run.verify.compare import compare
 from aidge_build.run.verify.vectors import read_npz

@@ -44,8 +44,9 @@ from aidge_build.measure.accuracy import against_float
 from aidge_build.measure.accuracy.against_float import Beside, beside_float, compare_with_float, lines
 from aidge_build.measure.accuracy.departure import Comparison
 from aidge_build.measure.accuracy.drawing import layers_drawing
-from aidge_build.measure.accuracy.labelled import LabelledSet, fed, samples_of
+from aidge_build.measure.accuracy.labelled import LabelledSet, samples_of
 from aidge_build.plan.program import Program
+from aidge_build.prepare.input_samples import fed
 from aidge_build.prove.elf import read_claims, read_image
 from aidge_build.prove.elf.claim import claim_from
 from aidge_build.prove.elf.findings import ERROR

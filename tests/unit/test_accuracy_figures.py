@@ -15,10 +15,11 @@ from aidge_build.graph.tensor import Tensor
 from aidge_build.graph.view import GraphView, Node
 from aidge_build.measure.accuracy.figures import Figures, confusion, errors, roc_auc, top1, wilson
 from aidge_build.measure.accuracy.gate import verdicts
-from aidge_build.measure.accuracy.labelled import LabelledSet, fed, is_channels_last, labelled_set, shared_samples
+from aidge_build.measure.accuracy.labelled import labelled_set, shared_samples
 from aidge_build.measure.accuracy.task import judged, task_of
 from aidge_build.measure.accuracy.texts import limit_line
 from aidge_build.operators.activation import ReLU
+from aidge_build.prepare.input_samples import Samples, fed, is_channels_last
 
 RANDOM = numpy.random.default_rng
 
@@ -203,11 +204,11 @@ def test_images_with_channels_first_fit_a_model_that_takes_them_last():
     images = numpy.arange(2 * 3 * 4 * 5, dtype=numpy.float32).reshape(2, 3, 4, 5)
     last = Tensor("in", (1, 4, 5, 3), DType.float32)
     for given in (images, images[:, None], images.transpose(0, 2, 3, 1)):
-        found = fed(LabelledSet({"in": given}, None, {}), "in", last, None)
+        found = fed(Samples({"in": given}), "in", last, None)
         assert numpy.array_equal(found[:, 0], images.transpose(0, 2, 3, 1))
     assert is_channels_last((1, 4, 5, 3), (1, 3, 4, 5)) and not is_channels_last((1, 3, 4, 5), (1, 4, 5, 3))
     with pytest.raises(AidgeError, match=r"have dims \[5, 4, 3\], the model takes \[1, 4, 5, 3\]"):
-        fed(LabelledSet({"in": images.transpose(0, 3, 2, 1)}, None, {}), "in", last, None)
+        fed(Samples({"in": images.transpose(0, 3, 2, 1)}), "in", last, None)
 
 
 def test_shared_samples_are_counted_by_all_their_inputs():

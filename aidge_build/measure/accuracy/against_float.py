@@ -18,9 +18,10 @@ from aidge_build.graph.tensor import Tensor
 from aidge_build.graph.view import GraphView, Node
 from aidge_build.measure.accuracy.counterparts import Counterpart, counterparts
 from aidge_build.measure.accuracy.departure import Comparison, Noise, compared, histograms
-from aidge_build.measure.accuracy.labelled import LabelledSet, fed, is_channels_last
+from aidge_build.measure.accuracy.labelled import LabelledSet
 from aidge_build.measure.accuracy.stages import input_quantizations
 from aidge_build.plan.program import Program
+from aidge_build.prepare.input_samples import fed, is_channels_last
 from aidge_build.prepare.quantization.nearness import OK_DB, cut, json_decibels
 from aidge_build.run.verify.vectors import Vectors
 from aidge_build.sources.importing import import_file

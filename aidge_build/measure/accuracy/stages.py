@@ -18,9 +18,10 @@ from aidge_build.contract.reference.sequence import run_in_order
 from aidge_build.contract.spec import NodeView
 from aidge_build.graph.quantization import Quantization
 from aidge_build.graph.view import GraphView
-from aidge_build.measure.accuracy.labelled import LabelledSet, fed
+from aidge_build.measure.accuracy.labelled import LabelledSet
 from aidge_build.operators.arithmetic.requantize import dequantize
 from aidge_build.plan.program import Program
+from aidge_build.prepare.input_samples import fed
 from aidge_build.prove.elf import Claim, read_claims, read_image
 from aidge_build.run.emulate.model_calls import call_claimed, require_callable, require_calls
 from aidge_build.run.verify.firmware import execute

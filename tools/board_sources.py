@@ -37,7 +37,7 @@ def modm_devices(names: list[str]) -> dict:
 
 
 def probe_rs(names: list[str], checkout: Path) -> dict:
-    """The same, of `family/chip`; the core is the name of its architecture."""
+    """The same, of `family/chip`, or of `family/chip@core` if it is not the first core; the core is its architecture."""
     import yaml
 
     class Loader(yaml.SafeLoader):
@@ -50,7 +50,8 @@ def probe_rs(names: list[str], checkout: Path) -> dict:
     Loader.add_multi_constructor("!", tagged)
     found = {}
     for name in names:
-        family, chip = name.split("/")
+        family, device = name.split("/")
+        chip, _, core = device.partition("@")
         file = next(checkout.glob(f"*/targets/{family}.yaml"))
         described = yaml.load(file.read_bytes(), Loader)
         for variant in described["variants"]:
@@ -59,7 +60,8 @@ def probe_rs(names: list[str], checkout: Path) -> dict:
                     [item.get("name") or "", item["range"]["start"], item["range"]["end"] - item["range"]["start"], item["kind"]]
                     for item in variant["memory_map"]
                 ]
-                found[name] = {"core": variant["cores"][0]["type"], "memories": memories}
+                cores = [item["type"] for item in variant["cores"] if core in ("", item["name"])]
+                found[name] = {"core": cores[0], "memories": memories}
     return found
 
 

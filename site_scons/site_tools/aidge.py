@@ -831,7 +831,7 @@ def _refuse_other_cpu(env, options):
     flags_cpu = _machine_flag({variable: _words(env, variable) for variable in FLAG_VARIABLES}, "-mcpu=")
     folders = _board_folders(env, options)
     board_cpu = _cpu_of_board(options["board"], folders)
-    if flags_cpu and board_cpu and flags_cpu != _compiled_as(board_cpu, folders):
+    if flags_cpu and board_cpu and flags_cpu not in (board_cpu, _compiled_as(board_cpu, folders)):
         raise SCons.Errors.UserError(
             f"aidge: board='{options['board']}' has a {board_cpu}, but the flags of this environment say -mcpu={flags_cpu}. "
             "Correct one of them, or leave out board="

@@ -148,7 +148,7 @@ def test_a_board_with_another_cpu_than_the_flags_is_refused(project):
 def test_flags_that_the_core_of_a_board_names_are_its_own(project):
     project.write("boards/mine.toml", 'cpu = "star"\n')
     project.write("boards/cores/star.toml", 'extends = "armv8-m.main"\nflags = ["-mcpu=cortex-m33", "-mthumb"]\n')
-    for cpu, is_own in (("cortex-m33", True), ("cortex-m7", False)):
+    for cpu, is_own in (("cortex-m33", True), ("star", True), ("cortex-m7", False)):
         project.sconstruct(f"env.Append(CCFLAGS=['-mcpu={cpu}'])\n" + MODEL.format(options=", board='mine', board_path='boards'"))
         assert ("but the flags of this environment say" in project.scons("-n").output) != is_own
 

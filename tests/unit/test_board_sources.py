@@ -22,6 +22,7 @@ DECIDED_ELSEWHERE = {
     ("mimxrt1062", "OCRAM"),
     ("stm32n657", "DTCM"),
     ("stm32n657", "ITCM"),
+    ("nrf54l15", "FLASH"),
     ("rp2350-riscv", "FLASH"),
     ("fe310", "FLASH"),
     ("ch32v203", "FLASH"),

@@ -22,6 +22,9 @@ NAMES = tuple(sorted(path.stem for path in board_folder().glob("*.toml")))
 # No emulator has these cores with these memories; the boards of Arm's FPGA images, QEMU's virt and fe310 stand in.
 NOT_EMULATED = (
     "stm32n657",
+    "apollo510",
+    "psoce84",
+    "ra8m1",
     "ch32v003",
     "ch32v006",
     "ch32v203",
@@ -87,6 +90,12 @@ def test_the_stm32h743_has_the_islands_of_its_reference_manual_and_switches_on_t
     assert costs == sorted(costs) and costs[0] < costs[1] < costs[2]
     assert "LONG(0x580244DC) LONG(0x40000000) /* SRAM2 */" in render_link_script(board)
     assert "LONG(0x580244DC)" not in render_link_script(load_board("stm32f7"))
+
+
+def test_a_board_with_a_core_that_the_compiler_does_not_know_is_compiled_for_a_core_with_the_same_instructions():
+    board = load_board("ra8m1")
+    assert (board.cpu, board.compiler_flags[0]) == ("cortex-m85", "-mcpu=cortex-m55") and board.core.timing == "cortex-m85"
+    assert board.core.runs >= load_board("apollo510").core.runs and "cortex-m55" in board.core.later_than
 
 
 def test_a_misspelled_board_is_guessed():
@@ -273,7 +282,7 @@ def test_boards_with_a_data_cache_say_how_long_its_lines_are_and_what_it_does_no
     lines = {name: load_board(name).dma_line for name in NAMES}
     assert lines.pop("esp32p4") == 64  # of the chip: other chips with this core have no cache
     assert lines == {name: load_board(name).core.cache_line for name in lines} and set(lines.values()) == {0, 32}
-    for name in ("mimxrt1062", "stm32f7", "stm32f767", "stm32h743", "stm32n657"):
+    for name in ("apollo510", "mimxrt1062", "psoce84", "ra8m1", "stm32f7", "stm32f767", "stm32h743", "stm32h7s3", "stm32n657"):
         assert {region.name for region in load_board(name).regions if not region.cached} == {"DTCM", "ITCM"}
     assert all(region.cached for region in load_board("mps2-an500").regions)
 

@@ -571,7 +571,7 @@ function(_aidge_refuse_other_cpu target board flag_cpu board_path)
   endif()
   string(JSON board_cpu GET "${answer}" boards 0 cpu)
   string(JSON compiled_as GET "${answer}" boards 0 compiled_as)
-  if(NOT compiled_as STREQUAL flag_cpu)
+  if(NOT flag_cpu STREQUAL board_cpu AND NOT flag_cpu STREQUAL compiled_as)
     message(FATAL_ERROR "aidge_add_model(${target}): board '${board}' has a ${board_cpu}, but the flags of this project say "
                         "-mcpu=${flag_cpu}. Correct one of them, or leave out BOARD")
   endif()

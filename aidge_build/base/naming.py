@@ -130,6 +130,7 @@ _NO_WORD = re.compile(r"[^a-z0-9]+")
 _BY_ROWS = ("begin", "push_input", "pull_output", "end", "cancel", "rows", "progress", "take", "give")  # by rows
 _HOOKS = ("before_input", "after_output")
 _WEIGHTS = ("bind", "newer", "bound", "weights", "weights_bytes", "constant", "crc", "suits")  # of replaceable weights
+_INTEGRITY = ("verify_constants", "integrity", *(f"integrity_{word}" for word in ("state", "guard", "part", "parts", "digest")))
 _RECORD = ("record", "record_begin", "record_end", "record_sums")
 _CASCADES = ("shift", *(f"cascade_{number}" for number in range(1, 10)))
 _EXPANSIONS = (
@@ -153,6 +154,7 @@ def public_symbols(model: str) -> tuple[str, ...]:
             *_WEIGHTS,
             *_HOOKS,
             *_RECORD,
+            *_INTEGRITY,
             *_BY_ROWS,
             *_CASCADES,
             *_EXPANSIONS,
@@ -164,6 +166,7 @@ def model_of_symbol(symbol: str) -> str:
     """Returns the model that a public function or array, or a part of an array, may belong to; "" for any other symbol."""
     match = re.fullmatch(
         r"(.+)_(?:run|reset|init|bind|newer|bound|weights(?:_bytes)?|begin|push_input|pull_output|end|cancel|rows|record"
+        r"|verify_constants|integrity"
         r"|(?:arena|state)(?:_[A-Za-z0-9_]+)?)",
         symbol,
     )

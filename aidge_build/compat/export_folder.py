@@ -120,6 +120,13 @@ def _require_options(options: Options) -> None:
             code="USAGE",
             hint="aidge-build compile, without scheduler_export",
         )
+    if options.integrity != "off":
+        raise AidgeError(
+            "the main function of a standalone folder calls no check",
+            where=f"integrity={options.integrity}",
+            code="USAGE",
+            hint="aidge-build compile, without scheduler_export",
+        )
     if options.ram_budget or options.memory_model == "cascade" or "rows" in (options.input, options.output):
         raise AidgeError(
             "the memory manager places tensors as a whole: no layer is computed row by row",

@@ -17,6 +17,7 @@ _STEP_MACROS = ("OK", "POINTER", "MORE", "ORDER", "MAX_STEP_INSTRUCTIONS", "STEP
 _RECORD_MACROS = ("RECORD_BYTES",)  # of models that keep the last inferences
 _CODES = ("OK", "POINTER", "MORE", "ORDER", "WEIGHTS")  # of models with functions that return more than 0 and 1
 _WEIGHTS_MACROS = (*_CODES, "WEIGHTS_ALIGNMENT")  # of models with weights that can be replaced
+_INTEGRITY_MACROS = (*_CODES, "DAMAGED", "OVERWRITTEN")  # of models with checks at run time
 _LABEL_MACROS = ("LABELS", "LABELS_SIZE")  # of models that have them
 
 
@@ -74,6 +75,7 @@ def _reserved(program: Program) -> tuple[list[str], list[str]]:
         (program.recording, (), _RECORD_MACROS),
         (program.options.dma_line, (), ("DMA_LINE",)),
         (program.options.replaces_weights, ("self", "weights", "weights_bytes"), _WEIGHTS_MACROS),
+        (program.options.integrity != "off", ("self", "code"), _INTEGRITY_MACROS),
     )
     arenas = [f"{name}{part.ending}" for part in program.memory.parts for name in ("arena", "arena_bytes")]
     words = [word for holds, parameters, _ in cases if holds for word in parameters]

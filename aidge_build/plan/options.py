@@ -20,12 +20,23 @@ class InterfaceOptions:
     dma: str = "off"  # hooks: the firmware is called before inputs are read and after outputs are written; on: with lines, too
     dma_line: int = 0  # bytes of a line of the data cache; inputs and outputs get lines of their own
     record: int = 0  # inferences: what they read and wrote is kept for dumps of RAM
+    integrity: str = "off"  # constants: N_verify_constants; canary: words next to the arena; on: both
     trace: bool = False  # verify only: report every layer's output through aidge_trace
 
     @property
     def replaces_weights(self) -> bool:
         """Whether the constants are one block that the firmware names."""
         return self.update == "weights"
+
+    @property
+    def verifies_constants(self) -> bool:
+        """Whether the firmware can check the constants while it runs."""
+        return self.integrity in ("constants", "on")
+
+    @property
+    def has_canary(self) -> bool:
+        """Whether calls check a word at each end of the arena."""
+        return self.integrity in ("canary", "on")
 
 
 @dataclass(frozen=True)

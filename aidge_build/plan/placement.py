@@ -18,6 +18,7 @@ from aidge_build.plan.cascade.pieces import PieceMoves
 from aidge_build.plan.cascade.progress import Progress
 from aidge_build.plan.cascade.row_layer import ROW_AXIS
 from aidge_build.plan.cascade.waiting import Waiting
+from aidge_build.plan.integrity import Integrity, require_one_piece, with_canaries
 from aidge_build.plan.memory.buffer import Buffer
 from aidge_build.plan.memory.checker import check
 from aidge_build.plan.memory.plan import MemoryPlan
@@ -204,7 +205,17 @@ def arena_of(schedule: Schedule, peak: MemoryPlan, options: Options) -> Arena:
     if options.dma_line and not outside:
         buffers = tuple(in_lines(buffer, options.dma_line) for buffer in buffers)
         peak = plan(buffers, overlaps=schedule.overlaps, like=peak)
-    return Arena(buffers, peak, plan(buffers, overlaps=schedule.overlaps, like=peak) if outside else peak)
+    if outside:
+        return _linked(buffers, peak, plan(buffers, overlaps=schedule.overlaps, like=peak), options)
+    found = _linked(buffers, peak, peak, options)
+    return replace(found, peak=found.plan)
+
+
+def _linked(buffers: tuple[Buffer, ...], peak: MemoryPlan, bare: MemoryPlan, options: Options) -> Arena:
+    """Returns the arena with its canaries."""
+    whole = with_canaries(bare, options)
+    canaries = [placement.buffer for placement in whole.placements if placement.buffer.kind == "canary"]
+    return Arena((*buffers, *canaries), peak, whole)
 
 
 def place(schedule: Schedule, whole: Arena, view: GraphView, options: Options, board: Board | None) -> Placed:
@@ -215,6 +226,7 @@ def place(schedule: Schedule, whole: Arena, view: GraphView, options: Options, b
     if options.arena == "static":
         kept_bytes = kept_beside(view, states, schedule.cascades, options)
         arena, region, split, proved = regions_of(arena, schedule, view, board, kept_bytes, options.constants_in)
+        require_one_piece(len(split), options)
         room_bytes = room_in(region, board, kept_bytes, options.constants_in)
     return Placed(
         arena,
@@ -237,14 +249,15 @@ def place(schedule: Schedule, whole: Arena, view: GraphView, options: Options, b
 
 def kept_beside(view: GraphView, states: StateMemory, cascades: tuple[Cascade, ...], options: Options) -> int:
     """Returns the bytes of RAM that the model needs in addition to an arena of its own: the states, the struct of a waiting
-    inference, and the record."""
+    inference, the record, and the progress of checks."""
     ports = len(view.given) + len(view.handed_out) if options.io == "caller" else 0
     progress = Progress.of(cascades, ports) or (Waiting.of(cascades, ports) if options.max_step else None)
-    recording = Recording.of(view, states, options.record)
+    recording, integrity = Recording.of(view, states, options.record), Integrity.of(options)
     return (
         states.bytes_of(options.arena)
         + (progress.size_bytes(_POINTER_BYTES) if progress else 0)
         + (recording.size_bytes if recording else 0)
+        + (integrity.size_bytes if integrity else 0)
     )
 
 

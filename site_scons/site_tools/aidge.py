@@ -84,6 +84,7 @@ OPTIONS = {
     "max_step": ("--max-step", "number", ()),
     "update": ("--update", "word", ("none", "weights")),
     "weights_version": ("--weights-version", "number", ()),
+    "integrity": ("--integrity", "word", ("off", "constants", "canary", "on")),
     "constant_channels": ("--constant-channels", "word", ("on", "off")),
     "block_data": ("--block-data", "word", ("file", "int8")),
     "assembly": ("--assembly", "word", ("on", "off")),

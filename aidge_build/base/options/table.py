@@ -252,6 +252,14 @@ MODEL = Group(
             topic=OF_FIRMWARE,
         ),
         Option(
+            "integrity",
+            "constants: N_verify_constants checks all constants, in slices; canary: calls check words next to the arena; on: "
+            "both; a failed check makes all calls refuse (docs/c-api.md); off: no check",
+            values=("off", "constants", "canary", "on"),
+            default="off",
+            topic=OF_FIRMWARE,
+        ),
+        Option(
             "constant-channels",
             "on: fold constant channels into their readers; off: compute them",
             values=("on", "off"),

@@ -3,9 +3,9 @@
 # single, lists: keywords of a call. rows: keyword:what becomes of the value:option of `aidge-build`.
 macro(_aidge_options_of_model)
   set(single MODEL NAME OUT BOARD CPU FPU IO INPUT OUTPUT ARENA DMA RECORD WEIGHTS COPY_CONSTANTS PLACE SIGNATURE OPTIMIZE SELECT
-             COST_TABLE ROUNDING MEMORY_MODEL STATE_TYPE RAM_BUDGET MAX_STEP UPDATE WEIGHTS_VERSION CONSTANT_CHANNELS BLOCK_DATA
-             ASSEMBLY UNALIGNED PACK_WEIGHTS KERNELS QUANTIZE RANGES PERCENTILE ACTIVATIONS EQUALIZE CORRECT_BIAS ROUND_WEIGHTS
-             LEAST_SQNR IO_TYPE IO_LAYOUT)
+             COST_TABLE ROUNDING MEMORY_MODEL STATE_TYPE RAM_BUDGET MAX_STEP UPDATE WEIGHTS_VERSION INTEGRITY CONSTANT_CHANNELS
+             BLOCK_DATA ASSEMBLY UNALIGNED PACK_WEIGHTS KERNELS QUANTIZE RANGES PERCENTILE ACTIVATIONS EQUALIZE CORRECT_BIAS
+             ROUND_WEIGHTS LEAST_SQNR IO_TYPE IO_LAYOUT)
   set(lists LIBS CONSTANTS_IN BIND STATE KERNEL_PATH BOARD_PATH CHECKOUT LAYER_TYPES)
   set(rows LIBS:list:--lib IO:word:--io INPUT:word:--input OUTPUT:word:--output ARENA:word:--arena DMA:word:--dma
            RECORD:word:--record WEIGHTS:word:--weights COPY_CONSTANTS:word:--copy-constants CONSTANTS_IN:pairs:--constants-in
@@ -13,11 +13,11 @@ macro(_aidge_options_of_model)
            BOARD_PATH:folders:--board-path OPTIMIZE:word:--optimize SELECT:word:--select COST_TABLE:file:--cost-table
            ROUNDING:word:--rounding CHECKOUT:checkouts:--checkout MEMORY_MODEL:word:--memory-model STATE_TYPE:word:--state-type
            RAM_BUDGET:word:--ram-budget MAX_STEP:number:--max-step UPDATE:word:--update WEIGHTS_VERSION:number:--weights-version
-           CONSTANT_CHANNELS:word:--constant-channels BLOCK_DATA:word:--block-data ASSEMBLY:word:--assembly
-           UNALIGNED:word:--unaligned PACK_WEIGHTS:word:--pack-weights KERNELS:word:--kernels QUANTIZE:file:--quantize
-           RANGES:word:--ranges PERCENTILE:word:--percentile ACTIVATIONS:word:--activations EQUALIZE:word:--equalize
-           CORRECT_BIAS:word:--correct-bias ROUND_WEIGHTS:word:--round-weights LAYER_TYPES:pairs:--layer-types
-           LEAST_SQNR:decimal:--least-sqnr IO_TYPE:word:--io-type IO_LAYOUT:word:--io-layout)
+           INTEGRITY:word:--integrity CONSTANT_CHANNELS:word:--constant-channels BLOCK_DATA:word:--block-data
+           ASSEMBLY:word:--assembly UNALIGNED:word:--unaligned PACK_WEIGHTS:word:--pack-weights KERNELS:word:--kernels
+           QUANTIZE:file:--quantize RANGES:word:--ranges PERCENTILE:word:--percentile ACTIVATIONS:word:--activations
+           EQUALIZE:word:--equalize CORRECT_BIAS:word:--correct-bias ROUND_WEIGHTS:word:--round-weights
+           LAYER_TYPES:pairs:--layer-types LEAST_SQNR:decimal:--least-sqnr IO_TYPE:word:--io-type IO_LAYOUT:word:--io-layout)
 endmacro()
 macro(_aidge_options_of_check)
   set(single BOARD MAP MAX_STEP_UNPROVED MAX_STACK MAX_FLASH)

@@ -8,6 +8,7 @@ from aidge_build.build.emit.claim import claim_of
 from aidge_build.build.emit.code import code_of, used_kernels
 from aidge_build.build.emit.functions import functions_of
 from aidge_build.build.emit.header import header_of
+from aidge_build.build.emit.integrity import digest_array
 from aidge_build.build.emit.layers import layers_of
 from aidge_build.build.emit.manifest import manifest_of, manifest_text
 from aidge_build.build.emit.needs import needs_of
@@ -41,7 +42,7 @@ def emit(program: Program) -> Sources:
     header = header_of(program, ports, needs_of(program, kernels.texts))
     functions = [function.symbol for function in functions_of(program, ports)]
     code = code_of(program, ports, arrays, layers, kernels, header.digest)
-    flash = in_flash(program, arrays, code.layout)
+    flash = (*in_flash(program, arrays, code.layout), *digest_array(program, code.parts))
     claim = claim_of(program, functions, flash, header.digest, code.digest)
     replaces = program.options.replaces_weights
     if replaces:

@@ -17,6 +17,7 @@ from aidge_build.build.emit.fast_code import in_sections, layer_sections, memori
 from aidge_build.build.emit.functions import functions_of, has_instances
 from aidge_build.build.emit.header import arenas_of, owns_arena, public_arenas
 from aidge_build.build.emit.hooks import hooks_of
+from aidge_build.build.emit.integrity import Part, digest_array, integrity_text, parts_of
 from aidge_build.build.emit.kernels import KernelFile, kernel_text
 from aidge_build.build.emit.layers import LayerText
 from aidge_build.build.emit.overlaps import overlap_checks
@@ -31,7 +32,7 @@ from aidge_build.build.emit.steps import owns_steps, steps_text
 from aidge_build.build.emit.template import render_file
 from aidge_build.build.emit.unused import without_unused
 from aidge_build.build.emit.update import layout_digest
-from aidge_build.plan.constant_arrays import Arrays
+from aidge_build.plan.constant_arrays import Array, Arrays
 from aidge_build.plan.program import Program
 
 
@@ -73,6 +74,7 @@ class Code:
     text: str
     digest: str
     layout: str  # what blocks of weights must have been made for
+    parts: tuple[Part, ...] = ()  # the constants that N_verify_constants checks
 
 
 def code_of(
@@ -92,10 +94,11 @@ def code_of(
     layout, cascades = "", cascades_of(program, ports, layers)
     if program.options.replaces_weights:  # N_bind compares it
         layout = layout_digest(program, kernels.texts, cascades, arrays)
-    text = _text(program, ports, arrays, layers, cascades, kernels, header_digest, layout)
+    parts = parts_of(program, arrays, layers, cascades, kernels.texts)
+    text = _text(program, ports, arrays, layers, cascades, kernels, header_digest, layout, parts)
     digest = digest_of(code_of_text(text))
     if program.options.assembly == "off":
-        return Code(text, "", layout)  # nothing says it
+        return Code(text, "", layout, parts)  # nothing says it
     symbol = code_symbol(program.name, digest)
     lines = (
         "/* Which code this is: `aidge-build check` compares it with what the constants were generated for. Costs no byte. */",
@@ -104,7 +107,7 @@ def code_of(
         f"        {c_string(f'.set {symbol}, 1')});",
         "#endif",
     )
-    return Code(text + "\n".join(lines) + "\n", digest, layout)
+    return Code(text + "\n".join(lines) + "\n", digest, layout, parts)
 
 
 def _text(
@@ -116,6 +119,7 @@ def _text(
     kernels: UsedKernels,
     header_digest: str,
     layout: str,
+    parts: tuple[Part, ...],
 ) -> str:
     before, steps = run_steps(program, layers, cascades)
     record, hooks = record_text(program, ports), hooks_of(program, ports)
@@ -131,7 +135,11 @@ def _text(
         **_machine(program),
         **_arenas(program, record),
         **_functions(program, ports),
-        arrays=[array for array in arrays.all if not program.options.replaces_weights or array is arrays.initial_state],
+        arrays=[*_arrays_of_code(program, arrays), *digest_array(program, parts)],
+        integrity=integrity_text(program, parts),
+        ended=f"{program.name}_integrity_guard({'self' if has_instances(program) else ''})"
+        if program.options.has_canary
+        else "0",
         replaced=replaced_text(program, arrays, layout),
         shared=kernels.shared,
         kernels=kernels.files,
@@ -158,9 +166,16 @@ def _text(
     )
 
 
+def _arrays_of_code(program: Program, arrays: Arrays) -> list[Array]:
+    """Returns the arrays that the code names; a block of weights is named by the firmware."""
+    return [array for array in arrays.all if not program.options.replaces_weights or array is arrays.initial_state]
+
+
 def _includes(program: Program, kernels: UsedKernels, record: RecordText | None) -> list[str]:
     copies = any(is_copied(layer) for layer in program.layers)
-    uses_memory_functions = program.memory.states.size_bytes or program.schedule.cascades or record or copies
+    uses_memory_functions = (
+        program.memory.states.size_bytes or program.schedule.cascades or record or copies or program.options.has_canary
+    )
     return sorted({"<stdint.h>", *kernels.system_includes, *(("<string.h>",) if uses_memory_functions else ())})
 
 
@@ -206,6 +221,7 @@ def _functions(program: Program, ports: tuple[Port, ...]) -> dict[str, Any]:
         "pushing": next((each for name, each in named.items() if name.startswith("push_")), None),
         "pulling": next((each for name, each in named.items() if name.startswith("pull_")), None),
         **{name: named.get(name) for name in ("begin", "step", "bind", "newer")},
+        "verify": named.get("verify_constants"),
         "checks": _pointer_checks(program, ()) if program.progress else run_checks,
         "run_checks": run_checks,
         "begin_checks": _pointer_checks(program, told(program, ports)),

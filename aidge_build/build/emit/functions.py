@@ -7,10 +7,12 @@ from collections.abc import Iterator
 
 from aidge_build.build.emit.bind import bind_functions
 from aidge_build.build.emit.function import Function
+from aidge_build.build.emit.integrity import integrity_functions, refusals
 from aidge_build.build.emit.overlaps import overlap_checks, overlap_words
 from aidge_build.build.emit.ports import Port
 from aidge_build.build.emit.rows import arriving_port, departing_port, ports_by_rows, told
 from aidge_build.build.emit.step_functions import step_functions
+from aidge_build.plan.integrity import CANARY_BYTES, canary_offsets
 from aidge_build.plan.program import Program
 
 STATE_ALIGNMENT = 8  # bytes: of N_state, enough for every type of element
@@ -19,8 +21,9 @@ _BAD_POINTER = "when a pointer is null or misaligned"
 
 def has_instances(program: Program) -> bool:
     """Whether functions get `N_instance *self`, which holds the values between calls; the firmware owns it, like the arena."""
-    remembers = program.memory.states.size_bytes > 0 or program.takes_several_calls or program.options.replaces_weights
-    return program.options.arena == "caller" and remembers
+    options = program.options
+    remembers = program.memory.states.size_bytes > 0 or program.takes_several_calls or options.replaces_weights
+    return options.arena == "caller" and (remembers or options.integrity != "off")
 
 
 def functions_of(program: Program, ports: tuple[Port, ...]) -> tuple[Function, ...]:
@@ -35,6 +38,7 @@ def functions_of(program: Program, ports: tuple[Port, ...]) -> tuple[Function, .
         *_by_rows(program, ports, self, arguments),
         *step_functions(program, ports, self, arguments),
         *bind_functions(program, self, arguments),
+        *integrity_functions(program, self, arguments),
     )
     return (_init(program, self, arguments), run, *others) if self else (run, *others)
 
@@ -113,6 +117,8 @@ def _init(program: Program, self: tuple[str, ...], arguments: tuple[str, ...]) -
     prefix, has_state = program.name.upper(), program.memory.states.size_bytes > 0
     between = "inferences" if program.takes_several_calls else "calls"
     arena = f"{prefix}_ARENA_BYTES at a multiple of {prefix}_ARENA_ALIGNMENT, free for other use between {between}"
+    if canary_offsets(program.memory.arena):
+        arena = f"{arena}, but for its last {CANARY_BYTES} bytes, which only the model writes"
     comment = (
         f"Makes an instance, in any memory{', with its own state' if has_state else ''}. Call it before all other functions. "
         "Instances share code and constants.",
@@ -153,6 +159,7 @@ def _run_comment(program: Program, ports: tuple[Port, ...], can_fail: bool) -> t
         lines.append(f"{prefix}_ORDER when an inference by rows has begun: {program.name}_end or {program.name}_cancel first.")
     if program.options.replaces_weights:
         lines.append(f"{prefix}_WEIGHTS before {program.name}_bind has accepted weights.")
+    lines += refusals(program)
     is_compared = bool(overlap_checks(program, ports, "arena" if program.options.arena == "caller" else ""))
     wrong = "is null, misaligned, or overlaps another buffer" if is_compared else "is null or misaligned"
     failure = f"1 when a pointer {wrong}; then nothing is computed" if can_fail else "it cannot fail"

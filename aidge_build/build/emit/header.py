@@ -14,6 +14,7 @@ from aidge_build.build.emit.digest import declarations_of, digest_of, facts_of
 from aidge_build.build.emit.function import Function
 from aidge_build.build.emit.functions import STATE_ALIGNMENT, functions_of, has_instances
 from aidge_build.build.emit.hooks import hooks_of
+from aidge_build.build.emit.integrity import integrity_fields
 from aidge_build.build.emit.names import list_of_names
 from aidge_build.build.emit.overlaps import MOST_PAIRS, apart, pairs_of
 from aidge_build.build.emit.ports import Port
@@ -145,6 +146,7 @@ def _text(program: Program, ports: tuple[Port, ...], needs: tuple[str, ...], dig
         hooks=hooks_of(program, ports),
         copy_hooks=copy_hooks_of(program),
         progress=_kept_in_instance(program, ports) if has_instances(program) else (),
+        integrity=integrity_fields(program) if has_instances(program) else (),
         record=record_text(program, ports),
         codes=_codes(program),
         weights=blob_symbol(program) if program.options.replaces_weights else "",
@@ -157,14 +159,22 @@ _CODES = (
     ("MORE", 2, "there is more to do"),
     ("ORDER", 3, "called out of order"),
     ("WEIGHTS", 4, "no weights are bound, or they do not fit this code"),
+    ("DAMAGED", 6, "constants are damaged"),
+    ("OVERWRITTEN", 7, "bytes next to the arena were overwritten"),
 )
 
 
 def _codes(program: Program) -> tuple[tuple[str, int, str], ...]:
     """Returns name, number and meaning of the functions' return codes; none if 0 and 1 are all."""
-    if program.options.replaces_weights:
-        return _CODES
-    return _CODES[:4] if program.takes_several_calls else ()
+    options, verifies = program.options, program.options.verifies_constants
+    holds = {
+        "MORE": program.takes_several_calls or options.replaces_weights or verifies,
+        "ORDER": program.takes_several_calls or options.replaces_weights,
+        "WEIGHTS": options.replaces_weights,
+        "DAMAGED": verifies,
+        "OVERWRITTEN": options.has_canary,
+    }
+    return tuple(code for code in _CODES if holds.get(code[0], any(holds.values())))
 
 
 def _weights_macros(program: Program) -> tuple[MacroGroup, ...]:

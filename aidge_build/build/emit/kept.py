@@ -6,11 +6,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from aidge_build.build.emit.integrity import integrity_symbol
 from aidge_build.build.emit.record import record_symbol
 from aidge_build.build.emit.replaced import bound_symbol
 from aidge_build.build.emit.rows import owns_progress, progress_symbol
 from aidge_build.build.emit.steps import owns_steps
 from aidge_build.build.emit.steps import progress_symbol as steps_symbol
+from aidge_build.plan.integrity import Integrity
 from aidge_build.plan.program import Program
 from aidge_build.plan.schedule.recording import WORD
 
@@ -40,6 +42,10 @@ def kept_arrays(program: Program) -> tuple[Kept, ...]:
     if recording is not None:
         bytes_of = recording.size_bytes
         found.append(Kept("record", record_symbol(program.name), lambda _: bytes_of, lambda _: WORD))
+    integrity = Integrity.of(program.options)
+    if integrity is not None and program.options.arena == "static":
+        size, alignment = integrity.size_bytes, integrity.alignment
+        found.append(Kept("integrity", integrity_symbol(program), lambda _: size, lambda _: alignment))
     if program.options.replaces_weights and program.options.arena == "static":
         found.append(
             Kept("bound", bound_symbol(program), lambda pointer_bytes: pointer_bytes, lambda pointer_bytes: pointer_bytes)

@@ -166,7 +166,8 @@ class _LayerPrinter:
 
     def _struct(self, bands: Sequence[Struct]) -> str:
         """One struct where all bands have the same fields, else an array of them."""
-        texts = [_struct(band, len(self.structs)) for band in bands]
+        whole = f"{self.layer.symbol}_parameters" if self.program.options.verifies_constants else "parameters"
+        texts = [_struct(band, whole, len(self.structs)) for band in bands]
         if len(set(texts)) > 1:
             self.structs.append(replace(texts[0], others=tuple(text.fields for text in texts[1:])))
             return f"&{texts[0].name}[{BAND}]"
@@ -304,8 +305,7 @@ def _removed(tensor: Tensor) -> str:
     return f"; {tensor.removed_channels} of {tensor.kept.count} channels are constant or unread, and left out"
 
 
-def _struct(struct: Struct, position: int) -> StructText:
-    name = "parameters" if position == 0 else f"parameters_{position + 1}"
+def _struct(struct: Struct, name: str, position: int) -> StructText:
     fields = tuple(
         (
             comment_text(field),
@@ -315,4 +315,4 @@ def _struct(struct: Struct, position: int) -> StructText:
         )
         for field, value in struct.fields.items()
     )
-    return StructText(struct.type, name, fields)
+    return StructText(struct.type, name if position == 0 else f"{name}_{position + 1}", fields)

@@ -9,7 +9,7 @@ from typing import Literal, get_args
 
 from aidge_build.base.errors import AidgeError
 
-BufferKind = Literal["activation", "scratch", "state", "io", "copy"]
+BufferKind = Literal["activation", "scratch", "state", "io", "copy", "canary"]
 BUFFER_KINDS: tuple[str, ...] = get_args(BufferKind)
 
 

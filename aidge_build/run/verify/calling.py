@@ -96,10 +96,12 @@ def _buffers(word: str, tensors: list[Tensor]) -> tuple[Buffer, ...]:
 
 
 def _setup(program: Program, arena: str, instance: bool) -> tuple[str, ...]:
-    """An instance is made, and the program's own weights are taken."""
+    """An instance is made, the program's own weights are taken, and all constants are checked."""
     name, found = program.name, []
     if instance:
         found.append(f"{name}_init(&instance, {arena}{', state.bytes' if program.memory.states.size_bytes else ''})")
     if program.options.replaces_weights:
         found.append(f"{name}_bind({'&instance, ' if instance else ''}{name}_weights, {name}_weights_bytes)")
+    if program.options.verifies_constants:
+        found.append(f"{name}_verify_constants({'&instance, ' if instance else ''}0xffffffffu)")
     return tuple(found)

@@ -132,6 +132,10 @@ _HOOKS = ("before_input", "after_output")
 _WEIGHTS = ("bind", "newer", "bound", "weights", "weights_bytes", "constant", "crc", "suits")  # of replaceable weights
 _INTEGRITY = ("verify_constants", "integrity", *(f"integrity_{word}" for word in ("state", "guard", "part", "parts", "digest")))
 _RECORD = ("record", "record_begin", "record_end", "record_sums")
+_MONITOR = (
+    *("monitor", "monitor_reset", "monitor_end", "monitor_put", "monitored", "counters"),
+    *(f"monitor_{side}_{number}" for side in ("input", "output") for number in range(10)),
+)
 _CASCADES = ("shift", *(f"cascade_{number}" for number in range(1, 10)))
 _EXPANSIONS = (
     "expanded",
@@ -155,6 +159,7 @@ def public_symbols(model: str) -> tuple[str, ...]:
             *_HOOKS,
             *_RECORD,
             *_INTEGRITY,
+            *_MONITOR,
             *_BY_ROWS,
             *_CASCADES,
             *_EXPANSIONS,

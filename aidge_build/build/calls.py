@@ -13,6 +13,7 @@ from aidge_build.base.errors import AidgeError
 from aidge_build.base.naming import layer_symbols
 from aidge_build.boards.cores import RISCV
 from aidge_build.build.adapted import bands_of
+from aidge_build.build.monitored import seen_ranges
 from aidge_build.build.ordering.texts import ordered_layers
 from aidge_build.build.request import CompileRequest
 from aidge_build.contract.call import Call
@@ -21,6 +22,7 @@ from aidge_build.contract.mem_info import MemInfo, mem_info_of
 from aidge_build.contract.spec import NodeView
 from aidge_build.graph.tensor import Tensor
 from aidge_build.plan.cascade.calls import calls_of
+from aidge_build.plan.monitoring import monitoring_of
 from aidge_build.plan.names import with_names
 from aidge_build.plan.place import Placed
 from aidge_build.plan.program import BandCalls, CodeTarget, CopiedTo, Layer, Program
@@ -57,6 +59,7 @@ def make_program(
         format_copies_bytes=assignment.bytes_copied,
         formats_proved=assignment.formats_proved,
         fast=request.fast,
+        monitoring=monitoring_of(assignment.view, request.options, seen_ranges(request, assignment.view)),
     )
     return with_names(program)
 

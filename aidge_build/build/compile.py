@@ -15,6 +15,7 @@ from aidge_build.build.calls import make_program
 from aidge_build.build.emit import emit
 from aidge_build.build.emit.flash import require_flash
 from aidge_build.build.imported import import_model, macs_of, price_of_update, reduced, simplified
+from aidge_build.build.monitored import not_counted
 from aidge_build.build.request import CompileRequest
 from aidge_build.contract.spec import Demands
 from aidge_build.graph.view import Node
@@ -68,7 +69,7 @@ class Compilation:
                 given_way = (*given_way, *gave)
             if is_shown(2):
                 show(2, "assignment", f"{assignment.view}\n{assignment}")
-            self._assignment, self._notices = assignment, (*notices, *given_way)
+            self._assignment, self._notices = assignment, (*notices, *given_way, *not_counted(view, request.options))
         except AidgeError as error:
             raise error.within(request.file_name)
 

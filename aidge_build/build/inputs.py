@@ -15,7 +15,7 @@ from aidge_build.base.errors import AidgeError, needs_option
 from aidge_build.base.installed import kernel_folder
 from aidge_build.base.naming import NAME_TO_LOOK_AT as NAME_TO_LOOK_AT
 from aidge_build.base.naming import check_model_name
-from aidge_build.base.npz import read_npz
+from aidge_build.base.npz import LARGEST_VECTOR_BYTES, read_npz
 from aidge_build.base.options import MODEL, QUANTIZATION, add_options, words_of
 from aidge_build.base.reading import LARGEST_TEXT_BYTES, read_regular
 from aidge_build.base.terminal import counting
@@ -31,6 +31,7 @@ from aidge_build.build.option_values import (
     features_of,
     is_aligned_only,
     max_step,
+    monitor_path,
     notices_of_core,
     scheme_of,
     states,
@@ -42,6 +43,7 @@ from aidge_build.operators import builtin_operators
 from aidge_build.operators.base import Operator
 from aidge_build.plan.constant_copies import require_alone
 from aidge_build.plan.constant_regions import rooms_of
+from aidge_build.plan.monitoring import require_monitorable
 from aidge_build.plan.options import Options
 from aidge_build.plan.schedule.recording import slots_of
 from aidge_build.prepare.adaptation.adapt import NoKernel
@@ -84,6 +86,7 @@ def load(arguments: argparse.Namespace, name: str) -> CompileRequest:
     options = _options(arguments, board, core, rooms_of(arguments.constants_in, board, arguments) if fast is None else fast.rooms)
     table, table_files = _cost_table(arguments, features, options)
     timing, machine_files = _timing_table(board, core)
+    monitor_file = monitor_path(arguments)
     dependencies = [
         str(path),
         *(str(path.parent / location) for location in sorted(external)),
@@ -91,8 +94,10 @@ def load(arguments: argparse.Namespace, name: str) -> CompileRequest:
         *machine_files,
         *table_files,
         *([arguments.place] if fast else []),
+        *([str(monitor_file)] if monitor_file else []),
     ]
     require_alone(arguments, board)
+    require_monitorable(options)
     request = CompileRequest(
         name=name,
         model=model,
@@ -111,6 +116,7 @@ def load(arguments: argparse.Namespace, name: str) -> CompileRequest:
         state=states(arguments.state),
         options=replace(options, cost_table=str(table or "")),
         fast=fast,
+        monitor_samples=read_regular(monitor_file, LARGEST_VECTOR_BYTES, "VECTORS") if monitor_file else b"",
         dependencies=tuple(dict.fromkeys(dependencies)),
         words=tuple(word for word in words_of(arguments, MODEL.options) if word != f"--rounding={UNNAMED_CONTRACT}"),
         notices=tuple(_notices(arguments, board, core, table, libraries)),
@@ -131,6 +137,7 @@ def _options(
         max_step=max_step(arguments),
         dma_line=dma_line(arguments, board, core),
         constants_in=rooms,
+        monitor_ranges=monitor_path(arguments) is not None,
         record=slots_of(arguments.record, arguments.arena, arguments.input, arguments.max_step, arguments.output),
     )
 

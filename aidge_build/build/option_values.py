@@ -30,6 +30,16 @@ def weights_version(arguments: argparse.Namespace) -> int:
     return version or 0
 
 
+def monitor_path(arguments: argparse.Namespace) -> Path | None:
+    """The file with usual inputs for --monitor on; None without a file, or without the option."""
+    if arguments.monitor == "off":
+        if arguments.monitor_samples is not None:
+            raise needs_option("monitor-samples", "--monitor on")
+        return None
+    path = arguments.monitor_samples or arguments.quantize
+    return Path(path) if path else None
+
+
 def budget(text: str | None, memory_model: str) -> int:
     """The bytes of --ram-budget; 0 where nobody gave one."""
     if text and memory_model == "plain":

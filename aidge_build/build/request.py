@@ -48,6 +48,7 @@ class CompileRequest:
     notices: tuple[str, ...] = ()  # of what was done before
     words: tuple[str, ...] = ()  # the options of the command that are no paths: the request, with the same files
     fast: FastMemory | None = None  # the file of --place
+    monitor_samples: bytes = b""  # an NPZ file with usual inputs, for --monitor
 
     @property
     def file(self) -> ModelFile:

@@ -66,11 +66,11 @@ def run(arguments: argparse.Namespace) -> Outcome:
 
 def _summary(name: str, manifest: dict) -> str:
     rounding = manifest["options"]["rounding"]
-    record = f"record {manifest['record']['size_bytes']:,} B, " if "record" in manifest else ""
+    kept = "".join(f"{word} {manifest[word]['size_bytes']:,} B, " for word in ("record", "monitor") if word in manifest)
     return (
         f"{name}: {counted(len(manifest['layers']), 'layer')}, {sum(layer['macs'] for layer in manifest['layers']):,} MACs, "
         f"peak {manifest['peak_bytes']:,} B (lower bound {manifest['lower_bound_bytes']:,} B), arena "
-        f"{manifest['arena_bytes']:,} B, {record}"
+        f"{manifest['arena_bytes']:,} B, {kept}"
         f"weights {manifest['weights_bytes']:,} B, rounding {USER_NAMES.get(rounding, rounding)}"
     )
 

@@ -112,8 +112,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
         raise _exceeds(arguments, program.memory.peak)
     manifest = emit(program).manifest
     data = {key: manifest[key] for key in KEYS}
-    if program.recording:
-        data["record"] = manifest["record"]
+    data |= {word: manifest[word] for word in ("record", "monitor") if word in manifest}
     peak, named = program.memory.peak, _named(program)
     file = Path(arguments.model).name
     lines = [
@@ -152,9 +151,11 @@ def _constants_line(memory: dict) -> str:
 
 
 def _parts_lines(program: Program) -> Iterator[str]:
-    """The record of inferences, and an arena in several memories."""
+    """The record of inferences, the monitor, and an arena in several memories."""
     if program.recording:
         yield f"record of the last {counted(program.recording.slots, 'inference')} {program.recording.size_bytes:,} B"
+    if program.monitoring:
+        yield f"monitor {program.monitoring.size_bytes:,} B"
     if program.memory.split:
         parts = ", ".join(f"{part.region} {part.size_bytes:,} B" for part in program.memory.split)
         yield f"the arena in {parts}: least access cost{', proved' if program.memory.split_proved else ' not proven'}"

@@ -154,8 +154,17 @@ def as_json(replay: Replay, departures: list[dict]) -> dict:
 
 def record_line(data: dict) -> str:
     """Returns a line with the RAM and the instructions that the record of inferences costs."""
+    return f"record of the last {counted(data['slots'], 'inference')}: {_cost(data)}"
+
+
+def monitor_line(data: dict) -> str:
+    """Returns a line with the RAM and the instructions that the monitor costs."""
+    return f"monitor: {_cost(data)}"
+
+
+def _cost(data: dict) -> str:
     spent = f", {data['instructions']:,} instructions per inference" if data["instructions"] is not None else ""
-    return f"record of the last {counted(data['slots'], 'inference')}: {data['size_bytes']:,} B of RAM{spent}"
+    return f"{data['size_bytes']:,} B of RAM{spent}"
 
 
 def replay_lines(data: dict) -> list[str]:

@@ -10,10 +10,11 @@ from pathlib import Path
 
 from aidge_build.base.naming import counted
 from aidge_build.base.terminal import table
+from aidge_build.build.emit.monitor import monitor_functions
 from aidge_build.build.emit.record import record_functions
 from aidge_build.build.inputs import USER_NAMES
 from aidge_build.cli.outcome import Outcome
-from aidge_build.cli.replayed import record_line
+from aidge_build.cli.replayed import monitor_line, record_line
 from aidge_build.cli.steps import step_data
 from aidge_build.plan.program import Program
 from aidge_build.run.emulate import LayerCount, RunResult
@@ -127,7 +128,7 @@ def _data(program: Program, board: str, compared: Compared) -> dict:
     }
     steps = step_data(result, program.options.max_step)
     data |= {"steps": steps} if steps else {}
-    return data | _record_data(program, result, count)
+    return data | _kept_data(program, result, count)
 
 
 def _layers_data(program: Program, result: RunResult, count: int) -> list[dict]:
@@ -144,16 +145,24 @@ def _layers_data(program: Program, result: RunResult, count: int) -> list[dict]:
     ]
 
 
-def _record_data(program: Program, result: RunResult, count: int) -> dict:
-    """The record of inferences, and what keeping it takes; {} where there is none."""
-    if program.recording is None:
-        return {}
+def _kept_data(program: Program, result: RunResult, count: int) -> dict:
+    """The record of inferences and the monitor, and what each takes; {} where there is neither."""
+    found: dict = {}
+    if program.recording is not None:
+        instructions = _instructions_of(record_functions(program.name), result, count)
+        size_bytes = program.recording.size_bytes
+        found["record"] = {"slots": program.recording.slots, "size_bytes": size_bytes, "instructions": instructions}
+    if program.monitoring is not None:
+        instructions = _instructions_of(monitor_functions(program), result, count)
+        found["monitor"] = {"size_bytes": program.monitoring.size_bytes, "instructions": instructions}
+    return found
+
+
+def _instructions_of(functions: Sequence[str], result: RunResult, count: int) -> float | None:
+    """Returns the instructions of these functions per inference; None if one was not counted."""
     spent = {layer.symbol: layer.instructions for layer in result.layers}
-    numbers = [spent.get(symbol) for symbol in record_functions(program.name)]
-    known = [number for number in numbers if number is not None]
-    per_vector = _per_vector(sum(known), count) if len(known) == len(numbers) else None
-    record = {"slots": program.recording.slots, "size_bytes": program.recording.size_bytes, "instructions": per_vector}
-    return {"record": record}
+    known = [number for number in map(spent.get, functions) if number is not None]
+    return _per_vector(sum(known), count) if len(known) == len(functions) else None
 
 
 def _spent(layer: LayerCount | None, count: int, result: RunResult) -> dict:
@@ -199,6 +208,8 @@ def _figure_lines(data: dict, has_table: bool, read: Mapping[str, str]) -> list[
     )
     if "record" in data:
         lines.append(record_line(data["record"]))
+    if "monitor" in data:
+        lines.append(monitor_line(data["monitor"]))
     if "accuracy" in data:
         lines.append(f"accuracy {100 * data['accuracy']:.1f} %")
     return lines

@@ -15,6 +15,7 @@ _OTHER_MACROS = ("H", "ARENA_BYTES", "ARENA_ALIGNMENT", "PEAK_BYTES", "DEFINITIO
 _ROW_MACROS = ("OK", "POINTER", "MORE", "ORDER", "INPUT_ROWS", "INPUT_ROW_BYTES", "OUTPUT_ROWS", "OUTPUT_ROW_BYTES")  # by rows
 _STEP_MACROS = ("OK", "POINTER", "MORE", "ORDER", "MAX_STEP_INSTRUCTIONS", "STEPS")  # of models that run in steps
 _RECORD_MACROS = ("RECORD_BYTES",)  # of models that keep the last inferences
+_MONITOR_MACROS = ("MONITOR_BYTES",)  # of models that count their inputs and answers
 _CODES = ("OK", "POINTER", "MORE", "ORDER", "WEIGHTS")  # of models with functions that return more than 0 and 1
 _WEIGHTS_MACROS = (*_CODES, "WEIGHTS_ALIGNMENT")  # of models with weights that can be replaced
 _INTEGRITY_MACROS = (*_CODES, "DAMAGED", "OVERWRITTEN")  # of models with checks at run time
@@ -73,6 +74,7 @@ def _reserved(program: Program) -> tuple[list[str], list[str]]:
         (program.progress, ("self", "at", "rows", "count", "steps", "to", "wanted", "gone", "came", "left"), _ROW_MACROS),
         (program.waiting, ("self", "at", "code", "steps"), _STEP_MACROS),
         (program.recording, (), _RECORD_MACROS),
+        (program.monitoring, ("self",), _MONITOR_MACROS),
         (program.options.dma_line, (), ("DMA_LINE",)),
         (program.options.replaces_weights, ("self", "weights", "weights_bytes"), _WEIGHTS_MACROS),
         (program.options.integrity != "off", ("self", "code"), _INTEGRITY_MACROS),

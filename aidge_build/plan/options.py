@@ -21,6 +21,8 @@ class InterfaceOptions:
     dma_line: int = 0  # bytes of a line of the data cache; inputs and outputs get lines of their own
     record: int = 0  # inferences: what they read and wrote is kept for dumps of RAM
     integrity: str = "off"  # constants: N_verify_constants; canary: words next to the arena; on: both
+    monitor: str = "off"  # on: inputs and answers are counted, for N_monitor
+    monitor_ranges: bool = False  # samples say what is usual for the inputs
     trace: bool = False  # verify only: report every layer's output through aidge_trace
 
     @property

@@ -24,6 +24,7 @@ from aidge_build.plan.memory.checker import check
 from aidge_build.plan.memory.plan import MemoryPlan
 from aidge_build.plan.memory.planner import plan
 from aidge_build.plan.memory.replay import Joint, Move, Piece, Span, replay
+from aidge_build.plan.monitoring import monitor_bytes
 from aidge_build.plan.options import Options
 from aidge_build.plan.place import ArenaPart, Place, Placed
 from aidge_build.plan.schedule.joint import Joining, Part
@@ -249,7 +250,7 @@ def place(schedule: Schedule, whole: Arena, view: GraphView, options: Options, b
 
 def kept_beside(view: GraphView, states: StateMemory, cascades: tuple[Cascade, ...], options: Options) -> int:
     """Returns the bytes of RAM that the model needs in addition to an arena of its own: the states, the struct of a waiting
-    inference, the record, and the progress of checks."""
+    inference, the record, the progress of checks, and the counters of the monitor."""
     ports = len(view.given) + len(view.handed_out) if options.io == "caller" else 0
     progress = Progress.of(cascades, ports) or (Waiting.of(cascades, ports) if options.max_step else None)
     recording, integrity = Recording.of(view, states, options.record), Integrity.of(options)
@@ -258,6 +259,7 @@ def kept_beside(view: GraphView, states: StateMemory, cascades: tuple[Cascade, .
         + (progress.size_bytes(_POINTER_BYTES) if progress else 0)
         + (recording.size_bytes if recording else 0)
         + (integrity.size_bytes if integrity else 0)
+        + monitor_bytes(view, options)
     )
 
 

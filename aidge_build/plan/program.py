@@ -18,6 +18,7 @@ from aidge_build.graph.view import GraphView, Node
 from aidge_build.plan.cascade.progress import Progress
 from aidge_build.plan.cascade.waiting import Waiting
 from aidge_build.plan.fast_memory import FastMemory
+from aidge_build.plan.monitoring import Monitoring
 from aidge_build.plan.options import Options
 from aidge_build.plan.place import Placed
 from aidge_build.plan.schedule.copies import ConstantCopy
@@ -141,6 +142,7 @@ class Program:
     format_copies_bytes: int = 0  # of the copies between storage orders
     formats_proved: bool = True  # whether no choice of storage orders copies fewer
     fast: FastMemory | None = None  # what leaves flash with --place
+    monitoring: Monitoring | None = None  # the counters of inputs and answers
 
     @property
     def is_aligned_only(self) -> bool:

@@ -64,6 +64,8 @@ OPTIONS = {
     "arena": ("--arena", "word", ("static", "caller")),
     "dma": ("--dma", "word", ("off", "hooks", "on")),
     "record": ("--record", "word", ()),
+    "monitor": ("--monitor", "word", ("off", "on")),
+    "monitor_samples": ("--monitor-samples", "file", ()),
     "weights": ("--weights", "word", ("c", "incbin")),
     "copy_constants": ("--copy-constants", "word", ("off", "memcpy", "hook")),
     "constants_in": ("--constants-in", "pairs", ()),

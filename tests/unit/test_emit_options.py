@@ -46,7 +46,7 @@ def code_and_claim(program: Program) -> tuple[str, dict]:
         Options(input="rows"),
         Options(record=2),
         Options(max_step=100_000),
-        Options(update="weights", record=1),
+        Options(update="weights", record=1, monitor="on"),
         Options(update="weights", max_step=100_000),
         Options(arena="caller", max_step=100_000),
         Options(arena="caller", update="weights"),

@@ -26,7 +26,17 @@ from tests.command import aidge_build
 
 ROOT = Path(__file__).resolve().parents[2]
 # Of what code depends on: `verify` sets the one, `load` reads the others.
-NOT_CHOSEN = {"trace", "cost_table", "ram_budget", "max_step", "record", "dma_line", "constants_in", "weights_version"}
+NOT_CHOSEN = {
+    "trace",
+    "cost_table",
+    "ram_budget",
+    "max_step",
+    "record",
+    "dma_line",
+    "constants_in",
+    "weights_version",
+    "monitor_ranges",
+}
 
 
 @pytest.mark.parametrize("name", written_texts(ROOT))

@@ -107,6 +107,22 @@ MODEL = Group(
             topic=OF_FIRMWARE,
         ),
         Option(
+            "monitor",
+            "on: count saturation, values beyond the range of samples, and answers, for `N_monitor` and `accuracy --field` "
+            "(docs/howto-field.md); off: count nothing",
+            values=("off", "on"),
+            default="off",
+            topic=OF_FIRMWARE,
+        ),
+        Option(
+            "monitor-samples",
+            "usual inputs for --monitor on, NPZ file (default: the samples of --quantize; without samples only "
+            "saturation and answers are counted)",
+            "file",
+            metavar="F.npz",
+            topic=OF_FIRMWARE,
+        ),
+        Option(
             "weights",
             "encoding of the weights file: C arrays, or a binary that the assembler includes",
             values=("c", "incbin"),

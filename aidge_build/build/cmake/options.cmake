@@ -2,16 +2,17 @@
 # Written by `aidge-build list options --update .`; do not edit.
 # single, lists: keywords of a call. rows: keyword:what becomes of the value:option of `aidge-build`.
 macro(_aidge_options_of_model)
-  set(single MODEL NAME OUT BOARD CPU FPU IO INPUT OUTPUT ARENA DMA RECORD WEIGHTS COPY_CONSTANTS PLACE SIGNATURE OPTIMIZE SELECT
-             COST_TABLE ROUNDING MEMORY_MODEL STATE_TYPE RAM_BUDGET MAX_STEP UPDATE WEIGHTS_VERSION INTEGRITY CONSTANT_CHANNELS
-             BLOCK_DATA ASSEMBLY UNALIGNED PACK_WEIGHTS KERNELS QUANTIZE RANGES PERCENTILE ACTIVATIONS EQUALIZE CORRECT_BIAS
-             ROUND_WEIGHTS LEAST_SQNR IO_TYPE IO_LAYOUT)
+  set(single MODEL NAME OUT BOARD CPU FPU IO INPUT OUTPUT ARENA DMA RECORD MONITOR MONITOR_SAMPLES WEIGHTS COPY_CONSTANTS PLACE
+             SIGNATURE OPTIMIZE SELECT COST_TABLE ROUNDING MEMORY_MODEL STATE_TYPE RAM_BUDGET MAX_STEP UPDATE WEIGHTS_VERSION
+             INTEGRITY CONSTANT_CHANNELS BLOCK_DATA ASSEMBLY UNALIGNED PACK_WEIGHTS KERNELS QUANTIZE RANGES PERCENTILE
+             ACTIVATIONS EQUALIZE CORRECT_BIAS ROUND_WEIGHTS LEAST_SQNR IO_TYPE IO_LAYOUT)
   set(lists LIBS CONSTANTS_IN BIND STATE KERNEL_PATH BOARD_PATH CHECKOUT LAYER_TYPES)
   set(rows LIBS:list:--lib IO:word:--io INPUT:word:--input OUTPUT:word:--output ARENA:word:--arena DMA:word:--dma
-           RECORD:word:--record WEIGHTS:word:--weights COPY_CONSTANTS:word:--copy-constants CONSTANTS_IN:pairs:--constants-in
-           PLACE:file:--place BIND:pairs:--bind STATE:pairs:--state SIGNATURE:word:--signature KERNEL_PATH:folders:--kernel-path
-           BOARD_PATH:folders:--board-path OPTIMIZE:word:--optimize SELECT:word:--select COST_TABLE:file:--cost-table
-           ROUNDING:word:--rounding CHECKOUT:checkouts:--checkout MEMORY_MODEL:word:--memory-model STATE_TYPE:word:--state-type
+           RECORD:word:--record MONITOR:word:--monitor MONITOR_SAMPLES:file:--monitor-samples WEIGHTS:word:--weights
+           COPY_CONSTANTS:word:--copy-constants CONSTANTS_IN:pairs:--constants-in PLACE:file:--place BIND:pairs:--bind
+           STATE:pairs:--state SIGNATURE:word:--signature KERNEL_PATH:folders:--kernel-path BOARD_PATH:folders:--board-path
+           OPTIMIZE:word:--optimize SELECT:word:--select COST_TABLE:file:--cost-table ROUNDING:word:--rounding
+           CHECKOUT:checkouts:--checkout MEMORY_MODEL:word:--memory-model STATE_TYPE:word:--state-type
            RAM_BUDGET:word:--ram-budget MAX_STEP:number:--max-step UPDATE:word:--update WEIGHTS_VERSION:number:--weights-version
            INTEGRITY:word:--integrity CONSTANT_CHANNELS:word:--constant-channels BLOCK_DATA:word:--block-data
            ASSEMBLY:word:--assembly UNALIGNED:word:--unaligned PACK_WEIGHTS:word:--pack-weights KERNELS:word:--kernels

@@ -20,6 +20,7 @@ from aidge_build.build.emit.hooks import hooks_of
 from aidge_build.build.emit.integrity import Part, digest_array, integrity_text, parts_of
 from aidge_build.build.emit.kernels import KernelFile, kernel_text
 from aidge_build.build.emit.layers import LayerText
+from aidge_build.build.emit.monitor import monitor_text
 from aidge_build.build.emit.overlaps import overlap_checks
 from aidge_build.build.emit.places import RUN_ARENA, RUN_STATE, RUN_WEIGHTS
 from aidge_build.build.emit.ports import Port
@@ -163,6 +164,7 @@ def _text(
         stepping=steps_text(program, ports, steps, [(arena.ending, arena.symbol) for arena in arenas_of(program)], hooks),
         owns_steps=owns_steps(program),
         record=record,
+        monitor=monitor_text(program, ports, has_instances(program)),
     )
 
 
@@ -174,7 +176,12 @@ def _arrays_of_code(program: Program, arrays: Arrays) -> list[Array]:
 def _includes(program: Program, kernels: UsedKernels, record: RecordText | None) -> list[str]:
     copies = any(is_copied(layer) for layer in program.layers)
     uses_memory_functions = (
-        program.memory.states.size_bytes or program.schedule.cascades or record or copies or program.options.has_canary
+        program.memory.states.size_bytes
+        or program.schedule.cascades
+        or record
+        or program.monitoring
+        or copies
+        or program.options.has_canary
     )
     return sorted({"<stdint.h>", *kernels.system_includes, *(("<string.h>",) if uses_memory_functions else ())})
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from aidge_build.build.emit.bind import bind_functions
 from aidge_build.build.emit.function import Function
 from aidge_build.build.emit.integrity import integrity_functions, refusals
+from aidge_build.build.emit.monitor import api_functions
 from aidge_build.build.emit.overlaps import overlap_checks, overlap_words
 from aidge_build.build.emit.ports import Port
 from aidge_build.build.emit.rows import arriving_port, departing_port, ports_by_rows, told
@@ -23,7 +24,8 @@ def has_instances(program: Program) -> bool:
     """Whether functions get `N_instance *self`, which holds the values between calls; the firmware owns it, like the arena."""
     options = program.options
     remembers = program.memory.states.size_bytes > 0 or program.takes_several_calls or options.replaces_weights
-    return options.arena == "caller" and (remembers or options.integrity != "off")
+    checks = options.integrity != "off" or program.monitoring is not None
+    return options.arena == "caller" and (remembers or checks)
 
 
 def functions_of(program: Program, ports: tuple[Port, ...]) -> tuple[Function, ...]:
@@ -39,6 +41,7 @@ def functions_of(program: Program, ports: tuple[Port, ...]) -> tuple[Function, .
         *step_functions(program, ports, self, arguments),
         *bind_functions(program, self, arguments),
         *integrity_functions(program, self, arguments),
+        *api_functions(program, self, arguments),
     )
     return (_init(program, self, arguments), run, *others) if self else (run, *others)
 

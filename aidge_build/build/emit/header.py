@@ -15,6 +15,7 @@ from aidge_build.build.emit.function import Function
 from aidge_build.build.emit.functions import STATE_ALIGNMENT, functions_of, has_instances
 from aidge_build.build.emit.hooks import hooks_of
 from aidge_build.build.emit.integrity import integrity_fields
+from aidge_build.build.emit.monitor import monitor_text
 from aidge_build.build.emit.names import list_of_names
 from aidge_build.build.emit.overlaps import MOST_PAIRS, apart, pairs_of
 from aidge_build.build.emit.ports import Port
@@ -133,6 +134,7 @@ def _text(program: Program, ports: tuple[Port, ...], needs: tuple[str, ...], dig
             *_rows_macros(program, ports),
             *_step_macros(program),
             *_record_macros(program),
+            *_monitor_macros(program),
             *_dma_macros(program),
             *_weights_macros(program),
         ],
@@ -148,6 +150,7 @@ def _text(program: Program, ports: tuple[Port, ...], needs: tuple[str, ...], dig
         progress=_kept_in_instance(program, ports) if has_instances(program) else (),
         integrity=integrity_fields(program) if has_instances(program) else (),
         record=record_text(program, ports),
+        monitor=monitor_text(program, ports, has_instances(program)),
         codes=_codes(program),
         weights=blob_symbol(program) if program.options.replaces_weights else "",
     )
@@ -233,6 +236,14 @@ def _record_macros(program: Program) -> tuple[MacroGroup, ...]:
         return ()
     comment = (f"The record of the last {recording.slots} inferences, in bytes: {record_symbol(program.name)}.",)
     return (MacroGroup(comment, ((f"{program.name.upper()}_RECORD_BYTES", str(recording.size_bytes)),)),)
+
+
+def _monitor_macros(program: Program) -> tuple[MacroGroup, ...]:
+    monitoring = program.monitoring
+    if monitoring is None:
+        return ()
+    comment = (f"The bytes that {program.name}_monitor writes.",)
+    return (MacroGroup(comment, ((f"{program.name.upper()}_MONITOR_BYTES", str(monitoring.dump_bytes)),)),)
 
 
 def _port_macros(program: Program, port: Port, by_rows: bool) -> MacroGroup:

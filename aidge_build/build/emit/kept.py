@@ -7,7 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from aidge_build.build.emit.integrity import integrity_symbol
-from aidge_build.build.emit.record import record_symbol
+from aidge_build.build.emit.monitor import monitor_functions, monitor_symbol
+from aidge_build.build.emit.record import record_functions, record_symbol
 from aidge_build.build.emit.replaced import bound_symbol
 from aidge_build.build.emit.rows import owns_progress, progress_symbol
 from aidge_build.build.emit.steps import owns_steps
@@ -40,14 +41,26 @@ def kept_arrays(program: Program) -> tuple[Kept, ...]:
         found.append(Kept("steps", steps_symbol(program), waiting.size_bytes, waiting.alignment))
     recording = program.recording
     if recording is not None:
-        bytes_of = recording.size_bytes
-        found.append(Kept("record", record_symbol(program.name), lambda _: bytes_of, lambda _: WORD))
+        found.append(_words("record", record_symbol(program.name), recording.size_bytes))
     integrity = Integrity.of(program.options)
     if integrity is not None and program.options.arena == "static":
         size, alignment = integrity.size_bytes, integrity.alignment
         found.append(Kept("integrity", integrity_symbol(program), lambda _: size, lambda _: alignment))
+    monitoring = program.monitoring
+    if monitoring is not None and program.options.arena == "static":
+        found.append(_words("monitor", monitor_symbol(program.name), monitoring.size_bytes))
     if program.options.replaces_weights and program.options.arena == "static":
         found.append(
             Kept("bound", bound_symbol(program), lambda pointer_bytes: pointer_bytes, lambda pointer_bytes: pointer_bytes)
         )
     return tuple(found)
+
+
+def keeping_functions(program: Program) -> tuple[str, ...]:
+    """Returns the functions that N_run calls in addition to the layers, for the record and the monitor."""
+    return (*(record_functions(program.name) if program.recording else ()), *monitor_functions(program))
+
+
+def _words(word: str, symbol: str, size_bytes: int) -> Kept:
+    """Returns an array of words, which has no pointers."""
+    return Kept(word, symbol, lambda _: size_bytes, lambda _: WORD)

@@ -25,6 +25,7 @@ from aidge_build.plan.cascade.waiting import Waiting
 from aidge_build.plan.constant_arrays import Arrays
 from aidge_build.plan.memory.buffer import Buffer
 from aidge_build.plan.memory.plan import MemoryPlan
+from aidge_build.plan.monitoring import Monitoring
 from aidge_build.plan.program import Layer, Program
 from aidge_build.plan.schedule.recording import WORD, Recording
 
@@ -207,6 +208,7 @@ def _memory(program: Program) -> dict:
         "state_bytes": memory.states.bytes_of(program.options.arena),
         **({"rows": _rows(program, program.progress)} if program.progress else {}),
         **({"record": _record(program.recording)} if program.recording else {}),
+        **({"monitor": _monitor(program.monitoring)} if program.monitoring else {}),
         "states": [
             {
                 "input": state.read,
@@ -249,6 +251,17 @@ def _side(line: Line) -> dict[str, int]:
 def _record(recording: Recording) -> dict:
     """Returns the slots that record the last inferences, and their bytes of RAM, in addition to the arena."""
     return {"slots": recording.slots, "slot_bytes": WORD * recording.slot_words, "size_bytes": recording.size_bytes}
+
+
+def _monitor(monitoring: Monitoring) -> dict:
+    """Returns what the monitor counts, and its bytes of RAM, in addition to the arena."""
+    return {
+        "size_bytes": monitoring.size_bytes,
+        "dump_bytes": monitoring.dump_bytes,
+        "inputs": [{"name": one.name, "samples": one.seen.samples if one.seen else 0} for one in monitoring.inputs],
+        "outputs": [{"name": one.name, "kind": one.kind} for one in monitoring.outputs],
+        "histograms": [{"of": one.of, "what": one.what, "bins": one.bins} for one in monitoring.histograms],
+    }
 
 
 def _order(program: Program) -> dict:

@@ -16,7 +16,7 @@ from aidge_build.base.output import write_sources
 from aidge_build.base.render import render
 from aidge_build.boards import Board
 from aidge_build.build.emit import emit
-from aidge_build.build.emit.record import record_functions
+from aidge_build.build.emit.kept import keeping_functions
 from aidge_build.graph.tensor import Tensor
 from aidge_build.plan.program import Program
 from aidge_build.prove.elf import read_claims, read_image
@@ -96,10 +96,9 @@ def _emulated(program: Program, board: Board, vectors: Vectors, folder: Path, ho
     elf, weights_bytes = _build(program, board, folder, how, _harness(program, how.trace, bool(how.states)))
     (folder / "input.bin").write_bytes(b"".join(part for pair in zip(before, rows, strict=True) for part in pair))
     (folder / "output.bin").unlink(missing_ok=True)
-    recorded = record_functions(program.name) if program.recording is not None else ()
     counted = Counted(
         f"{program.name}_run",
-        [*(layer.symbol for layer in program.layers), *recorded],
+        [*(layer.symbol for layer in program.layers), *keeping_functions(program)],
         f"{program.name}_step" if program.waiting else "",
         timing=program_timing(elf, board, tells_apart=how.tells_apart) if how.estimates else None,
     )

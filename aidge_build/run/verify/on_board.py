@@ -13,8 +13,8 @@ from aidge_build.base.errors import AidgeError, CheckFailed
 from aidge_build.boards import Board
 from aidge_build.build.emit import interface_of
 from aidge_build.build.emit.functions import has_instances
+from aidge_build.build.emit.kept import keeping_functions
 from aidge_build.build.emit.ports import Port, ports_of
-from aidge_build.build.emit.record import record_functions
 from aidge_build.build.emit.rows import ports_by_rows
 from aidge_build.plan.program import Program
 from aidge_build.prove.elf import read_claims, read_image
@@ -47,7 +47,7 @@ def run_on_board(
     AidgeError (PROBE) if the probe or the board refuses, CheckFailed if the program goes wrong or N_run refuses.
     """
     image = read_image(elf)
-    layers = [*(layer.symbol for layer in program.layers), *(record_functions(program.name) if program.recording else ())]
+    layers = [*(layer.symbol for layer in program.layers), *keeping_functions(program)]
     linked = Linked(image, board, elf.parent, (elf.stem,), not trace, f"{program.name}_run", tuple(layers), INSTRUCTION_LIMIT)
     claims = [claim for claim in read_claims(image) if claim.model == program.name]
     kept = claims[0].buffers if claims else ()
